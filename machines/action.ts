@@ -1,0 +1,51 @@
+/**
+ * The idempotency record of one key (seed 003 section 7.1): what a caller with the same key is answered.
+ *
+ * Owns: when a key may run again. Never: the result (the action ledger keeps it).
+ * A1  succeeded answers from the record for ever.
+ * A2  running answers "in progress"; a timeout of a call that may still take effect leaves it running (C-38).
+ * A3  failed_final answers with the same failure until the workflow is restarted (IDM-05).
+ * A4  in_doubt is left only by an explicit settlement: done, retry or failed. Nothing is guessed.
+ */
+import { setup } from "xstate";
+
+export type ActionEvent =
+  | { readonly type: "ACTION_STARTED" }
+  | { readonly type: "ACTION_SUCCEEDED" }
+  | { readonly type: "ACTION_FAILED"; readonly pending: boolean; readonly final: boolean }
+  | { readonly type: "ACTION_IN_DOUBT" }
+  | { readonly type: "ACTION_SETTLED"; readonly resolution: "done" | "retry" | "failed" }
+  | { readonly type: "WORKFLOW_RESTARTED" };
+
+export const actionMachine = setup({
+  types: { events: {} as ActionEvent },
+  guards: {
+    pending: ({ event }) => event.type === "ACTION_FAILED" && event.pending,
+    final: ({ event }) => event.type === "ACTION_FAILED" && event.final,
+    done: ({ event }) => event.type === "ACTION_SETTLED" && event.resolution === "done",
+    retry: ({ event }) => event.type === "ACTION_SETTLED" && event.resolution === "retry",
+  },
+}).createMachine({
+  id: "action",
+  initial: "unseen",
+  states: {
+    unseen: { on: { ACTION_STARTED: "running" } },
+    running: {
+      on: {
+        ACTION_STARTED: {},
+        ACTION_SUCCEEDED: "succeeded",
+        ACTION_FAILED: [{ guard: "pending" }, { guard: "final", target: "failed_final" }, { target: "failed_retryable" }],
+        ACTION_IN_DOUBT: "in_doubt",
+      },
+    },
+    failed_retryable: { on: { ACTION_STARTED: "running", ACTION_SUCCEEDED: "succeeded" } },
+    failed_final: { on: { WORKFLOW_RESTARTED: "failed_retryable" } },
+    in_doubt: {
+      on: {
+        ACTION_SUCCEEDED: "succeeded",
+        ACTION_SETTLED: [{ guard: "done", target: "succeeded" }, { guard: "retry", target: "failed_retryable" }, { target: "failed_final" }],
+      },
+    },
+    succeeded: { type: "final" },
+  },
+});

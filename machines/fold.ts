@@ -1,0 +1,412 @@
+/**
+ * The fold: a workflow's record from its ledger events. Live state, recovery, explain and replay all come through here.
+ *
+ * Owns: the one place where an event changes a record. Never: decides, reads a clock, does IO.
+ * F1  States move by the charts of this folder and by nothing else; an event that a chart does not accept changes no
+ *     state and is refused before it is appended (`acceptsEvent`).
+ * F2  A record belongs to one turn at a time and is changed in place; a failed commit drops it and folds again.
+ * F3  An event type without a handler is a fact that reaches no record but its position.
+ */
+import type { ActionRecord } from "../src/contract/action.ts";
+import type { EventDraft, EventPayloads, GateDecided, LedgerEvent } from "../src/contract/event.ts";
+import type { Gate, GateStatus } from "../src/contract/gate.ts";
+import type { WorkflowStateName } from "../src/contract/progress.ts";
+import type { StepState } from "../src/contract/step.ts";
+import type { AttemptTrace } from "../src/contract/trace.ts";
+import type { ActionEntry, StepPhase, StepRecord, WorkflowRecord } from "../src/contract/workflow.ts";
+import { actionMachine } from "./action.ts";
+import { gateMachine } from "./gate.ts";
+import { stepMachine } from "./step.ts";
+import { type ChartEvent, compileChart } from "./table.ts";
+import { workflowMachine } from "./workflow.ts";
+
+/** The compiled lifecycles, shared with the live actors. */
+export const lifecycleCharts = {
+  workflow: compileChart(workflowMachine),
+  step: compileChart(stepMachine),
+  gate: compileChart(gateMachine),
+  action: compileChart(actionMachine),
+} as const;
+
+interface Folded {
+  readonly type: string;
+  readonly step_id: string | null;
+  readonly at: string;
+  readonly plan_id: string;
+}
+
+type Handler<T extends keyof EventPayloads> = (record: WorkflowRecord, payload: EventPayloads[T], meta: Folded) => void;
+
+/** A workflow's record from its first event on; null while there is none (or only a refusal). */
+export function foldEvents(events: Iterable<LedgerEvent>): WorkflowRecord | null {
+  let record: WorkflowRecord | null = null;
+  for (const event of events) record = foldWorkflow(record, event);
+  return record;
+}
+
+export function foldWorkflow(record: WorkflowRecord | null, event: LedgerEvent): WorkflowRecord | null {
+  if (event.event_type === "INTENT_RECEIVED") return beginRecord(event);
+  if (record === null) return null;
+  const meta = { type: event.event_type, step_id: event.step_id, at: event.timestamp, plan_id: event.plan_id ?? record.plan_id };
+  moveWorkflow(record, event);
+  const handler = handlers[event.event_type as keyof typeof handlers] as Handler<never> | undefined;
+  handler?.(record, event.payload as never, meta);
+  record.sequence = event.sequence;
+  record.updated_at = event.timestamp;
+  record.last_event = event;
+  return record;
+}
+
+/** Whether the charts let this event happen now. Facts always may. */
+export function acceptsEvent(record: WorkflowRecord, draft: EventDraft): boolean {
+  const event = chartEvent(draft.type, draft.payload);
+  if (draft.type.startsWith("WORKFLOW_") || draft.type.startsWith("PLAN_")) return draft.type === "PLAN_TRUNCATED" || lifecycleCharts.workflow.next(record.state, event) !== undefined;
+  if (draft.type.startsWith("STEP_") && draft.type !== "STEP_STREAMED") return acceptsStepEvent(record, draft, event);
+  if (draft.type.startsWith("USER_") || draft.type.startsWith("GATE_")) return acceptsGateEvent(record, draft, event);
+  if (draft.type.startsWith("ACTION_")) return acceptsStepEvent(record, draft, event);
+  return true;
+}
+
+function acceptsStepEvent(record: WorkflowRecord, draft: EventDraft, event: ChartEvent): boolean {
+  const step = record.steps.get(draft.step_id ?? "");
+  if (step === undefined) return draft.type === "STEP_SKIPPED";
+  if (draft.type === "STEP_QUEUED") return step.state === "queued";
+  return lifecycleCharts.step.next(stepPath(step), event) !== undefined;
+}
+
+function acceptsGateEvent(record: WorkflowRecord, draft: EventDraft, event: ChartEvent): boolean {
+  const gateId = gateIdIn(draft.payload);
+  const status = record.gates.get(gateId)?.status ?? "declared";
+  return lifecycleCharts.gate.next(status, event) !== undefined;
+}
+
+function gateIdIn(payload: object): string {
+  if ("gate_id" in payload) return payload.gate_id as string;
+  return "gate" in payload ? (payload.gate as Gate).gate_id : "";
+}
+
+/** The event as the charts see it: its type and the payload fields their guards read. */
+function chartEvent(type: string, payload: object): ChartEvent {
+  return { ...payload, type };
+}
+
+export const stepPath = (step: StepRecord): string => (step.phase === null ? step.state : `${step.state}.${step.phase}`);
+
+function beginRecord(event: LedgerEvent): WorkflowRecord {
+  const p = event.payload as unknown as EventPayloads["INTENT_RECEIVED"];
+  return {
+    tenant_id: event.tenant_id,
+    workflow_id: event.workflow_id as string,
+    thread_id: event.thread_id,
+    correlation_id: event.correlation_id,
+    intent: p.intent,
+    auth: p.auth,
+    parent_workflow_id: p.parent_workflow_id ?? null,
+    accepted_at: event.timestamp,
+    plan_id: p.plan_id,
+    sequence: event.sequence,
+    state: lifecycleCharts.workflow.initial as WorkflowStateName,
+    bundle: null,
+    plan: null,
+    plans: [],
+    round: 0,
+    run: 1,
+    draft_version: p.draft_version ?? 1,
+    steps: new Map(),
+    gates: new Map(),
+    kept: new Map(),
+    actions: new Map(),
+    keys: new Map(),
+    outcomes: new Map(),
+    spent: 0,
+    budget_refused: null,
+    streamed: 0,
+    text: "",
+    warnings: [...(p.warnings ?? [])],
+    error: null,
+    status: "running",
+    started_at: null,
+    finished_at: null,
+    updated_at: event.timestamp,
+    last_event: event,
+  };
+}
+
+function moveWorkflow(record: WorkflowRecord, event: LedgerEvent): void {
+  const next = lifecycleCharts.workflow.next(record.state, { type: event.event_type });
+  if (next !== undefined) record.state = next as WorkflowStateName;
+}
+
+function moveStep(record: WorkflowRecord, meta: Folded, payload: object): StepRecord | null {
+  const step = record.steps.get(meta.step_id ?? "");
+  if (step === undefined) return null;
+  const path = lifecycleCharts.step.next(stepPath(step), chartEvent(meta.type, payload));
+  if (path === undefined) return step;
+  const [state, phase] = path.split(".") as [StepState, StepPhase?];
+  step.state = state;
+  step.phase = phase ?? null;
+  return step;
+}
+
+function moveGate(record: WorkflowRecord, gateId: string, event: ChartEvent): Gate | null {
+  const gate = record.gates.get(gateId);
+  if (gate === undefined) return null;
+  const status = lifecycleCharts.gate.next(gate.status, event);
+  if (status === undefined || status === gate.status) return gate;
+  const moved = { ...gate, status: status as GateStatus };
+  record.gates.set(gateId, moved);
+  return moved;
+}
+
+function moveAction(record: WorkflowRecord, actionId: string, event: ChartEvent): ActionEntry | null {
+  const entry = record.actions.get(actionId);
+  if (entry === undefined) return null;
+  entry.seen = (lifecycleCharts.action.next(entry.seen, event) as ActionEntry["seen"] | undefined) ?? entry.seen;
+  return entry;
+}
+
+function newStep(step: StepRecord["step"], planId: string): StepRecord {
+  return {
+    step, plan_id: planId, state: "queued", phase: null, run: 1, attempt: 0, attempts: [], decision: null, action_id: null, retry_due: null,
+    output: null, output_text: "", status: null, error: null, blocked: false, skip_reason: null, doubts: 0, started_at: null, finished_at: null,
+    input: null, policy_events: [], approval_events: [],
+  };
+}
+
+const decideGate: Handler<"USER_APPROVED" | "USER_REJECTED"> = (record, payload, meta) => {
+  const step = moveStep(record, meta, payload);
+  moveGate(record, payload.gate_id, { type: meta.type });
+  const decision = meta.type === "USER_APPROVED" ? "approve" : "reject";
+  closeGate(record, payload, decision, meta.at);
+  step?.approval_events.push({ gate_id: payload.gate_id, decision, at: meta.at, principal_id: payload.principal?.id ?? null });
+};
+
+function closeGate(record: WorkflowRecord, decided: GateDecided, decision: "approve" | "reject", at: string): void {
+  const gate = record.gates.get(decided.gate_id);
+  if (gate === undefined) return;
+  const { principal, edited, resolution, apply_targets, comment } = decided;
+  record.gates.set(decided.gate_id, { ...gate, decision: { decision, principal, at, edited, resolution, apply_targets: [...apply_targets], comment } });
+  record.kept.delete(decided.gate_id);
+}
+
+function voidGates(record: WorkflowRecord, type: string): void {
+  for (const gateId of record.gates.keys()) moveGate(record, gateId, { type });
+}
+
+function addAttempt(step: StepRecord, attempt: number, at: string): void {
+  const open: AttemptTrace = { attempt, outcome: "running", started_at: at, finished_at: null, duration_ms: null, cached: false, error: null };
+  step.attempts.push(open);
+}
+
+function endAttempt(step: StepRecord, at: string, end: Pick<AttemptTrace, "outcome" | "error" | "cached">): void {
+  const last = step.attempts.at(-1);
+  if (last === undefined || last.outcome !== "running") return;
+  const duration = Date.parse(at) - Date.parse(last.started_at);
+  step.attempts[step.attempts.length - 1] = { ...last, ...end, finished_at: at, duration_ms: duration };
+}
+
+function updateAction(entry: ActionEntry, change: Partial<ActionRecord>): ActionEntry {
+  return { ...entry, record: { ...entry.record, ...change } };
+}
+
+const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
+  CONTEXT_BUILT(record, { bundle }) {
+    record.bundle = bundle;
+  },
+  PLAN_CREATED(record, { plan, planner_cost }) {
+    record.plan = plan;
+    record.plans.push(plan);
+    record.plan_id = plan.plan_id;
+    record.round = plan.round;
+    record.spent += planner_cost;
+    for (const step of plan.steps) if (!record.steps.has(step.step_id)) record.steps.set(step.step_id, newStep(step, plan.plan_id));
+    rebindSteps(record, plan);
+  },
+  WORKFLOW_STARTED(record, _p, { at }) {
+    record.started_at ??= at;
+    record.status = "running";
+  },
+  WORKFLOW_WAITING(record) {
+    record.status = "waiting";
+  },
+  WORKFLOW_RESUMED(record) {
+    record.status = "running";
+  },
+  WORKFLOW_RESTARTED(record, { step_ids, run }, { type }) {
+    record.run = run;
+    record.status = "running";
+    record.error = null;
+    record.finished_at = null;
+    record.budget_refused = null;
+    for (const stepId of step_ids) restartStep(record, stepId);
+    for (const id of record.actions.keys()) moveAction(record, id, { type });
+  },
+  WORKFLOW_COMPLETED(record, { text, warnings }, { at }) {
+    record.text = text;
+    record.warnings.push(...warnings);
+    record.status = "completed";
+    record.finished_at = at;
+  },
+  WORKFLOW_FAILED(record, { error, status }, { at, type }) {
+    record.error = error;
+    record.status = status;
+    record.finished_at = at;
+    voidGates(record, type);
+  },
+  WORKFLOW_CANCELLED(record, { error }, { at, type }) {
+    record.error = error;
+    record.status = "cancelled";
+    record.finished_at = at;
+    voidGates(record, type);
+  },
+  STEP_STARTED(record, payload, meta) {
+    const step = moveStep(record, meta, payload);
+    if (step !== null) step.started_at ??= meta.at;
+  },
+  STEP_SUCCEEDED(record, payload, meta) {
+    const step = moveStep(record, meta, payload);
+    record.spent += payload.cost;
+    if (step === null) return;
+    Object.assign(step, { output: payload.output, output_text: payload.output_text, status: payload.status, finished_at: meta.at });
+  },
+  STEP_FAILED(record, payload, meta) {
+    const step = moveStep(record, meta, payload);
+    if (step === null) return;
+    endAttempt(step, meta.at, { outcome: "failed", error: payload.error, cached: false });
+    Object.assign(step, { error: payload.error, blocked: payload.blocked, status: payload.blocked ? "BLOCKED" : "FAILED", finished_at: meta.at });
+  },
+  STEP_SKIPPED(record, payload, meta) {
+    const step = moveStep(record, meta, payload);
+    if (step !== null) Object.assign(step, { skip_reason: payload.reason, finished_at: meta.at });
+  },
+  POLICY_DECIDED(record, payload, meta) {
+    const step = record.steps.get(meta.step_id ?? "");
+    if (step === undefined) return;
+    step.policy_events.push({ stage: payload.stage, decision: payload.decision, reason: payload.reason, policies: payload.policies });
+    if (payload.stage === "action") step.decision = payload;
+  },
+  ACTION_STARTED(record, payload, meta) {
+    const step = moveStep(record, meta, payload);
+    if (step === null) return;
+    Object.assign(step, { attempt: payload.attempt, action_id: payload.action_id, retry_due: null, input: payload.input ?? step.input });
+    if (payload.recovered !== true || step.attempts.at(-1)?.outcome !== "running") addAttempt(step, payload.attempt, meta.at);
+    startAction(record, payload, meta);
+  },
+  ACTION_SUCCEEDED(record, payload, meta) {
+    const step = moveStep(record, meta, payload);
+    if (step !== null) endAttempt(step, meta.at, { outcome: "succeeded", error: null, cached: payload.cached });
+    const entry = moveAction(record, payload.action_id, { type: meta.type });
+    if (entry === null) return;
+    const { tokens = null, cost = null, trace = null } = payload.usage;
+    const timing = { ...entry.record.timing, finished_at: meta.at };
+    record.actions.set(payload.action_id, updateAction(entry, { status: "succeeded", result_payload: payload.result, error: null, timing, tokens, cost, trace }));
+  },
+  ACTION_FAILED(record, payload, meta) {
+    const step = moveStep(record, meta, payload);
+    const outcome = payload.error.code === "T4_TOOL_TIMEOUT" ? "timed_out" : "failed";
+    if (step !== null) endAttempt(step, meta.at, { outcome, error: payload.error, cached: payload.cached });
+    const entry = moveAction(record, payload.action_id, chartEvent(meta.type, payload));
+    if (entry === null) return;
+    const { tokens = null, cost = null, trace = null } = payload.usage;
+    const timing = { ...entry.record.timing, finished_at: payload.pending ? null : meta.at };
+    const status = payload.pending ? "running" : "failed";
+    record.actions.set(payload.action_id, updateAction(entry, { status, error: payload.error, timing, tokens, cost, trace }));
+  },
+  ACTION_RETRY_SCHEDULED(record, payload, meta) {
+    const step = moveStep(record, meta, payload);
+    if (step !== null) step.retry_due = payload.due_at;
+  },
+  ACTION_IN_DOUBT(record, payload, meta) {
+    const step = moveStep(record, meta, payload);
+    if (step !== null) step.doubts += 1;
+    const entry = moveAction(record, payload.action_id, { type: meta.type });
+    if (entry !== null) record.actions.set(payload.action_id, updateAction(entry, { status: "in_doubt" }));
+  },
+  ACTION_SETTLED(record, payload, meta) {
+    const step = moveStep(record, meta, payload);
+    if (step !== null) endAttempt(step, meta.at, { outcome: payload.resolution === "done" ? "succeeded" : "failed", error: null, cached: false });
+    const entry = moveAction(record, payload.action_id, chartEvent(meta.type, payload));
+    if (entry === null) return;
+    const status = payload.resolution === "done" ? "succeeded" : "failed";
+    record.actions.set(payload.action_id, updateAction(entry, { status, result_payload: payload.result }));
+  },
+  GATE_OPENED(record, payload, meta) {
+    moveStep(record, meta, payload);
+    record.gates.set(payload.gate.gate_id, payload.gate);
+  },
+  GATE_REVISED(record, payload, meta) {
+    moveStep(record, meta, payload);
+    record.gates.set(payload.gate.gate_id, payload.gate);
+  },
+  GATE_DECISION_KEPT(record, payload) {
+    const { gate_id, decision, principal, payload_digest, apply_targets } = payload;
+    const decided = { gate_id, principal, payload_digest, policy_version: "", outcome_id: null, outcome_version: null, edited: false, resolution: null, apply_targets, comment: null };
+    record.kept.set(gate_id, { decision, payload_digest, decided });
+  },
+  GATE_EXPIRED(record, payload, meta) {
+    moveStep(record, meta, payload);
+    moveGate(record, payload.gate_id, chartEvent(meta.type, payload));
+  },
+  GATE_ESCALATED(record, payload, { type }) {
+    const gate = moveGate(record, payload.gate_id, { type });
+    if (gate !== null) record.gates.set(gate.gate_id, { ...gate, roles: [payload.role], due_at: payload.due_at });
+  },
+  GATE_SUSPENDED(record, payload, { type }) {
+    const gate = moveGate(record, payload.gate_id, { type });
+    if (gate !== null) record.gates.set(gate.gate_id, { ...gate, due_at: null });
+  },
+  USER_APPROVED: decideGate,
+  USER_REJECTED: decideGate,
+  OUTCOME_DRAFTED(record, { outcome }) {
+    record.outcomes.set(outcome.outcome_id, [...(record.outcomes.get(outcome.outcome_id) ?? []), outcome]);
+    record.draft_version = Math.max(record.draft_version, outcome.draft_version);
+  },
+  OUTCOME_FINALIZED(record, { outcome }) {
+    record.outcomes.set(outcome.outcome_id, [...(record.outcomes.get(outcome.outcome_id) ?? []), outcome]);
+  },
+  STEP_STREAMED(record, { sequence }) {
+    record.streamed = Math.max(record.streamed, sequence);
+  },
+  BUDGET_REFUSED(record, { error }) {
+    record.budget_refused = error;
+  },
+};
+
+/** Steps that a new plan keeps under their id (never run, or waiting) take the new plan's words. */
+function rebindSteps(record: WorkflowRecord, plan: EventPayloads["PLAN_CREATED"]["plan"]): void {
+  for (const step of plan.steps) {
+    const known = record.steps.get(step.step_id);
+    if (known === undefined || known.step === step) continue;
+    if (known.state === "queued" || known.state === "running") record.steps.set(step.step_id, { ...known, step, plan_id: plan.plan_id });
+  }
+}
+
+/** A restarted step begins a new run: same id, same action, attempts appended. */
+function restartStep(record: WorkflowRecord, stepId: string): void {
+  const step = record.steps.get(stepId);
+  if (step === undefined) return;
+  const fresh = newStep(step.step, step.plan_id);
+  const { attempts, policy_events, approval_events, doubts, action_id, input } = step;
+  record.steps.set(stepId, { ...fresh, attempts, policy_events, approval_events, doubts, action_id, input, run: step.run + 1 });
+}
+
+function startAction(record: WorkflowRecord, payload: EventPayloads["ACTION_STARTED"], meta: Folded): void {
+  const known = record.actions.get(payload.action_id);
+  if (known !== undefined) {
+    moveAction(record, payload.action_id, { type: meta.type });
+    known.attempts = payload.attempt;
+    return;
+  }
+  const { action_id, key, operator_name, operator_version, payload_hash } = payload;
+  record.actions.set(action_id, {
+    record: {
+      action_id, tenant_id: record.tenant_id, workflow_id: record.workflow_id, intent_id: record.intent.intent_id, plan_id: meta.plan_id,
+      step_id: meta.step_id ?? "", operator_name, operator_version, idempotency_key: key, status: "running", payload_hash,
+      input_payload: payload.input ?? null, result_payload: null, error: null, trace: null, timing: { started_at: meta.at, finished_at: null }, tokens: null, cost: null,
+    },
+    seen: "running",
+    attempts: payload.attempt,
+    usage: {},
+  });
+  record.keys.set(key, action_id);
+}

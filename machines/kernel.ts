@@ -1,0 +1,25 @@
+/**
+ * The lifecycle of a kernel: opens its ledger, serves, drains, stops.
+ *
+ * Owns: when a kernel accepts requests. Never: the requests.
+ * K1  Only a ready kernel accepts work; a draining one finishes what it holds.
+ */
+import { setup } from "xstate";
+
+export type KernelEvent =
+  | { readonly type: "OPENED" }
+  | { readonly type: "OPEN_FAILED" }
+  | { readonly type: "STOP" }
+  | { readonly type: "DRAINED" };
+
+export const kernelMachine = setup({ types: { events: {} as KernelEvent } }).createMachine({
+  id: "kernel",
+  initial: "opening",
+  states: {
+    opening: { on: { OPENED: "ready", OPEN_FAILED: "failed", STOP: "stopped" } },
+    ready: { on: { STOP: "draining" } },
+    draining: { on: { DRAINED: "stopped" } },
+    failed: { type: "final" },
+    stopped: { type: "final" },
+  },
+});

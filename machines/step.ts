@@ -1,0 +1,60 @@
+/**
+ * The step lifecycle: queued → running → succeeded | failed | skipped, and queued → skipped for a step never started.
+ * Waiting for a person, for a retry or for the truth about a lost call are states inside running (C-30).
+ *
+ * Owns: which ledger events one run of a step accepts. Never: attempts, outputs, errors (the fold keeps those).
+ * S1  succeeded, failed and skipped are final within a run; a restarted workflow begins a new run as a new actor.
+ * S2  A skill is called in `executing` only, and a gated step reaches it through USER_APPROVED alone (or an expiry
+ *     that allows).
+ */
+import { setup } from "xstate";
+
+export type StepEvent =
+  | { readonly type: "STEP_STARTED" }
+  | { readonly type: "STEP_SUCCEEDED" }
+  | { readonly type: "STEP_FAILED" }
+  | { readonly type: "STEP_SKIPPED" }
+  | { readonly type: "ACTION_STARTED" }
+  | { readonly type: "ACTION_SUCCEEDED" }
+  | { readonly type: "ACTION_FAILED" }
+  | { readonly type: "ACTION_RETRY_SCHEDULED" }
+  | { readonly type: "ACTION_IN_DOUBT" }
+  | { readonly type: "ACTION_SETTLED" }
+  | { readonly type: "GATE_OPENED" }
+  | { readonly type: "GATE_REVISED" }
+  | { readonly type: "GATE_EXPIRED"; readonly action: "deny" | "allow" }
+  | { readonly type: "USER_APPROVED" }
+  | { readonly type: "USER_REJECTED" };
+
+const ends = { STEP_SUCCEEDED: "#step.succeeded", STEP_FAILED: "#step.failed", STEP_SKIPPED: "#step.skipped" } as const;
+const lost = { ACTION_IN_DOUBT: "in_doubt" } as const;
+
+export const stepMachine = setup({
+  types: { events: {} as StepEvent },
+  guards: {
+    allows: ({ event }) => event.type === "GATE_EXPIRED" && event.action === "allow",
+  },
+}).createMachine({
+  id: "step",
+  initial: "queued",
+  states: {
+    queued: { on: { STEP_STARTED: "running", STEP_SKIPPED: "skipped" } },
+    running: {
+      initial: "executing",
+      on: ends,
+      states: {
+        executing: {
+          on: { GATE_OPENED: "awaiting_approval", ACTION_STARTED: {}, ACTION_SUCCEEDED: {}, ACTION_FAILED: {}, ACTION_RETRY_SCHEDULED: "backing_off", ...lost },
+        },
+        awaiting_approval: {
+          on: { USER_APPROVED: "executing", USER_REJECTED: {}, GATE_REVISED: {}, GATE_EXPIRED: [{ guard: "allows", target: "executing" }, {}] },
+        },
+        backing_off: { on: { ACTION_STARTED: "executing", ACTION_SUCCEEDED: "executing", ...lost } },
+        in_doubt: { on: { GATE_OPENED: {}, USER_APPROVED: {}, USER_REJECTED: {}, ACTION_SETTLED: "executing" } },
+      },
+    },
+    succeeded: { type: "final" },
+    failed: { type: "final" },
+    skipped: { type: "final" },
+  },
+});

@@ -1,0 +1,53 @@
+/**
+ * The workflow lifecycle: accepted → planned → running ⇄ waiting_for_user → completed | failed | cancelled.
+ *
+ * Owns: which ledger events a workflow accepts in which state. Never: clock, randomness, IO, data (the fold keeps that).
+ * W1  completed and cancelled are final; failed rests and only WORKFLOW_RESTARTED leaves it (A-38).
+ * W2  waiting_for_user is left only in a turn that a person, a cancel or a configured expiry caused: USER_ and GATE_
+ *     events are accepted there, and WORKFLOW_RESUMED follows them.
+ * W3  A replan is a PLAN_CREATED while running; the state stays.
+ */
+import { setup } from "xstate";
+
+export type WorkflowEvent =
+  | { readonly type: "PLAN_CREATED" }
+  | { readonly type: "PLAN_REJECTED" }
+  | { readonly type: "WORKFLOW_STARTED" }
+  | { readonly type: "WORKFLOW_WAITING" }
+  | { readonly type: "WORKFLOW_RESUMED" }
+  | { readonly type: "WORKFLOW_RESTARTED" }
+  | { readonly type: "WORKFLOW_COMPLETED" }
+  | { readonly type: "WORKFLOW_FAILED" }
+  | { readonly type: "WORKFLOW_CANCELLED" }
+  | { readonly type: "USER_APPROVED" }
+  | { readonly type: "USER_REJECTED" }
+  | { readonly type: "GATE_EXPIRED" };
+
+const ends = { WORKFLOW_FAILED: "failed", WORKFLOW_CANCELLED: "cancelled" } as const;
+
+export const workflowMachine = setup({ types: { events: {} as WorkflowEvent } }).createMachine({
+  id: "workflow",
+  initial: "accepted",
+  states: {
+    accepted: { on: { PLAN_CREATED: "planned", PLAN_REJECTED: {}, ...ends } },
+    planned: { on: { WORKFLOW_STARTED: "running", ...ends } },
+    running: {
+      on: {
+        PLAN_CREATED: {},
+        PLAN_REJECTED: {},
+        USER_APPROVED: {},
+        USER_REJECTED: {},
+        GATE_EXPIRED: {},
+        WORKFLOW_WAITING: "waiting_for_user",
+        WORKFLOW_COMPLETED: "completed",
+        ...ends,
+      },
+    },
+    waiting_for_user: {
+      on: { USER_APPROVED: {}, USER_REJECTED: {}, GATE_EXPIRED: {}, WORKFLOW_RESUMED: "running", ...ends },
+    },
+    completed: { type: "final" },
+    failed: { on: { WORKFLOW_RESTARTED: "running" } },
+    cancelled: { type: "final" },
+  },
+});

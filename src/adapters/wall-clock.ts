@@ -1,0 +1,18 @@
+/** The machine's clock. Delays beyond setTimeout's limit (24.8 days) are waited for in parts. */
+import type { Clock } from "../ports/clock.ts";
+
+const maxDelay = 2_147_483_647;
+
+export const wallClock: Clock = Object.freeze({
+  now: () => Date.now(),
+  setTimer(at: number, fire: () => void, background = false) {
+    let handle: NodeJS.Timeout;
+    const arm = (): void => {
+      const left = at - Date.now();
+      handle = setTimeout(() => (left > maxDelay ? arm() : fire()), Math.min(Math.max(0, left), maxDelay));
+      if (background) handle.unref();
+    };
+    arm();
+    return () => clearTimeout(handle);
+  },
+});

@@ -1,0 +1,120 @@
+/**
+ * `approve`, `reject`, `retry` and `cancel`: a person's word on one workflow, which then runs to its next rest here
+ * unless another process runs it already.
+ *
+ * INV-1  No other unfinished work of the ledger is taken up.
+ * INV-2  `--digest` binds a decision to the payload that was looked at; what changed meanwhile is refused.
+ */
+import { type Command, Option } from "commander";
+import type { GateRequest } from "../contract/gate.ts";
+import type { Json, JsonObject } from "../contract/json.ts";
+import type { RetryRequest } from "../contract/retry.ts";
+import { type Desk, withKernel } from "./open-kernel.ts";
+import { addCommonOptions, type CommonOptions, readJson, readJsonObject, readList, type Session } from "./options.ts";
+import { showResult } from "./show-result.ts";
+import type { Terminal } from "./terminal.ts";
+import { watchRun } from "./watch-run.ts";
+
+interface DecideOptions extends CommonOptions {
+  readonly edit?: JsonObject;
+  readonly comment?: string;
+  readonly digest?: string;
+  readonly resolution?: "done" | "retry";
+  readonly result?: Json;
+}
+
+interface RetryOptions extends CommonOptions {
+  readonly mode: NonNullable<RetryRequest["mode"]>;
+  readonly steps?: readonly string[];
+}
+
+interface CancelOptions extends CommonOptions {
+  readonly reason?: string;
+}
+
+export function addDecisions(program: Command, terminal: Terminal): void {
+  addDecision(program, "approve")
+    .option("--edit <json>", "change the payload first: a JSON object of what changes, or @FILE", readJsonObject)
+    .addOption(new Option("--resolution <word>", "what became of a call in doubt").choices(["done", "retry"]))
+    .option("--result <json>", "with --resolution done: the result of the call", readJson)
+    .action((workflowId: string, gateId: string | undefined, options: DecideOptions) =>
+      decide({ workflowId, gateId, decision: "approve" }, { options, terminal }),
+    );
+  addDecision(program, "reject").action((workflowId: string, gateId: string | undefined, options: DecideOptions) =>
+    decide({ workflowId, gateId, decision: "reject" }, { options, terminal }),
+  );
+}
+
+const addDecision = (program: Command, name: "approve" | "reject"): Command =>
+  addCommonOptions(program.command(name))
+    .description(`${name} a gate; the workflow then goes on`)
+    .argument("<workflow>", "its id")
+    .argument("[gate]", "its id; not needed where one gate is open")
+    .option("--comment <text>", "kept with the decision")
+    .option("--digest <digest>", "only if the gate still shows the payload with this digest");
+
+interface Decision {
+  readonly workflowId: string;
+  readonly gateId: string | undefined;
+  readonly decision: "approve" | "reject";
+}
+
+async function decide({ workflowId, gateId, decision }: Decision, session: Session<DecideOptions>): Promise<void> {
+  const payload = readPayload(session.options);
+  await withKernel(session, async ({ kernel, caller }) => {
+    const request = { ...caller, ...(gateId !== undefined && { gate_id: gateId }), decision, payload };
+    const answer = await kernel.decideGate(workflowId, request);
+    // A decision ahead of its gate is kept; the workflow is not at rest and need not be run here.
+    const kept = answer.status === "kept";
+    const state = kept ? await kernel.workflow(workflowId, caller) : await watchRun(kernel, workflowId, session);
+    showResult(session, state, { answer });
+  });
+}
+
+const readPayload = ({ edit, comment, digest, resolution, result }: DecideOptions): GateRequest["payload"] => ({
+  ...(edit !== undefined && { edit }),
+  ...(comment !== undefined && { comment }),
+  ...(digest !== undefined && { payload_digest: digest }),
+  ...(resolution !== undefined && { resolution }),
+  ...(result !== undefined && { result }),
+});
+
+export function addRestarts(program: Command, terminal: Terminal): void {
+  addCommonOptions(program.command("retry"))
+    .description("run the failed steps of a workflow again, or regenerate steps and all that depends on them")
+    .argument("<workflow>", "its id")
+    .addOption(
+      new Option("--mode <mode>", "what to run again")
+        .choices(["resume_failed_steps", "regenerate"])
+        .default("resume_failed_steps"),
+    )
+    .option("--steps <ids>", "the steps to regenerate, separated by commas", readList)
+    .action((workflowId: string, options: RetryOptions) => retry(workflowId, { options, terminal }));
+  addCommonOptions(program.command("cancel"))
+    .description("end a workflow early")
+    .argument("<workflow>", "its id")
+    .option("--reason <text>", "kept with the cancellation")
+    .action((workflowId: string, options: CancelOptions) => cancel(workflowId, { options, terminal }));
+}
+
+function retry(workflowId: string, session: Session<RetryOptions>): Promise<void> {
+  const { mode, steps } = session.options;
+  return moveOn(workflowId, session, ({ kernel, caller }) =>
+    kernel.retry(workflowId, { ...caller, mode, ...(steps !== undefined && { step_ids: [...steps] }) }),
+  );
+}
+
+function cancel(workflowId: string, session: Session<CancelOptions>): Promise<void> {
+  const { reason } = session.options;
+  return moveOn(workflowId, session, ({ kernel, caller }) =>
+    kernel.cancel(workflowId, { ...caller, ...(reason !== undefined && { reason }) }),
+  );
+}
+
+/** Gives the word, then follows the workflow to its rest. */
+async function moveOn(workflowId: string, session: Session, give: (desk: Desk) => Promise<object>): Promise<void> {
+  await withKernel(session, async (desk) => {
+    const answer = await give(desk);
+    showResult(session, await watchRun(desk.kernel, workflowId, session), { answer });
+  });
+}

@@ -1,0 +1,93 @@
+/**
+ * `events WF` and `export WF`: the ledger's events as people read them, and its rows as they lie there.
+ *
+ * INV-1  Without --follow the command ends with the last event there is; with it, when the workflow has ended.
+ * INV-2  An export is what `verify --file` needs and nothing else: one row a line, unchanged.
+ */
+import type { Command } from "commander";
+import type { LedgerEvent } from "../contract/event.ts";
+import type { TurnRow } from "../contract/turn.ts";
+import type { WorkflowState } from "../contract/workflow.ts";
+import { type Desk, withKernel } from "./open-kernel.ts";
+import { addCommonOptions, type CommonOptions, readCount, type Session } from "./options.ts";
+import { cutLine, tellOffset } from "./render-text.ts";
+import type { Terminal } from "./terminal.ts";
+
+interface EventOptions extends CommonOptions {
+  readonly follow: boolean;
+  readonly after: number;
+}
+
+export function addStreams(program: Command, terminal: Terminal): void {
+  addCommonOptions(program.command("events"))
+    .description("list the events of a workflow")
+    .argument("<workflow>", "its id")
+    .option("--follow", "go on with what happens, until the workflow ends", false)
+    .option("--after <n>", "only events after this sequence number", readCount, 0)
+    .action((workflowId: string, options: EventOptions) => listEvents(workflowId, { options, terminal }));
+  addCommonOptions(program.command("export"))
+    .description("write the ledger rows of a workflow as JSON Lines, for verification elsewhere")
+    .argument("<workflow>", "its id")
+    .action((workflowId: string, options: CommonOptions) => exportRows(workflowId, { options, terminal }));
+}
+
+async function listEvents(workflowId: string, session: Session<EventOptions>): Promise<void> {
+  const { terminal, options } = session;
+  await withKernel(session, async (desk) => {
+    const state = await desk.kernel.workflow(workflowId, desk.caller);
+    const show = (event: LedgerEvent) =>
+      options.json ? JSON.stringify(event) : renderEvent(event, state.accepted_at, terminal);
+    await terminal.printAll(mapEach(readEvents(desk, state, session), show));
+  });
+}
+
+async function* readEvents(
+  { kernel, caller }: Desk,
+  state: WorkflowState,
+  session: Session<EventOptions>,
+): AsyncGenerator<LedgerEvent> {
+  const { after, follow } = session.options;
+  if (!follow && after >= state.sequence) return;
+  for await (const event of kernel.events(state.workflow_id, { after, signal: session.terminal.signal }, caller)) {
+    yield event;
+    if (!follow && event.sequence >= state.sequence) return;
+  }
+}
+
+async function* mapEach<A>(items: AsyncIterable<A>, show: (item: A) => string): AsyncGenerator<string> {
+  for await (const item of items) yield show(item);
+}
+
+const typeWidth = 24;
+
+/** `  12  +0.031 s  STEP_SUCCEEDED  draft  {"cost":1,…` */
+export function renderEvent(
+  event: LedgerEvent,
+  from: string,
+  { paint, columns }: Pick<Terminal, "paint" | "columns">,
+): string {
+  const head = `${String(event.sequence).padStart(4)}  ${tellOffset(event.timestamp, from).padStart(11)}  `;
+  const middle = `${event.event_type.padEnd(typeWidth)}${(event.step_id ?? "").padEnd(10)} `;
+  const rest = cutLine(tellPayload(event), Math.max(20, columns - head.length - middle.length));
+  return `${paint("dim", head)}${middle}${paint("dim", rest)}`.trimEnd();
+}
+
+/** The payload without what it nests: sizes stand for lists and records. */
+function tellPayload({ payload }: LedgerEvent): string {
+  const parts = Object.entries(payload).map(([key, value]) => `${key}=${tellValue(value)}`);
+  return parts.join(" ");
+}
+
+function tellValue(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.length}]`;
+  if (typeof value === "object" && value !== null) return "code" in value ? String(value.code) : "{…}";
+  return typeof value === "string" ? JSON.stringify(value.slice(0, 80)) : String(value);
+}
+
+async function exportRows(workflowId: string, session: Session): Promise<void> {
+  await withKernel(session, async ({ kernel, caller }) => {
+    // Reading the state first refuses what this caller may not see.
+    await kernel.workflow(workflowId, caller);
+    await session.terminal.printAll(mapEach<TurnRow>(kernel.export(workflowId), (row) => JSON.stringify(row)));
+  });
+}

@@ -1,0 +1,48 @@
+/**
+ * The command line: builds the program, runs one command, answers with its exit code.
+ *
+ * Owns: the list of commands. Each is a thin mapping over the in-process API; their files say what they do.
+ * INV-1  Never ends the process itself: the exit code is returned, and output that is under way gets out.
+ */
+import { readFileSync } from "node:fs";
+import { findPackageJSON } from "node:module";
+import { Command } from "commander";
+import { addDecisions, addRestarts } from "./decide.ts";
+import { addDemo } from "./demo.ts";
+import { addStreams } from "./events.ts";
+import { addExplanations } from "./explain.ts";
+import { addLists } from "./list.ts";
+import { reportError } from "./report-error.ts";
+import { addRun } from "./run.ts";
+import { openTerminal, type Terminal } from "./terminal.ts";
+import { addVerify } from "./verify.ts";
+
+/** `args` are the words after the program's name; without a terminal it is the process's own. */
+export async function main(args: readonly string[], given?: Terminal): Promise<number> {
+  const json = args.includes("--json");
+  const terminal = given ?? openTerminal(json);
+  try {
+    await buildProgram(terminal).parseAsync([...args], { from: "user" });
+    return 0;
+  } catch (thrown) {
+    return reportError(thrown, terminal, json);
+  }
+}
+
+function buildProgram(terminal: Terminal): Command {
+  const program = new Command("countersign")
+    .description("Run, decide, explain and verify accountable workflows.")
+    .version(readVersion())
+    .exitOverride()
+    .configureOutput({ writeOut: terminal.write, writeErr: (text) => terminal.complain(text.trimEnd()) })
+    .showHelpAfterError("(--help says what there is)");
+  for (const add of [addDemo, addRun, addLists, addDecisions, addRestarts, addExplanations, addStreams, addVerify]) {
+    add(program, terminal);
+  }
+  return program;
+}
+
+function readVersion(): string {
+  const manifest = findPackageJSON("..", import.meta.url);
+  return manifest === undefined ? "0.0.0" : (JSON.parse(readFileSync(manifest, "utf8")) as { version: string }).version;
+}

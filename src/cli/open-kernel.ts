@@ -1,0 +1,86 @@
+/**
+ * Opens the kernel for one command, and stops it however the command ends.
+ *
+ * Owns: what a command's kernel is made of: the ledger file, the shipped packages, what `--capabilities` brings.
+ * INV-1  Without `recover` nothing unfinished is taken up: a command that reads runs nothing.
+ * INV-2  Only commands that start work make a ledger file (`create`); the others refuse a path where there is none.
+ * INV-3  An interruption ends the work at once; the kernel is then stopped before the program ends.
+ */
+import { existsSync } from "node:fs";
+import { folderInventory, projectHandover, releaseNotes } from "../capabilities/index.ts";
+import type { Caller } from "../contract/auth-context.ts";
+import { raise } from "../contract/error.ts";
+import { kernelError } from "../contract/error-codes.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+import type { Kernel } from "../index.ts";
+import { sqliteLedger } from "../ledgers/sqlite/index.ts";
+import type { Logger } from "../ports/telemetry.ts";
+import { loadModules } from "./load-modules.ts";
+import { callerOf, type Session } from "./options.ts";
+
+export interface Opening {
+  readonly recover?: boolean;
+  readonly create?: boolean;
+}
+
+/** The open kernel, and who asks it. */
+export interface Desk {
+  readonly kernel: Kernel;
+  readonly caller: Caller;
+}
+
+/** How long steps that run may go on once the command is over. */
+const drainMs = 2000;
+const openRef = moduleRef(0, "cli", "open_kernel");
+
+export async function withKernel<T>(
+  session: Session,
+  work: (desk: Desk) => Promise<T>,
+  opening: Opening = {},
+): Promise<T> {
+  const { signal } = session.terminal;
+  signal.throwIfAborted();
+  const kernel = await openKernel(session, opening);
+  try {
+    return await Promise.race([work({ kernel, caller: callerOf(session.options) }), rejectOnAbort(signal)]);
+  } finally {
+    await kernel.stop({ drainMs });
+  }
+}
+
+async function openKernel(
+  { options, terminal }: Session,
+  { recover = false, create = false }: Opening,
+): Promise<Kernel> {
+  if (!create && !existsSync(options.db)) {
+    const message = `there is no ledger at ${options.db}; name one with --db, or make one with "countersign demo"`;
+    raise(kernelError("T0_LEDGER_UNAVAILABLE", message, openRef, { detail: { path: options.db }, retry: false }));
+  }
+  const loaded = await loadModules(options.capabilities);
+  // Only now: help, wrong usage and the check of a file need no kernel.
+  const { createKernel } = await import("../index.ts");
+  return createKernel({
+    ledger: sqliteLedger({ path: options.db }),
+    capabilities: [releaseNotes, folderInventory, projectHandover, ...loaded.capabilities],
+    operators: loaded.operators,
+    policies: loaded.policies,
+    recover,
+    logger: logErrors((line) => terminal.complain(line)),
+  });
+}
+
+/** Commands tell their own story; of the kernel's log only what went wrong inside it is shown, and only when asked for. */
+function logErrors(complain: (line: string) => void): Logger {
+  const silent = () => undefined;
+  if (process.env["COUNTERSIGN_LOG"] === undefined) return { debug: silent, info: silent, warn: silent, error: silent };
+  const log = (level: string) => (detail: object, message?: string) =>
+    complain(JSON.stringify({ level, message, ...detail }));
+  return { debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") };
+}
+
+function rejectOnAbort(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}

@@ -1,0 +1,123 @@
+/**
+ * Options that all commands share, and the readers of option values.
+ *
+ * Owns: the defaults (ledger file, tenant, principal) and the words for a value that cannot be read.
+ * INV-1  A value that cannot be read is wrong usage (exit 2), told before anything is opened.
+ */
+import { readFileSync } from "node:fs";
+import { type Command, InvalidArgumentError } from "commander";
+import type { Caller } from "../contract/auth-context.ts";
+import type { JsonObject } from "../contract/json.ts";
+import type { Terminal } from "./terminal.ts";
+
+export const defaultLedger = "countersign.db";
+
+export interface CommonOptions {
+  readonly db: string;
+  readonly capabilities: readonly string[];
+  readonly json: boolean;
+  readonly tenant: string | number;
+  readonly principal: string | number;
+  readonly role: string;
+}
+
+/** What a command works with. */
+export interface Session<O extends CommonOptions = CommonOptions> {
+  readonly terminal: Terminal;
+  readonly options: O;
+}
+
+export const callerOf = ({ tenant, principal, role }: CommonOptions): Caller => ({
+  tenant_id: tenant,
+  principal: { type: "user", id: principal, role },
+});
+
+export function addCommonOptions(command: Command): Command {
+  return command
+    .option("--db <file>", "the ledger file", defaultLedger)
+    .option(
+      "--capabilities <module>",
+      "packages, operators and policies to load (path or package; repeatable)",
+      collect,
+      [],
+    )
+    .option("--json", "one JSON document, or JSON Lines, on stdout and nothing else there", false)
+    .option("--tenant <id>", "the tenant on whose behalf", readId, 1)
+    .option("--principal <id>", "who acts", readId, "local")
+    .option("--role <role>", "the role of who acts", "user");
+}
+
+const collect = (value: string, previous: readonly string[]): readonly string[] => [...previous, value];
+
+/** A host's id: digits are an integer, all else is text. */
+export function readId(value: string): string | number {
+  const number = Number(value);
+  if (value === "") throw new InvalidArgumentError("An id is not empty.");
+  return /^-?\d+$/.test(value) && Number.isSafeInteger(number) ? number : value;
+}
+
+export function readCount(value: string): number {
+  if (!/^\d{1,15}$/.test(value)) throw new InvalidArgumentError("It must be a whole number from 0.");
+  return Number(value);
+}
+
+export const readList = (value: string): readonly string[] =>
+  value
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "");
+
+/** A JSON object, given as it is or as `@FILE`. */
+export function readJsonObject(value: string): JsonObject {
+  const parsed = readJson(value);
+  if (typeof parsed === "object" && parsed !== null && !Array.isArray(parsed)) return parsed as JsonObject;
+  throw new InvalidArgumentError('It must be a JSON object, such as {"repo":"."}.');
+}
+
+export function readJson(value: string): unknown {
+  const text = value.startsWith("@") ? readText(value.slice(1)) : value;
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const what = (error as Error).message.replace(/ (in JSON )?at position .*$/, "");
+    throw new InvalidArgumentError(`${what} at ${describePosition(text)}.`);
+  }
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    throw new InvalidArgumentError(`The file cannot be read: ${(error as Error).message}.`);
+  }
+}
+
+function describePosition(text: string): string {
+  const position = findJsonError(text);
+  const lines = text.slice(0, position).split("\n");
+  return `position ${position}, line ${lines.length}, column ${(lines.at(-1) ?? "").length + 1}`;
+}
+
+/** The index of the first character that cannot belong to a JSON text; its length where only the end is missing. */
+export function findJsonError(text: string): number {
+  let low = 0;
+  let high = text.length + 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (middle > text.length || isBroken(text.slice(0, middle))) high = middle;
+    else low = middle + 1;
+  }
+  return low - 1;
+}
+
+/** Whether a text can no longer become JSON by more characters at its end. The engine does not always say where. */
+function isBroken(prefix: string): boolean {
+  try {
+    JSON.parse(prefix);
+    return false;
+  } catch (error) {
+    const { message } = error as Error;
+    const stated = /at position (\d+)/.exec(message)?.[1];
+    return stated === undefined ? !message.startsWith("Unexpected end") : Number(stated) < prefix.length;
+  }
+}

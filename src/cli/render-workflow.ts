@@ -1,0 +1,83 @@
+/**
+ * Workflows as text: the list, one with its steps, its open gates and its outcomes, the progress bar.
+ * Owns: which colour a state has. Never: decides anything by a state.
+ */
+import type { KernelProgress, WorkflowStateName } from "../contract/progress.ts";
+import type { StepState } from "../contract/step.ts";
+import type { StepView, WorkflowState } from "../contract/workflow.ts";
+import { type Column, renderTable } from "./render-table.ts";
+import { cleanText, cutLine, indent, tellTime } from "./render-text.ts";
+import type { Paint, Style, Terminal } from "./terminal.ts";
+
+export type Look = Pick<Terminal, "paint" | "now" | "columns">;
+
+const styles: Readonly<Record<WorkflowStateName | StepState, Style>> = {
+  accepted: "dim",
+  planned: "dim",
+  running: "cyan",
+  waiting_for_user: "yellow",
+  completed: "green",
+  failed: "red",
+  cancelled: "magenta",
+  queued: "dim",
+  succeeded: "green",
+  skipped: "dim",
+};
+
+export const styleOfState = (state: WorkflowStateName | StepState): Style => styles[state];
+
+export function renderWorkflow(state: WorkflowState, look: Look): string {
+  const { paint, now } = look;
+  const head = `${paint("bold", state.workflow_id)}  ${cleanText(state.intent.type)}  ${paint(styles[state.state], state.state)}  ${state.progress.percent} %`;
+  const end = state.finished_at === null ? "" : `, ended ${tellTime(state.finished_at, now())}`;
+  const facts = `accepted ${tellTime(state.accepted_at, now())}${end}, by ${state.intent.actor.id}, cost ${state.spent}, ${state.sequence} events`;
+  const parts = [head, indent(cleanText(facts))];
+  if (state.steps.length > 0) parts.push("", indent(renderSteps(state.steps, { ...look, columns: look.columns - 2 })));
+  for (const outcome of state.outcomes) {
+    parts.push(
+      indent(
+        `outcome ${cleanText(outcome.outcome_type)} ${outcome.outcome_id} version ${outcome.version}, ${outcome.status}`,
+      ),
+    );
+  }
+  if (state.error !== null) parts.push(indent(paint("red", `${state.error.code}: ${cleanText(state.error.message)}`)));
+  return parts.join("\n");
+}
+
+const stepColumns: readonly Column<StepView>[] = [
+  { title: "STEP", value: (step) => step.step_id },
+  { title: "STATE", value: tellStepState, style: (step) => styles[step.state] },
+  { title: "OPERATOR", value: (step) => step.operator, shrinks: true },
+  { title: "TRIES", value: (step) => String(step.attempts) },
+  { title: "WHAT", value: tellStep, shrinks: true },
+];
+
+export const renderSteps = (steps: readonly StepView[], look: Look): string => renderTable(steps, stepColumns, look);
+
+function tellStepState(step: StepView): string {
+  return step.phase === null || step.phase === "executing" ? step.state : step.phase;
+}
+
+function tellStep(step: StepView): string {
+  if (step.error !== null) return `${step.error.code}: ${step.error.message}`;
+  return step.skip_reason === null ? step.name : `${step.name} (${step.skip_reason})`;
+}
+
+const barWidth = 24;
+
+/** `[██████░░]  50 %  Draft the notes` */
+export function renderProgress(
+  progress: KernelProgress,
+  { paint, columns }: { paint: Paint; columns: number },
+): string {
+  const full = Math.round((progress.percent / 100) * barWidth);
+  const bar = paint("green", "█".repeat(full)) + paint("dim", "░".repeat(barWidth - full));
+  return `${bar} ${tellPercent(progress)}  ${cutLine(tellStage(progress), Math.max(0, columns - barWidth - 10))}`;
+}
+
+export const renderProgressLine = (progress: KernelProgress): string =>
+  `${tellPercent(progress)}  ${cutLine(tellStage(progress), 200)}`;
+
+const tellPercent = ({ percent }: KernelProgress): string => `${String(percent).padStart(3)} %`;
+const tellStage = ({ current_step, stage }: KernelProgress): string =>
+  current_step === null ? stage.replaceAll("_", " ") : current_step.name;

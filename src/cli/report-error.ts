@@ -1,0 +1,57 @@
+/**
+ * How a command ends badly: the message on stderr and the exit code.
+ *
+ * INV-1  1: the kernel refused, or the workflow failed. 2: wrong usage. 128 + n: ended by signal n.
+ * INV-2  With --json the message is one line of problem details; else what happened, the code, and the next step.
+ */
+import { CommanderError } from "commander";
+import { KernelErrorException } from "../contract/error.ts";
+import { errorCodes, isErrorCode } from "../contract/error-codes.ts";
+import type { KernelError } from "../contract/kernel-error.ts";
+import { errorToProblemDetails } from "../protocol/error-to-problem-details.ts";
+import { cleanText } from "./render-text.ts";
+import { Interrupted, type Terminal } from "./terminal.ts";
+
+/** The command cannot be understood, or names something that is not there. */
+export class UsageError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "UsageError";
+  }
+}
+
+/** Tells what was thrown and gives the exit code for it. */
+export function reportError(thrown: unknown, terminal: Terminal, json: boolean): number {
+  if (thrown instanceof Interrupted) return thrown.exitCode;
+  // commander has told it already.
+  if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : 2;
+  if (thrown instanceof KernelErrorException) {
+    terminal.complain(json ? JSON.stringify(errorToProblemDetails(thrown.error)) : renderError(thrown.error));
+    return 1;
+  }
+  if (thrown instanceof UsageError) terminal.complain(`error: ${cleanText(thrown.message)}`);
+  else terminal.complain(describeUnexpected(thrown));
+  return thrown instanceof UsageError ? 2 : 1;
+}
+
+function describeUnexpected(thrown: unknown): string {
+  const text = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+  return `error: countersign failed in a way it should not; please report this.\n${cleanText(text)}`;
+}
+
+/** What happened, the code, the causes, the next step. */
+export function renderError(error: KernelError): string {
+  const lines = [`error: ${cleanText(error.message)}`, `  code     ${error.code}`];
+  for (let cause = error.cause; cause !== null; cause = cause.cause) {
+    lines.push(`  because  ${cause.code}: ${cleanText(cause.message)}`);
+  }
+  const next = findNextStep(error);
+  if (next !== null) lines.push(`  next     ${next}`);
+  return lines.join("\n");
+}
+
+/** The next step of the error's own code, else that of the nearest cause that has one. */
+function findNextStep(error: KernelError): string | null {
+  if (isErrorCode(error.code)) return errorCodes[error.code].next;
+  return error.cause === null ? null : findNextStep(error.cause);
+}

@@ -1,0 +1,54 @@
+/**
+ * How commands end that move a workflow: wait for its next rest, show it, and say what is left to do.
+ *
+ * INV-1  A failed workflow is shown on stdout, and its error ends the command (exit 1).
+ * INV-2  With --json the document is the workflow's state with the command's own fields beside it.
+ */
+import { raise } from "../contract/error.ts";
+import type { Gate } from "../contract/gate.ts";
+import type { WorkflowState } from "../contract/workflow.ts";
+import { type CommonOptions, defaultLedger, type Session } from "./options.ts";
+import { quoteWord } from "./render-text.ts";
+import { renderWorkflow } from "./render-workflow.ts";
+
+export const printJson = ({ terminal }: Session, value: unknown): void =>
+  terminal.print(JSON.stringify(value, null, 2));
+
+/** Shows a workflow at rest; `fields` are added to the JSON document only. */
+export function showResult(session: Session, state: WorkflowState, fields: object = {}): void {
+  const { terminal, options } = session;
+  if (options.json) printJson(session, { ...state, ...fields });
+  else {
+    terminal.print(renderWorkflow(state, terminal));
+    for (const gate of openGatesOf(state)) terminal.print(tellGate(gate, options));
+  }
+  failIfFailed(state);
+}
+
+export function failIfFailed({ state, error }: WorkflowState): void {
+  if (state === "failed" && error !== null) raise(error);
+}
+
+export const openGatesOf = ({ gates }: WorkflowState): readonly Gate[] =>
+  gates.filter(({ status }) => status === "open" || status === "suspended");
+
+const tellGate = (gate: Gate, options: CommonOptions): string =>
+  [
+    `waiting at ${gate.gate_id}. Look:  ${commandLine(options, "show", gate.workflow_id)}`,
+    `Approve:  ${commandLine(options, "approve", gate.workflow_id, gate.gate_id)}`,
+    `Reject:   ${commandLine(options, "reject", gate.workflow_id, gate.gate_id)}`,
+  ].join("\n  ");
+
+/** A command as a person would type it to act on the same ledger as the same caller. */
+export function commandLine(options: CommonOptions, ...words: readonly string[]): string {
+  const { db, capabilities, tenant, principal, role } = options;
+  const flags = [
+    "--db",
+    db || defaultLedger,
+    ...capabilities.flatMap((module) => ["--capabilities", module]),
+    ...(tenant === 1 ? [] : ["--tenant", String(tenant)]),
+    ...(principal === "local" ? [] : ["--principal", String(principal)]),
+    ...(role === "user" ? [] : ["--role", role]),
+  ];
+  return ["countersign", ...words, ...flags].map(quoteWord).join(" ");
+}

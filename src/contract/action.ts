@@ -1,0 +1,65 @@
+/**
+ * The action ledger: one record per idempotency key and what came of it. Source: seed 003 sections 6.3, 7; seed 002
+ * section 8 for attempts.
+ */
+import { z } from "zod";
+import { KernelError } from "./error.ts";
+import { ActionId, IntentId, PlanId, StepId, TenantId, WorkflowId } from "./ids.ts";
+import { JsonValue } from "./json.ts";
+
+export const actionStates = ["running", "succeeded", "failed", "in_doubt"] as const;
+export type ActionState = (typeof actionStates)[number];
+
+export const TokenCount = z
+  .object({ in: z.int().nonnegative(), out: z.int().nonnegative(), total: z.int().nonnegative() })
+  .refine((t) => t.total === t.in + t.out, "total must equal in plus out");
+export const ProviderTrace = z.object({ trace_id: z.string(), trace_type: z.string() });
+
+/** What an operator call used; an operator reports it through `usage(...)`. */
+export const Usage = z.object({
+  tokens: TokenCount.optional(),
+  cost: z.object({ total: z.number().nonnegative() }).optional(),
+  trace: ProviderTrace.optional(),
+});
+export type Usage = z.infer<typeof Usage>;
+
+export const ActionRecord = z.object({
+  action_id: ActionId,
+  tenant_id: TenantId,
+  workflow_id: WorkflowId,
+  intent_id: IntentId,
+  plan_id: PlanId,
+  step_id: StepId,
+  operator_name: z.string(),
+  operator_version: z.string(),
+  idempotency_key: z.string().min(1),
+  status: z.enum(actionStates),
+  payload_hash: z.string(),
+  input_payload: JsonValue,
+  result_payload: JsonValue.nullable(),
+  error: KernelError.nullable(),
+  trace: ProviderTrace.nullable(),
+  timing: z.object({ started_at: z.string(), finished_at: z.string().nullable() }),
+  tokens: TokenCount.nullable(),
+  cost: z.object({ total: z.number() }).nullable(),
+});
+export type ActionRecord = z.infer<typeof ActionRecord>;
+
+/** What the invoker answers: done, failed, or still running elsewhere with a handle (seed 003 section 7.1). */
+export type OperatorResult =
+  | {
+      readonly status: "succeeded";
+      readonly action_id: string;
+      readonly result: unknown;
+      readonly usage: Usage;
+      readonly cached: boolean;
+    }
+  | {
+      readonly status: "failed";
+      readonly action_id: string;
+      readonly error: KernelError;
+      readonly usage: Usage;
+      readonly pending: boolean;
+      readonly cached: boolean;
+    }
+  | { readonly status: "in_progress"; readonly action_id: string; readonly handle: Promise<OperatorResult> };

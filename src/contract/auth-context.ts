@@ -1,0 +1,43 @@
+/**
+ * What a caller may do, decided once per call by T5. Source: seed 003 sections 2.2 and 5.1.
+ */
+import { z } from "zod";
+import { PrincipalId, TenantId } from "./ids.ts";
+
+/** The scopes that public operations ask for; hosts add their own words (`operator:<name>`, `effect:<effect>`, …). */
+export const publicScopes = ["intent:submit", "workflow:execute", "outcome:read", "gate:approve"] as const;
+
+export const DataPolicy = z.object({
+  allow_pii: z.boolean().default(true),
+  allow_external_send: z.boolean().default(false),
+});
+export type DataPolicy = z.infer<typeof DataPolicy>;
+
+const Context = z.object({
+  tenant_id: TenantId,
+  principal_id: PrincipalId,
+  principal_type: z.string().default("user"),
+  role: z.string(),
+  scopes: z.array(z.string()),
+  data_policy: DataPolicy,
+});
+
+/** AuthContext; on input `data_access_policy` is read as `data_policy` (C-33). */
+export const AuthContext = z.preprocess((raw) => {
+  if (typeof raw !== "object" || raw === null || !("data_access_policy" in raw)) return raw;
+  const { data_access_policy, ...rest } = raw as Record<string, unknown>;
+  return { data_policy: data_access_policy, ...rest };
+}, Context);
+export type AuthContext = z.infer<typeof Context>;
+
+/** The caller of an in-process read or command; absent means the embedding host itself. */
+export const Caller = z.object({
+  tenant_id: TenantId,
+  principal: z.object({ type: z.string(), id: PrincipalId, role: z.string() }),
+});
+export type Caller = z.infer<typeof Caller>;
+
+/** A scope is granted by its own name, by a `prefix:*` or by `*`. */
+export function hasScope(scopes: readonly string[], wanted: string): boolean {
+  return scopes.some((s) => s === wanted || s === "*" || (s.endsWith(":*") && wanted.startsWith(s.slice(0, -1))));
+}

@@ -1,0 +1,77 @@
+/**
+ * Capability packages: what the kernel runs by name (seed 003 sections 5, 9.1). Schemas inside are zod schemas of the
+ * package's own; the kernel applies them and never reads meaning into them.
+ */
+import { z } from "zod";
+import type { AuthContext } from "./auth-context.ts";
+import type { ContextBundle } from "./context-bundle.ts";
+import { UiAction } from "./gate.ts";
+import type { Intent } from "./intent.ts";
+import type { Operator } from "./operator.ts";
+import type { ExecutionPlan } from "./plan.ts";
+
+const zodSchema = z.custom<z.ZodType>((value) => value instanceof z.ZodType, "must be a zod schema");
+const fn = z.custom<(...args: readonly never[]) => unknown>(
+  (value) => typeof value === "function",
+  "must be a function",
+);
+
+/** Dotted intent type, as in `Area.Thing.Verb`. */
+export const IntentType = z
+  .string()
+  .regex(/^[A-Za-z][A-Za-z0-9]*(\.[A-Za-z][A-Za-z0-9]*)+$/, "must be a dotted name such as Area.Thing.Verb");
+export const CapabilityVersion = z.string().regex(/^\d+\.\d+$/, "must be major.minor");
+
+export const CapabilityPackage = z.object({
+  intentType: IntentType,
+  version: CapabilityVersion,
+  description: z.string().default(""),
+  keywords: z.array(z.string().min(1)).default([]),
+  input: zodSchema,
+  operators: z.array(z.unknown()).min(1, "a package lists the operators it may use"),
+  outcomes: z.record(z.string(), zodSchema).default({}),
+  plan: z.union([fn, z.object({ reasoning: z.string(), steps: z.array(z.unknown()) })]),
+  policyTags: z.record(z.string(), z.array(z.string())).default({}),
+  uiActions: z.record(z.string(), z.array(UiAction)).default({}),
+  weights: z.record(z.string(), z.number().positive()).default({}),
+});
+export type CapabilityPackage = z.infer<typeof CapabilityPackage>;
+
+/** `Name@major.minor` */
+export const capabilityRef = (intentType: string, version: string): string => `${intentType}@${version}`;
+
+/** What went before a plan: nothing (round 0), or what was completed and what failed. */
+export interface PlanningSituation {
+  readonly round: number;
+  readonly completed: readonly { readonly step_id: string; readonly output: unknown }[];
+  readonly failed: readonly { readonly step_id: string; readonly code: string; readonly message: string }[];
+  /** The objective where a pivot replaced the intent's own. */
+  readonly objective: string | null;
+}
+
+/** What a package's plan function is given. `situation` tells a replan what failed before. */
+export interface PlanQuestion<I = unknown> {
+  readonly intent: Intent;
+  readonly input: I;
+  readonly context: ContextBundle;
+  readonly auth: AuthContext;
+  readonly situation: PlanningSituation;
+}
+
+export type PlanTemplate<I = unknown> =
+  | ExecutionPlan
+  | ((question: PlanQuestion<I>) => ExecutionPlan | Promise<ExecutionPlan>);
+
+export interface CapabilityDefinition {
+  readonly intentType: string;
+  readonly version: string;
+  readonly description: string;
+  readonly keywords: readonly string[];
+  readonly input: z.ZodType;
+  readonly operators: readonly (Operator | string)[];
+  readonly outcomes: Readonly<Record<string, z.ZodType>>;
+  readonly plan: PlanTemplate<never>;
+  readonly policyTags: Readonly<Record<string, readonly string[]>>;
+  readonly uiActions: Readonly<Record<string, readonly UiAction[]>>;
+  readonly weights: Readonly<Record<string, number>>;
+}

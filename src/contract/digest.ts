@@ -1,0 +1,82 @@
+// Canonical JSON (RFC 8785) and SHA-256 digests: the text and the hash that anybody else can compute again.
+// Owns: key order by UTF-16 code units, number form, the refusal of what JSON cannot say, the depth limit.
+// Never: hashes anything but bytes or canonical text. The only room file of contract/ that uses node:crypto.
+
+import { hash } from "node:crypto";
+import { kernelError } from "./error-codes.ts";
+import { raise } from "./kernel-error.ts";
+import { moduleRef } from "./module-ref.ts";
+
+/** Levels of nesting that canonical JSON accepts; a cycle ends here as well. */
+export const maxJsonDepth = 1000;
+
+const canonicalRef = moduleRef(0, "digest", "canonical_json");
+
+/**
+ * RFC 8785 text. Members that are undefined, functions or symbols are dropped as in JSON, and are null in lists; toJSON
+ * is honoured. Throws an input KernelErrorException for NaN, infinities, bigints, lone surrogates, no value at the
+ * root, and more than `maxJsonDepth` levels or a cycle.
+ */
+export function canonicalJson(value: unknown): string {
+  return write(value, "", 0) ?? refuse("there is no value at the root");
+}
+
+function write(input: unknown, key: string, depth: number): string | undefined {
+  const value = unwrap(input, key);
+  switch (typeof value) {
+    case "string":
+      return writeText(value);
+    case "number":
+      return Number.isFinite(value) ? JSON.stringify(value) : refuse(`${value} has no JSON form`);
+    case "boolean":
+      return String(value);
+    case "bigint":
+      return refuse("a bigint has no JSON form");
+    case "object":
+      return value === null ? "null" : writeObject(value, depth + 1);
+    default:
+      return undefined;
+  }
+}
+
+function unwrap(value: unknown, key: string): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  const { toJSON } = value as { toJSON?: unknown };
+  const json: unknown = typeof toJSON === "function" ? toJSON.call(value, key) : value;
+  return json instanceof Number || json instanceof String || json instanceof Boolean ? json.valueOf() : json;
+}
+
+function writeText(text: string): string {
+  return text.isWellFormed() ? JSON.stringify(text) : refuse("text with a lone surrogate has no UTF-8 form");
+}
+
+function writeObject(value: object, depth: number): string {
+  if (depth > maxJsonDepth) refuseDepth();
+  if (Array.isArray(value))
+    return `[${Array.from(value, (item, at) => write(item, String(at), depth) ?? "null").join(",")}]`;
+  const members: string[] = [];
+  for (const key of Object.keys(value).sort()) {
+    const text = write((value as Record<string, unknown>)[key], key, depth);
+    if (text !== undefined) members.push(`${writeText(key)}:${text}`);
+  }
+  return `{${members.join(",")}}`;
+}
+
+function refuse(reason: string): never {
+  raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `canonical JSON: ${reason}`, canonicalRef));
+}
+
+function refuseDepth(): never {
+  const message = `canonical JSON: nested deeper than ${maxJsonDepth} levels, or cyclic`;
+  raise(kernelError("T0_VALIDATION_PAYLOAD_TOO_LARGE", message, canonicalRef, { detail: { limit: maxJsonDepth } }));
+}
+
+/** Lower-case hex SHA-256 of bytes, or of text as UTF-8. */
+export function sha256(data: string | Uint8Array): string {
+  return hash("sha256", data);
+}
+
+/** Lower-case hex SHA-256 of the value's canonical JSON. */
+export function digest(value: unknown): string {
+  return sha256(canonicalJson(value));
+}

@@ -1,0 +1,197 @@
+// The catalogue of error codes: one row per code, and the maker that builds an error from its row (seed 000; C-01).
+// Owns: category, severity, retry decision, HTTP status, JSON-RPC code and the next step for a person.
+// Never: holds a code that no part of the kernel emits. A code's tier digit is the tier that owns the row.
+// Invariants
+// 1. Input rows are never retryable: a corrected request is a new one (C-43).
+// 2. Policy rows are fatal and never retryable.
+// 3. The JSON-RPC code follows from the category alone; the HTTP status does so unless the row says otherwise.
+
+import { createError, type ErrorCategory, type KernelError, type Severity } from "./kernel-error.ts";
+import type { ModuleRef } from "./module-ref.ts";
+
+/** One catalogue row. `next` is one plain sentence: what a person does about it. */
+export type ErrorCodeRow = {
+  readonly category: ErrorCategory;
+  readonly severity: Severity;
+  readonly retryable: boolean;
+  readonly http: number;
+  readonly rpc: number;
+  readonly next: string;
+};
+
+type RowOptions = { readonly severity?: Severity; readonly retryable?: boolean; readonly http?: number };
+
+/** HTTP status by category (seed 000, error_to_problem_details). */
+export const httpStatusByCategory = { input: 400, processing: 500, external: 502, resource: 429, policy: 403 } as const;
+
+/** JSON-RPC code by category (seed 000, error_to_jsonrpc_error). */
+export const rpcCodeByCategory = {
+  input: -32602,
+  processing: -32603,
+  external: -32003,
+  resource: -32603,
+  policy: -32600,
+} as const;
+
+function row(category: ErrorCategory, severity: Severity, next: string, options: RowOptions): ErrorCodeRow {
+  return Object.freeze({
+    category,
+    severity: options.severity ?? severity,
+    retryable: options.retryable ?? false,
+    http: options.http ?? httpStatusByCategory[category],
+    rpc: rpcCodeByCategory[category],
+    next,
+  });
+}
+
+const input = (next: string, options: RowOptions = {}) => row("input", "transient", next, options);
+const processing = (next: string, options: RowOptions = {}) => row("processing", "fatal", next, options);
+const external = (next: string, options: RowOptions = {}) =>
+  row("external", "transient", next, { retryable: true, ...options });
+const resource = (next: string, options: RowOptions = {}) => row("resource", "fatal", next, options);
+const policy = (next: string, options: RowOptions = {}) => row("policy", "fatal", next, options);
+
+const degraded = { severity: "degraded" } as const;
+const busy = { severity: "transient", retryable: true } as const;
+
+/** Every code that Countersign emits. */
+export const errorCodes = Object.freeze({
+  // T0: schemas, ledger, kernel
+  T0_VALIDATION_SCHEMA_MISMATCH: input("Correct the fields named in the detail and send the request again."),
+  T0_VALIDATION_PAYLOAD_TOO_LARGE: input("Send less data, or raise the limit named in the detail.", { http: 413 }),
+  T0_CACHE_PRESSURE_EVICTION: resource("Nothing to do; give the cache more room if it happens often.", degraded),
+  T0_LEDGER_UNAVAILABLE: external("Check that the ledger's store is reachable; the work resumes from the ledger.", {
+    http: 503,
+  }),
+  T0_LEDGER_LOCKED: resource("Wait until the other process has finished, or stop it.", { ...busy, http: 503 }),
+  T0_LEDGER_READ_ONLY: resource("Make the ledger file and its folder writable for this process.", { http: 503 }),
+  T0_LEDGER_CORRUPT: processing("Stop, keep the file, restore a backup, and verify it before going on."),
+  T0_LEDGER_NEWER_SCHEMA: input("Use the version that wrote this ledger, or a newer one.", { severity: "fatal" }),
+  T0_LEDGER_NOT_A_DATABASE: input("Point to a ledger file, or to a path that does not exist yet.", {
+    severity: "fatal",
+  }),
+  T0_LEDGER_DISK_FULL: resource("Free disk space, then retry the workflow.", { http: 507 }),
+  T0_LEDGER_CONFLICT: processing("Read the workflow again and decide on its present state.", {
+    severity: "transient",
+    retryable: true,
+    http: 409,
+  }),
+  T0_KERNEL_STOPPED: resource("Start a kernel on this ledger; unfinished workflows are taken up again.", { http: 503 }),
+  T0_TIER_CRASHED: processing("The tier was restarted; retry the workflow and report the error.", degraded),
+
+  // T1: perception
+  T1_CLASSIFY_LOW_CONFIDENCE: processing("Name the intent type in the request.", degraded),
+  T1_CLASSIFY_TIMEOUT: external("Name the intent type, or try again when the classifier answers."),
+  T1_SECURITY_INPUT_REFUSED: policy("Remove what the security check objected to from the input."),
+  T1_NORMALIZE_UNKNOWN_INTENT: input("Use the intent type of a registered capability, or register one."),
+  T1_NORMALIZE_INPUTS_INVALID: input("Correct the inputs named in the detail; they follow the capability's schema."),
+
+  // T2: cognition
+  T2_DECOMPOSE_CYCLE_DETECTED: processing("Remove the circular goal from the request."),
+  T2_CONTEXT_UNAVAILABLE: external("Check the context sources of this tenant, then retry."),
+
+  // T3: planning
+  T3_DAG_COMPILE_UNRESOLVED_DEPS: processing("Correct depends_on in the plan: each entry names an earlier step."),
+  T3_PLAN_EMPTY: processing("Rephrase the request; the planner found nothing to do."),
+  T3_PLAN_INVALID: processing("Correct the planner; the detail says what is wrong with its plan."),
+  T3_PLAN_UNKNOWN_OPERATOR: processing("Register the operator, or correct its name in the plan."),
+  T3_PLAN_OPERATOR_NOT_ALLOWED: policy("Add the operator to the capability's allowed operators, or leave it out."),
+  T3_PLANNER_FAILED: external("Check the planner, then retry the workflow."),
+  T3_PLANNER_TIMEOUT: external("Give the planner more time, or retry when it is less busy."),
+
+  // T4: execution
+  T4_TOOL_EXECUTION_FAILED: external("See the cause; retry the workflow when the tool works again."),
+  T4_TOOL_TIMEOUT: external("Retry when the tool answers, or give the operator a longer timeout."),
+  T4_PARAMS_INVALID: input("Correct the step's parameters; they follow the operator's input schema."),
+  T4_PARAMS_REFUSED: policy("Remove what the security check objected to from the step's parameters."),
+  T4_OUTPUT_INVALID: input("Correct the operator; its output does not follow its output schema."),
+  T4_OUTCOME_INVALID: input("Correct the step; its outcome does not follow the outcome's schema."),
+  T4_OPERATOR_UNKNOWN: processing("Register this version of the operator, then retry the workflow."),
+  T4_OPERATOR_BUG: processing("Repair the operator; the cause is the error that it threw."),
+  T4_IDEMPOTENCY_KEY_MISSING: input("Give the call an idempotency key."),
+  T4_IDEMPOTENCY_IN_PROGRESS: resource("Wait for the first call with this key; its answer will be yours too.", {
+    ...busy,
+    http: 409,
+  }),
+  T4_IDEMPOTENCY_PAYLOAD_MISMATCH: input("Use a new key for a new payload, or send the first payload.", { http: 422 }),
+  T4_WORKFLOW_NOT_FOUND: input("Check the workflow id and the tenant.", { http: 404 }),
+  T4_WORKFLOW_CONFLICT: input("Read the workflow; its state does not allow this any more.", { http: 409 }),
+  T4_WORKFLOW_LEASED: resource("Try again shortly; another process runs this workflow.", { ...busy, http: 409 }),
+  T4_ACTION_IN_DOUBT: external("Find out whether the effect happened, then answer the gate: done, retry or fail.", {
+    severity: "degraded",
+    retryable: false,
+  }),
+  T4_MIDDLEWARE_VIOLATION: processing("Repair the middleware named in the detail."),
+  T4_DEPENDENCY_FAILED: external("See the step this one depends on; retry when that one can succeed.", {
+    severity: "degraded",
+    retryable: false,
+  }),
+  T4_STEP_BLOCKED: policy("See which decision blocked the step; it is not tried again."),
+
+  // T5: ego
+  T5_BUDGET_EXHAUSTED: resource("Raise the budget named in the detail, then retry the workflow."),
+  T5_IDENTITY_VIOLATION: policy("Ask somebody whose role allows this action."),
+  T5_AUTHZ_FORBIDDEN: policy("Ask an administrator for the scope named in the detail."),
+  T5_AUTHN_FAILED: policy("Sign in again with valid credentials.", { http: 401 }),
+  T5_POLICY_DENIED: policy("See the rule and its reason; change the request or the policy."),
+  T5_POLICY_FAILED: policy("Repair the policy rule that threw; until then it denies."),
+  T5_HUMAN_DENIED: policy("Talk to the person who rejected it, then submit a changed request."),
+  T5_GATE_NOT_FOUND: input("Check the gate id and the workflow id.", { http: 404 }),
+  T5_GATE_CONFLICT: input("The gate was decided otherwise; read the workflow for its answer.", { http: 409 }),
+  T5_GATE_AMBIGUOUS: input("Say which gate; several are open.", { http: 409 }),
+  T5_CAPABILITY_NOT_FOUND: policy("Register the capability, or grant it to this caller."),
+  T5_IN_FLIGHT_LIMIT: resource("Try again when some of the running workflows have finished.", busy),
+
+  // T6: metacognition
+  T6_HALLUCINATION_DETECTED: processing("Check the claims against their sources before you use the output.", degraded),
+  T6_OVERCONFIDENCE_DETECTED: processing("Treat the output as less certain than it says.", degraded),
+  T6_LOOP_DETECTED: processing("Change the objective; the same work was being repeated.", degraded),
+
+  // T7: orchestration
+  T7_SPAWN_INSUFFICIENT_RESOURCES: resource("Try again later, or raise the number of agents that may live.", busy),
+
+  // One hop of escalation each: the code names the tier that received an error it could not handle either.
+  T1_ESCALATION_UNHANDLED: processing("See the cause; no lower tier could handle it."),
+  T2_ESCALATION_UNHANDLED: processing("See the cause; no lower tier could handle it."),
+  T3_ESCALATION_UNHANDLED: processing("See the cause; no lower tier could handle it."),
+  T4_ESCALATION_UNHANDLED: processing("See the cause; no lower tier could handle it."),
+  T5_ESCALATION_UNHANDLED: processing("See the cause; no lower tier could handle it."),
+  T6_ESCALATION_UNHANDLED: processing("See the cause; no lower tier could handle it."),
+  T7_ESCALATION_UNHANDLED: processing("See the cause; no tier could handle it and the workflow has ended."),
+});
+
+export type ErrorCode = keyof typeof errorCodes;
+
+/** True for the codes of the catalogue (own keys only). */
+export function isErrorCode(code: string): code is ErrorCode {
+  return Object.hasOwn(errorCodes, code);
+}
+
+/** What kernelError may say beyond its row. `retry` and `severity` override the row. */
+export type KernelErrorOptions = {
+  readonly detail?: Readonly<Record<string, unknown>>;
+  readonly cause?: KernelError | null;
+  readonly retry?: boolean;
+  readonly severity?: Severity;
+};
+
+/** Builds a frozen KernelError from the code's catalogue row. */
+export function kernelError(
+  code: ErrorCode,
+  message: string,
+  source: ModuleRef,
+  options: KernelErrorOptions = {},
+): KernelError {
+  const { category, severity, retryable } = errorCodes[code];
+  const { detail = null, cause = null } = options;
+  return createError(
+    code,
+    category,
+    options.severity ?? severity,
+    message,
+    source,
+    options.retry ?? retryable,
+    detail,
+    cause,
+  );
+}

@@ -1,0 +1,298 @@
+// What callers do with errors: the convenience factories, wrapping, escalation, and the executor's view (seeds 000, 003).
+// Owns: derived codes (A-04), the total mapping between KernelError and ExecutorError (C-01), the retry decision.
+// Never: throws, except raise(). The record itself lives in kernel-error.ts and is exported from here as well.
+// Invariants
+// 1. fromExecutorError and toExecutorError are total and keep code, message, details, hint and the retry decision.
+// 2. What a KernelError cannot hold of an executor error is in detail.executor, which wins on the way back.
+// 3. The category decides on retries; only `dependency` lets the error's own flag decide.
+
+import { z } from "zod";
+import { type ErrorCode, errorCodes, isErrorCode } from "./error-codes.ts";
+import { JsonObject } from "./json.ts";
+import { createError, type ErrorCategory, errorCodePattern, KernelError } from "./kernel-error.ts";
+import { type ModuleRef, moduleRef } from "./module-ref.ts";
+
+export {
+  createError,
+  ErrorCategory,
+  errorCodePattern,
+  isKernelError,
+  KernelError,
+  KernelErrorException,
+  raise,
+  Severity,
+} from "./kernel-error.ts";
+
+/** What the seed's short signatures cannot say: another code, a cause, a retry decision. */
+export type ErrorOptions = {
+  readonly code?: string;
+  readonly cause?: KernelError | null;
+  readonly retry?: boolean;
+};
+
+/** Category input, severity transient, code T<tier>_<MODULE>_INVALID_INPUT (seed 000, input_error). */
+export function inputError(
+  message: string,
+  source: ModuleRef,
+  detail?: JsonObject | null,
+  options: ErrorOptions = {},
+): KernelError {
+  const { code = deriveCode(source, "INVALID_INPUT"), retry, cause } = options;
+  return createError(code, "input", "transient", message, source, retry, detail, cause);
+}
+
+/** Category processing, severity degraded, code …_PROCESSING_FAILED (seed 000, processing_error). */
+export function processingError(
+  message: string,
+  source: ModuleRef,
+  detail?: JsonObject | null,
+  cause?: KernelError | null,
+  options: ErrorOptions = {},
+): KernelError {
+  const { code = deriveCode(source, "PROCESSING_FAILED"), retry } = options;
+  return createError(code, "processing", "degraded", message, source, retry, detail, cause ?? options.cause);
+}
+
+/** Category external; transient when it may be retried, else degraded; code …_EXTERNAL_FAILED (seed 000). */
+export function externalError(
+  message: string,
+  source: ModuleRef,
+  retry: boolean,
+  detail?: JsonObject | null,
+  options: Omit<ErrorOptions, "retry"> = {},
+): KernelError {
+  const { code = deriveCode(source, "EXTERNAL_FAILED"), cause } = options;
+  return createError(code, "external", retry ? "transient" : "degraded", message, source, retry, detail, cause);
+}
+
+/** Category resource, severity fatal, code …_RESOURCE_EXHAUSTED (seed 000, resource_error). */
+export function resourceError(
+  message: string,
+  source: ModuleRef,
+  detail?: JsonObject | null,
+  options: ErrorOptions = {},
+): KernelError {
+  const { code = deriveCode(source, "RESOURCE_EXHAUSTED"), retry, cause } = options;
+  return createError(code, "resource", "fatal", message, source, retry, detail, cause);
+}
+
+/** Category policy, severity fatal, never retryable, code …_POLICY_VIOLATION (seed 000, policy_error). */
+export function policyError(
+  message: string,
+  source: ModuleRef,
+  detail?: JsonObject | null,
+  options: Omit<ErrorOptions, "retry"> = {},
+): KernelError {
+  const { code = deriveCode(source, "POLICY_VIOLATION"), cause } = options;
+  return createError(code, "policy", "fatal", message, source, false, detail, cause);
+}
+
+function deriveCode(source: ModuleRef, reason: string): string {
+  const module = source.module.toUpperCase().match(/[A-Z0-9]+/g) ?? ["MODULE"];
+  return `T${source.tier}_${module.join("_")}_${reason}`;
+}
+
+/** `unrecoverable`: the outer tier states that it cannot go on, so the wrapper is fatal and not retryable. */
+export type WrapOptions = { readonly unrecoverable?: boolean; readonly detail?: JsonObject | null };
+
+/**
+ * The inner error as the cause of an outer one, which takes over category, severity and retry decision (seed 000,
+ * wrap_error). Without a message it gets one that names the outer function and the inner failure.
+ */
+export function wrapError(
+  outerCode: string,
+  inner: KernelError,
+  source: ModuleRef,
+  message?: string | null,
+  options: WrapOptions = {},
+): KernelError {
+  const severity = options.unrecoverable ? "fatal" : inner.severity;
+  const retry = inner.retry_eligible && !options.unrecoverable;
+  const text =
+    message ?? `${outerCode} in ${source.module}.${source.function}, caused by ${inner.code}: ${inner.message}`;
+  return createError(outerCode, inner.category, severity, text, source, retry, options.detail, inner);
+}
+
+const escalationCodes: readonly (ErrorCode | undefined)[] = [
+  undefined,
+  "T1_ESCALATION_UNHANDLED",
+  "T2_ESCALATION_UNHANDLED",
+  "T3_ESCALATION_UNHANDLED",
+  "T4_ESCALATION_UNHANDLED",
+  "T5_ESCALATION_UNHANDLED",
+  "T6_ESCALATION_UNHANDLED",
+  "T7_ESCALATION_UNHANDLED",
+];
+
+/**
+ * The error as the next tier up receives it: wrapped once, with that tier as source. An error of T7 is returned as it
+ * is, for there is nobody above (seed 000, error handling contract; C-46).
+ */
+export function escalate(error: KernelError): KernelError {
+  const tier = error.source.tier + 1;
+  const code = escalationCodes[tier];
+  if (code === undefined) return error;
+  const message = `tier ${tier} received what tier ${tier - 1} could not handle: ${error.code}: ${error.message}`;
+  const detail = { from_tier: tier - 1, to_tier: tier };
+  return wrapError(code, error, moduleRef(tier, "escalation", "escalate"), message, { detail });
+}
+
+export const ExecutorErrorCategory = z.enum([
+  "validation",
+  "authorization",
+  "policy_denied",
+  "transient",
+  "dependency",
+  "operator_bug",
+  "timeout",
+]);
+export type ExecutorErrorCategory = z.infer<typeof ExecutorErrorCategory>;
+
+/** The operator's and executor's view of an error (seed 003, 8.1). retry_after_ms is in milliseconds. */
+export const ExecutorError = z
+  .object({
+    code: z.string(),
+    message: z.string(),
+    retryable: z.boolean(),
+    retry_after_ms: z.int().min(0).nullable().default(null),
+    category: ExecutorErrorCategory,
+    details: JsonObject.default({}),
+  })
+  .readonly();
+export type ExecutorError = z.infer<typeof ExecutorError>;
+
+/**
+ * May the call be tried again? A KernelError says so itself; of an ExecutorError the category decides: transient and
+ * timeout yes, dependency by its flag, all others no (seed 003, 8.2).
+ */
+export function isRetryable(error: KernelError | ExecutorError): boolean {
+  if ("retry_eligible" in error) return error.retry_eligible;
+  if (error.category === "dependency") return error.retryable;
+  return error.category === "transient" || error.category === "timeout";
+}
+
+// What detail.executor holds. `shadowed` is a key "executor" that the operator's own details had.
+const ExecutorTrace = z.object({
+  code: z.string(),
+  category: ExecutorErrorCategory,
+  retry_after_ms: z.int().min(0).nullable(),
+  shadowed: z.unknown().optional(),
+});
+type ExecutorTrace = z.infer<typeof ExecutorTrace>;
+
+/** The executor's view of any KernelError (C-01). */
+export function toExecutorError(error: KernelError): ExecutorError {
+  const { trace, details } = readDetail(error.detail);
+  return {
+    code: trace?.code ?? error.code,
+    message: error.message,
+    retryable: error.retry_eligible,
+    retry_after_ms: trace?.retry_after_ms ?? null,
+    category: trace !== null && agrees(trace.category, error) ? trace.category : categorize(error),
+    details,
+  };
+}
+
+function agrees(category: ExecutorErrorCategory, { retry_eligible }: KernelError): boolean {
+  return category === "dependency" || (category === "transient" || category === "timeout") === retry_eligible;
+}
+
+function readDetail(detail: JsonObject): { readonly trace: ExecutorTrace | null; readonly details: JsonObject } {
+  const trace = Object.hasOwn(detail, "executor") ? ExecutorTrace.safeParse(detail["executor"]).data : undefined;
+  if (trace === undefined) return { trace: null, details: detail };
+  const { executor: _, ...rest } = detail;
+  return { trace, details: trace.shadowed === undefined ? rest : { ...rest, executor: trace.shadowed } };
+}
+
+function categorize(error: KernelError): ExecutorErrorCategory {
+  return error.retry_eligible ? categorizeRetryable(error) : categorizeFinal(error);
+}
+
+function categorizeRetryable({ category, severity, code }: KernelError): ExecutorErrorCategory {
+  if (category === "external" && severity === "transient") return code.endsWith("TIMEOUT") ? "timeout" : "transient";
+  if (category === "external" || (severity === "degraded" && canBeDependency(category))) return "dependency";
+  return "transient";
+}
+
+function canBeDependency(category: ErrorCategory): boolean {
+  return category === "resource" || category === "processing";
+}
+
+function categorizeFinal(error: KernelError): ExecutorErrorCategory {
+  switch (error.category) {
+    case "input":
+      return "validation";
+    case "policy":
+      return /_AUTH[ZN]_/.test(error.code) ? "authorization" : "policy_denied";
+    case "external":
+      return "dependency";
+    case "resource":
+      return error.severity === "fatal" ? "policy_denied" : "dependency";
+    case "processing":
+      return categorizeProcessing(error);
+  }
+}
+
+// A broken plan is the plan's fault: without an operator, an alert about an operator would be false.
+function categorizeProcessing(error: KernelError): ExecutorErrorCategory {
+  if (error.severity !== "fatal") return "dependency";
+  const named = typeof error.detail["operator"] === "string" || error.code === "T4_OPERATOR_BUG";
+  return named && error.source.tier === 4 ? "operator_bug" : "validation";
+}
+
+const kernelCodes: Readonly<Record<ExecutorErrorCategory, ErrorCode>> = {
+  validation: "T0_VALIDATION_SCHEMA_MISMATCH",
+  authorization: "T5_AUTHZ_FORBIDDEN",
+  policy_denied: "T5_POLICY_DENIED",
+  transient: "T4_TOOL_EXECUTION_FAILED",
+  dependency: "T4_DEPENDENCY_FAILED",
+  operator_bug: "T4_OPERATOR_BUG",
+  timeout: "T4_TOOL_TIMEOUT",
+};
+
+const operatorRef = moduleRef(4, "operator", "invoke");
+
+/**
+ * The KernelError for an executor's error (C-01). A code that is a kernel code is kept, with its catalogue row where
+ * that agrees with the category; any other gets the category's code, or T4_OPERATOR_<CODE> when transient.
+ */
+export function fromExecutorError(error: ExecutorError, source: ModuleRef = operatorRef): KernelError {
+  const code = errorCodePattern.test(error.code) ? error.code : toKernelCode(error);
+  const rows = [...(isErrorCode(code) ? [errorCodes[code]] : []), errorCodes[kernelCodes[error.category]]];
+  const plain = rows.map((row) => build(code, row, error, source));
+  return plain.find((candidate) => rendersAs(candidate, error)) ?? withTrace(plain[plain.length - 1]!, error);
+}
+
+function toKernelCode({ code, category }: ExecutorError): string {
+  const words = category === "transient" ? code.toUpperCase().match(/[A-Z0-9]+/g) : null;
+  return words === null ? kernelCodes[category] : `T4_OPERATOR_${words.join("_")}`;
+}
+
+function build(
+  code: string,
+  row: Pick<KernelError, "category" | "severity">,
+  error: ExecutorError,
+  source: ModuleRef,
+): KernelError {
+  const retry = isRetryable(error);
+  return createError(code, row.category, row.severity, error.message, source, retry, error.details);
+}
+
+function rendersAs(candidate: KernelError, error: ExecutorError): boolean {
+  const view = toExecutorError(candidate);
+  return (
+    view.details === error.details &&
+    view.code === error.code &&
+    view.category === error.category &&
+    view.retry_after_ms === error.retry_after_ms
+  );
+}
+
+function withTrace(plain: KernelError, error: ExecutorError): KernelError {
+  const { code, category, retry_after_ms, details } = error;
+  const shadowed = Object.hasOwn(details, "executor") ? { shadowed: details["executor"] } : {};
+  return KernelError.parse({
+    ...plain,
+    detail: { ...details, executor: { code, category, retry_after_ms, ...shadowed } },
+  });
+}

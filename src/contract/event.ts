@@ -1,0 +1,281 @@
+/**
+ * Ledger events: the closed list of types, what each carries, and the record that readers see (seed 003 section 6.1).
+ *
+ * INV-1  The list is closed per schema version; an unknown type is refused on append.
+ * INV-2  WORKFLOW_, PLAN_, STEP_, ACTION_, GATE_ and USER_ events move machines; the others are facts.
+ * INV-3  A workflow's sequence is dense, starts at 1 and is the id that streams resume from.
+ */
+import { z } from "zod";
+import type { Usage } from "./action.ts";
+import type { AuthContext } from "./auth-context.ts";
+import type { ContextBundle, ParsedDocumentRecord, ParsedMemoryRecord } from "./context-bundle.ts";
+import type { KernelError } from "./error.ts";
+import type { Gate } from "./gate.ts";
+import { CorrelationId, EventId, IntentId, PlanId, PrincipalId, TenantId, ThreadId, WorkflowId } from "./ids.ts";
+import type { Intent, Principal } from "./intent.ts";
+import { type Json, JsonObject } from "./json.ts";
+import type { Outcome } from "./outcome.ts";
+import type { Plan } from "./plan.ts";
+import type { PolicyDecision, PolicyStage } from "./policy.ts";
+import type { StepStatus } from "./step.ts";
+
+export const eventTypes = [
+  "INTENT_RECEIVED",
+  "INTENT_REJECTED",
+  "CONTEXT_BUILT",
+  "PLAN_CREATED",
+  "PLAN_TRUNCATED",
+  "PLAN_REJECTED",
+  "WORKFLOW_STARTED",
+  "WORKFLOW_WAITING",
+  "WORKFLOW_RESUMED",
+  "WORKFLOW_RESTARTED",
+  "WORKFLOW_COMPLETED",
+  "WORKFLOW_FAILED",
+  "WORKFLOW_CANCELLED",
+  "STEP_QUEUED",
+  "STEP_STARTED",
+  "STEP_SUCCEEDED",
+  "STEP_FAILED",
+  "STEP_SKIPPED",
+  "ACTION_STARTED",
+  "ACTION_SUCCEEDED",
+  "ACTION_FAILED",
+  "ACTION_RETRY_SCHEDULED",
+  "ACTION_IN_DOUBT",
+  "ACTION_SETTLED",
+  "POLICY_DECIDED",
+  "GATE_OPENED",
+  "USER_APPROVED",
+  "USER_REJECTED",
+  "GATE_DECISION_KEPT",
+  "GATE_REVISED",
+  "GATE_EXPIRED",
+  "GATE_ESCALATED",
+  "GATE_SUSPENDED",
+  "GATE_VOTED",
+  "GATE_VOTE_WITHDRAWN",
+  "GATE_DELEGATED",
+  "OUTCOME_DRAFTED",
+  "OUTCOME_FINALIZED",
+  "OUTPUT_SANITIZED",
+  "OUTPUT_UNCHECKED",
+  "TEMPLATE_UNRESOLVED",
+  "ERROR_ESCALATED",
+  "OPERATOR_ALERT",
+  "ROUTE_DECIDED",
+  "MEMORY_WRITTEN",
+  "MEMORY_SYNCED",
+  "DOCUMENT_RECORDED",
+  "STEP_STREAMED",
+  "BUDGET_RESERVED",
+  "BUDGET_SETTLED",
+  "BUDGET_REFUSED",
+  "TOKEN_RECORDED",
+  "BODY_ERASED",
+] as const;
+export const EventType = z.enum(eventTypes);
+export type EventType = (typeof eventTypes)[number];
+
+export const Actor = z.object({ type: z.string(), id: PrincipalId });
+export type Actor = z.infer<typeof Actor>;
+
+export const LedgerEvent = z.object({
+  event_id: EventId,
+  event_type: EventType,
+  timestamp: z.iso.datetime(),
+  tenant_id: TenantId,
+  workflow_id: WorkflowId.nullable(),
+  thread_id: ThreadId.nullable(),
+  intent_id: IntentId.nullable(),
+  plan_id: PlanId.nullable(),
+  step_id: z.string().nullable(),
+  actor: Actor,
+  correlation_id: CorrelationId,
+  sequence: z.int().positive(),
+  payload: JsonObject,
+});
+export type LedgerEvent = z.infer<typeof LedgerEvent>;
+
+/** Where a running workflow may be cut out of the plan, and why. */
+export type SkipReason =
+  | "max_steps"
+  | "dependency_failed"
+  | "dependency_blocked"
+  | "budget"
+  | "replanned"
+  | "cancelled"
+  | "rejected";
+
+/** What each event type carries. Types that later work fills are open records. */
+export interface EventPayloads {
+  INTENT_RECEIVED: {
+    readonly intent: Intent;
+    readonly auth: AuthContext;
+    readonly plan_id: string;
+    readonly pipeline: string;
+    readonly complexity: string;
+    readonly domain: string;
+    readonly urgency: string;
+    readonly warnings: readonly KernelError[];
+    readonly parent_workflow_id: string | null;
+    readonly draft_version: number;
+  };
+  INTENT_REJECTED: { readonly error: KernelError; readonly intent_type: string | null };
+  CONTEXT_BUILT: { readonly bundle: ContextBundle; readonly cache_hit: boolean };
+  PLAN_CREATED: {
+    readonly plan: Plan;
+    readonly planner_cost: number;
+    readonly cause: "submit" | "replan" | "regenerate";
+  };
+  PLAN_TRUNCATED: { readonly kept: number; readonly dropped: readonly string[] };
+  PLAN_REJECTED: { readonly plan_id: string; readonly error: KernelError };
+  WORKFLOW_STARTED: { readonly round: number };
+  WORKFLOW_WAITING: { readonly gates: readonly string[] };
+  WORKFLOW_RESUMED: { readonly gate_id: string | null; readonly step_id: string | null };
+  WORKFLOW_RESTARTED: {
+    readonly run: number;
+    readonly step_ids: readonly string[];
+    readonly mode: "resume_failed_steps" | "regenerate";
+    readonly principal: Principal | null;
+  };
+  WORKFLOW_COMPLETED: {
+    readonly text: string;
+    readonly confidence: string;
+    readonly grounding: string;
+    readonly warnings: readonly KernelError[];
+    readonly duration_ms: number;
+  };
+  WORKFLOW_FAILED: {
+    readonly error: KernelError;
+    readonly status: "empty_plan" | "blocked" | "failed";
+    readonly category: string;
+    readonly duration_ms: number;
+  };
+  WORKFLOW_CANCELLED: {
+    readonly reason: string;
+    readonly error: KernelError | null;
+    readonly principal: Principal | null;
+    readonly duration_ms: number;
+  };
+  STEP_QUEUED: { readonly name: string; readonly operator: string };
+  STEP_STARTED: { readonly run: number };
+  STEP_SUCCEEDED: {
+    readonly action_id: string | null;
+    readonly output: Json;
+    readonly output_text: string;
+    readonly status: StepStatus;
+    readonly cost: number;
+  };
+  STEP_FAILED: { readonly error: KernelError; readonly category: string; readonly blocked: boolean };
+  STEP_SKIPPED: { readonly reason: SkipReason; readonly because: string | null };
+  ACTION_STARTED: {
+    readonly action_id: string;
+    readonly key: string;
+    readonly operator_name: string;
+    readonly operator_version: string;
+    readonly attempt: number;
+    readonly payload_hash: string;
+    readonly input?: Json;
+    readonly timeout_ms: number;
+    readonly recovered?: boolean;
+    readonly outcome_id: string | null;
+  };
+  ACTION_SUCCEEDED: {
+    readonly action_id: string;
+    readonly operator_name: string;
+    readonly attempt: number;
+    readonly result: Json;
+    readonly usage: Usage;
+    readonly cached: boolean;
+    readonly late: boolean;
+    readonly outcome_id: string | null;
+  };
+  ACTION_FAILED: {
+    readonly action_id: string;
+    readonly operator_name: string;
+    readonly attempt: number;
+    readonly error: KernelError;
+    readonly category: string;
+    readonly retryable: boolean;
+    readonly pending: boolean;
+    readonly final: boolean;
+    readonly usage: Usage;
+    readonly cached: boolean;
+    readonly outcome_id: string | null;
+  };
+  ACTION_RETRY_SCHEDULED: { readonly action_id: string; readonly attempt: number; readonly due_at: string };
+  ACTION_IN_DOUBT: { readonly action_id: string; readonly reason: string };
+  ACTION_SETTLED: {
+    readonly action_id: string;
+    readonly resolution: "done" | "retry" | "failed";
+    readonly result: Json | null;
+  };
+  POLICY_DECIDED: PolicyDecision & {
+    readonly stage: PolicyStage;
+    readonly subject: string;
+    readonly payload_hash: string;
+  };
+  GATE_OPENED: { readonly gate: Gate };
+  USER_APPROVED: GateDecided;
+  USER_REJECTED: GateDecided;
+  GATE_DECISION_KEPT: {
+    readonly gate_id: string;
+    readonly decision: "approve" | "reject";
+    readonly principal: Principal;
+    readonly payload_digest: string;
+    readonly apply_targets: readonly string[];
+  };
+  GATE_REVISED: { readonly gate: Gate; readonly cause: "edit" | "regenerate"; readonly principal: Principal | null };
+  GATE_EXPIRED: { readonly gate_id: string; readonly action: "deny" | "allow" };
+  GATE_ESCALATED: { readonly gate_id: string; readonly role: string; readonly due_at: string | null };
+  GATE_SUSPENDED: { readonly gate_id: string };
+  OUTCOME_DRAFTED: { readonly outcome: Outcome; readonly action_id: string | null };
+  OUTCOME_FINALIZED: { readonly outcome: Outcome; readonly action_id: string | null };
+  OUTPUT_SANITIZED: { readonly reason: string; readonly stage: "output" | "params" | "stream" };
+  OUTPUT_UNCHECKED: { readonly checked: number; readonly length: number };
+  TEMPLATE_UNRESOLVED: { readonly references: readonly string[] };
+  ERROR_ESCALATED: { readonly tier: number; readonly error: KernelError };
+  OPERATOR_ALERT: { readonly action_id: string; readonly operator_name: string; readonly error: KernelError };
+  MEMORY_WRITTEN: { readonly record: ParsedMemoryRecord };
+  DOCUMENT_RECORDED: { readonly record: ParsedDocumentRecord };
+  STEP_STREAMED: {
+    readonly attempt: number;
+    readonly sequence: number;
+    readonly chunks: readonly string[];
+    readonly percent: number | null;
+    readonly final: boolean;
+  };
+  BUDGET_REFUSED: { readonly error: KernelError };
+}
+
+export interface GateDecided {
+  readonly gate_id: string;
+  readonly principal: Principal | null;
+  readonly payload_digest: string;
+  readonly policy_version: string;
+  readonly outcome_id: string | null;
+  readonly outcome_version: number | null;
+  readonly edited: boolean;
+  readonly resolution: "done" | "retry" | "failed" | null;
+  readonly apply_targets: readonly string[];
+  readonly comment: string | null;
+}
+
+/** An event before it has an id, a sequence and a place: what a turn decides. */
+export type EventDraft = {
+  [T in keyof EventPayloads]: { readonly type: T; readonly step_id: string | null; readonly payload: EventPayloads[T] };
+}[keyof EventPayloads];
+
+export function draft<T extends keyof EventPayloads>(
+  type: T,
+  payload: EventPayloads[T],
+  stepId: string | null = null,
+): EventDraft {
+  return { type, step_id: stepId, payload } as unknown as EventDraft;
+}
+
+/** Narrows a read event to its payload. */
+export function payloadOf<T extends keyof EventPayloads>(event: LedgerEvent, _type: T): EventPayloads[T] {
+  return event.payload as unknown as EventPayloads[T];
+}

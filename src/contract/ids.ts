@@ -1,0 +1,125 @@
+// Ids: the one generator, the patterns, and the lossless uuid form (seeds 000, 003 and 004; C-07).
+// Owns: prefixes by entity type, monotonic ULIDs on an injected clock and random source, the id schemas.
+// Never: reads the clock by itself, except through ambient.ts for the module-level generateId.
+// Invariants
+// 1. Ids of one source strictly increase in their ULID part, over all entity types, also when the clock goes back.
+// 2. The same clock readings and random draws give the same ids.
+
+import { monotonicFactory, ulidToUUID, uuidToULID } from "ulid";
+import { z } from "zod";
+import { ambientNow, ambientRandom } from "./ambient.ts";
+
+/** Draws `prefix_ULID` ids. */
+export type IdSource = { next(entityType: string): string };
+
+const prefixes: ReadonlyMap<string, string> = new Map([
+  ["signal", "sig"],
+  ["request", "req"],
+  ["intent", "int"],
+  ["workflow", "wf"],
+  ["plan", "pln"],
+  ["action", "act"],
+  ["outcome", "out"],
+  ["event", "evt"],
+  ["correlation", "cor"],
+]);
+
+const ulidText = "[0-7][0-9A-HJKMNP-TV-Z]{25}";
+const maxUlidTime = 2 ** 48 - 1;
+
+/**
+ * A source of ids on the given clock (epoch ms) and random source ([0,1)). Entity types outside the table become their
+ * lower-cased name: `token` gives `token_…`.
+ */
+export function createIdSource({ now, random }: { now(): number; random(): number }): IdSource {
+  const draw = createUlidSource(now, random);
+  return { next: (entityType) => `${prefixes.get(entityType) ?? entityType.toLowerCase()}_${draw()}` };
+}
+
+function createUlidSource(now: () => number, random: () => number): () => string {
+  const ulid = monotonicFactory(random);
+  let last = 0;
+  return () => {
+    last = Math.max(last, toUlidTime(now()));
+    try {
+      return ulid(last);
+    } catch {
+      // The random part of this millisecond is used up (or began at its top): borrow the next millisecond.
+      last += 1;
+      return ulid(last);
+    }
+  };
+}
+
+// ulid takes 0 and NaN as "ask the machine's clock", which would make a run on a virtual clock unrepeatable.
+function toUlidTime(ms: number): number {
+  return Number.isFinite(ms) ? Math.min(Math.max(1, Math.floor(ms)), maxUlidTime) : 1;
+}
+
+const ambientIds: IdSource = createIdSource({ now: ambientNow, random: ambientRandom });
+
+/** The ambient id source's next id: generateId("signal") is `sig_` and a monotonic ULID (seed 000, id_and_hash). */
+export function generateId(entityType: string): string {
+  return ambientIds.next(entityType);
+}
+
+/** The pattern of the ids with this prefix: `^wf_<26 characters>$`. */
+export function idPattern(prefix: string): RegExp {
+  return new RegExp(`^${prefix}_${ulidText}$`);
+}
+
+/** The same 128 bits as lower-case uuid text, for hosts with uuid columns. Throws RangeError when `id` has no ULID. */
+export function toUuid(id: string): string {
+  const ulid = id.slice(id.lastIndexOf("_") + 1);
+  if (!new RegExp(`^${ulidText}$`).test(ulid)) throw new RangeError(`not an id with a ULID: ${id}`);
+  return ulidToUUID(ulid).toLowerCase();
+}
+
+/** The id whose toUuid is `uuid`. Throws RangeError when `uuid` is not uuid text. */
+export function fromUuid(uuid: string, prefix: string): string {
+  if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(uuid)) throw new RangeError(`not a uuid: ${uuid}`);
+  return `${prefix}_${uuidToULID(uuid)}`;
+}
+
+// A lone surrogate would become U+FFFD in a store, where two tenants could then meet.
+const hostText = z
+  .string()
+  .min(1)
+  .max(256)
+  .refine((text) => text.isWellFormed(), "expected well-formed text");
+const hostId = z.union([z.int(), hostText]);
+
+/** Given by the host: a safe integer, or 1 to 256 characters of text. */
+export const TenantId = hostId;
+export type TenantId = z.infer<typeof TenantId>;
+export const PrincipalId = hostId;
+export type PrincipalId = z.infer<typeof PrincipalId>;
+export const ThreadId = hostId;
+export type ThreadId = z.infer<typeof ThreadId>;
+
+export const WorkflowId = z.string().regex(idPattern("wf"));
+export type WorkflowId = z.infer<typeof WorkflowId>;
+export const IntentId = z.string().regex(idPattern("int"));
+export type IntentId = z.infer<typeof IntentId>;
+export const PlanId = z.string().regex(idPattern("pln"));
+export type PlanId = z.infer<typeof PlanId>;
+export const ActionId = z.string().regex(idPattern("act"));
+export type ActionId = z.infer<typeof ActionId>;
+export const OutcomeId = z.string().regex(idPattern("out"));
+export type OutcomeId = z.infer<typeof OutcomeId>;
+export const EventId = z.string().regex(idPattern("evt"));
+export type EventId = z.infer<typeof EventId>;
+export const CorrelationId = z.string().regex(idPattern("cor"));
+export type CorrelationId = z.infer<typeof CorrelationId>;
+
+/** Stable in its plan: letters, digits, underscore and hyphen, 1 to 128. */
+export const StepId = z.string().regex(/^[A-Za-z0-9_-]{1,128}$/);
+export type StepId = z.infer<typeof StepId>;
+
+/** `gate-<step_id>`. */
+export const GateId = z.string().regex(/^gate-[A-Za-z0-9_-]{1,160}$/);
+export type GateId = z.infer<typeof GateId>;
+
+/** Names one side effect of one operator call; the text is opaque. */
+export const IdempotencyKey = z.string().min(1);
+export type IdempotencyKey = z.infer<typeof IdempotencyKey>;

@@ -1,0 +1,72 @@
+/**
+ * What comes in and what it becomes: the submit request of an intake adapter, the canonical Intent, and the answer
+ * that leaves as soon as the intent is in the ledger. Source: seed 003 sections 2.1, 3.1, 5.2.
+ */
+import { z } from "zod";
+import { CorrelationId, IntentId, PlanId, PrincipalId, TenantId, ThreadId, WorkflowId } from "./ids.ts";
+import { JsonObject } from "./json.ts";
+
+/** Who asks. `role` is looked up in the host's role table. */
+export const Principal = z.object({
+  type: z.string().min(1).max(64),
+  id: PrincipalId,
+  role: z.string().min(1).max(64),
+});
+export type Principal = z.infer<typeof Principal>;
+
+/** What a request is about: a generic pair, never a domain type of the kernel's own. */
+export const Scope = z.object({
+  scope_type: z.string().min(1).max(128),
+  scope_id: z.union([z.string().min(1).max(256), z.int()]),
+});
+export type Scope = z.infer<typeof Scope>;
+
+export const SubmitRequest = z.object({
+  source: z.enum(["chat", "api", "webhook"]).default("api"),
+  tenant_id: TenantId,
+  principal: Principal,
+  thread_id: ThreadId.nullable().default(null),
+  scope: Scope.nullable().default(null),
+  input: z
+    .object({
+      mode: z.enum(["message", "data"]).default("message"),
+      text: z.string().default(""),
+      attachments: z.object({ document_ids: z.array(z.union([z.string().min(1), z.int()])).default([]) }).prefault({}),
+    })
+    .prefault({}),
+  intent_hint: z
+    .object({ intent_type: z.string().min(1).max(256), inputs: JsonObject.default({}) })
+    .nullable()
+    .default(null),
+  constraints: JsonObject.default({}),
+  context_refs: JsonObject.default({}),
+});
+export type SubmitRequest = z.input<typeof SubmitRequest>;
+export type ParsedSubmitRequest = z.output<typeof SubmitRequest>;
+
+/** Addresses of the three streams of one workflow. */
+export const StreamAddresses = z.object({ events: z.string(), progress: z.string(), assistant: z.string() });
+
+export const SubmitResponse = z.object({
+  workflow_id: WorkflowId,
+  intent_id: IntentId,
+  plan_id: PlanId,
+  correlation_id: CorrelationId,
+  stream: StreamAddresses,
+  status: z.literal("accepted"),
+});
+export type SubmitResponse = z.infer<typeof SubmitResponse>;
+
+export const Intent = z.object({
+  intent_id: IntentId,
+  type: z.string(),
+  version: z.string(),
+  actor: Principal,
+  scope: Scope.nullable(),
+  inputs: JsonObject,
+  constraints: JsonObject,
+  context_refs: JsonObject,
+  text: z.string().default(""),
+  source: z.enum(["chat", "api", "webhook"]).default("api"),
+});
+export type Intent = z.infer<typeof Intent>;

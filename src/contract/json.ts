@@ -1,0 +1,108 @@
+// Plain JSON data: the object schema that keeps every key, the plain-object test, the deep freeze, and the copy that
+// everything from a host's code passes before it may enter a Signal or the ledger.
+// Owns: what counts as a plain object and as JSON. A zod record drops an own "__proto__" key, so a body would not survive
+// its own round trip; JsonObject keeps the object by reference instead.
+// Never: sorts or hashes (digest.ts does), judges meaning (schemas do).
+// INV-1  `toJson` returns a fresh tree that shares nothing with its input, holds no `__proto__` key, no function, no
+//        cycle and no lone surrogate, and is at most `maxDepth` deep.
+
+import { z } from "zod";
+
+/** True for objects made of braces or JSON.parse; false for arrays, class instances, null and primitives. */
+export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+/** A plain JSON object with any keys, kept by reference. */
+export const JsonObject = z
+  .unknown()
+  .refine(isPlainObject, "expected a plain object")
+  .meta({ type: "object" }) as unknown as z.ZodType<
+  Readonly<Record<string, unknown>>,
+  Readonly<Record<string, unknown>>
+>;
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** Any JSON value. */
+export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
+export const JsonValue = z.unknown() as unknown as z.ZodType<Json>;
+
+/**
+ * Freezes plain objects and arrays in place, at every depth, and returns the value. What is already frozen is taken to
+ * be frozen below as well; bytes, functions and class instances are left alone. Iterative: depth costs no stack.
+ */
+export function deepFreeze<T>(value: T): T {
+  if (!isFreezable(value)) return value;
+  const open: object[] = [value];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    Object.freeze(next);
+    pushFreezable(next, open);
+  }
+  return value;
+}
+
+function pushFreezable(parent: object, open: object[]): void {
+  for (const key of Object.keys(parent)) {
+    const child = (parent as Record<string, unknown>)[key];
+    if (isFreezable(child)) open.push(child);
+  }
+}
+
+function isFreezable(value: unknown): value is object {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return false;
+  return Array.isArray(value) || isPlainObject(value);
+}
+
+const loneSurrogate = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g;
+
+/** Why a value is not acceptable JSON; `path` is a dotted path to the offending member. */
+export class NotJson extends Error {
+  readonly path: string;
+  constructor(reason: string, path: string) {
+    super(path === "" ? reason : `${reason} at ${path}`);
+    this.name = "NotJson";
+    this.path = path;
+  }
+}
+
+/**
+ * A deep copy of `value` as plain JSON. Undefined members are dropped; anything with `toJSON` is asked for its plain
+ * form; lone surrogates become U+FFFD.
+ * @throws NotJson for cycles and trees deeper than `maxDepth`, functions, symbols, bigints and non-finite numbers.
+ */
+export function toJson(value: unknown, maxDepth = 64): Json {
+  return copyJson(value, "", maxDepth) ?? null;
+}
+
+function copyJson(value: unknown, path: string, left: number): Json | undefined {
+  switch (typeof value) {
+    case "string":
+      return value.isWellFormed() ? value : value.replace(loneSurrogate, "\uFFFD");
+    case "boolean":
+    case "undefined":
+      return value;
+    case "number":
+      if (!Number.isFinite(value)) throw new NotJson("a number must be finite", path);
+      return value;
+    case "object":
+      return value === null ? null : copyObject(value, path, left);
+    default:
+      throw new NotJson(`a ${typeof value} is not JSON`, path);
+  }
+}
+
+function copyObject(value: object, path: string, left: number): Json | undefined {
+  if (left === 0) throw new NotJson("nested too deeply or in a cycle", path);
+  const plain = (value as { readonly toJSON?: unknown }).toJSON;
+  if (typeof plain === "function") return copyJson(plain.call(value), path, left - 1);
+  if (Array.isArray(value)) return value.map((item, i) => copyJson(item, `${path}[${i}]`, left - 1) ?? null);
+  const out: Record<string, Json> = {};
+  for (const key of Object.keys(value)) {
+    if (key === "__proto__") continue;
+    const member = copyJson((value as JsonObject)[key], path === "" ? key : `${path}.${key}`, left - 1);
+    if (member !== undefined) out[key] = member;
+  }
+  return out;
+}

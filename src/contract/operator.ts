@@ -1,0 +1,126 @@
+/**
+ * Operators: metadata (seed 002 section 15, seed 003 section 5.7), retry policies (seed 002 section 8) and the context
+ * an operator runs in. A skill, a tool and a model call are all operators (C-04).
+ *
+ * INV-1  Metadata is normalised once at registration and frozen; nobody changes it afterwards.
+ */
+import { z } from "zod";
+import type { Usage } from "./action.ts";
+import type { AuthContext } from "./auth-context.ts";
+import type { ContextBundle } from "./context-bundle.ts";
+import type { JsonObject } from "./json.ts";
+import type { ToolClient } from "./tool.ts";
+
+/** What a call may do to the outside, weakest first. */
+export const effects = ["none", "read", "write_draft", "final_write", "external_send", "credential_use"] as const;
+export const Effect = z.enum(effects);
+export type Effect = z.infer<typeof Effect>;
+
+/** Maximum attempts by policy name. */
+export const retryPolicies = { NONE: 1, STANDARD: 3, AGGRESSIVE: 5 } as const;
+export const RetryPolicyName = z.string().min(1);
+
+export const ResourceRequest = z.object({
+  cpu_time: z.int().nonnegative().default(0),
+  memory_bytes: z.int().nonnegative().default(0),
+  network_bytes: z.int().nonnegative().default(0),
+  tokens: z.int().nonnegative().default(0),
+});
+
+export const OperatorMetadata = z.object({
+  name: z.string().min(1).max(256),
+  version: z.string().min(1).default("1.0"),
+  description: z.string().default(""),
+  effect: Effect.default("none"),
+  /** Calling twice with one key is the same as calling once, by the operator's own doing. */
+  idempotent: z.boolean().default(false),
+  /** The operator ends its work when its AbortSignal fires. */
+  honours_abort: z.boolean().default(false),
+  timeout_sec: z
+    .number()
+    .nonnegative()
+    .max(86_400 * 30)
+    .default(0),
+  retry: RetryPolicyName.default("STANDARD"),
+  capabilities: z.array(z.string()).default([]),
+  policy_tags: z.array(z.string()).default([]),
+  risk_level: z.enum(["low", "medium", "high"]).default("low"),
+  estimated_cost: z.number().nonnegative().default(0),
+  resources: ResourceRequest.prefault({}),
+  outputs: z.array(z.string()).default(["data"]),
+  kind: z.enum(["skill", "tool", "llm"]).default("skill"),
+  extensions: z.record(z.string(), z.unknown()).default({}),
+});
+export type OperatorMetadata = z.infer<typeof OperatorMetadata>;
+/** Seed 002's name of the same record. */
+export const SkillMetadata = OperatorMetadata;
+export type SkillMetadata = OperatorMetadata;
+
+/** Retrieval offered to operators that declare `deep_research` or `reasoning`. */
+export interface RetrievalProvider {
+  readonly retrieve: (
+    query: string,
+    limit: number,
+  ) => Promise<readonly { readonly ref: string; readonly text: string; readonly score: number }[]>;
+}
+
+/** A scoped stand-in for a user's credential, handed out only by explicit grant. */
+export interface DelegatedCredential {
+  readonly handle: string;
+  readonly scopes: readonly string[];
+}
+
+/** What an operator's `run` receives. It holds no store, no ledger and no raw credential. */
+export interface OperatorCall<I = unknown> {
+  readonly input: I;
+  readonly idempotencyKey: string;
+  readonly attempt: number;
+  readonly isRetry: boolean;
+  readonly signal: AbortSignal;
+  readonly context: OperatorContext;
+  /** Sub-progress in percent of this step; labelled not final. */
+  readonly report: (percent: number) => void;
+  /** A piece of output for people to read while the step runs. */
+  readonly stream: (chunk: string) => void;
+  readonly usage: (usage: Usage) => void;
+}
+
+export interface OperatorContext {
+  readonly workflow_id: string;
+  readonly step_id: string;
+  readonly tenant_id: string | number;
+  readonly correlation_id: string;
+  readonly auth: AuthContext;
+  readonly bundle: ContextBundle | null;
+  readonly retrieval?: RetrievalProvider;
+  readonly credential?: DelegatedCredential;
+  /** Where the call applies an approved outcome: which, and what the person named. */
+  readonly target?: {
+    readonly outcome_id: string;
+    readonly version: number;
+    readonly apply_targets: readonly string[];
+  };
+}
+
+/** What a person sees at a gate; `diff` is against what stands now. */
+export interface GatePreview {
+  readonly preview: string;
+  readonly diff?: string | null;
+}
+
+/** A registered operator: frozen metadata and the callable. */
+export interface Operator {
+  readonly metadata: OperatorMetadata;
+  readonly input: z.ZodType;
+  readonly output: z.ZodType;
+  readonly run: (call: OperatorCall<never>) => unknown;
+  /** Set for an operator that is a tool behind a client: the call then goes through the bridge of T0. */
+  readonly tool: { readonly name: string; readonly client: ToolClient; readonly inputSchema: JsonObject | null } | null;
+  readonly preview:
+    | ((question: {
+        readonly input: never;
+        readonly context: OperatorContext;
+        readonly signal: AbortSignal;
+      }) => unknown)
+    | null;
+}

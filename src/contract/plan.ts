@@ -1,0 +1,83 @@
+/**
+ * Plans: what a planner proposes (`ExecutionPlan`, seed 002 section 3) and what the compiler makes of it (`Plan`,
+ * seed 003 sections 2.4, 5.4; fields by A-30). A planner may leave out all that the operators' metadata can fill.
+ */
+import { z } from "zod";
+import { GateSpec } from "./gate.ts";
+import { IntentId, PlanId, StepId, WorkflowId } from "./ids.ts";
+import { JsonObject } from "./json.ts";
+
+export const RiskLevel = z.enum(["low", "medium", "high"]);
+export type RiskLevel = z.infer<typeof RiskLevel>;
+
+/** How the key of a step's action is made: from its inputs, or from the outcome version that it applies. */
+export const IdempotencyStrategy = z.object({
+  strategy: z.enum(["inputs", "applies"]),
+  target: StepId.nullable().default(null),
+});
+export type IdempotencyStrategy = z.infer<typeof IdempotencyStrategy>;
+
+/** One step as a planner writes it. `applies` names the step whose outcome this one makes final. */
+export const PlanStepDraft = z.object({
+  step_id: StepId,
+  name: z.string().min(1).max(256),
+  operator: z.string().min(1).max(256),
+  operator_version: z.string().optional(),
+  params: JsonObject.default({}),
+  depends_on: z.array(StepId).default([]),
+  outcome: z.string().optional(),
+  outputs: z.array(z.string()).optional(),
+  applies: StepId.optional(),
+  gate: GateSpec.optional(),
+  policy_tags: z.array(z.string()).optional(),
+  risk_level: RiskLevel.optional(),
+  weight: z.number().positive().optional(),
+  priority: z.int().min(0).max(255).optional(),
+  estimated_cost: z.number().nonnegative().optional(),
+});
+export type PlanStepDraft = z.input<typeof PlanStepDraft>;
+
+/** A planner's whole output. Reasoning is required; `direct_response` stands for a plan without tools. */
+export const ExecutionPlan = z.object({
+  steps: z.array(PlanStepDraft),
+  reasoning: z.string(),
+  direct_response: z.string().nullable().default(null),
+  goals: z.array(z.object({ goal_id: z.string(), depends_on: z.array(z.string()).default([]) })).optional(),
+});
+export type ExecutionPlan = z.input<typeof ExecutionPlan>;
+
+/** One compiled step: everything stated, nothing left to guess. */
+export const PlanStep = z.object({
+  step_id: StepId,
+  name: z.string(),
+  operator: z.string(),
+  operator_version: z.string(),
+  params: JsonObject,
+  depends_on: z.array(StepId),
+  outcome: z.string().nullable().default(null),
+  applies: StepId.nullable().default(null),
+  outputs: z.array(z.string()),
+  policy_tags: z.array(z.string()),
+  risk_level: RiskLevel,
+  gate: GateSpec.nullable().default(null),
+  idempotency: IdempotencyStrategy,
+  weight: z.number().positive(),
+  estimated_cost: z.number().nonnegative(),
+  priority: z.int().min(0).max(255),
+  /** Rises with each regeneration; part of the idempotency key. */
+  draft_version: z.int().positive().default(1),
+});
+export type PlanStep = z.infer<typeof PlanStep>;
+
+export const Plan = z.object({
+  plan_id: PlanId,
+  intent_id: IntentId,
+  workflow_id: WorkflowId,
+  round: z.int().nonnegative(),
+  parent_plan_id: PlanId.nullable(),
+  reasoning: z.string(),
+  direct_response: z.string().nullable(),
+  steps: z.array(PlanStep),
+  gates: z.array(z.string()),
+});
+export type Plan = z.infer<typeof Plan>;

@@ -1,0 +1,66 @@
+/**
+ * Policy decisions: the five names of seed 003 section 5.5, the two short names rules may use, and what a rule sees.
+ */
+import { z } from "zod";
+import type { AuthContext } from "./auth-context.ts";
+import type { ContextBundle } from "./context-bundle.ts";
+import type { Intent } from "./intent.ts";
+import { type Json, JsonValue } from "./json.ts";
+
+export const PolicyStage = z.enum(["plan", "action", "outcome", "gate"]);
+export type PolicyStage = z.infer<typeof PolicyStage>;
+
+export const decisionNames = ["ALLOW", "DENY", "REQUIRE_HUMAN_APPROVAL", "TRANSFORM", "ALLOW_WITH_REDACTION"] as const;
+export type DecisionName = (typeof decisionNames)[number];
+const aliases = { REQUIRE_APPROVAL: "REQUIRE_HUMAN_APPROVAL", REDACT: "ALLOW_WITH_REDACTION" } as const;
+
+/** What a rule answers: full or short name; null (from the function) means "does not match". */
+export const RuleAnswer = z.object({
+  decision: z
+    .enum([...decisionNames, "REQUIRE_APPROVAL", "REDACT"])
+    .transform((name): DecisionName => (name === "REQUIRE_APPROVAL" || name === "REDACT" ? aliases[name] : name)),
+  reason: z.string().default(""),
+  transform: JsonValue.nullable().default(null),
+  redactions: z.array(z.string()).default([]),
+});
+export type RuleAnswer = z.input<typeof RuleAnswer>;
+
+/** The engine's decision with every rule that matched, in evaluation order. */
+export const PolicyDecision = z.object({
+  decision: z.enum(decisionNames),
+  reason: z.string(),
+  transform: JsonValue.nullable(),
+  redactions: z.array(z.string()),
+  policies: z.array(z.string()).default([]),
+  policy_version: z.string().default("1"),
+});
+export type PolicyDecision = z.infer<typeof PolicyDecision>;
+
+/** The subject of a decision: a plan, an action payload with its step, an outcome or a gate. */
+export interface PolicySubject {
+  readonly name: string;
+  readonly operator?: string;
+  readonly effect?: string;
+  readonly tags: readonly string[];
+  readonly risk_level?: string;
+  readonly payload: Json;
+  readonly applies?: string | null;
+  readonly approved?: boolean;
+}
+
+export interface PolicyQuestion {
+  readonly stage: PolicyStage;
+  readonly subject: PolicySubject;
+  readonly auth: AuthContext;
+  readonly intent: Intent;
+  readonly context: ContextBundle | null;
+  /** ISO instant of the turn that asks. */
+  readonly now: string;
+}
+
+/** A policy rule; `stages` says where it is asked. A rule that throws or never answers denies. */
+export interface PolicyRule {
+  readonly name: string;
+  readonly stages: readonly PolicyStage[];
+  readonly evaluate: (question: PolicyQuestion) => RuleAnswer | null | Promise<RuleAnswer | null>;
+}

@@ -1,0 +1,29 @@
+/**
+ * Progress: a view over plan weights and step states, never a number of its own. Source: seed 003 sections 2.8, 6.2;
+ * C-34, A-43.
+ */
+import { z } from "zod";
+import { CorrelationId, TenantId, WorkflowId } from "./ids.ts";
+
+export const workflowStates = [
+  "accepted",
+  "planned",
+  "running",
+  "waiting_for_user",
+  "completed",
+  "failed",
+  "cancelled",
+] as const;
+export const WorkflowStateName = z.enum(workflowStates);
+export type WorkflowStateName = z.infer<typeof WorkflowStateName>;
+
+export const KernelProgress = z.object({
+  tenant_id: TenantId,
+  workflow_id: WorkflowId,
+  correlation_id: CorrelationId,
+  percent: z.int().min(0).max(100),
+  stage: WorkflowStateName,
+  current_step: z.object({ step_id: z.string(), name: z.string() }).nullable(),
+  sub: z.object({ step_id: z.string(), percent: z.number().min(0).max(100), final: z.literal(false) }).optional(),
+});
+export type KernelProgress = z.infer<typeof KernelProgress>;

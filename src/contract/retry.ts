@@ -1,0 +1,35 @@
+/**
+ * Running again and ending early: the requests of retry and cancel. Source: seed 003 section 3.4; A-37 to A-39.
+ */
+import { z } from "zod";
+import { CorrelationId, StepId, TenantId, WorkflowId } from "./ids.ts";
+import { Principal } from "./intent.ts";
+
+export const RetryRequest = z.object({
+  tenant_id: TenantId,
+  principal: Principal,
+  mode: z.enum(["resume_failed_steps", "regenerate"]).default("resume_failed_steps"),
+  step_ids: z.array(StepId).optional(),
+});
+export type RetryRequest = z.input<typeof RetryRequest>;
+
+export const RetryResponse = z.object({
+  workflow_id: WorkflowId,
+  status: z.literal("restarted"),
+  correlation_id: CorrelationId,
+});
+export type RetryResponse = z.infer<typeof RetryResponse>;
+
+export const CancelRequest = z.object({
+  tenant_id: TenantId,
+  principal: Principal,
+  reason: z.string().max(1024).default("cancelled by request"),
+});
+export type CancelRequest = z.input<typeof CancelRequest>;
+
+export const CancelResponse = z.object({
+  workflow_id: WorkflowId,
+  status: z.literal("cancelled"),
+  correlation_id: CorrelationId,
+});
+export type CancelResponse = z.infer<typeof CancelResponse>;

@@ -1,0 +1,36 @@
+// JSON-RPC 2.0 messages, as MCP speaks them (seed 004; names by C-22).
+// Owns: the shapes. Ids are non-empty strings; null only in an error answer to a request that could not be identified
+// . A notification has no id key at all. A message of mixed shape matches none of the four.
+// Never: builds or matches messages; protocol/envelope.ts does.
+
+import { z } from "zod";
+import { JsonObject } from "./json.ts";
+
+const version = z.literal("2.0");
+const id = z.string().min(1);
+
+export const RpcRequest = z
+  .strictObject({ jsonrpc: version, id, method: z.string().min(1), params: JsonObject.optional() })
+  .readonly();
+export type RpcRequest = z.infer<typeof RpcRequest>;
+
+export const RpcNotification = z
+  .strictObject({ jsonrpc: version, method: z.string().min(1), params: JsonObject.optional() })
+  .readonly();
+export type RpcNotification = z.infer<typeof RpcNotification>;
+
+export const RpcSuccess = z.strictObject({ jsonrpc: version, id, result: JsonObject }).readonly();
+export type RpcSuccess = z.infer<typeof RpcSuccess>;
+
+export const RpcErrorObject = z
+  .object({ code: z.int(), message: z.string(), data: JsonObject.nullable().optional() })
+  .readonly();
+export type RpcErrorObject = z.infer<typeof RpcErrorObject>;
+
+export const RpcErrorResponse = z
+  .strictObject({ jsonrpc: version, id: id.nullable(), error: RpcErrorObject })
+  .readonly();
+export type RpcErrorResponse = z.infer<typeof RpcErrorResponse>;
+
+export const RpcMessage = z.union([RpcRequest, RpcNotification, RpcSuccess, RpcErrorResponse]);
+export type RpcMessage = z.infer<typeof RpcMessage>;

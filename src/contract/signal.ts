@@ -1,0 +1,309 @@
+// Signal: the atomic, immutable unit that tiers say to one another, and the only ways to get one (seed 000).
+// Owns: the envelope schema, the brand, the seven factories, revival from JSON, and validation.
+// Never: routes anything. Bodies by kind are signal-body.ts, tags are signal-tags.ts.
+// Invariants
+// 1. Only this file makes a branded Signal: through a factory, which draws one id, or out of decoded data.
+// 2. A Signal is frozen with its body and tags. What is handed over as a body is frozen in place, not copied.
+// 3. A Signal made of JSON values survives JSON without loss; binary stream chunks are kept as base64.
+
+import { z } from "zod";
+import { ambientNow } from "./ambient.ts";
+import { kernelError } from "./error-codes.ts";
+import { generateId, type IdSource } from "./ids.ts";
+import { deepFreeze, isPlainObject, JsonObject } from "./json.ts";
+import { type KernelError, raise } from "./kernel-error.ts";
+import { isModuleRef, ModuleRef, moduleRef } from "./module-ref.ts";
+import { findBodyProblem, SignalKind } from "./signal-body.ts";
+import { findTagProblem, Tags } from "./signal-tags.ts";
+
+export { SignalKind } from "./signal-body.ts";
+export { Tags } from "./signal-tags.ts";
+
+const envelope = z.object({
+  id: z.string().min(1),
+  kind: SignalKind,
+  body: JsonObject,
+  origin: ModuleRef,
+  trace_id: z.string().min(1),
+  tags: Tags.default({}),
+  created_at: z.iso.datetime(),
+  parent_id: z.string().nullable().default(null),
+});
+
+/** A Signal as plain data: what JSON holds, not accepted where a Signal is asked for. */
+export type SignalData = z.infer<typeof envelope>;
+export type SignalInput = z.input<typeof envelope>;
+
+class SignalRecord {
+  readonly #brand = true;
+  readonly id: string;
+  readonly kind: SignalKind;
+  readonly body: JsonObject;
+  readonly origin: ModuleRef;
+  readonly trace_id: string;
+  readonly tags: Tags;
+  /** UTC instant, ISO 8601, ending in Z. */
+  readonly created_at: string;
+  readonly parent_id: string | null;
+
+  constructor(data: SignalData) {
+    this.id = data.id;
+    this.kind = data.kind;
+    this.body = deepFreeze(data.body);
+    this.origin = Object.isFrozen(data.origin) ? data.origin : Object.freeze({ ...data.origin });
+    this.trace_id = data.trace_id;
+    this.tags = Object.freeze(data.tags);
+    this.created_at = data.created_at;
+    this.parent_id = data.parent_id;
+    Object.freeze(this);
+  }
+
+  static isBranded(value: unknown): value is SignalRecord {
+    return typeof value === "object" && value !== null && #brand in value;
+  }
+}
+
+export type Signal = SignalRecord;
+
+/**
+ * The envelope schema; parsing yields a branded Signal. It does not look into the body: validateSignal does. Takes
+ * ownership of the data's body and tags.
+ */
+export const Signal = envelope.overwrite((data) => new SignalRecord(data)) as unknown as z.ZodType<Signal, SignalInput>;
+
+/** True for what a factory or the schema made; false for any literal, however well formed. */
+export function isSignal(value: unknown): value is Signal {
+  return SignalRecord.isBranded(value);
+}
+
+/** What the seed's short signatures cannot say. */
+export type SignalOptions = { readonly tags?: Tags | null; readonly parentId?: string | null };
+
+/** The seven factories of seed 000, on one source of ids and time. All throw an input KernelErrorException on bad tags. */
+export type SignalFactory = {
+  createSignal(
+    kind: SignalKind,
+    body: JsonObject,
+    origin: ModuleRef,
+    traceId: string,
+    tags?: Tags | null,
+    parentId?: string | null,
+  ): Signal;
+  createTextSignal(
+    text: string,
+    origin: ModuleRef,
+    traceId: string,
+    tags?: Tags | null,
+    options?: SignalOptions,
+  ): Signal;
+  createDataSignal(
+    data: unknown,
+    schema: string,
+    origin: ModuleRef,
+    traceId: string,
+    tags?: Tags | null,
+    options?: SignalOptions,
+  ): Signal;
+  createFileSignal(
+    fileId: string,
+    fileType: string,
+    path: string | null,
+    origin: ModuleRef,
+    traceId: string,
+    options?: SignalOptions,
+  ): Signal;
+  createCommandSignal(
+    action: string,
+    target: ModuleRef,
+    origin: ModuleRef,
+    traceId: string,
+    payload?: JsonObject | null,
+    options?: SignalOptions,
+  ): Signal;
+  createErrorSignal(error: KernelError, origin: ModuleRef, traceId: string, options?: SignalOptions): Signal;
+  createStreamSignal(
+    chunk: string | Uint8Array,
+    sequence: number,
+    final: boolean,
+    origin: ModuleRef,
+    traceId: string,
+    options?: SignalOptions,
+  ): Signal;
+};
+
+/** Factories on the given ids and clock (epoch ms). Each Signal draws exactly one id, of entity type "signal". */
+export function createSignalFactory({ ids, now }: { ids: IdSource; now(): number }): SignalFactory {
+  const stamp = createStamp(now);
+  const createSignal: SignalFactory["createSignal"] = (kind, body, origin, traceId, tags, parentId) =>
+    new SignalRecord({
+      id: ids.next("signal"),
+      kind,
+      body: kind === "stream" ? encodeChunk(body) : body,
+      origin,
+      trace_id: traceId,
+      tags: mergeTags(origin, tags),
+      created_at: stamp(),
+      parent_id: parentId ?? null,
+    });
+  return { createSignal, ...deriveFactories(createSignal) };
+}
+
+// One ISO text per millisecond: formatting a date costs more than all the rest of a Signal.
+function createStamp(now: () => number): () => string {
+  let stampedAt = Number.NaN;
+  let text = "";
+  return () => {
+    const ms = now();
+    if (ms === stampedAt) return text;
+    text = new Date(ms).toISOString();
+    stampedAt = ms;
+    return text;
+  };
+}
+
+function deriveFactories(create: SignalFactory["createSignal"]): Omit<SignalFactory, "createSignal"> {
+  return {
+    createTextSignal: (text, origin, traceId, tags, options) =>
+      create("text", { text }, origin, traceId, addTags(tags, options), options?.parentId),
+    createDataSignal: (data, schema, origin, traceId, tags, options) =>
+      create("data", toDataBody(data, schema), origin, traceId, addTags(tags, options), options?.parentId),
+    createFileSignal: (fileId, fileType, path, origin, traceId, options) => {
+      const body = { file_id: fileId, file_type: fileType, path };
+      return create("file", body, origin, traceId, options?.tags, options?.parentId);
+    },
+    createCommandSignal: (action, target, origin, traceId, payload, options) => {
+      const body = { ...payload, action, target: { ...target } };
+      return create("command", body, origin, traceId, options?.tags, options?.parentId);
+    },
+    createErrorSignal: (error, origin, traceId, options) => {
+      const tags = { source_type: "system", ...options?.tags };
+      return create("data", { data: error, schema: "KernelError" }, origin, traceId, tags, options?.parentId);
+    },
+    createStreamSignal: (chunk, sequence, final, origin, traceId, options) =>
+      create("stream", { chunk, sequence, final }, origin, traceId, options?.tags, options?.parentId),
+  };
+}
+
+function addTags(tags: Tags | null | undefined, options: SignalOptions | undefined): Tags | null | undefined {
+  return options?.tags ? { ...tags, ...options.tags } : tags;
+}
+
+// JSON has no undefined, and a DATA body without data would be refused at the next door.
+function toDataBody(data: unknown, schema: string): JsonObject {
+  if (Array.isArray(data)) return { data, schema, count: data.length };
+  return { data: data === undefined ? null : data, schema };
+}
+
+function encodeChunk(body: JsonObject): JsonObject {
+  const { chunk } = body;
+  if (!(chunk instanceof Uint8Array)) return body;
+  const text = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength).toString("base64");
+  return { ...body, chunk: text, encoding: "base64" };
+}
+
+const tierTexts: readonly string[] = ["0", "1", "2", "3", "4", "5", "6", "7"];
+const createRef = moduleRef(0, "signal", "create_signal");
+
+// A-02: the origin's tags first, the caller's win.
+function mergeTags(origin: ModuleRef, tags: Tags | null | undefined): Tags {
+  const tier = tierTexts[origin.tier] ?? String(origin.tier);
+  if (!tags) return { tier, module: origin.module };
+  const problem = findTagProblem(tags);
+  if (problem !== null) {
+    raise(
+      kernelError("T0_VALIDATION_SCHEMA_MISMATCH", problem.reason, createRef, { detail: { invalid: [problem.key] } }),
+    );
+  }
+  return { tier, module: origin.module, ...tags };
+}
+
+/** The factories on the ambient clock and random source; a kernel binds its own. */
+export const ambientSignals: SignalFactory = createSignalFactory({ ids: { next: generateId }, now: ambientNow });
+
+/** createSignal(kind, body, origin, traceId, tags?, parentId?): the universal factory (seed 000, create_signal). */
+export const createSignal: SignalFactory["createSignal"] = ambientSignals.createSignal;
+/** Body {text} (seed 000, create_text_signal). */
+export const createTextSignal: SignalFactory["createTextSignal"] = ambientSignals.createTextSignal;
+/** Body {data, schema}, and count when data is a list (seed 000, create_data_signal). */
+export const createDataSignal: SignalFactory["createDataSignal"] = ambientSignals.createDataSignal;
+/** Body {file_id, file_type, path}: a reference, never content (seed 000, create_file_signal). */
+export const createFileSignal: SignalFactory["createFileSignal"] = ambientSignals.createFileSignal;
+/** Body {...payload, action, target} (seed 000, create_command_signal). */
+export const createCommandSignal: SignalFactory["createCommandSignal"] = ambientSignals.createCommandSignal;
+/** Body {data: error, schema: "KernelError"}, tag source_type system (seed 000, create_error_signal; A-06). */
+export const createErrorSignal: SignalFactory["createErrorSignal"] = ambientSignals.createErrorSignal;
+/** Body {chunk, sequence, final}, and encoding "base64" for bytes (A-07). */
+export const createStreamSignal: SignalFactory["createStreamSignal"] = ambientSignals.createStreamSignal;
+
+/** The chunk of a STREAM Signal as it was given: text or bytes. */
+export function streamChunk(signal: Signal): string | Uint8Array {
+  const { chunk, encoding } = signal.body;
+  if (chunk instanceof Uint8Array) return chunk;
+  return encoding === "base64" ? new Uint8Array(Buffer.from(String(chunk), "base64")) : String(chunk);
+}
+
+/**
+ * A branded Signal out of decoded JSON, with its own id: none is drawn. Takes ownership of the data. Throws an input
+ * KernelErrorException when the envelope or the body does not conform.
+ */
+export function reviveSignal(data: unknown): Signal {
+  const parsed = Signal.safeParse(data);
+  if (!parsed.success) raise(envelopeError(data, parsed.error));
+  const checked = validateSignal(parsed.data);
+  return isSignal(checked) ? checked : raise(checked);
+}
+
+const validateRef = moduleRef(0, "validation", "validate_signal");
+
+/**
+ * The same reference when envelope and body conform, else, without throwing, an input KernelError with code
+ * T0_VALIDATION_SCHEMA_MISMATCH whose detail lists the `missing` and the `invalid` keys (seed 000, validate_signal).
+ * An unbranded object is checked in full; that it conforms does not make it a Signal.
+ */
+export function validateSignal(signal: Signal): Signal | KernelError {
+  if (!isSignal(signal)) {
+    const parsed = envelope.safeParse(signal);
+    if (!parsed.success) return envelopeError(signal, parsed.error);
+  } else if (!hasSoundEnvelope(signal)) {
+    return envelopeError(signal, envelope.safeParse(signal).error);
+  }
+  const problem = findBodyProblem(signal.kind, signal.body);
+  return problem === null ? signal : mismatch(signal, problem);
+}
+
+// The factories check tags and stamp ids and times; what a caller can still get wrong is this.
+function hasSoundEnvelope({ body, origin, trace_id, parent_id }: Signal): boolean {
+  return (
+    isPlainObject(body) &&
+    isModuleRef(origin) &&
+    typeof trace_id === "string" &&
+    trace_id.length > 0 &&
+    (parent_id === null || typeof parent_id === "string")
+  );
+}
+
+function envelopeError(signal: unknown, error: z.ZodError | undefined): KernelError {
+  const record: Readonly<Record<PropertyKey, unknown>> = isPlainObject(signal) || isSignal(signal) ? { ...signal } : {};
+  const keys = [...new Set((error?.issues ?? []).map((issue) => String(issue.path[0] ?? "signal")))];
+  return mismatch(record, {
+    missing: keys.filter((key) => record[key] === undefined),
+    invalid: keys.filter((key) => record[key] !== undefined),
+  });
+}
+
+type Mismatch = { readonly missing: readonly string[]; readonly invalid: readonly string[] };
+
+function mismatch({ id, kind }: { readonly id?: unknown; readonly kind?: unknown }, problem: Mismatch): KernelError {
+  const { missing, invalid } = problem;
+  const parts = [
+    missing.length > 0 && `missing ${missing.join(", ")}`,
+    invalid.length > 0 && `invalid ${invalid.join(", ")}`,
+  ];
+  const message = `${typeof kind === "string" ? kind : "unknown"} signal: ${parts.filter(Boolean).join("; ")}`;
+  const detail = { signal_id: toText(id), kind: toText(kind), missing, invalid };
+  return kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, validateRef, { detail });
+}
+
+function toText(value: unknown): string | null {
+  return typeof value === "string" ? value : null;
+}

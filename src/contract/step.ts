@@ -1,0 +1,42 @@
+/**
+ * What a step yields (seed 002 section 9) and how it stands. The step machine is the source; StepStatus, DAG lists and
+ * action status are views of it (C-30).
+ */
+import { z } from "zod";
+import type { Json } from "./json.ts";
+import { JsonValue } from "./json.ts";
+
+export const StepStatus = z.enum(["COMPLETED", "BLOCKED", "FAILED"]);
+export type StepStatus = z.infer<typeof StepStatus>;
+
+export const StepResult = z.object({ data: JsonValue, output_text: z.string(), status: StepStatus });
+export type StepResult = z.infer<typeof StepResult>;
+
+export const stepStates = ["queued", "running", "succeeded", "failed", "skipped"] as const;
+export type StepState = (typeof stepStates)[number];
+
+/** A StepResult from whatever an operator returned: a StepResult as it is, a string as text, anything else as data. */
+export function toStepResult(value: Json): StepResult {
+  const parsed = StepResult.safeParse(value);
+  if (parsed.success && Object.keys(value as object).length === 3) return parsed.data;
+  return {
+    data: value,
+    output_text: typeof value === "string" ? value : JSON.stringify(value ?? null),
+    status: "COMPLETED",
+  };
+}
+
+/** A JSON-safe text of at most `limit` characters, for traces (A-48: 500). Cycles and functions are named, not followed. */
+export function tracePreview(value: unknown, limit = 500): string {
+  const seen = new WeakSet<object>();
+  const text = JSON.stringify(value, (_key, member: unknown) => {
+    if (typeof member === "function" || typeof member === "symbol") return `[${typeof member}]`;
+    if (typeof member === "bigint") return `${member}n`;
+    if (typeof member === "string" && member.length > limit) return `${member.slice(0, limit)}…`;
+    if (typeof member !== "object" || member === null) return member;
+    if (seen.has(member)) return "[cycle]";
+    seen.add(member);
+    return member;
+  });
+  return (text ?? "null").slice(0, limit);
+}

@@ -1,0 +1,88 @@
+// Tool calls and tool results, in MCP's shapes (seed 000; C-45).
+// Owns: the request's name and arguments, and the content items a tool may answer with.
+// Never: translates them; protocol/signal-to-tool-call.ts and protocol/tool-result-to-signal.ts do.
+
+import { z } from "zod";
+import { JsonObject } from "./json.ts";
+
+/** The params of an MCP tools/call. */
+export const ToolCallRequest = z.object({ name: z.string().min(1), arguments: JsonObject }).readonly();
+export type ToolCallRequest = z.infer<typeof ToolCallRequest>;
+
+export const TextContent = z.object({ type: z.literal("text"), text: z.string() });
+
+/** Structured content, under `data`; `json` is read as well. */
+export const JsonContent = z
+  .object({ type: z.literal("json"), data: z.unknown(), json: z.unknown() })
+  .partial({ data: true, json: true })
+  .refine((item) => item.data !== undefined || item.json !== undefined, "expected data");
+
+/** A reference (file_id, path or uri), or inline bytes as base64 under `data`. */
+export const FileContent = z
+  .object({
+    type: z.literal("file"),
+    file_id: z.string().optional(),
+    file_type: z.string().optional(),
+    path: z.string().nullish(),
+    uri: z.string().optional(),
+    data: z.base64().optional(),
+    mimeType: z.string().optional(),
+  })
+  .refine(
+    (file) => [file.file_id, file.path, file.uri, file.data].some((at) => at != null),
+    "expected a reference or data",
+  );
+
+/** Inline bytes as base64 (MCP), or a reference under uri. */
+export const ImageContent = z
+  .object({
+    type: z.enum(["image", "audio"]),
+    data: z.base64().optional(),
+    uri: z.string().optional(),
+    mimeType: z.string(),
+  })
+  .refine((image) => image.data !== undefined || image.uri !== undefined, "expected data or uri");
+
+/** An embedded MCP resource: text, base64 bytes (blob), or neither: then uri alone. */
+export const ResourceContent = z.object({
+  type: z.literal("resource"),
+  resource: z.object({
+    uri: z.string(),
+    mimeType: z.string().optional(),
+    text: z.string().optional(),
+    blob: z.base64().optional(),
+  }),
+});
+
+export const ResourceLinkContent = z.object({
+  type: z.literal("resource_link"),
+  uri: z.string(),
+  mimeType: z.string().optional(),
+});
+
+export const ToolContent = z.union([
+  TextContent,
+  JsonContent,
+  FileContent,
+  ImageContent,
+  ResourceContent,
+  ResourceLinkContent,
+]);
+export type ToolContent = z.infer<typeof ToolContent>;
+
+export const ToolResult = z
+  .object({
+    content: z.array(ToolContent).readonly().default([]),
+    structuredContent: JsonObject.optional(),
+    isError: z.boolean().optional(),
+  })
+  .readonly();
+export type ToolResult = z.infer<typeof ToolResult>;
+
+/**
+ * A client of a tool server: sends one JSON-RPC request and gives its result, or throws (with `code` and `data` where the
+ * server answered with an error). A lost connection is a throw like any other.
+ */
+export interface ToolClient {
+  readonly request: (method: string, params: JsonObject) => Promise<unknown>;
+}

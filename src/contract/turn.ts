@@ -1,0 +1,145 @@
+/**
+ * A turn as it lies in the ledger: one row of bytes. The envelope is shared by the turn's events; the body is the
+ * events; the hash chains the row to the stream's previous row.
+ *
+ * Owns: the byte format and the chain rule. Never: touches a store.
+ * INV-1  hash = H(previous ‖ envelope bytes ‖ H(body bytes)), over the bytes stored, so that a body can be erased and
+ *        the chain still verifies.
+ * INV-2  Readers see single events; nobody outside this file knows that a row holds several.
+ */
+import { sha256 } from "./digest.ts";
+import type { Actor, EventType, LedgerEvent } from "./event.ts";
+import type { JsonObject } from "./json.ts";
+
+export const turnSchemaVersion = 1;
+export const genesisHash = "0".repeat(64);
+
+/** Fields that all events of a turn share, with the instant (`now`, epoch ms) and the first sequence. */
+export interface TurnEnvelope {
+  readonly v: number;
+  readonly stream: string;
+  readonly tenant_id: string | number;
+  readonly workflow_id: string | null;
+  readonly thread_id: string | number | null;
+  readonly intent_id: string | null;
+  readonly plan_id: string | null;
+  readonly correlation_id: string;
+  readonly actor: Actor;
+  readonly now: number;
+  readonly first: number;
+  readonly count: number;
+}
+
+export interface TurnEvent {
+  readonly id: string;
+  readonly type: EventType;
+  readonly step: string | null;
+  /** Present where the event's plan or actor is not the envelope's. */
+  readonly plan?: string;
+  readonly actor?: Actor;
+  readonly payload: JsonObject;
+}
+
+/** A row as stores keep it. `body` is null once erased; `body_hash` stays. */
+export interface TurnRow {
+  readonly stream: string;
+  readonly first_sequence: number;
+  readonly last_sequence: number;
+  readonly envelope: string;
+  readonly body: string | null;
+  readonly body_hash: string;
+  readonly prev_hash: string;
+  readonly hash: string;
+}
+
+export function sealTurn(envelope: TurnEnvelope, events: readonly TurnEvent[], prevHash: string): TurnRow {
+  const envelopeText = JSON.stringify(envelope);
+  const body = JSON.stringify(events);
+  const bodyHash = sha256(body);
+  return {
+    stream: envelope.stream,
+    first_sequence: envelope.first,
+    last_sequence: envelope.first + events.length - 1,
+    envelope: envelopeText,
+    body,
+    body_hash: bodyHash,
+    prev_hash: prevHash,
+    hash: chainHash(prevHash, envelopeText, bodyHash),
+  };
+}
+
+export const chainHash = (prev: string, envelope: string, bodyHash: string): string =>
+  sha256(prev + envelope + bodyHash);
+
+/** The single events of a row; none where the body was erased. */
+export function openTurn(row: TurnRow): readonly LedgerEvent[] {
+  if (row.body === null) return [];
+  const envelope = JSON.parse(row.envelope) as TurnEnvelope;
+  const timestamp = new Date(envelope.now).toISOString();
+  return (JSON.parse(row.body) as TurnEvent[]).map((event, i) => toLedgerEvent(envelope, event, i, timestamp));
+}
+
+export function toLedgerEvent(envelope: TurnEnvelope, event: TurnEvent, index: number, timestamp: string): LedgerEvent {
+  return {
+    event_id: event.id,
+    event_type: event.type,
+    timestamp,
+    tenant_id: envelope.tenant_id,
+    workflow_id: envelope.workflow_id,
+    thread_id: envelope.thread_id,
+    intent_id: envelope.intent_id,
+    plan_id: event.plan ?? envelope.plan_id,
+    step_id: event.step,
+    actor: event.actor ?? envelope.actor,
+    correlation_id: envelope.correlation_id,
+    sequence: envelope.first + index,
+    payload: event.payload,
+  };
+}
+
+/** What is wrong with a chain, at the first row that is wrong; null for a sound one. */
+export interface ChainBreak {
+  readonly stream: string;
+  readonly sequence: number;
+  readonly reason: "hash" | "body" | "link" | "sequence" | "format";
+}
+
+/** Verifies one row against the hash before it and the sequence it must begin with. */
+export function checkRow(row: TurnRow, prevHash: string, expectedFirst: number): ChainBreak | null {
+  const broken = (reason: ChainBreak["reason"]): ChainBreak => ({
+    stream: row.stream,
+    sequence: row.first_sequence,
+    reason,
+  });
+  if (row.prev_hash !== prevHash) return broken("link");
+  if (row.body !== null && sha256(row.body) !== row.body_hash) return broken("body");
+  if (chainHash(row.prev_hash, row.envelope, row.body_hash) !== row.hash) return broken("hash");
+  const envelope = JSON.parse(row.envelope) as TurnEnvelope;
+  const whole =
+    envelope.first === expectedFirst &&
+    row.first_sequence === expectedFirst &&
+    row.last_sequence === expectedFirst + envelope.count - 1;
+  if (!whole || envelope.stream !== row.stream) return broken("sequence");
+  return null;
+}
+
+/** Verifies the rows of one stream in order. */
+export function verifyChain(rows: Iterable<TurnRow>): ChainBreak | null {
+  let prev = genesisHash;
+  let next = 1;
+  for (const row of rows) {
+    const broken = checkRowSafely(row, prev, next);
+    if (broken !== null) return broken;
+    prev = row.hash;
+    next = row.last_sequence + 1;
+  }
+  return null;
+}
+
+function checkRowSafely(row: TurnRow, prev: string, next: number): ChainBreak | null {
+  try {
+    return checkRow(row, prev, next);
+  } catch {
+    return { stream: row.stream, sequence: row.first_sequence, reason: "format" };
+  }
+}

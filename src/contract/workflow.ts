@@ -1,0 +1,147 @@
+/**
+ * A workflow as folded from its ledger: the record that decisions are made on, and the view that callers get.
+ *
+ * Owns: the shape. `machines/fold.ts` fills it; nothing else writes it.
+ * INV-1  Everything here can be rebuilt from the workflow's events alone.
+ */
+import type { ActionRecord, Usage } from "./action.ts";
+import type { AuthContext } from "./auth-context.ts";
+import type { ContextBundle } from "./context-bundle.ts";
+import type { KernelError } from "./error.ts";
+import type { GateDecided, LedgerEvent, SkipReason } from "./event.ts";
+import type { Gate } from "./gate.ts";
+import type { Intent } from "./intent.ts";
+import type { Json } from "./json.ts";
+import type { Outcome } from "./outcome.ts";
+import type { Plan, PlanStep } from "./plan.ts";
+import type { PolicyDecision } from "./policy.ts";
+import type { KernelProgress, WorkflowStateName } from "./progress.ts";
+import type { StepState, StepStatus } from "./step.ts";
+import type { AttemptTrace } from "./trace.ts";
+
+/** Where a step stands inside `running`. */
+export type StepPhase = "executing" | "awaiting_approval" | "backing_off" | "in_doubt";
+
+export interface StepRecord {
+  readonly step: PlanStep;
+  readonly plan_id: string;
+  state: StepState;
+  phase: StepPhase | null;
+  run: number;
+  /** Attempts of this run. */
+  attempt: number;
+  attempts: AttemptTrace[];
+  decision: (PolicyDecision & { payload_hash: string }) | null;
+  action_id: string | null;
+  retry_due: string | null;
+  output: Json;
+  output_text: string;
+  status: StepStatus | null;
+  error: KernelError | null;
+  blocked: boolean;
+  skip_reason: SkipReason | null;
+  doubts: number;
+  started_at: string | null;
+  finished_at: string | null;
+  input: Json;
+  policy_events: Json[];
+  approval_events: Json[];
+}
+
+/** The idempotency record of one key: the action ledger's row plus what the machine needs. */
+export interface ActionEntry {
+  readonly record: ActionRecord;
+  /** `seen` is the state of the action machine. */
+  seen: "running" | "succeeded" | "failed_retryable" | "failed_final" | "in_doubt";
+  attempts: number;
+  usage: Usage;
+}
+
+export interface KeptDecision {
+  readonly decision: "approve" | "reject";
+  readonly payload_digest: string;
+  readonly decided: GateDecided;
+}
+
+export interface WorkflowRecord {
+  readonly tenant_id: string | number;
+  readonly workflow_id: string;
+  readonly thread_id: string | number | null;
+  readonly correlation_id: string;
+  readonly intent: Intent;
+  readonly auth: AuthContext;
+  readonly parent_workflow_id: string | null;
+  readonly accepted_at: string;
+  plan_id: string;
+  sequence: number;
+  state: WorkflowStateName;
+  bundle: ContextBundle | null;
+  plan: Plan | null;
+  plans: Plan[];
+  round: number;
+  run: number;
+  draft_version: number;
+  steps: Map<string, StepRecord>;
+  gates: Map<string, Gate>;
+  kept: Map<string, KeptDecision>;
+  actions: Map<string, ActionEntry>;
+  /** Idempotency key → action id. */
+  keys: Map<string, string>;
+  /** Outcome id → versions, oldest first. */
+  outcomes: Map<string, Outcome[]>;
+  spent: number;
+  budget_refused: KernelError | null;
+  streamed: number;
+  text: string;
+  warnings: KernelError[];
+  error: KernelError | null;
+  status: "running" | "waiting" | "completed" | "empty_plan" | "blocked" | "failed" | "cancelled";
+  started_at: string | null;
+  finished_at: string | null;
+  updated_at: string;
+  last_event: LedgerEvent | null;
+}
+
+/** What `kernel.workflow()` answers. */
+export interface WorkflowState {
+  readonly workflow_id: string;
+  readonly tenant_id: string | number;
+  readonly thread_id: string | number | null;
+  readonly correlation_id: string;
+  readonly intent: Intent;
+  readonly plan: Plan | null;
+  readonly state: WorkflowStateName;
+  readonly status: WorkflowRecord["status"];
+  readonly steps: readonly StepView[];
+  readonly gates: readonly Gate[];
+  readonly outcomes: readonly Outcome[];
+  readonly progress: KernelProgress;
+  readonly response: { readonly status: WorkflowRecord["status"]; readonly text: string };
+  readonly warnings: readonly KernelError[];
+  readonly error: KernelError | null;
+  readonly parent_workflow_id: string | null;
+  readonly sequence: number;
+  readonly spent: number;
+  readonly accepted_at: string;
+  readonly updated_at: string;
+  readonly finished_at: string | null;
+}
+
+export interface StepView {
+  readonly step_id: string;
+  readonly name: string;
+  readonly operator: string;
+  readonly state: StepState;
+  readonly phase: StepPhase | null;
+  readonly attempts: number;
+  readonly run: number;
+  readonly depends_on: readonly string[];
+  readonly output_text: string;
+  readonly error: KernelError | null;
+  readonly skip_reason: SkipReason | null;
+}
+
+export const isTerminal = (state: WorkflowStateName): boolean =>
+  state === "completed" || state === "failed" || state === "cancelled";
+export const isStepDone = (state: StepState): boolean =>
+  state === "succeeded" || state === "failed" || state === "skipped";

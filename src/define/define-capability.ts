@@ -1,0 +1,53 @@
+/**
+ * Defining a capability package: checked when it is defined, so that a kernel never loads half a package.
+ */
+import { z } from "zod";
+import { type CapabilityDefinition, CapabilityPackage, type PlanTemplate } from "../contract/capability.ts";
+import { createError, KernelErrorException } from "../contract/error.ts";
+import type { UiAction } from "../contract/gate.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+import type { Operator } from "../contract/operator.ts";
+import type { PolicyRule } from "../contract/policy.ts";
+
+
+export interface CapabilityOptions<I extends z.ZodType> {
+  readonly intentType: string;
+  readonly version: string;
+  readonly description?: string;
+  readonly keywords?: readonly string[];
+  readonly input: I;
+  /** The operators a plan of this package may use: definitions, or names registered elsewhere. */
+  readonly operators: readonly (Operator | string)[];
+  readonly outcomes?: Readonly<Record<string, z.ZodType>>;
+  readonly plan: PlanTemplate<z.output<I>>;
+  readonly policyTags?: Readonly<Record<string, readonly string[]>>;
+  readonly uiActions?: Readonly<Record<string, readonly UiAction[]>>;
+  readonly weights?: Readonly<Record<string, number>>;
+}
+
+const maxTemplateSteps = 10;
+
+/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH naming what the package lacks. */
+export function defineCapability<I extends z.ZodType>(options: CapabilityOptions<I>): CapabilityDefinition {
+  const parsed = CapabilityPackage.safeParse(options);
+  if (!parsed.success) throw refused(`capability package: ${z.prettifyError(parsed.error)}`);
+  const { plan } = options;
+  if (typeof plan !== "function" && plan.steps.length > maxTemplateSteps) {
+    throw refused(`a plan template has at most ${maxTemplateSteps} steps, ${options.intentType} has ${plan.steps.length}`);
+  }
+  return Object.freeze({ ...parsed.data, operators: options.operators, plan: plan as PlanTemplate<never> }) as CapabilityDefinition;
+}
+
+/** Checks a rule's shape; the rule itself stays the host's code. */
+export function definePolicy(rule: PolicyRule): PolicyRule {
+  const stages = rule.stages ?? [];
+  const known = stages.every((s) => s === "plan" || s === "action" || s === "outcome" || s === "gate");
+  if (typeof rule.name !== "string" || rule.name === "" || typeof rule.evaluate !== "function" || stages.length === 0 || !known) {
+    throw refused("a policy has a name, an evaluate function and at least one stage of plan, action, outcome, gate");
+  }
+  return Object.freeze({ ...rule, stages: Object.freeze([...stages]) });
+}
+
+function refused(message: string): KernelErrorException {
+  return new KernelErrorException(createError("T0_VALIDATION_SCHEMA_MISMATCH", "input", "transient", message, moduleRef(0, "validation", "define")));
+}

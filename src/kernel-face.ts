@@ -1,0 +1,93 @@
+/**
+ * The kernel as its users hold it. Names are fixed; records are snake_case, functions and options camelCase.
+ */
+import type { Observable } from "rxjs";
+import type { Caller } from "./contract/auth-context.ts";
+import type { CapabilityDefinition } from "./contract/capability.ts";
+import type { DocumentRecord, MemoryRecord } from "./contract/context-bundle.ts";
+import type { ActionRecord } from "./contract/action.ts";
+import type { LedgerEvent } from "./contract/event.ts";
+import type { Gate, GateRequest, GateResponse } from "./contract/gate.ts";
+import type { SubmitRequest, SubmitResponse } from "./contract/intent.ts";
+import type { Operator, OperatorMetadata } from "./contract/operator.ts";
+import type { OutcomesResponse } from "./contract/outcome.ts";
+import type { KernelProgress, WorkflowStateName } from "./contract/progress.ts";
+import type { CancelRequest, CancelResponse, RetryRequest, RetryResponse } from "./contract/retry.ts";
+import type { Result } from "./contract/result.ts";
+import type { Signal } from "./contract/signal.ts";
+import type { RequestTrace } from "./contract/trace.ts";
+import type { ChainBreak, TurnRow } from "./contract/turn.ts";
+import type { WorkflowState } from "./contract/workflow.ts";
+import type { BusItem, Tier } from "./runtime/bus.ts";
+import type { Supervision } from "./runtime/supervision.ts";
+import type { AssistantDelta } from "./tiers/t6-metacognition/project-progress.ts";
+import type { Explanation } from "./tiers/t6-metacognition/explain.ts";
+
+export interface WorkflowFilter {
+  readonly states?: readonly WorkflowStateName[];
+  readonly thread_id?: string | number;
+  readonly intent_type?: string;
+  /** Workflows after this id; ids sort by creation. */
+  readonly after?: string;
+  /** At most this many; 50 by default. */
+  readonly limit?: number;
+}
+
+export interface GateFilter {
+  readonly workflow_id?: string;
+  readonly after?: string;
+  readonly limit?: number;
+}
+
+export interface Follow {
+  readonly after?: number;
+  readonly signal?: AbortSignal;
+  /** False ends the iteration at what is committed now. */
+  readonly live?: boolean;
+}
+
+export interface Verification {
+  readonly ok: boolean;
+  /** Rows checked. */
+  readonly checked: number;
+  readonly broken: readonly ChainBreak[];
+}
+
+/** A running kernel. Methods reject with KernelErrorException. Calls without a caller are the embedding host's own. */
+export interface Kernel extends AsyncDisposable {
+  submit(request: SubmitRequest): Promise<SubmitResponse>;
+  decideGate(workflowId: string, request: GateRequest): Promise<GateResponse>;
+  retry(workflowId: string, request: RetryRequest): Promise<RetryResponse>;
+  cancel(workflowId: string, request: CancelRequest): Promise<CancelResponse>;
+  workflow(workflowId: string, caller?: Caller): Promise<WorkflowState>;
+  workflows(filter?: WorkflowFilter, caller?: Caller): Promise<readonly WorkflowState[]>;
+  gates(filter?: GateFilter, caller?: Caller): Promise<readonly Gate[]>;
+  outcomes(workflowId: string, caller?: Caller): Promise<OutcomesResponse>;
+  actions(workflowId: string, caller?: Caller): Promise<readonly ActionRecord[]>;
+  events(workflowId: string, options?: Follow, caller?: Caller): AsyncGenerator<LedgerEvent, void, void>;
+  progress(workflowId: string, options?: Follow, caller?: Caller): AsyncGenerator<KernelProgress, void, void>;
+  assistant(workflowId: string, options?: Follow, caller?: Caller): AsyncGenerator<AssistantDelta, void, void>;
+  /** Resolves when the workflow has ended or waits for a person. */
+  settled(workflowId: string): Promise<WorkflowState>;
+  /** Takes a workflow up from the ledger alone and lets it go on; resolves when it rests. */
+  execute(workflowId: string): Promise<WorkflowState>;
+  trace(workflowId: string, caller?: Caller): Promise<RequestTrace>;
+  explain(workflowId: string, caller?: Caller): Promise<Explanation>;
+  verify(workflowId?: string): Promise<Verification>;
+  /** The workflow's rows as they lie in the ledger. */
+  export(workflowId: string, caller?: Caller): AsyncGenerator<TurnRow, void, void>;
+  readonly documents: { readonly record: (record: DocumentRecord) => Promise<string> };
+  readonly memory: { readonly write: (record: MemoryRecord) => Promise<string> };
+  registerCapability(capability: CapabilityDefinition): void;
+  registerOperator(operator: Operator): OperatorMetadata;
+  getCapability(intentType: string, version?: string): CapabilityDefinition;
+  readonly bus: { readonly signals: Observable<Signal>; readonly items: Observable<BusItem> };
+  /** Sends a COMMAND or any Signal to a tier and gives its Result. */
+  ask(tier: Tier, signal: Signal): Promise<Result>;
+  /** Live counts, for hosts that watch their process. */
+  vitals(): { readonly workflows: number; readonly actors: number; readonly listeners: number; readonly timers: number; readonly waiting: number };
+  readonly system: Supervision["root"]["system"];
+  /** Lifecycle states as the live actors hold them; null for a workflow that is not awake. */
+  lifecycles(workflowId: string): { readonly workflow: unknown; readonly steps: Readonly<Record<string, unknown>>; readonly gates: Readonly<Record<string, unknown>> } | null;
+  stop(options?: { readonly drainMs?: number }): Promise<void>;
+}

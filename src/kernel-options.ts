@@ -1,0 +1,147 @@
+/**
+ * What a host may bring to a kernel, and what it gets where it brings nothing.
+ */
+import type { CapabilityDefinition } from "./contract/capability.ts";
+import { raise } from "./contract/error.ts";
+import { kernelError } from "./contract/error-codes.ts";
+import { moduleRef } from "./contract/module-ref.ts";
+import { type Operator, type RetrievalProvider, retryPolicies } from "./contract/operator.ts";
+import type { PolicyRule } from "./contract/policy.ts";
+import type { ArtifactStore } from "./ports/artifact-store.ts";
+import type { Authenticator } from "./ports/authenticator.ts";
+import type { Clock } from "./ports/clock.ts";
+import type { LedgerStore, StoredMemory } from "./ports/ledger-store.ts";
+import type { Middleware } from "./ports/middleware.ts";
+import type { Classifier, Scorers, Security } from "./ports/perception.ts";
+import type { Planner } from "./ports/planner.ts";
+import type { Random } from "./ports/random.ts";
+import type { Logger, Telemetry } from "./ports/telemetry.ts";
+import type { RpcNotification } from "./contract/rpc.ts";
+import { keywordClassifier } from "./adapters/keyword-classifier.ts";
+import { memoryArtifacts } from "./adapters/memory-artifacts.ts";
+import { openSecurity } from "./adapters/open-security.ts";
+import { plainScorers } from "./adapters/plain-scorers.ts";
+import { guardLogger, guardTelemetry, quietLogger, quietTelemetry } from "./adapters/quiet-telemetry.ts";
+import { type Role, roleAuthenticator } from "./adapters/role-authenticator.ts";
+import { machineRandom } from "./adapters/seeded-random.ts";
+import { templatePlanner } from "./adapters/template-planner.ts";
+import { wallClock } from "./adapters/wall-clock.ts";
+import { matchWords } from "./adapters/word-matcher.ts";
+import { defaultLimits, type Limits } from "./runtime/kit.ts";
+import type { TierDefinition } from "./runtime/define-tier.ts";
+import type { Inspect } from "./runtime/supervision.ts";
+import { checkCustomMiddleware } from "./tiers/t4-execution/middleware.ts";
+import { defaultPolicyVersion, defaultRules } from "./tiers/t5-ego/policy/default-rules.ts";
+import type { PolicyEngine } from "./tiers/t5-ego/policy/evaluate-policies.ts";
+
+export interface KernelOptions {
+  /** Where turns are kept. Without one: SQLite in memory. */
+  readonly ledger?: LedgerStore;
+  readonly capabilities?: readonly CapabilityDefinition[];
+  readonly operators?: readonly Operator[];
+  /** Asked before the default stance; `defaultPolicies: false` leaves the stance out. */
+  readonly policies?: readonly PolicyRule[];
+  readonly defaultPolicies?: boolean;
+  readonly policyVersion?: string;
+  readonly roles?: Readonly<Record<string, Role>>;
+  readonly authenticator?: Authenticator;
+  readonly classifier?: Classifier;
+  readonly planner?: Planner;
+  readonly scorers?: Partial<Scorers>;
+  readonly security?: Partial<Security>;
+  readonly retrieval?: RetrievalProvider;
+  readonly matchMemory?: (text: string, records: readonly StoredMemory[]) => readonly { readonly record: StoredMemory; readonly score: number }[];
+  readonly artifacts?: ArtifactStore;
+  /** Custom hooks around operator calls; the four fixed ones cannot be moved. */
+  readonly middleware?: readonly Middleware[];
+  /** Further retry policies by name: maximum attempts. */
+  readonly retryPolicies?: Readonly<Record<string, number>>;
+  readonly limits?: Partial<Limits>;
+  readonly budgets?: { readonly maxCost?: number | null };
+  /** `full` syncs every commit. */
+  readonly durability?: "full";
+  readonly clock?: Clock;
+  readonly random?: Random;
+  /** XState inspection events of the whole actor system. */
+  readonly inspect?: Inspect;
+  readonly logger?: Logger;
+  readonly telemetry?: Telemetry;
+  /** Notifications of T6's artifact bus; called without waiting. */
+  readonly notify?: (notification: RpcNotification) => void;
+  /** Runs once, before the first request is served. */
+  readonly initialize?: () => void | Promise<void>;
+  /** False: open without taking up unfinished workflows. */
+  readonly recover?: boolean;
+  readonly fallbackIntent?: string | null;
+  readonly thresholds?: { readonly classification?: number; readonly confidence?: number; readonly grounding?: number };
+  /** Checks all of an output in windows of 5000 characters, not just the first (C-36). */
+  readonly checkAllOutput?: boolean;
+  /** Names this process in leases. */
+  readonly owner?: string;
+}
+
+/** Replaces a tier's definition; for tests of supervision. */
+export type TierPatch = (definition: TierDefinition) => TierDefinition;
+
+const optionsRef = moduleRef(0, "kernel", "createKernel");
+
+export interface Resolved {
+  readonly options: KernelOptions;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly limits: Limits;
+  readonly logger: Logger;
+  readonly telemetry: Telemetry;
+  readonly engine: PolicyEngine;
+  readonly authenticator: Authenticator;
+  readonly security: Security;
+  readonly scorers: Scorers;
+  readonly classifier: Classifier;
+  readonly planner: Planner;
+  readonly artifacts: ArtifactStore;
+  readonly matchMemory: NonNullable<KernelOptions["matchMemory"]>;
+  readonly maxCost: number | null;
+  readonly retryPolicies: Readonly<Record<string, number>>;
+}
+
+/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH, T4_MIDDLEWARE_VIOLATION. */
+export function resolveOptions(options: KernelOptions): Resolved {
+  const limits = resolveLimits(options.limits ?? {});
+  const clock = options.clock ?? wallClock;
+  checkCustomMiddleware(options.middleware ?? []);
+  const rules = [...(options.policies ?? []), ...(options.defaultPolicies === false ? [] : defaultRules)];
+  return {
+    options, clock, limits,
+    random: options.random ?? machineRandom,
+    logger: guardLogger(options.logger ?? quietLogger),
+    telemetry: guardTelemetry(options.telemetry ?? quietTelemetry),
+    engine: { rules, version: options.policyVersion ?? defaultPolicyVersion, clock, timeoutMs: limits.policyTimeoutMs },
+    authenticator: options.authenticator ?? roleAuthenticator(options.roles),
+    security: { ...openSecurity, ...options.security },
+    scorers: { ...plainScorers, ...options.scorers },
+    classifier: options.classifier ?? keywordClassifier,
+    planner: options.planner ?? templatePlanner,
+    artifacts: options.artifacts ?? memoryArtifacts(),
+    matchMemory: options.matchMemory ?? matchWords,
+    maxCost: options.budgets?.maxCost ?? null,
+    retryPolicies: resolveRetryPolicies(options.retryPolicies ?? {}),
+  };
+}
+
+function resolveLimits(given: Partial<Limits>): Limits {
+  for (const [name, value] of Object.entries(given)) {
+    if (!(name in defaultLimits)) refuse(`limits.${name} is not a limit`);
+    if (!Number.isFinite(value) || value < 0) refuse(`limits.${name} must be a number of at least 0`);
+  }
+  return Object.freeze({ ...defaultLimits, ...given });
+}
+
+function resolveRetryPolicies(given: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
+  for (const [name, attempts] of Object.entries(given)) {
+    if (name in retryPolicies) refuse(`retry policy ${name} is fixed`);
+    if (!Number.isInteger(attempts) || attempts < 1) refuse(`retry policy ${name} needs a whole number of attempts`);
+  }
+  return { ...retryPolicies, ...given };
+}
+
+const refuse = (message: string): never => raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, optionsRef));

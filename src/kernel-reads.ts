@@ -1,0 +1,101 @@
+/**
+ * The kernel's reads: views and projections of the committed ledger.
+ */
+import { foldWorkflow } from "../machines/fold.ts";
+import type { Caller } from "./contract/auth-context.ts";
+import type { LedgerEvent } from "./contract/event.ts";
+import type { KernelProgress } from "./contract/progress.ts";
+import { checkRow, genesisHash, type TurnRow, verifyChain } from "./contract/turn.ts";
+import type { WorkflowRecord, WorkflowState } from "./contract/workflow.ts";
+import type { Follow, Kernel, Verification, WorkflowFilter } from "./kernel-face.ts";
+import type { LedgerStore } from "./ports/ledger-store.ts";
+import type { LedgerReading } from "./runtime/ledger-reader.ts";
+import type { Registry } from "./runtime/registry.ts";
+import { traceOf, viewWorkflow } from "./tiers/t4-execution/build-trace.ts";
+import { explainWorkflow } from "./tiers/t6-metacognition/explain.ts";
+import { type AssistantDelta, assistantDeltas, progressAfter, progressOf } from "./tiers/t6-metacognition/project-progress.ts";
+
+type Reads = Pick<Kernel, "workflow" | "workflows" | "gates" | "outcomes" | "actions" | "events" | "progress" | "assistant" | "trace" | "explain" | "verify" | "export">;
+
+const pageSize = 50;
+export const viewOf = (record: WorkflowRecord): WorkflowState => viewWorkflow(record, progressOf(record));
+
+export function createReads(store: LedgerStore, reading: LedgerReading, registry: Registry): Reads {
+  const tenant = (caller: Caller | undefined) => (caller === undefined ? {} : { tenant_id: caller.tenant_id });
+  const isModelCall = (operator: string): boolean => registry.findOperator(operator)?.metadata.kind === "llm";
+  return {
+    workflow: async (workflowId, caller) => viewOf(await reading.record(workflowId, caller)),
+    async workflows(filter: WorkflowFilter = {}, caller) {
+      const heads = await store.heads({ limit: pageSize, ...filter, ...tenant(caller) });
+      return Promise.all(heads.map(async (head) => viewOf(await reading.record(head.workflow_id))));
+    },
+    gates: (filter = {}, caller) => store.gates({ ...filter, ...tenant(caller) }),
+    async outcomes(workflowId, caller) {
+      const record = await reading.record(workflowId, caller);
+      return { workflow_id: record.workflow_id, outcomes: [...record.outcomes.values()].flat() };
+    },
+    actions: async (workflowId, caller) => [...(await reading.record(workflowId, caller)).actions.values()].map((a) => a.record),
+    events: (workflowId, options = {}, caller) => reading.follow(workflowId, options, caller),
+    progress: (workflowId, options = {}, caller) => followProgress(reading, workflowId, { options, caller }),
+    assistant: (workflowId, options = {}, caller) => followAssistant(reading, workflowId, { options, caller }),
+    trace: async (workflowId, caller) => traceOf(await reading.record(workflowId, caller), isModelCall),
+    async explain(workflowId, caller) {
+      return explainWorkflow(await reading.record(workflowId, caller), await reading.events(workflowId, caller));
+    },
+    verify: (workflowId) => (workflowId === undefined ? verifyAll(store) : verifyOne(store, workflowId)),
+    async *export(workflowId, caller) {
+      yield* await reading.rows(workflowId, caller);
+    },
+  };
+}
+
+interface Following {
+  readonly options: Follow;
+  readonly caller: Caller | undefined;
+}
+
+/** Progress is a fold of the log: it is rebuilt from the first event and told from `after` on. */
+async function* followProgress(reading: LedgerReading, workflowId: string, { options, caller }: Following): AsyncGenerator<KernelProgress, void, void> {
+  let record: WorkflowRecord | null = null;
+  for await (const event of reading.follow(workflowId, { ...options, after: 0 }, caller)) {
+    record = foldWorkflow(record, event);
+    if (record === null || event.sequence <= (options.after ?? 0)) continue;
+    const progress = progressAfter(record, event);
+    if (progress !== null) yield progress;
+  }
+}
+
+async function* followAssistant(reading: LedgerReading, workflowId: string, { options, caller }: Following): AsyncGenerator<AssistantDelta, void, void> {
+  for await (const event of reading.follow(workflowId, options, caller)) yield* assistantDeltas(event as LedgerEvent);
+}
+
+async function verifyOne(store: LedgerStore, stream: string): Promise<Verification> {
+  const rows = await store.read(stream);
+  const broken = verifyChain(rows);
+  return { ok: broken === null, checked: rows.length, broken: broken === null ? [] : [broken] };
+}
+
+const chunk = 1000;
+
+/** All streams in one pass over the store, in position order. */
+async function verifyAll(store: LedgerStore): Promise<Verification> {
+  const heads = new Map<string, { hash: string; next: number }>();
+  const broken = new Map<string, Verification["broken"][number]>();
+  let checked = 0;
+  for (let position = 0; ; ) {
+    const rows = await store.tail(position, chunk);
+    for (const { row } of rows) checkNext(row, heads, broken);
+    checked += rows.length;
+    const last = rows.at(-1);
+    if (last === undefined) return { ok: broken.size === 0, checked, broken: [...broken.values()] };
+    position = last.position;
+  }
+}
+
+function checkNext(row: TurnRow, heads: Map<string, { hash: string; next: number }>, broken: Map<string, Verification["broken"][number]>): void {
+  if (broken.has(row.stream)) return;
+  const head = heads.get(row.stream) ?? { hash: genesisHash, next: 1 };
+  const wrong = checkRow(row, head.hash, head.next);
+  if (wrong !== null) broken.set(row.stream, wrong);
+  heads.set(row.stream, { hash: row.hash, next: row.last_sequence + 1 });
+}

@@ -1,0 +1,255 @@
+/**
+ * Appends a batch of turns with their index changes: one transaction, one receipt per entry, in the batch's order.
+ *
+ * Owns: the checks before an entry and its writes. This is the hot path.
+ * Never: reads a turn's bytes, or writes anything for a refused entry.
+ * INV-1  An entry is checked wholly before its first write; a refusal needs no undo.
+ * INV-2  A turn continues its stream exactly: first sequence = last + 1, previous hash = last hash.
+ * INV-3  Everything in an entry belongs to the entry's tenant, and so does the stream it continues.
+ */
+import { genesisHash } from "../../contract/turn.ts";
+import type { Append, AppendIndexes, AppendReceipt } from "../../ports/ledger-store.ts";
+import { type Columns, idText, threadText } from "./columns.ts";
+import type { StreamHead, Workflow } from "./stream-heads.ts";
+import { type Connection, writeAll } from "./transaction.ts";
+
+type Refusal = Extract<AppendReceipt, { readonly ok: false }>;
+
+const clash: Refusal = { ok: false, reason: "clash" };
+const fenced: Refusal = { ok: false, reason: "fenced" };
+const missing: Refusal = { ok: false, reason: "missing" };
+
+/** Tenant and thread texts whose counters the batch moves, with their last position. */
+type Touched = Map<string, { readonly tenant: string; readonly thread: string; readonly position: number }>;
+
+export function appendBatch(connection: Connection, batch: readonly Append[]): readonly AppendReceipt[] {
+  if (batch.length === 0) return [];
+  return writeAll(connection, () => {
+    const touched: Touched = new Map();
+    const receipts = batch.map((entry) => appendEntry(connection, entry, touched));
+    for (const { tenant, thread, position } of touched.values())
+      connection.statements.bump.run(tenant, thread, position);
+    return receipts;
+  });
+}
+
+function appendEntry(connection: Connection, entry: Append, touched: Touched): AppendReceipt {
+  const { row, indexes, claim } = entry;
+  const tenant = idText(entry.tenant_id);
+  const head = readHead(connection, row.stream);
+  const refusal = refuse(entry, tenant, head);
+  if (refusal !== null) return refusal;
+  const position = insertTurn(connection, entry, tenant);
+  const workflow = writeWorkflow(connection, entry, head?.workflow ?? null);
+  connection.heads.set(row.stream, { last: row.last_sequence, hash: row.hash, tenant, workflow });
+  if (indexes !== undefined) writeIndexes(connection, { row, indexes, tenant, position });
+  touch(touched, { tenant, thread: workflow?.thread ?? null, position, indexes });
+  return { ok: true, position, epoch: claim === undefined ? null : (workflow?.epoch ?? null) };
+}
+
+function readHead({ statements, heads }: Connection, stream: string): StreamHead | undefined {
+  const kept = heads.get(stream);
+  if (kept !== undefined) return kept;
+  const columns = statements.streamHead.get(stream);
+  return columns === undefined ? undefined : toStreamHead(columns);
+}
+
+function toStreamHead(columns: Columns): StreamHead {
+  const workflow = {
+    thread: columns["thread_id"] as string | null,
+    owner: columns["owner"] as string | null,
+    epoch: columns["epoch"] as number,
+    expires: columns["expires_at"] as number | null,
+  };
+  return {
+    last: columns["last_sequence"] as number,
+    hash: columns["hash"] as string,
+    tenant: columns["tenant_id"] as string,
+    workflow: columns["workflow_id"] === null ? null : workflow,
+  };
+}
+
+function refuse(entry: Append, tenant: string, head: StreamHead | undefined): Refusal | null {
+  const { row, indexes } = entry;
+  if (indexes !== undefined && !isOfOneTenant(entry, indexes)) return missing;
+  if (head === undefined) return refuseFirst(entry);
+  if (indexes?.create !== undefined) return clash;
+  if (head.tenant !== tenant) return missing;
+  if (head.workflow === null) {
+    if (needsWorkflow(entry)) return missing;
+  } else if (!mayWrite(entry, head.workflow)) return fenced;
+  return row.first_sequence === head.last + 1 && row.prev_hash === head.hash ? null : clash;
+}
+
+/** For a stream without rows. A lease on a workflow that this entry creates can only be somebody's mistake. */
+function refuseFirst(entry: Append): Refusal | null {
+  if (entry.indexes?.create === undefined && needsWorkflow(entry)) return missing;
+  if (entry.lease !== undefined) return fenced;
+  return entry.row.first_sequence === 1 && entry.row.prev_hash === genesisHash ? null : clash;
+}
+
+function isOfOneTenant({ tenant_id, row }: Append, { create, gates, memory, documents }: AppendIndexes): boolean {
+  if (create !== undefined && (create.tenant_id !== tenant_id || create.workflow_id !== row.stream)) return false;
+  const isOwn = (record: { readonly tenant_id: string | number }) => record.tenant_id === tenant_id;
+  return (gates?.every(isOwn) ?? true) && (memory?.every(isOwn) ?? true) && (documents?.every(isOwn) ?? true);
+}
+
+function needsWorkflow({ lease, claim, indexes }: Append): boolean {
+  if (lease !== undefined || claim !== undefined) return true;
+  return (
+    indexes !== undefined && (indexes.state !== undefined || indexes.due_at !== undefined || indexes.release === true)
+  );
+}
+
+function mayWrite({ lease, claim, now }: Append, { owner, epoch, expires }: Workflow): boolean {
+  if (lease !== undefined && (owner !== lease.owner || epoch !== lease.epoch)) return false;
+  return claim === undefined || owner === null || owner === claim.owner || (expires ?? 0) <= now;
+}
+
+function insertTurn({ statements }: Connection, { row }: Append, tenant: string): number {
+  const { lastInsertRowid } = statements.insertTurn.run(
+    row.stream,
+    row.first_sequence,
+    row.last_sequence,
+    row.envelope,
+    row.body,
+    row.body_hash,
+    row.prev_hash,
+    row.hash,
+    tenant,
+  );
+  return Number(lastInsertRowid);
+}
+
+/** Inserts or updates the workflow's row when the entry asks for it; returns what the head cache must know. */
+function writeWorkflow(connection: Connection, entry: Append, workflow: Workflow | null): Workflow | null {
+  const { indexes, claim, lease } = entry;
+  if (indexes?.create !== undefined) return insertWorkflow(connection, entry);
+  if (workflow === null) return null;
+  // Only the holder gives a lease up: a decision from elsewhere carries neither lease nor claim.
+  const frees = indexes?.release === true && (lease ?? claim) !== undefined;
+  const isPlain = claim === undefined && !frees && indexes?.state === undefined && indexes?.due_at === undefined;
+  if (isPlain) return workflow;
+  const after = { ...workflow, ...holderAfter(entry, workflow, frees) };
+  updateWorkflow(connection, entry, after);
+  return after;
+}
+
+type Holder = Pick<Workflow, "owner" | "epoch" | "expires">;
+
+function holderAfter({ claim }: Append, before: Holder, frees: boolean): Holder {
+  const epoch = claim === undefined ? before.epoch : before.epoch + 1;
+  if (frees) return { owner: null, epoch, expires: null };
+  return claim === undefined ? before : { owner: claim.owner, epoch, expires: claim.expires_at };
+}
+
+function updateWorkflow({ statements }: Connection, { now, row, indexes }: Append, after: Workflow): void {
+  const due = indexes?.due_at;
+  const { owner, epoch, expires } = after;
+  const isDueGiven = due === undefined ? 0 : 1;
+  statements.updateWorkflow.run(
+    now,
+    indexes?.state ?? null,
+    isDueGiven,
+    due ?? null,
+    owner,
+    epoch,
+    expires,
+    row.stream,
+  );
+}
+
+const unheld: Holder = { owner: null, epoch: 0, expires: null };
+
+function insertWorkflow({ statements }: Connection, entry: Append): Workflow {
+  const { create, state, due_at, release } = entry.indexes!;
+  const head = create!;
+  const thread = head.thread_id === null ? null : idText(head.thread_id);
+  const holder = holderAfter(entry, unheld, release === true);
+  statements.insertWorkflow.run(
+    head.workflow_id,
+    idText(head.tenant_id),
+    thread,
+    idText(head.principal_id),
+    head.intent_id,
+    head.intent_type,
+    head.correlation_id,
+    state ?? head.state,
+    head.created_at,
+    head.updated_at,
+    due_at === undefined ? head.due_at : due_at,
+    holder.owner,
+    holder.epoch,
+    holder.expires,
+  );
+  return { thread, ...holder };
+}
+
+interface IndexWrite {
+  readonly row: Append["row"];
+  readonly indexes: AppendIndexes;
+  readonly tenant: string;
+  readonly position: number;
+}
+
+function writeIndexes(connection: Connection, write: IndexWrite): void {
+  const { gates, keys, memory, documents } = write.indexes;
+  if (gates !== undefined) writeGates(connection, write, gates);
+  if (keys !== undefined) writeKeys(connection, write, keys);
+  if (memory !== undefined) writeMemory(connection, write, memory);
+  if (documents !== undefined) writeDocuments(connection, write, documents);
+}
+
+function writeGates(
+  { statements }: Connection,
+  { tenant }: IndexWrite,
+  gates: NonNullable<AppendIndexes["gates"]>,
+): void {
+  for (const gate of gates) {
+    const waits = gate.status === "open" || gate.status === "suspended";
+    if (waits) statements.upsertGate.run(gate.workflow_id, gate.gate_id, tenant, JSON.stringify(gate));
+    else statements.deleteGate.run(gate.workflow_id, gate.gate_id);
+  }
+}
+
+function writeKeys(
+  { statements }: Connection,
+  { tenant, row }: IndexWrite,
+  keys: NonNullable<AppendIndexes["keys"]>,
+): void {
+  for (const { key, action_id } of keys) statements.insertKey.run(tenant, JSON.stringify(key), row.stream, action_id);
+}
+
+function writeMemory(
+  { statements }: Connection,
+  { tenant, position }: IndexWrite,
+  memory: NonNullable<AppendIndexes["memory"]>,
+): void {
+  memory.forEach((record, ordinal) => {
+    const thread = threadText(record.thread_id);
+    const key = JSON.stringify(record.key);
+    statements.upsertMemory.run(tenant, thread, key, position, ordinal, JSON.stringify(record));
+  });
+}
+
+function writeDocuments(
+  { statements }: Connection,
+  { tenant }: IndexWrite,
+  documents: NonNullable<AppendIndexes["documents"]>,
+): void {
+  for (const record of documents)
+    statements.upsertDocument.run(tenant, idText(record.document_id), JSON.stringify(record));
+}
+
+interface Touch {
+  readonly tenant: string;
+  readonly thread: string | null;
+  readonly position: number;
+  readonly indexes: AppendIndexes | undefined;
+}
+
+// Collected per batch: a thread that is written to by many entries costs one statement.
+function touch(touched: Touched, { tenant, thread, position, indexes }: Touch): void {
+  if (thread !== null) touched.set(`${tenant} ${thread}`, { tenant, thread, position });
+  if (indexes?.memory?.length || indexes?.documents?.length) touched.set(tenant, { tenant, thread: "", position });
+}

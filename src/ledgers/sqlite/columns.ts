@@ -1,0 +1,53 @@
+/**
+ * Between a table's columns and the port's records.
+ *
+ * Owns: the text form of ids and keys, and the record of a head and of a turn.
+ * Never: parses a turn; its envelope and body are bytes here.
+ * INV-1  idText is injective: JSON text tells 1 from "1", and escapes what UTF-8 could not hold.
+ */
+import type { WorkflowStateName } from "../../contract/progress.ts";
+import type { TurnRow } from "../../contract/turn.ts";
+import type { WorkflowHead } from "../../ports/ledger-store.ts";
+
+/** A row as the driver gives it. */
+export type Columns = Readonly<Record<string, unknown>>;
+
+type Id = string | number;
+
+export const idText = (id: Id): string => JSON.stringify(id);
+export const parseId = (text: unknown): Id => JSON.parse(text as string) as Id;
+
+/** The text of a thread in a primary key, where NULL would not be unique: '' is no thread and no id's text. */
+export const threadText = (id: Id | null): string => (id === null ? "" : idText(id));
+
+export function toTurnRow(columns: Columns): TurnRow {
+  return Object.freeze({
+    stream: columns["stream"] as string,
+    first_sequence: columns["first_sequence"] as number,
+    last_sequence: columns["last_sequence"] as number,
+    envelope: columns["envelope"] as string,
+    body: columns["body"] as string | null,
+    body_hash: columns["body_hash"] as string,
+    prev_hash: columns["prev_hash"] as string,
+    hash: columns["hash"] as string,
+  });
+}
+
+export function toHead(columns: Columns): WorkflowHead {
+  return {
+    workflow_id: columns["workflow_id"] as string,
+    tenant_id: parseId(columns["tenant_id"]),
+    thread_id: columns["thread_id"] === null ? null : parseId(columns["thread_id"]),
+    principal_id: parseId(columns["principal_id"]),
+    intent_id: columns["intent_id"] as string,
+    intent_type: columns["intent_type"] as string,
+    correlation_id: columns["correlation_id"] as string,
+    state: columns["state"] as WorkflowStateName,
+    created_at: columns["created_at"] as number,
+    updated_at: columns["updated_at"] as number,
+    due_at: columns["due_at"] as number | null,
+    owner: columns["owner"] as string | null,
+    epoch: columns["epoch"] as number,
+    expires_at: columns["expires_at"] as number | null,
+  };
+}

@@ -1,0 +1,20 @@
+/**
+ * The ledger in one SQLite file: the default store.
+ *
+ * Owns: the options and what they are when absent.
+ * Never: loads the driver before `open`, so that the package can be imported where nobody needs a file.
+ * INV-1  Without a path, or with ":memory:", the ledger lives in memory and ends with `close`.
+ * Neighbours: store.ts is the port's face, connect.ts opens, append.ts writes.
+ */
+import type { LedgerStore } from "../../ports/ledger-store.ts";
+import { type ConnectOptions, connect } from "./connect.ts";
+import { createStore } from "./store.ts";
+
+/** `busyTimeoutMs`: 2000 when absent. `synchronous`: `full` when absent, see ConnectOptions. */
+export type SqliteLedgerOptions = Partial<ConnectOptions>;
+
+/** A ledger store on `path`; the file is made if it does not exist, its folder must. */
+export function sqliteLedger(options: SqliteLedgerOptions = {}): LedgerStore {
+  const { path = ":memory:", busyTimeoutMs = 2000, synchronous = "full" } = options;
+  return createStore(path, () => connect({ path, busyTimeoutMs, synchronous }));
+}

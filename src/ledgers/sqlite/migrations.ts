@@ -1,0 +1,152 @@
+/**
+ * The tables of a SQLite ledger, as numbered migrations.
+ *
+ * Owns: the schema, its version (PRAGMA user_version) and the mark that makes a file ours (PRAGMA application_id).
+ * Never: changes a migration that was released; a new need is a new number.
+ * INV-1  All pending migrations are applied in one transaction: a file is at one version or at the next.
+ * INV-2  The database itself refuses to change, remove or replace a row of `events`.
+ * INV-3  Ids that a host may give as number or text are kept as JSON text: 1 and "1" are different tenants.
+ */
+import type { DatabaseSync } from "node:sqlite";
+
+/** "CSGN" */
+export const applicationId = 0x4353474e;
+
+interface Migration {
+  readonly version: number;
+  readonly sql: string;
+}
+
+// Times are REAL so that an injected clock may have fractions of a millisecond.
+// The two expressions are "the first instant at which somebody may take the workflow": the queries in statements.ts
+// repeat them word for word, or SQLite would not use the index.
+const first: Migration = {
+  version: 1,
+  sql: `
+    CREATE TABLE events (
+      position INTEGER PRIMARY KEY,
+      stream TEXT NOT NULL,
+      first_sequence INTEGER NOT NULL CHECK (first_sequence >= 1),
+      last_sequence INTEGER NOT NULL CHECK (last_sequence >= first_sequence),
+      tenant_id TEXT NOT NULL,
+      envelope TEXT NOT NULL,
+      body TEXT,
+      body_hash TEXT NOT NULL,
+      prev_hash TEXT NOT NULL,
+      hash TEXT NOT NULL,
+      UNIQUE (stream, first_sequence)
+    ) STRICT;
+    CREATE TRIGGER events_keep_on_update BEFORE UPDATE ON events
+      BEGIN SELECT RAISE(ABORT, 'the event log is append only'); END;
+    CREATE TRIGGER events_keep_on_delete BEFORE DELETE ON events
+      BEGIN SELECT RAISE(ABORT, 'the event log is append only'); END;
+    -- INSERT OR REPLACE removes rows without a delete trigger; position is -1 here when SQLite chooses it.
+    CREATE TRIGGER events_keep_on_replace BEFORE INSERT ON events
+      WHEN EXISTS (SELECT 1 FROM events WHERE stream = NEW.stream AND first_sequence = NEW.first_sequence)
+        OR (NEW.position <> -1 AND NEW.position <= (SELECT max(position) FROM events))
+      BEGIN SELECT RAISE(ABORT, 'the event log is append only'); END;
+
+    CREATE TABLE workflows (
+      workflow_id TEXT PRIMARY KEY,
+      tenant_id TEXT NOT NULL,
+      thread_id TEXT,
+      principal_id TEXT NOT NULL,
+      intent_id TEXT NOT NULL,
+      intent_type TEXT NOT NULL,
+      correlation_id TEXT NOT NULL,
+      state TEXT NOT NULL,
+      created_at REAL NOT NULL,
+      updated_at REAL NOT NULL,
+      due_at REAL,
+      owner TEXT,
+      epoch INTEGER NOT NULL,
+      expires_at REAL
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX workflows_by_tenant ON workflows (tenant_id, workflow_id);
+    CREATE INDEX workflows_by_thread ON workflows (tenant_id, thread_id, workflow_id) WHERE thread_id IS NOT NULL;
+    CREATE INDEX workflows_by_intent ON workflows (intent_id);
+    CREATE INDEX workflows_due ON workflows (max(due_at, coalesce(expires_at, 0)))
+      WHERE due_at IS NOT NULL AND state NOT IN ('completed', 'failed', 'cancelled');
+    CREATE INDEX workflows_abandoned ON workflows (max(coalesce(due_at, 0), coalesce(expires_at, 0)))
+      WHERE state IN ('accepted', 'planned', 'running');
+
+    CREATE TABLE gates (
+      workflow_id TEXT NOT NULL,
+      gate_id TEXT NOT NULL,
+      tenant_id TEXT NOT NULL,
+      record TEXT NOT NULL,
+      PRIMARY KEY (workflow_id, gate_id)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX gates_by_tenant ON gates (tenant_id, workflow_id, gate_id);
+
+    CREATE TABLE keys (
+      tenant_id TEXT NOT NULL,
+      key TEXT NOT NULL,
+      workflow_id TEXT NOT NULL,
+      action_id TEXT NOT NULL,
+      PRIMARY KEY (tenant_id, key)
+    ) STRICT, WITHOUT ROWID;
+
+    -- The newest entry of each key; earlier ones are in the log. thread_id is '' for an entry of the whole tenant.
+    CREATE TABLE memory (
+      tenant_id TEXT NOT NULL,
+      thread_id TEXT NOT NULL,
+      key TEXT NOT NULL,
+      position INTEGER NOT NULL,
+      ordinal INTEGER NOT NULL,
+      record TEXT NOT NULL,
+      PRIMARY KEY (tenant_id, key, thread_id)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX memory_newest ON memory (tenant_id, position, ordinal);
+    CREATE INDEX memory_newest_of_thread ON memory (tenant_id, thread_id, position, ordinal);
+
+    -- The newest record of each document; earlier ones are in the log.
+    CREATE TABLE documents (
+      tenant_id TEXT NOT NULL,
+      document_id TEXT NOT NULL,
+      record TEXT NOT NULL,
+      PRIMARY KEY (tenant_id, document_id)
+    ) STRICT, WITHOUT ROWID;
+
+    -- The position of the last write that a context built for this tenant (thread_id '') or thread could notice.
+    CREATE TABLE counters (
+      tenant_id TEXT NOT NULL,
+      thread_id TEXT NOT NULL,
+      position INTEGER NOT NULL,
+      PRIMARY KEY (tenant_id, thread_id)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  `,
+};
+
+const migrations: readonly Migration[] = [first];
+
+/** The newest schema that this code reads and writes. */
+export const schemaVersion = migrations.length;
+
+export function readSchemaVersion(db: DatabaseSync): number {
+  return Number(db.prepare("PRAGMA user_version").get()?.["user_version"]);
+}
+
+/** Brings an own or empty database to `schemaVersion`; does nothing, and takes no lock, when it is there already. */
+export function migrate(db: DatabaseSync): void {
+  if (readSchemaVersion(db) >= schemaVersion) return;
+  db.exec("BEGIN IMMEDIATE");
+  try {
+    // Read again: another process may have migrated while this one waited for the lock.
+    applyPending(db, readSchemaVersion(db));
+    db.exec("COMMIT");
+  } catch (error) {
+    if (db.isTransaction) db.exec("ROLLBACK");
+    throw error;
+  }
+}
+
+function applyPending(db: DatabaseSync, from: number): void {
+  for (const migration of migrations) if (migration.version > from) db.exec(migration.sql);
+  db.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${Math.max(from, schemaVersion)}`);
+  db.prepare("INSERT INTO meta VALUES ('schema_version', ?) ON CONFLICT DO UPDATE SET value = excluded.value").run(
+    String(Math.max(from, schemaVersion)),
+  );
+}

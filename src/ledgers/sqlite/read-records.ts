@@ -1,0 +1,67 @@
+/**
+ * Reads the indexes beside the log: open gates, memory, documents, shared keys.
+ *
+ * Owns: what a filter of the port means in SQL.
+ * Never: crosses a tenant where the query names one.
+ */
+import type { ParsedDocumentRecord } from "../../contract/context-bundle.ts";
+import type { Gate } from "../../contract/gate.ts";
+import type { LedgerStore, MemoryQuery, StoredMemory } from "../../ports/ledger-store.ts";
+import { type Columns, idText, threadText } from "./columns.ts";
+import type { Connection } from "./transaction.ts";
+
+type Id = string | number;
+type GateFilter = Parameters<LedgerStore["gates"]>[0];
+
+const parseRecord = <T>(columns: Columns): T => JSON.parse(columns["record"] as string) as T;
+
+/** In order of workflow and gate id. */
+export function readGates({ statements }: Connection, filter: GateFilter): readonly Gate[] {
+  const { workflow_id, after = "", limit = -1 } = filter;
+  const tenant = filter.tenant_id === undefined ? null : idText(filter.tenant_id);
+  const page = [...cursorOf(after), limit] as const;
+  if (workflow_id !== undefined)
+    return statements.gatesOfWorkflow.all(workflow_id, tenant, ...page).map(parseRecord<Gate>);
+  if (tenant !== null) return statements.gatesOfTenant.all(tenant, ...page).map(parseRecord<Gate>);
+  return statements.gatesOfAll.all(...page).map(parseRecord<Gate>);
+}
+
+/** `<workflow_id>/<gate_id>` is after that gate; a workflow id alone is after all of its gates. */
+function cursorOf(after: string): readonly [string, string] {
+  const slash = after.lastIndexOf("/");
+  return slash === -1 ? [after, "\u{10ffff}"] : [after.slice(0, slash), after.slice(slash + 1)];
+}
+
+/** Without a thread: all of the tenant's; with null: those of no thread; with an id: that thread's. */
+export function readMemory({ statements }: Connection, query: MemoryQuery): readonly StoredMemory[] {
+  const tenant = idText(query.tenant_id);
+  const keys = query.keys === undefined ? null : JSON.stringify(query.keys.map((key) => JSON.stringify(key)));
+  const rows =
+    query.thread_id === undefined
+      ? statements.memoryOfTenant.all(tenant, keys, query.limit)
+      : statements.memoryOfThread.all(tenant, threadText(query.thread_id), keys, query.limit);
+  return rows.map((row) => ({ ...parseRecord<StoredMemory>(row), position: row["position"] as number }));
+}
+
+/** The newest record of each document that is there, in the order asked for. */
+export function readDocuments(
+  { statements }: Connection,
+  tenantId: Id,
+  documentIds: readonly Id[],
+): readonly ParsedDocumentRecord[] {
+  const tenant = idText(tenantId);
+  return documentIds.flatMap((id) => {
+    const row = statements.document.get(tenant, idText(id));
+    return row === undefined ? [] : [parseRecord<ParsedDocumentRecord>(row)];
+  });
+}
+
+export function readKey(
+  { statements }: Connection,
+  tenantId: Id,
+  key: string,
+): Awaited<ReturnType<LedgerStore["findKey"]>> {
+  const row = statements.findKey.get(idText(tenantId), JSON.stringify(key));
+  if (row === undefined) return null;
+  return { workflow_id: row["workflow_id"] as string, action_id: row["action_id"] as string };
+}

@@ -1,0 +1,100 @@
+/**
+ * The statements of a ledger, prepared once per connection.
+ *
+ * Owns: all fixed SQL text. The one query that depends on its filter is in read-heads.ts.
+ * Never: runs anything.
+ * INV-1  The conditions of due and abandoned repeat those of their partial indexes word for word.
+ */
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+
+const turn = "stream, first_sequence, last_sequence, envelope, body, body_hash, prev_hash, hash";
+
+const dueAt = "max(due_at, coalesce(expires_at, 0))";
+const due = "due_at IS NOT NULL AND state NOT IN ('completed', 'failed', 'cancelled')";
+const freeAt = "max(coalesce(due_at, 0), coalesce(expires_at, 0))";
+const unfinished = "state IN ('accepted', 'planned', 'running')";
+
+const texts = {
+  begin: "BEGIN IMMEDIATE",
+  commit: "COMMIT",
+  dataVersion: "PRAGMA data_version",
+
+  insertTurn: `INSERT INTO events (${turn}, tenant_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  streamHead: `
+    SELECT e.last_sequence, e.hash, e.tenant_id, w.workflow_id, w.thread_id, w.owner, w.epoch,
+      w.expires_at
+    FROM events e LEFT JOIN workflows w ON w.workflow_id = e.stream
+    WHERE e.stream = ? ORDER BY e.first_sequence DESC LIMIT 1`,
+  // The row that holds sequence ?2 + 1 is the last one that begins at or before it.
+  readStream: `
+    SELECT ${turn} FROM events WHERE stream = ?1 AND last_sequence > ?2 AND first_sequence >= coalesce(
+      (SELECT max(first_sequence) FROM events WHERE stream = ?1 AND first_sequence <= ?2 + 1), 0)
+    ORDER BY first_sequence LIMIT ?3`,
+  last: `SELECT ${turn} FROM events WHERE stream = ? ORDER BY first_sequence DESC LIMIT 1`,
+  tail: `SELECT position, ${turn} FROM events WHERE position > ? ORDER BY position LIMIT ?`,
+  position: "SELECT coalesce(max(position), 0) AS position FROM events",
+
+  insertWorkflow: `
+    INSERT INTO workflows (workflow_id, tenant_id, thread_id, principal_id, intent_id, intent_type, correlation_id, state,
+      created_at, updated_at, due_at, owner, epoch, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  // ?2 state or NULL to keep it; ?3 whether ?4 is the new due time. The holder is known from the stream's head.
+  updateWorkflow: `
+    UPDATE workflows SET updated_at = ?1, state = coalesce(?2, state), due_at = iif(?3, ?4, due_at),
+      owner = ?5, epoch = ?6, expires_at = ?7 WHERE workflow_id = ?8`,
+  head: "SELECT * FROM workflows WHERE workflow_id = ?",
+  claim: `
+    UPDATE workflows SET owner = ?2, epoch = epoch + 1, expires_at = ?4
+    WHERE workflow_id = ?1 AND (owner IS NULL OR owner = ?2 OR expires_at <= ?3) RETURNING epoch`,
+  renew: "UPDATE workflows SET expires_at = ? WHERE workflow_id = ? AND owner = ? AND epoch = ?",
+  release: "UPDATE workflows SET owner = NULL, expires_at = NULL WHERE workflow_id = ? AND owner = ? AND epoch = ?",
+  due: `SELECT * FROM workflows WHERE ${due} AND ${dueAt} <= ? ORDER BY ${dueAt}, workflow_id LIMIT ?`,
+  nextDue: `SELECT ${dueAt} AS at FROM workflows WHERE ${due} ORDER BY ${dueAt} LIMIT 1`,
+  abandoned: `SELECT * FROM workflows WHERE ${unfinished} AND ${freeAt} <= ? ORDER BY ${freeAt}, workflow_id LIMIT ?`,
+
+  upsertGate: `
+    INSERT INTO gates (workflow_id, gate_id, tenant_id, record) VALUES (?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET record = excluded.record`,
+  deleteGate: "DELETE FROM gates WHERE workflow_id = ? AND gate_id = ?",
+  gatesOfTenant: `
+    SELECT record FROM gates WHERE tenant_id = ? AND (workflow_id, gate_id) > (?, ?)
+    ORDER BY workflow_id, gate_id LIMIT ?`,
+  gatesOfWorkflow: `
+    SELECT record FROM gates WHERE workflow_id = ? AND tenant_id = coalesce(?, tenant_id)
+    AND (workflow_id, gate_id) > (?, ?) ORDER BY gate_id LIMIT ?`,
+  gatesOfAll: "SELECT record FROM gates WHERE (workflow_id, gate_id) > (?, ?) ORDER BY workflow_id, gate_id LIMIT ?",
+
+  insertKey: "INSERT INTO keys (tenant_id, key, workflow_id, action_id) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+  findKey: "SELECT workflow_id, action_id FROM keys WHERE tenant_id = ? AND key = ?",
+
+  upsertMemory: `
+    INSERT INTO memory (tenant_id, thread_id, key, position, ordinal, record) VALUES (?, ?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET position = excluded.position, ordinal = excluded.ordinal, record = excluded.record`,
+  // ?3 is a JSON list of key texts, or NULL for every key.
+  memoryOfThread: `
+    SELECT position, record FROM memory WHERE tenant_id = ?1 AND thread_id = ?2
+    AND (?3 IS NULL OR key IN (SELECT value FROM json_each(?3))) ORDER BY position DESC, ordinal DESC LIMIT ?4`,
+  // The plus signs keep SQLite from the index on position, which would look at all newer entries of the tenant.
+  memoryOfTenant: `
+    SELECT position, record FROM memory AS m WHERE tenant_id = ?1
+    AND (?2 IS NULL OR key IN (SELECT value FROM json_each(?2)))
+    AND NOT EXISTS (SELECT 1 FROM memory AS n WHERE n.tenant_id = ?1 AND n.key = m.key
+      AND (+n.position, +n.ordinal) > (m.position, m.ordinal))
+    ORDER BY position DESC, ordinal DESC LIMIT ?3`,
+
+  upsertDocument: `
+    INSERT INTO documents (tenant_id, document_id, record) VALUES (?, ?, ?)
+    ON CONFLICT DO UPDATE SET record = excluded.record`,
+  document: "SELECT record FROM documents WHERE tenant_id = ? AND document_id = ?",
+
+  bump: `
+    INSERT INTO counters (tenant_id, thread_id, position) VALUES (?, ?, ?)
+    ON CONFLICT DO UPDATE SET position = excluded.position`,
+  version: "SELECT coalesce(max(position), 0) AS position FROM counters WHERE tenant_id = ? AND thread_id IN ('', ?)",
+} as const;
+
+export type Statements = Readonly<Record<keyof typeof texts, StatementSync>>;
+
+export function prepareStatements(db: DatabaseSync): Statements {
+  const prepared = Object.entries(texts).map(([name, text]) => [name, db.prepare(text)] as const);
+  return Object.fromEntries(prepared) as unknown as Statements;
+}

@@ -1,0 +1,142 @@
+/**
+ * A SQLite ledger as the port sees it.
+ *
+ * Owns: the life of the connection, and the port's face over the functions of this folder.
+ * Never: opens a file by itself; `connect` comes in.
+ * INV-1  Every failure leaves as a KernelErrorException with a T0_LEDGER_ code.
+ */
+import type { DatabaseSync } from "node:sqlite";
+import type { LedgerStore } from "../../ports/ledger-store.ts";
+import { appendBatch } from "./append.ts";
+import { idText, threadText, toHead, toTurnRow } from "./columns.ts";
+import { ledgerFailure, ledgerName, toLedgerFailure } from "./failure.ts";
+import { claimLease, releaseLease, renewLeases } from "./leases.ts";
+import { readHeads } from "./read-heads.ts";
+import { readDocuments, readGates, readKey, readMemory } from "./read-records.ts";
+import { prepareStatements } from "./statements.ts";
+import { StreamHeads } from "./stream-heads.ts";
+import type { Connection } from "./transaction.ts";
+
+/** Gives a configured and migrated database. */
+export type Connect = () => Promise<DatabaseSync>;
+
+/** `path` names the ledger in messages and tells why a file could not be opened. */
+export function createStore(path: string, connect: Connect): LedgerStore {
+  const { open, close, run } = createSession(path, connect);
+  return {
+    name: ledgerName(path),
+    open,
+    close,
+    ...createLog(run),
+    ...createWorkflowIndex(run),
+    ...createRecordIndexes(run),
+  };
+}
+
+/** Runs a function on the open connection and codes what it throws. */
+type Run = <T>(fn: string, body: (connection: Connection) => T) => Promise<T>;
+
+interface Session {
+  readonly open: () => Promise<void>;
+  readonly close: () => Promise<void>;
+  readonly run: Run;
+}
+
+function createSession(path: string, connect: Connect): Session {
+  let connection: Connection | null = null;
+  return {
+    open: async () => {
+      if (connection !== null) return;
+      connection = await coded(path, "open", async () => prepareConnection(await connect()));
+    },
+    run: (fn, body) =>
+      coded(path, fn, async () => {
+        if (connection === null) throw ledgerFailure("T0_LEDGER_UNAVAILABLE", "is not open", { path, fn });
+        return body(connection);
+      }),
+    close: async () => {
+      const closing = connection;
+      connection = null;
+      if (closing !== null) await coded(path, "close", async () => closeConnection(closing));
+    },
+  };
+}
+
+function prepareConnection(db: DatabaseSync): Connection {
+  try {
+    return { db, statements: prepareStatements(db), heads: new StreamHeads() };
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+async function coded<T>(path: string, fn: string, body: () => Promise<T>): Promise<T> {
+  try {
+    return await body();
+  } catch (error) {
+    throw toLedgerFailure(error, { path, fn });
+  }
+}
+
+function closeConnection({ db }: Connection): void {
+  try {
+    // Moves the write-ahead log into the file, without waiting for others; the last one to close removes the log.
+    db.exec("PRAGMA wal_checkpoint(PASSIVE)");
+  } finally {
+    db.close();
+  }
+}
+
+function createLog(run: Run): Pick<LedgerStore, "append" | "read" | "last" | "tail" | "position"> {
+  return {
+    append: (batch) => run("append", (on) => appendBatch(on, batch)),
+    read: (stream, after = 0, limit = -1) =>
+      run("read", ({ statements }) => statements.readStream.all(stream, after, limit).map(toTurnRow)),
+    last: (stream) =>
+      run("last", ({ statements }) => {
+        const row = statements.last.get(stream);
+        return row === undefined ? null : toTurnRow(row);
+      }),
+    tail: (position, limit) =>
+      run("tail", ({ statements }) =>
+        statements.tail
+          .all(position, limit)
+          .map((row) => ({ position: row["position"] as number, row: toTurnRow(row) })),
+      ),
+    position: () => run("position", ({ statements }) => statements.position.get()?.["position"] as number),
+  };
+}
+
+type WorkflowIndex = "head" | "heads" | "claim" | "renew" | "release" | "due" | "nextDue" | "abandoned";
+
+function createWorkflowIndex(run: Run): Pick<LedgerStore, WorkflowIndex> {
+  return {
+    head: (workflowId) =>
+      run("head", ({ statements }) => {
+        const row = statements.head.get(workflowId);
+        return row === undefined ? null : toHead(row);
+      }),
+    heads: (filter) => run("heads", (on) => readHeads(on, filter)),
+    claim: (workflowId, owner, now, ttlMs) => run("claim", (on) => claimLease(on, { workflowId, owner, now, ttlMs })),
+    renew: (leases, now, ttlMs) => run("renew", (on) => renewLeases(on, leases, now + ttlMs)),
+    release: (workflowId, lease) => run("release", (on) => releaseLease(on, workflowId, lease)),
+    due: (now, limit) => run("due", ({ statements }) => statements.due.all(now, limit).map(toHead)),
+    nextDue: () => run("nextDue", ({ statements }) => (statements.nextDue.get()?.["at"] as number | undefined) ?? null),
+    abandoned: (now, limit) => run("abandoned", ({ statements }) => statements.abandoned.all(now, limit).map(toHead)),
+  };
+}
+
+function createRecordIndexes(run: Run): Pick<LedgerStore, "gates" | "findKey" | "memory" | "documents" | "version"> {
+  return {
+    gates: (filter) => run("gates", (on) => readGates(on, filter)),
+    findKey: (tenantId, key) => run("findKey", (on) => readKey(on, tenantId, key)),
+    memory: (query) => run("memory", (on) => readMemory(on, query)),
+    documents: (tenantId, documentIds) => run("documents", (on) => readDocuments(on, tenantId, documentIds)),
+    version: (tenantId, threadId) =>
+      run("version", ({ statements }) => {
+        const row = statements.version.get(idText(tenantId), threadText(threadId));
+        return row?.["position"] as number;
+      }),
+  };
+}

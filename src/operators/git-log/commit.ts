@@ -1,0 +1,73 @@
+// Commit: one commit as Git.Log yields it, and the parser of the NUL-separated log it comes from.
+// Owns: the schema, the format string given to git and its exact inverse. Pure.
+// Never: runs git (run-git.ts does), judges what a commit means (capabilities do).
+// INV-1  `logFormat` and `parseLog` agree on the number and order of fields; a commit message cannot contain NUL.
+
+import { z } from "zod";
+import { operatorError } from "../../define/define-operator.ts";
+
+/** `date` is the author's, ISO 8601 with the author's offset. `files_changed` is there only when it was asked for. */
+export const Commit = z.object({
+  hash: z.string().regex(/^[0-9a-f]{40,64}$/),
+  short: z.string().regex(/^[0-9a-f]{4,64}$/),
+  author: z.string(),
+  date: z.string(),
+  subject: z.string(),
+  body: z.string(),
+  parents: z.array(z.string()),
+  files_changed: z.int().nonnegative().optional(),
+});
+export type Commit = Readonly<z.infer<typeof Commit>>;
+
+/** hash, short hash, author by mailmap, author date, parents, subject, body. */
+export const logFormat = "--format=tformat:%H%x00%h%x00%aN%x00%aI%x00%P%x00%s%x00%b";
+const fieldsPerCommit = 7;
+const maxBodyChars = 2000;
+
+/** The commits in what `git log -z` printed with `logFormat`, in git's order. */
+export function parseLog(output: string): readonly Commit[] {
+  const fields = output.split("\0");
+  if (fields.at(-1) === "") fields.pop();
+  if (fields.length % fieldsPerCommit !== 0) throw unreadable(fields.length);
+  return Array.from({ length: fields.length / fieldsPerCommit }, (_, i) =>
+    toCommit(fields.slice(i * fieldsPerCommit, (i + 1) * fieldsPerCommit)),
+  );
+}
+
+function toCommit(fields: readonly string[]): Commit {
+  const [hash = "", short = "", author = "", date = "", parents = "", subject = "", body = ""] = fields;
+  return {
+    hash,
+    short,
+    author,
+    date,
+    subject,
+    body: clipBody(body.trim()),
+    parents: parents.split(" ").filter(Boolean),
+  };
+}
+
+// Footers such as BREAKING CHANGE stand at the end, so a long body keeps both of its ends.
+function clipBody(body: string): string {
+  if (body.length <= maxBodyChars) return body;
+  return `${body.slice(0, maxBodyChars / 2)}\n…\n${body.slice(-maxBodyChars / 2)}`;
+}
+
+/** Files changed by commit hash, from `git log --name-only --format=%x00%H`; names are quoted, so they hold no newline. */
+export function parseFileCounts(output: string): ReadonlyMap<string, number> {
+  const records = output.split("\0").slice(1);
+  return new Map(
+    records.map((record) => {
+      const [hash = "", ...names] = record.split("\n").filter(Boolean);
+      return [hash, names.length];
+    }),
+  );
+}
+
+function unreadable(fields: number): Error {
+  return operatorError({
+    code: "GIT_UNREADABLE_LOG",
+    category: "operator_bug",
+    message: `git log printed ${fields} fields, not a multiple of ${fieldsPerCommit}`,
+  });
+}

@@ -1,0 +1,77 @@
+// Running git: one process, no shell, bounded output, ended when the signal fires.
+// Owns: the environment git gets and the translation of its failures into coded operator errors.
+// Never: touches the network or waits for a password; builds arguments from unchecked text (git-log.ts checks refs).
+// INV-1  The repository is the one named by the caller: GIT_DIR and its relatives are not inherited from a hook.
+// INV-2  An abort throws the signal's own reason.
+
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { OperatorError, operatorError } from "../../define/define-operator.ts";
+
+const execute = promisify(execFile);
+
+export interface GitProgram {
+  readonly git: string;
+  readonly repo: string;
+  readonly signal: AbortSignal;
+  readonly maxOutputBytes: number;
+}
+
+/** What git printed. @throws OperatorError GIT_NOT_FOUND, GIT_NOT_A_REPOSITORY, GIT_FORBIDDEN, GIT_OUTPUT_TOO_LARGE, GIT_FAILED. */
+export async function runGit(program: GitProgram, args: readonly string[]): Promise<string> {
+  const { git, repo, signal, maxOutputBytes } = program;
+  signal.throwIfAborted();
+  try {
+    const options = { signal, maxBuffer: maxOutputBytes, env: gitEnvironment(), windowsHide: true };
+    const { stdout } = await execute(git, ["--no-pager", "-C", repo, ...args], options);
+    return stdout;
+  } catch (failure) {
+    signal.throwIfAborted();
+    throw toGitError(program, failure as ExecFailure);
+  }
+}
+
+/** The trimmed answer, or null where git said no: for questions whose answer may be "there is none". */
+export async function askGit(program: GitProgram, args: readonly string[]): Promise<string | null> {
+  try {
+    return (await runGit(program, args)).trim();
+  } catch (failure) {
+    if (failure instanceof OperatorError && failure.executorError.code === "GIT_FAILED") return null;
+    throw failure;
+  }
+}
+
+const repositoryVariables =
+  /^GIT_(DIR|WORK_TREE|INDEX_FILE|COMMON_DIR|NAMESPACE|PREFIX|OBJECT_DIRECTORY|ALTERNATE_.*)$/;
+
+// Messages in English are what toGitError reads.
+function gitEnvironment(): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(([name]) => !repositoryVariables.test(name));
+  return { ...Object.fromEntries(kept), LC_ALL: "C", GIT_TERMINAL_PROMPT: "0", GIT_OPTIONAL_LOCKS: "0" };
+}
+
+interface ExecFailure extends Error {
+  readonly code?: string | number;
+  readonly stderr?: string;
+}
+
+function toGitError({ git, repo, maxOutputBytes }: GitProgram, failure: ExecFailure): OperatorError {
+  const stderr = (failure.stderr ?? "").trim().slice(0, 500);
+  const details = { repo, stderr };
+  if (failure.code === "ENOENT" || failure.code === "EACCES") {
+    return operatorError({ code: "GIT_NOT_FOUND", message: `the program ${git} cannot be run`, details });
+  }
+  if (failure.code === "ERR_CHILD_PROCESS_STDIO_MAXBUFFER") {
+    const message = `git printed more than ${maxOutputBytes} bytes; ask for fewer commits`;
+    return operatorError({ code: "GIT_OUTPUT_TOO_LARGE", category: "validation", message, details });
+  }
+  if (/not a git repository|cannot change to/.test(stderr)) {
+    const message = `${repo} is not a git repository`;
+    return operatorError({ code: "GIT_NOT_A_REPOSITORY", category: "validation", message, details });
+  }
+  if (stderr.includes("dubious ownership")) {
+    const message = `git refuses ${repo}: it belongs to another user`;
+    return operatorError({ code: "GIT_FORBIDDEN", category: "authorization", message, details });
+  }
+  return operatorError({ code: "GIT_FAILED", message: `git failed: ${stderr || failure.message}`, details });
+}

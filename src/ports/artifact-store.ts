@@ -1,0 +1,6 @@
+/** Where inline bytes of tools go; Signals hold references only (C-45). */
+export interface ArtifactStore {
+  /** Takes the bytes over and names them at once; a store that writes elsewhere does so later. */
+  readonly put: (bytes: Uint8Array, mediaType: string) => { readonly file_id: string; readonly path: string | null };
+  readonly get: (fileId: string) => Promise<Uint8Array | null>;
+}

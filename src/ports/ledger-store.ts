@@ -1,0 +1,139 @@
+/**
+ * The ledger port: where turns are kept. The event log is primary; heads, open gates, keys, memory and documents are
+ * indexes written in the same transaction as the turn that changes them.
+ *
+ * INV-1  `append` is one transaction for the whole batch. Each entry is applied wholly or refused wholly; a refused
+ *        entry does not fail its neighbours. It resolves after the commit is durable.
+ * INV-2  Order is promised within a stream only.
+ * INV-3  Every read that takes a tenant returns that tenant's records only.
+ * INV-4  Failures reject with KernelErrorException (T0_LEDGER_*), never with a driver's error.
+ */
+import type { Gate } from "../contract/gate.ts";
+import type { ParsedDocumentRecord, ParsedMemoryRecord } from "../contract/context-bundle.ts";
+import type { WorkflowStateName } from "../contract/progress.ts";
+import type { TurnRow } from "../contract/turn.ts";
+
+type Id = string | number;
+
+/** Who owns a workflow's turns; `epoch` rises with each claim and fences appends of earlier owners. */
+export interface Lease {
+  readonly owner: string;
+  readonly epoch: number;
+  /** Epoch ms. */
+  readonly expires_at: number;
+}
+
+/** The index row of a workflow. */
+export interface WorkflowHead {
+  readonly workflow_id: string;
+  readonly tenant_id: Id;
+  readonly thread_id: Id | null;
+  readonly principal_id: Id;
+  readonly intent_id: string;
+  readonly intent_type: string;
+  readonly correlation_id: string;
+  readonly state: WorkflowStateName;
+  readonly created_at: number;
+  readonly updated_at: number;
+  /** When something of a resting workflow falls due (a retry, a gate's expiry); epoch ms. */
+  readonly due_at: number | null;
+  readonly owner: string | null;
+  readonly epoch: number;
+  readonly expires_at: number | null;
+}
+
+/** What an append changes in the indexes, beside adding its row. */
+export interface AppendIndexes {
+  /** The workflow is new: insert its head, held as `claim` says when given (epoch 1). */
+  readonly create?: Omit<WorkflowHead, "owner" | "epoch" | "expires_at">;
+  readonly state?: WorkflowStateName;
+  readonly due_at?: number | null;
+  /** Give the lease up with this append. */
+  readonly release?: boolean;
+  /** Gates whose record changed; those that are neither open nor suspended leave the index. */
+  readonly gates?: readonly Gate[];
+  /** Keys of actions that other workflows must find. */
+  readonly keys?: readonly { readonly key: string; readonly action_id: string }[];
+  readonly memory?: readonly ParsedMemoryRecord[];
+  readonly documents?: readonly ParsedDocumentRecord[];
+}
+
+export interface Append {
+  readonly tenant_id: Id;
+  readonly row: TurnRow;
+  /** Epoch ms of the turn. */
+  readonly now: number;
+  /** The writer's lease. Absent for the append of a process that does not own the workflow (a decision). */
+  readonly lease?: Lease;
+  /** Takes the lease in this same transaction, as `claim` would; the entry is refused (`fenced`) if another holds it. */
+  readonly claim?: { readonly owner: string; readonly expires_at: number };
+  readonly indexes?: AppendIndexes;
+}
+
+/** `clash`: the stream is not where the writer thought; `fenced`: the writer's lease is gone; `missing`: no such workflow. */
+export type AppendReceipt = { readonly ok: true; readonly position: number; readonly epoch: number | null } | { readonly ok: false; readonly reason: "clash" | "fenced" | "missing" };
+
+export interface HeadFilter {
+  readonly tenant_id?: Id;
+  readonly states?: readonly WorkflowStateName[];
+  readonly thread_id?: Id;
+  readonly intent_type?: string;
+  readonly intent_id?: string;
+  /** Return heads after this workflow id (ids sort by creation). */
+  readonly after?: string;
+  readonly limit?: number;
+}
+
+export interface PositionedRow {
+  readonly position: number;
+  readonly row: TurnRow;
+}
+
+export interface MemoryQuery {
+  readonly tenant_id: Id;
+  readonly thread_id?: Id | null;
+  readonly keys?: readonly string[];
+  readonly limit: number;
+}
+
+export interface StoredMemory extends ParsedMemoryRecord {
+  readonly position: number;
+}
+
+export interface LedgerStore {
+  /** A name for messages, such as a file's base name. */
+  readonly name: string;
+  /** Opens and migrates; called once before anything else. */
+  open(): Promise<void>;
+  append(batch: readonly Append[]): Promise<readonly AppendReceipt[]>;
+  /** Rows of one stream with a last sequence above `after`, in order. */
+  read(stream: string, after?: number, limit?: number): Promise<readonly TurnRow[]>;
+  /** The newest row of a stream, or null. */
+  last(stream: string): Promise<TurnRow | null>;
+  /** Rows of all streams above a store position, in position order: how a process notices what others wrote. */
+  tail(position: number, limit: number): Promise<readonly PositionedRow[]>;
+  /** The highest position; a cheap call. */
+  position(): Promise<number>;
+  head(workflowId: string): Promise<WorkflowHead | null>;
+  heads(filter: HeadFilter): Promise<readonly WorkflowHead[]>;
+  /** Takes the lease if nobody holds it at `now`, or if `owner` holds it already; null if another does. */
+  claim(workflowId: string, owner: string, now: number, ttlMs: number): Promise<Lease | null>;
+  /** Extends leases that are still the owner's; returns those that are. */
+  renew(leases: readonly { readonly workflow_id: string; readonly lease: Lease }[], now: number, ttlMs: number): Promise<readonly string[]>;
+  release(workflowId: string, lease: Lease): Promise<void>;
+  /** Workflows that rest, are held by nobody at `now`, and have something due by then; earliest first. */
+  due(now: number, limit: number): Promise<readonly WorkflowHead[]>;
+  /** The earliest due time of resting workflows, or null. */
+  nextDue(): Promise<number | null>;
+  /** Unfinished workflows that nobody holds at `now` and that are not parked at a gate: what recovery takes. */
+  abandoned(now: number, limit: number): Promise<readonly WorkflowHead[]>;
+  gates(filter: { readonly tenant_id?: Id; readonly workflow_id?: string; readonly after?: string; readonly limit?: number }): Promise<readonly Gate[]>;
+  /** Which workflow holds the action of a key that is shared between workflows. */
+  findKey(tenantId: Id, key: string): Promise<{ readonly workflow_id: string; readonly action_id: string } | null>;
+  /** Newest entry of each key, newest first. */
+  memory(query: MemoryQuery): Promise<readonly StoredMemory[]>;
+  documents(tenantId: Id, documentIds: readonly Id[]): Promise<readonly ParsedDocumentRecord[]>;
+  /** A value that changes with every write to the tenant's memory or documents or the thread's workflows. */
+  version(tenantId: Id, threadId: Id | null): Promise<number>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,22 @@
+/** The planner port: an intent in its context becomes a plan with what planning cost (C-48). */
+import type { AuthContext } from "../contract/auth-context.ts";
+import type { CapabilityDefinition, PlanningSituation } from "../contract/capability.ts";
+import type { ContextBundle } from "../contract/context-bundle.ts";
+import type { Intent } from "../contract/intent.ts";
+import type { ExecutionPlan } from "../contract/plan.ts";
+
+
+export interface PlannerAnswer {
+  readonly plan: ExecutionPlan;
+  readonly usage: { readonly total_cost: number };
+}
+
+export interface Planner {
+  readonly plan: (question: {
+    readonly intent: Intent;
+    readonly context: ContextBundle;
+    readonly auth: AuthContext;
+    readonly capability: CapabilityDefinition;
+    readonly situation: PlanningSituation;
+  }) => PlannerAnswer | Promise<PlannerAnswer>;
+}

@@ -1,0 +1,43 @@
+// A KernelError as RFC 7807 problem details (seed 000, error_to_problem_details; C-35, A-10).
+// Owns: type, title, status and the retry hint by severity.
+// Never: sends a header; the HTTP edge does, and only for hints from 0 upwards.
+
+import { errorCodes, httpStatusByCategory, isErrorCode } from "../contract/error-codes.ts";
+import type { ProblemCause, ProblemDetails } from "../contract/http.ts";
+import type { KernelError } from "../contract/kernel-error.ts";
+
+/** `retryAfterSec`: the hint for transient errors, in seconds, 1 unless told. `instance`: the correlation id. */
+export type ProblemOptions = { readonly retryAfterSec?: number; readonly instance?: string };
+
+/**
+ * type `urn:kernel:error:<code>`, title the category, detail the message. The status is the catalogue row's, unless the
+ * code has no row or wraps an error of another category: then it is the category's.
+ */
+export function errorToProblemDetails(error: KernelError, options: ProblemOptions = {}): ProblemDetails {
+  const row = isErrorCode(error.code) ? errorCodes[error.code] : undefined;
+  const { code, severity, retry_eligible } = error;
+  const hint = retryHint(error, options.retryAfterSec ?? 1);
+  return {
+    type: `urn:kernel:error:${code}`,
+    title: error.category,
+    status: row?.category === error.category ? row.http : httpStatusByCategory[error.category],
+    detail: error.message,
+    ...(options.instance !== undefined && { instance: options.instance }),
+    ...(hint !== null && { retry_after: hint }),
+    extensions: { code, severity, retry_eligible, ...(row && { next: row.next }), chain: listCauses(error) },
+  };
+}
+
+function retryHint({ severity }: KernelError, retryAfterSec: number): number | null {
+  if (severity === "fatal") return -1;
+  return severity === "transient" ? retryAfterSec : null;
+}
+
+function listCauses(error: KernelError): readonly ProblemCause[] {
+  const chain: ProblemCause[] = [];
+  for (let link: KernelError | null = error; link !== null; link = link.cause) {
+    const { cause: _, ...rest } = link;
+    chain.push(rest);
+  }
+  return chain;
+}

@@ -1,0 +1,152 @@
+/**
+ * The bus: every Signal and every Result between tiers, in one order for everybody.
+ *
+ * Owns: the drain queue, the routes, the asks that wait for an answer. Never: looks into a body, keeps history.
+ * B1  One queue, drained by one loop: what is published while an item is being delivered comes after it, for every
+ *     subscriber.
+ * B2  A subscriber that throws is logged; it stops neither the loop nor the process.
+ * B3  Only a branded Signal is let on; an ask is answered exactly once, by a Result.
+ */
+import { Observable, type Observer, Subject, type Subscription } from "rxjs";
+import { kernelError } from "../contract/error-codes.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+import { fail, metricsOf, type Result } from "../contract/result.ts";
+import { isSignal, type Signal } from "../contract/signal.ts";
+
+export const tiers = [0, 1, 2, 3, 4, 5, 6, 7] as const;
+export type Tier = (typeof tiers)[number];
+
+/** Addressing stays outside the Signal (A-01): who gets it, and whose ask the final answer belongs to. */
+export interface Delivery {
+  readonly to: Tier;
+  readonly signal: Signal;
+  readonly reply: string | null;
+}
+
+export interface Answer {
+  readonly from: Tier;
+  readonly in_reply_to: string;
+  readonly result: Result;
+}
+
+export type BusItem = Delivery | Answer;
+
+export interface Bus {
+  readonly publish: (item: BusItem) => void;
+  /** Publishes and waits for the Result of whoever ends the Signal's way. Never rejects. */
+  readonly ask: (to: Tier, signal: Signal) => Promise<Result>;
+  readonly connect: (tier: Tier, deliver: (item: Delivery) => void) => void;
+  /** Signals in publication order; read only. */
+  readonly signals: Observable<Signal>;
+  readonly items: Observable<BusItem>;
+  readonly observers: () => number;
+  readonly waiting: () => number;
+  readonly close: () => void;
+}
+
+const busRef = moduleRef(0, "bus", "publish");
+
+export interface BusOptions {
+  readonly onSubscriberError: (error: unknown) => void;
+  readonly maxWaiting: number;
+}
+
+export function createBus({ onSubscriberError, maxWaiting }: BusOptions): Bus {
+  const subject = new Subject<BusItem>();
+  const routes: (((item: Delivery) => void) | undefined)[] = [];
+  const waiters = new Map<string, (result: Result) => void>();
+  const queue: BusItem[] = [];
+  let draining = false;
+  let closed = false;
+
+  const deliver = (item: BusItem): void => {
+    if (subject.observed) subject.next(item);
+    if ("to" in item) routes[item.to]?.(item);
+    else settle(waiters, item);
+  };
+
+  const drain = (): void => {
+    draining = true;
+    try {
+      for (let next = queue.shift(); next !== undefined; next = queue.shift()) deliver(next);
+    } finally {
+      draining = false;
+    }
+  };
+
+  const publish = (item: BusItem): void => {
+    if (closed) return;
+    if ("signal" in item && !isSignal(item.signal)) throw new TypeError("only a Signal made by a factory may be published; use createSignal");
+    queue.push(item);
+    if (!draining) drain();
+  };
+
+  const items = new GuardedObservable<BusItem>((observer) => subject.subscribe(observer), onSubscriberError);
+  return {
+    publish,
+    items,
+    signals: new GuardedObservable<Signal>((observer) => subject.subscribe((item) => "to" in item && observer.next(item.signal)), onSubscriberError),
+    ask(to, signal) {
+      if (closed) return Promise.resolve(fail(kernelError("T0_KERNEL_STOPPED", "the kernel has stopped", busRef), metricsOf(busRef)));
+      if (waiters.size >= maxWaiting) return Promise.resolve(fail(kernelError("T5_IN_FLIGHT_LIMIT", `more than limits.maxBusWaiting = ${maxWaiting} asks are unanswered`, busRef), metricsOf(busRef)));
+      return new Promise((resolve) => {
+        waiters.set(signal.id, resolve);
+        publish({ to, signal, reply: signal.id });
+      });
+    },
+    connect(tier, route) {
+      routes[tier] = route;
+    },
+    observers: () => (subject.observed ? 1 : 0),
+    waiting: () => waiters.size,
+    close() {
+      closed = true;
+      queue.length = 0;
+      for (const [id, resolve] of waiters) {
+        waiters.delete(id);
+        resolve(fail(kernelError("T0_KERNEL_STOPPED", "the kernel stopped before an answer came", busRef), metricsOf(busRef)));
+      }
+      subject.complete();
+    },
+  };
+}
+
+function settle(waiters: Map<string, (result: Result) => void>, answer: Answer): void {
+  const resolve = waiters.get(answer.in_reply_to);
+  waiters.delete(answer.in_reply_to);
+  resolve?.(answer.result);
+}
+
+/** An Observable whose subscribers' throws are caught one by one, also behind operators. */
+class GuardedObservable<T> extends Observable<T> {
+  readonly #report: (error: unknown) => void;
+
+  constructor(subscribe: (observer: Observer<T>) => Subscription, report: (error: unknown) => void) {
+    super((subscriber) => subscribe(subscriber));
+    this.#report = report;
+  }
+
+  override lift<R>(operator?: Parameters<Observable<T>["lift"]>[0]): Observable<R> {
+    const lifted = new GuardedObservable<R>(() => undefined as never, this.#report);
+    lifted.source = this as unknown as Observable<unknown>;
+    lifted.operator = operator as never;
+    return lifted;
+  }
+
+  override subscribe(observerOrNext?: Partial<Observer<T>> | ((value: T) => void) | null): Subscription {
+    if (observerOrNext !== null && typeof observerOrNext === "object" && "isStopped" in observerOrNext) return super.subscribe(observerOrNext);
+    const observer = typeof observerOrNext === "function" ? { next: observerOrNext } : (observerOrNext ?? {});
+    const guard = <A extends unknown[]>(call: ((...args: A) => void) | undefined) => (...args: A): void => {
+      try {
+        call?.apply(observer, args);
+      } catch (error) {
+        this.#report(error);
+      }
+    };
+    return super.subscribe({
+      next: guard(observer.next),
+      error: observer.error === undefined ? this.#report : guard(observer.error),
+      complete: guard(observer.complete),
+    });
+  }
+}

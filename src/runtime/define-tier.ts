@@ -1,0 +1,181 @@
+/**
+ * A tier: a live actor whose inbox is guarded.
+ *
+ * Owns: the door (what is let in, what may come out) and the static route of what comes out. Never: the work behind it.
+ * T1  A handler sees branded, valid Signals of a kind its tier declares; anything else is answered with an error.
+ * T2  Whatever a handler does, exactly one valid Result leaves: returned, or made from what was thrown.
+ * T3  A raw throw is a crash: the Result is T0_TIER_CRASHED and the supervisor restarts the tier.
+ * T4  A dormant tier answers SKIP to all but `activate`.
+ */
+import { type AnyActorRef, createActor, fromCallback } from "xstate";
+import { tierMachine } from "../../machines/tier.ts";
+import { type KernelError, KernelErrorException } from "../contract/error.ts";
+import { isKernelError } from "../contract/error.ts";
+import { kernelError } from "../contract/error-codes.ts";
+import { type ModuleRef, moduleRef } from "../contract/module-ref.ts";
+import { fail, metricsOf, ok, type Result, skip, validateResult } from "../contract/result.ts";
+import { type Signal, validateSignal } from "../contract/signal.ts";
+import type { Bus, Delivery, Tier } from "./bus.ts";
+import type { Kit } from "./kit.ts";
+import { stopActor } from "./stop-actor.ts";
+import { isPromise, messageOf } from "./within.ts";
+
+/** One kind of Signal that a tier answers. `next` is the static route of its result (A-01); without it the asker gets it. */
+export interface Door {
+  readonly module: string;
+  readonly function: string;
+  readonly next?: Tier;
+  /** A cheap look at the body; a text says what is wrong with it. */
+  readonly check?: (body: Signal["body"]) => string | null;
+  readonly handle: (signal: Signal, kit: Kit) => Result | Promise<Result>;
+}
+
+/** Doors by key: `text`, `stream`, `data:<schema>` or `command:<action>`. */
+export interface TierDefinition {
+  readonly tier: Tier;
+  readonly name: string;
+  /** Called when the tier's actor starts, first and after a crash. */
+  readonly start?: () => void;
+  readonly doors: Readonly<Record<string, Door>>;
+}
+
+export interface TierActor {
+  readonly ref: AnyActorRef;
+  readonly lifecycle: AnyActorRef;
+  readonly stop: () => void;
+}
+
+export interface TierHost {
+  readonly parent: AnyActorRef;
+  readonly bus: Bus;
+  readonly kit: Kit;
+  readonly onCrash: (tier: Tier, error: KernelError) => void;
+  readonly onResult?: (tier: Tier, result: Result) => void;
+}
+
+const keyOf = (signal: Signal): string => {
+  if (signal.kind === "data") return `data:${String(signal.body["schema"])}`;
+  return signal.kind === "command" ? `command:${String(signal.body["action"])}` : signal.kind;
+};
+
+/** Starts a tier's actor (system id `t<n>`) with its lifecycle chart (`t<n>.lifecycle`) beside it. */
+export function startTier(definition: TierDefinition, host: TierHost): TierActor {
+  const logic = fromCallback<{ type: "DELIVER"; item: Delivery }>(({ receive }) => {
+    definition.start?.();
+    receive(({ type, item }) => {
+      // Children that end report to their parent as well; only deliveries are work.
+      if (type === "DELIVER") admit(definition, host, lifecycle, item);
+    });
+  });
+  const systemId = `t${definition.tier}`;
+  const options = { parent: host.parent, systemId } as object;
+  const ref = createActor(logic, options);
+  const lifecycle = createActor(tierMachine, { parent: ref, systemId: `${systemId}.lifecycle` } as object);
+  ref.subscribe({ error: (error) => host.onCrash(definition.tier, crashed(definition, error)) });
+  lifecycle.start();
+  ref.start();
+  return {
+    ref,
+    lifecycle,
+    stop() {
+      lifecycle.send({ type: "STOP" });
+      stopActor(lifecycle);
+      stopActor(ref);
+    },
+  };
+}
+
+function admit(definition: TierDefinition, host: TierHost, lifecycle: AnyActorRef, item: Delivery): void {
+  const { signal } = item;
+  const key = keyOf(signal);
+  const door = definition.doors[key];
+  const ref = refOf(definition, door);
+  const at = host.kit.clock.now();
+  const leave = (result: Result): void => release({ definition, host, item, door, result: timed(result, host.kit.clock.now() - at) });
+  if (signal.kind === "command" && toggles(key, door)) return leave(toggle(lifecycle, key, ref));
+  if (lifecycle.getSnapshot().value === "dormant") return leave(skip(`tier ${definition.tier} is dormant`, metricsOf(ref)));
+  const problem = inspectAtDoor(signal, door, definition);
+  if (problem !== null) return leave(fail(problem, metricsOf(ref)));
+  run(door as Door, signal, host.kit, (outcome) => {
+    if ("result" in outcome) return leave(outcome.result);
+    leave(failWith(outcome.thrown, { definition, host, ref }));
+  });
+}
+
+/** `activate` and `sleep` without a door of the tier's own address the tier itself. */
+const toggles = (key: string, door: Door | undefined): boolean => door === undefined && (key === "command:activate" || key === "command:sleep");
+
+function toggle(lifecycle: AnyActorRef, key: string, ref: ModuleRef): Result {
+  lifecycle.send({ type: key === "command:sleep" ? "SLEEP" : "ACTIVATE" });
+  return ok([], metricsOf(ref));
+}
+
+const refs = new WeakMap<Door, ModuleRef>();
+
+function refOf(definition: TierDefinition, door: Door | undefined): ModuleRef {
+  if (door === undefined) return moduleRef(definition.tier, definition.name, "door");
+  const known = refs.get(door) ?? Object.freeze(moduleRef(definition.tier, door.module, door.function));
+  refs.set(door, known);
+  return known;
+}
+
+function inspectAtDoor(signal: Signal, door: Door | undefined, definition: TierDefinition): KernelError | null {
+  const valid = validateSignal(signal);
+  if (isKernelError(valid)) return valid;
+  const source = moduleRef(0, "validation", "validate_signal");
+  if (door === undefined) return kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `tier ${definition.tier} has no door for ${keyOf(signal)}`, source);
+  const problem = door.check?.(signal.body) ?? null;
+  return problem === null ? null : kernelError("T0_VALIDATION_SCHEMA_MISMATCH", problem, source, { detail: { schema: keyOf(signal) } });
+}
+
+type Outcome = { readonly result: Result } | { readonly thrown: unknown };
+
+function run(door: Door, signal: Signal, kit: Kit, done: (outcome: Outcome) => void): void {
+  let answer: Result | Promise<Result>;
+  try {
+    answer = door.handle(signal, kit);
+  } catch (thrown) {
+    return done({ thrown });
+  }
+  if (!isPromise(answer)) return done({ result: answer });
+  answer.then(
+    (result) => done({ result }),
+    (thrown: unknown) => done({ thrown }),
+  );
+}
+
+function failWith(thrown: unknown, at: { readonly definition: TierDefinition; readonly host: TierHost; readonly ref: ModuleRef }): Result {
+  if (thrown instanceof KernelErrorException) return fail(thrown.error, metricsOf(at.ref));
+  const error = crashed(at.definition, thrown);
+  at.host.onCrash(at.definition.tier, error);
+  return fail(error, metricsOf(at.ref));
+}
+
+function crashed(definition: TierDefinition, thrown: unknown): KernelError {
+  const message = `tier ${definition.tier} (${definition.name}) crashed: ${messageOf(thrown)}`;
+  return kernelError("T0_TIER_CRASHED", message, moduleRef(definition.tier, definition.name, "door"), { detail: { tier: definition.tier, thrown: messageOf(thrown) } });
+}
+
+function timed(result: Result, elapsed: number): Result {
+  if (elapsed === 0 || result?.metrics === undefined || result.metrics.duration_ms !== 0) return result;
+  return Object.freeze({ ...result, metrics: Object.freeze({ ...result.metrics, duration_ms: elapsed }) });
+}
+
+interface Leaving {
+  readonly definition: TierDefinition;
+  readonly host: TierHost;
+  readonly item: Delivery;
+  readonly door: Door | undefined;
+  readonly result: Result;
+}
+
+/** Checks what leaves and sends it on its way: to the next tier of the route, or back to the asker. */
+function release({ definition, host, item, door, result }: Leaving): void {
+  const checked = validateResult(result);
+  const sound = isKernelError(checked) ? fail(checked, metricsOf(refOf(definition, door))) : checked;
+  host.onResult?.(definition.tier, sound);
+  if (sound.status === "partial" && sound.error !== null) host.kit.logger.warn({ error: sound.error }, "partial result");
+  const [signal] = sound.signals;
+  if (door?.next !== undefined && signal !== undefined) return host.bus.publish({ to: door.next, signal, reply: item.reply });
+  if (item.reply !== null) host.bus.publish({ from: definition.tier, in_reply_to: item.reply, result: sound });
+}

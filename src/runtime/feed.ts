@@ -1,0 +1,42 @@
+/**
+ * The feed: who wants to know that a workflow's log has grown. It carries no events, only the news; readers read the log.
+ *
+ * F1  A listener that throws is dropped from nothing and harms nobody.
+ */
+export interface Feed {
+  /** Tells listeners of this workflow, and of all workflows, that something was committed. */
+  readonly announce: (workflowId: string) => void;
+  readonly listen: (workflowId: string | null, hear: (workflowId: string) => void) => () => void;
+  readonly listeners: () => number;
+  readonly close: () => void;
+}
+
+export function createFeed(onError: (error: unknown) => void): Feed {
+  const byWorkflow = new Map<string | null, Set<(workflowId: string) => void>>();
+  const tell = (key: string | null, workflowId: string): void => {
+    for (const hear of byWorkflow.get(key) ?? []) {
+      try {
+        hear(workflowId);
+      } catch (error) {
+        onError(error);
+      }
+    }
+  };
+  return {
+    announce(workflowId) {
+      if (byWorkflow.size === 0) return;
+      tell(workflowId, workflowId);
+      tell(null, workflowId);
+    },
+    listen(workflowId, hear) {
+      const hearers = byWorkflow.get(workflowId) ?? new Set();
+      byWorkflow.set(workflowId, hearers.add(hear));
+      return () => {
+        hearers.delete(hear);
+        if (hearers.size === 0 && byWorkflow.get(workflowId) === hearers) byWorkflow.delete(workflowId);
+      };
+    },
+    listeners: () => [...byWorkflow.values()].reduce((sum, set) => sum + set.size, 0),
+    close: () => byWorkflow.clear(),
+  };
+}

@@ -1,0 +1,106 @@
+/**
+ * The kit: what every tier is handed. A tier reaches the world through this and through nothing else.
+ *
+ * Owns: the limits by name, and reading a Result the way seed 000 says (ok and partial are consumed, error is raised).
+ */
+import type { KernelError } from "../contract/error.ts";
+import { raise } from "../contract/error.ts";
+import { kernelError } from "../contract/error-codes.ts";
+import type { IdSource } from "../contract/ids.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+import type { Result } from "../contract/result.ts";
+import type { Signal, SignalFactory } from "../contract/signal.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Logger, Telemetry } from "../ports/telemetry.ts";
+import type { Tier } from "./bus.ts";
+
+/** Every limit of a kernel (law 10). Times in ms unless the name says otherwise, sizes in characters of JSON. */
+export interface Limits {
+  /** Steps of one plan. */
+  readonly maxSteps: number;
+  /** Steps of one workflow that run at once. */
+  readonly maxConcurrentSteps: number;
+  readonly maxReplans: number;
+  /** Workflows that run at once; parked ones do not count. */
+  readonly maxInFlight: number;
+  readonly maxBusWaiting: number;
+  readonly maxRequestChars: number;
+  readonly maxTextChars: number;
+  readonly maxDepth: number;
+  readonly maxOutputChars: number;
+  readonly maxBundleChars: number;
+  readonly maxRecentEvents: number;
+  readonly maxMemoryRecords: number;
+  readonly maxCachedBundles: number;
+  readonly maxStreamChunks: number;
+  readonly maxTierRestarts: number;
+  readonly maxBatch: number;
+  readonly plannerTimeoutMs: number;
+  readonly policyTimeoutMs: number;
+  readonly classifierTimeoutMs: number;
+  readonly securityTimeoutMs: number;
+  readonly authenticatorTimeoutMs: number;
+  readonly previewTimeoutMs: number;
+  readonly middlewareTimeoutMs: number;
+  readonly leaseMs: number;
+  readonly tailPollMs: number;
+}
+
+export const defaultLimits: Limits = Object.freeze({
+  maxSteps: 10,
+  maxConcurrentSteps: 5,
+  maxReplans: 2,
+  maxInFlight: 1024,
+  maxBusWaiting: 65_536,
+  maxRequestChars: 1_000_000,
+  maxTextChars: 100_000,
+  maxDepth: 64,
+  maxOutputChars: 4_000_000,
+  maxBundleChars: 64_000,
+  maxRecentEvents: 20,
+  maxMemoryRecords: 20,
+  maxCachedBundles: 256,
+  maxStreamChunks: 10_000,
+  maxTierRestarts: 1_000,
+  maxBatch: 512,
+  plannerTimeoutMs: 30_000,
+  policyTimeoutMs: 5_000,
+  classifierTimeoutMs: 5_000,
+  securityTimeoutMs: 5_000,
+  authenticatorTimeoutMs: 5_000,
+  previewTimeoutMs: 10_000,
+  middlewareTimeoutMs: 30_000,
+  leaseMs: 30_000,
+  tailPollMs: 250,
+});
+
+export interface Kit {
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  readonly signals: SignalFactory;
+  readonly limits: Limits;
+  readonly logger: Logger;
+  readonly telemetry: Telemetry;
+  readonly ask: (to: Tier, signal: Signal) => Promise<Result>;
+  /** Publishes without expecting an answer. */
+  readonly send: (to: Tier, signal: Signal) => void;
+}
+
+const consumeRef = moduleRef(4, "ooda_loop", "consume");
+
+/**
+ * The signals of an upstream Result: all of ok, those there are of partial (its error is logged), none of skip.
+ * @throws KernelErrorException the error of an error Result.
+ */
+export function consume(result: Result, log: (error: KernelError) => void): readonly Signal[] {
+  if (result.status === "error") raise(result.error ?? kernelError("T0_TIER_CRASHED", "an error Result without an error", consumeRef));
+  if (result.status === "partial" && result.error !== null) log(result.error);
+  return result.signals;
+}
+
+/** The data of the first DATA signal of a Result. */
+export function dataOf<T>(result: Result, log: (error: KernelError) => void = () => undefined): T {
+  const [signal] = consume(result, log);
+  if (signal === undefined || signal.kind !== "data") raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", "the answer carries no data", consumeRef));
+  return signal.body["data"] as T;
+}

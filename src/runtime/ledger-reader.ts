@@ -1,0 +1,101 @@
+/**
+ * Reading the ledger for callers: folded records, single events, live tails, with the tenant checked on every way in.
+ *
+ * R1  Nothing is read but what is committed.
+ * R2  Another tenant's workflow does not exist.
+ */
+import { foldEvents } from "../../machines/fold.ts";
+import type { Caller } from "../contract/auth-context.ts";
+import { raise } from "../contract/error.ts";
+import { kernelError } from "../contract/error-codes.ts";
+import type { LedgerEvent } from "../contract/event.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+import { openTurn, type TurnRow } from "../contract/turn.ts";
+import type { WorkflowRecord } from "../contract/workflow.ts";
+import type { LedgerStore } from "../ports/ledger-store.ts";
+import type { Feed } from "./feed.ts";
+
+export interface FollowOptions {
+  /** Events after this sequence. */
+  readonly after?: number;
+  /** Ends the iteration. */
+  readonly signal?: AbortSignal;
+  /** False: what is there now, then the end. */
+  readonly live?: boolean;
+}
+
+export interface LedgerReading {
+  readonly rows: (workflowId: string, caller?: Caller) => Promise<readonly TurnRow[]>;
+  readonly events: (workflowId: string, caller?: Caller) => Promise<readonly LedgerEvent[]>;
+  readonly record: (workflowId: string, caller?: Caller) => Promise<WorkflowRecord>;
+  readonly follow: (workflowId: string, options: FollowOptions, caller?: Caller) => AsyncGenerator<LedgerEvent, void, void>;
+}
+
+const readerRef = moduleRef(4, "ledger", "read");
+
+export function createLedgerReading(store: LedgerStore, feed: Feed): LedgerReading {
+  const rows = async (workflowId: string, caller?: Caller): Promise<readonly TurnRow[]> => {
+    const found = await store.read(String(workflowId));
+    const tenant = found[0] === undefined ? undefined : (JSON.parse(found[0].envelope) as { tenant_id: unknown }).tenant_id;
+    if (found.length > 0 && (caller === undefined || caller.tenant_id === tenant)) return found;
+    return raise(kernelError("T4_WORKFLOW_NOT_FOUND", `there is no workflow ${workflowId}`, readerRef, { detail: { workflow_id: String(workflowId) } }));
+  };
+  const events = async (workflowId: string, caller?: Caller): Promise<readonly LedgerEvent[]> => (await rows(workflowId, caller)).flatMap(openTurn);
+  return {
+    rows,
+    events,
+    async record(workflowId, caller) {
+      const record = foldEvents(await events(workflowId, caller));
+      return record ?? raise(kernelError("T4_WORKFLOW_NOT_FOUND", `the request ${workflowId} was refused; there is no workflow`, readerRef, { detail: { workflow_id: String(workflowId) } }));
+    },
+    follow: (workflowId, options, caller) => follow({ store, feed, first: () => rows(workflowId, caller) }, workflowId, options),
+  };
+}
+
+interface Following {
+  readonly store: LedgerStore;
+  readonly feed: Feed;
+  readonly first: () => Promise<readonly TurnRow[]>;
+}
+
+const rests = new Set(["WORKFLOW_COMPLETED", "WORKFLOW_CANCELLED", "WORKFLOW_FAILED", "INTENT_REJECTED"]);
+
+/** From the log, then live, without gap or repeat: news only says "look", the log is what is read. */
+async function* follow({ store, feed, first }: Following, workflowId: string, { after = 0, signal, live = true }: FollowOptions): AsyncGenerator<LedgerEvent, void, void> {
+  let position = after;
+  let news = createNews();
+  const unlisten = feed.listen(workflowId, () => news.arrive());
+  const stop = (): void => news.arrive();
+  signal?.addEventListener("abort", stop);
+  try {
+    let rows = await first();
+    for (;;) {
+      let ended = false;
+      for (const event of rows.flatMap(openTurn)) {
+        ended = rests.has(event.event_type) || (ended && event.event_type !== "WORKFLOW_RESTARTED");
+        if (event.sequence <= position) continue;
+        position = event.sequence;
+        yield event;
+        if (signal?.aborted === true) return;
+      }
+      if (!live || ended || signal?.aborted === true) return;
+      rows = await store.read(workflowId, position);
+      if (rows.length > 0) continue;
+      await news.wait();
+      news = createNews();
+      rows = await store.read(workflowId, position);
+    }
+  } finally {
+    unlisten();
+    signal?.removeEventListener("abort", stop);
+  }
+}
+
+function createNews(): { readonly arrive: () => void; readonly wait: () => Promise<void> } {
+  let arrive: () => void = () => undefined;
+  const arrived = new Promise<void>((resolve) => {
+    arrive = resolve;
+  });
+  return { arrive: () => arrive(), wait: () => arrived };
+}
+

@@ -1,0 +1,59 @@
+/**
+ * The ledger writer: group commit over all workflows in flight.
+ *
+ * Owns: which appends share a transaction. Never: what is in them.
+ * W1  An append resolves after COMMIT has returned, never before.
+ * W2  Appends keep their order; one transaction is under way at a time.
+ * W3  A failed transaction rejects each of its appends with the store's coded error; nothing of it was written.
+ */
+import type { Append, AppendReceipt, LedgerStore } from "../ports/ledger-store.ts";
+
+export interface LedgerWriter {
+  readonly append: (entry: Append) => Promise<AppendReceipt>;
+  /** Resolves when nothing is queued or under way. */
+  readonly drained: () => Promise<void>;
+}
+
+interface Waiting {
+  readonly entry: Append;
+  readonly resolve: (receipt: AppendReceipt) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export function createLedgerWriter(store: LedgerStore, maxBatch: number): LedgerWriter {
+  let queue: Waiting[] = [];
+  let busy = false;
+  let idle: (() => void)[] = [];
+
+  const settle = (batch: readonly Waiting[], receipts: readonly AppendReceipt[]): void => {
+    for (const [i, waiting] of batch.entries()) waiting.resolve(receipts[i] ?? { ok: false, reason: "clash" });
+  };
+
+  const flush = async (): Promise<void> => {
+    const batch = queue.slice(0, maxBatch);
+    queue = queue.slice(maxBatch);
+    try {
+      settle(batch, await store.append(batch.map((w) => w.entry)));
+    } catch (error) {
+      for (const waiting of batch) waiting.reject(error);
+    }
+    if (queue.length > 0) return schedule();
+    busy = false;
+    for (const resolve of idle.splice(0)) resolve();
+  };
+
+  /** One turn of the event loop gathers what waits; nothing is delayed further. */
+  const schedule = (): void => {
+    busy = true;
+    setImmediate(() => void flush());
+  };
+
+  return {
+    append: (entry) =>
+      new Promise((resolve, reject) => {
+        queue.push({ entry, resolve, reject });
+        if (!busy) schedule();
+      }),
+    drained: () => (busy ? new Promise((resolve) => idle.push(resolve)) : Promise.resolve()),
+  };
+}

@@ -1,0 +1,103 @@
+/**
+ * The registry: capability packages and operators by name and version. The kernel holds no list of its own (REG-04).
+ *
+ * Owns: what is registered, frozen. Never: what any of it means.
+ * R1  A name without a version resolves to the newest; a workflow keeps the version it was planned with.
+ * R2  Registering a name and version again with another definition is refused.
+ */
+import { type CapabilityDefinition, capabilityRef } from "../contract/capability.ts";
+import { raise } from "../contract/error.ts";
+import { kernelError } from "../contract/error-codes.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+import type { Operator, OperatorMetadata, RetrievalProvider } from "../contract/operator.ts";
+
+export interface Registry {
+  readonly registerCapability: (capability: CapabilityDefinition) => void;
+  readonly registerOperator: (operator: Operator) => OperatorMetadata;
+  /** @throws KernelErrorException T1_NORMALIZE_UNKNOWN_INTENT. */
+  readonly getCapability: (intentType: string, version?: string) => CapabilityDefinition;
+  readonly findOperator: (name: string, version?: string) => Operator | null;
+  readonly capabilities: () => readonly CapabilityDefinition[];
+  readonly operators: () => readonly Operator[];
+  /** Operator names by declared skill capability (seed 002, cap_index). */
+  readonly capIndex: (capability: string) => readonly string[];
+  /** Whether the capability's list names the operator. */
+  readonly mayUse: (capability: CapabilityDefinition, operator: string) => boolean;
+  /** The retrieval provider, for operators that declare `deep_research` or `reasoning` (SKL-03). */
+  readonly retrievalFor: (operator: Operator) => RetrievalProvider | undefined;
+}
+
+const registryRef = moduleRef(5, "registry", "register");
+const retrievalCapabilities: ReadonlySet<string> = new Set(["deep_research", "reasoning"]);
+
+export function createRegistry(retrieval?: RetrievalProvider): Registry {
+  const capabilities = createShelf<CapabilityDefinition>("capability");
+  const operators = createShelf<Operator>("operator");
+  const index = new Map<string, string[]>();
+
+  const registerOperator = (operator: Operator): OperatorMetadata => {
+    const { name, version, capabilities: skills } = operator.metadata;
+    if (!operators.put(name, version, operator)) return operator.metadata;
+    for (const skill of skills) index.set(skill, [...new Set([...(index.get(skill) ?? []), name])]);
+    return operator.metadata;
+  };
+
+  return {
+    registerOperator,
+    registerCapability(capability) {
+      capabilities.put(capability.intentType, capability.version, capability);
+      for (const operator of capability.operators) if (typeof operator !== "string") registerOperator(operator);
+    },
+    getCapability(intentType, version) {
+      const found = capabilities.get(intentType, version);
+      if (found !== null) return found;
+      const known = capabilities.all().map((c) => capabilityRef(c.intentType, c.version));
+      return raise(kernelError("T1_NORMALIZE_UNKNOWN_INTENT", `no capability is registered for ${version === undefined ? intentType : capabilityRef(intentType, version)}`, registryRef, { detail: { known } }));
+    },
+    findOperator: (name, version) => operators.get(name, version),
+    capabilities: () => capabilities.all(),
+    operators: () => operators.all(),
+    capIndex: (capability) => index.get(capability) ?? [],
+    mayUse: (capability, operator) => capability.operators.some((o) => (typeof o === "string" ? o : o.metadata.name) === operator),
+    retrievalFor: (operator) => (operator.metadata.capabilities.some((c) => retrievalCapabilities.has(c)) ? retrieval : undefined),
+  };
+}
+
+interface Shelf<T> {
+  /** False when this very definition is there already. */
+  readonly put: (name: string, version: string, item: T) => boolean;
+  readonly get: (name: string, version?: string) => T | null;
+  readonly all: () => readonly T[];
+}
+
+function createShelf<T>(what: string): Shelf<T> {
+  const byName = new Map<string, Map<string, T>>();
+  return {
+    put(name, version, item) {
+      const versions = byName.get(name) ?? new Map<string, T>();
+      byName.set(name, versions);
+      const known = versions.get(version);
+      if (known === item) return false;
+      if (known !== undefined) raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `${what} ${name}@${version} is registered already; give the new one a new version`, registryRef));
+      versions.set(version, item);
+      return true;
+    },
+    get(name, version) {
+      const versions = byName.get(name);
+      if (versions === undefined) return null;
+      if (version !== undefined) return versions.get(version) ?? null;
+      return [...versions].reduce((newest, [v, item]) => (newest === null || compareVersions(v, newest[0]) > 0 ? ([v, item] as const) : newest), null as readonly [string, T] | null)?.[1] ?? null;
+    },
+    all: () => [...byName.values()].flatMap((versions) => [...versions.values()]),
+  };
+}
+
+/** Numeric by part: 1.10 is newer than 1.9. */
+export function compareVersions(a: string, b: string): number {
+  const [left, right] = [a.split("."), b.split(".")];
+  for (let i = 0; i < Math.max(left.length, right.length); i += 1) {
+    const difference = Number(left[i] ?? 0) - Number(right[i] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}

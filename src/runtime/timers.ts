@@ -1,0 +1,52 @@
+/**
+ * Timers: deadlines of running workflows on the injected clock, and the one alarm for what rests in the ledger.
+ *
+ * Owns: what is armed now. Never: the truth of a deadline (the ledger has it).
+ * M1  `clear` leaves nothing armed.
+ */
+import type { Clock } from "../ports/clock.ts";
+
+export interface Timers {
+  /** Resolves at `at` (epoch ms), or at once when `signal` aborts. */
+  readonly until: (at: number, signal?: AbortSignal) => Promise<void>;
+  /** Arms, or moves, a named alarm. Null disarms it. */
+  readonly alarm: (name: string, at: number | null, fire: () => void, background?: boolean) => void;
+  readonly armed: () => number;
+  readonly clear: () => void;
+}
+
+export function createTimers(clock: Clock): Timers {
+  const alarms = new Map<string, () => void>();
+  const sleeps = new Set<() => void>();
+  return {
+    until(at, signal) {
+      if (signal?.aborted === true) return Promise.resolve();
+      return new Promise((resolve) => {
+        const wake = (): void => {
+          cancel();
+          sleeps.delete(wake);
+          signal?.removeEventListener("abort", wake);
+          resolve();
+        };
+        const cancel = clock.setTimer(at, wake);
+        sleeps.add(wake);
+        signal?.addEventListener("abort", wake);
+      });
+    },
+    alarm(name, at, fire, background = true) {
+      alarms.get(name)?.();
+      alarms.delete(name);
+      if (at === null) return;
+      alarms.set(name, clock.setTimer(at, () => {
+        alarms.delete(name);
+        fire();
+      }, background));
+    },
+    armed: () => alarms.size + sleeps.size,
+    clear() {
+      for (const cancel of alarms.values()) cancel();
+      alarms.clear();
+      for (const wake of [...sleeps]) wake();
+    },
+  };
+}

@@ -1,0 +1,62 @@
+/**
+ * A host's code, called with a limit: its time is bounded, its throws become KernelErrors, its late answer is dropped.
+ * Ports and policies may be async; a synchronous endless loop in a host's code is outside the guarantee.
+ */
+import { type KernelError, KernelErrorException } from "../contract/error.ts";
+import { type ErrorCode, kernelError } from "../contract/error-codes.ts";
+import type { ModuleRef } from "../contract/module-ref.ts";
+import type { Clock } from "../ports/clock.ts";
+
+export interface Within {
+  readonly clock: Clock;
+  readonly timeoutMs: number;
+  readonly source: ModuleRef;
+  readonly onTimeout: ErrorCode;
+  readonly onThrow: ErrorCode;
+  /** What is called, for the message. */
+  readonly what: string;
+}
+
+/** @throws KernelErrorException with `onThrow` or `onTimeout`; a KernelErrorException passes as it is. */
+export function callWithin<T>(call: () => T | Promise<T>, within: Within): T | Promise<T> {
+  let answer: T | Promise<T>;
+  try {
+    answer = call();
+  } catch (thrown) {
+    throw asException(thrown, within);
+  }
+  return isPromise(answer) ? race(answer, within) : answer;
+}
+
+export const isPromise = <T>(value: T | Promise<T>): value is Promise<T> => typeof (value as { then?: unknown } | null)?.then === "function";
+
+function race<T>(answer: Promise<T>, within: Within): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const { clock, timeoutMs, source, onTimeout, what } = within;
+    const cancel = clock.setTimer(clock.now() + timeoutMs, () =>
+      reject(new KernelErrorException(kernelError(onTimeout, `${what} gave no answer within ${timeoutMs} ms`, source, { detail: { timeout_ms: timeoutMs } }))),
+    );
+    answer.then(resolve, (thrown: unknown) => reject(asException(thrown, within))).finally(cancel);
+  });
+}
+
+function asException(thrown: unknown, { source, onThrow, what }: Within): KernelErrorException {
+  if (thrown instanceof KernelErrorException) return thrown;
+  return new KernelErrorException(kernelError(onThrow, `${what} failed: ${messageOf(thrown)}`, source, { detail: { thrown: messageOf(thrown) } }));
+}
+
+/** The message of anything thrown. */
+export function messageOf(thrown: unknown): string {
+  if (thrown instanceof Error) return thrown.message;
+  try {
+    return typeof thrown === "string" ? thrown : (JSON.stringify(thrown) ?? String(thrown));
+  } catch {
+    return "a value that cannot be shown";
+  }
+}
+
+/** The KernelError of anything thrown inside a tier; `code` names what a raw throw means there. */
+export function errorOf(thrown: unknown, code: ErrorCode, source: ModuleRef): KernelError {
+  if (thrown instanceof KernelErrorException) return thrown.error;
+  return kernelError(code, messageOf(thrown), source, { detail: { thrown: messageOf(thrown) } });
+}

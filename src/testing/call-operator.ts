@@ -1,0 +1,61 @@
+// Calling one operator alone, as an executor would: parsed input, a call with key and signal, parsed output.
+// Owns: the stand-in context of a call outside a workflow, and the recording of what the operator reported.
+// Never: retries, gates, or records in a ledger: that is the kernel's.
+
+import type { Usage } from "../contract/action.ts";
+import type { Operator, OperatorCall, OperatorContext } from "../contract/operator.ts";
+
+export interface OperatorTrial {
+  readonly operator: Operator;
+  /** Before parsing by the operator's schema. */
+  readonly input: unknown;
+  readonly idempotencyKey?: string;
+  readonly signal?: AbortSignal;
+  readonly attempt?: number;
+  readonly context?: Partial<OperatorContext>;
+}
+
+export interface OperatorTrialResult {
+  readonly output: unknown;
+  readonly reports: readonly number[];
+  readonly chunks: readonly string[];
+  readonly usage: readonly Usage[];
+}
+
+/** The context of a call that belongs to no workflow of a ledger. */
+export const trialContext: OperatorContext = Object.freeze({
+  workflow_id: "wf_00000000000000000000000000",
+  step_id: "trial",
+  tenant_id: "tenant",
+  correlation_id: "cor_00000000000000000000000000",
+  auth: {
+    tenant_id: "tenant",
+    principal_id: "tester",
+    principal_type: "user",
+    role: "tester",
+    scopes: [],
+    data_policy: { allow_pii: true, allow_external_send: false },
+  },
+  bundle: null,
+});
+
+/** Runs the operator once. Rejects with what it threw, or with a ZodError when input or output does not parse. */
+export async function callOperator(trial: OperatorTrial): Promise<OperatorTrialResult> {
+  const { operator, input, idempotencyKey = "trial", attempt = 1, signal = new AbortController().signal } = trial;
+  const reports: number[] = [];
+  const chunks: string[] = [];
+  const usage: Usage[] = [];
+  const call: OperatorCall = {
+    input: operator.input.parse(input),
+    idempotencyKey,
+    attempt,
+    isRetry: attempt > 1,
+    signal,
+    context: { ...trialContext, ...trial.context },
+    report: (percent) => reports.push(percent),
+    stream: (chunk) => chunks.push(chunk),
+    usage: (used) => usage.push(used),
+  };
+  const output = operator.output.parse(await operator.run(call as OperatorCall<never>));
+  return { output, reports, chunks, usage };
+}

@@ -1,0 +1,254 @@
+/**
+ * The second half of the ledger store suite: the indexes that an append writes beside its row, and who may see them.
+ *
+ * Owns: the promises on heads, due and abandoned workflows, gates, keys, memory, documents, versions and tenants.
+ * Never: is registered by itself; ledger-store-suite.ts does.
+ */
+import type { WorkflowHead } from "../ports/ledger-store.ts";
+import { appendOne, judge, me, putWorkflow, type SuiteParts, ttlMs } from "./ledger-suite-parts.ts";
+import { createIndex, firstTurn, nextTurn, testDocument, testGate, testMemory, testStream } from "./ledger-turns.ts";
+
+const idsOf = (heads: readonly WorkflowHead[]): readonly string[] => heads.map(({ workflow_id }) => workflow_id);
+const idOf = (n: number): string => testStream(n).id;
+
+export function addIndexTests(parts: SuiteParts): void {
+  addHeadTests(parts);
+  addDueTests(parts);
+  addAbandonedTests(parts);
+  addGateTests(parts);
+  addRecordTests(parts);
+  addDocumentTests(parts);
+  addVersionTests(parts);
+  addTenantTests(parts);
+}
+
+function addHeadTests({ test, expect }: SuiteParts): void {
+  test("a head holds what created it and what changed it since", async (store) => {
+    const stream = testStream(1, { tenant_id: 7, thread_id: "7" });
+    const after = await putWorkflow(store, stream, { principal_id: 3 });
+    const created = { ...createIndex(stream, { principal_id: 3 }).create, owner: null, epoch: 0, expires_at: null };
+    expect(await store.head(stream.id)).toEqual(created);
+    const turn = nextTurn(after, { now: 2000, indexes: { state: "running", due_at: 5000 } });
+    const plain = nextTurn(turn.after, { now: 3000 });
+    await store.append([turn.entry, plain.entry]);
+    expect(await store.head(stream.id)).toEqual({ ...created, state: "running", due_at: 5000, updated_at: 2000 });
+    await store.append([nextTurn(plain.after, { now: 4000, indexes: { due_at: null } }).entry]);
+    expect(await store.head(stream.id)).toEqual({ ...created, state: "running", updated_at: 4000 });
+    expect(await store.head("nothing")).toEqual(null);
+  });
+
+  test("heads are listed in id order by every filter", async (store) => {
+    await putWorkflow(store, testStream(3, { thread_id: "t" }), { state: "running" });
+    await putWorkflow(store, testStream(1, { thread_id: 1 }), { intent_type: "other" });
+    await putWorkflow(store, testStream(2, { thread_id: "1" }), { state: "failed" });
+    await putWorkflow(store, testStream(4, { tenant_id: "umbrella", thread_id: "t" }));
+    const list = async (filter: Parameters<typeof store.heads>[0]) => idsOf(await store.heads(filter));
+    expect(await list({})).toEqual([1, 2, 3, 4].map(idOf));
+    expect(await list({ tenant_id: "acme" })).toEqual([1, 2, 3].map(idOf));
+    expect(await list({ states: ["running", "failed"] })).toEqual([2, 3].map(idOf));
+    expect(await list({ states: [] })).toEqual([]);
+    expect(await list({ tenant_id: "acme", thread_id: "t" })).toEqual([idOf(3)]);
+    expect(await list({ thread_id: 1 })).toEqual([idOf(1)]);
+    expect(await list({ intent_type: "other" })).toEqual([idOf(1)]);
+    expect(await list({ intent_id: `int_${idOf(2).slice(3)}` })).toEqual([idOf(2)]);
+    expect(await list({ after: idOf(1), limit: 2 })).toEqual([2, 3].map(idOf));
+    expect(await list({ tenant_id: "acme", after: idOf(2), limit: 5 })).toEqual([idOf(3)]);
+  });
+}
+
+function addDueTests({ test, expect }: SuiteParts): void {
+  test("what is due comes earliest first, and only when nobody holds it", async (store) => {
+    await putWorkflow(store, testStream(1), { state: "waiting_for_user", due_at: 300 });
+    await putWorkflow(store, testStream(2), { state: "running", due_at: 100 });
+    await putWorkflow(store, testStream(3), { state: "waiting_for_user" });
+    await putWorkflow(store, testStream(4), { state: "completed", due_at: 50 });
+    await putWorkflow(store, testStream(5), { state: "waiting_for_user", due_at: 200 });
+    await store.claim(idOf(5), "me", 0, 250);
+    const due = async (now: number, limit = 10) => idsOf(await store.due(now, limit));
+    expect(await due(99)).toEqual([]);
+    expect(await due(200)).toEqual([idOf(2)]);
+    expect(await due(300)).toEqual([2, 5, 1].map(idOf));
+    expect(await due(300, 1)).toEqual([idOf(2)]);
+  });
+
+  test("the next due time is the first at which due gives something", async (store) => {
+    expect(await store.nextDue()).toEqual(null);
+    const one = await putWorkflow(store, testStream(1), { state: "waiting_for_user", due_at: 300 });
+    await putWorkflow(store, testStream(2), { state: "waiting_for_user", due_at: 200 });
+    expect(await store.nextDue()).toEqual(200);
+    await store.claim(idOf(2), "me", 0, 250);
+    expect(await store.nextDue()).toEqual(250);
+    await store.append([nextTurn(one, { indexes: { due_at: 100 } }).entry]);
+    expect(await store.nextDue()).toEqual(100);
+  });
+}
+
+function addAbandonedTests({ test, expect }: SuiteParts): void {
+  test("abandoned is what is unfinished, held by nobody, and not waiting for a person or a time", async (store) => {
+    const states = ["accepted", "planned", "running", "waiting_for_user", "completed", "failed", "cancelled"] as const;
+    for (const [i, state] of states.entries()) await putWorkflow(store, testStream(i + 1), { state });
+    await putWorkflow(store, testStream(8), { state: "running", due_at: 500 });
+    const lease = (await store.claim(idOf(2), "me", 0, 300))!;
+    const abandoned = async (now: number, limit = 10) => idsOf(await store.abandoned(now, limit));
+    expect(await abandoned(299)).toEqual([1, 3].map(idOf));
+    expect(await abandoned(300)).toEqual([1, 3, 2].map(idOf));
+    expect(await abandoned(500, 10)).toEqual([1, 3, 2, 8].map(idOf));
+    expect(await abandoned(500, 2)).toEqual([1, 3].map(idOf));
+    await store.release(idOf(2), lease);
+    expect(await abandoned(0)).toEqual([1, 2, 3].map(idOf));
+  });
+}
+
+function addGateTests({ test, expect }: SuiteParts): void {
+  test("a gate is in the index while it is open or suspended", async (store) => {
+    let stream = await putWorkflow(store, testStream(1));
+    for (const status of ["open", "suspended", "open", "approved"] as const) {
+      const turn = nextTurn(stream, { indexes: { gates: [testGate(stream, "a", status)] } });
+      expect((await appendOne(store, turn.entry)).ok).toEqual(true);
+      const kept = status === "approved" ? [] : [testGate(stream, "a", status)];
+      expect(await store.gates({ workflow_id: stream.id })).toEqual(kept);
+      stream = turn.after;
+    }
+  });
+
+  test("gates are listed by workflow and gate, page by page", async (store) => {
+    for (const [n, tenant_id] of [
+      [2, "acme"],
+      [1, "acme"],
+      [3, "umbrella"],
+    ] as const) {
+      const stream = testStream(n, { tenant_id });
+      const gates = ["b", "a", "c"].map((step) => testGate(stream, step));
+      await store.append([firstTurn(stream, {}, { indexes: { gates } }).entry]);
+    }
+    const list = async (filter: Parameters<typeof store.gates>[0]) =>
+      (await store.gates(filter)).map(({ workflow_id, step_id }) => `${Number(workflow_id.slice(3))}${step_id}`);
+    expect(await list({})).toEqual(["1a", "1b", "1c", "2a", "2b", "2c", "3a", "3b", "3c"]);
+    expect(await list({ tenant_id: "acme", limit: 4 })).toEqual(["1a", "1b", "1c", "2a"]);
+    expect(await list({ tenant_id: "acme", after: `${idOf(2)}/gate-a`, limit: 4 })).toEqual(["2b", "2c"]);
+    expect(await list({ after: idOf(2) })).toEqual(["3a", "3b", "3c"]);
+    expect(await list({ workflow_id: idOf(1), after: `${idOf(1)}/gate-a` })).toEqual(["1b", "1c"]);
+    expect(await list({ tenant_id: "acme", workflow_id: idOf(3) })).toEqual([]);
+  });
+}
+
+function addRecordTests({ test, expect }: SuiteParts): void {
+  test("the first holder of a shared key stays its holder", async (store) => {
+    const turn = (n: number, action_id: string) =>
+      firstTurn(testStream(n), {}, { indexes: { keys: [{ key: "k", action_id }] } });
+    await store.append([turn(1, "act_1").entry, turn(2, "act_2").entry]);
+    expect(await store.findKey("acme", "k")).toEqual({ workflow_id: idOf(1), action_id: "act_1" });
+    expect(await store.findKey("acme", "other")).toEqual(null);
+  });
+
+  test("memory gives the newest entry of each key, newest first", async (store) => {
+    const stream = testStream(1, { thread_id: "t" });
+    const one = firstTurn(
+      stream,
+      {},
+      { indexes: { memory: [testMemory(stream, "a", "1"), testMemory(stream, "b", "1")] } },
+    );
+    const two = nextTurn(one.after, {
+      indexes: { memory: [testMemory(stream, "a", "2"), testMemory(stream, "a", "3")] },
+    });
+    const free = testStream(2);
+    const three = firstTurn(
+      free,
+      {},
+      { indexes: { memory: [testMemory(free, "c", "1"), testMemory(free, "b", "2")] } },
+    );
+    await store.append([one.entry, two.entry, three.entry]);
+    const list = async (query: { thread_id?: string | number | null; keys?: readonly string[]; limit?: number }) =>
+      (await store.memory({ tenant_id: "acme", limit: 10, ...query })).map(({ key, value }) => `${key}${value}`);
+    expect(await list({ thread_id: "t" })).toEqual(["a3", "b1"]);
+    expect(await list({ thread_id: null })).toEqual(["b2", "c1"]);
+    expect(await list({})).toEqual(["b2", "c1", "a3"]);
+    expect(await list({ limit: 2 })).toEqual(["b2", "c1"]);
+    expect(await list({ keys: ["a", "x"] })).toEqual(["a3"]);
+    expect(await list({ thread_id: "t", keys: [] })).toEqual([]);
+    const [newest] = await store.memory({ tenant_id: "acme", thread_id: "t", limit: 1 });
+    expect(newest).toEqual({ ...testMemory(stream, "a", "3"), position: 2 });
+  });
+}
+
+function addDocumentTests({ test, expect }: SuiteParts): void {
+  test("documents give the newest record of each id that is there, in the order asked for", async (store) => {
+    const stream = testStream(1);
+    const records = [
+      testDocument(stream, "d", "first"),
+      testDocument(stream, 1, "number"),
+      testDocument(stream, "1", "text"),
+    ];
+    const one = firstTurn(stream, {}, { indexes: { documents: records } });
+    const changed = testDocument(stream, "d", "second");
+    await store.append([one.entry, nextTurn(one.after, { indexes: { documents: [changed] } }).entry]);
+    expect(await store.documents("acme", ["1", "none", "d", 1])).toEqual([records[2], changed, records[1]]);
+  });
+}
+
+function addVersionTests({ test, expect }: SuiteParts): void {
+  test("the version changes with the tenant's memory and documents and the thread's workflows, and with nothing else", async (store) => {
+    const threaded = await putWorkflow(store, testStream(1, { thread_id: "t" }));
+    const plain = await putWorkflow(store, testStream(2));
+    const seen = async () => [
+      await store.version("acme", "t"),
+      await store.version("acme", "u"),
+      await store.version("acme", null),
+    ];
+    const changes = async (entry: Parameters<typeof judge>[1]) => {
+      const before = await seen();
+      expect(await judge(store, entry)).toEqual(true);
+      return (await seen()).map((version, i) => version !== before[i]);
+    };
+    const one = nextTurn(plain, { indexes: { memory: [testMemory(plain, "a", "1")] } });
+    const two = nextTurn(one.after, { indexes: { documents: [testDocument(plain, "d", "title")] } });
+    expect(await changes(one.entry)).toEqual([true, true, true]);
+    expect(await changes(two.entry)).toEqual([true, true, true]);
+    expect(await changes(nextTurn(two.after, { indexes: { state: "running" } }).entry)).toEqual([false, false, false]);
+    expect(await changes(nextTurn(threaded).entry)).toEqual([true, false, false]);
+    expect(await changes(firstTurn(testStream(3, { thread_id: "u" })).entry)).toEqual([false, true, false]);
+    const foreign = testStream(4, { tenant_id: "umbrella", thread_id: "t" });
+    const memory = [testMemory(foreign, "a", "1")];
+    expect(await changes(firstTurn(foreign, {}, { indexes: { memory } }).entry)).toEqual([false, false, false]);
+  });
+}
+
+function addTenantTests({ test, expect }: SuiteParts): void {
+  test("two tenants with the same ids do not see each other, and 1 is not '1'", async (store) => {
+    const tenants = [1, "1"] as const;
+    for (const [i, tenant_id] of tenants.entries()) {
+      const stream = testStream(i + 1, { tenant_id, thread_id: "t" });
+      const value = String(i + 1);
+      const keys = [{ key: "k", action_id: `act_${value}` }];
+      const memory = [testMemory(stream, "m", value)];
+      const indexes = { keys, memory, documents: [testDocument(stream, "d", value)], gates: [testGate(stream, "a")] };
+      await store.append([firstTurn(stream, {}, { indexes }).entry]);
+    }
+    for (const [i, tenant_id] of tenants.entries()) {
+      const value = String(i + 1);
+      const own = idOf(i + 1);
+      expect(idsOf(await store.heads({ tenant_id, thread_id: "t" }))).toEqual([own]);
+      expect((await store.gates({ tenant_id })).map(({ workflow_id }) => workflow_id)).toEqual([own]);
+      expect((await store.memory({ tenant_id, limit: 9 })).map((record) => record.value)).toEqual([value]);
+      expect((await store.documents(tenant_id, ["d"])).map(({ title }) => title)).toEqual([value]);
+      expect(await store.findKey(tenant_id, "k")).toEqual({ workflow_id: own, action_id: `act_${value}` });
+    }
+  });
+
+  test("a tenant cannot write to another's workflow, nor put another's record into its own", async (store) => {
+    const stream = await putWorkflow(store, testStream(1, { tenant_id: 1 }));
+    const foreign = { ...stream, tenant_id: "1" };
+    expect(await judge(store, nextTurn(foreign).entry)).toEqual("missing");
+    expect(await judge(store, nextTurn(foreign, { claim: me }).entry)).toEqual("missing");
+    expect(
+      await judge(store, nextTurn(stream, { indexes: { memory: [testMemory(foreign, "a", "1")] } }).entry),
+    ).toEqual("missing");
+    expect(await judge(store, nextTurn(stream, { indexes: { gates: [testGate(foreign, "a")] } }).entry)).toEqual(
+      "missing",
+    );
+    const { entry } = firstTurn(testStream(2, { tenant_id: 1 }));
+    expect(await judge(store, { ...entry, tenant_id: 2 })).toEqual("missing");
+    expect(await store.position()).toEqual(1);
+    expect(await store.claim(stream.id, "me", 0, ttlMs)).toEqual({ owner: "me", epoch: 1, expires_at: ttlMs });
+  });
+}

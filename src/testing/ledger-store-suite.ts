@@ -1,0 +1,68 @@
+/**
+ * The one suite that every ledger store passes (LED-09), for any runner that has describe, it and expect.
+ *
+ * Owns: the opening and closing around each test, and what the life of a store promises. The rest of the port's
+ * promises are in ledger-log-suite.ts, ledger-lease-suite.ts and ledger-index-suite.ts.
+ * Never: imports a runner, sleeps, or looks behind the port.
+ * INV-1  Each test opens a store of its own with `create` and closes it.
+ */
+import type { LedgerStore } from "../ports/ledger-store.ts";
+import { addIndexTests } from "./ledger-index-suite.ts";
+import { addLeaseTests } from "./ledger-lease-suite.ts";
+import { addLogTests } from "./ledger-log-suite.ts";
+import { judge, type LedgerSuiteRunner, me, type SuiteParts } from "./ledger-suite-parts.ts";
+import { firstTurn, nextTurn, testStream } from "./ledger-turns.ts";
+
+export interface LedgerStoreSuite extends LedgerSuiteRunner {
+  readonly name: string;
+  /** A store on fresh data, not yet open. */
+  readonly create: () => LedgerStore | Promise<LedgerStore>;
+  /** Two stores on the same fresh data, to be used one after the other. Leave out if data ends with `close`. */
+  readonly createTwo?: () => readonly [LedgerStore, LedgerStore] | Promise<readonly [LedgerStore, LedgerStore]>;
+}
+
+export function ledgerStoreSuite(suite: LedgerStoreSuite): void {
+  const { describe, it, expect, name, create } = suite;
+  const test: SuiteParts["test"] = (law, body) => it(law, async () => withOpen(await create(), body));
+  describe(`ledger store: ${name}`, () => {
+    addLogTests({ test, expect });
+    addLeaseTests({ test, expect });
+    addIndexTests({ test, expect });
+    addLifeTests({ test, expect });
+    if (suite.createTwo !== undefined) addReopenTest(suite, suite.createTwo);
+  });
+}
+
+async function withOpen(store: LedgerStore, body: (store: LedgerStore) => Promise<void>): Promise<void> {
+  await store.open();
+  try {
+    await body(store);
+  } finally {
+    await store.close();
+  }
+}
+
+function addLifeTests({ test, expect }: SuiteParts): void {
+  test("close is idempotent, and a closed store rejects with a coded error", async (store) => {
+    await store.close();
+    await store.close();
+    const code = await store.append([nextTurn(testStream(1)).entry]).then(
+      () => "appended",
+      (thrown: { readonly error?: { readonly code?: string } }) => thrown.error?.code,
+    );
+    expect(code).toEqual("T0_LEDGER_UNAVAILABLE");
+  });
+}
+
+function addReopenTest({ it, expect }: LedgerSuiteRunner, createTwo: NonNullable<LedgerStoreSuite["createTwo"]>): void {
+  it("what was acknowledged is there after a reopen", async () => {
+    const [first, second] = await createTwo();
+    const { entry, after } = firstTurn(testStream(1), {}, { claim: me });
+    await withOpen(first, async (store) => expect(await judge(store, entry)).toEqual(true));
+    await withOpen(second, async (store) => {
+      expect(await store.read(after.id)).toEqual([entry.row]);
+      expect((await store.head(after.id))?.owner).toEqual("me");
+      expect(await judge(store, nextTurn(after, { lease: { ...me, epoch: 1 } }).entry)).toEqual(true);
+    });
+  });
+}

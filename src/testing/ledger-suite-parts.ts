@@ -1,0 +1,45 @@
+/**
+ * What the parts of the ledger store suite share: the way to register a test, and short ways to append.
+ *
+ * Owns: nothing of the port's promises; those are in the suites.
+ * Never: imports a runner.
+ */
+import type { Append, AppendReceipt, LedgerStore } from "../ports/ledger-store.ts";
+import { firstTurn, type TestStream } from "./ledger-turns.ts";
+
+/** What the suite asks of a test runner: Vitest, Jest and Bun have it. */
+export interface LedgerSuiteRunner {
+  readonly describe: (name: string, body: () => void) => void;
+  readonly it: (name: string, body: () => Promise<void>) => void;
+  readonly expect: (actual: unknown) => { toEqual(expected: unknown): void };
+}
+
+/** Registers a test that gets an open store, closed after it. */
+export type StoreTest = (law: string, body: (store: LedgerStore) => Promise<void>) => void;
+
+export interface SuiteParts {
+  readonly test: StoreTest;
+  readonly expect: LedgerSuiteRunner["expect"];
+}
+
+export const ttlMs = 1000;
+export const me = { owner: "me", expires_at: 2000 } as const;
+
+/** Appends one entry and gives its receipt. */
+export async function appendOne(store: LedgerStore, entry: Append): Promise<AppendReceipt> {
+  return (await store.append([entry]))[0]!;
+}
+
+/** `true`, or the reason of the refusal. */
+export const verdict = (receipt: AppendReceipt): true | string => (receipt.ok ? true : receipt.reason);
+
+export async function judge(store: LedgerStore, entry: Append): Promise<true | string> {
+  return verdict(await appendOne(store, entry));
+}
+
+/** A workflow whose first turn is in the store. */
+export async function putWorkflow(store: LedgerStore, stream: TestStream, head: Parameters<typeof firstTurn>[1] = {}) {
+  const { entry, after } = firstTurn(stream, head);
+  await store.append([entry]);
+  return after;
+}

@@ -1,0 +1,97 @@
+/**
+ * A kernel to test with: time stands still until moved, ids and randomness come from a seed, the ledger is in memory unless
+ * one is given, and everything the kernel tells about itself is kept for looking at.
+ */
+import { seededRandom } from "../adapters/seeded-random.ts";
+import type { Signal } from "../contract/signal.ts";
+import type { WorkflowState } from "../contract/workflow.ts";
+import { assembleKernel } from "../kernel.ts";
+import type { Kernel } from "../kernel-face.ts";
+import type { KernelOptions, TierPatch } from "../kernel-options.ts";
+import type { BusItem } from "../runtime/bus.ts";
+import { createVirtualClock, type VirtualClock } from "./virtual-clock.ts";
+
+export interface Mark {
+  readonly stage: string;
+  readonly workflow_id?: string;
+  readonly [key: string]: unknown;
+}
+
+export interface TestKernel extends AsyncDisposable {
+  readonly kernel: Kernel;
+  readonly clock: VirtualClock;
+  readonly marks: readonly Mark[];
+  readonly signals: readonly Signal[];
+  readonly items: readonly BusItem[];
+  readonly logged: readonly { readonly level: string; readonly detail: object; readonly message?: string }[];
+  /** Submits and gives the workflow id; the caller is user 1 of tenant 1 unless said otherwise. */
+  readonly submit: (intentType: string, inputs?: Readonly<Record<string, unknown>>, more?: Readonly<Record<string, unknown>>) => Promise<string>;
+  /** Submits, moves time as far as needed, and gives the state in which the workflow rests. */
+  readonly run: (intentType: string, inputs?: Readonly<Record<string, unknown>>, more?: Readonly<Record<string, unknown>>) => Promise<WorkflowState>;
+  /** Moves time until the workflow rests. */
+  readonly rest: (workflowId: string) => Promise<WorkflowState>;
+  readonly approve: (workflowId: string, gateId?: string, payload?: object) => ReturnType<Kernel["decideGate"]>;
+  readonly reject: (workflowId: string, gateId?: string) => ReturnType<Kernel["decideGate"]>;
+  readonly types: (workflowId: string) => Promise<readonly string[]>;
+}
+
+export const testCaller = Object.freeze({ tenant_id: 1, principal: Object.freeze({ type: "user", id: 1, role: "user" }) });
+
+export interface TestKernelOptions extends KernelOptions {
+  readonly seed?: number;
+  readonly patchTier?: TierPatch;
+}
+
+export async function createTestKernel({ seed = 1, patchTier, ...options }: TestKernelOptions = {}): Promise<TestKernel> {
+  const clock = (options.clock as VirtualClock | undefined) ?? createVirtualClock();
+  const marks: Mark[] = [];
+  const signals: Signal[] = [];
+  const items: BusItem[] = [];
+  const logged: { level: string; detail: object; message?: string }[] = [];
+  const log = (level: string) => (detail: object, message?: string): void => void logged.push({ level, detail, ...(message === undefined ? {} : { message }) });
+  const kernel = await assembleKernel(
+    {
+      clock, random: seededRandom(seed), logger: { debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") },
+      telemetry: { mark: (stage, detail) => void marks.push({ stage, ...detail }) }, ...options,
+    },
+    patchTier,
+  );
+  kernel.bus.items.subscribe((item) => {
+    items.push(item);
+    if ("to" in item) signals.push(item.signal);
+  });
+
+  const rest: TestKernel["rest"] = async (workflowId) => {
+    let state: WorkflowState | null = null;
+    void kernel.settled(workflowId).then((s) => {
+      state = s;
+    }, () => undefined);
+    for (let i = 0; i < 500 && state === null; i += 1) {
+      await clock.settle();
+      if (state === null && !(await clock.advanceToNext())) await clock.settle();
+    }
+    return state ?? kernel.workflow(workflowId);
+  };
+
+  const submit: TestKernel["submit"] = async (intentType, inputs = {}, more = {}) => {
+    const accepted = await kernel.submit({ ...testCaller, intent_hint: { intent_type: intentType, inputs }, ...more } as Parameters<Kernel["submit"]>[0]);
+    return accepted.workflow_id;
+  };
+  const decide = (decision: "approve" | "reject") => (workflowId: string, gateId?: string, payload?: object) =>
+    kernel.decideGate(workflowId, { ...testCaller, decision, ...(gateId === undefined ? {} : { gate_id: gateId }), ...(payload === undefined ? {} : { payload }) } as Parameters<Kernel["decideGate"]>[1]);
+
+  return {
+    kernel, clock, marks, signals, items, logged, submit, rest,
+    run: async (intentType, inputs, more) => rest(await submit(intentType, inputs, more)),
+    approve: decide("approve"),
+    reject: decide("reject"),
+    types: async (workflowId) => {
+      const types: string[] = [];
+      for await (const event of kernel.events(workflowId, { live: false })) types.push(event.event_type);
+      return types;
+    },
+    async [Symbol.asyncDispose]() {
+      await kernel.stop({ drainMs: 0 });
+    },
+  };
+}

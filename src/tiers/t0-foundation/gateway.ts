@@ -1,0 +1,165 @@
+/**
+ * The gateway: where a caller's request becomes Signals (seed 003 sections 3.1, 3.2, 3.4).
+ *
+ * Owns: the shape and the size of what comes in, the ids of a new workflow, and turning Results into answers.
+ * Never: executes, fetches, calls a model, interprets content.
+ * G1  What a caller hands over is copied as plain JSON before anything looks at it.
+ * G2  Once tenant and principal are known, a refused request leaves INTENT_REJECTED and nothing else; before that it is
+ *     logged only.
+ */
+import { z } from "zod";
+import type { AuthContext } from "../../contract/auth-context.ts";
+import { type KernelError, KernelErrorException, raise } from "../../contract/error.ts";
+import { kernelError } from "../../contract/error-codes.ts";
+import { GateRequest, type GateResponse } from "../../contract/gate.ts";
+import { WorkflowId } from "../../contract/ids.ts";
+import { type ParsedSubmitRequest, SubmitRequest, type SubmitResponse } from "../../contract/intent.ts";
+import { isPlainObject, NotJson, toJson } from "../../contract/json.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+import { CancelRequest, type CancelResponse, RetryRequest, type RetryResponse } from "../../contract/retry.ts";
+import { dataOf, type Kit } from "../../runtime/kit.ts";
+import type { Result } from "../../contract/result.ts";
+
+const gatewayRef = Object.freeze(moduleRef(0, "gateway", "submit"));
+const user = Object.freeze({ source_type: "user" });
+
+/** Where a regenerated workflow comes from. */
+export interface Lineage {
+  readonly parent_workflow_id: string;
+  readonly intent_id: string;
+  readonly draft_version: number;
+  readonly correlation_id: string;
+}
+
+export interface Gateway {
+  readonly submit: (request: unknown, lineage?: Lineage) => Promise<SubmitResponse>;
+  readonly decideGate: (workflowId: string, request: unknown) => Promise<GateResponse>;
+  readonly retry: (workflowId: string, request: unknown) => Promise<RetryResponse>;
+  readonly cancel: (workflowId: string, request: unknown) => Promise<CancelResponse>;
+}
+
+export function createGateway(kit: Kit): Gateway {
+  return {
+    submit: (request, lineage) => submit(kit, request, lineage),
+    decideGate: (workflowId, request) => command(kit, workflowId, { request: admit(kit, GateRequest, request), schema: "GateRequest" }),
+    retry: (workflowId, request) => command(kit, workflowId, { request: admit(kit, RetryRequest, request), schema: "RetryRequest" }),
+    cancel: (workflowId, request) => command(kit, workflowId, { request: admit(kit, CancelRequest, request), schema: "CancelRequest" }),
+  };
+}
+
+/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH, T0_VALIDATION_PAYLOAD_TOO_LARGE. */
+function admit<S extends z.ZodType>(kit: Kit, schema: S, raw: unknown): z.output<S> {
+  const { maxRequestChars, maxDepth, maxTextChars } = kit.limits;
+  const plain = copy(raw, maxDepth);
+  const size = JSON.stringify(plain).length;
+  if (size > maxRequestChars) raise(kernelError("T0_VALIDATION_PAYLOAD_TOO_LARGE", `the request has ${size} characters, more than limits.maxRequestChars = ${maxRequestChars}`, gatewayRef));
+  const parsed = schema.safeParse(plain);
+  if (!parsed.success) raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `request: ${z.prettifyError(parsed.error)}`, gatewayRef, { detail: { issues: parsed.error.issues.map((i) => i.path.join(".")) } }));
+  const text = (parsed.data as { readonly input?: { readonly text?: string } }).input?.text ?? "";
+  if (text.length > maxTextChars) raise(kernelError("T0_VALIDATION_PAYLOAD_TOO_LARGE", `input.text has ${text.length} characters, more than limits.maxTextChars = ${maxTextChars}`, gatewayRef));
+  return parsed.data;
+}
+
+function copy(raw: unknown, maxDepth: number): unknown {
+  try {
+    requireSafe(raw, maxDepth);
+    return toJson(raw, maxDepth);
+  } catch (thrown) {
+    if (thrown instanceof NotJson) raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `request: ${thrown.message}`, gatewayRef));
+    throw thrown;
+  }
+}
+
+/** Keys and numbers that would change meaning on the way are refused, not mended. */
+function requireSafe(value: unknown, left: number): void {
+  if (typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value)) throw new NotJson(`the integer ${value} is beyond what can be kept exactly; send it as text`, "");
+  if (typeof value === "string" && !value.isWellFormed()) throw new NotJson("a text holds half of a surrogate pair", "");
+  if (left === 0) throw new NotJson("nested too deeply or in a cycle", "");
+  if (Array.isArray(value)) for (const item of value) requireSafe(item, left - 1);
+  if (!isPlainObject(value)) return;
+  for (const key of Object.keys(value)) {
+    if (key === "__proto__") throw new NotJson('a key is called "__proto__"', "");
+    requireSafe(value[key], left - 1);
+  }
+}
+
+async function submit(kit: Kit, raw: unknown, lineage: Lineage | undefined): Promise<SubmitResponse> {
+  const request = admitSubmit(kit, raw);
+  const ids = {
+    workflow_id: kit.ids.next("workflow"), intent_id: lineage?.intent_id ?? kit.ids.next("intent"), plan_id: kit.ids.next("plan"),
+    correlation_id: lineage?.correlation_id ?? kit.ids.next("correlation"),
+  };
+  const auth = await identify(kit, request, ids.correlation_id).catch((thrown: unknown) => rejectIntent(kit, { request, ids, thrown }));
+  try {
+    return await enter(kit, { request, auth, ids, lineage });
+  } catch (thrown) {
+    return rejectIntent(kit, { request, ids, thrown });
+  }
+}
+
+function admitSubmit(kit: Kit, raw: unknown): ParsedSubmitRequest {
+  try {
+    return admit(kit, SubmitRequest, raw);
+  } catch (thrown) {
+    kit.logger.warn({ error: (thrown as KernelErrorException).error }, "request refused before its caller was known");
+    throw thrown;
+  }
+}
+
+interface Ids {
+  readonly workflow_id: string;
+  readonly intent_id: string;
+  readonly plan_id: string;
+  readonly correlation_id: string;
+}
+
+async function identify(kit: Kit, request: ParsedSubmitRequest, traceId: string): Promise<AuthContext> {
+  const { principal, tenant_id, scope, intent_hint } = request;
+  const question = { principal, tenant_id, scope, intent_hint: intent_hint?.intent_type ?? null, needs: "intent:submit" };
+  return dataOf<AuthContext>(await kit.ask(5, kit.signals.createDataSignal(question, "Authorize", gatewayRef, traceId, user)));
+}
+
+interface Entry {
+  readonly request: ParsedSubmitRequest;
+  readonly auth: AuthContext;
+  readonly ids: Ids;
+  readonly lineage: Lineage | undefined;
+}
+
+/** A message is perceived first; then the request is normalised and goes its way: T1 → T6 → T5 → T4. */
+async function enter(kit: Kit, { request, auth, ids, lineage }: Entry): Promise<SubmitResponse> {
+  const { correlation_id, ...own } = ids;
+  const spoken = request.input.text === "" ? null : kit.signals.createTextSignal(request.input.text, gatewayRef, correlation_id, user);
+  const perceived = spoken === null ? null : dataOf(await kit.ask(1, spoken), (error) => kit.logger.warn({ error }, "perceived with low confidence"));
+  const question = { request, auth, perceived, ...own, parent_workflow_id: lineage?.parent_workflow_id ?? null, draft_version: lineage?.draft_version ?? 1 };
+  const entry = kit.signals.createDataSignal(question, "SubmitRequest", gatewayRef, correlation_id, user, { parentId: spoken?.id ?? null });
+  return dataOf<SubmitResponse>(await kit.ask(1, entry));
+}
+
+interface Refused {
+  readonly request: ParsedSubmitRequest;
+  readonly ids: Ids;
+  readonly thrown: unknown;
+}
+
+/** INTENT_REJECTED for what was refused; a full house or a stopped kernel leaves no trace. */
+async function rejectIntent(kit: Kit, { request, ids, thrown }: Refused): Promise<never> {
+  if (!(thrown instanceof KernelErrorException)) throw thrown;
+  const { error } = thrown;
+  if (error.category !== "resource" && error.code !== "T0_KERNEL_STOPPED" && !error.code.startsWith("T0_LEDGER")) {
+    const { tenant_id, thread_id, intent_hint } = request;
+    const { correlation_id, ...own } = ids;
+    const data = { ...own, tenant_id, thread_id, intent_type: intent_hint?.intent_type ?? null, error };
+    const result = await kit.ask(4, kit.signals.createDataSignal(data, "IntentRejection", gatewayRef, correlation_id));
+    if (result.status === "error") kit.logger.error({ error: result.error }, "a rejection could not be recorded");
+  }
+  throw thrown;
+}
+
+/** A command goes to T5 for authority first, with a trace of its own. */
+async function command<T>(kit: Kit, workflowId: string, { request, schema }: { readonly request: unknown; readonly schema: string }): Promise<T> {
+  if (!WorkflowId.safeParse(workflowId).success) raise(kernelError("T4_WORKFLOW_NOT_FOUND", `there is no workflow ${workflowId}`, gatewayRef, { detail: { workflow_id: String(workflowId) } }));
+  const signal = kit.signals.createDataSignal({ workflow_id: workflowId, request }, schema, gatewayRef, kit.ids.next("correlation"), user);
+  const result: Result = await kit.ask(5, signal);
+  return dataOf<T>(result);
+}

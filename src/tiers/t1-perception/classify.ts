@@ -1,0 +1,32 @@
+/**
+ * Typing a request that carries no hint (A-52): the classifier port over the registered packages' keywords.
+ */
+import type { KernelError } from "../../contract/error.ts";
+import { kernelError } from "../../contract/error-codes.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+import type { Kit } from "../../runtime/kit.ts";
+import { callWithin, isPromise } from "../../runtime/within.ts";
+import type { PerceptionTierOptions } from "./tier.ts";
+
+export interface Perceived {
+  /** Null when nothing fits and no fallback is configured. */
+  readonly intent_type: string | null;
+  readonly domain: string;
+  readonly urgency: "low" | "normal" | "high" | "critical";
+  readonly confidence: number;
+  readonly warnings: readonly KernelError[];
+}
+
+const ref = moduleRef(1, "classification", "classify");
+
+export async function classifyText(options: PerceptionTierOptions, text: string, kit: Kit): Promise<{ readonly perceived: Perceived; readonly error: KernelError | null }> {
+  const { classifier, registry, scorers, minConfidence, fallbackIntent } = options;
+  const candidates = registry.capabilities().map((c) => ({ intent_type: c.intentType, keywords: c.keywords }));
+  const within = { clock: kit.clock, timeoutMs: kit.limits.classifierTimeoutMs, source: ref, onTimeout: "T1_CLASSIFY_TIMEOUT", onThrow: "T1_CLASSIFY_TIMEOUT", what: "the classifier" } as const;
+  const answer = callWithin(() => classifier.classify({ text, candidates }), within);
+  const { intent_type, domain, confidence } = isPromise(answer) ? await answer : answer;
+  const urgency = scorers.urgency(text);
+  if (intent_type !== null && confidence >= minConfidence) return { perceived: { intent_type, domain, urgency, confidence, warnings: [] }, error: null };
+  const error = kernelError("T1_CLASSIFY_LOW_CONFIDENCE", `the request fits no intent well enough (${confidence.toFixed(2)} < ${minConfidence})`, ref, { detail: { best: intent_type, confidence, fallback: fallbackIntent } });
+  return { perceived: { intent_type: fallbackIntent, domain, urgency, confidence, warnings: [error] }, error };
+}

@@ -1,0 +1,37 @@
+/**
+ * Curiosity: putting a refused request right, once, from what the refusal said (seed 004, C-21, A-16). It knows no tool; it
+ * drops what was called unknown and converts what was called of the wrong type.
+ */
+import type { Json, JsonObject } from "../../contract/json.ts";
+
+export interface RepairQuestion {
+  readonly params: JsonObject;
+  readonly message: string;
+  readonly data: JsonObject;
+  /** JSON Schema of the tool's input, where known. */
+  readonly input_schema: JsonObject | null;
+}
+
+/** The changed params; `changed` is false when nothing could be done. */
+export function repairRequest({ params, input_schema, message }: RepairQuestion): { readonly params: JsonObject; readonly changed: boolean } {
+  const properties = (input_schema?.["properties"] ?? {}) as Readonly<Record<string, { readonly type?: string; readonly default?: Json }>>;
+  const known = Object.keys(properties);
+  const fitted = Object.fromEntries(
+    Object.entries(params)
+      .filter(([key]) => known.length === 0 ? !message.includes(key) : known.includes(key))
+      .map(([key, value]) => [key, convert(value as Json, properties[key]?.type)]),
+  );
+  for (const key of (input_schema?.["required"] ?? []) as string[]) {
+    const preset = properties[key]?.default;
+    if (!(key in fitted) && preset !== undefined) fitted[key] = preset;
+  }
+  return { params: fitted, changed: JSON.stringify(fitted) !== JSON.stringify(params) };
+}
+
+function convert(value: Json, type: string | undefined): Json {
+  if ((type === "number" || type === "integer") && typeof value === "string" && value.trim() !== "" && Number.isFinite(Number(value))) return Number(value);
+  if (type === "string" && typeof value !== "string") return JSON.stringify(value);
+  if (type === "boolean" && (value === "true" || value === "false")) return value === "true";
+  if (type === "array" && !Array.isArray(value)) return [value];
+  return value;
+}

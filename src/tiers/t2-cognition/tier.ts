@@ -1,0 +1,56 @@
+/**
+ * T2, cognition: what do we know, in what parts is it asked, and can a refused call be put right.
+ *
+ * Owns: the context bundle and its cache, the check of sub-goals, curiosity's repair. Never: reads anything but ledgers.
+ */
+import { raise } from "../../contract/error.ts";
+import { kernelError } from "../../contract/error-codes.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+import { metricsOf, ok, partial, type Result } from "../../contract/result.ts";
+import type { Signal } from "../../contract/signal.ts";
+import type { TierDefinition } from "../../runtime/define-tier.ts";
+import type { Kit } from "../../runtime/kit.ts";
+import { type ContextQuestion, createContextBuilder, type LedgerReader } from "./build-context.ts";
+import { findCycle } from "./find-cycle.ts";
+import { type RepairQuestion, repairRequest } from "./repair-request.ts";
+
+const refs = {
+  context: moduleRef(2, "context", "build"),
+  decomposition: moduleRef(2, "decomposition", "check_goals"),
+  curiosity: moduleRef(2, "curiosity", "repair"),
+} as const;
+
+export function createCognitionTier(reader: LedgerReader): TierDefinition {
+  const builder = createContextBuilder(reader);
+  return {
+    tier: 2,
+    name: "cognition",
+    start: () => builder.clear(),
+    doors: {
+      "data:ContextRequest": {
+        module: "context",
+        function: "build",
+        async handle(signal, kit) {
+          const { bundle, cache_hit, pressure } = await builder.build(signal.body["data"] as ContextQuestion, kit);
+          const out = [kit.signals.createDataSignal({ bundle, cache_hit }, "ContextAnswer", refs.context, signal.trace_id, null, { parentId: signal.id })];
+          const metrics = metricsOf(refs.context, { cache_hit });
+          return pressure === null ? ok(out, metrics) : partial(out, pressure, metrics);
+        },
+      },
+      "data:GoalCheck": { module: "decomposition", function: "check_goals", handle: checkGoals },
+      "data:Repair": {
+        module: "curiosity",
+        function: "repair",
+        handle: (signal, kit) => ok([kit.signals.createDataSignal(repairRequest(signal.body["data"] as RepairQuestion), "Repaired", refs.curiosity, signal.trace_id, null, { parentId: signal.id })], metricsOf(refs.curiosity)),
+      },
+    },
+  };
+}
+
+/** Sub-goals that wait for one another in a circle can never be reached. */
+function checkGoals(signal: Signal, kit: Kit): Result {
+  const { goals } = signal.body["data"] as { readonly goals: readonly { readonly id: string; readonly depends_on: readonly string[] }[] };
+  const cycle = findCycle(goals);
+  if (cycle !== null) raise(kernelError("T2_DECOMPOSE_CYCLE_DETECTED", `these depend on one another in a circle: ${cycle.join(" → ")}`, refs.decomposition, { detail: { cycle } }));
+  return ok([kit.signals.createDataSignal({ goals: goals.length }, "GoalsChecked", refs.decomposition, signal.trace_id, null, { parentId: signal.id })], metricsOf(refs.decomposition));
+}

@@ -1,0 +1,130 @@
+/**
+ * The compiler: what a planner proposes becomes a Plan in which nothing is left to guess (A-30, C-13).
+ *
+ * L1  Steps are ordered topologically (stable), then cut; a kept step never depends on a dropped one.
+ * L2  An operator is registered and on the capability's list, or there is no plan.
+ * L3  Ids are unique in a workflow: an id used before gets `_rN`, references follow; completed steps are dropped.
+ */
+import { z } from "zod";
+import type { CapabilityDefinition } from "../../contract/capability.ts";
+import { raise } from "../../contract/error.ts";
+import { type ErrorCode, kernelError } from "../../contract/error-codes.ts";
+import { gateIdOf } from "../../contract/gate.ts";
+import type { JsonObject } from "../../contract/json.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+import type { Operator } from "../../contract/operator.ts";
+import { ExecutionPlan, type Plan, type PlanStep, PlanStepDraft } from "../../contract/plan.ts";
+import type { Registry } from "../../runtime/registry.ts";
+
+export interface CompileRequest {
+  readonly proposal: unknown;
+  readonly capability: CapabilityDefinition;
+  readonly registry: Registry;
+  readonly maxSteps: number;
+  readonly identity: Pick<Plan, "plan_id" | "intent_id" | "workflow_id" | "round" | "parent_plan_id">;
+  readonly completed: readonly string[];
+  readonly used: readonly string[];
+  readonly rename: (params: JsonObject, renamed: ReadonlyMap<string, string>) => JsonObject;
+}
+
+/** A cycle is for T2 to name: the ids in it come back in place of a plan. */
+export type Compiled = { readonly plan: Plan; readonly dropped: readonly string[] } | { readonly cyclic: readonly { readonly id: string; readonly depends_on: readonly string[] }[] };
+
+type Draft = z.output<typeof PlanStepDraft>;
+
+const compileRef = moduleRef(3, "dag_compile", "compile");
+const refuse = (code: ErrorCode, message: string, detail: JsonObject = {}): never => raise(kernelError(code, message, compileRef, { detail }));
+
+/** @throws KernelErrorException T3_PLAN_INVALID, T3_PLAN_EMPTY, T3_PLAN_UNKNOWN_OPERATOR, T3_PLAN_OPERATOR_NOT_ALLOWED, T3_DAG_COMPILE_UNRESOLVED_DEPS. */
+export function compilePlan(request: CompileRequest): Compiled {
+  const parsed = ExecutionPlan.safeParse(request.proposal);
+  if (!parsed.success) return refuse("T3_PLAN_INVALID", `the planner's output is no plan: ${z.prettifyError(parsed.error)}`);
+  const { steps, reasoning, direct_response } = parsed.data;
+  if (direct_response !== null) return { plan: respondPlan(request, reasoning, direct_response), dropped: [] };
+  const fresh = renameUsed(request, requireUnique(steps).filter((s) => !request.completed.includes(s.step_id)));
+  if (fresh.length === 0) return refuse("T3_PLAN_EMPTY", "the plan has no steps and no direct response");
+  requireDependencies(fresh, request.completed);
+  const ordered = orderSteps(fresh, new Set(request.completed));
+  if (ordered === null) return { cyclic: fresh.map((s) => ({ id: s.step_id, depends_on: s.depends_on })) };
+  const kept = ordered.slice(0, request.maxSteps);
+  const compiled = kept.map((step) => compileStep(step, request));
+  return { plan: assemble(request, { reasoning, direct_response: null, steps: compiled }), dropped: ordered.slice(request.maxSteps).map((s) => s.step_id) };
+}
+
+function requireUnique(steps: readonly Draft[]): readonly Draft[] {
+  const seen = new Set<string>();
+  for (const { step_id } of steps) {
+    if (seen.has(step_id)) refuse("T3_PLAN_INVALID", `two steps are called ${step_id}`, { step_id });
+    seen.add(step_id);
+  }
+  return steps;
+}
+
+/** Steps whose id was used in an earlier round get the round's suffix, and references to them follow. */
+function renameUsed({ used, identity, rename }: CompileRequest, steps: readonly Draft[]): readonly Draft[] {
+  const renamed = new Map(steps.filter((s) => used.includes(s.step_id)).map((s) => [s.step_id, `${s.step_id.replace(/_r\d+$/, "")}_r${identity.round}`]));
+  if (renamed.size === 0) return steps;
+  const to = (id: string): string => renamed.get(id) ?? id;
+  return steps.map((s) => ({ ...s, step_id: to(s.step_id), depends_on: s.depends_on.map(to), params: rename(s.params, renamed), ...(s.applies === undefined ? {} : { applies: to(s.applies) }) }));
+}
+
+function requireDependencies(steps: readonly Draft[], completed: readonly string[]): void {
+  const known = new Set([...steps.map((s) => s.step_id), ...completed]);
+  const unresolved = steps.flatMap((s) => [...s.depends_on, ...(s.applies === undefined ? [] : [s.applies])].filter((id) => !known.has(id)).map((id) => `${s.step_id} → ${id}`));
+  if (unresolved.length > 0) refuse("T3_DAG_COMPILE_UNRESOLVED_DEPS", `steps depend on what is not in the plan: ${unresolved.join(", ")}`, { unresolved });
+}
+
+/** Kahn's order, stable; null when a cycle leaves steps over. */
+function orderSteps(steps: readonly Draft[], completed: ReadonlySet<string>): readonly Draft[] | null {
+  const done = new Set(completed);
+  const ordered: Draft[] = [];
+  let rest = steps;
+  while (rest.length > 0) {
+    const ready = rest.find((s) => s.depends_on.every((id) => done.has(id)));
+    if (ready === undefined) return null;
+    done.add(ready.step_id);
+    ordered.push(ready);
+    rest = rest.filter((s) => s !== ready);
+  }
+  return ordered;
+}
+
+function findOperator({ registry, capability }: CompileRequest, step: Draft): Operator {
+  const operator = registry.findOperator(step.operator, step.operator_version);
+  if (operator === null) return refuse("T3_PLAN_UNKNOWN_OPERATOR", `step ${step.step_id} calls ${step.operator}, which is not registered`, { step_id: step.step_id, operator: step.operator });
+  if (!registry.mayUse(capability, step.operator)) return refuse("T3_PLAN_OPERATOR_NOT_ALLOWED", `${capability.intentType} may not use ${step.operator}`, { step_id: step.step_id, operator: step.operator });
+  return operator;
+}
+
+/** Fills what the planner left out from the operator and the package. */
+function compileStep(step: Draft, request: CompileRequest): PlanStep {
+  const { metadata } = findOperator(request, step);
+  const { policyTags, weights } = request.capability;
+  const base = step.step_id.replace(/_r\d+$/, "");
+  const applies = step.applies ?? null;
+  return {
+    step_id: step.step_id, name: step.name, operator: step.operator, operator_version: metadata.version, params: step.params,
+    depends_on: applies === null || step.depends_on.includes(applies) || request.completed.includes(applies) ? step.depends_on : [...step.depends_on, applies],
+    outcome: step.outcome ?? null, applies, outputs: step.outputs ?? [...metadata.outputs],
+    policy_tags: [...new Set([...(step.policy_tags ?? []), ...(policyTags[base] ?? []), ...metadata.policy_tags])],
+    risk_level: step.risk_level ?? metadata.risk_level, gate: step.gate ?? null,
+    idempotency: { strategy: applies === null ? "inputs" : "applies", target: applies },
+    weight: step.weight ?? weights[base] ?? 1, estimated_cost: step.estimated_cost ?? metadata.estimated_cost, priority: step.priority ?? 0, draft_version: 1,
+  };
+}
+
+function assemble({ identity }: CompileRequest, parts: Pick<Plan, "reasoning" | "direct_response" | "steps">): Plan {
+  return { ...identity, ...parts, gates: parts.steps.filter((s) => s.gate !== null).map((s) => gateIdOf(s.step_id)) };
+}
+
+/** The built-in operator that speaks a direct response; it has no side effect (C-14). */
+export const respondOperator = "Kernel.Respond";
+
+function respondPlan(request: CompileRequest, reasoning: string, text: string): Plan {
+  const used = request.used.includes("respond");
+  const step: PlanStep = {
+    step_id: used ? `respond_r${request.identity.round}` : "respond", name: "Respond", operator: respondOperator, operator_version: "1.0", params: { text }, depends_on: [], outcome: "Response", applies: null,
+    outputs: ["text"], policy_tags: [], risk_level: "low", gate: null, idempotency: { strategy: "inputs", target: null }, weight: 1, estimated_cost: 0, priority: 0, draft_version: 1,
+  };
+  return assemble(request, { reasoning, direct_response: text, steps: [step] });
+}

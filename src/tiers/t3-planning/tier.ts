@@ -1,0 +1,76 @@
+/**
+ * T3, planning: what will be done.
+ *
+ * Owns: asking the planner (a port) and compiling its answer. Never: runs a step, judges whether it may run.
+ */
+import type { AuthContext } from "../../contract/auth-context.ts";
+import type { PlanningSituation } from "../../contract/capability.ts";
+import type { ContextBundle } from "../../contract/context-bundle.ts";
+import { raise } from "../../contract/error.ts";
+import { kernelError } from "../../contract/error-codes.ts";
+import type { Intent } from "../../contract/intent.ts";
+import type { JsonObject } from "../../contract/json.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+import { metricsOf, ok, type Result } from "../../contract/result.ts";
+import type { Signal } from "../../contract/signal.ts";
+import type { Planner } from "../../ports/planner.ts";
+import type { TierDefinition } from "../../runtime/define-tier.ts";
+import { consume, type Kit } from "../../runtime/kit.ts";
+import type { Registry } from "../../runtime/registry.ts";
+import { callWithin, isPromise } from "../../runtime/within.ts";
+import { compilePlan } from "./compile-plan.ts";
+
+export interface PlanningTierOptions {
+  readonly registry: Registry;
+  readonly planner: Planner;
+  readonly rename: (params: JsonObject, renamed: ReadonlyMap<string, string>) => JsonObject;
+}
+
+interface PlanRequest {
+  readonly intent: Intent;
+  readonly auth: AuthContext;
+  readonly bundle: ContextBundle;
+  readonly workflow_id: string;
+  readonly plan_id: string;
+  readonly parent_plan_id: string | null;
+  readonly used_step_ids: readonly string[];
+  readonly situation: PlanningSituation;
+}
+
+const planRef = moduleRef(3, "planner", "plan");
+
+export function createPlanningTier(options: PlanningTierOptions): TierDefinition {
+  return {
+    tier: 3,
+    name: "planning",
+    doors: { "data:PlanRequest": { module: "planner", function: "plan", handle: (signal, kit) => plan(options, signal, kit) } },
+  };
+}
+
+async function plan({ registry, planner, rename }: PlanningTierOptions, signal: Signal, kit: Kit): Promise<Result> {
+  const request = signal.body["data"] as PlanRequest;
+  const { intent, auth, bundle, situation, plan_id, parent_plan_id, workflow_id } = request;
+  const capability = registry.getCapability(intent.type, intent.version);
+  const within = { clock: kit.clock, timeoutMs: kit.limits.plannerTimeoutMs, source: planRef, onTimeout: "T3_PLANNER_TIMEOUT", onThrow: "T3_PLANNER_FAILED", what: "the planner" } as const;
+  const answer = callWithin(() => planner.plan({ intent, context: bundle, auth, capability, situation }), within);
+  const proposed = isPromise(answer) ? await answer : answer;
+  const cost = requirePlannerCost(proposed?.usage?.total_cost);
+  const compiled = compilePlan({
+    proposal: proposed?.plan, capability, registry, maxSteps: kit.limits.maxSteps, rename, completed: situation.completed.map((s) => s.step_id), used: request.used_step_ids,
+    identity: { plan_id, parent_plan_id, workflow_id, intent_id: intent.intent_id, round: situation.round },
+  });
+  if ("cyclic" in compiled) return nameCycle(signal, kit, compiled.cyclic);
+  return ok([kit.signals.createDataSignal({ ...compiled, cost }, "Plan", planRef, signal.trace_id, null, { parentId: signal.id })], metricsOf(planRef));
+}
+
+function requirePlannerCost(cost: number | undefined): number {
+  if (typeof cost === "number" && Number.isFinite(cost) && cost >= 0) return cost;
+  return raise(kernelError("T3_PLAN_INVALID", "the planner states no usage.total_cost of at least 0", planRef));
+}
+
+/** T2 says which steps wait for one another in a circle. */
+async function nameCycle(signal: Signal, kit: Kit, goals: readonly object[]): Promise<Result> {
+  const result = await kit.ask(2, kit.signals.createDataSignal({ goals }, "GoalCheck", planRef, signal.trace_id, null, { parentId: signal.id }));
+  consume(result, () => undefined);
+  return raise(kernelError("T3_DAG_COMPILE_UNRESOLVED_DEPS", "the steps cannot be ordered", planRef));
+}

@@ -1,0 +1,61 @@
+/**
+ * Calling a tool: a DATA Signal to T0's bridge, Signals back (OPR-06). A refused request is repaired once by T2's
+ * curiosity and tried again within the same attempt; a policy denial under the same number never is (C-21).
+ */
+import { type KernelError, raise } from "../../contract/error.ts";
+import { kernelError } from "../../contract/error-codes.ts";
+import type { Json, JsonObject } from "../../contract/json.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+import type { Result } from "../../contract/result.ts";
+import type { Signal } from "../../contract/signal.ts";
+import type { Prepared } from "./prepare-step.ts";
+import { askFor, type Run } from "./run.ts";
+
+const toolRef = Object.freeze(moduleRef(4, "tool_execution", "call"));
+
+/** The tool's answer: its structured data where it gave any, else its text and files. @throws KernelErrorException. */
+export async function callTool(run: Run, prepared: Prepared): Promise<Json> {
+  const first = await send(run, prepared, prepared.payload as JsonObject);
+  if (first.status !== "error") return readAnswer(run, first.signals);
+  const error = first.error as KernelError;
+  const repaired = isRepairable(error) ? await repair(run, prepared, error) : null;
+  if (repaired === null) return raise(error);
+  const second = await send(run, prepared, repaired);
+  return second.status === "error" ? raise(second.error as KernelError) : readAnswer(run, second.signals);
+}
+
+function send(run: Run, { operator, step }: Prepared, args: JsonObject): Promise<Result> {
+  const body = { tool: operator.tool?.name ?? operator.metadata.name, args, data: args, schema: "ToolCall", operator: step.operator };
+  return run.kit.ask(0, run.kit.signals.createSignal("data", body, toolRef, run.log.identity.correlation_id, null, run.parentId));
+}
+
+/** A bad request may be put right; a denial must not be evaded. */
+function isRepairable(error: KernelError): boolean {
+  const code = error.detail["rpc_code"];
+  const kernel = (error.detail["data"] as { readonly kernel?: { readonly category?: string } } | null)?.kernel;
+  return (code === -32600 || code === -32602) && kernel?.category !== "policy";
+}
+
+async function repair(run: Run, { operator, payload }: Prepared, error: KernelError): Promise<JsonObject | null> {
+  const data = { params: payload, message: error.message, data: error.detail, input_schema: operator.tool?.inputSchema ?? null };
+  const { params, changed } = await askFor<{ readonly params: JsonObject; readonly changed: boolean }>(run, 2, { schema: "Repair", fn: "repair", data });
+  return changed ? params : null;
+}
+
+function readAnswer(run: Run, signals: readonly Signal[]): Json {
+  const failed = signals.find((s) => s.tags["is_error"] === "true");
+  if (failed !== undefined) raise(kernelError("T4_TOOL_EXECUTION_FAILED", String(failed.body["text"]), toolRef));
+  for (const file of signals.filter((s) => s.kind === "file")) tellFile(run, file);
+  const [data] = signals.filter((s) => s.kind === "data");
+  const text = signals.filter((s) => s.kind === "text").map((s) => String(s.body["text"])).join("\n");
+  const files = signals.filter((s) => s.kind === "file").map((s) => ({ ...s.body }) as Json);
+  if (files.length > 0) return { text, files, ...(data === undefined ? {} : { data: data.body["data"] as Json }) };
+  return data === undefined ? text : (data.body["data"] as Json);
+}
+
+/** A file that a tool made is announced by T4, by reference. */
+function tellFile(run: Run, file: Signal): void {
+  const { file_id, file_type, path } = file.body as { file_id: string; file_type: string; path: string | null };
+  const announced = run.kit.signals.createFileSignal(file_id, file_type, path ?? null, toolRef, run.log.identity.correlation_id, { parentId: file.id });
+  run.kit.send(6, announced);
+}

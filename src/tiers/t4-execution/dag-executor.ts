@@ -1,0 +1,172 @@
+/**
+ * The DAG executor: runs steps in dependency order, a bounded number at a time (seed 002 section 11).
+ *
+ * Owns: readiness, bounds, cascade cancellation. Never: what a step does, nor where its state is kept.
+ * D1  A step starts only after all it depends on completed, and at most once per offer.
+ * D2  A failed or blocked step cancels its transitive dependents, unstarted; independent branches go on.
+ * D3  The budget is asked before each start; a refusal starts nothing more and cancels what has not started.
+ * D4  A parked step (it waits for a person) is neither done nor failed; `resume` offers it again.
+ * D5  Nothing is rethrown: a throw of `executeFn` is a FAILED result.
+ */
+import type { StepResult } from "../../contract/step.ts";
+import { isPromise, messageOf } from "../../runtime/within.ts";
+
+export const parked: unique symbol = Symbol("parked");
+export type Parked = typeof parked;
+
+export interface DagStep {
+  readonly step_id: string;
+  readonly depends_on: readonly string[];
+  readonly priority?: number;
+}
+
+export type DagStatus = "COMPLETED" | "FAILED" | "BLOCKED" | "CANCELLED";
+
+export interface DagOptions<S extends DagStep> {
+  readonly steps: readonly S[];
+  readonly executeFn: (step: S) => StepResult | Parked | Promise<StepResult | Parked>;
+  readonly budgetCheckFn?: (step: S) => boolean | Promise<boolean>;
+  readonly maxConcurrent?: number;
+  /** How steps stand already, those of earlier plans included. */
+  readonly settled?: ReadonlyMap<string, DagStatus>;
+  readonly onCancel?: (step: S, because: string) => void;
+}
+
+export interface DAGResult {
+  readonly success: boolean;
+  readonly completed: readonly string[];
+  readonly failed: readonly string[];
+  readonly cancelled: readonly string[];
+  readonly waiting: readonly string[];
+  readonly results: Readonly<Record<string, StepResult>>;
+  readonly summary: string;
+}
+
+export class DagExecutor<S extends DagStep> {
+  readonly #options: DagOptions<S>;
+  readonly #status: Map<string, DagStatus>;
+  readonly #running = new Set<string>();
+  readonly #parked = new Set<string>();
+  readonly #results: Record<string, StepResult> = {};
+  #refused = false;
+  #scheduling = false;
+  #finish: ((result: DAGResult) => void) | null = null;
+
+  constructor(options: DagOptions<S>) {
+    this.#options = options;
+    this.#status = new Map(options.settled);
+  }
+
+  /** Runs until nothing is running and nothing can start. */
+  run(): Promise<DAGResult> {
+    return new Promise((resolve) => {
+      this.#finish = resolve;
+      this.#cascade();
+      void this.#schedule();
+    });
+  }
+
+  /** Offers a parked step again. */
+  resume(stepId: string): void {
+    if (this.#parked.delete(stepId)) void this.#schedule();
+  }
+
+  /** Starts nothing more; what runs may end. */
+  halt(because: string): void {
+    this.#refused = true;
+    for (const step of this.#options.steps) if (this.#isOpen(step) && !this.#parked.has(step.step_id)) this.#cancel(step, because);
+  }
+
+  #isOpen(step: S): boolean {
+    return !this.#status.has(step.step_id) && !this.#running.has(step.step_id);
+  }
+
+  #nextReady(): S | undefined {
+    const ready = this.#options.steps.filter((s) => this.#isOpen(s) && !this.#parked.has(s.step_id) && s.depends_on.every((id) => this.#status.get(id) === "COMPLETED"));
+    return ready.reduce<S | undefined>((best, s) => (best === undefined || (s.priority ?? 0) > (best.priority ?? 0) ? s : best), undefined);
+  }
+
+  async #schedule(): Promise<void> {
+    if (this.#scheduling) return;
+    this.#scheduling = true;
+    const limit = this.#options.maxConcurrent ?? 5;
+    for (let step = this.#nextReady(); step !== undefined && this.#running.size < limit && !this.#refused; step = this.#nextReady()) {
+      if (!(await this.#mayStart(step))) this.halt("budget");
+      else this.#start(step);
+    }
+    this.#scheduling = false;
+    this.#finishIfIdle();
+  }
+
+  async #mayStart(step: S): Promise<boolean> {
+    const answer = this.#options.budgetCheckFn?.(step) ?? true;
+    return isPromise(answer) ? await answer : answer;
+  }
+
+  #start(step: S): void {
+    this.#running.add(step.step_id);
+    const end = (result: StepResult | Parked): void => {
+      this.#running.delete(step.step_id);
+      this.#take(step, result);
+      void this.#schedule();
+    };
+    const failed = (thrown: unknown): void => end({ data: null, output_text: messageOf(thrown), status: "FAILED" });
+    try {
+      const answer = this.#options.executeFn(step);
+      if (isPromise(answer)) answer.then(end, failed);
+      else end(answer);
+    } catch (thrown) {
+      failed(thrown);
+    }
+  }
+
+  #take(step: S, result: StepResult | Parked): void {
+    if (result === parked) {
+      this.#parked.add(step.step_id);
+      return;
+    }
+    this.#results[step.step_id] = result;
+    this.#status.set(step.step_id, result.status);
+    if (result.status !== "COMPLETED") this.#cascade();
+  }
+
+  /** Cancels every open step that depends, however far, on one that did not complete. */
+  #cascade(): void {
+    for (let changed = true; changed; ) {
+      changed = false;
+      for (const step of this.#options.steps) {
+        const because = this.#isOpen(step) ? step.depends_on.find((id) => this.#isDead(id)) : undefined;
+        if (because === undefined) continue;
+        this.#cancel(step, because);
+        changed = true;
+      }
+    }
+  }
+
+  #isDead(stepId: string): boolean {
+    const status = this.#status.get(stepId);
+    return status !== undefined && status !== "COMPLETED";
+  }
+
+  #cancel(step: S, because: string): void {
+    this.#status.set(step.step_id, "CANCELLED");
+    this.#parked.delete(step.step_id);
+    this.#options.onCancel?.(step, because);
+  }
+
+  #finishIfIdle(): void {
+    if (this.#running.size > 0 || this.#scheduling || this.#finish === null) return;
+    if (!this.#refused && this.#nextReady() !== undefined) return;
+    const finish = this.#finish;
+    this.#finish = null;
+    finish(this.#result());
+  }
+
+  #result(): DAGResult {
+    const ids = this.#options.steps.map((s) => s.step_id);
+    const having = (...wanted: readonly DagStatus[]): string[] => ids.filter((id) => wanted.includes(this.#status.get(id) as DagStatus));
+    const [completed, failed, cancelled, waiting] = [having("COMPLETED"), having("FAILED", "BLOCKED"), having("CANCELLED"), [...this.#parked]];
+    const summary = `${completed.length} completed, ${failed.length} failed, ${cancelled.length} cancelled${waiting.length > 0 ? `, ${waiting.length} waiting` : ""}`;
+    return { success: completed.length === ids.length, completed, failed, cancelled, waiting, results: this.#results, summary };
+  }
+}

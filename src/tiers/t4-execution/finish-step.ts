@@ -1,0 +1,109 @@
+/**
+ * A step whose call succeeded: its outcome is judged and recorded, then its success.
+ *
+ * F1  Outcome content is valid by its capability's schema and has passed policy before it is recorded (OUT-03, OUT-05).
+ * F2  A step that applies an outcome makes its newest version final by adding a version; drafts stay readable.
+ */
+import { z } from "zod";
+import { digest } from "../../contract/digest.ts";
+import { raise } from "../../contract/error.ts";
+import { kernelError } from "../../contract/error-codes.ts";
+import { draft } from "../../contract/event.ts";
+import type { Json } from "../../contract/json.ts";
+import type { Outcome } from "../../contract/outcome.ts";
+import type { PlanStep } from "../../contract/plan.ts";
+import type { PolicyDecision } from "../../contract/policy.ts";
+import type { StepResult } from "../../contract/step.ts";
+import type { Prepared } from "./prepare-step.ts";
+import { askFor, baseIdOf, capabilityOf, oodaRef, outcomeOfStep, type Run } from "./run.ts";
+import { failStep } from "./run-step.ts";
+import { redact, sanitizedMarker } from "./screen-output.ts";
+
+const outcomeRef = oodaRef("outcome");
+
+interface Finished {
+  readonly prepared: Prepared;
+  readonly actionId: string | null;
+  readonly result: StepResult;
+}
+
+export async function finishStep(run: Run, { prepared, actionId, result }: Finished): Promise<StepResult> {
+  const { step } = prepared;
+  if (result.status !== "COMPLETED") return failStep(run, step.step_id, notCompleted(step, result));
+  const data = step.outcome === null ? result.data : await draftOutcome(run, step, { type: step.outcome, content: result.data, actionId });
+  if (step.applies !== null) finalizeOutcome(run, step, actionId);
+  const finished = data === result.data ? result : { ...result, data };
+  run.log.note(draft("STEP_SUCCEEDED", { action_id: actionId, output: finished.data, output_text: finished.output_text, status: "COMPLETED", cost: step.estimated_cost }, step.step_id));
+  return finished;
+}
+
+const notCompleted = (step: PlanStep, result: StepResult) =>
+  result.status === "BLOCKED"
+    ? kernelError("T4_STEP_BLOCKED", result.output_text, outcomeRef, { detail: { operator: step.operator } })
+    : kernelError("T4_DEPENDENCY_FAILED", result.output_text, outcomeRef, { detail: { operator: step.operator } });
+
+interface Drafted {
+  readonly type: string;
+  readonly content: Json;
+  readonly actionId: string | null;
+}
+
+/** Records a draft and gives the content as policy let it through. */
+async function draftOutcome(run: Run, step: PlanStep, { type, content, actionId }: Drafted): Promise<Json> {
+  const valid = content === sanitizedMarker ? content : checkOutcome(run, type, content);
+  const allowed = await judgeOutcome(run, step, { type, content: valid });
+  const outcome = nextVersion(run, step, { type, content: allowed, status: "draft", draftVersion: step.draft_version });
+  run.log.note(draft("OUTCOME_DRAFTED", { outcome, action_id: actionId }, step.step_id));
+  return allowed;
+}
+
+/** @throws KernelErrorException T4_OUTCOME_INVALID. */
+export function checkOutcome(run: Run, type: string, content: Json): Json {
+  const schema = capabilityOf(run).outcomes[type];
+  if (schema === undefined) return content;
+  const parsed = schema.safeParse(content);
+  if (parsed.success) return content;
+  return raise(kernelError("T4_OUTCOME_INVALID", `outcome ${type}: ${z.prettifyError(parsed.error)}`, outcomeRef, { detail: { outcome_type: type } }));
+}
+
+/** Policy at stage outcome. @throws KernelErrorException T5_POLICY_DENIED. */
+export async function judgeOutcome(run: Run, step: PlanStep, { type, content }: { readonly type: string; readonly content: Json }): Promise<Json> {
+  const { auth, intent, bundle } = run.log.record;
+  const subject = { name: type, operator: step.operator, tags: step.policy_tags, risk_level: step.risk_level, payload: content, applies: step.applies };
+  const decision = await askFor<PolicyDecision>(run, 5, { schema: "PolicyQuestion", fn: "outcome", data: { stage: "outcome", subject, auth, intent, context: bundle, now: run.kit.clock.now() } });
+  run.log.note(draft("POLICY_DECIDED", { ...decision, stage: "outcome", subject: type, payload_hash: digest(content) }, step.step_id));
+  if (decision.decision === "DENY") raise(kernelError("T5_POLICY_DENIED", decision.reason || "the outcome was denied by policy", outcomeRef, { detail: { policies: decision.policies, outcome_type: type } }));
+  return redact(decision.transform ?? content, decision.redactions);
+}
+
+interface Version {
+  readonly type: string;
+  readonly content: Json;
+  readonly status: Outcome["status"];
+  readonly draftVersion: number;
+}
+
+/** The next version of a step's outcome; the first one gets a new id. */
+export function nextVersion(run: Run, step: PlanStep, { type, content, status, draftVersion }: Version): Outcome {
+  const { tenant_id, workflow_id, intent } = run.log.record;
+  const previous = outcomeOfStep(run.log.record, step.applies ?? step.step_id);
+  const now = new Date(run.kit.clock.now()).toISOString();
+  return {
+    outcome_id: previous?.outcome_id ?? run.kit.ids.next("outcome"), tenant_id, workflow_id, intent_id: intent.intent_id, outcome_type: type,
+    schema_version: intent.version, status, content, confidence: confidenceOf(content), created_at: now, version: (previous?.version ?? 0) + 1,
+    draft_version: Math.max(draftVersion, previous?.draft_version ?? 1), step_id: previous?.step_id ?? baseIdOf(step.step_id),
+  };
+}
+
+/** An operator may state its confidence in the content; without it a draft counts as certain of itself. */
+function confidenceOf(content: Json): number {
+  const stated = typeof content === "object" && content !== null && "confidence" in content ? content.confidence : 1;
+  return typeof stated === "number" && stated >= 0 && stated <= 1 ? stated : 1;
+}
+
+function finalizeOutcome(run: Run, step: PlanStep, actionId: string | null): void {
+  const target = step.applies === null ? null : outcomeOfStep(run.log.record, step.applies);
+  if (target === null || target.status === "final") return;
+  const outcome: Outcome = { ...target, status: "final", version: target.version + 1, created_at: new Date(run.kit.clock.now()).toISOString() };
+  run.log.note(draft("OUTCOME_FINALIZED", { outcome, action_id: actionId }, step.step_id));
+}

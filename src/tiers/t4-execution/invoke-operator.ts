@@ -1,0 +1,212 @@
+/**
+ * The operator boundary: a call by key (seed 003 sections 5.7 and 7.1), with its timeout.
+ *
+ * Owns: what a key answers, the timeout race, the reading of what an operator threw. Never: retries (the step does).
+ * I1  No key, no call. An unseen key runs; a succeeded one answers from the record; a running one gives its handle; a
+ *     failed one gives the same failure unless it is retryable and attempts are left.
+ * I2  The start is recorded before the call and the end after it.
+ * I3  An abandoned call that may still take effect leaves its key running; its late result is recorded and answers the
+ *     next attempt (C-38).
+ */
+import { z } from "zod";
+import type { OperatorResult, Usage } from "../../contract/action.ts";
+import type { AuthContext } from "../../contract/auth-context.ts";
+import { ExecutorError, fromExecutorError, type KernelError, KernelErrorException, raise } from "../../contract/error.ts";
+import { kernelError } from "../../contract/error-codes.ts";
+import { type Json, toJson } from "../../contract/json.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+import type { Operator, OperatorCall } from "../../contract/operator.ts";
+import type { Clock } from "../../ports/clock.ts";
+import { isPromise, messageOf } from "../../runtime/within.ts";
+
+export const invokerRef = moduleRef(4, "operator_invoker", "invoke");
+
+/** What is known of a key. */
+export type KeyState =
+  | { readonly seen: "unseen" }
+  | { readonly seen: "running"; readonly action_id: string; readonly handle: Promise<OperatorResult> | null }
+  | { readonly seen: "succeeded"; readonly action_id: string; readonly result: Json; readonly usage: Usage }
+  | { readonly seen: "failed_retryable" | "failed_final"; readonly action_id: string; readonly error: KernelError }
+  | { readonly seen: "in_doubt"; readonly action_id: string };
+
+export interface KeyBook {
+  readonly find: (key: string, payload: Json) => KeyState | Promise<KeyState>;
+  /** Makes the start durable and gives the action's id. */
+  readonly begin: (key: string, payload: Json) => Promise<string>;
+  readonly succeed: (actionId: string, result: Json, end: { readonly usage: Usage; readonly late: boolean; readonly cached: boolean }) => void;
+  readonly fail: (actionId: string, error: KernelError, end: { readonly usage: Usage; readonly pending: boolean; readonly cached: boolean }) => void;
+  /** Keeps the handle of a call that goes on. */
+  readonly hold: (key: string, handle: Promise<OperatorResult> | null) => void;
+}
+
+export interface Invocation {
+  readonly operator: Operator;
+  readonly payload: Json;
+  /** The payload as the operator's input schema parsed it. */
+  readonly input: unknown;
+  readonly auth: AuthContext;
+  readonly idempotencyKey: string;
+  readonly correlationId: string;
+  readonly timeoutMs: number;
+  /** Fires when the workflow is cancelled. */
+  readonly signal: AbortSignal;
+  readonly call: Pick<OperatorCall, "attempt" | "isRetry" | "context" | "report" | "stream">;
+  /** Makes the call: the operator's own function, or the bridge for a tool. */
+  readonly perform: (call: OperatorCall<never>) => unknown;
+  /** Checks and cleans what the operator returned, before it is recorded. */
+  readonly screen: (raw: Json) => Json | Promise<Json>;
+}
+
+export interface Invoker {
+  readonly invoke: (invocation: Invocation) => Promise<OperatorResult>;
+}
+
+export function createInvoker(book: KeyBook, clock: Clock): Invoker {
+  return {
+    async invoke(invocation) {
+      const { idempotencyKey: key, payload } = invocation;
+      if (typeof key !== "string" || key === "") raise(kernelError("T4_IDEMPOTENCY_KEY_MISSING", `${invocation.operator.metadata.name} was called without an idempotency key`, invokerRef));
+      const found = book.find(key, payload);
+      const state = isPromise(found) ? await found : found;
+      return answerFrom(state, { book, clock, invocation });
+    },
+  };
+}
+
+interface Running {
+  readonly book: KeyBook;
+  readonly clock: Clock;
+  readonly invocation: Invocation;
+}
+
+async function answerFrom(state: KeyState, running: Running): Promise<OperatorResult> {
+  switch (state.seen) {
+    case "succeeded": {
+      await running.book.begin(running.invocation.idempotencyKey, running.invocation.payload);
+      const result = await running.invocation.screen(state.result);
+      running.book.succeed(state.action_id, result, { usage: state.usage, late: false, cached: true });
+      return { status: "succeeded", action_id: state.action_id, result, usage: state.usage, cached: true };
+    }
+    case "failed_final":
+      return { status: "failed", action_id: state.action_id, error: state.error, usage: {}, pending: false, cached: true };
+    case "running":
+      if (state.handle !== null) return awaitHandle(state.handle, state.action_id, running);
+      return doubtful(state.action_id);
+    case "in_doubt":
+      return doubtful(state.action_id);
+    default:
+      return callOperator(running);
+  }
+}
+
+/** A key whose call is under way elsewhere is in progress; waiting for it is bounded by the caller's own timeout. */
+async function awaitHandle(handle: Promise<OperatorResult>, actionId: string, running: Running): Promise<OperatorResult> {
+  const { book, invocation } = running;
+  await book.begin(invocation.idempotencyKey, invocation.payload);
+  const ended = await raceTimeout(handle, running);
+  if (ended !== timedOut) {
+    if (ended.status === "succeeded") book.succeed(actionId, ended.result as Json, { usage: ended.usage, late: false, cached: true });
+    else if (ended.status === "failed") book.fail(actionId, ended.error, { usage: ended.usage, pending: false, cached: true });
+    return ended;
+  }
+  const error = timeoutError(invocation);
+  book.fail(actionId, error, { usage: {}, pending: true, cached: false });
+  return { status: "failed", action_id: actionId, error, usage: {}, pending: true, cached: false };
+}
+
+const doubtful = (actionId: string): OperatorResult => ({
+  status: "failed",
+  action_id: actionId,
+  error: kernelError("T4_ACTION_IN_DOUBT", "nobody knows whether this call took effect", invokerRef, { detail: { action_id: actionId } }),
+  usage: {},
+  pending: true,
+  cached: false,
+});
+
+async function callOperator(running: Running): Promise<OperatorResult> {
+  const { book, invocation } = running;
+  const actionId = await book.begin(invocation.idempotencyKey, invocation.payload);
+  const abort = new AbortController();
+  const cancel = (): void => abort.abort(invocation.signal.reason);
+  invocation.signal.addEventListener("abort", cancel);
+  const usage: { value: Usage } = { value: {} };
+  const work = settle(startCall(invocation, abort.signal, usage), actionId, usage);
+  const ended = await raceTimeout(work, running);
+  invocation.signal.removeEventListener("abort", cancel);
+  if (ended !== timedOut) return record(book, ended, false);
+  return abandon({ ...running, actionId, abort, work, usage });
+}
+
+/** Runs the operator, screens and copies what it returns. */
+async function startCall(invocation: Invocation, signal: AbortSignal, usage: { value: Usage }): Promise<Json> {
+  const { operator, input, idempotencyKey, call } = invocation;
+  const raw = await invocation.perform(Object.freeze({ ...call, input, idempotencyKey, signal, usage: (u: Usage) => void (usage.value = { ...usage.value, ...u }) }) as never);
+  const output = operator.output.safeParse(raw);
+  if (!output.success) raise(kernelError("T4_OUTPUT_INVALID", `${operator.metadata.name} returned what its output schema refuses: ${z.prettifyError(output.error)}`, invokerRef));
+  return invocation.screen(toJson(output.data));
+}
+
+async function settle(work: Promise<Json>, actionId: string, usage: { value: Usage }): Promise<OperatorResult> {
+  try {
+    const result = await work;
+    return { status: "succeeded", action_id: actionId, result, usage: usage.value, cached: false };
+  } catch (thrown) {
+    return { status: "failed", action_id: actionId, error: readThrown(thrown), usage: usage.value, pending: false, cached: false };
+  }
+}
+
+function record(book: KeyBook, ended: OperatorResult, late: boolean): OperatorResult {
+  if (ended.status === "succeeded") book.succeed(ended.action_id, ended.result as Json, { usage: ended.usage, late, cached: false });
+  else if (ended.status === "failed") book.fail(ended.action_id, ended.error, { usage: ended.usage, pending: false, cached: false });
+  return ended;
+}
+
+const timedOut = Symbol("timed out");
+
+function raceTimeout<T>(work: Promise<T>, { clock, invocation }: Running): Promise<T | typeof timedOut> {
+  return new Promise((resolve) => {
+    const cancel = clock.setTimer(clock.now() + invocation.timeoutMs, () => resolve(timedOut));
+    void work.then(resolve).finally(cancel);
+  });
+}
+
+const timeoutError = (invocation: Invocation): KernelError =>
+  kernelError("T4_TOOL_TIMEOUT", `${invocation.operator.metadata.name} gave no answer within ${invocation.timeoutMs} ms`, invokerRef, { detail: { operator: invocation.operator.metadata.name, timeout_ms: invocation.timeoutMs } });
+
+interface Abandoned extends Running {
+  readonly actionId: string;
+  readonly abort: AbortController;
+  readonly work: Promise<OperatorResult>;
+  readonly usage: { readonly value: Usage };
+}
+
+/** After the timeout: abort, see whether the operator heeds it, and keep the key running if it may still take effect. */
+async function abandon({ book, invocation, actionId, abort, work, usage }: Abandoned): Promise<OperatorResult> {
+  const error = timeoutError(invocation);
+  abort.abort(new KernelErrorException(error));
+  const heeded = await Promise.race([work.then(() => true), new Promise<boolean>((resolve) => setImmediate(() => resolve(false)))]);
+  const pending = !heeded && mayTakeEffect(invocation.operator);
+  book.fail(actionId, error, { usage: usage.value, pending, cached: false });
+  if (pending) {
+    book.hold(invocation.idempotencyKey, work.then((ended) => lateEnd(book, ended, invocation.idempotencyKey)));
+  }
+  return { status: "failed", action_id: actionId, error, usage: usage.value, pending, cached: false };
+}
+
+const mayTakeEffect = ({ metadata }: Operator): boolean => !metadata.honours_abort && metadata.effect !== "none" && metadata.effect !== "read";
+
+function lateEnd(book: KeyBook, ended: OperatorResult, key: string): OperatorResult {
+  book.hold(key, null);
+  return record(book, ended, true);
+}
+
+/** The KernelError of whatever an operator threw: its own operator error, a KernelError, or a plain throw (C-09). */
+export function readThrown(thrown: unknown): KernelError {
+  if (thrown instanceof KernelErrorException) return thrown.error;
+  const structured = ExecutorError.safeParse((thrown as { readonly executorError?: unknown } | null)?.executorError);
+  if (structured.success) return fromExecutorError(structured.data);
+  const name = thrown instanceof Error ? thrown.name : "";
+  if (name === "TimeoutError") return kernelError("T4_TOOL_TIMEOUT", messageOf(thrown), invokerRef);
+  return kernelError("T4_TOOL_EXECUTION_FAILED", messageOf(thrown), invokerRef, { detail: { thrown: messageOf(thrown), unstructured: true } });
+}
+

@@ -1,0 +1,114 @@
+/**
+ * The key book of one step's attempt: the action ledger, seen from the operator boundary.
+ *
+ * Owns: which events a key's life writes. B1 A start is committed before the call; an end is noted as soon as it is known.
+ */
+import type { OperatorResult, Usage } from "../../contract/action.ts";
+import { digest } from "../../contract/digest.ts";
+import { isRetryable, type KernelError, raise, toExecutorError } from "../../contract/error.ts";
+import { kernelError } from "../../contract/error-codes.ts";
+import { draft } from "../../contract/event.ts";
+import type { Json } from "../../contract/json.ts";
+import type { ActionEntry } from "../../contract/workflow.ts";
+import { invokerRef, type KeyBook, type KeyState } from "./invoke-operator.ts";
+import type { Prepared } from "./prepare-step.ts";
+import { outcomeOfStep, type Run, stepOf } from "./run.ts";
+
+export interface AttemptOf {
+  readonly prepared: Prepared;
+  readonly attempt: number;
+  readonly maxAttempts: number;
+  readonly timeoutMs: number;
+  /** The previous process died during this attempt and the call may be made again under its key. */
+  readonly recovered: boolean;
+}
+
+export function createKeyBook(run: Run, at: AttemptOf): KeyBook {
+  const { step, operator } = at.prepared;
+  const operator_name = operator.metadata.name;
+  const outcomeId = (): string | null => outcomeOfStep(run.log.record, step.applies ?? step.step_id)?.outcome_id ?? null;
+  const common = { operator_name, attempt: at.attempt };
+  return {
+    find: (key, payload) => findKey(run, at, { key, payload }),
+    async begin(key, payload) {
+      const action_id = run.log.record.keys.get(key) ?? run.kit.ids.next("action");
+      const known = run.log.record.actions.has(action_id);
+      const started = {
+        ...common, action_id, key, operator_version: operator.metadata.version, payload_hash: digest(payload), timeout_ms: at.timeoutMs, outcome_id: outcomeId(),
+        ...(known ? {} : { input: payload }),
+        ...(at.recovered ? { recovered: true } : {}),
+      };
+      run.log.note(draft("ACTION_STARTED", started, step.step_id));
+      await run.log.commit();
+      return action_id;
+    },
+    succeed(action_id, result, { usage, late, cached }) {
+      noteEnd(run, step.step_id, () => run.log.note(draft("ACTION_SUCCEEDED", { ...common, action_id, result, usage, cached, late, outcome_id: outcomeId() }, step.step_id)));
+      if (late) run.commitSoon();
+    },
+    fail(action_id, error, { usage, pending, cached }) {
+      const retryable = isRetryable(error);
+      const final = !pending && !(retryable && at.attempt < at.maxAttempts);
+      const { category } = toExecutorError(error);
+      noteEnd(run, step.step_id, () => run.log.note(draft("ACTION_FAILED", { ...common, action_id, error, category, retryable, pending, final, usage, cached, outcome_id: outcomeId() }, step.step_id)));
+    },
+    hold(key, handle) {
+      if (handle === null) run.handles.delete(key);
+      else run.handles.set(key, handle);
+    },
+  };
+}
+
+/** An end that comes after the step or the workflow is over is logged, not recorded: final states ignore events. */
+function noteEnd(run: Run, stepId: string, note: () => void): void {
+  if (run.log.lost === null && stepOf(run, stepId).state === "running") return note();
+  run.kit.logger.warn({ step_id: stepId, workflow_id: run.log.identity.workflow_id }, "an operator ended after its step");
+}
+
+interface Wanted {
+  readonly key: string;
+  readonly payload: Json;
+}
+
+function findKey(run: Run, at: AttemptOf, { key, payload }: Wanted): KeyState | Promise<KeyState> {
+  const actionId = run.log.record.keys.get(key);
+  const entry = actionId === undefined ? undefined : run.log.record.actions.get(actionId);
+  if (entry !== undefined) return readEntry(run, at, { entry, key, payload });
+  return key.startsWith("apply:") || run.log.record.parent_workflow_id !== null ? findShared(run, at, key) : { seen: "unseen" };
+}
+
+function readEntry(run: Run, at: AttemptOf, { entry, key, payload }: Wanted & { readonly entry: ActionEntry }): KeyState {
+  const { record, seen } = entry;
+  if (record.payload_hash !== digest(payload)) raise(kernelError("T4_IDEMPOTENCY_PAYLOAD_MISMATCH", `key ${key} was used with another payload`, invokerRef, { detail: { key } }));
+  switch (seen) {
+    case "succeeded":
+      return { seen, action_id: record.action_id, result: record.result_payload, usage: usageOf(entry) };
+    case "failed_retryable":
+    case "failed_final":
+      return { seen, action_id: record.action_id, error: record.error as KernelError };
+    case "in_doubt":
+      return { seen, action_id: record.action_id };
+    default:
+      return at.recovered ? { seen: "unseen" } : { seen: "running", action_id: record.action_id, handle: run.handles.get(key) ?? null };
+  }
+}
+
+function usageOf({ record: { tokens, cost, trace } }: ActionEntry): Usage {
+  return { ...(tokens === null ? {} : { tokens }), ...(cost === null ? {} : { cost }), ...(trace === null ? {} : { trace }) };
+}
+
+/** An apply key may have been used by another workflow of the same scope: its result answers here too. */
+async function findShared(run: Run, at: AttemptOf, key: string): Promise<KeyState> {
+  const shared = await run.desk.findSharedKey(run.log.record.tenant_id, key, run.log.record.workflow_id);
+  if (shared === null) return { seen: "unseen" };
+  if (!shared.succeeded) return { seen: "running", action_id: shared.action_id, handle: null };
+  const action_id = run.kit.ids.next("action");
+  const { step, operator } = at.prepared;
+  run.log.note(
+    draft("ACTION_STARTED", { action_id, key, operator_name: operator.metadata.name, operator_version: operator.metadata.version, attempt: at.attempt, payload_hash: digest(at.prepared.payload), input: at.prepared.payload, timeout_ms: at.timeoutMs, outcome_id: null }, step.step_id),
+    draft("ACTION_SUCCEEDED", { action_id, operator_name: operator.metadata.name, attempt: at.attempt, result: shared.result, usage: {}, cached: true, late: false, outcome_id: null }, step.step_id),
+  );
+  return { seen: "succeeded", action_id, result: shared.result, usage: {} };
+}
+
+export type { OperatorResult };

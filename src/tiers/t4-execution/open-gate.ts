@@ -1,0 +1,95 @@
+/**
+ * Opening a gate: the record a person decides on, complete before it is shown.
+ *
+ * G1  One gate per step; further triggers add reasons, not gates (C-12).
+ * G2  A decision that was kept for this gate applies if it names the digest that opens; otherwise it is void.
+ */
+import { digest } from "../../contract/digest.ts";
+import { draft, type EventDraft } from "../../contract/event.ts";
+import { doubtGateIdOf, type Gate, type GateReason, gateIdOf } from "../../contract/gate.ts";
+import type { Json } from "../../contract/json.ts";
+import type { GatePreview } from "../../contract/operator.ts";
+import type { PlanStep } from "../../contract/plan.ts";
+import { callWithin, messageOf } from "../../runtime/within.ts";
+import { operatorContext } from "./operator-context.ts";
+import type { Prepared } from "./prepare-step.ts";
+import { capabilityOf, mark, oodaRef, outcomeOfStep, type Run } from "./run.ts";
+
+/** Builds the gate of a step that waits for approval of exactly this payload. */
+export async function describeGate(run: Run, prepared: Prepared, reasons: readonly GateReason[]): Promise<Gate> {
+  const { step, operator, payload } = prepared;
+  const { record } = run.log;
+  const target = step.applies === null ? null : outcomeOfStep(record, step.applies);
+  const { preview, diff } = await previewOf(run, prepared);
+  const now = run.kit.clock.now();
+  return {
+    gate_id: gateIdOf(step.step_id), tenant_id: record.tenant_id, workflow_id: record.workflow_id, step_id: step.step_id,
+    kind: "approval", status: "open", title: step.name, operator: step.operator, reasons: [...reasons],
+    target: target === null ? null : { type: target.outcome_type, outcome_id: target.outcome_id, version: target.version },
+    payload, payload_digest: digest(payload), policy_version: run.desk.policyVersion, preview, diff,
+    risk_level: step.risk_level, estimated_cost: step.estimated_cost, effect: operator.metadata.effect,
+    consequences: consequencesOf(run, step),
+    ui_actions: [...(capabilityOf(run).uiActions[baseOf(step)] ?? [])],
+    roles: step.gate?.roles ?? null, opened_at: new Date(now).toISOString(),
+    due_at: step.gate?.expiry === undefined ? null : new Date(now + step.gate.expiry.after_ms).toISOString(),
+    expiry_action: step.gate?.expiry?.action ?? null, escalate_to: step.gate?.expiry?.role ?? null, decision: null,
+  };
+}
+
+const baseOf = (step: PlanStep): string => step.step_id.replace(/_r\d+$/, "");
+
+function consequencesOf(run: Run, step: PlanStep): Gate["consequences"] {
+  const dependents = [...run.log.record.steps.values()].filter((s) => s.step.depends_on.includes(step.step_id)).length;
+  const makesFinal = step.applies === null ? "" : ` and makes the outcome of ${step.applies} final`;
+  return {
+    approve: `${step.operator} runs once with exactly this payload${makesFinal}.`,
+    reject: `${step.operator} is not called; ${dependents} dependent step(s) are skipped and the workflow ends as cancelled once its other branches have ended.`,
+    edit: step.applies === null ? "Your payload replaces this one and is checked like any other." : `Your content becomes a new version of the outcome of ${step.applies}; earlier votes are void.`,
+  };
+}
+
+/** What the operator shows, or the payload itself where it shows nothing or fails to. */
+async function previewOf(run: Run, { operator, input, payload, step }: Prepared): Promise<{ readonly preview: string; readonly diff: string | null }> {
+  const plain = JSON.stringify(payload, null, 2);
+  const { preview } = operator;
+  if (preview === null) return { preview: plain, diff: null };
+  const within = { clock: run.kit.clock, timeoutMs: run.kit.limits.previewTimeoutMs, source: oodaRef("preview"), onTimeout: "T4_TOOL_TIMEOUT", onThrow: "T4_TOOL_EXECUTION_FAILED", what: `the preview of ${operator.metadata.name}` } as const;
+  try {
+    const shown = (await callWithin(() => preview({ input: input as never, context: operatorContext(run, step, operator), signal: run.signal }), within)) as GatePreview;
+    return { preview: String(shown.preview), diff: shown.diff ?? null };
+  } catch (thrown) {
+    return { preview: `${plain}\n\n(no preview: ${messageOf(thrown)})`, diff: null };
+  }
+}
+
+/** The events that open, or revise, a gate, and those of a kept decision that binds to the same digest. */
+export function gateEvents(run: Run, gate: Gate): { readonly events: readonly EventDraft[]; readonly decided: boolean } {
+  const { record } = run.log;
+  const standing = record.gates.get(gate.gate_id);
+  const kept = record.kept.get(gate.gate_id);
+  const opened = standing === undefined ? draft("GATE_OPENED", { gate }, gate.step_id) : draft("GATE_REVISED", { gate: { ...gate, due_at: standing.due_at }, cause: "regenerate", principal: null }, gate.step_id);
+  mark(run, "gate.open", { gate_id: gate.gate_id });
+  if (kept === undefined || kept.payload_digest !== gate.payload_digest) return { events: [opened], decided: false };
+  const decided = { ...kept.decided, policy_version: gate.policy_version, outcome_id: gate.target?.outcome_id ?? null, outcome_version: gate.target?.version ?? null };
+  return { events: [opened, draft(kept.decision === "approve" ? "USER_APPROVED" : "USER_REJECTED", decided, gate.step_id)], decided: true };
+}
+
+/** The gate that asks a person what became of a lost call. */
+export function describeDoubtGate(run: Run, step: PlanStep, payload: Json): Gate {
+  const { record } = run.log;
+  const doubts = record.steps.get(step.step_id)?.doubts ?? 1;
+  const now = new Date(run.kit.clock.now()).toISOString();
+  const reason = `${step.operator} was started and its end was never recorded; it may or may not have taken effect`;
+  return {
+    gate_id: doubtGateIdOf(step.step_id, doubts), tenant_id: record.tenant_id, workflow_id: record.workflow_id, step_id: step.step_id,
+    kind: "in_doubt", status: "open", title: `What became of ${step.name}?`, operator: step.operator, reasons: [{ source: "recovery", rule: "in-doubt", reason }],
+    target: null, payload, payload_digest: digest(payload), policy_version: run.desk.policyVersion, preview: JSON.stringify(payload, null, 2), diff: null,
+    risk_level: "high", estimated_cost: step.estimated_cost, effect: run.desk.registry.findOperator(step.operator, step.operator_version)?.metadata.effect ?? "none",
+    consequences: {
+      approve: 'With resolution "done" the step counts as done and is not called again; with "retry" it is called again under the same key.',
+      reject: "The step counts as failed.",
+      edit: "An in-doubt call cannot be edited.",
+    },
+    ui_actions: [], roles: null, opened_at: now, due_at: null, expiry_action: null, escalate_to: null, decision: null,
+  };
+}

@@ -1,0 +1,112 @@
+/**
+ * From an accepted intent, or a failed round, to a recorded plan: context (T2), budget, planning (T3), policy (T5).
+ *
+ * P1  With the budget spent the planner is not asked (PLN-05, RPL-07).
+ * P2  The plan passes policy before any of its steps runs (PLN-11).
+ * P3  Steps beyond the limit are dropped with an event each (C-13).
+ */
+import type { ContextBundle } from "../../contract/context-bundle.ts";
+import { digest } from "../../contract/digest.ts";
+import { type KernelError, KernelErrorException, raise } from "../../contract/error.ts";
+import { kernelError } from "../../contract/error-codes.ts";
+import { draft, type EventDraft } from "../../contract/event.ts";
+import type { Plan, PlanStep } from "../../contract/plan.ts";
+import type { PolicyDecision } from "../../contract/policy.ts";
+import type { WorkflowRecord } from "../../contract/workflow.ts";
+import { askFor, mark, oodaRef, type Run } from "./run.ts";
+
+/** What T3 answers. */
+export interface PlanAnswer {
+  readonly plan: Plan;
+  readonly dropped: readonly string[];
+  readonly cost: number;
+}
+
+const planRef = oodaRef("plan");
+
+/** @throws KernelErrorException when there can be no plan; PLAN_REJECTED is noted. */
+export async function planWorkflow(run: Run, objective: string | null = null): Promise<void> {
+  const { record } = run.log;
+  const round = record.plan === null ? 0 : record.round + 1;
+  if (record.bundle === null) await buildContext(run, objective);
+  await askFor(run, 5, { schema: "BudgetCheck", fn: "plan", data: { spent: run.log.record.spent } });
+  if (round > 0) mark(run, "replan", { round });
+  try {
+    mark(run, "plan.create", { round });
+    const answer = await askFor<PlanAnswer>(run, 3, { schema: "PlanRequest", fn: "orient", data: planRequest(run, round, objective) });
+    mark(run, "policy.record_cost", { total_cost: answer.cost });
+    const judged = await judgePlan(run, answer.plan);
+    run.log.note(...planEvents(run, { ...answer, plan: judged }, round === 0 ? "submit" : "replan"));
+  } catch (thrown) {
+    if (thrown instanceof KernelErrorException && run.log.lost === null && !run.signal.aborted) rejectPlan(run, thrown.error);
+    throw thrown;
+  }
+}
+
+async function buildContext(run: Run, objective: string | null): Promise<void> {
+  const { intent, auth, thread_id, workflow_id } = run.log.record;
+  const answer = await askFor<{ readonly bundle: ContextBundle; readonly cache_hit: boolean }>(run, 2, { schema: "ContextRequest", fn: "observe", data: { intent, auth, thread_id, workflow_id, objective } });
+  run.log.note(draft("CONTEXT_BUILT", answer));
+}
+
+function planRequest(run: Run, round: number, objective: string | null) {
+  const { record } = run.log;
+  return {
+    intent: record.intent,
+    auth: record.auth,
+    bundle: record.bundle,
+    objective: objective ?? (record.intent.text || record.intent.type),
+    workflow_id: record.workflow_id,
+    plan_id: round === 0 ? record.plan_id : run.kit.ids.next("plan"),
+    parent_plan_id: record.plan?.plan_id ?? null,
+    used_step_ids: [...record.steps.keys()],
+    situation: situationOf(record, round, objective),
+  };
+}
+
+/** What the planner is told about the rounds before. */
+export function situationOf(record: WorkflowRecord, round: number, objective: string | null) {
+  const steps = [...record.steps.values()];
+  return {
+    round,
+    completed: steps.filter((s) => s.state === "succeeded").map((s) => ({ step_id: s.step.step_id, output: s.output })),
+    failed: steps.filter((s) => s.state === "failed").map((s) => ({ step_id: s.step.step_id, code: s.error?.code ?? "", message: s.error?.message ?? "" })),
+    objective,
+  };
+}
+
+/** Policy at stage plan; a demand for approval becomes a gate on the plan's first steps. */
+async function judgePlan(run: Run, plan: Plan): Promise<Plan> {
+  const { auth, intent, bundle } = run.log.record;
+  const tags = [...new Set(plan.steps.flatMap((s) => s.policy_tags))];
+  const subject = { name: plan.plan_id, tags, payload: { steps: plan.steps.map((s) => ({ step_id: s.step_id, operator: s.operator, policy_tags: s.policy_tags, risk_level: s.risk_level })) } };
+  const decision = await askFor<PolicyDecision>(run, 5, { schema: "PolicyQuestion", fn: "plan", data: { stage: "plan", subject, auth, intent, context: bundle, now: run.kit.clock.now() } });
+  run.log.note(draft("POLICY_DECIDED", { ...decision, stage: "plan", subject: plan.plan_id, payload_hash: digest(subject.payload) }));
+  if (decision.decision === "DENY" || decision.decision === "TRANSFORM") {
+    raise(kernelError("T5_POLICY_DENIED", decision.reason || `the plan was not let through (${decision.decision})`, planRef, { detail: { policies: decision.policies } }));
+  }
+  return decision.decision === "REQUIRE_HUMAN_APPROVAL" ? gateFirstSteps(plan, decision.reason) : plan;
+}
+
+function gateFirstSteps(plan: Plan, reason: string): Plan {
+  const gated = (step: PlanStep): PlanStep => (step.depends_on.length > 0 || step.gate !== null ? step : { ...step, gate: { reason: reason || "policy asks for approval of the plan" } });
+  const steps = plan.steps.map(gated);
+  return { ...plan, steps, gates: steps.filter((s) => s.gate !== null).map((s) => `gate-${s.step_id}`) };
+}
+
+/** PLAN_CREATED, the cut if there was one, and the skips of what the new plan leaves behind. */
+export function planEvents(run: Run, { plan, dropped, cost }: PlanAnswer, cause: "submit" | "replan" | "regenerate"): EventDraft[] {
+  const kept = new Set(plan.steps.map((s) => s.step_id));
+  const left = [...run.log.record.steps.values()].filter((s) => s.state === "queued" && !kept.has(s.step.step_id));
+  return [
+    draft("PLAN_CREATED", { plan, planner_cost: cost, cause }),
+    ...(dropped.length === 0 ? [] : [draft("PLAN_TRUNCATED", { kept: plan.steps.length, dropped })]),
+    ...dropped.map((id) => draft("STEP_SKIPPED", { reason: "max_steps", because: null }, id)),
+    ...left.map((s) => draft("STEP_SKIPPED", { reason: "replanned", because: plan.plan_id }, s.step.step_id)),
+  ];
+}
+
+function rejectPlan(run: Run, error: KernelError): void {
+  const rejected = draft("PLAN_REJECTED", { plan_id: run.log.record.plan_id, error });
+  if (run.log.accepts(rejected)) run.log.note(rejected);
+}

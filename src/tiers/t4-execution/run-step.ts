@@ -1,0 +1,146 @@
+/**
+ * One step, from ready to its end or its rest: prepare, pass the middleware, call, judge, try again (seed 002 4.1, 6, 8).
+ *
+ * R1  T4 is the only retrier: an attempt is made iff the error is retryable and attempts are left; the pause is the larger
+ *     of 2^attempt seconds and the operator's hint, and is a ledger fact (C-08).
+ * R2  A denial, by policy or by a person, ends the step as BLOCKED, without an attempt and for good.
+ * R3  A step that waits for a person is parked: its state is in the ledger, nothing of it stays in memory.
+ * R4  An action that timed out on every attempt and may still take effect is in doubt, not failed.
+ */
+import type { OperatorResult } from "../../contract/action.ts";
+import { isRetryable, type KernelError, toExecutorError } from "../../contract/error.ts";
+import { kernelError } from "../../contract/error-codes.ts";
+import { draft } from "../../contract/event.ts";
+import { doubtGateIdOf, gateIdOf } from "../../contract/gate.ts";
+import type { Json } from "../../contract/json.ts";
+import { retryPolicies } from "../../contract/operator.ts";
+import { type StepResult, toStepResult } from "../../contract/step.ts";
+import type { StepRecord } from "../../contract/workflow.ts";
+import { errorOf } from "../../runtime/within.ts";
+import { attemptStep } from "./attempt-step.ts";
+import { type Parked, parked } from "./dag-executor.ts";
+import { describeDoubtGate, describeGate, gateEvents } from "./open-gate.ts";
+import { prepareStep, type Prepared } from "./prepare-step.ts";
+import { finishStep } from "./finish-step.ts";
+import { mark, oodaRef, outcomeOfStep, type Run, stepOf } from "./run.ts";
+
+/** Thrown inside a step to leave it waiting. */
+export class ParkStep extends Error {}
+
+const stepRef = oodaRef("run_step");
+
+/** Runs a step as far as it goes now. Rejects only when the workflow's log is lost. */
+export async function runStep(run: Run, stepId: string): Promise<StepResult | Parked> {
+  const step = stepOf(run, stepId);
+  if (step.state === "failed" || step.state === "succeeded") return resultOf(step);
+  mark(run, "step.execute", { step_id: stepId });
+  try {
+    if (step.state === "queued") run.log.note(draft("STEP_STARTED", { run: step.run }, stepId));
+    if (await mustWait(run, stepId)) return parked;
+    return await tryStep(run, await prepareStep(run, stepId));
+  } catch (thrown) {
+    if (thrown instanceof ParkStep) return parked;
+    if (run.log.lost !== null || run.signal.aborted) throw thrown;
+    return failStep(run, stepId, errorOf(thrown, "T4_OPERATOR_BUG", stepRef));
+  }
+}
+
+const resultOf = (step: StepRecord): StepResult => ({ data: step.output, output_text: step.output_text, status: step.status ?? (step.state === "succeeded" ? "COMPLETED" : "FAILED") });
+
+/** Whether the step still waits for a person. A gate whose draft was regenerated is opened again on the new version. */
+async function mustWait(run: Run, stepId: string): Promise<boolean> {
+  const step = stepOf(run, stepId);
+  if (step.phase === "in_doubt") return true;
+  if (step.phase !== "awaiting_approval") return false;
+  const gate = run.log.record.gates.get(gateIdOf(stepId));
+  const newest = step.step.applies === null ? null : outcomeOfStep(run.log.record, step.step.applies);
+  if (gate === undefined || newest === null || newest.version === gate.target?.version) return true;
+  const prepared = await prepareStep(run, stepId);
+  const revised = gateEvents(run, await describeGate(run, prepared, gate.reasons));
+  run.log.note(...revised.events);
+  run.commitSoon();
+  return !revised.decided;
+}
+
+export function maxAttemptsOf(run: Run, policy: string): number {
+  return run.desk.retryPolicies[policy] ?? retryPolicies[policy as keyof typeof retryPolicies] ?? retryPolicies.STANDARD;
+}
+
+async function tryStep(run: Run, prepared: Prepared): Promise<StepResult> {
+  const { step, operator } = prepared;
+  const maxAttempts = maxAttemptsOf(run, operator.metadata.retry);
+  for (;;) {
+    const current = stepOf(run, step.step_id);
+    if (current.retry_due !== null) await run.desk.timers.until(Date.parse(current.retry_due), run.signal);
+    run.signal.throwIfAborted();
+    const recovered = current.retry_due === null && isLost(run, current);
+    const attempt = recovered ? Math.max(1, current.attempt) : current.attempt + 1;
+    const ended = await attemptStep(run, { prepared, attempt, maxAttempts, recovered });
+    run.signal.throwIfAborted();
+    if (ended.status === "succeeded") return finishStep(run, { prepared: ended.prepared, actionId: ended.action_id, result: toStepResult(ended.result) });
+    if (!mayRetry(ended, attempt, maxAttempts)) return settleFailure(run, prepared, ended);
+    await scheduleRetry(run, step.step_id, { error: ended.error, action_id: ended.action_id, attempt });
+  }
+}
+
+/** A running action without a process behind it: what a crash between start and end leaves. */
+function isLost(run: Run, step: StepRecord): boolean {
+  const entry = step.action_id === null ? undefined : run.log.record.actions.get(step.action_id);
+  return entry?.seen === "running" && !run.handles.has(entry.record.idempotency_key);
+}
+
+export type Failed = Extract<OperatorResult, { status: "failed" }>;
+
+const mayRetry = (ended: Failed, attempt: number, maxAttempts: number): boolean => !ended.cached && isRetryable(ended.error) && attempt < maxAttempts;
+
+async function scheduleRetry(run: Run, stepId: string, failed: { readonly error: KernelError; readonly action_id: string; readonly attempt: number }): Promise<void> {
+  const hint = toExecutorError(failed.error).retry_after_ms ?? 0;
+  const due = run.kit.clock.now() + Math.max(1000 * 2 ** failed.attempt, hint);
+  run.log.note(draft("ACTION_RETRY_SCHEDULED", { action_id: failed.action_id, attempt: failed.attempt, due_at: new Date(due).toISOString() }, stepId));
+  await run.log.commit();
+}
+
+async function settleFailure(run: Run, prepared: Prepared, ended: Failed): Promise<StepResult> {
+  const { step } = prepared;
+  const stillOut = ended.pending || run.log.record.actions.get(ended.action_id)?.seen === "running";
+  if (stillOut) {
+    await openDoubtGate(run, step.step_id, "every attempt timed out and the call may still take effect");
+    throw new ParkStep();
+  }
+  const unstructured = ended.error.detail["unstructured"] === true;
+  const error = unstructured ? asOperatorBug(ended.error, step.operator) : ended.error;
+  if (toExecutorError(error).category === "operator_bug") raiseAlert(run, step.step_id, { action_id: ended.action_id, operator_name: step.operator, error });
+  return failStep(run, step.step_id, error);
+}
+
+/** The last attempt ended in a plain throw: the operator's own fault (C-09). */
+const asOperatorBug = (error: KernelError, operator: string): KernelError =>
+  kernelError("T4_OPERATOR_BUG", `${operator} kept throwing: ${error.message}`, stepRef, { detail: { operator, thrown: error.message }, cause: error });
+
+function raiseAlert(run: Run, stepId: string, alert: { readonly action_id: string; readonly operator_name: string; readonly error: KernelError }): void {
+  run.log.note(draft("OPERATOR_ALERT", alert, stepId));
+  const signal = run.kit.signals.createDataSignal({ type: "operator_alert", ...alert }, "Notification", oodaRef("alert"), run.log.identity.correlation_id, { source_type: "system" }, { parentId: run.parentId });
+  run.kit.send(6, signal);
+}
+
+/** Ends a step as FAILED, or BLOCKED where policy, a person, authority or the budget said no. */
+export function failStep(run: Run, stepId: string, error: KernelError): StepResult {
+  const blocked = isBlocking(error);
+  const { category } = toExecutorError(error);
+  run.log.note(draft("STEP_FAILED", { error, category, blocked }, stepId));
+  return { data: null, output_text: error.message, status: blocked ? "BLOCKED" : "FAILED" };
+}
+
+export const isBlocking = (error: KernelError): boolean => error.category === "policy" || error.code === "T5_BUDGET_EXHAUSTED";
+
+/** The gate that asks a person about a lost call. */
+export async function openDoubtGate(run: Run, stepId: string, reason: string): Promise<void> {
+  const step = stepOf(run, stepId);
+  const { action_id } = step;
+  if (action_id === null || run.log.record.gates.has(doubtGateIdOf(stepId, step.doubts + 1))) return;
+  const input: Json = run.log.record.actions.get(action_id)?.record.input_payload ?? null;
+  run.log.note(draft("ACTION_IN_DOUBT", { action_id, reason }, stepId));
+  run.log.note(draft("GATE_OPENED", { gate: describeDoubtGate(run, step.step, input) }, stepId));
+  await run.log.commit();
+}
+

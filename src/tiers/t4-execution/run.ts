@@ -1,0 +1,106 @@
+/**
+ * What a running workflow's functions share: its log, the desk of T4, and the ways to ask other tiers.
+ */
+import type { OperatorResult } from "../../contract/action.ts";
+import type { CapabilityDefinition } from "../../contract/capability.ts";
+import { raise } from "../../contract/error.ts";
+import { kernelError } from "../../contract/error-codes.ts";
+import type { EventDraft } from "../../contract/event.ts";
+import type { Json } from "../../contract/json.ts";
+import { type ModuleRef, moduleRef } from "../../contract/module-ref.ts";
+import type { Outcome } from "../../contract/outcome.ts";
+import type { Result } from "../../contract/result.ts";
+import type { WorkflowRecord } from "../../contract/workflow.ts";
+import type { Middleware } from "../../ports/middleware.ts";
+import type { Security } from "../../ports/perception.ts";
+import type { Tier } from "../../runtime/bus.ts";
+import { dataOf, type Kit } from "../../runtime/kit.ts";
+import type { Registry } from "../../runtime/registry.ts";
+import type { Timers } from "../../runtime/timers.ts";
+import type { WorkflowLog } from "../../runtime/workflow-log.ts";
+
+/** What all runs of T4 work with. */
+export interface Desk {
+  readonly registry: Registry;
+  readonly security: Security;
+  /** True when the host brought its own output validator: streams are held until it has passed (SEC-04). */
+  readonly holdsStreams: boolean;
+  readonly checkAllOutput: boolean;
+  readonly middleware: readonly Middleware[];
+  readonly timers: Timers;
+  readonly maxCost: number | null;
+  /** Maximum attempts by retry policy. */
+  readonly retryPolicies: Readonly<Record<string, number>>;
+  readonly findSharedKey: (tenantId: string | number, key: string, exceptWorkflow: string) => Promise<{ readonly action_id: string; readonly result: Json | null; readonly succeeded: boolean } | null>;
+  readonly policyVersion: string;
+}
+
+export interface Run {
+  readonly log: WorkflowLog;
+  readonly kit: Kit;
+  readonly desk: Desk;
+  /** Fires when the workflow is cancelled or its owner stops. */
+  readonly signal: AbortSignal;
+  /** The Signal that woke this run: parent of those it sends. */
+  readonly parentId: string | null;
+  /** Calls of this process that go on after their attempt, by key. */
+  readonly handles: Map<string, Promise<OperatorResult>>;
+  /** Makes what was noted durable in the next turn of the event loop. */
+  readonly commitSoon: () => void;
+}
+
+export const oodaRef = (fn: string): ModuleRef => moduleRef(4, "ooda_loop", fn);
+
+const refs = new Map<string, ModuleRef>();
+const refFor = (fn: string): ModuleRef => {
+  const known = refs.get(fn) ?? Object.freeze(oodaRef(fn));
+  refs.set(fn, known);
+  return known;
+};
+
+/** Asks a tier with a DATA Signal. Never rejects. */
+export function question(run: Run, to: Tier, { schema, data, fn }: { readonly schema: string; readonly data: unknown; readonly fn: string }): Promise<Result> {
+  return run.kit.ask(to, run.kit.signals.createDataSignal(data, schema, refFor(fn), run.log.identity.correlation_id, null, { parentId: run.parentId }));
+}
+
+/** The data of the answer. @throws KernelErrorException the answering tier's error. */
+export async function askFor<T>(run: Run, to: Tier, what: { readonly schema: string; readonly data: unknown; readonly fn: string }): Promise<T> {
+  return dataOf<T>(await question(run, to, what), (error) => run.kit.logger.warn({ error }, "partial answer"));
+}
+
+export const mark = (run: Run, stage: string, detail: Readonly<Record<string, unknown>> = {}): void =>
+  run.kit.telemetry.mark(stage, { workflow_id: run.log.identity.workflow_id, ...detail });
+
+export function capabilityOf(run: Run): CapabilityDefinition {
+  const { type, version } = run.log.record.intent;
+  return run.desk.registry.getCapability(type, version);
+}
+
+export function stepOf(run: Run, stepId: string) {
+  return run.log.record.steps.get(stepId) ?? raise(kernelError("T4_WORKFLOW_CONFLICT", `step ${stepId} is not part of this workflow`, oodaRef("stepOf")));
+}
+
+/** `s2_r1` → `s2`: the step whose work this one does again. */
+export const baseIdOf = (stepId: string): string => stepId.replace(/_r\d+$/, "");
+
+/** The newest version of the outcome that a step, or the step it does again, drafted. */
+export function outcomeOfStep(record: WorkflowRecord, stepId: string): Outcome | null {
+  for (const versions of record.outcomes.values()) {
+    const [first] = versions;
+    if (first?.step_id != null && baseIdOf(first.step_id) === baseIdOf(stepId)) return versions.at(-1) ?? null;
+  }
+  return null;
+}
+
+/** What templates see: outputs of succeeded steps; where an outcome was drafted, its newest content. */
+export function outputsOf(record: WorkflowRecord): ReadonlyMap<string, Json> {
+  const outputs = new Map<string, Json>();
+  for (const [id, step] of record.steps) {
+    if (step.state !== "succeeded") continue;
+    const outcome = step.step.outcome === null ? null : outcomeOfStep(record, id);
+    outputs.set(id, outcome === null ? step.output : outcome.content);
+  }
+  return outputs;
+}
+
+export const noteAll = (run: Run, drafts: readonly EventDraft[]): void => run.log.note(...drafts);

@@ -1,0 +1,67 @@
+/**
+ * What leaves an operator passes here before it is recorded anywhere (seed 002 section 10).
+ *
+ * O1  `validateOutput` sees at most the first 5000 characters, once per result; what it refuses becomes the marker.
+ * O2  The status is kept, whatever happens to the text.
+ */
+import type { Json } from "../../contract/json.ts";
+import { type StepResult, toStepResult } from "../../contract/step.ts";
+import type { Security } from "../../ports/perception.ts";
+import { isPromise } from "../../runtime/within.ts";
+
+export const sanitizedMarker = "[Output sanitized]";
+export const checkedChars = 5000;
+
+export interface Screened {
+  readonly result: StepResult;
+  /** Why it was replaced; null when it was not. */
+  readonly sanitized: string | null;
+  /** Characters of the whole output. */
+  readonly length: number;
+}
+
+type Validate = Security["validateOutput"];
+
+export function screenOutput(raw: Json, validate: Validate, checkAll: boolean): Screened | Promise<Screened> {
+  const result = toStepResult(raw);
+  const text = typeof result.data === "string" ? result.data : (JSON.stringify(result.data) ?? "");
+  const windows = checkAll ? Math.max(1, Math.ceil(text.length / checkedChars)) : 1;
+  return checkWindows({ result, text, windows, validate }, 0);
+}
+
+interface Check {
+  readonly result: StepResult;
+  readonly text: string;
+  readonly windows: number;
+  readonly validate: Validate;
+}
+
+function checkWindows(check: Check, from: number): Screened | Promise<Screened> {
+  const { result, text, windows, validate } = check;
+  for (let i = from; i < windows; i += 1) {
+    const verdict = validate(text.slice(i * checkedChars, (i + 1) * checkedChars));
+    if (isPromise(verdict)) return verdict.then((v) => (v.ok ? checkWindows(check, i + 1) : replaced(result, v.reason, text.length)));
+    if (!verdict.ok) return replaced(result, verdict.reason, text.length);
+  }
+  return { result, sanitized: null, length: text.length };
+}
+
+const replaced = (result: StepResult, reason: string, length: number): Screened => ({
+  result: { data: sanitizedMarker, output_text: sanitizedMarker, status: result.status },
+  sanitized: reason,
+  length,
+});
+
+/** Masks dotted paths of a payload, for ALLOW_WITH_REDACTION. */
+export function redact(value: Json, paths: readonly string[]): Json {
+  return paths.reduce<Json>((at, path) => maskPath(at, path.split(".")), value);
+}
+
+export const redactedMarker = "[redacted]";
+
+function maskPath(value: Json, [key, ...rest]: readonly string[]): Json {
+  if (key === undefined) return redactedMarker;
+  if (Array.isArray(value)) return value.map((item, i) => (key === "*" || String(i) === key ? maskPath(item, rest) : item));
+  if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return value;
+  return { ...value, [key]: maskPath((value as Record<string, Json>)[key] as Json, rest) };
+}

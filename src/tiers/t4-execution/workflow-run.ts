@@ -1,0 +1,317 @@
+/**
+ * One workflow while it is awake: the conductor of its turns.
+ *
+ * Owns: the order plan → start → run the DAG → rest, replan or end, and what may interrupt it. Never: how a step runs.
+ * C1  One drive at a time; whatever happens meanwhile is seen before the run rests.
+ * C2  waiting_for_user exactly when a gate is open and no step is running or ready (A-33).
+ * C3  A failed step is replanned while rounds are left, a blocked one never (C-16).
+ * C4  After a lost log the run does nothing more; the workflow is folded again from the ledger.
+ */
+import type { OperatorResult } from "../../contract/action.ts";
+import { checkBudget } from "../../contract/budget.ts";
+import { type KernelError, KernelErrorException } from "../../contract/error.ts";
+import { kernelError } from "../../contract/error-codes.ts";
+import { draft, type EventDraft } from "../../contract/event.ts";
+import type { Principal } from "../../contract/intent.ts";
+import type { PlanStep } from "../../contract/plan.ts";
+import type { StepRecord, WorkflowRecord } from "../../contract/workflow.ts";
+import { isStepDone, isTerminal } from "../../contract/workflow.ts";
+import type { Kit } from "../../runtime/kit.ts";
+import type { WorkflowLog } from "../../runtime/workflow-log.ts";
+import { errorOf } from "../../runtime/within.ts";
+import { DagExecutor, type DAGResult, type DagStatus } from "./dag-executor.ts";
+import { cancelWorkflow, completeWorkflow, failWorkflow } from "./end-workflow.ts";
+import { expireGates } from "./expire-gates.ts";
+import { planWorkflow } from "./plan-workflow.ts";
+import { type Desk, mark, oodaRef, type Run } from "./run.ts";
+import { openDoubtGate, runStep } from "./run-step.ts";
+
+/** What the executor keeps for a run while it is awake. */
+export interface RunHost {
+  readonly kit: Kit;
+  readonly desk: Desk;
+  /** The run has come to rest, ended or lost its log: forget it. */
+  readonly onRest: (run: WorkflowRun) => void;
+}
+
+export class WorkflowRun implements Run {
+  readonly log: WorkflowLog;
+  readonly kit: Kit;
+  readonly desk: Desk;
+  readonly parentId: string | null;
+  readonly handles = new Map<string, Promise<OperatorResult>>();
+  readonly #host: RunHost;
+  readonly #abort = new AbortController();
+  #dag: DagExecutor<PlanStep> | null = null;
+  #driving: Promise<void> | null = null;
+  #again = false;
+  #soon = false;
+  #users = 0;
+  #asleep = false;
+  objective: string | null = null;
+
+  constructor(log: WorkflowLog, host: RunHost, parentId: string | null) {
+    this.log = log;
+    this.kit = host.kit;
+    this.desk = host.desk;
+    this.parentId = parentId;
+    this.#host = host;
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** True while something is under way or somebody works with it. */
+  get isBusy(): boolean {
+    return this.#driving !== null || this.#users > 0;
+  }
+
+  readonly commitSoon = (): void => {
+    if (this.#soon) return;
+    this.#soon = true;
+    setImmediate(() => {
+      this.#soon = false;
+      this.log.commit().catch(() => undefined);
+    });
+  };
+
+  /** Lets a caller work on the run; it does not rest meanwhile, and goes on afterwards. */
+  async use<T>(work: () => Promise<T>): Promise<T> {
+    this.#users += 1;
+    try {
+      return await work();
+    } finally {
+      this.#users -= 1;
+      this.drive();
+    }
+  }
+
+  /** Goes on, or sees to it that the drive under way looks again. */
+  drive(): void {
+    if (this.#driving !== null) {
+      this.#again = true;
+      for (const [id, step] of this.log.exists ? this.log.record.steps : []) if (step.state !== "queued") this.#dag?.resume(id);
+      return;
+    }
+    this.#driving = this.#loop().finally(() => {
+      this.#driving = null;
+      if (this.#users === 0) this.#host.onRest(this);
+    });
+  }
+
+  /** Resolves when the drive under way, if any, is over. */
+  async idle(): Promise<void> {
+    while (this.#driving !== null) await this.#driving;
+  }
+
+  /** Suspends scheduling (COMMAND sleep) and lifts it (COMMAND activate). */
+  setAsleep(asleep: boolean): void {
+    this.#asleep = asleep;
+    if (asleep) this.#dag?.halt("asleep");
+    else this.drive();
+  }
+
+  /** Stops without ending the workflow: the owner stops, or another one took over. */
+  interrupt(): void {
+    this.#abort.abort(new Error("interrupted"));
+  }
+
+  /** Ends the workflow as cancelled, by a person. */
+  async cancel(reason: string, principal: Principal): Promise<void> {
+    this.#abort.abort(new Error("cancelled"));
+    this.#dag?.halt("cancelled");
+    cancelWorkflow(this, { reason, error: null, principal });
+    await this.log.commit();
+  }
+
+  async #loop(): Promise<void> {
+    try {
+      do {
+        this.#again = false;
+        await this.#advance();
+      } while (this.#again && !this.#isOver());
+    } catch (thrown) {
+      await this.#giveUp(thrown);
+    }
+  }
+
+  #isOver(): boolean {
+    return this.log.lost !== null || this.log.foreign || this.signal.aborted || isTerminal(this.log.record.state);
+  }
+
+  /** One way through: as far as the workflow can go now. */
+  async #advance(): Promise<void> {
+    if (this.#isOver() || this.#asleep) return;
+    await this.#recoverLost();
+    expireGates(this);
+    if (this.log.record.plan === null) await this.#plan();
+    for (let rests = false; !rests && !this.#isOver(); ) rests = await this.#runRound();
+    if (this.log.lost === null) await this.log.commit();
+  }
+
+  /** Plans, starts the workflow if this is its first plan, and queues the plan's steps. */
+  async #plan(): Promise<void> {
+    await planWorkflow(this, this.objective);
+    if (this.log.record.state === "planned") this.log.note(draft("WORKFLOW_STARTED", { round: this.log.record.round }));
+    const steps = this.log.record.plan?.steps ?? [];
+    this.log.note(...queueSteps(this.log.record, steps.map((s) => s.step_id)));
+  }
+
+  /** Runs the plan until it rests. True when the workflow waits or has ended. */
+  async #runRound(): Promise<boolean> {
+    this.#resumeIfRunnable();
+    const result = await this.#runPlan();
+    if (this.#isOver()) return true;
+    if (this.#asleep) return true;
+    const { record } = this.log;
+    if (record.budget_refused !== null) return this.#end(() => failWorkflow(this, record.budget_refused as KernelError));
+    if (result.waiting.length > 0) return this.#wait();
+    const failed = result.failed.map((id) => record.steps.get(id) as StepRecord);
+    if (failed.length === 0 && result.cancelled.length === 0) return this.#end(() => completeWorkflow(this));
+    if (this.#mayReplan(failed)) {
+      await this.#replan();
+      return false;
+    }
+    return this.#end(() => this.#endFailed(failed));
+  }
+
+  async #end(how: () => void | Promise<void>): Promise<boolean> {
+    await how();
+    await this.log.commit();
+    return true;
+  }
+
+  async #endFailed(failed: readonly StepRecord[]): Promise<void> {
+    const denied = failed.find((s) => s.error?.code === "T5_HUMAN_DENIED");
+    if (denied !== undefined) return cancelWorkflow(this, { reason: "human_denied", error: denied.error, principal: null });
+    const error = failed.find((s) => s.error !== null)?.error ?? kernelError("T4_DEPENDENCY_FAILED", "a step this workflow needs did not run", oodaRef("end"));
+    await failWorkflow(this, error);
+  }
+
+  #mayReplan(failed: readonly StepRecord[]): boolean {
+    const { record } = this.log;
+    const technical = failed.some((s) => !s.blocked);
+    const denied = failed.some((s) => s.error?.code === "T5_HUMAN_DENIED");
+    return technical && !denied && record.plan?.direct_response == null && replanRounds(record) < this.kit.limits.maxReplans && checkBudget(record.spent, this.desk.maxCost) === null;
+  }
+
+  async #replan(): Promise<void> {
+    await this.#warnOfLoop();
+    await this.#plan();
+  }
+
+  /** T6's load monitor sees when a plan that failed is about to be tried again unchanged. */
+  async #warnOfLoop(): Promise<void> {
+    const { record } = this.log;
+    const plans = record.plans.map((p) => p.steps.map((s) => `${s.operator}(${JSON.stringify(s.params)})`));
+    this.kit.send(6, this.kit.signals.createDataSignal({ workflow_id: record.workflow_id, plans }, "ReplanReview", oodaRef("replan"), record.correlation_id, null, { parentId: this.parentId }));
+  }
+
+  #runPlan(): Promise<DAGResult> {
+    mark(this, "dag.run");
+    const { plan, steps } = this.log.record;
+    const dag = new DagExecutor<PlanStep>({
+      steps: plan?.steps ?? [],
+      executeFn: (step) => runStep(this, step.step_id),
+      budgetCheckFn: (step) => this.#checkBudget(step),
+      maxConcurrent: this.kit.limits.maxConcurrentSteps,
+      settled: new Map([...steps.values()].flatMap((s) => (isStepDone(s.state) ? [[s.step.step_id, dagStatus(s)] as const] : []))),
+      onCancel: (step, because) => this.#skip(step, because),
+    });
+    this.#dag = dag;
+    return dag.run().finally(() => {
+      this.#dag = null;
+    });
+  }
+
+  #checkBudget(step: PlanStep): boolean {
+    mark(this, "policy.budget_check", { step_id: step.step_id });
+    const known = this.log.record.steps.get(step.step_id);
+    const refusal = known?.state === "queued" ? checkBudget(this.log.record.spent, this.desk.maxCost) : null;
+    if (refusal === null) return true;
+    this.log.note(draft("BUDGET_REFUSED", { error: refusal }, step.step_id));
+    return false;
+  }
+
+  #skip(step: PlanStep, because: string): void {
+    if (this.log.lost !== null || this.signal.aborted || this.#asleep) return;
+    const blocked = this.log.record.steps.get(because)?.blocked === true || this.log.record.steps.get(because)?.skip_reason === "dependency_blocked";
+    const reason = because === "budget" ? "budget" : blocked ? "dependency_blocked" : "dependency_failed";
+    if (this.log.record.steps.get(step.step_id)?.state === "queued") this.log.note(draft("STEP_SKIPPED", { reason, because }, step.step_id));
+  }
+
+  /** WORKFLOW_RESUMED once a decision has made a step ready. */
+  #resumeIfRunnable(): void {
+    const { record } = this.log;
+    if (record.state !== "waiting_for_user") return;
+    const ready = [...record.steps.values()].find((s) => isRunnable(record, s));
+    if (ready !== undefined) this.log.note(draft("WORKFLOW_RESUMED", { gate_id: lastDecidedGate(record), step_id: ready.step.step_id }));
+  }
+
+  /** Parks: the wait is recorded, the lease given up, nothing of the workflow stays in memory. */
+  async #wait(): Promise<boolean> {
+    const { record } = this.log;
+    const open = [...record.gates.values()].filter((g) => g.status === "open" || g.status === "suspended").map((g) => g.gate_id);
+    if (open.length === 0) return false;
+    if (record.state === "running") this.log.note(draft("WORKFLOW_WAITING", { gates: open }));
+    if (this.handles.size === 0 && this.#users === 0) this.log.releaseWithNext();
+    mark(this, "session.park");
+    await this.log.commit();
+    return true;
+  }
+
+  /** After a crash: a call whose end is unknown is made again only if it may be; otherwise a person is asked. */
+  async #recoverLost(): Promise<void> {
+    for (const step of [...this.log.record.steps.values()]) {
+      if (step.state !== "running" || step.phase === "awaiting_approval" || step.phase === "in_doubt") continue;
+      const entry = step.action_id === null ? undefined : this.log.record.actions.get(step.action_id);
+      if (entry?.seen !== "running" || this.handles.has(entry.record.idempotency_key) || this.#dag !== null) continue;
+      const operator = this.desk.registry.findOperator(step.step.operator, step.step.operator_version);
+      const repeatable = operator === null || operator.metadata.idempotent || operator.metadata.effect === "none" || operator.metadata.effect === "read";
+      if (!repeatable) await openDoubtGate(this, step.step.step_id, "the process ended while the call was under way");
+    }
+  }
+
+  async #giveUp(thrown: unknown): Promise<void> {
+    if (this.log.lost !== null || this.signal.aborted) {
+      if (this.log.lost !== null) this.kit.logger.error({ error: this.log.lost, workflow_id: this.log.identity.workflow_id }, "workflow log lost; it will be folded again");
+      return;
+    }
+    const error = errorOf(thrown, "T0_TIER_CRASHED", oodaRef("drive"));
+    if (!(thrown instanceof KernelErrorException)) this.kit.logger.error({ error, thrown }, "workflow crashed");
+    try {
+      await failWorkflow(this, error);
+      await this.log.commit();
+    } catch (again) {
+      this.kit.logger.error({ error: errorOf(again, "T0_TIER_CRASHED", oodaRef("drive")) }, "a failed workflow could not be recorded");
+    }
+  }
+}
+
+/** Plans made because one failed. */
+const replanRounds = (record: WorkflowRecord): number => record.round;
+
+/** STEP_QUEUED for each of these steps that is queued. */
+export const queueSteps = (record: WorkflowRecord, stepIds: readonly string[]): EventDraft[] =>
+  stepIds.flatMap((id) => {
+    const step = record.steps.get(id);
+    return step?.state === "queued" ? [draft("STEP_QUEUED", { name: step.step.name, operator: step.step.operator }, id)] : [];
+  });
+
+function dagStatus(step: StepRecord): DagStatus {
+  if (step.state === "succeeded") return "COMPLETED";
+  if (step.state === "skipped") return "CANCELLED";
+  return step.blocked ? "BLOCKED" : "FAILED";
+}
+
+export function isRunnable(record: WorkflowRecord, step: StepRecord): boolean {
+  if (step.state === "running") return step.phase === "executing" || step.phase === "backing_off";
+  return step.state === "queued" && record.plan?.steps.some((s) => s.step_id === step.step.step_id) === true && step.step.depends_on.every((id) => record.steps.get(id)?.state === "succeeded");
+}
+
+function lastDecidedGate(record: WorkflowRecord): string | null {
+  const decided = [...record.gates.values()].filter((g) => g.decision !== null);
+  return decided.at(-1)?.gate_id ?? null;
+}
+

@@ -1,0 +1,49 @@
+/**
+ * Authority: who a caller is here, and whether a scope or an effect is theirs (seed 003 sections 2.2, 5.1).
+ *
+ * Z1  Naming any `effect:`, `operator:` or `capability:` scope restricts a principal to those named (ATH-04).
+ */
+import { AuthContext, hasScope } from "../../contract/auth-context.ts";
+import { raise } from "../../contract/error.ts";
+import { kernelError } from "../../contract/error-codes.ts";
+import type { Principal, Scope } from "../../contract/intent.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+import type { Authenticator } from "../../ports/authenticator.ts";
+import type { Kit } from "../../runtime/kit.ts";
+import { callWithin, isPromise } from "../../runtime/within.ts";
+
+export interface AuthorizeQuestion {
+  readonly principal: Principal;
+  readonly tenant_id: string | number;
+  readonly intent_hint: string | null;
+  readonly scope: Scope | null;
+  /** The scope the operation needs. */
+  readonly needs: string;
+}
+
+const identityRef = moduleRef(5, "identity", "authorize");
+
+/** @throws KernelErrorException T5_AUTHN_FAILED, T5_AUTHZ_FORBIDDEN, T5_IDENTITY_VIOLATION. */
+export async function authorize(authenticator: Authenticator, question: AuthorizeQuestion, kit: Kit): Promise<AuthContext> {
+  const { needs, ...who } = question;
+  const within = { clock: kit.clock, timeoutMs: kit.limits.authenticatorTimeoutMs, source: identityRef, onTimeout: "T5_AUTHN_FAILED", onThrow: "T5_AUTHN_FAILED", what: "the authenticator" } as const;
+  const answer = callWithin(() => authenticator.authorize(who), within);
+  const context = isPromise(answer) ? await answer : answer;
+  if (context === null) raise(kernelError("T5_AUTHN_FAILED", "the caller is not known here", identityRef));
+  const parsed = AuthContext.safeParse(context);
+  if (!parsed.success) raise(kernelError("T5_AUTHN_FAILED", "the authenticator gave no valid AuthContext", identityRef));
+  if (parsed.data.tenant_id !== question.tenant_id) raise(kernelError("T5_IDENTITY_VIOLATION", "the principal does not belong to this tenant", identityRef));
+  requireScope(parsed.data, needs);
+  return parsed.data;
+}
+
+export function requireScope(auth: AuthContext, needs: string): void {
+  if (hasScope(auth.scopes, needs)) return;
+  raise(kernelError("T5_AUTHZ_FORBIDDEN", `role ${auth.role} lacks the scope ${needs}`, identityRef, { detail: { needs, role: auth.role } }));
+}
+
+/** Whether a restricted principal may use this name of this kind. */
+export function mayUse(auth: AuthContext, kind: "effect" | "operator" | "capability", name: string): boolean {
+  const named = auth.scopes.filter((s) => s.startsWith(`${kind}:`));
+  return named.length === 0 || hasScope(named, `${kind}:${name}`) || auth.scopes.includes("*");
+}

@@ -1,0 +1,34 @@
+/**
+ * The default v1 stance (seed 003 section 2.6, C-27, C-44): nothing leaves, nothing becomes final, no delegated credential
+ * is used, without what the stance asks for. Hosts may replace the set.
+ */
+import { hasScope } from "../../../contract/auth-context.ts";
+import type { PolicyQuestion, PolicyRule, PolicySubject, RuleAnswer } from "../../../contract/policy.ts";
+
+export const defaultPolicyVersion = "default-1";
+
+const has = (subject: PolicySubject, word: string): boolean => subject.effect === word || subject.tags.includes(word);
+
+function externalSend({ subject, auth }: PolicyQuestion): RuleAnswer | null {
+  if (!has(subject, "external_send")) return null;
+  if (!auth.data_policy.allow_external_send) return { decision: "DENY", reason: "sending to the outside is not allowed for this principal" };
+  return { decision: "REQUIRE_HUMAN_APPROVAL", reason: "nothing is sent to the outside without a person's decision" };
+}
+
+function finalWrite({ subject }: PolicyQuestion): RuleAnswer | null {
+  if (!has(subject, "final_write") && (subject.applies ?? null) === null) return null;
+  return { decision: "REQUIRE_HUMAN_APPROVAL", reason: "a write to final records needs an approved apply" };
+}
+
+function credentialUse({ subject, auth, intent }: PolicyQuestion): RuleAnswer | null {
+  if (!has(subject, "credential_use")) return null;
+  const toggled = intent.constraints["allow_credential_use"] === true;
+  if (hasScope(auth.scopes, "credential:use") && toggled) return { decision: "ALLOW", reason: "scope credential:use is held and constraints.allow_credential_use is on" };
+  return { decision: "DENY", reason: "a delegated credential needs the scope credential:use and constraints.allow_credential_use" };
+}
+
+export const defaultRules: readonly PolicyRule[] = Object.freeze([
+  { name: "default.external_send", stages: ["action"], evaluate: externalSend },
+  { name: "default.final_write", stages: ["action"], evaluate: finalWrite },
+  { name: "default.credential_use", stages: ["action"], evaluate: credentialUse },
+] as const);

@@ -1,0 +1,79 @@
+/**
+ * Projections for people: progress and the assistant's narrative, computed from the folded ledger and nothing else
+ * (seed 003 section 2.8; C-34, A-43).
+ *
+ * J1  percent = rounded 100 × weight succeeded / weight of the effective plan; 100 exactly when completed.
+ * J2  Sub-progress is labelled not final and changes no percent.
+ */
+import type { LedgerEvent } from "../../contract/event.ts";
+import { payloadOf } from "../../contract/event.ts";
+import type { KernelProgress } from "../../contract/progress.ts";
+import type { StepRecord, WorkflowRecord } from "../../contract/workflow.ts";
+
+/** Completed steps of all rounds, and the steps of the newest plan that were not dropped. */
+function effectiveSteps(record: WorkflowRecord): readonly StepRecord[] {
+  const current = new Set(record.plan?.steps.map((s) => s.step_id));
+  return [...record.steps.values()].filter((s) => s.state === "succeeded" || current.has(s.step.step_id));
+}
+
+export function progressOf(record: WorkflowRecord): KernelProgress {
+  const steps = effectiveSteps(record);
+  const total = steps.reduce((sum, s) => sum + s.step.weight, 0);
+  const done = steps.filter((s) => s.state === "succeeded").reduce((sum, s) => sum + s.step.weight, 0);
+  const percent = record.state === "completed" ? 100 : total === 0 ? 0 : Math.min(99, Math.round((100 * done) / total));
+  const current = steps.find((s) => s.state === "running") ?? steps.find((s) => s.state === "queued");
+  return {
+    tenant_id: record.tenant_id,
+    workflow_id: record.workflow_id,
+    correlation_id: record.correlation_id,
+    percent: done === total && total > 0 && record.state !== "failed" && record.state !== "cancelled" ? 100 : percent,
+    stage: record.state,
+    current_step: current === undefined || record.finished_at !== null ? null : { step_id: current.step.step_id, name: current.step.name },
+  };
+}
+
+/** Whether an event changes what progress says; sub-progress comes as a labelled extra. */
+export function progressAfter(record: WorkflowRecord, event: LedgerEvent): KernelProgress | null {
+  if (event.event_type === "STEP_STREAMED") {
+    const { percent } = payloadOf(event, "STEP_STREAMED");
+    return percent === null ? null : { ...progressOf(record), sub: { step_id: event.step_id ?? "", percent, final: false } };
+  }
+  return /^(WORKFLOW_|PLAN_CREATED|STEP_)/.test(event.event_type) ? progressOf(record) : null;
+}
+
+/** A piece of the assistant channel: a delta, an artifact, a question to a person, or the closing text. */
+export type AssistantDelta =
+  | { readonly type: "delta"; readonly sequence: number; readonly step_id: string; readonly text: string }
+  | { readonly type: "artifact"; readonly outcome_id: string; readonly version: number; readonly outcome_type: string; readonly status: string; readonly content: unknown }
+  | { readonly type: "step"; readonly step_id: string; readonly text: string }
+  | { readonly type: "gate"; readonly gate_id: string; readonly title: string; readonly preview: string; readonly ui_actions: readonly unknown[] }
+  | { readonly type: "final"; readonly text: string; readonly state: string };
+
+export function assistantDeltas(event: LedgerEvent): readonly AssistantDelta[] {
+  switch (event.event_type) {
+    case "STEP_STREAMED": {
+      const { chunks, sequence } = payloadOf(event, "STEP_STREAMED");
+      return chunks.length === 0 ? [] : [{ type: "delta", sequence, step_id: event.step_id ?? "", text: chunks.join("") }];
+    }
+    case "STEP_SUCCEEDED":
+      return [{ type: "step", step_id: event.step_id ?? "", text: payloadOf(event, "STEP_SUCCEEDED").output_text }];
+    case "OUTCOME_DRAFTED":
+    case "OUTCOME_FINALIZED": {
+      const { outcome_id, version, outcome_type, status, content } = payloadOf(event, "OUTCOME_DRAFTED").outcome;
+      return [{ type: "artifact", outcome_id, version, outcome_type, status, content }];
+    }
+    case "GATE_OPENED":
+    case "GATE_REVISED": {
+      const { gate_id, title, preview, ui_actions } = payloadOf(event, "GATE_OPENED").gate;
+      return [{ type: "gate", gate_id, title, preview, ui_actions }];
+    }
+    case "WORKFLOW_COMPLETED":
+      return [{ type: "final", text: payloadOf(event, "WORKFLOW_COMPLETED").text, state: "completed" }];
+    case "WORKFLOW_FAILED":
+      return [{ type: "final", text: payloadOf(event, "WORKFLOW_FAILED").error.message, state: "failed" }];
+    case "WORKFLOW_CANCELLED":
+      return [{ type: "final", text: payloadOf(event, "WORKFLOW_CANCELLED").reason, state: "cancelled" }];
+    default:
+      return [];
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * T6, metacognition and exchange: should it run, is the answer sound, who is told.
+ *
+ * Owns: the activation router, the confidence calibrator, the hallucination monitor, the noise gate, the load monitor and
+ * the artifact bus. Never: executes, decides authority, waits for a listener.
+ */
+import { escalate, type KernelError } from "../../contract/error.ts";
+import { kernelError } from "../../contract/error-codes.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+import { metricsOf, ok, partial, type Result } from "../../contract/result.ts";
+import type { Signal } from "../../contract/signal.ts";
+import type { Scorers } from "../../ports/perception.ts";
+import { signalToNotification } from "../../protocol/signal-to-notification.ts";
+import type { TierDefinition } from "../../runtime/define-tier.ts";
+import type { Kit } from "../../runtime/kit.ts";
+import { gateNoise, type NoiseThresholds } from "./gate-noise.ts";
+import { routeActivation } from "./route-activation.ts";
+
+export interface MetacognitionTierOptions {
+  readonly scorers: Scorers;
+  readonly thresholds: NoiseThresholds;
+  /** Where notifications go; called without waiting. */
+  readonly publish: (notification: ReturnType<typeof signalToNotification>) => void;
+}
+
+const refs = {
+  router: moduleRef(6, "activation_router", "route"),
+  noise: moduleRef(6, "noise_gate", "filter_output"),
+  calibrator: moduleRef(6, "confidence_calibrator", "calibrate"),
+  load: moduleRef(6, "load_monitor", "review"),
+  bus: moduleRef(6, "artifact_bus", "publish"),
+} as const;
+
+export function createMetacognitionTier({ scorers, thresholds, publish }: MetacognitionTierOptions): TierDefinition {
+  const tell = (signal: Signal): Result => {
+    publish(signalToNotification(signal));
+    return ok([], metricsOf(refs.bus));
+  };
+  return {
+    tier: 6,
+    name: "metacognition",
+    doors: {
+      "data:NormalizedIntent": { module: "activation_router", function: "route", next: 5, handle: (signal, kit) => ok([routeActivation(signal, kit, scorers)], metricsOf(refs.router)) },
+      text: { module: "noise_gate", function: "filter_output", handle: (signal, kit) => gateNoise(signal, kit, { scorers, thresholds }) },
+      "data:ReplanReview": { module: "load_monitor", function: "review", handle: reviewLoad },
+      "data:Notification": { module: "artifact_bus", function: "publish", handle: tell },
+      file: { module: "artifact_bus", function: "publish", handle: tell },
+      stream: { module: "artifact_bus", function: "publish", handle: tell },
+      "data:KernelError": { module: "activation_router", function: "escalate", next: 7, handle: escalateFurther },
+    },
+  };
+}
+
+function escalateFurther(signal: Signal, kit: Kit): Result {
+  const wrapped = escalate(signal.body["data"] as KernelError);
+  return ok([kit.signals.createErrorSignal(wrapped, refs.router, signal.trace_id, { parentId: signal.id })], metricsOf(refs.router));
+}
+
+/** The same plan, tried again after it failed, is a loop: reported, and left to the replan limit to end. */
+function reviewLoad(signal: Signal, _kit: Kit): Result {
+  const { plans } = signal.body["data"] as { readonly plans: readonly (readonly string[])[] };
+  const [last, before] = [plans.at(-1), plans.at(-2)];
+  const loops = before !== undefined && JSON.stringify(last) === JSON.stringify(before);
+  if (!loops) return ok([], metricsOf(refs.load));
+  return partial([signal], kernelError("T6_LOOP_DETECTED", "the plan that failed is being tried again unchanged", refs.load, { detail: { rounds: plans.length } }), metricsOf(refs.load));
+}
+

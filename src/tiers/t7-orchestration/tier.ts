@@ -1,0 +1,63 @@
+/**
+ * T7, orchestration: which workflows exist, how many run at once, and where an error nobody could handle ends.
+ *
+ * Owns: the registry of running workflows and its cap. Never: runs one.
+ * O1  Above `limits.maxInFlight` a workflow is refused, retryable, before it has left a trace.
+ */
+import { escalate, type KernelError, raise } from "../../contract/error.ts";
+import { kernelError } from "../../contract/error-codes.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+import { metricsOf, ok, type Result } from "../../contract/result.ts";
+import type { Signal } from "../../contract/signal.ts";
+import type { Door, TierDefinition } from "../../runtime/define-tier.ts";
+import type { Kit } from "../../runtime/kit.ts";
+
+const refs = {
+  orchestrator: moduleRef(7, "team_orchestrator", "register"),
+  spawning: moduleRef(7, "agent_spawning", "spawn"),
+  router: moduleRef(7, "task_router", "route"),
+} as const;
+
+/** @param running the workflows that are awake, to begin again from after a restart of the tier. */
+export function createOrchestrationTier(running: () => readonly string[]): TierDefinition {
+  let registry = new Set<string>();
+  const route: Omit<Door, "function"> = { module: "task_router", next: 4, handle: (signal) => ok([signal], metricsOf(refs.router)) };
+  return {
+    tier: 7,
+    name: "orchestration",
+    start: () => {
+      registry = new Set(running());
+    },
+    doors: {
+      "data:Registration": { module: "team_orchestrator", function: "register", handle: (signal, kit) => register(registry, signal, kit) },
+      "data:Release": {
+        module: "team_orchestrator",
+        function: "release",
+        handle: (signal) => {
+          registry.delete((signal.body["data"] as { readonly workflow_id: string }).workflow_id);
+          return ok([], metricsOf(refs.orchestrator));
+        },
+      },
+      "command:retry": { ...route, function: "retry" },
+      "command:abort": { ...route, function: "abort" },
+      "data:KernelError": { module: "team_orchestrator", function: "escalate", handle: endEscalation },
+    },
+  };
+}
+
+function register(registry: Set<string>, signal: Signal, kit: Kit): Result {
+  const { workflow_id } = signal.body["data"] as { readonly workflow_id: string };
+  const { maxInFlight } = kit.limits;
+  if (registry.size >= maxInFlight && !registry.has(workflow_id)) {
+    raise(kernelError("T7_SPAWN_INSUFFICIENT_RESOURCES", `limits.maxInFlight = ${maxInFlight} workflows are running`, refs.spawning, { detail: { limit: maxInFlight } }));
+  }
+  registry.add(workflow_id);
+  const out = kit.signals.createDataSignal({ workflow_id, running: registry.size }, "Registered", refs.orchestrator, signal.trace_id, null, { parentId: signal.id });
+  return ok([out], metricsOf(refs.orchestrator));
+}
+
+/** The last resort: the error comes back with its whole chain, and the workflow ends with it. */
+function endEscalation(signal: Signal, kit: Kit): Result {
+  const last = escalate(signal.body["data"] as KernelError);
+  return ok([kit.signals.createErrorSignal(last, refs.orchestrator, signal.trace_id, { parentId: signal.id })], metricsOf(refs.orchestrator));
+}

@@ -1,0 +1,90 @@
+// Option values: what is read from them, and how a bad one is refused with its position.
+
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { loadModules, sortExports } from "../../src/cli/load-modules.ts";
+import { findJsonError, readId, readJson, readJsonObject, readList } from "../../src/cli/options.ts";
+import { UsageError } from "../../src/cli/report-error.ts";
+import { commandLine } from "../../src/cli/show-result.ts";
+
+const options = { db: "x.db", capabilities: [], json: false, tenant: 1, principal: "local", role: "user" };
+
+describe("JSON options", () => {
+  it.each([
+    ['{"a": x}', 6],
+    ["abc", 0],
+    ["[1,]", 3],
+    ['{"a":1} x', 8],
+    ['{"a":tru}', 8],
+    ["[1 2]", 3],
+    ['{"a":1', 6],
+    ["", 0],
+    ['"abc', 4],
+  ])("finds where %s goes wrong", (text, position) => expect(findJsonError(text)).toBe(position));
+
+  it("names the place, over lines too", () => {
+    expect(() => readJson('{\n  "a": x}')).toThrow(/position 9, line 2, column 8/);
+    expect(() => readJsonObject("[1]")).toThrow(/JSON object/);
+    expect(() => readJson("@/does/not/exist.json")).toThrow(/cannot be read/);
+  });
+
+  it("finds the inserted character in any JSON text", () => {
+    fc.assert(
+      fc.property(fc.json(), fc.nat(), (text, where) => {
+        const at = where % (text.length + 1);
+        const broken = `${text.slice(0, at)}\u0001${text.slice(at)}`;
+        // A control character is nowhere allowed in JSON.
+        expect(findJsonError(broken)).toBe(at);
+      }),
+    );
+  });
+});
+
+describe("ids and lists", () => {
+  it("reads digits as a number and all else as text", () => {
+    expect(["1", "a1", "99999999999999999999", "-3", "1.5"].map(readId)).toEqual([
+      1,
+      "a1",
+      "99999999999999999999",
+      -3,
+      "1.5",
+    ]);
+    expect(() => readId("")).toThrow(/not empty/);
+  });
+
+  it("reads lists", () => expect(readList(" a, b,,c ")).toEqual(["a", "b", "c"]));
+});
+
+describe("modules", () => {
+  it("sorts packages, operators and policies by their shape, each once", () => {
+    const pack = { intentType: "A.B", operators: [], plan: {} };
+    const operator = { metadata: {}, run: () => null };
+    const policy = { stages: ["plan"], evaluate: () => null };
+    const sorted = sortExports({ default: pack, pack, list: [operator, policy], other: 3, nothing: null, text: "x" });
+    expect(sorted).toEqual({ capabilities: [pack], operators: [operator], policies: [policy] });
+  });
+
+  it("refuses a module that is not there or brings nothing", async () => {
+    await expect(loadModules(["./not-there.ts"])).rejects.toThrow(UsageError);
+    await expect(loadModules(["test/cli/render-nothing.ts"])).rejects.toThrow(UsageError);
+    await expect(loadModules(["src/cli/render-text.ts"])).rejects.toThrow(/exports no capability package/);
+    expect((await loadModules(["src/capabilities/index.ts"])).capabilities).toHaveLength(3);
+  });
+});
+
+describe("commands to copy", () => {
+  it("name the ledger, and the caller where it is not the default one", () => {
+    expect(commandLine(options, "approve", "wf_1", "gate-a")).toBe("countersign approve wf_1 gate-a --db x.db");
+    const other = {
+      ...options,
+      db: "my ledger.db",
+      tenant: "t 1",
+      principal: "eve",
+      role: "admin",
+      capabilities: ["./m.ts"],
+    };
+    expect(commandLine(other, "show", "wf_1")).toBe(
+      "countersign show wf_1 --db 'my ledger.db' --capabilities ./m.ts --tenant 't 1' --principal eve --role admin",
+    );
+  });
+});

@@ -1,0 +1,194 @@
+// What people read: tables, gates, diffs, progress, errors. Pure; colours are marked, not drawn.
+// Never: starts a process or opens a ledger.
+
+import { describe, expect, it } from "vitest";
+import { renderEvent } from "../../src/cli/events.ts";
+import { renderDiff, renderGate } from "../../src/cli/render-gate.ts";
+import { renderTable } from "../../src/cli/render-table.ts";
+import { cleanText, cutLine, quoteWord, tellTime } from "../../src/cli/render-text.ts";
+import { renderProgress, renderProgressLine } from "../../src/cli/render-workflow.ts";
+import { renderError } from "../../src/cli/report-error.ts";
+import type { Style } from "../../src/cli/terminal.ts";
+import { wrapError } from "../../src/contract/error.ts";
+import { kernelError } from "../../src/contract/error-codes.ts";
+import type { LedgerEvent } from "../../src/contract/event.ts";
+import type { Gate } from "../../src/contract/gate.ts";
+import { moduleRef } from "../../src/contract/module-ref.ts";
+import type { KernelProgress } from "../../src/contract/progress.ts";
+
+const now = Date.parse("2025-01-01T12:00:00Z");
+const plain = (_style: Style, text: string): string => text;
+const marked = (style: Style, text: string): string => `<${String(style)}>${text}`;
+const look = { paint: plain, columns: 80, now: () => now };
+
+const gate: Gate = {
+  gate_id: "gate-publish",
+  tenant_id: 1,
+  workflow_id: "wf_01ARZ3NDEKTSV4RRFFQ69G5FAV",
+  step_id: "publish",
+  kind: "approval",
+  status: "open",
+  title: "Publish the notes",
+  operator: "File.Write",
+  reasons: [{ source: "plan", rule: "gate", reason: "publishing writes a file" }],
+  target: { type: "Draft.ReleaseNotes", outcome_id: "out_01ARZ3NDEKTSV4RRFFQ69G5FAV", version: 1 },
+  payload: { content: "# Notes" },
+  payload_digest: "abc123",
+  policy_version: "1",
+  preview: "# Notes\n- one\n- two\n- three",
+  diff: "--- a/N.md\n+++ b/N.md\n@@ -0,0 +1 @@\n+# Notes",
+  risk_level: "medium",
+  estimated_cost: 2,
+  effect: "final_write",
+  consequences: { approve: "It is written.", reject: "Nothing is written.", edit: "A new version." },
+  ui_actions: [],
+  roles: null,
+  opened_at: "2025-01-01T11:57:00Z",
+  due_at: null,
+  expiry_action: null,
+  escalate_to: null,
+  decision: null,
+};
+
+describe("table", () => {
+  const columns = [
+    { title: "ID", value: (row: readonly [string, string]) => row[0] },
+    { title: "WHAT", value: (row: readonly [string, string]) => row[1], shrinks: true },
+    { title: "END", value: () => "x" },
+  ];
+
+  it("lines its columns up", () => {
+    const lines = renderTable(
+      [
+        ["a", "one"],
+        ["long-id", "b"],
+      ],
+      columns,
+      look,
+    ).split("\n");
+    expect(lines).toEqual(["ID       WHAT  END", "a        one   x", "long-id  b     x"]);
+  });
+
+  it("fits the terminal by cutting what may be cut, and never an id", () => {
+    const id = "wf_01ARZ3NDEKTSV4RRFFQ69G5FAV";
+    const table = renderTable([[id, "word ".repeat(40)]], columns, { ...look, columns: 60 });
+    for (const line of table.split("\n")) expect(line.length).toBeLessThanOrEqual(60);
+    expect(table).toContain(id);
+    expect(table).toContain("…");
+  });
+});
+
+describe("text", () => {
+  it("takes away what could move the cursor, colour the screen or turn the reading direction", () => {
+    expect(cleanText("a\u001b[31mb\u001b[2Jc\u0007\r\nd\te")).toBe("abc<U+0007>\nd\te");
+    expect(cleanText("safe\u202eevil")).toBe("safe<U+202E>evil");
+  });
+
+  it("cuts to one line", () => {
+    expect(cutLine("one\n  two three", 9)).toBe("one two …");
+    expect(cutLine("short", 9)).toBe("short");
+  });
+
+  it.each([
+    ["2025-01-01T11:59:59.900Z", "now"],
+    ["2025-01-01T11:59:18Z", "42 s ago"],
+    ["2025-01-01T10:00:00Z", "2 h ago"],
+    ["2024-12-29T12:00:00Z", "3 d ago"],
+    ["2025-01-01T12:05:00Z", "in 5 min"],
+  ])("tells %s as %s", (iso, told) => expect(tellTime(iso, now)).toBe(told));
+
+  it("quotes for a shell only where it must", () => {
+    expect(quoteWord("a/b-c.db")).toBe("a/b-c.db");
+    expect(quoteWord("my file's.db")).toBe("'my file'\\''s.db'");
+  });
+});
+
+describe("gate", () => {
+  it("shows who asked, what runs, risk, cost, digest, preview, changes and what each answer does", () => {
+    const text = renderGate(gate, look);
+    for (const part of [
+      "Publish the notes",
+      "gate-publish",
+      "opened 3 min ago",
+      'plan "gate": publishing writes a file',
+      "File.Write, effect final_write",
+      "medium, estimated cost 2",
+      "abc123",
+      "- three",
+      "+# Notes",
+      "approve   It is written.",
+      "edit      A new version.",
+      "reject    Nothing is written.",
+    ]) {
+      expect(text).toContain(part);
+    }
+  });
+
+  it("says what it leaves out", () => {
+    expect(renderGate(gate, look, { maxLines: 2, rest: "see all" })).toContain("… 2 more lines: see all");
+    expect(renderGate(gate, look)).not.toContain("more lines");
+  });
+
+  it("colours a diff by line", () => {
+    expect(renderDiff("--- a\n+++ b\n@@ 1 @@\n same\n-old\n+new", marked).split("\n")).toEqual([
+      "<bold>--- a",
+      "<bold>+++ b",
+      "<cyan>@@ 1 @@",
+      " same",
+      "<red>-old",
+      "<green>+new",
+    ]);
+  });
+});
+
+describe("progress", () => {
+  const progress: KernelProgress = {
+    tenant_id: 1,
+    workflow_id: gate.workflow_id,
+    correlation_id: "cor_01ARZ3NDEKTSV4RRFFQ69G5FAV",
+    percent: 50,
+    stage: "running",
+    current_step: { step_id: "draft", name: "Draft the notes" },
+  };
+
+  it("is a bar with the current step, within the terminal's width", () => {
+    const line = renderProgress(progress, { paint: plain, columns: 60 });
+    expect(line).toBe(`${"█".repeat(12)}${"░".repeat(12)}  50 %  Draft the notes`);
+    expect(renderProgress(progress, { paint: plain, columns: 40 }).length).toBeLessThanOrEqual(40);
+  });
+
+  it("is a plain line without a terminal", () => {
+    expect(renderProgressLine({ ...progress, current_step: null, stage: "waiting_for_user" })).toBe(
+      " 50 %  waiting for user",
+    );
+  });
+});
+
+describe("error", () => {
+  const root = kernelError("T0_LEDGER_LOCKED", "the ledger is locked", moduleRef(0, "ledger", "append"));
+
+  it("tells what happened, the code, the cause and the next step", () => {
+    const wrapped = wrapError("T4_CUSTOM_FAILED", root, moduleRef(4, "test", "run"), "it did not work");
+    expect(renderError(wrapped).split("\n")).toEqual([
+      "error: it did not work",
+      "  code     T4_CUSTOM_FAILED",
+      "  because  T0_LEDGER_LOCKED: the ledger is locked",
+      "  next     Wait until the other process has finished, or stop it.",
+    ]);
+  });
+});
+
+describe("event", () => {
+  it("is one line with its sequence and its time after the beginning", () => {
+    const event = {
+      sequence: 7,
+      timestamp: "2025-01-01T12:00:01.250Z",
+      event_type: "STEP_SUCCEEDED",
+      step_id: "draft",
+      payload: { cost: 1, output: { a: 1 }, output_text: "hello" },
+    } as unknown as LedgerEvent;
+    const line = renderEvent(event, "2025-01-01T12:00:00.000Z", look);
+    expect(line).toMatch(/^ {3}7 +\+1\.250 s {2}STEP_SUCCEEDED +draft +cost=1 output=\{…\}/);
+    expect(line).not.toContain("\n");
+  });
+});

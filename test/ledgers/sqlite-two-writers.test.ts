@@ -1,0 +1,117 @@
+/** Two connections on one file, a small head cache, and crashes: the cache never says what the file does not. */
+import { copyFileSync, existsSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { verifyChain } from "../../src/contract/turn.ts";
+import { appendBatch } from "../../src/ledgers/sqlite/append.ts";
+import { connect } from "../../src/ledgers/sqlite/connect.ts";
+import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { prepareStatements } from "../../src/ledgers/sqlite/statements.ts";
+import { StreamHeads } from "../../src/ledgers/sqlite/stream-heads.ts";
+import type { LedgerStore } from "../../src/ports/ledger-store.ts";
+import { firstTurn, nextTurn, testStream } from "../../src/testing/ledger-turns.ts";
+import { freshPaths, withStore } from "./ledger-files.ts";
+
+const freshPath = freshPaths();
+const me = { owner: "me", expires_at: 2000 };
+
+async function withTwo(body: (one: LedgerStore, two: LedgerStore) => Promise<void>): Promise<void> {
+  const path = freshPath();
+  await withStore(sqliteLedger({ path }), (one) => withStore(sqliteLedger({ path }), (two) => body(one, two)));
+}
+
+describe("two connections on one ledger", () => {
+  it("exactly one of two appends of the same sequence wins, each time", async () => {
+    await withTwo(async (one, two) => {
+      let stream = testStream(1);
+      for (let round = 0; round < 50; round += 1) {
+        const turns = [nextTurn(stream, { text: "one" }), nextTurn(stream, { text: "two" })];
+        const order = round % 3 === 0 ? [one, two] : [two, one];
+        const receipts = await Promise.all(order.map((store, i) => store.append([turns[i]!.entry])));
+        const won = receipts.map(([receipt]) => receipt!.ok);
+        expect(won.filter(Boolean)).toHaveLength(1);
+        stream = turns[won.indexOf(true)]!.after;
+      }
+      expect(verifyChain(await one.read(stream.id))).toBe(null);
+      expect(await two.read(stream.id)).toEqual(await one.read(stream.id));
+    });
+  });
+
+  it("a claim by the other fences what the first wrote under its old lease", async () => {
+    await withTwo(async (one, two) => {
+      const { entry, after } = firstTurn(testStream(1), {}, { claim: me });
+      await one.append([entry]);
+      expect(await two.claim(after.id, "you", 2000, 1000)).toEqual({ owner: "you", epoch: 2, expires_at: 3000 });
+      const late = nextTurn(after, { lease: { ...me, epoch: 1 } }).entry;
+      expect(await one.append([late])).toEqual([{ ok: false, reason: "fenced" }]);
+    });
+  });
+
+  it("a decision of the other shows in the owner's tail and makes its stale append a clash", async () => {
+    await withTwo(async (one, two) => {
+      const { entry, after } = firstTurn(testStream(1), {}, { claim: me });
+      await one.append([entry]);
+      const seen = await one.position();
+      const decision = nextTurn(after);
+      expect((await two.append([decision.entry]))[0]!.ok).toBe(true);
+      expect((await one.tail(seen, 10)).map(({ row }) => row)).toEqual([decision.entry.row]);
+      const lease = { ...me, epoch: 1 };
+      expect(await one.append([nextTurn(after, { lease }).entry])).toEqual([{ ok: false, reason: "clash" }]);
+      expect((await one.append([nextTurn(decision.after, { lease }).entry]))[0]!.ok).toBe(true);
+    });
+  });
+});
+
+describe("the cache of stream heads", () => {
+  it("keeps at most its limit, the most recently used", () => {
+    const heads = new StreamHeads(2);
+    const head = { last: 1, hash: "h", tenant: "1", workflow: null };
+    for (const stream of ["a", "b"]) heads.set(stream, head);
+    heads.get("a");
+    heads.set("c", head);
+    expect(["a", "b", "c"].map((stream) => heads.get(stream) !== undefined)).toEqual([true, false, true]);
+    expect(heads.size).toBe(2);
+  });
+
+  it("may forget any stream: appends go on from the file", async () => {
+    const db = await connect({ path: freshPath(), busyTimeoutMs: 0, synchronous: "normal" });
+    const connection = { db, statements: prepareStatements(db), heads: new StreamHeads(2) };
+    let streams = [1, 2, 3, 4, 5].map((n) => testStream(n));
+    for (let round = 0; round < 5; round += 1) {
+      const turns = streams.map((stream) => nextTurn(stream));
+      expect(
+        appendBatch(
+          connection,
+          turns.map(({ entry }) => entry),
+        ).every(({ ok }) => ok),
+      ).toBe(true);
+      expect(
+        appendBatch(
+          connection,
+          turns.map(({ entry }) => entry),
+        ).some(({ ok }) => ok),
+      ).toBe(false);
+      streams = turns.map(({ after }) => after);
+    }
+    db.close();
+  });
+});
+
+describe("a crash", () => {
+  it("loses nothing that was acknowledged and keeps nothing of an open transaction", async () => {
+    const [path, crashed] = [freshPath(), freshPath()];
+    await withStore(sqliteLedger({ path }), async (store) => {
+      const one = firstTurn(testStream(1));
+      await store.append([one.entry, nextTurn(one.after).entry]);
+      const db = await connect({ path, busyTimeoutMs: 0, synchronous: "full" });
+      db.exec("BEGIN IMMEDIATE; DELETE FROM workflows");
+      for (const end of ["", "-wal"]) if (existsSync(path + end)) copyFileSync(path + end, crashed + end);
+      db.exec("ROLLBACK");
+      db.close();
+    });
+    await withStore(sqliteLedger({ path: crashed }), async (store) => {
+      expect(await store.position()).toBe(2);
+      expect((await store.head(testStream(1).id))?.state).toBe("accepted");
+      expect(verifyChain(await store.read(testStream(1).id))).toBe(null);
+    });
+  });
+});

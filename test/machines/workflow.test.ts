@@ -1,0 +1,88 @@
+import { describe, expect, it } from "vitest";
+import { workflowMachine } from "../../machines/workflow.ts";
+import { accepts, begin, event, eventsOf, pathOf, send, walk } from "./interpreter.ts";
+
+const acceptedIn = (path: readonly string[]): readonly string[] => {
+  const snapshot = walk(
+    workflowMachine,
+    path.map((type) => event(type)),
+  );
+  return eventsOf(workflowMachine)
+    .filter((type) => accepts(workflowMachine, snapshot, event(type)))
+    .sort();
+};
+
+const toRunning = ["PLAN_CREATED", "WORKFLOW_STARTED"];
+
+describe("the workflow lifecycle", () => {
+  it("[CARD-04] has exactly seven states", () => {
+    expect(Object.keys(workflowMachine.states)).toEqual([
+      "accepted",
+      "planned",
+      "running",
+      "waiting_for_user",
+      "completed",
+      "failed",
+      "cancelled",
+    ]);
+    expect(Object.values(workflowMachine.states).every((state) => Object.keys(state.states).length === 0)).toBe(true);
+  });
+
+  it("[CARD-04] goes the main path with one gate in order", () => {
+    const path = [
+      "PLAN_CREATED",
+      "WORKFLOW_STARTED",
+      "WORKFLOW_WAITING",
+      "USER_APPROVED",
+      "WORKFLOW_RESUMED",
+      "WORKFLOW_COMPLETED",
+    ];
+    const visited = [begin(workflowMachine)];
+    for (const type of path) visited.push(send(workflowMachine, visited.at(-1)!, event(type)));
+    const values = visited.map((snapshot) => pathOf(snapshot.value)).filter((value, i, all) => value !== all[i - 1]);
+    expect(values).toEqual(["accepted", "planned", "running", "waiting_for_user", "running", "completed"]);
+    expect(visited.at(-1)?.status).toBe("done");
+  });
+
+  it("[CARD-04] completed and cancelled are final; failed is not", () => {
+    const finals = Object.values(workflowMachine.states).filter((state) => state.type === "final");
+    expect(finals.map((state) => state.key)).toEqual(["completed", "cancelled"]);
+  });
+
+  it("[CARD-04] a failed workflow accepts its restart and nothing else", () => {
+    expect(acceptedIn(["WORKFLOW_FAILED"])).toEqual(["WORKFLOW_RESTARTED"]);
+    const restarted = walk(
+      workflowMachine,
+      [...toRunning, "WORKFLOW_FAILED", "WORKFLOW_RESTARTED"].map((type) => event(type)),
+    );
+    expect(pathOf(restarted.value)).toBe("running");
+  });
+
+  it("fails and can be cancelled from every state that is not at rest", () => {
+    for (const path of [[], ["PLAN_CREATED"], toRunning, [...toRunning, "WORKFLOW_WAITING"]]) {
+      expect(acceptedIn(path)).toEqual(expect.arrayContaining(["WORKFLOW_CANCELLED", "WORKFLOW_FAILED"]));
+    }
+  });
+
+  it("waiting for a person ends with a person's turn, a cancel, a failure or an expiry, never by finishing", () => {
+    expect(acceptedIn([...toRunning, "WORKFLOW_WAITING"])).toEqual([
+      "GATE_EXPIRED",
+      "USER_APPROVED",
+      "USER_REJECTED",
+      "WORKFLOW_CANCELLED",
+      "WORKFLOW_FAILED",
+      "WORKFLOW_RESUMED",
+    ]);
+  });
+
+  it("a replan while running keeps the state", () => {
+    expect(
+      pathOf(
+        walk(
+          workflowMachine,
+          [...toRunning, "PLAN_CREATED"].map((type) => event(type)),
+        ).value,
+      ),
+    ).toBe("running");
+  });
+});

@@ -1,0 +1,59 @@
+#!/usr/bin/env node
+// Which requirements a passing test shows: a test shows those whose ids stand in brackets in its title.
+// Owns: the count. Never: an opinion on a test; a requirement with one failing test is not shown.
+//   npm run unit ; npm run conformance            every area, and what is missing
+//   npm run conformance -- INV EXE                these areas only
+
+import { readFileSync } from "node:fs";
+
+const areas = process.argv.slice(2);
+const requirementsUrl = new URL("requirements.yaml", import.meta.url);
+const reportUrl = new URL("../../report.json", import.meta.url);
+
+function readReport() {
+  try {
+    return JSON.parse(readFileSync(reportUrl, "utf8"));
+  } catch {
+    console.error("there is no readable report.json: run the tests first (npm run unit)");
+    process.exit(2);
+  }
+}
+
+/** Every test that ran, as its full title and whether it passed. */
+const testsIn = ({ testResults }) =>
+  testResults.flatMap(({ assertionResults }) =>
+    assertionResults
+      .filter(({ status }) => status === "passed" || status === "failed")
+      .map(({ ancestorTitles, title, status }) => ({
+        title: [...ancestorTitles, title].join(" "),
+        passed: status === "passed",
+      })),
+  );
+
+const idsIn = (title) =>
+  (title.match(/\[[A-Z]+-\d+(?:[\s,]+[A-Z]+-\d+)*\]/g) ?? []).flatMap((group) => group.match(/[A-Z]+-\d+/g));
+
+const areaOf = (id) => id.slice(0, id.indexOf("-"));
+
+function judge(tests) {
+  const verdicts = new Map();
+  for (const { title, passed } of tests) {
+    for (const id of idsIn(title)) verdicts.set(id, passed && verdicts.get(id) !== false);
+  }
+  return verdicts;
+}
+
+const requirements = Array.from(readFileSync(requirementsUrl, "utf8").matchAll(/^- id: (\S+)$/gm), ([, id]) => id);
+const counted = requirements.filter((id) => areas.length === 0 || areas.includes(areaOf(id)));
+const verdicts = judge(testsIn(readReport()));
+const isShown = (id) => verdicts.get(id) === true;
+const describeMissing = (id) => (verdicts.get(id) === false ? `${id} (a test fails)` : id);
+
+for (const [area, ids] of Map.groupBy(counted, areaOf)) {
+  const missing = ids.filter((id) => !isShown(id));
+  const count = `${ids.length - missing.length}/${ids.length}`;
+  console.log(
+    `${area.padEnd(6)}${count.padStart(7)}${missing.length === 0 ? "" : `  missing ${missing.map(describeMissing).join(", ")}`}`,
+  );
+}
+console.log(`${counted.filter(isShown).length} of ${counted.length} requirements are shown by passing tests`);

@@ -1,0 +1,79 @@
+/**
+ * Where the machine's own clock, chance, timers and environment may be touched. Everything else is given them, so that
+ * one seed repeats a run. `setImmediate` is not on the list: it gives way to others, and waits for no time. A row is a file or a folder (with its slash), the calls, and why.
+ */
+
+export interface AmbientRow {
+  readonly path: string;
+  readonly calls: readonly AmbientCall[];
+  readonly why: string;
+}
+
+export const ambientCalls = [
+  "Date.now",
+  "new Date()",
+  "performance.now",
+  "process.hrtime",
+  "Math.random",
+  "crypto.randomUUID",
+  "crypto.randomBytes",
+  "crypto.randomInt",
+  "crypto.getRandomValues",
+  "setTimeout",
+  "setInterval",
+  "timers/promises",
+  "process.env",
+] as const;
+
+export type AmbientCall = (typeof ambientCalls)[number];
+
+const timing: readonly AmbientCall[] = ["Date.now", "new Date()", "performance.now", "process.hrtime"];
+const timers: readonly AmbientCall[] = ["setTimeout", "setInterval", "timers/promises"];
+const chance: readonly AmbientCall[] = [
+  "Math.random",
+  "crypto.randomUUID",
+  "crypto.randomBytes",
+  "crypto.getRandomValues",
+];
+
+export const ambientRows: readonly AmbientRow[] = [
+  {
+    path: "src/contract/ambient.ts",
+    calls: ["Date.now", "Math.random"],
+    why: "the default source of the factories that stand outside any kernel",
+  },
+  { path: "src/adapters/", calls: [...timing, ...timers, ...chance], why: "the wall clock and the seed are adapters" },
+  {
+    path: "src/cli/",
+    calls: [...timing, ...timers, "process.env"],
+    why: "a terminal is the outside world: its time, its variables",
+  },
+  {
+    path: "src/operators/files/file-write.ts",
+    calls: ["crypto.randomUUID"],
+    why: "the name of a temporary file; no record ever holds it",
+  },
+  {
+    path: "src/operators/git-log/run-git.ts",
+    calls: ["process.env"],
+    why: "the program it starts gets the host's environment",
+  },
+  {
+    path: "src/ledgers/sqlite/connect.ts",
+    calls: ["timers/promises"],
+    why: "waits for another process's lock on the file",
+  },
+  {
+    path: "test/operators/",
+    calls: ["process.env"],
+    why: "shows that the started program's environment is a clean one",
+  },
+  { path: "test/cli/", calls: ["Date.now"], why: "hands the command line the clock of a terminal" },
+  { path: "test/ledgers/sqlite-connection.test.ts", calls: ["Date.now"], why: "processes that meet at one moment" },
+  { path: "test/bench/", calls: [...timing, ...timers, "process.env"], why: "a bench measures real time" },
+  {
+    path: "test/sim/",
+    calls: [...timing, "process.env"],
+    why: "long runs report their real length and take their seed from outside",
+  },
+];

@@ -1,0 +1,102 @@
+/**
+ * The ladder: which room may import which. Rows stand from the top floor to the ground; a room imports rooms of lower
+ * rows that its own row names, and itself. The page about architecture draws the same table.
+ *
+ * A new room gets a row. A row that must change says why beside it.
+ */
+
+export interface Floor {
+  /** A folder under `src`, `src/*.ts` by its name without the ending (`kernel-*` is kernel), or `machines`. A trailing `/*`: one room each. */
+  readonly room: string;
+  readonly may: readonly string[];
+  /** Third-party packages; "declared" allows whatever package.json names as a dependency. */
+  readonly packages: readonly string[] | "declared";
+  readonly builtins: readonly string[] | "any";
+  /** Of what may be imported, what must be `import type`. */
+  readonly typesOnly?: readonly string[];
+  /** Of what may be imported, what must be `await import(…)`, so that nothing loads it before it is needed. */
+  readonly dynamicOnly?: readonly string[];
+}
+
+const ground = ["protocol", "ports", "contract"] as const;
+
+export const ladder: readonly Floor[] = [
+  {
+    // The command line composes everything: the adapters, hosts and ports as well, for the options that choose them.
+    room: "cli",
+    may: [
+      "http",
+      "mcp",
+      "inspect",
+      "testing",
+      "index",
+      "ledgers",
+      "operators",
+      "capabilities",
+      "adapters",
+      "define",
+      ...ground,
+    ],
+    packages: "declared",
+    builtins: "any",
+  },
+  { room: "http", may: ["index", "protocol", "contract"], packages: "declared", builtins: "any" },
+  { room: "mcp", may: ["index", "operators", "protocol", "contract"], packages: "declared", builtins: "any" },
+  { room: "inspect", may: ["index", "protocol", "contract"], packages: "declared", builtins: "any" },
+  // The port suites check what the ports promise, so the testing room reads the ports.
+  { room: "testing", may: ["index", ...ground], packages: ["zod"], builtins: [] },
+  {
+    // Hosts implement ports and subscribe to the bus: the types of both are public.
+    room: "index",
+    may: ["kernel", "tiers", "define", ...ground],
+    packages: ["rxjs"],
+    builtins: [],
+    typesOnly: ["rxjs", "ports"],
+  },
+  {
+    // kernel.ts and kernel-*.ts. The public face reads what the machines' fold makes of the ledger, and says the type of
+    // the bus that a host may watch.
+    room: "kernel",
+    may: ["tiers", "hosts/embedded", "runtime", "machines", "ledgers/sqlite", "adapters", "define", ...ground],
+    packages: ["zod", "rxjs"],
+    builtins: [],
+    typesOnly: ["rxjs"],
+    dynamicOnly: ["ledgers/sqlite"],
+  },
+  // Tiers check what operators are given and give back against the operators' own schemas, hence zod.
+  { room: "tiers/*", may: ["runtime", "machines", ...ground], packages: ["zod"], builtins: [] },
+  { room: "hosts/*", may: ["runtime", "machines", ...ground], packages: "declared", builtins: "any" },
+  { room: "runtime", may: ["machines", "define", ...ground], packages: ["xstate", "rxjs"], builtins: [] },
+  { room: "capabilities", may: ["operators", "define", ...ground], packages: ["zod"], builtins: [] },
+  { room: "operators", may: ["define", ...ground], packages: "declared", builtins: "any" },
+  { room: "ledgers/*", may: ["define", ...ground], packages: "declared", builtins: "any" },
+  { room: "adapters", may: ["define", ...ground], packages: "declared", builtins: "any" },
+  { room: "define", may: ["contract"], packages: ["zod"], builtins: [] },
+  // Old spellings are read through schemas before they become Signals, hence zod.
+  { room: "protocol", may: ["contract"], packages: ["zod"], builtins: [] },
+  { room: "ports", may: ["contract"], packages: [], builtins: [] },
+  { room: "machines", may: ["contract"], packages: ["xstate"], builtins: [], typesOnly: ["contract"] },
+  { room: "contract", may: [], packages: ["zod", "ulid"], builtins: ["node:crypto"] },
+];
+
+/** Single files that alone may use what their room's row allows: [room, package or builtin, file]. */
+export const onlyIn: readonly (readonly [string, string, string])[] = [
+  ["contract", "node:crypto", "src/contract/digest.ts"],
+  ["contract", "ulid", "src/contract/ids.ts"],
+];
+
+/** The room of a file: `tiers/t4-execution`, `contract`, `index`, `machines`. */
+export function roomOf(path: string): string {
+  const [top = "", second = "", third = ""] = path.split("/");
+  if (top !== "src") return top;
+  if (path.split("/").length === 2) return second.replace(/\.[a-z]+$/, "").replace(/^kernel-.+/, "kernel");
+  return floorOf(`${second}/${third}`) === undefined ? second : `${second}/${third}`;
+}
+
+export function floorOf(room: string): Floor | undefined {
+  return ladder.find((floor) => floor.room === room || floor.room === `${room.split("/")[0]}/*`);
+}
+
+/** Whether a row's list names the room, itself or with the rooms beside it. */
+export const isListed = (list: readonly string[], room: string): boolean =>
+  list.includes(room) || list.includes(room.split("/")[0] as string);
