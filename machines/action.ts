@@ -34,7 +34,11 @@ export const actionMachine = setup({
       on: {
         ACTION_STARTED: {},
         ACTION_SUCCEEDED: "succeeded",
-        ACTION_FAILED: [{ guard: "pending" }, { guard: "final", target: "failed_final" }, { target: "failed_retryable" }],
+        ACTION_FAILED: [
+          { guard: "pending" },
+          { guard: "final", target: "failed_final" },
+          { target: "failed_retryable" },
+        ],
         ACTION_IN_DOUBT: "in_doubt",
       },
     },
@@ -43,7 +47,11 @@ export const actionMachine = setup({
     in_doubt: {
       on: {
         ACTION_SUCCEEDED: "succeeded",
-        ACTION_SETTLED: [{ guard: "done", target: "succeeded" }, { guard: "retry", target: "failed_retryable" }, { target: "failed_final" }],
+        ACTION_SETTLED: [
+          { guard: "done", target: "succeeded" },
+          { guard: "retry", target: "failed_retryable" },
+          { target: "failed_final" },
+        ],
       },
     },
     succeeded: { type: "final" },

@@ -47,7 +47,12 @@ export function foldEvents(events: Iterable<LedgerEvent>): WorkflowRecord | null
 export function foldWorkflow(record: WorkflowRecord | null, event: LedgerEvent): WorkflowRecord | null {
   if (event.event_type === "INTENT_RECEIVED") return beginRecord(event);
   if (record === null) return null;
-  const meta = { type: event.event_type, step_id: event.step_id, at: event.timestamp, plan_id: event.plan_id ?? record.plan_id };
+  const meta = {
+    type: event.event_type,
+    step_id: event.step_id,
+    at: event.timestamp,
+    plan_id: event.plan_id ?? record.plan_id,
+  };
   moveWorkflow(record, event);
   const handler = handlers[event.event_type as keyof typeof handlers] as Handler<never> | undefined;
   handler?.(record, event.payload as never, meta);
@@ -60,7 +65,8 @@ export function foldWorkflow(record: WorkflowRecord | null, event: LedgerEvent):
 /** Whether the charts let this event happen now. Facts always may. */
 export function acceptsEvent(record: WorkflowRecord, draft: EventDraft): boolean {
   const event = chartEvent(draft.type, draft.payload);
-  if (draft.type.startsWith("WORKFLOW_") || draft.type.startsWith("PLAN_")) return draft.type === "PLAN_TRUNCATED" || lifecycleCharts.workflow.next(record.state, event) !== undefined;
+  if (draft.type.startsWith("WORKFLOW_") || draft.type.startsWith("PLAN_"))
+    return draft.type === "PLAN_TRUNCATED" || lifecycleCharts.workflow.next(record.state, event) !== undefined;
   if (draft.type.startsWith("STEP_") && draft.type !== "STEP_STREAMED") return acceptsStepEvent(record, draft, event);
   if (draft.type.startsWith("USER_") || draft.type.startsWith("GATE_")) return acceptsGateEvent(record, draft, event);
   if (draft.type.startsWith("ACTION_")) return acceptsStepEvent(record, draft, event);
@@ -90,7 +96,8 @@ function chartEvent(type: string, payload: object): ChartEvent {
   return { ...payload, type };
 }
 
-export const stepPath = (step: StepRecord): string => (step.phase === null ? step.state : `${step.state}.${step.phase}`);
+export const stepPath = (step: StepRecord): string =>
+  step.phase === null ? step.state : `${step.state}.${step.phase}`;
 
 function beginRecord(event: LedgerEvent): WorkflowRecord {
   const p = event.payload as unknown as EventPayloads["INTENT_RECEIVED"];
@@ -167,9 +174,28 @@ function moveAction(record: WorkflowRecord, actionId: string, event: ChartEvent)
 
 function newStep(step: StepRecord["step"], planId: string): StepRecord {
   return {
-    step, plan_id: planId, state: "queued", phase: null, run: 1, attempt: 0, attempts: [], decision: null, action_id: null, retry_due: null,
-    output: null, output_text: "", status: null, error: null, blocked: false, skip_reason: null, doubts: 0, started_at: null, finished_at: null,
-    input: null, policy_events: [], approval_events: [],
+    step,
+    plan_id: planId,
+    state: "queued",
+    phase: null,
+    run: 1,
+    attempt: 0,
+    attempts: [],
+    decision: null,
+    action_id: null,
+    retry_due: null,
+    output: null,
+    output_text: "",
+    status: null,
+    error: null,
+    blocked: false,
+    skip_reason: null,
+    doubts: 0,
+    started_at: null,
+    finished_at: null,
+    input: null,
+    policy_events: [],
+    approval_events: [],
   };
 }
 
@@ -178,14 +204,22 @@ const decideGate: Handler<"USER_APPROVED" | "USER_REJECTED"> = (record, payload,
   moveGate(record, payload.gate_id, { type: meta.type });
   const decision = meta.type === "USER_APPROVED" ? "approve" : "reject";
   closeGate(record, payload, decision, meta.at);
-  step?.approval_events.push({ gate_id: payload.gate_id, decision, at: meta.at, principal_id: payload.principal?.id ?? null });
+  step?.approval_events.push({
+    gate_id: payload.gate_id,
+    decision,
+    at: meta.at,
+    principal_id: payload.principal?.id ?? null,
+  });
 };
 
 function closeGate(record: WorkflowRecord, decided: GateDecided, decision: "approve" | "reject", at: string): void {
   const gate = record.gates.get(decided.gate_id);
   if (gate === undefined) return;
   const { principal, edited, resolution, apply_targets, comment } = decided;
-  record.gates.set(decided.gate_id, { ...gate, decision: { decision, principal, at, edited, resolution, apply_targets: [...apply_targets], comment } });
+  record.gates.set(decided.gate_id, {
+    ...gate,
+    decision: { decision, principal, at, edited, resolution, apply_targets: [...apply_targets], comment },
+  });
   record.kept.delete(decided.gate_id);
 }
 
@@ -194,7 +228,15 @@ function voidGates(record: WorkflowRecord, type: string): void {
 }
 
 function addAttempt(step: StepRecord, attempt: number, at: string): void {
-  const open: AttemptTrace = { attempt, outcome: "running", started_at: at, finished_at: null, duration_ms: null, cached: false, error: null };
+  const open: AttemptTrace = {
+    attempt,
+    outcome: "running",
+    started_at: at,
+    finished_at: null,
+    duration_ms: null,
+    cached: false,
+    error: null,
+  };
   step.attempts.push(open);
 }
 
@@ -219,7 +261,8 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
     record.plan_id = plan.plan_id;
     record.round = plan.round;
     record.spent += planner_cost;
-    for (const step of plan.steps) if (!record.steps.has(step.step_id)) record.steps.set(step.step_id, newStep(step, plan.plan_id));
+    for (const step of plan.steps)
+      if (!record.steps.has(step.step_id)) record.steps.set(step.step_id, newStep(step, plan.plan_id));
     rebindSteps(record, plan);
   },
   WORKFLOW_STARTED(record, _p, { at }) {
@@ -267,13 +310,23 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
     const step = moveStep(record, meta, payload);
     record.spent += payload.cost;
     if (step === null) return;
-    Object.assign(step, { output: payload.output, output_text: payload.output_text, status: payload.status, finished_at: meta.at });
+    Object.assign(step, {
+      output: payload.output,
+      output_text: payload.output_text,
+      status: payload.status,
+      finished_at: meta.at,
+    });
   },
   STEP_FAILED(record, payload, meta) {
     const step = moveStep(record, meta, payload);
     if (step === null) return;
     endAttempt(step, meta.at, { outcome: "failed", error: payload.error, cached: false });
-    Object.assign(step, { error: payload.error, blocked: payload.blocked, status: payload.blocked ? "BLOCKED" : "FAILED", finished_at: meta.at });
+    Object.assign(step, {
+      error: payload.error,
+      blocked: payload.blocked,
+      status: payload.blocked ? "BLOCKED" : "FAILED",
+      finished_at: meta.at,
+    });
   },
   STEP_SKIPPED(record, payload, meta) {
     const step = moveStep(record, meta, payload);
@@ -282,14 +335,25 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
   POLICY_DECIDED(record, payload, meta) {
     const step = record.steps.get(meta.step_id ?? "");
     if (step === undefined) return;
-    step.policy_events.push({ stage: payload.stage, decision: payload.decision, reason: payload.reason, policies: payload.policies });
+    step.policy_events.push({
+      stage: payload.stage,
+      decision: payload.decision,
+      reason: payload.reason,
+      policies: payload.policies,
+    });
     if (payload.stage === "action") step.decision = payload;
   },
   ACTION_STARTED(record, payload, meta) {
     const step = moveStep(record, meta, payload);
     if (step === null) return;
-    Object.assign(step, { attempt: payload.attempt, action_id: payload.action_id, retry_due: null, input: payload.input ?? step.input });
-    if (payload.recovered !== true || step.attempts.at(-1)?.outcome !== "running") addAttempt(step, payload.attempt, meta.at);
+    Object.assign(step, {
+      attempt: payload.attempt,
+      action_id: payload.action_id,
+      retry_due: null,
+      input: payload.input ?? step.input,
+    });
+    if (payload.recovered !== true || step.attempts.at(-1)?.outcome !== "running")
+      addAttempt(step, payload.attempt, meta.at);
     startAction(record, payload, meta);
   },
   ACTION_SUCCEEDED(record, payload, meta) {
@@ -299,7 +363,18 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
     if (entry === null) return;
     const { tokens = null, cost = null, trace = null } = payload.usage;
     const timing = { ...entry.record.timing, finished_at: meta.at };
-    record.actions.set(payload.action_id, updateAction(entry, { status: "succeeded", result_payload: payload.result, error: null, timing, tokens, cost, trace }));
+    record.actions.set(
+      payload.action_id,
+      updateAction(entry, {
+        status: "succeeded",
+        result_payload: payload.result,
+        error: null,
+        timing,
+        tokens,
+        cost,
+        trace,
+      }),
+    );
   },
   ACTION_FAILED(record, payload, meta) {
     const step = moveStep(record, meta, payload);
@@ -310,7 +385,10 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
     const { tokens = null, cost = null, trace = null } = payload.usage;
     const timing = { ...entry.record.timing, finished_at: payload.pending ? null : meta.at };
     const status = payload.pending ? "running" : "failed";
-    record.actions.set(payload.action_id, updateAction(entry, { status, error: payload.error, timing, tokens, cost, trace }));
+    record.actions.set(
+      payload.action_id,
+      updateAction(entry, { status, error: payload.error, timing, tokens, cost, trace }),
+    );
   },
   ACTION_RETRY_SCHEDULED(record, payload, meta) {
     const step = moveStep(record, meta, payload);
@@ -324,7 +402,12 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
   },
   ACTION_SETTLED(record, payload, meta) {
     const step = moveStep(record, meta, payload);
-    if (step !== null) endAttempt(step, meta.at, { outcome: payload.resolution === "done" ? "succeeded" : "failed", error: null, cached: false });
+    if (step !== null)
+      endAttempt(step, meta.at, {
+        outcome: payload.resolution === "done" ? "succeeded" : "failed",
+        error: null,
+        cached: false,
+      });
     const entry = moveAction(record, payload.action_id, chartEvent(meta.type, payload));
     if (entry === null) return;
     const status = payload.resolution === "done" ? "succeeded" : "failed";
@@ -340,7 +423,18 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
   },
   GATE_DECISION_KEPT(record, payload) {
     const { gate_id, decision, principal, payload_digest, apply_targets } = payload;
-    const decided = { gate_id, principal, payload_digest, policy_version: "", outcome_id: null, outcome_version: null, edited: false, resolution: null, apply_targets, comment: null };
+    const decided = {
+      gate_id,
+      principal,
+      payload_digest,
+      policy_version: "",
+      outcome_id: null,
+      outcome_version: null,
+      edited: false,
+      resolution: null,
+      apply_targets,
+      comment: null,
+    };
     record.kept.set(gate_id, { decision, payload_digest, decided });
   },
   GATE_EXPIRED(record, payload, meta) {
@@ -377,7 +471,8 @@ function rebindSteps(record: WorkflowRecord, plan: EventPayloads["PLAN_CREATED"]
   for (const step of plan.steps) {
     const known = record.steps.get(step.step_id);
     if (known === undefined || known.step === step) continue;
-    if (known.state === "queued" || known.state === "running") record.steps.set(step.step_id, { ...known, step, plan_id: plan.plan_id });
+    if (known.state === "queued" || known.state === "running")
+      record.steps.set(step.step_id, { ...known, step, plan_id: plan.plan_id });
   }
 }
 
@@ -387,7 +482,16 @@ function restartStep(record: WorkflowRecord, stepId: string): void {
   if (step === undefined) return;
   const fresh = newStep(step.step, step.plan_id);
   const { attempts, policy_events, approval_events, doubts, action_id, input } = step;
-  record.steps.set(stepId, { ...fresh, attempts, policy_events, approval_events, doubts, action_id, input, run: step.run + 1 });
+  record.steps.set(stepId, {
+    ...fresh,
+    attempts,
+    policy_events,
+    approval_events,
+    doubts,
+    action_id,
+    input,
+    run: step.run + 1,
+  });
 }
 
 function startAction(record: WorkflowRecord, payload: EventPayloads["ACTION_STARTED"], meta: Folded): void {
@@ -400,9 +504,24 @@ function startAction(record: WorkflowRecord, payload: EventPayloads["ACTION_STAR
   const { action_id, key, operator_name, operator_version, payload_hash } = payload;
   record.actions.set(action_id, {
     record: {
-      action_id, tenant_id: record.tenant_id, workflow_id: record.workflow_id, intent_id: record.intent.intent_id, plan_id: meta.plan_id,
-      step_id: meta.step_id ?? "", operator_name, operator_version, idempotency_key: key, status: "running", payload_hash,
-      input_payload: payload.input ?? null, result_payload: null, error: null, trace: null, timing: { started_at: meta.at, finished_at: null }, tokens: null, cost: null,
+      action_id,
+      tenant_id: record.tenant_id,
+      workflow_id: record.workflow_id,
+      intent_id: record.intent.intent_id,
+      plan_id: meta.plan_id,
+      step_id: meta.step_id ?? "",
+      operator_name,
+      operator_version,
+      idempotency_key: key,
+      status: "running",
+      payload_hash,
+      input_payload: payload.input ?? null,
+      result_payload: null,
+      error: null,
+      trace: null,
+      timing: { started_at: meta.at, finished_at: null },
+      tokens: null,
+      cost: null,
     },
     seen: "running",
     attempts: payload.attempt,

@@ -44,10 +44,22 @@ export const stepMachine = setup({
       on: ends,
       states: {
         executing: {
-          on: { GATE_OPENED: "awaiting_approval", ACTION_STARTED: {}, ACTION_SUCCEEDED: {}, ACTION_FAILED: {}, ACTION_RETRY_SCHEDULED: "backing_off", ...lost },
+          on: {
+            GATE_OPENED: "awaiting_approval",
+            ACTION_STARTED: {},
+            ACTION_SUCCEEDED: {},
+            ACTION_FAILED: {},
+            ACTION_RETRY_SCHEDULED: "backing_off",
+            ...lost,
+          },
         },
         awaiting_approval: {
-          on: { USER_APPROVED: "executing", USER_REJECTED: {}, GATE_REVISED: {}, GATE_EXPIRED: [{ guard: "allows", target: "executing" }, {}] },
+          on: {
+            USER_APPROVED: "executing",
+            USER_REJECTED: {},
+            GATE_REVISED: {},
+            GATE_EXPIRED: [{ guard: "allows", target: "executing" }, {}],
+          },
         },
         backing_off: { on: { ACTION_STARTED: "executing", ACTION_SUCCEEDED: "executing", ...lost } },
         in_doubt: { on: { GATE_OPENED: {}, USER_APPROVED: {}, USER_REJECTED: {}, ACTION_SETTLED: "executing" } },

@@ -70,7 +70,10 @@ function rowsOf(leaf: AnyStateNode, machine: AnyStateMachine): ReadonlyMap<strin
   return rows;
 }
 
-function rowOf(transition: AnyStateNode["transitions"] extends Map<string, (infer T)[]> ? T : never, machine: AnyStateMachine): Row {
+function rowOf(
+  transition: AnyStateNode["transitions"] extends Map<string, (infer T)[]> ? T : never,
+  machine: AnyStateMachine,
+): Row {
   const [target] = transition.target ?? [];
   return { target: target === undefined ? null : pathOf(enter(target)), guard: guardOf(transition.guard, machine) };
 }

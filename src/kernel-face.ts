@@ -2,26 +2,26 @@
  * The kernel as its users hold it. Names are fixed; records are snake_case, functions and options camelCase.
  */
 import type { Observable } from "rxjs";
+import type { ActionRecord } from "./contract/action.ts";
 import type { Caller } from "./contract/auth-context.ts";
 import type { CapabilityDefinition } from "./contract/capability.ts";
 import type { DocumentRecord, MemoryRecord } from "./contract/context-bundle.ts";
-import type { ActionRecord } from "./contract/action.ts";
 import type { LedgerEvent } from "./contract/event.ts";
 import type { Gate, GateRequest, GateResponse } from "./contract/gate.ts";
 import type { SubmitRequest, SubmitResponse } from "./contract/intent.ts";
 import type { Operator, OperatorMetadata } from "./contract/operator.ts";
 import type { OutcomesResponse } from "./contract/outcome.ts";
 import type { KernelProgress, WorkflowStateName } from "./contract/progress.ts";
-import type { CancelRequest, CancelResponse, RetryRequest, RetryResponse } from "./contract/retry.ts";
 import type { Result } from "./contract/result.ts";
+import type { CancelRequest, CancelResponse, RetryRequest, RetryResponse } from "./contract/retry.ts";
 import type { Signal } from "./contract/signal.ts";
 import type { RequestTrace } from "./contract/trace.ts";
 import type { ChainBreak, TurnRow } from "./contract/turn.ts";
 import type { WorkflowState } from "./contract/workflow.ts";
 import type { BusItem, Tier } from "./runtime/bus.ts";
 import type { Supervision } from "./runtime/supervision.ts";
-import type { AssistantDelta } from "./tiers/t6-metacognition/project-progress.ts";
 import type { Explanation } from "./tiers/t6-metacognition/explain.ts";
+import type { AssistantDelta } from "./tiers/t6-metacognition/project-progress.ts";
 
 export interface WorkflowFilter {
   readonly states?: readonly WorkflowStateName[];
@@ -85,9 +85,21 @@ export interface Kernel extends AsyncDisposable {
   /** Sends a COMMAND or any Signal to a tier and gives its Result. */
   ask(tier: Tier, signal: Signal): Promise<Result>;
   /** Live counts, for hosts that watch their process. */
-  vitals(): { readonly workflows: number; readonly actors: number; readonly listeners: number; readonly timers: number; readonly waiting: number };
+  vitals(): {
+    readonly workflows: number;
+    readonly actors: number;
+    readonly listeners: number;
+    readonly timers: number;
+    readonly waiting: number;
+  };
   readonly system: Supervision["root"]["system"];
   /** Lifecycle states as the live actors hold them; null for a workflow that is not awake. */
-  lifecycles(workflowId: string): { readonly workflow: unknown; readonly steps: Readonly<Record<string, unknown>>; readonly gates: Readonly<Record<string, unknown>> } | null;
+  lifecycles(
+    workflowId: string,
+  ): {
+    readonly workflow: unknown;
+    readonly steps: Readonly<Record<string, unknown>>;
+    readonly gates: Readonly<Record<string, unknown>>;
+  } | null;
   stop(options?: { readonly drainMs?: number }): Promise<void>;
 }

@@ -1,22 +1,7 @@
 /**
  * What a host may bring to a kernel, and what it gets where it brings nothing.
  */
-import type { CapabilityDefinition } from "./contract/capability.ts";
-import { raise } from "./contract/error.ts";
-import { kernelError } from "./contract/error-codes.ts";
-import { moduleRef } from "./contract/module-ref.ts";
-import { type Operator, type RetrievalProvider, retryPolicies } from "./contract/operator.ts";
-import type { PolicyRule } from "./contract/policy.ts";
-import type { ArtifactStore } from "./ports/artifact-store.ts";
-import type { Authenticator } from "./ports/authenticator.ts";
-import type { Clock } from "./ports/clock.ts";
-import type { LedgerStore, StoredMemory } from "./ports/ledger-store.ts";
-import type { Middleware } from "./ports/middleware.ts";
-import type { Classifier, Scorers, Security } from "./ports/perception.ts";
-import type { Planner } from "./ports/planner.ts";
-import type { Random } from "./ports/random.ts";
-import type { Logger, Telemetry } from "./ports/telemetry.ts";
-import type { RpcNotification } from "./contract/rpc.ts";
+
 import { keywordClassifier } from "./adapters/keyword-classifier.ts";
 import { memoryArtifacts } from "./adapters/memory-artifacts.ts";
 import { openSecurity } from "./adapters/open-security.ts";
@@ -27,8 +12,24 @@ import { machineRandom } from "./adapters/seeded-random.ts";
 import { templatePlanner } from "./adapters/template-planner.ts";
 import { wallClock } from "./adapters/wall-clock.ts";
 import { matchWords } from "./adapters/word-matcher.ts";
-import { defaultLimits, type Limits } from "./runtime/kit.ts";
+import type { CapabilityDefinition } from "./contract/capability.ts";
+import { raise } from "./contract/error.ts";
+import { kernelError } from "./contract/error-codes.ts";
+import { moduleRef } from "./contract/module-ref.ts";
+import { type Operator, type RetrievalProvider, retryPolicies } from "./contract/operator.ts";
+import type { PolicyRule } from "./contract/policy.ts";
+import type { RpcNotification } from "./contract/rpc.ts";
+import type { ArtifactStore } from "./ports/artifact-store.ts";
+import type { Authenticator } from "./ports/authenticator.ts";
+import type { Clock } from "./ports/clock.ts";
+import type { LedgerStore, StoredMemory } from "./ports/ledger-store.ts";
+import type { Middleware } from "./ports/middleware.ts";
+import type { Classifier, Scorers, Security } from "./ports/perception.ts";
+import type { Planner } from "./ports/planner.ts";
+import type { Random } from "./ports/random.ts";
+import type { Logger, Telemetry } from "./ports/telemetry.ts";
 import type { TierDefinition } from "./runtime/define-tier.ts";
+import { defaultLimits, type Limits } from "./runtime/kit.ts";
 import type { Inspect } from "./runtime/supervision.ts";
 import { checkCustomMiddleware } from "./tiers/t4-execution/middleware.ts";
 import { defaultPolicyVersion, defaultRules } from "./tiers/t5-ego/policy/default-rules.ts";
@@ -50,7 +51,10 @@ export interface KernelOptions {
   readonly scorers?: Partial<Scorers>;
   readonly security?: Partial<Security>;
   readonly retrieval?: RetrievalProvider;
-  readonly matchMemory?: (text: string, records: readonly StoredMemory[]) => readonly { readonly record: StoredMemory; readonly score: number }[];
+  readonly matchMemory?: (
+    text: string,
+    records: readonly StoredMemory[],
+  ) => readonly { readonly record: StoredMemory; readonly score: number }[];
   readonly artifacts?: ArtifactStore;
   /** Custom hooks around operator calls; the four fixed ones cannot be moved. */
   readonly middleware?: readonly Middleware[];
@@ -111,7 +115,9 @@ export function resolveOptions(options: KernelOptions): Resolved {
   checkCustomMiddleware(options.middleware ?? []);
   const rules = [...(options.policies ?? []), ...(options.defaultPolicies === false ? [] : defaultRules)];
   return {
-    options, clock, limits,
+    options,
+    clock,
+    limits,
     random: options.random ?? machineRandom,
     logger: guardLogger(options.logger ?? quietLogger),
     telemetry: guardTelemetry(options.telemetry ?? quietTelemetry),

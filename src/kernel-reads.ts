@@ -13,9 +13,28 @@ import type { LedgerReading } from "./runtime/ledger-reader.ts";
 import type { Registry } from "./runtime/registry.ts";
 import { traceOf, viewWorkflow } from "./tiers/t4-execution/build-trace.ts";
 import { explainWorkflow } from "./tiers/t6-metacognition/explain.ts";
-import { type AssistantDelta, assistantDeltas, progressAfter, progressOf } from "./tiers/t6-metacognition/project-progress.ts";
+import {
+  type AssistantDelta,
+  assistantDeltas,
+  progressAfter,
+  progressOf,
+} from "./tiers/t6-metacognition/project-progress.ts";
 
-type Reads = Pick<Kernel, "workflow" | "workflows" | "gates" | "outcomes" | "actions" | "events" | "progress" | "assistant" | "trace" | "explain" | "verify" | "export">;
+type Reads = Pick<
+  Kernel,
+  | "workflow"
+  | "workflows"
+  | "gates"
+  | "outcomes"
+  | "actions"
+  | "events"
+  | "progress"
+  | "assistant"
+  | "trace"
+  | "explain"
+  | "verify"
+  | "export"
+>;
 
 const pageSize = 50;
 export const viewOf = (record: WorkflowRecord): WorkflowState => viewWorkflow(record, progressOf(record));
@@ -34,7 +53,8 @@ export function createReads(store: LedgerStore, reading: LedgerReading, registry
       const record = await reading.record(workflowId, caller);
       return { workflow_id: record.workflow_id, outcomes: [...record.outcomes.values()].flat() };
     },
-    actions: async (workflowId, caller) => [...(await reading.record(workflowId, caller)).actions.values()].map((a) => a.record),
+    actions: async (workflowId, caller) =>
+      [...(await reading.record(workflowId, caller)).actions.values()].map((a) => a.record),
     events: (workflowId, options = {}, caller) => reading.follow(workflowId, options, caller),
     progress: (workflowId, options = {}, caller) => followProgress(reading, workflowId, { options, caller }),
     assistant: (workflowId, options = {}, caller) => followAssistant(reading, workflowId, { options, caller }),
@@ -55,7 +75,11 @@ interface Following {
 }
 
 /** Progress is a fold of the log: it is rebuilt from the first event and told from `after` on. */
-async function* followProgress(reading: LedgerReading, workflowId: string, { options, caller }: Following): AsyncGenerator<KernelProgress, void, void> {
+async function* followProgress(
+  reading: LedgerReading,
+  workflowId: string,
+  { options, caller }: Following,
+): AsyncGenerator<KernelProgress, void, void> {
   let record: WorkflowRecord | null = null;
   for await (const event of reading.follow(workflowId, { ...options, after: 0 }, caller)) {
     record = foldWorkflow(record, event);
@@ -65,7 +89,11 @@ async function* followProgress(reading: LedgerReading, workflowId: string, { opt
   }
 }
 
-async function* followAssistant(reading: LedgerReading, workflowId: string, { options, caller }: Following): AsyncGenerator<AssistantDelta, void, void> {
+async function* followAssistant(
+  reading: LedgerReading,
+  workflowId: string,
+  { options, caller }: Following,
+): AsyncGenerator<AssistantDelta, void, void> {
   for await (const event of reading.follow(workflowId, options, caller)) yield* assistantDeltas(event as LedgerEvent);
 }
 
@@ -92,7 +120,11 @@ async function verifyAll(store: LedgerStore): Promise<Verification> {
   }
 }
 
-function checkNext(row: TurnRow, heads: Map<string, { hash: string; next: number }>, broken: Map<string, Verification["broken"][number]>): void {
+function checkNext(
+  row: TurnRow,
+  heads: Map<string, { hash: string; next: number }>,
+  broken: Map<string, Verification["broken"][number]>,
+): void {
   if (broken.has(row.stream)) return;
   const head = heads.get(row.stream) ?? { hash: genesisHash, next: 1 };
   const wrong = checkRow(row, head.hash, head.next);

@@ -54,16 +54,28 @@ export function createKernel(options: KernelOptions = {}): Promise<Kernel> {
 }
 
 /** As createKernel, with the tiers as a test wants them. */
-export async function assembleKernel(options: KernelOptions, patchTier: TierPatch = (definition) => definition): Promise<Kernel> {
+export async function assembleKernel(
+  options: KernelOptions,
+  patchTier: TierPatch = (definition) => definition,
+): Promise<Kernel> {
   const resolved = resolveOptions(options);
   const { clock, limits, logger, telemetry } = resolved;
   const store = options.ledger ?? (await defaultLedger());
   await store.open();
   const registry = fillRegistry(options);
   const ids = createIdSource({ now: clock.now, random: resolved.random });
-  const bus = createBus({ onSubscriberError: (error) => logger.error({ error }, "a bus subscriber threw"), maxWaiting: limits.maxBusWaiting });
+  const bus = createBus({
+    onSubscriberError: (error) => logger.error({ error }, "a bus subscriber threw"),
+    maxWaiting: limits.maxBusWaiting,
+  });
   const kit: Kit = {
-    clock, ids, limits, logger, telemetry, signals: createSignalFactory({ ids, now: clock.now }), ask: bus.ask,
+    clock,
+    ids,
+    limits,
+    logger,
+    telemetry,
+    signals: createSignalFactory({ ids, now: clock.now }),
+    ask: bus.ask,
     send: (to, signal) => bus.publish({ to, signal, reply: null }),
   };
   const timers = createTimers(clock);
@@ -71,30 +83,63 @@ export async function assembleKernel(options: KernelOptions, patchTier: TierPatc
   const writer = createLedgerWriter(store, limits.maxBatch);
   const reading = createLedgerReading(store, feed);
   const owner = options.owner ?? ids.next("kernel");
-  const lifecycles = createLifecycleHost({ parent: () => supervision.tier(4), inspected: options.inspect !== undefined, onError: (error) => logger.error({ error }, "a lifecycle actor failed") });
+  const lifecycles = createLifecycleHost({
+    parent: () => supervision.tier(4),
+    inspected: options.inspect !== undefined,
+    onError: (error) => logger.error({ error }, "a lifecycle actor failed"),
+  });
   const executor = createExecutor({
-    store, writer, kit, lifecycles, owner, desk: createDesk({ resolved, registry, store, reading, timers }),
+    store,
+    writer,
+    kit,
+    lifecycles,
+    owner,
+    desk: createDesk({ resolved, registry, store, reading, timers }),
     onCommitted: (log, events) => {
       feed.announce(log.identity.workflow_id);
       if (events.some((e) => e.event_type === "INTENT_RECEIVED")) lifecycles.wake(log.record);
       host.watch();
     },
     onRest: (workflowId) => {
-      kit.send(7, kit.signals.createDataSignal({ workflow_id: workflowId }, "Release", moduleRef(4, "ooda_loop", "rest"), workflowId));
+      kit.send(
+        7,
+        kit.signals.createDataSignal(
+          { workflow_id: workflowId },
+          "Release",
+          moduleRef(4, "ooda_loop", "rest"),
+          workflowId,
+        ),
+      );
       restWaiters.tell(workflowId);
-      if (executor.count() === 0) void host.armDue().catch((error: unknown) => logger.error({ error }, "due times could not be read"));
+      if (executor.count() === 0)
+        void host.armDue().catch((error: unknown) => logger.error({ error }, "due times could not be read"));
     },
   });
   const restWaiters = createRestWaiters();
   const wake = (workflowId: string): Promise<void> => executor.withRun(workflowId, null, async () => undefined);
   const host = createEmbeddedHost({
-    store, clock, timers, logger, leaseMs: limits.leaseMs, tailPollMs: limits.tailPollMs, maxInFlight: limits.maxInFlight, wake,
-    logs: () => executor.runs().map((run) => run.log), onForeign: (log) => executor.awake(log.identity.workflow_id)?.drive(),
+    store,
+    clock,
+    timers,
+    logger,
+    leaseMs: limits.leaseMs,
+    tailPollMs: limits.tailPollMs,
+    maxInFlight: limits.maxInFlight,
+    wake,
+    logs: () => executor.runs().map((run) => run.log),
+    onForeign: (log) => executor.awake(log.identity.workflow_id)?.drive(),
   });
   const supervision = superviseTiers({
-    definitions: defineTiers({ resolved, registry, store, executor, writer }).map(patchTier), bus, kit, ...(options.inspect === undefined ? {} : { inspect: options.inspect }),
+    definitions: defineTiers({ resolved, registry, store, executor, writer }).map(patchTier),
+    bus,
+    kit,
+    ...(options.inspect === undefined ? {} : { inspect: options.inspect }),
     onRestart: (tier) => {
-      if (tier === 4) for (const id of executor.dropAll()) void wake(id).catch((error: unknown) => logger.error({ error, workflow_id: id }, "a workflow could not be folded again"));
+      if (tier === 4)
+        for (const id of executor.dropAll())
+          void wake(id).catch((error: unknown) =>
+            logger.error({ error, workflow_id: id }, "a workflow could not be folded again"),
+          );
     },
   });
   supervision.root.send({ type: "OPENED" });
@@ -118,7 +163,13 @@ export async function assembleKernel(options: KernelOptions, patchTier: TierPatc
         continue;
       }
       await restWaiters.next(workflowId);
-      if (run.log.lost === null && run.log.exists && executor.awake(workflowId) === null && isAtRest(run.log.record.state)) return viewOf(run.log.record);
+      if (
+        run.log.lost === null &&
+        run.log.exists &&
+        executor.awake(workflowId) === null &&
+        isAtRest(run.log.record.state)
+      )
+        return viewOf(run.log.record);
     }
   };
 
@@ -129,7 +180,8 @@ export async function assembleKernel(options: KernelOptions, patchTier: TierPatc
     for (const run of executor.runs()) run.interrupt();
     await Promise.all(executor.runs().map((run) => run.idle()));
     await writer.drained();
-    for (const log of held) if (log.lease !== null) await store.release(log.identity.workflow_id, log.lease).catch(() => undefined);
+    for (const log of held)
+      if (log.lease !== null) await store.release(log.identity.workflow_id, log.lease).catch(() => undefined);
     host.stop();
     lifecycles.clear();
     restWaiters.close();
@@ -146,28 +198,43 @@ export async function assembleKernel(options: KernelOptions, patchTier: TierPatc
     retry: (workflowId, request) => serve(() => retryOrBeginAgain({ gateway, reading, workflowId, request })),
     cancel: (workflowId, request) => serve(() => gateway.cancel(workflowId, request)),
     settled,
-    execute: (workflowId) => serve(async () => {
-      await wake(workflowId);
-      return settled(workflowId);
-    }),
-    documents: {
-      record: (raw) => serve(() => {
-        const record = parseRecord(DocumentRecord, raw);
-        return appendToTenant({ store, writer, kit }, record.tenant_id, { draft: draft("DOCUMENT_RECORDED", { record }), indexes: { documents: [record] } });
+    execute: (workflowId) =>
+      serve(async () => {
+        await wake(workflowId);
+        return settled(workflowId);
       }),
+    documents: {
+      record: (raw) =>
+        serve(() => {
+          const record = parseRecord(DocumentRecord, raw);
+          return appendToTenant({ store, writer, kit }, record.tenant_id, {
+            draft: draft("DOCUMENT_RECORDED", { record }),
+            indexes: { documents: [record] },
+          });
+        }),
     },
     memory: {
-      write: (raw) => serve(() => {
-        const record = parseRecord(MemoryRecord, raw);
-        return appendToTenant({ store, writer, kit }, record.tenant_id, { draft: draft("MEMORY_WRITTEN", { record }), indexes: { memory: [record] } });
-      }),
+      write: (raw) =>
+        serve(() => {
+          const record = parseRecord(MemoryRecord, raw);
+          return appendToTenant({ store, writer, kit }, record.tenant_id, {
+            draft: draft("MEMORY_WRITTEN", { record }),
+            indexes: { memory: [record] },
+          });
+        }),
     },
     registerCapability: (capability) => registry.registerCapability(capability),
     registerOperator: (operator) => registry.registerOperator(operator),
     getCapability: (intentType, version) => registry.getCapability(intentType, version),
     bus: { signals: bus.signals, items: bus.items },
     ask: (tier: Tier, signal) => serve(() => bus.ask(tier, signal)),
-    vitals: () => ({ workflows: executor.count(), actors: lifecycles.count(), listeners: feed.listeners() + bus.observers(), timers: timers.armed(), waiting: bus.waiting() }),
+    vitals: () => ({
+      workflows: executor.count(),
+      actors: lifecycles.count(),
+      listeners: feed.listeners() + bus.observers(),
+      timers: timers.armed(),
+      waiting: bus.waiting(),
+    }),
     system: supervision.root.system,
     lifecycles: (workflowId) => lifecycles.states(workflowId),
     stop: ({ drainMs = 5_000 } = {}) => {
@@ -181,7 +248,8 @@ export async function assembleKernel(options: KernelOptions, patchTier: TierPatc
   return kernel;
 }
 
-const isAtRest = (state: WorkflowState["state"]): boolean => state === "completed" || state === "failed" || state === "cancelled" || state === "waiting_for_user";
+const isAtRest = (state: WorkflowState["state"]): boolean =>
+  state === "completed" || state === "failed" || state === "cancelled" || state === "waiting_for_user";
 
 async function defaultLedger(): Promise<LedgerStore> {
   const { sqliteLedger } = await import("./ledgers/sqlite/index.ts");
@@ -207,13 +275,22 @@ interface DeskParts {
 function createDesk({ resolved, registry, store, reading, timers }: DeskParts): Desk {
   const { options, security, maxCost, retryPolicies, engine } = resolved;
   return {
-    registry, security, timers, maxCost, retryPolicies, policyVersion: engine.version, holdsStreams: options.security?.validateOutput !== undefined,
-    checkAllOutput: options.checkAllOutput ?? false, middleware: options.middleware ?? [],
+    registry,
+    security,
+    timers,
+    maxCost,
+    retryPolicies,
+    policyVersion: engine.version,
+    holdsStreams: options.security?.validateOutput !== undefined,
+    checkAllOutput: options.checkAllOutput ?? false,
+    middleware: options.middleware ?? [],
     async findSharedKey(tenantId, key, exceptWorkflow) {
       const found = await store.findKey(tenantId, key);
       if (found === null || found.workflow_id === exceptWorkflow) return null;
       const entry = (await reading.record(found.workflow_id)).actions.get(found.action_id);
-      return entry === undefined ? null : { action_id: found.action_id, result: entry.record.result_payload, succeeded: entry.seen === "succeeded" };
+      return entry === undefined
+        ? null
+        : { action_id: found.action_id, result: entry.record.result_payload, succeeded: entry.seen === "succeeded" };
     },
   };
 }
@@ -227,34 +304,54 @@ interface TierParts {
 }
 
 function defineTiers({ resolved, registry, store, executor, writer }: TierParts) {
-  const { options, security, classifier, scorers, planner, engine, authenticator, maxCost, artifacts, matchMemory } = resolved;
+  const { options, security, classifier, scorers, planner, engine, authenticator, maxCost, artifacts, matchMemory } =
+    resolved;
   const { classification = 0.5, confidence = 0.5, grounding = 0.5 } = options.thresholds ?? {};
-  const rename = (params: Parameters<typeof renameReferences>[0], renamed: ReadonlyMap<string, string>) => renameReferences(params, renamed) as never;
+  const rename = (params: Parameters<typeof renameReferences>[0], renamed: ReadonlyMap<string, string>) =>
+    renameReferences(params, renamed) as never;
   return [
     createFoundationTier({ client: (operator) => registry.findOperator(operator)?.tool?.client ?? null, artifacts }),
-    createPerceptionTier({ registry, security, classifier, scorers, fallbackIntent: options.fallbackIntent ?? null, minConfidence: classification }),
+    createPerceptionTier({
+      registry,
+      security,
+      classifier,
+      scorers,
+      fallbackIntent: options.fallbackIntent ?? null,
+      minConfidence: classification,
+    }),
     createCognitionTier({
-      version: (tenant, thread) => store.version(tenant, thread), memory: (query) => store.memory(query), documents: (tenant, wanted) => store.documents(tenant, wanted), matchMemory,
+      version: (tenant, thread) => store.version(tenant, thread),
+      memory: (query) => store.memory(query),
+      documents: (tenant, wanted) => store.documents(tenant, wanted),
+      matchMemory,
       threadWorkflows: (tenant_id, thread_id, limit) => store.heads({ tenant_id, thread_id, limit }),
     }),
     createPlanningTier({ registry, planner, rename }),
     createExecutionTier({ executor: () => executor, writer }),
     createEgoTier({ authenticator, engine, maxCost }),
-    createMetacognitionTier({ scorers, thresholds: { confidence, grounding }, publish: publisher(options, resolved.logger) }),
+    createMetacognitionTier({
+      scorers,
+      thresholds: { confidence, grounding },
+      publish: publisher(options, resolved.logger),
+    }),
     createOrchestrationTier(() => executor.runs().map((run) => run.log.identity.workflow_id)),
   ];
 }
 
 /** Listeners outside are told without being waited for; what they throw is logged. */
-function publisher({ notify }: KernelOptions, logger: Resolved["logger"]): (notification: Parameters<NonNullable<KernelOptions["notify"]>>[0]) => void {
+function publisher(
+  { notify }: KernelOptions,
+  logger: Resolved["logger"],
+): (notification: Parameters<NonNullable<KernelOptions["notify"]>>[0]) => void {
   if (notify === undefined) return () => undefined;
-  return (notification) => queueMicrotask(() => {
-    try {
-      notify(notification);
-    } catch (error) {
-      logger.error({ error }, "a notification listener threw");
-    }
-  });
+  return (notification) =>
+    queueMicrotask(() => {
+      try {
+        notify(notification);
+      } catch (error) {
+        logger.error({ error }, "a notification listener threw");
+      }
+    });
 }
 
 /** One initialisation, however many ask at once (LIF-04). */
@@ -287,13 +384,18 @@ function createRestWaiters(): RestWaiters {
   };
   return {
     tell,
-    next: (workflowId) => new Promise((resolve) => waiting.set(workflowId, [...(waiting.get(workflowId) ?? []), resolve])),
+    next: (workflowId) =>
+      new Promise((resolve) => waiting.set(workflowId, [...(waiting.get(workflowId) ?? []), resolve])),
     close: () => [...waiting.keys()].forEach(tell),
   };
 }
 
 /** Lets running workflows come to rest, up to a limit. */
-async function drain(executor: Executor, timers: Desk["timers"], { until, restWaiters }: { readonly until: number; readonly restWaiters: RestWaiters }): Promise<void> {
+async function drain(
+  executor: Executor,
+  timers: Desk["timers"],
+  { until, restWaiters }: { readonly until: number; readonly restWaiters: RestWaiters },
+): Promise<void> {
   const busy = executor.runs().filter((run) => run.isBusy);
   const rested = Promise.all(busy.map((run) => restWaiters.next(run.log.identity.workflow_id)));
   const abort = new AbortController();
@@ -316,17 +418,40 @@ async function retryOrBeginAgain({ gateway, reading, workflowId, request }: Agai
   const { intent, thread_id, correlation_id, draft_version } = record;
   const { document_ids, ...context_refs } = intent.context_refs;
   const again = {
-    source: intent.source, tenant_id: request.tenant_id, principal: request.principal, thread_id, scope: intent.scope, constraints: intent.constraints, context_refs,
-    input: { mode: "data" as const, text: intent.text, attachments: { document_ids: (document_ids as (string | number)[] | undefined) ?? [] } },
+    source: intent.source,
+    tenant_id: request.tenant_id,
+    principal: request.principal,
+    thread_id,
+    scope: intent.scope,
+    constraints: intent.constraints,
+    context_refs,
+    input: {
+      mode: "data" as const,
+      text: intent.text,
+      attachments: { document_ids: (document_ids as (string | number)[] | undefined) ?? [] },
+    },
     intent_hint: { intent_type: `${intent.type}@${intent.version}`, inputs: intent.inputs },
   };
-  const accepted = await gateway.submit(again, { parent_workflow_id: workflowId, intent_id: intent.intent_id, draft_version: draft_version + 1, correlation_id });
+  const accepted = await gateway.submit(again, {
+    parent_workflow_id: workflowId,
+    intent_id: intent.intent_id,
+    draft_version: draft_version + 1,
+    correlation_id,
+  });
   return { workflow_id: accepted.workflow_id, status: "restarted", correlation_id };
 }
 
 /** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
-function parseRecord<T>(schema: { readonly safeParse: (raw: unknown) => { readonly success: true; readonly data: T } | { readonly success: false; readonly error: Error } }, raw: unknown): T {
+function parseRecord<T>(
+  schema: {
+    readonly safeParse: (
+      raw: unknown,
+    ) => { readonly success: true; readonly data: T } | { readonly success: false; readonly error: Error };
+  },
+  raw: unknown,
+): T {
   const parsed = schema.safeParse(raw);
-  return parsed.success ? parsed.data : raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `record: ${parsed.error.message}`, kernelRef));
+  return parsed.success
+    ? parsed.data
+    : raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `record: ${parsed.error.message}`, kernelRef));
 }
-

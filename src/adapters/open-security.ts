@@ -3,4 +3,8 @@ import type { Security } from "../ports/perception.ts";
 
 const pass = { ok: true } as const;
 
-export const openSecurity: Security = Object.freeze({ validate: () => pass, validateParams: () => pass, validateOutput: () => pass });
+export const openSecurity: Security = Object.freeze({
+  validate: () => pass,
+  validateParams: () => pass,
+  validateOutput: () => pass,
+});

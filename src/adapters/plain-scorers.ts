@@ -17,6 +17,8 @@ export const plainScorers: Scorers = Object.freeze({
     if (size < 400) return "simple" as const;
     return size < 4000 ? ("moderate" as const) : ("complex" as const);
   },
-  confidence: ({ text, stated }: { readonly text: string; readonly stated: number | null }) => stated ?? (hedges.test(text) ? 0.6 : 1),
-  grounding: ({ text, evidence }: { readonly text: string; readonly evidence: readonly string[] }) => (text === "" || evidence.length > 0 ? 1 : 0.5),
+  confidence: ({ text, stated }: { readonly text: string; readonly stated: number | null }) =>
+    stated ?? (hedges.test(text) ? 0.6 : 1),
+  grounding: ({ text, evidence }: { readonly text: string; readonly evidence: readonly string[] }) =>
+    text === "" || evidence.length > 0 ? 1 : 0.5,
 });

@@ -7,13 +7,15 @@ export const quietLogger: Logger = Object.freeze({ debug: nothing, info: nothing
 
 /** A logger that throws is ignored. */
 export function guardLogger(logger: Logger): Logger {
-  const guard = (level: keyof Logger) => (detail: object, message?: string): void => {
-    try {
-      logger[level](detail, message);
-    } catch {
-      return;
-    }
-  };
+  const guard =
+    (level: keyof Logger) =>
+    (detail: object, message?: string): void => {
+      try {
+        logger[level](detail, message);
+      } catch {
+        return;
+      }
+    };
   return { debug: guard("debug"), info: guard("info"), warn: guard("warn"), error: guard("error") };
 }
 

@@ -21,7 +21,14 @@ export function roleAuthenticator(roles: Readonly<Record<string, Role>> = defaul
       const role = Object.hasOwn(roles, principal.role) ? roles[principal.role] : undefined;
       if (role === undefined) return null;
       const data_policy = { allow_pii: true, allow_external_send: false, ...role.data_policy };
-      return { tenant_id, principal_id: principal.id, principal_type: principal.type, role: principal.role, scopes: [...role.scopes], data_policy };
+      return {
+        tenant_id,
+        principal_id: principal.id,
+        principal_type: principal.type,
+        role: principal.role,
+        scopes: [...role.scopes],
+        data_policy,
+      };
     },
   };
 }

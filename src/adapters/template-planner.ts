@@ -12,4 +12,5 @@ export const templatePlanner: Planner = Object.freeze({
 });
 
 /** A template that gives no reasoning of its own is named for what it is. */
-const named = (plan: ExecutionPlan, intentType: string): ExecutionPlan => (plan?.reasoning === "" ? { ...plan, reasoning: `template of ${intentType}` } : plan);
+const named = (plan: ExecutionPlan, intentType: string): ExecutionPlan =>
+  plan?.reasoning === "" ? { ...plan, reasoning: `template of ${intentType}` } : plan;

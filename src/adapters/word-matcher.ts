@@ -3,7 +3,10 @@ import type { StoredMemory } from "../ports/ledger-store.ts";
 
 const wordsOf = (text: string): ReadonlySet<string> => new Set(text.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? []);
 
-export function matchWords(text: string, records: readonly StoredMemory[]): readonly { readonly record: StoredMemory; readonly score: number }[] {
+export function matchWords(
+  text: string,
+  records: readonly StoredMemory[],
+): readonly { readonly record: StoredMemory; readonly score: number }[] {
   const wanted = wordsOf(text);
   if (wanted.size === 0) return [];
   return records

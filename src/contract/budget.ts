@@ -17,7 +17,9 @@ const budgetRef = moduleRef(5, "budget", "check_budget");
 /** Null when something is left, else the refusal. A null limit is no limit. */
 export function checkBudget(spent: number, limit: number | null): KernelError | null {
   if (limit === null || spent < limit) return null;
-  return kernelError("T5_BUDGET_EXHAUSTED", `the request budget of ${limit} is spent (${spent})`, budgetRef, { detail: { limit, spent } });
+  return kernelError("T5_BUDGET_EXHAUSTED", `the request budget of ${limit} is spent (${spent})`, budgetRef, {
+    detail: { limit, spent },
+  });
 }
 
 /** The account of one request: `policy.recordStepCost` and `policy.recordCost` of seed 002. */
@@ -46,5 +48,7 @@ export function createBudgetAccount(limit: number | null, alreadySpent = 0): Bud
 /** The cost itself, when it may be charged. @throws KernelErrorException of category input. */
 export function requireCost(cost: number): number {
   if (Number.isFinite(cost) && cost >= 0) return cost;
-  return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `a cost is a number of at least 0, not ${cost}`, budgetRef));
+  return raise(
+    kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `a cost is a number of at least 0, not ${cost}`, budgetRef),
+  );
 }

@@ -9,7 +9,6 @@ import { moduleRef } from "../contract/module-ref.ts";
 import type { Operator } from "../contract/operator.ts";
 import type { PolicyRule } from "../contract/policy.ts";
 
-
 export interface CapabilityOptions<I extends z.ZodType> {
   readonly intentType: string;
   readonly version: string;
@@ -33,21 +32,35 @@ export function defineCapability<I extends z.ZodType>(options: CapabilityOptions
   if (!parsed.success) throw refused(`capability package: ${z.prettifyError(parsed.error)}`);
   const { plan } = options;
   if (typeof plan !== "function" && plan.steps.length > maxTemplateSteps) {
-    throw refused(`a plan template has at most ${maxTemplateSteps} steps, ${options.intentType} has ${plan.steps.length}`);
+    throw refused(
+      `a plan template has at most ${maxTemplateSteps} steps, ${options.intentType} has ${plan.steps.length}`,
+    );
   }
-  return Object.freeze({ ...parsed.data, operators: options.operators, plan: plan as PlanTemplate<never> }) as CapabilityDefinition;
+  return Object.freeze({
+    ...parsed.data,
+    operators: options.operators,
+    plan: plan as PlanTemplate<never>,
+  }) as CapabilityDefinition;
 }
 
 /** Checks a rule's shape; the rule itself stays the host's code. */
 export function definePolicy(rule: PolicyRule): PolicyRule {
   const stages = rule.stages ?? [];
   const known = stages.every((s) => s === "plan" || s === "action" || s === "outcome" || s === "gate");
-  if (typeof rule.name !== "string" || rule.name === "" || typeof rule.evaluate !== "function" || stages.length === 0 || !known) {
+  if (
+    typeof rule.name !== "string" ||
+    rule.name === "" ||
+    typeof rule.evaluate !== "function" ||
+    stages.length === 0 ||
+    !known
+  ) {
     throw refused("a policy has a name, an evaluate function and at least one stage of plan, action, outcome, gate");
   }
   return Object.freeze({ ...rule, stages: Object.freeze([...stages]) });
 }
 
 function refused(message: string): KernelErrorException {
-  return new KernelErrorException(createError("T0_VALIDATION_SCHEMA_MISMATCH", "input", "transient", message, moduleRef(0, "validation", "define")));
+  return new KernelErrorException(
+    createError("T0_VALIDATION_SCHEMA_MISMATCH", "input", "transient", message, moduleRef(0, "validation", "define")),
+  );
 }

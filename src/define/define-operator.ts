@@ -5,8 +5,14 @@ import { z } from "zod";
 import { createError, KernelErrorException } from "../contract/error.ts";
 import { deepFreeze, type JsonObject } from "../contract/json.ts";
 import { moduleRef } from "../contract/module-ref.ts";
+import {
+  type GatePreview,
+  type Operator,
+  type OperatorCall,
+  type OperatorContext,
+  OperatorMetadata,
+} from "../contract/operator.ts";
 import type { ToolClient } from "../contract/tool.ts";
-import { type GatePreview, type Operator, type OperatorCall, type OperatorContext, OperatorMetadata } from "../contract/operator.ts";
 
 /** An operator as a host writes it: metadata in camelCase options, schemas, and the function that does the work. */
 export interface OperatorOptions<I extends z.ZodType, O extends z.ZodType> {
@@ -30,12 +36,19 @@ export interface OperatorOptions<I extends z.ZodType, O extends z.ZodType> {
   readonly extensions?: Readonly<Record<string, unknown>>;
   readonly run: (call: OperatorCall<z.output<I>>) => Promise<z.input<O>> | z.input<O>;
   /** What a person sees at the gate of this call; reads at most, never writes. */
-  readonly preview?: (question: { readonly input: z.output<I>; readonly context: OperatorContext; readonly signal: AbortSignal }) => Promise<GatePreview> | GatePreview;
+  readonly preview?: (question: {
+    readonly input: z.output<I>;
+    readonly context: OperatorContext;
+    readonly signal: AbortSignal;
+  }) => Promise<GatePreview> | GatePreview;
 }
 
 /** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH when the metadata is not valid. */
-export function defineOperator<I extends z.ZodType, O extends z.ZodType = z.ZodType<unknown>>(options: OperatorOptions<I, O>): Operator {
-  const { input, output, run, preview, honoursAbort, timeoutSec, policyTags, riskLevel, estimatedCost, ...rest } = options;
+export function defineOperator<I extends z.ZodType, O extends z.ZodType = z.ZodType<unknown>>(
+  options: OperatorOptions<I, O>,
+): Operator {
+  const { input, output, run, preview, honoursAbort, timeoutSec, policyTags, riskLevel, estimatedCost, ...rest } =
+    options;
   const metadata = normalizeMetadata({
     ...rest,
     honours_abort: honoursAbort,
@@ -55,7 +68,8 @@ export function defineOperator<I extends z.ZodType, O extends z.ZodType = z.ZodT
 }
 
 /** A tool of a tool server as an operator. Its work is done through `client`, bridged by T0 (C-04, OPR-06). */
-export interface ToolOptions extends Omit<OperatorOptions<z.ZodType, z.ZodType>, "run" | "preview" | "output" | "kind" | "input"> {
+export interface ToolOptions
+  extends Omit<OperatorOptions<z.ZodType, z.ZodType>, "run" | "preview" | "output" | "kind" | "input"> {
   /** The tool's name at its server. */
   readonly tool: string;
   readonly client: ToolClient;
@@ -65,7 +79,13 @@ export interface ToolOptions extends Omit<OperatorOptions<z.ZodType, z.ZodType>,
 }
 
 export function defineTool({ tool, client, inputSchema, input, ...options }: ToolOptions): Operator {
-  const operator = defineOperator({ effect: "external_send", ...options, input: input ?? z.record(z.string(), z.unknown()), kind: "tool", run: () => null });
+  const operator = defineOperator({
+    effect: "external_send",
+    ...options,
+    input: input ?? z.record(z.string(), z.unknown()),
+    kind: "tool",
+    run: () => null,
+  });
   return Object.freeze({ ...operator, tool: Object.freeze({ name: tool, client, inputSchema: inputSchema ?? null }) });
 }
 
@@ -74,7 +94,13 @@ export function normalizeMetadata(raw: unknown): OperatorMetadata {
   const parsed = OperatorMetadata.safeParse(raw);
   if (parsed.success) return deepFreeze(structuredClone(parsed.data));
   throw new KernelErrorException(
-    createError("T0_VALIDATION_SCHEMA_MISMATCH", "input", "transient", `operator metadata: ${z.prettifyError(parsed.error)}`, moduleRef(0, "validation", "normalizeMetadata")),
+    createError(
+      "T0_VALIDATION_SCHEMA_MISMATCH",
+      "input",
+      "transient",
+      `operator metadata: ${z.prettifyError(parsed.error)}`,
+      moduleRef(0, "validation", "normalizeMetadata"),
+    ),
   );
 }
 
@@ -82,7 +108,14 @@ export function normalizeMetadata(raw: unknown): OperatorMetadata {
 export interface OperatorErrorOptions {
   readonly code: string;
   readonly message: string;
-  readonly category?: "validation" | "authorization" | "policy_denied" | "transient" | "dependency" | "operator_bug" | "timeout";
+  readonly category?:
+    | "validation"
+    | "authorization"
+    | "policy_denied"
+    | "transient"
+    | "dependency"
+    | "operator_bug"
+    | "timeout";
   readonly retryable?: boolean;
   readonly retry_after_ms?: number | null;
   readonly details?: Readonly<Record<string, unknown>>;

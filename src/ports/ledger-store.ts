@@ -8,8 +8,9 @@
  * INV-3  Every read that takes a tenant returns that tenant's records only.
  * INV-4  Failures reject with KernelErrorException (T0_LEDGER_*), never with a driver's error.
  */
-import type { Gate } from "../contract/gate.ts";
+
 import type { ParsedDocumentRecord, ParsedMemoryRecord } from "../contract/context-bundle.ts";
+import type { Gate } from "../contract/gate.ts";
 import type { WorkflowStateName } from "../contract/progress.ts";
 import type { TurnRow } from "../contract/turn.ts";
 
@@ -71,7 +72,9 @@ export interface Append {
 }
 
 /** `clash`: the stream is not where the writer thought; `fenced`: the writer's lease is gone; `missing`: no such workflow. */
-export type AppendReceipt = { readonly ok: true; readonly position: number; readonly epoch: number | null } | { readonly ok: false; readonly reason: "clash" | "fenced" | "missing" };
+export type AppendReceipt =
+  | { readonly ok: true; readonly position: number; readonly epoch: number | null }
+  | { readonly ok: false; readonly reason: "clash" | "fenced" | "missing" };
 
 export interface HeadFilter {
   readonly tenant_id?: Id;
@@ -119,7 +122,11 @@ export interface LedgerStore {
   /** Takes the lease if nobody holds it at `now`, or if `owner` holds it already; null if another does. */
   claim(workflowId: string, owner: string, now: number, ttlMs: number): Promise<Lease | null>;
   /** Extends leases that are still the owner's; returns those that are. */
-  renew(leases: readonly { readonly workflow_id: string; readonly lease: Lease }[], now: number, ttlMs: number): Promise<readonly string[]>;
+  renew(
+    leases: readonly { readonly workflow_id: string; readonly lease: Lease }[],
+    now: number,
+    ttlMs: number,
+  ): Promise<readonly string[]>;
   release(workflowId: string, lease: Lease): Promise<void>;
   /** Workflows that rest, are held by nobody at `now`, and have something due by then; earliest first. */
   due(now: number, limit: number): Promise<readonly WorkflowHead[]>;
@@ -127,7 +134,12 @@ export interface LedgerStore {
   nextDue(): Promise<number | null>;
   /** Unfinished workflows that nobody holds at `now` and that are not parked at a gate: what recovery takes. */
   abandoned(now: number, limit: number): Promise<readonly WorkflowHead[]>;
-  gates(filter: { readonly tenant_id?: Id; readonly workflow_id?: string; readonly after?: string; readonly limit?: number }): Promise<readonly Gate[]>;
+  gates(filter: {
+    readonly tenant_id?: Id;
+    readonly workflow_id?: string;
+    readonly after?: string;
+    readonly limit?: number;
+  }): Promise<readonly Gate[]>;
   /** Which workflow holds the action of a key that is shared between workflows. */
   findKey(tenantId: Id, key: string): Promise<{ readonly workflow_id: string; readonly action_id: string } | null>;
   /** Newest entry of each key, newest first. */

@@ -2,21 +2,33 @@
 
 /** Types a request that carries no hint. `confidence` is 0 to 1. */
 export interface Classifier {
-  readonly classify: (question: { readonly text: string; readonly candidates: readonly { readonly intent_type: string; readonly keywords: readonly string[] }[] }) =>
+  readonly classify: (question: {
+    readonly text: string;
+    readonly candidates: readonly { readonly intent_type: string; readonly keywords: readonly string[] }[];
+  }) =>
     | { readonly intent_type: string | null; readonly domain: string; readonly confidence: number }
     | Promise<{ readonly intent_type: string | null; readonly domain: string; readonly confidence: number }>;
 }
 
 export interface Scorers {
   readonly urgency: (text: string) => "low" | "normal" | "high" | "critical";
-  readonly complexity: (question: { readonly text: string; readonly inputs: unknown }) => "trivial" | "simple" | "moderate" | "complex";
+  readonly complexity: (question: {
+    readonly text: string;
+    readonly inputs: unknown;
+  }) => "trivial" | "simple" | "moderate" | "complex";
   /** 0 to 1: how sure the output may be of itself. */
-  readonly confidence: (question: { readonly text: string; readonly evidence: readonly string[]; readonly stated: number | null }) => number;
+  readonly confidence: (question: {
+    readonly text: string;
+    readonly evidence: readonly string[];
+    readonly stated: number | null;
+  }) => number;
   /** 0 to 1: how far the output rests on what the steps produced. */
   readonly grounding: (question: { readonly text: string; readonly evidence: readonly string[] }) => number;
 }
 
-export type Verdict<T> = { readonly ok: true } | { readonly ok: false; readonly reason: string; readonly sanitized?: T };
+export type Verdict<T> =
+  | { readonly ok: true }
+  | { readonly ok: false; readonly reason: string; readonly sanitized?: T };
 
 /** The three validations of seed 002 section 10; `validateChunk` lets streams pass before the whole output is checked. */
 export interface Security {

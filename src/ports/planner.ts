@@ -5,7 +5,6 @@ import type { ContextBundle } from "../contract/context-bundle.ts";
 import type { Intent } from "../contract/intent.ts";
 import type { ExecutionPlan } from "../contract/plan.ts";
 
-
 export interface PlannerAnswer {
   readonly plan: ExecutionPlan;
   readonly usage: { readonly total_cost: number };

@@ -76,7 +76,8 @@ export function createBus({ onSubscriberError, maxWaiting }: BusOptions): Bus {
 
   const publish = (item: BusItem): void => {
     if (closed) return;
-    if ("signal" in item && !isSignal(item.signal)) throw new TypeError("only a Signal made by a factory may be published; use createSignal");
+    if ("signal" in item && !isSignal(item.signal))
+      throw new TypeError("only a Signal made by a factory may be published; use createSignal");
     queue.push(item);
     if (!draining) drain();
   };
@@ -85,10 +86,26 @@ export function createBus({ onSubscriberError, maxWaiting }: BusOptions): Bus {
   return {
     publish,
     items,
-    signals: new GuardedObservable<Signal>((observer) => subject.subscribe((item) => "to" in item && observer.next(item.signal)), onSubscriberError),
+    signals: new GuardedObservable<Signal>(
+      (observer) => subject.subscribe((item) => "to" in item && observer.next(item.signal)),
+      onSubscriberError,
+    ),
     ask(to, signal) {
-      if (closed) return Promise.resolve(fail(kernelError("T0_KERNEL_STOPPED", "the kernel has stopped", busRef), metricsOf(busRef)));
-      if (waiters.size >= maxWaiting) return Promise.resolve(fail(kernelError("T5_IN_FLIGHT_LIMIT", `more than limits.maxBusWaiting = ${maxWaiting} asks are unanswered`, busRef), metricsOf(busRef)));
+      if (closed)
+        return Promise.resolve(
+          fail(kernelError("T0_KERNEL_STOPPED", "the kernel has stopped", busRef), metricsOf(busRef)),
+        );
+      if (waiters.size >= maxWaiting)
+        return Promise.resolve(
+          fail(
+            kernelError(
+              "T5_IN_FLIGHT_LIMIT",
+              `more than limits.maxBusWaiting = ${maxWaiting} asks are unanswered`,
+              busRef,
+            ),
+            metricsOf(busRef),
+          ),
+        );
       return new Promise((resolve) => {
         waiters.set(signal.id, resolve);
         publish({ to, signal, reply: signal.id });
@@ -104,7 +121,9 @@ export function createBus({ onSubscriberError, maxWaiting }: BusOptions): Bus {
       queue.length = 0;
       for (const [id, resolve] of waiters) {
         waiters.delete(id);
-        resolve(fail(kernelError("T0_KERNEL_STOPPED", "the kernel stopped before an answer came", busRef), metricsOf(busRef)));
+        resolve(
+          fail(kernelError("T0_KERNEL_STOPPED", "the kernel stopped before an answer came", busRef), metricsOf(busRef)),
+        );
       }
       subject.complete();
     },
@@ -134,15 +153,18 @@ class GuardedObservable<T> extends Observable<T> {
   }
 
   override subscribe(observerOrNext?: Partial<Observer<T>> | ((value: T) => void) | null): Subscription {
-    if (observerOrNext !== null && typeof observerOrNext === "object" && "isStopped" in observerOrNext) return super.subscribe(observerOrNext);
+    if (observerOrNext !== null && typeof observerOrNext === "object" && "isStopped" in observerOrNext)
+      return super.subscribe(observerOrNext);
     const observer = typeof observerOrNext === "function" ? { next: observerOrNext } : (observerOrNext ?? {});
-    const guard = <A extends unknown[]>(call: ((...args: A) => void) | undefined) => (...args: A): void => {
-      try {
-        call?.apply(observer, args);
-      } catch (error) {
-        this.#report(error);
-      }
-    };
+    const guard =
+      <A extends unknown[]>(call: ((...args: A) => void) | undefined) =>
+      (...args: A): void => {
+        try {
+          call?.apply(observer, args);
+        } catch (error) {
+          this.#report(error);
+        }
+      };
     return super.subscribe({
       next: guard(observer.next),
       error: observer.error === undefined ? this.#report : guard(observer.error),

@@ -9,8 +9,7 @@
  */
 import { type AnyActorRef, createActor, fromCallback } from "xstate";
 import { tierMachine } from "../../machines/tier.ts";
-import { type KernelError, KernelErrorException } from "../contract/error.ts";
-import { isKernelError } from "../contract/error.ts";
+import { isKernelError, type KernelError, KernelErrorException } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { type ModuleRef, moduleRef } from "../contract/module-ref.ts";
 import { fail, metricsOf, ok, type Result, skip, validateResult } from "../contract/result.ts";
@@ -91,9 +90,11 @@ function admit(definition: TierDefinition, host: TierHost, lifecycle: AnyActorRe
   const door = definition.doors[key];
   const ref = refOf(definition, door);
   const at = host.kit.clock.now();
-  const leave = (result: Result): void => release({ definition, host, item, door, result: timed(result, host.kit.clock.now() - at) });
+  const leave = (result: Result): void =>
+    release({ definition, host, item, door, result: timed(result, host.kit.clock.now() - at) });
   if (signal.kind === "command" && toggles(key, door)) return leave(toggle(lifecycle, key, ref));
-  if (lifecycle.getSnapshot().value === "dormant") return leave(skip(`tier ${definition.tier} is dormant`, metricsOf(ref)));
+  if (lifecycle.getSnapshot().value === "dormant")
+    return leave(skip(`tier ${definition.tier} is dormant`, metricsOf(ref)));
   const problem = inspectAtDoor(signal, door, definition);
   if (problem !== null) return leave(fail(problem, metricsOf(ref)));
   run(door as Door, signal, host.kit, (outcome) => {
@@ -103,7 +104,8 @@ function admit(definition: TierDefinition, host: TierHost, lifecycle: AnyActorRe
 }
 
 /** `activate` and `sleep` without a door of the tier's own address the tier itself. */
-const toggles = (key: string, door: Door | undefined): boolean => door === undefined && (key === "command:activate" || key === "command:sleep");
+const toggles = (key: string, door: Door | undefined): boolean =>
+  door === undefined && (key === "command:activate" || key === "command:sleep");
 
 function toggle(lifecycle: AnyActorRef, key: string, ref: ModuleRef): Result {
   lifecycle.send({ type: key === "command:sleep" ? "SLEEP" : "ACTIVATE" });
@@ -123,9 +125,16 @@ function inspectAtDoor(signal: Signal, door: Door | undefined, definition: TierD
   const valid = validateSignal(signal);
   if (isKernelError(valid)) return valid;
   const source = moduleRef(0, "validation", "validate_signal");
-  if (door === undefined) return kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `tier ${definition.tier} has no door for ${keyOf(signal)}`, source);
+  if (door === undefined)
+    return kernelError(
+      "T0_VALIDATION_SCHEMA_MISMATCH",
+      `tier ${definition.tier} has no door for ${keyOf(signal)}`,
+      source,
+    );
   const problem = door.check?.(signal.body) ?? null;
-  return problem === null ? null : kernelError("T0_VALIDATION_SCHEMA_MISMATCH", problem, source, { detail: { schema: keyOf(signal) } });
+  return problem === null
+    ? null
+    : kernelError("T0_VALIDATION_SCHEMA_MISMATCH", problem, source, { detail: { schema: keyOf(signal) } });
 }
 
 type Outcome = { readonly result: Result } | { readonly thrown: unknown };
@@ -144,7 +153,10 @@ function run(door: Door, signal: Signal, kit: Kit, done: (outcome: Outcome) => v
   );
 }
 
-function failWith(thrown: unknown, at: { readonly definition: TierDefinition; readonly host: TierHost; readonly ref: ModuleRef }): Result {
+function failWith(
+  thrown: unknown,
+  at: { readonly definition: TierDefinition; readonly host: TierHost; readonly ref: ModuleRef },
+): Result {
   if (thrown instanceof KernelErrorException) return fail(thrown.error, metricsOf(at.ref));
   const error = crashed(at.definition, thrown);
   at.host.onCrash(at.definition.tier, error);
@@ -153,7 +165,9 @@ function failWith(thrown: unknown, at: { readonly definition: TierDefinition; re
 
 function crashed(definition: TierDefinition, thrown: unknown): KernelError {
   const message = `tier ${definition.tier} (${definition.name}) crashed: ${messageOf(thrown)}`;
-  return kernelError("T0_TIER_CRASHED", message, moduleRef(definition.tier, definition.name, "door"), { detail: { tier: definition.tier, thrown: messageOf(thrown) } });
+  return kernelError("T0_TIER_CRASHED", message, moduleRef(definition.tier, definition.name, "door"), {
+    detail: { tier: definition.tier, thrown: messageOf(thrown) },
+  });
 }
 
 function timed(result: Result, elapsed: number): Result {
@@ -174,8 +188,10 @@ function release({ definition, host, item, door, result }: Leaving): void {
   const checked = validateResult(result);
   const sound = isKernelError(checked) ? fail(checked, metricsOf(refOf(definition, door))) : checked;
   host.onResult?.(definition.tier, sound);
-  if (sound.status === "partial" && sound.error !== null) host.kit.logger.warn({ error: sound.error }, "partial result");
+  if (sound.status === "partial" && sound.error !== null)
+    host.kit.logger.warn({ error: sound.error }, "partial result");
   const [signal] = sound.signals;
-  if (door?.next !== undefined && signal !== undefined) return host.bus.publish({ to: door.next, signal, reply: item.reply });
+  if (door?.next !== undefined && signal !== undefined)
+    return host.bus.publish({ to: door.next, signal, reply: item.reply });
   if (item.reply !== null) host.bus.publish({ from: definition.tier, in_reply_to: item.reply, result: sound });
 }

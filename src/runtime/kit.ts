@@ -93,7 +93,8 @@ const consumeRef = moduleRef(4, "ooda_loop", "consume");
  * @throws KernelErrorException the error of an error Result.
  */
 export function consume(result: Result, log: (error: KernelError) => void): readonly Signal[] {
-  if (result.status === "error") raise(result.error ?? kernelError("T0_TIER_CRASHED", "an error Result without an error", consumeRef));
+  if (result.status === "error")
+    raise(result.error ?? kernelError("T0_TIER_CRASHED", "an error Result without an error", consumeRef));
   if (result.status === "partial" && result.error !== null) log(result.error);
   return result.signals;
 }
@@ -101,6 +102,7 @@ export function consume(result: Result, log: (error: KernelError) => void): read
 /** The data of the first DATA signal of a Result. */
 export function dataOf<T>(result: Result, log: (error: KernelError) => void = () => undefined): T {
   const [signal] = consume(result, log);
-  if (signal === undefined || signal.kind !== "data") raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", "the answer carries no data", consumeRef));
+  if (signal === undefined || signal.kind !== "data")
+    raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", "the answer carries no data", consumeRef));
   return signal.body["data"] as T;
 }

@@ -28,7 +28,11 @@ export interface LedgerReading {
   readonly rows: (workflowId: string, caller?: Caller) => Promise<readonly TurnRow[]>;
   readonly events: (workflowId: string, caller?: Caller) => Promise<readonly LedgerEvent[]>;
   readonly record: (workflowId: string, caller?: Caller) => Promise<WorkflowRecord>;
-  readonly follow: (workflowId: string, options: FollowOptions, caller?: Caller) => AsyncGenerator<LedgerEvent, void, void>;
+  readonly follow: (
+    workflowId: string,
+    options: FollowOptions,
+    caller?: Caller,
+  ) => AsyncGenerator<LedgerEvent, void, void>;
 }
 
 const readerRef = moduleRef(4, "ledger", "read");
@@ -36,19 +40,36 @@ const readerRef = moduleRef(4, "ledger", "read");
 export function createLedgerReading(store: LedgerStore, feed: Feed): LedgerReading {
   const rows = async (workflowId: string, caller?: Caller): Promise<readonly TurnRow[]> => {
     const found = await store.read(String(workflowId));
-    const tenant = found[0] === undefined ? undefined : (JSON.parse(found[0].envelope) as { tenant_id: unknown }).tenant_id;
+    const tenant =
+      found[0] === undefined ? undefined : (JSON.parse(found[0].envelope) as { tenant_id: unknown }).tenant_id;
     if (found.length > 0 && (caller === undefined || caller.tenant_id === tenant)) return found;
-    return raise(kernelError("T4_WORKFLOW_NOT_FOUND", `there is no workflow ${workflowId}`, readerRef, { detail: { workflow_id: String(workflowId) } }));
+    return raise(
+      kernelError("T4_WORKFLOW_NOT_FOUND", `there is no workflow ${workflowId}`, readerRef, {
+        detail: { workflow_id: String(workflowId) },
+      }),
+    );
   };
-  const events = async (workflowId: string, caller?: Caller): Promise<readonly LedgerEvent[]> => (await rows(workflowId, caller)).flatMap(openTurn);
+  const events = async (workflowId: string, caller?: Caller): Promise<readonly LedgerEvent[]> =>
+    (await rows(workflowId, caller)).flatMap(openTurn);
   return {
     rows,
     events,
     async record(workflowId, caller) {
       const record = foldEvents(await events(workflowId, caller));
-      return record ?? raise(kernelError("T4_WORKFLOW_NOT_FOUND", `the request ${workflowId} was refused; there is no workflow`, readerRef, { detail: { workflow_id: String(workflowId) } }));
+      return (
+        record ??
+        raise(
+          kernelError(
+            "T4_WORKFLOW_NOT_FOUND",
+            `the request ${workflowId} was refused; there is no workflow`,
+            readerRef,
+            { detail: { workflow_id: String(workflowId) } },
+          ),
+        )
+      );
     },
-    follow: (workflowId, options, caller) => follow({ store, feed, first: () => rows(workflowId, caller) }, workflowId, options),
+    follow: (workflowId, options, caller) =>
+      follow({ store, feed, first: () => rows(workflowId, caller) }, workflowId, options),
   };
 }
 
@@ -61,7 +82,11 @@ interface Following {
 const rests = new Set(["WORKFLOW_COMPLETED", "WORKFLOW_CANCELLED", "WORKFLOW_FAILED", "INTENT_REJECTED"]);
 
 /** From the log, then live, without gap or repeat: news only says "look", the log is what is read. */
-async function* follow({ store, feed, first }: Following, workflowId: string, { after = 0, signal, live = true }: FollowOptions): AsyncGenerator<LedgerEvent, void, void> {
+async function* follow(
+  { store, feed, first }: Following,
+  workflowId: string,
+  { after = 0, signal, live = true }: FollowOptions,
+): AsyncGenerator<LedgerEvent, void, void> {
   let position = after;
   let news = createNews();
   const unlisten = feed.listen(workflowId, () => news.arrive());
@@ -98,4 +123,3 @@ function createNews(): { readonly arrive: () => void; readonly wait: () => Promi
   });
   return { arrive: () => arrive(), wait: () => arrived };
 }
-

@@ -23,7 +23,7 @@ interface Waiting {
 export function createLedgerWriter(store: LedgerStore, maxBatch: number): LedgerWriter {
   let queue: Waiting[] = [];
   let busy = false;
-  let idle: (() => void)[] = [];
+  const idle: (() => void)[] = [];
 
   const settle = (batch: readonly Waiting[], receipts: readonly AppendReceipt[]): void => {
     for (const [i, waiting] of batch.entries()) waiting.resolve(receipts[i] ?? { ok: false, reason: "clash" });

@@ -8,8 +8,8 @@
  * H3  A workflow that parks or ends leaves no actor behind.
  */
 import { type AnyActorRef, type AnyStateMachine, createActor, type StateValue } from "xstate";
-import { gateMachine } from "../../machines/gate.ts";
 import { lifecycleCharts, stepPath } from "../../machines/fold.ts";
+import { gateMachine } from "../../machines/gate.ts";
 import { stepMachine } from "../../machines/step.ts";
 import type { Chart, ChartEvent } from "../../machines/table.ts";
 import { workflowMachine } from "../../machines/workflow.ts";
@@ -25,7 +25,13 @@ export interface LifecycleHost {
   readonly sleep: (workflowId: string) => void;
   readonly actor: (workflowId: string) => AnyActorRef | null;
   /** States as the live actors hold them, for checks against the record. */
-  readonly states: (workflowId: string) => { readonly workflow: unknown; readonly steps: Readonly<Record<string, unknown>>; readonly gates: Readonly<Record<string, unknown>> } | null;
+  readonly states: (
+    workflowId: string,
+  ) => {
+    readonly workflow: unknown;
+    readonly steps: Readonly<Record<string, unknown>>;
+    readonly gates: Readonly<Record<string, unknown>>;
+  } | null;
   readonly count: () => number;
   readonly clear: () => void;
 }
@@ -50,7 +56,11 @@ export interface LifecycleHostOptions {
 
 export function createLifecycleHost({ parent, inspected, onError }: LifecycleHostOptions): LifecycleHost {
   const live = new Map<string, Live>();
-  const spawn = (kind: keyof typeof charts, id: string, at: { readonly state: string; readonly under: AnyActorRef }): AnyActorRef => {
+  const spawn = (
+    kind: keyof typeof charts,
+    id: string,
+    at: { readonly state: string; readonly under: AnyActorRef },
+  ): AnyActorRef => {
     const actor = inspected ? runMachine(charts[kind].machine, id, at) : runTable(charts[kind].chart, id, at);
     actor.subscribe({ error: onError });
     actor.start();
@@ -69,11 +79,16 @@ export function createLifecycleHost({ parent, inspected, onError }: LifecycleHos
     const { type, gateId } = addressOf(event);
     const chartEvent: ChartEvent = { ...event.payload, type };
     if (movesWorkflow(type)) home.workflow.send(chartEvent);
-    if (type === "STEP_QUEUED" && event.step_id !== null) spawnChild(home, "step", event.step_id, lifecycleCharts.step.initial);
+    if (type === "STEP_QUEUED" && event.step_id !== null)
+      spawnChild(home, "step", event.step_id, lifecycleCharts.step.initial);
     else if (event.step_id !== null) home.steps.get(event.step_id)?.send(chartEvent);
-    if (gateId !== null) (home.gates.get(gateId) ?? spawnChild(home, "gate", gateId, lifecycleCharts.gate.initial)).send(chartEvent);
-    if (type === "WORKFLOW_CANCELLED" || type === "WORKFLOW_FAILED") for (const gate of home.gates.values()) gate.send(chartEvent);
-    if (type === "WORKFLOW_RESTARTED") for (const id of event.payload["step_ids"] as string[]) spawnChild(home, "step", id, lifecycleCharts.step.initial);
+    if (gateId !== null)
+      (home.gates.get(gateId) ?? spawnChild(home, "gate", gateId, lifecycleCharts.gate.initial)).send(chartEvent);
+    if (type === "WORKFLOW_CANCELLED" || type === "WORKFLOW_FAILED")
+      for (const gate of home.gates.values()) gate.send(chartEvent);
+    if (type === "WORKFLOW_RESTARTED")
+      for (const id of event.payload["step_ids"] as string[])
+        spawnChild(home, "step", id, lifecycleCharts.step.initial);
   };
 
   const sleep = (workflowId: string): void => {
@@ -86,7 +101,11 @@ export function createLifecycleHost({ parent, inspected, onError }: LifecycleHos
   return {
     wake(record) {
       if (live.has(record.workflow_id)) return;
-      const home: Live = { workflow: spawn("workflow", record.workflow_id, { state: record.state, under: parent() }), steps: new Map(), gates: new Map() };
+      const home: Live = {
+        workflow: spawn("workflow", record.workflow_id, { state: record.state, under: parent() }),
+        steps: new Map(),
+        gates: new Map(),
+      };
       live.set(record.workflow_id, home);
       for (const step of record.steps.values()) spawnChild(home, "step", step.step.step_id, stepPath(step));
       for (const gate of record.gates.values()) spawnChild(home, "gate", gate.gate_id, gate.status);
@@ -116,10 +135,12 @@ function addressOf(event: LedgerEvent): { readonly type: string; readonly gateId
   return { type, gateId: gate?.gate_id ?? (event.payload["gate_id"] as string) };
 }
 
-const movesWorkflow = (type: string): boolean => /^(WORKFLOW|PLAN|USER|GATE_EXPIRED)/.test(type) && type !== "PLAN_TRUNCATED";
+const movesWorkflow = (type: string): boolean =>
+  /^(WORKFLOW|PLAN|USER|GATE_EXPIRED)/.test(type) && type !== "PLAN_TRUNCATED";
 
 const valueOf = (actor: AnyActorRef): unknown => flatten(actor.getSnapshot().value);
-const valuesOf = (actors: ReadonlyMap<string, AnyActorRef>): Record<string, unknown> => Object.fromEntries([...actors].map(([id, actor]) => [id, valueOf(actor)]));
+const valuesOf = (actors: ReadonlyMap<string, AnyActorRef>): Record<string, unknown> =>
+  Object.fromEntries([...actors].map(([id, actor]) => [id, valueOf(actor)]));
 
 /** `{ running: "executing" }` → `running.executing` */
 function flatten(value: unknown): string {
@@ -128,14 +149,19 @@ function flatten(value: unknown): string {
   return `${key}.${flatten(inner)}`;
 }
 
-const nest = (path: string): unknown => path.split(".").reduceRight<unknown>((inner, key) => (inner === undefined ? key : { [key]: inner }), undefined);
+const nest = (path: string): unknown =>
+  path.split(".").reduceRight<unknown>((inner, key) => (inner === undefined ? key : { [key]: inner }), undefined);
 
 interface Place {
   readonly state: string;
   readonly under: AnyActorRef;
 }
 
-function runMachine(machine: AnyStateMachine, id: string, { state, under }: Place): AnyActorRef & { start: () => void } {
+function runMachine(
+  machine: AnyStateMachine,
+  id: string,
+  { state, under }: Place,
+): AnyActorRef & { start: () => void } {
   const snapshot = machine.resolveState({ value: nest(state) as StateValue } as never);
   return createActor(machine, { parent: under, id, snapshot } as object) as never;
 }
@@ -150,7 +176,13 @@ interface TableSnapshot {
 
 /** The same chart as plain actor logic: 20 times cheaper than interpreting the machine, equal on every walk. */
 function tableLogic(chart: Chart) {
-  const at = (value: string): TableSnapshot => ({ status: chart.isFinal(value) ? "done" : "active", value, output: undefined, error: undefined, context: {} });
+  const at = (value: string): TableSnapshot => ({
+    status: chart.isFinal(value) ? "done" : "active",
+    value,
+    output: undefined,
+    error: undefined,
+    context: {},
+  });
   return {
     transition(snapshot: TableSnapshot, event: ChartEvent): TableSnapshot {
       const next = chart.next(snapshot.value, event);

@@ -52,14 +52,23 @@ export function createRegistry(retrieval?: RetrievalProvider): Registry {
       const found = capabilities.get(intentType, version);
       if (found !== null) return found;
       const known = capabilities.all().map((c) => capabilityRef(c.intentType, c.version));
-      return raise(kernelError("T1_NORMALIZE_UNKNOWN_INTENT", `no capability is registered for ${version === undefined ? intentType : capabilityRef(intentType, version)}`, registryRef, { detail: { known } }));
+      return raise(
+        kernelError(
+          "T1_NORMALIZE_UNKNOWN_INTENT",
+          `no capability is registered for ${version === undefined ? intentType : capabilityRef(intentType, version)}`,
+          registryRef,
+          { detail: { known } },
+        ),
+      );
     },
     findOperator: (name, version) => operators.get(name, version),
     capabilities: () => capabilities.all(),
     operators: () => operators.all(),
     capIndex: (capability) => index.get(capability) ?? [],
-    mayUse: (capability, operator) => capability.operators.some((o) => (typeof o === "string" ? o : o.metadata.name) === operator),
-    retrievalFor: (operator) => (operator.metadata.capabilities.some((c) => retrievalCapabilities.has(c)) ? retrieval : undefined),
+    mayUse: (capability, operator) =>
+      capability.operators.some((o) => (typeof o === "string" ? o : o.metadata.name) === operator),
+    retrievalFor: (operator) =>
+      operator.metadata.capabilities.some((c) => retrievalCapabilities.has(c)) ? retrieval : undefined,
   };
 }
 
@@ -78,7 +87,14 @@ function createShelf<T>(what: string): Shelf<T> {
       byName.set(name, versions);
       const known = versions.get(version);
       if (known === item) return false;
-      if (known !== undefined) raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `${what} ${name}@${version} is registered already; give the new one a new version`, registryRef));
+      if (known !== undefined)
+        raise(
+          kernelError(
+            "T0_VALIDATION_SCHEMA_MISMATCH",
+            `${what} ${name}@${version} is registered already; give the new one a new version`,
+            registryRef,
+          ),
+        );
       versions.set(version, item);
       return true;
     },
@@ -86,7 +102,12 @@ function createShelf<T>(what: string): Shelf<T> {
       const versions = byName.get(name);
       if (versions === undefined) return null;
       if (version !== undefined) return versions.get(version) ?? null;
-      return [...versions].reduce((newest, [v, item]) => (newest === null || compareVersions(v, newest[0]) > 0 ? ([v, item] as const) : newest), null as readonly [string, T] | null)?.[1] ?? null;
+      return (
+        [...versions].reduce(
+          (newest, [v, item]) => (newest === null || compareVersions(v, newest[0]) > 0 ? ([v, item] as const) : newest),
+          null as readonly [string, T] | null,
+        )?.[1] ?? null
+      );
     },
     all: () => [...byName.values()].flatMap((versions) => [...versions.values()]),
   };

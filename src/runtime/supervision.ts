@@ -33,8 +33,19 @@ export interface Supervision {
   readonly stop: () => void;
 }
 
-export function superviseTiers({ definitions, bus, kit, inspect, onRestart, onResult }: SupervisionOptions): Supervision {
-  const root = createActor(kernelMachine, { systemId: "kernel", id: "kernel", ...(inspect === undefined ? {} : { inspect }) });
+export function superviseTiers({
+  definitions,
+  bus,
+  kit,
+  inspect,
+  onRestart,
+  onResult,
+}: SupervisionOptions): Supervision {
+  const root = createActor(kernelMachine, {
+    systemId: "kernel",
+    id: "kernel",
+    ...(inspect === undefined ? {} : { inspect }),
+  });
   root.subscribe({ error: (error) => kit.logger.error({ error }, "kernel actor failed") });
   root.start();
   const actors = new Map<Tier, TierActor>();

@@ -16,7 +16,11 @@ import type { LedgerWriter } from "./ledger-writer.ts";
 export const tenantStream = (tenantId: string | number): string => `tenant:${JSON.stringify(tenantId)}`;
 
 /** Appends one event to the tenant's log; gives its id. */
-export async function appendToTenant(services: { readonly store: LedgerStore; readonly writer: LedgerWriter; readonly kit: Kit }, tenantId: string | number, entry: { readonly draft: EventDraft; readonly indexes: AppendIndexes }): Promise<string> {
+export async function appendToTenant(
+  services: { readonly store: LedgerStore; readonly writer: LedgerWriter; readonly kit: Kit },
+  tenantId: string | number,
+  entry: { readonly draft: EventDraft; readonly indexes: AppendIndexes },
+): Promise<string> {
   const { store, writer, kit } = services;
   const stream = tenantStream(tenantId);
   for (let tries = 0; tries < 32; tries += 1) {
@@ -24,12 +28,28 @@ export async function appendToTenant(services: { readonly store: LedgerStore; re
     const now = kit.clock.now();
     const id = kit.ids.next("event");
     const envelope = {
-      v: turnSchemaVersion, stream, tenant_id: tenantId, workflow_id: null, thread_id: null, intent_id: null, plan_id: null, correlation_id: kit.ids.next("correlation"),
-      actor: { type: "host", id: "host" }, now, first: (last?.last_sequence ?? 0) + 1, count: 1,
+      v: turnSchemaVersion,
+      stream,
+      tenant_id: tenantId,
+      workflow_id: null,
+      thread_id: null,
+      intent_id: null,
+      plan_id: null,
+      correlation_id: kit.ids.next("correlation"),
+      actor: { type: "host", id: "host" },
+      now,
+      first: (last?.last_sequence ?? 0) + 1,
+      count: 1,
     };
-    const row = sealTurn(envelope, [{ id, type: entry.draft.type, step: null, payload: entry.draft.payload as unknown as JsonObject }], last?.hash ?? genesisHash);
+    const row = sealTurn(
+      envelope,
+      [{ id, type: entry.draft.type, step: null, payload: entry.draft.payload as unknown as JsonObject }],
+      last?.hash ?? genesisHash,
+    );
     const receipt = await writer.append({ tenant_id: tenantId, row, now, indexes: entry.indexes });
     if (receipt.ok) return id;
   }
-  throw new KernelErrorException(kernelError("T0_LEDGER_CONFLICT", "the tenant's log kept changing", moduleRef(0, "ledger", "append")));
+  throw new KernelErrorException(
+    kernelError("T0_LEDGER_CONFLICT", "the tenant's log kept changing", moduleRef(0, "ledger", "append")),
+  );
 }

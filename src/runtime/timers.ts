@@ -37,10 +37,17 @@ export function createTimers(clock: Clock): Timers {
       alarms.get(name)?.();
       alarms.delete(name);
       if (at === null) return;
-      alarms.set(name, clock.setTimer(at, () => {
-        alarms.delete(name);
-        fire();
-      }, background));
+      alarms.set(
+        name,
+        clock.setTimer(
+          at,
+          () => {
+            alarms.delete(name);
+            fire();
+          },
+          background,
+        ),
+      );
     },
     armed: () => alarms.size + sleeps.size,
     clear() {

@@ -28,13 +28,20 @@ export function callWithin<T>(call: () => T | Promise<T>, within: Within): T | P
   return isPromise(answer) ? race(answer, within) : answer;
 }
 
-export const isPromise = <T>(value: T | Promise<T>): value is Promise<T> => typeof (value as { then?: unknown } | null)?.then === "function";
+export const isPromise = <T>(value: T | Promise<T>): value is Promise<T> =>
+  typeof (value as { then?: unknown } | null)?.then === "function";
 
 function race<T>(answer: Promise<T>, within: Within): Promise<T> {
   return new Promise((resolve, reject) => {
     const { clock, timeoutMs, source, onTimeout, what } = within;
     const cancel = clock.setTimer(clock.now() + timeoutMs, () =>
-      reject(new KernelErrorException(kernelError(onTimeout, `${what} gave no answer within ${timeoutMs} ms`, source, { detail: { timeout_ms: timeoutMs } }))),
+      reject(
+        new KernelErrorException(
+          kernelError(onTimeout, `${what} gave no answer within ${timeoutMs} ms`, source, {
+            detail: { timeout_ms: timeoutMs },
+          }),
+        ),
+      ),
     );
     answer.then(resolve, (thrown: unknown) => reject(asException(thrown, within))).finally(cancel);
   });
@@ -42,7 +49,9 @@ function race<T>(answer: Promise<T>, within: Within): Promise<T> {
 
 function asException(thrown: unknown, { source, onThrow, what }: Within): KernelErrorException {
   if (thrown instanceof KernelErrorException) return thrown;
-  return new KernelErrorException(kernelError(onThrow, `${what} failed: ${messageOf(thrown)}`, source, { detail: { thrown: messageOf(thrown) } }));
+  return new KernelErrorException(
+    kernelError(onThrow, `${what} failed: ${messageOf(thrown)}`, source, { detail: { thrown: messageOf(thrown) } }),
+  );
 }
 
 /** The message of anything thrown. */

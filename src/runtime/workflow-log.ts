@@ -17,7 +17,16 @@ import type { Actor, EventDraft, LedgerEvent } from "../contract/event.ts";
 import type { Gate } from "../contract/gate.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { moduleRef } from "../contract/module-ref.ts";
-import { genesisHash, openTurn, sealTurn, toLedgerEvent, type TurnEnvelope, type TurnEvent, type TurnRow, turnSchemaVersion } from "../contract/turn.ts";
+import {
+  genesisHash,
+  openTurn,
+  sealTurn,
+  type TurnEnvelope,
+  type TurnEvent,
+  type TurnRow,
+  toLedgerEvent,
+  turnSchemaVersion,
+} from "../contract/turn.ts";
 import type { WorkflowRecord } from "../contract/workflow.ts";
 import { isTerminal } from "../contract/workflow.ts";
 import type { AppendIndexes, Lease, WorkflowHead } from "../ports/ledger-store.ts";
@@ -67,7 +76,12 @@ export class WorkflowLog {
   #release = false;
   #foreign = false;
 
-  constructor(identity: NewWorkflow, services: LogServices, rows: readonly TurnRow[] = [], head: WorkflowHead | null = null) {
+  constructor(
+    identity: NewWorkflow,
+    services: LogServices,
+    rows: readonly TurnRow[] = [],
+    head: WorkflowHead | null = null,
+  ) {
     this.identity = identity;
     this.#services = services;
     this.#record = foldEvents(rows.flatMap(openTurn));
@@ -78,7 +92,8 @@ export class WorkflowLog {
 
   /** The record with everything noted so far. */
   get record(): WorkflowRecord {
-    if (this.#record === null) return raise(kernelError("T4_WORKFLOW_NOT_FOUND", "the workflow has no events yet", logRef));
+    if (this.#record === null)
+      return raise(kernelError("T4_WORKFLOW_NOT_FOUND", "the workflow has no events yet", logRef));
     return this.#record;
   }
 
@@ -132,7 +147,14 @@ export class WorkflowLog {
   #noteOne(draft: EventDraft, actor: Actor): void {
     if (this.#record !== null && !acceptsEvent(this.#record, draft)) {
       const detail = { event_type: draft.type, state: this.#record.state, step_id: draft.step_id };
-      raise(kernelError("T4_WORKFLOW_CONFLICT", `${draft.type} cannot happen while the workflow is ${this.#record.state}`, logRef, { detail }));
+      raise(
+        kernelError(
+          "T4_WORKFLOW_CONFLICT",
+          `${draft.type} cannot happen while the workflow is ${this.#record.state}`,
+          logRef,
+          { detail },
+        ),
+      );
     }
     if (this.#noted.length === 0) this.#now = this.#services.kit.clock.now();
     const base = { id: this.#services.kit.ids.next("event"), type: draft.type, step: draft.step_id };
@@ -153,7 +175,20 @@ export class WorkflowLog {
 
   #envelope(first: number, count: number): TurnEnvelope {
     const { tenant_id, workflow_id, thread_id, intent_id, plan_id, correlation_id } = this.identity;
-    return { v: turnSchemaVersion, stream: workflow_id, tenant_id, workflow_id, thread_id, intent_id, plan_id, correlation_id, actor: system, now: this.#now, first, count };
+    return {
+      v: turnSchemaVersion,
+      stream: workflow_id,
+      tenant_id,
+      workflow_id,
+      thread_id,
+      intent_id,
+      plan_id,
+      correlation_id,
+      actor: system,
+      now: this.#now,
+      first,
+      count,
+    };
   }
 
   /** Gives the lease up with the next commit: the workflow parks or has ended. */
@@ -186,25 +221,47 @@ export class WorkflowLog {
   async #appendNoted(): Promise<boolean> {
     const noted = this.#noted;
     const envelope = this.#envelope(this.#confirmed + 1, noted.length);
-    const row = sealTurn(envelope, noted.map((n) => n.event), this.#hash);
+    const row = sealTurn(
+      envelope,
+      noted.map((n) => n.event),
+      this.#hash,
+    );
     this.#noted = [];
     const at = this.#now;
     const indexes = this.#indexes(noted);
-    const claims = this.#lease === null && !this.#foreign ? { owner: this.#services.owner, expires_at: at + this.#services.kit.limits.leaseMs } : undefined;
-    const entry = { tenant_id: this.identity.tenant_id, row, now: at, indexes, ...(this.#lease === null ? {} : { lease: this.#lease }), ...(claims === undefined ? {} : { claim: claims }) };
-    const receipt = await this.#services.writer.append(entry).catch((error: unknown) => this.#lose(errorOf(error, "T0_LEDGER_UNAVAILABLE", logRef)));
+    const claims =
+      this.#lease === null && !this.#foreign
+        ? { owner: this.#services.owner, expires_at: at + this.#services.kit.limits.leaseMs }
+        : undefined;
+    const entry = {
+      tenant_id: this.identity.tenant_id,
+      row,
+      now: at,
+      indexes,
+      ...(this.#lease === null ? {} : { lease: this.#lease }),
+      ...(claims === undefined ? {} : { claim: claims }),
+    };
+    const receipt = await this.#services.writer
+      .append(entry)
+      .catch((error: unknown) => this.#lose(errorOf(error, "T0_LEDGER_UNAVAILABLE", logRef)));
     if (!receipt.ok) return this.#refused(receipt.reason, noted);
     if (claims !== undefined && receipt.epoch !== null) this.#lease = { ...claims, epoch: receipt.epoch };
     this.#confirmed = row.last_sequence;
     this.#hash = row.hash;
     if (indexes.release === true) this.#lease = null;
     const timestamp = new Date(at).toISOString();
-    this.#services.onCommitted(this, noted.map((n, i) => toLedgerEvent(envelope, n.event, i, timestamp)));
+    this.#services.onCommitted(
+      this,
+      noted.map((n, i) => toLedgerEvent(envelope, n.event, i, timestamp)),
+    );
     return true;
   }
 
   #refused(reason: "clash" | "fenced" | "missing", noted: Noted[]): boolean {
-    if (reason !== "clash") this.#lose(kernelError("T4_WORKFLOW_LEASED", "another process owns this workflow", logRef, { detail: { reason } }));
+    if (reason !== "clash")
+      this.#lose(
+        kernelError("T4_WORKFLOW_LEASED", "another process owns this workflow", logRef, { detail: { reason } }),
+      );
     this.#noted = [...noted, ...this.#noted];
     return false;
   }
@@ -228,21 +285,39 @@ export class WorkflowLog {
       ...(release ? { release: true } : {}),
       ...gatesOf(record, noted),
       ...keysOf(record, noted),
-      ...(touched.length === 0 ? {} : { memory: touched.flatMap(({ draft }) => (draft.type === "MEMORY_WRITTEN" ? [draft.payload.record] : [])), documents: touched.flatMap(({ draft }) => (draft.type === "DOCUMENT_RECORDED" ? [draft.payload.record] : [])) }),
+      ...(touched.length === 0
+        ? {}
+        : {
+            memory: touched.flatMap(({ draft }) => (draft.type === "MEMORY_WRITTEN" ? [draft.payload.record] : [])),
+            documents: touched.flatMap(({ draft }) =>
+              draft.type === "DOCUMENT_RECORDED" ? [draft.payload.record] : [],
+            ),
+          }),
     };
   }
 
   #head(record: WorkflowRecord): AppendIndexes["create"] {
     const { tenant_id, workflow_id, thread_id, correlation_id, intent } = record;
     return {
-      tenant_id, workflow_id, thread_id, correlation_id, principal_id: intent.actor.id, intent_id: intent.intent_id, intent_type: intent.type,
-      state: record.state, created_at: this.#now, updated_at: this.#now, due_at: null,
+      tenant_id,
+      workflow_id,
+      thread_id,
+      correlation_id,
+      principal_id: intent.actor.id,
+      intent_id: intent.intent_id,
+      intent_type: intent.type,
+      state: record.state,
+      created_at: this.#now,
+      updated_at: this.#now,
+      due_at: null,
     };
   }
 
   /** Reads what others appended and puts what was noted behind it. */
   async #rebase(): Promise<void> {
-    const rows = await this.#services.read(this.identity.workflow_id, 0).catch((error: unknown) => this.#lose(errorOf(error, "T0_LEDGER_UNAVAILABLE", logRef)));
+    const rows = await this.#services
+      .read(this.identity.workflow_id, 0)
+      .catch((error: unknown) => this.#lose(errorOf(error, "T0_LEDGER_UNAVAILABLE", logRef)));
     const noted = this.#noted;
     const now = this.#now;
     this.#noted = [];
@@ -255,7 +330,10 @@ export class WorkflowLog {
 
   #noteAgain(item: Noted): void {
     if (this.#record !== null && !acceptsEvent(this.#record, item.draft)) {
-      this.#services.kit.logger.warn({ workflow_id: this.identity.workflow_id, event_type: item.draft.type }, "dropped: another append came first");
+      this.#services.kit.logger.warn(
+        { workflow_id: this.identity.workflow_id, event_type: item.draft.type },
+        "dropped: another append came first",
+      );
       return;
     }
     this.#noted.push(item);
@@ -267,7 +345,8 @@ export class WorkflowLog {
     if (this.#commit !== null || this.#noted.length > 0) return false;
     const before = this.#confirmed;
     const rows = await this.#services.read(this.identity.workflow_id, before);
-    if (rows.length === 0 || this.#commit !== null || this.#noted.length > 0 || this.#confirmed !== before) return false;
+    if (rows.length === 0 || this.#commit !== null || this.#noted.length > 0 || this.#confirmed !== before)
+      return false;
     for (const event of rows.flatMap(openTurn)) this.#record = foldWorkflow(this.#record, event);
     this.#hash = rows.at(-1)?.hash ?? this.#hash;
     this.#confirmed = rows.at(-1)?.last_sequence ?? before;
@@ -283,20 +362,35 @@ export class WorkflowLog {
 /** When something of this workflow falls due while it rests; null for none. */
 export function dueOf(record: WorkflowRecord): number | null {
   if (isTerminal(record.state)) return null;
-  const gates = [...record.gates.values()].filter((g) => g.status === "open" && g.due_at !== null).map((g) => Date.parse(g.due_at as string));
-  const retries = [...record.steps.values()].filter((s) => s.retry_due !== null).map((s) => Date.parse(s.retry_due as string));
+  const gates = [...record.gates.values()]
+    .filter((g) => g.status === "open" && g.due_at !== null)
+    .map((g) => Date.parse(g.due_at as string));
+  const retries = [...record.steps.values()]
+    .filter((s) => s.retry_due !== null)
+    .map((s) => Date.parse(s.retry_due as string));
   const all = [...gates, ...retries];
   return all.length === 0 ? null : Math.min(...all);
 }
 
-const gateEvents: ReadonlySet<string> = new Set(["GATE_OPENED", "GATE_REVISED", "GATE_EXPIRED", "GATE_ESCALATED", "GATE_SUSPENDED", "USER_APPROVED", "USER_REJECTED"]);
+const gateEvents: ReadonlySet<string> = new Set([
+  "GATE_OPENED",
+  "GATE_REVISED",
+  "GATE_EXPIRED",
+  "GATE_ESCALATED",
+  "GATE_SUSPENDED",
+  "USER_APPROVED",
+  "USER_REJECTED",
+]);
 
 function gatesOf(record: WorkflowRecord, noted: readonly Noted[]): AppendIndexes {
   if (record.gates.size === 0) return {};
   const ended = isTerminal(record.state);
   const ids = new Set<string>();
   for (const { draft } of noted) {
-    if (gateEvents.has(draft.type)) ids.add("gate_id" in draft.payload ? (draft.payload.gate_id as string) : (draft.payload as { gate: Gate }).gate.gate_id);
+    if (gateEvents.has(draft.type))
+      ids.add(
+        "gate_id" in draft.payload ? (draft.payload.gate_id as string) : (draft.payload as { gate: Gate }).gate.gate_id,
+      );
   }
   if (ended) for (const id of record.gates.keys()) ids.add(id);
   const gates = [...ids].flatMap((id) => record.gates.get(id) ?? []);
@@ -306,7 +400,9 @@ function gatesOf(record: WorkflowRecord, noted: readonly Noted[]): AppendIndexes
 /** Keys that other workflows must find: those bound to an applied outcome. */
 function keysOf(record: WorkflowRecord, noted: readonly Noted[]): AppendIndexes {
   const keys = noted.flatMap(({ draft }) =>
-    draft.type === "ACTION_STARTED" && draft.payload.key.startsWith("apply:") && record.keys.get(draft.payload.key) === draft.payload.action_id
+    draft.type === "ACTION_STARTED" &&
+    draft.payload.key.startsWith("apply:") &&
+    record.keys.get(draft.payload.key) === draft.payload.action_id
       ? [{ key: draft.payload.key, action_id: draft.payload.action_id }]
       : [],
   );

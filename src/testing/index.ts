@@ -1,7 +1,8 @@
 /** What users of the library test with: time that stands still, seeds, a kernel to look into, and the suites of the ports. */
 export { seededRandom } from "../adapters/seeded-random.ts";
-export { type LedgerSuite, ledgerStoreSuite } from "./ledger-store-suite.ts";
+export { callOperator, trialContext } from "./call-operator.ts";
+export { type LedgerStoreSuite, ledgerStoreSuite } from "./ledger-store-suite.ts";
 export { memoryLedger } from "./memory-row-store.ts";
-export { callOperator, operatorContract, trialContext } from "./operator-contract.ts";
+export { operatorContract } from "./operator-contract.ts";
 export { createTestKernel, type Mark, type TestKernel, type TestKernelOptions, testCaller } from "./test-kernel.ts";
 export { createVirtualClock, letRun, type VirtualClock } from "./virtual-clock.ts";

@@ -65,7 +65,9 @@ export function memoryLedger(): LedgerStore {
   };
 }
 
-function createLog(tables: Tables): Pick<LedgerStore, "open" | "close" | "append" | "read" | "last" | "tail" | "position"> {
+function createLog(
+  tables: Tables,
+): Pick<LedgerStore, "open" | "close" | "append" | "read" | "last" | "tail" | "position"> {
   let isOpen = false;
   return {
     open: async () => {

@@ -25,9 +25,17 @@ export interface TestKernel extends AsyncDisposable {
   readonly items: readonly BusItem[];
   readonly logged: readonly { readonly level: string; readonly detail: object; readonly message?: string }[];
   /** Submits and gives the workflow id; the caller is user 1 of tenant 1 unless said otherwise. */
-  readonly submit: (intentType: string, inputs?: Readonly<Record<string, unknown>>, more?: Readonly<Record<string, unknown>>) => Promise<string>;
+  readonly submit: (
+    intentType: string,
+    inputs?: Readonly<Record<string, unknown>>,
+    more?: Readonly<Record<string, unknown>>,
+  ) => Promise<string>;
   /** Submits, moves time as far as needed, and gives the state in which the workflow rests. */
-  readonly run: (intentType: string, inputs?: Readonly<Record<string, unknown>>, more?: Readonly<Record<string, unknown>>) => Promise<WorkflowState>;
+  readonly run: (
+    intentType: string,
+    inputs?: Readonly<Record<string, unknown>>,
+    more?: Readonly<Record<string, unknown>>,
+  ) => Promise<WorkflowState>;
   /** Moves time until the workflow rests. */
   readonly rest: (workflowId: string) => Promise<WorkflowState>;
   readonly approve: (workflowId: string, gateId?: string, payload?: object) => ReturnType<Kernel["decideGate"]>;
@@ -35,24 +43,37 @@ export interface TestKernel extends AsyncDisposable {
   readonly types: (workflowId: string) => Promise<readonly string[]>;
 }
 
-export const testCaller = Object.freeze({ tenant_id: 1, principal: Object.freeze({ type: "user", id: 1, role: "user" }) });
+export const testCaller = Object.freeze({
+  tenant_id: 1,
+  principal: Object.freeze({ type: "user", id: 1, role: "user" }),
+});
 
 export interface TestKernelOptions extends KernelOptions {
   readonly seed?: number;
   readonly patchTier?: TierPatch;
 }
 
-export async function createTestKernel({ seed = 1, patchTier, ...options }: TestKernelOptions = {}): Promise<TestKernel> {
+export async function createTestKernel({
+  seed = 1,
+  patchTier,
+  ...options
+}: TestKernelOptions = {}): Promise<TestKernel> {
   const clock = (options.clock as VirtualClock | undefined) ?? createVirtualClock();
   const marks: Mark[] = [];
   const signals: Signal[] = [];
   const items: BusItem[] = [];
   const logged: { level: string; detail: object; message?: string }[] = [];
-  const log = (level: string) => (detail: object, message?: string): void => void logged.push({ level, detail, ...(message === undefined ? {} : { message }) });
+  const log =
+    (level: string) =>
+    (detail: object, message?: string): void =>
+      void logged.push({ level, detail, ...(message === undefined ? {} : { message }) });
   const kernel = await assembleKernel(
     {
-      clock, random: seededRandom(seed), logger: { debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") },
-      telemetry: { mark: (stage, detail) => void marks.push({ stage, ...detail }) }, ...options,
+      clock,
+      random: seededRandom(seed),
+      logger: { debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") },
+      telemetry: { mark: (stage, detail) => void marks.push({ stage, ...detail }) },
+      ...options,
     },
     patchTier,
   );
@@ -63,9 +84,12 @@ export async function createTestKernel({ seed = 1, patchTier, ...options }: Test
 
   const rest: TestKernel["rest"] = async (workflowId) => {
     let state: WorkflowState | null = null;
-    void kernel.settled(workflowId).then((s) => {
-      state = s;
-    }, () => undefined);
+    void kernel.settled(workflowId).then(
+      (s) => {
+        state = s;
+      },
+      () => undefined,
+    );
     for (let i = 0; i < 500 && state === null; i += 1) {
       await clock.settle();
       if (state === null && !(await clock.advanceToNext())) await clock.settle();
@@ -74,14 +98,30 @@ export async function createTestKernel({ seed = 1, patchTier, ...options }: Test
   };
 
   const submit: TestKernel["submit"] = async (intentType, inputs = {}, more = {}) => {
-    const accepted = await kernel.submit({ ...testCaller, intent_hint: { intent_type: intentType, inputs }, ...more } as Parameters<Kernel["submit"]>[0]);
+    const accepted = await kernel.submit({
+      ...testCaller,
+      intent_hint: { intent_type: intentType, inputs },
+      ...more,
+    } as Parameters<Kernel["submit"]>[0]);
     return accepted.workflow_id;
   };
   const decide = (decision: "approve" | "reject") => (workflowId: string, gateId?: string, payload?: object) =>
-    kernel.decideGate(workflowId, { ...testCaller, decision, ...(gateId === undefined ? {} : { gate_id: gateId }), ...(payload === undefined ? {} : { payload }) } as Parameters<Kernel["decideGate"]>[1]);
+    kernel.decideGate(workflowId, {
+      ...testCaller,
+      decision,
+      ...(gateId === undefined ? {} : { gate_id: gateId }),
+      ...(payload === undefined ? {} : { payload }),
+    } as Parameters<Kernel["decideGate"]>[1]);
 
   return {
-    kernel, clock, marks, signals, items, logged, submit, rest,
+    kernel,
+    clock,
+    marks,
+    signals,
+    items,
+    logged,
+    submit,
+    rest,
     run: async (intentType, inputs, more) => rest(await submit(intentType, inputs, more)),
     approve: decide("approve"),
     reject: decide("reject"),

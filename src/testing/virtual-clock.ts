@@ -33,7 +33,9 @@ export function createVirtualClock(startAt = Date.UTC(2026, 0, 1)): VirtualClock
   let order = 0;
 
   const earliest = (until: number, background: boolean): Timer | undefined =>
-    [...timers].filter((t) => t.at <= until && (background || !t.background)).sort((a, b) => a.at - b.at || a.order - b.order)[0];
+    [...timers]
+      .filter((t) => t.at <= until && (background || !t.background))
+      .sort((a, b) => a.at - b.at || a.order - b.order)[0];
 
   const fire = async (timer: Timer): Promise<void> => {
     timers.delete(timer);

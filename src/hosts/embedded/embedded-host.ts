@@ -45,7 +45,13 @@ export function createEmbeddedHost(options: EmbeddedHostOptions): EmbeddedHost {
   let stopped = false;
 
   const wakeAll = async (ids: readonly string[]): Promise<void> => {
-    await Promise.all(ids.map((id) => options.wake(id).catch((error: unknown) => logger.error({ error, workflow_id: id }, "a workflow could not be taken up"))));
+    await Promise.all(
+      ids.map((id) =>
+        options
+          .wake(id)
+          .catch((error: unknown) => logger.error({ error, workflow_id: id }, "a workflow could not be taken up")),
+      ),
+    );
   };
 
   const fireDue = async (): Promise<void> => {
@@ -58,7 +64,13 @@ export function createEmbeddedHost(options: EmbeddedHostOptions): EmbeddedHost {
   const armDue = async (): Promise<void> => {
     if (stopped) return;
     const next = await store.nextDue();
-    if (!stopped) timers.alarm("due", next, () => void fireDue().catch((error: unknown) => logger.error({ error }, "due workflows could not be read")), false);
+    if (!stopped)
+      timers.alarm(
+        "due",
+        next,
+        () => void fireDue().catch((error: unknown) => logger.error({ error }, "due workflows could not be read")),
+        false,
+      );
   };
 
   const tend = async (): Promise<void> => {
@@ -70,15 +82,28 @@ export function createEmbeddedHost(options: EmbeddedHostOptions): EmbeddedHost {
 
   const watch = (): void => {
     if (stopped) return;
-    timers.alarm("leases", clock.now() + options.leaseMs / 3, () => void tend().catch((error: unknown) => logger.error({ error }, "leases could not be renewed")));
-    timers.alarm("tail", clock.now() + options.tailPollMs, () => void look().catch((error: unknown) => logger.error({ error }, "the ledger's tail could not be read")));
+    timers.alarm(
+      "leases",
+      clock.now() + options.leaseMs / 3,
+      () => void tend().catch((error: unknown) => logger.error({ error }, "leases could not be renewed")),
+    );
+    timers.alarm(
+      "tail",
+      clock.now() + options.tailPollMs,
+      () => void look().catch((error: unknown) => logger.error({ error }, "the ledger's tail could not be read")),
+    );
   };
 
   const look = async (): Promise<void> => {
     const logs = options.logs();
     if (logs.length === 0 || stopped) return;
     for (const log of logs) if (await log.refresh().catch(() => false)) options.onForeign(log);
-    if (!stopped) timers.alarm("tail", clock.now() + options.tailPollMs, () => void look().catch((error: unknown) => logger.error({ error }, "the ledger's tail could not be read")));
+    if (!stopped)
+      timers.alarm(
+        "tail",
+        clock.now() + options.tailPollMs,
+        () => void look().catch((error: unknown) => logger.error({ error }, "the ledger's tail could not be read")),
+      );
   };
 
   return {
@@ -102,7 +127,12 @@ export function createEmbeddedHost(options: EmbeddedHostOptions): EmbeddedHost {
   };
 }
 
-async function renewLeases({ store, clock, leaseMs }: EmbeddedHostOptions, logs: readonly WorkflowLog[]): Promise<void> {
-  const held = logs.flatMap((log) => (log.lease === null ? [] : [{ workflow_id: log.identity.workflow_id, lease: log.lease }]));
+async function renewLeases(
+  { store, clock, leaseMs }: EmbeddedHostOptions,
+  logs: readonly WorkflowLog[],
+): Promise<void> {
+  const held = logs.flatMap((log) =>
+    log.lease === null ? [] : [{ workflow_id: log.identity.workflow_id, lease: log.lease }],
+  );
   await store.renew(held, clock.now(), leaseMs);
 }

@@ -16,9 +16,9 @@ import { WorkflowId } from "../../contract/ids.ts";
 import { type ParsedSubmitRequest, SubmitRequest, type SubmitResponse } from "../../contract/intent.ts";
 import { isPlainObject, NotJson, toJson } from "../../contract/json.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
+import type { Result } from "../../contract/result.ts";
 import { CancelRequest, type CancelResponse, RetryRequest, type RetryResponse } from "../../contract/retry.ts";
 import { dataOf, type Kit } from "../../runtime/kit.ts";
-import type { Result } from "../../contract/result.ts";
 
 const gatewayRef = Object.freeze(moduleRef(0, "gateway", "submit"));
 const user = Object.freeze({ source_type: "user" });
@@ -41,9 +41,12 @@ export interface Gateway {
 export function createGateway(kit: Kit): Gateway {
   return {
     submit: (request, lineage) => submit(kit, request, lineage),
-    decideGate: (workflowId, request) => command(kit, workflowId, { request: admit(kit, GateRequest, request), schema: "GateRequest" }),
-    retry: (workflowId, request) => command(kit, workflowId, { request: admit(kit, RetryRequest, request), schema: "RetryRequest" }),
-    cancel: (workflowId, request) => command(kit, workflowId, { request: admit(kit, CancelRequest, request), schema: "CancelRequest" }),
+    decideGate: (workflowId, request) =>
+      command(kit, workflowId, { request: admit(kit, GateRequest, request), schema: "GateRequest" }),
+    retry: (workflowId, request) =>
+      command(kit, workflowId, { request: admit(kit, RetryRequest, request), schema: "RetryRequest" }),
+    cancel: (workflowId, request) =>
+      command(kit, workflowId, { request: admit(kit, CancelRequest, request), schema: "CancelRequest" }),
   };
 }
 
@@ -52,11 +55,30 @@ function admit<S extends z.ZodType>(kit: Kit, schema: S, raw: unknown): z.output
   const { maxRequestChars, maxDepth, maxTextChars } = kit.limits;
   const plain = copy(raw, maxDepth);
   const size = JSON.stringify(plain).length;
-  if (size > maxRequestChars) raise(kernelError("T0_VALIDATION_PAYLOAD_TOO_LARGE", `the request has ${size} characters, more than limits.maxRequestChars = ${maxRequestChars}`, gatewayRef));
+  if (size > maxRequestChars)
+    raise(
+      kernelError(
+        "T0_VALIDATION_PAYLOAD_TOO_LARGE",
+        `the request has ${size} characters, more than limits.maxRequestChars = ${maxRequestChars}`,
+        gatewayRef,
+      ),
+    );
   const parsed = schema.safeParse(plain);
-  if (!parsed.success) raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `request: ${z.prettifyError(parsed.error)}`, gatewayRef, { detail: { issues: parsed.error.issues.map((i) => i.path.join(".")) } }));
+  if (!parsed.success)
+    raise(
+      kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `request: ${z.prettifyError(parsed.error)}`, gatewayRef, {
+        detail: { issues: parsed.error.issues.map((i) => i.path.join(".")) },
+      }),
+    );
   const text = (parsed.data as { readonly input?: { readonly text?: string } }).input?.text ?? "";
-  if (text.length > maxTextChars) raise(kernelError("T0_VALIDATION_PAYLOAD_TOO_LARGE", `input.text has ${text.length} characters, more than limits.maxTextChars = ${maxTextChars}`, gatewayRef));
+  if (text.length > maxTextChars)
+    raise(
+      kernelError(
+        "T0_VALIDATION_PAYLOAD_TOO_LARGE",
+        `input.text has ${text.length} characters, more than limits.maxTextChars = ${maxTextChars}`,
+        gatewayRef,
+      ),
+    );
   return parsed.data;
 }
 
@@ -65,15 +87,18 @@ function copy(raw: unknown, maxDepth: number): unknown {
     requireSafe(raw, maxDepth);
     return toJson(raw, maxDepth);
   } catch (thrown) {
-    if (thrown instanceof NotJson) raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `request: ${thrown.message}`, gatewayRef));
+    if (thrown instanceof NotJson)
+      raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `request: ${thrown.message}`, gatewayRef));
     throw thrown;
   }
 }
 
 /** Keys and numbers that would change meaning on the way are refused, not mended. */
 function requireSafe(value: unknown, left: number): void {
-  if (typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value)) throw new NotJson(`the integer ${value} is beyond what can be kept exactly; send it as text`, "");
-  if (typeof value === "string" && !value.isWellFormed()) throw new NotJson("a text holds half of a surrogate pair", "");
+  if (typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value))
+    throw new NotJson(`the integer ${value} is beyond what can be kept exactly; send it as text`, "");
+  if (typeof value === "string" && !value.isWellFormed())
+    throw new NotJson("a text holds half of a surrogate pair", "");
   if (left === 0) throw new NotJson("nested too deeply or in a cycle", "");
   if (Array.isArray(value)) for (const item of value) requireSafe(item, left - 1);
   if (!isPlainObject(value)) return;
@@ -86,10 +111,14 @@ function requireSafe(value: unknown, left: number): void {
 async function submit(kit: Kit, raw: unknown, lineage: Lineage | undefined): Promise<SubmitResponse> {
   const request = admitSubmit(kit, raw);
   const ids = {
-    workflow_id: kit.ids.next("workflow"), intent_id: lineage?.intent_id ?? kit.ids.next("intent"), plan_id: kit.ids.next("plan"),
+    workflow_id: kit.ids.next("workflow"),
+    intent_id: lineage?.intent_id ?? kit.ids.next("intent"),
+    plan_id: kit.ids.next("plan"),
     correlation_id: lineage?.correlation_id ?? kit.ids.next("correlation"),
   };
-  const auth = await identify(kit, request, ids.correlation_id).catch((thrown: unknown) => rejectIntent(kit, { request, ids, thrown }));
+  const auth = await identify(kit, request, ids.correlation_id).catch((thrown: unknown) =>
+    rejectIntent(kit, { request, ids, thrown }),
+  );
   try {
     return await enter(kit, { request, auth, ids, lineage });
   } catch (thrown) {
@@ -115,8 +144,16 @@ interface Ids {
 
 async function identify(kit: Kit, request: ParsedSubmitRequest, traceId: string): Promise<AuthContext> {
   const { principal, tenant_id, scope, intent_hint } = request;
-  const question = { principal, tenant_id, scope, intent_hint: intent_hint?.intent_type ?? null, needs: "intent:submit" };
-  return dataOf<AuthContext>(await kit.ask(5, kit.signals.createDataSignal(question, "Authorize", gatewayRef, traceId, user)));
+  const question = {
+    principal,
+    tenant_id,
+    scope,
+    intent_hint: intent_hint?.intent_type ?? null,
+    needs: "intent:submit",
+  };
+  return dataOf<AuthContext>(
+    await kit.ask(5, kit.signals.createDataSignal(question, "Authorize", gatewayRef, traceId, user)),
+  );
 }
 
 interface Entry {
@@ -129,10 +166,25 @@ interface Entry {
 /** A message is perceived first; then the request is normalised and goes its way: T1 → T6 → T5 → T4. */
 async function enter(kit: Kit, { request, auth, ids, lineage }: Entry): Promise<SubmitResponse> {
   const { correlation_id, ...own } = ids;
-  const spoken = request.input.text === "" ? null : kit.signals.createTextSignal(request.input.text, gatewayRef, correlation_id, user);
-  const perceived = spoken === null ? null : dataOf(await kit.ask(1, spoken), (error) => kit.logger.warn({ error }, "perceived with low confidence"));
-  const question = { request, auth, perceived, ...own, parent_workflow_id: lineage?.parent_workflow_id ?? null, draft_version: lineage?.draft_version ?? 1 };
-  const entry = kit.signals.createDataSignal(question, "SubmitRequest", gatewayRef, correlation_id, user, { parentId: spoken?.id ?? null });
+  const spoken =
+    request.input.text === ""
+      ? null
+      : kit.signals.createTextSignal(request.input.text, gatewayRef, correlation_id, user);
+  const perceived =
+    spoken === null
+      ? null
+      : dataOf(await kit.ask(1, spoken), (error) => kit.logger.warn({ error }, "perceived with low confidence"));
+  const question = {
+    request,
+    auth,
+    perceived,
+    ...own,
+    parent_workflow_id: lineage?.parent_workflow_id ?? null,
+    draft_version: lineage?.draft_version ?? 1,
+  };
+  const entry = kit.signals.createDataSignal(question, "SubmitRequest", gatewayRef, correlation_id, user, {
+    parentId: spoken?.id ?? null,
+  });
   return dataOf<SubmitResponse>(await kit.ask(1, entry));
 }
 
@@ -157,9 +209,24 @@ async function rejectIntent(kit: Kit, { request, ids, thrown }: Refused): Promis
 }
 
 /** A command goes to T5 for authority first, with a trace of its own. */
-async function command<T>(kit: Kit, workflowId: string, { request, schema }: { readonly request: unknown; readonly schema: string }): Promise<T> {
-  if (!WorkflowId.safeParse(workflowId).success) raise(kernelError("T4_WORKFLOW_NOT_FOUND", `there is no workflow ${workflowId}`, gatewayRef, { detail: { workflow_id: String(workflowId) } }));
-  const signal = kit.signals.createDataSignal({ workflow_id: workflowId, request }, schema, gatewayRef, kit.ids.next("correlation"), user);
+async function command<T>(
+  kit: Kit,
+  workflowId: string,
+  { request, schema }: { readonly request: unknown; readonly schema: string },
+): Promise<T> {
+  if (!WorkflowId.safeParse(workflowId).success)
+    raise(
+      kernelError("T4_WORKFLOW_NOT_FOUND", `there is no workflow ${workflowId}`, gatewayRef, {
+        detail: { workflow_id: String(workflowId) },
+      }),
+    );
+  const signal = kit.signals.createDataSignal(
+    { workflow_id: workflowId, request },
+    schema,
+    gatewayRef,
+    kit.ids.next("correlation"),
+    user,
+  );
   const result: Result = await kit.ask(5, signal);
   return dataOf<T>(result);
 }

@@ -13,7 +13,12 @@ import type { RpcErrorResponse, RpcMessage } from "../../contract/rpc.ts";
 import type { Signal } from "../../contract/signal.ts";
 import type { ToolClient, ToolResult } from "../../contract/tool.ts";
 import type { ArtifactStore } from "../../ports/artifact-store.ts";
-import { createErrorResponse, createRequest, createSuccessResponse, matchResponseToRequest } from "../../protocol/envelope.ts";
+import {
+  createErrorResponse,
+  createRequest,
+  createSuccessResponse,
+  matchResponseToRequest,
+} from "../../protocol/envelope.ts";
 import { signalToToolCall } from "../../protocol/signal-to-tool-call.ts";
 import { toolResultToSignal } from "../../protocol/tool-result-to-signal.ts";
 import type { TierDefinition } from "../../runtime/define-tier.ts";
@@ -33,7 +38,13 @@ export function createFoundationTier({ client, artifacts }: FoundationTierOption
   return {
     tier: 0,
     name: "foundation",
-    doors: { "data:ToolCall": { module: "bridge", function: "call_tool", handle: (signal, kit) => callTool({ client, artifacts, pool }, signal, kit) } },
+    doors: {
+      "data:ToolCall": {
+        module: "bridge",
+        function: "call_tool",
+        handle: (signal, kit) => callTool({ client, artifacts, pool }, signal, kit),
+      },
+    },
   };
 }
 
@@ -43,28 +54,53 @@ interface Bridge extends FoundationTierOptions {
 
 async function callTool(bridge: Bridge, signal: Signal, kit: Kit): Promise<Result> {
   const call = signalToToolCall(signal);
-  const client = bridge.client(String(signal.body["operator"] ?? "")) ?? raise(kernelError("T4_OPERATOR_UNKNOWN", `no tool client for ${call.name}`, bridgeRef));
+  const client =
+    bridge.client(String(signal.body["operator"] ?? "")) ??
+    raise(kernelError("T4_OPERATOR_UNKNOWN", `no tool client for ${call.name}`, bridgeRef));
   const request = createRequest("tools/call", { name: call.name, arguments: call.arguments }, "request");
-  bridge.pool.push(await exchange(request.id, () => client.request(request.method, (request.params ?? {}) as JsonObject), { signal, kit }));
+  bridge.pool.push(
+    await exchange(request.id, () => client.request(request.method, (request.params ?? {}) as JsonObject), {
+      signal,
+      kit,
+    }),
+  );
   const response = matchResponseToRequest(request.id, bridge.pool);
   if (response === null) raise(kernelError("T4_TOOL_EXECUTION_FAILED", "no answer came in for the request", bridgeRef));
   bridge.pool.splice(bridge.pool.indexOf(response as RpcMessage), 1);
   if ("error" in response) raise(toolFailure(response));
-  const signals = toolResultToSignal(response.result as ToolResult, call.name, signal.trace_id, { parentId: signal.id, signals: kit.signals, putArtifact: bridge.artifacts.put });
+  const signals = toolResultToSignal(response.result as ToolResult, call.name, signal.trace_id, {
+    parentId: signal.id,
+    signals: kit.signals,
+    putArtifact: bridge.artifacts.put,
+  });
   return ok(signals, metricsOf(bridgeRef));
 }
 
 /** The client's answer as a message; a failure of the call is formatted by T1. */
-async function exchange(id: string, send: () => Promise<unknown>, { signal, kit }: { readonly signal: Signal; readonly kit: Kit }): Promise<RpcMessage> {
+async function exchange(
+  id: string,
+  send: () => Promise<unknown>,
+  { signal, kit }: { readonly signal: Signal; readonly kit: Kit },
+): Promise<RpcMessage> {
   try {
     return createSuccessResponse(id, (await send()) as JsonObject);
   } catch (thrown) {
     const code = (thrown as { readonly code?: unknown } | null)?.code;
     const error = errorOf(thrown, "T4_TOOL_EXECUTION_FAILED", bridgeRef);
-    if (typeof code === "number" && Number.isInteger(code)) return createErrorResponse(id, code, error.message, (thrown as { readonly data?: JsonObject }).data ?? null);
-    return dataOf<RpcMessage>(await kit.ask(1, kit.signals.createDataSignal({ request_id: id, error }, "ExternalFailure", bridgeRef, signal.trace_id, null, { parentId: signal.id })));
+    if (typeof code === "number" && Number.isInteger(code))
+      return createErrorResponse(id, code, error.message, (thrown as { readonly data?: JsonObject }).data ?? null);
+    return dataOf<RpcMessage>(
+      await kit.ask(
+        1,
+        kit.signals.createDataSignal({ request_id: id, error }, "ExternalFailure", bridgeRef, signal.trace_id, null, {
+          parentId: signal.id,
+        }),
+      ),
+    );
   }
 }
 
 const toolFailure = (response: RpcErrorResponse) =>
-  kernelError("T4_TOOL_EXECUTION_FAILED", response.error.message, moduleRef(4, "tool_execution", "call"), { detail: { rpc_code: response.error.code, data: response.error.data ?? null } });
+  kernelError("T4_TOOL_EXECUTION_FAILED", response.error.message, moduleRef(4, "tool_execution", "call"), {
+    detail: { rpc_code: response.error.code, data: response.error.data ?? null },
+  });

@@ -19,14 +19,31 @@ export interface Perceived {
 
 const ref = moduleRef(1, "classification", "classify");
 
-export async function classifyText(options: PerceptionTierOptions, text: string, kit: Kit): Promise<{ readonly perceived: Perceived; readonly error: KernelError | null }> {
+export async function classifyText(
+  options: PerceptionTierOptions,
+  text: string,
+  kit: Kit,
+): Promise<{ readonly perceived: Perceived; readonly error: KernelError | null }> {
   const { classifier, registry, scorers, minConfidence, fallbackIntent } = options;
   const candidates = registry.capabilities().map((c) => ({ intent_type: c.intentType, keywords: c.keywords }));
-  const within = { clock: kit.clock, timeoutMs: kit.limits.classifierTimeoutMs, source: ref, onTimeout: "T1_CLASSIFY_TIMEOUT", onThrow: "T1_CLASSIFY_TIMEOUT", what: "the classifier" } as const;
+  const within = {
+    clock: kit.clock,
+    timeoutMs: kit.limits.classifierTimeoutMs,
+    source: ref,
+    onTimeout: "T1_CLASSIFY_TIMEOUT",
+    onThrow: "T1_CLASSIFY_TIMEOUT",
+    what: "the classifier",
+  } as const;
   const answer = callWithin(() => classifier.classify({ text, candidates }), within);
   const { intent_type, domain, confidence } = isPromise(answer) ? await answer : answer;
   const urgency = scorers.urgency(text);
-  if (intent_type !== null && confidence >= minConfidence) return { perceived: { intent_type, domain, urgency, confidence, warnings: [] }, error: null };
-  const error = kernelError("T1_CLASSIFY_LOW_CONFIDENCE", `the request fits no intent well enough (${confidence.toFixed(2)} < ${minConfidence})`, ref, { detail: { best: intent_type, confidence, fallback: fallbackIntent } });
+  if (intent_type !== null && confidence >= minConfidence)
+    return { perceived: { intent_type, domain, urgency, confidence, warnings: [] }, error: null };
+  const error = kernelError(
+    "T1_CLASSIFY_LOW_CONFIDENCE",
+    `the request fits no intent well enough (${confidence.toFixed(2)} < ${minConfidence})`,
+    ref,
+    { detail: { best: intent_type, confidence, fallback: fallbackIntent } },
+  );
   return { perceived: { intent_type: fallbackIntent, domain, urgency, confidence, warnings: [error] }, error };
 }

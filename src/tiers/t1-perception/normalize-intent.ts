@@ -15,14 +15,34 @@ const ref = moduleRef(1, "normalizer", "normalize");
 /** @throws KernelErrorException T1_NORMALIZE_UNKNOWN_INTENT, T1_NORMALIZE_INPUTS_INVALID, T1_CLASSIFY_LOW_CONFIDENCE. */
 export function normalizeIntent(registry: Registry, { request, perceived, intent_id }: NormalizeQuestion): Intent {
   const wanted = request.intent_hint?.intent_type ?? perceived?.intent_type ?? null;
-  if (wanted === null) raise(perceived?.warnings[0] ?? kernelError("T1_NORMALIZE_UNKNOWN_INTENT", "the request names no intent and has no text to tell it from", ref));
+  if (wanted === null)
+    raise(
+      perceived?.warnings[0] ??
+        kernelError("T1_NORMALIZE_UNKNOWN_INTENT", "the request names no intent and has no text to tell it from", ref),
+    );
   const [type, version] = wanted.split("@") as [string, string | undefined];
   const capability = registry.getCapability(type, version);
   const parsed = capability.input.safeParse(request.intent_hint?.inputs ?? {});
-  if (!parsed.success) raise(kernelError("T1_NORMALIZE_INPUTS_INVALID", `inputs of ${type}: ${z.prettifyError(parsed.error)}`, ref, { detail: { intent_type: type } }));
+  if (!parsed.success)
+    raise(
+      kernelError("T1_NORMALIZE_INPUTS_INVALID", `inputs of ${type}: ${z.prettifyError(parsed.error)}`, ref, {
+        detail: { intent_type: type },
+      }),
+    );
   const { principal, scope, constraints, context_refs, source, input } = request;
   return {
-    intent_id, type, version: capability.version, actor: principal, scope, inputs: toJson(parsed.data) as JsonObject, constraints,
-    context_refs: input.attachments.document_ids.length > 0 ? { document_ids: input.attachments.document_ids, ...context_refs } : context_refs, text: input.text, source,
+    intent_id,
+    type,
+    version: capability.version,
+    actor: principal,
+    scope,
+    inputs: toJson(parsed.data) as JsonObject,
+    constraints,
+    context_refs:
+      input.attachments.document_ids.length > 0
+        ? { document_ids: input.attachments.document_ids, ...context_refs }
+        : context_refs,
+    text: input.text,
+    source,
   };
 }

@@ -54,7 +54,12 @@ export function createPerceptionTier(options: PerceptionTierOptions): TierDefini
     name: "perception",
     doors: {
       text: { module: "classification", function: "classify", handle: (signal, kit) => perceive(options, signal, kit) },
-      "data:SubmitRequest": { module: "normalizer", function: "normalize", next: 6, handle: (signal, kit) => normalize(options, signal, kit) },
+      "data:SubmitRequest": {
+        module: "normalizer",
+        function: "normalize",
+        next: 6,
+        handle: (signal, kit) => normalize(options, signal, kit),
+      },
       "data:ExternalFailure": { module: "validation", function: "format_failure", handle: formatFailure },
     },
   };
@@ -66,13 +71,24 @@ async function perceive(options: PerceptionTierOptions, signal: Signal, kit: Kit
   await checkSafe(options.security, text, kit);
   const { perceived, error } = await classifyText(options, text, kit);
   const tags = { urgency: options.scorers.urgency(text), domain: perceived.domain };
-  const out = [kit.signals.createDataSignal(perceived, "Perceived", refs.classification, signal.trace_id, tags, { parentId: signal.id })];
+  const out = [
+    kit.signals.createDataSignal(perceived, "Perceived", refs.classification, signal.trace_id, tags, {
+      parentId: signal.id,
+    }),
+  ];
   return error === null ? ok(out, metricsOf(refs.classification)) : partial(out, error, metricsOf(refs.classification));
 }
 
 async function checkSafe(security: Security, text: string, kit: Kit): Promise<void> {
   kit.telemetry.mark("security.validate", { chars: text.length });
-  const within = { clock: kit.clock, timeoutMs: kit.limits.securityTimeoutMs, source: refs.security, onTimeout: "T1_SECURITY_INPUT_REFUSED", onThrow: "T1_SECURITY_INPUT_REFUSED", what: "security.validate" } as const;
+  const within = {
+    clock: kit.clock,
+    timeoutMs: kit.limits.securityTimeoutMs,
+    source: refs.security,
+    onTimeout: "T1_SECURITY_INPUT_REFUSED",
+    onThrow: "T1_SECURITY_INPUT_REFUSED",
+    what: "security.validate",
+  } as const;
   const answer = callWithin(() => security.validate(text), within);
   const verdict = isPromise(answer) ? await answer : answer;
   if (!verdict.ok) raise(kernelError("T1_SECURITY_INPUT_REFUSED", `input refused: ${verdict.reason}`, refs.security));
@@ -85,14 +101,42 @@ async function normalize(options: PerceptionTierOptions, signal: Signal, kit: Ki
   const intent = normalizeIntent(options.registry, question);
   const domain = perceived?.domain ?? (intent.type.split(".")[0] ?? "general").toLowerCase();
   const urgency = perceived?.urgency ?? "normal";
-  const intake = { workflow_id, plan_id, parent_workflow_id, draft_version, tenant_id: request.tenant_id, thread_id: request.thread_id, intent, auth, domain, urgency, warnings: perceived?.warnings ?? [] };
-  const out = kit.signals.createDataSignal(intake, "NormalizedIntent", refs.normalizer, signal.trace_id, { urgency, domain }, { parentId: signal.id });
+  const intake = {
+    workflow_id,
+    plan_id,
+    parent_workflow_id,
+    draft_version,
+    tenant_id: request.tenant_id,
+    thread_id: request.thread_id,
+    intent,
+    auth,
+    domain,
+    urgency,
+    warnings: perceived?.warnings ?? [],
+  };
+  const out = kit.signals.createDataSignal(
+    intake,
+    "NormalizedIntent",
+    refs.normalizer,
+    signal.trace_id,
+    { urgency, domain },
+    { parentId: signal.id },
+  );
   return ok([out], metricsOf(refs.normalizer));
 }
 
 /** A failed external call or a malformed message, as the error object everybody can read (seed 004, RPC-14). */
 function formatFailure(signal: Signal, kit: Kit): Result {
   const { request_id, error } = signal.body["data"] as { readonly request_id: string; readonly error: KernelError };
-  const response = createErrorResponse(request_id, -32003, error.message, { kernel: { code: error.code, category: error.category, severity: error.severity } });
-  return ok([kit.signals.createDataSignal(response, "RpcErrorResponse", refs.validation, signal.trace_id, null, { parentId: signal.id })], metricsOf(refs.validation));
+  const response = createErrorResponse(request_id, -32003, error.message, {
+    kernel: { code: error.code, category: error.category, severity: error.severity },
+  });
+  return ok(
+    [
+      kit.signals.createDataSignal(response, "RpcErrorResponse", refs.validation, signal.trace_id, null, {
+        parentId: signal.id,
+      }),
+    ],
+    metricsOf(refs.validation),
+  );
 }

@@ -9,7 +9,7 @@
 import type { AuthContext } from "../../contract/auth-context.ts";
 import type { ContextBundle, ParsedDocumentRecord } from "../../contract/context-bundle.ts";
 import { digest } from "../../contract/digest.ts";
-import { type KernelError } from "../../contract/error.ts";
+import type { KernelError } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { Intent } from "../../contract/intent.ts";
 import { deepFreeze, type Json, type JsonObject } from "../../contract/json.ts";
@@ -20,10 +20,25 @@ import type { Kit } from "../../runtime/kit.ts";
 /** What the builder may read; ledgers only. */
 export interface LedgerReader {
   readonly version: (tenantId: string | number, threadId: string | number | null) => Promise<number>;
-  readonly memory: (query: { readonly tenant_id: string | number; readonly thread_id?: string | number | null; readonly keys?: readonly string[]; readonly limit: number }) => Promise<readonly StoredMemory[]>;
-  readonly documents: (tenantId: string | number, ids: readonly (string | number)[]) => Promise<readonly ParsedDocumentRecord[]>;
-  readonly threadWorkflows: (tenantId: string | number, threadId: string | number, limit: number) => Promise<readonly WorkflowHead[]>;
-  readonly matchMemory: (text: string, records: readonly StoredMemory[]) => readonly { readonly record: StoredMemory; readonly score: number }[];
+  readonly memory: (query: {
+    readonly tenant_id: string | number;
+    readonly thread_id?: string | number | null;
+    readonly keys?: readonly string[];
+    readonly limit: number;
+  }) => Promise<readonly StoredMemory[]>;
+  readonly documents: (
+    tenantId: string | number,
+    ids: readonly (string | number)[],
+  ) => Promise<readonly ParsedDocumentRecord[]>;
+  readonly threadWorkflows: (
+    tenantId: string | number,
+    threadId: string | number,
+    limit: number,
+  ) => Promise<readonly WorkflowHead[]>;
+  readonly matchMemory: (
+    text: string,
+    records: readonly StoredMemory[],
+  ) => readonly { readonly record: StoredMemory; readonly score: number }[];
 }
 
 export interface ContextQuestion {
@@ -75,12 +90,20 @@ async function cacheKey(reader: LedgerReader, { intent, auth, thread_id }: Conte
   return `${intent.intent_id}:${JSON.stringify(thread_id)}:${version}:${auth.role}:${auth.data_policy.allow_pii}`;
 }
 
-function keep(cache: Map<string, ContextBundle>, { key, bundle, limit }: { readonly key: string; readonly bundle: ContextBundle; readonly limit: number }): KernelError | null {
+function keep(
+  cache: Map<string, ContextBundle>,
+  { key, bundle, limit }: { readonly key: string; readonly bundle: ContextBundle; readonly limit: number },
+): KernelError | null {
   cache.set(key, bundle);
   const [oldest] = cache.keys();
   if (cache.size <= limit || oldest === undefined) return null;
   cache.delete(oldest);
-  return kernelError("T0_CACHE_PRESSURE_EVICTION", `the context cache holds limits.maxCachedBundles = ${limit} bundles; the oldest was let go`, moduleRef(0, "cache", "evict"), { detail: { limit } });
+  return kernelError(
+    "T0_CACHE_PRESSURE_EVICTION",
+    `the context cache holds limits.maxCachedBundles = ${limit} bundles; the oldest was let go`,
+    moduleRef(0, "cache", "evict"),
+    { detail: { limit } },
+  );
 }
 
 type Unsealed = Omit<ContextBundle, "context_hash">;
@@ -88,7 +111,14 @@ type Unsealed = Omit<ContextBundle, "context_hash">;
 function emptyBundle({ intent, auth, thread_id }: ContextQuestion): Unsealed {
   return {
     profile: { tenant_id: auth.tenant_id, principal_id: auth.principal_id, role: auth.role, fields: {} },
-    thread_id, memory: [], semantic: [], scope: intent.scope === null ? null : { ...intent.scope, facts: {} }, entities: [], documents: [], thread_summary: null, recent_events: [],
+    thread_id,
+    memory: [],
+    semantic: [],
+    scope: intent.scope === null ? null : { ...intent.scope, facts: {} },
+    entities: [],
+    documents: [],
+    thread_summary: null,
+    recent_events: [],
   };
 }
 
@@ -100,7 +130,11 @@ async function readBundle(reader: LedgerReader, question: ContextQuestion, kit: 
   const profileKey = `profile:${auth.principal_id}`;
   const [threadMemory, keyed, documents, workflows] = await Promise.all([
     thread_id === null ? [] : reader.memory({ tenant_id: tenant, thread_id, limit: maxMemoryRecords }),
-    reader.memory({ tenant_id: tenant, keys: [profileKey, ...(scopeKey === null ? [] : [scopeKey]), ...entityKeys(intent)], limit: maxMemoryRecords }),
+    reader.memory({
+      tenant_id: tenant,
+      keys: [profileKey, ...(scopeKey === null ? [] : [scopeKey]), ...entityKeys(intent)],
+      limit: maxMemoryRecords,
+    }),
     reader.documents(tenant, documentIds(intent)),
     thread_id === null ? [] : reader.threadWorkflows(tenant, thread_id, maxRecentEvents + 1),
   ]);
@@ -112,30 +146,46 @@ async function readBundle(reader: LedgerReader, question: ContextQuestion, kit: 
     ...base,
     profile: { ...base.profile, fields: asObject(keyed.find((m) => m.key === profileKey)?.value) },
     memory: threadMemory.map(({ key, type, value, source, confidence }) => ({ key, type, value, source, confidence })),
-    semantic: reader.matchMemory(text, shared).map(({ record, score }) => ({ key: record.key, type: record.type, value: record.value, score })),
-    scope: intent.scope === null ? null : { ...intent.scope, facts: asObject(keyed.find((m) => m.key === scopeKey)?.value) },
+    semantic: reader
+      .matchMemory(text, shared)
+      .map(({ record, score }) => ({ key: record.key, type: record.type, value: record.value, score })),
+    scope:
+      intent.scope === null ? null : { ...intent.scope, facts: asObject(keyed.find((m) => m.key === scopeKey)?.value) },
     entities: entitiesOf(intent, keyed),
-    documents: documents.map((d) => ({ document_id: d.document_id, title: d.title, hash: d.processed_content.hash, bytes: d.processed_content.bytes, summary: d.processed_content.summary, missing_fields: d.missing_fields })),
+    documents: documents.map((d) => ({
+      document_id: d.document_id,
+      title: d.title,
+      hash: d.processed_content.hash,
+      bytes: d.processed_content.bytes,
+      summary: d.processed_content.summary,
+      missing_fields: d.missing_fields,
+    })),
     thread_summary: summaryOf(threadMemory),
     recent_events: recentOf(workflows, workflow_id, maxRecentEvents),
   };
 }
 
-const asObject = (value: Json | undefined): JsonObject => (typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : {});
+const asObject = (value: Json | undefined): JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
 
 function documentIds(intent: Intent): (string | number)[] {
   const ids = intent.context_refs["document_ids"];
   return Array.isArray(ids) ? (ids as (string | number)[]) : [];
 }
 
-const references = (intent: Intent): [string, Json][] => Object.entries(intent.context_refs).filter(([ref]) => ref !== "document_ids") as [string, Json][];
+const references = (intent: Intent): [string, Json][] =>
+  Object.entries(intent.context_refs).filter(([ref]) => ref !== "document_ids") as [string, Json][];
 const entityKeys = (intent: Intent): string[] => references(intent).map(([ref, id]) => `entity:${ref}:${String(id)}`);
 
 /** Referenced entities, with the outcome that summarises them where memory knows one. */
 function entitiesOf(intent: Intent, keyed: readonly StoredMemory[]): ContextBundle["entities"] {
   return references(intent).map(([ref, id]) => {
     const known = asObject(keyed.find((m) => m.key === `entity:${ref}:${String(id)}`)?.value);
-    return { ref, id, summary_outcome_id: typeof known["summary_outcome_id"] === "string" ? known["summary_outcome_id"] : null };
+    return {
+      ref,
+      id,
+      summary_outcome_id: typeof known["summary_outcome_id"] === "string" ? known["summary_outcome_id"] : null,
+    };
   });
 }
 
@@ -145,8 +195,19 @@ function summaryOf(memory: readonly StoredMemory[]): string | null {
   return typeof text === "string" ? text.slice(0, 500) : null;
 }
 
-function recentOf(heads: readonly WorkflowHead[], exceptWorkflow: string, limit: number): ContextBundle["recent_events"] {
-  return heads.filter((h) => h.workflow_id !== exceptWorkflow).slice(0, limit).map((h) => ({ event_type: `WORKFLOW_${h.state.toUpperCase()}`, workflow_id: h.workflow_id, timestamp: new Date(h.updated_at).toISOString() }));
+function recentOf(
+  heads: readonly WorkflowHead[],
+  exceptWorkflow: string,
+  limit: number,
+): ContextBundle["recent_events"] {
+  return heads
+    .filter((h) => h.workflow_id !== exceptWorkflow)
+    .slice(0, limit)
+    .map((h) => ({
+      event_type: `WORKFLOW_${h.state.toUpperCase()}`,
+      workflow_id: h.workflow_id,
+      timestamp: new Date(h.updated_at).toISOString(),
+    }));
 }
 
 /** Bounds, redacts and hashes a bundle. */
@@ -162,17 +223,29 @@ function bound(bundle: Unsealed, maxChars: number): Unsealed {
     if (at.semantic.length > 0) at = { ...at, semantic: at.semantic.slice(0, -1) };
     else if (at.memory.length > 0) at = { ...at, memory: at.memory.slice(0, -1) };
     else if (at.recent_events.length > 0) at = { ...at, recent_events: at.recent_events.slice(0, -1) };
-    else return { ...at, profile: { ...at.profile, fields: {} }, scope: at.scope === null ? null : { ...at.scope, facts: {} }, thread_summary: null };
+    else
+      return {
+        ...at,
+        profile: { ...at.profile, fields: {} },
+        scope: at.scope === null ? null : { ...at.scope, facts: {} },
+        thread_summary: null,
+      };
   }
   return at;
 }
 
-const personal = /^(name|first_name|last_name|full_name|phone|mobile|address|birth.*|date_of_birth|ssn|passport.*|iban|e?-?mail.*)$/i;
+const personal =
+  /^(name|first_name|last_name|full_name|phone|mobile|address|birth.*|date_of_birth|ssn|passport.*|iban|e?-?mail.*)$/i;
 export const maskedField = "[masked]";
 
 /** Masks personal fields at any depth, for policy and for logs (CTX-06). */
 export function maskPersonal<T>(value: T): T {
   if (Array.isArray(value)) return value.map(maskPersonal) as T;
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, personal.test(key) && typeof member !== "object" ? maskedField : maskPersonal(member)])) as T;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [
+      key,
+      personal.test(key) && typeof member !== "object" ? maskedField : maskPersonal(member),
+    ]),
+  ) as T;
 }

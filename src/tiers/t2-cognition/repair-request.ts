@@ -13,12 +13,17 @@ export interface RepairQuestion {
 }
 
 /** The changed params; `changed` is false when nothing could be done. */
-export function repairRequest({ params, input_schema, message }: RepairQuestion): { readonly params: JsonObject; readonly changed: boolean } {
-  const properties = (input_schema?.["properties"] ?? {}) as Readonly<Record<string, { readonly type?: string; readonly default?: Json }>>;
+export function repairRequest({ params, input_schema, message }: RepairQuestion): {
+  readonly params: JsonObject;
+  readonly changed: boolean;
+} {
+  const properties = (input_schema?.["properties"] ?? {}) as Readonly<
+    Record<string, { readonly type?: string; readonly default?: Json }>
+  >;
   const known = Object.keys(properties);
   const fitted = Object.fromEntries(
     Object.entries(params)
-      .filter(([key]) => known.length === 0 ? !message.includes(key) : known.includes(key))
+      .filter(([key]) => (known.length === 0 ? !message.includes(key) : known.includes(key)))
       .map(([key, value]) => [key, convert(value as Json, properties[key]?.type)]),
   );
   for (const key of (input_schema?.["required"] ?? []) as string[]) {
@@ -29,7 +34,13 @@ export function repairRequest({ params, input_schema, message }: RepairQuestion)
 }
 
 function convert(value: Json, type: string | undefined): Json {
-  if ((type === "number" || type === "integer") && typeof value === "string" && value.trim() !== "" && Number.isFinite(Number(value))) return Number(value);
+  if (
+    (type === "number" || type === "integer") &&
+    typeof value === "string" &&
+    value.trim() !== "" &&
+    Number.isFinite(Number(value))
+  )
+    return Number(value);
   if (type === "string" && typeof value !== "string") return JSON.stringify(value);
   if (type === "boolean" && (value === "true" || value === "false")) return value === "true";
   if (type === "array" && !Array.isArray(value)) return [value];

@@ -32,7 +32,11 @@ export function createCognitionTier(reader: LedgerReader): TierDefinition {
         function: "build",
         async handle(signal, kit) {
           const { bundle, cache_hit, pressure } = await builder.build(signal.body["data"] as ContextQuestion, kit);
-          const out = [kit.signals.createDataSignal({ bundle, cache_hit }, "ContextAnswer", refs.context, signal.trace_id, null, { parentId: signal.id })];
+          const out = [
+            kit.signals.createDataSignal({ bundle, cache_hit }, "ContextAnswer", refs.context, signal.trace_id, null, {
+              parentId: signal.id,
+            }),
+          ];
           const metrics = metricsOf(refs.context, { cache_hit });
           return pressure === null ? ok(out, metrics) : partial(out, pressure, metrics);
         },
@@ -41,7 +45,20 @@ export function createCognitionTier(reader: LedgerReader): TierDefinition {
       "data:Repair": {
         module: "curiosity",
         function: "repair",
-        handle: (signal, kit) => ok([kit.signals.createDataSignal(repairRequest(signal.body["data"] as RepairQuestion), "Repaired", refs.curiosity, signal.trace_id, null, { parentId: signal.id })], metricsOf(refs.curiosity)),
+        handle: (signal, kit) =>
+          ok(
+            [
+              kit.signals.createDataSignal(
+                repairRequest(signal.body["data"] as RepairQuestion),
+                "Repaired",
+                refs.curiosity,
+                signal.trace_id,
+                null,
+                { parentId: signal.id },
+              ),
+            ],
+            metricsOf(refs.curiosity),
+          ),
       },
     },
   };
@@ -49,8 +66,25 @@ export function createCognitionTier(reader: LedgerReader): TierDefinition {
 
 /** Sub-goals that wait for one another in a circle can never be reached. */
 function checkGoals(signal: Signal, kit: Kit): Result {
-  const { goals } = signal.body["data"] as { readonly goals: readonly { readonly id: string; readonly depends_on: readonly string[] }[] };
+  const { goals } = signal.body["data"] as {
+    readonly goals: readonly { readonly id: string; readonly depends_on: readonly string[] }[];
+  };
   const cycle = findCycle(goals);
-  if (cycle !== null) raise(kernelError("T2_DECOMPOSE_CYCLE_DETECTED", `these depend on one another in a circle: ${cycle.join(" → ")}`, refs.decomposition, { detail: { cycle } }));
-  return ok([kit.signals.createDataSignal({ goals: goals.length }, "GoalsChecked", refs.decomposition, signal.trace_id, null, { parentId: signal.id })], metricsOf(refs.decomposition));
+  if (cycle !== null)
+    raise(
+      kernelError(
+        "T2_DECOMPOSE_CYCLE_DETECTED",
+        `these depend on one another in a circle: ${cycle.join(" → ")}`,
+        refs.decomposition,
+        { detail: { cycle } },
+      ),
+    );
+  return ok(
+    [
+      kit.signals.createDataSignal({ goals: goals.length }, "GoalsChecked", refs.decomposition, signal.trace_id, null, {
+        parentId: signal.id,
+      }),
+    ],
+    metricsOf(refs.decomposition),
+  );
 }

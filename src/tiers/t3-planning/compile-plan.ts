@@ -13,7 +13,7 @@ import { gateIdOf } from "../../contract/gate.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Operator } from "../../contract/operator.ts";
-import { ExecutionPlan, type Plan, type PlanStep, PlanStepDraft } from "../../contract/plan.ts";
+import { ExecutionPlan, type Plan, type PlanStep, type PlanStepDraft } from "../../contract/plan.ts";
 import type { Registry } from "../../runtime/registry.ts";
 
 export interface CompileRequest {
@@ -28,27 +28,37 @@ export interface CompileRequest {
 }
 
 /** A cycle is for T2 to name: the ids in it come back in place of a plan. */
-export type Compiled = { readonly plan: Plan; readonly dropped: readonly string[] } | { readonly cyclic: readonly { readonly id: string; readonly depends_on: readonly string[] }[] };
+export type Compiled =
+  | { readonly plan: Plan; readonly dropped: readonly string[] }
+  | { readonly cyclic: readonly { readonly id: string; readonly depends_on: readonly string[] }[] };
 
 type Draft = z.output<typeof PlanStepDraft>;
 
 const compileRef = moduleRef(3, "dag_compile", "compile");
-const refuse = (code: ErrorCode, message: string, detail: JsonObject = {}): never => raise(kernelError(code, message, compileRef, { detail }));
+const refuse = (code: ErrorCode, message: string, detail: JsonObject = {}): never =>
+  raise(kernelError(code, message, compileRef, { detail }));
 
 /** @throws KernelErrorException T3_PLAN_INVALID, T3_PLAN_EMPTY, T3_PLAN_UNKNOWN_OPERATOR, T3_PLAN_OPERATOR_NOT_ALLOWED, T3_DAG_COMPILE_UNRESOLVED_DEPS. */
 export function compilePlan(request: CompileRequest): Compiled {
   const parsed = ExecutionPlan.safeParse(request.proposal);
-  if (!parsed.success) return refuse("T3_PLAN_INVALID", `the planner's output is no plan: ${z.prettifyError(parsed.error)}`);
+  if (!parsed.success)
+    return refuse("T3_PLAN_INVALID", `the planner's output is no plan: ${z.prettifyError(parsed.error)}`);
   const { steps, reasoning, direct_response } = parsed.data;
   if (direct_response !== null) return { plan: respondPlan(request, reasoning, direct_response), dropped: [] };
-  const fresh = renameUsed(request, requireUnique(steps).filter((s) => !request.completed.includes(s.step_id)));
+  const fresh = renameUsed(
+    request,
+    requireUnique(steps).filter((s) => !request.completed.includes(s.step_id)),
+  );
   if (fresh.length === 0) return refuse("T3_PLAN_EMPTY", "the plan has no steps and no direct response");
   requireDependencies(fresh, request.completed);
   const ordered = orderSteps(fresh, new Set(request.completed));
   if (ordered === null) return { cyclic: fresh.map((s) => ({ id: s.step_id, depends_on: s.depends_on })) };
   const kept = ordered.slice(0, request.maxSteps);
   const compiled = kept.map((step) => compileStep(step, request));
-  return { plan: assemble(request, { reasoning, direct_response: null, steps: compiled }), dropped: ordered.slice(request.maxSteps).map((s) => s.step_id) };
+  return {
+    plan: assemble(request, { reasoning, direct_response: null, steps: compiled }),
+    dropped: ordered.slice(request.maxSteps).map((s) => s.step_id),
+  };
 }
 
 function requireUnique(steps: readonly Draft[]): readonly Draft[] {
@@ -62,16 +72,33 @@ function requireUnique(steps: readonly Draft[]): readonly Draft[] {
 
 /** Steps whose id was used in an earlier round get the round's suffix, and references to them follow. */
 function renameUsed({ used, identity, rename }: CompileRequest, steps: readonly Draft[]): readonly Draft[] {
-  const renamed = new Map(steps.filter((s) => used.includes(s.step_id)).map((s) => [s.step_id, `${s.step_id.replace(/_r\d+$/, "")}_r${identity.round}`]));
+  const renamed = new Map(
+    steps
+      .filter((s) => used.includes(s.step_id))
+      .map((s) => [s.step_id, `${s.step_id.replace(/_r\d+$/, "")}_r${identity.round}`]),
+  );
   if (renamed.size === 0) return steps;
   const to = (id: string): string => renamed.get(id) ?? id;
-  return steps.map((s) => ({ ...s, step_id: to(s.step_id), depends_on: s.depends_on.map(to), params: rename(s.params, renamed), ...(s.applies === undefined ? {} : { applies: to(s.applies) }) }));
+  return steps.map((s) => ({
+    ...s,
+    step_id: to(s.step_id),
+    depends_on: s.depends_on.map(to),
+    params: rename(s.params, renamed),
+    ...(s.applies === undefined ? {} : { applies: to(s.applies) }),
+  }));
 }
 
 function requireDependencies(steps: readonly Draft[], completed: readonly string[]): void {
   const known = new Set([...steps.map((s) => s.step_id), ...completed]);
-  const unresolved = steps.flatMap((s) => [...s.depends_on, ...(s.applies === undefined ? [] : [s.applies])].filter((id) => !known.has(id)).map((id) => `${s.step_id} → ${id}`));
-  if (unresolved.length > 0) refuse("T3_DAG_COMPILE_UNRESOLVED_DEPS", `steps depend on what is not in the plan: ${unresolved.join(", ")}`, { unresolved });
+  const unresolved = steps.flatMap((s) =>
+    [...s.depends_on, ...(s.applies === undefined ? [] : [s.applies])]
+      .filter((id) => !known.has(id))
+      .map((id) => `${s.step_id} → ${id}`),
+  );
+  if (unresolved.length > 0)
+    refuse("T3_DAG_COMPILE_UNRESOLVED_DEPS", `steps depend on what is not in the plan: ${unresolved.join(", ")}`, {
+      unresolved,
+    });
 }
 
 /** Kahn's order, stable; null when a cycle leaves steps over. */
@@ -91,8 +118,16 @@ function orderSteps(steps: readonly Draft[], completed: ReadonlySet<string>): re
 
 function findOperator({ registry, capability }: CompileRequest, step: Draft): Operator {
   const operator = registry.findOperator(step.operator, step.operator_version);
-  if (operator === null) return refuse("T3_PLAN_UNKNOWN_OPERATOR", `step ${step.step_id} calls ${step.operator}, which is not registered`, { step_id: step.step_id, operator: step.operator });
-  if (!registry.mayUse(capability, step.operator)) return refuse("T3_PLAN_OPERATOR_NOT_ALLOWED", `${capability.intentType} may not use ${step.operator}`, { step_id: step.step_id, operator: step.operator });
+  if (operator === null)
+    return refuse("T3_PLAN_UNKNOWN_OPERATOR", `step ${step.step_id} calls ${step.operator}, which is not registered`, {
+      step_id: step.step_id,
+      operator: step.operator,
+    });
+  if (!registry.mayUse(capability, step.operator))
+    return refuse("T3_PLAN_OPERATOR_NOT_ALLOWED", `${capability.intentType} may not use ${step.operator}`, {
+      step_id: step.step_id,
+      operator: step.operator,
+    });
   return operator;
 }
 
@@ -103,13 +138,26 @@ function compileStep(step: Draft, request: CompileRequest): PlanStep {
   const base = step.step_id.replace(/_r\d+$/, "");
   const applies = step.applies ?? null;
   return {
-    step_id: step.step_id, name: step.name, operator: step.operator, operator_version: metadata.version, params: step.params,
-    depends_on: applies === null || step.depends_on.includes(applies) || request.completed.includes(applies) ? step.depends_on : [...step.depends_on, applies],
-    outcome: step.outcome ?? null, applies, outputs: step.outputs ?? [...metadata.outputs],
+    step_id: step.step_id,
+    name: step.name,
+    operator: step.operator,
+    operator_version: metadata.version,
+    params: step.params,
+    depends_on:
+      applies === null || step.depends_on.includes(applies) || request.completed.includes(applies)
+        ? step.depends_on
+        : [...step.depends_on, applies],
+    outcome: step.outcome ?? null,
+    applies,
+    outputs: step.outputs ?? [...metadata.outputs],
     policy_tags: [...new Set([...(step.policy_tags ?? []), ...(policyTags[base] ?? []), ...metadata.policy_tags])],
-    risk_level: step.risk_level ?? metadata.risk_level, gate: step.gate ?? null,
+    risk_level: step.risk_level ?? metadata.risk_level,
+    gate: step.gate ?? null,
     idempotency: { strategy: applies === null ? "inputs" : "applies", target: applies },
-    weight: step.weight ?? weights[base] ?? 1, estimated_cost: step.estimated_cost ?? metadata.estimated_cost, priority: step.priority ?? 0, draft_version: 1,
+    weight: step.weight ?? weights[base] ?? 1,
+    estimated_cost: step.estimated_cost ?? metadata.estimated_cost,
+    priority: step.priority ?? 0,
+    draft_version: 1,
   };
 }
 
@@ -123,8 +171,23 @@ export const respondOperator = "Kernel.Respond";
 function respondPlan(request: CompileRequest, reasoning: string, text: string): Plan {
   const used = request.used.includes("respond");
   const step: PlanStep = {
-    step_id: used ? `respond_r${request.identity.round}` : "respond", name: "Respond", operator: respondOperator, operator_version: "1.0", params: { text }, depends_on: [], outcome: "Response", applies: null,
-    outputs: ["text"], policy_tags: [], risk_level: "low", gate: null, idempotency: { strategy: "inputs", target: null }, weight: 1, estimated_cost: 0, priority: 0, draft_version: 1,
+    step_id: used ? `respond_r${request.identity.round}` : "respond",
+    name: "Respond",
+    operator: respondOperator,
+    operator_version: "1.0",
+    params: { text },
+    depends_on: [],
+    outcome: "Response",
+    applies: null,
+    outputs: ["text"],
+    policy_tags: [],
+    risk_level: "low",
+    gate: null,
+    idempotency: { strategy: "inputs", target: null },
+    weight: 1,
+    estimated_cost: 0,
+    priority: 0,
+    draft_version: 1,
   };
   return assemble(request, { reasoning, direct_response: text, steps: [step] });
 }

@@ -43,7 +43,9 @@ export function createPlanningTier(options: PlanningTierOptions): TierDefinition
   return {
     tier: 3,
     name: "planning",
-    doors: { "data:PlanRequest": { module: "planner", function: "plan", handle: (signal, kit) => plan(options, signal, kit) } },
+    doors: {
+      "data:PlanRequest": { module: "planner", function: "plan", handle: (signal, kit) => plan(options, signal, kit) },
+    },
   };
 }
 
@@ -51,16 +53,36 @@ async function plan({ registry, planner, rename }: PlanningTierOptions, signal: 
   const request = signal.body["data"] as PlanRequest;
   const { intent, auth, bundle, situation, plan_id, parent_plan_id, workflow_id } = request;
   const capability = registry.getCapability(intent.type, intent.version);
-  const within = { clock: kit.clock, timeoutMs: kit.limits.plannerTimeoutMs, source: planRef, onTimeout: "T3_PLANNER_TIMEOUT", onThrow: "T3_PLANNER_FAILED", what: "the planner" } as const;
+  const within = {
+    clock: kit.clock,
+    timeoutMs: kit.limits.plannerTimeoutMs,
+    source: planRef,
+    onTimeout: "T3_PLANNER_TIMEOUT",
+    onThrow: "T3_PLANNER_FAILED",
+    what: "the planner",
+  } as const;
   const answer = callWithin(() => planner.plan({ intent, context: bundle, auth, capability, situation }), within);
   const proposed = isPromise(answer) ? await answer : answer;
   const cost = requirePlannerCost(proposed?.usage?.total_cost);
   const compiled = compilePlan({
-    proposal: proposed?.plan, capability, registry, maxSteps: kit.limits.maxSteps, rename, completed: situation.completed.map((s) => s.step_id), used: request.used_step_ids,
+    proposal: proposed?.plan,
+    capability,
+    registry,
+    maxSteps: kit.limits.maxSteps,
+    rename,
+    completed: situation.completed.map((s) => s.step_id),
+    used: request.used_step_ids,
     identity: { plan_id, parent_plan_id, workflow_id, intent_id: intent.intent_id, round: situation.round },
   });
   if ("cyclic" in compiled) return nameCycle(signal, kit, compiled.cyclic);
-  return ok([kit.signals.createDataSignal({ ...compiled, cost }, "Plan", planRef, signal.trace_id, null, { parentId: signal.id })], metricsOf(planRef));
+  return ok(
+    [
+      kit.signals.createDataSignal({ ...compiled, cost }, "Plan", planRef, signal.trace_id, null, {
+        parentId: signal.id,
+      }),
+    ],
+    metricsOf(planRef),
+  );
 }
 
 function requirePlannerCost(cost: number | undefined): number {
@@ -70,7 +92,10 @@ function requirePlannerCost(cost: number | undefined): number {
 
 /** T2 says which steps wait for one another in a circle. */
 async function nameCycle(signal: Signal, kit: Kit, goals: readonly object[]): Promise<Result> {
-  const result = await kit.ask(2, kit.signals.createDataSignal({ goals }, "GoalCheck", planRef, signal.trace_id, null, { parentId: signal.id }));
+  const result = await kit.ask(
+    2,
+    kit.signals.createDataSignal({ goals }, "GoalCheck", planRef, signal.trace_id, null, { parentId: signal.id }),
+  );
   consume(result, () => undefined);
   return raise(kernelError("T3_DAG_COMPILE_UNRESOLVED_DEPS", "the steps cannot be ordered", planRef));
 }

@@ -13,11 +13,12 @@ import { draft } from "../../contract/event.ts";
 import { type GateReason, gateIdOf } from "../../contract/gate.ts";
 import { deepFreeze, type Json } from "../../contract/json.ts";
 import type { PolicyDecision } from "../../contract/policy.ts";
-import { type StepResult } from "../../contract/step.ts";
+import type { StepResult } from "../../contract/step.ts";
 import type { SkillExecutionContext } from "../../ports/middleware.ts";
 import { callWithin, isPromise } from "../../runtime/within.ts";
 import { callTool } from "./call-tool.ts";
 import { deriveApplyKey, deriveKey } from "./derive-key.ts";
+import { type Failed, humanDenied, isBlocking, ParkStep } from "./end-step.ts";
 import { createExecutionContext, writeTimeout } from "./execution-context.ts";
 import { createInvoker, type Invocation, readThrown } from "./invoke-operator.ts";
 import { createKeyBook } from "./key-book.ts";
@@ -26,7 +27,6 @@ import { describeGate, gateEvents } from "./open-gate.ts";
 import { operatorContext } from "./operator-context.ts";
 import { checkPayload, type Prepared } from "./prepare-step.ts";
 import { askFor, mark, oodaRef, outcomeOfStep, type Run, stepOf } from "./run.ts";
-import { type Failed, isBlocking, ParkStep } from "./run-step.ts";
 import { redact, screenOutput } from "./screen-output.ts";
 import { createStepStream } from "./stream-step.ts";
 
@@ -40,7 +40,9 @@ export interface Attempt {
 }
 
 /** How an attempt ended, with the payload as policy left it. */
-export type AttemptEnd = { readonly status: "succeeded"; readonly action_id: string; readonly result: Json; readonly prepared: Prepared } | Failed;
+export type AttemptEnd =
+  | { readonly status: "succeeded"; readonly action_id: string; readonly result: Json; readonly prepared: Prepared }
+  | Failed;
 
 interface Draft {
   prepared: Prepared;
@@ -51,11 +53,21 @@ export async function attemptStep(run: Run, at: Attempt): Promise<AttemptEnd> {
   const { step, operator } = at.prepared;
   const current: Draft = { prepared: at.prepared };
   const context = createExecutionContext({
-    request_id: run.log.record.workflow_id, step_id: step.step_id, skill_name: step.operator, params: at.prepared.payload, metadata: operator.metadata,
-    attempt: at.attempt, start_time: run.kit.clock.now(), trace: { correlation_id: run.log.record.correlation_id, step_id: step.step_id },
+    request_id: run.log.record.workflow_id,
+    step_id: step.step_id,
+    skill_name: step.operator,
+    params: at.prepared.payload,
+    metadata: operator.metadata,
+    attempt: at.attempt,
+    start_time: run.kit.clock.now(),
+    trace: { correlation_id: run.log.record.correlation_id, step_id: step.step_id },
   });
-  const chain = buildChain(fixedSlots(run, at, current), run.desk.middleware.map((m) => bounded(run, m)));
-  const markHook = (phase: string, name: string): void => mark(run, `middleware.${phase}`, { name, step_id: step.step_id, attempt: at.attempt });
+  const chain = buildChain(
+    fixedSlots(run, at, current),
+    run.desk.middleware.map((m) => bounded(run, m)),
+  );
+  const markHook = (phase: string, name: string): void =>
+    mark(run, `middleware.${phase}`, { name, step_id: step.step_id, attempt: at.attempt });
   try {
     await runBefore(chain, context, markHook);
   } catch (thrown) {
@@ -65,23 +77,63 @@ export async function attemptStep(run: Run, at: Attempt): Promise<AttemptEnd> {
   }
   const ended = await callThrough(run, { ...at, prepared: current.prepared }, context);
   if (ended.status === "failed") await backOut(run, chain, { context, mark: markHook });
-  else await runBack(chain, "after", { context, mark: markHook }).catch((thrown: unknown) => run.kit.logger.warn({ step_id: step.step_id, error: readThrown(thrown) }, "middleware failed after the call"));
+  else
+    await runBack(chain, "after", { context, mark: markHook }).catch((thrown: unknown) =>
+      run.kit.logger.warn({ step_id: step.step_id, error: readThrown(thrown) }, "middleware failed after the call"),
+    );
   return ended;
 }
 
-async function backOut(run: Run, chain: readonly Slot[], how: { readonly context: SkillExecutionContext; readonly mark: (phase: "before" | "after" | "on_error", name: string) => void }): Promise<void> {
-  await runBack(chain, "on_error", how).catch((thrown: unknown) => run.kit.logger.warn({ error: readThrown(thrown) }, "middleware failed in its on-error hook"));
+async function backOut(
+  run: Run,
+  chain: readonly Slot[],
+  how: {
+    readonly context: SkillExecutionContext;
+    readonly mark: (phase: "before" | "after" | "on_error", name: string) => void;
+  },
+): Promise<void> {
+  await runBack(chain, "on_error", how).catch((thrown: unknown) =>
+    run.kit.logger.warn({ error: readThrown(thrown) }, "middleware failed in its on-error hook"),
+  );
 }
 
 /** Custom hooks are a host's code: each has a limit. */
-function bounded(run: Run, middleware: { readonly name: string; readonly before?: Slot["before"]; readonly after?: Slot["after"]; readonly onError?: Slot["onError"] }) {
-  const within = { clock: run.kit.clock, timeoutMs: run.kit.limits.middlewareTimeoutMs, source: oodaRef("middleware"), onTimeout: "T4_TOOL_TIMEOUT", what: `middleware ${middleware.name}` } as const;
-  const guard = (hook: Slot["before"]): Slot["before"] => (hook === undefined ? undefined : (context) => {
-    const answer = hook(context);
-    return answer !== undefined && isPromise(answer) ? callWithin(() => answer, { ...within, onThrow: "T4_TOOL_EXECUTION_FAILED" }) : undefined;
-  });
-  const hooks = { before: guard(middleware.before), after: guard(middleware.after), onError: guard(middleware.onError) };
-  return { name: middleware.name, ...(hooks.before === undefined ? {} : { before: hooks.before }), ...(hooks.after === undefined ? {} : { after: hooks.after }), ...(hooks.onError === undefined ? {} : { onError: hooks.onError }) };
+function bounded(
+  run: Run,
+  middleware: {
+    readonly name: string;
+    readonly before?: Slot["before"];
+    readonly after?: Slot["after"];
+    readonly onError?: Slot["onError"];
+  },
+) {
+  const within = {
+    clock: run.kit.clock,
+    timeoutMs: run.kit.limits.middlewareTimeoutMs,
+    source: oodaRef("middleware"),
+    onTimeout: "T4_TOOL_TIMEOUT",
+    what: `middleware ${middleware.name}`,
+  } as const;
+  const guard = (hook: Slot["before"]): Slot["before"] =>
+    hook === undefined
+      ? undefined
+      : (context) => {
+          const answer = hook(context);
+          return answer !== undefined && isPromise(answer)
+            ? callWithin(() => answer, { ...within, onThrow: "T4_TOOL_EXECUTION_FAILED" })
+            : undefined;
+        };
+  const hooks = {
+    before: guard(middleware.before),
+    after: guard(middleware.after),
+    onError: guard(middleware.onError),
+  };
+  return {
+    name: middleware.name,
+    ...(hooks.before === undefined ? {} : { before: hooks.before }),
+    ...(hooks.after === undefined ? {} : { after: hooks.after }),
+    ...(hooks.onError === undefined ? {} : { onError: hooks.onError }),
+  };
 }
 
 /** A failure before the call: a denial ends the step, anything else is an attempt that failed. */
@@ -101,7 +153,12 @@ function fixedSlots(run: Run, at: Attempt, current: Draft): Parameters<typeof bu
     Trace: { before: () => undefined, after: () => mark(run, "trace.append", { step_id }), onError: () => undefined },
     Policy: {
       before: () => askPolicy(run, current),
-      after: () => mark(run, "policy.record_step_cost", { step_id, skill: at.prepared.step.operator, estimated_cost: at.prepared.step.estimated_cost }),
+      after: () =>
+        mark(run, "policy.record_step_cost", {
+          step_id,
+          skill: at.prepared.step.operator,
+          estimated_cost: at.prepared.step.estimated_cost,
+        }),
     },
     Approval: { before: () => askApproval(run, current) },
     Timeout: { before: (context) => writeTimeout(context, at.prepared.operator.metadata.timeout_sec) },
@@ -118,8 +175,14 @@ async function askPolicy(run: Run, current: Draft): Promise<void> {
   if (gate !== null) return;
   const hash = digest(payload);
   const standing = stepOf(run, step.step_id).decision;
-  const decision = standing !== null && standing.payload_hash === hash ? standing : await admit(run, current.prepared, hash);
-  if (decision.decision === "DENY") raise(kernelError("T5_POLICY_DENIED", decision.reason || "denied by policy", oodaRef("policy"), { detail: { policies: decision.policies, step_id: step.step_id } }));
+  const decision =
+    standing !== null && standing.payload_hash === hash ? standing : await admit(run, current.prepared, hash);
+  if (decision.decision === "DENY")
+    raise(
+      kernelError("T5_POLICY_DENIED", decision.reason || "denied by policy", oodaRef("policy"), {
+        detail: { policies: decision.policies, step_id: step.step_id },
+      }),
+    );
   if (decision.transform === null && decision.redactions.length === 0) return;
   const changed = deepFreeze(redact(decision.transform ?? payload, decision.redactions));
   const input = await checkPayload(run, operator, changed);
@@ -128,8 +191,14 @@ async function askPolicy(run: Run, current: Draft): Promise<void> {
 
 async function admit(run: Run, { step, operator, payload }: Prepared, hash: string): Promise<PolicyDecision> {
   const { auth, intent, bundle, spent } = run.log.record;
-  const { decision } = await askFor<AdmissionAnswer>(run, 5, { schema: "Admission", fn: "admit", data: { step, metadata: operator.metadata, payload, auth, intent, bundle, spent, now: run.kit.clock.now() } });
-  run.log.note(draft("POLICY_DECIDED", { ...decision, stage: "action", subject: step.name, payload_hash: hash }, step.step_id));
+  const { decision } = await askFor<AdmissionAnswer>(run, 5, {
+    schema: "StepQuestion",
+    fn: "admit",
+    data: { step, metadata: operator.metadata, payload, auth, intent, bundle, spent, now: run.kit.clock.now() },
+  });
+  run.log.note(
+    draft("POLICY_DECIDED", { ...decision, stage: "action", subject: step.name, payload_hash: hash }, step.step_id),
+  );
   return decision;
 }
 
@@ -140,7 +209,8 @@ async function askApproval(run: Run, current: Draft): Promise<void> {
   const reasons = approvalReasons(run, prepared);
   if (reasons.length === 0) return;
   const closed = run.log.record.gates.get(gateIdOf(prepared.step.step_id));
-  if (closed !== undefined && closed.status !== "open" && closed.status !== "suspended") raise(humanDenied(closed.gate_id, closed.status));
+  if (closed !== undefined && closed.status !== "open" && closed.status !== "suspended")
+    raise(humanDenied(closed.gate_id, closed.status));
   const opened = gateEvents(run, await describeGate(run, prepared, reasons));
   run.log.note(...opened.events);
   if (!opened.decided) {
@@ -152,31 +222,54 @@ async function askApproval(run: Run, current: Draft): Promise<void> {
   if (gate?.status === "rejected") raise(humanDenied(gate.gate_id, "rejected"));
 }
 
-export const humanDenied = (gateId: string, how: string): KernelError =>
-  kernelError("T5_HUMAN_DENIED", `${gateId} was ${how}`, oodaRef("approval"), { detail: { gate_id: gateId } });
-
 function approvalReasons(run: Run, { step, operator }: Prepared): GateReason[] {
   const decision = stepOf(run, step.step_id).decision;
   const reasons: GateReason[] = [];
-  if (decision?.decision === "REQUIRE_HUMAN_APPROVAL") reasons.push({ source: "policy", rule: decision.policies.join(", "), reason: decision.reason });
+  if (decision?.decision === "REQUIRE_HUMAN_APPROVAL")
+    reasons.push({ source: "policy", rule: decision.policies.join(", "), reason: decision.reason });
   if (step.gate !== null) reasons.push({ source: "plan", rule: "declared gate", reason: step.gate.reason });
-  if (operator.metadata.policy_tags.includes("human_approval")) reasons.push({ source: "operator", rule: "human_approval", reason: `${step.operator} asks for a person` });
+  if (operator.metadata.policy_tags.includes("human_approval"))
+    reasons.push({ source: "operator", rule: "human_approval", reason: `${step.operator} asks for a person` });
   return reasons;
 }
 
 /** Tells the outside, through T6's artifact bus, that somebody is asked. */
 function notifyGate(run: Run, { step }: Prepared, reasons: readonly GateReason[]): void {
-  const data = { type: "gate_opened", workflow_id: run.log.record.workflow_id, gate_id: gateIdOf(step.step_id), reasons };
-  run.kit.send(6, run.kit.signals.createDataSignal(data, "Notification", moduleOfGate, run.log.identity.correlation_id, { source_type: "system" }, { parentId: run.parentId }));
+  const data = {
+    type: "gate_opened",
+    workflow_id: run.log.record.workflow_id,
+    gate_id: gateIdOf(step.step_id),
+    reasons,
+  };
+  run.kit.send(
+    6,
+    run.kit.signals.createDataSignal(
+      data,
+      "Notification",
+      moduleOfGate,
+      run.log.identity.correlation_id,
+      { source_type: "system" },
+      { parentId: run.parentId },
+    ),
+  );
 }
 
 const moduleOfGate = oodaRef("gate");
 
 function keyOf(run: Run, { step, operator, inputs }: Prepared): string {
   const { record } = run.log;
-  const target = step.idempotency.strategy === "applies" && step.applies !== null ? outcomeOfStep(record, step.applies) : null;
+  const target =
+    step.idempotency.strategy === "applies" && step.applies !== null ? outcomeOfStep(record, step.applies) : null;
   if (target !== null) return deriveApplyKey(record, target);
-  return deriveKey({ operator: step.operator, version: operator.metadata.version, tenantId: record.tenant_id, intentId: record.intent.intent_id, stepId: step.step_id, inputs, draftVersion: step.draft_version });
+  return deriveKey({
+    operator: step.operator,
+    version: operator.metadata.version,
+    tenantId: record.tenant_id,
+    intentId: record.intent.intent_id,
+    stepId: step.step_id,
+    inputs,
+    draftVersion: step.draft_version,
+  });
 }
 
 async function callThrough(run: Run, at: Attempt, context: SkillExecutionContext): Promise<AttemptEnd> {
@@ -185,9 +278,21 @@ async function callThrough(run: Run, at: Attempt, context: SkillExecutionContext
   const stream = createStepStream(run, { stepId: prepared.step.step_id, attempt: at.attempt });
   const book = createKeyBook(run, { ...at, timeoutMs });
   const invocation: Invocation = {
-    operator: prepared.operator, payload: prepared.payload, input: prepared.input, auth: run.log.record.auth as AuthContext, idempotencyKey: keyOf(run, prepared),
-    correlationId: run.log.record.correlation_id, timeoutMs, signal: run.signal,
-    call: { attempt: at.attempt, isRetry: at.attempt > 1, context: operatorContext(run, prepared.step, prepared.operator), report: stream.report, stream: stream.write },
+    operator: prepared.operator,
+    payload: prepared.payload,
+    input: prepared.input,
+    auth: run.log.record.auth as AuthContext,
+    idempotencyKey: keyOf(run, prepared),
+    correlationId: run.log.record.correlation_id,
+    timeoutMs,
+    signal: run.signal,
+    call: {
+      attempt: at.attempt,
+      isRetry: at.attempt > 1,
+      context: operatorContext(run, prepared.step, prepared.operator),
+      report: stream.report,
+      stream: stream.write,
+    },
     perform: prepared.operator.tool === null ? prepared.operator.run : () => callTool(run, prepared),
     screen: (raw) => screen(run, prepared, raw),
   };
@@ -195,7 +300,8 @@ async function callThrough(run: Run, at: Attempt, context: SkillExecutionContext
   let ended: OperatorResult = await createInvoker(book, run.kit.clock).invoke(invocation);
   if (ended.status === "in_progress") ended = await ended.handle;
   await stream.end(ended.status === "succeeded");
-  if (ended.status === "succeeded") return { status: "succeeded", action_id: ended.action_id, result: ended.result as Json, prepared };
+  if (ended.status === "succeeded")
+    return { status: "succeeded", action_id: ended.action_id, result: ended.result as Json, prepared };
   return ended as Failed;
 }
 
@@ -203,16 +309,35 @@ async function callThrough(run: Run, at: Attempt, context: SkillExecutionContext
 async function screen(run: Run, { step }: Prepared, raw: Json): Promise<Json> {
   mark(run, "security.validate_output", { step_id: step.step_id });
   const { security, checkAllOutput } = run.desk;
-  const within = { clock: run.kit.clock, timeoutMs: run.kit.limits.securityTimeoutMs, source: oodaRef("screen"), onTimeout: "T4_OUTPUT_INVALID", onThrow: "T4_OUTPUT_INVALID", what: "security.validateOutput" } as const;
+  const within = {
+    clock: run.kit.clock,
+    timeoutMs: run.kit.limits.securityTimeoutMs,
+    source: oodaRef("screen"),
+    onTimeout: "T4_OUTPUT_INVALID",
+    onThrow: "T4_OUTPUT_INVALID",
+    what: "security.validateOutput",
+  } as const;
   const answer = callWithin(() => screenOutput(raw, security.validateOutput, checkAllOutput), within);
   const screened = isPromise(answer) ? await answer : answer;
-  if (screened.length > run.kit.limits.maxOutputChars) raise(kernelError("T0_VALIDATION_PAYLOAD_TOO_LARGE", `the output of ${step.operator} has ${screened.length} characters, more than limits.maxOutputChars = ${run.kit.limits.maxOutputChars}`, oodaRef("screen")));
+  if (screened.length > run.kit.limits.maxOutputChars)
+    raise(
+      kernelError(
+        "T0_VALIDATION_PAYLOAD_TOO_LARGE",
+        `the output of ${step.operator} has ${screened.length} characters, more than limits.maxOutputChars = ${run.kit.limits.maxOutputChars}`,
+        oodaRef("screen"),
+      ),
+    );
   if (stepOf(run, step.step_id).state === "running") noteScreening(run, step.step_id, screened);
   return screened.sanitized === null ? raw : (screened.result satisfies StepResult as unknown as Json);
 }
 
-function noteScreening(run: Run, stepId: string, screened: { readonly sanitized: string | null; readonly length: number }): void {
-  if (screened.sanitized !== null) run.log.note(draft("OUTPUT_SANITIZED", { reason: screened.sanitized, stage: "output" }, stepId));
-  else if (screened.length > 5000 && !run.desk.checkAllOutput && run.desk.holdsStreams) run.log.note(draft("OUTPUT_UNCHECKED", { checked: 5000, length: screened.length }, stepId));
+function noteScreening(
+  run: Run,
+  stepId: string,
+  screened: { readonly sanitized: string | null; readonly length: number },
+): void {
+  if (screened.sanitized !== null)
+    run.log.note(draft("OUTPUT_SANITIZED", { reason: screened.sanitized, stage: "output" }, stepId));
+  else if (screened.length > 5000 && !run.desk.checkAllOutput && run.desk.holdsStreams)
+    run.log.note(draft("OUTPUT_UNCHECKED", { checked: 5000, length: screened.length }, stepId));
 }
-

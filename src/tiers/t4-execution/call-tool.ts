@@ -25,8 +25,17 @@ export async function callTool(run: Run, prepared: Prepared): Promise<Json> {
 }
 
 function send(run: Run, { operator, step }: Prepared, args: JsonObject): Promise<Result> {
-  const body = { tool: operator.tool?.name ?? operator.metadata.name, args, data: args, schema: "ToolCall", operator: step.operator };
-  return run.kit.ask(0, run.kit.signals.createSignal("data", body, toolRef, run.log.identity.correlation_id, null, run.parentId));
+  const body = {
+    tool: operator.tool?.name ?? operator.metadata.name,
+    args,
+    data: args,
+    schema: "ToolCall",
+    operator: step.operator,
+  };
+  return run.kit.ask(
+    0,
+    run.kit.signals.createSignal("data", body, toolRef, run.log.identity.correlation_id, null, run.parentId),
+  );
 }
 
 /** A bad request may be put right; a denial must not be evaded. */
@@ -37,8 +46,17 @@ function isRepairable(error: KernelError): boolean {
 }
 
 async function repair(run: Run, { operator, payload }: Prepared, error: KernelError): Promise<JsonObject | null> {
-  const data = { params: payload, message: error.message, data: error.detail, input_schema: operator.tool?.inputSchema ?? null };
-  const { params, changed } = await askFor<{ readonly params: JsonObject; readonly changed: boolean }>(run, 2, { schema: "Repair", fn: "repair", data });
+  const data = {
+    params: payload,
+    message: error.message,
+    data: error.detail,
+    input_schema: operator.tool?.inputSchema ?? null,
+  };
+  const { params, changed } = await askFor<{ readonly params: JsonObject; readonly changed: boolean }>(run, 2, {
+    schema: "Repair",
+    fn: "repair",
+    data,
+  });
   return changed ? params : null;
 }
 
@@ -47,7 +65,10 @@ function readAnswer(run: Run, signals: readonly Signal[]): Json {
   if (failed !== undefined) raise(kernelError("T4_TOOL_EXECUTION_FAILED", String(failed.body["text"]), toolRef));
   for (const file of signals.filter((s) => s.kind === "file")) tellFile(run, file);
   const [data] = signals.filter((s) => s.kind === "data");
-  const text = signals.filter((s) => s.kind === "text").map((s) => String(s.body["text"])).join("\n");
+  const text = signals
+    .filter((s) => s.kind === "text")
+    .map((s) => String(s.body["text"]))
+    .join("\n");
   const files = signals.filter((s) => s.kind === "file").map((s) => ({ ...s.body }) as Json);
   if (files.length > 0) return { text, files, ...(data === undefined ? {} : { data: data.body["data"] as Json }) };
   return data === undefined ? text : (data.body["data"] as Json);
@@ -56,6 +77,13 @@ function readAnswer(run: Run, signals: readonly Signal[]): Json {
 /** A file that a tool made is announced by T4, by reference. */
 function tellFile(run: Run, file: Signal): void {
   const { file_id, file_type, path } = file.body as { file_id: string; file_type: string; path: string | null };
-  const announced = run.kit.signals.createFileSignal(file_id, file_type, path ?? null, toolRef, run.log.identity.correlation_id, { parentId: file.id });
+  const announced = run.kit.signals.createFileSignal(
+    file_id,
+    file_type,
+    path ?? null,
+    toolRef,
+    run.log.identity.correlation_id,
+    { parentId: file.id },
+  );
   run.kit.send(6, announced);
 }

@@ -74,7 +74,8 @@ export class DagExecutor<S extends DagStep> {
   /** Starts nothing more; what runs may end. */
   halt(because: string): void {
     this.#refused = true;
-    for (const step of this.#options.steps) if (this.#isOpen(step) && !this.#parked.has(step.step_id)) this.#cancel(step, because);
+    for (const step of this.#options.steps)
+      if (this.#isOpen(step) && !this.#parked.has(step.step_id)) this.#cancel(step, because);
   }
 
   #isOpen(step: S): boolean {
@@ -82,15 +83,27 @@ export class DagExecutor<S extends DagStep> {
   }
 
   #nextReady(): S | undefined {
-    const ready = this.#options.steps.filter((s) => this.#isOpen(s) && !this.#parked.has(s.step_id) && s.depends_on.every((id) => this.#status.get(id) === "COMPLETED"));
-    return ready.reduce<S | undefined>((best, s) => (best === undefined || (s.priority ?? 0) > (best.priority ?? 0) ? s : best), undefined);
+    const ready = this.#options.steps.filter(
+      (s) =>
+        this.#isOpen(s) &&
+        !this.#parked.has(s.step_id) &&
+        s.depends_on.every((id) => this.#status.get(id) === "COMPLETED"),
+    );
+    return ready.reduce<S | undefined>(
+      (best, s) => (best === undefined || (s.priority ?? 0) > (best.priority ?? 0) ? s : best),
+      undefined,
+    );
   }
 
   async #schedule(): Promise<void> {
     if (this.#scheduling) return;
     this.#scheduling = true;
     const limit = this.#options.maxConcurrent ?? 5;
-    for (let step = this.#nextReady(); step !== undefined && this.#running.size < limit && !this.#refused; step = this.#nextReady()) {
+    for (
+      let step = this.#nextReady();
+      step !== undefined && this.#running.size < limit && !this.#refused;
+      step = this.#nextReady()
+    ) {
       if (!(await this.#mayStart(step))) this.halt("budget");
       else this.#start(step);
     }
@@ -164,9 +177,23 @@ export class DagExecutor<S extends DagStep> {
 
   #result(): DAGResult {
     const ids = this.#options.steps.map((s) => s.step_id);
-    const having = (...wanted: readonly DagStatus[]): string[] => ids.filter((id) => wanted.includes(this.#status.get(id) as DagStatus));
-    const [completed, failed, cancelled, waiting] = [having("COMPLETED"), having("FAILED", "BLOCKED"), having("CANCELLED"), [...this.#parked]];
+    const having = (...wanted: readonly DagStatus[]): string[] =>
+      ids.filter((id) => wanted.includes(this.#status.get(id) as DagStatus));
+    const [completed, failed, cancelled, waiting] = [
+      having("COMPLETED"),
+      having("FAILED", "BLOCKED"),
+      having("CANCELLED"),
+      [...this.#parked],
+    ];
     const summary = `${completed.length} completed, ${failed.length} failed, ${cancelled.length} cancelled${waiting.length > 0 ? `, ${waiting.length} waiting` : ""}`;
-    return { success: completed.length === ids.length, completed, failed, cancelled, waiting, results: this.#results, summary };
+    return {
+      success: completed.length === ids.length,
+      completed,
+      failed,
+      cancelled,
+      waiting,
+      results: this.#results,
+      summary,
+    };
   }
 }

@@ -21,7 +21,15 @@ export interface KeyMaterial {
 }
 
 /** `{operator}:{tenant}:{hash}:v{draft_version}` */
-export function deriveKey({ operator, version, tenantId, intentId, stepId, inputs, draftVersion }: KeyMaterial): string {
+export function deriveKey({
+  operator,
+  version,
+  tenantId,
+  intentId,
+  stepId,
+  inputs,
+  draftVersion,
+}: KeyMaterial): string {
   const hash = digest({ intent_id: intentId, step_id: stepId, inputs, operator_version: version, tenant: tenantId });
   return `${operator}:${tenantId}:${hash}:v${draftVersion}`;
 }

@@ -20,7 +20,9 @@ export async function completeWorkflow(run: Run): Promise<void> {
   const { record } = run.log;
   const text = finalText(record);
   const tags = { evidence: String(record.actions.size) };
-  const signal = run.kit.signals.createTextSignal(text, oodaRef("act"), record.correlation_id, tags, { parentId: run.parentId });
+  const signal = run.kit.signals.createTextSignal(text, oodaRef("act"), record.correlation_id, tags, {
+    parentId: run.parentId,
+  });
   run.kit.telemetry.mark("reflect", { workflow_id: record.workflow_id });
   const judged = await run.kit.ask(6, signal);
   const [shown] = judged.signals;
@@ -29,7 +31,11 @@ export async function completeWorkflow(run: Run): Promise<void> {
   run.log.note(
     ...rememberRun(run, text),
     draft("WORKFLOW_COMPLETED", {
-      text: String(shown?.body["text"] ?? text), confidence: shown?.tags["confidence"] ?? "1", grounding: shown?.tags["grounding"] ?? "1", warnings, duration_ms: durationOf(run),
+      text: String(shown?.body["text"] ?? text),
+      confidence: shown?.tags["confidence"] ?? "1",
+      grounding: shown?.tags["grounding"] ?? "1",
+      warnings,
+      duration_ms: durationOf(run),
     }),
   );
 }
@@ -38,21 +44,49 @@ export async function completeWorkflow(run: Run): Promise<void> {
 function finalText(record: WorkflowRecord): string {
   const steps = (record.plan?.steps ?? []).map((s) => record.steps.get(s.step_id)).filter((s) => s !== undefined);
   const needed = new Set(steps.flatMap((s) => s.step.depends_on));
-  return steps.filter((s) => s.state === "succeeded" && !needed.has(s.step.step_id)).map((s) => s.output_text).join("\n");
+  return steps
+    .filter((s) => s.state === "succeeded" && !needed.has(s.step.step_id))
+    .map((s) => s.output_text)
+    .join("\n");
 }
 
 function rememberRun(run: Run, text: string): EventDraft[] {
   const { record } = run.log;
   if (record.thread_id === null) return [];
   mark(run, "memory.persist");
-  const value = { intent_type: record.intent.type, text: text.slice(0, 2000), outcomes: [...record.outcomes.values()].map((v) => ({ outcome_id: v[0]?.outcome_id ?? "", type: v[0]?.outcome_type ?? "" })) };
-  return [draft("MEMORY_WRITTEN", { record: { tenant_id: record.tenant_id, thread_id: record.thread_id, workflow_id: record.workflow_id, key: `run:${record.workflow_id}`, type: "run_summary", value, source: "kernel", confidence: 1 } })];
+  const value = {
+    intent_type: record.intent.type,
+    text: text.slice(0, 2000),
+    outcomes: [...record.outcomes.values()].map((v) => ({
+      outcome_id: v[0]?.outcome_id ?? "",
+      type: v[0]?.outcome_type ?? "",
+    })),
+  };
+  return [
+    draft("MEMORY_WRITTEN", {
+      record: {
+        tenant_id: record.tenant_id,
+        thread_id: record.thread_id,
+        workflow_id: record.workflow_id,
+        key: `run:${record.workflow_id}`,
+        type: "run_summary",
+        value,
+        source: "kernel",
+        confidence: 1,
+      },
+    }),
+  ];
 }
 
 /** Escalates, then fails: the ledger keeps each hop, the caller gets the error that began it. */
 export async function failWorkflow(run: Run, error: KernelError): Promise<void> {
   const { record } = run.log;
-  const signal = run.kit.signals.createErrorSignal(error.source.tier >= 4 ? { ...error, source: { ...error.source, tier: 4 } } : error, oodaRef("escalate"), record.correlation_id, { parentId: run.parentId });
+  const signal = run.kit.signals.createErrorSignal(
+    error.source.tier >= 4 ? { ...error, source: { ...error.source, tier: 4 } } : error,
+    oodaRef("escalate"),
+    record.correlation_id,
+    { parentId: run.parentId },
+  );
   const answer = await run.kit.ask(5, signal);
   const last = answer.signals[0]?.body["data"];
   const hops = isKernelError(last) ? chainAbove(last, 4) : [];
@@ -60,7 +94,12 @@ export async function failWorkflow(run: Run, error: KernelError): Promise<void> 
   run.log.note(
     ...skipOpenSteps(run.log.record, error.code === "T5_BUDGET_EXHAUSTED" ? "budget" : "dependency_failed"),
     ...hops.map((hop) => draft("ERROR_ESCALATED", { tier: hop.source.tier, error: hop })),
-    draft("WORKFLOW_FAILED", { error, status: statusOf(error), category: toExecutorError(error).category, duration_ms: durationOf(run) }),
+    draft("WORKFLOW_FAILED", {
+      error,
+      status: statusOf(error),
+      category: toExecutorError(error).category,
+      duration_ms: durationOf(run),
+    }),
   );
 }
 
@@ -77,19 +116,38 @@ export function statusOf(error: KernelError): "empty_plan" | "blocked" | "failed
   return error.category === "policy" || error.code === "T5_BUDGET_EXHAUSTED" ? "blocked" : "failed";
 }
 
-export function cancelWorkflow(run: Run, why: { readonly reason: string; readonly error: KernelError | null; readonly principal: Principal | null }): void {
+export function cancelWorkflow(
+  run: Run,
+  why: { readonly reason: string; readonly error: KernelError | null; readonly principal: Principal | null },
+): void {
   mark(run, "trace.finalize", { status: "cancelled" });
-  run.log.note(...doubtOpenActions(run), ...skipOpenSteps(run.log.record, why.error === null ? "cancelled" : "rejected"), draft("WORKFLOW_CANCELLED", { ...why, duration_ms: durationOf(run) }));
+  run.log.note(
+    ...doubtOpenActions(run),
+    ...skipOpenSteps(run.log.record, why.error === null ? "cancelled" : "rejected"),
+    draft("WORKFLOW_CANCELLED", { ...why, duration_ms: durationOf(run) }),
+  );
 }
 
 /** A call that was under way when the workflow was cancelled may have taken effect: the ledger says so. */
 function doubtOpenActions(run: Run): EventDraft[] {
   const open = [...run.log.record.actions.values()].filter((a) => a.seen === "running");
-  const effectful = open.filter((a) => !["none", "read"].includes(run.desk.registry.findOperator(a.record.operator_name)?.metadata.effect ?? "none"));
-  return effectful.map((a) => draft("ACTION_IN_DOUBT", { action_id: a.record.action_id, reason: "the workflow was cancelled while the call was under way" }, a.record.step_id)).filter((d) => run.log.accepts(d));
+  const effectful = open.filter(
+    (a) =>
+      !["none", "read"].includes(run.desk.registry.findOperator(a.record.operator_name)?.metadata.effect ?? "none"),
+  );
+  return effectful
+    .map((a) =>
+      draft(
+        "ACTION_IN_DOUBT",
+        { action_id: a.record.action_id, reason: "the workflow was cancelled while the call was under way" },
+        a.record.step_id,
+      ),
+    )
+    .filter((d) => run.log.accepts(d));
 }
 
 export function skipOpenSteps(record: WorkflowRecord, reason: SkipReason): EventDraft[] {
-  return [...record.steps.values()].filter((s) => !isStepDone(s.state)).map((s) => draft("STEP_SKIPPED", { reason, because: null }, s.step.step_id));
+  return [...record.steps.values()]
+    .filter((s) => !isStepDone(s.state))
+    .map((s) => draft("STEP_SKIPPED", { reason, because: null }, s.step.step_id));
 }
-

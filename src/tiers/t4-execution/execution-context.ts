@@ -28,7 +28,12 @@ const ref = moduleRef(4, "middleware", "context");
 
 /** @throws KernelErrorException when anything but the Timeout middleware assigns to it. */
 export function createExecutionContext(fields: ContextFields): SkillExecutionContext {
-  const values: Record<string, unknown> = deepFreeze({ ...fields, skill: fields.skill_name, state: {}, is_retry: fields.attempt > 1 });
+  const values: Record<string, unknown> = deepFreeze({
+    ...fields,
+    skill: fields.skill_name,
+    state: {},
+    is_retry: fields.attempt > 1,
+  });
   const context = {} as SkillExecutionContext;
   for (const name of [...Object.keys(values), "timeout"]) {
     const read = name === "timeout" ? () => timeouts.get(context) ?? 0 : () => values[name];
@@ -38,8 +43,16 @@ export function createExecutionContext(fields: ContextFields): SkillExecutionCon
 }
 
 function refuse(name: string, stepId: string): never {
-  return raise(kernelError("T4_MIDDLEWARE_VIOLATION", `ctx.${name} cannot be written here; each middleware changes its own area only`, ref, { detail: { field: name, step_id: stepId } }));
+  return raise(
+    kernelError(
+      "T4_MIDDLEWARE_VIOLATION",
+      `ctx.${name} cannot be written here; each middleware changes its own area only`,
+      ref,
+      { detail: { field: name, step_id: stepId } },
+    ),
+  );
 }
 
 /** The Timeout middleware's pen. Seconds. */
-export const writeTimeout = (context: SkillExecutionContext, seconds: number): void => void timeouts.set(context, seconds);
+export const writeTimeout = (context: SkillExecutionContext, seconds: number): void =>
+  void timeouts.set(context, seconds);

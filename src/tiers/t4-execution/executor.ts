@@ -6,6 +6,8 @@
  * E2  A run that rests leaves memory; the next command folds it again from the ledger.
  * E3  A session (marks `session.open`, `session.close`) lasts from waking to resting; every ledger write of the run is in it.
  */
+
+import { foldEvents } from "../../../machines/fold.ts";
 import { type KernelError, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { LedgerEvent } from "../../contract/event.ts";
@@ -16,9 +18,8 @@ import type { Kit } from "../../runtime/kit.ts";
 import type { LedgerWriter } from "../../runtime/ledger-writer.ts";
 import type { LifecycleHost } from "../../runtime/lifecycle-host.ts";
 import { type LogServices, type NewWorkflow, WorkflowLog } from "../../runtime/workflow-log.ts";
-import { foldEvents } from "../../../machines/fold.ts";
-import { oodaRef } from "./run.ts";
 import type { Desk } from "./run.ts";
+import { oodaRef } from "./run.ts";
 import { WorkflowRun } from "./workflow-run.ts";
 
 export interface ExecutorOptions {
@@ -38,7 +39,11 @@ export interface Executor {
   /** A run for a workflow that has no events yet. */
   readonly begin: (identity: NewWorkflow, parentId: string | null) => WorkflowRun;
   /** Works on a workflow's run, waking it if need be. @throws T4_WORKFLOW_NOT_FOUND. */
-  readonly withRun: <T>(workflowId: string, parentId: string | null, work: (run: WorkflowRun) => Promise<T>) => Promise<T>;
+  readonly withRun: <T>(
+    workflowId: string,
+    parentId: string | null,
+    work: (run: WorkflowRun) => Promise<T>,
+  ) => Promise<T>;
   /** Appends to a workflow that another process holds: the owner notices and performs. */
   readonly awake: (workflowId: string) => WorkflowRun | null;
   readonly count: () => number;
@@ -54,7 +59,10 @@ export function createExecutor(options: ExecutorOptions): Executor {
   const runs = new Map<string, WorkflowRun>();
   const waking = new Map<string, Promise<WorkflowRun>>();
   const services: LogServices = {
-    kit, writer: options.writer, owner: options.owner, read: (id, after) => store.read(id, after),
+    kit,
+    writer: options.writer,
+    owner: options.owner,
+    read: (id, after) => store.read(id, after),
     onCommitted(log, events) {
       if (runs.has(log.identity.workflow_id)) lifecycles.deliver(log.identity.workflow_id, events);
       options.onCommitted(log, events);
@@ -116,18 +124,31 @@ export function createExecutor(options: ExecutorOptions): Executor {
   };
 }
 
-const notFound = (workflowId: string): KernelError => kernelError("T4_WORKFLOW_NOT_FOUND", `there is no workflow ${workflowId}`, executorRef, { detail: { workflow_id: workflowId } });
+const notFound = (workflowId: string): KernelError =>
+  kernelError("T4_WORKFLOW_NOT_FOUND", `there is no workflow ${workflowId}`, executorRef, {
+    detail: { workflow_id: workflowId },
+  });
 
 function identityOf(record: WorkflowRecord): NewWorkflow {
   const { tenant_id, workflow_id, thread_id, correlation_id, intent } = record;
-  return { tenant_id, workflow_id, thread_id, correlation_id, intent_id: intent.intent_id, plan_id: record.plans[0]?.plan_id ?? record.plan_id };
+  return {
+    tenant_id,
+    workflow_id,
+    thread_id,
+    correlation_id,
+    intent_id: intent.intent_id,
+    plan_id: record.plans[0]?.plan_id ?? record.plan_id,
+  };
 }
 
 /** The lease this process holds already is kept; one that another holds is refused before anything is decided. */
-function adoptLease(log: WorkflowLog, head: WorkflowHead, { owner, now }: { readonly owner: string; readonly now: number }): void {
+function adoptLease(
+  log: WorkflowLog,
+  head: WorkflowHead,
+  { owner, now }: { readonly owner: string; readonly now: number },
+): void {
   const held = head.owner !== null && (head.expires_at ?? 0) > now;
   if (!held) return;
   if (head.owner === owner) return log.setLease({ owner, epoch: head.epoch, expires_at: head.expires_at as number });
   log.markForeign();
 }
-

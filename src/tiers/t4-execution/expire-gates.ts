@@ -4,9 +4,8 @@
  */
 import { draft, type EventDraft } from "../../contract/event.ts";
 import type { Gate } from "../../contract/gate.ts";
-import { humanDenied } from "./attempt-step.ts";
+import { failStep, humanDenied } from "./end-step.ts";
 import type { Run } from "./run.ts";
-import { failStep } from "./run-step.ts";
 
 /** Notes what falls due now; the run goes on with what follows from it. */
 export function expireGates(run: Run): void {
@@ -32,4 +31,3 @@ function eventOf(gate: Gate): EventDraft {
       return draft("GATE_EXPIRED", { gate_id, action: gate.expiry_action ?? "deny" }, step_id);
   }
 }
-

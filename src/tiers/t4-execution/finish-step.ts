@@ -14,9 +14,9 @@ import type { Outcome } from "../../contract/outcome.ts";
 import type { PlanStep } from "../../contract/plan.ts";
 import type { PolicyDecision } from "../../contract/policy.ts";
 import type { StepResult } from "../../contract/step.ts";
+import { failStep } from "./end-step.ts";
 import type { Prepared } from "./prepare-step.ts";
 import { askFor, baseIdOf, capabilityOf, oodaRef, outcomeOfStep, type Run } from "./run.ts";
-import { failStep } from "./run-step.ts";
 import { redact, sanitizedMarker } from "./screen-output.ts";
 
 const outcomeRef = oodaRef("outcome");
@@ -30,10 +30,25 @@ interface Finished {
 export async function finishStep(run: Run, { prepared, actionId, result }: Finished): Promise<StepResult> {
   const { step } = prepared;
   if (result.status !== "COMPLETED") return failStep(run, step.step_id, notCompleted(step, result));
-  const data = step.outcome === null ? result.data : await draftOutcome(run, step, { type: step.outcome, content: result.data, actionId });
+  const data =
+    step.outcome === null
+      ? result.data
+      : await draftOutcome(run, step, { type: step.outcome, content: result.data, actionId });
   if (step.applies !== null) finalizeOutcome(run, step, actionId);
   const finished = data === result.data ? result : { ...result, data };
-  run.log.note(draft("STEP_SUCCEEDED", { action_id: actionId, output: finished.data, output_text: finished.output_text, status: "COMPLETED", cost: step.estimated_cost }, step.step_id));
+  run.log.note(
+    draft(
+      "STEP_SUCCEEDED",
+      {
+        action_id: actionId,
+        output: finished.data,
+        output_text: finished.output_text,
+        status: "COMPLETED",
+        cost: step.estimated_cost,
+      },
+      step.step_id,
+    ),
+  );
   return finished;
 }
 
@@ -63,16 +78,46 @@ export function checkOutcome(run: Run, type: string, content: Json): Json {
   if (schema === undefined) return content;
   const parsed = schema.safeParse(content);
   if (parsed.success) return content;
-  return raise(kernelError("T4_OUTCOME_INVALID", `outcome ${type}: ${z.prettifyError(parsed.error)}`, outcomeRef, { detail: { outcome_type: type } }));
+  return raise(
+    kernelError("T4_OUTCOME_INVALID", `outcome ${type}: ${z.prettifyError(parsed.error)}`, outcomeRef, {
+      detail: { outcome_type: type },
+    }),
+  );
 }
 
 /** Policy at stage outcome. @throws KernelErrorException T5_POLICY_DENIED. */
-export async function judgeOutcome(run: Run, step: PlanStep, { type, content }: { readonly type: string; readonly content: Json }): Promise<Json> {
+export async function judgeOutcome(
+  run: Run,
+  step: PlanStep,
+  { type, content }: { readonly type: string; readonly content: Json },
+): Promise<Json> {
   const { auth, intent, bundle } = run.log.record;
-  const subject = { name: type, operator: step.operator, tags: step.policy_tags, risk_level: step.risk_level, payload: content, applies: step.applies };
-  const decision = await askFor<PolicyDecision>(run, 5, { schema: "PolicyQuestion", fn: "outcome", data: { stage: "outcome", subject, auth, intent, context: bundle, now: run.kit.clock.now() } });
-  run.log.note(draft("POLICY_DECIDED", { ...decision, stage: "outcome", subject: type, payload_hash: digest(content) }, step.step_id));
-  if (decision.decision === "DENY") raise(kernelError("T5_POLICY_DENIED", decision.reason || "the outcome was denied by policy", outcomeRef, { detail: { policies: decision.policies, outcome_type: type } }));
+  const subject = {
+    name: type,
+    operator: step.operator,
+    tags: step.policy_tags,
+    risk_level: step.risk_level,
+    payload: content,
+    applies: step.applies,
+  };
+  const decision = await askFor<PolicyDecision>(run, 5, {
+    schema: "PolicyQuestion",
+    fn: "outcome",
+    data: { stage: "outcome", subject, auth, intent, context: bundle, now: run.kit.clock.now() },
+  });
+  run.log.note(
+    draft(
+      "POLICY_DECIDED",
+      { ...decision, stage: "outcome", subject: type, payload_hash: digest(content) },
+      step.step_id,
+    ),
+  );
+  if (decision.decision === "DENY")
+    raise(
+      kernelError("T5_POLICY_DENIED", decision.reason || "the outcome was denied by policy", outcomeRef, {
+        detail: { policies: decision.policies, outcome_type: type },
+      }),
+    );
   return redact(decision.transform ?? content, decision.redactions);
 }
 
@@ -89,9 +134,19 @@ export function nextVersion(run: Run, step: PlanStep, { type, content, status, d
   const previous = outcomeOfStep(run.log.record, step.applies ?? step.step_id);
   const now = new Date(run.kit.clock.now()).toISOString();
   return {
-    outcome_id: previous?.outcome_id ?? run.kit.ids.next("outcome"), tenant_id, workflow_id, intent_id: intent.intent_id, outcome_type: type,
-    schema_version: intent.version, status, content, confidence: confidenceOf(content), created_at: now, version: (previous?.version ?? 0) + 1,
-    draft_version: Math.max(draftVersion, previous?.draft_version ?? 1), step_id: previous?.step_id ?? baseIdOf(step.step_id),
+    outcome_id: previous?.outcome_id ?? run.kit.ids.next("outcome"),
+    tenant_id,
+    workflow_id,
+    intent_id: intent.intent_id,
+    outcome_type: type,
+    schema_version: intent.version,
+    status,
+    content,
+    confidence: confidenceOf(content),
+    created_at: now,
+    version: (previous?.version ?? 0) + 1,
+    draft_version: Math.max(draftVersion, previous?.draft_version ?? 1),
+    step_id: previous?.step_id ?? baseIdOf(step.step_id),
   };
 }
 
@@ -104,6 +159,11 @@ function confidenceOf(content: Json): number {
 function finalizeOutcome(run: Run, step: PlanStep, actionId: string | null): void {
   const target = step.applies === null ? null : outcomeOfStep(run.log.record, step.applies);
   if (target === null || target.status === "final") return;
-  const outcome: Outcome = { ...target, status: "final", version: target.version + 1, created_at: new Date(run.kit.clock.now()).toISOString() };
+  const outcome: Outcome = {
+    ...target,
+    status: "final",
+    version: target.version + 1,
+    created_at: new Date(run.kit.clock.now()).toISOString(),
+  };
   run.log.note(draft("OUTCOME_FINALIZED", { outcome, action_id: actionId }, step.step_id));
 }

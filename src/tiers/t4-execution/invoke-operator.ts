@@ -11,7 +11,13 @@
 import { z } from "zod";
 import type { OperatorResult, Usage } from "../../contract/action.ts";
 import type { AuthContext } from "../../contract/auth-context.ts";
-import { ExecutorError, fromExecutorError, type KernelError, KernelErrorException, raise } from "../../contract/error.ts";
+import {
+  ExecutorError,
+  fromExecutorError,
+  type KernelError,
+  KernelErrorException,
+  raise,
+} from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { type Json, toJson } from "../../contract/json.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
@@ -33,8 +39,16 @@ export interface KeyBook {
   readonly find: (key: string, payload: Json) => KeyState | Promise<KeyState>;
   /** Makes the start durable and gives the action's id. */
   readonly begin: (key: string, payload: Json) => Promise<string>;
-  readonly succeed: (actionId: string, result: Json, end: { readonly usage: Usage; readonly late: boolean; readonly cached: boolean }) => void;
-  readonly fail: (actionId: string, error: KernelError, end: { readonly usage: Usage; readonly pending: boolean; readonly cached: boolean }) => void;
+  readonly succeed: (
+    actionId: string,
+    result: Json,
+    end: { readonly usage: Usage; readonly late: boolean; readonly cached: boolean },
+  ) => void;
+  readonly fail: (
+    actionId: string,
+    error: KernelError,
+    end: { readonly usage: Usage; readonly pending: boolean; readonly cached: boolean },
+  ) => void;
   /** Keeps the handle of a call that goes on. */
   readonly hold: (key: string, handle: Promise<OperatorResult> | null) => void;
 }
@@ -65,7 +79,14 @@ export function createInvoker(book: KeyBook, clock: Clock): Invoker {
   return {
     async invoke(invocation) {
       const { idempotencyKey: key, payload } = invocation;
-      if (typeof key !== "string" || key === "") raise(kernelError("T4_IDEMPOTENCY_KEY_MISSING", `${invocation.operator.metadata.name} was called without an idempotency key`, invokerRef));
+      if (typeof key !== "string" || key === "")
+        raise(
+          kernelError(
+            "T4_IDEMPOTENCY_KEY_MISSING",
+            `${invocation.operator.metadata.name} was called without an idempotency key`,
+            invokerRef,
+          ),
+        );
       const found = book.find(key, payload);
       const state = isPromise(found) ? await found : found;
       return answerFrom(state, { book, clock, invocation });
@@ -88,7 +109,14 @@ async function answerFrom(state: KeyState, running: Running): Promise<OperatorRe
       return { status: "succeeded", action_id: state.action_id, result, usage: state.usage, cached: true };
     }
     case "failed_final":
-      return { status: "failed", action_id: state.action_id, error: state.error, usage: {}, pending: false, cached: true };
+      return {
+        status: "failed",
+        action_id: state.action_id,
+        error: state.error,
+        usage: {},
+        pending: false,
+        cached: true,
+      };
     case "running":
       if (state.handle !== null) return awaitHandle(state.handle, state.action_id, running);
       return doubtful(state.action_id);
@@ -100,13 +128,19 @@ async function answerFrom(state: KeyState, running: Running): Promise<OperatorRe
 }
 
 /** A key whose call is under way elsewhere is in progress; waiting for it is bounded by the caller's own timeout. */
-async function awaitHandle(handle: Promise<OperatorResult>, actionId: string, running: Running): Promise<OperatorResult> {
+async function awaitHandle(
+  handle: Promise<OperatorResult>,
+  actionId: string,
+  running: Running,
+): Promise<OperatorResult> {
   const { book, invocation } = running;
   await book.begin(invocation.idempotencyKey, invocation.payload);
   const ended = await raceTimeout(handle, running);
   if (ended !== timedOut) {
-    if (ended.status === "succeeded") book.succeed(actionId, ended.result as Json, { usage: ended.usage, late: false, cached: true });
-    else if (ended.status === "failed") book.fail(actionId, ended.error, { usage: ended.usage, pending: false, cached: true });
+    if (ended.status === "succeeded")
+      book.succeed(actionId, ended.result as Json, { usage: ended.usage, late: false, cached: true });
+    else if (ended.status === "failed")
+      book.fail(actionId, ended.error, { usage: ended.usage, pending: false, cached: true });
     return ended;
   }
   const error = timeoutError(invocation);
@@ -117,7 +151,9 @@ async function awaitHandle(handle: Promise<OperatorResult>, actionId: string, ru
 const doubtful = (actionId: string): OperatorResult => ({
   status: "failed",
   action_id: actionId,
-  error: kernelError("T4_ACTION_IN_DOUBT", "nobody knows whether this call took effect", invokerRef, { detail: { action_id: actionId } }),
+  error: kernelError("T4_ACTION_IN_DOUBT", "nobody knows whether this call took effect", invokerRef, {
+    detail: { action_id: actionId },
+  }),
   usage: {},
   pending: true,
   cached: false,
@@ -140,9 +176,24 @@ async function callOperator(running: Running): Promise<OperatorResult> {
 /** Runs the operator, screens and copies what it returns. */
 async function startCall(invocation: Invocation, signal: AbortSignal, usage: { value: Usage }): Promise<Json> {
   const { operator, input, idempotencyKey, call } = invocation;
-  const raw = await invocation.perform(Object.freeze({ ...call, input, idempotencyKey, signal, usage: (u: Usage) => void (usage.value = { ...usage.value, ...u }) }) as never);
+  const raw = await invocation.perform(
+    Object.freeze({
+      ...call,
+      input,
+      idempotencyKey,
+      signal,
+      usage: (u: Usage) => void (usage.value = { ...usage.value, ...u }),
+    }) as never,
+  );
   const output = operator.output.safeParse(raw);
-  if (!output.success) raise(kernelError("T4_OUTPUT_INVALID", `${operator.metadata.name} returned what its output schema refuses: ${z.prettifyError(output.error)}`, invokerRef));
+  if (!output.success)
+    raise(
+      kernelError(
+        "T4_OUTPUT_INVALID",
+        `${operator.metadata.name} returned what its output schema refuses: ${z.prettifyError(output.error)}`,
+        invokerRef,
+      ),
+    );
   return invocation.screen(toJson(output.data));
 }
 
@@ -151,13 +202,22 @@ async function settle(work: Promise<Json>, actionId: string, usage: { value: Usa
     const result = await work;
     return { status: "succeeded", action_id: actionId, result, usage: usage.value, cached: false };
   } catch (thrown) {
-    return { status: "failed", action_id: actionId, error: readThrown(thrown), usage: usage.value, pending: false, cached: false };
+    return {
+      status: "failed",
+      action_id: actionId,
+      error: readThrown(thrown),
+      usage: usage.value,
+      pending: false,
+      cached: false,
+    };
   }
 }
 
 function record(book: KeyBook, ended: OperatorResult, late: boolean): OperatorResult {
-  if (ended.status === "succeeded") book.succeed(ended.action_id, ended.result as Json, { usage: ended.usage, late, cached: false });
-  else if (ended.status === "failed") book.fail(ended.action_id, ended.error, { usage: ended.usage, pending: false, cached: false });
+  if (ended.status === "succeeded")
+    book.succeed(ended.action_id, ended.result as Json, { usage: ended.usage, late, cached: false });
+  else if (ended.status === "failed")
+    book.fail(ended.action_id, ended.error, { usage: ended.usage, pending: false, cached: false });
   return ended;
 }
 
@@ -171,7 +231,12 @@ function raceTimeout<T>(work: Promise<T>, { clock, invocation }: Running): Promi
 }
 
 const timeoutError = (invocation: Invocation): KernelError =>
-  kernelError("T4_TOOL_TIMEOUT", `${invocation.operator.metadata.name} gave no answer within ${invocation.timeoutMs} ms`, invokerRef, { detail: { operator: invocation.operator.metadata.name, timeout_ms: invocation.timeoutMs } });
+  kernelError(
+    "T4_TOOL_TIMEOUT",
+    `${invocation.operator.metadata.name} gave no answer within ${invocation.timeoutMs} ms`,
+    invokerRef,
+    { detail: { operator: invocation.operator.metadata.name, timeout_ms: invocation.timeoutMs } },
+  );
 
 interface Abandoned extends Running {
   readonly actionId: string;
@@ -184,16 +249,23 @@ interface Abandoned extends Running {
 async function abandon({ book, invocation, actionId, abort, work, usage }: Abandoned): Promise<OperatorResult> {
   const error = timeoutError(invocation);
   abort.abort(new KernelErrorException(error));
-  const heeded = await Promise.race([work.then(() => true), new Promise<boolean>((resolve) => setImmediate(() => resolve(false)))]);
+  const heeded = await Promise.race([
+    work.then(() => true),
+    new Promise<boolean>((resolve) => setImmediate(() => resolve(false))),
+  ]);
   const pending = !heeded && mayTakeEffect(invocation.operator);
   book.fail(actionId, error, { usage: usage.value, pending, cached: false });
   if (pending) {
-    book.hold(invocation.idempotencyKey, work.then((ended) => lateEnd(book, ended, invocation.idempotencyKey)));
+    book.hold(
+      invocation.idempotencyKey,
+      work.then((ended) => lateEnd(book, ended, invocation.idempotencyKey)),
+    );
   }
   return { status: "failed", action_id: actionId, error, usage: usage.value, pending, cached: false };
 }
 
-const mayTakeEffect = ({ metadata }: Operator): boolean => !metadata.honours_abort && metadata.effect !== "none" && metadata.effect !== "read";
+const mayTakeEffect = ({ metadata }: Operator): boolean =>
+  !metadata.honours_abort && metadata.effect !== "none" && metadata.effect !== "read";
 
 function lateEnd(book: KeyBook, ended: OperatorResult, key: string): OperatorResult {
   book.hold(key, null);
@@ -207,6 +279,7 @@ export function readThrown(thrown: unknown): KernelError {
   if (structured.success) return fromExecutorError(structured.data);
   const name = thrown instanceof Error ? thrown.name : "";
   if (name === "TimeoutError") return kernelError("T4_TOOL_TIMEOUT", messageOf(thrown), invokerRef);
-  return kernelError("T4_TOOL_EXECUTION_FAILED", messageOf(thrown), invokerRef, { detail: { thrown: messageOf(thrown), unstructured: true } });
+  return kernelError("T4_TOOL_EXECUTION_FAILED", messageOf(thrown), invokerRef, {
+    detail: { thrown: messageOf(thrown), unstructured: true },
+  });
 }
-

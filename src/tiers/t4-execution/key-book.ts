@@ -26,7 +26,8 @@ export interface AttemptOf {
 export function createKeyBook(run: Run, at: AttemptOf): KeyBook {
   const { step, operator } = at.prepared;
   const operator_name = operator.metadata.name;
-  const outcomeId = (): string | null => outcomeOfStep(run.log.record, step.applies ?? step.step_id)?.outcome_id ?? null;
+  const outcomeId = (): string | null =>
+    outcomeOfStep(run.log.record, step.applies ?? step.step_id)?.outcome_id ?? null;
   const common = { operator_name, attempt: at.attempt };
   return {
     find: (key, payload) => findKey(run, at, { key, payload }),
@@ -34,7 +35,13 @@ export function createKeyBook(run: Run, at: AttemptOf): KeyBook {
       const action_id = run.log.record.keys.get(key) ?? run.kit.ids.next("action");
       const known = run.log.record.actions.has(action_id);
       const started = {
-        ...common, action_id, key, operator_version: operator.metadata.version, payload_hash: digest(payload), timeout_ms: at.timeoutMs, outcome_id: outcomeId(),
+        ...common,
+        action_id,
+        key,
+        operator_version: operator.metadata.version,
+        payload_hash: digest(payload),
+        timeout_ms: at.timeoutMs,
+        outcome_id: outcomeId(),
         ...(known ? {} : { input: payload }),
         ...(at.recovered ? { recovered: true } : {}),
       };
@@ -43,14 +50,41 @@ export function createKeyBook(run: Run, at: AttemptOf): KeyBook {
       return action_id;
     },
     succeed(action_id, result, { usage, late, cached }) {
-      noteEnd(run, step.step_id, () => run.log.note(draft("ACTION_SUCCEEDED", { ...common, action_id, result, usage, cached, late, outcome_id: outcomeId() }, step.step_id)));
+      noteEnd(run, step.step_id, () =>
+        run.log.note(
+          draft(
+            "ACTION_SUCCEEDED",
+            { ...common, action_id, result, usage, cached, late, outcome_id: outcomeId() },
+            step.step_id,
+          ),
+        ),
+      );
       if (late) run.commitSoon();
     },
     fail(action_id, error, { usage, pending, cached }) {
       const retryable = isRetryable(error);
       const final = !pending && !(retryable && at.attempt < at.maxAttempts);
       const { category } = toExecutorError(error);
-      noteEnd(run, step.step_id, () => run.log.note(draft("ACTION_FAILED", { ...common, action_id, error, category, retryable, pending, final, usage, cached, outcome_id: outcomeId() }, step.step_id)));
+      noteEnd(run, step.step_id, () =>
+        run.log.note(
+          draft(
+            "ACTION_FAILED",
+            {
+              ...common,
+              action_id,
+              error,
+              category,
+              retryable,
+              pending,
+              final,
+              usage,
+              cached,
+              outcome_id: outcomeId(),
+            },
+            step.step_id,
+          ),
+        ),
+      );
     },
     hold(key, handle) {
       if (handle === null) run.handles.delete(key);
@@ -62,7 +96,10 @@ export function createKeyBook(run: Run, at: AttemptOf): KeyBook {
 /** An end that comes after the step or the workflow is over is logged, not recorded: final states ignore events. */
 function noteEnd(run: Run, stepId: string, note: () => void): void {
   if (run.log.lost === null && stepOf(run, stepId).state === "running") return note();
-  run.kit.logger.warn({ step_id: stepId, workflow_id: run.log.identity.workflow_id }, "an operator ended after its step");
+  run.kit.logger.warn(
+    { step_id: stepId, workflow_id: run.log.identity.workflow_id },
+    "an operator ended after its step",
+  );
 }
 
 interface Wanted {
@@ -74,12 +111,23 @@ function findKey(run: Run, at: AttemptOf, { key, payload }: Wanted): KeyState | 
   const actionId = run.log.record.keys.get(key);
   const entry = actionId === undefined ? undefined : run.log.record.actions.get(actionId);
   if (entry !== undefined) return readEntry(run, at, { entry, key, payload });
-  return key.startsWith("apply:") || run.log.record.parent_workflow_id !== null ? findShared(run, at, key) : { seen: "unseen" };
+  return key.startsWith("apply:") || run.log.record.parent_workflow_id !== null
+    ? findShared(run, at, key)
+    : { seen: "unseen" };
 }
 
-function readEntry(run: Run, at: AttemptOf, { entry, key, payload }: Wanted & { readonly entry: ActionEntry }): KeyState {
+function readEntry(
+  run: Run,
+  at: AttemptOf,
+  { entry, key, payload }: Wanted & { readonly entry: ActionEntry },
+): KeyState {
   const { record, seen } = entry;
-  if (record.payload_hash !== digest(payload)) raise(kernelError("T4_IDEMPOTENCY_PAYLOAD_MISMATCH", `key ${key} was used with another payload`, invokerRef, { detail: { key } }));
+  if (record.payload_hash !== digest(payload))
+    raise(
+      kernelError("T4_IDEMPOTENCY_PAYLOAD_MISMATCH", `key ${key} was used with another payload`, invokerRef, {
+        detail: { key },
+      }),
+    );
   switch (seen) {
     case "succeeded":
       return { seen, action_id: record.action_id, result: record.result_payload, usage: usageOf(entry) };
@@ -89,12 +137,18 @@ function readEntry(run: Run, at: AttemptOf, { entry, key, payload }: Wanted & { 
     case "in_doubt":
       return { seen, action_id: record.action_id };
     default:
-      return at.recovered ? { seen: "unseen" } : { seen: "running", action_id: record.action_id, handle: run.handles.get(key) ?? null };
+      return at.recovered
+        ? { seen: "unseen" }
+        : { seen: "running", action_id: record.action_id, handle: run.handles.get(key) ?? null };
   }
 }
 
 function usageOf({ record: { tokens, cost, trace } }: ActionEntry): Usage {
-  return { ...(tokens === null ? {} : { tokens }), ...(cost === null ? {} : { cost }), ...(trace === null ? {} : { trace }) };
+  return {
+    ...(tokens === null ? {} : { tokens }),
+    ...(cost === null ? {} : { cost }),
+    ...(trace === null ? {} : { trace }),
+  };
 }
 
 /** An apply key may have been used by another workflow of the same scope: its result answers here too. */
@@ -105,8 +159,35 @@ async function findShared(run: Run, at: AttemptOf, key: string): Promise<KeyStat
   const action_id = run.kit.ids.next("action");
   const { step, operator } = at.prepared;
   run.log.note(
-    draft("ACTION_STARTED", { action_id, key, operator_name: operator.metadata.name, operator_version: operator.metadata.version, attempt: at.attempt, payload_hash: digest(at.prepared.payload), input: at.prepared.payload, timeout_ms: at.timeoutMs, outcome_id: null }, step.step_id),
-    draft("ACTION_SUCCEEDED", { action_id, operator_name: operator.metadata.name, attempt: at.attempt, result: shared.result, usage: {}, cached: true, late: false, outcome_id: null }, step.step_id),
+    draft(
+      "ACTION_STARTED",
+      {
+        action_id,
+        key,
+        operator_name: operator.metadata.name,
+        operator_version: operator.metadata.version,
+        attempt: at.attempt,
+        payload_hash: digest(at.prepared.payload),
+        input: at.prepared.payload,
+        timeout_ms: at.timeoutMs,
+        outcome_id: null,
+      },
+      step.step_id,
+    ),
+    draft(
+      "ACTION_SUCCEEDED",
+      {
+        action_id,
+        operator_name: operator.metadata.name,
+        attempt: at.attempt,
+        result: shared.result,
+        usage: {},
+        cached: true,
+        late: false,
+        outcome_id: null,
+      },
+      step.step_id,
+    ),
   );
   return { seen: "succeeded", action_id, result: shared.result, usage: {} };
 }

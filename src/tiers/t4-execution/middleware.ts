@@ -29,15 +29,27 @@ export interface Slot {
 const skipsOnRetry: ReadonlySet<string> = new Set(["Policy", "Approval"]);
 
 /** The chain's slots in `before` order: the four fixed ones as given, the custom ones between Approval and Timeout. */
-export function buildChain(fixed: Readonly<Record<FixedName, Omit<Slot, "name" | "skipsOnRetry">>>, custom: readonly Middleware[]): readonly Slot[] {
+export function buildChain(
+  fixed: Readonly<Record<FixedName, Omit<Slot, "name" | "skipsOnRetry">>>,
+  custom: readonly Middleware[],
+): readonly Slot[] {
   const slot = (name: FixedName): Slot => ({ name, skipsOnRetry: skipsOnRetry.has(name), ...fixed[name] });
-  return [slot("Trace"), slot("Policy"), slot("Approval"), ...custom.map((m) => ({ ...m, skipsOnRetry: false })), slot("Timeout")];
+  return [
+    slot("Trace"),
+    slot("Policy"),
+    slot("Approval"),
+    ...custom.map((m) => ({ ...m, skipsOnRetry: false })),
+    slot("Timeout"),
+  ];
 }
 
 /** @throws KernelErrorException for a custom middleware that takes a fixed name, or two of one name. */
 export function checkCustomMiddleware(custom: readonly Middleware[]): void {
   const names = custom.map((m) => m.name);
-  const taken = names.find((name, i) => fixedMiddleware.some((f) => f.toLowerCase() === String(name).toLowerCase()) || names.indexOf(name) !== i);
+  const taken = names.find(
+    (name, i) =>
+      fixedMiddleware.some((f) => f.toLowerCase() === String(name).toLowerCase()) || names.indexOf(name) !== i,
+  );
   if (taken === undefined) return;
   const message = `middleware ${taken} cannot be added: the order Trace, Policy, Approval, Timeout is fixed by spec ${middlewareSpecVersion}`;
   raise(kernelError("T4_MIDDLEWARE_VIOLATION", message, moduleRef(4, "middleware", "checkCustomMiddleware")));
@@ -55,7 +67,11 @@ export async function runBefore(chain: readonly Slot[], context: SkillExecutionC
 }
 
 /** Runs `after` or `on_error` from the inside out; every slot runs even if one fails, and the first failure is thrown. */
-export async function runBack(chain: readonly Slot[], phase: "after" | "on_error", { context, mark }: { readonly context: SkillExecutionContext; readonly mark: Mark }): Promise<void> {
+export async function runBack(
+  chain: readonly Slot[],
+  phase: "after" | "on_error",
+  { context, mark }: { readonly context: SkillExecutionContext; readonly mark: Mark },
+): Promise<void> {
   const failures: unknown[] = [];
   for (let i = chain.length - 1; i >= 0; i -= 1) {
     const slot = chain[i] as Slot;

@@ -23,16 +23,33 @@ export async function describeGate(run: Run, prepared: Prepared, reasons: readon
   const { preview, diff } = await previewOf(run, prepared);
   const now = run.kit.clock.now();
   return {
-    gate_id: gateIdOf(step.step_id), tenant_id: record.tenant_id, workflow_id: record.workflow_id, step_id: step.step_id,
-    kind: "approval", status: "open", title: step.name, operator: step.operator, reasons: [...reasons],
-    target: target === null ? null : { type: target.outcome_type, outcome_id: target.outcome_id, version: target.version },
-    payload, payload_digest: digest(payload), policy_version: run.desk.policyVersion, preview, diff,
-    risk_level: step.risk_level, estimated_cost: step.estimated_cost, effect: operator.metadata.effect,
+    gate_id: gateIdOf(step.step_id),
+    tenant_id: record.tenant_id,
+    workflow_id: record.workflow_id,
+    step_id: step.step_id,
+    kind: "approval",
+    status: "open",
+    title: step.name,
+    operator: step.operator,
+    reasons: [...reasons],
+    target:
+      target === null ? null : { type: target.outcome_type, outcome_id: target.outcome_id, version: target.version },
+    payload,
+    payload_digest: digest(payload),
+    policy_version: run.desk.policyVersion,
+    preview,
+    diff,
+    risk_level: step.risk_level,
+    estimated_cost: step.estimated_cost,
+    effect: operator.metadata.effect,
     consequences: consequencesOf(run, step),
     ui_actions: [...(capabilityOf(run).uiActions[baseOf(step)] ?? [])],
-    roles: step.gate?.roles ?? null, opened_at: new Date(now).toISOString(),
+    roles: step.gate?.roles ?? null,
+    opened_at: new Date(now).toISOString(),
     due_at: step.gate?.expiry === undefined ? null : new Date(now + step.gate.expiry.after_ms).toISOString(),
-    expiry_action: step.gate?.expiry?.action ?? null, escalate_to: step.gate?.expiry?.role ?? null, decision: null,
+    expiry_action: step.gate?.expiry?.action ?? null,
+    escalate_to: step.gate?.expiry?.role ?? null,
+    decision: null,
   };
 }
 
@@ -44,18 +61,34 @@ function consequencesOf(run: Run, step: PlanStep): Gate["consequences"] {
   return {
     approve: `${step.operator} runs once with exactly this payload${makesFinal}.`,
     reject: `${step.operator} is not called; ${dependents} dependent step(s) are skipped and the workflow ends as cancelled once its other branches have ended.`,
-    edit: step.applies === null ? "Your payload replaces this one and is checked like any other." : `Your content becomes a new version of the outcome of ${step.applies}; earlier votes are void.`,
+    edit:
+      step.applies === null
+        ? "Your payload replaces this one and is checked like any other."
+        : `Your content becomes a new version of the outcome of ${step.applies}; earlier votes are void.`,
   };
 }
 
 /** What the operator shows, or the payload itself where it shows nothing or fails to. */
-async function previewOf(run: Run, { operator, input, payload, step }: Prepared): Promise<{ readonly preview: string; readonly diff: string | null }> {
+async function previewOf(
+  run: Run,
+  { operator, input, payload, step }: Prepared,
+): Promise<{ readonly preview: string; readonly diff: string | null }> {
   const plain = JSON.stringify(payload, null, 2);
   const { preview } = operator;
   if (preview === null) return { preview: plain, diff: null };
-  const within = { clock: run.kit.clock, timeoutMs: run.kit.limits.previewTimeoutMs, source: oodaRef("preview"), onTimeout: "T4_TOOL_TIMEOUT", onThrow: "T4_TOOL_EXECUTION_FAILED", what: `the preview of ${operator.metadata.name}` } as const;
+  const within = {
+    clock: run.kit.clock,
+    timeoutMs: run.kit.limits.previewTimeoutMs,
+    source: oodaRef("preview"),
+    onTimeout: "T4_TOOL_TIMEOUT",
+    onThrow: "T4_TOOL_EXECUTION_FAILED",
+    what: `the preview of ${operator.metadata.name}`,
+  } as const;
   try {
-    const shown = (await callWithin(() => preview({ input: input as never, context: operatorContext(run, step, operator), signal: run.signal }), within)) as GatePreview;
+    const shown = (await callWithin(
+      () => preview({ input: input as never, context: operatorContext(run, step, operator), signal: run.signal }),
+      within,
+    )) as GatePreview;
     return { preview: String(shown.preview), diff: shown.diff ?? null };
   } catch (thrown) {
     return { preview: `${plain}\n\n(no preview: ${messageOf(thrown)})`, diff: null };
@@ -63,15 +96,33 @@ async function previewOf(run: Run, { operator, input, payload, step }: Prepared)
 }
 
 /** The events that open, or revise, a gate, and those of a kept decision that binds to the same digest. */
-export function gateEvents(run: Run, gate: Gate): { readonly events: readonly EventDraft[]; readonly decided: boolean } {
+export function gateEvents(
+  run: Run,
+  gate: Gate,
+): { readonly events: readonly EventDraft[]; readonly decided: boolean } {
   const { record } = run.log;
   const standing = record.gates.get(gate.gate_id);
   const kept = record.kept.get(gate.gate_id);
-  const opened = standing === undefined ? draft("GATE_OPENED", { gate }, gate.step_id) : draft("GATE_REVISED", { gate: { ...gate, due_at: standing.due_at }, cause: "regenerate", principal: null }, gate.step_id);
+  const opened =
+    standing === undefined
+      ? draft("GATE_OPENED", { gate }, gate.step_id)
+      : draft(
+          "GATE_REVISED",
+          { gate: { ...gate, due_at: standing.due_at }, cause: "regenerate", principal: null },
+          gate.step_id,
+        );
   mark(run, "gate.open", { gate_id: gate.gate_id });
   if (kept === undefined || kept.payload_digest !== gate.payload_digest) return { events: [opened], decided: false };
-  const decided = { ...kept.decided, policy_version: gate.policy_version, outcome_id: gate.target?.outcome_id ?? null, outcome_version: gate.target?.version ?? null };
-  return { events: [opened, draft(kept.decision === "approve" ? "USER_APPROVED" : "USER_REJECTED", decided, gate.step_id)], decided: true };
+  const decided = {
+    ...kept.decided,
+    policy_version: gate.policy_version,
+    outcome_id: gate.target?.outcome_id ?? null,
+    outcome_version: gate.target?.version ?? null,
+  };
+  return {
+    events: [opened, draft(kept.decision === "approve" ? "USER_APPROVED" : "USER_REJECTED", decided, gate.step_id)],
+    decided: true,
+  };
 }
 
 /** The gate that asks a person what became of a lost call. */
@@ -81,15 +132,36 @@ export function describeDoubtGate(run: Run, step: PlanStep, payload: Json): Gate
   const now = new Date(run.kit.clock.now()).toISOString();
   const reason = `${step.operator} was started and its end was never recorded; it may or may not have taken effect`;
   return {
-    gate_id: doubtGateIdOf(step.step_id, doubts), tenant_id: record.tenant_id, workflow_id: record.workflow_id, step_id: step.step_id,
-    kind: "in_doubt", status: "open", title: `What became of ${step.name}?`, operator: step.operator, reasons: [{ source: "recovery", rule: "in-doubt", reason }],
-    target: null, payload, payload_digest: digest(payload), policy_version: run.desk.policyVersion, preview: JSON.stringify(payload, null, 2), diff: null,
-    risk_level: "high", estimated_cost: step.estimated_cost, effect: run.desk.registry.findOperator(step.operator, step.operator_version)?.metadata.effect ?? "none",
+    gate_id: doubtGateIdOf(step.step_id, doubts),
+    tenant_id: record.tenant_id,
+    workflow_id: record.workflow_id,
+    step_id: step.step_id,
+    kind: "in_doubt",
+    status: "open",
+    title: `What became of ${step.name}?`,
+    operator: step.operator,
+    reasons: [{ source: "recovery", rule: "in-doubt", reason }],
+    target: null,
+    payload,
+    payload_digest: digest(payload),
+    policy_version: run.desk.policyVersion,
+    preview: JSON.stringify(payload, null, 2),
+    diff: null,
+    risk_level: "high",
+    estimated_cost: step.estimated_cost,
+    effect: run.desk.registry.findOperator(step.operator, step.operator_version)?.metadata.effect ?? "none",
     consequences: {
-      approve: 'With resolution "done" the step counts as done and is not called again; with "retry" it is called again under the same key.',
+      approve:
+        'With resolution "done" the step counts as done and is not called again; with "retry" it is called again under the same key.',
       reject: "The step counts as failed.",
       edit: "An in-doubt call cannot be edited.",
     },
-    ui_actions: [], roles: null, opened_at: now, due_at: null, expiry_action: null, escalate_to: null, decision: null,
+    ui_actions: [],
+    roles: null,
+    opened_at: now,
+    due_at: null,
+    expiry_action: null,
+    escalate_to: null,
+    decision: null,
   };
 }

@@ -21,9 +21,19 @@ export function operatorContext(run: Run, step: PlanStep, operator: Operator): O
     auth: record.auth,
     bundle: record.bundle,
     ...(retrieval === undefined ? {} : { retrieval }),
-    ...(usesCredential(step, operator) && hasScope(record.auth.scopes, "credential:use") ? { credential: { handle: `credential:${record.tenant_id}:${record.auth.principal_id}`, scopes: ["credential:use"] } } : {}),
-    ...(target === null ? {} : { target: { outcome_id: target.outcome_id, version: target.version, apply_targets: applyTargets } }),
+    ...(usesCredential(step, operator) && hasScope(record.auth.scopes, "credential:use")
+      ? {
+          credential: {
+            handle: `credential:${record.tenant_id}:${record.auth.principal_id}`,
+            scopes: ["credential:use"],
+          },
+        }
+      : {}),
+    ...(target === null
+      ? {}
+      : { target: { outcome_id: target.outcome_id, version: target.version, apply_targets: applyTargets } }),
   });
 }
 
-const usesCredential = (step: PlanStep, operator: Operator): boolean => operator.metadata.effect === "credential_use" || step.policy_tags.includes("credential_use");
+const usesCredential = (step: PlanStep, operator: Operator): boolean =>
+  operator.metadata.effect === "credential_use" || step.policy_tags.includes("credential_use");

@@ -33,19 +33,28 @@ export async function planWorkflow(run: Run, objective: string | null = null): P
   if (round > 0) mark(run, "replan", { round });
   try {
     mark(run, "plan.create", { round });
-    const answer = await askFor<PlanAnswer>(run, 3, { schema: "PlanRequest", fn: "orient", data: planRequest(run, round, objective) });
+    const answer = await askFor<PlanAnswer>(run, 3, {
+      schema: "PlanRequest",
+      fn: "orient",
+      data: planRequest(run, round, objective),
+    });
     mark(run, "policy.record_cost", { total_cost: answer.cost });
     const judged = await judgePlan(run, answer.plan);
     run.log.note(...planEvents(run, { ...answer, plan: judged }, round === 0 ? "submit" : "replan"));
   } catch (thrown) {
-    if (thrown instanceof KernelErrorException && run.log.lost === null && !run.signal.aborted) rejectPlan(run, thrown.error);
+    if (thrown instanceof KernelErrorException && run.log.lost === null && !run.signal.aborted)
+      rejectPlan(run, thrown.error);
     throw thrown;
   }
 }
 
 async function buildContext(run: Run, objective: string | null): Promise<void> {
   const { intent, auth, thread_id, workflow_id } = run.log.record;
-  const answer = await askFor<{ readonly bundle: ContextBundle; readonly cache_hit: boolean }>(run, 2, { schema: "ContextRequest", fn: "observe", data: { intent, auth, thread_id, workflow_id, objective } });
+  const answer = await askFor<{ readonly bundle: ContextBundle; readonly cache_hit: boolean }>(run, 2, {
+    schema: "ContextRequest",
+    fn: "observe",
+    data: { intent, auth, thread_id, workflow_id, objective },
+  });
   run.log.note(draft("CONTEXT_BUILT", answer));
 }
 
@@ -70,7 +79,9 @@ export function situationOf(record: WorkflowRecord, round: number, objective: st
   return {
     round,
     completed: steps.filter((s) => s.state === "succeeded").map((s) => ({ step_id: s.step.step_id, output: s.output })),
-    failed: steps.filter((s) => s.state === "failed").map((s) => ({ step_id: s.step.step_id, code: s.error?.code ?? "", message: s.error?.message ?? "" })),
+    failed: steps
+      .filter((s) => s.state === "failed")
+      .map((s) => ({ step_id: s.step.step_id, code: s.error?.code ?? "", message: s.error?.message ?? "" })),
     objective,
   };
 }
@@ -79,23 +90,59 @@ export function situationOf(record: WorkflowRecord, round: number, objective: st
 async function judgePlan(run: Run, plan: Plan): Promise<Plan> {
   const { auth, intent, bundle } = run.log.record;
   const tags = [...new Set(plan.steps.flatMap((s) => s.policy_tags))];
-  const subject = { name: plan.plan_id, tags, payload: { steps: plan.steps.map((s) => ({ step_id: s.step_id, operator: s.operator, policy_tags: s.policy_tags, risk_level: s.risk_level })) } };
-  const decision = await askFor<PolicyDecision>(run, 5, { schema: "PolicyQuestion", fn: "plan", data: { stage: "plan", subject, auth, intent, context: bundle, now: run.kit.clock.now() } });
-  run.log.note(draft("POLICY_DECIDED", { ...decision, stage: "plan", subject: plan.plan_id, payload_hash: digest(subject.payload) }));
+  const subject = {
+    name: plan.plan_id,
+    tags,
+    payload: {
+      steps: plan.steps.map((s) => ({
+        step_id: s.step_id,
+        operator: s.operator,
+        policy_tags: s.policy_tags,
+        risk_level: s.risk_level,
+      })),
+    },
+  };
+  const decision = await askFor<PolicyDecision>(run, 5, {
+    schema: "PolicyQuestion",
+    fn: "plan",
+    data: { stage: "plan", subject, auth, intent, context: bundle, now: run.kit.clock.now() },
+  });
+  run.log.note(
+    draft("POLICY_DECIDED", {
+      ...decision,
+      stage: "plan",
+      subject: plan.plan_id,
+      payload_hash: digest(subject.payload),
+    }),
+  );
   if (decision.decision === "DENY" || decision.decision === "TRANSFORM") {
-    raise(kernelError("T5_POLICY_DENIED", decision.reason || `the plan was not let through (${decision.decision})`, planRef, { detail: { policies: decision.policies } }));
+    raise(
+      kernelError(
+        "T5_POLICY_DENIED",
+        decision.reason || `the plan was not let through (${decision.decision})`,
+        planRef,
+        { detail: { policies: decision.policies } },
+      ),
+    );
   }
   return decision.decision === "REQUIRE_HUMAN_APPROVAL" ? gateFirstSteps(plan, decision.reason) : plan;
 }
 
 function gateFirstSteps(plan: Plan, reason: string): Plan {
-  const gated = (step: PlanStep): PlanStep => (step.depends_on.length > 0 || step.gate !== null ? step : { ...step, gate: { reason: reason || "policy asks for approval of the plan" } });
+  const gated = (step: PlanStep): PlanStep =>
+    step.depends_on.length > 0 || step.gate !== null
+      ? step
+      : { ...step, gate: { reason: reason || "policy asks for approval of the plan" } };
   const steps = plan.steps.map(gated);
   return { ...plan, steps, gates: steps.filter((s) => s.gate !== null).map((s) => `gate-${s.step_id}`) };
 }
 
 /** PLAN_CREATED, the cut if there was one, and the skips of what the new plan leaves behind. */
-export function planEvents(run: Run, { plan, dropped, cost }: PlanAnswer, cause: "submit" | "replan" | "regenerate"): EventDraft[] {
+export function planEvents(
+  run: Run,
+  { plan, dropped, cost }: PlanAnswer,
+  cause: "submit" | "replan" | "regenerate",
+): EventDraft[] {
   const kept = new Set(plan.steps.map((s) => s.step_id));
   const left = [...run.log.record.steps.values()].filter((s) => s.state === "queued" && !kept.has(s.step.step_id));
   return [

@@ -14,8 +14,8 @@ import { deepFreeze, type Json } from "../../contract/json.ts";
 import type { Operator } from "../../contract/operator.ts";
 import type { PlanStep } from "../../contract/plan.ts";
 import { callWithin, isPromise } from "../../runtime/within.ts";
-import { mark, oodaRef, outputsOf, type Run, stepOf } from "./run.ts";
 import { resolveParams } from "./resolve-templates.ts";
+import { mark, oodaRef, outputsOf, type Run, stepOf } from "./run.ts";
 
 export interface Prepared {
   readonly step: PlanStep;
@@ -39,37 +39,75 @@ export async function prepareStep(run: Run, stepId: string): Promise<Prepared> {
   const approved = gate?.status === "approved" ? checkApproved(gate) : null;
   const payload = approved === null ? inputs : approved.payload;
   const input = await checkPayload(run, operator, payload);
-  return { step, operator, inputs: approved?.decision?.edited === true && approved.target === null ? payload : inputs, payload, input, gate: approved };
+  return {
+    step,
+    operator,
+    inputs: approved?.decision?.edited === true && approved.target === null ? payload : inputs,
+    payload,
+    input,
+    gate: approved,
+  };
 }
 
 function findOperator(run: Run, step: PlanStep): Operator {
   const operator = run.desk.registry.findOperator(step.operator, step.operator_version);
   if (operator !== null) return operator;
-  return raise(kernelError("T4_OPERATOR_UNKNOWN", `operator ${step.operator}@${step.operator_version} is not registered in this process`, paramsRef, { detail: { operator: step.operator } }));
+  return raise(
+    kernelError(
+      "T4_OPERATOR_UNKNOWN",
+      `operator ${step.operator}@${step.operator_version} is not registered in this process`,
+      paramsRef,
+      { detail: { operator: step.operator } },
+    ),
+  );
 }
 
 function resolveInputs(run: Run, step: PlanStep): Json {
   const { value, unresolved } = resolveParams(step.params, outputsOf(run.log.record));
-  if (unresolved.length > 0 && stepOf(run, step.step_id).attempt === 0) run.log.note(draft("TEMPLATE_UNRESOLVED", { references: unresolved }, step.step_id));
+  if (unresolved.length > 0 && stepOf(run, step.step_id).attempt === 0)
+    run.log.note(draft("TEMPLATE_UNRESOLVED", { references: unresolved }, step.step_id));
   return deepFreeze(value);
 }
 
 /** What was approved is what runs: the stored payload must still have the digest that the person approved. */
 function checkApproved(gate: Gate): Gate {
   if (digest(gate.payload) === gate.payload_digest) return gate;
-  return raise(kernelError("T5_GATE_CONFLICT", `the payload of ${gate.gate_id} is not the one that was approved`, paramsRef, { detail: { gate_id: gate.gate_id } }));
+  return raise(
+    kernelError("T5_GATE_CONFLICT", `the payload of ${gate.gate_id} is not the one that was approved`, paramsRef, {
+      detail: { gate_id: gate.gate_id },
+    }),
+  );
 }
 
 /** Passes a payload through validateParams and the operator's schema; gives the parsed input. */
 export async function checkPayload(run: Run, operator: Operator, payload: Json): Promise<unknown> {
   mark(run, "security.validate_params", { params: payload });
   const { security } = run.desk;
-  const within = { clock: run.kit.clock, timeoutMs: run.kit.limits.securityTimeoutMs, source: paramsRef, onTimeout: "T4_PARAMS_REFUSED", onThrow: "T4_PARAMS_REFUSED", what: "security.validateParams" } as const;
+  const within = {
+    clock: run.kit.clock,
+    timeoutMs: run.kit.limits.securityTimeoutMs,
+    source: paramsRef,
+    onTimeout: "T4_PARAMS_REFUSED",
+    onThrow: "T4_PARAMS_REFUSED",
+    what: "security.validateParams",
+  } as const;
   const answer = callWithin(() => security.validateParams(payload), within);
   const verdict = isPromise(answer) ? await answer : answer;
-  if (!verdict.ok) raise(kernelError("T4_PARAMS_REFUSED", `params refused: ${verdict.reason}`, paramsRef, { detail: { operator: operator.metadata.name } }));
+  if (!verdict.ok)
+    raise(
+      kernelError("T4_PARAMS_REFUSED", `params refused: ${verdict.reason}`, paramsRef, {
+        detail: { operator: operator.metadata.name },
+      }),
+    );
   mark(run, "schema.validate", { operator: operator.metadata.name });
   const parsed = operator.input.safeParse(payload);
   if (parsed.success) return parsed.data;
-  return raise(kernelError("T4_PARAMS_INVALID", `params of ${operator.metadata.name}: ${z.prettifyError(parsed.error)}`, paramsRef, { detail: { operator: operator.metadata.name } }));
+  return raise(
+    kernelError(
+      "T4_PARAMS_INVALID",
+      `params of ${operator.metadata.name}: ${z.prettifyError(parsed.error)}`,
+      paramsRef,
+      { detail: { operator: operator.metadata.name } },
+    ),
+  );
 }

@@ -19,11 +19,17 @@ export interface Resolved {
 }
 
 /** Resolves params against step outputs; see P1 to P3. */
-export function resolveTemplates(params: unknown, outputs: ReadonlyMap<string, unknown> | Readonly<Record<string, unknown>>): Json {
+export function resolveTemplates(
+  params: unknown,
+  outputs: ReadonlyMap<string, unknown> | Readonly<Record<string, unknown>>,
+): Json {
   return resolveParams(params, outputs).value;
 }
 
-export function resolveParams(params: unknown, outputs: ReadonlyMap<string, unknown> | Readonly<Record<string, unknown>>): Resolved {
+export function resolveParams(
+  params: unknown,
+  outputs: ReadonlyMap<string, unknown> | Readonly<Record<string, unknown>>,
+): Resolved {
   const unresolved: string[] = [];
   const find = (stepId: string, path: string): unknown => follow(outputOf(outputs, stepId), path);
   const value = visit(params, (text) => resolveText(text, find, unresolved));
@@ -46,7 +52,12 @@ function ownValue(holder: unknown, key: string): unknown {
 }
 
 function follow(start: unknown, path: string): unknown {
-  return path === "" ? start : path.slice(1).split(".").reduce((at, key) => (at === missing ? missing : ownValue(at, key)), start);
+  return path === ""
+    ? start
+    : path
+        .slice(1)
+        .split(".")
+        .reduce((at, key) => (at === missing ? missing : ownValue(at, key)), start);
 }
 
 function visit(value: unknown, onText: (text: string) => Json): Json {
@@ -73,7 +84,9 @@ function resolveText(text: string, find: (stepId: string, path: string) => unkno
 
 /** Plain data passes by reference; a model object takes its serialised form. */
 function plain(value: unknown): Json {
-  return typeof value === "object" && value !== null && typeof (value as { toJSON?: unknown }).toJSON === "function" ? toJson(value) : (value as Json);
+  return typeof value === "object" && value !== null && typeof (value as { toJSON?: unknown }).toJSON === "function"
+    ? toJson(value)
+    : (value as Json);
 }
 
 function render(value: unknown): string {
@@ -83,5 +96,7 @@ function render(value: unknown): string {
 
 /** Rewrites references from one step id to another, as a regenerated plan needs. */
 export function renameReferences(params: unknown, renamed: ReadonlyMap<string, string>): Json {
-  return visit(params, (text) => text.replace(reference, (written, stepId: string) => written.replace(stepId, renamed.get(stepId) ?? stepId)));
+  return visit(params, (text) =>
+    text.replace(reference, (written, stepId: string) => written.replace(stepId, renamed.get(stepId) ?? stepId)),
+  );
 }

@@ -6,7 +6,15 @@ import type { Operator } from "../../contract/operator.ts";
 import { normalizeMetadata } from "../../define/define-operator.ts";
 
 export const respondOperatorDefinition: Operator = Object.freeze({
-  metadata: normalizeMetadata({ name: "Kernel.Respond", version: "1.0", description: "Speaks a planner's direct response", effect: "none", idempotent: true, timeout_sec: 5, outputs: ["text"] }),
+  metadata: normalizeMetadata({
+    name: "Kernel.Respond",
+    version: "1.0",
+    description: "Speaks a planner's direct response",
+    effect: "none",
+    idempotent: true,
+    timeout_sec: 5,
+    outputs: ["text"],
+  }),
   input: z.object({ text: z.string() }),
   output: z.string(),
   run: (call: { readonly input: { readonly text: string } }) => call.input.text,

@@ -23,7 +23,11 @@ const retryRef = oodaRef("retry");
 const recoverable: ReadonlySet<string> = new Set(["dependency_failed", "budget", "replanned"]);
 
 const conflict = (message: string, record: WorkflowRecord): never =>
-  raise(kernelError("T4_WORKFLOW_CONFLICT", message, retryRef, { detail: { state: record.state, workflow_id: record.workflow_id } }));
+  raise(
+    kernelError("T4_WORKFLOW_CONFLICT", message, retryRef, {
+      detail: { state: record.state, workflow_id: record.workflow_id },
+    }),
+  );
 
 export interface RestartRequest {
   readonly mode: "resume_failed_steps" | "regenerate";
@@ -39,12 +43,26 @@ export function restartWorkflow(run: Run, request: RestartRequest): void {
 
 function resumeFailed(run: Run, { principal }: RestartRequest): void {
   const { record } = run.log;
-  if (record.state !== "failed") conflict(`only a failed workflow resumes its failed steps; this one is ${record.state}`, record);
+  if (record.state !== "failed")
+    conflict(`only a failed workflow resumes its failed steps; this one is ${record.state}`, record);
   const current = new Set(record.plan?.steps.map((s) => s.step_id));
   const again = [...record.steps.values()].filter((s) => current.has(s.step.step_id) && mayRunAgain(s));
-  if (record.plan !== null && again.length === 0) conflict("nothing of this workflow may run again; regenerate it instead", record);
-  run.log.note(draft("WORKFLOW_RESTARTED", { run: record.run + 1, step_ids: again.map((s) => s.step.step_id), mode: "resume_failed_steps", principal }));
-  run.log.note(...queueSteps(record, again.map((s) => s.step.step_id)));
+  if (record.plan !== null && again.length === 0)
+    conflict("nothing of this workflow may run again; regenerate it instead", record);
+  run.log.note(
+    draft("WORKFLOW_RESTARTED", {
+      run: record.run + 1,
+      step_ids: again.map((s) => s.step.step_id),
+      mode: "resume_failed_steps",
+      principal,
+    }),
+  );
+  run.log.note(
+    ...queueSteps(
+      record,
+      again.map((s) => s.step.step_id),
+    ),
+  );
 }
 
 function mayRunAgain(step: StepRecord): boolean {
@@ -55,23 +73,40 @@ function mayRunAgain(step: StepRecord): boolean {
 function regenerate(run: Run, { principal, step_ids }: RestartRequest): void {
   const { record } = run.log;
   const { plan } = record;
-  if (plan === null || (record.state !== "failed" && record.state !== "waiting_for_user")) return conflict(`a ${record.state} workflow cannot be regenerated in place`, record);
+  if (plan === null || (record.state !== "failed" && record.state !== "waiting_for_user"))
+    return conflict(`a ${record.state} workflow cannot be regenerated in place`, record);
   const affected = affectedSteps(record, plan, step_ids);
   const next = regeneratedPlan(run, plan, affected);
   const rerun = [...affected].filter((id) => isNeverRun(record.steps.get(id)));
-  if (record.state === "failed") run.log.note(draft("WORKFLOW_RESTARTED", { run: record.run + 1, step_ids: rerun, mode: "regenerate", principal }));
+  if (record.state === "failed")
+    run.log.note(draft("WORKFLOW_RESTARTED", { run: record.run + 1, step_ids: rerun, mode: "regenerate", principal }));
   else run.log.note(draft("WORKFLOW_RESUMED", { gate_id: null, step_id: null }));
   run.log.note(...planEvents(run, { plan: next, dropped: [], cost: 0 }, "regenerate"));
-  run.log.note(...queueSteps(record, [...new Set([...rerun, ...next.steps.filter((s) => !plan.steps.some((old) => old.step_id === s.step_id)).map((s) => s.step_id)])]));
+  run.log.note(
+    ...queueSteps(record, [
+      ...new Set([
+        ...rerun,
+        ...next.steps.filter((s) => !plan.steps.some((old) => old.step_id === s.step_id)).map((s) => s.step_id),
+      ]),
+    ]),
+  );
 }
 
 const isNeverRun = (step: StepRecord | undefined): boolean => step !== undefined && mayRunAgain(step);
 
 /** The named steps (those that drafted an outcome, when none is named) and all that depends on them. */
 function affectedSteps(record: WorkflowRecord, plan: Plan, named: readonly string[] | undefined): ReadonlySet<string> {
-  const seeds = named ?? plan.steps.filter((s) => s.outcome !== null && record.steps.get(s.step_id)?.state === "succeeded").map((s) => s.step_id);
+  const seeds =
+    named ??
+    plan.steps
+      .filter((s) => s.outcome !== null && record.steps.get(s.step_id)?.state === "succeeded")
+      .map((s) => s.step_id);
   const unknown = seeds.find((id) => !plan.steps.some((s) => s.step_id === id));
-  if (unknown !== undefined || seeds.length === 0) conflict(unknown === undefined ? "there is nothing to regenerate" : `step ${unknown} is not in the current plan`, record);
+  if (unknown !== undefined || seeds.length === 0)
+    conflict(
+      unknown === undefined ? "there is nothing to regenerate" : `step ${unknown} is not in the current plan`,
+      record,
+    );
   const affected = new Set(seeds);
   for (const step of plan.steps) if (step.depends_on.some((id) => affected.has(id))) affected.add(step.step_id);
   return affected;
@@ -80,14 +115,26 @@ function affectedSteps(record: WorkflowRecord, plan: Plan, named: readonly strin
 function regeneratedPlan(run: Run, plan: Plan, affected: ReadonlySet<string>): Plan {
   const { record } = run.log;
   const round = record.plans.length;
-  const renamed = new Map([...affected].filter((id) => isOver(record.steps.get(id))).map((id) => [id, `${id.replace(/_r\d+$/, "")}_r${round}`]));
+  const renamed = new Map(
+    [...affected]
+      .filter((id) => isOver(record.steps.get(id)))
+      .map((id) => [id, `${id.replace(/_r\d+$/, "")}_r${round}`]),
+  );
   const draftVersion = record.draft_version + 1;
   const steps = plan.steps.map((step) => (affected.has(step.step_id) ? redo(step, renamed, draftVersion) : step));
-  return { ...plan, plan_id: run.kit.ids.next("plan"), parent_plan_id: plan.plan_id, reasoning: `regenerated: ${[...affected].join(", ")}`, steps, gates: steps.filter((s) => s.gate !== null).map((s) => `gate-${s.step_id}`) };
+  return {
+    ...plan,
+    plan_id: run.kit.ids.next("plan"),
+    parent_plan_id: plan.plan_id,
+    reasoning: `regenerated: ${[...affected].join(", ")}`,
+    steps,
+    gates: steps.filter((s) => s.gate !== null).map((s) => `gate-${s.step_id}`),
+  };
 }
 
 /** Succeeded, or ended in a way that cannot be taken up under the same id. */
-const isOver = (step: StepRecord | undefined): boolean => step !== undefined && step.state !== "queued" && step.state !== "running" && !mayRunAgain(step);
+const isOver = (step: StepRecord | undefined): boolean =>
+  step !== undefined && step.state !== "queued" && step.state !== "running" && !mayRunAgain(step);
 
 function redo(step: PlanStep, renamed: ReadonlyMap<string, string>, draftVersion: number): PlanStep {
   const target = step.applies === null ? null : (renamed.get(step.applies) ?? step.applies);

@@ -7,7 +7,6 @@
  * R3  A step that waits for a person is parked: its state is in the ledger, nothing of it stays in memory.
  * R4  An action that timed out on every attempt and may still take effect is in doubt, not failed.
  */
-import type { OperatorResult } from "../../contract/action.ts";
 import { isRetryable, type KernelError, toExecutorError } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { draft } from "../../contract/event.ts";
@@ -19,13 +18,11 @@ import type { StepRecord } from "../../contract/workflow.ts";
 import { errorOf } from "../../runtime/within.ts";
 import { attemptStep } from "./attempt-step.ts";
 import { type Parked, parked } from "./dag-executor.ts";
-import { describeDoubtGate, describeGate, gateEvents } from "./open-gate.ts";
-import { prepareStep, type Prepared } from "./prepare-step.ts";
+import { type Failed, failStep, ParkStep } from "./end-step.ts";
 import { finishStep } from "./finish-step.ts";
+import { describeDoubtGate, describeGate, gateEvents } from "./open-gate.ts";
+import { type Prepared, prepareStep } from "./prepare-step.ts";
 import { mark, oodaRef, outcomeOfStep, type Run, stepOf } from "./run.ts";
-
-/** Thrown inside a step to leave it waiting. */
-export class ParkStep extends Error {}
 
 const stepRef = oodaRef("run_step");
 
@@ -45,7 +42,11 @@ export async function runStep(run: Run, stepId: string): Promise<StepResult | Pa
   }
 }
 
-const resultOf = (step: StepRecord): StepResult => ({ data: step.output, output_text: step.output_text, status: step.status ?? (step.state === "succeeded" ? "COMPLETED" : "FAILED") });
+const resultOf = (step: StepRecord): StepResult => ({
+  data: step.output,
+  output_text: step.output_text,
+  status: step.status ?? (step.state === "succeeded" ? "COMPLETED" : "FAILED"),
+});
 
 /** Whether the step still waits for a person. A gate whose draft was regenerated is opened again on the new version. */
 async function mustWait(run: Run, stepId: string): Promise<boolean> {
@@ -63,7 +64,9 @@ async function mustWait(run: Run, stepId: string): Promise<boolean> {
 }
 
 export function maxAttemptsOf(run: Run, policy: string): number {
-  return run.desk.retryPolicies[policy] ?? retryPolicies[policy as keyof typeof retryPolicies] ?? retryPolicies.STANDARD;
+  return (
+    run.desk.retryPolicies[policy] ?? retryPolicies[policy as keyof typeof retryPolicies] ?? retryPolicies.STANDARD
+  );
 }
 
 async function tryStep(run: Run, prepared: Prepared): Promise<StepResult> {
@@ -77,7 +80,12 @@ async function tryStep(run: Run, prepared: Prepared): Promise<StepResult> {
     const attempt = recovered ? Math.max(1, current.attempt) : current.attempt + 1;
     const ended = await attemptStep(run, { prepared, attempt, maxAttempts, recovered });
     run.signal.throwIfAborted();
-    if (ended.status === "succeeded") return finishStep(run, { prepared: ended.prepared, actionId: ended.action_id, result: toStepResult(ended.result) });
+    if (ended.status === "succeeded")
+      return finishStep(run, {
+        prepared: ended.prepared,
+        actionId: ended.action_id,
+        result: toStepResult(ended.result),
+      });
     if (!mayRetry(ended, attempt, maxAttempts)) return settleFailure(run, prepared, ended);
     await scheduleRetry(run, step.step_id, { error: ended.error, action_id: ended.action_id, attempt });
   }
@@ -89,14 +97,23 @@ function isLost(run: Run, step: StepRecord): boolean {
   return entry?.seen === "running" && !run.handles.has(entry.record.idempotency_key);
 }
 
-export type Failed = Extract<OperatorResult, { status: "failed" }>;
+const mayRetry = (ended: Failed, attempt: number, maxAttempts: number): boolean =>
+  !ended.cached && isRetryable(ended.error) && attempt < maxAttempts;
 
-const mayRetry = (ended: Failed, attempt: number, maxAttempts: number): boolean => !ended.cached && isRetryable(ended.error) && attempt < maxAttempts;
-
-async function scheduleRetry(run: Run, stepId: string, failed: { readonly error: KernelError; readonly action_id: string; readonly attempt: number }): Promise<void> {
+async function scheduleRetry(
+  run: Run,
+  stepId: string,
+  failed: { readonly error: KernelError; readonly action_id: string; readonly attempt: number },
+): Promise<void> {
   const hint = toExecutorError(failed.error).retry_after_ms ?? 0;
   const due = run.kit.clock.now() + Math.max(1000 * 2 ** failed.attempt, hint);
-  run.log.note(draft("ACTION_RETRY_SCHEDULED", { action_id: failed.action_id, attempt: failed.attempt, due_at: new Date(due).toISOString() }, stepId));
+  run.log.note(
+    draft(
+      "ACTION_RETRY_SCHEDULED",
+      { action_id: failed.action_id, attempt: failed.attempt, due_at: new Date(due).toISOString() },
+      stepId,
+    ),
+  );
   await run.log.commit();
 }
 
@@ -109,29 +126,34 @@ async function settleFailure(run: Run, prepared: Prepared, ended: Failed): Promi
   }
   const unstructured = ended.error.detail["unstructured"] === true;
   const error = unstructured ? asOperatorBug(ended.error, step.operator) : ended.error;
-  if (toExecutorError(error).category === "operator_bug") raiseAlert(run, step.step_id, { action_id: ended.action_id, operator_name: step.operator, error });
+  if (toExecutorError(error).category === "operator_bug")
+    raiseAlert(run, step.step_id, { action_id: ended.action_id, operator_name: step.operator, error });
   return failStep(run, step.step_id, error);
 }
 
 /** The last attempt ended in a plain throw: the operator's own fault (C-09). */
 const asOperatorBug = (error: KernelError, operator: string): KernelError =>
-  kernelError("T4_OPERATOR_BUG", `${operator} kept throwing: ${error.message}`, stepRef, { detail: { operator, thrown: error.message }, cause: error });
+  kernelError("T4_OPERATOR_BUG", `${operator} kept throwing: ${error.message}`, stepRef, {
+    detail: { operator, thrown: error.message },
+    cause: error,
+  });
 
-function raiseAlert(run: Run, stepId: string, alert: { readonly action_id: string; readonly operator_name: string; readonly error: KernelError }): void {
+function raiseAlert(
+  run: Run,
+  stepId: string,
+  alert: { readonly action_id: string; readonly operator_name: string; readonly error: KernelError },
+): void {
   run.log.note(draft("OPERATOR_ALERT", alert, stepId));
-  const signal = run.kit.signals.createDataSignal({ type: "operator_alert", ...alert }, "Notification", oodaRef("alert"), run.log.identity.correlation_id, { source_type: "system" }, { parentId: run.parentId });
+  const signal = run.kit.signals.createDataSignal(
+    { type: "operator_alert", ...alert },
+    "Notification",
+    oodaRef("alert"),
+    run.log.identity.correlation_id,
+    { source_type: "system" },
+    { parentId: run.parentId },
+  );
   run.kit.send(6, signal);
 }
-
-/** Ends a step as FAILED, or BLOCKED where policy, a person, authority or the budget said no. */
-export function failStep(run: Run, stepId: string, error: KernelError): StepResult {
-  const blocked = isBlocking(error);
-  const { category } = toExecutorError(error);
-  run.log.note(draft("STEP_FAILED", { error, category, blocked }, stepId));
-  return { data: null, output_text: error.message, status: blocked ? "BLOCKED" : "FAILED" };
-}
-
-export const isBlocking = (error: KernelError): boolean => error.category === "policy" || error.code === "T5_BUDGET_EXHAUSTED";
 
 /** The gate that asks a person about a lost call. */
 export async function openDoubtGate(run: Run, stepId: string, reason: string): Promise<void> {
@@ -143,4 +165,3 @@ export async function openDoubtGate(run: Run, stepId: string, reason: string): P
   run.log.note(draft("GATE_OPENED", { gate: describeDoubtGate(run, step.step, input) }, stepId));
   await run.log.commit();
 }
-

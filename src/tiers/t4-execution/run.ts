@@ -31,7 +31,11 @@ export interface Desk {
   readonly maxCost: number | null;
   /** Maximum attempts by retry policy. */
   readonly retryPolicies: Readonly<Record<string, number>>;
-  readonly findSharedKey: (tenantId: string | number, key: string, exceptWorkflow: string) => Promise<{ readonly action_id: string; readonly result: Json | null; readonly succeeded: boolean } | null>;
+  readonly findSharedKey: (
+    tenantId: string | number,
+    key: string,
+    exceptWorkflow: string,
+  ) => Promise<{ readonly action_id: string; readonly result: Json | null; readonly succeeded: boolean } | null>;
   readonly policyVersion: string;
 }
 
@@ -59,12 +63,25 @@ const refFor = (fn: string): ModuleRef => {
 };
 
 /** Asks a tier with a DATA Signal. Never rejects. */
-export function question(run: Run, to: Tier, { schema, data, fn }: { readonly schema: string; readonly data: unknown; readonly fn: string }): Promise<Result> {
-  return run.kit.ask(to, run.kit.signals.createDataSignal(data, schema, refFor(fn), run.log.identity.correlation_id, null, { parentId: run.parentId }));
+export function question(
+  run: Run,
+  to: Tier,
+  { schema, data, fn }: { readonly schema: string; readonly data: unknown; readonly fn: string },
+): Promise<Result> {
+  return run.kit.ask(
+    to,
+    run.kit.signals.createDataSignal(data, schema, refFor(fn), run.log.identity.correlation_id, null, {
+      parentId: run.parentId,
+    }),
+  );
 }
 
 /** The data of the answer. @throws KernelErrorException the answering tier's error. */
-export async function askFor<T>(run: Run, to: Tier, what: { readonly schema: string; readonly data: unknown; readonly fn: string }): Promise<T> {
+export async function askFor<T>(
+  run: Run,
+  to: Tier,
+  what: { readonly schema: string; readonly data: unknown; readonly fn: string },
+): Promise<T> {
   return dataOf<T>(await question(run, to, what), (error) => run.kit.logger.warn({ error }, "partial answer"));
 }
 
@@ -77,7 +94,10 @@ export function capabilityOf(run: Run): CapabilityDefinition {
 }
 
 export function stepOf(run: Run, stepId: string) {
-  return run.log.record.steps.get(stepId) ?? raise(kernelError("T4_WORKFLOW_CONFLICT", `step ${stepId} is not part of this workflow`, oodaRef("stepOf")));
+  return (
+    run.log.record.steps.get(stepId) ??
+    raise(kernelError("T4_WORKFLOW_CONFLICT", `step ${stepId} is not part of this workflow`, oodaRef("stepOf")))
+  );
 }
 
 /** `s2_r1` → `s2`: the step whose work this one does again. */

@@ -40,7 +40,8 @@ function checkWindows(check: Check, from: number): Screened | Promise<Screened> 
   const { result, text, windows, validate } = check;
   for (let i = from; i < windows; i += 1) {
     const verdict = validate(text.slice(i * checkedChars, (i + 1) * checkedChars));
-    if (isPromise(verdict)) return verdict.then((v) => (v.ok ? checkWindows(check, i + 1) : replaced(result, v.reason, text.length)));
+    if (isPromise(verdict))
+      return verdict.then((v) => (v.ok ? checkWindows(check, i + 1) : replaced(result, v.reason, text.length)));
     if (!verdict.ok) return replaced(result, verdict.reason, text.length);
   }
   return { result, sanitized: null, length: text.length };
@@ -61,7 +62,8 @@ export const redactedMarker = "[redacted]";
 
 function maskPath(value: Json, [key, ...rest]: readonly string[]): Json {
   if (key === undefined) return redactedMarker;
-  if (Array.isArray(value)) return value.map((item, i) => (key === "*" || String(i) === key ? maskPath(item, rest) : item));
+  if (Array.isArray(value))
+    return value.map((item, i) => (key === "*" || String(i) === key ? maskPath(item, rest) : item));
   if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return value;
   return { ...value, [key]: maskPath((value as Record<string, Json>)[key] as Json, rest) };
 }

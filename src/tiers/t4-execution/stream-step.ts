@@ -18,7 +18,10 @@ export interface StepStream {
   readonly end: (clean: boolean) => Promise<void>;
 }
 
-export function createStepStream(run: Run, { stepId, attempt }: { readonly stepId: string; readonly attempt: number }): StepStream {
+export function createStepStream(
+  run: Run,
+  { stepId, attempt }: { readonly stepId: string; readonly attempt: number },
+): StepStream {
   const { security, holdsStreams } = run.desk;
   const held = holdsStreams && security.validateChunk === undefined;
   let chunks: string[] = [];
@@ -55,7 +58,11 @@ export function createStepStream(run: Run, { stepId, attempt }: { readonly stepI
       };
       if (security.validateChunk === undefined) return take(String(chunk));
       const verdict = security.validateChunk(String(chunk));
-      if (isPromise(verdict)) void verdict.then((v) => take(v.ok ? String(chunk) : sanitizedMarker), () => take(sanitizedMarker));
+      if (isPromise(verdict))
+        void verdict.then(
+          (v) => take(v.ok ? String(chunk) : sanitizedMarker),
+          () => take(sanitizedMarker),
+        );
       else take(verdict.ok ? String(chunk) : sanitizedMarker);
     },
     report(value) {
@@ -71,15 +78,27 @@ export function createStepStream(run: Run, { stepId, attempt }: { readonly stepI
   };
 }
 
-const isRunning = (run: Run, stepId: string): boolean => run.log.lost === null && stepOf(run, stepId).state === "running";
+const isRunning = (run: Run, stepId: string): boolean =>
+  run.log.lost === null && stepOf(run, stepId).state === "running";
 
 function wasSanitized(run: Run, stepId: string): boolean {
   const { action_id } = stepOf(run, stepId);
   const result = action_id === null ? null : run.log.record.actions.get(action_id)?.record.result_payload;
-  return typeof result === "object" && result !== null && "output_text" in result && result.output_text === sanitizedMarker;
+  return (
+    typeof result === "object" && result !== null && "output_text" in result && result.output_text === sanitizedMarker
+  );
 }
 
-function tellArtifactBus(run: Run, text: string, { sequence, final }: { readonly sequence: number; readonly final: boolean }): void {
+function tellArtifactBus(
+  run: Run,
+  text: string,
+  { sequence, final }: { readonly sequence: number; readonly final: boolean },
+): void {
   if (text === "") return;
-  run.kit.send(6, run.kit.signals.createStreamSignal(text, sequence, final, oodaRef("act"), run.log.identity.correlation_id, { parentId: run.parentId }));
+  run.kit.send(
+    6,
+    run.kit.signals.createStreamSignal(text, sequence, final, oodaRef("act"), run.log.identity.correlation_id, {
+      parentId: run.parentId,
+    }),
+  );
 }

@@ -5,6 +5,7 @@
  * Never: decides whether something may happen (T5), what to do (T3), or whether a workflow may exist (T7).
  */
 import type { AuthContext } from "../../contract/auth-context.ts";
+import type { KernelError } from "../../contract/error.ts";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { draft } from "../../contract/event.ts";
@@ -13,11 +14,10 @@ import type { Intent, Principal, SubmitResponse } from "../../contract/intent.ts
 import { metricsOf, ok, type Result } from "../../contract/result.ts";
 import type { RetryResponse } from "../../contract/retry.ts";
 import type { Signal } from "../../contract/signal.ts";
+import { genesisHash, sealTurn, turnSchemaVersion } from "../../contract/turn.ts";
 import { isTerminal } from "../../contract/workflow.ts";
-import type { KernelError } from "../../contract/error.ts";
 import type { Door, TierDefinition } from "../../runtime/define-tier.ts";
 import { consume, type Kit } from "../../runtime/kit.ts";
-import { sealTurn, genesisHash, turnSchemaVersion } from "../../contract/turn.ts";
 import type { LedgerWriter } from "../../runtime/ledger-writer.ts";
 import type { Executor } from "./executor.ts";
 import { decideGate } from "./judge-gate.ts";
@@ -57,39 +57,98 @@ export interface ExecutionTierOptions {
 }
 
 const ref = (fn: string) => oodaRef(fn);
-const answer = (signal: Signal, kit: Kit, data: unknown, what: { readonly schema: string; readonly fn: string }): Result =>
-  ok([kit.signals.createDataSignal(data, what.schema, ref(what.fn), signal.trace_id, null, { parentId: signal.id })], metricsOf(ref(what.fn)));
+const answer = (
+  signal: Signal,
+  kit: Kit,
+  data: unknown,
+  what: { readonly schema: string; readonly fn: string },
+): Result =>
+  ok(
+    [kit.signals.createDataSignal(data, what.schema, ref(what.fn), signal.trace_id, null, { parentId: signal.id })],
+    metricsOf(ref(what.fn)),
+  );
 
 export function createExecutionTier({ executor, writer, onStart }: ExecutionTierOptions): TierDefinition {
   const doors: Record<string, Door> = {
     "command:activate": {
       module: "ooda_loop",
       function: "act",
-      check: (body) => (typeof body["intake"] === "object" || typeof body["decision"] === "object" || typeof body["workflow_id"] === "string" ? null : "an activation carries an intake, a decision or a workflow_id"),
+      check: (body) =>
+        typeof body["intake"] === "object" ||
+        typeof body["decision"] === "object" ||
+        typeof body["workflow_id"] === "string"
+          ? null
+          : "an activation carries an intake, a decision or a workflow_id",
       handle: (signal, kit) => {
         if (signal.body["intake"] !== undefined) return startWorkflow(executor(), signal, kit);
-        return signal.body["decision"] !== undefined ? takeDecision(executor(), signal, kit) : wakeWorkflow(executor(), signal, kit);
+        return signal.body["decision"] !== undefined
+          ? takeDecision(executor(), signal, kit)
+          : wakeWorkflow(executor(), signal, kit);
       },
     },
-    "command:abort": { module: "ooda_loop", function: "abort", check: needsWorkflow, handle: (signal, kit) => abortWorkflow(executor(), signal, kit) },
-    "command:retry": { module: "ooda_loop", function: "retry", check: needsWorkflow, handle: (signal, kit) => retryWorkflow(executor(), signal, kit) },
-    "command:pivot": { module: "ooda_loop", function: "pivot", check: needsWorkflow, handle: (signal, kit) => pivotWorkflow(executor(), signal, kit) },
-    "command:sleep": { module: "ooda_loop", function: "sleep", check: needsWorkflow, handle: (signal, kit) => sleepWorkflow(executor(), signal, kit) },
-    "data:IntentRejection": { module: "ooda_loop", function: "reject", handle: (signal, kit) => rejectIntent(writer, signal, kit) },
+    "command:abort": {
+      module: "ooda_loop",
+      function: "abort",
+      check: needsWorkflow,
+      handle: (signal, kit) => abortWorkflow(executor(), signal, kit),
+    },
+    "command:retry": {
+      module: "ooda_loop",
+      function: "retry",
+      check: needsWorkflow,
+      handle: (signal, kit) => retryWorkflow(executor(), signal, kit),
+    },
+    "command:pivot": {
+      module: "ooda_loop",
+      function: "pivot",
+      check: needsWorkflow,
+      handle: (signal, kit) => pivotWorkflow(executor(), signal, kit),
+    },
+    "command:sleep": {
+      module: "ooda_loop",
+      function: "sleep",
+      check: needsWorkflow,
+      handle: (signal, kit) => sleepWorkflow(executor(), signal, kit),
+    },
+    "data:IntentRejection": {
+      module: "ooda_loop",
+      function: "reject",
+      handle: (signal, kit) => rejectIntent(writer, signal, kit),
+    },
   };
   return { tier: 4, name: "execution", doors, ...(onStart === undefined ? {} : { start: onStart }) };
 }
 
-const needsWorkflow = (body: Signal["body"]): string | null => (typeof body["workflow_id"] === "string" ? null : "the command names no workflow_id");
+const needsWorkflow = (body: Signal["body"]): string | null =>
+  typeof body["workflow_id"] === "string" ? null : "the command names no workflow_id";
 
 /** T7 decides that the workflow may exist; its first event is committed; then the answer leaves and the work begins. */
 async function startWorkflow(executor: Executor, signal: Signal, kit: Kit): Promise<Result> {
   const intake = signal.body["intake"] as Intake;
   const { workflow_id, plan_id, tenant_id, thread_id, intent } = intake;
-  consume(await kit.ask(7, kit.signals.createDataSignal({ workflow_id }, "Registration", ref("act"), signal.trace_id, null, { parentId: signal.id })), () => undefined);
-  const run = executor.begin({ workflow_id, plan_id, tenant_id, thread_id, intent_id: intent.intent_id, correlation_id: signal.trace_id }, signal.id);
+  consume(
+    await kit.ask(
+      7,
+      kit.signals.createDataSignal({ workflow_id }, "Registration", ref("act"), signal.trace_id, null, {
+        parentId: signal.id,
+      }),
+    ),
+    () => undefined,
+  );
+  const run = executor.begin(
+    { workflow_id, plan_id, tenant_id, thread_id, intent_id: intent.intent_id, correlation_id: signal.trace_id },
+    signal.id,
+  );
   const { auth, domain, urgency, warnings, parent_workflow_id, draft_version } = intake;
-  const facts = { pipeline: String(signal.body["pipeline"]), complexity: signal.tags["complexity"] ?? "simple", domain, urgency, warnings, parent_workflow_id, draft_version };
+  const facts = {
+    pipeline: String(signal.body["pipeline"]),
+    complexity: signal.tags["complexity"] ?? "simple",
+    domain,
+    urgency,
+    warnings,
+    parent_workflow_id,
+    draft_version,
+  };
   await run.use(async () => {
     run.log.note(draft("INTENT_RECEIVED", { intent, auth, plan_id, ...facts }));
     await run.log.commit();
@@ -99,11 +158,22 @@ async function startWorkflow(executor: Executor, signal: Signal, kit: Kit): Prom
 
 function acceptedOf({ workflow_id, plan_id, intent }: Intake, correlation_id: string): SubmitResponse {
   const stream = (channel: string): string => `/v1/kernel/stream/${workflow_id}/${channel}`;
-  return { workflow_id, intent_id: intent.intent_id, plan_id, correlation_id, stream: { events: stream("events"), progress: stream("progress"), assistant: stream("assistant") }, status: "accepted" };
+  return {
+    workflow_id,
+    intent_id: intent.intent_id,
+    plan_id,
+    correlation_id,
+    stream: { events: stream("events"), progress: stream("progress"), assistant: stream("assistant") },
+    status: "accepted",
+  };
 }
 
 function takeDecision(executor: Executor, signal: Signal, kit: Kit): Promise<Result> {
-  const { workflow_id, decision, auth } = signal.body as unknown as { workflow_id: string; decision: ParsedGateRequest; auth: AuthContext };
+  const { workflow_id, decision, auth } = signal.body as unknown as {
+    workflow_id: string;
+    decision: ParsedGateRequest;
+    auth: AuthContext;
+  };
   return withLeased(executor, signal, workflow_id, async (run) => {
     requireTenant(run, auth);
     const response: GateResponse = await decideGate(run, decision, auth);
@@ -115,19 +185,33 @@ function wakeWorkflow(executor: Executor, signal: Signal, kit: Kit): Promise<Res
   const workflowId = String(signal.body["workflow_id"]);
   return withLeased(executor, signal, workflowId, async (run) => {
     run.setAsleep(false);
-    return answer(signal, kit, { workflow_id: workflowId, state: run.log.record.state }, { schema: "Awake", fn: "act" });
+    return answer(
+      signal,
+      kit,
+      { workflow_id: workflowId, state: run.log.record.state },
+      { schema: "Awake", fn: "act" },
+    );
   });
 }
 
 /** Runs a command on the workflow's run; a workflow that another process holds is refused with a retryable error. */
-function withLeased(executor: Executor, signal: Signal, workflowId: string, work: (run: WorkflowRun) => Promise<Result>): Promise<Result> {
+function withLeased(
+  executor: Executor,
+  signal: Signal,
+  workflowId: string,
+  work: (run: WorkflowRun) => Promise<Result>,
+): Promise<Result> {
   return executor.withRun(workflowId, signal.id, work);
 }
 
 /** Another tenant's workflow does not exist for this caller. */
 function requireTenant(run: WorkflowRun, auth: AuthContext): void {
   if (run.log.record.tenant_id === auth.tenant_id) return;
-  raise(kernelError("T4_WORKFLOW_NOT_FOUND", `there is no workflow ${run.log.identity.workflow_id}`, ref("act"), { detail: { workflow_id: run.log.identity.workflow_id } }));
+  raise(
+    kernelError("T4_WORKFLOW_NOT_FOUND", `there is no workflow ${run.log.identity.workflow_id}`, ref("act"), {
+      detail: { workflow_id: run.log.identity.workflow_id },
+    }),
+  );
 }
 
 interface Commanded {
@@ -141,15 +225,28 @@ function abortWorkflow(executor: Executor, signal: Signal, kit: Kit): Promise<Re
   return withLeased(executor, signal, workflow_id, async (run) => {
     requireTenant(run, auth);
     const { state } = run.log.record;
-    if (isTerminal(state) && state !== "cancelled") raise(kernelError("T4_WORKFLOW_CONFLICT", `a ${state} workflow cannot be cancelled`, ref("abort"), { detail: { state } }));
+    if (isTerminal(state) && state !== "cancelled")
+      raise(
+        kernelError("T4_WORKFLOW_CONFLICT", `a ${state} workflow cannot be cancelled`, ref("abort"), {
+          detail: { state },
+        }),
+      );
     if (state !== "cancelled") await run.cancel(String(signal.body["reason"] ?? "cancelled by request"), principal);
-    return answer(signal, kit, { workflow_id, status: "cancelled", correlation_id: run.log.record.correlation_id }, { schema: "CancelResponse", fn: "abort" });
+    return answer(
+      signal,
+      kit,
+      { workflow_id, status: "cancelled", correlation_id: run.log.record.correlation_id },
+      { schema: "CancelResponse", fn: "abort" },
+    );
   });
 }
 
 function retryWorkflow(executor: Executor, signal: Signal, kit: Kit): Promise<Result> {
   const { workflow_id, auth, principal } = signal.body as unknown as Commanded;
-  const { mode, step_ids } = signal.body as unknown as { mode: "resume_failed_steps" | "regenerate"; step_ids?: readonly string[] };
+  const { mode, step_ids } = signal.body as unknown as {
+    mode: "resume_failed_steps" | "regenerate";
+    step_ids?: readonly string[];
+  };
   return withLeased(executor, signal, workflow_id, async (run) => {
     requireTenant(run, auth);
     restartWorkflow(run, { mode, step_ids, principal });
@@ -164,7 +261,12 @@ function pivotWorkflow(executor: Executor, signal: Signal, kit: Kit): Promise<Re
   const workflowId = String(signal.body["workflow_id"]);
   return withLeased(executor, signal, workflowId, async (run) => {
     run.objective = String(signal.body["objective"]);
-    return answer(signal, kit, { workflow_id: workflowId, objective: run.objective }, { schema: "Pivoted", fn: "pivot" });
+    return answer(
+      signal,
+      kit,
+      { workflow_id: workflowId, objective: run.objective },
+      { schema: "Pivoted", fn: "pivot" },
+    );
   });
 }
 
@@ -178,12 +280,30 @@ function sleepWorkflow(executor: Executor, signal: Signal, kit: Kit): Promise<Re
 
 /** A refused request leaves one event on a log of its own; there is no workflow. */
 async function rejectIntent(writer: LedgerWriter, signal: Signal, kit: Kit): Promise<Result> {
-  const rejected = (signal.body["data"] as RejectedIntent | undefined) ?? raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", "no rejection", ref("reject")));
+  const rejected =
+    (signal.body["data"] as RejectedIntent | undefined) ??
+    raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", "no rejection", ref("reject")));
   const { workflow_id, tenant_id, thread_id, intent_id, plan_id, error, intent_type } = rejected;
   const now = kit.clock.now();
-  const envelope = { v: turnSchemaVersion, stream: workflow_id, tenant_id, workflow_id, thread_id, intent_id, plan_id, correlation_id: signal.trace_id, actor: { type: "system", id: "kernel" }, now, first: 1, count: 1 };
-  const row = sealTurn(envelope, [{ id: kit.ids.next("event"), type: "INTENT_REJECTED", step: null, payload: { error, intent_type } }], genesisHash);
+  const envelope = {
+    v: turnSchemaVersion,
+    stream: workflow_id,
+    tenant_id,
+    workflow_id,
+    thread_id,
+    intent_id,
+    plan_id,
+    correlation_id: signal.trace_id,
+    actor: { type: "system", id: "kernel" },
+    now,
+    first: 1,
+    count: 1,
+  };
+  const row = sealTurn(
+    envelope,
+    [{ id: kit.ids.next("event"), type: "INTENT_REJECTED", step: null, payload: { error, intent_type } }],
+    genesisHash,
+  );
   await writer.append({ tenant_id, row, now });
   return ok([], metricsOf(ref("reject")));
 }
-

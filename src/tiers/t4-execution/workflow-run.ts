@@ -17,9 +17,9 @@ import type { PlanStep } from "../../contract/plan.ts";
 import type { StepRecord, WorkflowRecord } from "../../contract/workflow.ts";
 import { isStepDone, isTerminal } from "../../contract/workflow.ts";
 import type { Kit } from "../../runtime/kit.ts";
-import type { WorkflowLog } from "../../runtime/workflow-log.ts";
 import { errorOf } from "../../runtime/within.ts";
-import { DagExecutor, type DAGResult, type DagStatus } from "./dag-executor.ts";
+import type { WorkflowLog } from "../../runtime/workflow-log.ts";
+import { type DAGResult, DagExecutor, type DagStatus } from "./dag-executor.ts";
 import { cancelWorkflow, completeWorkflow, failWorkflow } from "./end-workflow.ts";
 import { expireGates } from "./expire-gates.ts";
 import { planWorkflow } from "./plan-workflow.ts";
@@ -91,7 +91,8 @@ export class WorkflowRun implements Run {
   drive(): void {
     if (this.#driving !== null) {
       this.#again = true;
-      for (const [id, step] of this.log.exists ? this.log.record.steps : []) if (step.state !== "queued") this.#dag?.resume(id);
+      for (const [id, step] of this.log.exists ? this.log.record.steps : [])
+        if (step.state !== "queued") this.#dag?.resume(id);
       return;
     }
     this.#driving = this.#loop().finally(() => {
@@ -155,7 +156,12 @@ export class WorkflowRun implements Run {
     await planWorkflow(this, this.objective);
     if (this.log.record.state === "planned") this.log.note(draft("WORKFLOW_STARTED", { round: this.log.record.round }));
     const steps = this.log.record.plan?.steps ?? [];
-    this.log.note(...queueSteps(this.log.record, steps.map((s) => s.step_id)));
+    this.log.note(
+      ...queueSteps(
+        this.log.record,
+        steps.map((s) => s.step_id),
+      ),
+    );
   }
 
   /** Runs the plan until it rests. True when the workflow waits or has ended. */
@@ -165,7 +171,8 @@ export class WorkflowRun implements Run {
     if (this.#isOver()) return true;
     if (this.#asleep) return true;
     const { record } = this.log;
-    if (record.budget_refused !== null) return this.#end(() => failWorkflow(this, record.budget_refused as KernelError));
+    if (record.budget_refused !== null)
+      return this.#end(() => failWorkflow(this, record.budget_refused as KernelError));
     if (result.waiting.length > 0) return this.#wait();
     const failed = result.failed.map((id) => record.steps.get(id) as StepRecord);
     if (failed.length === 0 && result.cancelled.length === 0) return this.#end(() => completeWorkflow(this));
@@ -184,8 +191,11 @@ export class WorkflowRun implements Run {
 
   async #endFailed(failed: readonly StepRecord[]): Promise<void> {
     const denied = failed.find((s) => s.error?.code === "T5_HUMAN_DENIED");
-    if (denied !== undefined) return cancelWorkflow(this, { reason: "human_denied", error: denied.error, principal: null });
-    const error = failed.find((s) => s.error !== null)?.error ?? kernelError("T4_DEPENDENCY_FAILED", "a step this workflow needs did not run", oodaRef("end"));
+    if (denied !== undefined)
+      return cancelWorkflow(this, { reason: "human_denied", error: denied.error, principal: null });
+    const error =
+      failed.find((s) => s.error !== null)?.error ??
+      kernelError("T4_DEPENDENCY_FAILED", "a step this workflow needs did not run", oodaRef("end"));
     await failWorkflow(this, error);
   }
 
@@ -193,7 +203,13 @@ export class WorkflowRun implements Run {
     const { record } = this.log;
     const technical = failed.some((s) => !s.blocked);
     const denied = failed.some((s) => s.error?.code === "T5_HUMAN_DENIED");
-    return technical && !denied && record.plan?.direct_response == null && replanRounds(record) < this.kit.limits.maxReplans && checkBudget(record.spent, this.desk.maxCost) === null;
+    return (
+      technical &&
+      !denied &&
+      record.plan?.direct_response == null &&
+      replanRounds(record) < this.kit.limits.maxReplans &&
+      checkBudget(record.spent, this.desk.maxCost) === null
+    );
   }
 
   async #replan(): Promise<void> {
@@ -205,7 +221,17 @@ export class WorkflowRun implements Run {
   async #warnOfLoop(): Promise<void> {
     const { record } = this.log;
     const plans = record.plans.map((p) => p.steps.map((s) => `${s.operator}(${JSON.stringify(s.params)})`));
-    this.kit.send(6, this.kit.signals.createDataSignal({ workflow_id: record.workflow_id, plans }, "ReplanReview", oodaRef("replan"), record.correlation_id, null, { parentId: this.parentId }));
+    this.kit.send(
+      6,
+      this.kit.signals.createDataSignal(
+        { workflow_id: record.workflow_id, plans },
+        "ReplanReview",
+        oodaRef("replan"),
+        record.correlation_id,
+        null,
+        { parentId: this.parentId },
+      ),
+    );
   }
 
   #runPlan(): Promise<DAGResult> {
@@ -216,7 +242,9 @@ export class WorkflowRun implements Run {
       executeFn: (step) => runStep(this, step.step_id),
       budgetCheckFn: (step) => this.#checkBudget(step),
       maxConcurrent: this.kit.limits.maxConcurrentSteps,
-      settled: new Map([...steps.values()].flatMap((s) => (isStepDone(s.state) ? [[s.step.step_id, dagStatus(s)] as const] : []))),
+      settled: new Map(
+        [...steps.values()].flatMap((s) => (isStepDone(s.state) ? [[s.step.step_id, dagStatus(s)] as const] : [])),
+      ),
       onCancel: (step, because) => this.#skip(step, because),
     });
     this.#dag = dag;
@@ -236,9 +264,12 @@ export class WorkflowRun implements Run {
 
   #skip(step: PlanStep, because: string): void {
     if (this.log.lost !== null || this.signal.aborted || this.#asleep) return;
-    const blocked = this.log.record.steps.get(because)?.blocked === true || this.log.record.steps.get(because)?.skip_reason === "dependency_blocked";
+    const blocked =
+      this.log.record.steps.get(because)?.blocked === true ||
+      this.log.record.steps.get(because)?.skip_reason === "dependency_blocked";
     const reason = because === "budget" ? "budget" : blocked ? "dependency_blocked" : "dependency_failed";
-    if (this.log.record.steps.get(step.step_id)?.state === "queued") this.log.note(draft("STEP_SKIPPED", { reason, because }, step.step_id));
+    if (this.log.record.steps.get(step.step_id)?.state === "queued")
+      this.log.note(draft("STEP_SKIPPED", { reason, because }, step.step_id));
   }
 
   /** WORKFLOW_RESUMED once a decision has made a step ready. */
@@ -246,13 +277,16 @@ export class WorkflowRun implements Run {
     const { record } = this.log;
     if (record.state !== "waiting_for_user") return;
     const ready = [...record.steps.values()].find((s) => isRunnable(record, s));
-    if (ready !== undefined) this.log.note(draft("WORKFLOW_RESUMED", { gate_id: lastDecidedGate(record), step_id: ready.step.step_id }));
+    if (ready !== undefined)
+      this.log.note(draft("WORKFLOW_RESUMED", { gate_id: lastDecidedGate(record), step_id: ready.step.step_id }));
   }
 
   /** Parks: the wait is recorded, the lease given up, nothing of the workflow stays in memory. */
   async #wait(): Promise<boolean> {
     const { record } = this.log;
-    const open = [...record.gates.values()].filter((g) => g.status === "open" || g.status === "suspended").map((g) => g.gate_id);
+    const open = [...record.gates.values()]
+      .filter((g) => g.status === "open" || g.status === "suspended")
+      .map((g) => g.gate_id);
     if (open.length === 0) return false;
     if (record.state === "running") this.log.note(draft("WORKFLOW_WAITING", { gates: open }));
     if (this.handles.size === 0 && this.#users === 0) this.log.releaseWithNext();
@@ -268,14 +302,22 @@ export class WorkflowRun implements Run {
       const entry = step.action_id === null ? undefined : this.log.record.actions.get(step.action_id);
       if (entry?.seen !== "running" || this.handles.has(entry.record.idempotency_key) || this.#dag !== null) continue;
       const operator = this.desk.registry.findOperator(step.step.operator, step.step.operator_version);
-      const repeatable = operator === null || operator.metadata.idempotent || operator.metadata.effect === "none" || operator.metadata.effect === "read";
+      const repeatable =
+        operator === null ||
+        operator.metadata.idempotent ||
+        operator.metadata.effect === "none" ||
+        operator.metadata.effect === "read";
       if (!repeatable) await openDoubtGate(this, step.step.step_id, "the process ended while the call was under way");
     }
   }
 
   async #giveUp(thrown: unknown): Promise<void> {
     if (this.log.lost !== null || this.signal.aborted) {
-      if (this.log.lost !== null) this.kit.logger.error({ error: this.log.lost, workflow_id: this.log.identity.workflow_id }, "workflow log lost; it will be folded again");
+      if (this.log.lost !== null)
+        this.kit.logger.error(
+          { error: this.log.lost, workflow_id: this.log.identity.workflow_id },
+          "workflow log lost; it will be folded again",
+        );
       return;
     }
     const error = errorOf(thrown, "T0_TIER_CRASHED", oodaRef("drive"));
@@ -284,7 +326,10 @@ export class WorkflowRun implements Run {
       await failWorkflow(this, error);
       await this.log.commit();
     } catch (again) {
-      this.kit.logger.error({ error: errorOf(again, "T0_TIER_CRASHED", oodaRef("drive")) }, "a failed workflow could not be recorded");
+      this.kit.logger.error(
+        { error: errorOf(again, "T0_TIER_CRASHED", oodaRef("drive")) },
+        "a failed workflow could not be recorded",
+      );
     }
   }
 }
@@ -296,7 +341,9 @@ const replanRounds = (record: WorkflowRecord): number => record.round;
 export const queueSteps = (record: WorkflowRecord, stepIds: readonly string[]): EventDraft[] =>
   stepIds.flatMap((id) => {
     const step = record.steps.get(id);
-    return step?.state === "queued" ? [draft("STEP_QUEUED", { name: step.step.name, operator: step.step.operator }, id)] : [];
+    return step?.state === "queued"
+      ? [draft("STEP_QUEUED", { name: step.step.name, operator: step.step.operator }, id)]
+      : [];
   });
 
 function dagStatus(step: StepRecord): DagStatus {
@@ -307,11 +354,14 @@ function dagStatus(step: StepRecord): DagStatus {
 
 export function isRunnable(record: WorkflowRecord, step: StepRecord): boolean {
   if (step.state === "running") return step.phase === "executing" || step.phase === "backing_off";
-  return step.state === "queued" && record.plan?.steps.some((s) => s.step_id === step.step.step_id) === true && step.step.depends_on.every((id) => record.steps.get(id)?.state === "succeeded");
+  return (
+    step.state === "queued" &&
+    record.plan?.steps.some((s) => s.step_id === step.step.step_id) === true &&
+    step.step.depends_on.every((id) => record.steps.get(id)?.state === "succeeded")
+  );
 }
 
 function lastDecidedGate(record: WorkflowRecord): string | null {
   const decided = [...record.gates.values()].filter((g) => g.decision !== null);
   return decided.at(-1)?.gate_id ?? null;
 }
-

@@ -24,22 +24,39 @@ export interface AuthorizeQuestion {
 const identityRef = moduleRef(5, "identity", "authorize");
 
 /** @throws KernelErrorException T5_AUTHN_FAILED, T5_AUTHZ_FORBIDDEN, T5_IDENTITY_VIOLATION. */
-export async function authorize(authenticator: Authenticator, question: AuthorizeQuestion, kit: Kit): Promise<AuthContext> {
+export async function authorize(
+  authenticator: Authenticator,
+  question: AuthorizeQuestion,
+  kit: Kit,
+): Promise<AuthContext> {
   const { needs, ...who } = question;
-  const within = { clock: kit.clock, timeoutMs: kit.limits.authenticatorTimeoutMs, source: identityRef, onTimeout: "T5_AUTHN_FAILED", onThrow: "T5_AUTHN_FAILED", what: "the authenticator" } as const;
+  const within = {
+    clock: kit.clock,
+    timeoutMs: kit.limits.authenticatorTimeoutMs,
+    source: identityRef,
+    onTimeout: "T5_AUTHN_FAILED",
+    onThrow: "T5_AUTHN_FAILED",
+    what: "the authenticator",
+  } as const;
   const answer = callWithin(() => authenticator.authorize(who), within);
   const context = isPromise(answer) ? await answer : answer;
   if (context === null) raise(kernelError("T5_AUTHN_FAILED", "the caller is not known here", identityRef));
   const parsed = AuthContext.safeParse(context);
-  if (!parsed.success) raise(kernelError("T5_AUTHN_FAILED", "the authenticator gave no valid AuthContext", identityRef));
-  if (parsed.data.tenant_id !== question.tenant_id) raise(kernelError("T5_IDENTITY_VIOLATION", "the principal does not belong to this tenant", identityRef));
+  if (!parsed.success)
+    raise(kernelError("T5_AUTHN_FAILED", "the authenticator gave no valid AuthContext", identityRef));
+  if (parsed.data.tenant_id !== question.tenant_id)
+    raise(kernelError("T5_IDENTITY_VIOLATION", "the principal does not belong to this tenant", identityRef));
   requireScope(parsed.data, needs);
   return parsed.data;
 }
 
 export function requireScope(auth: AuthContext, needs: string): void {
   if (hasScope(auth.scopes, needs)) return;
-  raise(kernelError("T5_AUTHZ_FORBIDDEN", `role ${auth.role} lacks the scope ${needs}`, identityRef, { detail: { needs, role: auth.role } }));
+  raise(
+    kernelError("T5_AUTHZ_FORBIDDEN", `role ${auth.role} lacks the scope ${needs}`, identityRef, {
+      detail: { needs, role: auth.role },
+    }),
+  );
 }
 
 /** Whether a restricted principal may use this name of this kind. */

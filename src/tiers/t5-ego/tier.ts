@@ -22,7 +22,7 @@ import type { Authenticator } from "../../ports/authenticator.ts";
 import type { Door, TierDefinition } from "../../runtime/define-tier.ts";
 import type { Kit } from "../../runtime/kit.ts";
 import { isPromise } from "../../runtime/within.ts";
-import { authorize, type AuthorizeQuestion, mayUse, requireScope } from "./authorize.ts";
+import { type AuthorizeQuestion, authorize, mayUse, requireScope } from "./authorize.ts";
 import { evaluatePolicies, type PolicyEngine } from "./policy/evaluate-policies.ts";
 
 export interface EgoTierOptions {
@@ -40,37 +40,102 @@ const refs = {
 } as const;
 
 const done = (signals: readonly Signal[], ref: ModuleRef): Result => ok(signals, metricsOf(ref));
-const reply = (signal: Signal, kit: Kit, what: { readonly data: unknown; readonly schema: string; readonly ref: ModuleRef }): Result =>
-  done([kit.signals.createDataSignal(what.data, what.schema, what.ref, signal.trace_id, null, { parentId: signal.id })], what.ref);
+const reply = (
+  signal: Signal,
+  kit: Kit,
+  what: { readonly data: unknown; readonly schema: string; readonly ref: ModuleRef },
+): Result =>
+  done(
+    [kit.signals.createDataSignal(what.data, what.schema, what.ref, signal.trace_id, null, { parentId: signal.id })],
+    what.ref,
+  );
 
 export function createEgoTier({ authenticator, engine, maxCost }: EgoTierOptions): TierDefinition {
-  const whoMay = (signal: Signal, kit: Kit): Promise<AuthContext> => authorize(authenticator, signal.body["data"] as AuthorizeQuestion, kit);
+  const whoMay = (signal: Signal, kit: Kit): Promise<AuthContext> =>
+    authorize(authenticator, signal.body["data"] as AuthorizeQuestion, kit);
   const doors: Record<string, Door> = {
     "data:Authorize": {
       module: "identity",
       function: "authorize",
-      handle: async (signal, kit) => reply(signal, kit, { data: await whoMay(signal, kit), schema: "AuthContext", ref: refs.identity }),
+      handle: async (signal, kit) =>
+        reply(signal, kit, { data: await whoMay(signal, kit), schema: "AuthContext", ref: refs.identity }),
     },
-    "command:activate": { module: "ego", function: "admit", next: 4, handle: (signal) => admitActivation(signal, maxCost) },
-    "data:GateRequest": { module: "lifecycle", function: "decide", next: 4, handle: (signal, kit) => commandFor(signal, kit, { authenticator, needs: "gate:approve", action: "activate" }) },
-    "data:RetryRequest": { module: "lifecycle", function: "retry", next: 7, handle: (signal, kit) => commandFor(signal, kit, { authenticator, needs: "workflow:execute", action: "retry" }) },
-    "data:CancelRequest": { module: "lifecycle", function: "cancel", next: 7, handle: (signal, kit) => commandFor(signal, kit, { authenticator, needs: "workflow:execute", action: "abort" }) },
-    "data:BudgetCheck": { module: "budget", function: "check_budget", handle: (signal, kit) => checkSpent(signal, kit, maxCost) },
-    "data:Admission": { module: "policy", function: "evaluate", handle: (signal, kit) => admitStep(signal, kit, { engine, maxCost }) },
-    "data:PolicyQuestion": { module: "policy", function: "evaluate", handle: (signal, kit) => answerPolicy(signal, kit, evaluatePolicies(engine, signal.body["data"] as PolicyQuestion)) },
-    "data:GateJudgement": { module: "ego", function: "judge_gate", handle: (signal, kit) => judgeGate(signal, kit, engine) },
-    "data:KernelError": { module: "ego", function: "escalate", next: 6, handle: (signal, kit) => done([kit.signals.createErrorSignal(escalate(signal.body["data"] as KernelError), refs.ego, signal.trace_id, { parentId: signal.id })], refs.ego) },
+    "command:activate": {
+      module: "ego",
+      function: "admit",
+      next: 4,
+      handle: (signal) => admitActivation(signal, maxCost),
+    },
+    "data:GateRequest": {
+      module: "lifecycle",
+      function: "decide",
+      next: 4,
+      handle: (signal, kit) => commandFor(signal, kit, { authenticator, needs: "gate:approve", action: "activate" }),
+    },
+    "data:RetryRequest": {
+      module: "lifecycle",
+      function: "retry",
+      next: 7,
+      handle: (signal, kit) => commandFor(signal, kit, { authenticator, needs: "workflow:execute", action: "retry" }),
+    },
+    "data:CancelRequest": {
+      module: "lifecycle",
+      function: "cancel",
+      next: 7,
+      handle: (signal, kit) => commandFor(signal, kit, { authenticator, needs: "workflow:execute", action: "abort" }),
+    },
+    "data:BudgetCheck": {
+      module: "budget",
+      function: "check_budget",
+      handle: (signal, kit) => checkSpent(signal, kit, maxCost),
+    },
+    "data:StepQuestion": {
+      module: "policy",
+      function: "evaluate",
+      handle: (signal, kit) => admitStep(signal, kit, { engine, maxCost }),
+    },
+    "data:PolicyQuestion": {
+      module: "policy",
+      function: "evaluate",
+      handle: (signal, kit) =>
+        answerPolicy(signal, kit, evaluatePolicies(engine, signal.body["data"] as PolicyQuestion)),
+    },
+    "data:GateJudgement": {
+      module: "ego",
+      function: "judge_gate",
+      handle: (signal, kit) => judgeGate(signal, kit, engine),
+    },
+    "data:KernelError": {
+      module: "ego",
+      function: "escalate",
+      next: 6,
+      handle: (signal, kit) =>
+        done(
+          [
+            kit.signals.createErrorSignal(escalate(signal.body["data"] as KernelError), refs.ego, signal.trace_id, {
+              parentId: signal.id,
+            }),
+          ],
+          refs.ego,
+        ),
+    },
   };
   return { tier: 5, name: "ego", doors };
 }
 
 /** The activation passes on as the same object: identity holds and something is left to spend (C-20). */
 function admitActivation(signal: Signal, maxCost: number | null): Result {
-  const intake = signal.body["intake"] as { readonly auth: AuthContext; readonly tenant_id: string | number; readonly intent: Intent } | undefined;
+  const intake = signal.body["intake"] as
+    | { readonly auth: AuthContext; readonly tenant_id: string | number; readonly intent: Intent }
+    | undefined;
   if (intake !== undefined) {
     requireScope(intake.auth, "workflow:execute");
     if (!mayUse(intake.auth, "capability", intake.intent.type)) {
-      raise(kernelError("T5_AUTHZ_FORBIDDEN", `role ${intake.auth.role} may not run ${intake.intent.type}`, refs.identity, { detail: { capability: intake.intent.type } }));
+      raise(
+        kernelError("T5_AUTHZ_FORBIDDEN", `role ${intake.auth.role} may not run ${intake.intent.type}`, refs.identity, {
+          detail: { capability: intake.intent.type },
+        }),
+      );
     }
   }
   void maxCost;
@@ -85,11 +150,25 @@ interface Command {
 
 /** A caller's wish about a workflow becomes a COMMAND once authority is clear. */
 async function commandFor(signal: Signal, kit: Kit, { authenticator, needs, action }: Command): Promise<Result> {
-  const { workflow_id, request } = signal.body["data"] as { workflow_id: string; request: { tenant_id: string | number; principal: Principal } & Record<string, unknown> };
-  const auth = await authorize(authenticator, { principal: request.principal, tenant_id: request.tenant_id, intent_hint: null, scope: null, needs }, kit);
+  const { workflow_id, request } = signal.body["data"] as {
+    workflow_id: string;
+    request: { tenant_id: string | number; principal: Principal } & Record<string, unknown>;
+  };
+  const auth = await authorize(
+    authenticator,
+    { principal: request.principal, tenant_id: request.tenant_id, intent_hint: null, scope: null, needs },
+    kit,
+  );
   const payload = action === "activate" ? { workflow_id, decision: request, auth } : { ...request, workflow_id, auth };
   const target = moduleRef(4, "ooda_loop", action === "activate" ? "act" : action);
-  return done([kit.signals.createCommandSignal(action, target, refs.lifecycle, signal.trace_id, payload, { parentId: signal.id })], refs.lifecycle);
+  return done(
+    [
+      kit.signals.createCommandSignal(action, target, refs.lifecycle, signal.trace_id, payload, {
+        parentId: signal.id,
+      }),
+    ],
+    refs.lifecycle,
+  );
 }
 
 function checkSpent(signal: Signal, kit: Kit, maxCost: number | null): Result {
@@ -97,10 +176,14 @@ function checkSpent(signal: Signal, kit: Kit, maxCost: number | null): Result {
   kit.telemetry.mark("policy.check_budget", { spent });
   const refusal = checkBudget(spent, maxCost);
   if (refusal !== null) raise(refusal);
-  return reply(signal, kit, { data: { left: maxCost === null ? null : maxCost - spent }, schema: "BudgetLeft", ref: refs.budget });
+  return reply(signal, kit, {
+    data: { left: maxCost === null ? null : maxCost - spent },
+    schema: "BudgetLeft",
+    ref: refs.budget,
+  });
 }
 
-interface AdmissionQuestion {
+interface StepQuestion {
   readonly step: PlanStep;
   readonly metadata: OperatorMetadata;
   readonly payload: Json;
@@ -112,26 +195,52 @@ interface AdmissionQuestion {
 }
 
 /** One question per step: authority over the effect, the budget, and policy at stage action (C-47). */
-function admitStep(signal: Signal, kit: Kit, { engine, maxCost }: { readonly engine: PolicyEngine; readonly maxCost: number | null }): Result | Promise<Result> {
-  const question = signal.body["data"] as AdmissionQuestion;
+function admitStep(
+  signal: Signal,
+  kit: Kit,
+  { engine, maxCost }: { readonly engine: PolicyEngine; readonly maxCost: number | null },
+): Result | Promise<Result> {
+  const question = signal.body["data"] as StepQuestion;
   const { step, metadata, auth, spent } = question;
   const refusal = checkBudget(spent, maxCost);
   if (refusal !== null) raise(refusal);
-  for (const [kind, name] of [["effect", metadata.effect], ["operator", metadata.name]] as const) {
-    if (!mayUse(auth, kind, name)) raise(kernelError("T5_AUTHZ_FORBIDDEN", `role ${auth.role} may not use ${kind} ${name}`, refs.identity, { detail: { step_id: step.step_id, [kind]: name } }));
+  for (const [kind, name] of [
+    ["effect", metadata.effect],
+    ["operator", metadata.name],
+  ] as const) {
+    if (!mayUse(auth, kind, name))
+      raise(
+        kernelError("T5_AUTHZ_FORBIDDEN", `role ${auth.role} may not use ${kind} ${name}`, refs.identity, {
+          detail: { step_id: step.step_id, [kind]: name },
+        }),
+      );
   }
   const decided = evaluatePolicies(engine, actionQuestion(question));
-  const finish = (decision: PolicyDecision): Result => reply(signal, kit, { data: { decision }, schema: "AdmissionAnswer", ref: refs.policy });
+  const finish = (decision: PolicyDecision): Result =>
+    reply(signal, kit, { data: { decision }, schema: "StepAnswer", ref: refs.policy });
   return isPromise(decided) ? decided.then(finish) : finish(decided);
 }
 
-function actionQuestion({ step, metadata, payload, auth, intent, bundle, now }: AdmissionQuestion): PolicyQuestion {
-  const subject: PolicySubject = { name: step.name, operator: step.operator, effect: metadata.effect, tags: step.policy_tags, risk_level: step.risk_level, payload, applies: step.applies };
+function actionQuestion({ step, metadata, payload, auth, intent, bundle, now }: StepQuestion): PolicyQuestion {
+  const subject: PolicySubject = {
+    name: step.name,
+    operator: step.operator,
+    effect: metadata.effect,
+    tags: step.policy_tags,
+    risk_level: step.risk_level,
+    payload,
+    applies: step.applies,
+  };
   return { stage: "action", subject, auth, intent, context: bundle, now: new Date(now).toISOString() };
 }
 
-function answerPolicy(signal: Signal, kit: Kit, decided: PolicyDecision | Promise<PolicyDecision>): Result | Promise<Result> {
-  const finish = (decision: PolicyDecision): Result => reply(signal, kit, { data: decision, schema: "PolicyDecision", ref: refs.policy });
+function answerPolicy(
+  signal: Signal,
+  kit: Kit,
+  decided: PolicyDecision | Promise<PolicyDecision>,
+): Result | Promise<Result> {
+  const finish = (decision: PolicyDecision): Result =>
+    reply(signal, kit, { data: decision, schema: "PolicyDecision", ref: refs.policy });
   return isPromise(decided) ? decided.then(finish) : finish(decided);
 }
 
@@ -149,8 +258,26 @@ interface GateQuestion {
 function judgeGate(signal: Signal, kit: Kit, engine: PolicyEngine): Result | Promise<Result> {
   const { gate, decision, principal, auth, intent, context, now } = signal.body["data"] as GateQuestion;
   if (gate.roles !== null && !gate.roles.includes(auth.role)) {
-    raise(kernelError("T5_AUTHZ_FORBIDDEN", `${gate.gate_id} is for ${gate.roles.join(" or ")}, not for ${auth.role}`, refs.identity, { detail: { gate_id: gate.gate_id } }));
+    raise(
+      kernelError(
+        "T5_AUTHZ_FORBIDDEN",
+        `${gate.gate_id} is for ${gate.roles.join(" or ")}, not for ${auth.role}`,
+        refs.identity,
+        { detail: { gate_id: gate.gate_id } },
+      ),
+    );
   }
-  const subject: PolicySubject = { name: gate.gate_id, operator: gate.operator, effect: gate.effect, tags: [decision, `principal:${principal.id}`], risk_level: gate.risk_level, payload: gate.payload };
-  return answerPolicy(signal, kit, evaluatePolicies(engine, { stage: "gate", subject, auth, intent, context, now: new Date(now).toISOString() }));
+  const subject: PolicySubject = {
+    name: gate.gate_id,
+    operator: gate.operator,
+    effect: gate.effect,
+    tags: [decision, `principal:${principal.id}`],
+    risk_level: gate.risk_level,
+    payload: gate.payload,
+  };
+  return answerPolicy(
+    signal,
+    kit,
+    evaluatePolicies(engine, { stage: "gate", subject, auth, intent, context, now: new Date(now).toISOString() }),
+  );
 }

@@ -25,7 +25,12 @@ export interface Explanation {
 }
 
 export function explainWorkflow(record: WorkflowRecord, events: readonly LedgerEvent[]): Explanation {
-  return { workflow_id: record.workflow_id, state: record.state, why: events.flatMap(lineOf), steps: [...record.steps.keys()].map((id) => explainStep(record, id, events)) };
+  return {
+    workflow_id: record.workflow_id,
+    state: record.state,
+    why: events.flatMap(lineOf),
+    steps: [...record.steps.keys()].map((id) => explainStep(record, id, events)),
+  };
 }
 
 function explainStep(record: WorkflowRecord, stepId: string, events: readonly LedgerEvent[]): StepExplanation {
@@ -34,10 +39,18 @@ function explainStep(record: WorkflowRecord, stepId: string, events: readonly Le
   const approval = own.find((e) => e.event_type === "USER_APPROVED" || e.event_type === "USER_REJECTED");
   const who = approval === undefined ? null : payloadOf(approval, "USER_APPROVED").principal;
   return {
-    step_id: stepId, name: step.step.name, operator: step.step.operator, state: step.state,
-    allowed_by: step.decision === null ? "not decided" : `${step.decision.decision}: ${step.decision.reason}${step.decision.policies.length > 0 ? ` (${step.decision.policies.join(", ")})` : ""}`,
-    approved_by: who === null ? null : `${who.type} ${who.id} (${who.role})`, attempts: step.attempts.length,
-    effect: step.action_id === null ? "none" : `action ${step.action_id}`, because: own.flatMap(lineOf),
+    step_id: stepId,
+    name: step.step.name,
+    operator: step.step.operator,
+    state: step.state,
+    allowed_by:
+      step.decision === null
+        ? "not decided"
+        : `${step.decision.decision}: ${step.decision.reason}${step.decision.policies.length > 0 ? ` (${step.decision.policies.join(", ")})` : ""}`,
+    approved_by: who === null ? null : `${who.type} ${who.id} (${who.role})`,
+    attempts: step.attempts.length,
+    effect: step.action_id === null ? "none" : `action ${step.action_id}`,
+    because: own.flatMap(lineOf),
   };
 }
 
@@ -67,24 +80,35 @@ const lines: { readonly [type: string]: Line } = {
     const { gate } = payloadOf(e, "GATE_OPENED");
     return `${e.step_id}: ${gate.gate_id} asked a person because ${gate.reasons.map((r) => r.reason).join("; ")}`;
   },
-  GATE_REVISED: (e) => `${e.step_id}: ${payloadOf(e, "GATE_REVISED").gate.gate_id} was opened again on a new version (${payloadOf(e, "GATE_REVISED").cause})`,
-  USER_APPROVED: (e) => `${e.step_id}: ${who(e)} approved ${payloadOf(e, "USER_APPROVED").gate_id}, payload ${payloadOf(e, "USER_APPROVED").payload_digest.slice(0, 12)}`,
+  GATE_REVISED: (e) =>
+    `${e.step_id}: ${payloadOf(e, "GATE_REVISED").gate.gate_id} was opened again on a new version (${payloadOf(e, "GATE_REVISED").cause})`,
+  USER_APPROVED: (e) =>
+    `${e.step_id}: ${who(e)} approved ${payloadOf(e, "USER_APPROVED").gate_id}, payload ${payloadOf(e, "USER_APPROVED").payload_digest.slice(0, 12)}`,
   USER_REJECTED: (e) => `${e.step_id}: ${who(e)} rejected ${payloadOf(e, "USER_REJECTED").gate_id}`,
   GATE_EXPIRED: (e) => `${e.step_id}: nobody decided in time, which means ${payloadOf(e, "GATE_EXPIRED").action}`,
-  ACTION_STARTED: (e) => `${e.step_id}: ${payloadOf(e, "ACTION_STARTED").operator_name} was called, attempt ${payloadOf(e, "ACTION_STARTED").attempt}, key ${payloadOf(e, "ACTION_STARTED").key}`,
-  ACTION_SUCCEEDED: (e) => `${e.step_id}: ${payloadOf(e, "ACTION_SUCCEEDED").operator_name} succeeded${payloadOf(e, "ACTION_SUCCEEDED").cached ? " (answered from the record)" : ""}`,
-  ACTION_FAILED: (e) => `${e.step_id}: attempt ${payloadOf(e, "ACTION_FAILED").attempt} failed: ${payloadOf(e, "ACTION_FAILED").error.message}`,
-  ACTION_IN_DOUBT: (e) => `${e.step_id}: nobody knows whether the call took effect: ${payloadOf(e, "ACTION_IN_DOUBT").reason}`,
+  ACTION_STARTED: (e) =>
+    `${e.step_id}: ${payloadOf(e, "ACTION_STARTED").operator_name} was called, attempt ${payloadOf(e, "ACTION_STARTED").attempt}, key ${payloadOf(e, "ACTION_STARTED").key}`,
+  ACTION_SUCCEEDED: (e) =>
+    `${e.step_id}: ${payloadOf(e, "ACTION_SUCCEEDED").operator_name} succeeded${payloadOf(e, "ACTION_SUCCEEDED").cached ? " (answered from the record)" : ""}`,
+  ACTION_FAILED: (e) =>
+    `${e.step_id}: attempt ${payloadOf(e, "ACTION_FAILED").attempt} failed: ${payloadOf(e, "ACTION_FAILED").error.message}`,
+  ACTION_IN_DOUBT: (e) =>
+    `${e.step_id}: nobody knows whether the call took effect: ${payloadOf(e, "ACTION_IN_DOUBT").reason}`,
   ACTION_SETTLED: (e) => `${e.step_id}: a person settled the lost call: ${payloadOf(e, "ACTION_SETTLED").resolution}`,
-  OUTCOME_DRAFTED: (e) => `${e.step_id}: drafted ${payloadOf(e, "OUTCOME_DRAFTED").outcome.outcome_type} version ${payloadOf(e, "OUTCOME_DRAFTED").outcome.version}`,
-  OUTCOME_FINALIZED: (e) => `${e.step_id}: made ${payloadOf(e, "OUTCOME_FINALIZED").outcome.outcome_type} final as version ${payloadOf(e, "OUTCOME_FINALIZED").outcome.version}`,
-  STEP_FAILED: (e) => `${e.step_id}: ${payloadOf(e, "STEP_FAILED").blocked ? "blocked" : "failed"}: ${payloadOf(e, "STEP_FAILED").error.message}`,
+  OUTCOME_DRAFTED: (e) =>
+    `${e.step_id}: drafted ${payloadOf(e, "OUTCOME_DRAFTED").outcome.outcome_type} version ${payloadOf(e, "OUTCOME_DRAFTED").outcome.version}`,
+  OUTCOME_FINALIZED: (e) =>
+    `${e.step_id}: made ${payloadOf(e, "OUTCOME_FINALIZED").outcome.outcome_type} final as version ${payloadOf(e, "OUTCOME_FINALIZED").outcome.version}`,
+  STEP_FAILED: (e) =>
+    `${e.step_id}: ${payloadOf(e, "STEP_FAILED").blocked ? "blocked" : "failed"}: ${payloadOf(e, "STEP_FAILED").error.message}`,
   STEP_SKIPPED: (e) => `${e.step_id}: skipped (${payloadOf(e, "STEP_SKIPPED").reason})`,
   BUDGET_REFUSED: (e) => `budget refused: ${payloadOf(e, "BUDGET_REFUSED").error.message}`,
   WORKFLOW_COMPLETED: () => "the workflow completed",
-  WORKFLOW_FAILED: (e) => `the workflow failed (${payloadOf(e, "WORKFLOW_FAILED").status}): ${payloadOf(e, "WORKFLOW_FAILED").error.message}`,
+  WORKFLOW_FAILED: (e) =>
+    `the workflow failed (${payloadOf(e, "WORKFLOW_FAILED").status}): ${payloadOf(e, "WORKFLOW_FAILED").error.message}`,
   WORKFLOW_CANCELLED: (e) => `the workflow was cancelled: ${payloadOf(e, "WORKFLOW_CANCELLED").reason}`,
-  WORKFLOW_RESTARTED: (e) => `run ${payloadOf(e, "WORKFLOW_RESTARTED").run} began (${payloadOf(e, "WORKFLOW_RESTARTED").mode})`,
+  WORKFLOW_RESTARTED: (e) =>
+    `run ${payloadOf(e, "WORKFLOW_RESTARTED").run} began (${payloadOf(e, "WORKFLOW_RESTARTED").mode})`,
 };
 
 function lineOf(event: LedgerEvent): string[] {

@@ -19,12 +19,22 @@ export interface NoiseThresholds {
 const noiseRef = moduleRef(6, "noise_gate", "filter_output");
 
 /** Tags that come with the Signal stand; the scorers supply what is missing. */
-export function gateNoise(signal: Signal, kit: Kit, { scorers, thresholds }: { readonly scorers: Scorers; readonly thresholds: NoiseThresholds }): Result {
+export function gateNoise(
+  signal: Signal,
+  kit: Kit,
+  { scorers, thresholds }: { readonly scorers: Scorers; readonly thresholds: NoiseThresholds },
+): Result {
   const text = String(signal.body["text"]);
   const evidence = Number(signal.tags["evidence"] ?? "0") > 0 ? [text] : [];
   const confidence = signal.tags["confidence"] ?? String(scorers.confidence({ text, evidence, stated: null }));
   const grounding = signal.tags["grounding"] ?? String(scorers.grounding({ text, evidence }));
-  const out = kit.signals.createTextSignal(text, noiseRef, signal.trace_id, { confidence, grounding }, { parentId: signal.id });
+  const out = kit.signals.createTextSignal(
+    text,
+    noiseRef,
+    signal.trace_id,
+    { confidence, grounding },
+    { parentId: signal.id },
+  );
   return filterByTags(out, thresholds);
 }
 
@@ -33,10 +43,28 @@ export function filterByTags(signal: Signal, thresholds: NoiseThresholds): Resul
   const [confidence, grounding] = [Number(signal.tags["confidence"] ?? "1"), Number(signal.tags["grounding"] ?? "1")];
   const metrics = metricsOf(noiseRef);
   if (grounding < thresholds.grounding) {
-    return partial([signal], kernelError("T6_HALLUCINATION_DETECTED", `the answer is grounded to ${grounding}, below ${thresholds.grounding}`, moduleRef(6, "hallucination_monitor", "check"), { detail: { grounding } }), metrics);
+    return partial(
+      [signal],
+      kernelError(
+        "T6_HALLUCINATION_DETECTED",
+        `the answer is grounded to ${grounding}, below ${thresholds.grounding}`,
+        moduleRef(6, "hallucination_monitor", "check"),
+        { detail: { grounding } },
+      ),
+      metrics,
+    );
   }
   if (confidence < thresholds.confidence) {
-    return partial([signal], kernelError("T6_OVERCONFIDENCE_DETECTED", `the answer is sure of itself to ${confidence}, below ${thresholds.confidence}`, moduleRef(6, "confidence_calibrator", "calibrate"), { detail: { confidence } }), metrics);
+    return partial(
+      [signal],
+      kernelError(
+        "T6_OVERCONFIDENCE_DETECTED",
+        `the answer is sure of itself to ${confidence}, below ${thresholds.confidence}`,
+        moduleRef(6, "confidence_calibrator", "calibrate"),
+        { detail: { confidence } },
+      ),
+      metrics,
+    );
   }
   return ok([signal], metrics);
 }

@@ -28,7 +28,10 @@ export function progressOf(record: WorkflowRecord): KernelProgress {
     correlation_id: record.correlation_id,
     percent: done === total && total > 0 && record.state !== "failed" && record.state !== "cancelled" ? 100 : percent,
     stage: record.state,
-    current_step: current === undefined || record.finished_at !== null ? null : { step_id: current.step.step_id, name: current.step.name },
+    current_step:
+      current === undefined || record.finished_at !== null
+        ? null
+        : { step_id: current.step.step_id, name: current.step.name },
   };
 }
 
@@ -36,7 +39,9 @@ export function progressOf(record: WorkflowRecord): KernelProgress {
 export function progressAfter(record: WorkflowRecord, event: LedgerEvent): KernelProgress | null {
   if (event.event_type === "STEP_STREAMED") {
     const { percent } = payloadOf(event, "STEP_STREAMED");
-    return percent === null ? null : { ...progressOf(record), sub: { step_id: event.step_id ?? "", percent, final: false } };
+    return percent === null
+      ? null
+      : { ...progressOf(record), sub: { step_id: event.step_id ?? "", percent, final: false } };
   }
   return /^(WORKFLOW_|PLAN_CREATED|STEP_)/.test(event.event_type) ? progressOf(record) : null;
 }
@@ -44,16 +49,31 @@ export function progressAfter(record: WorkflowRecord, event: LedgerEvent): Kerne
 /** A piece of the assistant channel: a delta, an artifact, a question to a person, or the closing text. */
 export type AssistantDelta =
   | { readonly type: "delta"; readonly sequence: number; readonly step_id: string; readonly text: string }
-  | { readonly type: "artifact"; readonly outcome_id: string; readonly version: number; readonly outcome_type: string; readonly status: string; readonly content: unknown }
+  | {
+      readonly type: "artifact";
+      readonly outcome_id: string;
+      readonly version: number;
+      readonly outcome_type: string;
+      readonly status: string;
+      readonly content: unknown;
+    }
   | { readonly type: "step"; readonly step_id: string; readonly text: string }
-  | { readonly type: "gate"; readonly gate_id: string; readonly title: string; readonly preview: string; readonly ui_actions: readonly unknown[] }
+  | {
+      readonly type: "gate";
+      readonly gate_id: string;
+      readonly title: string;
+      readonly preview: string;
+      readonly ui_actions: readonly unknown[];
+    }
   | { readonly type: "final"; readonly text: string; readonly state: string };
 
 export function assistantDeltas(event: LedgerEvent): readonly AssistantDelta[] {
   switch (event.event_type) {
     case "STEP_STREAMED": {
       const { chunks, sequence } = payloadOf(event, "STEP_STREAMED");
-      return chunks.length === 0 ? [] : [{ type: "delta", sequence, step_id: event.step_id ?? "", text: chunks.join("") }];
+      return chunks.length === 0
+        ? []
+        : [{ type: "delta", sequence, step_id: event.step_id ?? "", text: chunks.join("") }];
     }
     case "STEP_SUCCEEDED":
       return [{ type: "step", step_id: event.step_id ?? "", text: payloadOf(event, "STEP_SUCCEEDED").output_text }];

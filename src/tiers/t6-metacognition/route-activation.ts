@@ -11,7 +11,12 @@ import type { Kit } from "../../runtime/kit.ts";
 type Complexity = "trivial" | "simple" | "moderate" | "complex";
 
 /** Pipeline by complexity. A critical request always gets the enhanced one. */
-export const pipelines: Readonly<Record<Complexity, string>> = Object.freeze({ trivial: "direct", simple: "standard", moderate: "standard", complex: "enhanced" });
+export const pipelines: Readonly<Record<Complexity, string>> = Object.freeze({
+  trivial: "direct",
+  simple: "standard",
+  moderate: "standard",
+  complex: "enhanced",
+});
 
 const routerRef = moduleRef(6, "activation_router", "route");
 const target = moduleRef(4, "ooda_loop", "act");
@@ -22,5 +27,12 @@ export function routeActivation(signal: Signal, kit: Kit, scorers: Scorers): Sig
   const complexity = scorers.complexity({ text: intake.intent.text, inputs: intake.intent.inputs });
   const pipeline = signal.tags["urgency"] === "critical" ? "enhanced" : pipelines[complexity];
   const tags = { complexity, urgency: signal.tags["urgency"] ?? "normal", domain: signal.tags["domain"] ?? "general" };
-  return kit.signals.createCommandSignal("activate", target, routerRef, signal.trace_id, { pipeline, intake }, { tags, parentId: signal.id });
+  return kit.signals.createCommandSignal(
+    "activate",
+    target,
+    routerRef,
+    signal.trace_id,
+    { pipeline, intake },
+    { tags, parentId: signal.id },
+  );
 }

@@ -40,8 +40,17 @@ export function createMetacognitionTier({ scorers, thresholds, publish }: Metaco
     tier: 6,
     name: "metacognition",
     doors: {
-      "data:NormalizedIntent": { module: "activation_router", function: "route", next: 5, handle: (signal, kit) => ok([routeActivation(signal, kit, scorers)], metricsOf(refs.router)) },
-      text: { module: "noise_gate", function: "filter_output", handle: (signal, kit) => gateNoise(signal, kit, { scorers, thresholds }) },
+      "data:NormalizedIntent": {
+        module: "activation_router",
+        function: "route",
+        next: 5,
+        handle: (signal, kit) => ok([routeActivation(signal, kit, scorers)], metricsOf(refs.router)),
+      },
+      text: {
+        module: "noise_gate",
+        function: "filter_output",
+        handle: (signal, kit) => gateNoise(signal, kit, { scorers, thresholds }),
+      },
       "data:ReplanReview": { module: "load_monitor", function: "review", handle: reviewLoad },
       "data:Notification": { module: "artifact_bus", function: "publish", handle: tell },
       file: { module: "artifact_bus", function: "publish", handle: tell },
@@ -53,7 +62,10 @@ export function createMetacognitionTier({ scorers, thresholds, publish }: Metaco
 
 function escalateFurther(signal: Signal, kit: Kit): Result {
   const wrapped = escalate(signal.body["data"] as KernelError);
-  return ok([kit.signals.createErrorSignal(wrapped, refs.router, signal.trace_id, { parentId: signal.id })], metricsOf(refs.router));
+  return ok(
+    [kit.signals.createErrorSignal(wrapped, refs.router, signal.trace_id, { parentId: signal.id })],
+    metricsOf(refs.router),
+  );
 }
 
 /** The same plan, tried again after it failed, is a loop: reported, and left to the replan limit to end. */
@@ -62,6 +74,11 @@ function reviewLoad(signal: Signal, _kit: Kit): Result {
   const [last, before] = [plans.at(-1), plans.at(-2)];
   const loops = before !== undefined && JSON.stringify(last) === JSON.stringify(before);
   if (!loops) return ok([], metricsOf(refs.load));
-  return partial([signal], kernelError("T6_LOOP_DETECTED", "the plan that failed is being tried again unchanged", refs.load, { detail: { rounds: plans.length } }), metricsOf(refs.load));
+  return partial(
+    [signal],
+    kernelError("T6_LOOP_DETECTED", "the plan that failed is being tried again unchanged", refs.load, {
+      detail: { rounds: plans.length },
+    }),
+    metricsOf(refs.load),
+  );
 }
-

@@ -21,7 +21,11 @@ const refs = {
 /** @param running the workflows that are awake, to begin again from after a restart of the tier. */
 export function createOrchestrationTier(running: () => readonly string[]): TierDefinition {
   let registry = new Set<string>();
-  const route: Omit<Door, "function"> = { module: "task_router", next: 4, handle: (signal) => ok([signal], metricsOf(refs.router)) };
+  const route: Omit<Door, "function"> = {
+    module: "task_router",
+    next: 4,
+    handle: (signal) => ok([signal], metricsOf(refs.router)),
+  };
   return {
     tier: 7,
     name: "orchestration",
@@ -29,7 +33,11 @@ export function createOrchestrationTier(running: () => readonly string[]): TierD
       registry = new Set(running());
     },
     doors: {
-      "data:Registration": { module: "team_orchestrator", function: "register", handle: (signal, kit) => register(registry, signal, kit) },
+      "data:Registration": {
+        module: "team_orchestrator",
+        function: "register",
+        handle: (signal, kit) => register(registry, signal, kit),
+      },
       "data:Release": {
         module: "team_orchestrator",
         function: "release",
@@ -49,15 +57,32 @@ function register(registry: Set<string>, signal: Signal, kit: Kit): Result {
   const { workflow_id } = signal.body["data"] as { readonly workflow_id: string };
   const { maxInFlight } = kit.limits;
   if (registry.size >= maxInFlight && !registry.has(workflow_id)) {
-    raise(kernelError("T7_SPAWN_INSUFFICIENT_RESOURCES", `limits.maxInFlight = ${maxInFlight} workflows are running`, refs.spawning, { detail: { limit: maxInFlight } }));
+    raise(
+      kernelError(
+        "T7_SPAWN_INSUFFICIENT_RESOURCES",
+        `limits.maxInFlight = ${maxInFlight} workflows are running`,
+        refs.spawning,
+        { detail: { limit: maxInFlight } },
+      ),
+    );
   }
   registry.add(workflow_id);
-  const out = kit.signals.createDataSignal({ workflow_id, running: registry.size }, "Registered", refs.orchestrator, signal.trace_id, null, { parentId: signal.id });
+  const out = kit.signals.createDataSignal(
+    { workflow_id, running: registry.size },
+    "Registered",
+    refs.orchestrator,
+    signal.trace_id,
+    null,
+    { parentId: signal.id },
+  );
   return ok([out], metricsOf(refs.orchestrator));
 }
 
 /** The last resort: the error comes back with its whole chain, and the workflow ends with it. */
 function endEscalation(signal: Signal, kit: Kit): Result {
   const last = escalate(signal.body["data"] as KernelError);
-  return ok([kit.signals.createErrorSignal(last, refs.orchestrator, signal.trace_id, { parentId: signal.id })], metricsOf(refs.orchestrator));
+  return ok(
+    [kit.signals.createErrorSignal(last, refs.orchestrator, signal.trace_id, { parentId: signal.id })],
+    metricsOf(refs.orchestrator),
+  );
 }

@@ -11,7 +11,8 @@ const has = (subject: PolicySubject, word: string): boolean => subject.effect ==
 
 function externalSend({ subject, auth }: PolicyQuestion): RuleAnswer | null {
   if (!has(subject, "external_send")) return null;
-  if (!auth.data_policy.allow_external_send) return { decision: "DENY", reason: "sending to the outside is not allowed for this principal" };
+  if (!auth.data_policy.allow_external_send)
+    return { decision: "DENY", reason: "sending to the outside is not allowed for this principal" };
   return { decision: "REQUIRE_HUMAN_APPROVAL", reason: "nothing is sent to the outside without a person's decision" };
 }
 
@@ -23,8 +24,12 @@ function finalWrite({ subject }: PolicyQuestion): RuleAnswer | null {
 function credentialUse({ subject, auth, intent }: PolicyQuestion): RuleAnswer | null {
   if (!has(subject, "credential_use")) return null;
   const toggled = intent.constraints["allow_credential_use"] === true;
-  if (hasScope(auth.scopes, "credential:use") && toggled) return { decision: "ALLOW", reason: "scope credential:use is held and constraints.allow_credential_use is on" };
-  return { decision: "DENY", reason: "a delegated credential needs the scope credential:use and constraints.allow_credential_use" };
+  if (hasScope(auth.scopes, "credential:use") && toggled)
+    return { decision: "ALLOW", reason: "scope credential:use is held and constraints.allow_credential_use is on" };
+  return {
+    decision: "DENY",
+    reason: "a delegated credential needs the scope credential:use and constraints.allow_credential_use",
+  };
 }
 
 export const defaultRules: readonly PolicyRule[] = Object.freeze([

@@ -1,0 +1,29 @@
+/**
+ * How a step ends without success, and how it comes to wait: the words that preparing, attempting and judging share.
+ */
+import type { OperatorResult } from "../../contract/action.ts";
+import { type KernelError, toExecutorError } from "../../contract/error.ts";
+import { kernelError } from "../../contract/error-codes.ts";
+import { draft } from "../../contract/event.ts";
+import type { StepResult } from "../../contract/step.ts";
+import { oodaRef, type Run } from "./run.ts";
+
+/** Thrown inside a step to leave it waiting. */
+export class ParkStep extends Error {}
+
+export type Failed = Extract<OperatorResult, { status: "failed" }>;
+
+/** Whether an error is a no (by policy, a person, authority or the budget) and not a failure. */
+export const isBlocking = (error: KernelError): boolean =>
+  error.category === "policy" || error.code === "T5_BUDGET_EXHAUSTED";
+
+/** Ends a step as BLOCKED where something said no, as FAILED otherwise. */
+export function failStep(run: Run, stepId: string, error: KernelError): StepResult {
+  const blocked = isBlocking(error);
+  const { category } = toExecutorError(error);
+  run.log.note(draft("STEP_FAILED", { error, category, blocked }, stepId));
+  return { data: null, output_text: error.message, status: blocked ? "BLOCKED" : "FAILED" };
+}
+
+export const humanDenied = (gateId: string, how: string): KernelError =>
+  kernelError("T5_HUMAN_DENIED", `${gateId} was ${how}`, oodaRef("approval"), { detail: { gate_id: gateId } });
