@@ -94,9 +94,7 @@ export interface Kernel extends AsyncDisposable {
   };
   readonly system: Supervision["root"]["system"];
   /** Lifecycle states as the live actors hold them; null for a workflow that is not awake. */
-  lifecycles(
-    workflowId: string,
-  ): {
+  lifecycles(workflowId: string): {
     readonly workflow: unknown;
     readonly steps: Readonly<Record<string, unknown>>;
     readonly gates: Readonly<Record<string, unknown>>;

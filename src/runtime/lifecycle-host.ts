@@ -25,9 +25,7 @@ export interface LifecycleHost {
   readonly sleep: (workflowId: string) => void;
   readonly actor: (workflowId: string) => AnyActorRef | null;
   /** States as the live actors hold them, for checks against the record. */
-  readonly states: (
-    workflowId: string,
-  ) => {
+  readonly states: (workflowId: string) => {
     readonly workflow: unknown;
     readonly steps: Readonly<Record<string, unknown>>;
     readonly gates: Readonly<Record<string, unknown>>;
@@ -119,7 +117,7 @@ export function createLifecycleHost({ parent, inspected, onError }: LifecycleHos
     states(workflowId) {
       const home = live.get(workflowId);
       if (home === undefined) return null;
-      return { workflow: valueOf(home.workflow), steps: valuesOf(home.steps), gates: valuesOf(home.gates) };
+      return { workflow: stateOf(home.workflow), steps: statesOf(home.steps), gates: statesOf(home.gates) };
     },
     count: () => live.size,
     clear: () => {
@@ -138,9 +136,9 @@ function addressOf(event: LedgerEvent): { readonly type: string; readonly gateId
 const movesWorkflow = (type: string): boolean =>
   /^(WORKFLOW|PLAN|USER|GATE_EXPIRED)/.test(type) && type !== "PLAN_TRUNCATED";
 
-const valueOf = (actor: AnyActorRef): unknown => flatten(actor.getSnapshot().value);
-const valuesOf = (actors: ReadonlyMap<string, AnyActorRef>): Record<string, unknown> =>
-  Object.fromEntries([...actors].map(([id, actor]) => [id, valueOf(actor)]));
+const stateOf = (actor: AnyActorRef): unknown => flatten(actor.getSnapshot().value);
+const statesOf = (actors: ReadonlyMap<string, AnyActorRef>): Record<string, unknown> =>
+  Object.fromEntries([...actors].map(([id, actor]) => [id, stateOf(actor)]));
 
 /** `{ running: "executing" }` → `running.executing` */
 function flatten(value: unknown): string {
