@@ -7,33 +7,23 @@
  * F2  A record belongs to one turn at a time and is changed in place; a failed commit drops it and folds again.
  * F3  An event type without a handler is a fact that reaches no record but its position.
  */
-import type { ActionRecord } from "../src/contract/action.ts";
-import type { EventDraft, EventPayloads, GateDecided, LedgerEvent } from "../src/contract/event.ts";
+import type { EventPayloads, GateDecided, LedgerEvent } from "../src/contract/event.ts";
 import type { Gate, GateStatus } from "../src/contract/gate.ts";
 import type { WorkflowStateName } from "../src/contract/progress.ts";
 import type { StepState } from "../src/contract/step.ts";
-import type { AttemptTrace } from "../src/contract/trace.ts";
 import type { ActionEntry, StepPhase, StepRecord, WorkflowRecord } from "../src/contract/workflow.ts";
-import { actionMachine } from "./action.ts";
-import { gateMachine } from "./gate.ts";
-import { stepMachine } from "./step.ts";
-import { type ChartEvent, compileChart } from "./table.ts";
-import { workflowMachine } from "./workflow.ts";
-
-/** The compiled lifecycles, shared with the live actors. */
-export const lifecycleCharts = {
-  workflow: compileChart(workflowMachine),
-  step: compileChart(stepMachine),
-  gate: compileChart(gateMachine),
-  action: compileChart(actionMachine),
-} as const;
-
-interface Folded {
-  readonly type: string;
-  readonly step_id: string | null;
-  readonly at: string;
-  readonly plan_id: string;
-}
+import { chartEvent, lifecycleCharts, stepPath } from "./charts.ts";
+import {
+  addAttempt,
+  beginRecord,
+  endAttempt,
+  type Folded,
+  newStep,
+  restartStep,
+  startAction,
+  updateAction,
+} from "./fold-records.ts";
+import type { ChartEvent } from "./table.ts";
 
 type Handler<T extends keyof EventPayloads> = (record: WorkflowRecord, payload: EventPayloads[T], meta: Folded) => void;
 
@@ -60,83 +50,6 @@ export function foldWorkflow(record: WorkflowRecord | null, event: LedgerEvent):
   record.updated_at = event.timestamp;
   record.last_event = event;
   return record;
-}
-
-/** Whether the charts let this event happen now. Facts always may. */
-export function acceptsEvent(record: WorkflowRecord, draft: EventDraft): boolean {
-  const event = chartEvent(draft.type, draft.payload);
-  if (draft.type.startsWith("WORKFLOW_") || draft.type.startsWith("PLAN_"))
-    return draft.type === "PLAN_TRUNCATED" || lifecycleCharts.workflow.next(record.state, event) !== undefined;
-  if (draft.type.startsWith("STEP_") && draft.type !== "STEP_STREAMED") return acceptsStepEvent(record, draft, event);
-  if (draft.type.startsWith("USER_") || draft.type.startsWith("GATE_")) return acceptsGateEvent(record, draft, event);
-  if (draft.type.startsWith("ACTION_")) return acceptsStepEvent(record, draft, event);
-  return true;
-}
-
-function acceptsStepEvent(record: WorkflowRecord, draft: EventDraft, event: ChartEvent): boolean {
-  const step = record.steps.get(draft.step_id ?? "");
-  if (step === undefined) return draft.type === "STEP_SKIPPED";
-  if (draft.type === "STEP_QUEUED") return step.state === "queued";
-  return lifecycleCharts.step.next(stepPath(step), event) !== undefined;
-}
-
-function acceptsGateEvent(record: WorkflowRecord, draft: EventDraft, event: ChartEvent): boolean {
-  const gateId = gateIdIn(draft.payload);
-  const status = record.gates.get(gateId)?.status ?? "declared";
-  return lifecycleCharts.gate.next(status, event) !== undefined;
-}
-
-function gateIdIn(payload: object): string {
-  if ("gate_id" in payload) return payload.gate_id as string;
-  return "gate" in payload ? (payload.gate as Gate).gate_id : "";
-}
-
-/** The event as the charts see it: its type and the payload fields their guards read. */
-function chartEvent(type: string, payload: object): ChartEvent {
-  return { ...payload, type };
-}
-
-export const stepPath = (step: StepRecord): string =>
-  step.phase === null ? step.state : `${step.state}.${step.phase}`;
-
-function beginRecord(event: LedgerEvent): WorkflowRecord {
-  const p = event.payload as unknown as EventPayloads["INTENT_RECEIVED"];
-  return {
-    tenant_id: event.tenant_id,
-    workflow_id: event.workflow_id as string,
-    thread_id: event.thread_id,
-    correlation_id: event.correlation_id,
-    intent: p.intent,
-    auth: p.auth,
-    parent_workflow_id: p.parent_workflow_id ?? null,
-    accepted_at: event.timestamp,
-    plan_id: p.plan_id,
-    sequence: event.sequence,
-    state: lifecycleCharts.workflow.initial as WorkflowStateName,
-    bundle: null,
-    plan: null,
-    plans: [],
-    round: 0,
-    run: 1,
-    draft_version: p.draft_version ?? 1,
-    steps: new Map(),
-    gates: new Map(),
-    kept: new Map(),
-    actions: new Map(),
-    keys: new Map(),
-    outcomes: new Map(),
-    spent: 0,
-    budget_refused: null,
-    streamed: 0,
-    text: "",
-    warnings: [...(p.warnings ?? [])],
-    error: null,
-    status: "running",
-    started_at: null,
-    finished_at: null,
-    updated_at: event.timestamp,
-    last_event: event,
-  };
 }
 
 function moveWorkflow(record: WorkflowRecord, event: LedgerEvent): void {
@@ -172,33 +85,6 @@ function moveAction(record: WorkflowRecord, actionId: string, event: ChartEvent)
   return entry;
 }
 
-function newStep(step: StepRecord["step"], planId: string): StepRecord {
-  return {
-    step,
-    plan_id: planId,
-    state: "queued",
-    phase: null,
-    run: 1,
-    attempt: 0,
-    attempts: [],
-    decision: null,
-    action_id: null,
-    retry_due: null,
-    output: null,
-    output_text: "",
-    status: null,
-    error: null,
-    blocked: false,
-    skip_reason: null,
-    doubts: 0,
-    started_at: null,
-    finished_at: null,
-    input: null,
-    policy_events: [],
-    approval_events: [],
-  };
-}
-
 const decideGate: Handler<"USER_APPROVED" | "USER_REJECTED"> = (record, payload, meta) => {
   const step = moveStep(record, meta, payload);
   moveGate(record, payload.gate_id, { type: meta.type });
@@ -225,30 +111,6 @@ function closeGate(record: WorkflowRecord, decided: GateDecided, decision: "appr
 
 function voidGates(record: WorkflowRecord, type: string): void {
   for (const gateId of record.gates.keys()) moveGate(record, gateId, { type });
-}
-
-function addAttempt(step: StepRecord, attempt: number, at: string): void {
-  const open: AttemptTrace = {
-    attempt,
-    outcome: "running",
-    started_at: at,
-    finished_at: null,
-    duration_ms: null,
-    cached: false,
-    error: null,
-  };
-  step.attempts.push(open);
-}
-
-function endAttempt(step: StepRecord, at: string, end: Pick<AttemptTrace, "outcome" | "error" | "cached">): void {
-  const last = step.attempts.at(-1);
-  if (last === undefined || last.outcome !== "running") return;
-  const duration = Date.parse(at) - Date.parse(last.started_at);
-  step.attempts[step.attempts.length - 1] = { ...last, ...end, finished_at: at, duration_ms: duration };
-}
-
-function updateAction(entry: ActionEntry, change: Partial<ActionRecord>): ActionEntry {
-  return { ...entry, record: { ...entry.record, ...change } };
 }
 
 const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
@@ -354,6 +216,7 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
     });
     if (payload.recovered !== true || step.attempts.at(-1)?.outcome !== "running")
       addAttempt(step, payload.attempt, meta.at);
+    moveAction(record, payload.action_id, { type: meta.type });
     startAction(record, payload, meta);
   },
   ACTION_SUCCEEDED(record, payload, meta) {
@@ -474,58 +337,4 @@ function rebindSteps(record: WorkflowRecord, plan: EventPayloads["PLAN_CREATED"]
     if (known.state === "queued" || known.state === "running")
       record.steps.set(step.step_id, { ...known, step, plan_id: plan.plan_id });
   }
-}
-
-/** A restarted step begins a new run: same id, same action, attempts appended. */
-function restartStep(record: WorkflowRecord, stepId: string): void {
-  const step = record.steps.get(stepId);
-  if (step === undefined) return;
-  const fresh = newStep(step.step, step.plan_id);
-  const { attempts, policy_events, approval_events, doubts, action_id, input } = step;
-  record.steps.set(stepId, {
-    ...fresh,
-    attempts,
-    policy_events,
-    approval_events,
-    doubts,
-    action_id,
-    input,
-    run: step.run + 1,
-  });
-}
-
-function startAction(record: WorkflowRecord, payload: EventPayloads["ACTION_STARTED"], meta: Folded): void {
-  const known = record.actions.get(payload.action_id);
-  if (known !== undefined) {
-    moveAction(record, payload.action_id, { type: meta.type });
-    known.attempts = payload.attempt;
-    return;
-  }
-  const { action_id, key, operator_name, operator_version, payload_hash } = payload;
-  record.actions.set(action_id, {
-    record: {
-      action_id,
-      tenant_id: record.tenant_id,
-      workflow_id: record.workflow_id,
-      intent_id: record.intent.intent_id,
-      plan_id: meta.plan_id,
-      step_id: meta.step_id ?? "",
-      operator_name,
-      operator_version,
-      idempotency_key: key,
-      status: "running",
-      payload_hash,
-      input_payload: payload.input ?? null,
-      result_payload: null,
-      error: null,
-      trace: null,
-      timing: { started_at: meta.at, finished_at: null },
-      tokens: null,
-      cost: null,
-    },
-    seen: "running",
-    attempts: payload.attempt,
-    usage: {},
-  });
-  record.keys.set(key, action_id);
 }

@@ -16,32 +16,26 @@ import { createSignalFactory } from "./contract/signal.ts";
 import type { WorkflowState } from "./contract/workflow.ts";
 import { createEmbeddedHost } from "./hosts/embedded/embedded-host.ts";
 import type { Kernel } from "./kernel-face.ts";
-import { type KernelOptions, type Resolved, resolveOptions, type TierPatch } from "./kernel-options.ts";
+import { type KernelOptions, resolveOptions, type TierPatch } from "./kernel-options.ts";
 import { createReads, viewOf } from "./kernel-reads.ts";
+import { retryOrBeginAgain } from "./kernel-retry.ts";
+import { createDesk, defineTiers } from "./kernel-tiers.ts";
 import type { LedgerStore } from "./ports/ledger-store.ts";
 import { createBus, type Tier } from "./runtime/bus.ts";
 import { createFeed } from "./runtime/feed.ts";
 import type { Kit } from "./runtime/kit.ts";
-import { createLedgerReading, type LedgerReading } from "./runtime/ledger-reader.ts";
+import { createLedgerReading } from "./runtime/ledger-reader.ts";
 import { createLedgerWriter } from "./runtime/ledger-writer.ts";
 import { createLifecycleHost } from "./runtime/lifecycle-host.ts";
 import { createRegistry, type Registry } from "./runtime/registry.ts";
+import { createRestWaiters, type RestWaiters } from "./runtime/rest-waiters.ts";
 import { superviseTiers } from "./runtime/supervision.ts";
 import { appendToTenant } from "./runtime/tenant-log.ts";
 import { createTimers } from "./runtime/timers.ts";
 import { createGateway } from "./tiers/t0-foundation/gateway.ts";
-import { createFoundationTier } from "./tiers/t0-foundation/tier.ts";
-import { createPerceptionTier } from "./tiers/t1-perception/tier.ts";
-import { createCognitionTier } from "./tiers/t2-cognition/tier.ts";
-import { createPlanningTier } from "./tiers/t3-planning/tier.ts";
 import { createExecutor, type Executor } from "./tiers/t4-execution/executor.ts";
-import { renameReferences } from "./tiers/t4-execution/resolve-templates.ts";
 import { respondOperatorDefinition } from "./tiers/t4-execution/respond.ts";
 import type { Desk } from "./tiers/t4-execution/run.ts";
-import { createExecutionTier } from "./tiers/t4-execution/tier.ts";
-import { createEgoTier } from "./tiers/t5-ego/tier.ts";
-import { createMetacognitionTier } from "./tiers/t6-metacognition/tier.ts";
-import { createOrchestrationTier } from "./tiers/t7-orchestration/tier.ts";
 
 const kernelRef = moduleRef(0, "kernel", "createKernel");
 
@@ -100,17 +94,11 @@ export async function assembleKernel(
       if (events.some((e) => e.event_type === "INTENT_RECEIVED")) lifecycles.wake(log.record);
       host.watch();
     },
-    onRest: (workflowId) => {
-      kit.send(
-        7,
-        kit.signals.createDataSignal(
-          { workflow_id: workflowId },
-          "Release",
-          moduleRef(4, "ooda_loop", "rest"),
-          workflowId,
-        ),
-      );
-      restWaiters.tell(workflowId);
+    onRest: ({ log: { identity }, parentId }) => {
+      const { workflow_id, correlation_id } = identity;
+      const ref = moduleRef(4, "ooda_loop", "rest");
+      kit.send(7, kit.signals.createDataSignal({ workflow_id }, "Release", ref, correlation_id, null, { parentId }));
+      restWaiters.tell(workflow_id);
       if (executor.count() === 0)
         void host.armDue().catch((error: unknown) => logger.error({ error }, "due times could not be read"));
     },
@@ -264,96 +252,6 @@ function fillRegistry(options: KernelOptions): Registry {
   return registry;
 }
 
-interface DeskParts {
-  readonly resolved: Resolved;
-  readonly registry: Registry;
-  readonly store: LedgerStore;
-  readonly reading: LedgerReading;
-  readonly timers: Desk["timers"];
-}
-
-function createDesk({ resolved, registry, store, reading, timers }: DeskParts): Desk {
-  const { options, security, maxCost, retryPolicies, engine } = resolved;
-  return {
-    registry,
-    security,
-    timers,
-    maxCost,
-    retryPolicies,
-    policyVersion: engine.version,
-    holdsStreams: options.security?.validateOutput !== undefined,
-    checkAllOutput: options.checkAllOutput ?? false,
-    middleware: options.middleware ?? [],
-    async findSharedKey(tenantId, key, exceptWorkflow) {
-      const found = await store.findKey(tenantId, key);
-      if (found === null || found.workflow_id === exceptWorkflow) return null;
-      const entry = (await reading.record(found.workflow_id)).actions.get(found.action_id);
-      return entry === undefined
-        ? null
-        : { action_id: found.action_id, result: entry.record.result_payload, succeeded: entry.seen === "succeeded" };
-    },
-  };
-}
-
-interface TierParts {
-  readonly resolved: Resolved;
-  readonly registry: Registry;
-  readonly store: LedgerStore;
-  readonly executor: Executor;
-  readonly writer: ReturnType<typeof createLedgerWriter>;
-}
-
-function defineTiers({ resolved, registry, store, executor, writer }: TierParts) {
-  const { options, security, classifier, scorers, planner, engine, authenticator, maxCost, artifacts, matchMemory } =
-    resolved;
-  const { classification = 0.5, confidence = 0.5, grounding = 0.5 } = options.thresholds ?? {};
-  const rename = (params: Parameters<typeof renameReferences>[0], renamed: ReadonlyMap<string, string>) =>
-    renameReferences(params, renamed) as never;
-  return [
-    createFoundationTier({ client: (operator) => registry.findOperator(operator)?.tool?.client ?? null, artifacts }),
-    createPerceptionTier({
-      registry,
-      security,
-      classifier,
-      scorers,
-      fallbackIntent: options.fallbackIntent ?? null,
-      minConfidence: classification,
-    }),
-    createCognitionTier({
-      version: (tenant, thread) => store.version(tenant, thread),
-      memory: (query) => store.memory(query),
-      documents: (tenant, wanted) => store.documents(tenant, wanted),
-      matchMemory,
-      threadWorkflows: (tenant_id, thread_id, limit) => store.heads({ tenant_id, thread_id, limit }),
-    }),
-    createPlanningTier({ registry, planner, rename }),
-    createExecutionTier({ executor: () => executor, writer }),
-    createEgoTier({ authenticator, engine, maxCost }),
-    createMetacognitionTier({
-      scorers,
-      thresholds: { confidence, grounding },
-      publish: publisher(options, resolved.logger),
-    }),
-    createOrchestrationTier(() => executor.runs().map((run) => run.log.identity.workflow_id)),
-  ];
-}
-
-/** Listeners outside are told without being waited for; what they throw is logged. */
-function publisher(
-  { notify }: KernelOptions,
-  logger: Resolved["logger"],
-): (notification: Parameters<NonNullable<KernelOptions["notify"]>>[0]) => void {
-  if (notify === undefined) return () => undefined;
-  return (notification) =>
-    queueMicrotask(() => {
-      try {
-        notify(notification);
-      } catch (error) {
-        logger.error({ error }, "a notification listener threw");
-      }
-    });
-}
-
 /** One initialisation, however many ask at once (LIF-04). */
 function createInitializer({ initialize }: KernelOptions, kit: Kit): () => Promise<void> | undefined {
   let done: Promise<void> | null = null;
@@ -368,28 +266,6 @@ function createInitializer({ initialize }: KernelOptions, kit: Kit): () => Promi
   };
 }
 
-interface RestWaiters {
-  readonly next: (workflowId: string) => Promise<void>;
-  readonly tell: (workflowId: string) => void;
-  readonly close: () => void;
-}
-
-/** Who waits for a workflow to rest. */
-function createRestWaiters(): RestWaiters {
-  const waiting = new Map<string, (() => void)[]>();
-  const tell = (workflowId: string): void => {
-    const resolvers = waiting.get(workflowId) ?? [];
-    waiting.delete(workflowId);
-    for (const resolve of resolvers) resolve();
-  };
-  return {
-    tell,
-    next: (workflowId) =>
-      new Promise((resolve) => waiting.set(workflowId, [...(waiting.get(workflowId) ?? []), resolve])),
-    close: () => [...waiting.keys()].forEach(tell),
-  };
-}
-
 /** Lets running workflows come to rest, up to a limit. */
 async function drain(
   executor: Executor,
@@ -401,44 +277,6 @@ async function drain(
   const abort = new AbortController();
   await Promise.race([rested, timers.until(until, abort.signal)]);
   abort.abort();
-}
-
-interface Again {
-  readonly gateway: ReturnType<typeof createGateway>;
-  readonly reading: LedgerReading;
-  readonly workflowId: string;
-  readonly request: Parameters<Kernel["retry"]>[1];
-}
-
-/** Regenerating what has ended begins a new workflow, linked to the old one and carrying its intent (A-38). */
-async function retryOrBeginAgain({ gateway, reading, workflowId, request }: Again): ReturnType<Kernel["retry"]> {
-  if (request.mode !== "regenerate") return gateway.retry(workflowId, request);
-  const record = await reading.record(workflowId, { tenant_id: request.tenant_id, principal: request.principal });
-  if (record.state !== "completed" && record.state !== "cancelled") return gateway.retry(workflowId, request);
-  const { intent, thread_id, correlation_id, draft_version } = record;
-  const { document_ids, ...context_refs } = intent.context_refs;
-  const again = {
-    source: intent.source,
-    tenant_id: request.tenant_id,
-    principal: request.principal,
-    thread_id,
-    scope: intent.scope,
-    constraints: intent.constraints,
-    context_refs,
-    input: {
-      mode: "data" as const,
-      text: intent.text,
-      attachments: { document_ids: (document_ids as (string | number)[] | undefined) ?? [] },
-    },
-    intent_hint: { intent_type: `${intent.type}@${intent.version}`, inputs: intent.inputs },
-  };
-  const accepted = await gateway.submit(again, {
-    parent_workflow_id: workflowId,
-    intent_id: intent.intent_id,
-    draft_version: draft_version + 1,
-    correlation_id,
-  });
-  return { workflow_id: accepted.workflow_id, status: "restarted", correlation_id };
 }
 
 /** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */

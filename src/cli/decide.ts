@@ -63,11 +63,12 @@ async function decide({ workflowId, gateId, decision }: Decision, session: Sessi
   const payload = readPayload(session.options);
   await withKernel(session, async ({ kernel, caller }) => {
     const request = { ...caller, ...(gateId !== undefined && { gate_id: gateId }), decision, payload };
+    const before = await kernel.workflow(workflowId, caller);
     const answer = await kernel.decideGate(workflowId, request);
     // A decision ahead of its gate is kept; the workflow is not at rest and need not be run here.
     const kept = answer.status === "kept";
-    const state = kept ? await kernel.workflow(workflowId, caller) : await watchRun(kernel, workflowId, session);
-    showResult(session, state, { answer });
+    const watched = { kernel, workflowId, after: before.sequence };
+    showResult(session, kept ? before : await watchRun(watched, session), { answer });
   });
 }
 
@@ -99,22 +100,26 @@ export function addRestarts(program: Command, terminal: Terminal): void {
 
 function retry(workflowId: string, session: Session<RetryOptions>): Promise<void> {
   const { mode, steps } = session.options;
-  return moveOn(workflowId, session, ({ kernel, caller }) =>
+  return moveOn(session, ({ kernel, caller }) =>
     kernel.retry(workflowId, { ...caller, mode, ...(steps !== undefined && { step_ids: [...steps] }) }),
   );
 }
 
 function cancel(workflowId: string, session: Session<CancelOptions>): Promise<void> {
   const { reason } = session.options;
-  return moveOn(workflowId, session, ({ kernel, caller }) =>
+  return moveOn(session, ({ kernel, caller }) =>
     kernel.cancel(workflowId, { ...caller, ...(reason !== undefined && { reason }) }),
   );
 }
 
-/** Gives the word, then follows the workflow to its rest. */
-async function moveOn(workflowId: string, session: Session, give: (desk: Desk) => Promise<object>): Promise<void> {
+/** Gives the word, then follows the workflow to its rest: the one that answers, which a regeneration may have begun. */
+async function moveOn(
+  session: Session,
+  give: (desk: Desk) => Promise<{ readonly workflow_id: string }>,
+): Promise<void> {
   await withKernel(session, async (desk) => {
     const answer = await give(desk);
-    showResult(session, await watchRun(desk.kernel, workflowId, session), { answer });
+    const watched = { kernel: desk.kernel, workflowId: answer.workflow_id };
+    showResult(session, await watchRun(watched, session), { answer });
   });
 }

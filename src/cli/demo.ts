@@ -76,7 +76,7 @@ async function findRepository(folder: string): Promise<string> {
 
 /** Runs the workflow from gate to gate for as long as somebody answers. */
 async function answerGates({ desk: { kernel, caller }, session }: Story, workflowId: string): Promise<WorkflowState> {
-  let state = await watchRun(kernel, workflowId, session);
+  let state = await watchRun({ kernel, workflowId }, session);
   for (let asked = 0; asked < maxGates; asked += 1) {
     const [gate] = openGatesOf(state);
     if (gate === undefined) break;
@@ -86,7 +86,7 @@ async function answerGates({ desk: { kernel, caller }, session }: Story, workflo
     const { decision, text } = answer;
     const payload = { payload_digest: gate.payload_digest, ...(text !== undefined && { edit: { markdown: text } }) };
     await kernel.decideGate(workflowId, { ...caller, gate_id: gate.gate_id, decision, payload });
-    state = await watchRun(kernel, workflowId, session);
+    state = await watchRun({ kernel, workflowId, after: state.sequence }, session);
   }
   return state;
 }

@@ -4,14 +4,16 @@
  * INV-1  Without --follow the command ends with the last event there is; with it, when the workflow has ended.
  * INV-2  An export is what `verify --file` needs and nothing else: one row a line, unchanged.
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
 import type { LedgerEvent } from "../contract/event.ts";
 import type { TurnRow } from "../contract/turn.ts";
-import type { WorkflowState } from "../contract/workflow.ts";
+import { isTerminal } from "../contract/workflow.ts";
 import { type Desk, withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, readCount, type Session } from "./options.ts";
 import { cutLine, tellOffset } from "./render-text.ts";
 import type { Terminal } from "./terminal.ts";
+import { lookMs } from "./watch-run.ts";
 
 interface EventOptions extends CommonOptions {
   readonly follow: boolean;
@@ -34,23 +36,27 @@ export function addStreams(program: Command, terminal: Terminal): void {
 async function listEvents(workflowId: string, session: Session<EventOptions>): Promise<void> {
   const { terminal, options } = session;
   await withKernel(session, async (desk) => {
-    const state = await desk.kernel.workflow(workflowId, desk.caller);
+    const { accepted_at } = await desk.kernel.workflow(workflowId, desk.caller);
     const show = (event: LedgerEvent) =>
-      options.json ? JSON.stringify(event) : renderEvent(event, state.accepted_at, terminal);
-    await terminal.printAll(mapEach(readEvents(desk, state, session), show));
+      options.json ? JSON.stringify(event) : renderEvent(event, accepted_at, terminal);
+    await terminal.printAll(mapEach(readEvents(desk, workflowId, session), show));
   });
 }
 
+/** What is there now; with --follow also what comes, whichever process writes it. */
 async function* readEvents(
   { kernel, caller }: Desk,
-  state: WorkflowState,
-  session: Session<EventOptions>,
+  workflowId: string,
+  { options, terminal: { signal } }: Session<EventOptions>,
 ): AsyncGenerator<LedgerEvent> {
-  const { after, follow } = session.options;
-  if (!follow && after >= state.sequence) return;
-  for await (const event of kernel.events(state.workflow_id, { after, signal: session.terminal.signal }, caller)) {
-    yield event;
-    if (!follow && event.sequence >= state.sequence) return;
+  let { after } = options;
+  for (;;) {
+    for await (const event of kernel.events(workflowId, { after, live: false, signal }, caller)) {
+      after = event.sequence;
+      yield event;
+    }
+    if (!options.follow || isTerminal((await kernel.workflow(workflowId, caller)).state)) return;
+    await sleep(lookMs, undefined, { signal });
   }
 }
 
@@ -86,8 +92,7 @@ function tellValue(value: unknown): string {
 
 async function exportRows(workflowId: string, session: Session): Promise<void> {
   await withKernel(session, async ({ kernel, caller }) => {
-    // Reading the state first refuses what this caller may not see.
-    await kernel.workflow(workflowId, caller);
-    await session.terminal.printAll(mapEach<TurnRow>(kernel.export(workflowId), (row) => JSON.stringify(row)));
+    const rows = kernel.export(workflowId, caller);
+    await session.terminal.printAll(mapEach<TurnRow>(rows, (row) => JSON.stringify(row)));
   });
 }

@@ -17,13 +17,15 @@ import type { Terminal } from "./terminal.ts";
 
 interface ListOptions extends CommonOptions {
   readonly state?: WorkflowStateName;
+  readonly after?: string;
   readonly limit: number;
 }
 
 export function addLists(program: Command, terminal: Terminal): void {
   addCommonOptions(program.command("list"))
-    .description("list the workflows, newest first")
+    .description("list the workflows, oldest first")
     .addOption(new Option("--state <state>", "only those in this state").choices(workflowStates))
+    .option("--after <workflow>", "only those accepted after this one")
     .option("--limit <n>", "at most so many", readCount, 50)
     .action((options: ListOptions) => listWorkflows(options, terminal));
   addCommonOptions(program.command("show"))
@@ -38,14 +40,12 @@ export function addLists(program: Command, terminal: Terminal): void {
 
 async function listWorkflows(options: ListOptions, terminal: Terminal): Promise<void> {
   const session = { terminal, options };
-  const { state, limit } = options;
-  const filter = { limit, ...(state && { states: [state] }) };
+  const { state, after, limit } = options;
+  const filter = { limit, ...(state && { states: [state] }), ...(after && { after }) };
   const workflows = await withKernel(session, ({ kernel, caller }) => kernel.workflows(filter, caller));
-  if (options.json) printJson(session, { workflows });
-  else
-    terminal.print(
-      workflows.length === 0 ? "no workflows" : renderTable(workflows, workflowColumns(terminal), terminal),
-    );
+  if (options.json) return printJson(session, { workflows });
+  const columns = workflowColumns(terminal);
+  terminal.print(workflows.length === 0 ? "no workflows" : renderTable(workflows, columns, terminal));
 }
 
 const workflowColumns = ({ now }: Terminal): readonly Column<WorkflowState>[] => [

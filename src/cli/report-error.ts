@@ -30,7 +30,7 @@ export function reportError(thrown: unknown, terminal: Terminal, json: boolean):
     return 1;
   }
   if (thrown instanceof UsageError) terminal.complain(`error: ${cleanText(thrown.message)}`);
-  else terminal.complain(describeUnexpected(thrown));
+  else terminal.complain(json ? JSON.stringify(unexpectedProblem(thrown)) : describeUnexpected(thrown));
   return thrown instanceof UsageError ? 2 : 1;
 }
 
@@ -38,6 +38,14 @@ function describeUnexpected(thrown: unknown): string {
   const text = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
   return `error: countersign failed in a way it should not; please report this.\n${cleanText(text)}`;
 }
+
+/** Problem details without a type of their own (RFC 7807): no row of the catalogue stands for it. */
+const unexpectedProblem = (thrown: unknown) => ({
+  type: "about:blank",
+  title: "unexpected failure",
+  status: 500,
+  detail: thrown instanceof Error ? thrown.message : String(thrown),
+});
 
 /** What happened, the code, the causes, the next step. */
 export function renderError(error: KernelError): string {

@@ -34,9 +34,10 @@ async function runIntent(intent: string, options: RunOptions, terminal: Terminal
     async ({ kernel, caller }) => {
       const request = { ...caller, intent_hint: { intent_type: intent, inputs: options.input } };
       const answer = await kernel.submit(request);
-      if (options.wait) return showResult(session, await watchRun(kernel, answer.workflow_id, session), { answer });
+      const workflowId = answer.workflow_id;
+      if (options.wait) return showResult(session, await watchRun({ kernel, workflowId }, session), { answer });
       if (options.json) return printJson(session, answer);
-      return terminal.print(`${answer.workflow_id} ${answer.status}`);
+      return terminal.print(`${workflowId} ${answer.status}`);
     },
     { recover: options.recover, create: true },
   );

@@ -1,31 +1,57 @@
 /**
  * Follows a workflow to its next rest and tells its progress: a bar on a terminal, plain lines elsewhere, nothing with
  * --json. Progress is the kernel's; nothing is counted here.
+ *
+ * INV-1  A workflow that another process runs is followed too: by looking at the ledger now and then.
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import type { KernelProgress } from "../contract/progress.ts";
-import type { WorkflowState } from "../contract/workflow.ts";
+import { isTerminal, type WorkflowState } from "../contract/workflow.ts";
 import type { Kernel } from "../index.ts";
 import type { Session } from "./options.ts";
 import { renderProgress, renderProgressLine } from "./render-workflow.ts";
 import type { Terminal } from "./terminal.ts";
 
+/** Between two looks at what other processes write. */
+export const lookMs = 250;
 const eraseLine = "\r\u001b[2K";
 
+export interface Watched {
+  readonly kernel: Kernel;
+  readonly workflowId: string;
+  /** Progress up to this sequence has been told before. */
+  readonly after?: number;
+}
+
 /** The workflow as it rests: completed, failed, cancelled or waiting for a person. */
-export async function watchRun(kernel: Kernel, workflowId: string, session: Session): Promise<WorkflowState> {
-  const resting = kernel.settled(workflowId);
-  if (session.options.json) return resting;
+export async function watchRun({ kernel, workflowId, after = 0 }: Watched, session: Session): Promise<WorkflowState> {
   const watch = new AbortController();
   const signal = AbortSignal.any([watch.signal, session.terminal.signal]);
-  const told = tellProgress(kernel.progress(workflowId, { signal }), session.terminal);
+  const told = session.options.json
+    ? null
+    : tellProgress(kernel.progress(workflowId, { after, signal }), session.terminal);
   try {
-    return await resting;
+    return await Promise.race([kernel.settled(workflowId), lookForRest(kernel, workflowId, signal)]);
   } finally {
     watch.abort();
     await told;
     if (session.terminal.live) session.terminal.write(eraseLine);
   }
 }
+
+/** At rest is what rests at two looks in a row, with no event between them. */
+async function lookForRest(kernel: Kernel, workflowId: string, signal: AbortSignal): Promise<WorkflowState> {
+  let before = 0;
+  while (!signal.aborted) {
+    await sleep(lookMs, undefined, { signal }).catch(() => undefined);
+    const state = await kernel.workflow(workflowId);
+    if (isAtRest(state) && state.sequence === before) return state;
+    before = state.sequence;
+  }
+  return new Promise(() => undefined);
+}
+
+const isAtRest = ({ state }: WorkflowState): boolean => isTerminal(state) || state === "waiting_for_user";
 
 async function tellProgress(steps: AsyncIterable<KernelProgress>, terminal: Terminal): Promise<void> {
   let last = "";

@@ -113,15 +113,16 @@ export function wrapError(
   return createError(outerCode, inner.category, severity, text, source, retry, options.detail, inner);
 }
 
-const escalationCodes: readonly (ErrorCode | undefined)[] = [
+/** By tier: the code of a received error, and the module that receives it (a module name belongs to one tier). */
+const receivers: readonly (readonly [ErrorCode, string] | undefined)[] = [
   undefined,
-  "T1_ESCALATION_UNHANDLED",
-  "T2_ESCALATION_UNHANDLED",
-  "T3_ESCALATION_UNHANDLED",
-  "T4_ESCALATION_UNHANDLED",
-  "T5_ESCALATION_UNHANDLED",
-  "T6_ESCALATION_UNHANDLED",
-  "T7_ESCALATION_UNHANDLED",
+  ["T1_ESCALATION_UNHANDLED", "classification"],
+  ["T2_ESCALATION_UNHANDLED", "context"],
+  ["T3_ESCALATION_UNHANDLED", "planner"],
+  ["T4_ESCALATION_UNHANDLED", "ooda_loop"],
+  ["T5_ESCALATION_UNHANDLED", "ego"],
+  ["T6_ESCALATION_UNHANDLED", "activation_router"],
+  ["T7_ESCALATION_UNHANDLED", "team_orchestrator"],
 ];
 
 /**
@@ -130,11 +131,12 @@ const escalationCodes: readonly (ErrorCode | undefined)[] = [
  */
 export function escalate(error: KernelError): KernelError {
   const tier = error.source.tier + 1;
-  const code = escalationCodes[tier];
-  if (code === undefined) return error;
+  const receiver = receivers[tier];
+  if (receiver === undefined) return error;
+  const [code, module] = receiver;
   const message = `tier ${tier} received what tier ${tier - 1} could not handle: ${error.code}: ${error.message}`;
   const detail = { from_tier: tier - 1, to_tier: tier };
-  return wrapError(code, error, moduleRef(tier, "escalation", "escalate"), message, { detail });
+  return wrapError(code, error, moduleRef(tier, module, "escalate"), message, { detail });
 }
 
 export const ExecutorErrorCategory = z.enum([

@@ -36,7 +36,7 @@ export interface Bus {
   /** Publishes and waits for the Result of whoever ends the Signal's way. Never rejects. */
   readonly ask: (to: Tier, signal: Signal) => Promise<Result>;
   readonly connect: (tier: Tier, deliver: (item: Delivery) => void) => void;
-  /** Signals in publication order; read only. */
+  /** Signals in publication order, those that a Result carries included; read only. */
   readonly signals: Observable<Signal>;
   readonly items: Observable<BusItem>;
   readonly observers: () => number;
@@ -45,6 +45,11 @@ export interface Bus {
 }
 
 const busRef = moduleRef(0, "bus", "publish");
+const notASignal = kernelError(
+  "T0_VALIDATION_SCHEMA_MISMATCH",
+  "only a Signal made by a factory may be published",
+  busRef,
+);
 
 export interface BusOptions {
   readonly onSubscriberError: (error: unknown) => void;
@@ -87,7 +92,7 @@ export function createBus({ onSubscriberError, maxWaiting }: BusOptions): Bus {
     publish,
     items,
     signals: new GuardedObservable<Signal>(
-      (observer) => subject.subscribe((item) => "to" in item && observer.next(item.signal)),
+      (observer) => subject.subscribe((item) => signalsOf(item).forEach((signal) => observer.next(signal))),
       onSubscriberError,
     ),
     ask(to, signal) {
@@ -95,6 +100,7 @@ export function createBus({ onSubscriberError, maxWaiting }: BusOptions): Bus {
         return Promise.resolve(
           fail(kernelError("T0_KERNEL_STOPPED", "the kernel has stopped", busRef), metricsOf(busRef)),
         );
+      if (!isSignal(signal)) return Promise.resolve(fail(notASignal, metricsOf(busRef)));
       if (waiters.size >= maxWaiting)
         return Promise.resolve(
           fail(
@@ -129,6 +135,8 @@ export function createBus({ onSubscriberError, maxWaiting }: BusOptions): Bus {
     },
   };
 }
+
+const signalsOf = (item: BusItem): readonly Signal[] => ("to" in item ? [item.signal] : item.result.signals);
 
 function settle(waiters: Map<string, (result: Result) => void>, answer: Answer): void {
   const resolve = waiters.get(answer.in_reply_to);

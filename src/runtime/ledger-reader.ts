@@ -35,7 +35,7 @@ export interface LedgerReading {
   ) => AsyncGenerator<LedgerEvent, void, void>;
 }
 
-const readerRef = moduleRef(4, "ledger", "read");
+const readerRef = moduleRef(4, "workflow_log", "read");
 
 export function createLedgerReading(store: LedgerStore, feed: Feed): LedgerReading {
   const rows = async (workflowId: string, caller?: Caller): Promise<readonly TurnRow[]> => {

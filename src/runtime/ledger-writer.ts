@@ -9,15 +9,26 @@
 import type { Append, AppendReceipt, LedgerStore } from "../ports/ledger-store.ts";
 
 export interface LedgerWriter {
-  readonly append: (entry: Append) => Promise<AppendReceipt>;
+  /** `seal` is called when the transaction begins, so that what is decided until then shares its row. */
+  readonly append: (seal: () => Append) => Promise<AppendReceipt>;
   /** Resolves when nothing is queued or under way. */
   readonly drained: () => Promise<void>;
 }
 
 interface Waiting {
-  readonly entry: Append;
+  readonly seal: () => Append;
   readonly resolve: (receipt: AppendReceipt) => void;
   readonly reject: (error: unknown) => void;
+}
+
+/** What cannot be sealed fails alone. */
+function sealOne(waiting: Waiting): (Waiting & { readonly entry: Append }) | null {
+  try {
+    return { ...waiting, entry: waiting.seal() };
+  } catch (error) {
+    waiting.reject(error);
+    return null;
+  }
 }
 
 export function createLedgerWriter(store: LedgerStore, maxBatch: number): LedgerWriter {
@@ -30,10 +41,13 @@ export function createLedgerWriter(store: LedgerStore, maxBatch: number): Ledger
   };
 
   const flush = async (): Promise<void> => {
-    const batch = queue.slice(0, maxBatch);
+    const batch = queue
+      .slice(0, maxBatch)
+      .map(sealOne)
+      .filter((w) => w !== null);
     queue = queue.slice(maxBatch);
     try {
-      settle(batch, await store.append(batch.map((w) => w.entry)));
+      if (batch.length > 0) settle(batch, await store.append(batch.map((w) => w.entry)));
     } catch (error) {
       for (const waiting of batch) waiting.reject(error);
     }
@@ -49,9 +63,9 @@ export function createLedgerWriter(store: LedgerStore, maxBatch: number): Ledger
   };
 
   return {
-    append: (entry) =>
+    append: (seal) =>
       new Promise((resolve, reject) => {
-        queue.push({ entry, resolve, reject });
+        queue.push({ seal, resolve, reject });
         if (!busy) schedule();
       }),
     drained: () => (busy ? new Promise((resolve) => idle.push(resolve)) : Promise.resolve()),

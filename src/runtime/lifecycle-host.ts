@@ -8,7 +8,7 @@
  * H3  A workflow that parks or ends leaves no actor behind.
  */
 import { type AnyActorRef, type AnyStateMachine, createActor, type StateValue } from "xstate";
-import { lifecycleCharts, stepPath } from "../../machines/fold.ts";
+import { lifecycleCharts, stepPath } from "../../machines/charts.ts";
 import { gateMachine } from "../../machines/gate.ts";
 import { stepMachine } from "../../machines/step.ts";
 import type { Chart, ChartEvent } from "../../machines/table.ts";

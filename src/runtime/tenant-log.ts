@@ -46,7 +46,7 @@ export async function appendToTenant(
       [{ id, type: entry.draft.type, step: null, payload: entry.draft.payload as unknown as JsonObject }],
       last?.hash ?? genesisHash,
     );
-    const receipt = await writer.append({ tenant_id: tenantId, row, now, indexes: entry.indexes });
+    const receipt = await writer.append(() => ({ tenant_id: tenantId, row, now, indexes: entry.indexes }));
     if (receipt.ok) return id;
   }
   throw new KernelErrorException(

@@ -10,11 +10,11 @@
  *     is put behind it; what no longer fits the charts is dropped and logged.
  * L4  After a failed append the log is lost: every later use rejects, and the workflow is folded again from the ledger.
  */
-import { acceptsEvent, foldEvents, foldWorkflow } from "../../machines/fold.ts";
+import { acceptsEvent } from "../../machines/charts.ts";
+import { foldEvents, foldWorkflow } from "../../machines/fold.ts";
 import { type KernelError, KernelErrorException, raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import type { Actor, EventDraft, LedgerEvent } from "../contract/event.ts";
-import type { Gate } from "../contract/gate.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import {
@@ -29,13 +29,14 @@ import {
 } from "../contract/turn.ts";
 import type { WorkflowRecord } from "../contract/workflow.ts";
 import { isTerminal } from "../contract/workflow.ts";
-import type { AppendIndexes, Lease, WorkflowHead } from "../ports/ledger-store.ts";
+import type { Append, AppendIndexes, Lease, WorkflowHead } from "../ports/ledger-store.ts";
+import { deriveIndexes, dueOf } from "./derive-indexes.ts";
 import type { Kit } from "./kit.ts";
 import type { LedgerWriter } from "./ledger-writer.ts";
 import { errorOf } from "./within.ts";
 
 const system: Actor = Object.freeze({ type: "system", id: "kernel" });
-const logRef = moduleRef(4, "ledger", "commit");
+const logRef = moduleRef(4, "workflow_log", "commit");
 
 /** Identity of a workflow before its first event. */
 export interface NewWorkflow {
@@ -56,9 +57,22 @@ export interface LogServices {
   readonly onCommitted: (log: WorkflowLog, events: readonly LedgerEvent[]) => void;
 }
 
+/** A log as read from the ledger: its folded record, its last row and its head. */
+export interface FoldedLog {
+  readonly record: WorkflowRecord;
+  readonly last: TurnRow;
+  readonly head: WorkflowHead;
+}
+
 interface Noted {
   readonly draft: EventDraft;
   readonly event: TurnEvent;
+}
+
+interface Sealed {
+  readonly entry: Append;
+  readonly noted: Noted[];
+  readonly envelope: TurnEnvelope;
 }
 
 export class WorkflowLog {
@@ -69,25 +83,23 @@ export class WorkflowLog {
   #confirmed: number;
   #noted: Noted[] = [];
   #now = 0;
+  #stamped = { now: -1, text: "" };
   #lease: Lease | null = null;
   #known: { state: string | null; due_at: number | null };
   #commit: Promise<void> | null = null;
+  /** Events of the row that is being appended. */
+  #underWay = 0;
   #lost: KernelError | null = null;
   #release = false;
   #foreign = false;
 
-  constructor(
-    identity: NewWorkflow,
-    services: LogServices,
-    rows: readonly TurnRow[] = [],
-    head: WorkflowHead | null = null,
-  ) {
+  constructor(identity: NewWorkflow, services: LogServices, past: FoldedLog | null = null) {
     this.identity = identity;
     this.#services = services;
-    this.#record = foldEvents(rows.flatMap(openTurn));
-    this.#hash = rows.at(-1)?.hash ?? genesisHash;
-    this.#confirmed = rows.at(-1)?.last_sequence ?? 0;
-    this.#known = { state: head?.state ?? null, due_at: head?.due_at ?? null };
+    this.#record = past?.record ?? null;
+    this.#hash = past?.last.hash ?? genesisHash;
+    this.#confirmed = past?.last.last_sequence ?? 0;
+    this.#known = { state: past?.head.state ?? null, due_at: past?.head.due_at ?? null };
   }
 
   /** The record with everything noted so far. */
@@ -160,7 +172,7 @@ export class WorkflowLog {
     const base = { id: this.#services.kit.ids.next("event"), type: draft.type, step: draft.step_id };
     const event: TurnEvent = { ...base, ...this.#differences(actor), payload: draft.payload as unknown as JsonObject };
     this.#noted.push({ draft, event });
-    this.#fold(event, this.#confirmed + this.#noted.length);
+    this.#fold(event, this.#confirmed + this.#underWay + this.#noted.length);
   }
 
   #differences(actor: Actor): Partial<TurnEvent> {
@@ -169,8 +181,13 @@ export class WorkflowLog {
   }
 
   #fold(event: TurnEvent, sequence: number): void {
-    const envelope = this.#envelope(sequence, 1);
-    this.#record = foldWorkflow(this.#record, toLedgerEvent(envelope, event, 0, new Date(this.#now).toISOString()));
+    this.#record = foldWorkflow(this.#record, toLedgerEvent(this.#envelope(sequence, 1), event, 0, this.#timestamp()));
+  }
+
+  /** One ISO text per instant: formatting a date costs more than folding an event. */
+  #timestamp(): string {
+    if (this.#stamped.now !== this.#now) this.#stamped = { now: this.#now, text: new Date(this.#now).toISOString() };
+    return this.#stamped.text;
   }
 
   #envelope(first: number, count: number): TurnEnvelope {
@@ -218,43 +235,65 @@ export class WorkflowLog {
     this.#lose(kernelError("T0_LEDGER_CONFLICT", "the workflow's log kept changing under its owner", logRef));
   }
 
+  /** The row is sealed when its transaction begins: whatever was noted until then is in it. */
   async #appendNoted(): Promise<boolean> {
+    let sealed: Sealed | null = null;
+    const receipt = await this.#services.writer
+      .append(() => {
+        sealed = this.#seal();
+        return sealed.entry;
+      })
+      .catch((error: unknown) => this.#lose(errorOf(error, "T0_LEDGER_UNAVAILABLE", logRef)));
+    this.#underWay = 0;
+    const { entry, noted, envelope } = sealed as unknown as Sealed;
+    if (!receipt.ok) return this.#refused(receipt.reason, noted);
+    if (entry.claim !== undefined && receipt.epoch !== null) this.#lease = { ...entry.claim, epoch: receipt.epoch };
+    this.#confirmed = entry.row.last_sequence;
+    this.#hash = entry.row.hash;
+    if (entry.indexes?.release === true) this.#lease = null;
+    const timestamp = new Date(entry.now).toISOString();
+    const events = noted.map((n, i) => toLedgerEvent(envelope, n.event, i, timestamp));
+    this.#services.onCommitted(this, events);
+    return true;
+  }
+
+  #seal(): Sealed {
     const noted = this.#noted;
+    const now = this.#now;
     const envelope = this.#envelope(this.#confirmed + 1, noted.length);
-    const row = sealTurn(
-      envelope,
-      noted.map((n) => n.event),
-      this.#hash,
-    );
+    const events = noted.map((n) => n.event);
+    const row = sealTurn(envelope, events, this.#hash);
     this.#noted = [];
-    const at = this.#now;
-    const indexes = this.#indexes(noted);
-    const claims =
-      this.#lease === null && !this.#foreign
-        ? { owner: this.#services.owner, expires_at: at + this.#services.kit.limits.leaseMs }
-        : undefined;
-    const entry = {
+    this.#underWay = noted.length;
+    const { owner, kit } = this.#services;
+    const claims = this.#lease === null && !this.#foreign;
+    const indexes = this.#indexes(noted.map((n) => n.draft));
+    const entry: Append = {
       tenant_id: this.identity.tenant_id,
       row,
-      now: at,
+      now,
       indexes,
       ...(this.#lease === null ? {} : { lease: this.#lease }),
-      ...(claims === undefined ? {} : { claim: claims }),
+      ...(claims ? { claim: { owner, expires_at: now + kit.limits.leaseMs } } : {}),
     };
-    const receipt = await this.#services.writer
-      .append(entry)
-      .catch((error: unknown) => this.#lose(errorOf(error, "T0_LEDGER_UNAVAILABLE", logRef)));
-    if (!receipt.ok) return this.#refused(receipt.reason, noted);
-    if (claims !== undefined && receipt.epoch !== null) this.#lease = { ...claims, epoch: receipt.epoch };
-    this.#confirmed = row.last_sequence;
-    this.#hash = row.hash;
-    if (indexes.release === true) this.#lease = null;
-    const timestamp = new Date(at).toISOString();
-    this.#services.onCommitted(
-      this,
-      noted.map((n, i) => toLedgerEvent(envelope, n.event, i, timestamp)),
-    );
-    return true;
+    return { entry, noted, envelope };
+  }
+
+  #indexes(drafts: readonly EventDraft[]): AppendIndexes {
+    const record = this.#record;
+    if (record === null) return {};
+    const release = this.#release || isTerminal(record.state);
+    this.#release = false;
+    const indexes = deriveIndexes({
+      record,
+      drafts,
+      known: this.#known,
+      isNew: this.#confirmed === 0,
+      release,
+      now: this.#now,
+    });
+    this.#known = { state: record.state, due_at: dueOf(record) };
+    return indexes;
   }
 
   #refused(reason: "clash" | "fenced" | "missing", noted: Noted[]): boolean {
@@ -264,53 +303,6 @@ export class WorkflowLog {
       );
     this.#noted = [...noted, ...this.#noted];
     return false;
-  }
-
-  /** Index changes that these events bring (LED-01). */
-  #indexes(noted: readonly Noted[]): AppendIndexes {
-    const record = this.#record;
-    if (record === null) return {};
-    const create = this.#confirmed === 0 ? this.#head(record) : undefined;
-    const state = record.state === this.#known.state ? undefined : record.state;
-    const due = dueOf(record);
-    const dueChanged = due !== this.#known.due_at;
-    this.#known = { state: record.state, due_at: due };
-    const touched = noted.filter(({ draft }) => draft.type === "MEMORY_WRITTEN" || draft.type === "DOCUMENT_RECORDED");
-    const release = this.#release || isTerminal(record.state);
-    this.#release = false;
-    return {
-      ...(create === undefined ? {} : { create }),
-      ...(state === undefined ? {} : { state }),
-      ...(dueChanged ? { due_at: due } : {}),
-      ...(release ? { release: true } : {}),
-      ...gatesOf(record, noted),
-      ...keysOf(record, noted),
-      ...(touched.length === 0
-        ? {}
-        : {
-            memory: touched.flatMap(({ draft }) => (draft.type === "MEMORY_WRITTEN" ? [draft.payload.record] : [])),
-            documents: touched.flatMap(({ draft }) =>
-              draft.type === "DOCUMENT_RECORDED" ? [draft.payload.record] : [],
-            ),
-          }),
-    };
-  }
-
-  #head(record: WorkflowRecord): AppendIndexes["create"] {
-    const { tenant_id, workflow_id, thread_id, correlation_id, intent } = record;
-    return {
-      tenant_id,
-      workflow_id,
-      thread_id,
-      correlation_id,
-      principal_id: intent.actor.id,
-      intent_id: intent.intent_id,
-      intent_type: intent.type,
-      state: record.state,
-      created_at: this.#now,
-      updated_at: this.#now,
-      due_at: null,
-    };
   }
 
   /** Reads what others appended and puts what was noted behind it. */
@@ -357,54 +349,4 @@ export class WorkflowLog {
     this.#lost = error;
     throw new KernelErrorException(error);
   }
-}
-
-/** When something of this workflow falls due while it rests; null for none. */
-export function dueOf(record: WorkflowRecord): number | null {
-  if (isTerminal(record.state)) return null;
-  const gates = [...record.gates.values()]
-    .filter((g) => g.status === "open" && g.due_at !== null)
-    .map((g) => Date.parse(g.due_at as string));
-  const retries = [...record.steps.values()]
-    .filter((s) => s.retry_due !== null)
-    .map((s) => Date.parse(s.retry_due as string));
-  const all = [...gates, ...retries];
-  return all.length === 0 ? null : Math.min(...all);
-}
-
-const gateEvents: ReadonlySet<string> = new Set([
-  "GATE_OPENED",
-  "GATE_REVISED",
-  "GATE_EXPIRED",
-  "GATE_ESCALATED",
-  "GATE_SUSPENDED",
-  "USER_APPROVED",
-  "USER_REJECTED",
-]);
-
-function gatesOf(record: WorkflowRecord, noted: readonly Noted[]): AppendIndexes {
-  if (record.gates.size === 0) return {};
-  const ended = isTerminal(record.state);
-  const ids = new Set<string>();
-  for (const { draft } of noted) {
-    if (gateEvents.has(draft.type))
-      ids.add(
-        "gate_id" in draft.payload ? (draft.payload.gate_id as string) : (draft.payload as { gate: Gate }).gate.gate_id,
-      );
-  }
-  if (ended) for (const id of record.gates.keys()) ids.add(id);
-  const gates = [...ids].flatMap((id) => record.gates.get(id) ?? []);
-  return gates.length === 0 ? {} : { gates };
-}
-
-/** Keys that other workflows must find: those bound to an applied outcome. */
-function keysOf(record: WorkflowRecord, noted: readonly Noted[]): AppendIndexes {
-  const keys = noted.flatMap(({ draft }) =>
-    draft.type === "ACTION_STARTED" &&
-    draft.payload.key.startsWith("apply:") &&
-    record.keys.get(draft.payload.key) === draft.payload.action_id
-      ? [{ key: draft.payload.key, action_id: draft.payload.action_id }]
-      : [],
-  );
-  return keys.length === 0 ? {} : { keys };
 }

@@ -9,7 +9,7 @@
  */
 import { z } from "zod";
 import type { AuthContext } from "../../contract/auth-context.ts";
-import { type KernelError, KernelErrorException, raise } from "../../contract/error.ts";
+import { KernelErrorException, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { GateRequest, type GateResponse } from "../../contract/gate.ts";
 import { WorkflowId } from "../../contract/ids.ts";

@@ -57,7 +57,8 @@ async function callTool(bridge: Bridge, signal: Signal, kit: Kit): Promise<Resul
   const client =
     bridge.client(String(signal.body["operator"] ?? "")) ??
     raise(kernelError("T4_OPERATOR_UNKNOWN", `no tool client for ${call.name}`, bridgeRef));
-  const request = createRequest("tools/call", { name: call.name, arguments: call.arguments }, "request");
+  const params = { name: call.name, arguments: call.arguments };
+  const request = createRequest("tools/call", params, "request", { ids: kit.ids });
   bridge.pool.push(
     await exchange(request.id, () => client.request(request.method, (request.params ?? {}) as JsonObject), {
       signal,

@@ -44,8 +44,8 @@ export interface NormalizeQuestion {
 const refs = {
   classification: moduleRef(1, "classification", "classify"),
   normalizer: moduleRef(1, "normalizer", "normalize"),
-  validation: moduleRef(1, "validation", "format_failure"),
-  security: moduleRef(1, "validation", "validate_input"),
+  validation: moduleRef(1, "input_validation", "format_failure"),
+  security: moduleRef(1, "input_validation", "validate_input"),
 } as const;
 
 export function createPerceptionTier(options: PerceptionTierOptions): TierDefinition {
@@ -60,7 +60,7 @@ export function createPerceptionTier(options: PerceptionTierOptions): TierDefini
         next: 6,
         handle: (signal, kit) => normalize(options, signal, kit),
       },
-      "data:ExternalFailure": { module: "validation", function: "format_failure", handle: formatFailure },
+      "data:ExternalFailure": { module: "input_validation", function: "format_failure", handle: formatFailure },
     },
   };
 }

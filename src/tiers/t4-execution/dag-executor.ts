@@ -4,9 +4,11 @@
  * Owns: readiness, bounds, cascade cancellation. Never: what a step does, nor where its state is kept.
  * D1  A step starts only after all it depends on completed, and at most once per offer.
  * D2  A failed or blocked step cancels its transitive dependents, unstarted; independent branches go on.
- * D3  The budget is asked before each start; a refusal starts nothing more and cancels what has not started.
+ * D3  The budget is asked before each start; a refusal, or a check that fails, starts nothing more and cancels what has
+ *     not started.
  * D4  A parked step (it waits for a person) is neither done nor failed; `resume` offers it again.
  * D5  Nothing is rethrown: a throw of `executeFn` is a FAILED result.
+ * D6  Nothing is forgotten: a step that can never start, for want of what it depends on, is cancelled.
  */
 import type { StepResult } from "../../contract/step.ts";
 import { isPromise, messageOf } from "../../runtime/within.ts";
@@ -98,22 +100,26 @@ export class DagExecutor<S extends DagStep> {
   async #schedule(): Promise<void> {
     if (this.#scheduling) return;
     this.#scheduling = true;
-    const limit = this.#options.maxConcurrent ?? 5;
+    const limit = Math.max(1, this.#options.maxConcurrent ?? 5);
     for (
       let step = this.#nextReady();
       step !== undefined && this.#running.size < limit && !this.#refused;
       step = this.#nextReady()
     ) {
       if (!(await this.#mayStart(step))) this.halt("budget");
-      else this.#start(step);
+      else if (this.#isOpen(step)) this.#start(step);
     }
     this.#scheduling = false;
     this.#finishIfIdle();
   }
 
   async #mayStart(step: S): Promise<boolean> {
-    const answer = this.#options.budgetCheckFn?.(step) ?? true;
-    return isPromise(answer) ? await answer : answer;
+    try {
+      const answer = this.#options.budgetCheckFn?.(step) ?? true;
+      return isPromise(answer) ? await answer : answer;
+    } catch {
+      return false;
+    }
   }
 
   #start(step: S): void {
@@ -156,6 +162,12 @@ export class DagExecutor<S extends DagStep> {
     }
   }
 
+  /** With nothing running, ready or waiting, what is still open depends on a cycle or on a step that is not there. */
+  #cancelUnreachable(): void {
+    for (const step of this.#options.steps)
+      if (this.#isOpen(step)) this.#cancel(step, step.depends_on.find((id) => !this.#status.has(id)) ?? "unreachable");
+  }
+
   #isDead(stepId: string): boolean {
     const status = this.#status.get(stepId);
     return status !== undefined && status !== "COMPLETED";
@@ -170,6 +182,7 @@ export class DagExecutor<S extends DagStep> {
   #finishIfIdle(): void {
     if (this.#running.size > 0 || this.#scheduling || this.#finish === null) return;
     if (!this.#refused && this.#nextReady() !== undefined) return;
+    if (this.#parked.size === 0) this.#cancelUnreachable();
     const finish = this.#finish;
     this.#finish = null;
     finish(this.#result());

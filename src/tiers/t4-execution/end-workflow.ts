@@ -6,7 +6,7 @@
  * E2  What a run on a thread has learned is written to memory in the same turn (LIF-08).
  * E3  A step never ends without an event: what has not run is skipped, by name.
  */
-import { isKernelError, type KernelError, toExecutorError } from "../../contract/error.ts";
+import { isKernelError, type KernelError, toExecutorError, wrapError } from "../../contract/error.ts";
 import { draft, type EventDraft, type SkipReason } from "../../contract/event.ts";
 import type { Principal } from "../../contract/intent.ts";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
@@ -81,12 +81,10 @@ function rememberRun(run: Run, text: string): EventDraft[] {
 /** Escalates, then fails: the ledger keeps each hop, the caller gets the error that began it. */
 export async function failWorkflow(run: Run, error: KernelError): Promise<void> {
   const { record } = run.log;
-  const signal = run.kit.signals.createErrorSignal(
-    error.source.tier >= 4 ? { ...error, source: { ...error.source, tier: 4 } } : error,
-    oodaRef("escalate"),
-    record.correlation_id,
-    { parentId: run.parentId },
-  );
+  const ref = oodaRef("escalate");
+  // What another tier answered T4 with leaves T4 as T4's: each hop above adds one wrap to it.
+  const own = error.source.tier === 4 ? error : wrapError("T4_ESCALATION_UNHANDLED", error, ref);
+  const signal = run.kit.signals.createErrorSignal(own, ref, record.correlation_id, { parentId: run.parentId });
   const answer = await run.kit.ask(5, signal);
   const last = answer.signals[0]?.body["data"];
   const hops = isKernelError(last) ? chainAbove(last, 4) : [];

@@ -23,23 +23,68 @@ export interface ContextFields {
   readonly trace: Readonly<Record<string, unknown>>;
 }
 
-const timeouts = new WeakMap<object, number>();
 const ref = moduleRef(4, "middleware", "context");
 
-/** @throws KernelErrorException when anything but the Timeout middleware assigns to it. */
-export function createExecutionContext(fields: ContextFields): SkillExecutionContext {
-  const values: Record<string, unknown> = deepFreeze({
-    ...fields,
-    skill: fields.skill_name,
-    state: {},
-    is_retry: fields.attempt > 1,
-  });
-  const context = {} as SkillExecutionContext;
-  for (const name of [...Object.keys(values), "timeout"]) {
-    const read = name === "timeout" ? () => timeouts.get(context) ?? 0 : () => values[name];
-    Object.defineProperty(context, name, { enumerable: true, get: read, set: () => refuse(name, fields.step_id) });
+class ExecutionContext {
+  readonly #fields: ContextFields;
+  #timeout = 0;
+
+  constructor(fields: ContextFields) {
+    this.#fields = fields;
+    Object.freeze(this);
   }
-  return Object.freeze(context);
+
+  static writeTimeout(context: SkillExecutionContext, seconds: number): void {
+    if (#timeout in context) (context as unknown as ExecutionContext).#timeout = seconds;
+  }
+
+  static read(context: ExecutionContext, name: string): unknown {
+    if (name === "timeout") return context.#timeout;
+    return derived[name]?.(context.#fields) ?? context.#fields[name as keyof ContextFields];
+  }
+}
+
+const derived: { readonly [name: string]: (fields: ContextFields) => unknown } = {
+  skill: (fields) => fields.skill_name,
+  state: () => noState,
+  is_retry: (fields) => fields.attempt > 1,
+};
+const noState = Object.freeze({});
+
+const names = [
+  "request_id",
+  "step_id",
+  "skill_name",
+  "params",
+  "state",
+  "skill",
+  "metadata",
+  "trace",
+  "timeout",
+  "attempt",
+  "start_time",
+  "is_retry",
+] as const;
+
+for (const name of names) {
+  Object.defineProperty(ExecutionContext.prototype, name, {
+    enumerable: true,
+    get(this: ExecutionContext) {
+      return ExecutionContext.read(this, name);
+    },
+    set(this: ExecutionContext) {
+      refuse(name, String(ExecutionContext.read(this, "step_id")));
+    },
+  });
+}
+
+/** @throws KernelErrorException (from the assignment) when anything but the Timeout middleware assigns to it. */
+export function createExecutionContext(fields: ContextFields): SkillExecutionContext {
+  return new ExecutionContext({
+    ...fields,
+    params: deepFreeze(fields.params),
+    trace: deepFreeze(fields.trace),
+  }) as unknown as SkillExecutionContext;
 }
 
 function refuse(name: string, stepId: string): never {
@@ -55,4 +100,4 @@ function refuse(name: string, stepId: string): never {
 
 /** The Timeout middleware's pen. Seconds. */
 export const writeTimeout = (context: SkillExecutionContext, seconds: number): void =>
-  void timeouts.set(context, seconds);
+  ExecutionContext.writeTimeout(context, seconds);

@@ -11,7 +11,7 @@ import { foldEvents } from "../../../machines/fold.ts";
 import { type KernelError, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { LedgerEvent } from "../../contract/event.ts";
-import { openTurn } from "../../contract/turn.ts";
+import { openTurn, type TurnRow } from "../../contract/turn.ts";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
 import type { LedgerStore, WorkflowHead } from "../../ports/ledger-store.ts";
 import type { Kit } from "../../runtime/kit.ts";
@@ -32,7 +32,7 @@ export interface ExecutorOptions {
   /** Told after each commit. */
   readonly onCommitted: (log: WorkflowLog, events: readonly LedgerEvent[]) => void;
   /** Told when a run has ended or rests. */
-  readonly onRest: (workflowId: string) => void;
+  readonly onRest: (run: WorkflowRun) => void;
 }
 
 export interface Executor {
@@ -75,7 +75,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
     runs.delete(id);
     lifecycles.sleep(id);
     kit.telemetry.mark("session.close", { workflow_id: id });
-    options.onRest(id);
+    options.onRest(run);
   };
 
   const host = { kit, desk, onRest: rest };
@@ -91,7 +91,7 @@ export function createExecutor(options: ExecutorOptions): Executor {
     const head = (await store.head(workflowId)) ?? raise(notFound(workflowId));
     const rows = await store.read(workflowId);
     const record = foldEvents(rows.flatMap(openTurn)) ?? raise(notFound(workflowId));
-    const log = new WorkflowLog(identityOf(record), services, rows, head);
+    const log = new WorkflowLog(identityOf(record), services, { record, last: rows.at(-1) as TurnRow, head });
     adoptLease(log, head, { owner: options.owner, now: kit.clock.now() });
     const run = adopt(log, parentId);
     lifecycles.wake(record);
@@ -104,12 +104,13 @@ export function createExecutor(options: ExecutorOptions): Executor {
       return run;
     },
     async withRun(workflowId, parentId, work) {
-      const live = runs.get(workflowId);
-      if (live !== undefined && live.log.lost === null) return live.use(() => work(live));
-      const pending = waking.get(workflowId) ?? wake(workflowId, parentId).finally(() => waking.delete(workflowId));
-      waking.set(workflowId, pending);
-      const run = await pending;
-      return run.use(() => work(run));
+      for (;;) {
+        const live = runs.get(workflowId);
+        if (live !== undefined && live.log.lost === null) return live.use(() => work(live));
+        const pending = waking.get(workflowId) ?? wake(workflowId, parentId).finally(() => waking.delete(workflowId));
+        waking.set(workflowId, pending);
+        await pending;
+      }
     },
     awake: (workflowId) => runs.get(workflowId) ?? null,
     count: () => runs.size,

@@ -182,7 +182,9 @@ async function startCall(invocation: Invocation, signal: AbortSignal, usage: { v
       input,
       idempotencyKey,
       signal,
-      usage: (u: Usage) => void (usage.value = { ...usage.value, ...u }),
+      usage: (reported: Usage) => {
+        usage.value = { ...usage.value, ...reported };
+      },
     }) as never,
   );
   const output = operator.output.safeParse(raw);

@@ -41,6 +41,8 @@ export async function decideGate(run: Run, request: ParsedGateRequest, auth: Aut
   const meanwhile = answerIfDecided(run, still, request);
   if (meanwhile !== null) return settleAnswer(run, meanwhile);
   apply(run, edited?.(still) ?? still, request);
+  // The work goes on at once, so that the decision and the step behind it share a row (and its sync).
+  run.goOn();
   return settleAnswer(run, respond(run, request.decision));
 }
 

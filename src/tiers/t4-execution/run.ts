@@ -51,6 +51,8 @@ export interface Run {
   readonly handles: Map<string, Promise<OperatorResult>>;
   /** Makes what was noted durable in the next turn of the event loop. */
   readonly commitSoon: () => void;
+  /** Lets the workflow go on with what has changed. */
+  readonly goOn: () => void;
 }
 
 export const oodaRef = (fn: string): ModuleRef => moduleRef(4, "ooda_loop", fn);

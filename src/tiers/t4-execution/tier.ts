@@ -304,6 +304,6 @@ async function rejectIntent(writer: LedgerWriter, signal: Signal, kit: Kit): Pro
     [{ id: kit.ids.next("event"), type: "INTENT_REJECTED", step: null, payload: { error, intent_type } }],
     genesisHash,
   );
-  await writer.append({ tenant_id, row, now });
+  await writer.append(() => ({ tenant_id, row, now }));
   return ok([], metricsOf(ref("reject")));
 }

@@ -76,6 +76,8 @@ export class WorkflowRun implements Run {
     });
   };
 
+  readonly goOn = (): void => this.drive();
+
   /** Lets a caller work on the run; it does not rest meanwhile, and goes on afterwards. */
   async use<T>(work: () => Promise<T>): Promise<T> {
     this.#users += 1;

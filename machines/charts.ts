@@ -1,0 +1,61 @@
+/**
+ * The compiled lifecycles, and whether they let an event happen to a workflow as it stands.
+ *
+ * Owns: which chart an event is for. Never: changes a record.
+ */
+import type { EventDraft } from "../src/contract/event.ts";
+import type { Gate } from "../src/contract/gate.ts";
+import type { StepRecord, WorkflowRecord } from "../src/contract/workflow.ts";
+import { actionMachine } from "./action.ts";
+import { gateMachine } from "./gate.ts";
+import { stepMachine } from "./step.ts";
+import { type ChartEvent, compileChart } from "./table.ts";
+import { workflowMachine } from "./workflow.ts";
+
+/** The compiled lifecycles, shared with the live actors. */
+export const lifecycleCharts = {
+  workflow: compileChart(workflowMachine),
+  step: compileChart(stepMachine),
+  gate: compileChart(gateMachine),
+  action: compileChart(actionMachine),
+} as const;
+
+/** Whether the charts let this event happen now. Facts always may. */
+export function acceptsEvent(record: WorkflowRecord, draft: EventDraft): boolean {
+  const event = chartEvent(draft.type, draft.payload);
+  if (draft.type.startsWith("WORKFLOW_") || draft.type.startsWith("PLAN_"))
+    return draft.type === "PLAN_TRUNCATED" || lifecycleCharts.workflow.next(record.state, event) !== undefined;
+  if (draft.type.startsWith("STEP_") && draft.type !== "STEP_STREAMED") return acceptsStepEvent(record, draft, event);
+  if (draft.type.startsWith("USER_") || draft.type.startsWith("GATE_")) return acceptsGateEvent(record, draft, event);
+  if (draft.type.startsWith("ACTION_")) return acceptsStepEvent(record, draft, event);
+  return true;
+}
+
+function acceptsStepEvent(record: WorkflowRecord, draft: EventDraft, event: ChartEvent): boolean {
+  const step = record.steps.get(draft.step_id ?? "");
+  if (step === undefined) return draft.type === "STEP_SKIPPED";
+  if (draft.type === "STEP_QUEUED") return step.state === "queued";
+  return lifecycleCharts.step.next(stepPath(step), event) !== undefined;
+}
+
+function acceptsGateEvent(record: WorkflowRecord, draft: EventDraft, event: ChartEvent): boolean {
+  const gateId = gateIdIn(draft.payload);
+  const status = record.gates.get(gateId)?.status ?? "declared";
+  return lifecycleCharts.gate.next(status, event) !== undefined;
+}
+
+function gateIdIn(payload: object): string {
+  if ("gate_id" in payload) return payload.gate_id as string;
+  return "gate" in payload ? (payload.gate as Gate).gate_id : "";
+}
+
+/** The event as the charts see it: its type and the payload fields their guards read. */
+export function chartEvent(type: string, payload: object): ChartEvent {
+  return guarded.has(type) ? { ...payload, type } : { type };
+}
+
+/** Events whose transition depends on what they carry. */
+const guarded: ReadonlySet<string> = new Set(["GATE_EXPIRED", "ACTION_FAILED", "ACTION_SETTLED"]);
+
+export const stepPath = (step: StepRecord): string =>
+  step.phase === null ? step.state : `${step.state}.${step.phase}`;

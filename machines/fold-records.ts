@@ -1,0 +1,166 @@
+/**
+ * The records that a fold begins with: of a workflow, a step, an attempt, an action.
+ */
+import type { ActionRecord } from "../src/contract/action.ts";
+import type { EventPayloads, LedgerEvent } from "../src/contract/event.ts";
+import type { WorkflowStateName } from "../src/contract/progress.ts";
+import type { AttemptTrace } from "../src/contract/trace.ts";
+import type { ActionEntry, StepRecord, WorkflowRecord } from "../src/contract/workflow.ts";
+import { lifecycleCharts } from "./charts.ts";
+
+/** Where an event stands in its log, as handlers need it. */
+export interface Folded {
+  readonly type: string;
+  readonly step_id: string | null;
+  readonly at: string;
+  readonly plan_id: string;
+}
+
+export function beginRecord(event: LedgerEvent): WorkflowRecord {
+  const p = event.payload as unknown as EventPayloads["INTENT_RECEIVED"];
+  return {
+    tenant_id: event.tenant_id,
+    workflow_id: event.workflow_id as string,
+    thread_id: event.thread_id,
+    correlation_id: event.correlation_id,
+    intent: p.intent,
+    auth: p.auth,
+    parent_workflow_id: p.parent_workflow_id ?? null,
+    accepted_at: event.timestamp,
+    plan_id: p.plan_id,
+    sequence: event.sequence,
+    state: lifecycleCharts.workflow.initial as WorkflowStateName,
+    bundle: null,
+    plan: null,
+    plans: [],
+    round: 0,
+    run: 1,
+    draft_version: p.draft_version ?? 1,
+    steps: new Map(),
+    gates: new Map(),
+    kept: new Map(),
+    actions: new Map(),
+    keys: new Map(),
+    outcomes: new Map(),
+    spent: 0,
+    budget_refused: null,
+    streamed: 0,
+    text: "",
+    warnings: [...(p.warnings ?? [])],
+    error: null,
+    status: "running",
+    started_at: null,
+    finished_at: null,
+    updated_at: event.timestamp,
+    last_event: event,
+  };
+}
+
+export function newStep(step: StepRecord["step"], planId: string): StepRecord {
+  return {
+    step,
+    plan_id: planId,
+    state: "queued",
+    phase: null,
+    run: 1,
+    attempt: 0,
+    attempts: [],
+    decision: null,
+    action_id: null,
+    retry_due: null,
+    output: null,
+    output_text: "",
+    status: null,
+    error: null,
+    blocked: false,
+    skip_reason: null,
+    doubts: 0,
+    started_at: null,
+    finished_at: null,
+    input: null,
+    policy_events: [],
+    approval_events: [],
+  };
+}
+
+export function addAttempt(step: StepRecord, attempt: number, at: string): void {
+  const open: AttemptTrace = {
+    attempt,
+    outcome: "running",
+    started_at: at,
+    finished_at: null,
+    duration_ms: null,
+    cached: false,
+    error: null,
+  };
+  step.attempts.push(open);
+}
+
+export function endAttempt(
+  step: StepRecord,
+  at: string,
+  end: Pick<AttemptTrace, "outcome" | "error" | "cached">,
+): void {
+  const last = step.attempts.at(-1);
+  if (last === undefined || last.outcome !== "running") return;
+  const duration = Date.parse(at) - Date.parse(last.started_at);
+  step.attempts[step.attempts.length - 1] = { ...last, ...end, finished_at: at, duration_ms: duration };
+}
+
+export function updateAction(entry: ActionEntry, change: Partial<ActionRecord>): ActionEntry {
+  return { ...entry, record: { ...entry.record, ...change } };
+}
+
+/** A restarted step begins a new run: same id, same action, attempts appended. */
+export function restartStep(record: WorkflowRecord, stepId: string): void {
+  const step = record.steps.get(stepId);
+  if (step === undefined) return;
+  const fresh = newStep(step.step, step.plan_id);
+  const { attempts, policy_events, approval_events, doubts, action_id, input } = step;
+  record.steps.set(stepId, {
+    ...fresh,
+    attempts,
+    policy_events,
+    approval_events,
+    doubts,
+    action_id,
+    input,
+    run: step.run + 1,
+  });
+}
+
+/** The first start of a key makes its record; later ones count. */
+export function startAction(record: WorkflowRecord, payload: EventPayloads["ACTION_STARTED"], meta: Folded): void {
+  const known = record.actions.get(payload.action_id);
+  if (known !== undefined) {
+    known.attempts = payload.attempt;
+    return;
+  }
+  const { action_id, key, operator_name, operator_version, payload_hash } = payload;
+  record.actions.set(action_id, {
+    record: {
+      action_id,
+      tenant_id: record.tenant_id,
+      workflow_id: record.workflow_id,
+      intent_id: record.intent.intent_id,
+      plan_id: meta.plan_id,
+      step_id: meta.step_id ?? "",
+      operator_name,
+      operator_version,
+      idempotency_key: key,
+      status: "running",
+      payload_hash,
+      input_payload: payload.input ?? null,
+      result_payload: null,
+      error: null,
+      trace: null,
+      timing: { started_at: meta.at, finished_at: null },
+      tokens: null,
+      cost: null,
+    },
+    seen: "running",
+    attempts: payload.attempt,
+    usage: {},
+  });
+  record.keys.set(key, action_id);
+}

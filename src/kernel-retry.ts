@@ -1,0 +1,44 @@
+/**
+ * Retrying, with the one case that is a new workflow: regenerating what has ended (A-38).
+ */
+import type { Kernel } from "./kernel-face.ts";
+import type { LedgerReading } from "./runtime/ledger-reader.ts";
+import type { createGateway } from "./tiers/t0-foundation/gateway.ts";
+
+interface Again {
+  readonly gateway: ReturnType<typeof createGateway>;
+  readonly reading: LedgerReading;
+  readonly workflowId: string;
+  readonly request: Parameters<Kernel["retry"]>[1];
+}
+
+/** Regenerating what has ended begins a new workflow, linked to the old one and carrying its intent (A-38). */
+export async function retryOrBeginAgain({ gateway, reading, workflowId, request }: Again): ReturnType<Kernel["retry"]> {
+  if (request.mode !== "regenerate") return gateway.retry(workflowId, request);
+  const record = await reading.record(workflowId, { tenant_id: request.tenant_id, principal: request.principal });
+  if (record.state !== "completed" && record.state !== "cancelled") return gateway.retry(workflowId, request);
+  const { intent, thread_id, correlation_id, draft_version } = record;
+  const { document_ids, ...context_refs } = intent.context_refs;
+  const again = {
+    source: intent.source,
+    tenant_id: request.tenant_id,
+    principal: request.principal,
+    thread_id,
+    scope: intent.scope,
+    constraints: intent.constraints,
+    context_refs,
+    input: {
+      mode: "data" as const,
+      text: intent.text,
+      attachments: { document_ids: (document_ids as (string | number)[] | undefined) ?? [] },
+    },
+    intent_hint: { intent_type: `${intent.type}@${intent.version}`, inputs: intent.inputs },
+  };
+  const accepted = await gateway.submit(again, {
+    parent_workflow_id: workflowId,
+    intent_id: intent.intent_id,
+    draft_version: draft_version + 1,
+    correlation_id,
+  });
+  return { workflow_id: accepted.workflow_id, status: "restarted", correlation_id };
+}

@@ -1,0 +1,111 @@
+/**
+ * The eight tiers and the desk of T4, with the ports that a host's options filled.
+ */
+import type { KernelOptions, Resolved } from "./kernel-options.ts";
+import type { LedgerStore } from "./ports/ledger-store.ts";
+import type { TierDefinition } from "./runtime/define-tier.ts";
+import type { LedgerReading } from "./runtime/ledger-reader.ts";
+import type { createLedgerWriter } from "./runtime/ledger-writer.ts";
+import type { Registry } from "./runtime/registry.ts";
+import { createFoundationTier } from "./tiers/t0-foundation/tier.ts";
+import { createPerceptionTier } from "./tiers/t1-perception/tier.ts";
+import { createCognitionTier } from "./tiers/t2-cognition/tier.ts";
+import { createPlanningTier } from "./tiers/t3-planning/tier.ts";
+import type { Executor } from "./tiers/t4-execution/executor.ts";
+import { renameReferences } from "./tiers/t4-execution/resolve-templates.ts";
+import type { Desk } from "./tiers/t4-execution/run.ts";
+import { createExecutionTier } from "./tiers/t4-execution/tier.ts";
+import { createEgoTier } from "./tiers/t5-ego/tier.ts";
+import { createMetacognitionTier } from "./tiers/t6-metacognition/tier.ts";
+import { createOrchestrationTier } from "./tiers/t7-orchestration/tier.ts";
+
+interface DeskParts {
+  readonly resolved: Resolved;
+  readonly registry: Registry;
+  readonly store: LedgerStore;
+  readonly reading: LedgerReading;
+  readonly timers: Desk["timers"];
+}
+
+export function createDesk({ resolved, registry, store, reading, timers }: DeskParts): Desk {
+  const { options, security, maxCost, retryPolicies, engine } = resolved;
+  return {
+    registry,
+    security,
+    timers,
+    maxCost,
+    retryPolicies,
+    policyVersion: engine.version,
+    holdsStreams: options.security?.validateOutput !== undefined,
+    checkAllOutput: options.checkAllOutput ?? false,
+    middleware: options.middleware ?? [],
+    async findSharedKey(tenantId, key, exceptWorkflow) {
+      const found = await store.findKey(tenantId, key);
+      if (found === null || found.workflow_id === exceptWorkflow) return null;
+      const entry = (await reading.record(found.workflow_id)).actions.get(found.action_id);
+      return entry === undefined
+        ? null
+        : { action_id: found.action_id, result: entry.record.result_payload, succeeded: entry.seen === "succeeded" };
+    },
+  };
+}
+
+interface TierParts {
+  readonly resolved: Resolved;
+  readonly registry: Registry;
+  readonly store: LedgerStore;
+  readonly executor: Executor;
+  readonly writer: ReturnType<typeof createLedgerWriter>;
+}
+
+export function defineTiers({ resolved, registry, store, executor, writer }: TierParts): readonly TierDefinition[] {
+  const { options, security, classifier, scorers, planner, engine, authenticator, maxCost, artifacts, matchMemory } =
+    resolved;
+  const { classification = 0.5, confidence = 0.5, grounding = 0.5 } = options.thresholds ?? {};
+  const rename = (params: Parameters<typeof renameReferences>[0], renamed: ReadonlyMap<string, string>) =>
+    renameReferences(params, renamed) as never;
+  return [
+    createFoundationTier({ client: (operator) => registry.findOperator(operator)?.tool?.client ?? null, artifacts }),
+    createPerceptionTier({
+      registry,
+      security,
+      classifier,
+      scorers,
+      fallbackIntent: options.fallbackIntent ?? null,
+      minConfidence: classification,
+    }),
+    createCognitionTier({
+      version: (tenant, thread) => store.version(tenant, thread),
+      memory: (query) => store.memory(query),
+      documents: (tenant, wanted) => store.documents(tenant, wanted),
+      matchMemory,
+      threadWorkflows: (tenant_id, thread_id, limit) => store.heads({ tenant_id, thread_id, limit }),
+    }),
+    createPlanningTier({ registry, planner, rename }),
+    createExecutionTier({ executor: () => executor, writer }),
+    createEgoTier({ authenticator, engine, maxCost }),
+    createMetacognitionTier({
+      scorers,
+      thresholds: { confidence, grounding },
+      publish: publisher(options, resolved.logger),
+    }),
+    createOrchestrationTier(() => executor.runs().map((run) => run.log.identity.workflow_id)),
+  ];
+}
+
+/** Listeners outside are told without being waited for; what they throw is logged. */
+function publisher(
+  { notify }: KernelOptions,
+  logger: Resolved["logger"],
+): (notification: Parameters<NonNullable<KernelOptions["notify"]>>[0]) => void {
+  if (notify === undefined) return () => undefined;
+  return (notification) =>
+    queueMicrotask(() => {
+      const report = (error: unknown): void => logger.error({ error }, "a notification listener threw");
+      try {
+        Promise.resolve(notify(notification)).catch(report);
+      } catch (error) {
+        report(error);
+      }
+    });
+}

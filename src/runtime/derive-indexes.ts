@@ -1,0 +1,106 @@
+/**
+ * What a row changes in the ledger's indexes, derived from the record and the row's events (LED-01).
+ *
+ * Owns: which indexes follow from which events. Never: decides, writes.
+ */
+import type { EventDraft } from "../contract/event.ts";
+import type { Gate } from "../contract/gate.ts";
+import type { WorkflowRecord } from "../contract/workflow.ts";
+import { isTerminal } from "../contract/workflow.ts";
+import type { AppendIndexes } from "../ports/ledger-store.ts";
+
+export interface IndexQuestion {
+  readonly record: WorkflowRecord;
+  readonly drafts: readonly EventDraft[];
+  /** What the head says now. */
+  readonly known: { readonly state: string | null; readonly due_at: number | null };
+  /** The workflow has no row yet. */
+  readonly isNew: boolean;
+  readonly release: boolean;
+  readonly now: number;
+}
+
+export function deriveIndexes({ record, drafts, known, isNew, release, now }: IndexQuestion): AppendIndexes {
+  const due = dueOf(record);
+  return {
+    ...(isNew ? { create: headOf(record, now) } : {}),
+    ...(record.state === known.state ? {} : { state: record.state }),
+    ...(due === known.due_at ? {} : { due_at: due }),
+    ...(release ? { release: true } : {}),
+    ...gatesOf(record, drafts),
+    ...keysOf(record, drafts),
+    ...recordsOf(drafts),
+  };
+}
+
+function headOf(record: WorkflowRecord, now: number): NonNullable<AppendIndexes["create"]> {
+  const { tenant_id, workflow_id, thread_id, correlation_id, intent, state } = record;
+  return {
+    tenant_id,
+    workflow_id,
+    thread_id,
+    correlation_id,
+    principal_id: intent.actor.id,
+    intent_id: intent.intent_id,
+    intent_type: intent.type,
+    state,
+    created_at: now,
+    updated_at: now,
+    due_at: null,
+  };
+}
+
+function recordsOf(drafts: readonly EventDraft[]): AppendIndexes {
+  const memory = drafts.flatMap((d) => (d.type === "MEMORY_WRITTEN" ? [d.payload.record] : []));
+  return memory.length === 0 ? {} : { memory };
+}
+
+/** When something of this workflow falls due while it rests; null for none. */
+export function dueOf(record: WorkflowRecord): number | null {
+  if (isTerminal(record.state)) return null;
+  const gates = [...record.gates.values()]
+    .filter((g) => g.status === "open" && g.due_at !== null)
+    .map((g) => Date.parse(g.due_at as string));
+  const retries = [...record.steps.values()]
+    .filter((s) => s.retry_due !== null)
+    .map((s) => Date.parse(s.retry_due as string));
+  const all = [...gates, ...retries];
+  return all.length === 0 ? null : Math.min(...all);
+}
+
+const gateEvents: ReadonlySet<string> = new Set([
+  "GATE_OPENED",
+  "GATE_REVISED",
+  "GATE_EXPIRED",
+  "GATE_ESCALATED",
+  "GATE_SUSPENDED",
+  "USER_APPROVED",
+  "USER_REJECTED",
+]);
+
+function gatesOf(record: WorkflowRecord, drafts: readonly EventDraft[]): AppendIndexes {
+  if (record.gates.size === 0) return {};
+  const ended = isTerminal(record.state);
+  const ids = new Set<string>();
+  for (const draft of drafts) {
+    if (gateEvents.has(draft.type))
+      ids.add(
+        "gate_id" in draft.payload ? (draft.payload.gate_id as string) : (draft.payload as { gate: Gate }).gate.gate_id,
+      );
+  }
+  if (ended) for (const id of record.gates.keys()) ids.add(id);
+  const gates = [...ids].flatMap((id) => record.gates.get(id) ?? []);
+  return gates.length === 0 ? {} : { gates };
+}
+
+/** Keys that other workflows must find: those bound to an applied outcome. */
+function keysOf(record: WorkflowRecord, drafts: readonly EventDraft[]): AppendIndexes {
+  const keys = drafts.flatMap((draft) =>
+    draft.type === "ACTION_STARTED" &&
+    draft.payload.key.startsWith("apply:") &&
+    record.keys.get(draft.payload.key) === draft.payload.action_id
+      ? [{ key: draft.payload.key, action_id: draft.payload.action_id }]
+      : [],
+  );
+  return keys.length === 0 ? {} : { keys };
+}

@@ -1,0 +1,121 @@
+/**
+ * Parts for the journeys: operators that count their calls, packages made of plain steps, a ledger that tells what is asked
+ * of it, and short ways to read what a kernel did.
+ */
+import { z } from "zod";
+import type { KernelError } from "../../src/contract/error.ts";
+import type { LedgerEvent } from "../../src/contract/event.ts";
+import type { Operator, OperatorCall } from "../../src/contract/operator.ts";
+import type { PlanStepDraft } from "../../src/contract/plan.ts";
+import type { PolicyRule } from "../../src/contract/policy.ts";
+import type { CapabilityOptions } from "../../src/define/define-capability.ts";
+import { defineCapability, defineOperator, definePolicy, KernelErrorException } from "../../src/index.ts";
+import type { LedgerStore } from "../../src/ports/ledger-store.ts";
+import { memoryLedger, type TestKernel } from "../../src/testing/index.ts";
+
+export const intentType = "Notes.Draft";
+
+type Call = OperatorCall<Record<string, unknown>>;
+type OperatorMore = Partial<Omit<Parameters<typeof defineOperator>[0], "name" | "run">>;
+
+export interface Counted {
+  readonly operator: Operator;
+  readonly name: string;
+  readonly calls: Call[];
+}
+
+/** An operator that takes any object, remembers its calls, and answers with its input where nothing else is said. */
+export function counted(name: string, more: OperatorMore = {}, answer: (call: Call) => unknown = echo): Counted {
+  const calls: Call[] = [];
+  const operator = defineOperator({
+    name,
+    input: z.record(z.string(), z.unknown()),
+    ...more,
+    run(call) {
+      calls.push(call as Call);
+      return answer(call as Call);
+    },
+  });
+  return { operator, name, calls };
+}
+
+const echo = ({ input }: Call): unknown => ({ ...input });
+
+export function planStep(step_id: string, { name }: Counted, more: Partial<PlanStepDraft> = {}): PlanStepDraft {
+  return { step_id, name: `Step ${step_id}`, operator: name, ...more };
+}
+
+type PackageMore = Partial<Omit<CapabilityOptions<z.ZodType>, "operators">>;
+
+/** A package `Notes.Draft@1.0` whose plan is these steps. */
+export function packageOf(operators: readonly Counted[], steps: readonly PlanStepDraft[], more: PackageMore = {}) {
+  return defineCapability({
+    intentType,
+    version: "1.0",
+    input: z.record(z.string(), z.unknown()),
+    operators: operators.map(({ operator }) => operator),
+    plan: { reasoning: "the steps as written", steps: [...steps] },
+    ...more,
+  });
+}
+
+/** A package of one step around one operator. */
+export const oneStep = (operator: Counted, more: Partial<PlanStepDraft> = {}, pkg: PackageMore = {}) =>
+  packageOf([operator], [planStep("s1", operator, more)], pkg);
+
+export const ruleOf = (
+  stages: PolicyRule["stages"],
+  evaluate: PolicyRule["evaluate"],
+  name = "test rule",
+): PolicyRule => definePolicy({ name, stages, evaluate });
+
+export async function eventsOf(t: TestKernel, workflowId: string): Promise<LedgerEvent[]> {
+  const events: LedgerEvent[] = [];
+  for await (const event of t.kernel.events(workflowId, { live: false })) events.push(event);
+  return events;
+}
+
+export async function listOf<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const list: T[] = [];
+  for await (const item of items) list.push(item);
+  return list;
+}
+
+export const ofType = (events: readonly LedgerEvent[], type: string): LedgerEvent[] =>
+  events.filter((event) => event.event_type === type);
+
+/** The error a call is refused with. */
+export async function refusalOf(call: Promise<unknown>): Promise<KernelError> {
+  try {
+    await call;
+  } catch (thrown) {
+    if (thrown instanceof KernelErrorException) return thrown.error;
+    throw thrown;
+  }
+  throw new Error("nothing was refused");
+}
+
+export interface Asked {
+  readonly call: string;
+  /** The stream or workflow that the call names; null where it names none. */
+  readonly stream: string | null;
+}
+
+/** A ledger in memory that tells each call before it is made. */
+export function toldLedger(tell: (asked: Asked) => void): LedgerStore {
+  const store = memoryLedger();
+  const told = { ...store } as Record<string, unknown>;
+  for (const [call, member] of Object.entries(store)) {
+    if (typeof member !== "function") continue;
+    told[call] = (...args: readonly unknown[]): unknown => {
+      for (const stream of streamsOf(call, args)) tell({ call, stream });
+      return (member as (...given: readonly unknown[]) => unknown)(...args);
+    };
+  }
+  return told as unknown as LedgerStore;
+}
+
+function streamsOf(call: string, args: readonly unknown[]): readonly (string | null)[] {
+  if (call === "append") return (args[0] as readonly { row: { stream: string } }[]).map(({ row }) => row.stream);
+  return typeof args[0] === "string" ? [args[0]] : [null];
+}
