@@ -26,10 +26,18 @@ export function toStepResult(value: Json): StepResult {
   };
 }
 
-/** A JSON-safe text of at most `limit` characters, for traces (A-48: 500). Cycles and functions are named, not followed. */
+/** A JSON-safe text of at most `limit` characters, for traces (A-48: 500). What was shown before, functions and throws are named. */
 export function tracePreview(value: unknown, limit = 500): string {
+  try {
+    return (stringifyShown(value, limit) ?? "null").slice(0, limit);
+  } catch {
+    return "[unreadable]";
+  }
+}
+
+function stringifyShown(value: unknown, limit: number): string | undefined {
   const seen = new WeakSet<object>();
-  const text = JSON.stringify(value, (_key, member: unknown) => {
+  return JSON.stringify(value, (_key, member: unknown) => {
     if (typeof member === "function" || typeof member === "symbol") return `[${typeof member}]`;
     if (typeof member === "bigint") return `${member}n`;
     if (typeof member === "string" && member.length > limit) return `${member.slice(0, limit)}…`;
@@ -38,5 +46,4 @@ export function tracePreview(value: unknown, limit = 500): string {
     seen.add(member);
     return member;
   });
-  return (text ?? "null").slice(0, limit);
 }

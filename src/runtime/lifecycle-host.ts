@@ -83,7 +83,7 @@ export function createLifecycleHost({ parent, inspected, onError }: LifecycleHos
     if (gateId !== null)
       (home.gates.get(gateId) ?? spawnChild(home, "gate", gateId, lifecycleCharts.gate.initial)).send(chartEvent);
     if (type === "WORKFLOW_CANCELLED" || type === "WORKFLOW_FAILED")
-      for (const gate of home.gates.values()) gate.send(chartEvent);
+      for (const gate of home.gates.values()) if (isActive(gate)) gate.send(chartEvent);
     if (type === "WORKFLOW_RESTARTED")
       for (const id of event.payload["step_ids"] as string[])
         spawnChild(home, "step", id, lifecycleCharts.step.initial);
@@ -105,6 +105,7 @@ export function createLifecycleHost({ parent, inspected, onError }: LifecycleHos
         gates: new Map(),
       };
       live.set(record.workflow_id, home);
+      if (!isActive(home.workflow)) return;
       for (const step of record.steps.values()) spawnChild(home, "step", step.step.step_id, stepPath(step));
       for (const gate of record.gates.values()) spawnChild(home, "gate", gate.gate_id, gate.status);
     },
@@ -135,6 +136,9 @@ function addressOf(event: LedgerEvent): { readonly type: string; readonly gateId
 
 const movesWorkflow = (type: string): boolean =>
   /^(WORKFLOW|PLAN|USER|GATE_EXPIRED)/.test(type) && type !== "PLAN_TRUNCATED";
+
+/** What has reached a final state hears nothing more. */
+const isActive = (actor: AnyActorRef): boolean => actor.getSnapshot().status === "active";
 
 const stateOf = (actor: AnyActorRef): unknown => flatten(actor.getSnapshot().value);
 const statesOf = (actors: ReadonlyMap<string, AnyActorRef>): Record<string, unknown> =>

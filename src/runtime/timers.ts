@@ -7,7 +7,7 @@
 import type { Clock } from "../ports/clock.ts";
 
 export interface Timers {
-  /** Resolves at `at` (epoch ms), or at once when `signal` aborts. */
+  /** Resolves at `at` (epoch ms); at once when that is past or `signal` aborts. */
   readonly until: (at: number, signal?: AbortSignal) => Promise<void>;
   /** Arms, or moves, a named alarm. Null disarms it. */
   readonly alarm: (name: string, at: number | null, fire: () => void, background?: boolean) => void;
@@ -20,7 +20,7 @@ export function createTimers(clock: Clock): Timers {
   const sleeps = new Set<() => void>();
   return {
     until(at, signal) {
-      if (signal?.aborted === true) return Promise.resolve();
+      if (signal?.aborted === true || at <= clock.now()) return Promise.resolve();
       return new Promise((resolve) => {
         const wake = (): void => {
           cancel();

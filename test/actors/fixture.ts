@@ -4,6 +4,8 @@
  */
 import { z } from "zod";
 import type { CapabilityDefinition } from "../../src/contract/capability.ts";
+import type { KernelError } from "../../src/contract/error.ts";
+import type { LedgerEvent } from "../../src/contract/event.ts";
 import { moduleRef } from "../../src/contract/module-ref.ts";
 import type { Operator } from "../../src/contract/operator.ts";
 import type { PlanStepDraft } from "../../src/contract/plan.ts";
@@ -23,6 +25,7 @@ export const allTiers = [0, 1, 2, 3, 4, 5, 6, 7] as const;
 const anything = z.looseObject({});
 
 type Run = OperatorOptions<typeof anything, z.ZodType<unknown>>["run"];
+type Plan = Parameters<typeof defineCapability<typeof anything>>[0]["plan"];
 type OperatorMore = Partial<Omit<OperatorOptions<typeof anything, z.ZodType<unknown>>, "name" | "input" | "run">>;
 
 /** An operator that takes anything; without a function it says "done". */
@@ -33,7 +36,7 @@ export const operator = (name: string, run: Run = () => "done", more: OperatorMo
 export const errand = (
   steps: readonly PlanStepDraft[],
   operators: readonly Operator[],
-  more: Partial<Pick<CapabilityDefinition, "intentType" | "keywords" | "plan">> = {},
+  more: { readonly intentType?: string; readonly keywords?: readonly string[]; readonly plan?: Plan } = {},
 ): CapabilityDefinition =>
   defineCapability({
     intentType,
@@ -60,8 +63,8 @@ export const gated = (calls: string[] = []): CapabilityDefinition =>
   errand(
     [step("s1", "Test.Do"), step("s2", "Test.Send", { depends_on: ["s1"], gate: { reason: "look first" } })],
     [
-      operator("Test.Do", () => void calls.push("s1") ?? "done"),
-      operator("Test.Send", () => void calls.push("s2") ?? "sent"),
+      operator("Test.Do", () => `call ${calls.push("s1")}`),
+      operator("Test.Send", () => `call ${calls.push("s2")}`),
     ],
   );
 
@@ -104,17 +107,19 @@ export function codesOf(error: { readonly code: string; readonly cause: unknown 
   return codes;
 }
 
-export async function eventsOf(t: TestKernel, workflowId: string) {
-  return Array.fromAsync(t.kernel.events(workflowId, { live: false }));
+export async function eventsOf(t: TestKernel, workflowId: string): Promise<readonly LedgerEvent[]> {
+  const events: LedgerEvent[] = [];
+  for await (const event of t.kernel.events(workflowId, { live: false })) events.push(event);
+  return events;
 }
 
 /** The error that a call of the kernel's face rejects with. */
-export async function refusal(call: Promise<unknown>): Promise<import("../../src/contract/error.ts").KernelError> {
+export async function refusal(call: Promise<unknown>): Promise<KernelError> {
   const thrown = await call.then(
     () => null,
     (error: unknown) => error,
   );
   const error = (thrown as { readonly error?: unknown } | null)?.error;
   if (error === undefined) throw new Error(`expected a KernelErrorException, got ${String(thrown)}`);
-  return error as import("../../src/contract/error.ts").KernelError;
+  return error as KernelError;
 }

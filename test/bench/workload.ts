@@ -3,8 +3,8 @@
  * Every result is checked; a wrong one throws.
  */
 import { z } from "zod";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 import { createKernel, defineCapability, defineOperator, type Kernel, type KernelOptions } from "../../src/index.ts";
+import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 
 const caller = { tenant_id: 1, principal: { type: "human", id: 1, role: "user" } } as const;
 
@@ -40,12 +40,20 @@ export interface Workload {
   readonly plain: (id: string) => Promise<{ readonly id: string; readonly sum: number }>;
   /** Runs five steps and parks; gives the workflow's id. */
   readonly gateStart: (id: string) => Promise<string>;
-  readonly gateApprove: (workflowId: string) => Promise<{ readonly id: string; readonly sum: number; readonly by: string }>;
+  readonly gateApprove: (
+    workflowId: string,
+  ) => Promise<{ readonly id: string; readonly sum: number; readonly by: string }>;
 }
 
 export async function openWorkload(path: string, options: KernelOptions = {}): Promise<Workload> {
-  const kernel = await createKernel({ ledger: sqliteLedger({ path }), capabilities: [capability("Bench.Plain.Run", 5), capability("Bench.Gate.Run", 6)], ...options });
-  const start = async (intent_type: string, id: string): Promise<string> => (await kernel.submit({ ...caller, input: { mode: "data" }, intent_hint: { intent_type, inputs: { id } } })).workflow_id;
+  const kernel = await createKernel({
+    ledger: sqliteLedger({ path }),
+    capabilities: [capability("Bench.Plain.Run", 5), capability("Bench.Gate.Run", 6)],
+    ...options,
+  });
+  const start = async (intent_type: string, id: string): Promise<string> =>
+    (await kernel.submit({ ...caller, input: { mode: "data" }, intent_hint: { intent_type, inputs: { id } } }))
+      .workflow_id;
   const finish = async (workflowId: string) => {
     const state = await kernel.settled(workflowId);
     const last = JSON.parse(state.response.text) as { id: string; sum: number };

@@ -5,13 +5,13 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { roleAuthenticator } from "../../src/adapters/role-authenticator.ts";
+import { templatePlanner } from "../../src/adapters/template-planner.ts";
 import type { LedgerEvent } from "../../src/contract/event.ts";
 import { Intent, SubmitRequest, SubmitResponse } from "../../src/contract/intent.ts";
 import { openTurn, toExecutorError } from "../../src/index.ts";
 import { createTestKernel, memoryLedger, testCaller } from "../../src/testing/index.ts";
 import { counted, eventsOf, intentType, ofType, oneStep, packageOf, planStep, refusalOf } from "./parts.ts";
 
-const neverAnswers = new Promise<never>(() => undefined);
 const hint = { intent_type: intentType, inputs: { topic: "rain" } };
 
 const fullRequest = {
@@ -72,24 +72,28 @@ describe("the answer", () => {
   });
 
   it("[INT-08] waits for no planner", async () => {
+    const { promise, reject } = Promise.withResolvers<never>();
     await using t = await createTestKernel({
       capabilities: [oneStep(counted("Notes.Write"))],
-      planner: { plan: () => neverAnswers },
+      planner: { plan: () => promise },
     });
     const answer = await t.kernel.submit(fullRequest);
     await t.clock.settle();
     expect(answer.status).toBe("accepted");
     expect((await t.kernel.workflow(answer.workflow_id)).state).toBe("accepted");
+    reject(new Error("the test is over"));
   });
 
   it("[INT-08] waits for no operator", async () => {
-    const stuck = counted("Notes.Write", {}, () => neverAnswers);
+    const { promise, resolve } = Promise.withResolvers<string>();
+    const stuck = counted("Notes.Write", {}, () => promise);
     await using t = await createTestKernel({ capabilities: [oneStep(stuck)] });
     const answer = await t.kernel.submit(fullRequest);
     await t.clock.settle();
     expect(answer.status).toBe("accepted");
     expect(stuck.calls).toHaveLength(1);
     expect((await t.kernel.workflow(answer.workflow_id)).state).toBe("running");
+    resolve("the test is over");
   });
 
   it("[INT-02] gives the ids that every later record of the run carries", async () => {
@@ -156,9 +160,9 @@ describe("what intake leaves alone", () => {
     await using t = await createTestKernel({
       capabilities: [oneStep(write)],
       planner: {
-        plan: () => {
+        plan: (question) => {
           planned += 1;
-          return neverAnswers;
+          return templatePlanner.plan(question);
         },
       },
       limits: { maxInFlight: 0 },

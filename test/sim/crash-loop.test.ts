@@ -37,11 +37,11 @@ describe("a process that dies at any commit", () => {
     expect(pointsWhere((cut) => !cut.killed)).toEqual([]);
   });
 
-  it("[INV-14] state, outcomes and effects after any crash equal those of the unhurt run", () => {
+  it("state, outcomes and effects after any crash equal those of the unhurt run", () => {
     expect(pointsWhere((cut) => !cut.same)).toEqual([]);
   });
 
-  it("no idempotency key takes effect twice", () => {
+  it("[INV-15] no idempotency key takes effect twice, however the process died", () => {
     expect(pointsWhere((cut) => cut.doubled.length > 0)).toEqual([]);
   });
 

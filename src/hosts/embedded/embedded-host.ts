@@ -29,7 +29,7 @@ export interface EmbeddedHostOptions {
 }
 
 export interface EmbeddedHost {
-  /** Takes up unfinished workflows; resolves when each has been woken. */
+  /** Takes up unfinished workflows that nobody holds, now and again after each lease; resolves when each has been woken. */
   readonly recover: () => Promise<number>;
   /** Looks again at when the next resting workflow falls due. */
   readonly armDue: () => Promise<void>;
@@ -106,20 +106,35 @@ export function createEmbeddedHost(options: EmbeddedHostOptions): EmbeddedHost {
       );
   };
 
+  const recover = async (): Promise<number> => {
+    let taken = 0;
+    const seen = new Set<string>();
+    for (;;) {
+      const found = (await store.abandoned(clock.now(), page)).filter((h) => !seen.has(h.workflow_id));
+      for (const { workflow_id } of found) seen.add(workflow_id);
+      if (found.length === 0 || stopped) break;
+      await wakeAll(found.map((h) => h.workflow_id));
+      taken += found.length;
+    }
+    armRecovery();
+    return taken;
+  };
+
+  /** What another process left is free only once its lease has run out: look again after as long. */
+  const armRecovery = (): void => {
+    if (stopped) return;
+    timers.alarm("recovery", clock.now() + options.leaseMs, () =>
+      void recover().catch((error: unknown) => {
+        logger.error({ error }, "abandoned workflows could not be read");
+        armRecovery();
+      }),
+    );
+  };
+
   return {
     armDue,
     watch,
-    async recover() {
-      let taken = 0;
-      const seen = new Set<string>();
-      for (;;) {
-        const found = (await store.abandoned(clock.now(), page)).filter((h) => !seen.has(h.workflow_id));
-        for (const { workflow_id } of found) seen.add(workflow_id);
-        if (found.length === 0 || stopped) return taken;
-        await wakeAll(found.map((h) => h.workflow_id));
-        taken += found.length;
-      }
-    },
+    recover,
     stop() {
       stopped = true;
       timers.clear();

@@ -188,7 +188,7 @@ async function prepareEdit(run: Run, gate: Gate, request: ParsedGateRequest): Pr
           }),
           confidence: 1,
         };
-  const outputs = new Map(outputsOf(run.log.record));
+  const outputs = new Map(outputsOf(run.log.record, step));
   if (outcome !== null && step.applies !== null)
     for (const id of outputs.keys())
       if (outcomeOfStep(run.log.record, id)?.outcome_id === outcome.outcome_id) outputs.set(id, outcome.content);

@@ -9,6 +9,7 @@
  */
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
+import { isPlainObject } from "../../contract/json.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Middleware, SkillExecutionContext } from "../../ports/middleware.ts";
 
@@ -43,15 +44,26 @@ export function buildChain(
   ];
 }
 
-/** @throws KernelErrorException for a custom middleware that takes a fixed name, or two of one name. */
+const members: ReadonlySet<string> = new Set(["name", "before", "after", "onError"] satisfies (keyof Middleware)[]);
+
+/**
+ * A custom middleware is a name of its own and three hooks; it cannot ask for a place.
+ * @throws KernelErrorException for a fixed name, a name twice, no name, or anything besides the hooks.
+ */
 export function checkCustomMiddleware(custom: readonly Middleware[]): void {
   const names = custom.map((m) => m.name);
   const taken = names.find(
     (name, i) =>
       fixedMiddleware.some((f) => f.toLowerCase() === String(name).toLowerCase()) || names.indexOf(name) !== i,
   );
-  if (taken === undefined) return;
-  const message = `middleware ${taken} cannot be added: the order Trace, Policy, Approval, Timeout is fixed by spec ${middlewareSpecVersion}`;
+  const nameless = custom.some((m) => typeof m.name !== "string" || m.name === "");
+  const beyond = custom
+    .filter(isPlainObject)
+    .flatMap((m) => Object.keys(m))
+    .find((member) => !members.has(member));
+  if (taken === undefined && beyond === undefined && !nameless) return;
+  const what = taken ?? (beyond === undefined ? "without a name" : `with ${beyond}`);
+  const message = `middleware ${what} cannot be added: the order Trace, Policy, Approval, Timeout is fixed by spec ${middlewareSpecVersion}`;
   raise(kernelError("T4_MIDDLEWARE_VIOLATION", message, moduleRef(4, "middleware", "checkCustomMiddleware")));
 }
 

@@ -63,7 +63,7 @@ function findOperator(run: Run, step: PlanStep): Operator {
 }
 
 function resolveInputs(run: Run, step: PlanStep): Json {
-  const { value, unresolved } = resolveParams(step.params, outputsOf(run.log.record));
+  const { value, unresolved } = resolveParams(step.params, outputsOf(run.log.record, step));
   if (unresolved.length > 0 && stepOf(run, step.step_id).attempt === 0)
     run.log.note(draft("TEMPLATE_UNRESOLVED", { references: unresolved }, step.step_id));
   return deepFreeze(value);

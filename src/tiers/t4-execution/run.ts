@@ -9,6 +9,7 @@ import type { EventDraft } from "../../contract/event.ts";
 import type { Json } from "../../contract/json.ts";
 import { type ModuleRef, moduleRef } from "../../contract/module-ref.ts";
 import type { Outcome } from "../../contract/outcome.ts";
+import type { PlanStep } from "../../contract/plan.ts";
 import type { Result } from "../../contract/result.ts";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
 import type { Middleware } from "../../ports/middleware.ts";
@@ -114,15 +115,32 @@ export function outcomeOfStep(record: WorkflowRecord, stepId: string): Outcome |
   return null;
 }
 
-/** What templates see: outputs of succeeded steps; where an outcome was drafted, its newest content. */
-export function outputsOf(record: WorkflowRecord): ReadonlyMap<string, Json> {
+/**
+ * What a step's templates see: outputs of the succeeded steps it depends on; where an outcome was drafted, its newest
+ * content. What merely happened to end earlier is not there, or the order of ends would decide what a call gets (A-45).
+ */
+export function outputsOf(record: WorkflowRecord, of: PlanStep): ReadonlyMap<string, Json> {
   const outputs = new Map<string, Json>();
-  for (const [id, step] of record.steps) {
-    if (step.state !== "succeeded") continue;
+  for (const id of dependenciesOf(record, of)) {
+    const step = record.steps.get(id);
+    if (step?.state !== "succeeded") continue;
     const outcome = step.step.outcome === null ? null : outcomeOfStep(record, id);
     outputs.set(id, outcome === null ? step.output : outcome.content);
   }
   return outputs;
 }
+
+/** Ids of the steps that a step rests on, directly or through others; the set grows while it is walked. */
+function dependenciesOf(record: WorkflowRecord, of: PlanStep): ReadonlySet<string> {
+  const found = new Set<string>(needsOf(of));
+  for (const id of found) {
+    const step = record.steps.get(id)?.step;
+    if (step !== undefined) for (const further of needsOf(step)) found.add(further);
+  }
+  return found;
+}
+
+const needsOf = ({ depends_on, applies }: PlanStep): readonly string[] =>
+  applies === null ? depends_on : [...depends_on, applies];
 
 export const noteAll = (run: Run, drafts: readonly EventDraft[]): void => run.log.note(...drafts);

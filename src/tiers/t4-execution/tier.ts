@@ -149,7 +149,7 @@ async function startWorkflow(executor: Executor, signal: Signal, kit: Kit): Prom
     parent_workflow_id,
     draft_version,
   };
-  await run.use(async () => {
+  await run.begin(async () => {
     run.log.note(draft("INTENT_RECEIVED", { intent, auth, plan_id, ...facts }));
     await run.log.commit();
   });

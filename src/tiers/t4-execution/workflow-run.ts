@@ -89,6 +89,19 @@ export class WorkflowRun implements Run {
     }
   }
 
+  /** As `use`, for the first turn of a workflow: the caller has its answer before anything is fetched or run (INT-04). */
+  async begin<T>(work: () => Promise<T>): Promise<T> {
+    this.#users += 1;
+    try {
+      return await work();
+    } finally {
+      setImmediate(() => {
+        this.#users -= 1;
+        this.drive();
+      });
+    }
+  }
+
   /** Goes on, or sees to it that the drive under way looks again. */
   drive(): void {
     if (this.#driving !== null) {

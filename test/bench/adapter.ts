@@ -1,0 +1,35 @@
+/**
+ * The kernel as a peer of an outside harness: node --expose-gc test/bench/adapter.ts <harness.mjs>, where the harness exports
+ * `measure({ name, durability, plain, gateStart, gateApprove, ms, parked })`.
+ */
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { openWorkload } from "./workload.ts";
+
+const [, , harness] = process.argv;
+if (harness === undefined) {
+  console.error("usage: node --expose-gc test/bench/adapter.ts <path to harness.mjs>");
+  process.exit(2);
+}
+const { measure } = (await import(pathToFileURL(resolve(harness)).href)) as {
+  readonly measure: (options: object) => Promise<unknown>;
+};
+const w = await openWorkload(join(mkdtempSync(join(tmpdir(), "countersign-peer-")), "peer.db"));
+const parked = new Map<string, string>();
+await measure({
+  name: "countersign",
+  durability: "sqlite WAL synchronous=FULL",
+  parked: Number(process.env["PARKED"] ?? 0),
+  ms: Number(process.env["MS"] ?? 1200),
+  steps: 5,
+  plain: (id: string) => w.plain(id),
+  gateStart: async (id: string) => void parked.set(id, await w.gateStart(id)),
+  gateApprove: async (id: string) => {
+    const workflowId = parked.get(id) ?? "";
+    parked.delete(id);
+    return w.gateApprove(workflowId);
+  },
+});
+await w.kernel.stop();

@@ -1,0 +1,77 @@
+/**
+ * What the machine allows without a kernel. Two floors, measured in the same run as the kernel:
+ * - the same rows: the very turns of one workflow, appended one after the other in the same group commits;
+ * - six small rows: 425 bytes each over bare node:sqlite, as the smallest honest program would keep a five-step workflow.
+ */
+import { rmSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { genesisHash, sealTurn, type TurnEnvelope, type TurnEvent, type TurnRow } from "../../src/contract/turn.ts";
+import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { createLedgerWriter } from "../../src/runtime/ledger-writer.ts";
+
+export interface Floor {
+  readonly run: (id: string) => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+export const removeDatabase = (path: string): void => {
+  for (const suffix of ["", "-wal", "-shm"]) rmSync(path + suffix, { force: true });
+};
+
+/** Appends a recorded workflow's rows again under another id, as many times as asked. */
+export async function openSameRows(path: string, rows: readonly TurnRow[]): Promise<Floor> {
+  removeDatabase(path);
+  const store = sqliteLedger({ path });
+  await store.open();
+  const writer = createLedgerWriter(store, 512);
+  const turns = rows.map((row) => ({
+    envelope: JSON.parse(row.envelope) as TurnEnvelope,
+    events: JSON.parse(row.body ?? "[]") as TurnEvent[],
+  }));
+  return {
+    async run(id) {
+      let hash = genesisHash;
+      for (const { envelope, events } of turns) {
+        const row = sealTurn({ ...envelope, stream: `floor:${id}` }, events, hash);
+        hash = row.hash;
+        await writer.append(() => ({ tenant_id: envelope.tenant_id, row, now: envelope.now }));
+      }
+    },
+    close: () => store.close(),
+  };
+}
+
+const filler = "x".repeat(330);
+
+export async function openSixRows(path: string): Promise<Floor> {
+  removeDatabase(path);
+  const db = new DatabaseSync(path);
+  db.exec("PRAGMA journal_mode=WAL");
+  db.exec("PRAGMA synchronous=FULL");
+  db.exec("PRAGMA wal_autocheckpoint=4000");
+  db.exec(
+    "CREATE TABLE ev(seq INTEGER PRIMARY KEY, stream TEXT NOT NULL, n INTEGER NOT NULL, data TEXT NOT NULL); CREATE UNIQUE INDEX ev_s ON ev(stream, n)",
+  );
+  const insert = db.prepare("INSERT INTO ev(stream, n, data) VALUES(?, ?, ?)");
+  let queue: { readonly stream: string; readonly n: number; readonly done: () => void }[] = [];
+  const flush = (): void => {
+    const batch = queue;
+    queue = [];
+    db.exec("BEGIN IMMEDIATE");
+    for (const { stream, n } of batch)
+      insert.run(stream, n, JSON.stringify({ id: `${stream}:${n}`, type: "DONE", filler }));
+    db.exec("COMMIT");
+    for (const { done } of batch) done();
+  };
+  const append = (stream: string, n: number): Promise<void> =>
+    new Promise((done) => {
+      queue.push({ stream, n, done });
+      if (queue.length === 1) setImmediate(flush);
+    });
+  return {
+    async run(id) {
+      for (let n = 0; n < 6; n += 1) await append(id, n);
+    },
+    close: async () => db.close(),
+  };
+}
