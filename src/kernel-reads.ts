@@ -39,7 +39,15 @@ type Reads = Pick<
 const pageSize = 50;
 export const viewOf = (record: WorkflowRecord): WorkflowState => viewWorkflow(record, progressOf(record));
 
-export function createReads(store: LedgerStore, reading: LedgerReading, registry: Registry): Reads {
+export interface ReadParts {
+  readonly store: LedgerStore;
+  readonly reading: LedgerReading;
+  readonly registry: Registry;
+  /** Rejects for a caller who lacks the scope; the embedding host itself, without a caller, has all. */
+  readonly authorize: (caller: Caller | undefined, needs: string) => Promise<void>;
+}
+
+export function createReads({ store, reading, registry, authorize }: ReadParts): Reads {
   const tenant = (caller: Caller | undefined) => (caller === undefined ? {} : { tenant_id: caller.tenant_id });
   const isModelCall = (operator: string): boolean => registry.findOperator(operator)?.metadata.kind === "llm";
   return {
@@ -50,6 +58,7 @@ export function createReads(store: LedgerStore, reading: LedgerReading, registry
     },
     gates: (filter = {}, caller) => store.gates({ ...filter, ...tenant(caller) }),
     async outcomes(workflowId, caller) {
+      await authorize(caller, "outcome:read");
       const record = await reading.record(workflowId, caller);
       return { workflow_id: record.workflow_id, outcomes: [...record.outcomes.values()].flat() };
     },

@@ -1,6 +1,7 @@
 /**
  * Retrying, with the one case that is a new workflow: regenerating what has ended (A-38).
  */
+import { RetryRequest } from "./contract/retry.ts";
 import type { Kernel } from "./kernel-face.ts";
 import type { LedgerReading } from "./runtime/ledger-reader.ts";
 import type { createGateway } from "./tiers/t0-foundation/gateway.ts";
@@ -14,7 +15,7 @@ interface Again {
 
 /** Regenerating what has ended begins a new workflow, linked to the old one and carrying its intent. */
 export async function retryOrBeginAgain({ gateway, reading, workflowId, request }: Again): ReturnType<Kernel["retry"]> {
-  if (request.mode !== "regenerate") return gateway.retry(workflowId, request);
+  if (RetryRequest.safeParse(request).data?.mode !== "regenerate") return gateway.retry(workflowId, request);
   const record = await reading.record(workflowId, { tenant_id: request.tenant_id, principal: request.principal });
   if (record.state !== "completed" && record.state !== "cancelled") return gateway.retry(workflowId, request);
   const { intent, thread_id, correlation_id, draft_version } = record;

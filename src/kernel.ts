@@ -75,7 +75,7 @@ export async function assembleKernel(
   const timers = createTimers(clock);
   const feed = createFeed((error) => logger.error({ error }, "a listener threw"));
   const writer = createLedgerWriter(store, limits.maxBatch);
-  const reading = createLedgerReading(store, feed);
+  const reading = createLedgerReading({ store, feed, clock, pollMs: limits.tailPollMs });
   const owner = options.owner ?? ids.next("kernel");
   const lifecycles = createLifecycleHost({
     parent: () => supervision.tier(4),
@@ -94,16 +94,15 @@ export async function assembleKernel(
       if (events.some((e) => e.event_type === "INTENT_RECEIVED")) lifecycles.wake(log.record);
       host.watch();
     },
-    onRest: ({ log: { identity }, parentId }) => {
-      const { workflow_id, correlation_id } = identity;
+    onRest: ({ log, parentId }) => {
+      const { workflow_id, correlation_id } = log.identity;
       const ref = moduleRef(4, "ooda_loop", "rest");
       kit.send(7, kit.signals.createDataSignal({ workflow_id }, "Release", ref, correlation_id, null, { parentId }));
       restWaiters.tell(workflow_id);
-      if (executor.count() === 0)
-        void host.armDue().catch((error: unknown) => logger.error({ error }, "due times could not be read"));
+      host.rested(log);
     },
   });
-  const restWaiters = createRestWaiters();
+  const restWaiters = createRestWaiters(timers);
   const wake = (workflowId: string): Promise<void> => executor.withRun(workflowId, null, async () => undefined);
   const host = createEmbeddedHost({
     store,
@@ -147,7 +146,7 @@ export async function assembleKernel(
         const record = await reading.record(workflowId);
         if (executor.awake(workflowId) !== null) continue;
         if (isAtRest(record.state) || stopping !== null) return viewOf(record);
-        await restWaiters.next(workflowId);
+        await restWaiters.next(workflowId, clock.now() + limits.tailPollMs);
         continue;
       }
       await restWaiters.next(workflowId);
@@ -166,7 +165,7 @@ export async function assembleKernel(
     await drain(executor, timers, { until: clock.now() + drainMs, restWaiters });
     const held = executor.runs().map((run) => run.log);
     for (const run of executor.runs()) run.interrupt();
-    await Promise.all(executor.runs().map((run) => run.idle()));
+    await Promise.race([Promise.all(executor.runs().map((run) => run.idle())), letUnwind()]);
     await writer.drained();
     for (const log of held)
       if (log.lease !== null) await store.release(log.identity.workflow_id, log.lease).catch(() => undefined);
@@ -180,7 +179,7 @@ export async function assembleKernel(
   };
 
   const kernel: Kernel = {
-    ...createReads(store, reading, registry),
+    ...createReads({ store, reading, registry, authorize: gateway.authorize }),
     submit: (request) => serve(() => gateway.submit(request)),
     decideGate: (workflowId, request) => serve(() => gateway.decideGate(workflowId, request)),
     retry: (workflowId, request) => serve(() => retryOrBeginAgain({ gateway, reading, workflowId, request })),
@@ -264,6 +263,11 @@ function createInitializer({ initialize }: KernelOptions, kit: Kit): () => Promi
     });
     return done;
   };
+}
+
+/** Turns of the event loop in which what was interrupted may end; host code that never ends is left behind. */
+async function letUnwind(): Promise<void> {
+  for (let turn = 0; turn < 64; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
 }
 
 /** Lets running workflows come to rest, up to a limit. */

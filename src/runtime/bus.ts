@@ -92,7 +92,10 @@ export function createBus({ onSubscriberError, maxWaiting }: BusOptions): Bus {
     publish,
     items,
     signals: new GuardedObservable<Signal>(
-      (observer) => subject.subscribe((item) => signalsOf(item).forEach((signal) => observer.next(signal))),
+      (observer) =>
+        subject.subscribe((item) => {
+          for (const signal of signalsOf(item)) observer.next(signal);
+        }),
       onSubscriberError,
     ),
     ask(to, signal) {

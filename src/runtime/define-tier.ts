@@ -93,8 +93,9 @@ function admit(definition: TierDefinition, host: TierHost, lifecycle: AnyActorRe
   const leave = (result: Result): void =>
     release({ definition, host, item, door, result: timed(result, host.kit.clock.now() - at) });
   if (signal.kind === "command" && toggles(key, door)) return leave(toggle(lifecycle, key, ref));
-  if (lifecycle.getSnapshot().value === "dormant")
-    return leave(skip(`tier ${definition.tier} is dormant`, metricsOf(ref)));
+  const { value: state } = lifecycle.getSnapshot();
+  if (state === "dormant") return leave(skip(`tier ${definition.tier} is dormant`, metricsOf(ref)));
+  if (state === "failed") return leave(fail(crashed(definition, "too often; it stays down"), metricsOf(ref)));
   const problem = inspectAtDoor(signal, door, definition);
   if (problem !== null) return leave(fail(problem, metricsOf(ref)));
   run(door as Door, signal, host.kit, (outcome) => {

@@ -12,6 +12,7 @@ import type { LedgerEvent } from "../contract/event.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { openTurn, type TurnRow } from "../contract/turn.ts";
 import type { WorkflowRecord } from "../contract/workflow.ts";
+import type { Clock } from "../ports/clock.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
 import type { Feed } from "./feed.ts";
 
@@ -37,7 +38,16 @@ export interface LedgerReading {
 
 const readerRef = moduleRef(4, "workflow_log", "read");
 
-export function createLedgerReading(store: LedgerStore, feed: Feed): LedgerReading {
+export interface ReadingParts {
+  readonly store: LedgerStore;
+  readonly feed: Feed;
+  readonly clock: Clock;
+  /** How often a follower looks for what other processes wrote; ms. */
+  readonly pollMs: number;
+}
+
+export function createLedgerReading(parts: ReadingParts): LedgerReading {
+  const { store } = parts;
   const rows = async (workflowId: string, caller?: Caller): Promise<readonly TurnRow[]> => {
     const found = await store.read(String(workflowId));
     const tenant =
@@ -69,13 +79,11 @@ export function createLedgerReading(store: LedgerStore, feed: Feed): LedgerReadi
       );
     },
     follow: (workflowId, options, caller) =>
-      follow({ store, feed, first: () => rows(workflowId, caller) }, workflowId, options),
+      follow({ ...parts, first: () => rows(workflowId, caller) }, workflowId, options),
   };
 }
 
-interface Following {
-  readonly store: LedgerStore;
-  readonly feed: Feed;
+interface Following extends ReadingParts {
   readonly first: () => Promise<readonly TurnRow[]>;
 }
 
@@ -83,7 +91,7 @@ const rests = new Set(["WORKFLOW_COMPLETED", "WORKFLOW_CANCELLED", "WORKFLOW_FAI
 
 /** From the log, then live, without gap or repeat: news only says "look", the log is what is read. */
 async function* follow(
-  { store, feed, first }: Following,
+  { store, feed, first, clock, pollMs }: Following,
   workflowId: string,
   { after = 0, signal, live = true }: FollowOptions,
 ): AsyncGenerator<LedgerEvent, void, void> {
@@ -106,7 +114,7 @@ async function* follow(
       if (!live || ended || signal?.aborted === true) return;
       rows = await store.read(workflowId, position);
       if (rows.length > 0) continue;
-      await news.wait();
+      await news.wait(clock, clock.now() + pollMs);
       news = createNews();
       rows = await store.read(workflowId, position);
     }
@@ -116,10 +124,22 @@ async function* follow(
   }
 }
 
-function createNews(): { readonly arrive: () => void; readonly wait: () => Promise<void> } {
+interface News {
+  readonly arrive: () => void;
+  /** Until something arrives, or until `at`: other processes write without telling. */
+  readonly wait: (clock: Clock, at: number) => Promise<void>;
+}
+
+function createNews(): News {
   let arrive: () => void = () => undefined;
   const arrived = new Promise<void>((resolve) => {
     arrive = resolve;
   });
-  return { arrive: () => arrive(), wait: () => arrived };
+  return {
+    arrive: () => arrive(),
+    wait(clock, at) {
+      const cancel = clock.setTimer(at, arrive, true);
+      return arrived.finally(cancel);
+    },
+  };
 }

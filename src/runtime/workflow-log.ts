@@ -121,6 +121,21 @@ export class WorkflowLog {
     return this.#lost;
   }
 
+  /** When something of the workflow falls due while it rests; epoch ms. */
+  get due(): number | null {
+    return this.#record === null ? null : dueOf(this.#record);
+  }
+
+  /** Whether anything is noted that is not durable yet. */
+  get isDirty(): boolean {
+    return this.#noted.length > 0;
+  }
+
+  /** Makes the log useless: its workflow is folded again elsewhere. */
+  abandon(error: KernelError): void {
+    this.#lost ??= error;
+  }
+
   /** The last sequence that is durable. */
   get confirmed(): number {
     return this.#confirmed;

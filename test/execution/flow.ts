@@ -8,6 +8,7 @@ import type { Operator, OperatorCall } from "../../src/contract/operator.ts";
 import type { PlanStepDraft } from "../../src/contract/plan.ts";
 import { type CapabilityOptions, defineCapability } from "../../src/define/define-capability.ts";
 import { defineOperator, type OperatorOptions } from "../../src/define/define-operator.ts";
+import type { SkillExecutionContext } from "../../src/ports/middleware.ts";
 import type { TestKernel } from "../../src/testing/test-kernel.ts";
 
 export const intent = "Probe.Flow.Run";
@@ -70,3 +71,10 @@ export const last = <T>(items: readonly T[]): T => {
   if (found === undefined) throw new Error("there is none");
   return found;
 };
+
+/** What a middleware can read of its context, as a plain record. */
+export function fieldsOf(context: SkillExecutionContext): SkillExecutionContext {
+  const fields: Record<string, unknown> = {};
+  for (const name in context) fields[name] = context[name as keyof SkillExecutionContext];
+  return fields as unknown as SkillExecutionContext;
+}

@@ -6,7 +6,7 @@ import { z } from "zod";
 import type { Middleware, SkillExecutionContext } from "../../src/index.ts";
 import { operatorError, resolveTemplates, StepResult, StepStatus, tracePreview } from "../../src/index.ts";
 import { createTestKernel, type TestKernel } from "../../src/testing/test-kernel.ts";
-import { flow, intent, last, named, oneStep, payloads, type SkillCall, skill, step } from "./flow.ts";
+import { fieldsOf, flow, intent, last, named, oneStep, payloads, type SkillCall, skill, step } from "./flow.ts";
 
 const noReplans = { limits: { maxReplans: 0 } };
 
@@ -55,12 +55,12 @@ describe("the order of a step", () => {
 
   it("[STP-01] the checks and the skill themselves are called in that order, each once", async () => {
     const seen: string[] = [];
-    const spy = (name: string) => void seen.push(name);
-    const input = z.object({}).refine(() => spy("schema") === undefined);
+    const spy = (name: string) => seen.push(name) > 0;
+    const input = z.object({}).refine(() => spy("schema"));
     const act = skill("Probe.Act", () => spy("skill"), { input });
     const security = {
-      validateParams: () => (spy("validateParams"), { ok: true as const }),
-      validateOutput: () => (spy("validateOutput"), { ok: true as const }),
+      validateParams: () => ({ ok: spy("validateParams") }) as { ok: true },
+      validateOutput: () => ({ ok: spy("validateOutput") }) as { ok: true },
     };
     await using t = await createTestKernel({ capabilities: [oneStep(act)], security });
     await t.run(intent);
@@ -164,7 +164,7 @@ describe("the execution context", () => {
     ({
       name: "watch",
       before: (context) => {
-        seen.push({ ...context });
+        seen.push(fieldsOf(context));
         before(context);
       },
     }) satisfies Middleware;
@@ -207,7 +207,7 @@ describe("the execution context", () => {
       } catch (thrown) {
         refused.push(thrown);
       }
-      seen.push({ ...context });
+      seen.push(fieldsOf(context));
     };
     const act = skill("Probe.Act", failing(2));
     await using t = await createTestKernel({
@@ -283,22 +283,18 @@ describe("the result of a step", () => {
   it("[STP-14] a preview is bounded text that JSON can carry, whatever it is given", () => {
     const cycle: Record<string, unknown> = { name: "loop", run: () => 1, big: 1n, when: new Date(0) };
     cycle["self"] = cycle;
-    for (const value of [
-      "x".repeat(1_000_000),
-      cycle,
-      { deep: [cycle] },
-      undefined,
-      () => 1,
-      Symbol("s"),
-      [undefined],
-    ]) {
+    const broken = {
+      get field() {
+        throw new Error("cannot be read");
+      },
+    };
+    const big = "x".repeat(1_000_000);
+    for (const value of [big, cycle, { deep: [cycle, big] }, undefined, () => 1, Symbol("s"), [undefined], broken]) {
       const preview = tracePreview(value);
       expect(preview.length).toBeLessThanOrEqual(500);
       expect(JSON.parse(JSON.stringify(preview))).toBe(preview);
     }
     expect(tracePreview(cycle)).toContain("loop");
-    const shared = { n: 1 };
-    expect(tracePreview([shared, shared])).toBe('[{"n":1},{"n":1}]');
   });
 
   it("[STP-14] the trace of a step that returned a megabyte holds its preview", async () => {

@@ -147,4 +147,19 @@ describe("a deadline outlives the kernel that set it", () => {
     expect((await second.kernel.workflow(id)).state).toBe("cancelled");
     expect(world.calls).toEqual([]);
   });
+
+  it("a gate's expiry fires at its time while another workflow of the same kernel is busy", async () => {
+    const world = createWorld();
+    const gated = job([step("s1", "Test.Work", { gate: { expiry: { after_ms: minute, action: "deny" } } })], [
+      work(world, "Test.Work"),
+    ]);
+    const busy = { ...job([step("s1", "Test.Slow")], [work(world, "Test.Slow", { run: never })]), intentType: "Test.Busy" };
+    await using t = await openProcess(freshPath(), { capabilities: [gated, busy] });
+    await t.submit("Test.Busy");
+    await t.clock.settle();
+    const id = await t.submit("Test.Job");
+    await t.clock.advance(minute);
+    await t.clock.settle();
+    expect((await t.types(id)).filter((type) => type === "GATE_EXPIRED")).toHaveLength(1);
+  });
 });

@@ -7,7 +7,7 @@
  * H2  `stop` leaves no timer behind.
  */
 import type { Clock } from "../../ports/clock.ts";
-import type { LedgerStore } from "../../ports/ledger-store.ts";
+import type { Lease, LedgerStore } from "../../ports/ledger-store.ts";
 import type { Logger } from "../../ports/telemetry.ts";
 import type { Timers } from "../../runtime/timers.ts";
 import type { WorkflowLog } from "../../runtime/workflow-log.ts";
@@ -29,112 +29,116 @@ export interface EmbeddedHostOptions {
 }
 
 export interface EmbeddedHost {
-  /** Takes up unfinished workflows that nobody holds, now and again after each lease; resolves when each has been woken. */
+  /** Takes up unfinished workflows; resolves when each has been woken. */
   readonly recover: () => Promise<number>;
   /** Looks again at when the next resting workflow falls due. */
   readonly armDue: () => Promise<void>;
-  /** Begins renewing leases and watching for foreign appends while anything is awake. */
+  /** Renews leases and watches for foreign appends while anything is awake. */
   readonly watch: () => void;
+  /** A workflow has left memory: its due time is kept, its lease given up, a lost one is folded again. */
+  readonly rested: (log: WorkflowLog) => void;
   readonly stop: () => void;
 }
 
 const page = 256;
+const foldAgainAfterMs = 1000;
 
 export function createEmbeddedHost(options: EmbeddedHostOptions): EmbeddedHost {
   const { store, clock, timers, logger } = options;
   let stopped = false;
+  let watching = false;
+  let armedFor: number | null = null;
+
+  const attempt = (work: () => Promise<unknown>, failure: string) => (): void =>
+    void work().catch((error: unknown) => logger.error({ error }, failure));
 
   const wakeAll = async (ids: readonly string[]): Promise<void> => {
-    await Promise.all(
-      ids.map((id) =>
-        options
-          .wake(id)
-          .catch((error: unknown) => logger.error({ error, workflow_id: id }, "a workflow could not be taken up")),
-      ),
-    );
+    const wakeOne = (id: string) =>
+      options
+        .wake(id)
+        .catch((error: unknown) => logger.error({ error, workflow_id: id }, "a workflow could not be taken up"));
+    await Promise.all(ids.map(wakeOne));
   };
 
   const fireDue = async (): Promise<void> => {
     if (stopped) return;
+    armedFor = null;
     const due = await store.due(clock.now(), page);
     await wakeAll(due.map((h) => h.workflow_id));
     await armDue();
   };
 
+  const armFor = (at: number | null): void => {
+    armedFor = at;
+    timers.alarm("due", at, attempt(fireDue, "due workflows could not be read"), false);
+  };
+
   const armDue = async (): Promise<void> => {
     if (stopped) return;
     const next = await store.nextDue();
-    if (!stopped)
-      timers.alarm(
-        "due",
-        next,
-        () => void fireDue().catch((error: unknown) => logger.error({ error }, "due workflows could not be read")),
-        false,
-      );
+    if (!stopped) armFor(next);
   };
 
-  const tend = async (): Promise<void> => {
+  const renew = async (): Promise<void> => {
+    watching = false;
     const logs = options.logs();
     if (logs.length === 0 || stopped) return;
-    await renewLeases(options, logs);
     watch();
-  };
-
-  const watch = (): void => {
-    if (stopped) return;
-    timers.alarm(
-      "leases",
-      clock.now() + options.leaseMs / 3,
-      () => void tend().catch((error: unknown) => logger.error({ error }, "leases could not be renewed")),
-    );
-    timers.alarm(
-      "tail",
-      clock.now() + options.tailPollMs,
-      () => void look().catch((error: unknown) => logger.error({ error }, "the ledger's tail could not be read")),
-    );
+    await renewLeases(options, logs);
   };
 
   const look = async (): Promise<void> => {
     const logs = options.logs();
     if (logs.length === 0 || stopped) return;
     for (const log of logs) if (await log.refresh().catch(() => false)) options.onForeign(log);
-    if (!stopped)
-      timers.alarm(
-        "tail",
-        clock.now() + options.tailPollMs,
-        () => void look().catch((error: unknown) => logger.error({ error }, "the ledger's tail could not be read")),
-      );
+    if (!stopped) armLook();
   };
 
-  const recover = async (): Promise<number> => {
-    let taken = 0;
-    const seen = new Set<string>();
-    for (;;) {
-      const found = (await store.abandoned(clock.now(), page)).filter((h) => !seen.has(h.workflow_id));
-      for (const { workflow_id } of found) seen.add(workflow_id);
-      if (found.length === 0 || stopped) break;
-      await wakeAll(found.map((h) => h.workflow_id));
-      taken += found.length;
-    }
-    armRecovery();
-    return taken;
+  const armLook = (): void =>
+    timers.alarm("tail", clock.now() + options.tailPollMs, attempt(look, "the ledger's tail could not be read"));
+
+  const watch = (): void => {
+    if (stopped || watching) return;
+    watching = true;
+    timers.alarm("leases", clock.now() + options.leaseMs / 3, attempt(renew, "leases could not be renewed"));
+    armLook();
   };
 
-  /** What another process left is free only once its lease has run out: look again after as long. */
-  const armRecovery = (): void => {
-    if (stopped) return;
-    timers.alarm("recovery", clock.now() + options.leaseMs, () =>
-      void recover().catch((error: unknown) => {
-        logger.error({ error }, "abandoned workflows could not be read");
-        armRecovery();
-      }),
-    );
+  /** Until it works: the ledger may be away for a while. */
+  const foldAgain = (log: WorkflowLog): void => {
+    const { workflow_id } = log.identity;
+    if (stopped || log.lost === null || log.lost.code === "T4_WORKFLOW_LEASED") return;
+    const again = (): Promise<void> =>
+      options.wake(workflow_id).catch((error: unknown) => {
+        foldAgain(log);
+        throw error;
+      });
+    const fire = attempt(again, "a lost workflow could not be folded again");
+    timers.alarm(`again:${workflow_id}`, clock.now() + foldAgainAfterMs, fire, false);
   };
 
   return {
     armDue,
     watch,
-    recover,
+    rested(log) {
+      if (stopped) return;
+      foldAgain(log);
+      const due = log.due;
+      if (due !== null && (armedFor === null || due < armedFor)) armFor(due);
+      if (log.lease === null || log.lost !== null) return;
+      attempt(() => store.release(log.identity.workflow_id, log.lease as Lease), "a lease could not be given up")();
+    },
+    async recover() {
+      let taken = 0;
+      const seen = new Set<string>();
+      for (;;) {
+        const found = (await store.abandoned(clock.now(), page)).filter((h) => !seen.has(h.workflow_id));
+        for (const { workflow_id } of found) seen.add(workflow_id);
+        if (found.length === 0 || stopped) return taken;
+        await wakeAll(found.map((h) => h.workflow_id));
+        taken += found.length;
+      }
+    },
     stop() {
       stopped = true;
       timers.clear();
@@ -147,7 +151,7 @@ async function renewLeases(
   logs: readonly WorkflowLog[],
 ): Promise<void> {
   const held = logs.flatMap((log) =>
-    log.lease === null ? [] : [{ workflow_id: log.identity.workflow_id, lease: log.lease }],
+    log.lease === null || log.lost !== null ? [] : [{ workflow_id: log.identity.workflow_id, lease: log.lease }],
   );
   await store.renew(held, clock.now(), leaseMs);
 }

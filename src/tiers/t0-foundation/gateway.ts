@@ -8,7 +8,7 @@
  *     logged only.
  */
 import { z } from "zod";
-import type { AuthContext } from "../../contract/auth-context.ts";
+import type { AuthContext, Caller } from "../../contract/auth-context.ts";
 import { KernelErrorException, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { GateRequest, type GateResponse } from "../../contract/gate.ts";
@@ -36,6 +36,8 @@ export interface Gateway {
   readonly decideGate: (workflowId: string, request: unknown) => Promise<GateResponse>;
   readonly retry: (workflowId: string, request: unknown) => Promise<RetryResponse>;
   readonly cancel: (workflowId: string, request: unknown) => Promise<CancelResponse>;
+  /** Rejects for a caller who lacks the scope; the embedding host itself, which names no caller, has all. */
+  readonly authorize: (caller: Caller | undefined, needs: string) => Promise<void>;
 }
 
 export function createGateway(kit: Kit): Gateway {
@@ -47,6 +49,12 @@ export function createGateway(kit: Kit): Gateway {
       command(kit, workflowId, { request: admit(kit, RetryRequest, request), schema: "RetryRequest" }),
     cancel: (workflowId, request) =>
       command(kit, workflowId, { request: admit(kit, CancelRequest, request), schema: "CancelRequest" }),
+    async authorize(caller, needs) {
+      if (caller === undefined) return;
+      const { principal, tenant_id } = caller;
+      const question = { principal, tenant_id, scope: null, intent_hint: null, needs };
+      await authorize(kit, question, kit.ids.next("correlation"));
+    },
   };
 }
 
@@ -142,15 +150,14 @@ interface Ids {
   readonly correlation_id: string;
 }
 
-async function identify(kit: Kit, request: ParsedSubmitRequest, traceId: string): Promise<AuthContext> {
+function identify(kit: Kit, request: ParsedSubmitRequest, traceId: string): Promise<AuthContext> {
   const { principal, tenant_id, scope, intent_hint } = request;
-  const question = {
-    principal,
-    tenant_id,
-    scope,
-    intent_hint: intent_hint?.intent_type ?? null,
-    needs: "intent:submit",
-  };
+  const intentType = intent_hint?.intent_type ?? null;
+  return authorize(kit, { principal, tenant_id, scope, intent_hint: intentType, needs: "intent:submit" }, traceId);
+}
+
+/** Who this is and whether the scope is theirs is T5's to say (ATH-07). */
+async function authorize(kit: Kit, question: object, traceId: string): Promise<AuthContext> {
   return dataOf<AuthContext>(
     await kit.ask(5, kit.signals.createDataSignal(question, "Authorize", gatewayRef, traceId, user)),
   );

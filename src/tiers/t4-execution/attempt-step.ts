@@ -112,17 +112,13 @@ function bounded(
     timeoutMs: run.kit.limits.middlewareTimeoutMs,
     source: oodaRef("middleware"),
     onTimeout: "T4_TOOL_TIMEOUT",
+    onThrow: "T4_TOOL_EXECUTION_FAILED",
     what: `middleware ${middleware.name}`,
   } as const;
   const guard = (hook: Slot["before"]): Slot["before"] =>
     hook === undefined
       ? undefined
-      : (context) => {
-          const answer = hook(context);
-          return answer !== undefined && isPromise(answer)
-            ? callWithin(() => answer, { ...within, onThrow: "T4_TOOL_EXECUTION_FAILED" })
-            : undefined;
-        };
+      : (context) => callWithin(() => keepMeant(() => hook.call(middleware, context)), within);
   const hooks = {
     before: guard(middleware.before),
     after: guard(middleware.after),
@@ -134,6 +130,21 @@ function bounded(
     ...(hooks.after === undefined ? {} : { after: hooks.after }),
     ...(hooks.onError === undefined ? {} : { onError: hooks.onError }),
   };
+}
+
+/** What a hook throws on purpose, an operator error among it, stays what it says; the rest is the middleware's own failure. */
+function keepMeant(hook: () => void | Promise<void>): void | Promise<void> {
+  const rethrow = (thrown: unknown): never => {
+    const error = readThrown(thrown);
+    if (error.detail["unstructured"] === true) throw thrown;
+    return raise(error);
+  };
+  try {
+    const answer = hook();
+    return isPromise(answer) ? answer.catch(rethrow) : undefined;
+  } catch (thrown) {
+    return rethrow(thrown);
+  }
 }
 
 /** A failure before the call: a denial ends the step, anything else is an attempt that failed. */

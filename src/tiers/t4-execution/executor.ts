@@ -117,7 +117,11 @@ export function createExecutor(options: ExecutorOptions): Executor {
     runs: () => [...runs.values()],
     dropAll() {
       const ids = [...runs.keys()];
-      for (const run of runs.values()) run.interrupt();
+      const error = kernelError("T0_TIER_CRASHED", "the execution tier was restarted", executorRef);
+      for (const run of runs.values()) {
+        run.log.abandon(error);
+        run.interrupt();
+      }
       runs.clear();
       lifecycles.clear();
       return ids;

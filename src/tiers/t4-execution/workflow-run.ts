@@ -304,7 +304,7 @@ export class WorkflowRun implements Run {
       .map((g) => g.gate_id);
     if (open.length === 0) return false;
     if (record.state === "running") this.log.note(draft("WORKFLOW_WAITING", { gates: open }));
-    if (this.handles.size === 0 && this.#users === 0) this.log.releaseWithNext();
+    if (this.handles.size === 0 && this.#users === 0 && this.log.isDirty) this.log.releaseWithNext();
     mark(this, "session.park");
     await this.log.commit();
     return true;
