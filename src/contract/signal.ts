@@ -34,7 +34,8 @@ const envelope = z.object({
 export type SignalData = z.infer<typeof envelope>;
 export type SignalInput = z.input<typeof envelope>;
 
-class SignalRecord {
+/** The class behind the brand. Exported for its type alone: an instance comes from a factory or the schema. */
+export class SignalRecord {
   readonly #brand = true;
   readonly id: string;
   readonly kind: SignalKind;

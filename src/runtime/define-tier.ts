@@ -52,9 +52,10 @@ export interface TierHost {
   readonly onResult?: (tier: Tier, result: Result) => void;
 }
 
-const keyOf = (signal: Signal): string => {
-  if (signal.kind === "data") return `data:${String(signal.body["schema"])}`;
-  return signal.kind === "command" ? `command:${String(signal.body["action"])}` : signal.kind;
+/** A body that is no object gets a key like any other; validation refuses it afterwards. */
+const keyOf = ({ kind, body }: { readonly kind: string; readonly body: Signal["body"] | null }): string => {
+  if (kind === "data") return `data:${String(body?.["schema"])}`;
+  return kind === "command" ? `command:${String(body?.["action"])}` : kind;
 };
 
 /** Starts a tier's actor (system id `t<n>`) with its lifecycle chart (`t<n>.lifecycle`) beside it. */

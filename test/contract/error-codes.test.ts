@@ -44,14 +44,14 @@ describe("catalogue", () => {
     }
   });
 
-  it("[C-43] input and policy rows are never retryable, and policy rows are fatal", () => {
+  it("(C-43) input and policy rows are never retryable, and policy rows are fatal", () => {
     for (const [, row] of rows) {
       if (row.category === "input" || row.category === "policy") expect(row.retryable).toBe(false);
       if (row.category === "policy") expect(row.severity).toBe("fatal");
     }
   });
 
-  it("[A-41] transport-level answers have their own status", () => {
+  it("(A-41) transport-level answers have their own status", () => {
     const http = (code: ErrorCode) => errorCodes[code].http;
     expect([http("T5_AUTHN_FAILED"), http("T5_AUTHZ_FORBIDDEN")]).toEqual([401, 403]);
     expect([http("T4_WORKFLOW_NOT_FOUND"), http("T5_GATE_NOT_FOUND")]).toEqual([404, 404]);

@@ -107,7 +107,7 @@ describe("createError", () => {
     expect(outer.cause?.cause?.cause).toBeNull();
   });
 
-  it("[C-18] the carrier shows code and message and holds the very error", () => {
+  it("(C-18) the carrier shows code and message and holds the very error", () => {
     const carrier = thrown(() => raise(timeout)) as KernelErrorException;
     expect(carrier.error).toBe(timeout);
     expect(carrier.message).toBe("T1_CLASSIFY_TIMEOUT: embedding is late");
@@ -168,7 +168,7 @@ describe("wrapError and escalate", () => {
     expect(outer.cause).toMatchObject({ severity: "transient", retry_eligible: true });
   });
 
-  it("[C-46] escalation adds one tier a time, names the receiver, and ends at T7", () => {
+  it("(C-46) escalation adds one tier a time, names the receiver, and ends at T7", () => {
     const root = createError("T4_OPERATOR_BUG", "processing", "fatal", "m", ref);
     const top = escalate(escalate(escalate(root)));
     const chain = ["T7_ESCALATION_UNHANDLED", "T6_ESCALATION_UNHANDLED", "T5_ESCALATION_UNHANDLED", "T4_OPERATOR_BUG"];
@@ -302,7 +302,7 @@ describe("executor view", () => {
     }
   });
 
-  it("[C-01] the table of views holds", () => {
+  it("(C-01) the table of views holds", () => {
     const view = (code: ErrorCode, detail = {}) => toExecutorError(kernelError(code, "m", ref, { detail })).category;
     expect(view("T5_AUTHZ_FORBIDDEN")).toBe("authorization");
     expect(view("T5_POLICY_DENIED")).toBe("policy_denied");

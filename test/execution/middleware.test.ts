@@ -22,6 +22,7 @@ const failing = (times: number) => (call: SkillCall) => {
   if (call.attempt <= times) throw new Error("not yet");
   return "done";
 };
+const idle = (): void => undefined;
 const never = (): never => {
   throw new Error("never");
 };
@@ -57,11 +58,11 @@ describe("the order", () => {
   });
 
   it.each([
-    ["a fixed name taken", { middleware: [{ name: "Policy", before: () => undefined }] }],
+    ["a fixed name taken", { middleware: [{ name: "Policy", before: idle }] }],
     ["a fixed name in other letters", { middleware: [{ name: "timeout" }] }],
     ["a place asked for", { middleware: [{ name: "early", position: "before:Trace" }] }],
     ["one dropped by name", { middleware: [{ name: "mine", replaces: "Approval" }] }],
-    ["no name", { middleware: [{ before: () => undefined }] }],
+    ["no name", { middleware: [{ before: idle }] }],
     ["two of one name", { middleware: [{ name: "mine" }, { name: "mine" }] }],
     ["a limit that names the order", { limits: { middlewareOrder: 1 } }],
   ])("[MID-03] no configuration moves one of the four: %s is refused", async (_what, options) => {
@@ -133,7 +134,8 @@ describe("authority", () => {
         },
         [],
       );
-      await expect(runBefore(chain, context, () => undefined)).rejects.toThrow();
+      const stopped = field === "extra" ? TypeError : KernelErrorException;
+      await expect(runBefore(chain, context, idle)).rejects.toBeInstanceOf(stopped);
       expect(fieldsOf(context)).toEqual(fieldsOf(fresh()));
     },
   );

@@ -126,7 +126,7 @@ describe("toolResultToSignal", () => {
     }
   });
 
-  it("[C-45] inline bytes go to the artifact store and never into the Signal", () => {
+  it("(C-45) inline bytes go to the artifact store and never into the Signal", () => {
     const kept: [Uint8Array, string][] = [];
     const putArtifact = (bytes: Uint8Array, mediaType: string) => {
       kept.push([bytes, mediaType]);
@@ -260,7 +260,7 @@ describe("JSON-RPC", () => {
     }
   });
 
-  it("[C-21] data.kernel tells a policy denial from a bad request", () => {
+  it("(C-21) data.kernel tells a policy denial from a bad request", () => {
     const denied = errorToJsonrpcError(kernelError("T5_POLICY_DENIED", "m", ref, { detail: { kernel: "mine" } }));
     expect(denied.data).toEqual({ kernel: { code: "T5_POLICY_DENIED", category: "policy", severity: "fatal" } });
   });

@@ -29,7 +29,7 @@ export interface EmbeddedHostOptions {
 }
 
 export interface EmbeddedHost {
-  /** Takes up unfinished workflows; resolves when each has been woken. */
+  /** Takes up unfinished workflows that nobody holds, now and after each lease; resolves when each has been woken. */
   readonly recover: () => Promise<number>;
   /** Looks again at when the next resting workflow falls due. */
   readonly armDue: () => Promise<void>;
@@ -107,7 +107,7 @@ export function createEmbeddedHost(options: EmbeddedHostOptions): EmbeddedHost {
   /** Until it works: the ledger may be away for a while. */
   const foldAgain = (log: WorkflowLog): void => {
     const { workflow_id } = log.identity;
-    if (stopped || log.lost === null || log.lost.code === "T4_WORKFLOW_LEASED") return;
+    if (stopped || log.lost === null || log.confirmed === 0 || log.lost.code === "T4_WORKFLOW_LEASED") return;
     const again = (): Promise<void> =>
       options.wake(workflow_id).catch((error: unknown) => {
         foldAgain(log);
@@ -115,6 +115,26 @@ export function createEmbeddedHost(options: EmbeddedHostOptions): EmbeddedHost {
       });
     const fire = attempt(again, "a lost workflow could not be folded again");
     timers.alarm(`again:${workflow_id}`, clock.now() + foldAgainAfterMs, fire, false);
+  };
+
+  const recover = async (): Promise<number> => {
+    let taken = 0;
+    const seen = new Set<string>();
+    armRecovery();
+    for (;;) {
+      const found = (await store.abandoned(clock.now(), page)).filter((h) => !seen.has(h.workflow_id));
+      for (const { workflow_id } of found) seen.add(workflow_id);
+      if (found.length === 0 || stopped) return taken;
+      await wakeAll(found.map((h) => h.workflow_id));
+      taken += found.length;
+    }
+  };
+
+  /** What a dead process held is free only once its lease has run out, so recovery looks again after each lease. */
+  const armRecovery = (): void => {
+    if (stopped) return;
+    const failure = "abandoned workflows could not be read";
+    timers.alarm("recovery", clock.now() + options.leaseMs, attempt(recover, failure));
   };
 
   return {
@@ -128,17 +148,7 @@ export function createEmbeddedHost(options: EmbeddedHostOptions): EmbeddedHost {
       if (log.lease === null || log.lost !== null) return;
       attempt(() => store.release(log.identity.workflow_id, log.lease as Lease), "a lease could not be given up")();
     },
-    async recover() {
-      let taken = 0;
-      const seen = new Set<string>();
-      for (;;) {
-        const found = (await store.abandoned(clock.now(), page)).filter((h) => !seen.has(h.workflow_id));
-        for (const { workflow_id } of found) seen.add(workflow_id);
-        if (found.length === 0 || stopped) return taken;
-        await wakeAll(found.map((h) => h.workflow_id));
-        taken += found.length;
-      }
-    },
+    recover,
     stop() {
       stopped = true;
       timers.clear();

@@ -51,7 +51,11 @@ interface Draft {
 /** @throws ParkStep when a gate opened; KernelErrorException when the step was denied. */
 export async function attemptStep(run: Run, at: Attempt): Promise<AttemptEnd> {
   const { step, operator } = at.prepared;
-  const current: Draft = { prepared: at.prepared };
+  // A retry skips Policy: what the standing decision made of the payload holds for it too.
+  const standing = stepOf(run, step.step_id).decision;
+  const current: Draft = {
+    prepared: at.attempt > 1 && standing !== null ? await applyDecision(run, at.prepared, standing) : at.prepared,
+  };
   const context = createExecutionContext({
     request_id: run.log.record.workflow_id,
     step_id: step.step_id,
@@ -182,7 +186,7 @@ export interface AdmissionAnswer {
 }
 
 async function askPolicy(run: Run, current: Draft): Promise<void> {
-  const { step, operator, payload, gate } = current.prepared;
+  const { step, payload, gate } = current.prepared;
   if (gate !== null) return;
   const hash = digest(payload);
   const standing = stepOf(run, step.step_id).decision;
@@ -194,10 +198,14 @@ async function askPolicy(run: Run, current: Draft): Promise<void> {
         detail: { policies: decision.policies, step_id: step.step_id },
       }),
     );
-  if (decision.transform === null && decision.redactions.length === 0) return;
-  const changed = deepFreeze(redact(decision.transform ?? payload, decision.redactions));
-  const input = await checkPayload(run, operator, changed);
-  current.prepared = { ...current.prepared, payload: changed, input };
+  current.prepared = await applyDecision(run, current.prepared, decision);
+}
+
+/** The payload as policy lets it through. What a person approved is that already. */
+async function applyDecision(run: Run, prepared: Prepared, decision: PolicyDecision): Promise<Prepared> {
+  if (prepared.gate !== null || (decision.transform === null && decision.redactions.length === 0)) return prepared;
+  const payload = deepFreeze(redact(decision.transform ?? prepared.payload, decision.redactions));
+  return { ...prepared, payload, input: await checkPayload(run, prepared.operator, payload) };
 }
 
 async function admit(run: Run, { step, operator, payload }: Prepared, hash: string): Promise<PolicyDecision> {

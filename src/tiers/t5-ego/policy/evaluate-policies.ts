@@ -6,12 +6,15 @@
  * P3  A transform or redaction of a matching rule holds also where approval is asked on top.
  */
 import { z } from "zod";
+import { raise } from "../../../contract/error.ts";
+import { kernelError } from "../../../contract/error-codes.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
 import {
   type DecisionName,
   type PolicyDecision,
   type PolicyQuestion,
   type PolicyRule,
+  PolicyStage,
   RuleAnswer,
 } from "../../../contract/policy.ts";
 import type { Clock } from "../../../ports/clock.ts";
@@ -38,11 +41,18 @@ interface Matched {
   readonly answer: z.output<typeof RuleAnswer>;
 }
 
-/** Evaluates the rules of the question's stage. Synchronous when all rules are. Never throws. */
+/**
+ * Evaluates the rules of the question's stage. Synchronous when all rules are.
+ * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for a stage there is not; for nothing else.
+ */
 export function evaluatePolicies(
   engine: PolicyEngine,
   question: PolicyQuestion,
 ): PolicyDecision | Promise<PolicyDecision> {
+  if (!PolicyStage.safeParse(question.stage).success)
+    raise(
+      kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `there is no policy stage ${String(question.stage)}`, engineRef),
+    );
   const rules = engine.rules.filter((rule) => rule.stages.includes(question.stage));
   const answers = rules.map((rule) => ask(rule, question, engine));
   if (answers.some((a) => isPromise(a))) return Promise.all(answers).then((all) => combine(all, engine.version));
