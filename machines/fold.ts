@@ -196,7 +196,8 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
   },
   POLICY_DECIDED(record, payload, meta) {
     const step = record.steps.get(meta.step_id ?? "");
-    if (step === undefined) return;
+    // At stage gate policy judges who decides: that belongs to the approval, whose own event follows.
+    if (step === undefined || payload.stage === "gate") return;
     step.policy_events.push({
       stage: payload.stage,
       decision: payload.decision,
@@ -271,8 +272,10 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
         error: null,
         cached: false,
       });
+    // What the call itself said, late, stands above what a person could know.
+    const told = record.actions.get(payload.action_id)?.seen === "succeeded";
     const entry = moveAction(record, payload.action_id, chartEvent(meta.type, payload));
-    if (entry === null) return;
+    if (entry === null || told) return;
     const status = payload.resolution === "done" ? "succeeded" : "failed";
     record.actions.set(payload.action_id, updateAction(entry, { status, result_payload: payload.result }));
   },

@@ -5,7 +5,9 @@
  * Owns: which ledger events one run of a step accepts. Never: attempts, outputs, errors (the fold keeps those).
  * S1  succeeded, failed and skipped are final within a run; a restarted workflow begins a new run as a new actor.
  * S2  A skill is called in `executing` only, and a gated step reaches it through USER_APPROVED alone (or an expiry
- *     that allows).
+ *     that allows). A step succeeds from there alone, and a doubt is settled or skipped, never failed past the person.
+ * S3  A call that ends after its attempt was given up is heard: its failure while the step backs off, its success even
+ *     in doubt, where it waits for the person's word.
  */
 import { setup } from "xstate";
 
@@ -26,7 +28,7 @@ export type StepEvent =
   | { readonly type: "USER_APPROVED" }
   | { readonly type: "USER_REJECTED" };
 
-const ends = { STEP_SUCCEEDED: "#step.succeeded", STEP_FAILED: "#step.failed", STEP_SKIPPED: "#step.skipped" } as const;
+const fails = { STEP_FAILED: "#step.failed" } as const;
 const lost = { ACTION_IN_DOUBT: "in_doubt" } as const;
 
 export const stepMachine = setup({
@@ -41,7 +43,7 @@ export const stepMachine = setup({
     queued: { on: { STEP_STARTED: "running", STEP_SKIPPED: "skipped" } },
     running: {
       initial: "executing",
-      on: ends,
+      on: { STEP_SKIPPED: "#step.skipped" },
       states: {
         executing: {
           on: {
@@ -50,6 +52,8 @@ export const stepMachine = setup({
             ACTION_SUCCEEDED: {},
             ACTION_FAILED: {},
             ACTION_RETRY_SCHEDULED: "backing_off",
+            STEP_SUCCEEDED: "#step.succeeded",
+            ...fails,
             ...lost,
           },
         },
@@ -59,10 +63,21 @@ export const stepMachine = setup({
             USER_REJECTED: {},
             GATE_REVISED: {},
             GATE_EXPIRED: [{ guard: "allows", target: "executing" }, {}],
+            ...fails,
           },
         },
-        backing_off: { on: { ACTION_STARTED: "executing", ACTION_SUCCEEDED: "executing", ...lost } },
-        in_doubt: { on: { GATE_OPENED: {}, USER_APPROVED: {}, USER_REJECTED: {}, ACTION_SETTLED: "executing" } },
+        backing_off: {
+          on: { ACTION_STARTED: "executing", ACTION_SUCCEEDED: "executing", ACTION_FAILED: {}, ...fails, ...lost },
+        },
+        in_doubt: {
+          on: {
+            GATE_OPENED: {},
+            USER_APPROVED: {},
+            USER_REJECTED: {},
+            ACTION_SUCCEEDED: {},
+            ACTION_SETTLED: "executing",
+          },
+        },
       },
     },
     succeeded: { type: "final" },

@@ -72,7 +72,7 @@ export interface KernelOptions {
   readonly telemetry?: Telemetry;
   /** Notifications of T6's artifact bus; called without waiting. */
   readonly notify?: (notification: RpcNotification) => void;
-  /** Runs once, before the first request is served. */
+  /** Runs once, before the first workflow does anything; a workflow that it fails for can be retried. */
   readonly initialize?: () => void | Promise<void>;
   /** False: open without taking up unfinished workflows. */
   readonly recover?: boolean;

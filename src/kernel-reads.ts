@@ -1,10 +1,15 @@
 /**
  * The kernel's reads: views and projections of the committed ledger.
  */
+import { z } from "zod";
 import { foldWorkflow } from "../machines/fold.ts";
 import type { Caller } from "./contract/auth-context.ts";
+import { raise } from "./contract/error.ts";
+import { kernelError } from "./contract/error-codes.ts";
 import type { LedgerEvent } from "./contract/event.ts";
-import type { KernelProgress } from "./contract/progress.ts";
+import { ThreadId } from "./contract/ids.ts";
+import { moduleRef } from "./contract/module-ref.ts";
+import { type KernelProgress, WorkflowStateName } from "./contract/progress.ts";
 import { checkRow, genesisHash, type TurnRow, verifyChain } from "./contract/turn.ts";
 import type { WorkflowRecord, WorkflowState } from "./contract/workflow.ts";
 import type { Follow, Kernel, Verification, WorkflowFilter } from "./kernel-face.ts";
@@ -37,6 +42,23 @@ type Reads = Pick<
 >;
 
 const pageSize = 50;
+const page = { after: z.string().optional(), limit: z.int().positive().optional() };
+const workflowFilter = z.object({
+  states: z.array(WorkflowStateName).optional(),
+  thread_id: ThreadId.optional(),
+  intent_type: z.string().optional(),
+  ...page,
+});
+const gateFilter = z.object({ workflow_id: z.string().optional(), ...page });
+
+/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
+function parseFilter<S extends z.ZodType>(schema: S, raw: unknown): z.output<S> {
+  const parsed = schema.safeParse(raw);
+  if (parsed.success) return parsed.data;
+  const message = `filter: ${z.prettifyError(parsed.error)}`;
+  return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, moduleRef(0, "gateway", "list")));
+}
+
 export const viewOf = (record: WorkflowRecord): WorkflowState => viewWorkflow(record, progressOf(record));
 
 export interface ReadParts {
@@ -53,10 +75,10 @@ export function createReads({ store, reading, registry, authorize }: ReadParts):
   return {
     workflow: async (workflowId, caller) => viewOf(await reading.record(workflowId, caller)),
     async workflows(filter: WorkflowFilter = {}, caller) {
-      const heads = await store.heads({ limit: pageSize, ...filter, ...tenant(caller) });
+      const heads = await store.heads({ limit: pageSize, ...parseFilter(workflowFilter, filter), ...tenant(caller) });
       return Promise.all(heads.map(async (head) => viewOf(await reading.record(head.workflow_id))));
     },
-    gates: (filter = {}, caller) => store.gates({ ...filter, ...tenant(caller) }),
+    gates: async (filter = {}, caller) => store.gates({ ...parseFilter(gateFilter, filter), ...tenant(caller) }),
     async outcomes(workflowId, caller) {
       await authorize(caller, "outcome:read");
       const record = await reading.record(workflowId, caller);

@@ -39,6 +39,7 @@ export function createDesk({ resolved, registry, store, reading, timers }: DeskP
     holdsStreams: options.security?.validateOutput !== undefined,
     checkAllOutput: options.checkAllOutput ?? false,
     middleware: options.middleware ?? [],
+    ensureInitialized: createInitializer(options),
     async findSharedKey(tenantId, key, exceptWorkflow) {
       const found = await store.findKey(tenantId, key);
       if (found === null || found.workflow_id === exceptWorkflow) return null;
@@ -47,6 +48,25 @@ export function createDesk({ resolved, registry, store, reading, timers }: DeskP
         ? null
         : { action_id: found.action_id, result: entry.record.result_payload, succeeded: entry.seen === "succeeded" };
     },
+  };
+}
+
+/** One initialisation, however many runs start at once; one that failed is tried again by the next run (LIF-04). */
+function createInitializer({ initialize }: KernelOptions): Desk["ensureInitialized"] {
+  let under: Promise<void> | null = null;
+  let ready = initialize === undefined;
+  const begin = async (): Promise<void> => {
+    try {
+      await initialize?.();
+      ready = true;
+    } finally {
+      under = null;
+    }
+  };
+  return () => {
+    if (ready) return null;
+    under ??= begin();
+    return under;
   };
 }
 
@@ -65,7 +85,11 @@ export function defineTiers({ resolved, registry, store, executor, writer }: Tie
   const rename = (params: Parameters<typeof renameReferences>[0], renamed: ReadonlyMap<string, string>) =>
     renameReferences(params, renamed) as never;
   return [
-    createFoundationTier({ client: (operator) => registry.findOperator(operator)?.tool?.client ?? null, artifacts }),
+    createFoundationTier({
+      client: (operator) => registry.findOperator(operator)?.tool?.client ?? null,
+      artifacts,
+      holdsAnswers: options.security?.validateOutput !== undefined,
+    }),
     createPerceptionTier({
       registry,
       security,

@@ -130,12 +130,10 @@ export async function assembleKernel(
     },
   });
   supervision.root.send({ type: "OPENED" });
-  const ensureInitialized = createInitializer(options, kit);
   const gateway = createGateway(kit);
   let stopping: Promise<void> | null = null;
   const serve = async <T>(work: () => Promise<T>): Promise<T> => {
     if (stopping !== null) raise(kernelError("T0_KERNEL_STOPPED", "the kernel has stopped", kernelRef));
-    await ensureInitialized();
     return work();
   };
 
@@ -249,20 +247,6 @@ function fillRegistry(options: KernelOptions): Registry {
   for (const operator of options.operators ?? []) registry.registerOperator(operator);
   for (const capability of options.capabilities ?? []) registry.registerCapability(capability);
   return registry;
-}
-
-/** One initialisation, however many ask at once (LIF-04). */
-function createInitializer({ initialize }: KernelOptions, kit: Kit): () => Promise<void> | undefined {
-  let done: Promise<void> | null = null;
-  let ready = false;
-  return () => {
-    kit.telemetry.mark("ensure_initialized", {});
-    if (ready) return undefined;
-    done ??= Promise.resolve(initialize?.()).then(() => {
-      ready = true;
-    });
-    return done;
-  };
 }
 
 /** Turns of the event loop in which what was interrupted may end; host code that never ends is left behind. */

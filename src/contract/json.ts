@@ -69,7 +69,7 @@ export class NotJson extends Error {
 
 /**
  * A deep copy of `value` as plain JSON. Undefined members are dropped; anything with `toJSON` is asked for its plain
- * form; lone surrogates become U+FFFD.
+ * form; lone surrogates become U+FFFD and -0 becomes 0, as they would on the way through a store.
  * @throws NotJson for cycles and trees deeper than `maxDepth`, functions, symbols, bigints and non-finite numbers.
  */
 export function toJson(value: unknown, maxDepth = 64): Json {
@@ -85,7 +85,7 @@ function copyJson(value: unknown, path: string, left: number): Json | undefined 
       return value;
     case "number":
       if (!Number.isFinite(value)) throw new NotJson("a number must be finite", path);
-      return value;
+      return value === 0 ? 0 : value;
     case "object":
       return value === null ? null : copyObject(value, path, left);
     default:

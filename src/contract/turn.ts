@@ -6,10 +6,14 @@
  * INV-1  hash = H(previous ‖ envelope bytes ‖ H(body bytes)), over the bytes stored, so that a body can be erased and
  *        the chain still verifies.
  * INV-2  Readers see single events; nobody outside this file knows that a row holds several.
+ * INV-3  No row holds an event whose type is not in the closed list.
  */
 import { sha256 } from "./digest.ts";
-import type { Actor, EventType, LedgerEvent } from "./event.ts";
+import { kernelError } from "./error-codes.ts";
+import { type Actor, type EventType, eventTypes, type LedgerEvent } from "./event.ts";
 import type { JsonObject } from "./json.ts";
+import { raise } from "./kernel-error.ts";
+import { moduleRef } from "./module-ref.ts";
 
 export const turnSchemaVersion = 1;
 export const genesisHash = "0".repeat(64);
@@ -52,7 +56,14 @@ export interface TurnRow {
   readonly hash: string;
 }
 
+const known: ReadonlySet<string> = new Set(eventTypes);
+const sealRef = moduleRef(0, "ledger", "seal");
+
+/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for an event type there is not. */
 export function sealTurn(envelope: TurnEnvelope, events: readonly TurnEvent[], prevHash: string): TurnRow {
+  const unknown = events.find((event) => !known.has(event.type));
+  if (unknown !== undefined)
+    raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `there is no event type ${unknown.type}`, sealRef));
   const envelopeText = JSON.stringify(envelope);
   const body = JSON.stringify(events);
   const bodyHash = sha256(body);

@@ -104,6 +104,19 @@ export function normalizeMetadata(raw: unknown): OperatorMetadata {
   );
 }
 
+/** A copy for keeping: metadata made whole and checked, nothing in it the caller's to change (SKL-01, SKL-04). */
+export function closeOperator(given: Operator): Operator {
+  const { input = z.unknown(), output = z.unknown(), tool = null } = given;
+  return Object.freeze({
+    metadata: normalizeMetadata(given.metadata),
+    input,
+    output,
+    run: given.run.bind(given),
+    tool,
+    preview: given.preview?.bind(given) ?? null,
+  });
+}
+
 /** How an operator fails with intent (seed 003 section 8.1). Throw what this returns. */
 export interface OperatorErrorOptions {
   readonly code: string;

@@ -27,6 +27,8 @@ export interface Answer {
   readonly from: Tier;
   readonly in_reply_to: string;
   readonly result: Result;
+  /** What it carries has not been checked yet: the asker gets it, observers see that there was an answer (SEC-04). */
+  readonly held?: boolean;
 }
 
 export type BusItem = Delivery | Answer;
@@ -65,7 +67,7 @@ export function createBus({ onSubscriberError, maxWaiting }: BusOptions): Bus {
   let closed = false;
 
   const deliver = (item: BusItem): void => {
-    if (subject.observed) subject.next(item);
+    if (subject.observed) subject.next("held" in item && item.held === true ? withoutSignals(item) : item);
     if ("to" in item) routes[item.to]?.(item);
     else settle(waiters, item);
   };
@@ -140,6 +142,8 @@ export function createBus({ onSubscriberError, maxWaiting }: BusOptions): Bus {
 }
 
 const signalsOf = (item: BusItem): readonly Signal[] => ("to" in item ? [item.signal] : item.result.signals);
+
+const withoutSignals = (item: Answer): Answer => ({ ...item, result: { ...item.result, signals: [] } });
 
 function settle(waiters: Map<string, (result: Result) => void>, answer: Answer): void {
   const resolve = waiters.get(answer.in_reply_to);

@@ -24,6 +24,8 @@ export interface Door {
   readonly module: string;
   readonly function: string;
   readonly next?: Tier;
+  /** What it answers is for the asker alone until the asker has checked it. */
+  readonly held?: boolean;
   /** A cheap look at the body; a text says what is wrong with it. */
   readonly check?: (body: Signal["body"]) => string | null;
   readonly handle: (signal: Signal, kit: Kit) => Result | Promise<Result>;
@@ -185,15 +187,22 @@ interface Leaving {
   readonly result: Result;
 }
 
-/** Checks what leaves and sends it on its way: to the next tier of the route, or back to the asker. */
+/** Checks what leaves and sends it on its way: to the next tier of the route, where the last one asks, or back. */
 function release({ definition, host, item, door, result }: Leaving): void {
   const checked = validateResult(result);
   const sound = isKernelError(checked) ? fail(checked, metricsOf(refOf(definition, door))) : checked;
   host.onResult?.(definition.tier, sound);
   if (sound.status === "partial" && sound.error !== null)
     host.kit.logger.warn({ error: sound.error }, "partial result");
-  const [signal] = sound.signals;
-  if (door?.next !== undefined && signal !== undefined)
-    return host.bus.publish({ to: door.next, signal, reply: item.reply });
-  if (item.reply !== null) host.bus.publish({ from: definition.tier, in_reply_to: item.reply, result: sound });
+  const { next } = door ?? {};
+  const last = sound.signals.at(-1);
+  if (next !== undefined && last !== undefined) {
+    for (const signal of sound.signals)
+      host.bus.publish({ to: next, signal, reply: signal === last ? item.reply : null });
+    return;
+  }
+  if (item.reply !== null) {
+    const held = door?.held === true ? { held: true } : {};
+    host.bus.publish({ from: definition.tier, in_reply_to: item.reply, result: sound, ...held });
+  }
 }

@@ -76,7 +76,6 @@ export function createLifecycleHost({ parent, inspected, onError }: LifecycleHos
   const deliverOne = (home: Live, event: LedgerEvent): void => {
     const { type, gateId } = addressOf(event);
     const chartEvent: ChartEvent = { ...event.payload, type };
-    if (movesWorkflow(type)) home.workflow.send(chartEvent);
     if (type === "STEP_QUEUED" && event.step_id !== null)
       spawnChild(home, "step", event.step_id, lifecycleCharts.step.initial);
     else if (event.step_id !== null) home.steps.get(event.step_id)?.send(chartEvent);
@@ -87,6 +86,8 @@ export function createLifecycleHost({ parent, inspected, onError }: LifecycleHos
     if (type === "WORKFLOW_RESTARTED")
       for (const id of event.payload["step_ids"] as string[])
         spawnChild(home, "step", id, lifecycleCharts.step.initial);
+    // Last: children tell their parent that they have ended, and a workflow that has ended itself hears nothing.
+    if (movesWorkflow(type)) home.workflow.send(chartEvent);
   };
 
   const sleep = (workflowId: string): void => {

@@ -4,12 +4,14 @@
  * Owns: what is registered, frozen. Never: what any of it means.
  * R1  A name without a version resolves to the newest; a workflow keeps the version it was planned with.
  * R2  Registering a name and version again with another definition is refused.
+ * R3  An operator is copied as it is registered; what its maker changes afterwards changes nothing here.
  */
 import { type CapabilityDefinition, capabilityRef } from "../contract/capability.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Operator, OperatorMetadata, RetrievalProvider } from "../contract/operator.ts";
+import { closeOperator } from "../define/define-operator.ts";
 
 export interface Registry {
   readonly registerCapability: (capability: CapabilityDefinition) => void;
@@ -35,9 +37,12 @@ export function createRegistry(retrieval?: RetrievalProvider): Registry {
   const operators = createShelf<Operator>("operator");
   const index = new Map<string, string[]>();
 
-  const registerOperator = (operator: Operator): OperatorMetadata => {
+  const known = new WeakMap<Operator, Operator>();
+  const registerOperator = (given: Operator): OperatorMetadata => {
+    const operator = known.get(given) ?? closeOperator(given);
     const { name, version, capabilities: skills } = operator.metadata;
     if (!operators.put(name, version, operator)) return operator.metadata;
+    known.set(given, operator);
     for (const skill of skills) index.set(skill, [...new Set([...(index.get(skill) ?? []), name])]);
     return operator.metadata;
   };

@@ -6,13 +6,15 @@ import { z } from "zod";
 import type { CapabilityDefinition } from "../../src/contract/capability.ts";
 import type { KernelError } from "../../src/contract/error.ts";
 import type { LedgerEvent } from "../../src/contract/event.ts";
+import type { JsonObject } from "../../src/contract/json.ts";
 import { moduleRef } from "../../src/contract/module-ref.ts";
 import type { Operator } from "../../src/contract/operator.ts";
 import type { PlanStepDraft } from "../../src/contract/plan.ts";
 import type { Result } from "../../src/contract/result.ts";
 import { createDataSignal, createSignal, type Signal } from "../../src/contract/signal.ts";
+import type { ToolClient } from "../../src/contract/tool.ts";
 import { defineCapability } from "../../src/define/define-capability.ts";
-import { defineOperator, type OperatorOptions } from "../../src/define/define-operator.ts";
+import { defineOperator, defineTool, type OperatorOptions, type ToolOptions } from "../../src/define/define-operator.ts";
 import type { TierPatch } from "../../src/kernel-options.ts";
 import type { Answer, BusItem, Delivery, Tier } from "../../src/runtime/bus.ts";
 import type { Door } from "../../src/runtime/define-tier.ts";
@@ -67,6 +69,31 @@ export const gated = (calls: string[] = []): CapabilityDefinition =>
       operator("Test.Send", () => `call ${calls.push("s2")}`),
     ],
   );
+
+interface Asked {
+  readonly method: string;
+  readonly params: JsonObject;
+  readonly answer: (result: unknown) => void;
+  readonly refuse: (thrown: unknown) => void;
+}
+
+/** A tool server's client whose requests are kept until the test answers them. */
+export function fakeClient(): ToolClient & { readonly asked: Asked[] } {
+  const asked: Asked[] = [];
+  return {
+    asked,
+    request: (method, params) =>
+      new Promise((answer, refuse) => void asked.push({ method, params, answer, refuse: (thrown) => refuse(thrown) })),
+  };
+}
+
+/** A tool that reads, and is called once unless said otherwise. */
+export const tool = (name: string, client: ToolClient, more: Partial<ToolOptions> = {}): Operator =>
+  defineTool({ name, tool: name.toLowerCase(), client, effect: "read", retry: "NONE", ...more });
+
+/** What a tool server throws where it answered with an error object. */
+export const rpcError = (code: number, message: string, data?: JsonObject): Error =>
+  Object.assign(new Error(message), { code, ...(data === undefined ? {} : { data }) });
 
 export const isDelivery = (item: BusItem): item is Delivery => "to" in item;
 export const isAnswer = (item: BusItem): item is Answer => "result" in item;

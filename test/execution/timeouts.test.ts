@@ -51,7 +51,9 @@ describe("the source of a timeout", () => {
     const seen: number[] = [];
     const greedy: Middleware = {
       name: "greedy",
-      before: (context) => void ((context as { timeout: number }).timeout = 600),
+      before: (context) => {
+        (context as { timeout: number }).timeout = 600;
+      },
       onError: ({ timeout }) => void seen.push(timeout),
     };
     const act = skill("Probe.Act", () => void seen.push(-1), { timeoutSec: 5 });

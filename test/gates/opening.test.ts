@@ -4,7 +4,19 @@ import { describe, expect, it } from "vitest";
 import { stepMachine } from "../../machines/step.ts";
 import { definePolicy } from "../../src/index.ts";
 import { createTestKernel } from "../../src/testing/index.ts";
-import { count, counted, eventsOf, gatedSteps, gateOf, intent, payloads, publishing, step, steps, story } from "./story.ts";
+import {
+  count,
+  counted,
+  eventsOf,
+  gatedSteps,
+  gateOf,
+  intent,
+  payloads,
+  publishing,
+  step,
+  steps,
+  story,
+} from "./story.ts";
 
 describe("a gate opens", () => {
   it("[GAT-05] before every final write and every apply, though the plan declares none", async () => {
@@ -97,7 +109,7 @@ describe("a gate opens", () => {
     expect([count(types, "GATE_OPENED"), count(types, "USER_APPROVED")]).toEqual([1, 1]);
   });
 
-  it("[GAT-09] with the package's own descriptors for the step, also when the step was replanned", async () => {
+  it("[GAT-09] with the package's own descriptors for that step, and tells the outside once", async () => {
     const publish = [
       { action: "apply", label: "Publish" },
       { action: "upload", label: "Upload missing documents", payload: { kind: "scan" } },
@@ -124,7 +136,9 @@ describe("a gate opens", () => {
     expect((await t.kernel.workflow(workflow_id)).state).toBe("completed");
     expect(sent()).toEqual(ids);
     const types = await t.types(workflow_id);
-    expect([count(types, "GATE_OPENED"), count(types, "GATE_REVISED"), count(types, "USER_APPROVED")]).toEqual([4, 0, 4]);
+    expect([count(types, "GATE_OPENED"), count(types, "GATE_REVISED"), count(types, "USER_APPROVED")]).toEqual([
+      4, 0, 4,
+    ]);
   });
 
   it("one after the other for steps in a row, and the payload asked about is resolved from what ran before", async () => {

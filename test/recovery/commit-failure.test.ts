@@ -39,36 +39,36 @@ async function runWithFlaw(type: string) {
   const t = await createTestKernel({
     ledger: refusingOnce(type, flaw),
     capabilities: [
-      job([step("s1", "Test.Act"), step("s2", "Test.Act", { depends_on: ["s1"] })], [
-        work(world, "Test.Act", {
-          idempotent: true,
-          async run({ context }) {
-            committedAtCall.push(await t.types(context.workflow_id));
-            return { ok: true };
-          },
-        }),
-      ]),
+      job(
+        [step("s1", "Test.Act"), step("s2", "Test.Act", { depends_on: ["s1"] })],
+        [
+          work(world, "Test.Act", {
+            idempotent: true,
+            async run({ context }) {
+              committedAtCall.push(await t.types(context.workflow_id));
+              return { ok: true };
+            },
+          }),
+        ],
+      ),
     ],
   });
   return { t, world, flaw, committedAtCall };
 }
 
 describe("an append that fails", () => {
-  it.each([
-    "CONTEXT_BUILT",
-    "PLAN_CREATED",
-    "ACTION_STARTED",
-    "ACTION_SUCCEEDED",
-    "WORKFLOW_COMPLETED",
-  ])("of %s: the workflow is folded again from the ledger and completes", async (type) => {
-    const { t, flaw } = await runWithFlaw(type);
-    await using _ = t;
-    const id = await t.submit("Test.Job");
-    expect((await t.rest(id)).state).toBe("completed");
-    expect(flaw.refused).toBe(1);
-    expect(t.clock.now() - start).toBeLessThan(minute);
-    expect(await t.kernel.verify(id)).toMatchObject({ ok: true });
-  });
+  it.each(["CONTEXT_BUILT", "PLAN_CREATED", "ACTION_STARTED", "ACTION_SUCCEEDED", "WORKFLOW_COMPLETED"])(
+    "of %s: the workflow is folded again from the ledger and completes",
+    async (type) => {
+      const { t, flaw } = await runWithFlaw(type);
+      await using _ = t;
+      const id = await t.submit("Test.Job");
+      expect((await t.rest(id)).state).toBe("completed");
+      expect(flaw.refused).toBe(1);
+      expect(t.clock.now() - start).toBeLessThan(minute);
+      expect(await t.kernel.verify(id)).toMatchObject({ ok: true });
+    },
+  );
 
   it("[INV-15] of a start: the operator is not called before a start is in the ledger", async () => {
     const { t, world, committedAtCall } = await runWithFlaw("ACTION_STARTED");

@@ -60,10 +60,10 @@ describe("a new kernel on the file of a dead one", () => {
       },
     });
     const capabilities = [
-      job([step("s1", "Test.Flaky"), step("s2", "Test.Work", { depends_on: ["s1"], gate: { reason: "look" } })], [
-        flaky,
-        work(world, "Test.Work"),
-      ]),
+      job(
+        [step("s1", "Test.Flaky"), step("s2", "Test.Work", { depends_on: ["s1"], gate: { reason: "look" } })],
+        [flaky, work(world, "Test.Work")],
+      ),
     ];
     await using first = await openProcess(path, { capabilities });
     const live = await first.run("Test.Job");
@@ -150,10 +150,14 @@ describe("a deadline outlives the kernel that set it", () => {
 
   it("a gate's expiry fires at its time while another workflow of the same kernel is busy", async () => {
     const world = createWorld();
-    const gated = job([step("s1", "Test.Work", { gate: { expiry: { after_ms: minute, action: "deny" } } })], [
-      work(world, "Test.Work"),
-    ]);
-    const busy = { ...job([step("s1", "Test.Slow")], [work(world, "Test.Slow", { run: never })]), intentType: "Test.Busy" };
+    const gated = job(
+      [step("s1", "Test.Work", { gate: { expiry: { after_ms: minute, action: "deny" } } })],
+      [work(world, "Test.Work")],
+    );
+    const busy = {
+      ...job([step("s1", "Test.Slow")], [work(world, "Test.Slow", { run: never })]),
+      intentType: "Test.Busy",
+    };
     await using t = await openProcess(freshPath(), { capabilities: [gated, busy] });
     await t.submit("Test.Busy");
     await t.clock.settle();

@@ -18,10 +18,13 @@ async function loseCall(idempotent: boolean): Promise<Lost> {
   const world = createWorld();
   let dead = true;
   const capabilities = [
-    job([step("s1", "Test.Act"), step("s2", "Test.Work", { depends_on: ["s1"] })], [
-      work(world, "Test.Act", { idempotent, run: () => (dead ? never() : { made: "again" }) }),
-      work(world, "Test.Work"),
-    ]),
+    job(
+      [step("s1", "Test.Act"), step("s2", "Test.Work", { depends_on: ["s1"] })],
+      [
+        work(world, "Test.Act", { idempotent, run: () => (dead ? never() : { made: "again" }) }),
+        work(world, "Test.Work"),
+      ],
+    ),
   ];
   const first = await openProcess(path, { capabilities });
   const id = await first.submit("Test.Job");

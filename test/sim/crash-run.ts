@@ -69,7 +69,10 @@ export async function liveToTheEnd({ db, effects, scenario }: Place, { life, wra
 async function settleDoubt(t: TestKernel, gate: Gate, effects: string): Promise<"done" | "retry"> {
   const found = readEffects(effects).find((e) => e.operator === gate.operator && e.step === gate.step_id);
   const resolution = found === undefined ? "retry" : "done";
-  await t.approve(gate.workflow_id, gate.gate_id, { resolution, ...(found === undefined ? {} : { result: found.result }) });
+  await t.approve(gate.workflow_id, gate.gate_id, {
+    resolution,
+    ...(found === undefined ? {} : { result: found.result }),
+  });
   return resolution;
 }
 

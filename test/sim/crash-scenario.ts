@@ -54,7 +54,13 @@ export function simCapability(effectsPath: string, seed: number) {
     input: z.object({}),
     operators: [
       defineOperator({ ...common, name: "Sim.Get", effect: "read", run: read }),
-      defineOperator({ ...common, name: "Sim.Put", effect: "write_draft", idempotent: true, run: act("Sim.Put", true) }),
+      defineOperator({
+        ...common,
+        name: "Sim.Put",
+        effect: "write_draft",
+        idempotent: true,
+        run: act("Sim.Put", true),
+      }),
       defineOperator({ ...common, name: "Sim.Post", effect: "write_draft", run: act("Sim.Post", false) }),
     ],
     outcomes: { "Sim.Draft": z.object({ text: z.string() }) },

@@ -14,11 +14,12 @@ import { kernelError } from "../../contract/error-codes.ts";
 import { GateRequest, type GateResponse } from "../../contract/gate.ts";
 import { WorkflowId } from "../../contract/ids.ts";
 import { type ParsedSubmitRequest, SubmitRequest, type SubmitResponse } from "../../contract/intent.ts";
-import { isPlainObject, NotJson, toJson } from "../../contract/json.ts";
+import { NotJson, toJson } from "../../contract/json.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Result } from "../../contract/result.ts";
 import { CancelRequest, type CancelResponse, RetryRequest, type RetryResponse } from "../../contract/retry.ts";
 import { dataOf, type Kit } from "../../runtime/kit.ts";
+import { messageOf } from "../../runtime/within.ts";
 
 const gatewayRef = Object.freeze(moduleRef(0, "gateway", "submit"));
 const user = Object.freeze({ source_type: "user" });
@@ -95,9 +96,8 @@ function copy(raw: unknown, maxDepth: number): unknown {
     requireSafe(raw, maxDepth);
     return toJson(raw, maxDepth);
   } catch (thrown) {
-    if (thrown instanceof NotJson)
-      raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `request: ${thrown.message}`, gatewayRef));
-    throw thrown;
+    // A getter, a proxy or a toJSON of the caller's may throw anything.
+    return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `request: ${messageOf(thrown)}`, gatewayRef));
   }
 }
 
@@ -109,10 +109,11 @@ function requireSafe(value: unknown, left: number): void {
     throw new NotJson("a text holds half of a surrogate pair", "");
   if (left === 0) throw new NotJson("nested too deeply or in a cycle", "");
   if (Array.isArray(value)) for (const item of value) requireSafe(item, left - 1);
-  if (!isPlainObject(value)) return;
-  for (const key of Object.keys(value)) {
+  if (Array.isArray(value) || typeof value !== "object" || value === null) return;
+  for (const [key, member] of Object.entries(value)) {
     if (key === "__proto__") throw new NotJson('a key is called "__proto__"', "");
-    requireSafe(value[key], left - 1);
+    if (!key.isWellFormed()) throw new NotJson("a key holds half of a surrogate pair", "");
+    requireSafe(member, left - 1);
   }
 }
 

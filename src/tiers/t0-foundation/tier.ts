@@ -4,6 +4,7 @@
  * Owns: the pool of answers that have come in, matched by id (seed 004). Never: repairs a request (T2), retries it (T4).
  * F1  An answer belongs to the request of its id, whatever the order they come in.
  */
+import { z } from "zod";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { JsonObject } from "../../contract/json.ts";
@@ -11,7 +12,7 @@ import { moduleRef } from "../../contract/module-ref.ts";
 import { metricsOf, ok, type Result } from "../../contract/result.ts";
 import type { RpcErrorResponse, RpcMessage } from "../../contract/rpc.ts";
 import type { Signal } from "../../contract/signal.ts";
-import type { ToolClient, ToolResult } from "../../contract/tool.ts";
+import { type ToolClient, ToolResult } from "../../contract/tool.ts";
 import type { ArtifactStore } from "../../ports/artifact-store.ts";
 import {
   createErrorResponse,
@@ -31,9 +32,11 @@ export interface FoundationTierOptions {
   /** The client behind a registered tool operator. */
   readonly client: (operator: string) => ToolClient | null;
   readonly artifacts: ArtifactStore;
+  /** The host checks outputs: answers are held until the step has had them checked. */
+  readonly holdsAnswers: boolean;
 }
 
-export function createFoundationTier({ client, artifacts }: FoundationTierOptions): TierDefinition {
+export function createFoundationTier({ client, artifacts, holdsAnswers }: FoundationTierOptions): TierDefinition {
   const pool: RpcMessage[] = [];
   return {
     tier: 0,
@@ -42,13 +45,14 @@ export function createFoundationTier({ client, artifacts }: FoundationTierOption
       "data:ToolCall": {
         module: "bridge",
         function: "call_tool",
+        held: holdsAnswers,
         handle: (signal, kit) => callTool({ client, artifacts, pool }, signal, kit),
       },
     },
   };
 }
 
-interface Bridge extends FoundationTierOptions {
+interface Bridge extends Omit<FoundationTierOptions, "holdsAnswers"> {
   readonly pool: RpcMessage[];
 }
 
@@ -84,7 +88,7 @@ async function exchange(
   { signal, kit }: { readonly signal: Signal; readonly kit: Kit },
 ): Promise<RpcMessage> {
   try {
-    return createSuccessResponse(id, (await send()) as JsonObject);
+    return createSuccessResponse(id, readToolResult(await send()));
   } catch (thrown) {
     const code = (thrown as { readonly code?: unknown } | null)?.code;
     const error = errorOf(thrown, "T4_TOOL_EXECUTION_FAILED", bridgeRef);
@@ -99,6 +103,14 @@ async function exchange(
       ),
     );
   }
+}
+
+/** What a server answers is checked like all that comes from outside; a malformed answer is a failed call (RPC-14). */
+function readToolResult(answer: unknown): JsonObject {
+  const parsed = ToolResult.safeParse(answer);
+  if (parsed.success) return parsed.data;
+  const message = `the tool's answer is no tool result: ${z.prettifyError(parsed.error)}`;
+  return raise(kernelError("T4_TOOL_EXECUTION_FAILED", message, bridgeRef));
 }
 
 const toolFailure = (response: RpcErrorResponse) =>

@@ -97,7 +97,9 @@ async function checkSafe(security: Security, text: string, kit: Kit): Promise<vo
 async function normalize(options: PerceptionTierOptions, signal: Signal, kit: Kit): Promise<Result> {
   const question = signal.body["data"] as NormalizeQuestion;
   const { request, perceived, auth, workflow_id, plan_id, parent_workflow_id, draft_version } = question;
-  if (perceived === null) await checkSafe(options.security, JSON.stringify(request.intent_hint?.inputs ?? {}), kit);
+  const inputs = request.intent_hint?.inputs ?? {};
+  if (perceived === null || Object.keys(inputs).length > 0)
+    await checkSafe(options.security, JSON.stringify(inputs), kit);
   const intent = normalizeIntent(options.registry, question);
   const domain = perceived?.domain ?? (intent.type.split(".")[0] ?? "general").toLowerCase();
   const urgency = perceived?.urgency ?? "normal";

@@ -3,13 +3,14 @@
  *
  * Owns: the context bundle and its cache, the check of sub-goals, curiosity's repair. Never: reads anything but ledgers.
  */
-import { raise } from "../../contract/error.ts";
+import { KernelErrorException, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { metricsOf, ok, partial, type Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
 import type { TierDefinition } from "../../runtime/define-tier.ts";
 import type { Kit } from "../../runtime/kit.ts";
+import { messageOf } from "../../runtime/within.ts";
 import { type ContextQuestion, createContextBuilder, type LedgerReader } from "./build-context.ts";
 import { findCycle } from "./find-cycle.ts";
 import { type RepairQuestion, repairRequest } from "./repair-request.ts";
@@ -31,7 +32,9 @@ export function createCognitionTier(reader: LedgerReader): TierDefinition {
         module: "context",
         function: "build",
         async handle(signal, kit) {
-          const { bundle, cache_hit, pressure } = await builder.build(signal.body["data"] as ContextQuestion, kit);
+          const { bundle, cache_hit, pressure } = await builder
+            .build(signal.body["data"] as ContextQuestion, kit)
+            .catch(refuseContext);
           const out = [
             kit.signals.createDataSignal({ bundle, cache_hit }, "ContextAnswer", refs.context, signal.trace_id, null, {
               parentId: signal.id,
@@ -62,6 +65,13 @@ export function createCognitionTier(reader: LedgerReader): TierDefinition {
       },
     },
   };
+}
+
+/** A ledger that cannot be read is no crash of this tier: the error says what failed, and a retry may do. */
+function refuseContext(thrown: unknown): never {
+  const cause = thrown instanceof KernelErrorException ? thrown.error : null;
+  const message = `the context could not be built: ${messageOf(thrown)}`;
+  return raise(kernelError("T2_CONTEXT_UNAVAILABLE", message, refs.context, { cause }));
 }
 
 /** Sub-goals that wait for one another in a circle can never be reached. */

@@ -196,7 +196,18 @@ async function startCall(invocation: Invocation, signal: AbortSignal, usage: { v
         invokerRef,
       ),
     );
-  return invocation.screen(toJson(output.data));
+  return invocation.screen(plainOutput(operator, output.data));
+}
+
+/** What a ledger cannot keep is refused for good: the call has been made and is not to be made again. */
+function plainOutput(operator: Operator, output: unknown): Json {
+  try {
+    return toJson(output);
+  } catch (thrown) {
+    return raise(
+      kernelError("T4_OUTPUT_INVALID", `${operator.metadata.name} returned no JSON: ${messageOf(thrown)}`, invokerRef),
+    );
+  }
 }
 
 async function settle(work: Promise<Json>, actionId: string, usage: { value: Usage }): Promise<OperatorResult> {
@@ -270,8 +281,9 @@ const mayTakeEffect = ({ metadata }: Operator): boolean =>
   !metadata.honours_abort && metadata.effect !== "none" && metadata.effect !== "read";
 
 function lateEnd(book: KeyBook, ended: OperatorResult, key: string): OperatorResult {
+  const recorded = record(book, ended, true);
   book.hold(key, null);
-  return record(book, ended, true);
+  return recorded;
 }
 
 /** The KernelError of whatever an operator threw: its own operator error, a KernelError, or a plain throw (C-09). */

@@ -7,12 +7,12 @@ import type { OperatorResult, Usage } from "../../contract/action.ts";
 import { digest } from "../../contract/digest.ts";
 import { isRetryable, type KernelError, raise, toExecutorError } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
-import { draft } from "../../contract/event.ts";
+import { draft, type EventDraft } from "../../contract/event.ts";
 import type { Json } from "../../contract/json.ts";
 import type { ActionEntry } from "../../contract/workflow.ts";
 import { invokerRef, type KeyBook, type KeyState } from "./invoke-operator.ts";
 import type { Prepared } from "./prepare-step.ts";
-import { outcomeOfStep, type Run, stepOf } from "./run.ts";
+import { outcomeOfStep, type Run } from "./run.ts";
 
 export interface AttemptOf {
   readonly prepared: Prepared;
@@ -50,54 +50,42 @@ export function createKeyBook(run: Run, at: AttemptOf): KeyBook {
       return action_id;
     },
     succeed(action_id, result, { usage, late, cached }) {
-      noteEnd(run, step.step_id, () =>
-        run.log.note(
-          draft(
-            "ACTION_SUCCEEDED",
-            { ...common, action_id, result, usage, cached, late, outcome_id: outcomeId() },
-            step.step_id,
-          ),
-        ),
-      );
+      const ended = { ...common, action_id, result, usage, cached, late, outcome_id: outcomeId() };
+      noteEnd(run, draft("ACTION_SUCCEEDED", ended, step.step_id));
       if (late) run.commitSoon();
     },
     fail(action_id, error, { usage, pending, cached }) {
       const retryable = isRetryable(error);
       const final = !pending && !(retryable && at.attempt < at.maxAttempts);
       const { category } = toExecutorError(error);
-      noteEnd(run, step.step_id, () =>
-        run.log.note(
-          draft(
-            "ACTION_FAILED",
-            {
-              ...common,
-              action_id,
-              error,
-              category,
-              retryable,
-              pending,
-              final,
-              usage,
-              cached,
-              outcome_id: outcomeId(),
-            },
-            step.step_id,
-          ),
-        ),
-      );
+      const ended = {
+        ...common,
+        action_id,
+        error,
+        category,
+        retryable,
+        pending,
+        final,
+        usage,
+        cached,
+        outcome_id: outcomeId(),
+      };
+      noteEnd(run, draft("ACTION_FAILED", ended, step.step_id));
     },
     hold(key, handle) {
-      if (handle === null) run.handles.delete(key);
-      else run.handles.set(key, handle);
+      if (handle !== null) return void run.handles.set(key, handle);
+      run.handles.delete(key);
+      // Nothing of the step may be under way any more: the run looks whether it can rest.
+      run.goOn();
     },
   };
 }
 
-/** An end that comes after the step or the workflow is over is logged, not recorded: final states ignore events. */
-function noteEnd(run: Run, stepId: string, note: () => void): void {
-  if (run.log.lost === null && stepOf(run, stepId).state === "running") return note();
+/** An end that comes when the step has no ear for it any more is logged, not recorded: final states ignore events. */
+function noteEnd(run: Run, ended: EventDraft): void {
+  if (run.log.lost === null && run.log.accepts(ended)) return run.log.note(ended);
   run.kit.logger.warn(
-    { step_id: stepId, workflow_id: run.log.identity.workflow_id },
+    { step_id: ended.step_id, workflow_id: run.log.identity.workflow_id },
     "an operator ended after its step",
   );
 }

@@ -28,6 +28,8 @@ export interface Desk {
   readonly holdsStreams: boolean;
   readonly checkAllOutput: boolean;
   readonly middleware: readonly Middleware[];
+  /** The host's own initialisation, once for all runs; null when it has been done. */
+  readonly ensureInitialized: () => Promise<void> | null;
   readonly timers: Timers;
   readonly maxCost: number | null;
   /** Maximum attempts by retry policy. */

@@ -24,9 +24,15 @@ type Validate = Security["validateOutput"];
 
 export function screenOutput(raw: Json, validate: Validate, checkAll: boolean): Screened | Promise<Screened> {
   const result = toStepResult(raw);
-  const text = typeof result.data === "string" ? result.data : (JSON.stringify(result.data) ?? "");
+  const text = textOf(result);
   const windows = checkAll ? Math.max(1, Math.ceil(text.length / checkedChars)) : 1;
   return checkWindows({ result, text, windows, validate }, 0);
+}
+
+/** All of a result that anybody can read: its data as text and, where it says something else, what people are shown. */
+function textOf({ data, output_text }: StepResult): string {
+  const text = typeof data === "string" ? data : (JSON.stringify(data) ?? "");
+  return output_text === text ? text : `${output_text}\n${text}`;
 }
 
 interface Check {

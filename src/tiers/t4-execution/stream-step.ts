@@ -5,9 +5,10 @@
  * S1  Nothing is shown that is not in the ledger; batches carry a sequence that rises over the workflow.
  * S2  With an output validator and no validateChunk, chunks are held until the output has passed, and dropped if it does
  *     not (SEC-04).
+ * S3  With validateChunk each chunk waits for its own check; chunks keep their order, whichever check ends first.
  */
 import { draft } from "../../contract/event.ts";
-import { isPromise } from "../../runtime/within.ts";
+import { callWithin, isPromise } from "../../runtime/within.ts";
 import { oodaRef, type Run, stepOf } from "./run.ts";
 import { sanitizedMarker } from "./screen-output.ts";
 
@@ -29,6 +30,8 @@ export function createStepStream(
   let scheduled = false;
   let written = 0;
   let ended = false;
+  let closed = false;
+  let checking: Promise<void> | null = null;
 
   const flush = (final: boolean): void => {
     scheduled = false;
@@ -48,22 +51,23 @@ export function createStepStream(
     setImmediate(() => !ended && flush(false));
   };
 
+  const take = (text: string): void => {
+    if (closed) return;
+    chunks.push(text);
+    schedule();
+  };
+
   return {
     write(chunk) {
       if (ended || written >= run.kit.limits.maxStreamChunks) return;
       written += 1;
-      const take = (text: string): void => {
-        chunks.push(text);
-        schedule();
-      };
-      if (security.validateChunk === undefined) return take(String(chunk));
-      const verdict = security.validateChunk(String(chunk));
-      if (isPromise(verdict))
-        void verdict.then(
-          (v) => take(v.ok ? String(chunk) : sanitizedMarker),
-          () => take(sanitizedMarker),
-        );
-      else take(verdict.ok ? String(chunk) : sanitizedMarker);
+      const shown = checkChunk(run, String(chunk));
+      if (checking === null && !isPromise(shown)) return take(shown);
+      const before = checking;
+      checking = (async () => {
+        await before;
+        take(await shown);
+      })();
     },
     report(value) {
       if (ended || !Number.isFinite(value)) return;
@@ -72,10 +76,33 @@ export function createStepStream(
     },
     async end(clean) {
       ended = true;
+      if (clean && checking !== null) await checking;
+      closed = true;
       if (held && (!clean || wasSanitized(run, stepId))) chunks = [];
       flush(true);
     },
   };
+}
+
+/** The chunk as it may be shown; what the check refuses, or fails on, becomes the marker. */
+function checkChunk({ kit, desk: { security } }: Run, chunk: string): string | Promise<string> {
+  const { validateChunk } = security;
+  if (validateChunk === undefined) return chunk;
+  const within = {
+    clock: kit.clock,
+    timeoutMs: kit.limits.securityTimeoutMs,
+    source: oodaRef("stream"),
+    onTimeout: "T4_OUTPUT_INVALID",
+    onThrow: "T4_OUTPUT_INVALID",
+    what: "security.validateChunk",
+  } as const;
+  const read = ({ ok }: { readonly ok: boolean }): string => (ok ? chunk : sanitizedMarker);
+  try {
+    const verdict = callWithin(() => validateChunk(chunk), within);
+    return isPromise(verdict) ? verdict.then(read, () => sanitizedMarker) : read(verdict);
+  } catch {
+    return sanitizedMarker;
+  }
 }
 
 const isRunning = (run: Run, stepId: string): boolean =>

@@ -19,7 +19,7 @@ import { isStepDone, isTerminal } from "../../contract/workflow.ts";
 import type { Kit } from "../../runtime/kit.ts";
 import { errorOf } from "../../runtime/within.ts";
 import type { WorkflowLog } from "../../runtime/workflow-log.ts";
-import { type DAGResult, DagExecutor, type DagStatus } from "./dag-executor.ts";
+import { type DAGResult, DagExecutor, type DagStatus, parked } from "./dag-executor.ts";
 import { cancelWorkflow, completeWorkflow, failWorkflow } from "./end-workflow.ts";
 import { expireGates } from "./expire-gates.ts";
 import { planWorkflow } from "./plan-workflow.ts";
@@ -159,6 +159,9 @@ export class WorkflowRun implements Run {
   /** One way through: as far as the workflow can go now. */
   async #advance(): Promise<void> {
     if (this.#isOver() || this.#asleep) return;
+    mark(this, "ensure_initialized");
+    await this.desk.ensureInitialized();
+    if (this.#isOver()) return;
     await this.#recoverLost();
     expireGates(this);
     if (this.log.record.plan === null) await this.#plan();
@@ -182,7 +185,7 @@ export class WorkflowRun implements Run {
   /** Runs the plan until it rests. True when the workflow waits or has ended. */
   async #runRound(): Promise<boolean> {
     this.#resumeIfRunnable();
-    const result = await this.#runPlan();
+    const result = await (this.log.record.plan?.direct_response == null ? this.#runPlan() : this.#respond());
     if (this.#isOver()) return true;
     if (this.#asleep) return true;
     const { record } = this.log;
@@ -268,6 +271,17 @@ export class WorkflowRun implements Run {
     });
   }
 
+  /** A direct response is one step of the kernel's own; the DAG executor is not entered (C-14). */
+  async #respond(): Promise<Pick<DAGResult, "waiting" | "failed" | "cancelled">> {
+    const step = this.log.record.plan?.steps[0] as PlanStep;
+    const ids = [step.step_id];
+    const none = { waiting: [], failed: [], cancelled: [] };
+    if (!this.#checkBudget(step)) return { ...none, cancelled: ids };
+    const ended = await runStep(this, step.step_id);
+    if (ended === parked) return { ...none, waiting: ids };
+    return ended.status === "COMPLETED" ? none : { ...none, failed: ids };
+  }
+
   #checkBudget(step: PlanStep): boolean {
     mark(this, "policy.budget_check", { step_id: step.step_id });
     const known = this.log.record.steps.get(step.step_id);
@@ -302,7 +316,7 @@ export class WorkflowRun implements Run {
     const open = [...record.gates.values()]
       .filter((g) => g.status === "open" || g.status === "suspended")
       .map((g) => g.gate_id);
-    if (open.length === 0) return false;
+    if (open.length === 0 || [...record.steps.values()].some((s) => isRunnable(record, s))) return false;
     if (record.state === "running") this.log.note(draft("WORKFLOW_WAITING", { gates: open }));
     if (this.handles.size === 0 && this.#users === 0 && this.log.isDirty) this.log.releaseWithNext();
     mark(this, "session.park");

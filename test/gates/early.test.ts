@@ -1,0 +1,133 @@
+/** Decisions that come before their gate: kept if they name what is decided, applied if that is what opens, else void. */
+import { describe, expect, it } from "vitest";
+import { digest } from "../../src/index.ts";
+import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/index.ts";
+import { count, counted, decide, eventsOf, gateOf, held, intent, payloads, refusalOf, step, story } from "./story.ts";
+
+const right = digest({ text: "first" });
+const wrong = digest({ text: "something else" });
+
+/** `first` takes as long as the test likes; the gate of `second` is declared and not open until then. */
+function slowThenGate(gate: { readonly roles?: string[] } = {}) {
+  const end = held<object>();
+  const first = counted("Note.First", {}, () => end.promise);
+  const send = counted("Note.Send");
+  const rows = [
+    step("first", first),
+    step("second", send, { gate, params: { text: "{{first.output.text}}" }, depends_on: ["first"] }),
+  ];
+  return { send, capability: story([first, send], rows), finish: () => end.release({ text: "first" }) };
+}
+
+async function started(t: TestKernel): Promise<string> {
+  const id = await t.submit(intent);
+  await t.clock.settle();
+  expect((await t.kernel.workflow(id)).gates).toEqual([]);
+  return id;
+}
+
+const early = (t: TestKernel, id: string, decision: "approve" | "reject", payload_digest: string) =>
+  decide(t, id, { decision, gate_id: "gate-second", payload: { payload_digest, apply_targets: ["a"] } });
+
+describe("a decision before its gate opens", () => {
+  it("[GAT-07] with the right digest is kept, and applied at opening without asking again", async () => {
+    const { capability, send, finish } = slowThenGate();
+    await using t = await createTestKernel({ capabilities: [capability] });
+    const id = await started(t);
+    const { correlation_id } = await t.kernel.workflow(id);
+    expect(await early(t, id, "approve", right)).toEqual({ workflow_id: id, status: "kept", correlation_id });
+    expect(await payloads(t, id, "GATE_DECISION_KEPT")).toMatchObject([
+      { gate_id: "gate-second", decision: "approve", payload_digest: right, principal: testCaller.principal },
+    ]);
+    expect(send.calls).toHaveLength(0);
+    finish();
+    expect((await t.rest(id)).state).toBe("completed");
+    expect(send.calls.map((c) => c.input)).toEqual([{ text: "first" }]);
+    expect(await gateOf(t, id, "gate-second")).toMatchObject({
+      status: "approved",
+      decision: { apply_targets: ["a"] },
+    });
+    expect(await payloads(t, id, "USER_APPROVED")).toMatchObject([
+      { principal: testCaller.principal, payload_digest: right },
+    ]);
+    expect(await t.types(id)).not.toContain("WORKFLOW_WAITING");
+  });
+
+  it("[GAT-07] that rejects with the right digest ends the step at opening, uncalled", async () => {
+    const { capability, send, finish } = slowThenGate();
+    await using t = await createTestKernel({ capabilities: [capability] });
+    const id = await started(t);
+    await early(t, id, "reject", right);
+    finish();
+    const end = await t.rest(id);
+    expect(end.state).toBe("cancelled");
+    expect(end.steps[1]).toMatchObject({ state: "failed", error: { code: "T5_HUMAN_DENIED" } });
+    expect(send.calls).toHaveLength(0);
+  });
+
+  it("[GAT-07] with a wrong digest is void: the gate opens and asks", async () => {
+    const { capability, send, finish } = slowThenGate();
+    await using t = await createTestKernel({ capabilities: [capability] });
+    const id = await started(t);
+    await early(t, id, "approve", wrong);
+    finish();
+    expect((await t.rest(id)).state).toBe("waiting_for_user");
+    expect((await gateOf(t, id, "gate-second")).status).toBe("open");
+    expect(await t.types(id)).not.toContain("USER_APPROVED");
+    expect(send.calls).toHaveLength(0);
+    await t.reject(id);
+    expect((await t.rest(id)).state).toBe("cancelled");
+    expect(send.calls).toHaveLength(0);
+  });
+
+  it("[GAT-07] without a digest is refused as a conflict, and so is one on a gate that is not in the plan", async () => {
+    const { capability, send, finish } = slowThenGate();
+    await using t = await createTestKernel({ capabilities: [capability] });
+    const id = await started(t);
+    expect((await refusalOf(t.approve(id, "gate-second"))).code).toBe("T5_GATE_CONFLICT");
+    expect((await refusalOf(decide(t, id, { decision: "approve", gate_id: "gate-first" }))).code).toBe(
+      "T5_GATE_NOT_FOUND",
+    );
+    expect((await refusalOf(t.approve(id))).code).toBe("T5_GATE_NOT_FOUND");
+    expect(await t.types(id)).not.toContain("GATE_DECISION_KEPT");
+    finish();
+    expect((await t.rest(id)).state).toBe("waiting_for_user");
+    expect(send.calls).toHaveLength(0);
+  });
+
+  it("is kept once, however often it is given, and a contradicting one is refused", async () => {
+    const { capability, send, finish } = slowThenGate();
+    await using t = await createTestKernel({ capabilities: [capability] });
+    const id = await started(t);
+    const answers = [await early(t, id, "approve", right), await early(t, id, "approve", right)];
+    expect(answers[1]).toEqual(answers[0]);
+    expect((await refusalOf(early(t, id, "reject", right))).code).toBe("T5_GATE_CONFLICT");
+    expect(count(await t.types(id), "GATE_DECISION_KEPT")).toBe(1);
+    finish();
+    expect((await t.rest(id)).state).toBe("completed");
+    expect(send.calls).toHaveLength(1);
+  });
+
+  it("does not let somebody decide who could not decide at the open gate", async () => {
+    const { capability, send, finish } = slowThenGate({ roles: ["admin"] });
+    await using t = await createTestKernel({ capabilities: [capability] });
+    const id = await started(t);
+    expect((await refusalOf(early(t, id, "approve", right))).code).toBe("T5_AUTHZ_FORBIDDEN");
+    finish();
+    expect((await t.rest(id)).state).toBe("waiting_for_user");
+    expect(send.calls).toHaveLength(0);
+  });
+
+  it("is a person's: the event that keeps it and the event that applies it name them", async () => {
+    const { capability, finish } = slowThenGate();
+    await using t = await createTestKernel({ capabilities: [capability] });
+    const id = await started(t);
+    await early(t, id, "approve", right);
+    finish();
+    await t.rest(id);
+    const events = await eventsOf(t, id);
+    const keptBy = events.find((e) => e.event_type === "GATE_DECISION_KEPT")?.actor;
+    expect(keptBy).toEqual({ type: "user", id: 1 });
+    expect((await gateOf(t, id, "gate-second")).decision?.principal).toEqual(testCaller.principal);
+  });
+});

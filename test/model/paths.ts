@@ -1,0 +1,95 @@
+/**
+ * Paths through a chart: one for each transition that it declares, the shortest that takes it; and the walk that holds a
+ * kernel's ledger against the chart.
+ *
+ * P1  Paths come from @xstate/graph and from the shipped machine; nothing here knows a state or an event by name.
+ * P2  A kernel's trace realizes a path when its events take the path's steps in order and, between two of them, only
+ *     move the chart nowhere (a call that starts and ends while the step is executing, say).
+ */
+import { createTestModel, type TestPath } from "@xstate/graph";
+import type { AnyMachineSnapshot, AnyStateMachine, EventObject } from "xstate";
+import { accepts, begin, event as probe, pathOf, type ProbeEvent, send } from "../machines/interpreter.ts";
+
+/** The part of an event that the charts read. */
+export interface ChartEvent {
+  readonly type: string;
+  readonly action?: "deny" | "allow";
+}
+
+export type ChartPath = TestPath<AnyMachineSnapshot, EventObject>;
+
+export const nameOf = ({ type, action }: ChartEvent): string => (action === undefined ? type : `${type}(${action})`);
+export const pairOf = (state: string, event: ChartEvent): string => `${state} + ${nameOf(event)}`;
+const probeOf = (event: ChartEvent): ProbeEvent => probe(event.type, event);
+const stateOf = (snapshot: AnyMachineSnapshot): string => pathOf(snapshot.value);
+
+export interface Model {
+  readonly machine: AnyStateMachine;
+  /** `state + EVENT` for each transition that the chart declares, by the adjacency map. */
+  readonly pairs: readonly string[];
+  readonly states: readonly string[];
+  /** One path for each pair, those left out that another one begins with. */
+  readonly paths: readonly ChartPath[];
+}
+
+/** Every event of a machine; one that a guard reads comes once for each way through the guard. */
+export function createModel(machine: AnyStateMachine, events: readonly ChartEvent[]): Model {
+  const model = createTestModel(machine, { events: events as never, serializeState: stateOf });
+  const shortest = new Map(
+    model.getShortestPaths({ allowDuplicatePaths: true }).map((path) => [stateOf(path.state), path] as const),
+  );
+  const declared = Object.values(model.getAdjacencyMap()).flatMap(({ state, transitions }) =>
+    Object.values(transitions).flatMap(({ event }) =>
+      accepts(machine, state, probeOf(event)) ? [{ state: stateOf(state), event: event as ChartEvent }] : [],
+    ),
+  );
+  const routes = declared.map(({ state, event }) => [...eventsOf(shortest.get(state) as ChartPath), event]);
+  const paths = dropPrefixes(routes).flatMap((route) => model.getPathsFromEvents(route as never));
+  return {
+    machine,
+    pairs: declared.map(({ state, event }) => pairOf(state, event)),
+    states: [...shortest.keys()],
+    paths: paths as unknown as readonly ChartPath[],
+  };
+}
+
+/** A path's events, without the one that XState begins with. */
+export const eventsOf = (path: ChartPath): readonly ChartEvent[] =>
+  path.steps.map((s) => s.event as ChartEvent).filter(({ type }) => type !== "xstate.init");
+
+const textOf = (route: readonly ChartEvent[]): string => route.map((e) => `${nameOf(e)};`).join("");
+
+function dropPrefixes(routes: readonly (readonly ChartEvent[])[]): readonly (readonly ChartEvent[])[] {
+  return routes.filter((route, i) => !routes.some((other, j) => j !== i && textOf(other).startsWith(textOf(route))));
+}
+
+export interface Trace {
+  /** Where the chart is after the trace. */
+  readonly state: string;
+  readonly pairs: readonly string[];
+}
+
+/** Runs XState's own interpreter over what the kernel recorded. @throws where the chart does not declare an event. */
+export function follow({ machine }: Model, trace: readonly ChartEvent[]): Trace {
+  let snapshot = begin(machine);
+  const pairs = trace.map((event) => {
+    const pair = pairOf(stateOf(snapshot), event);
+    if (!accepts(machine, snapshot, probeOf(event))) throw new Error(`the kernel recorded ${pair}, which is not declared`);
+    snapshot = send(machine, snapshot, probeOf(event));
+    return pair;
+  });
+  return { state: stateOf(snapshot), pairs };
+}
+
+/** What of the path the trace did not take; empty when it realizes the path. */
+export function missingOf({ machine }: Model, path: ChartPath, trace: readonly ChartEvent[]): readonly string[] {
+  const wanted = eventsOf(path).map(nameOf);
+  let snapshot = begin(machine);
+  for (const event of trace) {
+    const next = send(machine, snapshot, probeOf(event));
+    if (wanted[0] === nameOf(event)) wanted.shift();
+    else if (wanted.length > 0 && stateOf(next) !== stateOf(snapshot)) return [...wanted, `(took ${nameOf(event)})`];
+    snapshot = next;
+  }
+  return wanted;
+}

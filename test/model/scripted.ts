@@ -1,0 +1,123 @@
+/**
+ * The scripted capability: a planner and operators that do what a queue says, and wait to be told where it says nothing.
+ *
+ * Owns: the queues, and the calls and plans that wait. Never: asserts anything.
+ */
+import { z } from "zod";
+import type { OperatorCall } from "../../src/contract/operator.ts";
+import type { ExecutionPlan, PlanStepDraft } from "../../src/contract/plan.ts";
+import { defineCapability } from "../../src/define/define-capability.ts";
+import { defineOperator, operatorError } from "../../src/define/define-operator.ts";
+
+export const intent = "Model.Script.Run";
+
+/** What a call does; `hang` waits for `answer`. */
+export type Behaviour = "succeed" | "flake" | "fail" | "throw" | "hang";
+
+interface Waiting {
+  readonly step_id: string;
+  readonly settle: (how: Behaviour) => void;
+}
+
+const failures: Readonly<Record<"flake" | "fail", () => Error>> = {
+  flake: () => operatorError({ code: "FLAKY", message: "not now", category: "transient" }),
+  fail: () => operatorError({ code: "BROKEN", message: "never", category: "dependency", retryable: false }),
+};
+
+function perform(how: Behaviour): unknown {
+  if (how === "throw") throw new Error("a plain throw");
+  if (how === "flake" || how === "fail") throw failures[how]();
+  return { done: true };
+}
+
+export class Script {
+  /** Every call that reached an operator, oldest first. */
+  readonly calls: { readonly step_id: string; readonly attempt: number; readonly key: string }[] = [];
+  readonly #queues = new Map<string, Behaviour[]>();
+  readonly #waiting: Waiting[] = [];
+  readonly #planners: ((plan: readonly PlanStepDraft[] | null) => void)[] = [];
+  readonly #plans: (readonly PlanStepDraft[] | null)[] = [];
+
+  /** Fills the queue of a step before it runs. */
+  queue(stepId: string, ...behaviours: readonly Behaviour[]): void {
+    this.#queues.set(stepId, [...(this.#queues.get(stepId) ?? []), ...behaviours]);
+  }
+
+  /** Ends the oldest call of the step that waits; where none does, tells the next one. */
+  answer(stepId: string, how: Behaviour): void {
+    const at = this.#waiting.findIndex((w) => w.step_id === stepId);
+    const [waiting] = at < 0 ? [] : this.#waiting.splice(at, 1);
+    if (waiting === undefined) this.queue(stepId, how);
+    else waiting.settle(how);
+  }
+
+  /** Gives a plan to the planner that waits, or to the next one; null: the planner throws. */
+  plan(steps: readonly PlanStepDraft[] | null): void {
+    const waiting = this.#planners.shift();
+    if (waiting === undefined) this.#plans.push(steps);
+    else waiting(steps);
+  }
+
+  isCalling(stepId: string): boolean {
+    return this.#waiting.some((w) => w.step_id === stepId);
+  }
+
+  /** What a dead process waited for is answered by nobody. */
+  forget(): () => void {
+    const waiting = this.#waiting.splice(0);
+    const planners = this.#planners.splice(0);
+    return () => {
+      for (const { settle } of waiting) settle("fail");
+      for (const tell of planners) tell(null);
+    };
+  }
+
+  capability() {
+    const operators = [
+      this.#operator("Model.Read", "read"),
+      this.#operator("Model.Send", "external_send"),
+      this.#operator("Model.Write", "write_draft"),
+    ];
+    return defineCapability({
+      intentType: intent,
+      version: "1.0",
+      input: z.record(z.string(), z.unknown()),
+      operators,
+      plan: () => this.#nextPlan(),
+    });
+  }
+
+  #operator(name: string, effect: "read" | "external_send" | "write_draft") {
+    return defineOperator({
+      name,
+      effect,
+      timeoutSec: 10,
+      input: z.record(z.string(), z.unknown()),
+      run: (call) => this.#call(call),
+    });
+  }
+
+  #call({ context: { step_id }, attempt, idempotencyKey }: OperatorCall): unknown {
+    this.calls.push({ step_id, attempt, key: idempotencyKey });
+    const how = this.#queues.get(step_id)?.shift() ?? "hang";
+    if (how !== "hang") return perform(how);
+    return new Promise<Behaviour>((settle) => this.#waiting.push({ step_id, settle })).then(perform);
+  }
+
+  async #nextPlan(): Promise<ExecutionPlan> {
+    const ready = this.#plans.shift();
+    const waits = (): Promise<readonly PlanStepDraft[] | null> => new Promise((tell) => this.#planners.push(tell));
+    const steps = ready === undefined ? await waits() : ready;
+    if (steps === null) throw new Error("no plan comes to mind");
+    return { reasoning: "as the script says", steps: [...steps] };
+  }
+}
+
+/** A step named like its id. */
+export const step = (step_id: string, operator: string, more: Partial<PlanStepDraft> = {}): PlanStepDraft => ({
+  step_id,
+  name: step_id,
+  operator,
+  params: { of: step_id },
+  ...more,
+});

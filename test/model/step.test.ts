@@ -1,0 +1,137 @@
+/**
+ * The step lifecycle, each declared transition taken by a real kernel on a real file: a plan of two steps, `first` and
+ * then `subject`, which is the step that is watched.
+ */
+import { describe, expect, it } from "vitest";
+import { stepMachine } from "../../machines/index.ts";
+import { createCoverage, type Driver, titleOf, walkPath } from "./driver.ts";
+import { type ChartEvent, type ChartPath, createModel, eventsOf } from "./paths.ts";
+import { step } from "./scripted.ts";
+import { Subject } from "./subject.ts";
+
+const types: readonly string[] = [
+  "STEP_STARTED",
+  "STEP_SUCCEEDED",
+  "STEP_FAILED",
+  "STEP_SKIPPED",
+  "ACTION_STARTED",
+  "ACTION_SUCCEEDED",
+  "ACTION_FAILED",
+  "ACTION_RETRY_SCHEDULED",
+  "ACTION_IN_DOUBT",
+  "ACTION_SETTLED",
+  "GATE_OPENED",
+  "GATE_REVISED",
+  "USER_APPROVED",
+  "USER_REJECTED",
+];
+const expiries: readonly ChartEvent[] = [
+  { type: "GATE_EXPIRED", action: "deny" },
+  { type: "GATE_EXPIRED", action: "allow" },
+];
+const model = createModel(stepMachine, [...types.map((type) => ({ type })), ...expiries]);
+const coverage = createCoverage();
+const hour = 3_600_000;
+const timeout = 10_000;
+
+const stateIn = (subject: Subject) => async (): Promise<string> => {
+  const found = (await subject.view()).steps.find((s) => s.step_id === "subject");
+  return found?.phase == null ? (found?.state ?? "") : `${found.state}.${found.phase}`;
+};
+
+/** A call whose end stays unknown may take effect; one that only reads ends with its process. */
+const needsEffect = (route: readonly ChartEvent[]): boolean =>
+  route.some(({ type }) => type === "ACTION_IN_DOUBT") || endsLate(route);
+const endsLate = (route: readonly ChartEvent[]): boolean =>
+  route.at(-2)?.type === "ACTION_RETRY_SCHEDULED" && route.at(-1)?.type === "ACTION_SUCCEEDED";
+const gateIn = (route: readonly ChartEvent[]) => {
+  const awaits = route.some(({ type }, i) => type === "GATE_OPENED" && route[i - 1]?.type === "STEP_STARTED");
+  const action = route.find(({ type }) => type === "GATE_EXPIRED")?.action;
+  if (!awaits) return {};
+  return { gate: action === undefined ? {} : { expiry: { after_ms: hour, action } } };
+};
+
+async function open(path: ChartPath): Promise<Subject> {
+  const route = eventsOf(path);
+  const subject = await Subject.open({ limits: { maxReplans: 0 } });
+  const operator = needsEffect(route) ? "Model.Send" : "Model.Read";
+  subject.script.plan([
+    step("first", "Model.Read"),
+    step("subject", operator, { depends_on: ["first"], ...gateIn(route) }),
+  ]);
+  await subject.submit();
+  return subject;
+}
+
+/** Ends a waiting call, or the one that is about to be made, and lets follow what needs no time. */
+async function answer({ script, t }: Subject, stepId: string, how: Parameters<typeof script.answer>[1]): Promise<void> {
+  script.answer(stepId, how);
+  await t.clock.settle();
+}
+
+function createDriver(path: ChartPath, subject: Subject): Driver {
+  const route = eventsOf(path);
+  const view = stateIn(subject);
+  return {
+    subject,
+    view,
+    project: (events) =>
+      events
+        .filter((e) => e.step_id === "subject" && (types.includes(e.event_type) || e.event_type === "GATE_EXPIRED"))
+        .map((e) => ({
+          type: e.event_type,
+          ...(e.event_type === "GATE_EXPIRED" ? { action: e.payload["action"] as "deny" } : {}),
+        })),
+    live: () => (subject.t.kernel.lifecycles(subject.id)?.steps["subject"] as string | undefined) ?? null,
+    bring: async (event) => acts[event.type]?.(subject, await view(), route),
+  };
+}
+
+type Act = (subject: Subject, state: string, route: readonly ChartEvent[]) => Promise<void>;
+
+/** What brings each event about, by the state in which it is wanted. */
+const acts: Readonly<Record<string, Act>> = {
+  STEP_STARTED: (subject) => answer(subject, "first", "succeed"),
+  STEP_SUCCEEDED: (subject) => answer(subject, "subject", "succeed"),
+  async STEP_FAILED(subject, state) {
+    if (state === "running.awaiting_approval") return subject.decide("reject", "gate-subject");
+    if (state === "running.backing_off") return subject.crash({ capabilities: [] });
+    return answer(subject, "subject", "fail");
+  },
+  async STEP_SKIPPED(subject, state) {
+    if (state === "queued") return answer(subject, "first", "fail");
+    return subject.cancel();
+  },
+  async ACTION_STARTED(subject, state) {
+    if (state === "running.backing_off") await subject.t.clock.advance(2_000);
+  },
+  ACTION_SUCCEEDED: (subject) => answer(subject, "subject", "succeed"),
+  ACTION_FAILED: (subject) => answer(subject, "subject", "fail"),
+  ACTION_RETRY_SCHEDULED: (subject, _state, route) =>
+    needsEffect(route) ? subject.t.clock.advance(timeout) : answer(subject, "subject", "flake"),
+  ACTION_IN_DOUBT: (subject) => subject.crash(),
+  ACTION_SETTLED: (subject) => subject.decide("approve", undefined, { resolution: "retry" }),
+  async GATE_OPENED() {},
+  GATE_REVISED: (subject) => subject.decide("approve", "gate-subject", { edit: { of: "an editor" } }),
+  GATE_EXPIRED: (subject) => subject.t.clock.advance(hour),
+  USER_APPROVED: (subject, state) =>
+    subject.decide("approve", undefined, state === "running.in_doubt" ? { resolution: "retry" } : {}),
+  USER_REJECTED: (subject) => subject.decide("reject"),
+};
+
+describe("[CARD-10] each path through the step lifecycle, on the real kernel", () => {
+  it.each(model.paths.map((path) => [titleOf(path), path] as const))("%s", async (_title, path) => {
+    await using subject = await open(path);
+    await walkPath(model, path, createDriver(path, subject), coverage);
+  });
+});
+
+describe("what these walks have covered", () => {
+  it("[CARD-10] [CARD-11] every transition that the step lifecycle declares was taken by the kernel", () => {
+    expect(model.pairs.filter((pair) => !coverage.pairs.has(pair))).toEqual([]);
+  });
+
+  it("[CARD-11] [EXE-02] every state was rested in and read back", () => {
+    expect(model.states.filter((state) => !coverage.states.has(state))).toEqual([]);
+  });
+});

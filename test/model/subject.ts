@@ -1,0 +1,110 @@
+/**
+ * The system under test: a kernel on a real SQLite file, the script that its operators follow, and what happens to a
+ * process: it dies with its calls under way, and another one opens the file.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { LedgerEvent, WorkflowState } from "../../src/index.ts";
+import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import {
+  createTestKernel,
+  createVirtualClock,
+  type TestKernel,
+  type TestKernelOptions,
+  testCaller,
+} from "../../src/testing/index.ts";
+import { intent, Script } from "./scripted.ts";
+
+const leaseMs = 30_000;
+
+export class Subject implements AsyncDisposable {
+  readonly script = new Script();
+  readonly #folder = mkdtempSync(join(tmpdir(), "countersign-model-"));
+  readonly #options: TestKernelOptions;
+  readonly #dead: { readonly kernel: TestKernel; readonly release: () => void }[] = [];
+  #alive: TestKernel | null = null;
+  #id = "";
+  #seed = 0;
+
+  private constructor(options: TestKernelOptions) {
+    this.#options = options;
+  }
+
+  static async open(options: TestKernelOptions = {}): Promise<Subject> {
+    const subject = new Subject(options);
+    subject.#alive = await subject.#start();
+    return subject;
+  }
+
+  get t(): TestKernel {
+    return this.#alive as TestKernel;
+  }
+
+  get id(): string {
+    return this.#id;
+  }
+
+  #start(now?: number, options: TestKernelOptions = {}): Promise<TestKernel> {
+    this.#seed += 1;
+    return createTestKernel({
+      ledger: sqliteLedger({ path: join(this.#folder, "model.db") }),
+      capabilities: [this.script.capability()],
+      defaultPolicies: false,
+      seed: this.#seed,
+      clock: createVirtualClock(now),
+      ...this.#options,
+      ...options,
+    });
+  }
+
+  async submit(): Promise<void> {
+    this.#id = await this.t.submit(intent);
+    await this.t.clock.settle();
+  }
+
+  /** The process dies where it stands; another one opens the file once the dead one's lease has run out. */
+  async crash(options: TestKernelOptions = {}): Promise<void> {
+    const kernel = this.t;
+    this.#dead.push({ kernel, release: this.script.forget() });
+    this.#alive = await this.#start(kernel.clock.now() + leaseMs + 1, options);
+    await this.t.clock.settle();
+  }
+
+  async decide(decision: "approve" | "reject", gateId?: string, payload?: object): Promise<void> {
+    await this.t[decision](this.#id, gateId, payload);
+    await this.t.clock.settle();
+  }
+
+  async cancel(): Promise<void> {
+    await this.t.kernel.cancel(this.#id, testCaller);
+    await this.t.clock.settle();
+  }
+
+  async retry(): Promise<void> {
+    await this.t.kernel.retry(this.#id, testCaller);
+    await this.t.clock.settle();
+  }
+
+  view(): Promise<WorkflowState> {
+    return this.t.kernel.workflow(this.#id);
+  }
+
+  async events(): Promise<readonly LedgerEvent[]> {
+    const events: LedgerEvent[] = [];
+    for await (const event of this.t.kernel.events(this.#id, { live: false })) events.push(event);
+    return events;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const release = this.script.forget();
+    const living = [{ kernel: this.t, release }, ...this.#dead];
+    for (const { kernel, release: letGo } of living) {
+      const stopped = kernel.kernel.stop({ drainMs: 0 });
+      letGo();
+      await kernel.clock.advance(60_000);
+      await stopped;
+    }
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
