@@ -9,6 +9,7 @@
  */
 import type { EventPayloads, GateDecided, LedgerEvent } from "../src/contract/event.ts";
 import type { Gate, GateStatus } from "../src/contract/gate.ts";
+import type { Outcome } from "../src/contract/outcome.ts";
 import type { WorkflowStateName } from "../src/contract/progress.ts";
 import type { StepState } from "../src/contract/step.ts";
 import type { ActionEntry, StepPhase, StepRecord, WorkflowRecord } from "../src/contract/workflow.ts";
@@ -24,6 +25,10 @@ import {
   updateAction,
 } from "./fold-records.ts";
 import type { ChartEvent } from "./table.ts";
+
+/** What records of schema version 1.0 may lack (SCH-06): the schemas' defaults, without their parsing. */
+const optionalInDecisions = { policies: [], policy_version: "1" };
+const optionalInOutcomes = { draft_version: 1, step_id: null };
 
 type Handler<T extends keyof EventPayloads> = (record: WorkflowRecord, payload: EventPayloads[T], meta: Folded) => void;
 
@@ -137,8 +142,9 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
   WORKFLOW_RESUMED(record) {
     record.status = "running";
   },
-  WORKFLOW_RESTARTED(record, { step_ids, run }, { type }) {
+  WORKFLOW_RESTARTED(record, { step_ids, run, feedback }, { type }) {
     record.run = run;
+    record.feedback = feedback ?? null;
     record.status = "running";
     record.error = null;
     record.finished_at = null;
@@ -202,9 +208,9 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
       stage: payload.stage,
       decision: payload.decision,
       reason: payload.reason,
-      policies: payload.policies,
+      policies: payload.policies ?? [],
     });
-    if (payload.stage === "action") step.decision = payload;
+    if (payload.stage === "action") step.decision = { ...optionalInDecisions, ...payload };
   },
   ACTION_STARTED(record, payload, meta) {
     const step = moveStep(record, meta, payload);
@@ -288,7 +294,7 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
     record.gates.set(payload.gate.gate_id, payload.gate);
   },
   GATE_DECISION_KEPT(record, payload) {
-    const { gate_id, decision, principal, payload_digest, apply_targets } = payload;
+    const { gate_id, decision, principal, auth, payload_digest, apply_targets } = payload;
     const decided = {
       gate_id,
       principal,
@@ -301,7 +307,7 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
       apply_targets,
       comment: null,
     };
-    record.kept.set(gate_id, { decision, payload_digest, decided });
+    record.kept.set(gate_id, { decision, payload_digest, auth, decided });
   },
   GATE_EXPIRED(record, payload, meta) {
     moveStep(record, meta, payload);
@@ -318,11 +324,11 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
   USER_APPROVED: decideGate,
   USER_REJECTED: decideGate,
   OUTCOME_DRAFTED(record, { outcome }) {
-    record.outcomes.set(outcome.outcome_id, [...(record.outcomes.get(outcome.outcome_id) ?? []), outcome]);
-    record.draft_version = Math.max(record.draft_version, outcome.draft_version);
+    const { draft_version } = addVersion(record, outcome);
+    record.draft_version = Math.max(record.draft_version, draft_version);
   },
   OUTCOME_FINALIZED(record, { outcome }) {
-    record.outcomes.set(outcome.outcome_id, [...(record.outcomes.get(outcome.outcome_id) ?? []), outcome]);
+    addVersion(record, outcome);
   },
   STEP_STREAMED(record, { sequence }) {
     record.streamed = Math.max(record.streamed, sequence);
@@ -331,6 +337,13 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
     record.budget_refused = error;
   },
 };
+
+function addVersion(record: WorkflowRecord, outcome: Outcome): Outcome {
+  const versions = record.outcomes.get(outcome.outcome_id) ?? [];
+  const added = { ...optionalInOutcomes, ...outcome, version: outcome.version ?? versions.length + 1 };
+  record.outcomes.set(outcome.outcome_id, [...versions, added]);
+  return added;
+}
 
 /** Steps that a new plan keeps under their id (never run, or waiting) take the new plan's words. */
 function rebindSteps(record: WorkflowRecord, plan: EventPayloads["PLAN_CREATED"]["plan"]): void {

@@ -23,6 +23,12 @@ export type WorkflowEvent =
   | { readonly type: "USER_REJECTED" }
   | { readonly type: "GATE_EXPIRED" };
 
+/** Named as transitions to the state itself: XState takes an empty one for a refusal, and these are what it waits for. */
+const decisions = {
+  USER_APPROVED: "waiting_for_user",
+  USER_REJECTED: "waiting_for_user",
+  GATE_EXPIRED: "waiting_for_user",
+} as const;
 const ends = { WORKFLOW_FAILED: "failed", WORKFLOW_CANCELLED: "cancelled" } as const;
 
 export const workflowMachine = setup({ types: { events: {} as WorkflowEvent } }).createMachine({
@@ -44,7 +50,7 @@ export const workflowMachine = setup({ types: { events: {} as WorkflowEvent } })
       },
     },
     waiting_for_user: {
-      on: { USER_APPROVED: {}, USER_REJECTED: {}, GATE_EXPIRED: {}, WORKFLOW_RESUMED: "running", ...ends },
+      on: { ...decisions, WORKFLOW_RESUMED: "running", ...ends },
     },
     completed: { type: "final" },
     failed: { on: { WORKFLOW_RESTARTED: "running" } },

@@ -34,6 +34,7 @@ import type { Inspect } from "./runtime/supervision.ts";
 import { checkCustomMiddleware } from "./tiers/t4-execution/middleware.ts";
 import { defaultPolicyVersion, defaultRules } from "./tiers/t5-ego/policy/default-rules.ts";
 import type { PolicyEngine } from "./tiers/t5-ego/policy/evaluate-policies.ts";
+import { defaultDomainPipelines, type Pipeline } from "./tiers/t6-metacognition/route-activation.ts";
 
 export interface KernelOptions {
   /** Where turns are kept. Without one: SQLite in memory. */
@@ -62,8 +63,10 @@ export interface KernelOptions {
   readonly retryPolicies?: Readonly<Record<string, number>>;
   readonly limits?: Partial<Limits>;
   readonly budgets?: { readonly maxCost?: number | null };
-  /** `full` syncs every commit. */
+  /** `full`, the one there is, syncs every commit. */
   readonly durability?: "full";
+  /** Which pipeline a domain gets whatever its complexity; by default what is about money gets `enhanced`. */
+  readonly domainPipelines?: Readonly<Record<string, Pipeline>>;
   readonly clock?: Clock;
   readonly random?: Random;
   /** XState inspection events of the whole actor system. */
@@ -105,6 +108,7 @@ export interface Resolved {
   readonly artifacts: ArtifactStore;
   readonly matchMemory: NonNullable<KernelOptions["matchMemory"]>;
   readonly maxCost: number | null;
+  readonly domainPipelines: Readonly<Record<string, Pipeline>>;
   readonly retryPolicies: Readonly<Record<string, number>>;
 }
 
@@ -113,6 +117,8 @@ export function resolveOptions(options: KernelOptions): Resolved {
   const limits = resolveLimits(options.limits ?? {});
   const clock = options.clock ?? wallClock;
   checkCustomMiddleware(options.middleware ?? []);
+  if ((options.durability ?? "full") !== "full")
+    refuse(`durability ${String(options.durability)} is not available; every commit is synced`);
   const rules = [...(options.policies ?? []), ...(options.defaultPolicies === false ? [] : defaultRules)];
   return {
     options,
@@ -130,6 +136,7 @@ export function resolveOptions(options: KernelOptions): Resolved {
     artifacts: options.artifacts ?? memoryArtifacts(),
     matchMemory: options.matchMemory ?? matchWords,
     maxCost: options.budgets?.maxCost ?? null,
+    domainPipelines: options.domainPipelines ?? defaultDomainPipelines,
     retryPolicies: resolveRetryPolicies(options.retryPolicies ?? {}),
   };
 }

@@ -56,16 +56,14 @@ function createInitializer({ initialize }: KernelOptions): Desk["ensureInitializ
   let under: Promise<void> | null = null;
   let ready = initialize === undefined;
   const begin = async (): Promise<void> => {
-    try {
-      await initialize?.();
-      ready = true;
-    } finally {
-      under = null;
-    }
+    await initialize?.();
+    ready = true;
   };
   return () => {
     if (ready) return null;
-    under ??= begin();
+    under ??= begin().finally(() => {
+      under = null;
+    });
     return under;
   };
 }
@@ -111,6 +109,7 @@ export function defineTiers({ resolved, registry, store, executor, writer }: Tie
     createMetacognitionTier({
       scorers,
       thresholds: { confidence, grounding },
+      domainPipelines: resolved.domainPipelines,
       publish: publisher(options, resolved.logger),
     }),
     createOrchestrationTier(() => executor.runs().map((run) => run.log.identity.workflow_id)),

@@ -6,36 +6,28 @@
  * K2  Nothing is served before the ledger is open; unfinished work that nobody holds is taken up at once.
  * K3  `stop` leaves no timer, handle or subscription behind.
  */
-import { DocumentRecord, MemoryRecord } from "./contract/context-bundle.ts";
+
+import { respondOperator } from "./adapters/respond-operator.ts";
+import {
+  DocumentRecord,
+  MemoryRecord,
+  type ParsedDocumentRecord,
+  type ParsedMemoryRecord,
+} from "./contract/context-bundle.ts";
 import { raise } from "./contract/error.ts";
 import { kernelError } from "./contract/error-codes.ts";
 import { draft } from "./contract/event.ts";
-import { createIdSource } from "./contract/ids.ts";
 import { moduleRef } from "./contract/module-ref.ts";
-import { createSignalFactory } from "./contract/signal.ts";
 import type { WorkflowState } from "./contract/workflow.ts";
-import { createEmbeddedHost } from "./hosts/embedded/embedded-host.ts";
 import type { Kernel } from "./kernel-face.ts";
 import { type KernelOptions, resolveOptions, type TierPatch } from "./kernel-options.ts";
+import { KernelParts } from "./kernel-parts.ts";
 import { createReads, viewOf } from "./kernel-reads.ts";
 import { retryOrBeginAgain } from "./kernel-retry.ts";
-import { createDesk, defineTiers } from "./kernel-tiers.ts";
 import type { LedgerStore } from "./ports/ledger-store.ts";
-import { createBus, type Tier } from "./runtime/bus.ts";
-import { createFeed } from "./runtime/feed.ts";
-import type { Kit } from "./runtime/kit.ts";
-import { createLedgerReading } from "./runtime/ledger-reader.ts";
-import { createLedgerWriter } from "./runtime/ledger-writer.ts";
-import { createLifecycleHost } from "./runtime/lifecycle-host.ts";
 import { createRegistry, type Registry } from "./runtime/registry.ts";
-import { createRestWaiters, type RestWaiters } from "./runtime/rest-waiters.ts";
-import { superviseTiers } from "./runtime/supervision.ts";
 import { appendToTenant } from "./runtime/tenant-log.ts";
-import { createTimers } from "./runtime/timers.ts";
-import { createGateway } from "./tiers/t0-foundation/gateway.ts";
-import { createExecutor, type Executor } from "./tiers/t4-execution/executor.ts";
-import { respondOperatorDefinition } from "./tiers/t4-execution/respond.ts";
-import type { Desk } from "./tiers/t4-execution/run.ts";
+import { createGateway, type Gateway } from "./tiers/t0-foundation/gateway.ts";
 
 const kernelRef = moduleRef(0, "kernel", "createKernel");
 
@@ -53,184 +45,146 @@ export async function assembleKernel(
   patchTier: TierPatch = (definition) => definition,
 ): Promise<Kernel> {
   const resolved = resolveOptions(options);
-  const { clock, limits, logger, telemetry } = resolved;
   const store = options.ledger ?? (await defaultLedger());
   await store.open();
-  const registry = fillRegistry(options);
-  const ids = createIdSource({ now: clock.now, random: resolved.random });
-  const bus = createBus({
-    onSubscriberError: (error) => logger.error({ error }, "a bus subscriber threw"),
-    maxWaiting: limits.maxBusWaiting,
-  });
-  const kit: Kit = {
-    clock,
-    ids,
-    limits,
-    logger,
-    telemetry,
-    signals: createSignalFactory({ ids, now: clock.now }),
-    ask: bus.ask,
-    send: (to, signal) => bus.publish({ to, signal, reply: null }),
-  };
-  const timers = createTimers(clock);
-  const feed = createFeed((error) => logger.error({ error }, "a listener threw"));
-  const writer = createLedgerWriter(store, limits.maxBatch);
-  const reading = createLedgerReading({ store, feed, clock, pollMs: limits.tailPollMs });
-  const owner = options.owner ?? ids.next("kernel");
-  const lifecycles = createLifecycleHost({
-    parent: () => supervision.tier(4),
-    inspected: options.inspect !== undefined,
-    onError: (error) => logger.error({ error }, "a lifecycle actor failed"),
-  });
-  const executor = createExecutor({
-    store,
-    writer,
-    kit,
-    lifecycles,
-    owner,
-    desk: createDesk({ resolved, registry, store, reading, timers }),
-    onCommitted: (log, events) => {
-      feed.announce(log.identity.workflow_id);
-      if (events.some((e) => e.event_type === "INTENT_RECEIVED")) lifecycles.wake(log.record);
-      host.watch();
-    },
-    onRest: ({ log, parentId }) => {
-      const { workflow_id, correlation_id } = log.identity;
-      const ref = moduleRef(4, "ooda_loop", "rest");
-      kit.send(7, kit.signals.createDataSignal({ workflow_id }, "Release", ref, correlation_id, null, { parentId }));
-      restWaiters.tell(workflow_id);
-      host.rested(log);
-    },
-  });
-  const restWaiters = createRestWaiters(timers);
-  const wake = (workflowId: string): Promise<void> => executor.withRun(workflowId, null, async () => undefined);
-  const host = createEmbeddedHost({
-    store,
-    clock,
-    timers,
-    logger,
-    leaseMs: limits.leaseMs,
-    tailPollMs: limits.tailPollMs,
-    maxInFlight: limits.maxInFlight,
-    wake,
-    logs: () => executor.runs().map((run) => run.log),
-    onForeign: (log) => executor.awake(log.identity.workflow_id)?.drive(),
-  });
-  const supervision = superviseTiers({
-    definitions: defineTiers({ resolved, registry, store, executor, writer }).map(patchTier),
-    bus,
-    kit,
-    ...(options.inspect === undefined ? {} : { inspect: options.inspect }),
-    onRestart: (tier) => {
-      if (tier === 4)
-        for (const id of executor.dropAll())
-          void wake(id).catch((error: unknown) =>
-            logger.error({ error, workflow_id: id }, "a workflow could not be folded again"),
-          );
-    },
-  });
-  supervision.root.send({ type: "OPENED" });
-  const gateway = createGateway(kit);
-  let stopping: Promise<void> | null = null;
-  const serve = async <T>(work: () => Promise<T>): Promise<T> => {
-    if (stopping !== null) raise(kernelError("T0_KERNEL_STOPPED", "the kernel has stopped", kernelRef));
-    return work();
-  };
+  const parts = new KernelParts(resolved, store, { registry: fillRegistry(options), patchTier });
+  const kernel = new RunningKernel(parts);
+  if (options.recover !== false) await kernel.takeUp();
+  return kernel.face;
+}
 
-  const settled = async (workflowId: string): Promise<WorkflowState> => {
+/** A kernel that serves: what its face's methods do. */
+class RunningKernel {
+  readonly #parts: KernelParts;
+  readonly #gateway: Gateway;
+  readonly face: Kernel;
+  #stopping: Promise<void> | null = null;
+
+  constructor(parts: KernelParts) {
+    this.#parts = parts;
+    this.#gateway = createGateway(parts.kit);
+    parts.supervision.root.send({ type: "OPENED" });
+    this.face = {
+      ...createReads({ ...parts, authorize: this.#gateway.authorize }),
+      ...this.#commands(),
+      ...this.#records(),
+      ...this.#insights(),
+    };
+  }
+
+  /** Takes up what nobody holds, and arms what falls due. */
+  async takeUp(): Promise<void> {
+    await this.#parts.host.recover();
+    await this.#parts.host.armDue();
+  }
+
+  async #serve<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#stopping !== null) raise(kernelError("T0_KERNEL_STOPPED", "the kernel has stopped", kernelRef));
+    return work();
+  }
+
+  #commands(): Pick<
+    Kernel,
+    "submit" | "decideGate" | "retry" | "cancel" | "settled" | "execute" | "stop" | typeof Symbol.asyncDispose
+  > {
+    const gateway = this.#gateway;
+    const { reading } = this.#parts;
+    return {
+      submit: (request) => this.#serve(() => gateway.submit(request)),
+      decideGate: (workflowId, request) => this.#serve(() => gateway.decideGate(workflowId, request)),
+      retry: (workflowId, request) => this.#serve(() => retryOrBeginAgain({ gateway, reading, workflowId, request })),
+      cancel: (workflowId, request) => this.#serve(() => gateway.cancel(workflowId, request)),
+      settled: (workflowId) => this.#settled(workflowId),
+      execute: (workflowId) =>
+        this.#serve(async () => {
+          await this.#parts.wake(workflowId);
+          return this.#settled(workflowId);
+        }),
+      stop: ({ drainMs = 5_000 } = {}) => this.#stop(drainMs),
+      [Symbol.asyncDispose]: () => this.#stop(5_000),
+    };
+  }
+
+  #records(): Pick<Kernel, "documents" | "memory" | "registerCapability" | "registerOperator" | "getCapability"> {
+    const { registry } = this.#parts;
+    return {
+      documents: { record: (raw) => this.#serve(() => this.#recordDocument(parseRecord(DocumentRecord, raw))) },
+      memory: { write: (raw) => this.#serve(() => this.#writeMemory(parseRecord(MemoryRecord, raw))) },
+      registerCapability: (capability) => registry.registerCapability(capability),
+      registerOperator: (operator) => registry.registerOperator(operator),
+      getCapability: (intentType, version) => registry.getCapability(intentType, version),
+    };
+  }
+
+  #insights(): Pick<Kernel, "bus" | "ask" | "vitals" | "system" | "lifecycles"> {
+    const { bus, executor, lifecycles, feed, timers, supervision } = this.#parts;
+    return {
+      bus: { signals: bus.signals, items: bus.items },
+      ask: (tier, signal) => this.#serve(() => bus.ask(tier, signal)),
+      vitals: () => ({
+        workflows: executor.count(),
+        actors: lifecycles.count(),
+        listeners: feed.listeners() + bus.observers(),
+        timers: timers.armed(),
+        waiting: bus.waiting(),
+      }),
+      system: supervision.root.system,
+      lifecycles: (workflowId) => lifecycles.states(workflowId),
+    };
+  }
+
+  #recordDocument(record: ParsedDocumentRecord): Promise<string> {
+    return appendToTenant(this.#parts, record.tenant_id, {
+      draft: draft("DOCUMENT_RECORDED", { record }),
+      indexes: { documents: [record] },
+    });
+  }
+
+  #writeMemory(record: ParsedMemoryRecord): Promise<string> {
+    return appendToTenant(this.#parts, record.tenant_id, {
+      draft: draft("MEMORY_WRITTEN", { record }),
+      indexes: { memory: [record] },
+    });
+  }
+
+  /** Waits until the workflow rests, here or in the process that holds it. */
+  async #settled(workflowId: string): Promise<WorkflowState> {
+    const { executor, restWaiters, reading, kit } = this.#parts;
     for (;;) {
       const run = executor.awake(workflowId);
       if (run === null) {
         const record = await reading.record(workflowId);
         if (executor.awake(workflowId) !== null) continue;
-        if (isAtRest(record.state) || stopping !== null) return viewOf(record);
-        await restWaiters.next(workflowId, clock.now() + limits.tailPollMs);
+        if (isAtRest(record.state) || this.#stopping !== null) return viewOf(record);
+        await restWaiters.next(workflowId, kit.clock.now() + kit.limits.tailPollMs);
         continue;
       }
       await restWaiters.next(workflowId);
-      if (
-        run.log.lost === null &&
-        run.log.exists &&
-        executor.awake(workflowId) === null &&
-        isAtRest(run.log.record.state)
-      )
-        return viewOf(run.log.record);
+      const { log } = run;
+      const rests = log.lost === null && log.exists && executor.awake(workflowId) === null;
+      if (rests && isAtRest(log.record.state)) return viewOf(log.record);
     }
-  };
+  }
 
-  const stop = async (drainMs: number): Promise<void> => {
-    supervision.root.send({ type: "STOP" });
-    await drain(executor, timers, { until: clock.now() + drainMs, restWaiters });
-    const held = executor.runs().map((run) => run.log);
-    for (const run of executor.runs()) run.interrupt();
-    await Promise.race([Promise.all(executor.runs().map((run) => run.idle())), letUnwind()]);
-    await writer.drained();
-    for (const log of held)
-      if (log.lease !== null) await store.release(log.identity.workflow_id, log.lease).catch(() => undefined);
-    host.stop();
-    lifecycles.clear();
-    restWaiters.close();
-    supervision.stop();
-    bus.close();
-    feed.close();
-    await store.close();
-  };
+  #stop(drainMs: number): Promise<void> {
+    this.#stopping ??= stopParts(this.#parts, drainMs);
+    return this.#stopping;
+  }
+}
 
-  const kernel: Kernel = {
-    ...createReads({ store, reading, registry, authorize: gateway.authorize }),
-    submit: (request) => serve(() => gateway.submit(request)),
-    decideGate: (workflowId, request) => serve(() => gateway.decideGate(workflowId, request)),
-    retry: (workflowId, request) => serve(() => retryOrBeginAgain({ gateway, reading, workflowId, request })),
-    cancel: (workflowId, request) => serve(() => gateway.cancel(workflowId, request)),
-    settled,
-    execute: (workflowId) =>
-      serve(async () => {
-        await wake(workflowId);
-        return settled(workflowId);
-      }),
-    documents: {
-      record: (raw) =>
-        serve(() => {
-          const record = parseRecord(DocumentRecord, raw);
-          return appendToTenant({ store, writer, kit }, record.tenant_id, {
-            draft: draft("DOCUMENT_RECORDED", { record }),
-            indexes: { documents: [record] },
-          });
-        }),
-    },
-    memory: {
-      write: (raw) =>
-        serve(() => {
-          const record = parseRecord(MemoryRecord, raw);
-          return appendToTenant({ store, writer, kit }, record.tenant_id, {
-            draft: draft("MEMORY_WRITTEN", { record }),
-            indexes: { memory: [record] },
-          });
-        }),
-    },
-    registerCapability: (capability) => registry.registerCapability(capability),
-    registerOperator: (operator) => registry.registerOperator(operator),
-    getCapability: (intentType, version) => registry.getCapability(intentType, version),
-    bus: { signals: bus.signals, items: bus.items },
-    ask: (tier: Tier, signal) => serve(() => bus.ask(tier, signal)),
-    vitals: () => ({
-      workflows: executor.count(),
-      actors: lifecycles.count(),
-      listeners: feed.listeners() + bus.observers(),
-      timers: timers.armed(),
-      waiting: bus.waiting(),
-    }),
-    system: supervision.root.system,
-    lifecycles: (workflowId) => lifecycles.states(workflowId),
-    stop: ({ drainMs = 5_000 } = {}) => {
-      stopping ??= stop(drainMs);
-      return stopping;
-    },
-    [Symbol.asyncDispose]: () => kernel.stop(),
-  };
-  if (options.recover !== false) await serve(() => host.recover());
-  await host.armDue();
-  return kernel;
+/** Runs come to rest or are interrupted; leases are given up; everything is closed. */
+async function stopParts(parts: KernelParts, drainMs: number): Promise<void> {
+  const { executor, store, writer, supervision, kit } = parts;
+  supervision.root.send({ type: "STOP" });
+  await drain(parts, kit.clock.now() + drainMs);
+  const held = executor.runs().map((run) => run.log);
+  for (const run of executor.runs()) run.interrupt();
+  await letUnwind(executor.runs().map((run) => run.idle()));
+  await writer.drained();
+  for (const log of held)
+    if (log.lease !== null) await store.release(log.identity.workflow_id, log.lease).catch(() => undefined);
+  parts.close();
+  await store.close();
 }
 
 const isAtRest = (state: WorkflowState["state"]): boolean =>
@@ -243,23 +197,23 @@ async function defaultLedger(): Promise<LedgerStore> {
 
 function fillRegistry(options: KernelOptions): Registry {
   const registry = createRegistry(options.retrieval);
-  registry.registerOperator(respondOperatorDefinition);
+  registry.registerOperator(respondOperator);
   for (const operator of options.operators ?? []) registry.registerOperator(operator);
   for (const capability of options.capabilities ?? []) registry.registerCapability(capability);
   return registry;
 }
 
 /** Turns of the event loop in which what was interrupted may end; host code that never ends is left behind. */
-async function letUnwind(): Promise<void> {
-  for (let turn = 0; turn < 64; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
+async function letUnwind(ends: readonly Promise<void>[]): Promise<void> {
+  let over = false;
+  void Promise.allSettled(ends).then(() => {
+    over = true;
+  });
+  for (let turn = 0; turn < 64 && !over; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
 }
 
-/** Lets running workflows come to rest, up to a limit. */
-async function drain(
-  executor: Executor,
-  timers: Desk["timers"],
-  { until, restWaiters }: { readonly until: number; readonly restWaiters: RestWaiters },
-): Promise<void> {
+/** Lets running workflows come to rest, up to a time. */
+async function drain({ executor, timers, restWaiters }: KernelParts, until: number): Promise<void> {
   const busy = executor.runs().filter((run) => run.isBusy);
   const rested = Promise.all(busy.map((run) => restWaiters.next(run.log.identity.workflow_id)));
   const abort = new AbortController();

@@ -109,10 +109,6 @@ export const errorCodes = Object.freeze({
   T4_OPERATOR_UNKNOWN: processing("Register this version of the operator, then retry the workflow."),
   T4_OPERATOR_BUG: processing("Repair the operator; the cause is the error that it threw."),
   T4_IDEMPOTENCY_KEY_MISSING: input("Give the call an idempotency key."),
-  T4_IDEMPOTENCY_IN_PROGRESS: resource("Wait for the first call with this key; its answer will be yours too.", {
-    ...busy,
-    http: 409,
-  }),
   T4_IDEMPOTENCY_PAYLOAD_MISMATCH: input("Use a new key for a new payload, or send the first payload.", { http: 422 }),
   T4_WORKFLOW_NOT_FOUND: input("Check the workflow id and the tenant.", { http: 404 }),
   T4_WORKFLOW_CONFLICT: input("Read the workflow; its state does not allow this any more.", { http: 409 }),
@@ -139,7 +135,6 @@ export const errorCodes = Object.freeze({
   T5_GATE_NOT_FOUND: input("Check the gate id and the workflow id.", { http: 404 }),
   T5_GATE_CONFLICT: input("The gate was decided otherwise; read the workflow for its answer.", { http: 409 }),
   T5_GATE_AMBIGUOUS: input("Say which gate; several are open.", { http: 409 }),
-  T5_CAPABILITY_NOT_FOUND: policy("Register the capability, or grant it to this caller."),
   T5_IN_FLIGHT_LIMIT: resource("Try again when some of the running workflows have finished.", busy),
 
   // T6: metacognition

@@ -138,6 +138,7 @@ export interface EventPayloads {
     readonly step_ids: readonly string[];
     readonly mode: "resume_failed_steps" | "regenerate";
     readonly principal: Principal | null;
+    readonly feedback?: string | null;
   };
   WORKFLOW_COMPLETED: {
     readonly text: string;
@@ -223,6 +224,7 @@ export interface EventPayloads {
     readonly gate_id: string;
     readonly decision: "approve" | "reject";
     readonly principal: Principal;
+    readonly auth: AuthContext;
     readonly payload_digest: string;
     readonly apply_targets: readonly string[];
   };

@@ -25,9 +25,11 @@ export const JsonObject = z
 >;
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Any JSON value. */
+/** Any JSON value; null is one, nothing at all is none. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
-export const JsonValue = z.unknown() as unknown as z.ZodType<Json>;
+export const JsonValue = z
+  .unknown()
+  .refine((value) => value !== undefined, "expected a JSON value") as unknown as z.ZodType<Json>;
 
 /**
  * Freezes plain objects and arrays in place, at every depth, and returns the value. What is already frozen is taken to

@@ -92,6 +92,8 @@ export interface OperatorContext {
   readonly correlation_id: string;
   readonly auth: AuthContext;
   readonly bundle: ContextBundle | null;
+  /** What the person who had the work done again said about it. */
+  readonly feedback?: string;
   readonly retrieval?: RetrievalProvider;
   readonly credential?: DelegatedCredential;
   /** Where the call applies an approved outcome: which, and what the person named. */

@@ -10,6 +10,8 @@ export const RetryRequest = z.object({
   principal: Principal,
   mode: z.enum(["resume_failed_steps", "regenerate"]).default("resume_failed_steps"),
   step_ids: z.array(StepId).optional(),
+  /** For the operators and the planner of the work that is done again. */
+  feedback: z.string().max(4096).optional(),
 });
 export type RetryRequest = z.input<typeof RetryRequest>;
 

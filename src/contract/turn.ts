@@ -59,13 +59,27 @@ export interface TurnRow {
 const known: ReadonlySet<string> = new Set(eventTypes);
 const sealRef = moduleRef(0, "ledger", "seal");
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for an event type there is not. */
+/** An event as it lies in a body. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for an event type there is not, and for what is no JSON. */
+export function eventText(event: TurnEvent): string {
+  if (!known.has(event.type)) refuseEvent(`there is no event type ${event.type}`);
+  try {
+    return JSON.stringify(event);
+  } catch (thrown) {
+    return refuseEvent(`${event.type} carries what is no JSON: ${(thrown as Error).message}`);
+  }
+}
+
+const refuseEvent = (message: string): never => raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, sealRef));
+
+/** @throws as eventText. */
 export function sealTurn(envelope: TurnEnvelope, events: readonly TurnEvent[], prevHash: string): TurnRow {
-  const unknown = events.find((event) => !known.has(event.type));
-  if (unknown !== undefined)
-    raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `there is no event type ${unknown.type}`, sealRef));
+  return sealTexts(envelope, events.map(eventText), prevHash);
+}
+
+/** As sealTurn, of events that are text already. */
+export function sealTexts(envelope: TurnEnvelope, events: readonly string[], prevHash: string): TurnRow {
   const envelopeText = JSON.stringify(envelope);
-  const body = JSON.stringify(events);
+  const body = `[${events.join(",")}]`;
   const bodyHash = sha256(body);
   return {
     stream: envelope.stream,

@@ -60,6 +60,7 @@ export interface ActionEntry {
 export interface KeptDecision {
   readonly decision: "approve" | "reject";
   readonly payload_digest: string;
+  readonly auth: AuthContext;
   readonly decided: GateDecided;
 }
 
@@ -71,7 +72,10 @@ export interface WorkflowRecord {
   readonly intent: Intent;
   readonly auth: AuthContext;
   readonly parent_workflow_id: string | null;
+  readonly pipeline: string;
   readonly accepted_at: string;
+  /** What a retry said about the work that is done again. */
+  feedback: string | null;
   plan_id: string;
   sequence: number;
   state: WorkflowStateName;

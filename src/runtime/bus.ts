@@ -8,6 +8,7 @@
  * B3  Only a branded Signal is let on; an ask is answered exactly once, by a Result.
  */
 import { Observable, type Observer, Subject, type Subscription } from "rxjs";
+import type { KernelError } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { fail, metricsOf, type Result } from "../contract/result.ts";
@@ -33,20 +34,11 @@ export interface Answer {
 
 export type BusItem = Delivery | Answer;
 
-export interface Bus {
-  readonly publish: (item: BusItem) => void;
-  /** Publishes and waits for the Result of whoever ends the Signal's way. Never rejects. */
-  readonly ask: (to: Tier, signal: Signal) => Promise<Result>;
-  readonly connect: (tier: Tier, deliver: (item: Delivery) => void) => void;
-  /** Signals in publication order, those that a Result carries included; read only. */
-  readonly signals: Observable<Signal>;
-  readonly items: Observable<BusItem>;
-  readonly observers: () => number;
-  readonly waiting: () => number;
-  readonly close: () => void;
-}
+/** The bus as tiers and their doors see it. */
+export type Bus = Pick<SignalBus, "publish" | "ask" | "connect">;
 
 const busRef = moduleRef(0, "bus", "publish");
+const stopped = kernelError("T0_KERNEL_STOPPED", "the kernel has stopped", busRef);
 const notASignal = kernelError(
   "T0_VALIDATION_SCHEMA_MISMATCH",
   "only a Signal made by a factory may be published",
@@ -58,87 +50,94 @@ export interface BusOptions {
   readonly maxWaiting: number;
 }
 
-export function createBus({ onSubscriberError, maxWaiting }: BusOptions): Bus {
-  const subject = new Subject<BusItem>();
-  const routes: (((item: Delivery) => void) | undefined)[] = [];
-  const waiters = new Map<string, (result: Result) => void>();
-  const queue: BusItem[] = [];
-  let draining = false;
-  let closed = false;
+export class SignalBus {
+  readonly #options: BusOptions;
+  readonly #subject = new Subject<BusItem>();
+  readonly #routes: (((item: Delivery) => void) | undefined)[] = [];
+  readonly #waiters = new Map<string, (result: Result) => void>();
+  readonly #queue: BusItem[] = [];
+  #draining = false;
+  #closed = false;
+  /** Signals in publication order, those that a Result carries included; read only. */
+  readonly signals: Observable<Signal>;
+  readonly items: Observable<BusItem>;
 
-  const deliver = (item: BusItem): void => {
-    if (subject.observed) subject.next("held" in item && item.held === true ? withoutSignals(item) : item);
-    if ("to" in item) routes[item.to]?.(item);
-    else settle(waiters, item);
-  };
+  constructor(options: BusOptions) {
+    this.#options = options;
+    const tell = (observer: Observer<Signal>) => (item: BusItem) => {
+      for (const signal of signalsOf(item)) observer.next(signal);
+    };
+    this.items = new GuardedObservable((observer) => this.#subject.subscribe(observer), options.onSubscriberError);
+    this.signals = new GuardedObservable(
+      (observer) => this.#subject.subscribe(tell(observer)),
+      options.onSubscriberError,
+    );
+  }
 
-  const drain = (): void => {
-    draining = true;
-    try {
-      for (let next = queue.shift(); next !== undefined; next = queue.shift()) deliver(next);
-    } finally {
-      draining = false;
-    }
-  };
-
-  const publish = (item: BusItem): void => {
-    if (closed) return;
+  publish(item: BusItem): void {
+    if (this.#closed) return;
     if ("signal" in item && !isSignal(item.signal))
       throw new TypeError("only a Signal made by a factory may be published; use createSignal");
-    queue.push(item);
-    if (!draining) drain();
-  };
+    this.#queue.push(item);
+    if (!this.#draining) this.#drain();
+  }
 
-  const items = new GuardedObservable<BusItem>((observer) => subject.subscribe(observer), onSubscriberError);
-  return {
-    publish,
-    items,
-    signals: new GuardedObservable<Signal>(
-      (observer) =>
-        subject.subscribe((item) => {
-          for (const signal of signalsOf(item)) observer.next(signal);
-        }),
-      onSubscriberError,
-    ),
-    ask(to, signal) {
-      if (closed)
-        return Promise.resolve(
-          fail(kernelError("T0_KERNEL_STOPPED", "the kernel has stopped", busRef), metricsOf(busRef)),
-        );
-      if (!isSignal(signal)) return Promise.resolve(fail(notASignal, metricsOf(busRef)));
-      if (waiters.size >= maxWaiting)
-        return Promise.resolve(
-          fail(
-            kernelError(
-              "T5_IN_FLIGHT_LIMIT",
-              `more than limits.maxBusWaiting = ${maxWaiting} asks are unanswered`,
-              busRef,
-            ),
-            metricsOf(busRef),
-          ),
-        );
-      return new Promise((resolve) => {
-        waiters.set(signal.id, resolve);
-        publish({ to, signal, reply: signal.id });
-      });
-    },
-    connect(tier, route) {
-      routes[tier] = route;
-    },
-    observers: () => (subject.observed ? 1 : 0),
-    waiting: () => waiters.size,
-    close() {
-      closed = true;
-      queue.length = 0;
-      for (const [id, resolve] of waiters) {
-        waiters.delete(id);
-        resolve(
-          fail(kernelError("T0_KERNEL_STOPPED", "the kernel stopped before an answer came", busRef), metricsOf(busRef)),
-        );
-      }
-      subject.complete();
-    },
-  };
+  /** Publishes and waits for the Result of whoever ends the Signal's way. Never rejects. */
+  ask(to: Tier, signal: Signal): Promise<Result> {
+    const refusal = this.#refusal(signal);
+    if (refusal !== null) return Promise.resolve(fail(refusal, metricsOf(busRef)));
+    return new Promise((resolve) => {
+      this.#waiters.set(signal.id, resolve);
+      this.publish({ to, signal, reply: signal.id });
+    });
+  }
+
+  #refusal(signal: Signal): KernelError | null {
+    if (this.#closed) return stopped;
+    if (!isSignal(signal)) return notASignal;
+    const { maxWaiting } = this.#options;
+    if (this.#waiters.size < maxWaiting) return null;
+    return kernelError(
+      "T5_IN_FLIGHT_LIMIT",
+      `more than limits.maxBusWaiting = ${maxWaiting} asks are unanswered`,
+      busRef,
+    );
+  }
+
+  connect(tier: Tier, route: (item: Delivery) => void): void {
+    this.#routes[tier] = route;
+  }
+
+  observers(): number {
+    return this.#subject.observed ? 1 : 0;
+  }
+
+  waiting(): number {
+    return this.#waiters.size;
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#queue.length = 0;
+    for (const resolve of this.#waiters.values()) resolve(fail(stopped, metricsOf(busRef)));
+    this.#waiters.clear();
+    this.#subject.complete();
+  }
+
+  #drain(): void {
+    this.#draining = true;
+    try {
+      for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) this.#deliver(next);
+    } finally {
+      this.#draining = false;
+    }
+  }
+
+  #deliver(item: BusItem): void {
+    if (this.#subject.observed) this.#subject.next("held" in item && item.held === true ? withoutSignals(item) : item);
+    if ("to" in item) this.#routes[item.to]?.(item);
+    else settle(this.#waiters, item);
+  }
 }
 
 const signalsOf = (item: BusItem): readonly Signal[] => ("to" in item ? [item.signal] : item.result.signals);

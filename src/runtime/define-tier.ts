@@ -95,7 +95,7 @@ function admit(definition: TierDefinition, host: TierHost, lifecycle: AnyActorRe
   const at = host.kit.clock.now();
   const leave = (result: Result): void =>
     release({ definition, host, item, door, result: timed(result, host.kit.clock.now() - at) });
-  if (signal.kind === "command" && toggles(key, door)) return leave(toggle(lifecycle, key, ref));
+  if (toggles(definition, key, signal.body)) return leave(toggle(lifecycle, key, ref));
   const { value: state } = lifecycle.getSnapshot();
   if (state === "dormant") return leave(skip(`tier ${definition.tier} is dormant`, metricsOf(ref)));
   if (state === "failed") return leave(fail(crashed(definition, "too often; it stays down"), metricsOf(ref)));
@@ -107,9 +107,12 @@ function admit(definition: TierDefinition, host: TierHost, lifecycle: AnyActorRe
   });
 }
 
-/** `activate` and `sleep` without a door of the tier's own address the tier itself. */
-const toggles = (key: string, door: Door | undefined): boolean =>
-  door === undefined && (key === "command:activate" || key === "command:sleep");
+/** `activate` and `sleep` address the tier itself where it has no door for them, and where they name no work. */
+function toggles({ tier, doors }: TierDefinition, key: string, body: Signal["body"]): boolean {
+  if (key !== "command:activate" && key !== "command:sleep") return false;
+  const target = body["target"] as ModuleRef | undefined;
+  return doors[key] === undefined || (target?.tier === tier && Object.keys(body).length === 2);
+}
 
 function toggle(lifecycle: AnyActorRef, key: string, ref: ModuleRef): Result {
   lifecycle.send({ type: key === "command:sleep" ? "SLEEP" : "ACTIVATE" });

@@ -91,37 +91,56 @@ const rests = new Set(["WORKFLOW_COMPLETED", "WORKFLOW_CANCELLED", "WORKFLOW_FAI
 
 /** From the log, then live, without gap or repeat: news only says "look", the log is what is read. */
 async function* follow(
-  { store, feed, first, clock, pollMs }: Following,
+  parts: Following,
   workflowId: string,
   { after = 0, signal, live = true }: FollowOptions,
 ): AsyncGenerator<LedgerEvent, void, void> {
   let position = after;
+  for await (const rows of rowsAsTheyCome(parts, workflowId, {
+    after,
+    live,
+    ...(signal === undefined ? {} : { signal }),
+  })) {
+    for (const event of rows.flatMap(openTurn)) {
+      if (signal?.aborted === true) return;
+      if (event.sequence <= position) continue;
+      position = event.sequence;
+      yield event;
+    }
+  }
+}
+
+/** The rows of a workflow in batches, until it has ended or the reader has had enough. */
+async function* rowsAsTheyCome(
+  { store, feed, first, clock, pollMs }: Following,
+  workflowId: string,
+  { after = 0, signal, live }: FollowOptions,
+): AsyncGenerator<readonly TurnRow[], void, void> {
   let news = createNews();
   const unlisten = feed.listen(workflowId, () => news.arrive());
   const stop = (): void => news.arrive();
   signal?.addEventListener("abort", stop);
   try {
     let rows = await first();
-    for (;;) {
-      let ended = false;
-      for (const event of rows.flatMap(openTurn)) {
-        ended = rests.has(event.event_type) || (ended && event.event_type !== "WORKFLOW_RESTARTED");
-        if (event.sequence <= position) continue;
-        position = event.sequence;
-        yield event;
-        if (signal?.aborted === true) return;
-      }
-      if (!live || ended || signal?.aborted === true) return;
-      rows = await store.read(workflowId, position);
+    for (let position = after; ; rows = await store.read(workflowId, position)) {
+      position = rows.at(-1)?.last_sequence ?? position;
+      if (rows.length > 0) yield rows;
+      if (live !== true || signal?.aborted === true || hasEnded(rows)) return;
       if (rows.length > 0) continue;
       await news.wait(clock, clock.now() + pollMs);
       news = createNews();
-      rows = await store.read(workflowId, position);
     }
   } finally {
     unlisten();
     signal?.removeEventListener("abort", stop);
   }
+}
+
+/** Whether the newest of these rows leaves the workflow ended. */
+function hasEnded(rows: readonly TurnRow[]): boolean {
+  const last = rows.at(-1);
+  const types = last === undefined ? [] : openTurn(last).map((event) => event.event_type);
+  return types.findLastIndex((type) => rests.has(type)) > types.lastIndexOf("WORKFLOW_RESTARTED");
 }
 
 interface News {

@@ -17,23 +17,6 @@ import type { LedgerEvent } from "../contract/event.ts";
 import type { WorkflowRecord } from "../contract/workflow.ts";
 import { stopActor } from "./stop-actor.ts";
 
-export interface LifecycleHost {
-  /** Brings a workflow's actors to life at the states of its record. */
-  readonly wake: (record: WorkflowRecord) => void;
-  /** Hands committed events to the actors of a workflow that is awake. */
-  readonly deliver: (workflowId: string, events: readonly LedgerEvent[]) => void;
-  readonly sleep: (workflowId: string) => void;
-  readonly actor: (workflowId: string) => AnyActorRef | null;
-  /** States as the live actors hold them, for checks against the record. */
-  readonly states: (workflowId: string) => {
-    readonly workflow: unknown;
-    readonly steps: Readonly<Record<string, unknown>>;
-    readonly gates: Readonly<Record<string, unknown>>;
-  } | null;
-  readonly count: () => number;
-  readonly clear: () => void;
-}
-
 interface Live {
   readonly workflow: AnyActorRef;
   readonly steps: Map<string, AnyActorRef>;
@@ -52,80 +35,108 @@ export interface LifecycleHostOptions {
   readonly onError: (error: unknown) => void;
 }
 
-export function createLifecycleHost({ parent, inspected, onError }: LifecycleHostOptions): LifecycleHost {
-  const live = new Map<string, Live>();
-  const spawn = (
-    kind: keyof typeof charts,
-    id: string,
-    at: { readonly state: string; readonly under: AnyActorRef },
-  ): AnyActorRef => {
-    const actor = inspected ? runMachine(charts[kind].machine, id, at) : runTable(charts[kind].chart, id, at);
-    actor.subscribe({ error: onError });
-    actor.start();
-    return actor as AnyActorRef;
-  };
+export class LifecycleHost {
+  readonly #options: LifecycleHostOptions;
+  readonly #live = new Map<string, Live>();
 
-  const spawnChild = (home: Live, kind: "step" | "gate", id: string, state: string): AnyActorRef => {
-    const known = (kind === "step" ? home.steps : home.gates).get(id);
-    if (known !== undefined) stopActor(known);
-    const actor = spawn(kind, id, { state, under: home.workflow });
-    (kind === "step" ? home.steps : home.gates).set(id, actor);
-    return actor;
-  };
+  constructor(options: LifecycleHostOptions) {
+    this.#options = options;
+  }
 
-  const deliverOne = (home: Live, event: LedgerEvent): void => {
-    const { type, gateId } = addressOf(event);
-    const chartEvent: ChartEvent = { ...event.payload, type };
-    if (type === "STEP_QUEUED" && event.step_id !== null)
-      spawnChild(home, "step", event.step_id, lifecycleCharts.step.initial);
-    else if (event.step_id !== null) home.steps.get(event.step_id)?.send(chartEvent);
-    if (gateId !== null)
-      (home.gates.get(gateId) ?? spawnChild(home, "gate", gateId, lifecycleCharts.gate.initial)).send(chartEvent);
-    if (type === "WORKFLOW_CANCELLED" || type === "WORKFLOW_FAILED")
-      for (const gate of home.gates.values()) if (isActive(gate)) gate.send(chartEvent);
-    if (type === "WORKFLOW_RESTARTED")
-      for (const id of event.payload["step_ids"] as string[])
-        spawnChild(home, "step", id, lifecycleCharts.step.initial);
-    // Last: children tell their parent that they have ended, and a workflow that has ended itself hears nothing.
-    if (movesWorkflow(type)) home.workflow.send(chartEvent);
-  };
+  /** Brings a workflow's actors to life at the states of its record. */
+  wake(record: WorkflowRecord): void {
+    // What has ended for good needs no actors: nothing can move them any more.
+    if (this.#live.has(record.workflow_id) || lifecycleCharts.workflow.isFinal(record.state)) return;
+    const workflow = this.#spawn("workflow", record.workflow_id, {
+      state: record.state,
+      under: this.#options.parent(),
+    });
+    const home: Live = { workflow, steps: new Map(), gates: new Map() };
+    this.#live.set(record.workflow_id, home);
+    for (const step of record.steps.values())
+      this.#spawnChild(home, "step", { id: step.step.step_id, state: stepPath(step) });
+    for (const gate of record.gates.values()) this.#spawnChild(home, "gate", { id: gate.gate_id, state: gate.status });
+  }
 
-  const sleep = (workflowId: string): void => {
-    const home = live.get(workflowId);
-    live.delete(workflowId);
+  /** Hands committed events to the actors of a workflow that is awake. */
+  deliver(workflowId: string, events: readonly LedgerEvent[]): void {
+    const home = this.#live.get(workflowId);
+    if (home !== undefined) for (const event of events) this.#deliverOne(home, event);
+  }
+
+  sleep(workflowId: string): void {
+    const home = this.#live.get(workflowId);
+    this.#live.delete(workflowId);
     if (home === undefined) return;
     for (const actor of [...home.steps.values(), ...home.gates.values(), home.workflow]) stopActor(actor);
-  };
+  }
 
-  return {
-    wake(record) {
-      if (live.has(record.workflow_id)) return;
-      const home: Live = {
-        workflow: spawn("workflow", record.workflow_id, { state: record.state, under: parent() }),
-        steps: new Map(),
-        gates: new Map(),
-      };
-      live.set(record.workflow_id, home);
-      if (!isActive(home.workflow)) return;
-      for (const step of record.steps.values()) spawnChild(home, "step", step.step.step_id, stepPath(step));
-      for (const gate of record.gates.values()) spawnChild(home, "gate", gate.gate_id, gate.status);
-    },
-    deliver(workflowId, events) {
-      const home = live.get(workflowId);
-      if (home !== undefined) for (const event of events) deliverOne(home, event);
-    },
-    sleep,
-    actor: (workflowId) => live.get(workflowId)?.workflow ?? null,
-    states(workflowId) {
-      const home = live.get(workflowId);
-      if (home === undefined) return null;
-      return { workflow: stateOf(home.workflow), steps: statesOf(home.steps), gates: statesOf(home.gates) };
-    },
-    count: () => live.size,
-    clear: () => {
-      for (const id of [...live.keys()]) sleep(id);
-    },
-  };
+  /** States as the live actors hold them, for checks against the record. */
+  states(workflowId: string): LiveStates | null {
+    const home = this.#live.get(workflowId);
+    if (home === undefined) return null;
+    return { workflow: stateOf(home.workflow), steps: statesOf(home.steps), gates: statesOf(home.gates) };
+  }
+
+  count(): number {
+    return this.#live.size;
+  }
+
+  clear(): void {
+    for (const id of [...this.#live.keys()]) this.sleep(id);
+  }
+
+  #spawn(kind: keyof typeof charts, id: string, at: Place): AnyActorRef {
+    const actor = this.#options.inspected
+      ? runMachine(charts[kind].machine, id, at)
+      : runTable(charts[kind].chart, id, at);
+    actor.subscribe({ error: this.#options.onError });
+    actor.start();
+    return actor;
+  }
+
+  #spawnChild(
+    home: Live,
+    kind: "step" | "gate",
+    { id, state }: { readonly id: string; readonly state: string },
+  ): AnyActorRef {
+    const children = kind === "step" ? home.steps : home.gates;
+    const known = children.get(id);
+    if (known !== undefined) stopActor(known);
+    const actor = this.#spawn(kind, id, { state, under: home.workflow });
+    children.set(id, actor);
+    return actor;
+  }
+
+  #deliverOne(home: Live, event: LedgerEvent): void {
+    const { type, gateId } = addressOf(event);
+    const chartEvent: ChartEvent = { ...event.payload, type };
+    this.#deliverToSteps(home, event, chartEvent);
+    if (gateId !== null) this.#gateOf(home, gateId).send(chartEvent);
+    if (type === "WORKFLOW_CANCELLED" || type === "WORKFLOW_FAILED")
+      for (const gate of home.gates.values()) if (isActive(gate)) gate.send(chartEvent);
+    // Last: children tell their parent that they have ended, and a workflow that has ended itself hears nothing.
+    if (movesWorkflow(type)) home.workflow.send(chartEvent);
+  }
+
+  #deliverToSteps(home: Live, event: LedgerEvent, chartEvent: ChartEvent): void {
+    const begin = (id: string): void =>
+      void this.#spawnChild(home, "step", { id, state: lifecycleCharts.step.initial });
+    if (event.event_type === "WORKFLOW_RESTARTED") (event.payload["step_ids"] as string[]).forEach(begin);
+    if (event.step_id === null) return;
+    if (event.event_type === "STEP_QUEUED") begin(event.step_id);
+    else home.steps.get(event.step_id)?.send(chartEvent);
+  }
+
+  #gateOf(home: Live, id: string): AnyActorRef {
+    return home.gates.get(id) ?? this.#spawnChild(home, "gate", { id, state: lifecycleCharts.gate.initial });
+  }
+}
+
+export interface LiveStates {
+  readonly workflow: unknown;
+  readonly steps: Readonly<Record<string, unknown>>;
+  readonly gates: Readonly<Record<string, unknown>>;
 }
 
 function addressOf(event: LedgerEvent): { readonly type: string; readonly gateId: string | null } {

@@ -29,6 +29,7 @@ export interface Registry {
   readonly retrievalFor: (operator: Operator) => RetrievalProvider | undefined;
 }
 
+const normalizerRef = moduleRef(1, "normalizer", "normalize");
 const registryRef = moduleRef(5, "registry", "register");
 const retrievalCapabilities: ReadonlySet<string> = new Set(["deep_research", "reasoning"]);
 
@@ -61,7 +62,7 @@ export function createRegistry(retrieval?: RetrievalProvider): Registry {
         kernelError(
           "T1_NORMALIZE_UNKNOWN_INTENT",
           `no capability is registered for ${version === undefined ? intentType : capabilityRef(intentType, version)}`,
-          registryRef,
+          normalizerRef,
           { detail: { known } },
         ),
       );

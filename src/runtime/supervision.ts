@@ -28,86 +28,96 @@ export interface SupervisionOptions {
   readonly onResult?: (tier: Tier, result: Result) => void;
 }
 
-export interface Supervision {
+export class Supervision {
   readonly root: ActorRefFrom<typeof kernelMachine>;
-  readonly tier: (tier: Tier) => AnyActorRef;
-  readonly restarts: (tier: Tier) => number;
-  readonly stop: () => void;
-}
+  readonly #options: SupervisionOptions;
+  readonly #actors = new Map<Tier, TierActor>();
+  readonly #restarts = new Map<Tier, number>();
+  /** What comes for a tier that is being replaced waits here. */
+  readonly #held = new Map<Tier, Delivery[]>();
+  #stopped = false;
 
-export function superviseTiers({
-  definitions,
-  bus,
-  kit,
-  inspect,
-  onRestart,
-  onResult,
-}: SupervisionOptions): Supervision {
-  const root = createActor(kernelMachine, {
-    systemId: "kernel",
-    id: "kernel",
-    ...(inspect === undefined ? {} : { inspect }),
-  });
-  root.subscribe({ error: (error) => kit.logger.error({ error }, "kernel actor failed") });
-  root.start();
-  const actors = new Map<Tier, TierActor>();
-  const restarts = new Map<Tier, number>();
-  const held = new Map<Tier, Delivery[]>();
-  let stopped = false;
-
-  const start = (definition: TierDefinition): void => {
-    const host = { parent: root, bus, kit, onCrash: recover, ...(onResult === undefined ? {} : { onResult }) };
-    actors.set(definition.tier, startTier(definition, host));
-  };
-
-  const recover = (tier: Tier, error: KernelError): void => {
-    if (held.has(tier)) return;
-    const count = (restarts.get(tier) ?? 0) + 1;
-    restarts.set(tier, count);
-    kit.logger.error({ tier, error, restarts: count }, "tier crashed");
-    const crashed = actors.get(tier);
-    crashed?.lifecycle.send({ type: "CRASHED" });
-    if (count > kit.limits.maxTierRestarts) {
-      crashed?.lifecycle.send({ type: "GAVE_UP" });
-      return;
+  constructor(options: SupervisionOptions) {
+    this.#options = options;
+    const { definitions, bus, kit, inspect } = options;
+    const inspector = inspect === undefined ? {} : { inspect: guardInspector(inspect, kit) };
+    this.root = createActor(kernelMachine, { systemId: "kernel", id: "kernel", ...inspector });
+    this.root.subscribe({ error: (error) => kit.logger.error({ error }, "kernel actor failed") });
+    this.root.start();
+    for (const definition of definitions) {
+      bus.connect(definition.tier, (item) => this.#deliver(item));
+      this.#start(definition);
     }
-    held.set(tier, []);
-    queueMicrotask(() => replace(tier, error));
-  };
-
-  const replace = (tier: Tier, error: KernelError): void => {
-    const waiting = held.get(tier) ?? [];
-    held.delete(tier);
-    if (stopped) return;
-    const crashed = actors.get(tier);
-    crashed?.lifecycle.send({ type: "RESTARTED" });
-    crashed?.stop();
-    const definition = definitions.find((d) => d.tier === tier);
-    if (definition !== undefined) start(definition);
-    onRestart?.(tier, error);
-    for (const item of waiting) deliver(item);
-  };
-
-  const deliver = (item: Delivery): void => {
-    const waiting = held.get(item.to);
-    if (waiting === undefined) actors.get(item.to)?.ref.send({ type: "DELIVER", item });
-    else waiting.push(item);
-  };
-
-  for (const definition of definitions) {
-    bus.connect(definition.tier, deliver);
-    start(definition);
   }
 
-  return {
-    root,
-    tier: (tier) => (actors.get(tier) as TierActor).ref,
-    restarts: (tier) => restarts.get(tier) ?? 0,
-    stop() {
-      stopped = true;
-      for (const actor of actors.values()) actor.stop();
-      root.send({ type: "DRAINED" });
-      root.stop();
-    },
+  tier(tier: Tier): AnyActorRef {
+    return (this.#actors.get(tier) as TierActor).ref;
+  }
+
+  restarts(tier: Tier): number {
+    return this.#restarts.get(tier) ?? 0;
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    for (const actor of this.#actors.values()) actor.stop();
+    this.root.send({ type: "DRAINED" });
+    this.root.stop();
+  }
+
+  #start(definition: TierDefinition): void {
+    const { bus, kit, onResult } = this.#options;
+    const onCrash = (tier: Tier, error: KernelError): void => this.#recover(tier, error);
+    const host = { parent: this.root, bus, kit, onCrash, ...(onResult === undefined ? {} : { onResult }) };
+    this.#actors.set(definition.tier, startTier(definition, host));
+  }
+
+  #recover(tier: Tier, error: KernelError): void {
+    if (this.#held.has(tier)) return;
+    const { kit } = this.#options;
+    const count = this.restarts(tier) + 1;
+    this.#restarts.set(tier, count);
+    kit.logger.error({ tier, error, restarts: count }, "tier crashed");
+    if (count > kit.limits.maxTierRestarts) return this.#giveUp(tier);
+    this.#held.set(tier, []);
+    queueMicrotask(() => this.#replace(tier, error));
+  }
+
+  #giveUp(tier: Tier): void {
+    const { lifecycle } = this.#actors.get(tier) as TierActor;
+    lifecycle.send({ type: "CRASHED" });
+    lifecycle.send({ type: "GAVE_UP" });
+  }
+
+  #replace(tier: Tier, error: KernelError): void {
+    const waiting = this.#held.get(tier) ?? [];
+    this.#held.delete(tier);
+    if (this.#stopped) return;
+    const crashed = this.#actors.get(tier);
+    crashed?.lifecycle.send({ type: "CRASHED" });
+    crashed?.lifecycle.send({ type: "RESTARTED" });
+    crashed?.stop();
+    const definition = this.#options.definitions.find((d) => d.tier === tier);
+    if (definition !== undefined) this.#start(definition);
+    this.#options.onRestart?.(tier, error);
+    for (const item of waiting) this.#deliver(item);
+  }
+
+  #deliver(item: Delivery): void {
+    const waiting = this.#held.get(item.to);
+    if (waiting === undefined) this.#actors.get(item.to)?.ref.send({ type: "DELIVER", item });
+    else waiting.push(item);
+  }
+}
+
+/** An inspector that throws is logged and harms no actor. */
+function guardInspector(inspect: Inspect, kit: Kit): (event: InspectionEvent) => void {
+  return (event) => {
+    try {
+      if (typeof inspect === "function") inspect(event);
+      else inspect.next?.(event);
+    } catch (error) {
+      kit.logger.error({ error }, "an inspector threw");
+    }
   };
 }

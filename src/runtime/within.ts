@@ -43,7 +43,10 @@ function race<T>(answer: Promise<T>, within: Within): Promise<T> {
         ),
       ),
     );
-    answer.then(resolve, (thrown: unknown) => reject(asException(thrown, within))).finally(cancel);
+    // A thenable of a host's need not be a whole promise.
+    Promise.resolve(answer)
+      .then(resolve, (thrown: unknown) => reject(asException(thrown, within)))
+      .finally(cancel);
   });
 }
 
@@ -56,8 +59,8 @@ function asException(thrown: unknown, { source, onThrow, what }: Within): Kernel
 
 /** The message of anything thrown. */
 export function messageOf(thrown: unknown): string {
-  if (thrown instanceof Error) return thrown.message;
   try {
+    if (thrown instanceof Error) return String(thrown.message);
     return typeof thrown === "string" ? thrown : (JSON.stringify(thrown) ?? String(thrown));
   } catch {
     return "a value that cannot be shown";

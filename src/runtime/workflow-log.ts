@@ -18,9 +18,10 @@ import type { Actor, EventDraft, LedgerEvent } from "../contract/event.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import {
+  eventText,
   genesisHash,
   openTurn,
-  sealTurn,
+  sealTexts,
   type TurnEnvelope,
   type TurnEvent,
   type TurnRow,
@@ -67,6 +68,8 @@ export interface FoldedLog {
 interface Noted {
   readonly draft: EventDraft;
   readonly event: TurnEvent;
+  /** The event as it will lie in the ledger: what is no JSON is refused here, and no commit can fail for it. */
+  readonly text: string;
 }
 
 interface Sealed {
@@ -185,13 +188,19 @@ export class WorkflowLog {
     }
     if (this.#noted.length === 0) this.#now = this.#services.kit.clock.now();
     const base = { id: this.#services.kit.ids.next("event"), type: draft.type, step: draft.step_id };
-    const event: TurnEvent = { ...base, ...this.#differences(actor), payload: draft.payload as unknown as JsonObject };
-    this.#noted.push({ draft, event });
+    const event: TurnEvent = {
+      ...base,
+      ...this.#differences(draft, actor),
+      payload: draft.payload as unknown as JsonObject,
+    };
+    this.#noted.push({ draft, event, text: eventText(event) });
     this.#fold(event, this.#confirmed + this.#underWay + this.#noted.length);
   }
 
-  #differences(actor: Actor): Partial<TurnEvent> {
-    const plan = this.#record?.plan_id ?? this.identity.plan_id;
+  /** A plan's own event belongs to that plan already. */
+  #differences(draft: EventDraft, actor: Actor): Partial<TurnEvent> {
+    const current = this.#record?.plan_id ?? this.identity.plan_id;
+    const plan = draft.type === "PLAN_CREATED" ? draft.payload.plan.plan_id : current;
     return { ...(plan === this.identity.plan_id ? {} : { plan }), ...(actor === system ? {} : { actor }) };
   }
 
@@ -276,8 +285,8 @@ export class WorkflowLog {
     const noted = this.#noted;
     const now = this.#now;
     const envelope = this.#envelope(this.#confirmed + 1, noted.length);
-    const events = noted.map((n) => n.event);
-    const row = sealTurn(envelope, events, this.#hash);
+    const texts = noted.map((n) => n.text);
+    const row = sealTexts(envelope, texts, this.#hash);
     this.#noted = [];
     this.#underWay = noted.length;
     const { owner, kit } = this.#services;

@@ -82,20 +82,7 @@ export async function createTestKernel({
     if ("to" in item) signals.push(item.signal);
   });
 
-  const rest: TestKernel["rest"] = async (workflowId) => {
-    let state: WorkflowState | null = null;
-    void kernel.settled(workflowId).then(
-      (s) => {
-        state = s;
-      },
-      () => undefined,
-    );
-    for (let i = 0; i < 500 && state === null; i += 1) {
-      await clock.settle();
-      if (state === null && !(await clock.advanceToNext())) await clock.settle();
-    }
-    return state ?? kernel.workflow(workflowId);
-  };
+  const rest = (workflowId: string): Promise<WorkflowState> => letRest(kernel, clock, workflowId);
 
   const submit: TestKernel["submit"] = async (intentType, inputs = {}, more = {}) => {
     const accepted = await kernel.submit({
@@ -125,13 +112,29 @@ export async function createTestKernel({
     run: async (intentType, inputs, more) => rest(await submit(intentType, inputs, more)),
     approve: decide("approve"),
     reject: decide("reject"),
-    types: async (workflowId) => {
-      const types: string[] = [];
-      for await (const event of kernel.events(workflowId, { live: false })) types.push(event.event_type);
-      return types;
-    },
+    types: (workflowId) => typesOf(kernel, workflowId),
     async [Symbol.asyncDispose]() {
       await kernel.stop({ drainMs: 0 });
     },
   };
+}
+
+/** Moves time, timer by timer, until the workflow rests. */
+async function letRest(kernel: Kernel, clock: VirtualClock, workflowId: string): Promise<WorkflowState> {
+  let state: WorkflowState | null = null;
+  const seen = (rested: WorkflowState): void => {
+    state = rested;
+  };
+  kernel.settled(workflowId).then(seen, () => undefined);
+  for (let i = 0; i < 500 && state === null; i += 1) {
+    await clock.settle();
+    if (state === null && !(await clock.advanceToNext())) await clock.settle();
+  }
+  return state ?? kernel.workflow(workflowId);
+}
+
+async function typesOf(kernel: Kernel, workflowId: string): Promise<readonly string[]> {
+  const types: string[] = [];
+  for await (const event of kernel.events(workflowId, { live: false })) types.push(event.event_type);
+  return types;
 }

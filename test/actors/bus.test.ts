@@ -3,7 +3,7 @@ import { map } from "rxjs";
 import { describe, expect, it } from "vitest";
 import { metricsOf, ok } from "../../src/contract/result.ts";
 import { createSignal, createTextSignal, type Signal } from "../../src/contract/signal.ts";
-import { createBus } from "../../src/runtime/bus.ts";
+import { SignalBus } from "../../src/runtime/bus.ts";
 import { createTestKernel } from "../../src/testing/test-kernel.ts";
 import { allTiers, data, intentType, oneStep, testRef } from "./fixture.ts";
 
@@ -12,7 +12,7 @@ const textOf = ({ body }: Signal): unknown => body["text"];
 
 function busOf(maxWaiting = 10) {
   const errors: unknown[] = [];
-  return { errors, bus: createBus({ maxWaiting, onSubscriberError: (error) => void errors.push(error) }) };
+  return { errors, bus: new SignalBus({ maxWaiting, onSubscriberError: (error) => void errors.push(error) }) };
 }
 
 describe("publication order", () => {
@@ -40,7 +40,9 @@ describe("publication order", () => {
       thrown += 1;
       throw new Error("broken listener");
     });
-    t.kernel.bus.signals.subscribe(() => void (heard += 1));
+    t.kernel.bus.signals.subscribe(() => {
+      heard += 1;
+    });
     expect((await t.run(intentType)).state).toBe("completed");
     expect(thrown).toBe(heard);
     expect(t.logged.filter(({ message }) => message === "a bus subscriber threw")).toHaveLength(thrown);

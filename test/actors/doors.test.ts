@@ -1,5 +1,6 @@
 /** A tier's door: only valid Signals come in, exactly one valid Result goes out, and nothing thrown crosses it. */
 import { describe, expect, it } from "vitest";
+import { kernelError } from "../../src/contract/error-codes.ts";
 import { moduleRef } from "../../src/contract/module-ref.ts";
 import { fail, metricsOf, ok, partial, Result, skip } from "../../src/contract/result.ts";
 import { createSignal, type Signal } from "../../src/contract/signal.ts";
@@ -24,7 +25,6 @@ import {
   testRef,
   tool,
 } from "./fixture.ts";
-import { kernelError } from "../../src/contract/error-codes.ts";
 
 /** Remembers every tier's definition as the kernel made it. */
 function spyDefinitions(change: TierPatch = (definition) => definition) {
@@ -76,9 +76,24 @@ describe("what goes out", () => {
   });
 
   it.each([
-    ["an Error", () => { throw new Error("thrown"); }],
-    ["a text", () => { throw "thrown"; }],
-    ["nothing", () => { throw undefined; }],
+    [
+      "an Error",
+      () => {
+        throw new Error("thrown");
+      },
+    ],
+    [
+      "a text",
+      () => {
+        throw "thrown";
+      },
+    ],
+    [
+      "nothing",
+      () => {
+        throw undefined;
+      },
+    ],
     ["a rejection", () => Promise.reject(new Error("thrown"))],
     ["no Result at all", () => "thrown" as never],
     ["a late nothing", async () => undefined as never],
@@ -147,7 +162,9 @@ describe("what comes in", () => {
 
   it("[BRG-04] a tool call without tool or args, and one of another kind, come back as input errors", async () => {
     const client = { request: async () => ({ content: [] }) };
-    await using t = await createTestKernel({ capabilities: [errand([step("s1", "Test.Get")], [tool("Test.Get", client)])] });
+    await using t = await createTestKernel({
+      capabilities: [errand([step("s1", "Test.Get")], [tool("Test.Get", client)])],
+    });
     for (const body of [{ args: {} }, { tool: "get" }, { tool: "", args: {} }, { tool: "get", args: [] }]) {
       const signal = createSignal("data", { ...body, data: {}, schema: "ToolCall" }, testRef, "cor_test");
       const result = await t.kernel.ask(0, signal);
@@ -244,7 +261,11 @@ describe("a chain of modules", () => {
 });
 
 const registered = () => data("Registered", {});
-const lowMemory = kernelError("T7_SPAWN_INSUFFICIENT_RESOURCES", "nearly full", moduleRef(7, "agent_spawning", "spawn"));
+const lowMemory = kernelError(
+  "T7_SPAWN_INSUFFICIENT_RESOURCES",
+  "nearly full",
+  moduleRef(7, "agent_spawning", "spawn"),
+);
 
 describe("what a consumer makes of a Result", () => {
   const register = (answer: () => Result) => patchDoor(7, "data:Registration", () => ({ handle: answer }));
@@ -280,7 +301,9 @@ describe("what a consumer makes of a Result", () => {
   ])("[RES-09] an error Result with retry_eligible %s is tried again or escalated", async (retry, state, calls) => {
     let asked = 0;
     const client = { request: async () => ({ content: [{ type: "text", text: "hi" }] }) };
-    const failing = kernelError("T4_TOOL_EXECUTION_FAILED", "not now", moduleRef(4, "tool_execution", "call"), { retry });
+    const failing = kernelError("T4_TOOL_EXECUTION_FAILED", "not now", moduleRef(4, "tool_execution", "call"), {
+      retry,
+    });
     const patchTier = patchDoor(0, "data:ToolCall", ({ handle }) => ({
       handle: (signal, kit) => {
         asked += 1;

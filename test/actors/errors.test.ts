@@ -1,11 +1,22 @@
 /** Failures: who catches them, who decides on another try, and how they travel up when nobody can handle them. */
 import { describe, expect, it } from "vitest";
 import type { KernelError } from "../../src/contract/error.ts";
-import type { KernelOptions } from "../../src/kernel-options.ts";
 import { operatorError } from "../../src/define/define-operator.ts";
-import { createTestKernel, type TestKernelOptions } from "../../src/testing/test-kernel.ts";
+import type { KernelOptions } from "../../src/kernel-options.ts";
 import { memoryLedger } from "../../src/testing/memory-row-store.ts";
-import { codesOf, errand, eventsOf, intentType, isAnswer, isDelivery, oneStep, operator, step, tool } from "./fixture.ts";
+import { createTestKernel, type TestKernelOptions } from "../../src/testing/test-kernel.ts";
+import {
+  codesOf,
+  errand,
+  eventsOf,
+  intentType,
+  isAnswer,
+  isDelivery,
+  oneStep,
+  operator,
+  step,
+  tool,
+} from "./fixture.ts";
 
 const broken = (): never => {
   throw new Error("the disk is on fire");
@@ -30,17 +41,20 @@ const dependencies: readonly Case[] = [
 ];
 
 describe("a failing dependency", () => {
-  it.each(dependencies)("[ERR-16] %s fails: T%i says so with %s and the original message", async (_what, tier, code, options) => {
-    await using t = await createTestKernel({ capabilities: [oneStep()], ...options });
-    const more = { input: { text: "an errand" }, thread_id: "thread" };
-    const id = await t.submit(intentType, {}, more).catch(() => null);
-    if (id !== null) await t.rest(id);
-    const failed = t.items.filter(isAnswer).find(({ from, result }) => from === tier && result.status === "error");
-    expect(failed?.result.error?.code).toBe(code);
-    expect(messagesOf(failed?.result.error ?? null).join("\n")).toContain("the disk is on fire");
-    expect(t.logged.filter(({ message }) => message === "tier crashed")).toEqual([]);
-    if (id !== null) expect((await t.kernel.workflow(id)).error?.code).toBe(code);
-  });
+  it.each(dependencies)(
+    "[ERR-16] %s fails: T%i says so with %s and the original message",
+    async (_what, tier, code, options) => {
+      await using t = await createTestKernel({ capabilities: [oneStep()], ...options });
+      const more = { input: { text: "an errand" }, thread_id: "thread" };
+      const id = await t.submit(intentType, {}, more).catch(() => null);
+      if (id !== null) await t.rest(id);
+      const failed = t.items.filter(isAnswer).find(({ from, result }) => from === tier && result.status === "error");
+      expect(failed?.result.error?.code).toBe(code);
+      expect(messagesOf(failed?.result.error ?? null).join("\n")).toContain("the disk is on fire");
+      expect(t.logged.filter(({ message }) => message === "tier crashed")).toEqual([]);
+      if (id !== null) expect((await t.kernel.workflow(id)).error?.code).toBe(code);
+    },
+  );
 
   it("[ERR-16] an operator's own throw is the cause of the error that ends its step", async () => {
     await using t = await createTestKernel({ capabilities: [oneStep(broken)], limits: { maxReplans: 0 } });
@@ -115,11 +129,7 @@ const chain = ["T7_ESCALATION_UNHANDLED", "T6_ESCALATION_UNHANDLED", "T5_ESCALAT
 const unhandled: readonly (readonly [string, TestKernelOptions, readonly string[]])[] = [
   ["T4", { capabilities: [failing([], "NONE", false)] }, ["T0_VALIDATION_SCHEMA_MISMATCH"]],
   ["T3", { capabilities: [oneStep()], planner: { plan: broken } }, ["T4_ESCALATION_UNHANDLED", "T3_PLANNER_FAILED"]],
-  [
-    "T5",
-    { capabilities: [oneStep(undefined, { effect: "external_send" })] },
-    ["T5_POLICY_DENIED"],
-  ],
+  ["T5", { capabilities: [oneStep(undefined, { effect: "external_send" })] }, ["T5_POLICY_DENIED"]],
   [
     "T5, of the budget",
     { capabilities: [oneStep()], budgets: { maxCost: 0 } },

@@ -14,7 +14,12 @@ import type { Result } from "../../src/contract/result.ts";
 import { createDataSignal, createSignal, type Signal } from "../../src/contract/signal.ts";
 import type { ToolClient } from "../../src/contract/tool.ts";
 import { defineCapability } from "../../src/define/define-capability.ts";
-import { defineOperator, defineTool, type OperatorOptions, type ToolOptions } from "../../src/define/define-operator.ts";
+import {
+  defineOperator,
+  defineTool,
+  type OperatorOptions,
+  type ToolOptions,
+} from "../../src/define/define-operator.ts";
 import type { TierPatch } from "../../src/kernel-options.ts";
 import type { Answer, BusItem, Delivery, Tier } from "../../src/runtime/bus.ts";
 import type { Door } from "../../src/runtime/define-tier.ts";
@@ -64,10 +69,7 @@ export const oneStep = (run?: Run, more?: OperatorMore): CapabilityDefinition =>
 export const gated = (calls: string[] = []): CapabilityDefinition =>
   errand(
     [step("s1", "Test.Do"), step("s2", "Test.Send", { depends_on: ["s1"], gate: { reason: "look first" } })],
-    [
-      operator("Test.Do", () => `call ${calls.push("s1")}`),
-      operator("Test.Send", () => `call ${calls.push("s2")}`),
-    ],
+    [operator("Test.Do", () => `call ${calls.push("s1")}`), operator("Test.Send", () => `call ${calls.push("s2")}`)],
   );
 
 interface Asked {

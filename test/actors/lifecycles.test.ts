@@ -49,14 +49,20 @@ function comparing() {
   return {
     ledger: Object.assign(inner, { append }),
     compared,
-    watch: (of: TestKernel) => void (kernel = of.kernel),
+    watch(of: TestKernel): void {
+      kernel = of.kernel;
+    },
   };
 }
 
 const flaky = () => oneStep(({ attempt }) => (attempt < 3 ? Promise.reject(new Error("not yet")) : "done"));
 const hopeless = () =>
   errand(
-    [step("s1", "Test.Fine"), step("s2", "Test.Fails", { depends_on: ["s1"] }), step("s3", "Test.Fine", { depends_on: ["s2"] })],
+    [
+      step("s1", "Test.Fine"),
+      step("s2", "Test.Fails", { depends_on: ["s1"] }),
+      step("s3", "Test.Fine", { depends_on: ["s2"] }),
+    ],
     [operator("Test.Fine"), operator("Test.Fails", () => Promise.reject(new Error("never")), { retry: "NONE" })],
   );
 const expiring = () =>
@@ -66,7 +72,10 @@ const expiring = () =>
   );
 const drafted = () =>
   errand(
-    [step("s1", "Test.Draft", { outcome: "Note" }), step("s2", "Test.Apply", { applies: "s1", gate: { reason: "look" } })],
+    [
+      step("s1", "Test.Draft", { outcome: "Note" }),
+      step("s2", "Test.Apply", { applies: "s1", gate: { reason: "look" } }),
+    ],
     [operator("Test.Draft"), operator("Test.Apply")],
   );
 
@@ -167,7 +176,9 @@ describe("stopping an actor that has a parent", () => {
   it("ends it at once, runs its cleanup, frees its system id, and is harmless when repeated", () => {
     const root = parent();
     let cleaned = 0;
-    const child = childOf(root, "child", () => void (cleaned += 1));
+    const child = childOf(root, "child", () => {
+      cleaned += 1;
+    });
     stopActor(child);
     stopActor(child);
     expect([child.getSnapshot().status, cleaned]).toEqual(["stopped", 1]);

@@ -51,7 +51,25 @@ describe("the path of a request", () => {
     t.kernel.bus.signals.subscribe(({ origin }) => path.at(-1) !== origin.tier && path.push(origin.tier));
     await t.run(intentType, {}, spoken);
     const told = path.map((tier) => `T${tier}`);
-    const expected = ["T0", "T1", "T0", "T1", "T6", "T4", "T7", "T4", "T2", "T4", "T5", "T4", "T3", "T4", "T0", "T4", "T6"];
+    const expected = [
+      "T0",
+      "T1",
+      "T0",
+      "T1",
+      "T6",
+      "T4",
+      "T7",
+      "T4",
+      "T2",
+      "T4",
+      "T5",
+      "T4",
+      "T3",
+      "T4",
+      "T0",
+      "T4",
+      "T6",
+    ];
     expect(firstMissing(told, expected), told.join(" ")).toBeNull();
   });
 
@@ -141,7 +159,11 @@ describe("what Signals of a request have in common", () => {
     expect(before.size).toBeGreaterThan(10);
     expect(changed).toEqual([]);
     const plan = publishedOf(t).find((signal) => nameOf(signal) === "DATA Plan") as Signal;
-    const writable = plan as unknown as { kind: string; tags: { x: string }; body: { data: { plan: { steps: object[] } } } };
+    const writable = plan as unknown as {
+      kind: string;
+      tags: { x: string };
+      body: { data: { plan: { steps: object[] } } };
+    };
     expect(() => (writable.kind = "text")).toThrow(TypeError);
     expect(() => (writable.tags.x = "y")).toThrow(TypeError);
     expect(() => writable.body.data.plan.steps.push({})).toThrow(TypeError);
@@ -154,7 +176,10 @@ describe("who produces what", () => {
     await t.run(intentType, {}, spoken);
     const files = t.items.filter(isDelivery).filter(({ signal }) => signal.kind === "file");
     expect(files.map(({ to, signal }) => [to, signal.origin.tier])).toEqual([[6, 4]]);
-    expect(files[0]?.signal.body).toMatchObject({ file_type: "text/plain", file_id: expect.stringMatching(/^sha256-/) });
+    expect(files[0]?.signal.body).toMatchObject({
+      file_type: "text/plain",
+      file_id: expect.stringMatching(/^sha256-/),
+    });
     expect(JSON.stringify(files[0]?.signal)).not.toContain("aGVsbG8=");
     const texts = publishedOf(t).filter((signal) => signal.kind === "text");
     expect(texts.map((signal) => signal.origin.tier)).toEqual([0, 4, 6]);

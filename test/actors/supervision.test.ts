@@ -8,8 +8,8 @@ import { stepMachine } from "../../machines/step.ts";
 import { createTestKernel } from "../../src/testing/test-kernel.ts";
 import {
   allTiers,
-  eventsOf,
   errand,
+  eventsOf,
   gated,
   intentType,
   oneStep,
@@ -155,23 +155,26 @@ const doors = [
 ] as const;
 
 describe("a crash", () => {
-  it.each(doors.slice(1))("[CARD-23] of tier %i in %s ends one request with an error and serves the next", async (tier, key) => {
-    let crashes = 1;
-    const patchTier = patchDoor(tier, key, ({ handle }) => ({
-      handle: (signal, kit) => {
-        crashes -= 1;
-        if (crashes === 0) throw new TypeError("out of thin air");
-        return handle(signal, kit);
-      },
-    }));
-    await using t = await createTestKernel({ capabilities: [oneStep()], patchTier });
-    const before = t.kernel.system.get(`t${tier}`);
-    const submitted = await t.submit(intentType).catch((thrown: { readonly error: unknown }) => thrown.error);
-    const error = typeof submitted === "string" ? (await t.rest(submitted)).error : submitted;
-    expect(error).toMatchObject({ code: "T0_TIER_CRASHED", source: { tier }, detail: { thrown: "out of thin air" } });
-    expect(t.kernel.system.get(`t${tier}`)).not.toBe(before);
-    expect((await t.run(intentType)).state).toBe("completed");
-  });
+  it.each(doors.slice(1))(
+    "[CARD-23] of tier %i in %s ends one request with an error and serves the next",
+    async (tier, key) => {
+      let crashes = 1;
+      const patchTier = patchDoor(tier, key, ({ handle }) => ({
+        handle: (signal, kit) => {
+          crashes -= 1;
+          if (crashes === 0) throw new TypeError("out of thin air");
+          return handle(signal, kit);
+        },
+      }));
+      await using t = await createTestKernel({ capabilities: [oneStep()], patchTier });
+      const before = t.kernel.system.get(`t${tier}`);
+      const submitted = await t.submit(intentType).catch((thrown: { readonly error: unknown }) => thrown.error);
+      const error = typeof submitted === "string" ? (await t.rest(submitted)).error : submitted;
+      expect(error).toMatchObject({ code: "T0_TIER_CRASHED", source: { tier }, detail: { thrown: "out of thin air" } });
+      expect(t.kernel.system.get(`t${tier}`)).not.toBe(before);
+      expect((await t.run(intentType)).state).toBe("completed");
+    },
+  );
 
   it("[CARD-23] of a tier escalates the workflow's error to T7", async () => {
     const patchTier = patchDoor(3, "data:PlanRequest", () => ({
@@ -207,15 +210,20 @@ describe("a crash", () => {
     expect(calls).toEqual(["next"]);
   });
 
-  it("[CARD-23] a tier that keeps crashing stays down after its limit, and says so with every answer", async () => {
-    const patchTier = patchDoor(1, "data:SubmitRequest", () => ({
-      handle: () => {
-        throw new Error("again");
+  it("[CARD-23] after its limit of restarts a tier stays down, and says so with every answer", async () => {
+    let calls = 0;
+    const patchTier = patchDoor(1, "data:SubmitRequest", ({ handle }) => ({
+      handle: (signal, kit) => {
+        calls += 1;
+        if (calls <= 3) throw new Error("again");
+        return handle(signal, kit);
       },
     }));
     await using t = await createTestKernel({ capabilities: [oneStep()], patchTier, limits: { maxTierRestarts: 2 } });
-    for (let time = 0; time < 4; time += 1) {
+    for (let time = 0; time < 5; time += 1) {
       expect((await refusal(t.submit(intentType))).code).toBe("T0_TIER_CRASHED");
     }
+    expect(calls).toBe(3);
+    expect((t.kernel.system.get("t1.lifecycle") as AnyActorRef).getSnapshot().value).toBe("failed");
   });
 });

@@ -17,7 +17,9 @@ const withoutDoors =
 
 /** How far a request gets. */
 async function outcomeOf(t: TestKernel): Promise<{ readonly code: string | null; readonly steps: readonly string[] }> {
-  const submitted = await t.submit(intentType).catch((thrown: { readonly error: { readonly code: string } }) => thrown.error);
+  const submitted = await t
+    .submit(intentType)
+    .catch((thrown: { readonly error: { readonly code: string } }) => thrown.error);
   if (typeof submitted !== "string") return { code: submitted.code, steps: [] };
   const { error } = await t.rest(submitted);
   const done = (await eventsOf(t, submitted)).filter((event) => event.event_type === "STEP_SUCCEEDED");

@@ -220,7 +220,7 @@ const commands: readonly (readonly [string, string, (o: Opened) => Promise<unkno
   ["a cancellation by nobody", schema, ({ t, id }) => t.kernel.cancel(id, {} as never)],
 ];
 
-describe("[GAT-07] a command", () => {
+describe("a command", () => {
   it.each(commands)(
     "with %s is refused as %s; the workflow waits on and can be approved",
     async (_what, code, send) => {
@@ -240,7 +240,7 @@ describe("[GAT-07] a command", () => {
   );
 });
 
-describe("[ATH-02] a read", () => {
+describe("a read", () => {
   const stranger = { tenant_id: 2, principal: who.principal };
   const reads: readonly (readonly [string, (o: Opened, id: string, caller?: typeof stranger) => Promise<unknown>])[] = [
     ["workflow", ({ t }, id, caller) => t.kernel.workflow(id, caller)],

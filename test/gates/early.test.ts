@@ -1,6 +1,6 @@
 /** Decisions that come before their gate: kept if they name what is decided, applied if that is what opens, else void. */
 import { describe, expect, it } from "vitest";
-import { digest } from "../../src/index.ts";
+import { definePolicy, digest } from "../../src/index.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/index.ts";
 import { count, counted, decide, eventsOf, gateOf, held, intent, payloads, refusalOf, step, story } from "./story.ts";
 
@@ -108,13 +108,35 @@ describe("a decision before its gate opens", () => {
     expect(send.calls).toHaveLength(1);
   });
 
-  it("does not let somebody decide who could not decide at the open gate", async () => {
+  it("[GAT-07] of a role the gate is not for is void: nobody decides early what they could not decide at the gate", async () => {
     const { capability, send, finish } = slowThenGate({ roles: ["admin"] });
     await using t = await createTestKernel({ capabilities: [capability] });
     const id = await started(t);
-    expect((await refusalOf(early(t, id, "approve", right))).code).toBe("T5_AUTHZ_FORBIDDEN");
+    await early(t, id, "approve", right);
     finish();
     expect((await t.rest(id)).state).toBe("waiting_for_user");
+    expect(await t.types(id)).not.toContain("USER_APPROVED");
+    expect(send.calls).toHaveLength(0);
+  });
+
+  it("is judged by policy at opening, with the payload that opens", async () => {
+    const { capability, send, finish } = slowThenGate();
+    const seen: unknown[] = [];
+    const rule = definePolicy({
+      name: "not first",
+      stages: ["gate"],
+      evaluate({ subject }) {
+        seen.push(subject.payload);
+        return { decision: "DENY", reason: "not by this person" };
+      },
+    });
+    await using t = await createTestKernel({ capabilities: [capability], policies: [rule] });
+    const id = await started(t);
+    await early(t, id, "approve", right);
+    finish();
+    expect((await t.rest(id)).state).toBe("waiting_for_user");
+    expect(seen).toEqual([{ text: "first" }]);
+    expect(await t.types(id)).not.toContain("USER_APPROVED");
     expect(send.calls).toHaveLength(0);
   });
 

@@ -123,8 +123,34 @@ describe("the approved payload is what runs", () => {
   });
 });
 
+describe("what a person changed is put to policy like any payload", () => {
+  it("a transform of the edited payload is what is shown, approved and run", async () => {
+    const write = counted("Note.Write", { effect: "final_write" });
+    const rule = definePolicy({
+      name: "mask",
+      stages: ["action"],
+      evaluate: () => ({ decision: "ALLOW_WITH_REDACTION", redactions: ["iban"] }),
+    });
+    const capability = story([write], [step("w", write, { params: { text: "a" } })]);
+    await using t = await createTestKernel({ capabilities: [capability], policies: [rule] });
+    const { workflow_id } = await t.run(intent);
+    await decide(t, workflow_id, { decision: "approve", payload: { edit: { iban: "DE02" } } });
+    expect((await t.rest(workflow_id)).state).toBe("completed");
+    const { payload, payload_digest } = await gateOf(t, workflow_id, "gate-w");
+    expect(JSON.stringify(payload)).not.toContain("DE02");
+    expect(write.calls.map((c) => c.input)).toEqual([payload]);
+    expect((await payloads(t, workflow_id, "USER_APPROVED"))[0]?.payload_digest).toBe(payload_digest);
+  });
+});
+
 describe("an invalid edit", () => {
   const rules = [
+    definePolicy({
+      name: "not abroad",
+      stages: ["action"],
+      evaluate: ({ subject }) =>
+        JSON.stringify(subject.payload).includes("abroad") ? { decision: "DENY", reason: "abroad" } : null,
+    }),
     definePolicy({
       name: "no secrets",
       stages: ["outcome"],
@@ -134,7 +160,9 @@ describe("an invalid edit", () => {
   ];
   const security = {
     validateParams: (params: unknown) =>
-      JSON.stringify(params).includes("<script>") ? { ok: false, reason: "markup" } : { ok: true },
+      JSON.stringify(params).includes("<script>")
+        ? ({ ok: false, reason: "markup" } as const)
+        : ({ ok: true } as const),
   };
   const packageMore = { outcomes: { "Draft.Note": z.object({ text: z.string().min(1).max(40) }) } };
 
@@ -142,6 +170,7 @@ describe("an invalid edit", () => {
     ["the outcome's schema refuses", { text: "" }, "T4_OUTCOME_INVALID"],
     ["has the wrong type", { text: 7 }, "T4_OUTCOME_INVALID"],
     ["policy denies as an outcome", { text: "a secret" }, "T5_POLICY_DENIED"],
+    ["policy denies as an action", { text: "abroad" }, "T5_POLICY_DENIED"],
     ["validateParams refuses", { text: "<script>" }, "T4_PARAMS_REFUSED"],
   ])("that %s leaves the gate open and nothing noted but what policy was asked", async (_why, wrong, code) => {
     const { capability, publish } = publishing({}, packageMore);

@@ -6,9 +6,9 @@
  * P2  A kernel's trace realizes a path when its events take the path's steps in order and, between two of them, only
  *     move the chart nowhere (a call that starts and ends while the step is executing, say).
  */
-import { createTestModel, type TestPath } from "@xstate/graph";
+import { createTestModel, getAdjacencyMap, type TestPath } from "@xstate/graph";
 import type { AnyMachineSnapshot, AnyStateMachine, EventObject } from "xstate";
-import { accepts, begin, event as probe, pathOf, type ProbeEvent, send } from "../machines/interpreter.ts";
+import { accepts, begin, type ProbeEvent, pathOf, event as probe, send } from "../machines/interpreter.ts";
 
 /** The part of an event that the charts read. */
 export interface ChartEvent {
@@ -32,25 +32,37 @@ export interface Model {
   readonly paths: readonly ChartPath[];
 }
 
-/** Every event of a machine; one that a guard reads comes once for each way through the guard. */
+/** @param events those of the machine; one that a guard reads comes once for each way through the guard. */
 export function createModel(machine: AnyStateMachine, events: readonly ChartEvent[]): Model {
   const model = createTestModel(machine, { events: events as never, serializeState: stateOf });
   const shortest = new Map(
     model.getShortestPaths({ allowDuplicatePaths: true }).map((path) => [stateOf(path.state), path] as const),
   );
-  const declared = Object.values(model.getAdjacencyMap()).flatMap(({ state, transitions }) =>
-    Object.values(transitions).flatMap(({ event }) =>
-      accepts(machine, state, probeOf(event)) ? [{ state: stateOf(state), event: event as ChartEvent }] : [],
-    ),
-  );
+  const declared = declaredIn(machine, events);
   const routes = declared.map(({ state, event }) => [...eventsOf(shortest.get(state) as ChartPath), event]);
   const paths = dropPrefixes(routes).flatMap((route) => model.getPathsFromEvents(route as never));
   return {
     machine,
     pairs: declared.map(({ state, event }) => pairOf(state, event)),
     states: [...shortest.keys()],
-    paths: paths as unknown as readonly ChartPath[],
+    paths,
   };
+}
+
+interface Adjacent {
+  readonly state: AnyMachineSnapshot;
+  readonly transitions: Readonly<Record<string, { readonly event: ChartEvent }>>;
+}
+
+/** The adjacency map as a list. The map tries every event in every state; what a state does not declare is left out. */
+function declaredIn(machine: AnyStateMachine, events: readonly ChartEvent[]) {
+  const options = { events, serializeState: stateOf };
+  const adjacency = getAdjacencyMap(machine, options as never) as unknown as Readonly<Record<string, Adjacent>>;
+  return Object.values(adjacency).flatMap(({ state, transitions }) =>
+    Object.values(transitions)
+      .filter(({ event }) => accepts(machine, state, probeOf(event)))
+      .map(({ event }) => ({ state: stateOf(state), event })),
+  );
 }
 
 /** A path's events, without the one that XState begins with. */
@@ -74,7 +86,8 @@ export function follow({ machine }: Model, trace: readonly ChartEvent[]): Trace 
   let snapshot = begin(machine);
   const pairs = trace.map((event) => {
     const pair = pairOf(stateOf(snapshot), event);
-    if (!accepts(machine, snapshot, probeOf(event))) throw new Error(`the kernel recorded ${pair}, which is not declared`);
+    if (!accepts(machine, snapshot, probeOf(event)))
+      throw new Error(`the kernel recorded ${pair}, which is not declared`);
     snapshot = send(machine, snapshot, probeOf(event));
     return pair;
   });

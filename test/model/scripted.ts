@@ -76,7 +76,9 @@ export class Script {
     const operators = [
       this.#operator("Model.Read", "read"),
       this.#operator("Model.Send", "external_send"),
+      this.#operator("Model.Post", "external_send", "NONE"),
       this.#operator("Model.Write", "write_draft"),
+      this.#operator("Model.Slow", "read", "NONE", 86_400),
     ];
     return defineCapability({
       intentType: intent,
@@ -87,11 +89,12 @@ export class Script {
     });
   }
 
-  #operator(name: string, effect: "read" | "external_send" | "write_draft") {
+  #operator(name: string, effect: "read" | "external_send" | "write_draft", retry = "STANDARD", timeoutSec = 10) {
     return defineOperator({
       name,
       effect,
-      timeoutSec: 10,
+      retry,
+      timeoutSec,
       input: z.record(z.string(), z.unknown()),
       run: (call) => this.#call(call),
     });

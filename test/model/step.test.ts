@@ -39,11 +39,16 @@ const stateIn = (subject: Subject) => async (): Promise<string> => {
   return found?.phase == null ? (found?.state ?? "") : `${found.state}.${found.phase}`;
 };
 
-/** A call whose end stays unknown may take effect; one that only reads ends with its process. */
-const needsEffect = (route: readonly ChartEvent[]): boolean =>
-  route.some(({ type }) => type === "ACTION_IN_DOUBT") || endsLate(route);
-const endsLate = (route: readonly ChartEvent[]): boolean =>
-  route.at(-2)?.type === "ACTION_RETRY_SCHEDULED" && route.at(-1)?.type === "ACTION_SUCCEEDED";
+/** Whether these two come one after the other. */
+const follows = (route: readonly ChartEvent[], first: string, second: RegExp): boolean =>
+  route.some(({ type }, i) => type === first && second.test(route[i + 1]?.type ?? ""));
+
+/** A call that may take effect can end late, or never; one that only reads ends with its attempt. */
+function operatorFor(route: readonly ChartEvent[]): string {
+  if (follows(route, "ACTION_IN_DOUBT", /ACTION_SUCCEEDED/)) return "Model.Post";
+  const late = follows(route, "ACTION_RETRY_SCHEDULED", /ACTION_(SUCCEEDED|FAILED)/);
+  return late || route.some(({ type }) => type === "ACTION_IN_DOUBT") ? "Model.Send" : "Model.Read";
+}
 const gateIn = (route: readonly ChartEvent[]) => {
   const awaits = route.some(({ type }, i) => type === "GATE_OPENED" && route[i - 1]?.type === "STEP_STARTED");
   const action = route.find(({ type }) => type === "GATE_EXPIRED")?.action;
@@ -54,10 +59,9 @@ const gateIn = (route: readonly ChartEvent[]) => {
 async function open(path: ChartPath): Promise<Subject> {
   const route = eventsOf(path);
   const subject = await Subject.open({ limits: { maxReplans: 0 } });
-  const operator = needsEffect(route) ? "Model.Send" : "Model.Read";
   subject.script.plan([
     step("first", "Model.Read"),
-    step("subject", operator, { depends_on: ["first"], ...gateIn(route) }),
+    step("subject", operatorFor(route), { depends_on: ["first"], ...gateIn(route) }),
   ]);
   await subject.submit();
   return subject;
@@ -108,8 +112,9 @@ const acts: Readonly<Record<string, Act>> = {
   ACTION_SUCCEEDED: (subject) => answer(subject, "subject", "succeed"),
   ACTION_FAILED: (subject) => answer(subject, "subject", "fail"),
   ACTION_RETRY_SCHEDULED: (subject, _state, route) =>
-    needsEffect(route) ? subject.t.clock.advance(timeout) : answer(subject, "subject", "flake"),
-  ACTION_IN_DOUBT: (subject) => subject.crash(),
+    operatorFor(route) === "Model.Send" ? subject.t.clock.advance(timeout) : answer(subject, "subject", "flake"),
+  ACTION_IN_DOUBT: (subject, _state, route) =>
+    operatorFor(route) === "Model.Post" ? subject.t.clock.advance(timeout) : subject.crash(),
   ACTION_SETTLED: (subject) => subject.decide("approve", undefined, { resolution: "retry" }),
   async GATE_OPENED() {},
   GATE_REVISED: (subject) => subject.decide("approve", "gate-subject", { edit: { of: "an editor" } }),

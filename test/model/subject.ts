@@ -63,11 +63,11 @@ export class Subject implements AsyncDisposable {
     await this.t.clock.settle();
   }
 
-  /** The process dies where it stands; another one opens the file once the dead one's lease has run out. */
-  async crash(options: TestKernelOptions = {}): Promise<void> {
+  /** The process dies where it stands; another one opens the file once the dead one's lease has run out, or later. */
+  async crash(options: TestKernelOptions = {}, afterMs = leaseMs): Promise<void> {
     const kernel = this.t;
     this.#dead.push({ kernel, release: this.script.forget() });
-    this.#alive = await this.#start(kernel.clock.now() + leaseMs + 1, options);
+    this.#alive = await this.#start(kernel.clock.now() + afterMs + 1, options);
     await this.t.clock.settle();
   }
 

@@ -158,7 +158,7 @@ describe("pains of resuming", () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     let fired = 0;
-    wallClock.setTimer(Date.now() + 40 * day, () => {
+    wallClock.setTimer(wallClock.now() + 40 * day, () => {
       fired += 1;
     });
     vi.advanceTimersByTime(40 * day - 1);

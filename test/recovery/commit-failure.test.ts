@@ -70,7 +70,7 @@ describe("an append that fails", () => {
     },
   );
 
-  it("[INV-15] of a start: the operator is not called before a start is in the ledger", async () => {
+  it("of a start: the operator is not called before a start is in the ledger", async () => {
     const { t, world, committedAtCall } = await runWithFlaw("ACTION_STARTED");
     await using _ = t;
     const id = await t.submit("Test.Job");

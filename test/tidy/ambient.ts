@@ -68,6 +68,11 @@ export const ambientRows: readonly AmbientRow[] = [
     calls: ["process.env"],
     why: "shows that the started program's environment is a clean one",
   },
+  {
+    path: "test/actors/ids-and-time.test.ts",
+    calls: ["performance.now"],
+    why: "shows that minutes of simulated waiting take no real time",
+  },
   { path: "test/cli/", calls: ["Date.now"], why: "hands the command line the clock of a terminal" },
   { path: "test/ledgers/sqlite-connection.test.ts", calls: ["Date.now"], why: "processes that meet at one moment" },
   { path: "test/bench/", calls: [...timing, ...timers, "process.env"], why: "a bench measures real time" },

@@ -43,12 +43,13 @@ export const ladder: readonly Floor[] = [
   { room: "http", may: ["index", "protocol", "contract"], packages: "declared", builtins: "any" },
   { room: "mcp", may: ["index", "operators", "protocol", "contract"], packages: "declared", builtins: "any" },
   { room: "inspect", may: ["index", "protocol", "contract"], packages: "declared", builtins: "any" },
-  // The port suites check what the ports promise, so the testing room reads the ports.
-  { room: "testing", may: ["index", ...ground], packages: ["zod"], builtins: [] },
+  // The port suites check what the ports promise; the test kernel is the kernel with other parts in its ports.
+  { room: "testing", may: ["index", "kernel", "runtime", "adapters", ...ground], packages: ["zod"], builtins: [] },
   {
-    // Hosts implement ports and subscribe to the bus: the types of both are public.
+    // Hosts implement ports and subscribe to the bus: the types of both are public. So are the defaults that a host builds
+    // on: limits, roles, a seeded source of randomness.
     room: "index",
-    may: ["kernel", "tiers", "define", ...ground],
+    may: ["kernel", "tiers", "runtime", "adapters", "define", ...ground],
     packages: ["rxjs"],
     builtins: [],
     typesOnly: ["rxjs", "ports"],

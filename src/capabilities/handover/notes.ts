@@ -62,7 +62,7 @@ function readLead(lines: readonly string[]): string {
     .join(" ");
 }
 
-/** `- [ ] text`, `- [x] text`, and lines that say TODO or FIXME. */
+/** `- [ ] text`, `- [x] text`, and lines that name work left to do by the usual two words. */
 function readTasks(lines: readonly string[]): readonly Task[] {
   return lines.flatMap((line) => {
     const box = /^\s*[-*+]\s+\[([ xX])\]\s+(\S.*)$/.exec(line);

@@ -7,7 +7,7 @@
  * H2  `stop` leaves no timer behind.
  */
 import type { Clock } from "../../ports/clock.ts";
-import type { Lease, LedgerStore } from "../../ports/ledger-store.ts";
+import type { LedgerStore } from "../../ports/ledger-store.ts";
 import type { Logger } from "../../ports/telemetry.ts";
 import type { Timers } from "../../runtime/timers.ts";
 import type { WorkflowLog } from "../../runtime/workflow-log.ts";
@@ -19,7 +19,6 @@ export interface EmbeddedHostOptions {
   readonly logger: Logger;
   readonly leaseMs: number;
   readonly tailPollMs: number;
-  readonly maxInFlight: number;
   /** Wakes a workflow and lets it go on. */
   readonly wake: (workflowId: string) => Promise<void>;
   /** Logs that are awake here. */
@@ -28,132 +27,150 @@ export interface EmbeddedHostOptions {
   readonly onForeign: (log: WorkflowLog) => void;
 }
 
-export interface EmbeddedHost {
-  /** Takes up unfinished workflows that nobody holds, now and after each lease; resolves when each has been woken. */
-  readonly recover: () => Promise<number>;
-  /** Looks again at when the next resting workflow falls due. */
-  readonly armDue: () => Promise<void>;
-  /** Renews leases and watches for foreign appends while anything is awake. */
-  readonly watch: () => void;
-  /** A workflow has left memory: its due time is kept, its lease given up, a lost one is folded again. */
-  readonly rested: (log: WorkflowLog) => void;
-  readonly stop: () => void;
-}
-
 const page = 256;
 const foldAgainAfterMs = 1000;
 
-export function createEmbeddedHost(options: EmbeddedHostOptions): EmbeddedHost {
-  const { store, clock, timers, logger } = options;
-  let stopped = false;
-  let watching = false;
-  let armedFor: number | null = null;
+export class EmbeddedHost {
+  readonly #options: EmbeddedHostOptions;
+  #stopped = false;
+  #watching = false;
+  /** When the due alarm fires; null when it is not armed. */
+  #armedFor: number | null = null;
 
-  const attempt = (work: () => Promise<unknown>, failure: string) => (): void =>
-    void work().catch((error: unknown) => logger.error({ error }, failure));
+  constructor(options: EmbeddedHostOptions) {
+    this.#options = options;
+  }
 
-  const wakeAll = async (ids: readonly string[]): Promise<void> => {
-    const wakeOne = (id: string) =>
-      options
-        .wake(id)
-        .catch((error: unknown) => logger.error({ error, workflow_id: id }, "a workflow could not be taken up"));
-    await Promise.all(ids.map(wakeOne));
-  };
-
-  const fireDue = async (): Promise<void> => {
-    if (stopped) return;
-    armedFor = null;
-    const due = await store.due(clock.now(), page);
-    await wakeAll(due.map((h) => h.workflow_id));
-    await armDue();
-  };
-
-  const armFor = (at: number | null): void => {
-    armedFor = at;
-    timers.alarm("due", at, attempt(fireDue, "due workflows could not be read"), false);
-  };
-
-  const armDue = async (): Promise<void> => {
-    if (stopped) return;
-    const next = await store.nextDue();
-    if (!stopped) armFor(next);
-  };
-
-  const renew = async (): Promise<void> => {
-    watching = false;
-    const logs = options.logs();
-    if (logs.length === 0 || stopped) return;
-    watch();
-    await renewLeases(options, logs);
-  };
-
-  const look = async (): Promise<void> => {
-    const logs = options.logs();
-    if (logs.length === 0 || stopped) return;
-    for (const log of logs) if (await log.refresh().catch(() => false)) options.onForeign(log);
-    if (!stopped) armLook();
-  };
-
-  const armLook = (): void =>
-    timers.alarm("tail", clock.now() + options.tailPollMs, attempt(look, "the ledger's tail could not be read"));
-
-  const watch = (): void => {
-    if (stopped || watching) return;
-    watching = true;
-    timers.alarm("leases", clock.now() + options.leaseMs / 3, attempt(renew, "leases could not be renewed"));
-    armLook();
-  };
-
-  /** Until it works: the ledger may be away for a while. */
-  const foldAgain = (log: WorkflowLog): void => {
-    const { workflow_id } = log.identity;
-    if (stopped || log.lost === null || log.confirmed === 0 || log.lost.code === "T4_WORKFLOW_LEASED") return;
-    const again = (): Promise<void> =>
-      options.wake(workflow_id).catch((error: unknown) => {
-        foldAgain(log);
-        throw error;
-      });
-    const fire = attempt(again, "a lost workflow could not be folded again");
-    timers.alarm(`again:${workflow_id}`, clock.now() + foldAgainAfterMs, fire, false);
-  };
-
-  const recover = async (): Promise<number> => {
-    let taken = 0;
+  /** Takes up unfinished workflows that nobody holds; resolves to their number when each has been woken. */
+  async recover(): Promise<number> {
+    const { store, clock } = this.#options;
+    this.#armRecovery();
     const seen = new Set<string>();
-    armRecovery();
     for (;;) {
       const found = (await store.abandoned(clock.now(), page)).filter((h) => !seen.has(h.workflow_id));
       for (const { workflow_id } of found) seen.add(workflow_id);
-      if (found.length === 0 || stopped) return taken;
-      await wakeAll(found.map((h) => h.workflow_id));
-      taken += found.length;
+      if (found.length === 0 || this.#stopped) return seen.size;
+      await this.#wakeAll(found.map((h) => h.workflow_id));
     }
-  };
+  }
+
+  /** Looks again at when the next resting workflow falls due. */
+  async armDue(): Promise<void> {
+    if (this.#stopped) return;
+    const next = await this.#options.store.nextDue();
+    if (!this.#stopped) this.#armFor(next);
+  }
+
+  /** Renews leases and watches for foreign appends while anything is awake. */
+  watch(): void {
+    if (this.#stopped || this.#watching) return;
+    this.#watching = true;
+    const { timers, clock, leaseMs } = this.#options;
+    timers.alarm(
+      "leases",
+      clock.now() + leaseMs / 3,
+      this.#attempt(() => this.#renew(), "leases could not be renewed"),
+    );
+    this.#armLook();
+  }
+
+  /** A workflow has left memory: its due time is kept, its lease given up, a lost one is folded again. */
+  rested(log: WorkflowLog): void {
+    if (this.#stopped) return;
+    this.#foldAgain(log);
+    const { due, lease, lost, identity } = log;
+    if (due !== null && (this.#armedFor === null || due < this.#armedFor)) this.#armFor(due);
+    if (lease === null || lost !== null) return;
+    this.#attempt(() => this.#options.store.release(identity.workflow_id, lease), "a lease could not be given up")();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#options.timers.clear();
+  }
+
+  #attempt(work: () => Promise<unknown>, failure: string): () => void {
+    return () => void work().catch((error: unknown) => this.#options.logger.error({ error }, failure));
+  }
+
+  async #wakeAll(ids: readonly string[]): Promise<void> {
+    const { wake, logger } = this.#options;
+    const failed = (workflow_id: string) => (error: unknown) =>
+      logger.error({ error, workflow_id }, "a workflow could not be taken up");
+    await Promise.all(ids.map((id) => wake(id).catch(failed(id))));
+  }
+
+  #armFor(at: number | null): void {
+    this.#armedFor = at;
+    this.#options.timers.alarm(
+      "due",
+      at,
+      this.#attempt(() => this.#fireDue(), "due workflows could not be read"),
+      false,
+    );
+  }
+
+  async #fireDue(): Promise<void> {
+    if (this.#stopped) return;
+    this.#armedFor = null;
+    const due = await this.#options.store.due(this.#options.clock.now(), page);
+    await this.#wakeAll(due.map((h) => h.workflow_id));
+    await this.armDue();
+  }
 
   /** What a dead process held is free only once its lease has run out, so recovery looks again after each lease. */
-  const armRecovery = (): void => {
-    if (stopped) return;
-    const failure = "abandoned workflows could not be read";
-    timers.alarm("recovery", clock.now() + options.leaseMs, attempt(recover, failure));
-  };
+  #armRecovery(): void {
+    const { timers, clock, leaseMs } = this.#options;
+    if (this.#stopped) return;
+    timers.alarm(
+      "recovery",
+      clock.now() + leaseMs,
+      this.#attempt(() => this.recover(), "abandoned workflows could not be read"),
+    );
+  }
 
-  return {
-    armDue,
-    watch,
-    rested(log) {
-      if (stopped) return;
-      foldAgain(log);
-      const due = log.due;
-      if (due !== null && (armedFor === null || due < armedFor)) armFor(due);
-      if (log.lease === null || log.lost !== null) return;
-      attempt(() => store.release(log.identity.workflow_id, log.lease as Lease), "a lease could not be given up")();
-    },
-    recover,
-    stop() {
-      stopped = true;
-      timers.clear();
-    },
-  };
+  async #renew(): Promise<void> {
+    this.#watching = false;
+    const logs = this.#options.logs();
+    if (logs.length === 0 || this.#stopped) return;
+    this.watch();
+    await renewLeases(this.#options, logs);
+  }
+
+  #armLook(): void {
+    const { timers, clock, tailPollMs } = this.#options;
+    timers.alarm(
+      "tail",
+      clock.now() + tailPollMs,
+      this.#attempt(() => this.#look(), "the ledger's tail could not be read"),
+    );
+  }
+
+  async #look(): Promise<void> {
+    const logs = this.#options.logs();
+    if (logs.length === 0 || this.#stopped) return;
+    for (const log of logs) if (await log.refresh().catch(() => false)) this.#options.onForeign(log);
+    if (!this.#stopped) this.#armLook();
+  }
+
+  /** Until it works: the ledger may be away for a while. */
+  #foldAgain(log: WorkflowLog): void {
+    const { workflow_id } = log.identity;
+    // Whose first event was not kept, of that there is nothing to fold.
+    if (this.#stopped || log.lost === null || log.confirmed === 0 || log.lost.code === "T4_WORKFLOW_LEASED") return;
+    const { timers, clock, wake } = this.#options;
+    const again = (): Promise<void> =>
+      wake(workflow_id).catch((error: unknown) => {
+        this.#foldAgain(log);
+        throw error;
+      });
+    timers.alarm(
+      `again:${workflow_id}`,
+      clock.now() + foldAgainAfterMs,
+      this.#attempt(again, "a lost workflow could not be folded again"),
+      false,
+    );
+  }
 }
 
 async function renewLeases(

@@ -1,7 +1,8 @@
 /**
  * Typing a request that carries no hint (A-52): the classifier port over the registered packages' keywords.
  */
-import type { KernelError } from "../../contract/error.ts";
+import { z } from "zod";
+import { type KernelError, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Kit } from "../../runtime/kit.ts";
@@ -19,6 +20,16 @@ export interface Perceived {
 
 const ref = moduleRef(1, "classification", "classify");
 
+const Answer = z.object({ intent_type: z.string().nullable(), domain: z.string(), confidence: z.number() });
+
+/** @throws KernelErrorException T1_CLASSIFY_LOW_CONFIDENCE for an answer that is none. */
+function readAnswer(answer: unknown): z.output<typeof Answer> {
+  const parsed = Answer.safeParse(answer);
+  if (parsed.success) return parsed.data;
+  const message = `the classifier gave no classification: ${z.prettifyError(parsed.error)}`;
+  return raise(kernelError("T1_CLASSIFY_LOW_CONFIDENCE", message, ref));
+}
+
 export async function classifyText(
   options: PerceptionTierOptions,
   text: string,
@@ -35,7 +46,7 @@ export async function classifyText(
     what: "the classifier",
   } as const;
   const answer = callWithin(() => classifier.classify({ text, candidates }), within);
-  const { intent_type, domain, confidence } = isPromise(answer) ? await answer : answer;
+  const { intent_type, domain, confidence } = readAnswer(isPromise(answer) ? await answer : answer);
   const urgency = scorers.urgency(text);
   if (intent_type !== null && confidence >= minConfidence)
     return { perceived: { intent_type, domain, urgency, confidence, warnings: [] }, error: null };

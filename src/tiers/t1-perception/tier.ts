@@ -91,7 +91,8 @@ async function checkSafe(security: Security, text: string, kit: Kit): Promise<vo
   } as const;
   const answer = callWithin(() => security.validate(text), within);
   const verdict = isPromise(answer) ? await answer : answer;
-  if (!verdict.ok) raise(kernelError("T1_SECURITY_INPUT_REFUSED", `input refused: ${verdict.reason}`, refs.security));
+  if (verdict?.ok !== true)
+    raise(kernelError("T1_SECURITY_INPUT_REFUSED", `input refused: ${verdict?.reason ?? "no verdict"}`, refs.security));
 }
 
 async function normalize(options: PerceptionTierOptions, signal: Signal, kit: Kit): Promise<Result> {

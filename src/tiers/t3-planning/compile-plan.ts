@@ -10,11 +10,12 @@ import type { CapabilityDefinition } from "../../contract/capability.ts";
 import { raise } from "../../contract/error.ts";
 import { type ErrorCode, kernelError } from "../../contract/error-codes.ts";
 import { gateIdOf } from "../../contract/gate.ts";
-import type { JsonObject } from "../../contract/json.ts";
+import { type JsonObject, toJson } from "../../contract/json.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Operator } from "../../contract/operator.ts";
 import { ExecutionPlan, type Plan, type PlanStep, type PlanStepDraft } from "../../contract/plan.ts";
 import type { Registry } from "../../runtime/registry.ts";
+import { messageOf } from "../../runtime/within.ts";
 
 export interface CompileRequest {
   readonly proposal: unknown;
@@ -40,7 +41,7 @@ const refuse = (code: ErrorCode, message: string, detail: JsonObject = {}): neve
 
 /** @throws KernelErrorException T3_PLAN_INVALID, T3_PLAN_EMPTY, T3_PLAN_UNKNOWN_OPERATOR, T3_PLAN_OPERATOR_NOT_ALLOWED, T3_DAG_COMPILE_UNRESOLVED_DEPS. */
 export function compilePlan(request: CompileRequest): Compiled {
-  const parsed = ExecutionPlan.safeParse(request.proposal);
+  const parsed = ExecutionPlan.safeParse(toPlain(request.proposal));
   if (!parsed.success)
     return refuse("T3_PLAN_INVALID", `the planner's output is no plan: ${z.prettifyError(parsed.error)}`);
   const { steps, reasoning, direct_response } = parsed.data;
@@ -59,6 +60,15 @@ export function compilePlan(request: CompileRequest): Compiled {
     plan: assemble(request, { reasoning, direct_response: null, steps: compiled }),
     dropped: ordered.slice(request.maxSteps).map((s) => s.step_id),
   };
+}
+
+/** A copy that shares nothing with the planner's objects and can be kept. */
+function toPlain(proposal: unknown): unknown {
+  try {
+    return toJson(proposal);
+  } catch (thrown) {
+    return refuse("T3_PLAN_INVALID", `the planner's output is no JSON: ${messageOf(thrown)}`);
+  }
 }
 
 function requireUnique(steps: readonly Draft[]): readonly Draft[] {

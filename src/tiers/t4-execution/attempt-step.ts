@@ -6,28 +6,28 @@
  */
 import type { OperatorResult } from "../../contract/action.ts";
 import type { AuthContext } from "../../contract/auth-context.ts";
-import { digest } from "../../contract/digest.ts";
 import { type KernelError, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { draft } from "../../contract/event.ts";
 import { type GateReason, gateIdOf } from "../../contract/gate.ts";
-import { deepFreeze, type Json } from "../../contract/json.ts";
-import type { PolicyDecision } from "../../contract/policy.ts";
+import type { Json } from "../../contract/json.ts";
 import type { StepResult } from "../../contract/step.ts";
 import type { SkillExecutionContext } from "../../ports/middleware.ts";
 import { callWithin, isPromise } from "../../runtime/within.ts";
+import { admitPayload, applyDecision } from "./admit-payload.ts";
 import { callTool } from "./call-tool.ts";
 import { deriveApplyKey, deriveKey } from "./derive-key.ts";
 import { type Failed, humanDenied, isBlocking, ParkStep } from "./end-step.ts";
 import { createExecutionContext, writeTimeout } from "./execution-context.ts";
+import { watchExpiry } from "./expire-gates.ts";
 import { createInvoker, type Invocation, readThrown } from "./invoke-operator.ts";
 import { createKeyBook } from "./key-book.ts";
 import { buildChain, runBack, runBefore, type Slot } from "./middleware.ts";
 import { describeGate, gateEvents } from "./open-gate.ts";
 import { operatorContext } from "./operator-context.ts";
-import { checkPayload, type Prepared } from "./prepare-step.ts";
-import { askFor, mark, oodaRef, outcomeOfStep, type Run, stepOf } from "./run.ts";
-import { redact, screenOutput } from "./screen-output.ts";
+import type { Prepared } from "./prepare-step.ts";
+import { draftOfStep, mark, oodaRef, type Run, stepOf } from "./run.ts";
+import { screenOutput } from "./screen-output.ts";
 import { createStepStream } from "./stream-step.ts";
 
 const fallbackTimeoutSec = 60;
@@ -180,45 +180,8 @@ function fixedSlots(run: Run, at: Attempt, current: Draft): Parameters<typeof bu
   };
 }
 
-/** What T5 is asked once per step: policy, authority and budget, in one question. */
-export interface AdmissionAnswer {
-  readonly decision: PolicyDecision;
-}
-
 async function askPolicy(run: Run, current: Draft): Promise<void> {
-  const { step, payload, gate } = current.prepared;
-  if (gate !== null) return;
-  const hash = digest(payload);
-  const standing = stepOf(run, step.step_id).decision;
-  const decision =
-    standing !== null && standing.payload_hash === hash ? standing : await admit(run, current.prepared, hash);
-  if (decision.decision === "DENY")
-    raise(
-      kernelError("T5_POLICY_DENIED", decision.reason || "denied by policy", oodaRef("policy"), {
-        detail: { policies: decision.policies, step_id: step.step_id },
-      }),
-    );
-  current.prepared = await applyDecision(run, current.prepared, decision);
-}
-
-/** The payload as policy lets it through. What a person approved is that already. */
-async function applyDecision(run: Run, prepared: Prepared, decision: PolicyDecision): Promise<Prepared> {
-  if (prepared.gate !== null || (decision.transform === null && decision.redactions.length === 0)) return prepared;
-  const payload = deepFreeze(redact(decision.transform ?? prepared.payload, decision.redactions));
-  return { ...prepared, payload, input: await checkPayload(run, prepared.operator, payload) };
-}
-
-async function admit(run: Run, { step, operator, payload }: Prepared, hash: string): Promise<PolicyDecision> {
-  const { auth, intent, bundle, spent } = run.log.record;
-  const { decision } = await askFor<AdmissionAnswer>(run, 5, {
-    schema: "StepQuestion",
-    fn: "admit",
-    data: { step, metadata: operator.metadata, payload, auth, intent, bundle, spent, now: run.kit.clock.now() },
-  });
-  run.log.note(
-    draft("POLICY_DECIDED", { ...decision, stage: "action", subject: step.name, payload_hash: hash }, step.step_id),
-  );
-  return decision;
+  if (current.prepared.gate === null) current.prepared = await admitPayload(run, current.prepared);
 }
 
 /** Opens the gate when anything asks for one; passes when it was approved. */
@@ -230,10 +193,11 @@ async function askApproval(run: Run, current: Draft): Promise<void> {
   const closed = run.log.record.gates.get(gateIdOf(prepared.step.step_id));
   if (closed !== undefined && closed.status !== "open" && closed.status !== "suspended")
     raise(humanDenied(closed.gate_id, closed.status));
-  const opened = gateEvents(run, await describeGate(run, prepared, reasons));
+  const opened = await gateEvents(run, await describeGate(run, prepared, reasons));
   run.log.note(...opened.events);
   if (!opened.decided) {
     run.commitSoon();
+    watchExpiry(run);
     notifyGate(run, prepared, reasons);
     throw new ParkStep();
   }
@@ -278,7 +242,7 @@ const moduleOfGate = oodaRef("gate");
 function keyOf(run: Run, { step, operator, inputs }: Prepared): string {
   const { record } = run.log;
   const target =
-    step.idempotency.strategy === "applies" && step.applies !== null ? outcomeOfStep(record, step.applies) : null;
+    step.idempotency.strategy === "applies" && step.applies !== null ? draftOfStep(record, step.applies) : null;
   if (target !== null) return deriveApplyKey(record, target);
   return deriveKey({
     operator: step.operator,

@@ -8,8 +8,10 @@ import type { Json, JsonObject } from "../../contract/json.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
-import type { Prepared } from "./prepare-step.ts";
-import { askFor, type Run } from "./run.ts";
+import { admitPayload } from "./admit-payload.ts";
+import { readThrown } from "./invoke-operator.ts";
+import { checkPayload, type Prepared } from "./prepare-step.ts";
+import { askFor, type Run, stepOf } from "./run.ts";
 
 const toolRef = Object.freeze(moduleRef(4, "tool_execution", "call"));
 
@@ -19,8 +21,9 @@ export async function callTool(run: Run, prepared: Prepared): Promise<Json> {
   if (first.status !== "error") return readAnswer(run, first.signals);
   const error = first.error as KernelError;
   const repaired = isRepairable(error) ? await repair(run, prepared, error) : null;
-  if (repaired === null) return raise(error);
-  const second = await send(run, prepared, repaired);
+  const admitted = repaired === null ? null : await admitRepaired(run, prepared, repaired);
+  if (admitted === null) return raise(error);
+  const second = await send(run, prepared, admitted);
   return second.status === "error" ? raise(second.error as KernelError) : readAnswer(run, second.signals);
 }
 
@@ -58,6 +61,25 @@ async function repair(run: Run, { operator, payload }: Prepared, error: KernelEr
     data,
   });
   return changed ? params : null;
+}
+
+/**
+ * A repaired request is another payload: it passes validateParams, the schema and policy like the first, and never stands
+ * in for what a person has approved, or would have to. Null when it may not be sent.
+ */
+async function admitRepaired(run: Run, prepared: Prepared, repaired: JsonObject): Promise<JsonObject | null> {
+  if (prepared.gate !== null) return null;
+  const payload = repaired as Json;
+  try {
+    const input = await checkPayload(run, prepared.operator, payload);
+    const admitted = await admitPayload(run, { ...prepared, payload, input });
+    const asksAPerson = stepOf(run, prepared.step.step_id).decision?.decision === "REQUIRE_HUMAN_APPROVAL";
+    return asksAPerson ? null : (admitted.payload as JsonObject);
+  } catch (thrown) {
+    const error = readThrown(thrown);
+    run.kit.logger.warn({ step_id: prepared.step.step_id, error }, "a repaired call was not let through");
+    return null;
+  }
 }
 
 function readAnswer(run: Run, signals: readonly Signal[]): Json {

@@ -20,7 +20,7 @@ import type { LifecycleHost } from "../../runtime/lifecycle-host.ts";
 import { type LogServices, type NewWorkflow, WorkflowLog } from "../../runtime/workflow-log.ts";
 import type { Desk } from "./run.ts";
 import { oodaRef } from "./run.ts";
-import { WorkflowRun } from "./workflow-run.ts";
+import { type RunHost, WorkflowRun } from "./workflow-run.ts";
 
 export interface ExecutorOptions {
   readonly store: LedgerStore;
@@ -35,98 +35,110 @@ export interface ExecutorOptions {
   readonly onRest: (run: WorkflowRun) => void;
 }
 
-export interface Executor {
-  /** A run for a workflow that has no events yet. */
-  readonly begin: (identity: NewWorkflow, parentId: string | null) => WorkflowRun;
-  /** Works on a workflow's run, waking it if need be. @throws T4_WORKFLOW_NOT_FOUND. */
-  readonly withRun: <T>(
-    workflowId: string,
-    parentId: string | null,
-    work: (run: WorkflowRun) => Promise<T>,
-  ) => Promise<T>;
-  /** Appends to a workflow that another process holds: the owner notices and performs. */
-  readonly awake: (workflowId: string) => WorkflowRun | null;
-  readonly count: () => number;
-  readonly runs: () => readonly WorkflowRun[];
-  /** Drops every run; they are folded again when needed (after a crash of T4). */
-  readonly dropAll: () => readonly string[];
-}
-
 const executorRef = oodaRef("execute");
 
-export function createExecutor(options: ExecutorOptions): Executor {
-  const { store, kit, desk, lifecycles } = options;
-  const runs = new Map<string, WorkflowRun>();
-  const waking = new Map<string, Promise<WorkflowRun>>();
-  const services: LogServices = {
-    kit,
-    writer: options.writer,
-    owner: options.owner,
-    read: (id, after) => store.read(id, after),
-    onCommitted(log, events) {
-      if (runs.has(log.identity.workflow_id)) lifecycles.deliver(log.identity.workflow_id, events);
-      options.onCommitted(log, events);
-    },
-  };
+export class Executor {
+  readonly #options: ExecutorOptions;
+  readonly #services: LogServices;
+  readonly #host: RunHost;
+  readonly #runs = new Map<string, WorkflowRun>();
+  readonly #waking = new Map<string, Promise<WorkflowRun>>();
 
-  const rest = (run: WorkflowRun): void => {
+  constructor(options: ExecutorOptions) {
+    this.#options = options;
+    const { kit, desk, store, writer, owner } = options;
+    this.#host = { kit, desk, onRest: (run) => this.#rest(run) };
+    this.#services = {
+      kit,
+      writer,
+      owner,
+      read: (id, after) => store.read(id, after),
+      onCommitted: (log, events) => this.#committed(log, events),
+    };
+  }
+
+  /** A run for a workflow that has no events yet. */
+  begin(identity: NewWorkflow, parentId: string | null): WorkflowRun {
+    return this.#adopt(new WorkflowLog(identity, this.#services), parentId);
+  }
+
+  /** Works on a workflow's run, waking it if need be. @throws T4_WORKFLOW_NOT_FOUND. */
+  async withRun<T>(workflowId: string, parentId: string | null, work: (run: WorkflowRun) => Promise<T>): Promise<T> {
+    for (;;) {
+      const live = this.#runs.get(workflowId);
+      if (live !== undefined && live.log.lost === null) return live.use(() => work(live));
+      await this.#wakeOnce(workflowId, parentId);
+    }
+  }
+
+  awake(workflowId: string): WorkflowRun | null {
+    return this.#runs.get(workflowId) ?? null;
+  }
+
+  count(): number {
+    return this.#runs.size;
+  }
+
+  runs(): readonly WorkflowRun[] {
+    return [...this.#runs.values()];
+  }
+
+  /** Drops every run and names them; they are folded again when needed (after a crash of T4). */
+  dropAll(): readonly string[] {
+    const ids = [...this.#runs.keys()];
+    const error = kernelError("T0_TIER_CRASHED", "the execution tier was restarted", executorRef);
+    for (const run of this.#runs.values()) {
+      run.log.abandon(error);
+      run.interrupt();
+    }
+    this.#runs.clear();
+    this.#options.lifecycles.clear();
+    return ids;
+  }
+
+  #committed(log: WorkflowLog, events: readonly LedgerEvent[]): void {
+    const { lifecycles, onCommitted } = this.#options;
+    if (this.#runs.has(log.identity.workflow_id)) lifecycles.deliver(log.identity.workflow_id, events);
+    onCommitted(log, events);
+  }
+
+  #rest(run: WorkflowRun): void {
+    const { lifecycles, kit, onRest } = this.#options;
     const id = run.log.identity.workflow_id;
-    if (run.isBusy || runs.get(id) !== run || (run.handles.size > 0 && run.log.lost === null)) return;
-    runs.delete(id);
+    const holdsCalls = run.handles.size > 0 && run.log.lost === null;
+    if (run.isBusy || run.isAsleep || holdsCalls || this.#runs.get(id) !== run) return;
+    this.#runs.delete(id);
     lifecycles.sleep(id);
     kit.telemetry.mark("session.close", { workflow_id: id });
-    options.onRest(run);
-  };
+    onRest(run);
+  }
 
-  const host = { kit, desk, onRest: rest };
-
-  const adopt = (log: WorkflowLog, parentId: string | null): WorkflowRun => {
-    const run = new WorkflowRun(log, host, parentId);
-    runs.set(log.identity.workflow_id, run);
-    kit.telemetry.mark("session.open", { workflow_id: log.identity.workflow_id });
+  #adopt(log: WorkflowLog, parentId: string | null): WorkflowRun {
+    const run = new WorkflowRun(log, this.#host, parentId);
+    this.#runs.set(log.identity.workflow_id, run);
+    this.#options.kit.telemetry.mark("session.open", { workflow_id: log.identity.workflow_id });
     return run;
-  };
+  }
 
-  const wake = async (workflowId: string, parentId: string | null): Promise<WorkflowRun> => {
+  #wakeOnce(workflowId: string, parentId: string | null): Promise<WorkflowRun> {
+    const begin = (): Promise<WorkflowRun> =>
+      this.#wake(workflowId, parentId).finally(() => this.#waking.delete(workflowId));
+    const waking = this.#waking.get(workflowId) ?? begin();
+    this.#waking.set(workflowId, waking);
+    return waking;
+  }
+
+  async #wake(workflowId: string, parentId: string | null): Promise<WorkflowRun> {
+    const { store, kit, owner, lifecycles } = this.#options;
     const head = (await store.head(workflowId)) ?? raise(notFound(workflowId));
     const rows = await store.read(workflowId);
     const record = foldEvents(rows.flatMap(openTurn)) ?? raise(notFound(workflowId));
-    const log = new WorkflowLog(identityOf(record), services, { record, last: rows.at(-1) as TurnRow, head });
-    adoptLease(log, head, { owner: options.owner, now: kit.clock.now() });
-    const run = adopt(log, parentId);
+    const log = new WorkflowLog(identityOf(record), this.#services, { record, last: rows.at(-1) as TurnRow, head });
+    adoptLease(log, head, { owner, now: kit.clock.now() });
+    const run = this.#adopt(log, parentId);
     lifecycles.wake(record);
     return run;
-  };
-
-  return {
-    begin(identity, parentId) {
-      const run = adopt(new WorkflowLog(identity, services), parentId);
-      return run;
-    },
-    async withRun(workflowId, parentId, work) {
-      for (;;) {
-        const live = runs.get(workflowId);
-        if (live !== undefined && live.log.lost === null) return live.use(() => work(live));
-        const pending = waking.get(workflowId) ?? wake(workflowId, parentId).finally(() => waking.delete(workflowId));
-        waking.set(workflowId, pending);
-        await pending;
-      }
-    },
-    awake: (workflowId) => runs.get(workflowId) ?? null,
-    count: () => runs.size,
-    runs: () => [...runs.values()],
-    dropAll() {
-      const ids = [...runs.keys()];
-      const error = kernelError("T0_TIER_CRASHED", "the execution tier was restarted", executorRef);
-      for (const run of runs.values()) {
-        run.log.abandon(error);
-        run.interrupt();
-      }
-      runs.clear();
-      lifecycles.clear();
-      return ids;
-    },
-  };
+  }
 }
 
 const notFound = (workflowId: string): KernelError =>

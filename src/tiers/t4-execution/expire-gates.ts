@@ -1,19 +1,33 @@
 /**
  * Gates whose time is up: each does what it was opened with (A-32), as an event of its own. Without an expiry a gate waits
- * for ever.
+ * for ever. While its workflow is awake the run keeps the time; the host does for one that rests.
  */
 import { draft, type EventDraft } from "../../contract/event.ts";
 import type { Gate } from "../../contract/gate.ts";
 import { failStep, humanDenied } from "./end-step.ts";
 import type { Run } from "./run.ts";
 
-/** Notes what falls due now; the run goes on with what follows from it. */
-export function expireGates(run: Run): void {
+/** Notes what falls due now, and says whether anything did; the run goes on with what follows from it. */
+export function expireGates(run: Run): boolean {
   const now = run.kit.clock.now();
-  for (const gate of [...run.log.record.gates.values()]) {
-    if (gate.status === "open" && gate.due_at !== null && Date.parse(gate.due_at) <= now) expire(run, gate);
-  }
+  const due = openGates(run).filter((gate) => dueOf(gate) <= now);
+  for (const gate of due) expire(run, gate);
+  watchExpiry(run);
+  return due.length > 0;
 }
+
+/** Sees to it that the run looks again when the next open gate falls due. */
+export function watchExpiry(run: Run): void {
+  const next = Math.min(...openGates(run).map(dueOf));
+  run.desk.timers.alarm(alarmOf(run), Number.isFinite(next) ? next : null, run.goOn, false);
+}
+
+/** A run that leaves memory leaves no timer behind. */
+export const forgetExpiry = (run: Run): void => run.desk.timers.alarm(alarmOf(run), null, run.goOn);
+
+const alarmOf = (run: Run): string => `gates:${run.log.identity.workflow_id}`;
+const openGates = (run: Run): Gate[] => [...run.log.record.gates.values()].filter((gate) => gate.status === "open");
+const dueOf = (gate: Gate): number => (gate.due_at === null ? Number.POSITIVE_INFINITY : Date.parse(gate.due_at));
 
 function expire(run: Run, gate: Gate): void {
   run.log.note(eventOf(gate));

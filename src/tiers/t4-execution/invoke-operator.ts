@@ -5,15 +5,17 @@
  * I1  No key, no call. An unseen key runs; a succeeded one answers from the record; a running one gives its handle; a
  *     failed one gives the same failure unless it is retryable and attempts are left.
  * I2  The start is recorded before the call and the end after it.
- * I3  An abandoned call that may still take effect leaves its key running; its late result is recorded and answers the
+ * I3  Between the finding and the noted start of a key nothing is awaited: two callers never both find it unseen.
+ * I4  An abandoned call that may still take effect leaves its key running; its late result is recorded and answers the
  *     next attempt (C-38).
  */
 import { z } from "zod";
-import type { OperatorResult, Usage } from "../../contract/action.ts";
+import { type OperatorResult, Usage } from "../../contract/action.ts";
 import type { AuthContext } from "../../contract/auth-context.ts";
 import {
   ExecutorError,
   fromExecutorError,
+  isKernelError,
   type KernelError,
   KernelErrorException,
   raise,
@@ -23,7 +25,7 @@ import { type Json, toJson } from "../../contract/json.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Operator, OperatorCall } from "../../contract/operator.ts";
 import type { Clock } from "../../ports/clock.ts";
-import { isPromise, messageOf } from "../../runtime/within.ts";
+import { messageOf } from "../../runtime/within.ts";
 
 export const invokerRef = moduleRef(4, "operator_invoker", "invoke");
 
@@ -36,8 +38,10 @@ export type KeyState =
   | { readonly seen: "in_doubt"; readonly action_id: string };
 
 export interface KeyBook {
-  readonly find: (key: string, payload: Json) => KeyState | Promise<KeyState>;
-  /** Makes the start durable and gives the action's id. */
+  /** Learns what is known of the key outside this workflow, for `find` to answer from. */
+  readonly consult: (key: string) => Promise<void> | undefined;
+  readonly find: (key: string, payload: Json) => KeyState;
+  /** Notes the start at once, makes it durable and gives the action's id. */
   readonly begin: (key: string, payload: Json) => Promise<string>;
   readonly succeed: (
     actionId: string,
@@ -49,8 +53,10 @@ export interface KeyBook {
     error: KernelError,
     end: { readonly usage: Usage; readonly pending: boolean; readonly cached: boolean },
   ) => void;
-  /** Keeps the handle of a call that goes on. */
-  readonly hold: (key: string, handle: Promise<OperatorResult> | null) => void;
+  /** Keeps the handle of a call that is under way. */
+  readonly hold: (key: string, handle: Promise<OperatorResult>) => void;
+  /** Lets go of it; `late` when nobody waited for its end any more. */
+  readonly release: (key: string, late: boolean) => void;
 }
 
 export interface Invocation {
@@ -87,9 +93,9 @@ export function createInvoker(book: KeyBook, clock: Clock): Invoker {
             invokerRef,
           ),
         );
-      const found = book.find(key, payload);
-      const state = isPromise(found) ? await found : found;
-      return answerFrom(state, { book, clock, invocation });
+      const consulting = book.consult(key);
+      if (consulting !== undefined) await consulting;
+      return answerFrom(book.find(key, payload), { book, clock, invocation });
     },
   };
 }
@@ -118,8 +124,7 @@ async function answerFrom(state: KeyState, running: Running): Promise<OperatorRe
         cached: true,
       };
     case "running":
-      if (state.handle !== null) return awaitHandle(state.handle, state.action_id, running);
-      return doubtful(state.action_id);
+      return state.handle === null ? doubtful(state.action_id) : joinCall(state.handle, state.action_id, running);
     case "in_doubt":
       return doubtful(state.action_id);
     default:
@@ -127,14 +132,19 @@ async function answerFrom(state: KeyState, running: Running): Promise<OperatorRe
   }
 }
 
-/** A key whose call is under way elsewhere is in progress; waiting for it is bounded by the caller's own timeout. */
+/** A key whose call is under way is in progress: the caller gets a handle to its end. */
+async function joinCall(handle: Promise<OperatorResult>, actionId: string, running: Running): Promise<OperatorResult> {
+  await running.book.begin(running.invocation.idempotencyKey, running.invocation.payload);
+  return { status: "in_progress", action_id: actionId, handle: awaitHandle(handle, actionId, running) };
+}
+
+/** Waiting for a call under way is bounded by the caller's own timeout. */
 async function awaitHandle(
   handle: Promise<OperatorResult>,
   actionId: string,
   running: Running,
 ): Promise<OperatorResult> {
   const { book, invocation } = running;
-  await book.begin(invocation.idempotencyKey, invocation.payload);
   const ended = await raceTimeout(handle, running);
   if (ended !== timedOut) {
     if (ended.status === "succeeded")
@@ -159,17 +169,41 @@ const doubtful = (actionId: string): OperatorResult => ({
   cached: false,
 });
 
+/** How a call ended for its caller, and the end still to come of one that was abandoned. */
+interface Called {
+  readonly ended: OperatorResult;
+  readonly late: Promise<OperatorResult> | null;
+}
+
 async function callOperator(running: Running): Promise<OperatorResult> {
+  const { book, invocation } = running;
+  const calling = makeCall(running);
+  const handle = calling.then(({ ended, late }) => late ?? ended);
+  // Whoever joins the call hears of its failure; without one nobody does.
+  handle.catch(() => undefined);
+  book.hold(invocation.idempotencyKey, handle);
+  let goesOn = false;
+  try {
+    const { ended, late } = await calling;
+    goesOn = late !== null;
+    return ended;
+  } finally {
+    if (!goesOn) book.release(invocation.idempotencyKey, false);
+  }
+}
+
+async function makeCall(running: Running): Promise<Called> {
   const { book, invocation } = running;
   const actionId = await book.begin(invocation.idempotencyKey, invocation.payload);
   const abort = new AbortController();
   const cancel = (): void => abort.abort(invocation.signal.reason);
   invocation.signal.addEventListener("abort", cancel);
   const usage: { value: Usage } = { value: {} };
-  const work = settle(startCall(invocation, abort.signal, usage), actionId, usage);
+  // The operator's first line runs once its timer is armed.
+  const work = Promise.resolve().then(() => settle(startCall(invocation, abort.signal, usage), actionId, usage));
   const ended = await raceTimeout(work, running);
   invocation.signal.removeEventListener("abort", cancel);
-  if (ended !== timedOut) return record(book, ended, false);
+  if (ended !== timedOut) return { ended: record(book, ended, false), late: null };
   return abandon({ ...running, actionId, abort, work, usage });
 }
 
@@ -183,7 +217,7 @@ async function startCall(invocation: Invocation, signal: AbortSignal, usage: { v
       idempotencyKey,
       signal,
       usage: (reported: Usage) => {
-        usage.value = { ...usage.value, ...reported };
+        usage.value = { ...usage.value, ...readUsage(reported, operator) };
       },
     }) as never,
   );
@@ -259,7 +293,7 @@ interface Abandoned extends Running {
 }
 
 /** After the timeout: abort, see whether the operator heeds it, and keep the key running if it may still take effect. */
-async function abandon({ book, invocation, actionId, abort, work, usage }: Abandoned): Promise<OperatorResult> {
+async function abandon({ book, invocation, actionId, abort, work, usage }: Abandoned): Promise<Called> {
   const error = timeoutError(invocation);
   abort.abort(new KernelErrorException(error));
   const heeded = await Promise.race([
@@ -268,13 +302,10 @@ async function abandon({ book, invocation, actionId, abort, work, usage }: Aband
   ]);
   const pending = !heeded && mayTakeEffect(invocation.operator);
   book.fail(actionId, error, { usage: usage.value, pending, cached: false });
-  if (pending) {
-    book.hold(
-      invocation.idempotencyKey,
-      work.then((ended) => lateEnd(book, ended, invocation.idempotencyKey)),
-    );
-  }
-  return { status: "failed", action_id: actionId, error, usage: usage.value, pending, cached: false };
+  return {
+    ended: { status: "failed", action_id: actionId, error, usage: usage.value, pending, cached: false },
+    late: pending ? work.then((ended) => lateEnd(book, ended, invocation.idempotencyKey)) : null,
+  };
 }
 
 const mayTakeEffect = ({ metadata }: Operator): boolean =>
@@ -282,13 +313,34 @@ const mayTakeEffect = ({ metadata }: Operator): boolean =>
 
 function lateEnd(book: KeyBook, ended: OperatorResult, key: string): OperatorResult {
   const recorded = record(book, ended, true);
-  book.hold(key, null);
+  book.release(key, true);
   return recorded;
+}
+
+/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH, into the operator that reported it. */
+function readUsage(reported: unknown, { metadata }: Operator): Usage {
+  const parsed = Usage.safeParse(reported);
+  if (parsed.success) return parsed.data;
+  const message = `usage of ${metadata.name}: ${z.prettifyError(parsed.error)}`;
+  return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, invokerRef));
 }
 
 /** The KernelError of whatever an operator threw: its own operator error, a KernelError, or a plain throw (C-09). */
 export function readThrown(thrown: unknown): KernelError {
-  if (thrown instanceof KernelErrorException) return thrown.error;
+  try {
+    const error = identify(thrown);
+    toJson(error.detail);
+    return error;
+  } catch (unreadable) {
+    // Looking at it threw, or its details are no JSON: it can be neither kept nor shown.
+    return kernelError("T4_TOOL_EXECUTION_FAILED", "it failed with what cannot be shown", invokerRef, {
+      detail: { thrown: messageOf(unreadable), unstructured: true },
+    });
+  }
+}
+
+function identify(thrown: unknown): KernelError {
+  if (thrown instanceof KernelErrorException && isKernelError(thrown.error)) return thrown.error;
   const structured = ExecutorError.safeParse((thrown as { readonly executorError?: unknown } | null)?.executorError);
   if (structured.success) return fromExecutorError(structured.data);
   const name = thrown instanceof Error ? thrown.name : "";

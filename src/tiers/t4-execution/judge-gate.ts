@@ -14,13 +14,14 @@ import { type ErrorCode, kernelError } from "../../contract/error-codes.ts";
 import { draft, type GateDecided } from "../../contract/event.ts";
 import type { Gate, GateResponse, ParsedGateRequest } from "../../contract/gate.ts";
 import { deepFreeze, type Json, type JsonObject } from "../../contract/json.ts";
-import type { PolicyDecision } from "../../contract/policy.ts";
+import { admitPayload } from "./admit-payload.ts";
 import { failStep, humanDenied } from "./end-step.ts";
 import { checkOutcome, judgeOutcome, nextVersion } from "./finish-step.ts";
+import { type Deciding, judgeDecision } from "./judge-decision.ts";
 import { describeGate } from "./open-gate.ts";
-import { checkPayload, type Prepared } from "./prepare-step.ts";
+import { checkPayload } from "./prepare-step.ts";
 import { resolveParams } from "./resolve-templates.ts";
-import { askFor, oodaRef, outcomeOfStep, outputsOf, type Run, stepOf } from "./run.ts";
+import { oodaRef, outcomeOfStep, outputsOf, type Run, stepOf } from "./run.ts";
 
 const gateRef = oodaRef("decide_gate");
 
@@ -32,10 +33,10 @@ function refuse(code: ErrorCode, message: string, detail: JsonObject): never {
 export async function decideGate(run: Run, request: ParsedGateRequest, auth: AuthContext): Promise<GateResponse> {
   const gateId = gateIdFrom(run, request);
   const standing = run.log.record.gates.get(gateId);
-  if (standing === undefined) return keepDecision(run, gateId, request);
+  if (standing === undefined) return keepDecision(run, gateId, { request, auth });
   const answered = answerIfDecided(run, standing, request);
   if (answered !== null) return settleAnswer(run, answered);
-  await judge(run, standing, { request, auth });
+  await judge(run, standing, { decision: request.decision, principal: request.principal, auth });
   const edited = request.payload.edit === undefined ? null : await prepareEdit(run, standing, request);
   const still = run.log.record.gates.get(gateId) as Gate;
   const meanwhile = answerIfDecided(run, still, request);
@@ -71,13 +72,18 @@ function gateIdFrom(run: Run, request: ParsedGateRequest): string {
 
 function answerIfDecided(run: Run, gate: Gate, request: ParsedGateRequest): GateResponse | null {
   if (gate.status === "open" || gate.status === "suspended") return checkOpen(run, gate, request);
-  if (gate.decision?.decision === request.decision && gate.status !== "voided") return respond(run, request.decision);
+  const alike = gate.decision?.decision === request.decision && isSamePayload(gate, request);
+  if (alike && gate.status !== "voided") return respond(run, request.decision);
   return refuse("T5_GATE_CONFLICT", `${gate.gate_id} is ${gate.status} already`, {
     gate_id: gate.gate_id,
     status: gate.status,
     decision: gate.decision?.decision ?? null,
   });
 }
+
+/** An edit that comes after the payload was decided on as it stood decides on another one. */
+const isSamePayload = (gate: Gate, { payload }: ParsedGateRequest): boolean =>
+  payload.edit === undefined || gate.decision?.edited === true;
 
 function checkOpen(run: Run, gate: Gate, { payload }: ParsedGateRequest): null {
   if (payload.payload_digest !== undefined && payload.payload_digest !== gate.payload_digest) {
@@ -100,26 +106,8 @@ function checkOpen(run: Run, gate: Gate, { payload }: ParsedGateRequest): null {
   return null;
 }
 
-/** Policy at stage gate, role and scope: T5's judgement. */
-async function judge(
-  run: Run,
-  gate: Gate,
-  by: { readonly request: ParsedGateRequest; readonly auth: AuthContext },
-): Promise<void> {
-  const { intent, bundle } = run.log.record;
-  const { principal, decision } = by.request;
-  const judged = await askFor<PolicyDecision>(run, 5, {
-    schema: "GateJudgement",
-    fn: "decide_gate",
-    data: { gate, decision, principal, auth: by.auth, intent, context: bundle, now: run.kit.clock.now() },
-  });
-  run.log.note(
-    draft(
-      "POLICY_DECIDED",
-      { ...judged, stage: "gate", subject: gate.gate_id, payload_hash: gate.payload_digest },
-      gate.step_id,
-    ),
-  );
+async function judge(run: Run, gate: Gate, by: Deciding): Promise<void> {
+  const judged = await judgeDecision(run, gate, by);
   if (judged.decision !== "DENY") return;
   await run.log.commit();
   refuse("T5_POLICY_DENIED", judged.reason || "policy does not let this person decide", {
@@ -128,7 +116,12 @@ async function judge(
   });
 }
 
-function keepDecision(run: Run, gateId: string, request: ParsedGateRequest): Promise<GateResponse> {
+interface Early {
+  readonly request: ParsedGateRequest;
+  readonly auth: AuthContext;
+}
+
+function keepDecision(run: Run, gateId: string, { request, auth }: Early): Promise<GateResponse> {
   const { record } = run.log;
   if (record.plan?.gates.includes(gateId) !== true)
     refuse("T5_GATE_NOT_FOUND", `${gateId} is not a gate of this workflow`, { gate_id: gateId });
@@ -147,6 +140,7 @@ function keepDecision(run: Run, gateId: string, request: ParsedGateRequest): Pro
         gate_id: gateId,
         decision: request.decision,
         principal: request.principal,
+        auth,
         payload_digest: payload_digest as string,
         apply_targets,
       }),
@@ -194,7 +188,7 @@ async function prepareEdit(run: Run, gate: Gate, request: ParsedGateRequest): Pr
       if (outcomeOfStep(run.log.record, id)?.outcome_id === outcome.outcome_id) outputs.set(id, outcome.content);
   const payload = deepFreeze(outcome === null ? merge(gate.payload, edit) : resolveParams(step.params, outputs).value);
   const input = await checkPayload(run, operator, payload);
-  const prepared: Prepared = { step, operator, inputs: payload, payload, input, gate: null };
+  const prepared = await admitPayload(run, { step, operator, inputs: payload, payload, input, gate: null });
   const shown = await describeGate(run, prepared, gate.reasons);
   return (still) => {
     const revised: Gate = {

@@ -12,7 +12,7 @@ import type { Json } from "../../contract/json.ts";
 import type { ActionEntry } from "../../contract/workflow.ts";
 import { invokerRef, type KeyBook, type KeyState } from "./invoke-operator.ts";
 import type { Prepared } from "./prepare-step.ts";
-import { outcomeOfStep, type Run } from "./run.ts";
+import { type Desk, outcomeOfStep, type Run } from "./run.ts";
 
 export interface AttemptOf {
   readonly prepared: Prepared;
@@ -29,8 +29,16 @@ export function createKeyBook(run: Run, at: AttemptOf): KeyBook {
   const outcomeId = (): string | null =>
     outcomeOfStep(run.log.record, step.applies ?? step.step_id)?.outcome_id ?? null;
   const common = { operator_name, attempt: at.attempt };
+  let shared: SharedKey | null = null;
   return {
-    find: (key, payload) => findKey(run, at, { key, payload }),
+    consult(key) {
+      const { keys, parent_workflow_id, tenant_id, workflow_id } = run.log.record;
+      if (keys.has(key) || !(key.startsWith("apply:") || parent_workflow_id !== null)) return undefined;
+      return run.desk.findSharedKey(tenant_id, key, workflow_id).then((found) => {
+        shared = found;
+      });
+    },
+    find: (key, payload) => findKey(run, at, { key, payload, shared }),
     async begin(key, payload) {
       const action_id = run.log.record.keys.get(key) ?? run.kit.ids.next("action");
       const known = run.log.record.actions.has(action_id);
@@ -52,7 +60,6 @@ export function createKeyBook(run: Run, at: AttemptOf): KeyBook {
     succeed(action_id, result, { usage, late, cached }) {
       const ended = { ...common, action_id, result, usage, cached, late, outcome_id: outcomeId() };
       noteEnd(run, draft("ACTION_SUCCEEDED", ended, step.step_id));
-      if (late) run.commitSoon();
     },
     fail(action_id, error, { usage, pending, cached }) {
       const retryable = isRetryable(error);
@@ -72,10 +79,12 @@ export function createKeyBook(run: Run, at: AttemptOf): KeyBook {
       };
       noteEnd(run, draft("ACTION_FAILED", ended, step.step_id));
     },
-    hold(key, handle) {
-      if (handle !== null) return void run.handles.set(key, handle);
+    hold: (key, handle) => void run.handles.set(key, handle),
+    release(key, late) {
       run.handles.delete(key);
-      // Nothing of the step may be under way any more: the run looks whether it can rest.
+      if (!late) return;
+      // The late end is told, and with nothing under way any more the run may rest.
+      run.commitSoon();
       run.goOn();
     },
   };
@@ -90,24 +99,26 @@ function noteEnd(run: Run, ended: EventDraft): void {
   );
 }
 
+type SharedKey = NonNullable<Awaited<ReturnType<Desk["findSharedKey"]>>>;
+
 interface Wanted {
   readonly key: string;
   readonly payload: Json;
+  /** What another workflow made of the key. */
+  readonly shared: SharedKey | null;
 }
 
-function findKey(run: Run, at: AttemptOf, { key, payload }: Wanted): KeyState | Promise<KeyState> {
+function findKey(run: Run, at: AttemptOf, { key, payload, shared }: Wanted): KeyState {
   const actionId = run.log.record.keys.get(key);
   const entry = actionId === undefined ? undefined : run.log.record.actions.get(actionId);
   if (entry !== undefined) return readEntry(run, at, { entry, key, payload });
-  return key.startsWith("apply:") || run.log.record.parent_workflow_id !== null
-    ? findShared(run, at, key)
-    : { seen: "unseen" };
+  return shared === null ? { seen: "unseen" } : adoptShared(run, at, { key, shared });
 }
 
 function readEntry(
   run: Run,
   at: AttemptOf,
-  { entry, key, payload }: Wanted & { readonly entry: ActionEntry },
+  { entry, key, payload }: Pick<Wanted, "key" | "payload"> & { readonly entry: ActionEntry },
 ): KeyState {
   const { record, seen } = entry;
   if (record.payload_hash !== digest(payload))
@@ -140,9 +151,11 @@ function usageOf({ record: { tokens, cost, trace } }: ActionEntry): Usage {
 }
 
 /** An apply key may have been used by another workflow of the same scope: its result answers here too. */
-async function findShared(run: Run, at: AttemptOf, key: string): Promise<KeyState> {
-  const shared = await run.desk.findSharedKey(run.log.record.tenant_id, key, run.log.record.workflow_id);
-  if (shared === null) return { seen: "unseen" };
+function adoptShared(
+  run: Run,
+  at: AttemptOf,
+  { key, shared }: { readonly key: string; readonly shared: SharedKey },
+): KeyState {
   if (!shared.succeeded) return { seen: "running", action_id: shared.action_id, handle: null };
   const action_id = run.kit.ids.next("action");
   const { step, operator } = at.prepared;

@@ -2,24 +2,28 @@
  * Opening a gate: the record a person decides on, complete before it is shown.
  *
  * G1  One gate per step; further triggers add reasons, not gates (C-12).
- * G2  A decision that was kept for this gate applies if it names the digest that opens; otherwise it is void.
+ * G2  A decision that was kept for this gate applies if it names the digest that opens and whoever gave it may decide
+ *     what opens; otherwise it is void.
  */
+import { z } from "zod";
 import { digest } from "../../contract/digest.ts";
+import { KernelErrorException } from "../../contract/error.ts";
 import { draft, type EventDraft } from "../../contract/event.ts";
 import { doubtGateIdOf, type Gate, type GateReason, gateIdOf } from "../../contract/gate.ts";
 import type { Json } from "../../contract/json.ts";
-import type { GatePreview } from "../../contract/operator.ts";
 import type { PlanStep } from "../../contract/plan.ts";
+import type { KeptDecision } from "../../contract/workflow.ts";
 import { callWithin, messageOf } from "../../runtime/within.ts";
+import { judgeDecision } from "./judge-decision.ts";
 import { operatorContext } from "./operator-context.ts";
 import type { Prepared } from "./prepare-step.ts";
-import { capabilityOf, mark, oodaRef, outcomeOfStep, type Run } from "./run.ts";
+import { capabilityOf, draftOfStep, mark, oodaRef, type Run } from "./run.ts";
 
 /** Builds the gate of a step that waits for approval of exactly this payload. */
 export async function describeGate(run: Run, prepared: Prepared, reasons: readonly GateReason[]): Promise<Gate> {
   const { step, operator, payload } = prepared;
   const { record } = run.log;
-  const target = step.applies === null ? null : outcomeOfStep(record, step.applies);
+  const target = step.applies === null ? null : draftOfStep(record, step.applies);
   const { preview, diff } = await previewOf(run, prepared);
   const now = run.kit.clock.now();
   return {
@@ -68,6 +72,8 @@ function consequencesOf(run: Run, step: PlanStep): Gate["consequences"] {
   };
 }
 
+const Shown = z.object({ preview: z.string(), diff: z.string().nullable().default(null) });
+
 /** What the operator shows, or the payload itself where it shows nothing or fails to. */
 async function previewOf(
   run: Run,
@@ -85,21 +91,21 @@ async function previewOf(
     what: `the preview of ${operator.metadata.name}`,
   } as const;
   try {
-    const shown = (await callWithin(
+    const shown = await callWithin(
       () => preview({ input: input as never, context: operatorContext(run, step, operator), signal: run.signal }),
       within,
-    )) as GatePreview;
-    return { preview: String(shown.preview), diff: shown.diff ?? null };
+    );
+    return Shown.parse(shown);
   } catch (thrown) {
     return { preview: `${plain}\n\n(no preview: ${messageOf(thrown)})`, diff: null };
   }
 }
 
 /** The events that open, or revise, a gate, and those of a kept decision that binds to the same digest. */
-export function gateEvents(
+export async function gateEvents(
   run: Run,
   gate: Gate,
-): { readonly events: readonly EventDraft[]; readonly decided: boolean } {
+): Promise<{ readonly events: readonly EventDraft[]; readonly decided: boolean }> {
   const { record } = run.log;
   const standing = record.gates.get(gate.gate_id);
   const kept = record.kept.get(gate.gate_id);
@@ -112,7 +118,7 @@ export function gateEvents(
           gate.step_id,
         );
   mark(run, "gate.open", { gate_id: gate.gate_id });
-  if (kept === undefined || kept.payload_digest !== gate.payload_digest) return { events: [opened], decided: false };
+  if (kept === undefined || !(await binds(run, gate, kept))) return { events: [opened], decided: false };
   const decided = {
     ...kept.decided,
     policy_version: gate.policy_version,
@@ -123,6 +129,22 @@ export function gateEvents(
     events: [opened, draft(kept.decision === "approve" ? "USER_APPROVED" : "USER_REJECTED", decided, gate.step_id)],
     decided: true,
   };
+}
+
+async function binds(
+  run: Run,
+  gate: Gate,
+  { decision, payload_digest, decided, auth }: KeptDecision,
+): Promise<boolean> {
+  const { principal } = decided;
+  if (payload_digest !== gate.payload_digest || principal === null) return false;
+  try {
+    return (await judgeDecision(run, gate, { decision, principal, auth })).decision !== "DENY";
+  } catch (thrown) {
+    if (!(thrown instanceof KernelErrorException)) throw thrown;
+    run.kit.logger.warn({ gate_id: gate.gate_id, error: thrown.error }, "a decision given early is void");
+    return false;
+  }
 }
 
 /** The gate that asks a person what became of a lost call. */

@@ -6,12 +6,12 @@ import { hasScope } from "../../contract/auth-context.ts";
 import { gateIdOf } from "../../contract/gate.ts";
 import type { Operator, OperatorContext } from "../../contract/operator.ts";
 import type { PlanStep } from "../../contract/plan.ts";
-import { outcomeOfStep, type Run } from "./run.ts";
+import { draftOfStep, type Run } from "./run.ts";
 
 export function operatorContext(run: Run, step: PlanStep, operator: Operator): OperatorContext {
   const { record } = run.log;
   const retrieval = run.desk.registry.retrievalFor(operator);
-  const target = step.applies === null ? null : outcomeOfStep(record, step.applies);
+  const target = step.applies === null ? null : draftOfStep(record, step.applies);
   const applyTargets = record.gates.get(gateIdOf(step.step_id))?.decision?.apply_targets ?? [];
   return Object.freeze({
     workflow_id: record.workflow_id,
@@ -20,6 +20,7 @@ export function operatorContext(run: Run, step: PlanStep, operator: Operator): O
     correlation_id: record.correlation_id,
     auth: record.auth,
     bundle: record.bundle,
+    ...(record.feedback === null ? {} : { feedback: record.feedback }),
     ...(retrieval === undefined ? {} : { retrieval }),
     ...(usesCredential(step, operator) && hasScope(record.auth.scopes, "credential:use")
       ? {

@@ -40,12 +40,25 @@ export async function planWorkflow(run: Run, objective: string | null = null): P
     });
     mark(run, "policy.record_cost", { total_cost: answer.cost });
     const judged = await judgePlan(run, answer.plan);
+    if (record.pipeline === "enhanced") reviewPlan(run, judged);
     run.log.note(...planEvents(run, { ...answer, plan: judged }, round === 0 ? "submit" : "replan"));
   } catch (thrown) {
     if (thrown instanceof KernelErrorException && run.log.lost === null && !run.signal.aborted)
       rejectPlan(run, thrown.error);
     throw thrown;
   }
+}
+
+/** What takes the enhanced pipeline has its plan looked at by T6's load monitor; a finding is a warning. */
+function reviewPlan(run: Run, plan: Plan): void {
+  const calls = plan.steps.map((s) => `${s.operator}(${JSON.stringify(s.params)})`);
+  const { correlation_id } = run.log.identity;
+  run.kit.send(
+    6,
+    run.kit.signals.createDataSignal({ calls }, "PlanReview", planRef, correlation_id, null, {
+      parentId: run.parentId,
+    }),
+  );
 }
 
 async function buildContext(run: Run, objective: string | null): Promise<void> {
@@ -156,4 +169,18 @@ export function planEvents(
 function rejectPlan(run: Run, error: KernelError): void {
   const rejected = draft("PLAN_REJECTED", { plan_id: run.log.record.plan_id, error });
   if (run.log.accepts(rejected)) run.log.note(rejected);
+}
+
+/** T6's load monitor sees when a plan that failed is about to be tried again unchanged. */
+export function warnOfLoop(run: Run): void {
+  const { record } = run.log;
+  const plans = record.plans.map((p) => p.steps.map((s) => `${s.operator}(${JSON.stringify(s.params)})`));
+  const review = { workflow_id: record.workflow_id, plans };
+  const { correlation_id } = record;
+  run.kit.send(
+    6,
+    run.kit.signals.createDataSignal(review, "ReplanReview", oodaRef("replan"), correlation_id, null, {
+      parentId: run.parentId,
+    }),
+  );
 }

@@ -49,7 +49,8 @@ export async function prepareStep(run: Run, stepId: string): Promise<Prepared> {
   };
 }
 
-function findOperator(run: Run, step: PlanStep): Operator {
+/** @throws KernelErrorException T4_OPERATOR_UNKNOWN. */
+export function findOperator(run: Run, step: PlanStep): Operator {
   const operator = run.desk.registry.findOperator(step.operator, step.operator_version);
   if (operator !== null) return operator;
   return raise(
@@ -93,9 +94,9 @@ export async function checkPayload(run: Run, operator: Operator, payload: Json):
   } as const;
   const answer = callWithin(() => security.validateParams(payload), within);
   const verdict = isPromise(answer) ? await answer : answer;
-  if (!verdict.ok)
+  if (verdict?.ok !== true)
     raise(
-      kernelError("T4_PARAMS_REFUSED", `params refused: ${verdict.reason}`, paramsRef, {
+      kernelError("T4_PARAMS_REFUSED", `params refused: ${verdict?.reason ?? "no verdict"}`, paramsRef, {
         detail: { operator: operator.metadata.name },
       }),
     );

@@ -33,6 +33,7 @@ export interface RestartRequest {
   readonly mode: "resume_failed_steps" | "regenerate";
   readonly step_ids?: readonly string[] | undefined;
   readonly principal: Principal;
+  readonly feedback?: string | undefined;
 }
 
 /** Notes what a restart changes; the run then goes on by itself. @throws KernelErrorException T4_WORKFLOW_CONFLICT. */
@@ -41,7 +42,7 @@ export function restartWorkflow(run: Run, request: RestartRequest): void {
   else resumeFailed(run, request);
 }
 
-function resumeFailed(run: Run, { principal }: RestartRequest): void {
+function resumeFailed(run: Run, { principal, feedback = undefined }: RestartRequest): void {
   const { record } = run.log;
   if (record.state !== "failed")
     conflict(`only a failed workflow resumes its failed steps; this one is ${record.state}`, record);
@@ -55,6 +56,7 @@ function resumeFailed(run: Run, { principal }: RestartRequest): void {
       step_ids: again.map((s) => s.step.step_id),
       mode: "resume_failed_steps",
       principal,
+      ...(feedback === undefined ? {} : { feedback }),
     }),
   );
   run.log.note(
@@ -70,7 +72,7 @@ function mayRunAgain(step: StepRecord): boolean {
   return step.state === "queued" || (step.state === "skipped" && recoverable.has(step.skip_reason ?? ""));
 }
 
-function regenerate(run: Run, { principal, step_ids }: RestartRequest): void {
+function regenerate(run: Run, { principal, step_ids, feedback }: RestartRequest): void {
   const { record } = run.log;
   const { plan } = record;
   if (plan === null || (record.state !== "failed" && record.state !== "waiting_for_user"))
@@ -79,7 +81,15 @@ function regenerate(run: Run, { principal, step_ids }: RestartRequest): void {
   const next = regeneratedPlan(run, plan, affected);
   const rerun = [...affected].filter((id) => isNeverRun(record.steps.get(id)));
   if (record.state === "failed")
-    run.log.note(draft("WORKFLOW_RESTARTED", { run: record.run + 1, step_ids: rerun, mode: "regenerate", principal }));
+    run.log.note(
+      draft("WORKFLOW_RESTARTED", {
+        run: record.run + 1,
+        step_ids: rerun,
+        mode: "regenerate",
+        principal,
+        ...(feedback === undefined ? {} : { feedback }),
+      }),
+    );
   else run.log.note(draft("WORKFLOW_RESUMED", { gate_id: null, step_id: null }));
   run.log.note(...planEvents(run, { plan: next, dropped: [], cost: 0 }, "regenerate"));
   run.log.note(

@@ -16,13 +16,14 @@ import { retryPolicies } from "../../contract/operator.ts";
 import { type StepResult, toStepResult } from "../../contract/step.ts";
 import type { StepRecord } from "../../contract/workflow.ts";
 import { errorOf } from "../../runtime/within.ts";
+import { admitPayload } from "./admit-payload.ts";
 import { attemptStep } from "./attempt-step.ts";
 import { type Parked, parked } from "./dag-executor.ts";
 import { type Failed, failStep, ParkStep } from "./end-step.ts";
 import { finishStep } from "./finish-step.ts";
 import { describeDoubtGate, describeGate, gateEvents } from "./open-gate.ts";
 import { type Prepared, prepareStep } from "./prepare-step.ts";
-import { mark, oodaRef, outcomeOfStep, type Run, stepOf } from "./run.ts";
+import { draftOfStep, mark, oodaRef, type Run, stepOf } from "./run.ts";
 
 const stepRef = oodaRef("run_step");
 
@@ -54,10 +55,10 @@ async function mustWait(run: Run, stepId: string): Promise<boolean> {
   if (step.phase === "in_doubt") return true;
   if (step.phase !== "awaiting_approval") return false;
   const gate = run.log.record.gates.get(gateIdOf(stepId));
-  const newest = step.step.applies === null ? null : outcomeOfStep(run.log.record, step.step.applies);
+  const newest = step.step.applies === null ? null : draftOfStep(run.log.record, step.step.applies);
   if (gate === undefined || newest === null || newest.version === gate.target?.version) return true;
-  const prepared = await prepareStep(run, stepId);
-  const revised = gateEvents(run, await describeGate(run, prepared, gate.reasons));
+  const prepared = await admitPayload(run, await prepareStep(run, stepId));
+  const revised = await gateEvents(run, await describeGate(run, prepared, gate.reasons));
   run.log.note(...revised.events);
   run.commitSoon();
   return !revised.decided;

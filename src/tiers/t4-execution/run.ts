@@ -109,12 +109,19 @@ export function stepOf(run: Run, stepId: string) {
 export const baseIdOf = (stepId: string): string => stepId.replace(/_r\d+$/, "");
 
 /** The newest version of the outcome that a step, or the step it does again, drafted. */
-export function outcomeOfStep(record: WorkflowRecord, stepId: string): Outcome | null {
+export const outcomeOfStep = (record: WorkflowRecord, stepId: string): Outcome | null =>
+  versionsOf(record, stepId).at(-1) ?? null;
+
+/** What an apply is about: the newest draft. The final version is a copy of one under a number of its own (IDM-08). */
+export const draftOfStep = (record: WorkflowRecord, stepId: string): Outcome | null =>
+  versionsOf(record, stepId).findLast((version) => version.status === "draft") ?? null;
+
+function versionsOf(record: WorkflowRecord, stepId: string): readonly Outcome[] {
   for (const versions of record.outcomes.values()) {
     const [first] = versions;
-    if (first?.step_id != null && baseIdOf(first.step_id) === baseIdOf(stepId)) return versions.at(-1) ?? null;
+    if (first?.step_id != null && baseIdOf(first.step_id) === baseIdOf(stepId)) return versions;
   }
-  return null;
+  return [];
 }
 
 /**

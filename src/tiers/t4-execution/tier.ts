@@ -243,13 +243,14 @@ function abortWorkflow(executor: Executor, signal: Signal, kit: Kit): Promise<Re
 
 function retryWorkflow(executor: Executor, signal: Signal, kit: Kit): Promise<Result> {
   const { workflow_id, auth, principal } = signal.body as unknown as Commanded;
-  const { mode, step_ids } = signal.body as unknown as {
+  const { mode, step_ids, feedback } = signal.body as unknown as {
     mode: "resume_failed_steps" | "regenerate";
     step_ids?: readonly string[];
+    feedback?: string;
   };
   return withLeased(executor, signal, workflow_id, async (run) => {
     requireTenant(run, auth);
-    restartWorkflow(run, { mode, step_ids, principal });
+    restartWorkflow(run, { mode, step_ids, principal, feedback });
     await run.log.commit();
     const response: RetryResponse = { workflow_id, status: "restarted", correlation_id: run.log.record.correlation_id };
     return answer(signal, kit, response, { schema: "RetryResponse", fn: "retry" });

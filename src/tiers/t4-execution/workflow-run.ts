@@ -19,10 +19,12 @@ import { isStepDone, isTerminal } from "../../contract/workflow.ts";
 import type { Kit } from "../../runtime/kit.ts";
 import { errorOf } from "../../runtime/within.ts";
 import type { WorkflowLog } from "../../runtime/workflow-log.ts";
-import { type DAGResult, DagExecutor, type DagStatus, parked } from "./dag-executor.ts";
+import { type DAGResult, DagExecutor, parked } from "./dag-executor.ts";
 import { cancelWorkflow, completeWorkflow, failWorkflow } from "./end-workflow.ts";
-import { expireGates } from "./expire-gates.ts";
-import { planWorkflow } from "./plan-workflow.ts";
+import { expireGates, forgetExpiry } from "./expire-gates.ts";
+import { planWorkflow, warnOfLoop } from "./plan-workflow.ts";
+import { findOperator } from "./prepare-step.ts";
+import { dagStatus, isRunnable, lastDecidedGate } from "./read-steps.ts";
 import { type Desk, mark, oodaRef, type Run } from "./run.ts";
 import { openDoubtGate, runStep } from "./run-step.ts";
 
@@ -67,6 +69,11 @@ export class WorkflowRun implements Run {
     return this.#driving !== null || this.#users > 0;
   }
 
+  /** True while a command holds it back; it stays in memory, where the command is known. */
+  get isAsleep(): boolean {
+    return this.#asleep && !this.#isOver();
+  }
+
   readonly commitSoon = (): void => {
     if (this.#soon) return;
     this.#soon = true;
@@ -106,12 +113,14 @@ export class WorkflowRun implements Run {
   drive(): void {
     if (this.#driving !== null) {
       this.#again = true;
+      if (this.log.exists && !this.#isOver() && expireGates(this)) this.commitSoon();
       for (const [id, step] of this.log.exists ? this.log.record.steps : [])
         if (step.state !== "queued") this.#dag?.resume(id);
       return;
     }
     this.#driving = this.#loop().finally(() => {
       this.#driving = null;
+      forgetExpiry(this);
       if (this.#users === 0) this.#host.onRest(this);
     });
   }
@@ -131,6 +140,7 @@ export class WorkflowRun implements Run {
   /** Stops without ending the workflow: the owner stops, or another one took over. */
   interrupt(): void {
     this.#abort.abort(new Error("interrupted"));
+    forgetExpiry(this);
   }
 
   /** Ends the workflow as cancelled, by a person. */
@@ -165,13 +175,25 @@ export class WorkflowRun implements Run {
     await this.#recoverLost();
     expireGates(this);
     if (this.log.record.plan === null) await this.#plan();
-    for (let rests = false; !rests && !this.#isOver(); ) rests = await this.#runRound();
+    else if (this.log.record.state === "planned") this.#startPlanned();
+    for (let rests = false; !rests && !this.#isOver() && !this.#asleep; ) rests = await this.#runRound();
     if (this.log.lost === null) await this.log.commit();
   }
 
-  /** Plans, starts the workflow if this is its first plan, and queues the plan's steps. */
+  /** A workflow that was put to sleep while it was being planned rests as planned. */
   async #plan(): Promise<void> {
     await planWorkflow(this, this.objective);
+    if (!this.#asleep || this.log.record.state !== "planned") this.#start();
+  }
+
+  /** The plan was made before, perhaps by another process: nothing of it runs unless all of it can. */
+  #startPlanned(): void {
+    for (const step of this.log.record.plan?.steps ?? []) findOperator(this, step);
+    this.#start();
+  }
+
+  /** Starts the workflow if this is its first plan, and queues the plan's steps. */
+  #start(): void {
     if (this.log.record.state === "planned") this.log.note(draft("WORKFLOW_STARTED", { round: this.log.record.round }));
     const steps = this.log.record.plan?.steps ?? [];
     this.log.note(
@@ -194,11 +216,11 @@ export class WorkflowRun implements Run {
     if (result.waiting.length > 0) return this.#wait();
     const failed = result.failed.map((id) => record.steps.get(id) as StepRecord);
     if (failed.length === 0 && result.cancelled.length === 0) return this.#end(() => completeWorkflow(this));
-    if (this.#mayReplan(failed)) {
-      await this.#replan();
-      return false;
-    }
-    return this.#end(() => this.#endFailed(failed));
+    if (!this.#mayReplan(failed)) return this.#end(() => this.#endFailed(failed));
+    const refusal = checkBudget(record.spent, this.desk.maxCost);
+    if (refusal !== null) return this.#end(() => this.#refuseReplan(refusal));
+    await this.#replan();
+    return false;
   }
 
   async #end(how: () => void | Promise<void>): Promise<boolean> {
@@ -222,34 +244,20 @@ export class WorkflowRun implements Run {
     const technical = failed.some((s) => !s.blocked);
     const denied = failed.some((s) => s.error?.code === "T5_HUMAN_DENIED");
     return (
-      technical &&
-      !denied &&
-      record.plan?.direct_response == null &&
-      replanRounds(record) < this.kit.limits.maxReplans &&
-      checkBudget(record.spent, this.desk.maxCost) === null
+      technical && !denied && record.plan?.direct_response == null && replanRounds(record) < this.kit.limits.maxReplans
     );
+  }
+
+  /** What ends the workflow is then the budget, not the failure: with more of it there would be another plan. */
+  #refuseReplan(error: KernelError): Promise<void> {
+    this.log.note(draft("BUDGET_REFUSED", { error }));
+    return failWorkflow(this, error);
   }
 
   async #replan(): Promise<void> {
-    await this.#warnOfLoop();
+    warnOfLoop(this);
+    if (this.log.record.state === "waiting_for_user") this.#resume(null);
     await this.#plan();
-  }
-
-  /** T6's load monitor sees when a plan that failed is about to be tried again unchanged. */
-  async #warnOfLoop(): Promise<void> {
-    const { record } = this.log;
-    const plans = record.plans.map((p) => p.steps.map((s) => `${s.operator}(${JSON.stringify(s.params)})`));
-    this.kit.send(
-      6,
-      this.kit.signals.createDataSignal(
-        { workflow_id: record.workflow_id, plans },
-        "ReplanReview",
-        oodaRef("replan"),
-        record.correlation_id,
-        null,
-        { parentId: this.parentId },
-      ),
-    );
   }
 
   #runPlan(): Promise<DAGResult> {
@@ -306,8 +314,11 @@ export class WorkflowRun implements Run {
     const { record } = this.log;
     if (record.state !== "waiting_for_user") return;
     const ready = [...record.steps.values()].find((s) => isRunnable(record, s));
-    if (ready !== undefined)
-      this.log.note(draft("WORKFLOW_RESUMED", { gate_id: lastDecidedGate(record), step_id: ready.step.step_id }));
+    if (ready !== undefined) this.#resume(ready.step.step_id);
+  }
+
+  #resume(step_id: string | null): void {
+    this.log.note(draft("WORKFLOW_RESUMED", { gate_id: lastDecidedGate(this.log.record), step_id }));
   }
 
   /** Parks: the wait is recorded, the lease given up, nothing of the workflow stays in memory. */
@@ -374,23 +385,3 @@ export const queueSteps = (record: WorkflowRecord, stepIds: readonly string[]): 
       ? [draft("STEP_QUEUED", { name: step.step.name, operator: step.step.operator }, id)]
       : [];
   });
-
-function dagStatus(step: StepRecord): DagStatus {
-  if (step.state === "succeeded") return "COMPLETED";
-  if (step.state === "skipped") return "CANCELLED";
-  return step.blocked ? "BLOCKED" : "FAILED";
-}
-
-export function isRunnable(record: WorkflowRecord, step: StepRecord): boolean {
-  if (step.state === "running") return step.phase === "executing" || step.phase === "backing_off";
-  return (
-    step.state === "queued" &&
-    record.plan?.steps.some((s) => s.step_id === step.step.step_id) === true &&
-    step.step.depends_on.every((id) => record.steps.get(id)?.state === "succeeded")
-  );
-}
-
-function lastDecidedGate(record: WorkflowRecord): string | null {
-  const decided = [...record.gates.values()].filter((g) => g.decision !== null);
-  return decided.at(-1)?.gate_id ?? null;
-}

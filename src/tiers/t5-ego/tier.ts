@@ -50,40 +50,50 @@ const reply = (
     what.ref,
   );
 
-export function createEgoTier({ authenticator, engine, maxCost }: EgoTierOptions): TierDefinition {
+export function createEgoTier(options: EgoTierOptions): TierDefinition {
+  return { tier: 5, name: "ego", doors: { ...authorityDoors(options), ...judgementDoors(options) } };
+}
+
+/** Who may: callers, activations, and what callers want of a workflow. */
+function authorityDoors({ authenticator }: EgoTierOptions): Readonly<Record<string, Door>> {
   const whoMay = (signal: Signal, kit: Kit): Promise<AuthContext> =>
     authorize(authenticator, signal.body["data"] as AuthorizeQuestion, kit);
-  const doors: Record<string, Door> = {
+  const commanding =
+    (needs: string, action: Command["action"]): Door["handle"] =>
+    (signal, kit) =>
+      commandFor(signal, kit, { authenticator, needs, action });
+  return {
     "data:Authorize": {
       module: "identity",
       function: "authorize",
       handle: async (signal, kit) =>
         reply(signal, kit, { data: await whoMay(signal, kit), schema: "AuthContext", ref: refs.identity }),
     },
-    "command:activate": {
-      module: "ego",
-      function: "admit",
-      next: 4,
-      handle: (signal) => admitActivation(signal, maxCost),
-    },
+    "command:activate": { module: "ego", function: "admit", next: 4, handle: admitActivation },
     "data:GateRequest": {
       module: "lifecycle",
       function: "decide",
       next: 4,
-      handle: (signal, kit) => commandFor(signal, kit, { authenticator, needs: "gate:approve", action: "activate" }),
+      handle: commanding("gate:approve", "activate"),
     },
     "data:RetryRequest": {
       module: "lifecycle",
       function: "retry",
       next: 7,
-      handle: (signal, kit) => commandFor(signal, kit, { authenticator, needs: "workflow:execute", action: "retry" }),
+      handle: commanding("workflow:execute", "retry"),
     },
     "data:CancelRequest": {
       module: "lifecycle",
       function: "cancel",
       next: 7,
-      handle: (signal, kit) => commandFor(signal, kit, { authenticator, needs: "workflow:execute", action: "abort" }),
+      handle: commanding("workflow:execute", "abort"),
     },
+  };
+}
+
+/** What may happen: budget, policy, gates; and the middle hop of an error that nobody handled. */
+function judgementDoors({ engine, maxCost }: EgoTierOptions): Readonly<Record<string, Door>> {
+  return {
     "data:BudgetCheck": {
       module: "budget",
       function: "check_budget",
@@ -105,26 +115,17 @@ export function createEgoTier({ authenticator, engine, maxCost }: EgoTierOptions
       function: "judge_gate",
       handle: (signal, kit) => judgeGate(signal, kit, engine),
     },
-    "data:KernelError": {
-      module: "ego",
-      function: "escalate",
-      next: 6,
-      handle: (signal, kit) =>
-        done(
-          [
-            kit.signals.createErrorSignal(escalate(signal.body["data"] as KernelError), refs.ego, signal.trace_id, {
-              parentId: signal.id,
-            }),
-          ],
-          refs.ego,
-        ),
-    },
+    "data:KernelError": { module: "ego", function: "escalate", next: 6, handle: escalateFurther },
   };
-  return { tier: 5, name: "ego", doors };
 }
 
-/** The activation passes on as the same object: identity holds and something is left to spend (C-20). */
-function admitActivation(signal: Signal, maxCost: number | null): Result {
+function escalateFurther(signal: Signal, kit: Kit): Result {
+  const wrapped = escalate(signal.body["data"] as KernelError);
+  return done([kit.signals.createErrorSignal(wrapped, refs.ego, signal.trace_id, { parentId: signal.id })], refs.ego);
+}
+
+/** The activation passes on as the same object: identity holds, and the capability is theirs (C-20). */
+function admitActivation(signal: Signal): Result {
   const intake = signal.body["intake"] as
     | { readonly auth: AuthContext; readonly tenant_id: string | number; readonly intent: Intent }
     | undefined;
@@ -138,7 +139,6 @@ function admitActivation(signal: Signal, maxCost: number | null): Result {
       );
     }
   }
-  void maxCost;
   return done([signal], refs.ego);
 }
 

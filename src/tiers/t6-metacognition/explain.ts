@@ -73,7 +73,7 @@ const lines: { readonly [type: string]: Line } = {
   PLAN_TRUNCATED: (e) => `the plan was cut: ${payloadOf(e, "PLAN_TRUNCATED").dropped.join(", ")} dropped`,
   PLAN_REJECTED: (e) => `there is no plan: ${payloadOf(e, "PLAN_REJECTED").error.message}`,
   POLICY_DECIDED: (e) => {
-    const { stage, decision, reason, policies, subject } = payloadOf(e, "POLICY_DECIDED");
+    const { stage, decision, reason, policies = [], subject } = payloadOf(e, "POLICY_DECIDED");
     return `${e.step_id ?? "plan"}: policy at stage ${stage} said ${decision} on "${subject}" because ${reason}${policies.length > 0 ? ` [${policies.join(", ")}]` : ""}`;
   },
   GATE_OPENED: (e) => {

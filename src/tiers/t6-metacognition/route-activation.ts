@@ -11,28 +11,32 @@ import type { Kit } from "../../runtime/kit.ts";
 type Complexity = "trivial" | "simple" | "moderate" | "complex";
 
 /** Pipeline by complexity. A critical request always gets the enhanced one. */
-export const pipelines: Readonly<Record<Complexity, string>> = Object.freeze({
+export type Pipeline = "direct" | "standard" | "enhanced";
+
+export const pipelines: Readonly<Record<Complexity, Pipeline>> = Object.freeze({
   trivial: "direct",
   simple: "standard",
   moderate: "standard",
   complex: "enhanced",
 });
 
+/** Domains that get a pipeline of their own: what is about money is reviewed before it runs. */
+export const defaultDomainPipelines: Readonly<Record<string, Pipeline>> = Object.freeze({ finance: "enhanced" });
+
 const routerRef = moduleRef(6, "activation_router", "route");
 const target = moduleRef(4, "ooda_loop", "act");
 
+export interface Routing {
+  readonly scorers: Scorers;
+  readonly domainPipelines: Readonly<Record<string, Pipeline>>;
+}
+
 /** The COMMAND that activates T4, with the intake it is about. */
-export function routeActivation(signal: Signal, kit: Kit, scorers: Scorers): Signal {
+export function routeActivation(signal: Signal, kit: Kit, { scorers, domainPipelines }: Routing): Signal {
   const intake = signal.body["data"] as { readonly intent: { readonly text: string; readonly inputs: unknown } };
+  const { urgency = "normal", domain = "general" } = signal.tags;
   const complexity = scorers.complexity({ text: intake.intent.text, inputs: intake.intent.inputs });
-  const pipeline = signal.tags["urgency"] === "critical" ? "enhanced" : pipelines[complexity];
-  const tags = { complexity, urgency: signal.tags["urgency"] ?? "normal", domain: signal.tags["domain"] ?? "general" };
-  return kit.signals.createCommandSignal(
-    "activate",
-    target,
-    routerRef,
-    signal.trace_id,
-    { pipeline, intake },
-    { tags, parentId: signal.id },
-  );
+  const pipeline = urgency === "critical" ? "enhanced" : (domainPipelines[domain] ?? pipelines[complexity]);
+  const options = { tags: { complexity, urgency, domain }, parentId: signal.id };
+  return kit.signals.createCommandSignal("activate", target, routerRef, signal.trace_id, { pipeline, intake }, options);
 }

@@ -14,11 +14,12 @@ import { signalToNotification } from "../../protocol/signal-to-notification.ts";
 import type { TierDefinition } from "../../runtime/define-tier.ts";
 import type { Kit } from "../../runtime/kit.ts";
 import { gateNoise, type NoiseThresholds } from "./gate-noise.ts";
-import { routeActivation } from "./route-activation.ts";
+import { type Pipeline, routeActivation } from "./route-activation.ts";
 
 export interface MetacognitionTierOptions {
   readonly scorers: Scorers;
   readonly thresholds: NoiseThresholds;
+  readonly domainPipelines: Readonly<Record<string, Pipeline>>;
   /** Where notifications go; called without waiting. */
   readonly publish: (notification: ReturnType<typeof signalToNotification>) => void;
 }
@@ -31,7 +32,12 @@ const refs = {
   bus: moduleRef(6, "artifact_bus", "publish"),
 } as const;
 
-export function createMetacognitionTier({ scorers, thresholds, publish }: MetacognitionTierOptions): TierDefinition {
+export function createMetacognitionTier({
+  scorers,
+  thresholds,
+  domainPipelines,
+  publish,
+}: MetacognitionTierOptions): TierDefinition {
   const tell = (signal: Signal): Result => {
     publish(signalToNotification(signal));
     return ok([], metricsOf(refs.bus));
@@ -44,13 +50,15 @@ export function createMetacognitionTier({ scorers, thresholds, publish }: Metaco
         module: "activation_router",
         function: "route",
         next: 5,
-        handle: (signal, kit) => ok([routeActivation(signal, kit, scorers)], metricsOf(refs.router)),
+        handle: (signal, kit) =>
+          ok([routeActivation(signal, kit, { scorers, domainPipelines })], metricsOf(refs.router)),
       },
       text: {
         module: "noise_gate",
         function: "filter_output",
         handle: (signal, kit) => gateNoise(signal, kit, { scorers, thresholds }),
       },
+      "data:PlanReview": { module: "load_monitor", function: "review", handle: reviewPlan },
       "data:ReplanReview": { module: "load_monitor", function: "review", handle: reviewLoad },
       "data:Notification": { module: "artifact_bus", function: "publish", handle: tell },
       file: { module: "artifact_bus", function: "publish", handle: tell },
@@ -65,6 +73,19 @@ function escalateFurther(signal: Signal, kit: Kit): Result {
   return ok(
     [kit.signals.createErrorSignal(wrapped, refs.router, signal.trace_id, { parentId: signal.id })],
     metricsOf(refs.router),
+  );
+}
+
+/** The enhanced pipeline has a plan looked at before it runs: calling one operator twice with the same params is a loop. */
+function reviewPlan(signal: Signal, _kit: Kit): Result {
+  const { calls } = signal.body["data"] as { readonly calls: readonly string[] };
+  const repeated = calls.filter((call, i) => calls.indexOf(call) !== i);
+  if (repeated.length === 0) return ok([], metricsOf(refs.load));
+  const message = `the plan makes the same call more than once: ${repeated[0]}`;
+  return partial(
+    [signal],
+    kernelError("T6_LOOP_DETECTED", message, refs.load, { detail: { repeated } }),
+    metricsOf(refs.load),
   );
 }
 

@@ -8,6 +8,7 @@
 import { z } from "zod";
 import { raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
+import { toJson } from "../../../contract/json.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
 import {
   type DecisionName,
@@ -88,9 +89,14 @@ function ask(
 function read(rule: PolicyRule, answer: RuleAnswer | null): Matched | null {
   if (answer === null || answer === undefined) return null;
   const parsed = RuleAnswer.safeParse(answer);
-  return parsed.success
-    ? { name: rule.name, answer: parsed.data }
-    : denied(rule, `it answered what is no decision: ${z.prettifyError(parsed.error)}`);
+  if (!parsed.success) return denied(rule, `it answered what is no decision: ${z.prettifyError(parsed.error)}`);
+  const { transform } = parsed.data;
+  if (transform === null) return { name: rule.name, answer: parsed.data };
+  try {
+    return { name: rule.name, answer: { ...parsed.data, transform: toJson(transform) } };
+  } catch (thrown) {
+    return denied(rule, `its transform is no JSON: ${messageOf(thrown)}`);
+  }
 }
 
 const denied = (rule: PolicyRule, why: string): Matched => ({

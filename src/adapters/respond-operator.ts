@@ -2,10 +2,10 @@
  * The built-in operator that speaks a direct response: no side effect, recorded like any other (C-14).
  */
 import { z } from "zod";
-import type { Operator } from "../../contract/operator.ts";
-import { normalizeMetadata } from "../../define/define-operator.ts";
+import type { Operator } from "../contract/operator.ts";
+import { normalizeMetadata } from "../define/define-operator.ts";
 
-export const respondOperatorDefinition: Operator = Object.freeze({
+export const respondOperator: Operator = Object.freeze({
   metadata: normalizeMetadata({
     name: "Kernel.Respond",
     version: "1.0",

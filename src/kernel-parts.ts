@@ -1,0 +1,159 @@
+/**
+ * The parts of a kernel and how they hold on to one another: kit, bus, log writing, lifecycles, executor, host, tiers.
+ *
+ * Owns: the wiring. Never: opens or closes the ledger, serves a caller.
+ */
+import { createIdSource } from "./contract/ids.ts";
+import { moduleRef } from "./contract/module-ref.ts";
+import { createSignalFactory } from "./contract/signal.ts";
+import { EmbeddedHost } from "./hosts/embedded/embedded-host.ts";
+import type { Resolved, TierPatch } from "./kernel-options.ts";
+import { createDesk, defineTiers } from "./kernel-tiers.ts";
+import type { LedgerStore } from "./ports/ledger-store.ts";
+import { SignalBus, type Tier } from "./runtime/bus.ts";
+import { createFeed, type Feed } from "./runtime/feed.ts";
+import type { Kit } from "./runtime/kit.ts";
+import { createLedgerReading, type LedgerReading } from "./runtime/ledger-reader.ts";
+import { createLedgerWriter, type LedgerWriter } from "./runtime/ledger-writer.ts";
+import { LifecycleHost } from "./runtime/lifecycle-host.ts";
+import type { Registry } from "./runtime/registry.ts";
+import { createRestWaiters, type RestWaiters } from "./runtime/rest-waiters.ts";
+import { Supervision } from "./runtime/supervision.ts";
+import { createTimers, type Timers } from "./runtime/timers.ts";
+import { Executor } from "./tiers/t4-execution/executor.ts";
+import type { WorkflowRun } from "./tiers/t4-execution/workflow-run.ts";
+
+const restRef = moduleRef(4, "ooda_loop", "rest");
+
+export class KernelParts {
+  readonly store: LedgerStore;
+  readonly registry: Registry;
+  readonly bus: SignalBus;
+  readonly kit: Kit;
+  readonly timers: Timers;
+  readonly feed: Feed;
+  readonly writer: LedgerWriter;
+  readonly reading: LedgerReading;
+  readonly restWaiters: RestWaiters;
+  readonly lifecycles: LifecycleHost;
+  readonly executor: Executor;
+  readonly host: EmbeddedHost;
+  readonly supervision: Supervision;
+
+  constructor(
+    resolved: Resolved,
+    store: LedgerStore,
+    { registry, patchTier }: { readonly registry: Registry; readonly patchTier: TierPatch },
+  ) {
+    const { options, clock, limits, logger } = resolved;
+    this.store = store;
+    this.registry = registry;
+    this.bus = new SignalBus({
+      onSubscriberError: (error) => logger.error({ error }, "a bus subscriber threw"),
+      maxWaiting: limits.maxBusWaiting,
+    });
+    this.kit = this.#createKit(resolved);
+    this.timers = createTimers(clock);
+    this.feed = createFeed((error) => logger.error({ error }, "a listener threw"));
+    this.writer = createLedgerWriter(store, limits.maxBatch);
+    this.reading = createLedgerReading({ store, feed: this.feed, clock, pollMs: limits.tailPollMs });
+    this.restWaiters = createRestWaiters(this.timers);
+    this.lifecycles = new LifecycleHost({
+      parent: () => this.supervision.tier(4),
+      inspected: options.inspect !== undefined,
+      onError: (error) => logger.error({ error }, "a lifecycle actor failed"),
+    });
+    this.executor = this.#createExecutor(resolved);
+    this.host = this.#createHost(resolved);
+    this.supervision = new Supervision({
+      definitions: defineTiers({ resolved, registry, store, executor: this.executor, writer: this.writer }).map(
+        patchTier,
+      ),
+      bus: this.bus,
+      kit: this.kit,
+      ...(options.inspect === undefined ? {} : { inspect: options.inspect }),
+      onRestart: (tier) => this.#refold(tier),
+    });
+  }
+
+  #createKit({ clock, random, limits, logger, telemetry }: Resolved): Kit {
+    const ids = createIdSource({ now: clock.now, random });
+    const { bus } = this;
+    return {
+      clock,
+      ids,
+      limits,
+      logger,
+      telemetry,
+      signals: createSignalFactory({ ids, now: clock.now }),
+      ask: (to, signal) => bus.ask(to, signal),
+      send: (to, signal) => bus.publish({ to, signal, reply: null }),
+    };
+  }
+
+  #createExecutor(resolved: Resolved): Executor {
+    const { store, writer, kit, lifecycles, registry, reading, timers } = this;
+    return new Executor({
+      store,
+      writer,
+      kit,
+      lifecycles,
+      owner: resolved.options.owner ?? kit.ids.next("kernel"),
+      desk: createDesk({ resolved, registry, store, reading, timers }),
+      onCommitted: (log, events) => {
+        this.feed.announce(log.identity.workflow_id);
+        if (events.some((e) => e.event_type === "INTENT_RECEIVED")) lifecycles.wake(log.record);
+        this.host.watch();
+      },
+      onRest: (run) => this.#rested(run),
+    });
+  }
+
+  #createHost({ clock, logger, limits }: Resolved): EmbeddedHost {
+    return new EmbeddedHost({
+      store: this.store,
+      clock,
+      timers: this.timers,
+      logger,
+      leaseMs: limits.leaseMs,
+      tailPollMs: limits.tailPollMs,
+      wake: (workflowId) => this.wake(workflowId),
+      logs: () => this.executor.runs().map((run) => run.log),
+      onForeign: (log) => this.executor.awake(log.identity.workflow_id)?.drive(),
+    });
+  }
+
+  /** Brings a workflow to life from the ledger and lets it go on. */
+  wake(workflowId: string): Promise<void> {
+    return this.executor.withRun(workflowId, null, async () => undefined);
+  }
+
+  /** T7 strikes it off, who waits is told, the host keeps what falls due. */
+  #rested({ log, parentId }: WorkflowRun): void {
+    const { workflow_id, correlation_id } = log.identity;
+    const { signals, send } = this.kit;
+    send(7, signals.createDataSignal({ workflow_id }, "Release", restRef, correlation_id, null, { parentId }));
+    this.restWaiters.tell(workflow_id);
+    this.host.rested(log);
+  }
+
+  /** After T4 was restarted its workflows are folded again from the ledger. */
+  #refold(tier: Tier): void {
+    if (tier !== 4) return;
+    for (const id of this.executor.dropAll()) {
+      this.wake(id).catch((error: unknown) =>
+        this.kit.logger.error({ error, workflow_id: id }, "a workflow could not be folded again"),
+      );
+    }
+  }
+
+  /** Ends everything but the store. Runs have been interrupted. */
+  close(): void {
+    this.host.stop();
+    this.lifecycles.clear();
+    this.restWaiters.close();
+    this.supervision.stop();
+    this.bus.close();
+    this.feed.close();
+  }
+}

@@ -1,0 +1,25 @@
+/** How the steps of a folded workflow stand, as the conductor asks: pure readings of the record. */
+import type { StepRecord, WorkflowRecord } from "../../contract/workflow.ts";
+import type { DagStatus } from "./dag-executor.ts";
+
+export function dagStatus(step: StepRecord): DagStatus {
+  if (step.state === "succeeded") return "COMPLETED";
+  if (step.state === "skipped") return "CANCELLED";
+  return step.blocked ? "BLOCKED" : "FAILED";
+}
+
+/** Whether a step can go on now, or start. */
+export function isRunnable(record: WorkflowRecord, step: StepRecord): boolean {
+  if (step.state === "running") return step.phase === "executing" || step.phase === "backing_off";
+  return (
+    step.state === "queued" &&
+    record.plan?.steps.some((s) => s.step_id === step.step.step_id) === true &&
+    step.step.depends_on.every((id) => record.steps.get(id)?.state === "succeeded")
+  );
+}
+
+/** What made a waiting workflow go on: the gate that was decided last. */
+export function lastDecidedGate(record: WorkflowRecord): string | null {
+  const decided = [...record.gates.values()].filter((g) => g.decision !== null);
+  return decided.at(-1)?.gate_id ?? null;
+}

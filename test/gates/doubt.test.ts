@@ -1,0 +1,135 @@
+/** A call whose end nobody knows: a person says what became of it, and what they say is what counts. */
+import { describe, expect, it } from "vitest";
+import { createTestKernel, type TestKernel } from "../../src/testing/index.ts";
+import { count, counted, decide, gateOf, intent, payloads, refusalOf, step, steps, story } from "./story.ts";
+
+const never = (): Promise<never> => new Promise(() => undefined);
+
+/** `send` may take effect and does not answer the first time; `tell` needs it. */
+function lostCall() {
+  const send = counted("Note.Send", { effect: "write_draft", timeoutSec: 1 }, () =>
+    send.calls.length === 1 ? never() : { sent: send.calls.length },
+  );
+  const tell = counted("Note.Tell");
+  const rows = [
+    step("send", send, { params: { text: "a" } }),
+    step("tell", tell, { depends_on: ["send"], params: { heard: "{{send.output}}" } }),
+  ];
+  return { send, tell, capability: story([send, tell], rows) };
+}
+
+async function lost(t: TestKernel): Promise<string> {
+  const { workflow_id, state } = await t.run(intent);
+  expect(state).toBe("waiting_for_user");
+  return workflow_id;
+}
+
+const gate_id = "gate-send_doubt1";
+
+describe("an in-doubt gate", () => {
+  it("[GAT-01] shows the call as it was made, and needs a resolution to be approved", async () => {
+    const { capability, send } = lostCall();
+    await using t = await createTestKernel({ capabilities: [capability], limits: { maxReplans: 0 } });
+    const id = await lost(t);
+    expect(await gateOf(t, id, gate_id)).toMatchObject({ kind: "in_doubt", status: "open", payload: { text: "a" } });
+    expect((await t.kernel.actions(id)).map((a) => a.status)).toEqual(["in_doubt"]);
+    expect((await refusalOf(decide(t, id, { decision: "approve", gate_id }))).code).toBe("T5_GATE_CONFLICT");
+    const edited = decide(t, id, {
+      decision: "approve",
+      gate_id,
+      payload: { resolution: "done", edit: { text: "b" } },
+    });
+    expect((await refusalOf(edited)).code).toBe("T5_GATE_CONFLICT");
+    expect((await t.types(id)).filter((type) => /^(USER_|ACTION_SETTLED)/.test(type))).toEqual([]);
+    expect((await gateOf(t, id, gate_id)).status).toBe("open");
+    expect(send.calls).toHaveLength(1);
+  });
+
+  it("[GAT-01] done: the step counts as done with the result the person gives, and is not called again", async () => {
+    const { capability, send, tell } = lostCall();
+    await using t = await createTestKernel({ capabilities: [capability] });
+    const id = await lost(t);
+    await decide(t, id, { decision: "approve", gate_id, payload: { resolution: "done", result: { sent: "by hand" } } });
+    const done = await t.rest(id);
+    expect(done.state).toBe("completed");
+    expect(send.calls).toHaveLength(1);
+    expect(tell.calls.map((c) => c.input)).toEqual([{ heard: { sent: "by hand" } }]);
+    expect(await payloads(t, id, "ACTION_SETTLED")).toMatchObject([
+      { resolution: "done", result: { sent: "by hand" } },
+    ]);
+    const [action] = (await t.kernel.actions(id)).filter((a) => a.step_id === "send");
+    expect(action).toMatchObject({ status: "succeeded", result_payload: { sent: "by hand" } });
+  });
+
+  it("[GAT-01] retry: it is called again under the same key", async () => {
+    const { capability, send, tell } = lostCall();
+    await using t = await createTestKernel({ capabilities: [capability] });
+    const id = await lost(t);
+    await decide(t, id, { decision: "approve", gate_id, payload: { resolution: "retry" } });
+    expect((await t.rest(id)).state).toBe("completed");
+    expect(send.calls).toHaveLength(2);
+    expect(new Set(send.calls.map((c) => c.idempotencyKey)).size).toBe(1);
+    expect(tell.calls.map((c) => c.input)).toEqual([{ heard: { sent: 2 } }]);
+    expect((await t.kernel.actions(id)).filter((a) => a.step_id === "send")).toHaveLength(1);
+  });
+
+  it("[GAT-06] retry and lost again: the next doubt has a gate of its own", async () => {
+    const send = counted("Note.Send", { effect: "write_draft", timeoutSec: 1 }, never);
+    await using t = await createTestKernel({ capabilities: [story([send], [step("send", send)])] });
+    const id = await lost(t);
+    await decide(t, id, { decision: "approve", payload: { resolution: "retry" } });
+    expect((await t.rest(id)).state).toBe("waiting_for_user");
+    await decide(t, id, { decision: "approve", payload: { resolution: "done", result: {} } });
+    const done = await t.rest(id);
+    expect(done.gates.map((g) => [g.gate_id, g.status, g.decision?.resolution])).toEqual([
+      ["gate-send_doubt1", "approved", "retry"],
+      ["gate-send_doubt2", "approved", "done"],
+    ]);
+    expect([done.state, send.calls.length]).toEqual(["completed", 2]);
+  });
+
+  it("[GAT-01] reject: the call counts as failed, and so does its step", async () => {
+    const { capability, send, tell } = lostCall();
+    await using t = await createTestKernel({ capabilities: [capability], limits: { maxReplans: 0 } });
+    const id = await lost(t);
+    await decide(t, id, { decision: "reject", gate_id });
+    const end = await t.rest(id);
+    expect(end.state).toBe("failed");
+    expect(end.steps.map((s) => s.state)).toEqual(["failed", "skipped"]);
+    expect([send.calls.length, tell.calls.length]).toEqual([1, 0]);
+    expect(await payloads(t, id, "ACTION_SETTLED")).toMatchObject([{ resolution: "failed" }]);
+    expect((await t.kernel.actions(id)).map((a) => a.status)).toEqual(["failed"]);
+  });
+
+  it("is decided once: the same answer again, and a conflict for another one", async () => {
+    const { capability, send } = lostCall();
+    await using t = await createTestKernel({ capabilities: [capability] });
+    const id = await lost(t);
+    const request = { decision: "approve", gate_id, payload: { resolution: "retry" } } as const;
+    const first = await decide(t, id, request);
+    await t.rest(id);
+    expect(await decide(t, id, request)).toEqual(first);
+    expect((await refusalOf(decide(t, id, { decision: "reject", gate_id }))).code).toBe("T5_GATE_CONFLICT");
+    expect(count(await t.types(id), "ACTION_SETTLED")).toBe(1);
+    expect(send.calls).toHaveLength(2);
+  });
+
+  it("is answered by the call itself if that ends after all", async () => {
+    let release: (value: object) => void = () => undefined;
+    const send = counted("Note.Send", { effect: "write_draft", timeoutSec: 1 }, () => {
+      return new Promise((resolve) => {
+        release = resolve;
+      });
+    });
+    await using t = await createTestKernel({ capabilities: [story([send], [step("send", send)])] });
+    const id = await lost(t);
+    release({ sent: "late" });
+    await t.clock.settle();
+    expect(await payloads(t, id, "ACTION_SUCCEEDED")).toMatchObject([{ late: true, result: { sent: "late" } }]);
+    expect((await t.kernel.actions(id)).map((a) => a.status)).toEqual(["succeeded"]);
+    await decide(t, id, { decision: "approve", payload: { resolution: "retry" } });
+    expect((await t.rest(id)).state).toBe("completed");
+    expect(send.calls).toHaveLength(1);
+    expect(await steps(t, id, ["STEP_SUCCEEDED"])).toEqual(["STEP_SUCCEEDED:send"]);
+  });
+});

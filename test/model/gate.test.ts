@@ -1,0 +1,153 @@
+/**
+ * The gate lifecycle, each declared transition taken by a real kernel on a real file: `first` runs, then `asked` waits for
+ * a person at gate-asked. Where the workflow fails around the gate, `costly` spends the budget that `late` would need.
+ */
+import { describe, expect, it } from "vitest";
+import { gateMachine } from "../../machines/index.ts";
+import type { PlanStepDraft } from "../../src/contract/plan.ts";
+import { digest, type LedgerEvent } from "../../src/index.ts";
+import { testCaller } from "../../src/testing/index.ts";
+import { createCoverage, type Driver, titleOf, walkPath } from "./driver.ts";
+import { type ChartEvent, type ChartPath, createModel, eventsOf } from "./paths.ts";
+import { step } from "./scripted.ts";
+import { Subject } from "./subject.ts";
+
+const types: readonly string[] = [
+  "GATE_DECISION_KEPT",
+  "GATE_OPENED",
+  "GATE_REVISED",
+  "GATE_ESCALATED",
+  "GATE_SUSPENDED",
+  "USER_APPROVED",
+  "USER_REJECTED",
+  "WORKFLOW_CANCELLED",
+  "WORKFLOW_FAILED",
+];
+const expiries: readonly ChartEvent[] = [
+  { type: "GATE_EXPIRED", action: "deny" },
+  { type: "GATE_EXPIRED", action: "allow" },
+];
+const model = createModel(gateMachine, [...types.map((type) => ({ type })), ...expiries]);
+const coverage = createCoverage();
+const hour = 3_600_000;
+const gateId = "gate-asked";
+
+type Expiry = { readonly after_ms: number; readonly action: "deny" | "allow" | "suspend" | "escalate" };
+
+/** What the gate does at its time, by what the path wants of it. */
+function expiryFor(route: readonly ChartEvent[]): Expiry | undefined {
+  const wanted = route.find(({ type }) => /EXPIRED|ESCALATED|SUSPENDED/.test(type));
+  if (wanted === undefined) return undefined;
+  const actions: Readonly<Record<string, Expiry["action"]>> = { GATE_ESCALATED: "escalate", GATE_SUSPENDED: "suspend" };
+  return { after_ms: hour, action: actions[wanted.type] ?? wanted.action ?? "deny" };
+}
+
+function planFor(route: readonly ChartEvent[]): readonly PlanStepDraft[] {
+  const expiry = expiryFor(route);
+  const gate = expiry === undefined ? {} : { expiry };
+  const asked = [step("first", "Model.Read"), step("asked", "Model.Read", { depends_on: ["first"], gate })];
+  const fails = route.some(({ type }) => type === "WORKFLOW_FAILED") && route.length > 1;
+  if (!fails) return asked;
+  const costly = step("costly", "Model.Read", { depends_on: ["first"], gate: {}, estimated_cost: 10 });
+  return [...asked, costly, step("late", "Model.Read", { depends_on: ["costly"] })];
+}
+
+async function open(path: ChartPath): Promise<Subject> {
+  const subject = await Subject.open({ limits: { maxReplans: 0 }, budgets: { maxCost: 5 } });
+  subject.script.plan(planFor(eventsOf(path)));
+  await subject.submit();
+  return subject;
+}
+
+/**
+ * The gate as a caller finds it. One that never opened has no record: while its workflow goes on a decision ahead of it
+ * is kept, and once the workflow has ended such a decision is refused, which is what voided means.
+ */
+async function viewOf(subject: Subject): Promise<string> {
+  const { gates, state, plan } = await subject.view();
+  const found = gates.find((g) => g.gate_id === gateId);
+  if (found !== undefined) return found.status;
+  expect(plan?.gates).toContain(gateId);
+  if (state !== "failed" && state !== "cancelled") return "declared";
+  const ahead = {
+    ...testCaller,
+    gate_id: gateId,
+    decision: "approve",
+    payload: { payload_digest: "of what?" },
+  } as const;
+  await expect(subject.t.kernel.decideGate(subject.id, ahead)).rejects.toMatchObject({
+    error: { code: "T5_GATE_CONFLICT" },
+  });
+  return "voided";
+}
+
+const answer = async ({ script, t }: Subject, stepId: string, how: "succeed" | "fail"): Promise<void> => {
+  script.answer(stepId, how);
+  await t.clock.settle();
+};
+const waitAnHour = (subject: Subject): Promise<void> => subject.t.clock.advance(hour);
+
+type Act = (subject: Subject, state: string) => Promise<void>;
+
+/** What brings each event about, by the state in which it is wanted. */
+const acts: Readonly<Record<string, Act>> = {
+  GATE_DECISION_KEPT: (subject) => subject.decide("approve", gateId, { payload_digest: digest({ of: "asked" }) }),
+  GATE_OPENED: (subject) => answer(subject, "first", "succeed"),
+  GATE_REVISED: (subject) => subject.decide("approve", gateId, { edit: { of: "an editor" } }),
+  GATE_ESCALATED: waitAnHour,
+  GATE_SUSPENDED: waitAnHour,
+  GATE_EXPIRED: waitAnHour,
+  USER_APPROVED: (subject) => subject.decide("approve", gateId),
+  USER_REJECTED: (subject) => subject.decide("reject", gateId),
+  WORKFLOW_CANCELLED: (subject) => subject.cancel(),
+  async WORKFLOW_FAILED(subject, state) {
+    if (state === "declared") return answer(subject, "first", "fail");
+    await subject.decide("approve", "gate-costly");
+    await answer(subject, "costly", "succeed");
+  },
+};
+
+const isEnd = (type: string): boolean => /^WORKFLOW_(CANCELLED|FAILED)$/.test(type);
+const isDecision = (type: string): boolean => /^(USER_APPROVED|USER_REJECTED|GATE_EXPIRED)$/.test(type);
+
+function isOfGate({ payload }: LedgerEvent): boolean {
+  const { gate_id, gate } = payload as { gate_id?: string; gate?: { gate_id: string } };
+  return (gate_id ?? gate?.gate_id) === gateId;
+}
+
+/** What was said to the gate. The end of a workflow is said to the gates that are still undecided. */
+function project(events: readonly LedgerEvent[]): readonly ChartEvent[] {
+  const said = events.filter((e) => isEnd(e.event_type) || (/^(GATE|USER)_/.test(e.event_type) && isOfGate(e)));
+  const decided = said.findIndex((e) => isDecision(e.event_type));
+  return said
+    .filter((e, i) => decided < 0 || i <= decided || !isEnd(e.event_type))
+    .map(({ event_type: type, payload }) => ({
+      type,
+      ...(type === "GATE_EXPIRED" ? { action: payload["action"] as "deny" } : {}),
+    }));
+}
+
+const createDriver = (subject: Subject): Driver => ({
+  subject,
+  project,
+  view: () => viewOf(subject),
+  live: () => (subject.t.kernel.lifecycles(subject.id)?.gates[gateId] as string | undefined) ?? null,
+  bring: async (event) => acts[event.type]?.(subject, await viewOf(subject)),
+});
+
+describe("[CARD-10] each path through the gate lifecycle, on the real kernel", () => {
+  it.each(model.paths.map((path) => [titleOf(path), path] as const))("%s", async (_title, path) => {
+    await using subject = await open(path);
+    await walkPath(model, path, createDriver(subject), coverage);
+  });
+});
+
+describe("what these walks have covered", () => {
+  it("[CARD-10] every transition that the gate lifecycle declares was taken by the kernel", () => {
+    expect(model.pairs.filter((pair) => !coverage.pairs.has(pair))).toEqual([]);
+  });
+
+  it("[CARD-10] every state was rested in and read back", () => {
+    expect(model.states.filter((state) => !coverage.states.has(state))).toEqual([]);
+  });
+});

@@ -1,0 +1,128 @@
+/**
+ * The workflow lifecycle, each declared transition taken by a real kernel on a real file: `work` is a step that the test
+ * holds, `asked` a step that waits for a person.
+ */
+import { describe, expect, it } from "vitest";
+import { workflowMachine } from "../../machines/index.ts";
+import type { PlanStepDraft } from "../../src/contract/plan.ts";
+import { createCommandSignal } from "../../src/index.ts";
+import { createCoverage, type Driver, titleOf, walkPath } from "./driver.ts";
+import { type ChartEvent, type ChartPath, createModel, eventsOf } from "./paths.ts";
+import { step } from "./scripted.ts";
+import { Subject } from "./subject.ts";
+
+const types: readonly string[] = [
+  "PLAN_CREATED",
+  "PLAN_REJECTED",
+  "WORKFLOW_STARTED",
+  "WORKFLOW_WAITING",
+  "WORKFLOW_RESUMED",
+  "WORKFLOW_RESTARTED",
+  "WORKFLOW_COMPLETED",
+  "WORKFLOW_FAILED",
+  "WORKFLOW_CANCELLED",
+  "USER_APPROVED",
+  "USER_REJECTED",
+  "GATE_EXPIRED",
+];
+const model = createModel(
+  workflowMachine,
+  types.map((type) => ({ type })),
+);
+const coverage = createCoverage();
+const hour = 3_600_000;
+
+const has = (route: readonly ChartEvent[], ...wanted: readonly string[]): boolean =>
+  route.some(({ type }) => wanted.includes(type));
+const isPlannedAgain = (route: readonly ChartEvent[]): boolean =>
+  route.slice(1).some(({ type }) => type.startsWith("PLAN_"));
+/** A workflow that waits and then fails waits for the truth about a lost call. */
+const isLost = (route: readonly ChartEvent[]): boolean =>
+  has(route, "WORKFLOW_WAITING") && has(route, "WORKFLOW_FAILED");
+
+function planFor(route: readonly ChartEvent[]): readonly PlanStepDraft[] {
+  const asks = has(route, "WORKFLOW_WAITING", "USER_APPROVED", "USER_REJECTED", "GATE_EXPIRED") && !isLost(route);
+  const gate = { expiry: { after_ms: hour, action: "allow" as const } };
+  const work = step("work", isLost(route) ? "Model.Send" : "Model.Write");
+  return asks ? [work, step("asked", "Model.Read", { gate })] : [work];
+}
+
+async function open(path: ChartPath): Promise<Subject> {
+  const subject = await Subject.open({ limits: { maxReplans: isPlannedAgain(eventsOf(path)) ? 1 : 0 } });
+  await subject.submit();
+  return subject;
+}
+
+const command = async ({ t, id }: Subject, action: "sleep" | "activate"): Promise<void> => {
+  const ref = { tier: 4, module: "ooda_loop", function: "act" } as const;
+  const answer = await t.kernel.ask(4, createCommandSignal(action, ref, ref, id, { workflow_id: id }));
+  expect(answer.status).toBe("ok");
+  await t.clock.settle();
+};
+
+const answer = async ({ script, t }: Subject, how: "succeed" | "fail"): Promise<void> => {
+  script.answer("work", how);
+  await t.clock.settle();
+};
+
+const plan = async ({ script, t }: Subject, steps: readonly PlanStepDraft[] | null): Promise<void> => {
+  script.plan(steps);
+  await t.clock.settle();
+};
+
+type Act = (subject: Subject, state: string, route: readonly ChartEvent[]) => Promise<void>;
+
+/** What brings each event about, by the state in which it is wanted. */
+const acts: Readonly<Record<string, Act>> = {
+  async PLAN_CREATED(subject, state, route) {
+    if (state === "accepted") await command(subject, "sleep");
+    else await answer(subject, "fail");
+    await plan(subject, state === "accepted" ? planFor(route) : [step("work2", "Model.Read")]);
+  },
+  async PLAN_REJECTED(subject, state) {
+    if (state === "running") await answer(subject, "fail");
+    await plan(subject, null);
+  },
+  WORKFLOW_STARTED: (subject) => command(subject, "activate"),
+  WORKFLOW_WAITING: (subject, _state, route) => (isLost(route) ? subject.crash() : answer(subject, "succeed")),
+  WORKFLOW_RESUMED: (subject) => subject.decide("approve"),
+  WORKFLOW_RESTARTED: (subject) => subject.retry(),
+  WORKFLOW_COMPLETED: (subject) => answer(subject, "succeed"),
+  async WORKFLOW_FAILED(subject, state) {
+    if (state === "accepted") return plan(subject, null);
+    if (state === "planned") return subject.crash({ capabilities: [] });
+    return state === "running" ? answer(subject, "fail") : subject.decide("reject");
+  },
+  WORKFLOW_CANCELLED: (subject) => subject.cancel(),
+  USER_APPROVED: (subject) => subject.decide("approve"),
+  USER_REJECTED: (subject) => subject.decide("reject"),
+  GATE_EXPIRED: (subject, state) => (state === "running" ? subject.crash({}, hour) : subject.t.clock.advance(hour)),
+};
+
+function createDriver(path: ChartPath, subject: Subject): Driver {
+  const view = async (): Promise<string> => (await subject.view()).state;
+  return {
+    subject,
+    view,
+    project: (events) => events.map((e) => ({ type: e.event_type })).filter(({ type }) => types.includes(type)),
+    live: () => (subject.t.kernel.lifecycles(subject.id)?.workflow as string | undefined) ?? null,
+    bring: async (event) => acts[event.type]?.(subject, await view(), eventsOf(path)),
+  };
+}
+
+describe("[CARD-10] [EXE-01] each path through the workflow lifecycle, on the real kernel", () => {
+  it.each(model.paths.map((path) => [titleOf(path), path] as const))("%s", async (_title, path) => {
+    await using subject = await open(path);
+    await walkPath(model, path, createDriver(path, subject), coverage);
+  });
+});
+
+describe("what these walks have covered", () => {
+  it("[CARD-10] [CARD-11] [EXE-01] every transition that the workflow lifecycle declares was taken by the kernel", () => {
+    expect(model.pairs.filter((pair) => !coverage.pairs.has(pair))).toEqual([]);
+  });
+
+  it("[CARD-11] [EXE-01] every state was rested in and read back", () => {
+    expect(model.states.filter((state) => !coverage.states.has(state))).toEqual([]);
+  });
+});
