@@ -73,25 +73,28 @@ export function createReads({ store, reading, registry, authorize }: ReadParts):
   const tenant = (caller: Caller | undefined) => (caller === undefined ? {} : { tenant_id: caller.tenant_id });
   const isModelCall = (operator: string): boolean => registry.findOperator(operator)?.metadata.kind === "llm";
   return {
-    workflow: async (workflowId, caller) => viewOf(await reading.record(workflowId, caller)),
+    workflow: async (workflowId, caller) => viewOf(await reading.readWorkflowState(workflowId, caller)),
     async workflows(filter: WorkflowFilter = {}, caller) {
       const heads = await store.heads({ limit: pageSize, ...parseFilter(workflowFilter, filter), ...tenant(caller) });
-      return Promise.all(heads.map(async (head) => viewOf(await reading.record(head.workflow_id))));
+      return Promise.all(heads.map(async (head) => viewOf(await reading.readWorkflowState(head.workflow_id))));
     },
     gates: async (filter = {}, caller) => store.gates({ ...parseFilter(gateFilter, filter), ...tenant(caller) }),
     async outcomes(workflowId, caller) {
       await authorize(caller, "outcome:read");
-      const record = await reading.record(workflowId, caller);
+      const record = await reading.readWorkflowState(workflowId, caller);
       return { workflow_id: record.workflow_id, outcomes: [...record.outcomes.values()].flat() };
     },
     actions: async (workflowId, caller) =>
-      [...(await reading.record(workflowId, caller)).actions.values()].map((a) => a.record),
+      [...(await reading.readWorkflowState(workflowId, caller)).actions.values()].map((a) => a.record),
     events: (workflowId, options = {}, caller) => reading.follow(workflowId, options, caller),
     progress: (workflowId, options = {}, caller) => followProgress(reading, workflowId, { options, caller }),
     assistant: (workflowId, options = {}, caller) => followAssistant(reading, workflowId, { options, caller }),
-    trace: async (workflowId, caller) => traceOf(await reading.record(workflowId, caller), isModelCall),
+    trace: async (workflowId, caller) => traceOf(await reading.readWorkflowState(workflowId, caller), isModelCall),
     async explain(workflowId, caller) {
-      return explainWorkflow(await reading.record(workflowId, caller), await reading.events(workflowId, caller));
+      return explainWorkflow(
+        await reading.readWorkflowState(workflowId, caller),
+        await reading.events(workflowId, caller),
+      );
     },
     verify: (workflowId) => (workflowId === undefined ? verifyAll(store) : verifyOne(store, workflowId)),
     async *export(workflowId, caller) {

@@ -16,7 +16,10 @@ interface Again {
 /** Regenerating what has ended begins a new workflow, linked to the old one and carrying its intent. */
 export async function retryOrBeginAgain({ gateway, reading, workflowId, request }: Again): ReturnType<Kernel["retry"]> {
   if (RetryRequest.safeParse(request).data?.mode !== "regenerate") return gateway.retry(workflowId, request);
-  const record = await reading.record(workflowId, { tenant_id: request.tenant_id, principal: request.principal });
+  const record = await reading.readWorkflowState(workflowId, {
+    tenant_id: request.tenant_id,
+    principal: request.principal,
+  });
   if (record.state !== "completed" && record.state !== "cancelled") return gateway.retry(workflowId, request);
   const { intent, thread_id, correlation_id, draft_version } = record;
   const { document_ids, ...context_refs } = intent.context_refs;

@@ -43,7 +43,7 @@ export function createDesk({ resolved, registry, store, reading, timers }: DeskP
     async findSharedKey(tenantId, key, exceptWorkflow) {
       const found = await store.findKey(tenantId, key);
       if (found === null || found.workflow_id === exceptWorkflow) return null;
-      const entry = (await reading.record(found.workflow_id)).actions.get(found.action_id);
+      const entry = (await reading.readWorkflowState(found.workflow_id)).actions.get(found.action_id);
       return entry === undefined
         ? null
         : { action_id: found.action_id, result: entry.record.result_payload, succeeded: entry.seen === "succeeded" };

@@ -153,7 +153,7 @@ class RunningKernel {
     for (;;) {
       const run = executor.awake(workflowId);
       if (run === null) {
-        const record = await reading.record(workflowId);
+        const record = await reading.readWorkflowState(workflowId);
         if (executor.awake(workflowId) !== null) continue;
         if (isAtRest(record.state) || this.#stopping !== null) return viewOf(record);
         await restWaiters.next(workflowId, kit.clock.now() + kit.limits.tailPollMs);

@@ -27,11 +27,14 @@ export interface Watched {
 export async function watchRun({ kernel, workflowId, after = 0 }: Watched, session: Session): Promise<WorkflowState> {
   const watch = new AbortController();
   const signal = AbortSignal.any([watch.signal, session.terminal.signal]);
-  const told = session.options.json
-    ? null
-    : tellProgress(kernel.progress(workflowId, { after, signal }), session.terminal);
+  const steps = kernel.progress(workflowId, { after, signal });
+  // What goes wrong with the workflow is told by waiting for it, not by its progress.
+  const told = session.options.json ? null : tellProgress(steps, session.terminal).catch(() => undefined);
   try {
-    return await Promise.race([kernel.settled(workflowId), lookForRest(kernel, workflowId, signal)]);
+    const state = await Promise.race([kernel.settled(workflowId), lookForRest(kernel, workflowId, signal)]);
+    // A kernel that is being stopped lets go of whoever waits; that is no rest.
+    session.terminal.signal.throwIfAborted();
+    return state;
   } finally {
     watch.abort();
     await told;
@@ -42,13 +45,14 @@ export async function watchRun({ kernel, workflowId, after = 0 }: Watched, sessi
 /** At rest is what rests at two looks in a row, with no event between them. */
 async function lookForRest(kernel: Kernel, workflowId: string, signal: AbortSignal): Promise<WorkflowState> {
   let before = 0;
-  while (!signal.aborted) {
+  for (;;) {
     await sleep(lookMs, undefined, { signal }).catch(() => undefined);
+    // Nobody waits for this any more, and the ledger may be closed.
+    if (signal.aborted) return new Promise(() => undefined);
     const state = await kernel.workflow(workflowId);
     if (isAtRest(state) && state.sequence === before) return state;
     before = state.sequence;
   }
-  return new Promise(() => undefined);
 }
 
 const isAtRest = ({ state }: WorkflowState): boolean => isTerminal(state) || state === "waiting_for_user";

@@ -28,7 +28,8 @@ export interface FollowOptions {
 export interface LedgerReading {
   readonly rows: (workflowId: string, caller?: Caller) => Promise<readonly TurnRow[]>;
   readonly events: (workflowId: string, caller?: Caller) => Promise<readonly LedgerEvent[]>;
-  readonly record: (workflowId: string, caller?: Caller) => Promise<WorkflowRecord>;
+  /** The fold of the committed events (seed 003 section 5.8). */
+  readonly readWorkflowState: (workflowId: string, caller?: Caller) => Promise<WorkflowRecord>;
   readonly follow: (
     workflowId: string,
     options: FollowOptions,
@@ -64,7 +65,7 @@ export function createLedgerReading(parts: ReadingParts): LedgerReading {
   return {
     rows,
     events,
-    async record(workflowId, caller) {
+    async readWorkflowState(workflowId, caller) {
       const record = foldEvents(await events(workflowId, caller));
       return (
         record ??

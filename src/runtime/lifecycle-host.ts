@@ -125,7 +125,12 @@ export class LifecycleHost {
     if (event.event_type === "WORKFLOW_RESTARTED") (event.payload["step_ids"] as string[]).forEach(begin);
     if (event.step_id === null) return;
     if (event.event_type === "STEP_QUEUED") begin(event.step_id);
-    else home.steps.get(event.step_id)?.send(chartEvent);
+    else this.#tellStep(home.steps.get(event.step_id), chartEvent);
+  }
+
+  /** Facts reach no actor, and one that has ended hears nothing more. */
+  #tellStep(step: AnyActorRef | undefined, chartEvent: ChartEvent): void {
+    if (step !== undefined && movesStep(chartEvent.type) && isActive(step)) step.send(chartEvent);
   }
 
   #gateOf(home: Live, id: string): AnyActorRef {
@@ -151,6 +156,8 @@ const movesWorkflow = (type: string): boolean =>
 
 /** What has reached a final state hears nothing more. */
 const isActive = (actor: AnyActorRef): boolean => actor.getSnapshot().status === "active";
+
+const movesStep = (type: string): boolean => /^(STEP|ACTION|GATE|USER)_/.test(type) && type !== "STEP_STREAMED";
 
 const stateOf = (actor: AnyActorRef): unknown => flatten(actor.getSnapshot().value);
 const statesOf = (actors: ReadonlyMap<string, AnyActorRef>): Record<string, unknown> =>

@@ -7,14 +7,14 @@
  *     before `commit` resolves.
  * L2  One row is under way at a time; what is noted meanwhile shares the next row.
  * L3  When somebody else's append came first (a decision of another process), the log is read again and what was noted
- *     is put behind it; what no longer fits the charts is dropped and logged.
+ *     is put behind it; where anything no longer fits the charts, what rested on it does not either: the log is lost.
  * L4  After a failed append the log is lost: every later use rejects, and the workflow is folded again from the ledger.
  */
 import { acceptsEvent } from "../../machines/charts.ts";
 import { foldEvents, foldWorkflow } from "../../machines/fold.ts";
 import { type KernelError, KernelErrorException, raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
-import type { Actor, EventDraft, LedgerEvent } from "../contract/event.ts";
+import { type Actor, draft, type EventDraft, type EventPayloads, type LedgerEvent } from "../contract/event.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import {
@@ -174,7 +174,27 @@ export class WorkflowLog {
     for (const draft of drafts) this.#noteOne(draft, actor);
   }
 
-  #noteOne(draft: EventDraft, actor: Actor): void {
+  /** The ledger service of seed 003 section 5.8: each call gives the id of what it stored. Durable with the next commit. */
+  appendEvent(draft: EventDraft): string {
+    if (this.#lost !== null) raise(this.#lost);
+    return this.#noteOne(draft, system);
+  }
+
+  /** The start of a key's action; gives the action's id. */
+  recordAction(started: EventPayloads["ACTION_STARTED"], stepId: string): string {
+    this.appendEvent(draft("ACTION_STARTED", started, stepId));
+    return started.action_id;
+  }
+
+  /** A new version of an outcome, draft or final; gives the outcome's id. */
+  recordOutcome(recorded: EventPayloads["OUTCOME_DRAFTED"], stepId: string): string {
+    this.appendEvent(
+      draft(recorded.outcome.status === "final" ? "OUTCOME_FINALIZED" : "OUTCOME_DRAFTED", recorded, stepId),
+    );
+    return recorded.outcome.outcome_id;
+  }
+
+  #noteOne(draft: EventDraft, actor: Actor): string {
     if (this.#record !== null && !acceptsEvent(this.#record, draft)) {
       const detail = { event_type: draft.type, state: this.#record.state, step_id: draft.step_id };
       raise(
@@ -195,6 +215,7 @@ export class WorkflowLog {
     };
     this.#noted.push({ draft, event, text: eventText(event) });
     this.#fold(event, this.#confirmed + this.#underWay + this.#noted.length);
+    return event.id;
   }
 
   /** A plan's own event belongs to that plan already. */
@@ -346,11 +367,8 @@ export class WorkflowLog {
 
   #noteAgain(item: Noted): void {
     if (this.#record !== null && !acceptsEvent(this.#record, item.draft)) {
-      this.#services.kit.logger.warn(
-        { workflow_id: this.identity.workflow_id, event_type: item.draft.type },
-        "dropped: another append came first",
-      );
-      return;
+      const detail = { event_type: item.draft.type, state: this.#record.state };
+      this.#lose(kernelError("T0_LEDGER_CONFLICT", "another process's append came first", logRef, { detail }));
     }
     this.#noted.push(item);
     this.#fold(item.event, this.#confirmed + this.#noted.length);

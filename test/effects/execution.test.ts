@@ -130,7 +130,7 @@ describe("no step is without a word", () => {
     const [a, b] = [ok(), no()];
     const cases: readonly (readonly [CapabilityDefinition, number, string])[] = [
       [story([a], chain(a, 3)), 3, "completed"],
-      [story([a], chain(a, 14)), 14, "completed"],
+      [story([a], [], { plan: () => ({ reasoning: "too long", steps: chain(a, 14) }) }), 14, "completed"],
       [story([a, b], chain(a, 3, b)), 9, "failed"],
     ];
     for (const [capability, wanted, state] of cases) {

@@ -6,7 +6,7 @@ import { openTurn } from "../../src/contract/turn.ts";
 import { definePolicy } from "../../src/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { createTestKernel, createVirtualClock, memoryLedger, type VirtualClock } from "../../src/testing/index.ts";
-import { counted, intent, step, story } from "../gates/story.ts";
+import { counted, intent, payloads, step, story } from "../gates/story.ts";
 
 interface Happened {
   readonly what: string;
@@ -84,7 +84,7 @@ async function recordRun() {
     },
   });
   t.kernel.bus.items.subscribe((item) => {
-    if ("to" in item && item.to === 1 && item.signal.tags["schema"] === "SubmitRequest") tell("normalise");
+    if ("to" in item && item.to === 1 && item.signal.body["schema"] === "SubmitRequest") tell("normalise");
     if ("to" in item && item.to === 2) tell("context");
   });
   return { t, log, tell };
@@ -103,7 +103,6 @@ describe("the spine", () => {
     await t.approve(id);
     expect((await t.rest(id)).state).toBe("completed");
     await following;
-    await t.kernel.stop({ drainMs: 0 });
 
     const spine = [
       "submit",
@@ -112,8 +111,9 @@ describe("the spine", () => {
       "append INTENT_RECEIVED",
       "context",
       "plan",
-      "append PLAN_CREATED",
+      // The turn that made the plan derives all it can: policy is asked, then one commit holds both, then the call.
       "policy draft",
+      "append PLAN_CREATED",
       "operator draft",
       "append ACTION_SUCCEEDED draft",
       "append OUTCOME_DRAFTED draft",
@@ -133,6 +133,14 @@ describe("the spine", () => {
     // A step's end and the workflow's share a row, so the stream hears of both after it.
     expect(firsts.filter((w) => !late(w))).toEqual(spine.filter((w) => !late(w)));
 
+    const types = await t.types(id);
+    const order = ["INTENT_RECEIVED", "CONTEXT_BUILT", "PLAN_CREATED", "STEP_STARTED", "ACTION_STARTED"];
+    expect(order.map((type) => types.indexOf(type))).toEqual(
+      order.map((type) => types.indexOf(type)).toSorted((a, b) => a - b),
+    );
+    const judged = types.indexOf("POLICY_DECIDED", types.indexOf("STEP_STARTED"));
+    expect(judged).toBeLessThan(types.indexOf("ACTION_STARTED"));
+
     const at = (what: string): number => log.find((l) => l.what === what)?.at ?? Number.NaN;
     for (const name of ["draft", "publish"]) {
       const times = [
@@ -145,5 +153,8 @@ describe("the spine", () => {
     }
     expect(at("append GATE_OPENED publish")).toBeGreaterThan(at("policy publish"));
     expect(at("append GATE_OPENED publish")).toBeLessThan(at("decide"));
+    const opened = (await payloads(t, id, "GATE_OPENED"))[0];
+    expect(opened?.gate.ui_actions).toEqual([{ action: "apply", label: "Publish" }]);
+    await t.kernel.stop({ drainMs: 0 });
   });
 });

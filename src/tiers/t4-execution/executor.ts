@@ -62,11 +62,25 @@ export class Executor {
     return this.#adopt(new WorkflowLog(identity, this.#services), parentId);
   }
 
-  /** Works on a workflow's run, waking it if need be. @throws T4_WORKFLOW_NOT_FOUND. */
+  /**
+   * Works on a workflow's run, waking it if need be. Where another process's append came first, what was decided is
+   * decided again on what stands now. @throws T4_WORKFLOW_NOT_FOUND.
+   */
   async withRun<T>(workflowId: string, parentId: string | null, work: (run: WorkflowRun) => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries += 1) {
+      const run = await this.#liveRun(workflowId, parentId);
+      try {
+        return await run.use(() => work(run));
+      } catch (thrown) {
+        if (!overtaken.has(run.log.lost?.code ?? "") || tries === maxTries) throw thrown;
+      }
+    }
+  }
+
+  async #liveRun(workflowId: string, parentId: string | null): Promise<WorkflowRun> {
     for (;;) {
       const live = this.#runs.get(workflowId);
-      if (live !== undefined && live.log.lost === null) return live.use(() => work(live));
+      if (live !== undefined && live.log.lost === null) return live;
       await this.#wakeOnce(workflowId, parentId);
     }
   }
@@ -140,6 +154,11 @@ export class Executor {
     return run;
   }
 }
+
+const maxTries = 8;
+
+/** How a log is lost to another process. */
+const overtaken: ReadonlySet<string> = new Set(["T0_LEDGER_CONFLICT", "T4_WORKFLOW_LEASED"]);
 
 const notFound = (workflowId: string): KernelError =>
   kernelError("T4_WORKFLOW_NOT_FOUND", `there is no workflow ${workflowId}`, executorRef, {

@@ -68,7 +68,7 @@ async function draftOutcome(run: Run, step: PlanStep, { type, content, actionId 
   const valid = content === sanitizedMarker ? content : checkOutcome(run, type, content);
   const allowed = await judgeOutcome(run, step, { type, content: valid });
   const outcome = nextVersion(run, step, { type, content: allowed, status: "draft", draftVersion: step.draft_version });
-  run.log.note(draft("OUTCOME_DRAFTED", { outcome, action_id: actionId }, step.step_id));
+  run.log.recordOutcome({ outcome, action_id: actionId }, step.step_id);
   return allowed;
 }
 
@@ -165,5 +165,5 @@ function finalizeOutcome(run: Run, step: PlanStep, actionId: string | null): voi
     version: target.version + 1,
     created_at: new Date(run.kit.clock.now()).toISOString(),
   };
-  run.log.note(draft("OUTCOME_FINALIZED", { outcome, action_id: actionId }, step.step_id));
+  run.log.recordOutcome({ outcome, action_id: actionId }, step.step_id);
 }

@@ -53,7 +53,7 @@ export function createKeyBook(run: Run, at: AttemptOf): KeyBook {
         ...(known ? {} : { input: payload }),
         ...(at.recovered ? { recovered: true } : {}),
       };
-      run.log.note(draft("ACTION_STARTED", started, step.step_id));
+      run.log.recordAction(started, step.step_id);
       await run.log.commit();
       return action_id;
     },
@@ -62,6 +62,8 @@ export function createKeyBook(run: Run, at: AttemptOf): KeyBook {
       noteEnd(run, draft("ACTION_SUCCEEDED", ended, step.step_id));
     },
     fail(action_id, error, { usage, pending, cached }) {
+      // A call that was told to stop fails because of that: its key stays running for whoever takes the workflow up.
+      if (run.signal.aborted) return;
       const retryable = isRetryable(error);
       const final = !pending && !(retryable && at.attempt < at.maxAttempts);
       const { category } = toExecutorError(error);
