@@ -27,6 +27,7 @@ export function beginRecord(event: LedgerEvent): WorkflowRecord {
     auth: p.auth,
     parent_workflow_id: p.parent_workflow_id ?? null,
     pipeline: p.pipeline ?? "standard",
+    regenerate: p.regenerate ?? [],
     accepted_at: event.timestamp,
     feedback: null,
     plan_id: p.plan_id,

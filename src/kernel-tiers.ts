@@ -40,15 +40,32 @@ export function createDesk({ resolved, registry, store, reading, timers }: DeskP
     checkAllOutput: options.checkAllOutput ?? false,
     middleware: options.middleware ?? [],
     ensureInitialized: createInitializer(options),
-    async findSharedKey(tenantId, key, exceptWorkflow) {
-      const found = await store.findKey(tenantId, key);
-      if (found === null || found.workflow_id === exceptWorkflow) return null;
-      const entry = (await reading.readWorkflowState(found.workflow_id)).actions.get(found.action_id);
-      return entry === undefined
-        ? null
-        : { action_id: found.action_id, result: entry.record.result_payload, succeeded: entry.seen === "succeeded" };
-    },
+    findSharedKey: (question) => findSharedKey({ store, reading }, question),
   };
+}
+
+type SharedKeyQuestion = Parameters<Desk["findSharedKey"]>[0];
+
+/** An apply key is indexed by the store; any other is asked of the workflow whose work is made again, and of its own origin. */
+async function findSharedKey(
+  { store, reading }: Pick<DeskParts, "store" | "reading">,
+  { tenant_id, key, workflow_id, parent_workflow_id }: SharedKeyQuestion,
+): ReturnType<Desk["findSharedKey"]> {
+  const indexed = key.startsWith("apply:") ? await store.findKey(tenant_id, key) : null;
+  const holder = indexed !== null && indexed.workflow_id !== workflow_id ? indexed.workflow_id : parent_workflow_id;
+  if (holder === null) return null;
+  const record = await reading.readWorkflowState(holder);
+  const entry = record.actions.get(record.keys.get(key) ?? "");
+  if (entry !== undefined)
+    return {
+      action_id: entry.record.action_id,
+      result: entry.record.result_payload,
+      succeeded: entry.seen === "succeeded",
+    };
+  const origin = record.parent_workflow_id;
+  return origin === null
+    ? null
+    : findSharedKey({ store, reading }, { tenant_id, key, workflow_id: holder, parent_workflow_id: origin });
 }
 
 /** One initialisation, however many runs start at once; one that failed is tried again by the next run (LIF-04). */

@@ -4,6 +4,7 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,6 +33,7 @@ async function editWith(editor: string, file: string): Promise<string | null> {
 async function askForFile(file: string, signal: AbortSignal): Promise<string | null> {
   const { isCancel, text } = await import("@clack/prompts");
   const message = "No $EDITOR is set. Change this file, or name another one, then press Enter";
-  const path = await text({ message, initialValue: file, signal });
+  const validate = (path = "") => (existsSync(path) ? undefined : "There is no such file.");
+  const path = await text({ message, initialValue: file, validate, signal });
   return isCancel(path) ? null : readFile(path, "utf8");
 }

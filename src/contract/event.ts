@@ -120,6 +120,7 @@ export interface EventPayloads {
     readonly warnings: readonly KernelError[];
     readonly parent_workflow_id: string | null;
     readonly draft_version: number;
+    readonly regenerate?: readonly string[];
   };
   INTENT_REJECTED: { readonly error: KernelError; readonly intent_type: string | null };
   CONTEXT_BUILT: { readonly bundle: ContextBundle; readonly cache_hit: boolean };

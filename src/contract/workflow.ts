@@ -73,6 +73,8 @@ export interface WorkflowRecord {
   readonly auth: AuthContext;
   readonly parent_workflow_id: string | null;
   readonly pipeline: string;
+  /** In a workflow that makes another one's work again: the steps that are made anew. */
+  readonly regenerate: readonly string[];
   readonly accepted_at: string;
   /** What a retry said about the work that is done again. */
   feedback: string | null;

@@ -49,7 +49,7 @@ async function leave(path: string, capability: CapabilityDefinition): Promise<st
 }
 
 describe("the executor", () => {
-  it("[EXE-09] execute needs an id and the ledger: it goes on with what is left, and pauses at the gate", async () => {
+  it("[EXE-04] [EXE-09] execute needs an id and the ledger: it goes on with what is left, and pauses at the gate", async () => {
     const { capability, ran, mend } = fourSteps();
     const path = join(folder, "execute.db");
     const id = await leave(path, capability);

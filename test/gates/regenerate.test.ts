@@ -183,6 +183,21 @@ describe("regenerating what has ended", () => {
     expect(publish.calls).toHaveLength(state === "completed" ? 2 : 1);
   });
 
+  it("what is not made again keeps its key and is answered from the old workflow's record", async () => {
+    const fetch = counted("Note.Fetch", { effect: "write_draft" }, () => ({ source: "found" }));
+    const draft = counted("Note.Draft", {}, () => ({ text: `draft ${draft.calls.length}` }));
+    const rows = [step("fetch", fetch), step("draft", draft, { depends_on: ["fetch"], outcome: "Draft.Note" })];
+    await using t = await createTestKernel({ capabilities: [story([fetch, draft], rows)] });
+    const old = await t.run(intent);
+    const { workflow_id } = await regenerate(t, old.workflow_id);
+    expect((await t.rest(workflow_id)).state).toBe("completed");
+    expect([fetch.calls.length, draft.calls.length]).toEqual([1, 2]);
+    const keys = async (id: string) => (await t.kernel.actions(id)).map((a) => a.idempotency_key);
+    const [before, after] = [await keys(old.workflow_id), await keys(workflow_id)];
+    expect(after[0]).toBe(before[0]);
+    expect(after[1]).toMatch(/:v2$/);
+  });
+
   it("is refused for another tenant, which learns nothing", async () => {
     const { capability, draft } = publishing();
     await using t = await createTestKernel({ capabilities: [capability] });

@@ -20,7 +20,7 @@ describe("a denial", () => {
         expect(step.attempts).toBe(0);
         if (step.state !== "failed") continue;
         denied += 1;
-        expect(step.run).toBe(1);
+        expect(await count(play, "STEP_STARTED", step.step_id)).toBe(1);
         expect(await count(play, "POLICY_DECIDED", step.step_id)).toBe(1);
       }
     });

@@ -197,7 +197,7 @@ describe("two kernels on one file", () => {
           else expect(answers.filter((answer) => answer === "T5_GATE_CONFLICT")).toHaveLength(1);
           expect((await b.kernel.verify()).ok).toBe(true);
         }),
-        { numRuns: 8, endOnFailure: true },
+        { numRuns: 12, endOnFailure: true },
       );
     },
   );

@@ -29,6 +29,8 @@ export interface Lineage {
   readonly parent_workflow_id: string;
   readonly intent_id: string;
   readonly draft_version: number;
+  /** Steps that are made again; the others keep their keys. */
+  readonly regenerate: readonly string[];
   readonly correlation_id: string;
 }
 
@@ -189,6 +191,7 @@ async function enter(kit: Kit, { request, auth, ids, lineage }: Entry): Promise<
     ...own,
     parent_workflow_id: lineage?.parent_workflow_id ?? null,
     draft_version: lineage?.draft_version ?? 1,
+    regenerate: lineage?.regenerate ?? [],
   };
   const entry = kit.signals.createDataSignal(question, "SubmitRequest", gatewayRef, correlation_id, user, {
     parentId: spoken?.id ?? null,

@@ -39,6 +39,7 @@ export interface NormalizeQuestion {
   readonly intent_id: string;
   readonly parent_workflow_id: string | null;
   readonly draft_version: number;
+  readonly regenerate: readonly string[];
 }
 
 const refs = {
@@ -97,7 +98,7 @@ async function checkSafe(security: Security, text: string, kit: Kit): Promise<vo
 
 async function normalize(options: PerceptionTierOptions, signal: Signal, kit: Kit): Promise<Result> {
   const question = signal.body["data"] as NormalizeQuestion;
-  const { request, perceived, auth, workflow_id, plan_id, parent_workflow_id, draft_version } = question;
+  const { request, perceived, auth, workflow_id, plan_id, parent_workflow_id, draft_version, regenerate } = question;
   const inputs = request.intent_hint?.inputs ?? {};
   if (perceived === null || Object.keys(inputs).length > 0)
     await checkSafe(options.security, JSON.stringify(inputs), kit);
@@ -109,6 +110,7 @@ async function normalize(options: PerceptionTierOptions, signal: Signal, kit: Ki
     plan_id,
     parent_workflow_id,
     draft_version,
+    regenerate,
     tenant_id: request.tenant_id,
     thread_id: request.thread_id,
     intent,

@@ -25,6 +25,8 @@ export interface CompileRequest {
   readonly identity: Pick<Plan, "plan_id" | "intent_id" | "workflow_id" | "round" | "parent_plan_id">;
   readonly completed: readonly string[];
   readonly used: readonly string[];
+  /** Steps that another workflow has made before: these get the draft version, and with it keys of their own. */
+  readonly regenerate: { readonly steps: readonly string[]; readonly draft_version: number };
   readonly rename: (params: JsonObject, renamed: ReadonlyMap<string, string>) => JsonObject;
 }
 
@@ -167,7 +169,7 @@ function compileStep(step: Draft, request: CompileRequest): PlanStep {
     weight: step.weight ?? weights[base] ?? 1,
     estimated_cost: step.estimated_cost ?? metadata.estimated_cost,
     priority: step.priority ?? 0,
-    draft_version: 1,
+    draft_version: request.regenerate.steps.includes(base) ? request.regenerate.draft_version : 1,
   };
 }
 

@@ -18,7 +18,7 @@ import type { TierDefinition } from "../../runtime/define-tier.ts";
 import { consume, type Kit } from "../../runtime/kit.ts";
 import type { Registry } from "../../runtime/registry.ts";
 import { callWithin, isPromise } from "../../runtime/within.ts";
-import { compilePlan } from "./compile-plan.ts";
+import { type CompileRequest, compilePlan } from "./compile-plan.ts";
 
 export interface PlanningTierOptions {
   readonly registry: Registry;
@@ -34,6 +34,7 @@ interface PlanRequest {
   readonly plan_id: string;
   readonly parent_plan_id: string | null;
   readonly used_step_ids: readonly string[];
+  readonly regenerate: CompileRequest["regenerate"];
   readonly situation: PlanningSituation;
 }
 
@@ -72,6 +73,7 @@ async function plan({ registry, planner, rename }: PlanningTierOptions, signal: 
     rename,
     completed: situation.completed.map((s) => s.step_id),
     used: request.used_step_ids,
+    regenerate: request.regenerate,
     identity: { plan_id, parent_plan_id, workflow_id, intent_id: intent.intent_id, round: situation.round },
   });
   if ("cyclic" in compiled) return nameCycle(signal, kit, compiled.cyclic);

@@ -34,7 +34,7 @@ export function createKeyBook(run: Run, at: AttemptOf): KeyBook {
     consult(key) {
       const { keys, parent_workflow_id, tenant_id, workflow_id } = run.log.record;
       if (keys.has(key) || !(key.startsWith("apply:") || parent_workflow_id !== null)) return undefined;
-      return run.desk.findSharedKey(tenant_id, key, workflow_id).then((found) => {
+      return run.desk.findSharedKey({ tenant_id, key, workflow_id, parent_workflow_id }).then((found) => {
         shared = found;
       });
     },

@@ -82,6 +82,7 @@ function planRequest(run: Run, round: number, objective: string | null) {
     plan_id: round === 0 ? record.plan_id : run.kit.ids.next("plan"),
     parent_plan_id: record.plan?.plan_id ?? null,
     used_step_ids: [...record.steps.keys()],
+    regenerate: { steps: record.regenerate, draft_version: record.draft_version },
     situation: situationOf(record, round, objective),
   };
 }

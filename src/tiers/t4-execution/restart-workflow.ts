@@ -104,8 +104,15 @@ function regenerate(run: Run, { principal, step_ids, feedback }: RestartRequest)
 
 const isNeverRun = (step: StepRecord | undefined): boolean => step !== undefined && mayRunAgain(step);
 
-/** The named steps (those that drafted an outcome, when none is named) and all that depends on them. */
-function affectedSteps(record: WorkflowRecord, plan: Plan, named: readonly string[] | undefined): ReadonlySet<string> {
+/**
+ * The named steps (those that drafted an outcome, when none is named) and all that depends on them.
+ * @throws KernelErrorException T4_WORKFLOW_CONFLICT when a name is not in the plan, or nothing is left to regenerate.
+ */
+export function affectedSteps(
+  record: WorkflowRecord,
+  plan: Plan,
+  named: readonly string[] | undefined,
+): ReadonlySet<string> {
   const seeds =
     named ??
     plan.steps

@@ -34,11 +34,13 @@ export interface Desk {
   readonly maxCost: number | null;
   /** Maximum attempts by retry policy. */
   readonly retryPolicies: Readonly<Record<string, number>>;
-  readonly findSharedKey: (
-    tenantId: string | number,
-    key: string,
-    exceptWorkflow: string,
-  ) => Promise<{ readonly action_id: string; readonly result: Json | null; readonly succeeded: boolean } | null>;
+  /** What another workflow made of a key: one of the same scope for an apply key, or the one whose work is made again. */
+  readonly findSharedKey: (question: {
+    readonly tenant_id: string | number;
+    readonly key: string;
+    readonly workflow_id: string;
+    readonly parent_workflow_id: string | null;
+  }) => Promise<{ readonly action_id: string; readonly result: Json | null; readonly succeeded: boolean } | null>;
   readonly policyVersion: string;
 }
 

@@ -38,6 +38,7 @@ export interface Intake {
   readonly warnings: readonly KernelError[];
   readonly parent_workflow_id: string | null;
   readonly draft_version: number;
+  readonly regenerate: readonly string[];
 }
 
 export interface RejectedIntent {
@@ -139,7 +140,7 @@ async function startWorkflow(executor: Executor, signal: Signal, kit: Kit): Prom
     { workflow_id, plan_id, tenant_id, thread_id, intent_id: intent.intent_id, correlation_id: signal.trace_id },
     signal.id,
   );
-  const { auth, domain, urgency, warnings, parent_workflow_id, draft_version } = intake;
+  const { auth, domain, urgency, warnings, parent_workflow_id, draft_version, regenerate } = intake;
   const facts = {
     pipeline: String(signal.body["pipeline"]),
     complexity: signal.tags["complexity"] ?? "simple",
@@ -148,6 +149,7 @@ async function startWorkflow(executor: Executor, signal: Signal, kit: Kit): Prom
     warnings,
     parent_workflow_id,
     draft_version,
+    ...(regenerate.length === 0 ? {} : { regenerate }),
   };
   await run.begin(async () => {
     run.log.note(draft("INTENT_RECEIVED", { intent, auth, plan_id, ...facts }));
