@@ -117,6 +117,7 @@ export class KernelParts {
       logger,
       leaseMs: limits.leaseMs,
       tailPollMs: limits.tailPollMs,
+      foldAgainMs: limits.foldAgainMs,
       wake: (workflowId) => this.wake(workflowId),
       logs: () => this.executor.runs().map((run) => run.log),
       onForeign: (log) => this.executor.awake(log.identity.workflow_id)?.drive(),

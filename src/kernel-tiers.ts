@@ -1,12 +1,15 @@
 /**
  * The eight tiers and the desk of T4, with the ports that a host's options filled.
  */
+
+import { moduleRef } from "./contract/module-ref.ts";
 import type { KernelOptions, Resolved } from "./kernel-options.ts";
 import type { LedgerStore } from "./ports/ledger-store.ts";
 import type { TierDefinition } from "./runtime/define-tier.ts";
 import type { LedgerReading } from "./runtime/ledger-reader.ts";
 import type { createLedgerWriter } from "./runtime/ledger-writer.ts";
 import type { Registry } from "./runtime/registry.ts";
+import { callWithin } from "./runtime/within.ts";
 import { createFoundationTier } from "./tiers/t0-foundation/tier.ts";
 import { createPerceptionTier } from "./tiers/t1-perception/tier.ts";
 import { createCognitionTier } from "./tiers/t2-cognition/tier.ts";
@@ -39,7 +42,7 @@ export function createDesk({ resolved, registry, store, reading, timers }: DeskP
     holdsStreams: options.security?.validateOutput !== undefined,
     checkAllOutput: options.checkAllOutput ?? false,
     middleware: options.middleware ?? [],
-    ensureInitialized: createInitializer(options),
+    ensureInitialized: createInitializer(resolved),
     findSharedKey: (question) => findSharedKey({ store, reading }, question),
   };
 }
@@ -68,12 +71,19 @@ async function findSharedKey(
     : findSharedKey({ store, reading }, { tenant_id, key, workflow_id: holder, parent_workflow_id: origin });
 }
 
+const initializing = {
+  source: moduleRef(0, "kernel", "initialize"),
+  onTimeout: "T0_KERNEL_INITIALIZE_FAILED",
+  onThrow: "T0_KERNEL_INITIALIZE_FAILED",
+  what: "initialize",
+} as const;
+
 /** One initialisation, however many runs start at once; one that failed is tried again by the next run (LIF-04). */
-function createInitializer({ initialize }: KernelOptions): Desk["ensureInitialized"] {
+function createInitializer({ options: { initialize }, clock, limits }: Resolved): Desk["ensureInitialized"] {
   let under: Promise<void> | null = null;
   let ready = initialize === undefined;
   const begin = async (): Promise<void> => {
-    await initialize?.();
+    await callWithin(() => initialize?.(), { ...initializing, clock, timeoutMs: limits.initializeTimeoutMs });
     ready = true;
   };
   return () => {

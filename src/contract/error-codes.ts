@@ -76,6 +76,9 @@ export const errorCodes = Object.freeze({
     retryable: true,
     http: 409,
   }),
+  T0_KERNEL_INITIALIZE_FAILED: external("Mend what the host's initialize function needs, then retry the workflow.", {
+    retryable: true,
+  }),
   T0_KERNEL_STOPPED: resource("Start a kernel on this ledger; unfinished workflows are taken up again.", { http: 503 }),
   T0_TIER_CRASHED: processing("The tier was restarted; retry the workflow and report the error.", degraded),
 

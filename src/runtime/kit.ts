@@ -42,6 +42,9 @@ export interface Limits {
   readonly authenticatorTimeoutMs: number;
   readonly previewTimeoutMs: number;
   readonly middlewareTimeoutMs: number;
+  readonly initializeTimeoutMs: number;
+  /** The longest pause before a workflow whose log was lost is folded again; it begins at a second and doubles. */
+  readonly foldAgainMs: number;
   readonly leaseMs: number;
   readonly tailPollMs: number;
 }
@@ -70,6 +73,8 @@ export const defaultLimits: Limits = Object.freeze({
   authenticatorTimeoutMs: 5_000,
   previewTimeoutMs: 10_000,
   middlewareTimeoutMs: 30_000,
+  initializeTimeoutMs: 60_000,
+  foldAgainMs: 60_000,
   leaseMs: 30_000,
   tailPollMs: 250,
 });

@@ -19,6 +19,8 @@ export interface EmbeddedHostOptions {
   readonly logger: Logger;
   readonly leaseMs: number;
   readonly tailPollMs: number;
+  /** The longest pause before a lost workflow is folded again. */
+  readonly foldAgainMs: number;
   /** Wakes a workflow and lets it go on. */
   readonly wake: (workflowId: string) => Promise<void>;
   /** Logs that are awake here. */
@@ -154,19 +156,19 @@ export class EmbeddedHost {
   }
 
   /** Until it works: the ledger may be away for a while. */
-  #foldAgain(log: WorkflowLog): void {
+  #foldAgain(log: WorkflowLog, pauseMs = foldAgainAfterMs): void {
     const { workflow_id } = log.identity;
     // Whose first event was not kept, of that there is nothing to fold.
     if (this.#stopped || log.lost === null || log.confirmed === 0 || log.lost.code === "T4_WORKFLOW_LEASED") return;
-    const { timers, clock, wake } = this.#options;
+    const { timers, clock, wake, foldAgainMs } = this.#options;
     const again = (): Promise<void> =>
       wake(workflow_id).catch((error: unknown) => {
-        this.#foldAgain(log);
+        this.#foldAgain(log, Math.min(2 * pauseMs, foldAgainMs));
         throw error;
       });
     timers.alarm(
       `again:${workflow_id}`,
-      clock.now() + foldAgainAfterMs,
+      clock.now() + pauseMs,
       this.#attempt(again, "a lost workflow could not be folded again"),
       false,
     );
