@@ -5,7 +5,7 @@
  */
 import type { EventDraft } from "../contract/event.ts";
 import type { Gate } from "../contract/gate.ts";
-import type { WorkflowRecord } from "../contract/workflow.ts";
+import type { StepRecord, WorkflowRecord } from "../contract/workflow.ts";
 import { isTerminal } from "../contract/workflow.ts";
 import type { AppendIndexes } from "../ports/ledger-store.ts";
 
@@ -13,7 +13,7 @@ export interface IndexQuestion {
   readonly record: WorkflowRecord;
   readonly drafts: readonly EventDraft[];
   /** What the head says now. */
-  readonly known: { readonly state: string | null; readonly due_at: number | null };
+  readonly known: { readonly state: string | null; readonly due_at: number | null | undefined };
   /** The workflow has no row yet. */
   readonly isNew: boolean;
   readonly release: boolean;
@@ -55,18 +55,27 @@ function recordsOf(drafts: readonly EventDraft[]): AppendIndexes {
   return memory.length === 0 ? {} : { memory };
 }
 
-/** When something of this workflow falls due while it rests; null for none. */
+/**
+ * When a resting workflow must be looked at again; null for never. A running one keeps its times in memory, and recovery
+ * takes it up if its process dies. One that waits though nothing is left to wait for is due at once: its process ended
+ * between a decision and what follows from it.
+ */
 export function dueOf(record: WorkflowRecord): number | null {
-  if (isTerminal(record.state)) return null;
-  const gates = [...record.gates.values()]
-    .filter((g) => g.status === "open" && g.due_at !== null)
-    .map((g) => Date.parse(g.due_at as string));
-  const retries = [...record.steps.values()]
-    .filter((s) => s.retry_due !== null)
-    .map((s) => Date.parse(s.retry_due as string));
-  const all = [...gates, ...retries];
-  return all.length === 0 ? null : Math.min(...all);
+  if (record.state !== "waiting_for_user") return null;
+  const open = [...record.gates.values()].filter((g) => g.status === "open" || g.status === "suspended");
+  if (open.length === 0 || [...record.steps.values()].some(isReady(record))) return Date.parse(record.updated_at);
+  const times = open.flatMap((g) => (g.status === "open" && g.due_at !== null ? [Date.parse(g.due_at)] : []));
+  return times.length === 0 ? null : Math.min(...times);
 }
+
+/** Approved and not yet called, or queued behind steps that have all succeeded. */
+const isReady =
+  ({ plan, steps }: WorkflowRecord) =>
+  (step: StepRecord): boolean => {
+    if (step.state === "running") return step.phase === "executing";
+    if (step.state !== "queued" || plan?.steps.some((s) => s.step_id === step.step.step_id) !== true) return false;
+    return step.step.depends_on.every((id) => steps.get(id)?.state === "succeeded");
+  };
 
 const gateEvents: ReadonlySet<string> = new Set([
   "GATE_OPENED",

@@ -31,7 +31,7 @@ import {
 import type { WorkflowRecord } from "../contract/workflow.ts";
 import { isTerminal } from "../contract/workflow.ts";
 import type { Append, AppendIndexes, Lease, WorkflowHead } from "../ports/ledger-store.ts";
-import { deriveIndexes, dueOf } from "./derive-indexes.ts";
+import { deriveIndexes, dueOf, type IndexQuestion } from "./derive-indexes.ts";
 import type { Kit } from "./kit.ts";
 import type { LedgerWriter } from "./ledger-writer.ts";
 import { errorOf } from "./within.ts";
@@ -56,6 +56,8 @@ export interface LogServices {
   readonly owner: string;
   /** Told after each commit, with the events that are now durable. */
   readonly onCommitted: (log: WorkflowLog, events: readonly LedgerEvent[]) => void;
+  /** Told of what another process appended, once it is taken in. */
+  readonly onForeign: (log: WorkflowLog, events: readonly LedgerEvent[]) => void;
 }
 
 /** A log as read from the ledger: its folded record, its last row and its head. */
@@ -76,7 +78,13 @@ interface Sealed {
   readonly entry: Append;
   readonly noted: Noted[];
   readonly envelope: TurnEnvelope;
+  /** What the head says once this row is in. */
+  readonly known: KnownHead;
 }
+
+/** The index row as this log last wrote it; what somebody else may have written is written again with the next row. */
+type KnownHead = IndexQuestion["known"];
+const unknownHead: KnownHead = { state: null, due_at: undefined };
 
 export class WorkflowLog {
   readonly identity: NewWorkflow;
@@ -88,7 +96,7 @@ export class WorkflowLog {
   #now = 0;
   #stamped = { now: -1, text: "" };
   #lease: Lease | null = null;
-  #known: { state: string | null; due_at: number | null };
+  #known: KnownHead;
   #commit: Promise<void> | null = null;
   /** Events of the row that is being appended. */
   #underWay = 0;
@@ -285,13 +293,17 @@ export class WorkflowLog {
     let sealed: Sealed | null = null;
     const receipt = await this.#services.writer
       .append(() => {
+        // Lost while it waited for its turn: nothing of it may be written any more.
+        if (this.#lost !== null) raise(this.#lost);
         sealed = this.#seal();
         return sealed.entry;
       })
       .catch((error: unknown) => this.#lose(errorOf(error, "T0_LEDGER_UNAVAILABLE", logRef)));
     this.#underWay = 0;
-    const { entry, noted, envelope } = sealed as unknown as Sealed;
-    if (!receipt.ok) return this.#refused(receipt.reason, noted);
+    const { entry, noted, envelope, known } = sealed as unknown as Sealed;
+    if (!receipt.ok) return this.#refused(receipt.reason, sealed as unknown as Sealed);
+    if (this.#lost !== null) raise(this.#lost);
+    this.#known = known;
     if (entry.claim !== undefined && receipt.epoch !== null) this.#lease = { ...entry.claim, epoch: receipt.epoch };
     this.#confirmed = entry.row.last_sequence;
     this.#hash = entry.row.hash;
@@ -311,6 +323,7 @@ export class WorkflowLog {
     this.#noted = [];
     this.#underWay = noted.length;
     const { owner, kit } = this.#services;
+    const record = this.#record;
     const claims = this.#lease === null && !this.#foreign;
     const indexes = this.#indexes(noted.map((n) => n.draft));
     const entry: Append = {
@@ -321,7 +334,8 @@ export class WorkflowLog {
       ...(this.#lease === null ? {} : { lease: this.#lease }),
       ...(claims ? { claim: { owner, expires_at: now + kit.limits.leaseMs } } : {}),
     };
-    return { entry, noted, envelope };
+    const known = record === null ? this.#known : { state: record.state, due_at: dueOf(record) };
+    return { entry, noted, envelope, known };
   }
 
   #indexes(drafts: readonly EventDraft[]): AppendIndexes {
@@ -329,24 +343,16 @@ export class WorkflowLog {
     if (record === null) return {};
     const release = this.#release || isTerminal(record.state);
     this.#release = false;
-    const indexes = deriveIndexes({
-      record,
-      drafts,
-      known: this.#known,
-      isNew: this.#confirmed === 0,
-      release,
-      now: this.#now,
-    });
-    this.#known = { state: record.state, due_at: dueOf(record) };
-    return indexes;
+    return deriveIndexes({ record, drafts, known: this.#known, isNew: this.#confirmed === 0, release, now: this.#now });
   }
 
-  #refused(reason: "clash" | "fenced" | "missing", noted: Noted[]): boolean {
+  #refused(reason: "clash" | "fenced" | "missing", { entry, noted }: Sealed): boolean {
     if (reason !== "clash")
       this.#lose(
         kernelError("T4_WORKFLOW_LEASED", "another process owns this workflow", logRef, { detail: { reason } }),
       );
     this.#noted = [...noted, ...this.#noted];
+    this.#release = entry.indexes?.release === true;
     return false;
   }
 
@@ -357,12 +363,19 @@ export class WorkflowLog {
       .catch((error: unknown) => this.#lose(errorOf(error, "T0_LEDGER_UNAVAILABLE", logRef)));
     const noted = this.#noted;
     const now = this.#now;
+    const before = this.#confirmed;
+    const events = rows.flatMap(openTurn);
     this.#noted = [];
-    this.#record = foldEvents(rows.flatMap(openTurn));
+    this.#known = unknownHead;
+    this.#record = foldEvents(events);
     this.#hash = rows.at(-1)?.hash ?? genesisHash;
     this.#confirmed = rows.at(-1)?.last_sequence ?? 0;
     this.#now = now;
     for (const item of noted) this.#noteAgain(item);
+    this.#services.onForeign(
+      this,
+      events.filter((event) => event.sequence > before),
+    );
   }
 
   #noteAgain(item: Noted): void {
@@ -381,9 +394,12 @@ export class WorkflowLog {
     const rows = await this.#services.read(this.identity.workflow_id, before);
     if (rows.length === 0 || this.#commit !== null || this.#noted.length > 0 || this.#confirmed !== before)
       return false;
-    for (const event of rows.flatMap(openTurn)) this.#record = foldWorkflow(this.#record, event);
+    const events = rows.flatMap(openTurn);
+    for (const event of events) this.#record = foldWorkflow(this.#record, event);
+    this.#known = unknownHead;
     this.#hash = rows.at(-1)?.hash ?? this.#hash;
     this.#confirmed = rows.at(-1)?.last_sequence ?? before;
+    this.#services.onForeign(this, events);
     return true;
   }
 

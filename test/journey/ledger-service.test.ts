@@ -61,6 +61,7 @@ describe("the ledger service", () => {
       read: (id, after) => store.read(id, after),
       owner: "me",
       onCommitted: () => undefined,
+      onForeign: () => undefined,
     });
 
     const stored: string[] = [];

@@ -54,6 +54,7 @@ export class Executor {
       owner,
       read: (id, after) => store.read(id, after),
       onCommitted: (log, events) => this.#committed(log, events),
+      onForeign: (log, events) => this.#overtaken(log, events),
     };
   }
 
@@ -112,8 +113,15 @@ export class Executor {
 
   #committed(log: WorkflowLog, events: readonly LedgerEvent[]): void {
     const { lifecycles, onCommitted } = this.#options;
-    if (this.#runs.has(log.identity.workflow_id)) lifecycles.deliver(log.identity.workflow_id, events);
+    if (this.#runs.get(log.identity.workflow_id)?.log === log) lifecycles.deliver(log.identity.workflow_id, events);
     onCommitted(log, events);
+  }
+
+  /** What another process appended reaches actors and readers like our own; the run looks at what follows from it. */
+  #overtaken(log: WorkflowLog, events: readonly LedgerEvent[]): void {
+    this.#committed(log, events);
+    const run = this.#runs.get(log.identity.workflow_id);
+    if (run?.log === log) run.drive();
   }
 
   #rest(run: WorkflowRun): void {

@@ -72,7 +72,7 @@ function gateIdFrom(run: Run, request: ParsedGateRequest): string {
 
 function answerIfDecided(run: Run, gate: Gate, request: ParsedGateRequest): GateResponse | null {
   if (gate.status === "open" || gate.status === "suspended") return checkOpen(run, gate, request);
-  const alike = gate.decision?.decision === request.decision && isSamePayload(gate, request);
+  const alike = gate.decision?.decision === request.decision && isSamePayload(run, gate, request);
   if (alike && gate.status !== "voided") return respond(run, request.decision);
   return refuse("T5_GATE_CONFLICT", `${gate.gate_id} is ${gate.status} already`, {
     gate_id: gate.gate_id,
@@ -81,9 +81,20 @@ function answerIfDecided(run: Run, gate: Gate, request: ParsedGateRequest): Gate
   });
 }
 
-/** An edit that comes after the payload was decided on as it stood decides on another one. */
-const isSamePayload = (gate: Gate, { payload }: ParsedGateRequest): boolean =>
-  payload.edit === undefined || gate.decision?.edited === true;
+/** The same decision is one on the same payload: as it was shown, or with the very edit that was decided. */
+function isSamePayload(run: Run, gate: Gate, { payload }: ParsedGateRequest): boolean {
+  const { edit, payload_digest } = payload;
+  if (edit === undefined) return payload_digest === undefined || payload_digest === gate.payload_digest;
+  if (gate.decision?.edited !== true) return false;
+  const decided = gate.target === null ? gate.payload : editedContent(run, gate.target);
+  return decided !== null && digest(merge(decided, edit)) === digest(decided);
+}
+
+/** The content of the outcome version that a gate is about. */
+function editedContent(run: Run, { outcome_id, version }: NonNullable<Gate["target"]>): Json | null {
+  const versions = run.log.record.outcomes.get(outcome_id) ?? [];
+  return versions.find((outcome) => outcome.version === version)?.content ?? null;
+}
 
 function checkOpen(run: Run, gate: Gate, { payload }: ParsedGateRequest): null {
   if (payload.payload_digest !== undefined && payload.payload_digest !== gate.payload_digest) {
