@@ -18,7 +18,7 @@ import { raise } from "./contract/error.ts";
 import { kernelError } from "./contract/error-codes.ts";
 import { draft } from "./contract/event.ts";
 import { moduleRef } from "./contract/module-ref.ts";
-import type { WorkflowState } from "./contract/workflow.ts";
+import { isTerminal, type WorkflowRecord, type WorkflowState } from "./contract/workflow.ts";
 import type { Kernel } from "./kernel-face.ts";
 import { type KernelOptions, resolveOptions, type TierPatch } from "./kernel-options.ts";
 import { KernelParts } from "./kernel-parts.ts";
@@ -28,6 +28,7 @@ import type { LedgerStore } from "./ports/ledger-store.ts";
 import { createRegistry, type Registry } from "./runtime/registry.ts";
 import { appendToTenant } from "./runtime/tenant-log.ts";
 import { createGateway, type Gateway } from "./tiers/t0-foundation/gateway.ts";
+import type { WorkflowRun } from "./tiers/t4-execution/workflow-run.ts";
 
 const kernelRef = moduleRef(0, "kernel", "createKernel");
 
@@ -150,19 +151,23 @@ class RunningKernel {
   /** Waits until the workflow rests, here or in the process that holds it. */
   async #settled(workflowId: string): Promise<WorkflowState> {
     const { executor, restWaiters, reading, kit } = this.#parts;
-    for (;;) {
+    for (let last: WorkflowRecord | null = null; ; ) {
       const run = executor.awake(workflowId);
-      if (run === null) {
-        const record = await reading.readWorkflowState(workflowId);
-        if (executor.awake(workflowId) !== null) continue;
-        if (isAtRest(record.state) || this.#stopping !== null) return viewOf(record);
-        await restWaiters.next(workflowId, kit.clock.now() + kit.limits.tailPollMs);
-        continue;
+      if (run === null || mayRest(run)) {
+        last = await reading.readWorkflowState(workflowId);
+        const now = executor.awake(workflowId);
+        if (isTerminal(last.state) || (isAtRest(last.state) && now?.isBusy !== true)) return viewOf(last);
+        if (now === null && this.#stopping !== null) return viewOf(last);
       }
-      await restWaiters.next(workflowId);
-      const { log } = run;
-      const rests = log.lost === null && log.exists && executor.awake(workflowId) === null;
-      if (rests && isAtRest(log.record.state)) return viewOf(log.record);
+      const until = kit.clock.now() + kit.limits.tailPollMs;
+      const goesOn = await restWaiters.next(workflowId, { until, background: run !== null });
+      const saved = run !== null && hasAllSaved(run) ? run.log.record : null;
+      if (saved !== null && isAtRest(saved.state) && executor.awake(workflowId) === null) return viewOf(saved);
+      last = saved ?? last;
+      if (goesOn) continue;
+      // Of a kernel that has stopped nothing more is to be expected, and its ledger can no longer be read.
+      if (last !== null) return viewOf(last);
+      raise(kernelError("T0_KERNEL_STOPPED", "the kernel stopped before the workflow rested", kernelRef));
     }
   }
 
@@ -186,6 +191,13 @@ async function stopParts(parts: KernelParts, drainMs: number): Promise<void> {
   parts.close();
   await store.close();
 }
+
+/** Whether the ledger may say that the workflow rests although it is awake: host code may never end, a log may be lost. */
+const mayRest = ({ isBusy, log }: WorkflowRun): boolean =>
+  log.lost !== null || (log.exists && (!isBusy || isTerminal(log.record.state)));
+
+const hasAllSaved = ({ log }: WorkflowRun): boolean =>
+  log.lost === null && log.exists && log.record.sequence === log.confirmed;
 
 const isAtRest = (state: WorkflowState["state"]): boolean =>
   state === "completed" || state === "failed" || state === "cancelled" || state === "waiting_for_user";

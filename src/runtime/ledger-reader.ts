@@ -97,12 +97,12 @@ async function* follow(
   { after = 0, signal, live = true }: FollowOptions,
 ): AsyncGenerator<LedgerEvent, void, void> {
   let position = after;
-  for await (const rows of rowsAsTheyCome(parts, workflowId, {
+  for await (const events of eventsAsTheyCome(parts, workflowId, {
     after,
     live,
     ...(signal === undefined ? {} : { signal }),
   })) {
-    for (const event of rows.flatMap(openTurn)) {
+    for (const event of events) {
       if (signal?.aborted === true) return;
       if (event.sequence <= position) continue;
       position = event.sequence;
@@ -111,22 +111,25 @@ async function* follow(
   }
 }
 
-/** The rows of a workflow in batches, until it has ended or the reader has had enough. */
-async function* rowsAsTheyCome(
+/** The events of a workflow in batches of whole rows, until it has ended or the reader has had enough. */
+async function* eventsAsTheyCome(
   { store, feed, first, clock, pollMs }: Following,
   workflowId: string,
   { after = 0, signal, live }: FollowOptions,
-): AsyncGenerator<readonly TurnRow[], void, void> {
+): AsyncGenerator<readonly LedgerEvent[], void, void> {
   let news = createNews();
   const unlisten = feed.listen(workflowId, () => news.arrive());
   const stop = (): void => news.arrive();
   signal?.addEventListener("abort", stop);
   try {
     let rows = await first();
+    let ended = false;
     for (let position = after; ; rows = await store.read(workflowId, position)) {
       position = rows.at(-1)?.last_sequence ?? position;
-      if (rows.length > 0) yield rows;
-      if (live !== true || signal?.aborted === true || hasEnded(rows)) return;
+      const events = rows.flatMap(openTurn);
+      ended = hasEnded(events, ended);
+      if (events.length > 0) yield events;
+      if (live !== true || signal?.aborted === true || ended) return;
       if (rows.length > 0) continue;
       await news.wait(clock, clock.now() + pollMs);
       news = createNews();
@@ -137,11 +140,10 @@ async function* rowsAsTheyCome(
   }
 }
 
-/** Whether the newest of these rows leaves the workflow ended. */
-function hasEnded(rows: readonly TurnRow[]): boolean {
-  const last = rows.at(-1);
-  const types = last === undefined ? [] : openTurn(last).map((event) => event.event_type);
-  return types.findLastIndex((type) => rests.has(type)) > types.lastIndexOf("WORKFLOW_RESTARTED");
+/** Whether these events leave the workflow ended. A fact that came after the end reopens nothing; a restart does. */
+function hasEnded(events: readonly LedgerEvent[], before: boolean): boolean {
+  const last = events.findLast(({ event_type: type }) => rests.has(type) || type === "WORKFLOW_RESTARTED");
+  return last === undefined ? before : last.event_type !== "WORKFLOW_RESTARTED";
 }
 
 interface News {

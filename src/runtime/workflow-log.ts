@@ -28,8 +28,7 @@ import {
   toLedgerEvent,
   turnSchemaVersion,
 } from "../contract/turn.ts";
-import type { WorkflowRecord } from "../contract/workflow.ts";
-import { isTerminal } from "../contract/workflow.ts";
+import { isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
 import type { Append, AppendIndexes, Lease, WorkflowHead } from "../ports/ledger-store.ts";
 import { deriveIndexes, dueOf, type IndexQuestion } from "./derive-indexes.ts";
 import type { Kit } from "./kit.ts";
@@ -172,19 +171,16 @@ export class WorkflowLog {
 
   /** Decides events: they get ids, a place and their effect on the record. @throws when lost or not accepted. */
   note(...drafts: readonly EventDraft[]): void {
-    if (this.#lost !== null) raise(this.#lost);
-    for (const draft of drafts) this.#noteOne(draft, system);
+    this.noteBy(system, ...drafts);
   }
 
   /** As `note`, in the name of a person. */
   noteBy(actor: Actor, ...drafts: readonly EventDraft[]): void {
-    if (this.#lost !== null) raise(this.#lost);
     for (const draft of drafts) this.#noteOne(draft, actor);
   }
 
   /** The ledger service of seed 003 section 5.8: each call gives the id of what it stored. Durable with the next commit. */
   appendEvent(draft: EventDraft): string {
-    if (this.#lost !== null) raise(this.#lost);
     return this.#noteOne(draft, system);
   }
 
@@ -203,16 +199,11 @@ export class WorkflowLog {
   }
 
   #noteOne(draft: EventDraft, actor: Actor): string {
+    if (this.#lost !== null) raise(this.#lost);
     if (this.#record !== null && !acceptsEvent(this.#record, draft)) {
       const detail = { event_type: draft.type, state: this.#record.state, step_id: draft.step_id };
-      raise(
-        kernelError(
-          "T4_WORKFLOW_CONFLICT",
-          `${draft.type} cannot happen while the workflow is ${this.#record.state}`,
-          logRef,
-          { detail },
-        ),
-      );
+      const message = `${draft.type} cannot happen while the workflow is ${this.#record.state}`;
+      raise(kernelError("T4_WORKFLOW_CONFLICT", message, logRef, { detail }));
     }
     if (this.#noted.length === 0) this.#now = this.#services.kit.clock.now();
     const base = { id: this.#services.kit.ids.next("event"), type: draft.type, step: draft.step_id };
@@ -372,10 +363,8 @@ export class WorkflowLog {
     this.#confirmed = rows.at(-1)?.last_sequence ?? 0;
     this.#now = now;
     for (const item of noted) this.#noteAgain(item);
-    this.#services.onForeign(
-      this,
-      events.filter((event) => event.sequence > before),
-    );
+    const theirs = events.filter((event) => event.sequence > before);
+    this.#services.onForeign(this, theirs);
   }
 
   #noteAgain(item: Noted): void {

@@ -129,7 +129,11 @@ const chain = ["T7_ESCALATION_UNHANDLED", "T6_ESCALATION_UNHANDLED", "T5_ESCALAT
 const unhandled: readonly (readonly [string, TestKernelOptions, readonly string[]])[] = [
   ["T4", { capabilities: [failing([], "NONE", false)] }, ["T0_VALIDATION_SCHEMA_MISMATCH"]],
   ["T3", { capabilities: [oneStep()], planner: { plan: broken } }, ["T4_ESCALATION_UNHANDLED", "T3_PLANNER_FAILED"]],
-  ["T5", { capabilities: [oneStep(undefined, { effect: "external_send" })] }, ["T4_ESCALATION_UNHANDLED", "T5_POLICY_DENIED"]],
+  [
+    "T5",
+    { capabilities: [oneStep(undefined, { effect: "external_send" })] },
+    ["T4_ESCALATION_UNHANDLED", "T5_POLICY_DENIED"],
+  ],
   [
     "T5, of the budget",
     { capabilities: [oneStep()], budgets: { maxCost: 0 } },

@@ -9,6 +9,7 @@
  * D4  A parked step (it waits for a person) is neither done nor failed; `resume` offers it again.
  * D5  Nothing is rethrown: a throw of `executeFn` is a FAILED result.
  * D6  Nothing is forgotten: a step that can never start, for want of what it depends on, is cancelled.
+ * D7  While paused nothing starts and nothing is cancelled for it; a run that ends paused leaves the rest open.
  */
 import type { StepResult } from "../../contract/step.ts";
 import { isPromise, messageOf } from "../../runtime/within.ts";
@@ -51,6 +52,7 @@ export class DagExecutor<S extends DagStep> {
   readonly #parked = new Set<string>();
   readonly #results: Record<string, StepResult> = {};
   #refused = false;
+  #paused = false;
   #scheduling = false;
   #finish: ((result: DAGResult) => void) | null = null;
 
@@ -73,7 +75,13 @@ export class DagExecutor<S extends DagStep> {
     if (this.#parked.delete(stepId)) void this.#schedule();
   }
 
-  /** Starts nothing more; what runs may end. */
+  /** Starts nothing more until it is lifted; what runs may end. */
+  pause(paused: boolean): void {
+    this.#paused = paused;
+    if (!paused) void this.#schedule();
+  }
+
+  /** Starts nothing more and cancels what has not started; what runs may end. */
   halt(because: string): void {
     this.#refused = true;
     for (const step of this.#options.steps)
@@ -98,16 +106,16 @@ export class DagExecutor<S extends DagStep> {
   }
 
   async #schedule(): Promise<void> {
-    if (this.#scheduling) return;
+    if (this.#scheduling || this.#finish === null) return;
     this.#scheduling = true;
     const limit = Math.max(1, this.#options.maxConcurrent ?? 5);
     for (
       let step = this.#nextReady();
-      step !== undefined && this.#running.size < limit && !this.#refused;
+      step !== undefined && this.#running.size < limit && !this.#refused && !this.#paused;
       step = this.#nextReady()
     ) {
       if (!(await this.#mayStart(step))) this.halt("budget");
-      else if (this.#isOpen(step)) this.#start(step);
+      else if (this.#isOpen(step) && !this.#paused) this.#start(step);
     }
     this.#scheduling = false;
     this.#finishIfIdle();
@@ -181,8 +189,8 @@ export class DagExecutor<S extends DagStep> {
 
   #finishIfIdle(): void {
     if (this.#running.size > 0 || this.#scheduling || this.#finish === null) return;
-    if (!this.#refused && this.#nextReady() !== undefined) return;
-    if (this.#parked.size === 0) this.#cancelUnreachable();
+    if (!this.#refused && !this.#paused && this.#nextReady() !== undefined) return;
+    if (this.#parked.size === 0 && !this.#paused) this.#cancelUnreachable();
     const finish = this.#finish;
     this.#finish = null;
     finish(this.#result());

@@ -4,7 +4,7 @@
  * Owns: what a key answers, the timeout race, the reading of what an operator threw. Never: retries (the step does).
  * I1  No key, no call. An unseen key runs; a succeeded one answers from the record; a running one gives its handle; a
  *     failed one gives the same failure unless it is retryable and attempts are left.
- * I2  The start is recorded before the call and the end after it.
+ * I2  The start is recorded before the call and the end after it. Who was cancelled meanwhile makes no call.
  * I3  Between the finding and the noted start of a key nothing is awaited: two callers never both find it unseen.
  * I4  An abandoned call that may still take effect leaves its key running; its late result is recorded and answers the
  *     next attempt (C-38).
@@ -145,29 +145,35 @@ async function awaitHandle(
   running: Running,
 ): Promise<OperatorResult> {
   const { book, invocation } = running;
-  const ended = await raceTimeout(handle, running);
+  // A call whose start or end could not be recorded may still have been made: whoever joined it knows no more than that.
+  const heard = handle.catch((thrown: unknown) =>
+    failedWith(actionId, readThrown(thrown), { usage: {}, pending: true }),
+  );
+  const ended = await raceTimeout(heard, running);
   if (ended !== timedOut) {
     if (ended.status === "succeeded")
       book.succeed(actionId, ended.result as Json, { usage: ended.usage, late: false, cached: true });
     else if (ended.status === "failed")
-      book.fail(actionId, ended.error, { usage: ended.usage, pending: false, cached: true });
+      book.fail(actionId, ended.error, { usage: ended.usage, pending: ended.pending, cached: true });
     return ended;
   }
   const error = timeoutError(invocation);
   book.fail(actionId, error, { usage: {}, pending: true, cached: false });
-  return { status: "failed", action_id: actionId, error, usage: {}, pending: true, cached: false };
+  return failedWith(actionId, error, { usage: {}, pending: true });
 }
 
-const doubtful = (actionId: string): OperatorResult => ({
-  status: "failed",
-  action_id: actionId,
-  error: kernelError("T4_ACTION_IN_DOUBT", "nobody knows whether this call took effect", invokerRef, {
+const doubtful = (actionId: string): OperatorResult => {
+  const error = kernelError("T4_ACTION_IN_DOUBT", "nobody knows whether this call took effect", invokerRef, {
     detail: { action_id: actionId },
-  }),
-  usage: {},
-  pending: true,
-  cached: false,
-});
+  });
+  return failedWith(actionId, error, { usage: {}, pending: true });
+};
+
+const failedWith = (
+  action_id: string,
+  error: KernelError,
+  end: { readonly usage: Usage; readonly pending: boolean },
+): OperatorResult => ({ status: "failed", action_id, error, ...end, cached: false });
 
 /** How a call ended for its caller, and the end still to come of one that was abandoned. */
 interface Called {
@@ -198,6 +204,8 @@ async function makeCall(running: Running): Promise<Called> {
   const abort = new AbortController();
   const cancel = (): void => abort.abort(invocation.signal.reason);
   invocation.signal.addEventListener("abort", cancel);
+  // It may have fired while the start was being committed; a signal that has fired tells nobody who listens later.
+  if (invocation.signal.aborted) cancel();
   const usage: { value: Usage } = { value: {} };
   // The operator's first line runs once its timer is armed.
   const work = Promise.resolve().then(() => settle(startCall(invocation, abort.signal, usage), actionId, usage));
@@ -210,6 +218,8 @@ async function makeCall(running: Running): Promise<Called> {
 /** Runs the operator, screens and copies what it returns. */
 async function startCall(invocation: Invocation, signal: AbortSignal, usage: { value: Usage }): Promise<Json> {
   const { operator, input, idempotencyKey, call } = invocation;
+  // What was cancelled before its first line is not begun any more.
+  signal.throwIfAborted();
   const raw = await invocation.perform(
     Object.freeze({
       ...call,
@@ -249,14 +259,7 @@ async function settle(work: Promise<Json>, actionId: string, usage: { value: Usa
     const result = await work;
     return { status: "succeeded", action_id: actionId, result, usage: usage.value, cached: false };
   } catch (thrown) {
-    return {
-      status: "failed",
-      action_id: actionId,
-      error: readThrown(thrown),
-      usage: usage.value,
-      pending: false,
-      cached: false,
-    };
+    return failedWith(actionId, readThrown(thrown), { usage: usage.value, pending: false });
   }
 }
 
@@ -271,9 +274,9 @@ function record(book: KeyBook, ended: OperatorResult, late: boolean): OperatorRe
 const timedOut = Symbol("timed out");
 
 function raceTimeout<T>(work: Promise<T>, { clock, invocation }: Running): Promise<T | typeof timedOut> {
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const cancel = clock.setTimer(clock.now() + invocation.timeoutMs, () => resolve(timedOut));
-    void work.then(resolve).finally(cancel);
+    void work.then(resolve, reject).finally(cancel);
   });
 }
 

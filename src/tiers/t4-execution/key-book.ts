@@ -9,7 +9,7 @@ import { isRetryable, type KernelError, raise, toExecutorError } from "../../con
 import { kernelError } from "../../contract/error-codes.ts";
 import { draft, type EventDraft } from "../../contract/event.ts";
 import type { Json } from "../../contract/json.ts";
-import type { ActionEntry } from "../../contract/workflow.ts";
+import { type ActionEntry, isTerminal } from "../../contract/workflow.ts";
 import { invokerRef, type KeyBook, type KeyState } from "./invoke-operator.ts";
 import type { Prepared } from "./prepare-step.ts";
 import { type Desk, outcomeOfStep, type Run } from "./run.ts";
@@ -55,6 +55,10 @@ export function createKeyBook(run: Run, at: AttemptOf): KeyBook {
       };
       run.log.recordAction(started, step.step_id);
       await run.log.commit();
+      // The row may be in and the log lost to somebody else since: the call is then theirs to make.
+      if (run.log.lost !== null) raise(run.log.lost);
+      if (isTerminal(run.log.record.state))
+        raise(kernelError("T4_WORKFLOW_CONFLICT", "the workflow ended before the call began", invokerRef));
       return action_id;
     },
     succeed(action_id, result, { usage, late, cached }) {

@@ -5,14 +5,15 @@
  *     of 2^attempt seconds and the operator's hint, and is a ledger fact (C-08).
  * R2  A denial, by policy or by a person, ends the step as BLOCKED, without an attempt and for good.
  * R3  A step that waits for a person is parked: its state is in the ledger, nothing of it stays in memory.
- * R4  An action that timed out on every attempt and may still take effect is in doubt, not failed.
+ * R4  An action that may still take effect, or have taken it, is in doubt, not failed: its step asks a person and ends no
+ *     other way. A step that meets another's doubt fails, for only that one's answer can settle it.
  */
 import { isRetryable, type KernelError, toExecutorError } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { draft } from "../../contract/event.ts";
 import { doubtGateIdOf, gateIdOf } from "../../contract/gate.ts";
 import type { Json } from "../../contract/json.ts";
-import { retryPolicies } from "../../contract/operator.ts";
+import { type Operator, retryPolicies } from "../../contract/operator.ts";
 import { type StepResult, toStepResult } from "../../contract/step.ts";
 import type { StepRecord } from "../../contract/workflow.ts";
 import { errorOf } from "../../runtime/within.ts";
@@ -39,8 +40,16 @@ export async function runStep(run: Run, stepId: string): Promise<StepResult | Pa
   } catch (thrown) {
     if (thrown instanceof ParkStep) return parked;
     if (run.log.lost !== null || run.signal.aborted) throw thrown;
-    return failStep(run, stepId, errorOf(thrown, "T4_OPERATOR_BUG", stepRef));
+    return endThrown(run, stepId, errorOf(thrown, "T4_OPERATOR_BUG", stepRef));
   }
+}
+
+/** What kept a step from going on says nothing of a call it had made before. */
+async function endThrown(run: Run, stepId: string, error: KernelError): Promise<StepResult | Parked> {
+  const step = stepOf(run, stepId);
+  const doubtful = isUnderWay(run, step) && !isRepeatable(operatorOf(run, step));
+  if (doubtful && (await openDoubtGate(run, stepId, `the step cannot go on: ${error.message}`))) return parked;
+  return failStep(run, stepId, error);
 }
 
 const resultOf = (step: StepRecord): StepResult => ({
@@ -77,7 +86,7 @@ async function tryStep(run: Run, prepared: Prepared): Promise<StepResult> {
     const current = stepOf(run, step.step_id);
     if (current.retry_due !== null) await run.desk.timers.until(Date.parse(current.retry_due), run.signal);
     run.signal.throwIfAborted();
-    const recovered = current.retry_due === null && isLost(run, current);
+    const recovered = current.retry_due === null && isLost(run, current) && isRepeatable(operator);
     const attempt = recovered ? Math.max(1, current.attempt) : current.attempt + 1;
     const ended = await attemptStep(run, { prepared, attempt, maxAttempts, recovered });
     run.signal.throwIfAborted();
@@ -93,10 +102,21 @@ async function tryStep(run: Run, prepared: Prepared): Promise<StepResult> {
 }
 
 /** A running action without a process behind it: what a crash between start and end leaves. */
-function isLost(run: Run, step: StepRecord): boolean {
+export function isLost(run: Run, step: StepRecord): boolean {
   const entry = step.action_id === null ? undefined : run.log.record.actions.get(step.action_id);
   return entry?.seen === "running" && !run.handles.has(entry.record.idempotency_key);
 }
+
+const isUnderWay = (run: Run, { action_id }: StepRecord): boolean =>
+  action_id !== null && run.log.record.actions.get(action_id)?.seen === "running";
+
+/** Whether a lost call may be made again without asking. Of an operator that is not known here nobody can say so. */
+export const isRepeatable = (operator: Operator | null): boolean =>
+  operator !== null &&
+  (operator.metadata.idempotent || operator.metadata.effect === "none" || operator.metadata.effect === "read");
+
+export const operatorOf = (run: Run, { step }: StepRecord): Operator | null =>
+  run.desk.registry.findOperator(step.operator, step.operator_version);
 
 const mayRetry = (ended: Failed, attempt: number, maxAttempts: number): boolean =>
   !ended.cached && isRetryable(ended.error) && attempt < maxAttempts;
@@ -121,15 +141,25 @@ async function scheduleRetry(
 async function settleFailure(run: Run, prepared: Prepared, ended: Failed): Promise<StepResult> {
   const { step } = prepared;
   const stillOut = ended.pending || run.log.record.actions.get(ended.action_id)?.seen === "running";
-  if (stillOut) {
-    await openDoubtGate(run, step.step_id, "every attempt timed out and the call may still take effect");
-    throw new ParkStep();
-  }
+  if (stillOut) return settleDoubtful(run, step.step_id, ended);
   const unstructured = ended.error.detail["unstructured"] === true;
   const error = unstructured ? asOperatorBug(ended.error, step.operator) : ended.error;
   if (toExecutorError(error).category === "operator_bug")
     raiseAlert(run, step.step_id, { action_id: ended.action_id, operator_name: step.operator, error });
   return failStep(run, step.step_id, error);
+}
+
+/** The step's own call is asked about; on another step's or workflow's it has no gate to open, and would wait for ever. */
+async function settleDoubtful(run: Run, stepId: string, { action_id, error }: Failed): Promise<StepResult> {
+  const isOwn = stepOf(run, stepId).action_id === action_id;
+  const reason = "the call has not ended for this process and may have taken effect";
+  if (isOwn && (await openDoubtGate(run, stepId, reason))) throw new ParkStep();
+  const message = `the same call, made as ${action_id}, may or may not have taken effect`;
+  return failStep(
+    run,
+    stepId,
+    kernelError("T4_ACTION_IN_DOUBT", message, stepRef, { detail: { action_id }, cause: error }),
+  );
 }
 
 /** The last attempt ended in a plain throw: the operator's own fault (C-09). */
@@ -156,13 +186,14 @@ function raiseAlert(
   run.kit.send(6, signal);
 }
 
-/** The gate that asks a person about a lost call. */
-export async function openDoubtGate(run: Run, stepId: string, reason: string): Promise<void> {
+/** Opens the gate that asks a person about the step's lost call. False when there is none to ask about. */
+export async function openDoubtGate(run: Run, stepId: string, reason: string): Promise<boolean> {
   const step = stepOf(run, stepId);
   const { action_id } = step;
-  if (action_id === null || run.log.record.gates.has(doubtGateIdOf(stepId, step.doubts + 1))) return;
+  if (action_id === null || run.log.record.gates.has(doubtGateIdOf(stepId, step.doubts + 1))) return false;
   const input: Json = run.log.record.actions.get(action_id)?.record.input_payload ?? null;
   run.log.note(draft("ACTION_IN_DOUBT", { action_id, reason }, stepId));
   run.log.note(draft("GATE_OPENED", { gate: describeDoubtGate(run, step.step, input) }, stepId));
   await run.log.commit();
+  return true;
 }

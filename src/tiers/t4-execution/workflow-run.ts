@@ -11,7 +11,7 @@ import type { OperatorResult } from "../../contract/action.ts";
 import { checkBudget } from "../../contract/budget.ts";
 import { type KernelError, KernelErrorException } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
-import { draft, type EventDraft } from "../../contract/event.ts";
+import { draft } from "../../contract/event.ts";
 import type { Principal } from "../../contract/intent.ts";
 import type { PlanStep } from "../../contract/plan.ts";
 import type { StepRecord, WorkflowRecord } from "../../contract/workflow.ts";
@@ -24,9 +24,9 @@ import { cancelWorkflow, completeWorkflow, failWorkflow } from "./end-workflow.t
 import { expireGates, forgetExpiry } from "./expire-gates.ts";
 import { planWorkflow, warnOfLoop } from "./plan-workflow.ts";
 import { findOperator } from "./prepare-step.ts";
-import { dagStatus, isRunnable, lastDecidedGate } from "./read-steps.ts";
+import { dagStatus, isRunnable, lastDecidedGate, queueSteps } from "./read-steps.ts";
 import { type Desk, mark, oodaRef, type Run } from "./run.ts";
-import { openDoubtGate, runStep } from "./run-step.ts";
+import { isLost, isRepeatable, openDoubtGate, operatorOf, runStep } from "./run-step.ts";
 
 /** What the executor keeps for a run while it is awake. */
 export interface RunHost {
@@ -111,6 +111,7 @@ export class WorkflowRun implements Run {
 
   /** Goes on, or sees to it that the drive under way looks again. */
   drive(): void {
+    this.#heedCancel();
     if (this.#driving !== null) {
       this.#again = true;
       if (this.log.exists && !this.#isOver() && expireGates(this)) this.commitSoon();
@@ -133,8 +134,8 @@ export class WorkflowRun implements Run {
   /** Suspends scheduling (COMMAND sleep) and lifts it (COMMAND activate). */
   setAsleep(asleep: boolean): void {
     this.#asleep = asleep;
-    if (asleep) this.#dag?.halt("asleep");
-    else this.drive();
+    this.#dag?.pause(asleep);
+    if (!asleep) this.drive();
   }
 
   /** Stops without ending the workflow: the owner stops, or another one took over. */
@@ -143,12 +144,23 @@ export class WorkflowRun implements Run {
     forgetExpiry(this);
   }
 
-  /** Ends the workflow as cancelled, by a person. */
+  /** Ends the workflow as cancelled, by a person. No operator is told before the ledger has it: the append may fail. */
   async cancel(reason: string, principal: Principal): Promise<void> {
-    this.#abort.abort(new Error("cancelled"));
-    this.#dag?.halt("cancelled");
+    this.#dag?.pause(true);
     cancelWorkflow(this, { reason, error: null, principal });
     await this.log.commit();
+    this.#stopWork();
+  }
+
+  /** A cancellation that another process appended ends what is under way here; one that is not durable yet does not. */
+  #heedCancel(): void {
+    const { log } = this;
+    if (log.exists && log.record.state === "cancelled" && log.record.sequence === log.confirmed) this.#stopWork();
+  }
+
+  #stopWork(): void {
+    this.#abort.abort(new Error("cancelled"));
+    this.#dag?.halt("cancelled");
   }
 
   async #loop(): Promise<void> {
@@ -163,7 +175,8 @@ export class WorkflowRun implements Run {
   }
 
   #isOver(): boolean {
-    return this.log.lost !== null || this.log.foreign || this.signal.aborted || isTerminal(this.log.record.state);
+    const { lost, foreign, exists } = this.log;
+    return lost !== null || foreign || this.signal.aborted || !exists || isTerminal(this.log.record.state);
   }
 
   /** One way through: as far as the workflow can go now. */
@@ -173,11 +186,13 @@ export class WorkflowRun implements Run {
     await this.desk.ensureInitialized();
     if (this.#isOver()) return;
     await this.#recoverLost();
+    if (this.#isOver()) return;
     expireGates(this);
     if (this.log.record.plan === null) await this.#plan();
     else if (this.log.record.state === "planned") this.#startPlanned();
     for (let rests = false; !rests && !this.#isOver() && !this.#asleep; ) rests = await this.#runRound();
-    if (this.log.lost === null) await this.log.commit();
+    // What was noted of a workflow that has ended meanwhile, by somebody else, is no part of it any more.
+    if (this.log.lost === null && !isTerminal(this.log.record.state)) await this.log.commit();
   }
 
   /** A workflow that was put to sleep while it was being planned rests as planned. */
@@ -208,12 +223,14 @@ export class WorkflowRun implements Run {
   async #runRound(): Promise<boolean> {
     this.#resumeIfRunnable();
     const result = await (this.log.record.plan?.direct_response == null ? this.#runPlan() : this.#respond());
-    if (this.#isOver()) return true;
-    if (this.#asleep) return true;
+    if (this.#isOver() || this.#asleep) return true;
     const { record } = this.log;
     if (record.budget_refused !== null)
       return this.#end(() => failWorkflow(this, record.budget_refused as KernelError));
     if (result.waiting.length > 0) return this.#wait();
+    // Put to sleep and activated again while its last call ended: the rest of the plan is still to be run.
+    const ended = [...result.failed, ...result.cancelled];
+    if ([...record.steps].some(([id, s]) => isRunnable(record, s) && !ended.includes(id))) return false;
     const failed = result.failed.map((id) => record.steps.get(id) as StepRecord);
     if (failed.length === 0 && result.cancelled.length === 0) return this.#end(() => completeWorkflow(this));
     if (!this.#mayReplan(failed)) return this.#end(() => this.#endFailed(failed));
@@ -242,9 +259,10 @@ export class WorkflowRun implements Run {
   #mayReplan(failed: readonly StepRecord[]): boolean {
     const { record } = this.log;
     const technical = failed.some((s) => !s.blocked);
-    const denied = failed.some((s) => s.error?.code === "T5_HUMAN_DENIED");
+    // Nor is a call repeated under a new key whose effect nobody knows.
+    const final = failed.some((s) => s.error?.code === "T5_HUMAN_DENIED" || s.error?.code === "T4_ACTION_IN_DOUBT");
     return (
-      technical && !denied && record.plan?.direct_response == null && replanRounds(record) < this.kit.limits.maxReplans
+      technical && !final && record.plan?.direct_response == null && replanRounds(record) < this.kit.limits.maxReplans
     );
   }
 
@@ -300,7 +318,7 @@ export class WorkflowRun implements Run {
   }
 
   #skip(step: PlanStep, because: string): void {
-    if (this.log.lost !== null || this.signal.aborted || this.#asleep) return;
+    if (this.#isOver()) return;
     const blocked =
       this.log.record.steps.get(because)?.blocked === true ||
       this.log.record.steps.get(because)?.skip_reason === "dependency_blocked";
@@ -339,20 +357,13 @@ export class WorkflowRun implements Run {
   async #recoverLost(): Promise<void> {
     for (const step of [...this.log.record.steps.values()]) {
       if (step.state !== "running" || step.phase === "awaiting_approval" || step.phase === "in_doubt") continue;
-      const entry = step.action_id === null ? undefined : this.log.record.actions.get(step.action_id);
-      if (entry?.seen !== "running" || this.handles.has(entry.record.idempotency_key) || this.#dag !== null) continue;
-      const operator = this.desk.registry.findOperator(step.step.operator, step.step.operator_version);
-      const repeatable =
-        operator === null ||
-        operator.metadata.idempotent ||
-        operator.metadata.effect === "none" ||
-        operator.metadata.effect === "read";
-      if (!repeatable) await openDoubtGate(this, step.step.step_id, "the process ended while the call was under way");
+      if (this.#dag !== null || !isLost(this, step) || isRepeatable(operatorOf(this, step))) continue;
+      await openDoubtGate(this, step.step.step_id, "the process ended while the call was under way");
     }
   }
 
   async #giveUp(thrown: unknown): Promise<void> {
-    if (this.log.lost !== null || this.signal.aborted) {
+    if (this.#isOver()) {
       if (this.log.lost !== null)
         this.kit.logger.error(
           { error: this.log.lost, workflow_id: this.log.identity.workflow_id },
@@ -376,12 +387,3 @@ export class WorkflowRun implements Run {
 
 /** Plans made because one failed. */
 const replanRounds = (record: WorkflowRecord): number => record.round;
-
-/** STEP_QUEUED for each of these steps that is queued. */
-export const queueSteps = (record: WorkflowRecord, stepIds: readonly string[]): EventDraft[] =>
-  stepIds.flatMap((id) => {
-    const step = record.steps.get(id);
-    return step?.state === "queued"
-      ? [draft("STEP_QUEUED", { name: step.step.name, operator: step.step.operator }, id)]
-      : [];
-  });

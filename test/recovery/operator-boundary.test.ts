@@ -1,0 +1,214 @@
+/** The operator boundary between processes, commands and steps: nobody calls, repeats or waits for what is not theirs. */
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { defineCapability, type LedgerStore } from "../../src/index.ts";
+import type { KernelOptions } from "../../src/kernel-options.ts";
+import {
+  createTestKernel,
+  createVirtualClock,
+  memoryLedger,
+  type TestKernel,
+  testCaller,
+} from "../../src/testing/index.ts";
+import { createInvoker, type Invocation, type KeyBook } from "../../src/tiers/t4-execution/invoke-operator.ts";
+import { held } from "../gates/story.ts";
+import { createWorld, job, ledgerPaths, minute, never, openProcess, step, work } from "./shared-file.ts";
+
+const freshPath = ledgerPaths();
+
+/** As much of an invocation as a call needs that never reaches its operator. */
+const invocationOf = (operator: ReturnType<typeof work>, signal = new AbortController().signal): Invocation =>
+  ({
+    operator,
+    payload: {},
+    idempotencyKey: "k",
+    timeoutMs: 1000,
+    signal,
+    perform: operator.run,
+  }) as Partial<Invocation> as Invocation;
+
+const stepOf = async (t: TestKernel, id: string, stepId: string) =>
+  (await t.kernel.workflow(id)).steps.find((s) => s.step_id === stepId);
+
+describe("a call that another one has left in doubt", () => {
+  it("fails the second step that would apply the same draft, and names the action; the first is still asked about", async () => {
+    const world = createWorld();
+    const gate = held<object>();
+    const apply = { applies: "s1", idempotency: { strategy: "applies" } } as const;
+    const capability = defineCapability({
+      intentType: "Test.Job",
+      version: "1.0",
+      input: z.object({}),
+      outcomes: { note: z.any() },
+      operators: [
+        work(world, "Test.Draft", { effect: "none" }),
+        work(world, "Test.Slow", { effect: "none", run: () => gate.promise }),
+        work(world, "Test.Apply", { timeoutSec: 1, run: never }),
+      ],
+      plan: {
+        reasoning: "as told",
+        steps: [
+          step("s1", "Test.Draft", { outcome: "note" }),
+          step("s4", "Test.Slow"),
+          step("s2", "Test.Apply", { ...apply, depends_on: ["s1"] }),
+          step("s3", "Test.Apply", { ...apply, depends_on: ["s1", "s4"] }),
+        ],
+      },
+    });
+    await using t = await createTestKernel({ capabilities: [capability], defaultPolicies: false });
+    const id = await t.submit("Test.Job");
+    await t.clock.settle();
+    await t.clock.advance(1500);
+    const [action] = (await t.kernel.actions(id)).filter((a) => a.step_id === "s2");
+    gate.release({ ok: true });
+    expect(await t.rest(id)).toMatchObject({ state: "waiting_for_user" });
+    expect(await stepOf(t, id, "s2")).toMatchObject({ state: "running", phase: "in_doubt" });
+    const error = { code: "T4_ACTION_IN_DOUBT", detail: { action_id: action?.action_id } };
+    expect(await stepOf(t, id, "s3")).toMatchObject({ state: "failed", error });
+    expect(world.stepsCalled().filter((s) => s === "s2" || s === "s3")).toEqual(["s2"]);
+  });
+
+  it("fails the step that does a cancelled workflow's lost call again", async () => {
+    const world = createWorld();
+    const capability = job(
+      [step("s1", "Test.Act"), step("s2", "Test.Slow")],
+      [work(world, "Test.Act"), work(world, "Test.Slow", { run: never })],
+    );
+    await using t = await createTestKernel({ capabilities: [capability] });
+    const id = await t.submit("Test.Job");
+    await t.clock.settle();
+    await t.kernel.cancel(id, { ...testCaller, reason: "stop" });
+    const [lost] = (await t.kernel.actions(id)).filter((a) => a.step_id === "s2");
+    const again = await t.kernel.retry(id, { ...testCaller, mode: "regenerate", step_ids: ["s1"] });
+    await t.rest(again.workflow_id);
+    const error = { code: "T4_ACTION_IN_DOUBT", detail: { action_id: lost?.action_id } };
+    expect(await stepOf(t, again.workflow_id, "s2")).toMatchObject({ state: "failed", error });
+    expect(world.stepsCalled()).toEqual(["s1", "s2", "s1"]);
+  });
+});
+
+describe("a workflow cancelled while the start of a call is being committed", () => {
+  it("makes no call that is not told of it, whichever of the two comes first", async () => {
+    for (let turns = 0; turns < 40; turns += 1) {
+      const told: boolean[] = [];
+      const store = memoryLedger();
+      let cancelled: Promise<unknown> | null = null;
+      const append: LedgerStore["append"] = async (entries) => {
+        const receipts = await store.append(entries);
+        if (cancelled !== null || !JSON.stringify(entries).includes("ACTION_STARTED")) return receipts;
+        cancelled = t.kernel.cancel(entries[0]?.row.stream ?? "", { ...testCaller, reason: "stop" });
+        for (let i = 0; i < turns; i += 1) await null;
+        return receipts;
+      };
+      const run = ({ signal }: { readonly signal: AbortSignal }): Promise<never> => {
+        const call = told.push(false) - 1;
+        signal.addEventListener("abort", () => {
+          told[call] = true;
+        });
+        return never();
+      };
+      const capability = job([step("s1", "Test.Act")], [work(createWorld(), "Test.Act", { run })]);
+      await using t = await createTestKernel({ capabilities: [capability], ledger: { ...store, append } });
+      const id = await t.submit("Test.Job");
+      await t.clock.settle();
+      await cancelled;
+      expect((await t.kernel.workflow(id)).state).toBe("cancelled");
+      expect(told, `after ${turns} turns`).not.toContain(false);
+    }
+  });
+
+  it("makes no call at the boundary itself either, whatever stands behind it", async () => {
+    const world = createWorld();
+    const stop = new AbortController();
+    const book: KeyBook = {
+      consult: () => undefined,
+      find: () => ({ seen: "unseen" }),
+      async begin() {
+        stop.abort(new Error("cancelled"));
+        return "act_1";
+      },
+      succeed: () => undefined,
+      fail: () => undefined,
+      hold: () => undefined,
+      release: () => undefined,
+    };
+    const clock = createVirtualClock();
+    const end = await createInvoker(book, clock).invoke(invocationOf(work(world, "Test.Act"), stop.signal));
+    expect(end).toMatchObject({ status: "failed", error: { message: "cancelled" }, pending: false });
+    expect([world.calls.length, clock.pending()]).toEqual([0, 0]);
+  });
+});
+
+describe("a lost call whose operator this process does not have", () => {
+  const lose = async (more: KernelOptions = {}) => {
+    const path = freshPath();
+    const world = createWorld();
+    let dead = true;
+    const run = (): unknown => (dead ? never() : { made: "again" });
+    const capabilities = [job([step("s1", "Test.Act")], [work(world, "Test.Act", { run })])];
+    const first = await openProcess(path, { capabilities });
+    const id = await first.submit("Test.Job");
+    await first.clock.settle();
+    first.freeze();
+    dead = false;
+    return { path, world, id, capabilities, without: await openProcess(path, { ...more, at: 10 * minute }) };
+  };
+
+  it("is asked about, and no process repeats it unasked", async () => {
+    const { path, world, id, capabilities, without } = await lose();
+    expect(await without.rest(id)).toMatchObject({ state: "waiting_for_user" });
+    await without.kernel.stop({ drainMs: 0 });
+    await using t = await openProcess(path, { capabilities, at: 20 * minute });
+    await t.rest(id);
+    expect(world.stepsCalled()).toEqual(["s1"]);
+    await t.approve(id, "gate-s1_doubt1", { resolution: "retry" });
+    expect(await t.rest(id)).toMatchObject({ state: "completed" });
+    expect(world.stepsCalled()).toEqual(["s1", "s1"]);
+  });
+
+  it("is asked about, not repeated, when its workflow failed before anybody could look and is then resumed", async () => {
+    const initialize = (): never => {
+      throw new Error("no database");
+    };
+    const { path, world, id, capabilities, without } = await lose({ initialize });
+    expect(await without.rest(id)).toMatchObject({ state: "failed" });
+    await without.kernel.stop({ drainMs: 0 });
+    await using t = await openProcess(path, { capabilities, at: 20 * minute });
+    await t.kernel.retry(id, { ...testCaller, mode: "resume_failed_steps" });
+    expect(await t.rest(id)).toMatchObject({ state: "waiting_for_user" });
+    expect(await stepOf(t, id, "s1")).toMatchObject({ phase: "in_doubt" });
+    expect(world.stepsCalled()).toEqual(["s1"]);
+  });
+});
+
+describe("whoever joins a call under way", () => {
+  it("is given a failure that may have taken effect when the call could not be recorded", async () => {
+    const world = createWorld();
+    const { operator, more } = { operator: work(world, "Test.Act"), more: { usage: {}, cached: false } };
+    const commit = Promise.withResolvers<string>();
+    let handle: Parameters<KeyBook["hold"]>[1] | null = null;
+    const noted: unknown[] = [];
+    const book: KeyBook = {
+      consult: () => undefined,
+      find: () => (handle === null ? { seen: "unseen" } : { seen: "running", action_id: "act_1", handle }),
+      begin: () => (handle === null ? commit.promise : Promise.resolve("act_1")),
+      succeed: () => undefined,
+      fail: (...failed) => void noted.push(failed),
+      hold: (_key, under) => {
+        handle = under;
+      },
+      release: () => undefined,
+    };
+    const clock = createVirtualClock();
+    const invoker = createInvoker(book, clock);
+    const invocation = invocationOf(operator);
+    const first = invoker.invoke(invocation).catch((thrown: Error) => thrown.message);
+    const joined = await invoker.invoke(invocation);
+    commit.reject(new Error("the disk is full"));
+    expect(await first).toBe("the disk is full");
+    const end = joined.status === "in_progress" ? await joined.handle : joined;
+    expect(end).toMatchObject({ ...more, status: "failed", action_id: "act_1", pending: true });
+    expect(noted).toMatchObject([["act_1", { code: "T4_TOOL_EXECUTION_FAILED" }, { pending: true }]]);
+    expect([world.calls.length, clock.pending()]).toEqual([0, 0]);
+  });
+});

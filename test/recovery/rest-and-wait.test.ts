@@ -1,0 +1,262 @@
+/**
+ * Who waits for a workflow hears of its rest and its end, whatever host code or another process does meanwhile; who works on
+ * one is told to stop once its end is in the ledger, and not before.
+ */
+import { describe, expect, it } from "vitest";
+import type { OperatorCall } from "../../src/contract/operator.ts";
+import { sealTurn, type TurnEnvelope, type TurnRow } from "../../src/contract/turn.ts";
+import type { LedgerStore } from "../../src/ports/ledger-store.ts";
+import { createRestWaiters } from "../../src/runtime/rest-waiters.ts";
+import { createTimers } from "../../src/runtime/timers.ts";
+import { memoryLedger } from "../../src/testing/memory-row-store.ts";
+import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/test-kernel.ts";
+import { createVirtualClock } from "../../src/testing/virtual-clock.ts";
+import { patchDoor } from "../actors/fixture.ts";
+import { toWorkflow } from "../actors/tier-signals.ts";
+import { createWorld, job, ledgerPaths, minute, never, openProcess, step, work } from "./shared-file.ts";
+
+const freshPath = ledgerPaths();
+const cancel = (t: TestKernel, id: string) => t.kernel.cancel(id, { ...testCaller, reason: "no longer wanted" });
+
+/** One step whose operator does this. */
+function oneStep(run: (call: OperatorCall<unknown>) => unknown, more: { readonly idempotent?: boolean } = {}) {
+  const world = createWorld();
+  return { world, capabilities: [job([step("s1", "Test.Act")], [work(world, "Test.Act", { run, ...more })])] };
+}
+
+/** What `settled` has answered so far. */
+function watchSettled(t: TestKernel, id: string) {
+  const seen: { answer: string | null } = { answer: null };
+  t.kernel.settled(id).then(
+    ({ state }) => {
+      seen.answer = state;
+    },
+    (error: Error) => {
+      seen.answer = error.message;
+    },
+  );
+  return seen;
+}
+
+describe("who waits for a workflow to rest", () => {
+  it("hears how it stands when the kernel stops and its operator never ends", async () => {
+    const t = await openProcess(freshPath(), oneStep(never));
+    const id = await t.submit("Test.Job");
+    await t.clock.settle();
+    const seen = watchSettled(t, id);
+    await t.clock.settle();
+    expect(seen.answer).toBeNull();
+    await t.kernel.stop({ drainMs: 0 });
+    await t.clock.settle();
+    expect(seen.answer).toBe("running");
+    const late = watchSettled(t, id);
+    await t.clock.settle();
+    expect(late.answer).toBe("running");
+  });
+
+  it("hears of a cancellation although the operator never returns", async () => {
+    await using t = await createTestKernel(oneStep(never));
+    const id = await t.submit("Test.Job");
+    await t.clock.settle();
+    const before = watchSettled(t, id);
+    await cancel(t, id);
+    const after = watchSettled(t, id);
+    await t.clock.settle();
+    expect(after.answer).toBe("cancelled");
+    await t.clock.advance(1000);
+    expect(before.answer).toBe("cancelled");
+  });
+
+  it("hears how a workflow ended elsewhere that could not be folded again here", async () => {
+    let away = false;
+    const store = memoryLedger();
+    const head: LedgerStore["head"] = (id) => (away ? Promise.reject(new Error("away")) : store.head(id));
+    const patchTier = patchDoor(4, "command:sleep", () => ({
+      handle: () => {
+        away = true;
+        throw new Error("T4 stumbles");
+      },
+    }));
+    await using t = await createTestKernel({ ...oneStep(never), ledger: { ...store, head }, patchTier });
+    const id = await t.submit("Test.Job");
+    await t.clock.settle();
+    const seen = watchSettled(t, id);
+    await t.kernel.ask(4, toWorkflow("sleep", id));
+    await t.clock.settle();
+    expect([seen.answer, t.kernel.vitals().workflows]).toEqual([null, 0]);
+    await using other = await createTestKernel({ ledger: store, recover: false });
+    await cancel(other, id);
+    await t.clock.advance(1000);
+    expect(seen.answer).toBe("cancelled");
+  });
+
+  it("hears that it waits for a person although it is asleep", async () => {
+    const world = createWorld();
+    const capabilities = [job([step("s1", "Test.Act", { gate: {} })], [work(world, "Test.Act")])];
+    await using t = await createTestKernel({ capabilities });
+    const { workflow_id: id } = await t.run("Test.Job");
+    await t.kernel.ask(4, toWorkflow("sleep", id));
+    const seen = watchSettled(t, id);
+    await t.clock.settle();
+    expect(seen.answer).toBe("waiting_for_user");
+  });
+
+  it("hears after a decision of what follows from it, not of the wait before it", async () => {
+    const door = Promise.withResolvers<object>();
+    const world = createWorld();
+    const operator = work(world, "Test.Act", { run: () => door.promise });
+    await using t = await createTestKernel({ capabilities: [job([step("s1", "Test.Act", { gate: {} })], [operator])] });
+    const { workflow_id: id } = await t.run("Test.Job");
+    await t.approve(id);
+    const seen = watchSettled(t, id);
+    await t.clock.advance(1000);
+    expect(seen.answer).toBeNull();
+    door.resolve({ ok: true });
+    await t.clock.settle();
+    expect(seen.answer).toBe("completed");
+  });
+
+  it("is forgotten once the wait is over, by its end or by being told", async () => {
+    const clock = createVirtualClock();
+    const waiters = createRestWaiters(createTimers(clock));
+    const waits = ["a", "b", "c"].map((id) => waiters.next(id, { until: clock.now() + 10, background: false }));
+    const told = waiters.next("d");
+    expect(waiters.count()).toBe(4);
+    await clock.advance(10);
+    waiters.tell("d");
+    expect(await Promise.all([...waits, told])).toEqual([true, true, true, true]);
+    expect([waiters.count(), clock.pending()]).toEqual([0, 0]);
+  });
+});
+
+describe("a workflow put to sleep and activated while a step runs", () => {
+  it.each(["before the step ends", "after the step has ended"])(
+    "goes on with the rest of its plan: %s",
+    async (when) => {
+      const door = Promise.withResolvers<object>();
+      const world = createWorld();
+      const operators = [work(world, "Test.Slow", { run: () => door.promise }), work(world, "Test.Act")];
+      const steps = [step("s1", "Test.Slow"), step("s2", "Test.Act", { depends_on: ["s1"] })];
+      await using t = await createTestKernel({ capabilities: [job(steps, operators)] });
+      const id = await t.submit("Test.Job");
+      await t.clock.settle();
+      await t.kernel.ask(4, toWorkflow("sleep", id));
+      if (when === "after the step has ended") door.resolve({ ok: true });
+      await t.clock.settle();
+      expect(world.stepsCalled()).toEqual(["s1"]);
+      await t.kernel.ask(4, toWorkflow("activate", id));
+      door.resolve({ ok: true });
+      expect(await t.rest(id)).toMatchObject({ state: "completed", error: null });
+      expect(world.stepsCalled()).toEqual(["s1", "s2"]);
+    },
+  );
+});
+
+describe("after its end", () => {
+  it("a cancelled workflow's ledger gets no decision that policy was still thinking about, and its followers leave", async () => {
+    const door = Promise.withResolvers<null>();
+    const slow = { name: "slow", stages: ["action"] as const, evaluate: () => door.promise };
+    await using t = await createTestKernel({ ...oneStep(() => ({ ok: true })), policies: [slow] });
+    const id = await t.submit("Test.Job");
+    await t.clock.settle();
+    await cancel(t, id);
+    door.resolve(null);
+    await t.clock.settle();
+    expect((await t.types(id)).at(-1)).toBe("WORKFLOW_CANCELLED");
+  });
+
+  it("a fact that is appended later reopens it for no reader", async () => {
+    const store = memoryLedger();
+    await using t = await createTestKernel({ ...oneStep(() => ({ ok: true })), ledger: store });
+    const { workflow_id: id } = await t.run("Test.Job");
+    await appendFact(store, id);
+    const types: string[] = [];
+    let left = 0;
+    const follow = async (): Promise<void> => {
+      for await (const event of t.kernel.events(id)) types.push(event.event_type);
+      left += 1;
+    };
+    const watch = async (): Promise<void> => {
+      for await (const _ of t.kernel.progress(id));
+      left += 1;
+    };
+    void follow();
+    void watch();
+    await t.clock.advance(minute);
+    expect(types.slice(-2)).toEqual(["WORKFLOW_COMPLETED", "OPERATOR_ALERT"]);
+    expect(left).toBe(2);
+  });
+});
+
+/** A row of its own behind the last one. */
+async function appendFact(store: LedgerStore, id: string): Promise<void> {
+  const last = (await store.last(id)) as TurnRow;
+  const envelope = JSON.parse(last.envelope) as TurnEnvelope;
+  const fact = { id: "evt_late", type: "OPERATOR_ALERT", step: "s1", payload: {} } as const;
+  const row = sealTurn({ ...envelope, first: last.last_sequence + 1, count: 1 }, [fact], last.hash);
+  const [receipt] = await store.append([{ tenant_id: envelope.tenant_id, row, now: envelope.now }]);
+  expect(receipt).toMatchObject({ ok: true });
+}
+
+describe("an operator under way", () => {
+  const listening = (told: string[]) => (call: OperatorCall<unknown>) =>
+    new Promise((_, reject) => {
+      call.signal.addEventListener("abort", () => {
+        told.push("aborted");
+        reject(new Error("stopped"));
+      });
+    });
+
+  it("is told of a cancellation once it is in the ledger, not before", async () => {
+    const told: string[] = [];
+    const toldAtAppend: number[] = [];
+    const store = memoryLedger();
+    const append: LedgerStore["append"] = async (batch) => {
+      const receipts = await store.append(batch);
+      if (JSON.stringify(batch).includes("WORKFLOW_CANCELLED")) toldAtAppend.push(told.length);
+      return receipts;
+    };
+    await using t = await createTestKernel({ ...oneStep(listening(told)), ledger: { ...store, append } });
+    const id = await t.submit("Test.Job");
+    await t.clock.settle();
+    await cancel(t, id);
+    expect([toldAtAppend, told]).toEqual([[0], ["aborted"]]);
+  });
+
+  it("is told nothing of a cancellation that could not be appended, and the workflow goes on", async () => {
+    const told: string[] = [];
+    const door = Promise.withResolvers<object>();
+    const store = memoryLedger();
+    const append: LedgerStore["append"] = (batch) =>
+      JSON.stringify(batch).includes("WORKFLOW_CANCELLED")
+        ? Promise.reject(new Error("the disk is full"))
+        : store.append(batch);
+    const run = (call: OperatorCall<unknown>) => {
+      call.signal.addEventListener("abort", () => told.push("aborted"));
+      return door.promise;
+    };
+    await using t = await createTestKernel({ ...oneStep(run, { idempotent: true }), ledger: { ...store, append } });
+    const id = await t.submit("Test.Job");
+    await t.clock.settle();
+    await expect(cancel(t, id)).rejects.toMatchObject({ error: { code: "T0_LEDGER_UNAVAILABLE" } });
+    expect(told).toEqual([]);
+    door.resolve({ ok: true });
+    await t.clock.advance(minute);
+    expect(await t.kernel.workflow(id)).toMatchObject({ state: "completed" });
+    expect(told).toEqual([]);
+  });
+
+  it("is told of a cancellation that another process appended", async () => {
+    const told: string[] = [];
+    const path = freshPath();
+    const { capabilities } = oneStep(listening(told));
+    await using owner = await openProcess(path, { capabilities, owner: "first" });
+    const id = await owner.submit("Test.Job");
+    await owner.clock.settle();
+    await using other = await openProcess(path, { capabilities, owner: "second", at: 100 });
+    expect((await cancel(other, id)).status).toBe("cancelled");
+    await owner.clock.advance(1000);
+    expect(told).toEqual(["aborted"]);
+    expect(owner.kernel.vitals().workflows).toBe(0);
+  });
+});
