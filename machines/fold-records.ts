@@ -114,10 +114,12 @@ export function updateAction(entry: ActionEntry, change: Partial<ActionRecord>):
   return { ...entry, record: { ...entry.record, ...change } };
 }
 
-/** A restarted step begins a new run: same id, same action, attempts appended. */
+/** A restarted step begins a new run: same id, same action, attempts appended; who was not asked is asked anew. */
 export function restartStep(record: WorkflowRecord, stepId: string): void {
   const step = record.steps.get(stepId);
   if (step === undefined) return;
+  for (const gate of record.gates.values())
+    if (gate.step_id === stepId && gate.status === "voided") record.gates.delete(gate.gate_id);
   const fresh = newStep(step.step, step.plan_id);
   const { attempts, policy_events, approval_events, doubts, action_id, input } = step;
   record.steps.set(stepId, {
@@ -132,13 +134,9 @@ export function restartStep(record: WorkflowRecord, stepId: string): void {
   });
 }
 
-/** The first start of a key makes its record; later ones count. */
+/** The first start of a key makes its record; later ones change nothing of it. */
 export function startAction(record: WorkflowRecord, payload: EventPayloads["ACTION_STARTED"], meta: Folded): void {
-  const known = record.actions.get(payload.action_id);
-  if (known !== undefined) {
-    known.attempts = payload.attempt;
-    return;
-  }
+  if (record.actions.has(payload.action_id)) return;
   const { action_id, key, operator_name, operator_version, payload_hash } = payload;
   record.actions.set(action_id, {
     record: {
@@ -162,8 +160,6 @@ export function startAction(record: WorkflowRecord, payload: EventPayloads["ACTI
       cost: null,
     },
     seen: "running",
-    attempts: payload.attempt,
-    usage: {},
   });
   record.keys.set(key, action_id);
 }

@@ -121,6 +121,11 @@ export class KernelParts {
       wake: (workflowId) => this.wake(workflowId),
       logs: () => this.executor.runs().map((run) => run.log),
       onForeign: (log) => this.executor.awake(log.identity.workflow_id)?.drive(),
+      onLeaseLost: (log) => {
+        const run = this.executor.awake(log.identity.workflow_id);
+        run?.interrupt();
+        run?.drive();
+      },
     });
   }
 

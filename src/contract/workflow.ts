@@ -4,7 +4,7 @@
  * Owns: the shape. `machines/fold.ts` fills it; nothing else writes it.
  * INV-1  Everything here can be rebuilt from the workflow's events alone.
  */
-import type { ActionRecord, Usage } from "./action.ts";
+import type { ActionRecord } from "./action.ts";
 import type { AuthContext } from "./auth-context.ts";
 import type { ContextBundle } from "./context-bundle.ts";
 import type { KernelError } from "./error.ts";
@@ -53,8 +53,6 @@ export interface ActionEntry {
   readonly record: ActionRecord;
   /** `seen` is the state of the action machine. */
   seen: "running" | "succeeded" | "failed_retryable" | "failed_final" | "in_doubt";
-  attempts: number;
-  usage: Usage;
 }
 
 export interface KeptDecision {

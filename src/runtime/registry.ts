@@ -120,7 +120,7 @@ function createShelf<T>(what: string): Shelf<T> {
 }
 
 /** Numeric by part: 1.10 is newer than 1.9. */
-export function compareVersions(a: string, b: string): number {
+function compareVersions(a: string, b: string): number {
   const [left, right] = [a.split("."), b.split(".")];
   for (let i = 0; i < Math.max(left.length, right.length); i += 1) {
     const difference = Number(left[i] ?? 0) - Number(right[i] ?? 0);

@@ -13,7 +13,7 @@ import type { AppendIndexes, LedgerStore } from "../ports/ledger-store.ts";
 import type { Kit } from "./kit.ts";
 import type { LedgerWriter } from "./ledger-writer.ts";
 
-export const tenantStream = (tenantId: string | number): string => `tenant:${JSON.stringify(tenantId)}`;
+const tenantStream = (tenantId: string | number): string => `tenant:${JSON.stringify(tenantId)}`;
 
 /** Appends one event to the tenant's log; gives its id. */
 export async function appendToTenant(

@@ -6,8 +6,10 @@
  * H1  Recovery takes only what nobody holds.
  * H2  `stop` leaves no timer behind.
  */
+import { kernelError } from "../../contract/error-codes.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { LedgerStore } from "../../ports/ledger-store.ts";
+import type { LedgerStore, WorkflowHead } from "../../ports/ledger-store.ts";
 import type { Logger } from "../../ports/telemetry.ts";
 import type { Timers } from "../../runtime/timers.ts";
 import type { WorkflowLog } from "../../runtime/workflow-log.ts";
@@ -27,8 +29,11 @@ export interface EmbeddedHostOptions {
   readonly logs: () => readonly WorkflowLog[];
   /** Something was appended by another process to a workflow that is awake here. */
   readonly onForeign: (log: WorkflowLog) => void;
+  /** Another process has taken a workflow that is awake here: its log is lost, its work must stop. */
+  readonly onLeaseLost: (log: WorkflowLog) => void;
 }
 
+const leaseRef = moduleRef(4, "embedded_host", "renew");
 const page = 256;
 const foldAgainAfterMs = 1000;
 
@@ -45,14 +50,19 @@ export class EmbeddedHost {
 
   /** Takes up unfinished workflows that nobody holds; resolves to their number when each has been woken. */
   async recover(): Promise<number> {
-    const { store, clock } = this.#options;
     this.#armRecovery();
+    return this.#takeUp((now, limit) => this.#options.store.abandoned(now, limit));
+  }
+
+  /** Wakes all that are found, a page at a time. Who has been woken may not have claimed yet and is then found again. */
+  async #takeUp(find: (now: number, limit: number) => Promise<readonly WorkflowHead[]>): Promise<number> {
     const seen = new Set<string>();
     for (;;) {
-      const found = (await store.abandoned(clock.now(), page)).filter((h) => !seen.has(h.workflow_id));
-      for (const { workflow_id } of found) seen.add(workflow_id);
-      if (found.length === 0 || this.#stopped) return seen.size;
-      await this.#wakeAll(found.map((h) => h.workflow_id));
+      const found = await find(this.#options.clock.now(), page + seen.size);
+      const fresh = found.map((h) => h.workflow_id).filter((id) => !seen.has(id));
+      if (fresh.length === 0 || this.#stopped) return seen.size;
+      for (const id of fresh) seen.add(id);
+      await this.#wakeAll(fresh);
     }
   }
 
@@ -67,12 +77,7 @@ export class EmbeddedHost {
   watch(): void {
     if (this.#stopped || this.#watching) return;
     this.#watching = true;
-    const { timers, clock, leaseMs } = this.#options;
-    timers.alarm(
-      "leases",
-      clock.now() + leaseMs / 3,
-      this.#attempt(() => this.#renew(), "leases could not be renewed"),
-    );
+    this.#armRenew();
     this.#armLook();
   }
 
@@ -81,7 +86,8 @@ export class EmbeddedHost {
     if (this.#stopped) return;
     this.#foldAgain(log);
     const { due, lease, lost, identity } = log;
-    if (due !== null && (this.#armedFor === null || due < this.#armedFor)) this.#armFor(due);
+    const at = this.#ahead(due);
+    if (at !== null && (this.#armedFor === null || at < this.#armedFor)) this.#armFor(at);
     if (lease === null || lost !== null) return;
     this.#attempt(() => this.#options.store.release(identity.workflow_id, lease), "a lease could not be given up")();
   }
@@ -115,9 +121,15 @@ export class EmbeddedHost {
   async #fireDue(): Promise<void> {
     if (this.#stopped) return;
     this.#armedFor = null;
-    const due = await this.#options.store.due(this.#options.clock.now(), page);
-    await this.#wakeAll(due.map((h) => h.workflow_id));
-    await this.armDue();
+    await this.#takeUp((now, limit) => this.#options.store.due(now, limit));
+    const next = await this.#options.store.nextDue();
+    if (!this.#stopped) this.#armFor(this.#ahead(next));
+  }
+
+  /** What is due though it has just been looked at cannot move now: it is looked at again after a pause, not at once. */
+  #ahead(due: number | null): number | null {
+    const now = this.#options.clock.now();
+    return due === null || due > now ? due : now + this.#options.tailPollMs;
   }
 
   /** What a dead process held is free only once its lease has run out, so recovery looks again after each lease. */
@@ -131,12 +143,31 @@ export class EmbeddedHost {
     );
   }
 
-  async #renew(): Promise<void> {
+  /** False when nothing is awake: both alarms rest then, and the next commit arms both. */
+  #keepsWatching(): boolean {
+    if (!this.#stopped && this.#options.logs().length > 0) return true;
     this.#watching = false;
-    const logs = this.#options.logs();
-    if (logs.length === 0 || this.#stopped) return;
-    this.watch();
-    await renewLeases(this.#options, logs);
+    for (const name of ["leases", "tail"]) this.#options.timers.alarm(name, null, () => undefined);
+    return false;
+  }
+
+  #armRenew(): void {
+    const { timers, clock, leaseMs } = this.#options;
+    timers.alarm(
+      "leases",
+      clock.now() + leaseMs / 3,
+      this.#attempt(() => this.#renew(), "leases could not be renewed"),
+    );
+  }
+
+  async #renew(): Promise<void> {
+    if (!this.#keepsWatching()) return;
+    this.#armRenew();
+    const { logs, onLeaseLost } = this.#options;
+    for (const log of await takenLogs(this.#options, logs())) {
+      log.abandon(kernelError("T4_WORKFLOW_LEASED", "another process owns this workflow", leaseRef));
+      onLeaseLost(log);
+    }
   }
 
   #armLook(): void {
@@ -149,10 +180,10 @@ export class EmbeddedHost {
   }
 
   async #look(): Promise<void> {
-    const logs = this.#options.logs();
-    if (logs.length === 0 || this.#stopped) return;
-    for (const log of logs) if (await log.refresh().catch(() => false)) this.#options.onForeign(log);
-    if (!this.#stopped) this.#armLook();
+    if (!this.#keepsWatching()) return;
+    const { logs, onForeign } = this.#options;
+    for (const log of logs()) if (await log.refresh().catch(() => false)) onForeign(log);
+    if (this.#watching && !this.#stopped) this.#armLook();
   }
 
   /** Until it works: the ledger may be away for a while. */
@@ -175,12 +206,22 @@ export class EmbeddedHost {
   }
 }
 
-async function renewLeases(
+/** Renews the leases of these logs; gives those whose workflow somebody else has claimed since. */
+async function takenLogs(
   { store, clock, leaseMs }: EmbeddedHostOptions,
   logs: readonly WorkflowLog[],
-): Promise<void> {
+): Promise<readonly WorkflowLog[]> {
   const held = logs.flatMap((log) =>
-    log.lease === null || log.lost !== null ? [] : [{ workflow_id: log.identity.workflow_id, lease: log.lease }],
+    log.lease === null || log.lost !== null ? [] : [{ log, workflow_id: log.identity.workflow_id, lease: log.lease }],
   );
-  await store.renew(held, clock.now(), leaseMs);
+  const leases = held.map(({ workflow_id, lease }) => ({ workflow_id, lease }));
+  const kept = new Set(await store.renew(leases, clock.now(), leaseMs));
+  const taken: WorkflowLog[] = [];
+  for (const { log, workflow_id, lease } of held) {
+    if (kept.has(workflow_id)) continue;
+    // A lease that the log itself has given up meanwhile has the epoch it had.
+    const head = await store.head(workflow_id);
+    if (head?.epoch !== lease.epoch && log.lease?.epoch === lease.epoch && log.lost === null) taken.push(log);
+  }
+  return taken;
 }

@@ -236,10 +236,10 @@ function bound(bundle: Unsealed, maxChars: number): Unsealed {
 
 const personal =
   /^(name|first_name|last_name|full_name|phone|mobile|address|birth.*|date_of_birth|ssn|passport.*|iban|e?-?mail.*)$/i;
-export const maskedField = "[masked]";
+const maskedField = "[masked]";
 
 /** Masks personal fields at any depth, for policy and for logs (CTX-06). */
-export function maskPersonal<T>(value: T): T {
+function maskPersonal<T>(value: T): T {
   if (Array.isArray(value)) return value.map(maskPersonal) as T;
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(

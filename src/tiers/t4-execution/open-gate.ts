@@ -17,7 +17,7 @@ import { callWithin, messageOf } from "../../runtime/within.ts";
 import { judgeDecision } from "./judge-decision.ts";
 import { operatorContext } from "./operator-context.ts";
 import type { Prepared } from "./prepare-step.ts";
-import { capabilityOf, draftOfStep, mark, oodaRef, type Run } from "./run.ts";
+import { baseIdOf, capabilityOf, draftOfStep, mark, oodaRef, type Run } from "./run.ts";
 
 /** Builds the gate of a step that waits for approval of exactly this payload. */
 export async function describeGate(run: Run, prepared: Prepared, reasons: readonly GateReason[]): Promise<Gate> {
@@ -25,39 +25,48 @@ export async function describeGate(run: Run, prepared: Prepared, reasons: readon
   const { record } = run.log;
   const target = step.applies === null ? null : draftOfStep(record, step.applies);
   const { preview, diff } = await previewOf(run, prepared);
-  const now = run.kit.clock.now();
+  const base = baseGate(run, step, payload);
   return {
+    ...base,
     gate_id: gateIdOf(step.step_id),
-    tenant_id: record.tenant_id,
-    workflow_id: record.workflow_id,
-    step_id: step.step_id,
     kind: "approval",
-    status: "open",
     title: step.name,
-    operator: step.operator,
     reasons: [...reasons],
     target:
       target === null ? null : { type: target.outcome_type, outcome_id: target.outcome_id, version: target.version },
-    payload,
-    payload_digest: digest(payload),
-    policy_version: run.desk.policyVersion,
     preview,
     diff,
     risk_level: step.risk_level,
-    estimated_cost: step.estimated_cost,
     effect: operator.metadata.effect,
     consequences: consequencesOf(run, step),
-    ui_actions: [...(capabilityOf(run).uiActions[baseOf(step)] ?? [])],
+    ui_actions: [...(capabilityOf(run).uiActions[baseIdOf(step.step_id)] ?? [])],
     roles: step.gate?.roles ?? null,
-    opened_at: new Date(now).toISOString(),
-    due_at: step.gate?.expiry === undefined ? null : new Date(now + step.gate.expiry.after_ms).toISOString(),
+    due_at:
+      step.gate?.expiry === undefined
+        ? null
+        : new Date(Date.parse(base.opened_at) + step.gate.expiry.after_ms).toISOString(),
     expiry_action: step.gate?.expiry?.action ?? null,
     escalate_to: step.gate?.expiry?.role ?? null,
-    decision: null,
   };
 }
 
-const baseOf = (step: PlanStep): string => step.step_id.replace(/_r\d+$/, "");
+/** What every gate says of the step it holds, the moment it opens. */
+function baseGate(run: Run, step: PlanStep, payload: Json) {
+  const { tenant_id, workflow_id } = run.log.record;
+  return {
+    tenant_id,
+    workflow_id,
+    step_id: step.step_id,
+    status: "open",
+    operator: step.operator,
+    payload,
+    payload_digest: digest(payload),
+    policy_version: run.desk.policyVersion,
+    estimated_cost: step.estimated_cost,
+    opened_at: new Date(run.kit.clock.now()).toISOString(),
+    decision: null,
+  } as const;
+}
 
 function consequencesOf(run: Run, step: PlanStep): Gate["consequences"] {
   const dependents = [...run.log.record.steps.values()].filter((s) => s.step.depends_on.includes(step.step_id)).length;
@@ -149,28 +158,18 @@ async function binds(
 
 /** The gate that asks a person what became of a lost call. */
 export function describeDoubtGate(run: Run, step: PlanStep, payload: Json): Gate {
-  const { record } = run.log;
-  const doubts = record.steps.get(step.step_id)?.doubts ?? 1;
-  const now = new Date(run.kit.clock.now()).toISOString();
+  const doubts = run.log.record.steps.get(step.step_id)?.doubts ?? 1;
   const reason = `${step.operator} was started and its end was never recorded; it may or may not have taken effect`;
   return {
+    ...baseGate(run, step, payload),
     gate_id: doubtGateIdOf(step.step_id, doubts),
-    tenant_id: record.tenant_id,
-    workflow_id: record.workflow_id,
-    step_id: step.step_id,
     kind: "in_doubt",
-    status: "open",
     title: `What became of ${step.name}?`,
-    operator: step.operator,
     reasons: [{ source: "recovery", rule: "in-doubt", reason }],
     target: null,
-    payload,
-    payload_digest: digest(payload),
-    policy_version: run.desk.policyVersion,
     preview: JSON.stringify(payload, null, 2),
     diff: null,
     risk_level: "high",
-    estimated_cost: step.estimated_cost,
     effect: run.desk.registry.findOperator(step.operator, step.operator_version)?.metadata.effect ?? "none",
     consequences: {
       approve:
@@ -180,10 +179,8 @@ export function describeDoubtGate(run: Run, step: PlanStep, payload: Json): Gate
     },
     ui_actions: [],
     roles: null,
-    opened_at: now,
     due_at: null,
     expiry_action: null,
     escalate_to: null,
-    decision: null,
   };
 }

@@ -1,4 +1,5 @@
-/** How the steps of a folded workflow stand, as the conductor asks: pure readings of the record. */
+/** How the steps of a folded workflow stand, and what follows from it: pure readings of the record. */
+import { draft, type EventDraft } from "../../contract/event.ts";
 import type { StepRecord, WorkflowRecord } from "../../contract/workflow.ts";
 import type { DagStatus } from "./dag-executor.ts";
 
@@ -23,3 +24,12 @@ export function lastDecidedGate(record: WorkflowRecord): string | null {
   const decided = [...record.gates.values()].filter((g) => g.decision !== null);
   return decided.at(-1)?.gate_id ?? null;
 }
+
+/** STEP_QUEUED for each of these steps that is queued. */
+export const queueSteps = (record: WorkflowRecord, stepIds: readonly string[]): EventDraft[] =>
+  stepIds.flatMap((id) => {
+    const step = record.steps.get(id);
+    return step?.state === "queued"
+      ? [draft("STEP_QUEUED", { name: step.step.name, operator: step.step.operator }, id)]
+      : [];
+  });

@@ -15,9 +15,9 @@ import type { JsonObject } from "../../contract/json.ts";
 import type { Plan, PlanStep } from "../../contract/plan.ts";
 import type { StepRecord, WorkflowRecord } from "../../contract/workflow.ts";
 import { planEvents } from "./plan-workflow.ts";
+import { queueSteps } from "./read-steps.ts";
 import { renameReferences } from "./resolve-templates.ts";
-import { oodaRef, type Run } from "./run.ts";
-import { queueSteps } from "./workflow-run.ts";
+import { baseIdOf, oodaRef, type Run } from "./run.ts";
 
 const retryRef = oodaRef("retry");
 const recoverable: ReadonlySet<string> = new Set(["dependency_failed", "budget", "replanned"]);
@@ -133,9 +133,7 @@ function regeneratedPlan(run: Run, plan: Plan, affected: ReadonlySet<string>): P
   const { record } = run.log;
   const round = record.plans.length;
   const renamed = new Map(
-    [...affected]
-      .filter((id) => isOver(record.steps.get(id)))
-      .map((id) => [id, `${id.replace(/_r\d+$/, "")}_r${round}`]),
+    [...affected].filter((id) => isOver(record.steps.get(id))).map((id) => [id, `${baseIdOf(id)}_r${round}`]),
   );
   const draftVersion = record.draft_version + 1;
   const steps = plan.steps.map((step) => (affected.has(step.step_id) ? redo(step, renamed, draftVersion) : step));

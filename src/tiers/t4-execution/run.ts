@@ -5,7 +5,6 @@ import type { OperatorResult } from "../../contract/action.ts";
 import type { CapabilityDefinition } from "../../contract/capability.ts";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
-import type { EventDraft } from "../../contract/event.ts";
 import type { Json } from "../../contract/json.ts";
 import { type ModuleRef, moduleRef } from "../../contract/module-ref.ts";
 import type { Outcome } from "../../contract/outcome.ts";
@@ -153,5 +152,3 @@ function dependenciesOf(record: WorkflowRecord, of: PlanStep): ReadonlySet<strin
 
 const needsOf = ({ depends_on, applies }: PlanStep): readonly string[] =>
   applies === null ? depends_on : [...depends_on, applies];
-
-export const noteAll = (run: Run, drafts: readonly EventDraft[]): void => run.log.note(...drafts);
