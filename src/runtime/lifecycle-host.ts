@@ -112,6 +112,9 @@ export class LifecycleHost {
     const { type, gateId } = addressOf(event);
     const chartEvent: ChartEvent = { ...event.payload, type };
     this.#deliverToSteps(home, event, chartEvent);
+    // A restarted step asks again under the gate's old id: the actor of the voided one has ended.
+    if (type === "GATE_OPENED" && gateId !== null)
+      this.#spawnChild(home, "gate", { id: gateId, state: lifecycleCharts.gate.initial });
     if (gateId !== null) this.#gateOf(home, gateId).send(chartEvent);
     if (type === "WORKFLOW_CANCELLED" || type === "WORKFLOW_FAILED")
       for (const gate of home.gates.values()) if (isActive(gate)) gate.send(chartEvent);

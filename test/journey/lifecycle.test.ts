@@ -178,7 +178,10 @@ describe("the session", () => {
         if (tries === 1) throw new Error("not yet");
       },
     });
-    expect(await t.run(intentType)).toMatchObject({ state: "failed", error: { message: "not yet" } });
+    expect(await t.run(intentType)).toMatchObject({
+      state: "failed",
+      error: { message: "initialize failed: not yet" },
+    });
     expect((await t.run(intentType)).state).toBe("completed");
     expect(tries).toBe(2);
   });

@@ -23,6 +23,13 @@ export interface AttemptOf {
   readonly recovered: boolean;
 }
 
+/** The start may be in the ledger, and the log lost since to another owner or the workflow ended: then no call is made. */
+function ensureOwn({ log }: Run): void {
+  if (log.lost !== null) raise(log.lost);
+  if (isTerminal(log.record.state))
+    raise(kernelError("T4_WORKFLOW_CONFLICT", "the workflow ended before the call began", invokerRef));
+}
+
 export function createKeyBook(run: Run, at: AttemptOf): KeyBook {
   const { step, operator } = at.prepared;
   const operator_name = operator.metadata.name;
@@ -55,10 +62,7 @@ export function createKeyBook(run: Run, at: AttemptOf): KeyBook {
       };
       run.log.recordAction(started, step.step_id);
       await run.log.commit();
-      // The row may be in and the log lost to somebody else since: the call is then theirs to make.
-      if (run.log.lost !== null) raise(run.log.lost);
-      if (isTerminal(run.log.record.state))
-        raise(kernelError("T4_WORKFLOW_CONFLICT", "the workflow ended before the call began", invokerRef));
+      ensureOwn(run);
       return action_id;
     },
     succeed(action_id, result, { usage, late, cached }) {
