@@ -18,7 +18,7 @@ import { raise } from "./contract/error.ts";
 import { kernelError } from "./contract/error-codes.ts";
 import { draft } from "./contract/event.ts";
 import { moduleRef } from "./contract/module-ref.ts";
-import { isTerminal, type WorkflowRecord, type WorkflowState } from "./contract/workflow.ts";
+import { isAtRest, isTerminal, type WorkflowRecord, type WorkflowState } from "./contract/workflow.ts";
 import type { Kernel } from "./kernel-face.ts";
 import { type KernelOptions, resolveOptions, type TierPatch } from "./kernel-options.ts";
 import { KernelParts } from "./kernel-parts.ts";
@@ -198,9 +198,6 @@ const mayRest = ({ isBusy, log }: WorkflowRun): boolean =>
 
 const hasAllSaved = ({ log }: WorkflowRun): boolean =>
   log.lost === null && log.exists && log.record.sequence === log.confirmed;
-
-const isAtRest = (state: WorkflowState["state"]): boolean =>
-  state === "completed" || state === "failed" || state === "cancelled" || state === "waiting_for_user";
 
 async function defaultLedger(): Promise<LedgerStore> {
   const { sqliteLedger } = await import("./ledgers/sqlite/index.ts");

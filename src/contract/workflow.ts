@@ -147,5 +147,14 @@ export interface StepView {
 
 export const isTerminal = (state: WorkflowStateName): boolean =>
   state === "completed" || state === "failed" || state === "cancelled";
+/** Nothing more happens by itself: it has ended, or waits for a person. */
+export const isAtRest = (state: WorkflowStateName): boolean => isTerminal(state) || state === "waiting_for_user";
+/** Whether a step can go on now, or start. */
+export function isRunnable({ plan, steps }: Pick<WorkflowRecord, "plan" | "steps">, of: StepRecord): boolean {
+  const { state, phase, step } = of;
+  if (state === "running") return phase === "executing" || phase === "backing_off";
+  if (state !== "queued" || plan?.steps.some((s) => s.step_id === step.step_id) !== true) return false;
+  return step.depends_on.every((id) => steps.get(id)?.state === "succeeded");
+}
 export const isStepDone = (state: StepState): boolean =>
   state === "succeeded" || state === "failed" || state === "skipped";

@@ -5,8 +5,7 @@
  */
 import type { EventDraft } from "../contract/event.ts";
 import type { Gate } from "../contract/gate.ts";
-import type { StepRecord, WorkflowRecord } from "../contract/workflow.ts";
-import { isTerminal } from "../contract/workflow.ts";
+import { isRunnable, isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
 import type { AppendIndexes } from "../ports/ledger-store.ts";
 
 export interface IndexQuestion {
@@ -63,19 +62,11 @@ function recordsOf(drafts: readonly EventDraft[]): AppendIndexes {
 export function dueOf(record: WorkflowRecord): number | null {
   if (record.state !== "waiting_for_user") return null;
   const open = [...record.gates.values()].filter((g) => g.status === "open" || g.status === "suspended");
-  if (open.length === 0 || [...record.steps.values()].some(isReady(record))) return Date.parse(record.updated_at);
+  if (open.length === 0 || [...record.steps.values()].some((step) => isRunnable(record, step)))
+    return Date.parse(record.updated_at);
   const times = open.flatMap((g) => (g.status === "open" && g.due_at !== null ? [Date.parse(g.due_at)] : []));
   return times.length === 0 ? null : Math.min(...times);
 }
-
-/** Approved and not yet called, or queued behind steps that have all succeeded. */
-const isReady =
-  ({ plan, steps }: WorkflowRecord) =>
-  (step: StepRecord): boolean => {
-    if (step.state === "running") return step.phase === "executing";
-    if (step.state !== "queued" || plan?.steps.some((s) => s.step_id === step.step.step_id) !== true) return false;
-    return step.step.depends_on.every((id) => steps.get(id)?.state === "succeeded");
-  };
 
 const gateEvents: ReadonlySet<string> = new Set([
   "GATE_OPENED",

@@ -3,7 +3,7 @@
  *
  * Owns: which events a key's life writes. B1 A start is committed before the call; an end is noted as soon as it is known.
  */
-import type { OperatorResult, Usage } from "../../contract/action.ts";
+import type { Usage } from "../../contract/action.ts";
 import { digest } from "../../contract/digest.ts";
 import { isRetryable, type KernelError, raise, toExecutorError } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
@@ -47,7 +47,7 @@ export function createKeyBook(run: Run, at: AttemptOf): KeyBook {
     },
     find: (key, payload) => findKey(run, at, { key, payload, shared }),
     async begin(key, payload) {
-      const action_id = run.log.record.keys.get(key) ?? run.kit.ids.next("action");
+      const action_id = run.log.record.keys.get(key) ?? run.log.drawId("action", step.step_id);
       const known = run.log.record.actions.has(action_id);
       const started = {
         ...common,
@@ -167,8 +167,8 @@ function adoptShared(
   { key, shared }: { readonly key: string; readonly shared: SharedKey },
 ): KeyState {
   if (!shared.succeeded) return { seen: "running", action_id: shared.action_id, handle: null };
-  const action_id = run.kit.ids.next("action");
   const { step, operator } = at.prepared;
+  const action_id = run.log.drawId("action", step.step_id);
   run.log.note(
     draft(
       "ACTION_STARTED",
@@ -202,5 +202,3 @@ function adoptShared(
   );
   return { seen: "succeeded", action_id, result: shared.result, usage: {} };
 }
-
-export type { OperatorResult };

@@ -79,7 +79,7 @@ function planRequest(run: Run, round: number, objective: string | null) {
     bundle: record.bundle,
     objective: objective ?? (record.intent.text || record.intent.type),
     workflow_id: record.workflow_id,
-    plan_id: round === 0 ? record.plan_id : run.kit.ids.next("plan"),
+    plan_id: round === 0 ? record.plan_id : run.log.drawId("plan", null),
     parent_plan_id: record.plan?.plan_id ?? null,
     used_step_ids: [...record.steps.keys()],
     regenerate: { steps: record.regenerate, draft_version: record.draft_version },
