@@ -217,6 +217,16 @@ export interface EventPayloads {
     readonly stage: PolicyStage;
     readonly subject: string;
     readonly payload_hash: string;
+    /** At stage gate: whose decision was judged. */
+    readonly by?: {
+      readonly decision: "approve" | "reject";
+      readonly principal: Principal;
+      readonly auth: AuthContext;
+    };
+    /** The payload judged, where no other event holds it: a person's edit, a plan that was denied. */
+    readonly payload?: Json;
+    /** The instant the question named, where it is not the event's. */
+    readonly asked_at?: string;
   };
   GATE_OPENED: { readonly gate: Gate };
   USER_APPROVED: GateDecided;

@@ -5,7 +5,6 @@
  * F2  A step that applies an outcome makes its newest version final by adding a version; drafts stay readable.
  */
 import { z } from "zod";
-import { digest } from "../../contract/digest.ts";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { draft } from "../../contract/event.ts";
@@ -15,6 +14,7 @@ import type { PlanStep } from "../../contract/plan.ts";
 import type { PolicyDecision } from "../../contract/policy.ts";
 import type { StepResult } from "../../contract/step.ts";
 import { failStep } from "./end-step.ts";
+import { instantOf, noteDecision } from "./note-decision.ts";
 import type { Prepared } from "./prepare-step.ts";
 import { askFor, baseIdOf, capabilityOf, oodaRef, outcomeOfStep, type Run } from "./run.ts";
 import { redact, sanitizedMarker } from "./screen-output.ts";
@@ -85,13 +85,14 @@ export function checkOutcome(run: Run, type: string, content: Json): Json {
   );
 }
 
-/** Policy at stage outcome. @throws KernelErrorException T5_POLICY_DENIED. */
+/** Policy at stage outcome; `keep` writes a person's edit down. @throws KernelErrorException T5_POLICY_DENIED. */
 export async function judgeOutcome(
   run: Run,
   step: PlanStep,
-  { type, content }: { readonly type: string; readonly content: Json },
+  { type, content, keep = false }: { readonly type: string; readonly content: Json; readonly keep?: boolean },
 ): Promise<Json> {
   const { auth, intent, bundle } = run.log.record;
+  const now = instantOf(run);
   const subject = {
     name: type,
     operator: step.operator,
@@ -103,15 +104,16 @@ export async function judgeOutcome(
   const decision = await askFor<PolicyDecision>(run, 5, {
     schema: "PolicyQuestion",
     fn: "outcome",
-    data: { stage: "outcome", subject, auth, intent, context: bundle, now: run.kit.clock.now() },
+    data: { stage: "outcome", subject, auth, intent, context: bundle, now },
   });
-  run.log.note(
-    draft(
-      "POLICY_DECIDED",
-      { ...decision, stage: "outcome", subject: type, payload_hash: digest(content) },
-      step.step_id,
-    ),
-  );
+  noteDecision(run, decision, {
+    stage: "outcome",
+    subject: type,
+    step_id: step.step_id,
+    payload: content,
+    now,
+    keep,
+  });
   if (decision.decision === "DENY")
     raise(
       kernelError("T5_POLICY_DENIED", decision.reason || "the outcome was denied by policy", outcomeRef, {

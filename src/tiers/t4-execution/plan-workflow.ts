@@ -6,13 +6,13 @@
  * P3  Steps beyond the limit are dropped with an event each (C-13).
  */
 import type { ContextBundle } from "../../contract/context-bundle.ts";
-import { digest } from "../../contract/digest.ts";
 import { type KernelError, KernelErrorException, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { draft, type EventDraft } from "../../contract/event.ts";
 import type { Plan, PlanStep } from "../../contract/plan.ts";
 import type { PolicyDecision } from "../../contract/policy.ts";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
+import { instantOf, noteDecision } from "./note-decision.ts";
 import { askFor, mark, oodaRef, type Run } from "./run.ts";
 
 /** What T3 answers. */
@@ -103,6 +103,7 @@ export function situationOf(record: WorkflowRecord, round: number, objective: st
 /** Policy at stage plan; a demand for approval becomes a gate on the plan's first steps. */
 async function judgePlan(run: Run, plan: Plan): Promise<Plan> {
   const { auth, intent, bundle } = run.log.record;
+  const now = instantOf(run);
   const tags = [...new Set(plan.steps.flatMap((s) => s.policy_tags))];
   const subject = {
     name: plan.plan_id,
@@ -119,17 +120,12 @@ async function judgePlan(run: Run, plan: Plan): Promise<Plan> {
   const decision = await askFor<PolicyDecision>(run, 5, {
     schema: "PolicyQuestion",
     fn: "plan",
-    data: { stage: "plan", subject, auth, intent, context: bundle, now: run.kit.clock.now() },
+    data: { stage: "plan", subject, auth, intent, context: bundle, now },
   });
-  run.log.note(
-    draft("POLICY_DECIDED", {
-      ...decision,
-      stage: "plan",
-      subject: plan.plan_id,
-      payload_hash: digest(subject.payload),
-    }),
-  );
-  if (decision.decision === "DENY" || decision.decision === "TRANSFORM") {
+  const denied = decision.decision === "DENY" || decision.decision === "TRANSFORM";
+  const { payload } = subject;
+  noteDecision(run, decision, { stage: "plan", subject: plan.plan_id, step_id: null, payload, now, keep: denied });
+  if (denied) {
     raise(
       kernelError(
         "T5_POLICY_DENIED",

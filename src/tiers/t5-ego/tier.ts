@@ -191,7 +191,7 @@ interface StepQuestion {
   readonly intent: Intent;
   readonly bundle: ContextBundle | null;
   readonly spent: number;
-  readonly now: number;
+  readonly now: string;
 }
 
 /** One question per step: authority over the effect, the budget, and policy at stage action (C-47). */
@@ -231,7 +231,7 @@ function actionQuestion({ step, metadata, payload, auth, intent, bundle, now }: 
     payload,
     applies: step.applies,
   };
-  return { stage: "action", subject, auth, intent, context: bundle, now: new Date(now).toISOString() };
+  return { stage: "action", subject, auth, intent, context: bundle, now };
 }
 
 function answerPolicy(
@@ -251,7 +251,7 @@ interface GateQuestion {
   readonly auth: AuthContext;
   readonly intent: Intent;
   readonly context: ContextBundle | null;
-  readonly now: number;
+  readonly now: string;
 }
 
 /** Whether this person may decide this gate: tenant, role, and policy at stage gate. */
@@ -275,9 +275,5 @@ function judgeGate(signal: Signal, kit: Kit, engine: PolicyEngine): Result | Pro
     risk_level: gate.risk_level,
     payload: gate.payload,
   };
-  return answerPolicy(
-    signal,
-    kit,
-    evaluatePolicies(engine, { stage: "gate", subject, auth, intent, context, now: new Date(now).toISOString() }),
-  );
+  return answerPolicy(signal, kit, evaluatePolicies(engine, { stage: "gate", subject, auth, intent, context, now }));
 }
