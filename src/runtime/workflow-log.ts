@@ -14,14 +14,7 @@ import { acceptsEvent } from "../../machines/charts.ts";
 import { foldEvents, foldWorkflow } from "../../machines/fold.ts";
 import { type KernelError, KernelErrorException, raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
-import {
-  type Actor,
-  draft,
-  type EventDraft,
-  type EventPayloads,
-  type EventType,
-  type LedgerEvent,
-} from "../contract/event.ts";
+import { type Actor, draft, type EventDraft, type EventPayloads, type EventType } from "../contract/event.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import {
