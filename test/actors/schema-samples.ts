@@ -223,7 +223,7 @@ export const samples: Readonly<Record<string, Sample>> = {
   ActionRecord: fields(action, { status: 1 }),
   AttemptTrace: fields(attempt, { attempt: "1" }),
   AuthContext: fields(auth, { scopes: "intent:submit" }),
-  Budgets: fields({ maxCost: 10 }, { maxCost: "10" }),
+  Budgets: fields({ maxCost: 10, limits: [{ scope: "tenant", window: "day", tokens: 1000 }] }, { maxCost: "10" }),
   Caller: fields(claim, { principal: 42 }),
   CancelRequest: fields({ ...claim, reason: "enough" }, { reason: 5 }),
   CancelResponse: fields({ workflow_id: wf, status: "cancelled", correlation_id: cor }, { workflow_id: 7 }),
