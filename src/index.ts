@@ -85,6 +85,26 @@ export {
   validateSignal,
 } from "./contract/signal.ts";
 export { StepResult, StepStatus, tracePreview } from "./contract/step.ts";
+// Tokens
+export {
+  CapabilityEntry,
+  CapabilityHandle,
+  CapabilityLimits,
+  CapabilityUsage,
+  contextHash,
+  GovernorLimits,
+  GovernorUsage,
+  KernelToken,
+  ResourceRequest,
+  TokenBudget,
+  TokenDraft,
+  TokenEvent,
+  TokenEventKind,
+  TokenKind,
+  tokenEventKinds,
+  tokenEventToJson,
+  withCapability,
+} from "./contract/token.ts";
 export { ToolCallRequest, type ToolClient, ToolResult } from "./contract/tool.ts";
 export { AttemptTrace, RequestTrace, StepTrace } from "./contract/trace.ts";
 export { type ChainBreak, openTurn, type TurnRow, verifyChain } from "./contract/turn.ts";
