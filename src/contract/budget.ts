@@ -11,6 +11,7 @@ import { z } from "zod";
 import { kernelError } from "./error-codes.ts";
 import { type KernelError, raise } from "./kernel-error.ts";
 import { moduleRef } from "./module-ref.ts";
+import { CapabilityLimits, GovernorLimits } from "./token.ts";
 
 const amount = z.number().nonnegative();
 
@@ -62,8 +63,16 @@ export interface Reservation {
 export const Budgets = z.strictObject({
   /** Abstract cost units of one request; null for no ceiling. */
   maxCost: amount.nullable().default(null),
+  /** What the tokens of one step may cost, over all attempts of a run. */
+  perToken: z.int().nonnegative().nullable().default(null),
+  /** Ceilings on what the calls of one workflow may ask for in all. */
+  governor: GovernorLimits.prefault({}),
+  /** Ceilings by registered name (operator or intent type), in place of those of the definition; per workflow. */
+  capabilities: z.record(z.string(), CapabilityLimits).default({}),
+  /** Ceilings over workflows. */
   limits: z.array(BudgetLimit).default([]),
 });
+export type ParsedBudgets = z.output<typeof Budgets>;
 export type Budgets = z.input<typeof Budgets>;
 
 const budgetRef = moduleRef(5, "budget", "check_budget");

@@ -3,6 +3,7 @@
  *
  * Owns: which indexes follow from which events. Never: decides, writes.
  */
+import { addCharge } from "../contract/budget.ts";
 import type { EventDraft } from "../contract/event.ts";
 import type { Gate } from "../contract/gate.ts";
 import { isRunnable, isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
@@ -28,6 +29,7 @@ export function deriveIndexes({ record, drafts, known, isNew, release, now }: In
     ...(release ? { release: true } : {}),
     ...gatesOf(record, drafts),
     ...keysOf(record, drafts),
+    ...chargesOf(drafts),
     ...recordsOf(drafts),
   };
 }
@@ -91,6 +93,17 @@ function gatesOf(record: WorkflowRecord, drafts: readonly EventDraft[]): AppendI
   if (ended) for (const id of record.gates.keys()) ids.add(id);
   const gates = [...ids].flatMap((id) => record.gates.get(id) ?? []);
   return gates.length === 0 ? {} : { gates };
+}
+
+/** A reservation is charged as a whole; its settlement charges the difference. */
+function chargesOf(drafts: readonly EventDraft[]): AppendIndexes {
+  const charges = drafts.flatMap((draft) => {
+    if (draft.type !== "BUDGET_RESERVED" && draft.type !== "BUDGET_SETTLED") return [];
+    const { counters, amounts } = draft.payload;
+    const added = draft.type === "BUDGET_RESERVED" ? amounts : addCharge(amounts, draft.payload.reserved, -1);
+    return counters.map((counter) => ({ counter, amounts: added }));
+  });
+  return charges.length === 0 ? {} : { charges };
 }
 
 /** Keys that other workflows must find: those bound to an applied outcome. */

@@ -18,6 +18,7 @@ import { isRunnable, isStepDone, isTerminal, type StepRecord } from "../../contr
 import type { Kit } from "../../runtime/kit.ts";
 import { errorOf } from "../../runtime/within.ts";
 import type { WorkflowLog } from "../../runtime/workflow-log.ts";
+import type { Admission } from "./admit-call.ts";
 import { type DAGResult, DagExecutor, parked } from "./dag-executor.ts";
 import { cancelWorkflow, completeWorkflow, failWorkflow } from "./end-workflow.ts";
 import { expireGates, forgetExpiry } from "./expire-gates.ts";
@@ -41,6 +42,7 @@ export class WorkflowRun implements Run {
   readonly desk: Desk;
   readonly parentId: string | null;
   readonly handles = new Map<string, Promise<OperatorResult>>();
+  readonly admissions = new Map<string, Admission>();
   readonly #host: RunHost;
   readonly #abort = new AbortController();
   #dag: DagExecutor<PlanStep> | null = null;
