@@ -21,7 +21,7 @@ export type TokenId = z.infer<typeof TokenId>;
 export const CapabilityHandle = z.int().positive();
 export type CapabilityHandle = z.infer<typeof CapabilityHandle>;
 
-export const tokenKinds = ["Perception", "Reason", "Plan", "Act", "Reflect"] as const;
+const tokenKinds = ["Perception", "Reason", "Plan", "Act", "Reflect"] as const;
 export const TokenKind = z.enum(tokenKinds);
 export type TokenKind = z.infer<typeof TokenKind>;
 

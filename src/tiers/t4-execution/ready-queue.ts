@@ -8,7 +8,7 @@
  *     the same calls give the same answers.
  * Q3  Adding, taking and removing cost the logarithm of what is ready; completing costs what waited for it.
  */
-export interface QueueEntry<Id> {
+interface QueueEntry<Id> {
   readonly id: Id;
   readonly priority: number;
   /** Given by the caller, once for each: its place among equals. */
@@ -59,7 +59,7 @@ export class ReadyQueue<Id> {
     const removed = this.#waiting.get(id);
     if (removed === undefined) return;
     this.#waiting.delete(id);
-    for (const dependency of removed.unmet) this.#dependents.get(dependency)?.delete(removed);
+    for (const dependency of removed.unmet) this.#stopWaiting(dependency, removed);
   }
 
   /** Nobody waits for this one any more. */
@@ -91,6 +91,11 @@ export class ReadyQueue<Id> {
       .map((entry) => entry.id);
   }
 
+  /** What an entry still waits for. */
+  dependenciesOf(id: Id): readonly Id[] {
+    return [...(this.#waiting.get(id)?.unmet ?? [])];
+  }
+
   /** All that waits, ready or not, in sequence; dependencies are those still to be completed. */
   entries(): readonly QueueEntry<Id>[] {
     return [...this.#waiting.values()]
@@ -102,6 +107,11 @@ export class ReadyQueue<Id> {
     const others = this.#dependents.get(id);
     if (others === undefined) this.#dependents.set(id, new Set([waiting]));
     else others.add(waiting);
+  }
+
+  #stopWaiting(id: Id, waiting: Waiting<Id>): void {
+    const others = this.#dependents.get(id);
+    if (others?.delete(waiting) && others.size === 0) this.#dependents.delete(id);
   }
 
   #push(waiting: Waiting<Id>): void {

@@ -8,70 +8,8 @@
  *     whole numbers does.
  * A3  A request is refused as a whole, with the first resource that it does not fit (A-26).
  */
-import type {
-  CapabilityEntry,
-  CapabilityHandle,
-  GovernorUsage,
-  KernelToken,
-  ResourceRequest,
-  TokenBudget,
-} from "../../../contract/token.ts";
-
-export interface AdmissionState {
-  readonly capabilities: ReadonlyMap<CapabilityHandle, CapabilityEntry>;
-  readonly governor: GovernorUsage;
-}
-
-export type AdmissionRequest = Pick<KernelToken, "capability" | "cost" | "budget" | "resources">;
-
-/** The detail of `started`; the five fields of a capability are there for a bound token only. */
-export interface StartedDetail {
-  readonly resources: { readonly requested: ResourceRequest; readonly usage: GovernorUsage };
-  readonly capability_handle?: CapabilityHandle;
-  readonly capability_name?: string;
-  readonly invocations?: number;
-  readonly tokens_total?: number;
-  readonly tokens_consumed?: number;
-}
-
-/** The token event of a refusal: its kind and its detail. */
-export type AdmissionRefusal =
-  | {
-      readonly admitted: false;
-      readonly kind: "capability_violation";
-      readonly detail: {
-        readonly error: "not_found" | "invocation_budget_exceeded" | "token_budget_exceeded";
-        readonly capability_handle: CapabilityHandle;
-        readonly capability_name?: string;
-        readonly attempted?: number;
-        readonly remaining?: number;
-      };
-    }
-  | {
-      readonly admitted: false;
-      readonly kind: "resource_violation";
-      readonly detail: {
-        readonly error: "resource_budget_exceeded";
-        readonly resource: keyof GovernorUsage;
-        readonly attempted: number;
-        readonly remaining: number;
-      };
-    }
-  | {
-      readonly admitted: false;
-      readonly kind: "budget_violation";
-      readonly detail: { readonly error: "budget_exceeded"; readonly attempted: number; readonly remaining: number };
-    };
-
-export type Admission =
-  | {
-      readonly admitted: true;
-      readonly state: AdmissionState;
-      /** The token's own budget, with this run's cost in it. */
-      readonly budget: TokenBudget;
-      readonly detail: StartedDetail;
-    }
-  | AdmissionRefusal;
+import type { Admission, AdmissionRefusal, AdmissionRequest, AdmissionState } from "../../../contract/admission.ts";
+import type { CapabilityEntry, CapabilityHandle, GovernorUsage, ResourceRequest } from "../../../contract/token.ts";
 
 /** Pure: the state that comes in is not touched; take the one of an admission in its place. */
 export function admitToken(token: AdmissionRequest, state: AdmissionState): Admission {
@@ -100,7 +38,7 @@ function checkCapability({ capability, cost }: AdmissionRequest, state: Admissio
 }
 
 /** Each resource, in the order in which it is asked for, with the field of a request that asks for it. */
-export const governedResources = [
+const governedResources = [
   ["cpu", "cpu_time"],
   ["memory", "memory_bytes"],
   ["network", "network_bytes"],

@@ -5,13 +5,13 @@
  * S1  Handles are 1, 2, 3 …; a name keeps its handle, and nothing is ever taken from the shelf.
  * S2  A name that comes again with other limits is refused: nobody's ceiling moves under those who use it.
  */
+import type { AdmissionState } from "../../../contract/admission.ts";
 import { canonicalJson } from "../../../contract/digest.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { raise } from "../../../contract/kernel-error.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
 import type { CapabilityHandle, CapabilityLimits, GovernorLimits } from "../../../contract/token.ts";
 import { CapabilityEntry } from "../../../contract/token.ts";
-import type { AdmissionState } from "./admit-token.ts";
 
 const shelfRef = moduleRef(5, "capability_registry", "register_capability");
 
