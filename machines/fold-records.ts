@@ -84,6 +84,7 @@ export function newStep(step: StepRecord["step"], planId: string): StepRecord {
     skip_reason: null,
     doubts: 0,
     token_id: null,
+    checkpoint: null,
     token_cost: 0,
     started_at: null,
     finished_at: null,
@@ -128,7 +129,7 @@ export function restartStep(record: WorkflowRecord, stepId: string): void {
   for (const gate of record.gates.values())
     if (gate.step_id === stepId && gate.status === "voided") record.gates.delete(gate.gate_id);
   const fresh = newStep(step.step, step.plan_id);
-  const { attempts, policy_events, approval_events, doubts, action_id, input } = step;
+  const { attempts, policy_events, approval_events, doubts, action_id, input, checkpoint } = step;
   record.steps.set(stepId, {
     ...fresh,
     attempts,
@@ -137,6 +138,7 @@ export function restartStep(record: WorkflowRecord, stepId: string): void {
     doubts,
     action_id,
     input,
+    checkpoint,
     run: step.run + 1,
   });
 }

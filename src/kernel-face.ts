@@ -4,6 +4,7 @@
 import type { Observable } from "rxjs";
 import type { ActionRecord } from "./contract/action.ts";
 import type { Caller } from "./contract/auth-context.ts";
+import type { Charge } from "./contract/budget.ts";
 import type { CapabilityDefinition } from "./contract/capability.ts";
 import type { DocumentRecord, MemoryRecord } from "./contract/context-bundle.ts";
 import type { LedgerEvent } from "./contract/event.ts";
@@ -15,6 +16,7 @@ import type { KernelProgress, WorkflowStateName } from "./contract/progress.ts";
 import type { Result } from "./contract/result.ts";
 import type { CancelRequest, CancelResponse, RetryRequest, RetryResponse } from "./contract/retry.ts";
 import type { Signal } from "./contract/signal.ts";
+import type { CapabilityEntry, GovernorUsage, TokenEvent } from "./contract/token.ts";
 import type { RequestTrace } from "./contract/trace.ts";
 import type { ChainBreak, TurnRow } from "./contract/turn.ts";
 import type { WorkflowState } from "./contract/workflow.ts";
@@ -53,6 +55,21 @@ export interface Verification {
   readonly broken: readonly ChainBreak[];
 }
 
+/** The token view: projections of the ledger, with the ceilings of this kernel (seed 001). */
+export interface KernelTokens {
+  readonly events: (workflowId: string, caller?: Caller) => Promise<readonly TokenEvent[]>;
+  /** The same, one event a line. */
+  readonly toJsonl: (workflowId: string, caller?: Caller) => Promise<string>;
+  /** Registered names with their handles and ceilings; with a workflow, what it has used of each. */
+  readonly capabilities: (workflowId?: string, caller?: Caller) => Promise<readonly CapabilityEntry[]>;
+  readonly governor: (workflowId: string, caller?: Caller) => Promise<GovernorUsage>;
+  /** What the budgets over workflows stand at, by counter. */
+  readonly charges: (
+    tenantId: string | number,
+    caller?: Caller,
+  ) => Promise<readonly { readonly counter: string; readonly amounts: Charge }[]>;
+}
+
 /** A running kernel. Methods reject with KernelErrorException. Calls without a caller are the embedding host's own. */
 export interface Kernel extends AsyncDisposable {
   submit(request: SubmitRequest): Promise<SubmitResponse>;
@@ -78,6 +95,8 @@ export interface Kernel extends AsyncDisposable {
   export(workflowId: string, caller?: Caller): AsyncGenerator<TurnRow, void, void>;
   readonly documents: { readonly record: (record: DocumentRecord) => Promise<string> };
   readonly memory: { readonly write: (record: MemoryRecord) => Promise<string> };
+  /** The tokens of workflows: what was scheduled, admitted, refused and done, and what it used. */
+  readonly tokens: KernelTokens;
   registerCapability(capability: CapabilityDefinition): void;
   registerOperator(operator: Operator): OperatorMetadata;
   getCapability(intentType: string, version?: string): CapabilityDefinition;

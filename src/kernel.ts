@@ -24,6 +24,7 @@ import { type KernelOptions, resolveOptions, type TierPatch } from "./kernel-opt
 import { KernelParts } from "./kernel-parts.ts";
 import { createReads, viewOf } from "./kernel-reads.ts";
 import { retryOrBeginAgain } from "./kernel-retry.ts";
+import { createTokenView } from "./kernel-token-view.ts";
 import type { LedgerStore } from "./ports/ledger-store.ts";
 import { createRegistry, type Registry } from "./runtime/registry.ts";
 import { appendToTenant } from "./runtime/tenant-log.ts";
@@ -70,6 +71,7 @@ class RunningKernel {
     parts.supervision.root.send({ type: "OPENED" });
     this.face = {
       ...createReads({ ...parts, authorize: this.#gateway.authorize }),
+      tokens: createTokenView(parts),
       ...this.#commands(),
       ...this.#records(),
       ...this.#insights(),

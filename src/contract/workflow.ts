@@ -45,6 +45,8 @@ export interface StepRecord {
   doubts: number;
   /** The token of the attempt that is queued or under way; null before the step is queued. */
   token_id: number | null;
+  /** What an attempt saved of its work for the one after it. */
+  checkpoint: Json;
   /** What this run's calls have cost: the consumed part of the token's own budget. */
   token_cost: number;
   started_at: string | null;

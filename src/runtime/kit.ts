@@ -33,6 +33,8 @@ export interface Limits {
   readonly maxMemoryRecords: number;
   readonly maxCachedBundles: number;
   readonly maxStreamChunks: number;
+  /** Events and checkpoints that one call may record. */
+  readonly maxCallRecords: number;
   readonly maxTierRestarts: number;
   readonly maxBatch: number;
   readonly plannerTimeoutMs: number;
@@ -64,6 +66,7 @@ export const defaultLimits: Limits = Object.freeze({
   maxMemoryRecords: 20,
   maxCachedBundles: 256,
   maxStreamChunks: 10_000,
+  maxCallRecords: 1_000,
   maxTierRestarts: 1_000,
   maxBatch: 512,
   plannerTimeoutMs: 30_000,

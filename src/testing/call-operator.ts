@@ -3,6 +3,7 @@
 // Never: retries, gates, or records in a ledger: that is the kernel's.
 
 import type { Usage } from "../contract/action.ts";
+import type { Json } from "../contract/json.ts";
 import type { Operator, OperatorCall, OperatorContext } from "../contract/operator.ts";
 
 export interface OperatorTrial {
@@ -13,6 +14,8 @@ export interface OperatorTrial {
   readonly signal?: AbortSignal;
   readonly attempt?: number;
   readonly context?: Partial<OperatorContext>;
+  /** What an earlier attempt checkpointed. */
+  readonly restored?: Json;
 }
 
 export interface OperatorTrialResult {
@@ -20,6 +23,8 @@ export interface OperatorTrialResult {
   readonly reports: readonly number[];
   readonly chunks: readonly string[];
   readonly usage: readonly Usage[];
+  /** Events (with a label) and checkpoints (without) that it recorded. */
+  readonly records: readonly { readonly label: string | null; readonly detail: object }[];
 }
 
 /** The context of a call that belongs to no workflow of a ledger. */
@@ -45,6 +50,7 @@ export async function callOperator(trial: OperatorTrial): Promise<OperatorTrialR
   const reports: number[] = [];
   const chunks: string[] = [];
   const usage: Usage[] = [];
+  const records: OperatorTrialResult["records"][number][] = [];
   const call: OperatorCall = {
     input: operator.input.parse(input),
     idempotencyKey,
@@ -55,7 +61,11 @@ export async function callOperator(trial: OperatorTrial): Promise<OperatorTrialR
     report: (percent) => reports.push(percent),
     stream: (chunk) => chunks.push(chunk),
     usage: (used) => usage.push(used),
+    emit: (label, detail = {}) => records.push({ label, detail }),
+    checkpoint: (state) => records.push({ label: null, detail: { state } }),
+    restored: trial.restored ?? null,
+    capabilityUsage: () => ({ invocations: 1, tokens: 0 }),
   };
   const output = operator.output.parse(await operator.run(call as OperatorCall<never>));
-  return { output, reports, chunks, usage };
+  return { output, reports, chunks, usage, records };
 }

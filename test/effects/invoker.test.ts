@@ -57,6 +57,10 @@ function invocation({ operator }: Counted, more: Partial<Invocation> = {}): Invo
     timeoutMs: 1000,
     signal: new AbortController().signal,
     call: {
+      emit: () => undefined,
+      checkpoint: () => undefined,
+      restored: null,
+      capabilityUsage: () => ({ invocations: 1, tokens: 0 }),
       attempt: 1,
       isRetry: false,
       context: { ...trialContext, auth, correlation_id: "cor_1" },

@@ -26,6 +26,7 @@ import { buildChain, runBack, runBefore, type Slot } from "./middleware.ts";
 import { describeGate, gateEvents } from "./open-gate.ts";
 import { operatorContext } from "./operator-context.ts";
 import type { Prepared } from "./prepare-step.ts";
+import { createRecording } from "./record-call.ts";
 import { draftOfStep, mark, oodaRef, type Run, stepOf } from "./run.ts";
 import { screenOutput } from "./screen-output.ts";
 import { createStepStream } from "./stream-step.ts";
@@ -275,6 +276,7 @@ async function callThrough(run: Run, at: Attempt, context: SkillExecutionContext
       context: operatorContext(run, prepared.step, prepared.operator),
       report: stream.report,
       stream: stream.write,
+      ...createRecording(run, { stepId: prepared.step.step_id, attempt: at.attempt }),
     },
     perform: prepared.operator.tool === null ? prepared.operator.run : () => callTool(run, prepared),
     screen: (raw) => screen(run, prepared, raw),
