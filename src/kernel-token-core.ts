@@ -26,7 +26,13 @@ import {
   type TokenId,
   tokenEventToJson,
 } from "./contract/token.ts";
-import { type RunningToken, sealSnapshot, type TokenCapture, type TokenSnapshot } from "./contract/token-snapshot.ts";
+import {
+  hashEvents,
+  type RunningToken,
+  sealSnapshot,
+  type TokenCapture,
+  type TokenSnapshot,
+} from "./contract/token-snapshot.ts";
 import { restoreBook, TokenBook } from "./kernel-token-book.ts";
 import { createContext } from "./kernel-token-context.ts";
 import {
@@ -79,6 +85,7 @@ export class TokenKernelCore {
   /** Lets a replay submit what came while an executor ran; called before anything of that executor is recorded. */
   readonly #catchUp: () => void;
   #executing = false;
+  #eventsHash = hashEvents([]);
 
   constructor(options: TokenKernelOptions, catchUp: () => void = () => undefined) {
     const { snapshot, seed } = options;
@@ -93,6 +100,7 @@ export class TokenKernelCore {
   #restore({ events, snapshots }: TokenCapture): void {
     for (const event of events) this.stream.push(deepFreeze(event));
     const last = snapshots.at(-1) as TokenSnapshot;
+    this.#eventsHash = last.events_hash;
     this.chain.push(...(last.token_id === null ? snapshots.slice(0, -1) : snapshots).map(deepFreeze));
     this.book = restoreBook(deepFreeze(last.state));
   }
@@ -310,9 +318,8 @@ export class TokenKernelCore {
     const executor_state = readJson(state, this.#limits, "a checkpoint");
     if (this.chain.length >= max_snapshots) refuseLimit("max_snapshots", max_snapshots);
     this.book.running.set(id, { token: running.token, checkpoint: executor_state, draws });
-    const timestamp = this.stream.length + 1;
-    const entry = deepFreeze(this.#seal({ token_id: id, executor_state, restores: null }, timestamp));
-    this.#emit(id, "snapshot_created", { index: entry.index, state_hash: digest(executor_state) });
+    this.#emit(id, "snapshot_created", { index: this.chain.length, state_hash: digest(executor_state) });
+    const entry = deepFreeze(this.#seal({ token_id: id, executor_state, restores: null }));
     this.chain.push(entry);
     return entry;
   }
@@ -343,12 +350,10 @@ export class TokenKernelCore {
     if (this.#executing) refuseNow("an executor is running: it yields tokens, and does not process them");
   }
 
-  #seal(
-    { token_id, executor_state, restores }: Pick<TokenSnapshot, "token_id" | "executor_state" | "restores">,
-    timestamp = this.stream.length,
-  ): TokenSnapshot {
-    const state = this.book.capture();
-    return sealSnapshot(this.chain, { token_id, timestamp, executor_state, restores, state });
+  #seal(about: Pick<TokenSnapshot, "token_id" | "executor_state" | "restores">): TokenSnapshot {
+    const { token_id, executor_state, restores } = about;
+    const now = { timestamp: this.stream.length, events_hash: this.#eventsHash, state: this.book.capture() };
+    return sealSnapshot(this.chain, { token_id, executor_state, restores, ...now });
   }
 
   #emit(id: TokenId, kind: TokenEventKind, detail: object, label: string | null = null): void {
@@ -361,7 +366,9 @@ export class TokenKernelCore {
   }
 
   #record(event: Omit<TokenEvent, "timestamp">): void {
-    this.stream.push(deepFreeze(tokenEventToJson({ ...event, timestamp: this.stream.length + 1 })));
+    const recorded = deepFreeze(tokenEventToJson({ ...event, timestamp: this.stream.length + 1 }));
+    this.stream.push(recorded);
+    this.#eventsHash = hashEvents([recorded], this.#eventsHash);
   }
 
   #summarize(from: number): RunSummary {
