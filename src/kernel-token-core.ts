@@ -16,23 +16,16 @@ import { digest } from "./contract/digest.ts";
 import { kernelError } from "./contract/error-codes.ts";
 import { deepFreeze, type Json, type JsonObject } from "./contract/json.ts";
 import { raise } from "./contract/kernel-error.ts";
-import {
-  type CapabilityHandle,
-  type CapabilityLimits,
-  type KernelToken,
-  type TokenDraft,
-  type TokenEvent,
-  type TokenEventKind,
-  type TokenId,
-  tokenEventToJson,
+import type {
+  CapabilityHandle,
+  CapabilityLimits,
+  KernelToken,
+  TokenDraft,
+  TokenEvent,
+  TokenEventKind,
+  TokenId,
 } from "./contract/token.ts";
-import {
-  hashEvents,
-  type RunningToken,
-  sealSnapshot,
-  type TokenCapture,
-  type TokenSnapshot,
-} from "./contract/token-snapshot.ts";
+import { type RunningToken, sealSnapshot, type TokenCapture, type TokenSnapshot } from "./contract/token-snapshot.ts";
 import { restoreBook, TokenBook } from "./kernel-token-book.ts";
 import { createContext } from "./kernel-token-context.ts";
 import {
@@ -52,6 +45,7 @@ import {
   type TokenKernelOptions,
   tokenRef,
 } from "./kernel-token-options.ts";
+import { type RunSummary, TokenStream } from "./kernel-token-stream.ts";
 import { errorOf, isPromise } from "./runtime/within.ts";
 import { admitToken } from "./tiers/t5-ego/admission/admit-token.ts";
 import { createAdmission, registerCapability } from "./tiers/t5-ego/admission/register-capability.ts";
@@ -62,30 +56,19 @@ export interface Processed {
   readonly status: "completed" | "failed" | "yielded" | "refused";
 }
 
-/** How many tokens ended how since `run` was called; `waiting` is what is still in the queue. */
-export interface RunSummary {
-  readonly completed: number;
-  readonly failed: number;
-  readonly yielded: number;
-  readonly refused: number;
-  readonly cancelled: number;
-  readonly waiting: number;
-}
-
 const chart = compileChart(tokenMachine);
 
 type Settled = { readonly output: Json } | { readonly yielded: readonly ReadDraft[] };
 
 export class TokenKernelCore {
-  readonly stream: TokenEvent[] = [];
   readonly chain: TokenSnapshot[] = [];
   book: TokenBook;
+  readonly #stream = new TokenStream();
   readonly #options: TokenKernelOptions;
   readonly #limits: TokenKernelLimits;
   /** Lets a replay submit what came while an executor ran; called before anything of that executor is recorded. */
   readonly #catchUp: () => void;
   #executing = false;
-  #eventsHash = hashEvents([]);
 
   constructor(options: TokenKernelOptions, catchUp: () => void = () => undefined) {
     const { snapshot, seed } = options;
@@ -98,9 +81,8 @@ export class TokenKernelCore {
   }
 
   #restore({ events, snapshots }: TokenCapture): void {
-    for (const event of events) this.stream.push(deepFreeze(event));
+    for (const event of events) this.#stream.record(event);
     const last = snapshots.at(-1) as TokenSnapshot;
-    this.#eventsHash = last.events_hash;
     this.chain.push(...(last.token_id === null ? snapshots.slice(0, -1) : snapshots).map(deepFreeze));
     this.book = restoreBook(deepFreeze(last.state));
   }
@@ -127,16 +109,20 @@ export class TokenKernelCore {
     const from = this.stream.length;
     for (let next = this.processNext(); next !== null; next = this.processNext())
       if (isPromise(next)) return this.#runOn(next, from);
-    return this.#summarize(from);
+    return this.#stream.summarize(from, this.book.queue.size);
   }
 
   async #runOn(first: Promise<Processed | null>, from: number): Promise<RunSummary> {
     for (let next = await first; next !== null; next = await this.processNext());
-    return this.#summarize(from);
+    return this.#stream.summarize(from, this.book.queue.size);
+  }
+
+  get stream(): readonly TokenEvent[] {
+    return this.#stream.events;
   }
 
   toJsonl(): string {
-    return this.stream.map((event) => JSON.stringify(tokenEventToJson(event))).join("\n");
+    return this.#stream.toJsonl();
   }
 
   snapshot(): TokenCapture {
@@ -174,7 +160,7 @@ export class TokenKernelCore {
     );
     for (const id of [owner, ...ids]) {
       const detail = { restores: index, state: this.book.stateOf(id) };
-      this.#record({ token_id: id, kind: "custom", label: rolledBack, detail });
+      this.#stream.record({ token_id: id, kind: "custom", label: rolledBack, detail });
     }
   }
 
@@ -352,7 +338,7 @@ export class TokenKernelCore {
 
   #seal(about: Pick<TokenSnapshot, "token_id" | "executor_state" | "restores">): TokenSnapshot {
     const { token_id, executor_state, restores } = about;
-    const now = { timestamp: this.stream.length, events_hash: this.#eventsHash, state: this.book.capture() };
+    const now = { timestamp: this.stream.length, events_hash: this.#stream.hash, state: this.book.capture() };
     return sealSnapshot(this.chain, { token_id, executor_state, restores, ...now });
   }
 
@@ -362,27 +348,7 @@ export class TokenKernelCore {
     const state = chart.next(from, { type: kind, label, status } as { readonly type: string });
     if (state === undefined) refuseNow(`token ${id} is ${from}: it accepts no ${kind}`, { token_id: id, state: from });
     this.book.move(id, state);
-    this.#record({ token_id: id, kind, label, detail: detail as JsonObject });
-  }
-
-  #record(event: Omit<TokenEvent, "timestamp">): void {
-    const recorded = deepFreeze(tokenEventToJson({ ...event, timestamp: this.stream.length + 1 }));
-    this.stream.push(recorded);
-    this.#eventsHash = hashEvents([recorded], this.#eventsHash);
-  }
-
-  #summarize(from: number): RunSummary {
-    const since = this.stream.slice(from);
-    const count = (has: (event: TokenEvent) => boolean): number => since.filter(has).length;
-    const failed = count(({ kind, detail }) => kind === "completed" && detail["status"] === "failed");
-    return {
-      completed: count(({ kind }) => kind === "completed") - failed,
-      failed,
-      yielded: count(({ kind }) => kind === "yielded"),
-      refused: count(({ kind }) => kind.endsWith("_violation")),
-      cancelled: count(({ label }) => label === "dependency_cancelled"),
-      waiting: this.book.queue.size,
-    };
+    this.#stream.record({ token_id: id, kind, label, detail: detail as JsonObject });
   }
 }
 

@@ -105,7 +105,7 @@ describe("going back", () => {
     expect(verifySnapshots(kernel.snapshots())).toBeNull();
   });
 
-  it("restores queue, memory and the executor's state; what was spent stays spent [CAP-06] [EVT-15]", () => {
+  it("[CAP-06] [EVT-15] restores queue, memory and the executor's state; what was spent stays spent", () => {
     const kernel = openFull();
     kernel.run();
     const spent = [kernel.capabilities(), kernel.governor()];
