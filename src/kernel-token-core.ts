@@ -75,7 +75,7 @@ export class TokenKernelCore {
     const capture = snapshot === undefined ? null : readCapture(snapshot, seed);
     this.#options = options;
     this.#catchUp = catchUp;
-    this.#limits = readLimits(capture?.limits ?? options.limits);
+    this.#limits = deepFreeze(readLimits(capture?.limits ?? options.limits));
     this.book = new TokenBook(createAdmission(this.#limits));
     if (capture !== null) this.#restore(capture);
   }
@@ -141,7 +141,7 @@ export class TokenKernelCore {
     this.book = restoreBook(target.state, before.admission);
     this.#forget(before);
     this.#recordRollback(target, before);
-    const entry = this.#seal({ ...target, restores: index });
+    const entry = deepFreeze(this.#seal({ ...target, restores: index }));
     this.chain.push(entry);
     return entry;
   }
@@ -210,18 +210,20 @@ export class TokenKernelCore {
     this.book.running.set(id, running);
     const end = (answer: unknown): Processed => this.#end(running.token, () => this.#settle(id, answer));
     const fail = (thrown: unknown): Processed => this.#end(running.token, () => rethrow(thrown));
+    let answer: unknown;
     try {
-      const answer = this.#call(running);
-      return isPromise(answer) ? Promise.resolve(answer).then(end, fail) : end(answer);
+      answer = this.#call(running);
     } catch (thrown) {
       return fail(thrown);
     }
+    return answer instanceof Promise ? answer.then(end, fail) : end(answer);
   }
 
-  #call(running: RunningToken): ReturnType<TokenKernelOptions["executor"]> {
+  #call(running: RunningToken): unknown {
     this.#executing = true;
     try {
-      return this.#options.executor(running.token, this.#contextOf(running));
+      const answer = this.#options.executor(running.token, this.#contextOf(running));
+      return isPromise(answer) ? Promise.resolve(answer) : answer;
     } finally {
       this.#executing = false;
     }

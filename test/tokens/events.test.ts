@@ -113,6 +113,23 @@ describe("the stream", () => {
     expect(kernel.snapshot().snapshots.at(-1)?.state).toMatchObject({ queue: [], running: [], last_id: 1 });
   });
 
+  it("accounts, limits and snapshots cannot be changed by who reads them either", () => {
+    const kernel = open({ limits: { tokens: 9 }, executor: (_, { checkpoint }) => void checkpoint(1) });
+    kernel.registerCapability("search", { max_tokens: 9 });
+    kernel.submitToken(draft({ capability: 1, cost: 1 }));
+    kernel.run();
+    kernel.rollback(0);
+    const { limits, snapshots } = kernel.snapshot();
+    const read = [
+      ...kernel.capabilities().map(({ usage }) => usage),
+      kernel.governor().tokens,
+      limits,
+      snapshots[0],
+      snapshots[1],
+    ];
+    expect(read.map((each) => Object.isFrozen(each))).toEqual(read.map(() => true));
+  });
+
   it("cannot be changed by who reads it", () => {
     const kernel = provokeAll();
     const before = kernel.toJsonl();
