@@ -134,6 +134,7 @@ export const errorCodes = Object.freeze({
 
   // T5: ego
   T5_BUDGET_EXHAUSTED: resource("Raise the budget named in the detail, then retry the workflow."),
+  T5_CAPABILITY_NOT_FOUND: policy("Register the capability named in the detail, or use another."),
   T5_IDENTITY_VIOLATION: policy("Ask somebody whose role allows this action."),
   T5_AUTHZ_FORBIDDEN: policy("Ask an administrator for the scope named in the detail."),
   T5_AUTHN_FAILED: policy("Sign in again with valid credentials.", { http: 401 }),

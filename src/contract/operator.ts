@@ -9,7 +9,7 @@ import type { Usage } from "./action.ts";
 import type { AuthContext } from "./auth-context.ts";
 import type { ContextBundle } from "./context-bundle.ts";
 import type { JsonObject } from "./json.ts";
-import { ResourceRequest } from "./token.ts";
+import { CapabilityLimits, ResourceRequest } from "./token.ts";
 import type { ToolClient } from "./tool.ts";
 
 /** What a call may do to the outside, weakest first. */
@@ -41,6 +41,8 @@ export const OperatorMetadata = z.object({
   risk_level: z.enum(["low", "medium", "high"]).default("low"),
   estimated_cost: z.number().nonnegative().default(0),
   resources: ResourceRequest.prefault({}),
+  /** What its calls may use in one workflow. */
+  limits: CapabilityLimits.prefault({}),
   outputs: z.array(z.string()).default(["data"]),
   kind: z.enum(["skill", "tool", "llm"]).default("skill"),
   extensions: z.record(z.string(), z.unknown()).default({}),
