@@ -125,7 +125,7 @@ export type { Follow, GateFilter, Kernel, Verification, WorkflowFilter } from ".
 export type { KernelOptions } from "./kernel-options.ts";
 // The token kernel
 export type { TokenContext } from "./kernel-token-context.ts";
-export type { Processed, RunSummary } from "./kernel-token-core.ts";
+export type { Processed } from "./kernel-token-core.ts";
 export {
   type ExecutionStatus,
   type TokenExecutor,
@@ -139,6 +139,7 @@ export {
   type ReplayOptions,
   replayTokens,
 } from "./kernel-token-replay.ts";
+export type { RunSummary } from "./kernel-token-stream.ts";
 export { createTokenKernel, type TokenKernel } from "./kernel-tokens.ts";
 export type { Authenticator } from "./ports/authenticator.ts";
 // Ports
