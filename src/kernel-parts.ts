@@ -22,6 +22,7 @@ import { Supervision } from "./runtime/supervision.ts";
 import { createTimers, type Timers } from "./runtime/timers.ts";
 import { Executor } from "./tiers/t4-execution/executor.ts";
 import type { WorkflowRun } from "./tiers/t4-execution/workflow-run.ts";
+import type { PolicyEngine } from "./tiers/t5-ego/policy/evaluate-policies.ts";
 
 const restRef = moduleRef(4, "ooda_loop", "rest");
 
@@ -39,6 +40,8 @@ export class KernelParts {
   readonly executor: Executor;
   readonly host: EmbeddedHost;
   readonly supervision: Supervision;
+  /** The engine, and whether the default stance is part of it. */
+  readonly policies: { readonly engine: PolicyEngine; readonly withDefault: boolean };
 
   constructor(
     resolved: Resolved,
@@ -48,6 +51,7 @@ export class KernelParts {
     const { options, clock, limits, logger } = resolved;
     this.store = store;
     this.registry = registry;
+    this.policies = { engine: resolved.engine, withDefault: options.defaultPolicies !== false };
     this.bus = new SignalBus({
       onSubscriberError: (error) => logger.error({ error }, "a bus subscriber threw"),
       maxWaiting: limits.maxBusWaiting,
