@@ -70,13 +70,13 @@ const describers: Readonly<Record<Decided["stage"], (past: PastDecision) => Poli
     if (effect === undefined)
       return `the ledger does not say what ${step.operator} may do outside, and it is not registered here`;
     const payload = findPayload(past, actionPayloads(past, step));
-    return payload === undefined ? missingPayload : actionSubject(step, effect, payload);
+    return payload === undefined ? missingPayload(past) : actionSubject(step, effect, payload);
   },
   outcome(past) {
     const step = stepOf(past);
     if (step === null) return "the step that was judged is not in the ledger";
     const content = findPayload(past, outcomeContents(past));
-    return content === undefined ? missingPayload : outcomeSubject(step, past.decided.subject, content);
+    return content === undefined ? missingPayload(past) : outcomeSubject(step, past.decided.subject, content);
   },
   gate(past) {
     const by = deciderOf(past);
@@ -88,7 +88,10 @@ const describers: Readonly<Record<Decided["stage"], (past: PastDecision) => Poli
   },
 };
 
-const missingPayload = "the payload that was judged is not in the ledger";
+const missingPayload = ({ decided: { decision, redactions } }: PastDecision): string =>
+  decision === "DENY" || redactions.length > 0
+    ? "the payload that was judged is not kept, because policy denied or masked it"
+    : "the payload that was judged is not in the ledger";
 
 const isOf = (plan: Plan, { subject }: Decided): boolean => plan.plan_id === subject;
 
