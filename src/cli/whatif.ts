@@ -117,7 +117,7 @@ const columnsFor = ({ now }: Terminal): readonly Column<WhatIfFinding>[] => [
   { title: "SUBJECT", value: (row) => row.step_id ?? row.subject, shrinks: true },
   { title: "WAS", value: (row) => row.was.decision, shrinks: true },
   { title: "WOULD BE", value: (row) => row.would_be?.decision ?? "unknown", shrinks: true },
-  { title: "REASON", value: (row) => row.reason, shrinks: true },
+  { title: "REASON", value: (row) => row.would_be?.reason ?? row.reason, shrinks: true },
 ];
 
 const tellSpeed = ({ workflows, decisions }: WhatIfReport, ms: number): string =>
