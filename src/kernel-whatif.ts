@@ -10,7 +10,7 @@
 import { z } from "zod";
 import { foldWorkflow } from "../machines/fold.ts";
 import type { Caller } from "./contract/auth-context.ts";
-import { digest } from "./contract/digest.ts";
+import { canonicalJson } from "./contract/digest.ts";
 import { raise } from "./contract/error.ts";
 import { kernelError } from "./contract/error-codes.ts";
 import { type LedgerEvent, payloadOf } from "./contract/event.ts";
@@ -229,4 +229,4 @@ function differenceOf(was: PolicyDecision, would: PolicyDecision, names: boolean
   return changed.length === 0 ? null : `${changed.join(", ")}: ${would.reason}`;
 }
 
-const isSame = (one: unknown, other: unknown): boolean => digest(one) === digest(other);
+const isSame = (one: unknown, other: unknown): boolean => one === other || canonicalJson(one) === canonicalJson(other);

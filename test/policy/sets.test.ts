@@ -219,8 +219,8 @@ describe("each stage", () => {
   });
 });
 
-describe("the example of the room's page", () => {
-  const page = readFileSync(new URL("../../src/define/README.md", import.meta.url), "utf8");
+describe("the example of the page about rules", () => {
+  const page = readFileSync(new URL("../../src/define/policy-rules.md", import.meta.url), "utf8");
   const [, yaml = ""] = /```yaml\n([\s\S]*?)```/.exec(page) ?? [];
 
   it("loads, and uses every field there is", () => {
