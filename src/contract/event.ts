@@ -8,6 +8,7 @@
 import { z } from "zod";
 import type { Usage } from "./action.ts";
 import type { AuthContext } from "./auth-context.ts";
+import type { Charge, Reservation } from "./budget.ts";
 import type { ContextBundle, ParsedDocumentRecord, ParsedMemoryRecord } from "./context-bundle.ts";
 import type { KernelError } from "./error.ts";
 import type { Gate } from "./gate.ts";
@@ -18,6 +19,7 @@ import type { Outcome } from "./outcome.ts";
 import type { Plan } from "./plan.ts";
 import type { PolicyDecision, PolicyStage } from "./policy.ts";
 import type { StepStatus } from "./step.ts";
+import type { ResourceRequest, TokenEventKind } from "./token.ts";
 
 export const eventTypes = [
   "INTENT_RECEIVED",
@@ -181,6 +183,8 @@ export interface EventPayloads {
     readonly input?: Json;
     readonly timeout_ms: number;
     readonly recovered?: boolean;
+    /** The token this call was admitted as; absent where the record answered and no call was made. */
+    readonly token?: { readonly id: number; readonly cost?: number; readonly resources?: ResourceRequest };
     readonly outcome_id: string | null;
   };
   ACTION_SUCCEEDED: {
@@ -258,6 +262,14 @@ export interface EventPayloads {
     readonly chunks: readonly string[];
     readonly percent: number | null;
     readonly final: boolean;
+  };
+  BUDGET_RESERVED: Reservation & { readonly action_id: string };
+  BUDGET_SETTLED: Reservation & { readonly action_id: string; readonly reserved: Charge };
+  TOKEN_RECORDED: {
+    readonly token_id: number;
+    readonly kind: TokenEventKind;
+    readonly label: string | null;
+    readonly detail: JsonObject;
   };
   BUDGET_REFUSED: { readonly error: KernelError };
 }

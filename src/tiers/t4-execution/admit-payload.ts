@@ -7,6 +7,7 @@ import { kernelError } from "../../contract/error-codes.ts";
 import { deepFreeze } from "../../contract/json.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { PolicyDecision } from "../../contract/policy.ts";
+import { type AdmissionAnswer, keepAdmission, workOf } from "./admit-call.ts";
 import { instantOf, noteDecision } from "./note-decision.ts";
 import { checkPayload, type Prepared } from "./prepare-step.ts";
 import { askFor, type Run, stepOf } from "./run.ts";
@@ -14,9 +15,11 @@ import { redact } from "./screen-output.ts";
 
 const policyRef = moduleRef(5, "policy", "evaluate");
 
-/** What T5 is asked once per step: policy, authority and budget, in one question. */
-interface AdmissionAnswer {
+/** What T5 answers once per step: policy, authority and budget, in one answer. */
+interface StepAnswer extends AdmissionAnswer {
   readonly decision: PolicyDecision;
+  /** Whether the call would be admitted as things stand; one that is not, is asked for and refused when it is to begin. */
+  readonly fits: boolean;
 }
 
 /**
@@ -45,13 +48,15 @@ export async function applyDecision(run: Run, prepared: Prepared, decision: Poli
 }
 
 async function admit(run: Run, { step, operator, payload }: Prepared, keep: boolean): Promise<PolicyDecision> {
-  const { auth, intent, bundle, spent } = run.log.record;
+  const { auth, intent, bundle, spent, admitted } = run.log.record;
   const now = instantOf(run);
-  const { decision } = await askFor<AdmissionAnswer>(run, 5, {
+  const work = workOf(run, step.step_id, operator.metadata);
+  const { decision, ...admission } = await askFor<StepAnswer>(run, 5, {
     schema: "StepQuestion",
     fn: "admit",
-    data: { step, metadata: operator.metadata, payload, auth, intent, bundle, spent, now },
+    data: { step, metadata: operator.metadata, payload, auth, intent, bundle, spent, now, work },
   });
+  if (admission.fits) keepAdmission(run, step.step_id, admission, admitted);
   noteDecision(run, decision, { stage: "action", subject: step.name, step_id: step.step_id, payload, now, keep });
   return decision;
 }

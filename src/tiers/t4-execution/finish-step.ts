@@ -128,9 +128,8 @@ interface Version {
 export function nextVersion(run: Run, step: PlanStep, { type, content, status, draftVersion }: Version): Outcome {
   const { tenant_id, workflow_id, intent } = run.log.record;
   const previous = outcomeOfStep(run.log.record, step.applies ?? step.step_id);
-  const now = new Date(run.kit.clock.now()).toISOString();
   return {
-    outcome_id: previous?.outcome_id ?? run.kit.ids.next("outcome"),
+    outcome_id: previous?.outcome_id ?? run.log.drawId("outcome", step.step_id),
     tenant_id,
     workflow_id,
     intent_id: intent.intent_id,
@@ -139,12 +138,15 @@ export function nextVersion(run: Run, step: PlanStep, { type, content, status, d
     status,
     content,
     confidence: confidenceOf(content),
-    created_at: now,
+    created_at: createdAt(run, status, step.step_id),
     version: (previous?.version ?? 0) + 1,
     draft_version: Math.max(draftVersion, previous?.draft_version ?? 1),
     step_id: previous?.step_id ?? baseIdOf(step.step_id),
   };
 }
+
+const createdAt = (run: Run, status: Outcome["status"], stepId: string): string =>
+  new Date(run.log.instantOf(status === "final" ? "OUTCOME_FINALIZED" : "OUTCOME_DRAFTED", stepId)).toISOString();
 
 /** An operator may state its confidence in the content; without it a draft counts as certain of itself. */
 function confidenceOf(content: Json): number {
@@ -159,7 +161,7 @@ function finalizeOutcome(run: Run, step: PlanStep, actionId: string | null): voi
     ...target,
     status: "final",
     version: target.version + 1,
-    created_at: new Date(run.kit.clock.now()).toISOString(),
+    created_at: createdAt(run, "final", step.step_id),
   };
   run.log.recordOutcome({ outcome, action_id: actionId }, step.step_id);
 }

@@ -30,7 +30,11 @@ export async function planWorkflow(run: Run, objective: string | null = null): P
   const { record } = run.log;
   const round = record.plan === null ? 0 : record.round + 1;
   if (record.bundle === null) await buildContext(run, objective);
-  await askFor(run, 5, { schema: "BudgetCheck", fn: "plan", data: { spent: run.log.record.spent } });
+  await askFor(run, 5, {
+    schema: "BudgetCheck",
+    fn: "plan",
+    data: { spent: run.log.record.spent, work: planningOf(run) },
+  });
   if (round > 0) mark(run, "replan", { round });
   try {
     mark(run, "plan.create", { round });
@@ -72,6 +76,23 @@ async function buildContext(run: Run, objective: string | null): Promise<void> {
   run.log.note(draft("CONTEXT_BUILT", answer));
 }
 
+/** A round of planning as T5 admits it: a token that counts for the package. */
+function planningOf(run: Run) {
+  const { tokens, intent, used } = run.log.record;
+  const none = { cpu_time: 0, memory_bytes: 0, network_bytes: 0, tokens: 0 };
+  return {
+    token_id: tokens + 1,
+    name: intent.type,
+    cost: 0,
+    budget: { limit: null, consumed: 0 },
+    resources: none,
+    used: {
+      capability: used.capabilities.get(intent.type) ?? { invocations: 0, tokens: 0 },
+      resources: used.resources,
+    },
+  };
+}
+
 function planRequest(run: Run, round: number, objective: string | null) {
   const { record } = run.log;
   return {
@@ -80,7 +101,7 @@ function planRequest(run: Run, round: number, objective: string | null) {
     bundle: record.bundle,
     objective: objective ?? (record.intent.text || record.intent.type),
     workflow_id: record.workflow_id,
-    plan_id: round === 0 ? record.plan_id : run.kit.ids.next("plan"),
+    plan_id: round === 0 ? record.plan_id : run.log.drawId("plan", null),
     parent_plan_id: record.plan?.plan_id ?? null,
     used_step_ids: [...record.steps.keys()],
     regenerate: { steps: record.regenerate, draft_version: record.draft_version },
