@@ -55,7 +55,8 @@ export {
 } from "./contract/operator.ts";
 export { Outcome, OutcomesResponse } from "./contract/outcome.ts";
 export { ExecutionPlan, Plan, PlanStep } from "./contract/plan.ts";
-export { PolicyDecision, type PolicyQuestion, type PolicyRule, PolicyStage } from "./contract/policy.ts";
+export { PolicyDecision, type PolicyQuestion, type PolicyRule, PolicyStage, type RuleSet } from "./contract/policy.ts";
+export { PolicySet } from "./contract/policy-set.ts";
 export { KernelProgress } from "./contract/progress.ts";
 export {
   fail,
@@ -120,9 +121,11 @@ export type { StepView, WorkflowState } from "./contract/workflow.ts";
 // Defining packages
 export { defineCapability, definePolicy } from "./define/define-capability.ts";
 export { defineOperator, defineTool, OperatorError, operatorError } from "./define/define-operator.ts";
+export { definePolicySet } from "./define/define-policy-set.ts";
 export { createKernel } from "./kernel.ts";
 export type { Follow, GateFilter, Kernel, Verification, WorkflowFilter } from "./kernel-face.ts";
 export type { KernelOptions } from "./kernel-options.ts";
+export type { Policies } from "./kernel-policies.ts";
 // The token kernel
 export type { TokenContext } from "./kernel-token-context.ts";
 export type { Processed } from "./kernel-token-core.ts";
@@ -141,6 +144,7 @@ export {
 } from "./kernel-token-replay.ts";
 export type { RunSummary } from "./kernel-token-stream.ts";
 export { createTokenKernel, type TokenKernel } from "./kernel-tokens.ts";
+export type { WhatIf, WhatIfFinding, WhatIfReport } from "./kernel-whatif.ts";
 export type { Authenticator } from "./ports/authenticator.ts";
 // Ports
 export type { Clock } from "./ports/clock.ts";

@@ -20,6 +20,7 @@ import type { CapabilityEntry, GovernorUsage, TokenEvent } from "./contract/toke
 import type { RequestTrace } from "./contract/trace.ts";
 import type { ChainBreak, TurnRow } from "./contract/turn.ts";
 import type { WorkflowState } from "./contract/workflow.ts";
+import type { WhatIf, WhatIfFinding, WhatIfReport } from "./kernel-whatif.ts";
 import type { BusItem, Tier } from "./runtime/bus.ts";
 import type { Supervision } from "./runtime/supervision.ts";
 import type { Explanation } from "./tiers/t6-metacognition/explain.ts";
@@ -90,6 +91,8 @@ export interface Kernel extends AsyncDisposable {
   execute(workflowId: string): Promise<WorkflowState>;
   trace(workflowId: string, caller?: Caller): Promise<RequestTrace>;
   explain(workflowId: string, caller?: Caller): Promise<Explanation>;
+  /** Past decisions that another policy set would have taken otherwise; the return value counts. Appends nothing. */
+  whatIf(asked: WhatIf, caller?: Caller): AsyncGenerator<WhatIfFinding, WhatIfReport, void>;
   verify(workflowId?: string): Promise<Verification>;
   /** The workflow's rows as they lie in the ledger. */
   export(workflowId: string, caller?: Caller): AsyncGenerator<TurnRow, void, void>;

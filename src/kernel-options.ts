@@ -19,8 +19,8 @@ import { raise } from "./contract/error.ts";
 import { kernelError } from "./contract/error-codes.ts";
 import { moduleRef } from "./contract/module-ref.ts";
 import { type Operator, type RetrievalProvider, retryPolicies } from "./contract/operator.ts";
-import type { PolicyRule } from "./contract/policy.ts";
 import type { RpcNotification } from "./contract/rpc.ts";
+import { assemblePolicies, type Policies } from "./kernel-policies.ts";
 import type { ArtifactStore } from "./ports/artifact-store.ts";
 import type { Authenticator } from "./ports/authenticator.ts";
 import type { Clock } from "./ports/clock.ts";
@@ -34,7 +34,6 @@ import type { TierDefinition } from "./runtime/define-tier.ts";
 import { defaultLimits, type Limits } from "./runtime/kit.ts";
 import type { Inspect } from "./runtime/supervision.ts";
 import { checkCustomMiddleware } from "./tiers/t4-execution/middleware.ts";
-import { defaultPolicyVersion, defaultRules } from "./tiers/t5-ego/policy/default-rules.ts";
 import type { PolicyEngine } from "./tiers/t5-ego/policy/evaluate-policies.ts";
 import { defaultDomainPipelines, type Pipeline } from "./tiers/t6-metacognition/route-activation.ts";
 
@@ -43,9 +42,10 @@ export interface KernelOptions {
   readonly ledger?: LedgerStore;
   readonly capabilities?: readonly CapabilityDefinition[];
   readonly operators?: readonly Operator[];
-  /** Asked before the default stance; `defaultPolicies: false` leaves the stance out. */
-  readonly policies?: readonly PolicyRule[];
+  /** Rules, and sets of them, asked before the default stance; `defaultPolicies: false` leaves the stance out. */
+  readonly policies?: Policies;
   readonly defaultPolicies?: boolean;
+  /** In place of the version that the policies make up together. */
   readonly policyVersion?: string;
   readonly roles?: Readonly<Record<string, Role>>;
   readonly authenticator?: Authenticator;
@@ -122,7 +122,10 @@ export function resolveOptions(options: KernelOptions): Resolved {
   checkCustomMiddleware(options.middleware ?? []);
   if ((options.durability ?? "full") !== "full")
     refuse(`durability ${String(options.durability)} is not available; every commit is synced`);
-  const rules = [...(options.policies ?? []), ...(options.defaultPolicies === false ? [] : defaultRules)];
+  const policies = assemblePolicies(options.policies ?? [], {
+    withDefault: options.defaultPolicies,
+    version: options.policyVersion,
+  });
   return {
     options,
     clock,
@@ -130,7 +133,7 @@ export function resolveOptions(options: KernelOptions): Resolved {
     random: options.random ?? machineRandom,
     logger: guardLogger(options.logger ?? quietLogger),
     telemetry: guardTelemetry(options.telemetry ?? quietTelemetry),
-    engine: { rules, version: options.policyVersion ?? defaultPolicyVersion, clock, timeoutMs: limits.policyTimeoutMs },
+    engine: { ...policies, clock, timeoutMs: limits.policyTimeoutMs },
     authenticator: options.authenticator ?? roleAuthenticator(options.roles),
     security: { ...openSecurity, ...options.security },
     scorers: { ...plainScorers, ...options.scorers },

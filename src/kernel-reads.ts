@@ -13,10 +13,12 @@ import { type KernelProgress, WorkflowStateName } from "./contract/progress.ts";
 import { checkRow, genesisHash, type TurnRow, verifyChain } from "./contract/turn.ts";
 import type { WorkflowRecord, WorkflowState } from "./contract/workflow.ts";
 import type { Follow, Kernel, Verification, WorkflowFilter } from "./kernel-face.ts";
+import { whatIf } from "./kernel-whatif.ts";
 import type { LedgerStore } from "./ports/ledger-store.ts";
 import type { LedgerReading } from "./runtime/ledger-reader.ts";
 import type { Registry } from "./runtime/registry.ts";
 import { traceOf, viewWorkflow } from "./tiers/t4-execution/build-trace.ts";
+import type { PolicyEngine } from "./tiers/t5-ego/policy/evaluate-policies.ts";
 import { explainWorkflow } from "./tiers/t6-metacognition/explain.ts";
 import {
   type AssistantDelta,
@@ -37,6 +39,7 @@ type Reads = Pick<
   | "assistant"
   | "trace"
   | "explain"
+  | "whatIf"
   | "verify"
   | "export"
 >;
@@ -65,11 +68,14 @@ export interface ReadParts {
   readonly store: LedgerStore;
   readonly reading: LedgerReading;
   readonly registry: Registry;
+  readonly engine: PolicyEngine;
+  /** Whether the kernel has the default stance. */
+  readonly withDefault: boolean;
   /** Rejects for a caller who lacks the scope; the embedding host itself, without a caller, has all. */
   readonly authorize: (caller: Caller | undefined, needs: string) => Promise<void>;
 }
 
-export function createReads({ store, reading, registry, authorize }: ReadParts): Reads {
+export function createReads({ store, reading, registry, authorize, ...policy }: ReadParts): Reads {
   const tenant = (caller: Caller | undefined) => (caller === undefined ? {} : { tenant_id: caller.tenant_id });
   const isModelCall = (operator: string): boolean => registry.findOperator(operator)?.metadata.kind === "llm";
   return {
@@ -95,6 +101,10 @@ export function createReads({ store, reading, registry, authorize }: ReadParts):
         await reading.readWorkflowState(workflowId, caller),
         await reading.events(workflowId, caller),
       );
+    },
+    async *whatIf(asked, caller) {
+      await authorize(caller, "outcome:read");
+      return yield* whatIf(asked, { store, registry, caller, ...policy });
     },
     verify: (workflowId) => (workflowId === undefined ? verifyAll(store) : verifyOne(store, workflowId)),
     async *export(workflowId, caller) {

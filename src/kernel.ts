@@ -70,7 +70,7 @@ class RunningKernel {
     this.#gateway = createGateway(parts.kit);
     parts.supervision.root.send({ type: "OPENED" });
     this.face = {
-      ...createReads({ ...parts, authorize: this.#gateway.authorize }),
+      ...createReads({ ...parts, ...parts.policies, authorize: this.#gateway.authorize }),
       tokens: createTokenView(parts),
       ...this.#commands(),
       ...this.#records(),

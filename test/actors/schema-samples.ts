@@ -340,6 +340,21 @@ export const samples: Readonly<Record<string, Sample>> = {
     },
     { redactions: "/a" },
   ),
+  PolicySet: fields(
+    {
+      version: "2026-11",
+      rules: [
+        {
+          name: "large",
+          stages: ["action"],
+          when: { effects: ["external_send"], amounts: [{ path: "order.total", above: 5000 }] },
+          decision: "REQUIRE_HUMAN_APPROVAL",
+          reason: "a person looks first",
+        },
+      ],
+    },
+    { rules: "large" },
+  ),
   PolicyStage: word("action"),
   Principal: fields(principal, { role: 5 }),
   ProblemDetails: fields(problem, { status: "502" }),
