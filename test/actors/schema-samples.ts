@@ -3,6 +3,7 @@
  * another type. `wrong` replaces the sample's fields, or the whole sample where that is no object.
  */
 import { z } from "zod";
+import { tokenSamples } from "./token-samples.ts";
 
 export interface Sample {
   readonly sample: unknown;
@@ -221,6 +222,7 @@ const fields = (sample: object, wrong: object): Sample => ({ sample, wrong: { ..
 const word = (sample: string): Sample => ({ sample, wrong: 5 });
 
 export const samples: Readonly<Record<string, Sample>> = {
+  ...tokenSamples,
   ActionRecord: fields(action, { status: 1 }),
   AttemptTrace: fields(attempt, { attempt: "1" }),
   AuthContext: fields(auth, { scopes: "intent:submit" }),
