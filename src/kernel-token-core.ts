@@ -138,7 +138,8 @@ export class TokenKernelCore {
       raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `there is no snapshot ${index}`, tokenRef));
     if (this.book.running.size > this.book.suspended.length) refuseNow("a token is running");
     const before = this.book;
-    this.book = restoreBook(target.state, before.admission);
+    // A copy, so that a context of the run that went before is none of the one to come.
+    this.book = restoreBook(deepFreeze(structuredClone(target.state)), before.admission);
     this.#forget(before);
     this.#recordRollback(target, before);
     const entry = deepFreeze(this.#seal({ ...target, restores: index }));
@@ -282,30 +283,29 @@ export class TokenKernelCore {
   }
 
   #contextOf(running: RunningToken) {
-    const { id, capability } = running.token;
+    const { capability } = running.token;
     return createContext(this.#options.seed, running, {
       now: () => this.stream.length,
       capabilityUsage: () => this.book.admission.capabilities.get(capability ?? 0)?.usage ?? null,
       resourceUsage: () => this.book.admission.governor,
-      emit: (label, detail) => this.#emitCustom(id, label, detail),
-      checkpoint: (state, draws) => this.#checkpoint(id, state, draws),
-      write: (key, value) => this.#write(id, key, value),
-      read: (key) => this.#read(id, key),
+      emit: (label, detail) => this.#emitCustom(this.#requireRun(running), label, detail),
+      checkpoint: (state, draws) => this.#checkpoint(this.#requireRun(running), state, draws),
+      write: (key, value) => this.#write(this.#requireRun(running), key, value),
+      read: (key) => this.#read(this.#requireRun(running), key),
     });
   }
 
   #emitCustom(id: TokenId, label: unknown, detail: unknown): void {
-    this.#requireRunning(id);
     const custom = readCustom({ label, detail }, this.#limits);
     this.#emit(id, "custom", custom.detail, custom.label);
   }
 
   #checkpoint(id: TokenId, state: unknown, draws: number): TokenSnapshot {
     const { max_snapshots } = this.#limits;
-    const running = this.#requireRunning(id);
+    const { token } = this.book.running.get(id) as RunningToken;
     const executor_state = readJson(state, this.#limits, "a checkpoint");
     if (this.chain.length >= max_snapshots) refuseLimit("max_snapshots", max_snapshots);
-    this.book.running.set(id, { token: running.token, checkpoint: executor_state, draws });
+    this.book.running.set(id, { token, checkpoint: executor_state, draws });
     this.#emit(id, "snapshot_created", { index: this.chain.length, state_hash: digest(executor_state) });
     const entry = deepFreeze(this.#seal({ token_id: id, executor_state, restores: null }));
     this.chain.push(entry);
@@ -315,7 +315,6 @@ export class TokenKernelCore {
   #write(id: TokenId, key: unknown, value: unknown): void {
     const { max_memory_keys } = this.#limits;
     const { memory } = this.book;
-    this.#requireRunning(id);
     const written = deepFreeze(readMemory({ key, value: value ?? null }, this.#limits));
     if (!memory.has(written.key) && memory.size >= max_memory_keys) refuseLimit("max_memory_keys", max_memory_keys);
     this.#emit(id, "memory_write", written);
@@ -323,15 +322,16 @@ export class TokenKernelCore {
   }
 
   #read(id: TokenId, wanted: unknown): Json | undefined {
-    this.#requireRunning(id);
     const { key } = readMemory({ key: wanted, value: null }, this.#limits);
     this.#emit(id, "memory_read", { key, found: this.book.memory.has(key) });
     return this.book.memory.get(key);
   }
 
-  #requireRunning(id: TokenId): RunningToken {
+  /** The id of a token that still runs, and in this run: not taken up again from a snapshot since. */
+  #requireRun({ token }: RunningToken): TokenId {
     this.#catchUp();
-    return this.book.running.get(id) ?? refuseNow(`token ${id} has ended`, { token_id: id });
+    if (this.book.running.get(token.id)?.token === token) return token.id;
+    return refuseNow(`token ${token.id} has ended`, { token_id: token.id });
   }
 
   #requireOutside(): void {

@@ -5,6 +5,7 @@ import {
   createTokenKernel,
   replayTokens,
   type TokenCapture,
+  type TokenContext,
   type TokenExecutor,
   type TokenKernel,
   type TokenSnapshot,
@@ -163,6 +164,23 @@ describe("going back", () => {
     kernel.rollback(kernel.snapshots().length - 1);
     kernel.run();
     expect(await replayTokens(kernel.toJsonl(), { seed: 1, executor: steps })).toMatchObject({ difference: null });
+  });
+
+  it("leaves nothing to the contexts of runs before it", () => {
+    const kept: TokenContext[] = [];
+    const kernel = open({
+      executor: (_, context) => {
+        kept.push(context);
+        if (context.restored === null) context.checkpoint(1);
+      },
+    });
+    kernel.submitToken(draft());
+    kernel.run();
+    kernel.rollback(0);
+    const before = kernel.toJsonl();
+    expect(codeOf(() => kept[0]?.emit("late"))).toBe("T4_TOKEN_STATE_CONFLICT");
+    expect(kernel.toJsonl()).toBe(before);
+    expect(kernel.run()).toMatchObject({ completed: 1 });
   });
 
   it("is refused for an entry that is not there, from inside, and while a token runs", async () => {
