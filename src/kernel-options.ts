@@ -1,7 +1,7 @@
 /**
  * What a host may bring to a kernel, and what it gets where it brings nothing.
  */
-
+import { z } from "zod";
 import { keywordClassifier } from "./adapters/keyword-classifier.ts";
 import { memoryArtifacts } from "./adapters/memory-artifacts.ts";
 import { openSecurity } from "./adapters/open-security.ts";
@@ -15,6 +15,7 @@ import { matchWords } from "./adapters/word-matcher.ts";
 import type { CapabilityDefinition } from "./contract/capability.ts";
 import { raise } from "./contract/error.ts";
 import { kernelError } from "./contract/error-codes.ts";
+import { ModelRouting, type ParsedModelRouting } from "./contract/model-route.ts";
 import { moduleRef } from "./contract/module-ref.ts";
 import { type Operator, type RetrievalProvider, retryPolicies } from "./contract/operator.ts";
 import type { PolicyRule } from "./contract/policy.ts";
@@ -63,6 +64,8 @@ export interface KernelOptions {
   readonly retryPolicies?: Readonly<Record<string, number>>;
   readonly limits?: Partial<Limits>;
   readonly budgets?: { readonly maxCost?: number | null };
+  /** The endpoints that model calls are routed to; an operator asks for one with `route`. */
+  readonly models?: ModelRouting;
   /** `full`, the one there is, syncs every commit. */
   readonly durability?: "full";
   /** Which pipeline a domain gets whatever its complexity; by default what is about money gets `enhanced`. */
@@ -108,6 +111,7 @@ export interface Resolved {
   readonly artifacts: ArtifactStore;
   readonly matchMemory: NonNullable<KernelOptions["matchMemory"]>;
   readonly maxCost: number | null;
+  readonly models: ParsedModelRouting;
   readonly domainPipelines: Readonly<Record<string, Pipeline>>;
   readonly retryPolicies: Readonly<Record<string, number>>;
 }
@@ -136,6 +140,7 @@ export function resolveOptions(options: KernelOptions): Resolved {
     artifacts: options.artifacts ?? memoryArtifacts(),
     matchMemory: options.matchMemory ?? matchWords,
     maxCost: options.budgets?.maxCost ?? null,
+    models: resolveModels(options.models ?? { endpoints: [] }),
     domainPipelines: options.domainPipelines ?? defaultDomainPipelines,
     retryPolicies: resolveRetryPolicies(options.retryPolicies ?? {}),
   };
@@ -147,6 +152,11 @@ function resolveLimits(given: Partial<Limits>): Limits {
     if (!Number.isFinite(value) || value < 0) refuse(`limits.${name} must be a number of at least 0`);
   }
   return Object.freeze({ ...defaultLimits, ...given });
+}
+
+function resolveModels(given: ModelRouting): ParsedModelRouting {
+  const parsed = ModelRouting.safeParse(given);
+  return parsed.success ? parsed.data : refuse(`models: ${z.prettifyError(parsed.error)}`);
 }
 
 function resolveRetryPolicies(given: Readonly<Record<string, number>>): Readonly<Record<string, number>> {

@@ -139,7 +139,10 @@ export function defineTiers({ resolved, registry, store, executor, writer }: Tie
       domainPipelines: resolved.domainPipelines,
       publish: publisher(options, resolved.logger),
     }),
-    createOrchestrationTier(() => executor.runs().map((run) => run.log.identity.workflow_id)),
+    createOrchestrationTier({
+      running: () => executor.runs().map((run) => run.log.identity.workflow_id),
+      models: resolved.models,
+    }),
   ];
 }
 

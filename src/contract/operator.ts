@@ -9,6 +9,7 @@ import type { Usage } from "./action.ts";
 import type { AuthContext } from "./auth-context.ts";
 import type { ContextBundle } from "./context-bundle.ts";
 import type { JsonObject } from "./json.ts";
+import type { RouteDecision, RouteQuestion } from "./model-route.ts";
 import type { ToolClient } from "./tool.ts";
 
 /** What a call may do to the outside, weakest first. */
@@ -83,6 +84,11 @@ export interface OperatorCall<I = unknown> {
   /** A piece of output for people to read while the step runs. */
   readonly stream: (chunk: string) => void;
   readonly usage: (usage: Usage) => void;
+  /**
+   * Asks which model endpoint to call; the decision is in the ledger when this resolves. Report what the call used as
+   * `usage({ tokens, cost, model: endpoint.name })`. Rejects with the KernelErrorException of a refusal.
+   */
+  readonly route: (request?: RouteQuestion) => Promise<RouteDecision>;
 }
 
 export interface OperatorContext {

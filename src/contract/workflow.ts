@@ -55,6 +55,15 @@ export interface ActionEntry {
   seen: "running" | "succeeded" | "failed_retryable" | "failed_final" | "in_doubt";
 }
 
+/** A model call that was routed, and what it used as far as it was reported. */
+export interface RoutedCall {
+  readonly action_id: string;
+  readonly attempt: number;
+  readonly endpoint: string;
+  readonly tokens: number;
+  readonly money: number;
+}
+
 export interface KeptDecision {
   readonly decision: "approve" | "reject";
   readonly payload_digest: string;
@@ -94,6 +103,8 @@ export interface WorkflowRecord {
   /** Outcome id → versions, oldest first. */
   outcomes: Map<string, Outcome[]>;
   spent: number;
+  /** Model calls in the order of their decisions. */
+  routes: RoutedCall[];
   budget_refused: KernelError | null;
   streamed: number;
   text: string;

@@ -33,6 +33,8 @@ export interface Limits {
   readonly maxMemoryRecords: number;
   readonly maxCachedBundles: number;
   readonly maxStreamChunks: number;
+  /** Model routes that one attempt of a step may ask for. */
+  readonly maxRoutes: number;
   readonly maxTierRestarts: number;
   readonly maxBatch: number;
   readonly plannerTimeoutMs: number;
@@ -64,6 +66,7 @@ export const defaultLimits: Limits = Object.freeze({
   maxMemoryRecords: 20,
   maxCachedBundles: 256,
   maxStreamChunks: 10_000,
+  maxRoutes: 32,
   maxTierRestarts: 1_000,
   maxBatch: 512,
   plannerTimeoutMs: 30_000,

@@ -3,6 +3,9 @@
 // Never: retries, gates, or records in a ledger: that is the kernel's.
 
 import type { Usage } from "../contract/action.ts";
+import { raise } from "../contract/error.ts";
+import { kernelError } from "../contract/error-codes.ts";
+import { moduleRef } from "../contract/module-ref.ts";
 import type { Operator, OperatorCall, OperatorContext } from "../contract/operator.ts";
 
 export interface OperatorTrial {
@@ -13,6 +16,8 @@ export interface OperatorTrial {
   readonly signal?: AbortSignal;
   readonly attempt?: number;
   readonly context?: Partial<OperatorContext>;
+  /** What the call's `route` answers; without one it is refused, as by a kernel without model endpoints. */
+  readonly route?: OperatorCall["route"];
 }
 
 export interface OperatorTrialResult {
@@ -39,6 +44,9 @@ export const trialContext: OperatorContext = Object.freeze({
   bundle: null,
 });
 
+const refuseRoute: OperatorCall["route"] = async () =>
+  raise(kernelError("T7_ROUTE_NO_ENDPOINT", "the trial has no model endpoints", moduleRef(7, "model_router", "route")));
+
 /** Runs the operator once. Rejects with what it threw, or with a ZodError when input or output does not parse. */
 export async function callOperator(trial: OperatorTrial): Promise<OperatorTrialResult> {
   const { operator, input, idempotencyKey = "trial", attempt = 1, signal = new AbortController().signal } = trial;
@@ -55,6 +63,7 @@ export async function callOperator(trial: OperatorTrial): Promise<OperatorTrialR
     report: (percent) => reports.push(percent),
     stream: (chunk) => chunks.push(chunk),
     usage: (used) => usage.push(used),
+    route: trial.route ?? refuseRoute,
   };
   const output = operator.output.parse(await operator.run(call as OperatorCall<never>));
   return { output, reports, chunks, usage };

@@ -70,7 +70,7 @@ export interface Invocation {
   readonly timeoutMs: number;
   /** Fires when the workflow is cancelled. */
   readonly signal: AbortSignal;
-  readonly call: Pick<OperatorCall, "attempt" | "isRetry" | "context" | "report" | "stream">;
+  readonly call: Pick<OperatorCall, "attempt" | "isRetry" | "context" | "report" | "stream" | "route">;
   /** Makes the call: the operator's own function, or the bridge for a tool. */
   readonly perform: (call: OperatorCall<never>) => unknown;
   /** Checks and cleans what the operator returned, before it is recorded. */
