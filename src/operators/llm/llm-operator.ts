@@ -154,6 +154,7 @@ async function askModel(
   options: LlmOperatorOptions,
 ): Promise<ModelAnswer> {
   const { signal } = call;
+  signal.throwIfAborted();
   const model = options.models[endpoint.name] as LanguageModelV4;
   const asked = describeCall(call, options);
   const reading = { signal, maxChars: options.maxAnswerChars ?? 1_000_000, onText: call.stream };
