@@ -188,6 +188,14 @@ describe("what is spent", () => {
     ]);
     const record = foldEvents(await eventsOf(t, workflow_id));
     expect(record?.routes.map((r) => r.tokens)).toEqual([1, 1, 1]);
+    // An end that comes late is charged to the attempt that made the call.
+    const events = await eventsOf(t, workflow_id);
+    const ended = events.find((e) => e.event_type === "ACTION_SUCCEEDED") as LedgerEvent;
+    const usage = { model: "a", tokens: { in: 9, out: 0, total: 9 } };
+    const late = { ...ended, payload: { ...ended.payload, attempt: 1, late: true, usage } };
+    expect(foldEvents([...events, late])?.routes.map((r) => r.tokens)).toEqual([9, 1, 1]);
+    const cached = { ...late, payload: { ...late.payload, cached: true } };
+    expect(foldEvents([...events, cached])?.routes.map((r) => r.tokens)).toEqual([1, 1, 1]);
     expect((await t.kernel.explain(workflow_id)).why).toContain("s1: model b chosen (Primary; failed before: a)");
   });
 });

@@ -127,6 +127,23 @@ describe("a call", () => {
     expect(model.doStreamCalls).toHaveLength(0);
   });
 
+  it("what is cancelled while the model is being asked ends, though the model heeds nothing", async () => {
+    const controller = new AbortController();
+    const reason = new Error("enough");
+    const silent = modelThat(() => {
+      controller.abort(reason);
+      return new ReadableStream();
+    });
+    const { signal } = controller;
+    const call = {
+      operator: llm({ small: silent }),
+      input: { prompt: "?" },
+      route: routeTo(endpoint("small")),
+      signal,
+    };
+    await expect(callOperator(call)).rejects.toBe(reason);
+  });
+
   it("without endpoints it is refused before a model is asked", async () => {
     const model = modelThat(() => says("a"));
     const call = callOperator({ operator: llm({ small: model }), input: { prompt: "?" } });
