@@ -18,6 +18,8 @@ import type { Executor } from "./tiers/t4-execution/executor.ts";
 import { renameReferences } from "./tiers/t4-execution/resolve-templates.ts";
 import type { Desk } from "./tiers/t4-execution/run.ts";
 import { createExecutionTier } from "./tiers/t4-execution/tier.ts";
+import type { BudgetBook } from "./tiers/t5-ego/admission/budget-book.ts";
+import type { CapabilityShelf } from "./tiers/t5-ego/admission/capability-shelf.ts";
 import { createEgoTier } from "./tiers/t5-ego/tier.ts";
 import { createMetacognitionTier } from "./tiers/t6-metacognition/tier.ts";
 import { createOrchestrationTier } from "./tiers/t7-orchestration/tier.ts";
@@ -31,12 +33,14 @@ interface DeskParts {
 }
 
 export function createDesk({ resolved, registry, store, reading, timers }: DeskParts): Desk {
-  const { options, security, maxCost, retryPolicies, engine } = resolved;
+  const { options, security, budgets, retryPolicies, engine } = resolved;
   return {
     registry,
     security,
     timers,
-    maxCost,
+    maxCost: budgets.maxCost,
+    perToken: budgets.perToken,
+    reserves: budgets.limits.length > 0,
     retryPolicies,
     policyVersion: engine.version,
     holdsStreams: options.security?.validateOutput !== undefined,
@@ -98,13 +102,23 @@ function createInitializer({ options: { initialize }, clock, limits }: Resolved)
 interface TierParts {
   readonly resolved: Resolved;
   readonly registry: Registry;
+  readonly shelf: CapabilityShelf;
+  readonly book: BudgetBook;
   readonly store: LedgerStore;
   readonly executor: Executor;
   readonly writer: ReturnType<typeof createLedgerWriter>;
 }
 
-export function defineTiers({ resolved, registry, store, executor, writer }: TierParts): readonly TierDefinition[] {
-  const { options, security, classifier, scorers, planner, engine, authenticator, maxCost, artifacts, matchMemory } =
+export function defineTiers({
+  resolved,
+  registry,
+  shelf,
+  book,
+  store,
+  executor,
+  writer,
+}: TierParts): readonly TierDefinition[] {
+  const { options, security, classifier, scorers, planner, engine, authenticator, budgets, artifacts, matchMemory } =
     resolved;
   const { classification = 0.5, confidence = 0.5, grounding = 0.5 } = options.thresholds ?? {};
   const rename = (params: Parameters<typeof renameReferences>[0], renamed: ReadonlyMap<string, string>) =>
@@ -132,7 +146,7 @@ export function defineTiers({ resolved, registry, store, executor, writer }: Tie
     }),
     createPlanningTier({ registry, planner, rename }),
     createExecutionTier({ executor: () => executor, writer }),
-    createEgoTier({ authenticator, engine, maxCost }),
+    createEgoTier({ authenticator, engine, maxCost: budgets.maxCost, shelf, book }),
     createMetacognitionTier({
       scorers,
       thresholds: { confidence, grounding },
