@@ -2,12 +2,13 @@
  * The one admission of a piece of work: capability, governor, token budget, then the scoped budgets; all are checked and
  * only then anything is set aside (C-23).
  */
+import type { AdmissionRefusal } from "../../../contract/admission.ts";
 import type { Charge, Reservation } from "../../../contract/budget.ts";
 import { isKernelError, type KernelError } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
 import type { CapabilityUsage, GovernorUsage, ResourceRequest, TokenBudget } from "../../../contract/token.ts";
-import { type AdmissionRefusal, admitToken, governedResources } from "./admit-token.ts";
+import { admitToken, governedResources } from "./admit-token.ts";
 import type { BudgetBook, Charged } from "./budget-book.ts";
 import type { CapabilityShelf } from "./capability-shelf.ts";
 

@@ -38,7 +38,7 @@ function checkCapability({ capability, cost }: AdmissionRequest, state: Admissio
 }
 
 /** Each resource, in the order in which it is asked for, with the field of a request that asks for it. */
-const governedResources = [
+export const governedResources = [
   ["cpu", "cpu_time"],
   ["memory", "memory_bytes"],
   ["network", "network_bytes"],
