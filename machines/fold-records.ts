@@ -1,7 +1,7 @@
 /**
  * The records that a fold begins with: of a workflow, a step, an attempt, an action.
  */
-import type { ActionRecord, Usage } from "../src/contract/action.ts";
+import type { ActionRecord } from "../src/contract/action.ts";
 import type { EventPayloads, LedgerEvent } from "../src/contract/event.ts";
 import type { WorkflowStateName } from "../src/contract/progress.ts";
 import type { AttemptTrace } from "../src/contract/trace.ts";
@@ -170,19 +170,4 @@ export function startAction(record: WorkflowRecord, payload: EventPayloads["ACTI
     seen: "running",
   });
   record.keys.set(key, action_id);
-}
-
-/** What an attempt used is charged to the last route that it took to the endpoint it names; an answer from the record costs nothing. */
-export function chargeRoute(
-  record: WorkflowRecord,
-  ended: { readonly action_id: string; readonly attempt: number; readonly usage: Usage; readonly cached: boolean },
-): void {
-  const { action_id, attempt, usage, cached } = ended;
-  if (usage.model === undefined || cached) return;
-  const at = record.routes.findLastIndex(
-    (r) => r.action_id === action_id && r.attempt === attempt && r.endpoint === usage.model,
-  );
-  const route = record.routes[at];
-  if (route !== undefined)
-    record.routes[at] = { ...route, tokens: usage.tokens?.total ?? 0, money: usage.cost?.total ?? 0 };
 }

@@ -17,7 +17,6 @@ import { chartEvent, lifecycleCharts, stepPath } from "./charts.ts";
 import {
   addAttempt,
   beginRecord,
-  chargeRoute,
   endAttempt,
   type Folded,
   newStep,
@@ -245,7 +244,6 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
   ACTION_SUCCEEDED(record, payload, meta) {
     const step = moveStep(record, meta, payload);
     if (step !== null) endAttempt(step, meta.at, { outcome: "succeeded", error: null, cached: payload.cached });
-    chargeRoute(record, payload);
     const entry = moveAction(record, payload.action_id, { type: meta.type });
     if (entry === null) return;
     const { tokens = null, cost = null, trace = null } = payload.usage;
@@ -267,7 +265,6 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
     const step = moveStep(record, meta, payload);
     const outcome = payload.error.code === "T4_TOOL_TIMEOUT" ? "timed_out" : "failed";
     if (step !== null) endAttempt(step, meta.at, { outcome, error: payload.error, cached: payload.cached });
-    chargeRoute(record, payload);
     const entry = moveAction(record, payload.action_id, chartEvent(meta.type, payload));
     if (entry === null) return;
     const { tokens = null, cost = null, trace = null } = payload.usage;
@@ -363,8 +360,7 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
     record.budget_refused = error;
   },
   ROUTE_DECIDED(record, { action_id, attempt, decision }) {
-    if (decision !== null)
-      record.routes.push({ action_id, attempt, endpoint: decision.endpoint.name, tokens: 0, money: 0 });
+    if (decision !== null) record.routes.push({ action_id, attempt, endpoint: decision.endpoint.name });
   },
 };
 

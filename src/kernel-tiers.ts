@@ -156,6 +156,7 @@ export function defineTiers({
     createOrchestrationTier({
       running: () => executor.runs().map((run) => run.log.identity.workflow_id),
       models: resolved.models,
+      charges: (tenantId, counters) => store.charges(tenantId, counters),
     }),
   ];
 }

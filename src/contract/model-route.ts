@@ -80,6 +80,9 @@ export type ModelSpent = z.infer<typeof ModelSpent>;
 export const SpentByEndpoint = z.record(Name, ModelSpent);
 export type SpentByEndpoint = z.input<typeof SpentByEndpoint>;
 
+/** The ledger's counter of an endpoint, per tenant. */
+export const endpointCounter = (endpoint: string): string => `endpoint:${JSON.stringify(endpoint)}`;
+
 /** The endpoints of a kernel or of a router that stands alone, in the order of preference. */
 export const ModelRouting = z.strictObject({
   endpoints: z

@@ -61,13 +61,11 @@ export interface ActionEntry {
   seen: "running" | "succeeded" | "failed_retryable" | "failed_final" | "in_doubt";
 }
 
-/** A model call that was routed, and what it used as far as it was reported. */
+/** A model call that was routed. */
 export interface RoutedCall {
   readonly action_id: string;
   readonly attempt: number;
   readonly endpoint: string;
-  readonly tokens: number;
-  readonly money: number;
 }
 
 export interface KeptDecision {

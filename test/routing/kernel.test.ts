@@ -141,9 +141,9 @@ describe("what is spent", () => {
     expect(steps.map((s) => s.output_text).sort()).toEqual(["large", "small"]);
   });
 
-  it("[ROU-03] what a workflow spent is folded from its ledger, and counts in the next process", async () => {
+  it("[ROU-03] is counted in the ledger with the events, and stands in the next process: same workflow or another", async () => {
     const ledger = memoryLedger();
-    const capability = flow(
+    const gated = flow(
       [asking(60)],
       [
         step("s1", "Probe.Ask"),
@@ -152,15 +152,13 @@ describe("what is spent", () => {
         step("s4", "Probe.Ask", { depends_on: ["s3"] }),
       ],
     );
-    const first = await routed([capability], { ledger });
+    const first = await routed([gated], { ledger });
     const { workflow_id } = await first.run(intent);
-    const record = foldEvents(await eventsOf(first, workflow_id));
-    expect(record?.routes).toMatchObject([
-      { endpoint: "small", attempt: 1, tokens: 60, money: 0.6 },
-      { endpoint: "large", attempt: 1, tokens: 60, money: 0.6 },
-    ]);
+    const counters = ["small", "large"].map((name) => `endpoint:${JSON.stringify(name)}`);
+    const used = { invocations: 1, tokens: 60, money: 0.6, wall_ms: 0 };
+    expect(await ledger.charges(1, counters)).toEqual([used, used]);
     await first.kernel.stop({ drainMs: 0 });
-    await using second = await routed([capability], { ledger, clock: first.clock, seed: 2 });
+    await using second = await routed([gated], { ledger, clock: first.clock, seed: 2 });
     await second.approve(workflow_id);
     const state = await second.rest(workflow_id);
     const reasons = (await payloads(second, workflow_id, "ROUTE_DECIDED")).map(
@@ -168,6 +166,63 @@ describe("what is spent", () => {
     );
     expect(reasons).toEqual(["Primary", "BudgetFallback", "BudgetFallback", "refused"]);
     expect(state.status).toBe("blocked");
+    await using third = await routed([oneStep(asking())], { ledger, clock: first.clock, seed: 3 });
+    expect((await third.run(intent)).error?.code).toBe("T5_BUDGET_EXHAUSTED");
+  });
+
+  it("[ROU-03] of the last process, and two calls at once in this one, are added up", async () => {
+    const ledger = memoryLedger();
+    const models = { endpoints: [endpoint("small", { budget: { max_invocations: 2 } }), large] };
+    const first = await routed([oneStep(asking())], { ledger, models });
+    await first.run(intent);
+    await first.kernel.stop({ drainMs: 0 });
+    const both = flow([asking()], [step("s1", "Probe.Ask"), step("s2", "Probe.Ask")]);
+    await using second = await routed([both], { ledger, models, clock: first.clock, seed: 2 });
+    expect((await second.run(intent)).steps.map((s) => s.output_text).sort()).toEqual(["large", "small"]);
+  });
+
+  it("an answer from the record, and a call that is still out, charge nothing; a late end is charged once", async () => {
+    const ledger = memoryLedger();
+    const slow = skill(
+      "Probe.Ask",
+      async (call: SkillCall) => {
+        const name = await ask(7)(call);
+        await new Promise((resolve) => call.signal.addEventListener("abort", resolve, { once: true }));
+        await Array.fromAsync({ length: 20 }, () => new Promise(setImmediate));
+        return name;
+      },
+      { effect: "write_draft", timeoutSec: 5, retry: "STANDARD" },
+    );
+    await using t = await routed([oneStep(slow)], { ledger, models: { endpoints: [large] } });
+    const { workflow_id, state } = await t.run(intent);
+    expect(state).toBe("completed");
+    expect(await payloads(t, workflow_id, "ACTION_FAILED")).toMatchObject([
+      { pending: true, usage: { model: "large" } },
+    ]);
+    expect(await payloads(t, workflow_id, "ACTION_SUCCEEDED")).toMatchObject([{ late: true }, { cached: true }]);
+    const [charged] = await ledger.charges(1, [`endpoint:${JSON.stringify("large")}`]);
+    expect(charged).toMatchObject({ invocations: 1, tokens: 7 });
+  });
+
+  it("a ledger that cannot be asked for its counters refuses the route, for another attempt to ask again", async () => {
+    const ledger = memoryLedger();
+    const { charges } = ledger;
+    let down = true;
+    const flaky = Object.assign(ledger, {
+      charges: (...args: Parameters<typeof charges>) => {
+        if (!down) return charges.apply(ledger, args);
+        down = false;
+        return Promise.reject(new Error("gone"));
+      },
+    });
+    await using t = await routed([oneStep(asking())], { ledger: flaky });
+    const { workflow_id, state } = await t.run(intent);
+    expect(state).toBe("completed");
+    const decisions = await payloads(t, workflow_id, "ROUTE_DECIDED");
+    expect(decisions.map((d) => d.refusal?.code ?? d.decision?.endpoint.name)).toEqual([
+      "T0_LEDGER_UNAVAILABLE",
+      "small",
+    ]);
   });
 
   it("[ROU-03] a second attempt asks for the endpoint that failed last of all", async () => {
@@ -187,15 +242,11 @@ describe("what is spent", () => {
       [3, ["a", "b"], "a"],
     ]);
     const record = foldEvents(await eventsOf(t, workflow_id));
-    expect(record?.routes.map((r) => r.tokens)).toEqual([1, 1, 1]);
-    // An end that comes late is charged to the attempt that made the call.
-    const events = await eventsOf(t, workflow_id);
-    const ended = events.find((e) => e.event_type === "ACTION_SUCCEEDED") as LedgerEvent;
-    const usage = { model: "a", tokens: { in: 9, out: 0, total: 9 } };
-    const late = { ...ended, payload: { ...ended.payload, attempt: 1, late: true, usage } };
-    expect(foldEvents([...events, late])?.routes.map((r) => r.tokens)).toEqual([9, 1, 1]);
-    const cached = { ...late, payload: { ...late.payload, cached: true } };
-    expect(foldEvents([...events, cached])?.routes.map((r) => r.tokens)).toEqual([1, 1, 1]);
+    expect(record?.routes.map((r) => [r.attempt, r.endpoint])).toEqual([
+      [1, "a"],
+      [2, "b"],
+      [3, "a"],
+    ]);
     expect((await t.kernel.explain(workflow_id)).why).toContain("s1: model b chosen (Primary; failed before: a)");
   });
 });
@@ -254,8 +305,8 @@ describe("what is refused", () => {
 
   it.each([
     ["RouteRequest", null],
-    ["RouteRequest", { request: { expected_tokens: -1 } }],
-    ["RouteRequest", { request: {}, spent: { small: { tokens: -1 } } }],
+    ["RouteRequest", { tenant_id: 1, request: { expected_tokens: -1 } }],
+    ["RouteRequest", { request: {} }],
     ["ModelUsage", { endpoint: "nobody", tokens: 1 }],
     ["ModelUsage", { endpoint: "small", tokens: -1 }],
     ["ModelUsage", { endpoint: "small", money: "1" }],
@@ -268,9 +319,9 @@ describe("what is refused", () => {
 
   it("[ROU-04] T7's door answers a refusal as an error Result, and a decision as data", async () => {
     await using t = await routed([oneStep(asking())]);
-    const decided = await askData(t, 7, "RouteRequest", { request: {} });
+    const decided = await askData(t, 7, "RouteRequest", { tenant_id: 1, request: {} });
     expect(decided.signals[0]?.body).toMatchObject({ schema: "RouteDecision", data: { endpoint: small } });
-    const refused = await askData(t, 7, "RouteRequest", { request: { capabilities: ["vision"] } });
+    const refused = await askData(t, 7, "RouteRequest", { tenant_id: 1, request: { capabilities: ["vision"] } });
     expect(refused).toMatchObject({ status: "error", error: { code: "T7_ROUTE_NO_ENDPOINT" } });
   });
 });

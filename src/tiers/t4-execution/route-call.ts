@@ -10,16 +10,9 @@ import type { Usage } from "../../contract/action.ts";
 import { type KernelError, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { draft } from "../../contract/event.ts";
-import {
-  type ModelSpent,
-  type RouteAnswer,
-  type RouteDecision,
-  type RouteQuestion,
-  RouteRequest,
-} from "../../contract/model-route.ts";
+import { type RouteAnswer, type RouteDecision, type RouteQuestion, RouteRequest } from "../../contract/model-route.ts";
 import type { OperatorCall } from "../../contract/operator.ts";
 import type { Result } from "../../contract/result.ts";
-import type { WorkflowRecord } from "../../contract/workflow.ts";
 import { dataOf } from "../../runtime/kit.ts";
 import { oodaRef, question, type Run, stepOf } from "./run.ts";
 
@@ -89,7 +82,7 @@ function readRequest(asking: RouteQuestion, failed: readonly string[]): RouteReq
 }
 
 async function askRouter(run: Run, request: RouteRequest): Promise<RouteAnswer> {
-  const data = { request, spent: spentOf(run.log.record) };
+  const data = { request, tenant_id: run.log.record.tenant_id };
   const result = await question(run, 7, { schema: "RouteRequest", fn: "route", data });
   return result.status === "error" ? refusedBy(result) : decidedBy(dataOf<RouteDecision>(result));
 }
@@ -104,18 +97,4 @@ function refusedBy(result: Result): RouteAnswer {
   const refusal = result.error as KernelError;
   const { exhausted = [] } = refusal.detail as { readonly exhausted?: readonly string[] };
   return { decision: null, refusal, exhausted };
-}
-
-/** What the workflow's own ledger says of each endpoint. */
-function spentOf({ routes }: WorkflowRecord): Readonly<Record<string, ModelSpent>> {
-  const spent: Record<string, ModelSpent> = {};
-  for (const { endpoint, tokens, money } of routes) {
-    const before = spent[endpoint] ?? { invocations: 0, tokens: 0, money: 0 };
-    spent[endpoint] = {
-      invocations: before.invocations + 1,
-      tokens: before.tokens + tokens,
-      money: before.money + money,
-    };
-  }
-  return spent;
 }

@@ -30,11 +30,6 @@ export const modelRouterRef = Object.freeze(moduleRef(7, "model_router", "route"
 const maxDecisions = 10_000;
 const nothing: ModelSpent = Object.freeze({ invocations: 0, tokens: 0, money: 0 });
 
-export interface ModelRouterOptions extends ModelRouting {
-  /** What was spent elsewhere: of counters that outlive this router. The larger of both counts. */
-  readonly spentOf?: (endpoint: string) => ModelSpent;
-}
-
 export type LoggedRoute = RouteAnswer & { readonly request: RouteRequest };
 
 export interface ModelRouter {
@@ -55,11 +50,11 @@ export interface ModelRouter {
  * A router over these endpoints; seed 001 "Deterministic Model Routing".
  * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH when the endpoints are not valid.
  */
-export function createModelRouter({ spentOf = () => nothing, ...options }: ModelRouterOptions): ModelRouter {
+export function createModelRouter(options: ModelRouting): ModelRouter {
   const routing = deepFreeze(parse(ModelRouting, options, "the model routing"));
   const used = new Map<string, ModelSpent>(routing.endpoints.map(({ name }) => [name, nothing]));
   const logged: LoggedRoute[] = [];
-  const spent = (endpoint: string): ModelSpent => largest(used.get(endpoint) ?? nothing, spentOf(endpoint));
+  const spent = (endpoint: string): ModelSpent => used.get(endpoint) ?? nothing;
   return {
     route(asked, known = {}) {
       const request = RouteRequest.safeParse(asked);

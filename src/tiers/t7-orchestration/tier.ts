@@ -4,18 +4,15 @@
  *
  * Owns: the registry of running workflows and its cap, the model router. Never: runs a workflow, calls a model.
  * O1  Above `limits.maxInFlight` a workflow is refused, retryable, before it has left a trace.
- * O2  A decided route counts as an invocation at once: two calls never share the last one. Tokens and money count when
- *     the call has ended.
  */
 import { escalate, type KernelError, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
-import type { RouteDecision, RouteRequest, SpentByEndpoint } from "../../contract/model-route.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
-import { fail, metricsOf, ok, type Result } from "../../contract/result.ts";
+import { metricsOf, ok, type Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
 import type { Door, TierDefinition } from "../../runtime/define-tier.ts";
 import type { Kit } from "../../runtime/kit.ts";
-import { createModelRouter, type ModelRouter, type ModelRouterOptions, modelRouterRef } from "./route-model.ts";
+import { createRouteDoors, type RouteDoorsOptions } from "./serve-routes.ts";
 
 const refs = {
   orchestrator: moduleRef(7, "team_orchestrator", "register"),
@@ -23,16 +20,13 @@ const refs = {
   router: moduleRef(7, "task_router", "route"),
 } as const;
 
-export interface OrchestrationTierOptions {
+export interface OrchestrationTierOptions extends RouteDoorsOptions {
   /** The workflows that are awake, to begin again from after a restart of the tier. */
   readonly running: () => readonly string[];
-  readonly models: ModelRouterOptions;
 }
 
-export function createOrchestrationTier({ running, models }: OrchestrationTierOptions): TierDefinition {
+export function createOrchestrationTier({ running, ...routing }: OrchestrationTierOptions): TierDefinition {
   let registry = new Set<string>();
-  // What was spent survives a restart of the tier.
-  const router = createModelRouter(models);
   const route: Omit<Door, "function"> = {
     module: "task_router",
     next: 4,
@@ -58,18 +52,7 @@ export function createOrchestrationTier({ running, models }: OrchestrationTierOp
           return ok([], metricsOf(refs.orchestrator));
         },
       },
-      "data:RouteRequest": {
-        module: "model_router",
-        function: "route",
-        check: needsRequest,
-        handle: (signal, kit) => routeModel(router, signal, kit),
-      },
-      "data:ModelUsage": {
-        module: "model_router",
-        function: "record",
-        check: needsUsage,
-        handle: (signal) => recordUsage(router, signal),
-      },
+      ...createRouteDoors(routing),
       "command:retry": { ...route, function: "retry" },
       "command:abort": { ...route, function: "abort" },
       "data:KernelError": { module: "team_orchestrator", function: "escalate", handle: endEscalation },
@@ -100,45 +83,6 @@ function register(registry: Set<string>, signal: Signal, kit: Kit): Result {
     { parentId: signal.id },
   );
   return ok([out], metricsOf(refs.orchestrator));
-}
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null;
-
-const needsRequest = ({ data }: Signal["body"]): string | null =>
-  isObject(data) && isObject(data["request"]) ? null : "a RouteRequest carries a request";
-
-const needsUsage = ({ data }: Signal["body"]): string | null =>
-  isObject(data) && typeof data["endpoint"] === "string" ? null : "a ModelUsage names its endpoint";
-
-function routeModel(router: ModelRouter, signal: Signal, kit: Kit): Result {
-  const { request, spent } = signal.body["data"] as {
-    readonly request: RouteRequest;
-    readonly spent?: SpentByEndpoint;
-  };
-  const { decision, refusal } = router.route(request, spent);
-  if (decision === null) return fail(refusal, metricsOf(modelRouterRef));
-  router.record(decision.endpoint.name, { invocations: 1 });
-  const out = kit.signals.createDataSignal(
-    decision satisfies RouteDecision,
-    "RouteDecision",
-    modelRouterRef,
-    signal.trace_id,
-    null,
-    { parentId: signal.id },
-  );
-  return ok([out], metricsOf(modelRouterRef));
-}
-
-/** What an ended call used; it was counted as an invocation when it was routed. */
-function recordUsage(router: ModelRouter, signal: Signal): Result {
-  const { endpoint, tokens, money } = signal.body["data"] as {
-    readonly endpoint: string;
-    readonly tokens?: number;
-    readonly money?: number;
-  };
-  router.record(endpoint, { tokens, money });
-  return ok([], metricsOf(modelRouterRef));
 }
 
 /** The last resort: the error comes back with its whole chain, and the workflow ends with it. */
