@@ -107,11 +107,11 @@ function chargesOf(record: WorkflowRecord, drafts: readonly EventDraft[]): Appen
   return charges.length === 0 ? {} : { charges };
 }
 
-/** A decided route is an invocation of its endpoint; what the call used follows with its end, unless the record answered. */
+/** A decided route is an invocation of its endpoint; what the call used follows with the end of the attempt that made it. */
 function routeCharges({ routes }: WorkflowRecord, { type, payload }: EventDraft): readonly Counted[] {
   if (type === "ROUTE_DECIDED" && payload.decision !== null)
     return [{ counter: endpointCounter(payload.decision.endpoint.name), amounts: { ...noCharge, invocations: 1 } }];
-  if ((type !== "ACTION_SUCCEEDED" && type !== "ACTION_FAILED") || payload.cached) return [];
+  if (type !== "ACTION_SUCCEEDED" && type !== "ACTION_FAILED") return [];
   // An abandoned call says what it used when it ends.
   if ("pending" in payload && payload.pending) return [];
   const { action_id, attempt } = payload;
