@@ -46,6 +46,7 @@ export function beginRecord(event: LedgerEvent): WorkflowRecord {
     keys: new Map(),
     outcomes: new Map(),
     spent: 0,
+    routes: [],
     // The Perception token: taking the request in was the first piece of work.
     tokens: 1,
     admitted: 0,

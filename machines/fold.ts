@@ -364,6 +364,9 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
   BUDGET_REFUSED(record, { error }) {
     record.budget_refused = error;
   },
+  ROUTE_DECIDED(record, { action_id, attempt, decision }) {
+    if (decision !== null) record.routes.push({ action_id, attempt, endpoint: decision.endpoint.name });
+  },
 };
 
 function addVersion(record: WorkflowRecord, outcome: Outcome): Outcome {

@@ -45,6 +45,14 @@ export { HttpSuccess, JobRequest, JobResponse, ProblemDetails } from "./contract
 // Ids and digests
 export { fromUuid, generateId, toUuid } from "./contract/ids.ts";
 export { Intent, Principal, Scope, SubmitRequest, SubmitResponse } from "./contract/intent.ts";
+export {
+  ModelEndpoint,
+  type ModelRouting,
+  type RouteAnswer,
+  RouteDecision,
+  RouteReason,
+  RouteRequest,
+} from "./contract/model-route.ts";
 export { ModuleRef, moduleRef } from "./contract/module-ref.ts";
 export {
   type Operator,
@@ -181,3 +189,4 @@ export { evaluatePolicies } from "./tiers/t5-ego/policy/evaluate-policies.ts";
 export type { Explanation } from "./tiers/t6-metacognition/explain.ts";
 export { foldTokenSpend, type TokenSpend } from "./tiers/t6-metacognition/fold-token-spend.ts";
 export type { AssistantDelta } from "./tiers/t6-metacognition/project-progress.ts";
+export { createModelRouter, type ModelRouter } from "./tiers/t7-orchestration/route-model.ts";

@@ -17,6 +17,7 @@ import { Budgets, type ParsedBudgets } from "./contract/budget.ts";
 import type { CapabilityDefinition } from "./contract/capability.ts";
 import { raise } from "./contract/error.ts";
 import { kernelError } from "./contract/error-codes.ts";
+import { ModelRouting, type ParsedModelRouting } from "./contract/model-route.ts";
 import { moduleRef } from "./contract/module-ref.ts";
 import { type Operator, type RetrievalProvider, retryPolicies } from "./contract/operator.ts";
 import type { RpcNotification } from "./contract/rpc.ts";
@@ -64,6 +65,8 @@ export interface KernelOptions {
   /** Further retry policies by name: maximum attempts. */
   readonly retryPolicies?: Readonly<Record<string, number>>;
   readonly limits?: Partial<Limits>;
+  /** The endpoints that model calls are routed to; an operator asks for one with `route`. */
+  readonly models?: ModelRouting;
   /** Ceilings: of a request, a token, a workflow's resources and capabilities, and over workflows. */
   readonly budgets?: Budgets;
   /** `full`, the one there is, syncs every commit. */
@@ -110,6 +113,7 @@ export interface Resolved {
   readonly planner: Planner;
   readonly artifacts: ArtifactStore;
   readonly matchMemory: NonNullable<KernelOptions["matchMemory"]>;
+  readonly models: ParsedModelRouting;
   readonly budgets: ParsedBudgets;
   readonly domainPipelines: Readonly<Record<string, Pipeline>>;
   readonly retryPolicies: Readonly<Record<string, number>>;
@@ -141,6 +145,7 @@ export function resolveOptions(options: KernelOptions): Resolved {
     planner: options.planner ?? templatePlanner,
     artifacts: options.artifacts ?? memoryArtifacts(),
     matchMemory: options.matchMemory ?? matchWords,
+    models: resolveModels(options.models ?? { endpoints: [] }),
     budgets: resolveBudgets(options.budgets ?? {}),
     domainPipelines: options.domainPipelines ?? defaultDomainPipelines,
     retryPolicies: resolveRetryPolicies(options.retryPolicies ?? {}),
@@ -153,6 +158,11 @@ function resolveLimits(given: Partial<Limits>): Limits {
     if (!Number.isFinite(value) || value < 0) refuse(`limits.${name} must be a number of at least 0`);
   }
   return Object.freeze({ ...defaultLimits, ...given });
+}
+
+function resolveModels(given: ModelRouting): ParsedModelRouting {
+  const parsed = ModelRouting.safeParse(given);
+  return parsed.success ? parsed.data : refuse(`models: ${z.prettifyError(parsed.error)}`);
 }
 
 function resolveBudgets(given: Budgets): ParsedBudgets {

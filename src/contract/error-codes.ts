@@ -154,6 +154,9 @@ export const errorCodes = Object.freeze({
 
   // T7: orchestration
   T7_SPAWN_INSUFFICIENT_RESOURCES: resource("Try again later, or raise the number of agents that may live.", busy),
+  T7_ROUTE_NO_ENDPOINT: resource("Configure a model endpoint with the capabilities named in the detail.", {
+    http: 503,
+  }),
 
   // One hop of escalation each: the code names the tier that received an error it could not handle either.
   T1_ESCALATION_UNHANDLED: processing("See the cause; no lower tier could handle it."),

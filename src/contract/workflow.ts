@@ -63,6 +63,13 @@ export interface ActionEntry {
   seen: "running" | "succeeded" | "failed_retryable" | "failed_final" | "in_doubt";
 }
 
+/** A model call that was routed. */
+export interface RoutedCall {
+  readonly action_id: string;
+  readonly attempt: number;
+  readonly endpoint: string;
+}
+
 export interface KeptDecision {
   readonly decision: "approve" | "reject";
   readonly payload_digest: string;
@@ -102,6 +109,8 @@ export interface WorkflowRecord {
   /** Outcome id → versions, oldest first. */
   outcomes: Map<string, Outcome[]>;
   spent: number;
+  /** Model calls in the order of their decisions. */
+  routes: RoutedCall[];
   /** Tokens scheduled so far, which is the id of the last. */
   tokens: number;
   /** Calls admitted so far: what was found to fit holds while this stands still. */

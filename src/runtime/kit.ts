@@ -35,6 +35,8 @@ export interface Limits {
   readonly maxStreamChunks: number;
   /** Events and checkpoints that one call may record. */
   readonly maxCallRecords: number;
+  /** Model routes that one attempt of a step may ask for. */
+  readonly maxRoutes: number;
   readonly maxTierRestarts: number;
   readonly maxBatch: number;
   readonly plannerTimeoutMs: number;
@@ -67,6 +69,7 @@ export const defaultLimits: Limits = Object.freeze({
   maxCachedBundles: 256,
   maxStreamChunks: 10_000,
   maxCallRecords: 1_000,
+  maxRoutes: 32,
   maxTierRestarts: 1_000,
   maxBatch: 512,
   plannerTimeoutMs: 30_000,

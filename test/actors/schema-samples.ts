@@ -3,6 +3,7 @@
  * another type. `wrong` replaces the sample's fields, or the whole sample where that is no object.
  */
 import { z } from "zod";
+import { routeSamples } from "./route-samples.ts";
 
 export interface Sample {
   readonly sample: unknown;
@@ -221,6 +222,7 @@ const fields = (sample: object, wrong: object): Sample => ({ sample, wrong: { ..
 const word = (sample: string): Sample => ({ sample, wrong: 5 });
 
 export const samples: Readonly<Record<string, Sample>> = {
+  ...routeSamples,
   ActionRecord: fields(action, { status: 1 }),
   AttemptTrace: fields(attempt, { attempt: "1" }),
   AuthContext: fields(auth, { scopes: "intent:submit" }),
@@ -407,5 +409,5 @@ export const samples: Readonly<Record<string, Sample>> = {
   ToolCallRequest: fields({ name: "get", arguments: { city: "Linz" } }, { arguments: "Linz" }),
   ToolResult: fields({ content: [{ type: "text", text: "sunny" }], isError: false }, { content: "sunny" }),
   UiAction: fields({ action: "apply", label: "Publish", payload: { a: 1 } }, { label: 5 }),
-  Usage: fields(usage, { tokens: 15 }),
+  Usage: fields({ ...usage, model: "small" }, { tokens: 15 }),
 };
