@@ -7,6 +7,7 @@ import type { Caller } from "./contract/auth-context.ts";
 import type { CapabilityDefinition } from "./contract/capability.ts";
 import type { DocumentRecord, MemoryRecord } from "./contract/context-bundle.ts";
 import type { LedgerEvent } from "./contract/event.ts";
+import type { FederatedChange, FederatedSyncReport, SyncRequest } from "./contract/federation.ts";
 import type { Gate, GateRequest, GateResponse } from "./contract/gate.ts";
 import type { SubmitRequest, SubmitResponse } from "./contract/intent.ts";
 import type { Operator, OperatorMetadata } from "./contract/operator.ts";
@@ -77,7 +78,17 @@ export interface Kernel extends AsyncDisposable {
   /** The workflow's rows as they lie in the ledger. */
   export(workflowId: string, caller?: Caller): AsyncGenerator<TurnRow, void, void>;
   readonly documents: { readonly record: (record: DocumentRecord) => Promise<string> };
-  readonly memory: { readonly write: (record: MemoryRecord) => Promise<string> };
+  readonly memory: {
+    /** Gives the event's id. A record of no thread that names a capability is replicated: it gets origin and version. */
+    readonly write: (record: MemoryRecord) => Promise<string>;
+    /** Merges changes of other replicas; a caller needs the scope `memory:sync`. */
+    readonly sync: (request: SyncRequest, caller?: Caller) => Promise<FederatedSyncReport>;
+    /** The newest replicated records of a tenant (1000 where nothing is said), as changes to send to other replicas. */
+    readonly changes: (
+      query: { readonly tenant_id: string | number; readonly limit?: number },
+      caller?: Caller,
+    ) => Promise<readonly FederatedChange[]>;
+  };
   registerCapability(capability: CapabilityDefinition): void;
   registerOperator(operator: Operator): OperatorMetadata;
   getCapability(intentType: string, version?: string): CapabilityDefinition;

@@ -15,6 +15,7 @@ import { matchWords } from "./adapters/word-matcher.ts";
 import type { CapabilityDefinition } from "./contract/capability.ts";
 import { raise } from "./contract/error.ts";
 import { kernelError } from "./contract/error-codes.ts";
+import type { FederationOptions } from "./contract/federation.ts";
 import { moduleRef } from "./contract/module-ref.ts";
 import { type Operator, type RetrievalProvider, retryPolicies } from "./contract/operator.ts";
 import type { PolicyRule } from "./contract/policy.ts";
@@ -61,6 +62,8 @@ export interface KernelOptions {
   readonly middleware?: readonly Middleware[];
   /** Further retry policies by name: maximum attempts. */
   readonly retryPolicies?: Readonly<Record<string, number>>;
+  /** This kernel's name among replicas, and whose changes may enter its tenants' memory. Without it: nobody's. */
+  readonly federation?: FederationOptions;
   readonly limits?: Partial<Limits>;
   readonly budgets?: { readonly maxCost?: number | null };
   /** `full`, the one there is, syncs every commit. */
@@ -108,6 +111,7 @@ export interface Resolved {
   readonly artifacts: ArtifactStore;
   readonly matchMemory: NonNullable<KernelOptions["matchMemory"]>;
   readonly maxCost: number | null;
+  readonly federation: FederationOptions;
   readonly domainPipelines: Readonly<Record<string, Pipeline>>;
   readonly retryPolicies: Readonly<Record<string, number>>;
 }
@@ -136,6 +140,7 @@ export function resolveOptions(options: KernelOptions): Resolved {
     artifacts: options.artifacts ?? memoryArtifacts(),
     matchMemory: options.matchMemory ?? matchWords,
     maxCost: options.budgets?.maxCost ?? null,
+    federation: options.federation ?? { replica: "local", replicas: {} },
     domainPipelines: options.domainPipelines ?? defaultDomainPipelines,
     retryPolicies: resolveRetryPolicies(options.retryPolicies ?? {}),
   };

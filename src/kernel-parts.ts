@@ -19,6 +19,7 @@ import { LifecycleHost } from "./runtime/lifecycle-host.ts";
 import type { Registry } from "./runtime/registry.ts";
 import { createRestWaiters, type RestWaiters } from "./runtime/rest-waiters.ts";
 import { Supervision } from "./runtime/supervision.ts";
+import { createTenantAppend, type TenantAppend } from "./runtime/tenant-log.ts";
 import { createTimers, type Timers } from "./runtime/timers.ts";
 import { Executor } from "./tiers/t4-execution/executor.ts";
 import type { WorkflowRun } from "./tiers/t4-execution/workflow-run.ts";
@@ -26,6 +27,7 @@ import type { WorkflowRun } from "./tiers/t4-execution/workflow-run.ts";
 const restRef = moduleRef(4, "ooda_loop", "rest");
 
 export class KernelParts {
+  readonly resolved: Resolved;
   readonly store: LedgerStore;
   readonly registry: Registry;
   readonly bus: SignalBus;
@@ -33,6 +35,7 @@ export class KernelParts {
   readonly timers: Timers;
   readonly feed: Feed;
   readonly writer: LedgerWriter;
+  readonly tenantLog: TenantAppend;
   readonly reading: LedgerReading;
   readonly restWaiters: RestWaiters;
   readonly lifecycles: LifecycleHost;
@@ -46,6 +49,7 @@ export class KernelParts {
     { registry, patchTier }: { readonly registry: Registry; readonly patchTier: TierPatch },
   ) {
     const { options, clock, limits, logger } = resolved;
+    this.resolved = resolved;
     this.store = store;
     this.registry = registry;
     this.bus = new SignalBus({
@@ -56,6 +60,7 @@ export class KernelParts {
     this.timers = createTimers(clock);
     this.feed = createFeed((error) => logger.error({ error }, "a listener threw"));
     this.writer = createLedgerWriter(store, limits.maxBatch);
+    this.tenantLog = createTenantAppend({ store, writer: this.writer, kit: this.kit });
     this.reading = createLedgerReading({ store, feed: this.feed, clock, pollMs: limits.tailPollMs });
     this.restWaiters = createRestWaiters(this.timers);
     this.lifecycles = new LifecycleHost({
@@ -66,9 +71,7 @@ export class KernelParts {
     this.executor = this.#createExecutor(resolved);
     this.host = this.#createHost(resolved);
     this.supervision = new Supervision({
-      definitions: defineTiers({ resolved, registry, store, executor: this.executor, writer: this.writer }).map(
-        patchTier,
-      ),
+      definitions: defineTiers({ ...this }).map(patchTier),
       bus: this.bus,
       kit: this.kit,
       ...(options.inspect === undefined ? {} : { inspect: options.inspect }),

@@ -9,6 +9,7 @@ import type { TierDefinition } from "./runtime/define-tier.ts";
 import type { LedgerReading } from "./runtime/ledger-reader.ts";
 import type { createLedgerWriter } from "./runtime/ledger-writer.ts";
 import type { Registry } from "./runtime/registry.ts";
+import type { TenantAppend } from "./runtime/tenant-log.ts";
 import { callWithin } from "./runtime/within.ts";
 import { createFoundationTier } from "./tiers/t0-foundation/tier.ts";
 import { createPerceptionTier } from "./tiers/t1-perception/tier.ts";
@@ -101,9 +102,17 @@ interface TierParts {
   readonly store: LedgerStore;
   readonly executor: Executor;
   readonly writer: ReturnType<typeof createLedgerWriter>;
+  readonly tenantLog: TenantAppend;
 }
 
-export function defineTiers({ resolved, registry, store, executor, writer }: TierParts): readonly TierDefinition[] {
+export function defineTiers({
+  resolved,
+  registry,
+  store,
+  executor,
+  writer,
+  tenantLog,
+}: TierParts): readonly TierDefinition[] {
   const { options, security, classifier, scorers, planner, engine, authenticator, maxCost, artifacts, matchMemory } =
     resolved;
   const { classification = 0.5, confidence = 0.5, grounding = 0.5 } = options.thresholds ?? {};
@@ -124,6 +133,7 @@ export function defineTiers({ resolved, registry, store, executor, writer }: Tie
       minConfidence: classification,
     }),
     createCognitionTier({
+      append: tenantLog,
       version: (tenant, thread) => store.version(tenant, thread),
       memory: (query) => store.memory(query),
       documents: (tenant, wanted) => store.documents(tenant, wanted),
@@ -132,7 +142,7 @@ export function defineTiers({ resolved, registry, store, executor, writer }: Tie
     }),
     createPlanningTier({ registry, planner, rename }),
     createExecutionTier({ executor: () => executor, writer }),
-    createEgoTier({ authenticator, engine, maxCost }),
+    createEgoTier({ authenticator, engine, maxCost, federation: resolved.federation }),
     createMetacognitionTier({
       scorers,
       thresholds: { confidence, grounding },

@@ -9,6 +9,7 @@ import { checkBudget } from "../../contract/budget.ts";
 import type { ContextBundle } from "../../contract/context-bundle.ts";
 import { escalate, type KernelError, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
+import type { FederationOptions } from "../../contract/federation.ts";
 import type { Gate } from "../../contract/gate.ts";
 import type { Intent, Principal } from "../../contract/intent.ts";
 import type { Json } from "../../contract/json.ts";
@@ -23,12 +24,14 @@ import type { Door, TierDefinition } from "../../runtime/define-tier.ts";
 import type { Kit } from "../../runtime/kit.ts";
 import { isPromise } from "../../runtime/within.ts";
 import { type AuthorizeQuestion, authorize, mayUse, requireScope } from "./authorize.ts";
+import { judgeChanges } from "./judge-changes.ts";
 import { evaluatePolicies, type PolicyEngine } from "./policy/evaluate-policies.ts";
 
 export interface EgoTierOptions {
   readonly authenticator: Authenticator;
   readonly engine: PolicyEngine;
   readonly maxCost: number | null;
+  readonly federation: FederationOptions;
 }
 
 const refs = {
@@ -55,7 +58,7 @@ export function createEgoTier(options: EgoTierOptions): TierDefinition {
 }
 
 /** Who may: callers, activations, and what callers want of a workflow. */
-function authorityDoors({ authenticator }: EgoTierOptions): Readonly<Record<string, Door>> {
+function authorityDoors({ authenticator, federation }: EgoTierOptions): Readonly<Record<string, Door>> {
   const whoMay = (signal: Signal, kit: Kit): Promise<AuthContext> =>
     authorize(authenticator, signal.body["data"] as AuthorizeQuestion, kit);
   const commanding =
@@ -68,6 +71,12 @@ function authorityDoors({ authenticator }: EgoTierOptions): Readonly<Record<stri
       function: "authorize",
       handle: async (signal, kit) =>
         reply(signal, kit, { data: await whoMay(signal, kit), schema: "AuthContext", ref: refs.identity }),
+    },
+    "data:MemorySync": {
+      module: "identity",
+      function: "judge_changes",
+      next: 2,
+      handle: (signal, kit) => judgeChanges(signal, kit, { authenticator, federation }),
     },
     "command:activate": { module: "ego", function: "admit", next: 4, handle: admitActivation },
     "data:GateRequest": {

@@ -124,6 +124,7 @@ function combine(answers: readonly (Matched | null)[], policyVersion: string): P
   return {
     decision: winner.answer.decision,
     reason: winner.answer.reason,
+    decided_by: winner.name,
     transform: denies ? null : transform,
     redactions: denies ? [] : redactions,
     ...base,
