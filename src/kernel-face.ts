@@ -3,6 +3,7 @@
  */
 import type { Observable } from "rxjs";
 import type { ActionRecord } from "./contract/action.ts";
+import type { AuditEntry } from "./contract/audit.ts";
 import type { Caller } from "./contract/auth-context.ts";
 import type { CapabilityDefinition } from "./contract/capability.ts";
 import type { DocumentRecord, MemoryRecord } from "./contract/context-bundle.ts";
@@ -74,6 +75,19 @@ export interface Kernel extends AsyncDisposable {
   execute(workflowId: string): Promise<WorkflowState>;
   trace(workflowId: string, caller?: Caller): Promise<RequestTrace>;
   explain(workflowId: string, caller?: Caller): Promise<Explanation>;
+  /** How each decision of policy and of people came out, from the ledger alone. */
+  audit(workflowId: string, caller?: Caller): Promise<readonly AuditEntry[]>;
+  /**
+   * The workflow's rows, audit entries and evaluation reports as JSON Lines (without line ends), for `verifyEvidence`.
+   * `reports` brings further reports that the ledger does not keep.
+   */
+  evidence(
+    workflowId: string,
+    caller?: Caller,
+    options?: { readonly reports?: readonly unknown[] },
+  ): AsyncGenerator<string, void, void>;
+  /** Keeps an evaluation report, any JSON, beside the workflow; a caller needs the scope `evaluation:write`. Gives its id. */
+  attachReport(workflowId: string, report: unknown, caller?: Caller): Promise<string>;
   verify(workflowId?: string): Promise<Verification>;
   /** The workflow's rows as they lie in the ledger. */
   export(workflowId: string, caller?: Caller): AsyncGenerator<TurnRow, void, void>;

@@ -13,11 +13,15 @@ import { type KernelProgress, WorkflowStateName } from "./contract/progress.ts";
 import { checkRow, genesisHash, type TurnRow, verifyChain } from "./contract/turn.ts";
 import type { WorkflowRecord, WorkflowState } from "./contract/workflow.ts";
 import type { Follow, Kernel, Verification, WorkflowFilter } from "./kernel-face.ts";
+import { numberReports, readReports } from "./kernel-reports.ts";
 import type { LedgerStore } from "./ports/ledger-store.ts";
+import type { Kit } from "./runtime/kit.ts";
 import type { LedgerReading } from "./runtime/ledger-reader.ts";
 import type { Registry } from "./runtime/registry.ts";
 import { traceOf, viewWorkflow } from "./tiers/t4-execution/build-trace.ts";
+import { composeEvidence } from "./tiers/t6-metacognition/compose-evidence.ts";
 import { explainWorkflow } from "./tiers/t6-metacognition/explain.ts";
+import { projectAudit } from "./tiers/t6-metacognition/project-audit.ts";
 import {
   type AssistantDelta,
   assistantDeltas,
@@ -37,6 +41,8 @@ type Reads = Pick<
   | "assistant"
   | "trace"
   | "explain"
+  | "audit"
+  | "evidence"
   | "verify"
   | "export"
 >;
@@ -65,11 +71,12 @@ export interface ReadParts {
   readonly store: LedgerStore;
   readonly reading: LedgerReading;
   readonly registry: Registry;
+  readonly kit: Kit;
   /** Rejects for a caller who lacks the scope; the embedding host itself, without a caller, has all. */
   readonly authorize: (caller: Caller | undefined, needs: string) => Promise<void>;
 }
 
-export function createReads({ store, reading, registry, authorize }: ReadParts): Reads {
+export function createReads({ store, reading, registry, kit, authorize }: ReadParts): Reads {
   const tenant = (caller: Caller | undefined) => (caller === undefined ? {} : { tenant_id: caller.tenant_id });
   const isModelCall = (operator: string): boolean => registry.findOperator(operator)?.metadata.kind === "llm";
   return {
@@ -95,6 +102,13 @@ export function createReads({ store, reading, registry, authorize }: ReadParts):
         await reading.readWorkflowState(workflowId, caller),
         await reading.events(workflowId, caller),
       );
+    },
+    audit: async (workflowId, caller) => projectAudit(await reading.events(workflowId, caller)),
+    async *evidence(workflowId, caller, { reports = [] } = {}) {
+      const rows = await reading.rows(workflowId, caller);
+      const { tenant_id } = JSON.parse((rows[0] as TurnRow).envelope) as { readonly tenant_id: string | number };
+      const kept = await readReports(store, { tenant_id, workflow_id: workflowId, limit: kit.limits.maxReports });
+      yield* composeEvidence(rows, [...kept, ...numberReports(reports)]);
     },
     verify: (workflowId) => (workflowId === undefined ? verifyAll(store) : verifyOne(store, workflowId)),
     async *export(workflowId, caller) {

@@ -11,14 +11,17 @@ import type { FederatedChange, FederationOptions } from "./contract/federation.t
 import { TenantId } from "./contract/ids.ts";
 import { moduleRef } from "./contract/module-ref.ts";
 import type { Kernel } from "./kernel-face.ts";
+import { attachReport } from "./kernel-reports.ts";
 import type { LedgerStore } from "./ports/ledger-store.ts";
 import type { Kit } from "./runtime/kit.ts";
+import type { LedgerReading } from "./runtime/ledger-reader.ts";
 import type { TenantAppend } from "./runtime/tenant-log.ts";
 import type { Gateway } from "./tiers/t0-foundation/gateway.ts";
 import { changeOf, stampRecord } from "./tiers/t2-cognition/merge-changes.ts";
 
 export interface RecordParts {
   readonly store: LedgerStore;
+  readonly reading: LedgerReading;
   readonly kit: Kit;
   readonly tenantLog: TenantAppend;
   readonly federation: FederationOptions;
@@ -31,7 +34,7 @@ export interface RecordParts {
 const HostMemory = MemoryRecord.omit({ origin: true, version: true });
 const ChangeQuery = z.object({ tenant_id: TenantId, limit: z.int().positive().optional() });
 
-export function createRecords(parts: RecordParts): Pick<Kernel, "documents" | "memory"> {
+export function createRecords(parts: RecordParts): Pick<Kernel, "documents" | "memory" | "attachReport"> {
   const { gateway, serve } = parts;
   return {
     documents: { record: (raw) => serve(() => recordDocument(parts, raw)) },
@@ -40,6 +43,7 @@ export function createRecords(parts: RecordParts): Pick<Kernel, "documents" | "m
       sync: (request, caller) => serve(() => gateway.sync(request, caller)),
       changes: (query, caller) => serve(() => readChanges(parts, query, caller)),
     },
+    attachReport: (workflowId, report, caller) => serve(() => attachReport(parts, workflowId, { report, caller })),
   };
 }
 

@@ -99,7 +99,10 @@ class RunningKernel {
     };
   }
 
-  #records(): Pick<Kernel, "documents" | "memory" | "registerCapability" | "registerOperator" | "getCapability"> {
+  #records(): Pick<
+    Kernel,
+    "documents" | "memory" | "attachReport" | "registerCapability" | "registerOperator" | "getCapability"
+  > {
     const { registry } = this.#parts;
     return {
       ...createRecords({

@@ -38,6 +38,8 @@ export const DocumentRecord = z.object({
     summary: z.string().max(2000).default(""),
   }),
   missing_fields: z.array(z.string()).default([]),
+  /** The whole of it, where the ledger itself keeps it: an evaluation report. */
+  content: JsonValue.optional(),
 });
 export type DocumentRecord = z.input<typeof DocumentRecord>;
 export type ParsedDocumentRecord = z.output<typeof DocumentRecord>;

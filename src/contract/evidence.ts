@@ -37,11 +37,13 @@ export const EvidenceLine = z.discriminatedUnion("evidence", [
 export type EvidenceLine = z.infer<typeof EvidenceLine>;
 
 type Unsealed<L> = L extends EvidenceLine ? Omit<L, "hash"> : never;
+/** A line before it is chained. */
+export type EvidenceContent = Unsealed<EvidenceLine>;
 
 /** The line with its hash; `previous` is the hash of the line, or row, before it. */
-export const sealEvidence = (previous: string, content: Unsealed<EvidenceLine>): EvidenceLine =>
+export const sealEvidence = (previous: string, content: EvidenceContent): EvidenceLine =>
   ({ ...content, hash: sha256(previous + JSON.stringify(content)) }) as EvidenceLine;
 
 /** Whether a line follows the one whose hash is `previous`. */
 export const followsEvidence = (previous: string, { hash: own, ...content }: EvidenceLine): boolean =>
-  sealEvidence(previous, content as Unsealed<EvidenceLine>).hash === own;
+  sealEvidence(previous, content as EvidenceContent).hash === own;

@@ -36,6 +36,8 @@ export interface Limits {
   readonly maxSyncChanges: number;
   /** The value of one such change. */
   readonly maxMemoryChars: number;
+  /** Evaluation reports that one workflow keeps. */
+  readonly maxReports: number;
   readonly maxCachedBundles: number;
   readonly maxStreamChunks: number;
   readonly maxTierRestarts: number;
@@ -68,6 +70,7 @@ export const defaultLimits: Limits = Object.freeze({
   maxRecentEvents: 20,
   maxMemoryRecords: 20,
   ...federationLimits,
+  maxReports: 100,
   maxCachedBundles: 256,
   maxStreamChunks: 10_000,
   maxTierRestarts: 1_000,

@@ -65,7 +65,9 @@ function decided(event: LedgerEvent, known: Known, type: "HumanApproved" | "Huma
 }
 
 /** The policies that matched what a person was asked about. */
-const policiesOf = ({ step_id }: LedgerEvent, { policies }: Known): string[] => [...(policies.get(step_id ?? "") ?? [])];
+const policiesOf = ({ step_id }: LedgerEvent, { policies }: Known): string[] => [
+  ...(policies.get(step_id ?? "") ?? []),
+];
 
 function outcomeOf(event: LedgerEvent, known: Known): AuditOutcome {
   const { decision, policies = [], decided_by } = payloadOf(event, "POLICY_DECIDED");
