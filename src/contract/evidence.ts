@@ -47,3 +47,13 @@ export const sealEvidence = (previous: string, content: EvidenceContent): Eviden
 /** Whether a line follows the one whose hash is `previous`. */
 export const followsEvidence = (previous: string, { hash: own, ...content }: EvidenceLine): boolean =>
   sealEvidence(previous, content as EvidenceContent).hash === own;
+
+/** The object a line of an export says, where the line is spelled as it was written; null for anything else. */
+export function readExact(text: string): object | null {
+  try {
+    const found: unknown = JSON.parse(text);
+    return typeof found === "object" && found !== null && JSON.stringify(found) === text ? found : null;
+  } catch {
+    return null;
+  }
+}

@@ -12,7 +12,13 @@ import { z } from "zod";
 import { AuditEntry, type AuditOutcome } from "../../contract/audit.ts";
 import { raise } from "../../contract/error.ts";
 import { type ErrorCode, kernelError } from "../../contract/error-codes.ts";
-import { type EvidenceContent, EvidenceLine, followsEvidence, sealEvidence } from "../../contract/evidence.ts";
+import {
+  type EvidenceContent,
+  EvidenceLine,
+  followsEvidence,
+  readExact,
+  sealEvidence,
+} from "../../contract/evidence.ts";
 import { deepFreeze, type Json, requireSafeJson, toJson } from "../../contract/json.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { RuleAnswer } from "../../contract/policy.ts";
@@ -227,7 +233,7 @@ function readLog(text: string): readonly EvidenceContent[] {
   const lines = text.replace(/\n$/, "").split("\n");
   let prev = genesisHash;
   const contents = lines.map((line, i) => {
-    const found = readLine(line);
+    const found = EvidenceLine.safeParse(readExact(line)).data ?? null;
     const isLast = i === lines.length - 1;
     if (found === null || !followsEvidence(prev, found) || (found.evidence === "closing") !== isLast)
       return refuse("T0_LEDGER_CORRUPT", `line ${i + 1} of the log is not as it was exported`, { line: i + 1 });
@@ -236,14 +242,6 @@ function readLog(text: string): readonly EvidenceContent[] {
     return content;
   });
   return contents.slice(0, -1) as readonly EvidenceContent[];
-}
-
-function readLine(line: string): EvidenceLine | null {
-  try {
-    return EvidenceLine.safeParse(JSON.parse(line)).data ?? null;
-  } catch {
-    return null;
-  }
 }
 
 function copy(report: unknown): Json {

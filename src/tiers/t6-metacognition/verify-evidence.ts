@@ -9,7 +9,7 @@
  *     so `heads` says where it ends. With evidence nothing can be missing.
  * V4  The checks of a stream run in order; the first that finds something speaks for the stream.
  */
-import { EvidenceLine, followsEvidence } from "../../contract/evidence.ts";
+import { EvidenceLine, followsEvidence, readExact } from "../../contract/evidence.ts";
 import { type ChainBreak, checkRow, genesisHash, openTurn, type TurnRow } from "../../contract/turn.ts";
 import { projectAudit } from "./project-audit.ts";
 
@@ -131,16 +131,12 @@ async function readSections(
   return { sections: [...sections.values()], broken };
 }
 
-/** A row or a line of evidence, spelled as it was written; null for anything else. */
+/** A row or a line of evidence; null for anything else. */
 function readLine(text: string): TurnRow | EvidenceLine | null {
-  try {
-    const found: unknown = JSON.parse(text);
-    if (typeof found !== "object" || found === null || JSON.stringify(found) !== text) return null;
-    if ("evidence" in found) return EvidenceLine.safeParse(found).success ? (found as EvidenceLine) : null;
-    return "stream" in found && typeof found.stream === "string" ? (found as TurnRow) : null;
-  } catch {
-    return null;
-  }
+  const found = readExact(text);
+  if (found === null) return null;
+  if ("evidence" in found) return EvidenceLine.safeParse(found).success ? (found as EvidenceLine) : null;
+  return "stream" in found && typeof found.stream === "string" ? (found as TurnRow) : null;
 }
 
 function checkChain({ rows }: EvidenceSection): readonly EvidenceBreak[] {
