@@ -116,7 +116,7 @@ const stepOf = ({ step_id }: LedgerEvent): string => step_id ?? "";
 const readers: { readonly [type: string]: (event: LedgerEvent, seen: Seen) => void } = {
   INTENT_RECEIVED(event, seen) {
     const { intent } = payloadOf(event, "INTENT_RECEIVED");
-    seen.intent = { event_id: event.event_id, actor: event.actor, type: `${intent.type}@${intent.version}` };
+    seen.intent = { event_id: event.event_id, actor: intent.actor, type: `${intent.type}@${intent.version}` };
   },
   PLAN_CREATED(event, seen) {
     const { plan, cause, planner_cost } = payloadOf(event, "PLAN_CREATED");
