@@ -140,7 +140,41 @@ describe("alerts", () => {
   });
 });
 
+describe("alerts of one kind", () => {
+  it("[FED-06] stale entries alone are told as well", async () => {
+    await using b = await openReplica("b");
+    await sync(b, change());
+    await sync(b, change());
+    const told = b.t.items.flatMap((item) => ("to" in item && item.to === 6 ? [item.signal.body["data"]] : []));
+    expect(told).toMatchObject([{ stale: ["fact"], rejected: [] }]);
+  });
+});
+
 describe("replicas", () => {
+  it("[FED-03] a writer who was faster makes a sync decide again on what then stands", async () => {
+    await using other = await openReplica("b");
+    let faster: (() => Promise<unknown>) | null = () => sync(other, change({ version: 9, value: "faster" }));
+    const ledger = {
+      ...other.ledger,
+      open: async () => undefined,
+      close: async () => undefined,
+      async memory(query: Parameters<typeof other.ledger.memory>[0]) {
+        const read = await other.ledger.memory(query);
+        const write = faster;
+        faster = null;
+        await write?.();
+        return read;
+      },
+    };
+    await using b = await openReplica("b", { ledger });
+    expect(await sync(b, change({ version: 5, value: "slower" }))).toEqual({
+      applied: 0,
+      stale: ["fact"],
+      rejected: [],
+    });
+    expect(await recordsOf(other)).toEqual([change({ version: 9, value: "faster" })]);
+  });
+
   it("[FED-05] a host's own write is the next version of its key and can be sent; a plain one is not replicated", async () => {
     await using b = await openReplica("b");
     await sync(b, change({ version: 7 }));
