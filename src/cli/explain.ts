@@ -41,13 +41,20 @@ export function renderChain(chain: CausalChain, { paint }: Pick<Terminal, "paint
     intent && `asked     ${intent.actor.type} ${intent.actor.id} asked for ${intent.type}`,
     plan && `planned   ${plan.plan_id} (${plan.cause}): ${plan.reasoning}`,
     rule && `rule      ${rule.decision} because ${rule.reason}${tellPolicies(rule.policies)}`,
-    `budget    ${budget.spent_before} spent before, ${budget.estimated_cost} expected`,
+    `budget    ${budget.spent_before} spent before, ${budget.estimated_cost} expected${tellCharge(budget.settled ?? budget.reserved)}`,
     tellApproval(chain),
     chain.attempts.length > 0 && `attempts  ${chain.attempts.map(tellAttempt).join(", ")}`,
     effect?.outcome && `made      ${effect.outcome.outcome_id} version ${effect.outcome.version}`,
     refusal && `refused   ${refusal.code}: ${refusal.message}`,
   ].filter((line) => typeof line === "string");
   return [paint("bold", `${step_id ?? "plan"}: ${what}`), ...lines.map((line) => `  ${cleanText(line)}`)].join("\n");
+}
+
+/** The charge under ceilings over workflows, without what it does not use. */
+function tellCharge(charge: CausalChain["budget"]["settled"]): string {
+  if (charge === null) return "";
+  const used = Object.entries(charge.amounts).filter(([, amount]) => amount > 0);
+  return `, charged ${used.map(([field, amount]) => `${amount} ${field}`).join(", ") || "nothing"}`;
 }
 
 const tellPolicies = (policies: readonly string[]): string => (policies.length > 0 ? ` [${policies.join(", ")}]` : "");

@@ -180,6 +180,7 @@ async function prepareEdit(run: Run, gate: Gate, request: ParsedGateRequest): Pr
       : await judgeOutcome(run, step, {
           type: target.outcome_type,
           content: checkOutcome(run, target.outcome_type, merge(target.content, edit)),
+          keep: true,
         });
   const outcome =
     target === null
@@ -199,7 +200,7 @@ async function prepareEdit(run: Run, gate: Gate, request: ParsedGateRequest): Pr
       if (outcomeOfStep(run.log.record, id)?.outcome_id === outcome.outcome_id) outputs.set(id, outcome.content);
   const payload = deepFreeze(outcome === null ? merge(gate.payload, edit) : resolveParams(step.params, outputs).value);
   const input = await checkPayload(run, operator, payload);
-  const prepared = await admitPayload(run, { step, operator, inputs: payload, payload, input, gate: null });
+  const prepared = await admitPayload(run, { step, operator, inputs: payload, payload, input, gate: null }, true);
   const shown = await describeGate(run, prepared, gate.reasons);
   return (still) => {
     const revised: Gate = {

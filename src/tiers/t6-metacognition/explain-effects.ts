@@ -4,11 +4,11 @@
  * H1  Every part names its event. What the ledger does not say is null.
  * H2  An approval is compared with what ran: the digest that was approved with the digest of the payload that was called.
  */
+import type { Reservation } from "../../contract/budget.ts";
 import type { KernelError } from "../../contract/error.ts";
 import { type Actor, type LedgerEvent, payloadOf } from "../../contract/event.ts";
 import { type Gate, gateIdOf } from "../../contract/gate.ts";
 import type { Principal } from "../../contract/intent.ts";
-import type { JsonObject } from "../../contract/json.ts";
 import type { Plan } from "../../contract/plan.ts";
 
 export interface RuleCause {
@@ -42,6 +42,10 @@ export interface AttemptCause {
   readonly error_code: string | null;
 }
 
+export interface ChargeCause extends Reservation {
+  readonly event_id: string;
+}
+
 export interface Effect {
   readonly action_id: string;
   readonly key: string;
@@ -66,9 +70,9 @@ export interface CausalChain {
   readonly budget: {
     readonly spent_before: number;
     readonly estimated_cost: number;
-    /** The ledger's facts about what was set aside and settled for the step, where there are any. */
-    readonly reserved: JsonObject | null;
-    readonly settled: JsonObject | null;
+    /** What ceilings over workflows had set aside for the latest attempt, and what it turned out to be. */
+    readonly reserved: ChargeCause | null;
+    readonly settled: ChargeCause | null;
   };
   readonly approval: ApprovalCause | null;
   readonly attempts: readonly AttemptCause[];
@@ -89,7 +93,8 @@ interface Seen {
   readonly rules: Map<string, RuleCause>;
   readonly gates: Map<string, Gate>;
   readonly approvals: Map<string, Omit<ApprovalCause, "same_as_executed">>;
-  readonly reserved: Map<string, JsonObject>;
+  /** By action id. */
+  readonly reserved: Map<string, ChargeCause>;
   readonly links: Link[];
   readonly byAction: Map<string, Link>;
 }
@@ -131,10 +136,14 @@ const readers: { readonly [type: string]: (event: LedgerEvent, seen: Seen) => vo
   USER_APPROVED: (event, seen) => addApproval(event, seen, "approve"),
   USER_REJECTED: (event, seen) => addApproval(event, seen, "reject"),
   GATE_EXPIRED: addExpiry,
-  BUDGET_RESERVED: (event, seen) => void seen.reserved.set(stepOf(event), event.payload),
+  BUDGET_RESERVED(event, seen) {
+    const { action_id, counters, amounts } = payloadOf(event, "BUDGET_RESERVED");
+    seen.reserved.set(action_id, { event_id: event.event_id, counters, amounts });
+  },
   BUDGET_SETTLED(event, seen) {
-    const link = seen.links.findLast(({ step_id, effect }) => step_id === event.step_id && effect !== null);
-    if (link !== undefined) link.budget = { ...link.budget, settled: event.payload };
+    const { action_id, counters, amounts } = payloadOf(event, "BUDGET_SETTLED");
+    const link = seen.byAction.get(action_id);
+    if (link !== undefined) link.budget = { ...link.budget, settled: { event_id: event.event_id, counters, amounts } };
   },
   BUDGET_REFUSED: (event, seen) => refuse(event, seen, payloadOf(event, "BUDGET_REFUSED").error),
   ACTION_STARTED: startAction,
@@ -210,6 +219,7 @@ function startAction(event: LedgerEvent, seen: Seen): void {
   const link = seen.byAction.get(action_id) ?? beginLink(event, seen);
   seen.byAction.set(action_id, link);
   const { event_id } = event;
+  link.budget = { ...link.budget, reserved: seen.reserved.get(action_id) ?? null, settled: null };
   link.attempts = [...link.attempts, { event_id, attempt, outcome: "running", error_code: null }];
   link.effect = {
     action_id,
@@ -236,7 +246,7 @@ function beginLink(event: LedgerEvent, seen: Seen): Link {
     budget: {
       spent_before: seen.spent,
       estimated_cost: seen.estimates.get(id) ?? 0,
-      reserved: seen.reserved.get(id) ?? null,
+      reserved: null,
       settled: null,
     },
     approval: approval === undefined ? null : { ...approval, same_as_executed: null },
