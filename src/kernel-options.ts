@@ -17,7 +17,7 @@ import { Budgets, type ParsedBudgets } from "./contract/budget.ts";
 import type { CapabilityDefinition } from "./contract/capability.ts";
 import { raise } from "./contract/error.ts";
 import { kernelError } from "./contract/error-codes.ts";
-import type { FederationOptions } from "./contract/federation.ts";
+import { checkFederation, type FederationOptions } from "./contract/federation.ts";
 import { moduleRef } from "./contract/module-ref.ts";
 import { type Operator, type RetrievalProvider, retryPolicies } from "./contract/operator.ts";
 import type { PolicyRule } from "./contract/policy.ts";
@@ -142,7 +142,7 @@ export function resolveOptions(options: KernelOptions): Resolved {
     planner: options.planner ?? templatePlanner,
     artifacts: options.artifacts ?? memoryArtifacts(),
     matchMemory: options.matchMemory ?? matchWords,
-    federation: options.federation ?? { replica: "local", replicas: {} },
+    federation: checkFederation(options.federation ?? { replica: "local", replicas: {} }),
     budgets: resolveBudgets(options.budgets ?? {}),
     domainPipelines: options.domainPipelines ?? defaultDomainPipelines,
     retryPolicies: resolveRetryPolicies(options.retryPolicies ?? {}),

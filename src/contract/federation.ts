@@ -16,6 +16,7 @@ import { raise } from "./kernel-error.ts";
 import { moduleRef } from "./module-ref.ts";
 
 const name = z.string().min(1).max(256);
+const mergeRef = moduleRef(2, "federation", "merge");
 
 /** One write of one replica. `version` is its Lamport clock at the write; `capability` is what the writer needs. */
 export const FederatedChange = z.object({
@@ -49,6 +50,20 @@ export interface FederationOptions {
   readonly replica: string;
   readonly replicas: Replicas;
   readonly policy?: FederationPolicy;
+}
+
+const Settings = z.object({
+  replica: name,
+  replicas: z.record(z.string(), z.array(name)),
+  policy: z.custom<FederationPolicy>((value) => typeof value === "function").optional(),
+});
+
+/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for options that are none. */
+export function checkFederation(options: FederationOptions): FederationOptions {
+  const { error } = Settings.safeParse(options);
+  if (error === undefined) return options;
+  const message = `federation: ${z.prettifyError(error)}`;
+  return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, mergeRef));
 }
 
 /** A change with the reason why it may not be merged; null where it may. */
@@ -96,8 +111,6 @@ export interface FederationLimits {
 
 /** Changes of one call; characters of JSON of one value. */
 export const federationLimits: FederationLimits = Object.freeze({ maxSyncChanges: 1_000, maxMemoryChars: 65_536 });
-
-const mergeRef = moduleRef(2, "federation", "merge");
 
 /** @throws KernelErrorException T0_VALIDATION_PAYLOAD_TOO_LARGE; nothing of the call is then applied. */
 export function requireFewChanges(

@@ -72,8 +72,18 @@ describe("memory.sync", () => {
     for (const { reason } of rejected) expect(reason).toContain("forbidden by policy: it failed");
   });
 
+  it.each([
+    { replica: "", replicas: {} },
+    { replica: "b" },
+    { replica: "b", replicas: { a: "facts" } },
+    { replica: "b", replicas: {}, policy: true },
+  ])("[FED-04] a kernel does not open with %j for federation", async (federation) => {
+    const opening = openReplica("b", { federation: federation as never });
+    await expect(opening).rejects.toMatchObject({ error: { code: "T0_VALIDATION_SCHEMA_MISMATCH" } });
+  });
+
   it("[FED-04] without federation no replica is registered", async () => {
-    await using b = await openReplica("b", { federation: { replica: "b", replicas: {} } });
+    await using b = await openReplica("b", { federation: undefined as never });
     expect((await sync(b, change())).rejected).toEqual([{ key: "fact", reason: "replica a is not registered" }]);
   });
 
