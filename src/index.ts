@@ -5,7 +5,6 @@
 
 export { defaultRoles, type Role, roleAuthenticator } from "./adapters/role-authenticator.ts";
 export { seededRandom } from "./adapters/seeded-random.ts";
-// Records
 export { ActionRecord, type OperatorResult, Usage } from "./contract/action.ts";
 // Tokens
 export type {
@@ -15,6 +14,8 @@ export type {
   AdmissionState,
   StartedDetail,
 } from "./contract/admission.ts";
+// Records
+export { AuditEntry, AuditOutcome } from "./contract/audit.ts";
 export { AuthContext, Caller } from "./contract/auth-context.ts";
 export { Budgets, createBudgetAccount } from "./contract/budget.ts";
 export { type CapabilityDefinition, CapabilityPackage } from "./contract/capability.ts";
@@ -40,6 +41,8 @@ export {
 } from "./contract/error.ts";
 export { type ErrorCode, errorCodes } from "./contract/error-codes.ts";
 export { EventType, eventTypes, LedgerEvent } from "./contract/event.ts";
+export { EvidenceLine } from "./contract/evidence.ts";
+export { FederatedChange, FederatedSyncReport, type FederationPolicy } from "./contract/federation.ts";
 export { Gate, GateRequest, GateResponse, GateSpec, UiAction } from "./contract/gate.ts";
 export { HttpSuccess, JobRequest, JobResponse, ProblemDetails } from "./contract/http.ts";
 // Ids and digests
@@ -181,12 +184,30 @@ export { signalToNotification } from "./protocol/signal-to-notification.ts";
 export { signalToToolCall } from "./protocol/signal-to-tool-call.ts";
 export { toolResultToSignal } from "./protocol/tool-result-to-signal.ts";
 export { defaultLimits, type Limits } from "./runtime/kit.ts";
+export {
+  createFederatedMemory,
+  type FederatedMemory,
+  type FederatedMemoryOptions,
+} from "./tiers/t2-cognition/federated-memory.ts";
 // Pure pieces, usable alone
 export { type DAGResult, DagExecutor, parked } from "./tiers/t4-execution/dag-executor.ts";
 export { resolveTemplates } from "./tiers/t4-execution/resolve-templates.ts";
 export { admitToken } from "./tiers/t5-ego/admission/admit-token.ts";
 export { evaluatePolicies } from "./tiers/t5-ego/policy/evaluate-policies.ts";
+export {
+  createReviewPipeline,
+  type ReviewPipeline,
+  type ReviewPipelineOptions,
+} from "./tiers/t5-ego/review-pipeline.ts";
 export type { Explanation } from "./tiers/t6-metacognition/explain.ts";
+export type { CausalChain } from "./tiers/t6-metacognition/explain-effects.ts";
 export { foldTokenSpend, type TokenSpend } from "./tiers/t6-metacognition/fold-token-spend.ts";
 export type { AssistantDelta } from "./tiers/t6-metacognition/project-progress.ts";
+export {
+  type EvidenceBreak,
+  type EvidenceCheck,
+  type EvidenceSection,
+  type EvidenceVerdict,
+  verifyEvidence,
+} from "./tiers/t6-metacognition/verify-evidence.ts";
 export { createModelRouter, type ModelRouter } from "./tiers/t7-orchestration/route-model.ts";

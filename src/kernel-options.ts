@@ -17,6 +17,7 @@ import { Budgets, type ParsedBudgets } from "./contract/budget.ts";
 import type { CapabilityDefinition } from "./contract/capability.ts";
 import { raise } from "./contract/error.ts";
 import { kernelError } from "./contract/error-codes.ts";
+import { checkFederation, type FederationOptions } from "./contract/federation.ts";
 import { ModelRouting, type ParsedModelRouting } from "./contract/model-route.ts";
 import { moduleRef } from "./contract/module-ref.ts";
 import { type Operator, type RetrievalProvider, retryPolicies } from "./contract/operator.ts";
@@ -64,6 +65,8 @@ export interface KernelOptions {
   readonly middleware?: readonly Middleware[];
   /** Further retry policies by name: maximum attempts. */
   readonly retryPolicies?: Readonly<Record<string, number>>;
+  /** This kernel's name among replicas, and whose changes may enter its tenants' memory. Without it: nobody's. */
+  readonly federation?: FederationOptions;
   readonly limits?: Partial<Limits>;
   /** The endpoints that model calls are routed to; an operator asks for one with `route`. */
   readonly models?: ModelRouting;
@@ -114,6 +117,7 @@ export interface Resolved {
   readonly artifacts: ArtifactStore;
   readonly matchMemory: NonNullable<KernelOptions["matchMemory"]>;
   readonly models: ParsedModelRouting;
+  readonly federation: FederationOptions;
   readonly budgets: ParsedBudgets;
   readonly domainPipelines: Readonly<Record<string, Pipeline>>;
   readonly retryPolicies: Readonly<Record<string, number>>;
@@ -146,6 +150,7 @@ export function resolveOptions(options: KernelOptions): Resolved {
     artifacts: options.artifacts ?? memoryArtifacts(),
     matchMemory: options.matchMemory ?? matchWords,
     models: resolveModels(options.models ?? { endpoints: [] }),
+    federation: checkFederation(options.federation ?? { replica: "local", replicas: {} }),
     budgets: resolveBudgets(options.budgets ?? {}),
     domainPipelines: options.domainPipelines ?? defaultDomainPipelines,
     retryPolicies: resolveRetryPolicies(options.retryPolicies ?? {}),

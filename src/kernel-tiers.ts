@@ -9,6 +9,7 @@ import type { TierDefinition } from "./runtime/define-tier.ts";
 import type { LedgerReading } from "./runtime/ledger-reader.ts";
 import type { createLedgerWriter } from "./runtime/ledger-writer.ts";
 import type { Registry } from "./runtime/registry.ts";
+import type { TenantAppend } from "./runtime/tenant-log.ts";
 import { callWithin } from "./runtime/within.ts";
 import { createFoundationTier } from "./tiers/t0-foundation/tier.ts";
 import { createPerceptionTier } from "./tiers/t1-perception/tier.ts";
@@ -107,6 +108,7 @@ interface TierParts {
   readonly store: LedgerStore;
   readonly executor: Executor;
   readonly writer: ReturnType<typeof createLedgerWriter>;
+  readonly tenantLog: TenantAppend;
 }
 
 export function defineTiers({
@@ -117,6 +119,7 @@ export function defineTiers({
   store,
   executor,
   writer,
+  tenantLog,
 }: TierParts): readonly TierDefinition[] {
   const { options, security, classifier, scorers, planner, engine, authenticator, budgets, artifacts, matchMemory } =
     resolved;
@@ -138,6 +141,7 @@ export function defineTiers({
       minConfidence: classification,
     }),
     createCognitionTier({
+      append: tenantLog,
       version: (tenant, thread) => store.version(tenant, thread),
       memory: (query) => store.memory(query),
       documents: (tenant, wanted) => store.documents(tenant, wanted),
@@ -146,7 +150,7 @@ export function defineTiers({
     }),
     createPlanningTier({ registry, planner, rename }),
     createExecutionTier({ executor: () => executor, writer }),
-    createEgoTier({ authenticator, engine, maxCost: budgets.maxCost, shelf, book }),
+    createEgoTier({ authenticator, engine, maxCost: budgets.maxCost, shelf, book, federation: resolved.federation }),
     createMetacognitionTier({
       scorers,
       thresholds: { confidence, grounding },

@@ -11,6 +11,7 @@ import type { AuthContext } from "./auth-context.ts";
 import type { Charge, Reservation } from "./budget.ts";
 import type { ContextBundle, ParsedDocumentRecord, ParsedMemoryRecord } from "./context-bundle.ts";
 import type { KernelError } from "./error.ts";
+import type { FederatedSyncReport } from "./federation.ts";
 import type { Gate } from "./gate.ts";
 import { CorrelationId, EventId, IntentId, PlanId, PrincipalId, TenantId, ThreadId, WorkflowId } from "./ids.ts";
 import type { Intent, Principal } from "./intent.ts";
@@ -256,6 +257,8 @@ export interface EventPayloads {
   ERROR_ESCALATED: { readonly tier: number; readonly error: KernelError };
   OPERATOR_ALERT: { readonly action_id: string; readonly operator_name: string; readonly error: KernelError };
   MEMORY_WRITTEN: { readonly record: ParsedMemoryRecord };
+  /** What came of changes from other replicas; each merged one is a MEMORY_WRITTEN before it in the same row. */
+  MEMORY_SYNCED: { readonly report: FederatedSyncReport };
   DOCUMENT_RECORDED: { readonly record: ParsedDocumentRecord };
   STEP_STREAMED: {
     readonly attempt: number;

@@ -3,6 +3,7 @@
  * another type. `wrong` replaces the sample's fields, or the whole sample where that is no object.
  */
 import { z } from "zod";
+import { evidenceSamples } from "./evidence-samples.ts";
 import { routeSamples } from "./route-samples.ts";
 
 export interface Sample {
@@ -323,6 +324,7 @@ export const samples: Readonly<Record<string, Sample>> = {
     },
     { sequence: "3" },
   ),
+  ...evidenceSamples,
   MemoryRecord: fields({ tenant_id: "acme", thread_id: null, workflow_id: wf, ...memory }, { confidence: "0.9" }),
   Metrics: fields(metrics, { token_count: "120" }),
   ModuleRef: fields(ref, { tier: "4" }),

@@ -9,6 +9,7 @@ import { checkBudget } from "../../contract/budget.ts";
 import type { ContextBundle } from "../../contract/context-bundle.ts";
 import { escalate, isKernelError, type KernelError, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
+import type { FederationOptions } from "../../contract/federation.ts";
 import type { Gate } from "../../contract/gate.ts";
 import type { Intent, Principal } from "../../contract/intent.ts";
 import type { Json } from "../../contract/json.ts";
@@ -27,12 +28,14 @@ import { admitCall, type CallQuestion, checkWork, isUnlimited, type WorkQuestion
 import type { BudgetBook } from "./admission/budget-book.ts";
 import type { CapabilityShelf } from "./admission/capability-shelf.ts";
 import { type AuthorizeQuestion, authorize, mayUse, requireScope } from "./authorize.ts";
+import { judgeChanges } from "./judge-changes.ts";
 import { evaluatePolicies, type PolicyEngine } from "./policy/evaluate-policies.ts";
 
 export interface EgoTierOptions {
   readonly authenticator: Authenticator;
   readonly engine: PolicyEngine;
   readonly maxCost: number | null;
+  readonly federation: FederationOptions;
   readonly shelf: CapabilityShelf;
   readonly book: BudgetBook;
 }
@@ -62,7 +65,7 @@ export function createEgoTier(options: EgoTierOptions): TierDefinition {
 }
 
 /** Who may: callers, activations, and what callers want of a workflow. */
-function authorityDoors({ authenticator }: EgoTierOptions): Readonly<Record<string, Door>> {
+function authorityDoors({ authenticator, federation }: EgoTierOptions): Readonly<Record<string, Door>> {
   const whoMay = (signal: Signal, kit: Kit): Promise<AuthContext> =>
     authorize(authenticator, signal.body["data"] as AuthorizeQuestion, kit);
   const commanding =
@@ -75,6 +78,12 @@ function authorityDoors({ authenticator }: EgoTierOptions): Readonly<Record<stri
       function: "authorize",
       handle: async (signal, kit) =>
         reply(signal, kit, { data: await whoMay(signal, kit), schema: "AuthContext", ref: refs.identity }),
+    },
+    "data:MemorySync": {
+      module: "identity",
+      function: "judge_changes",
+      next: 2,
+      handle: (signal, kit) => judgeChanges(signal, kit, { authenticator, federation }),
     },
     "command:activate": { module: "ego", function: "admit", next: 4, handle: admitActivation },
     "data:GateRequest": {

@@ -3,6 +3,7 @@
  */
 import { type LedgerEvent, payloadOf } from "../../contract/event.ts";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
+import { type CausalChain, explainEffects } from "./explain-effects.ts";
 
 export interface StepExplanation {
   readonly step_id: string;
@@ -22,6 +23,8 @@ export interface Explanation {
   /** One readable line per cause, in ledger order. */
   readonly why: readonly string[];
   readonly steps: readonly StepExplanation[];
+  /** From intent to effect: one entry an action, and one a refusal, in ledger order. */
+  readonly chain: readonly CausalChain[];
 }
 
 export function explainWorkflow(record: WorkflowRecord, events: readonly LedgerEvent[]): Explanation {
@@ -30,6 +33,7 @@ export function explainWorkflow(record: WorkflowRecord, events: readonly LedgerE
     state: record.state,
     why: events.flatMap(lineOf),
     steps: [...record.steps.keys()].map((id) => explainStep(record, id, events)),
+    chain: explainEffects(events),
   };
 }
 
