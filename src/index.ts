@@ -7,6 +7,7 @@ export { defaultRoles, type Role, roleAuthenticator } from "./adapters/role-auth
 export { seededRandom } from "./adapters/seeded-random.ts";
 // Records
 export { ActionRecord, type OperatorResult, Usage } from "./contract/action.ts";
+export { type Signing, signingInput } from "./contract/approval-claims.ts";
 export { AuthContext, Caller } from "./contract/auth-context.ts";
 export { Budgets, createBudgetAccount } from "./contract/budget.ts";
 export { type CapabilityDefinition, CapabilityPackage } from "./contract/capability.ts";
@@ -32,7 +33,9 @@ export {
 } from "./contract/error.ts";
 export { type ErrorCode, errorCodes } from "./contract/error-codes.ts";
 export { EventType, eventTypes, LedgerEvent } from "./contract/event.ts";
-export { Gate, GateRequest, GateResponse, GateSpec, UiAction } from "./contract/gate.ts";
+export { DelegationRequest, Gate, GateRequest, GateResponse, UiAction, WithdrawalRequest } from "./contract/gate.ts";
+export { GateSpec } from "./contract/gate-spec.ts";
+export { GateDelegation, GateSignature, GateTally, GateVote, PublicJwk } from "./contract/gate-vote.ts";
 export { HttpSuccess, JobRequest, JobResponse, ProblemDetails } from "./contract/http.ts";
 // Ids and digests
 export { fromUuid, generateId, toUuid } from "./contract/ids.ts";
@@ -102,6 +105,7 @@ export type { LedgerStore } from "./ports/ledger-store.ts";
 export type { Middleware, SkillExecutionContext } from "./ports/middleware.ts";
 export type { Classifier, Scorers, Security } from "./ports/perception.ts";
 export type { Planner } from "./ports/planner.ts";
+export type { ApproverKeys, SignatureVerifier } from "./ports/signature-verifier.ts";
 export type { Logger, Telemetry } from "./ports/telemetry.ts";
 export {
   createErrorResponse,

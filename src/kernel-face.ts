@@ -7,7 +7,7 @@ import type { Caller } from "./contract/auth-context.ts";
 import type { CapabilityDefinition } from "./contract/capability.ts";
 import type { DocumentRecord, MemoryRecord } from "./contract/context-bundle.ts";
 import type { LedgerEvent } from "./contract/event.ts";
-import type { Gate, GateRequest, GateResponse } from "./contract/gate.ts";
+import type { DelegationRequest, Gate, GateRequest, GateResponse, WithdrawalRequest } from "./contract/gate.ts";
 import type { SubmitRequest, SubmitResponse } from "./contract/intent.ts";
 import type { Operator, OperatorMetadata } from "./contract/operator.ts";
 import type { OutcomesResponse } from "./contract/outcome.ts";
@@ -57,6 +57,10 @@ export interface Verification {
 export interface Kernel extends AsyncDisposable {
   submit(request: SubmitRequest): Promise<SubmitResponse>;
   decideGate(workflowId: string, request: GateRequest): Promise<GateResponse>;
+  /** Takes back one's vote, or the one given in one's place, while the gate is open. */
+  withdrawVote(workflowId: string, request: WithdrawalRequest): Promise<GateResponse>;
+  /** Lends one's seat at a gate to somebody else until `expires_at`; their vote then counts as one's own. */
+  delegateGate(workflowId: string, request: DelegationRequest): Promise<GateResponse>;
   retry(workflowId: string, request: RetryRequest): Promise<RetryResponse>;
   cancel(workflowId: string, request: CancelRequest): Promise<CancelResponse>;
   workflow(workflowId: string, caller?: Caller): Promise<WorkflowState>;

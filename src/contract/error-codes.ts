@@ -138,6 +138,9 @@ export const errorCodes = Object.freeze({
   T5_GATE_NOT_FOUND: input("Check the gate id and the workflow id.", { http: 404 }),
   T5_GATE_CONFLICT: input("The gate was decided otherwise; read the workflow for its answer.", { http: 409 }),
   T5_GATE_AMBIGUOUS: input("Say which gate; several are open.", { http: 409 }),
+  T5_DELEGATION_REFUSED: policy("Lend your seat to somebody else, until a time that is still to come."),
+  T5_SIGNATURE_REQUIRED: policy("Sign the gate's claims with your key and send the signature with the decision."),
+  T5_SIGNATURE_INVALID: policy("Read the gate and sign what it shows now, with a key that is known here as yours."),
   T5_IN_FLIGHT_LIMIT: resource("Try again when some of the running workflows have finished.", busy),
 
   // T6: metacognition

@@ -10,7 +10,7 @@
 import type { ParsedDocumentRecord } from "../contract/context-bundle.ts";
 import { KernelErrorException } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
-import type { Gate } from "../contract/gate.ts";
+import { type Gate, isOpenGate } from "../contract/gate.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { genesisHash } from "../contract/turn.ts";
 import type {
@@ -157,7 +157,7 @@ function writeRecords(tables: Tables, { tenant_id, row, indexes = {} }: Append, 
   const { gates = [], keys = [], memory = [], documents = [] } = indexes;
   for (const gate of gates) {
     const id = join(gate.workflow_id, gate.gate_id);
-    if (gate.status === "open" || gate.status === "suspended") tables.gates.set(id, JSON.stringify(gate));
+    if (isOpenGate(gate)) tables.gates.set(id, JSON.stringify(gate));
     else tables.gates.delete(id);
   }
   for (const { key, action_id } of keys) {

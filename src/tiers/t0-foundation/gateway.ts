@@ -11,7 +11,7 @@ import { z } from "zod";
 import type { AuthContext, Caller } from "../../contract/auth-context.ts";
 import { KernelErrorException, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
-import { GateRequest, type GateResponse } from "../../contract/gate.ts";
+import { DelegationRequest, GateRequest, type GateResponse, WithdrawalRequest } from "../../contract/gate.ts";
 import { WorkflowId } from "../../contract/ids.ts";
 import { type ParsedSubmitRequest, SubmitRequest, type SubmitResponse } from "../../contract/intent.ts";
 import { NotJson, toJson } from "../../contract/json.ts";
@@ -37,6 +37,8 @@ export interface Lineage {
 export interface Gateway {
   readonly submit: (request: unknown, lineage?: Lineage) => Promise<SubmitResponse>;
   readonly decideGate: (workflowId: string, request: unknown) => Promise<GateResponse>;
+  readonly withdrawVote: (workflowId: string, request: unknown) => Promise<GateResponse>;
+  readonly delegateGate: (workflowId: string, request: unknown) => Promise<GateResponse>;
   readonly retry: (workflowId: string, request: unknown) => Promise<RetryResponse>;
   readonly cancel: (workflowId: string, request: unknown) => Promise<CancelResponse>;
   /** Rejects for a caller who lacks the scope; the embedding host itself, which names no caller, has all. */
@@ -48,6 +50,10 @@ export function createGateway(kit: Kit): Gateway {
     submit: (request, lineage) => submit(kit, request, lineage),
     decideGate: (workflowId, request) =>
       command(kit, workflowId, { request: admit(kit, GateRequest, request), schema: "GateRequest" }),
+    withdrawVote: (workflowId, request) =>
+      command(kit, workflowId, { request: admit(kit, WithdrawalRequest, request), schema: "WithdrawalRequest" }),
+    delegateGate: (workflowId, request) =>
+      command(kit, workflowId, { request: admit(kit, DelegationRequest, request), schema: "DelegationRequest" }),
     retry: (workflowId, request) =>
       command(kit, workflowId, { request: admit(kit, RetryRequest, request), schema: "RetryRequest" }),
     cancel: (workflowId, request) =>

@@ -19,11 +19,14 @@ interface AdmissionAnswer {
   readonly decision: PolicyDecision;
 }
 
-/** A payload that policy has not seen is put to it, and comes back as it is let through. @throws T5_POLICY_DENIED. */
-export async function admitPayload(run: Run, prepared: Prepared): Promise<Prepared> {
+/** A payload that policy has not seen (`standing` is what it said last) is put to it, and comes back as it is let through. @throws T5_POLICY_DENIED. */
+export async function admitPayload(
+  run: Run,
+  prepared: Prepared,
+  standing = stepOf(run, prepared.step.step_id).decision,
+): Promise<Prepared> {
   const { step, payload } = prepared;
   const hash = digest(payload);
-  const standing = stepOf(run, step.step_id).decision;
   const decision = standing !== null && standing.payload_hash === hash ? standing : await admit(run, prepared, hash);
   if (decision.decision === "DENY")
     raise(

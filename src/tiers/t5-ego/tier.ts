@@ -9,7 +9,6 @@ import { checkBudget } from "../../contract/budget.ts";
 import type { ContextBundle } from "../../contract/context-bundle.ts";
 import { escalate, type KernelError, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
-import type { Gate } from "../../contract/gate.ts";
 import type { Intent, Principal } from "../../contract/intent.ts";
 import type { Json } from "../../contract/json.ts";
 import { type ModuleRef, moduleRef } from "../../contract/module-ref.ts";
@@ -23,12 +22,15 @@ import type { Door, TierDefinition } from "../../runtime/define-tier.ts";
 import type { Kit } from "../../runtime/kit.ts";
 import { isPromise } from "../../runtime/within.ts";
 import { type AuthorizeQuestion, authorize, mayUse, requireScope } from "./authorize.ts";
+import type { Signatures } from "./check-signature.ts";
+import { judgeDecision, judgeDelegation } from "./judge-gate.ts";
 import { evaluatePolicies, type PolicyEngine } from "./policy/evaluate-policies.ts";
 
 export interface EgoTierOptions {
   readonly authenticator: Authenticator;
   readonly engine: PolicyEngine;
   readonly maxCost: number | null;
+  readonly signatures: Signatures;
 }
 
 const refs = {
@@ -59,9 +61,15 @@ function authorityDoors({ authenticator }: EgoTierOptions): Readonly<Record<stri
   const whoMay = (signal: Signal, kit: Kit): Promise<AuthContext> =>
     authorize(authenticator, signal.body["data"] as AuthorizeQuestion, kit);
   const commanding =
-    (needs: string, action: Command["action"]): Door["handle"] =>
+    (needs: string, action: Command["action"], about: Command["about"] = null): Door["handle"] =>
     (signal, kit) =>
-      commandFor(signal, kit, { authenticator, needs, action });
+      commandFor(signal, kit, { authenticator, needs, action, about });
+  const atGate = (fn: string, about: Command["about"]): Door => ({
+    module: "lifecycle",
+    function: fn,
+    next: 4,
+    handle: commanding("gate:approve", "activate", about),
+  });
   return {
     "data:Authorize": {
       module: "identity",
@@ -70,12 +78,9 @@ function authorityDoors({ authenticator }: EgoTierOptions): Readonly<Record<stri
         reply(signal, kit, { data: await whoMay(signal, kit), schema: "AuthContext", ref: refs.identity }),
     },
     "command:activate": { module: "ego", function: "admit", next: 4, handle: admitActivation },
-    "data:GateRequest": {
-      module: "lifecycle",
-      function: "decide",
-      next: 4,
-      handle: commanding("gate:approve", "activate"),
-    },
+    "data:GateRequest": atGate("decide", "decision"),
+    "data:WithdrawalRequest": atGate("withdraw", "withdrawal"),
+    "data:DelegationRequest": atGate("delegate", "delegation"),
     "data:RetryRequest": {
       module: "lifecycle",
       function: "retry",
@@ -92,7 +97,7 @@ function authorityDoors({ authenticator }: EgoTierOptions): Readonly<Record<stri
 }
 
 /** What may happen: budget, policy, gates; and the middle hop of an error that nobody handled. */
-function judgementDoors({ engine, maxCost }: EgoTierOptions): Readonly<Record<string, Door>> {
+function judgementDoors({ engine, maxCost, signatures }: EgoTierOptions): Readonly<Record<string, Door>> {
   return {
     "data:BudgetCheck": {
       module: "budget",
@@ -113,7 +118,12 @@ function judgementDoors({ engine, maxCost }: EgoTierOptions): Readonly<Record<st
     "data:GateJudgement": {
       module: "ego",
       function: "judge_gate",
-      handle: (signal, kit) => judgeGate(signal, kit, engine),
+      handle: (signal, kit) => judgeDecision(signal, kit, { engine, signatures }),
+    },
+    "data:DelegationJudgement": {
+      module: "ego",
+      function: "judge_gate",
+      handle: (signal, kit) => judgeDelegation(signal, kit, { engine, signatures }),
     },
     "data:KernelError": { module: "ego", function: "escalate", next: 6, handle: escalateFurther },
   };
@@ -146,10 +156,12 @@ interface Command {
   readonly authenticator: Authenticator;
   readonly needs: string;
   readonly action: "activate" | "retry" | "abort";
+  /** What an activation is for: the field of the COMMAND in which the request goes on. */
+  readonly about: "decision" | "withdrawal" | "delegation" | null;
 }
 
 /** A caller's wish about a workflow becomes a COMMAND once authority is clear. */
-async function commandFor(signal: Signal, kit: Kit, { authenticator, needs, action }: Command): Promise<Result> {
+async function commandFor(signal: Signal, kit: Kit, { authenticator, needs, action, about }: Command): Promise<Result> {
   const { workflow_id, request } = signal.body["data"] as {
     workflow_id: string;
     request: { tenant_id: string | number; principal: Principal } & Record<string, unknown>;
@@ -159,7 +171,7 @@ async function commandFor(signal: Signal, kit: Kit, { authenticator, needs, acti
     { principal: request.principal, tenant_id: request.tenant_id, intent_hint: null, scope: null, needs },
     kit,
   );
-  const payload = action === "activate" ? { workflow_id, decision: request, auth } : { ...request, workflow_id, auth };
+  const payload = about === null ? { ...request, workflow_id, auth } : { workflow_id, [about]: request, auth };
   const target = moduleRef(4, "ooda_loop", action === "activate" ? "act" : action);
   return done(
     [
@@ -242,42 +254,4 @@ function answerPolicy(
   const finish = (decision: PolicyDecision): Result =>
     reply(signal, kit, { data: decision, schema: "PolicyDecision", ref: refs.policy });
   return isPromise(decided) ? decided.then(finish) : finish(decided);
-}
-
-interface GateQuestion {
-  readonly gate: Gate;
-  readonly decision: "approve" | "reject";
-  readonly principal: Principal;
-  readonly auth: AuthContext;
-  readonly intent: Intent;
-  readonly context: ContextBundle | null;
-  readonly now: number;
-}
-
-/** Whether this person may decide this gate: tenant, role, and policy at stage gate. */
-function judgeGate(signal: Signal, kit: Kit, engine: PolicyEngine): Result | Promise<Result> {
-  const { gate, decision, principal, auth, intent, context, now } = signal.body["data"] as GateQuestion;
-  if (gate.roles !== null && !gate.roles.includes(auth.role)) {
-    raise(
-      kernelError(
-        "T5_AUTHZ_FORBIDDEN",
-        `${gate.gate_id} is for ${gate.roles.join(" or ")}, not for ${auth.role}`,
-        refs.identity,
-        { detail: { gate_id: gate.gate_id } },
-      ),
-    );
-  }
-  const subject: PolicySubject = {
-    name: gate.gate_id,
-    operator: gate.operator,
-    effect: gate.effect,
-    tags: [decision, `principal:${principal.id}`],
-    risk_level: gate.risk_level,
-    payload: gate.payload,
-  };
-  return answerPolicy(
-    signal,
-    kit,
-    evaluatePolicies(engine, { stage: "gate", subject, auth, intent, context, now: new Date(now).toISOString() }),
-  );
 }
