@@ -3,8 +3,10 @@
  */
 // The kernel
 
+export { type ApprovalSigning, signApproval } from "./adapters/jws-signer.ts";
 export { defaultRoles, type Role, roleAuthenticator } from "./adapters/role-authenticator.ts";
 export { seededRandom } from "./adapters/seeded-random.ts";
+export { type SignatureCheck, verifySignatures } from "./adapters/verify-signatures.ts";
 // Records
 export { ActionRecord, type OperatorResult, Usage } from "./contract/action.ts";
 export { type Signing, signingInput } from "./contract/approval-claims.ts";

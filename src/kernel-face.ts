@@ -2,6 +2,7 @@
  * The kernel as its users hold it. Names are fixed; records are snake_case, functions and options camelCase.
  */
 import type { Observable } from "rxjs";
+import type { SignatureCheck } from "./adapters/verify-signatures.ts";
 import type { ActionRecord } from "./contract/action.ts";
 import type { Caller } from "./contract/auth-context.ts";
 import type { CapabilityDefinition } from "./contract/capability.ts";
@@ -77,7 +78,8 @@ export interface Kernel extends AsyncDisposable {
   execute(workflowId: string): Promise<WorkflowState>;
   trace(workflowId: string, caller?: Caller): Promise<RequestTrace>;
   explain(workflowId: string, caller?: Caller): Promise<Explanation>;
-  verify(workflowId?: string): Promise<Verification>;
+  /** The hash chain and the signed approvals; with keys, also that those signed whose keys they are. */
+  verify(workflowId?: string, check?: SignatureCheck): Promise<Verification>;
   /** The workflow's rows as they lie in the ledger. */
   export(workflowId: string, caller?: Caller): AsyncGenerator<TurnRow, void, void>;
   readonly documents: { readonly record: (record: DocumentRecord) => Promise<string> };
