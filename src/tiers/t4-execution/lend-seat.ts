@@ -54,16 +54,24 @@ export async function delegateGate(
   const { principal, to, expires_at } = request;
   const gate = requireOpen(run, request.gate_id);
   const { gate_id, step_id } = gate;
+  if (isLent(run, gate, request)) return settleAnswer(run, respond(run, gate_id, "delegated"));
   const policy = await judgeDelegation(run, gate, { principal, auth, to, expires_at });
   if (policy.decision === "DENY") {
     await run.log.commit();
     refuse("T5_POLICY_DENIED", gate_id, policy.reason || "policy does not let this person lend their seat");
   }
-  const { delegations } = requireOpen(run, gate_id);
-  const stands = delegations.some(
+  if (!isLent(run, requireOpen(run, gate_id), request))
+    run.log.noteBy(
+      refOf(principal),
+      draft("GATE_DELEGATED", { gate_id, from: refOf(principal), to: refOf(to), expires_at }, step_id),
+    );
+  return settleAnswer(run, respond(run, gate_id, "delegated"));
+}
+
+/** Whether the same was said before and still holds. */
+function isLent(run: Run, { delegations }: Gate, { principal, to, expires_at }: ParsedDelegationRequest): boolean {
+  if (Date.parse(expires_at) <= run.kit.clock.now()) return false;
+  return delegations.some(
     (one) => isSamePrincipal(one.from, principal) && isSamePrincipal(one.to, to) && one.expires_at === expires_at,
   );
-  const lent = { gate_id, from: refOf(principal), to: refOf(to), expires_at };
-  if (!stands) run.log.noteBy(refOf(principal), draft("GATE_DELEGATED", lent, step_id));
-  return settleAnswer(run, respond(run, gate_id, "delegated"));
 }
