@@ -15,6 +15,7 @@ import { moduleRef } from "../contract/module-ref.ts";
 import type { Kernel } from "../index.ts";
 import { sqliteLedger } from "../ledgers/sqlite/index.ts";
 import type { Logger } from "../ports/telemetry.ts";
+import { readApproverKeys } from "./approver-keys.ts";
 import { loadModules } from "./load-modules.ts";
 import { callerOf, type Session } from "./options.ts";
 
@@ -64,6 +65,7 @@ async function openKernel(
     capabilities: [releaseNotes, folderInventory, projectHandover, ...loaded.capabilities],
     operators: loaded.operators,
     policies: loaded.policies,
+    ...(options.keys === undefined ? {} : { approverKeys: readApproverKeys(options.keys) }),
     recover,
     logger: logErrors((line) => terminal.complain(line)),
   });

@@ -40,7 +40,7 @@ const tellGate = (gate: Gate, options: CommonOptions): string =>
 
 /** A command as a person would type it to act on the same ledger as the same caller. */
 export function commandLine(options: CommonOptions, ...words: readonly string[]): string {
-  const { db, capabilities, tenant, principal, role } = options;
+  const { db, capabilities, tenant, principal, role, keys } = options;
   const flags = [
     "--db",
     db || defaultLedger,
@@ -48,6 +48,7 @@ export function commandLine(options: CommonOptions, ...words: readonly string[])
     ...(tenant === 1 ? [] : ["--tenant", String(tenant)]),
     ...(principal === "local" ? [] : ["--principal", String(principal)]),
     ...(role === "user" ? [] : ["--role", role]),
+    ...(keys === undefined ? [] : ["--keys", keys]),
   ];
   return ["countersign", ...words, ...flags].map(quoteWord).join(" ");
 }

@@ -2,16 +2,18 @@
  * `verify`: checks the hash chain of a ledger, of one workflow, or of an export without any ledger.
  *
  * INV-1  The first broken entry of a stream is named by stream and sequence; a broken chain ends with exit 1.
- * INV-2  The file check opens no ledger and runs nothing: only the rows and `verifyChain`.
+ * INV-2  The file check opens no ledger and runs nothing: only the rows, `verifyChain` and the signatures in them.
  * Limits: rows missing at the end of an export leave a sound chain; compare `heads` with the ledger's.
  */
 import { createReadStream, statSync } from "node:fs";
 import { createInterface } from "node:readline";
 import type { Command } from "commander";
+import { createSignatureAudit, type SignatureCheck } from "../adapters/verify-signatures.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { moduleRef } from "../contract/module-ref.ts";
-import { type ChainBreak, type TurnRow, verifyChain } from "../contract/turn.ts";
+import { type TurnRow, verifyChain } from "../contract/turn.ts";
+import { readApproverKeys } from "./approver-keys.ts";
 import { withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, type Session } from "./options.ts";
 import { UsageError } from "./report-error.ts";
@@ -39,7 +41,7 @@ export interface Verdict {
 
 export function addVerify(program: Command, terminal: Terminal): void {
   addCommonOptions(program.command("verify"))
-    .description("check the hash chain of the ledger, of a workflow, or of an export")
+    .description("check the hash chain and the signed approvals of the ledger, of a workflow, or of an export")
     .argument("[workflow]", "its id; without it the whole ledger or file")
     .option("--file <export>", "check these JSON Lines, as `export` writes them, without a ledger")
     .action((workflowId: string | undefined, options: VerifyOptions) => verify(workflowId, { options, terminal }));
@@ -48,7 +50,9 @@ export function addVerify(program: Command, terminal: Terminal): void {
 async function verify(workflowId: string | undefined, session: Session<VerifyOptions>): Promise<void> {
   const { options, terminal } = session;
   const verdict =
-    options.file === undefined ? await verifyLedger(workflowId, session) : await verifyFile(options.file, workflowId);
+    options.file === undefined
+      ? await verifyLedger(workflowId, session)
+      : await verifyFile(options.file, workflowId, checkOf(options));
   if (options.json) printJson(session, verdict);
   else terminal.print(renderVerdict(verdict, terminal));
   if (!verdict.ok) refuseBroken(verdict);
@@ -57,21 +61,29 @@ async function verify(workflowId: string | undefined, session: Session<VerifyOpt
 function verifyLedger(workflowId: string | undefined, session: Session): Promise<Verdict> {
   return withKernel(session, async ({ kernel, caller }) => {
     if (workflowId !== undefined) await kernel.workflow(workflowId, caller);
-    return kernel.verify(workflowId);
+    return kernel.verify(workflowId, checkOf(session.options));
   });
 }
 
-async function verifyFile(path: string, workflowId: string | undefined): Promise<Verdict> {
+/** With `--keys` a signature also has to be of one of the approver's keys. */
+const checkOf = ({ keys }: VerifyOptions): SignatureCheck =>
+  keys === undefined ? {} : { keys: readApproverKeys(keys) };
+
+async function verifyFile(path: string, workflowId: string | undefined, check: SignatureCheck): Promise<Verdict> {
   if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) throw new UsageError(`${path} is not a file`);
   const lines = createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY });
-  const verdict = await verifyLines(lines, workflowId);
+  const verdict = await verifyLines(lines, workflowId, check);
   if (verdict.checked === 0)
     throw new UsageError(`${path} holds no row${workflowId === undefined ? "" : ` of ${workflowId}`}`);
   return verdict;
 }
 
 /** Rows of any number of streams, mixed, each stream in its order. */
-export async function verifyLines(lines: AsyncIterable<string>, workflowId?: string): Promise<Verdict> {
+export async function verifyLines(
+  lines: AsyncIterable<string>,
+  workflowId?: string,
+  check: SignatureCheck = {},
+): Promise<Verdict> {
   const streams = new Map<string, TurnRow[]>();
   const broken: Verdict["broken"][number][] = [];
   let checked = 0;
@@ -84,7 +96,13 @@ export async function verifyLines(lines: AsyncIterable<string>, workflowId?: str
     else streams.set(row.stream, [...(streams.get(row.stream) ?? []), row]);
   }
   const chains = [...streams.values()];
-  broken.push(...chains.map((rows) => verifyChain(rows)).filter((found): found is ChainBreak => found !== null));
+  const audit = createSignatureAudit(check);
+  for (const rows of chains) {
+    const found = verifyChain(rows);
+    if (found === null) rows.forEach(audit.see);
+    else broken.push(found);
+  }
+  broken.push(...(await audit.end()));
   return { ok: broken.length === 0, checked, broken, heads: chains.map((rows) => headOf(rows.at(-1)!)) };
 }
 
@@ -121,6 +139,7 @@ const meanings: Readonly<Record<string, string>> = {
   link: "the entry does not follow the one before it",
   sequence: "the numbering has a gap or a wrong number",
   format: "the entry cannot be read",
+  signature: "a decision's signature is missing or not good",
 };
 
 const tellBreak = (reason: string): string => (reason in meanings ? `${reason}, ${meanings[reason]}` : reason);
