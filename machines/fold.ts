@@ -24,6 +24,7 @@ import {
   startAction,
   updateAction,
 } from "./fold-records.ts";
+import { chargeCall, chargeCapability, scheduleToken } from "./fold-usage.ts";
 import type { ChartEvent } from "./table.ts";
 
 /** What records of schema version 1.0 may lack (SCH-06): the schemas' defaults, without their parsing. */
@@ -67,12 +68,21 @@ function moveAction(record: WorkflowRecord, actionId: string, event: ChartEvent)
   return entry;
 }
 
+/** A round of planning is a token of its own, and a call of the package. */
+function planned(record: WorkflowRecord): void {
+  scheduleToken(record);
+  chargeCapability(record, record.intent.type, 0);
+}
+
 const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
   ...gateHandlers,
   CONTEXT_BUILT(record, { bundle }) {
+    scheduleToken(record);
     record.bundle = bundle;
   },
+  PLAN_REJECTED: planned,
   PLAN_CREATED(record, { plan, planner_cost }) {
+    planned(record);
     record.plan = plan;
     record.plans.push(plan);
     record.plan_id = plan.plan_id;
@@ -119,6 +129,10 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
     record.status = "cancelled";
     record.finished_at = at;
     voidGates(record, type);
+  },
+  STEP_QUEUED(record, _payload, meta) {
+    const step = record.steps.get(meta.step_id ?? "");
+    if (step !== undefined) step.token_id = scheduleToken(record);
   },
   STEP_STARTED(record, payload, meta) {
     const step = moveStep(record, meta, payload);
@@ -176,6 +190,7 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
       addAttempt(step, payload.attempt, meta.at);
     moveAction(record, payload.action_id, { type: meta.type });
     startAction(record, payload, meta);
+    chargeCall(record, step, payload);
   },
   ACTION_SUCCEEDED(record, payload, meta) {
     const step = moveStep(record, meta, payload);
@@ -213,7 +228,9 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
   },
   ACTION_RETRY_SCHEDULED(record, payload, meta) {
     const step = moveStep(record, meta, payload);
-    if (step !== null) step.retry_due = payload.due_at;
+    if (step === null) return;
+    step.retry_due = payload.due_at;
+    step.token_id = scheduleToken(record);
   },
   ACTION_IN_DOUBT(record, payload, meta) {
     const step = moveStep(record, meta, payload);
@@ -245,6 +262,12 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
   },
   STEP_STREAMED(record, { sequence }) {
     record.streamed = Math.max(record.streamed, sequence);
+  },
+  BUDGET_RESERVED(record, { action_id, counters, amounts }) {
+    record.reservations.set(action_id, { counters, amounts });
+  },
+  BUDGET_SETTLED(record, { action_id }) {
+    record.reservations.delete(action_id);
   },
   BUDGET_REFUSED(record, { error }) {
     record.budget_refused = error;

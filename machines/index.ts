@@ -7,4 +7,5 @@ export { type KernelEvent, kernelMachine } from "./kernel.ts";
 export { type StepEvent, stepMachine } from "./step.ts";
 export { type Chart, compileChart } from "./table.ts";
 export { type TierEvent, tierMachine } from "./tier.ts";
+export { type TokenMachineEvent, tokenMachine } from "./token.ts";
 export { type WorkflowEvent, workflowMachine } from "./workflow.ts";

@@ -9,6 +9,14 @@ export { seededRandom } from "./adapters/seeded-random.ts";
 export { type SignatureCheck, verifySignatures } from "./adapters/verify-signatures.ts";
 // Records
 export { ActionRecord, type OperatorResult, Usage } from "./contract/action.ts";
+// Tokens
+export type {
+  Admission,
+  AdmissionRefusal,
+  AdmissionRequest,
+  AdmissionState,
+  StartedDetail,
+} from "./contract/admission.ts";
 export { type Signing, signingInput } from "./contract/approval-claims.ts";
 export { AuthContext, Caller } from "./contract/auth-context.ts";
 export { Budgets, createBudgetAccount } from "./contract/budget.ts";
@@ -90,6 +98,26 @@ export {
   validateSignal,
 } from "./contract/signal.ts";
 export { StepResult, StepStatus, tracePreview } from "./contract/step.ts";
+export {
+  CapabilityEntry,
+  CapabilityHandle,
+  CapabilityLimits,
+  CapabilityUsage,
+  contextHash,
+  GovernorLimits,
+  GovernorUsage,
+  KernelToken,
+  ResourceRequest,
+  TokenBudget,
+  TokenDraft,
+  TokenEvent,
+  TokenEventKind,
+  TokenKind,
+  tokenEventKinds,
+  tokenEventToJson,
+  withCapability,
+} from "./contract/token.ts";
+export { type SnapshotBreak, TokenCapture, TokenSnapshot, verifySnapshots } from "./contract/token-snapshot.ts";
 export { ToolCallRequest, type ToolClient, ToolResult } from "./contract/tool.ts";
 export { AttemptTrace, RequestTrace, StepTrace } from "./contract/trace.ts";
 export { type ChainBreak, openTurn, type TurnRow, verifyChain } from "./contract/turn.ts";
@@ -100,6 +128,23 @@ export { defineOperator, defineTool, OperatorError, operatorError } from "./defi
 export { createKernel } from "./kernel.ts";
 export type { Follow, GateFilter, Kernel, Verification, WorkflowFilter } from "./kernel-face.ts";
 export type { KernelOptions } from "./kernel-options.ts";
+// The token kernel
+export type { TokenContext } from "./kernel-token-context.ts";
+export type { Processed, RunSummary } from "./kernel-token-core.ts";
+export {
+  type ExecutionStatus,
+  type TokenExecutor,
+  TokenKernelLimits,
+  type TokenKernelOptions,
+} from "./kernel-token-options.ts";
+export {
+  parseTokenEvents,
+  type Replay,
+  type ReplayDifference,
+  type ReplayOptions,
+  replayTokens,
+} from "./kernel-token-replay.ts";
+export { createTokenKernel, type TokenKernel } from "./kernel-tokens.ts";
 export type { Authenticator } from "./ports/authenticator.ts";
 // Ports
 export type { Clock } from "./ports/clock.ts";
@@ -132,6 +177,8 @@ export { defaultLimits, type Limits } from "./runtime/kit.ts";
 // Pure pieces, usable alone
 export { type DAGResult, DagExecutor, parked } from "./tiers/t4-execution/dag-executor.ts";
 export { resolveTemplates } from "./tiers/t4-execution/resolve-templates.ts";
+export { admitToken } from "./tiers/t5-ego/admission/admit-token.ts";
 export { evaluatePolicies } from "./tiers/t5-ego/policy/evaluate-policies.ts";
 export type { Explanation } from "./tiers/t6-metacognition/explain.ts";
+export { foldTokenSpend, type TokenSpend } from "./tiers/t6-metacognition/fold-token-spend.ts";
 export type { AssistantDelta } from "./tiers/t6-metacognition/project-progress.ts";

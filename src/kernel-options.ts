@@ -2,6 +2,7 @@
  * What a host may bring to a kernel, and what it gets where it brings nothing.
  */
 
+import { z } from "zod";
 import { keywordClassifier } from "./adapters/keyword-classifier.ts";
 import { memoryArtifacts } from "./adapters/memory-artifacts.ts";
 import { openSecurity } from "./adapters/open-security.ts";
@@ -12,6 +13,7 @@ import { machineRandom } from "./adapters/seeded-random.ts";
 import { templatePlanner } from "./adapters/template-planner.ts";
 import { wallClock } from "./adapters/wall-clock.ts";
 import { matchWords } from "./adapters/word-matcher.ts";
+import { Budgets, type ParsedBudgets } from "./contract/budget.ts";
 import type { CapabilityDefinition } from "./contract/capability.ts";
 import { raise } from "./contract/error.ts";
 import { kernelError } from "./contract/error-codes.ts";
@@ -65,7 +67,8 @@ export interface KernelOptions {
   /** Further retry policies by name: maximum attempts. */
   readonly retryPolicies?: Readonly<Record<string, number>>;
   readonly limits?: Partial<Limits>;
-  readonly budgets?: { readonly maxCost?: number | null };
+  /** Ceilings: of a request, a token, a workflow's resources and capabilities, and over workflows. */
+  readonly budgets?: Budgets;
   /** `full`, the one there is, syncs every commit. */
   readonly durability?: "full";
   /** Which pipeline a domain gets whatever its complexity; by default what is about money gets `enhanced`. */
@@ -110,7 +113,7 @@ export interface Resolved {
   readonly planner: Planner;
   readonly artifacts: ArtifactStore;
   readonly matchMemory: NonNullable<KernelOptions["matchMemory"]>;
-  readonly maxCost: number | null;
+  readonly budgets: ParsedBudgets;
   readonly domainPipelines: Readonly<Record<string, Pipeline>>;
   readonly retryPolicies: Readonly<Record<string, number>>;
 }
@@ -138,7 +141,7 @@ export function resolveOptions(options: KernelOptions): Resolved {
     planner: options.planner ?? templatePlanner,
     artifacts: options.artifacts ?? memoryArtifacts(),
     matchMemory: options.matchMemory ?? matchWords,
-    maxCost: options.budgets?.maxCost ?? null,
+    budgets: resolveBudgets(options.budgets ?? {}),
     domainPipelines: options.domainPipelines ?? defaultDomainPipelines,
     retryPolicies: resolveRetryPolicies(options.retryPolicies ?? {}),
   };
@@ -150,6 +153,11 @@ function resolveLimits(given: Partial<Limits>): Limits {
     if (!Number.isFinite(value) || value < 0) refuse(`limits.${name} must be a number of at least 0`);
   }
   return Object.freeze({ ...defaultLimits, ...given });
+}
+
+function resolveBudgets(given: Budgets): ParsedBudgets {
+  const parsed = Budgets.safeParse(given);
+  return parsed.success ? parsed.data : refuse(`budgets: ${z.prettifyError(parsed.error)}`);
 }
 
 function resolveRetryPolicies(given: Readonly<Record<string, number>>): Readonly<Record<string, number>> {

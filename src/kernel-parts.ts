@@ -22,12 +22,21 @@ import { Supervision } from "./runtime/supervision.ts";
 import { createTimers, type Timers } from "./runtime/timers.ts";
 import { Executor } from "./tiers/t4-execution/executor.ts";
 import type { WorkflowRun } from "./tiers/t4-execution/workflow-run.ts";
+import { createBudgetBook } from "./tiers/t5-ego/admission/budget-book.ts";
+import type { CapabilityShelf } from "./tiers/t5-ego/admission/capability-shelf.ts";
 
 const restRef = moduleRef(4, "ooda_loop", "rest");
+
+interface Shelved {
+  readonly registry: Registry;
+  readonly shelf: CapabilityShelf;
+  readonly patchTier: TierPatch;
+}
 
 export class KernelParts {
   readonly store: LedgerStore;
   readonly registry: Registry;
+  readonly shelf: CapabilityShelf;
   readonly bus: SignalBus;
   readonly kit: Kit;
   readonly timers: Timers;
@@ -40,14 +49,11 @@ export class KernelParts {
   readonly host: EmbeddedHost;
   readonly supervision: Supervision;
 
-  constructor(
-    resolved: Resolved,
-    store: LedgerStore,
-    { registry, patchTier }: { readonly registry: Registry; readonly patchTier: TierPatch },
-  ) {
-    const { options, clock, limits, logger } = resolved;
+  constructor(resolved: Resolved, store: LedgerStore, { registry, shelf, patchTier }: Shelved) {
+    const { options, clock, limits, logger, budgets } = resolved;
     this.store = store;
     this.registry = registry;
+    this.shelf = shelf;
     this.bus = new SignalBus({
       onSubscriberError: (error) => logger.error({ error }, "a bus subscriber threw"),
       maxWaiting: limits.maxBusWaiting,
@@ -66,9 +72,20 @@ export class KernelParts {
     this.executor = this.#createExecutor(resolved);
     this.host = this.#createHost(resolved);
     this.supervision = new Supervision({
-      definitions: defineTiers({ resolved, registry, store, executor: this.executor, writer: this.writer }).map(
-        patchTier,
-      ),
+      definitions: defineTiers({
+        resolved,
+        registry,
+        shelf,
+        book: createBudgetBook({
+          limits: budgets.limits,
+          charges: (tenantId, counters) => store.charges(tenantId, counters),
+          now: clock.now,
+          holdMs: limits.leaseMs,
+        }),
+        store,
+        executor: this.executor,
+        writer: this.writer,
+      }).map(patchTier),
       bus: this.bus,
       kit: this.kit,
       ...(options.inspect === undefined ? {} : { inspect: options.inspect }),

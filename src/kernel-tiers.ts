@@ -19,6 +19,8 @@ import type { Executor } from "./tiers/t4-execution/executor.ts";
 import { renameReferences } from "./tiers/t4-execution/resolve-templates.ts";
 import type { Desk } from "./tiers/t4-execution/run.ts";
 import { createExecutionTier } from "./tiers/t4-execution/tier.ts";
+import type { BudgetBook } from "./tiers/t5-ego/admission/budget-book.ts";
+import type { CapabilityShelf } from "./tiers/t5-ego/admission/capability-shelf.ts";
 import { createEgoTier } from "./tiers/t5-ego/tier.ts";
 import { createMetacognitionTier } from "./tiers/t6-metacognition/tier.ts";
 import { createOrchestrationTier } from "./tiers/t7-orchestration/tier.ts";
@@ -32,12 +34,14 @@ interface DeskParts {
 }
 
 export function createDesk({ resolved, registry, store, reading, timers }: DeskParts): Desk {
-  const { options, security, maxCost, retryPolicies, engine } = resolved;
+  const { options, security, budgets, retryPolicies, engine } = resolved;
   return {
     registry,
     security,
     timers,
-    maxCost,
+    maxCost: budgets.maxCost,
+    perToken: budgets.perToken,
+    reserves: budgets.limits.length > 0,
     retryPolicies,
     policyVersion: engine.version,
     holdsStreams: options.security?.validateOutput !== undefined,
@@ -99,13 +103,23 @@ function createInitializer({ options: { initialize }, clock, limits }: Resolved)
 interface TierParts {
   readonly resolved: Resolved;
   readonly registry: Registry;
+  readonly shelf: CapabilityShelf;
+  readonly book: BudgetBook;
   readonly store: LedgerStore;
   readonly executor: Executor;
   readonly writer: ReturnType<typeof createLedgerWriter>;
 }
 
-export function defineTiers({ resolved, registry, store, executor, writer }: TierParts): readonly TierDefinition[] {
-  const { options, security, classifier, scorers, planner, engine, authenticator, maxCost, artifacts, matchMemory } =
+export function defineTiers({
+  resolved,
+  registry,
+  shelf,
+  book,
+  store,
+  executor,
+  writer,
+}: TierParts): readonly TierDefinition[] {
+  const { options, security, classifier, scorers, planner, engine, authenticator, budgets, artifacts, matchMemory } =
     resolved;
   const { classification = 0.5, confidence = 0.5, grounding = 0.5 } = options.thresholds ?? {};
   const rename = (params: Parameters<typeof renameReferences>[0], renamed: ReadonlyMap<string, string>) =>
@@ -136,7 +150,9 @@ export function defineTiers({ resolved, registry, store, executor, writer }: Tie
     createEgoTier({
       authenticator,
       engine,
-      maxCost,
+      maxCost: budgets.maxCost,
+      shelf,
+      book,
       signatures: { verifier: jwsVerifier, keysOf: options.approverKeys ?? null },
     }),
     createMetacognitionTier({

@@ -18,7 +18,7 @@ import { raise } from "./contract/error.ts";
 import { kernelError } from "./contract/error-codes.ts";
 import { draft } from "./contract/event.ts";
 import { moduleRef } from "./contract/module-ref.ts";
-import { isTerminal, type WorkflowRecord, type WorkflowState } from "./contract/workflow.ts";
+import { isAtRest, isTerminal, type WorkflowRecord, type WorkflowState } from "./contract/workflow.ts";
 import type { Kernel } from "./kernel-face.ts";
 import { type KernelOptions, resolveOptions, type TierPatch } from "./kernel-options.ts";
 import { KernelParts } from "./kernel-parts.ts";
@@ -29,6 +29,7 @@ import { createRegistry, type Registry } from "./runtime/registry.ts";
 import { appendToTenant } from "./runtime/tenant-log.ts";
 import { createGateway, type Gateway } from "./tiers/t0-foundation/gateway.ts";
 import type { WorkflowRun } from "./tiers/t4-execution/workflow-run.ts";
+import { type CapabilityShelf, createCapabilityShelf } from "./tiers/t5-ego/admission/capability-shelf.ts";
 
 const kernelRef = moduleRef(0, "kernel", "createKernel");
 
@@ -48,7 +49,9 @@ export async function assembleKernel(
   const resolved = resolveOptions(options);
   const store = options.ledger ?? (await defaultLedger());
   await store.open();
-  const parts = new KernelParts(resolved, store, { registry: fillRegistry(options), patchTier });
+  const { governor, capabilities } = resolved.budgets;
+  const shelf = createCapabilityShelf(governor, capabilities);
+  const parts = new KernelParts(resolved, store, { registry: fillRegistry(options, shelf), shelf, patchTier });
   const kernel = new RunningKernel(parts);
   if (options.recover !== false) await kernel.takeUp();
   return kernel.face;
@@ -210,16 +213,13 @@ const mayRest = ({ isBusy, log }: WorkflowRun): boolean =>
 const hasAllSaved = ({ log }: WorkflowRun): boolean =>
   log.lost === null && log.exists && log.record.sequence === log.confirmed;
 
-const isAtRest = (state: WorkflowState["state"]): boolean =>
-  state === "completed" || state === "failed" || state === "cancelled" || state === "waiting_for_user";
-
 async function defaultLedger(): Promise<LedgerStore> {
   const { sqliteLedger } = await import("./ledgers/sqlite/index.ts");
   return sqliteLedger({});
 }
 
-function fillRegistry(options: KernelOptions): Registry {
-  const registry = createRegistry(options.retrieval);
+function fillRegistry(options: KernelOptions, shelf: CapabilityShelf): Registry {
+  const registry = createRegistry({ retrieval: options.retrieval, shelve: shelf.put });
   registry.registerOperator(respondOperator);
   for (const operator of options.operators ?? []) registry.registerOperator(operator);
   for (const capability of options.capabilities ?? []) registry.registerCapability(capability);

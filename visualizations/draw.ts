@@ -12,6 +12,7 @@ import {
   kernelMachine,
   stepMachine,
   tierMachine,
+  tokenMachine,
   workflowMachine,
 } from "../machines/index.ts";
 import { readChart } from "./chart-model.ts";
@@ -27,6 +28,7 @@ export const drawnMachines: readonly AnyStateMachine[] = [
   actionMachine,
   tierMachine,
   kernelMachine,
+  tokenMachine,
 ];
 
 /** The text of each file by its name. */

@@ -6,7 +6,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { KernelProgress } from "../contract/progress.ts";
-import { isTerminal, type WorkflowState } from "../contract/workflow.ts";
+import { isAtRest, type WorkflowState } from "../contract/workflow.ts";
 import type { Kernel } from "../index.ts";
 import type { Session } from "./options.ts";
 import { renderProgress, renderProgressLine } from "./render-workflow.ts";
@@ -50,12 +50,10 @@ async function lookForRest(kernel: Kernel, workflowId: string, signal: AbortSign
     // Nobody waits for this any more, and the ledger may be closed.
     if (signal.aborted) return new Promise(() => undefined);
     const state = await kernel.workflow(workflowId);
-    if (isAtRest(state) && state.sequence === before) return state;
+    if (isAtRest(state.state) && state.sequence === before) return state;
     before = state.sequence;
   }
 }
-
-const isAtRest = ({ state }: WorkflowState): boolean => isTerminal(state) || state === "waiting_for_user";
 
 async function tellProgress(steps: AsyncIterable<KernelProgress>, terminal: Terminal): Promise<void> {
   let last = "";

@@ -1,15 +1,78 @@
 /**
- * The request budget: abstract cost units, monotonic, checked before and charged after (seed 002 section 13; A-50, A-51).
+ * Budgets. The request budget: abstract cost units, monotonic, checked before and charged after (seed 002 section 13; A-50,
+ * A-51). Scoped budgets: what a tenant, principal, workflow, operator or model may use in all, reserved before a call and
+ * settled after it (C-23).
  *
  * INV-1  Spent never decreases; a negative or non-finite cost is refused.
  * INV-2  The check is `spent < limit`: a breach found after a step blocks the next node, not the step that was running.
+ * INV-3  A scoped budget is never passed: the call that would exceed it is refused, the one that exactly reaches it is not.
  */
 import { z } from "zod";
 import { kernelError } from "./error-codes.ts";
 import { type KernelError, raise } from "./kernel-error.ts";
 import { moduleRef } from "./module-ref.ts";
+import { CapabilityLimits, GovernorLimits } from "./token.ts";
 
-export const Budgets = z.object({ maxCost: z.number().nonnegative().nullable().default(null) });
+const amount = z.number().nonnegative();
+
+/** What a call uses: model tokens, money in the host's currency, calls, milliseconds of wall time. */
+export const Charge = z.object({
+  tokens: amount.default(0),
+  money: amount.default(0),
+  invocations: amount.default(0),
+  wall_ms: amount.default(0),
+});
+export type Charge = z.output<typeof Charge>;
+export const chargeFields = ["tokens", "money", "invocations", "wall_ms"] as const;
+export const noCharge: Charge = Object.freeze({ tokens: 0, money: 0, invocations: 0, wall_ms: 0 });
+
+/** Sum of two charges; with `sign` -1 what is left of the first without the second. */
+export const addCharge = (a: Charge, b: Charge, sign: 1 | -1 = 1): Charge => ({
+  tokens: a.tokens + sign * b.tokens,
+  money: a.money + sign * b.money,
+  invocations: a.invocations + sign * b.invocations,
+  wall_ms: a.wall_ms + sign * b.wall_ms,
+});
+
+export const budgetScopes = ["tenant", "principal", "workflow", "operator", "model"] as const;
+export type BudgetScope = (typeof budgetScopes)[number];
+
+/**
+ * One ceiling for everything of a scope, or for the one that `id` names; counted per tenant, and per `window` of UTC time
+ * (`total` never begins again). Fields left out have no ceiling.
+ */
+export const BudgetLimit = z.strictObject({
+  scope: z.enum(budgetScopes),
+  id: z.union([z.string(), z.int()]).optional(),
+  tenant_id: z.union([z.string(), z.int()]).optional(),
+  window: z.enum(["total", "month", "day", "hour"]).default("total"),
+  tokens: amount.optional(),
+  money: amount.optional(),
+  invocations: amount.optional(),
+  wall_ms: amount.optional(),
+});
+export type BudgetLimit = z.input<typeof BudgetLimit>;
+export type ParsedBudgetLimit = z.output<typeof BudgetLimit>;
+
+/** What is set aside for a call under these counters, and what it turned out to be. */
+export interface Reservation {
+  readonly counters: readonly string[];
+  readonly amounts: Charge;
+}
+
+export const Budgets = z.strictObject({
+  /** Abstract cost units of one request; null for no ceiling. */
+  maxCost: amount.nullable().default(null),
+  /** What the tokens of one step may cost, over all attempts of a run. */
+  perToken: z.int().nonnegative().nullable().default(null),
+  /** Ceilings on what the calls of one workflow may ask for in all. */
+  governor: GovernorLimits.prefault({}),
+  /** Ceilings by registered name (operator or intent type), in place of those of the definition; per workflow. */
+  capabilities: z.record(z.string(), CapabilityLimits).default({}),
+  /** Ceilings over workflows. */
+  limits: z.array(BudgetLimit).default([]),
+});
+export type ParsedBudgets = z.output<typeof Budgets>;
 export type Budgets = z.input<typeof Budgets>;
 
 const budgetRef = moduleRef(5, "budget", "check_budget");

@@ -9,6 +9,7 @@ import { UiAction } from "./gate.ts";
 import type { Intent } from "./intent.ts";
 import type { Operator } from "./operator.ts";
 import type { ExecutionPlan } from "./plan.ts";
+import { CapabilityLimits } from "./token.ts";
 
 const zodSchema = z.custom<z.ZodType>((value) => value instanceof z.ZodType, "must be a zod schema");
 const fn = z.custom<(...args: readonly never[]) => unknown>(
@@ -34,6 +35,8 @@ export const CapabilityPackage = z.object({
   policyTags: z.record(z.string(), z.array(z.string())).default({}),
   uiActions: z.record(z.string(), z.array(UiAction)).default({}),
   weights: z.record(z.string(), z.number().positive()).default({}),
+  /** Rounds of planning (`max_invocations`) that one workflow of this intent may take. */
+  limits: CapabilityLimits.prefault({}),
 });
 export type CapabilityPackage = z.infer<typeof CapabilityPackage>;
 
@@ -74,4 +77,5 @@ export interface CapabilityDefinition {
   readonly policyTags: Readonly<Record<string, readonly string[]>>;
   readonly uiActions: Readonly<Record<string, readonly UiAction[]>>;
   readonly weights: Readonly<Record<string, number>>;
+  readonly limits: CapabilityLimits;
 }

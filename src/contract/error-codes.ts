@@ -126,9 +126,15 @@ export const errorCodes = Object.freeze({
     retryable: false,
   }),
   T4_STEP_BLOCKED: policy("See which decision blocked the step; it is not tried again."),
+  T4_TOKEN_DEPENDENCY_INVALID: input("Name only tokens that exist, and none that waits for this one."),
+  T4_TOKEN_LIMIT_REACHED: resource("Wait until queued tokens have run, or raise the limit named in the detail.", busy),
+  T4_TOKEN_EXECUTOR_FAILED: processing("Repair the executor; the cause is what it threw or answered."),
+  T4_TOKEN_STATE_CONFLICT: input("The token, or its kernel, does not allow this now; see the detail.", { http: 409 }),
+  T4_TOKEN_RECORD_INVALID: input("Use the record as the kernel wrote it; the detail says where it is broken."),
 
   // T5: ego
   T5_BUDGET_EXHAUSTED: resource("Raise the budget named in the detail, then retry the workflow."),
+  T5_CAPABILITY_NOT_FOUND: policy("Register the capability named in the detail, or use another."),
   T5_IDENTITY_VIOLATION: policy("Ask somebody whose role allows this action."),
   T5_AUTHZ_FORBIDDEN: policy("Ask an administrator for the scope named in the detail."),
   T5_AUTHN_FAILED: policy("Sign in again with valid credentials.", { http: 401 }),

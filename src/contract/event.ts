@@ -8,6 +8,7 @@
 import { z } from "zod";
 import type { Usage } from "./action.ts";
 import type { AuthContext } from "./auth-context.ts";
+import type { Charge, Reservation } from "./budget.ts";
 import type { ContextBundle, ParsedDocumentRecord, ParsedMemoryRecord } from "./context-bundle.ts";
 import type { KernelError } from "./error.ts";
 import type { Gate, GateCarrier } from "./gate.ts";
@@ -19,6 +20,7 @@ import type { Outcome } from "./outcome.ts";
 import type { Plan } from "./plan.ts";
 import type { PolicyDecision, PolicyStage } from "./policy.ts";
 import type { StepStatus } from "./step.ts";
+import type { ResourceRequest, TokenEventKind } from "./token.ts";
 
 export const eventTypes = [
   "INTENT_RECEIVED",
@@ -182,6 +184,8 @@ export interface EventPayloads {
     readonly input?: Json;
     readonly timeout_ms: number;
     readonly recovered?: boolean;
+    /** The token this call was admitted as; absent where the record answered and no call was made. */
+    readonly token?: { readonly id: number; readonly cost?: number; readonly resources?: ResourceRequest };
     readonly outcome_id: string | null;
   };
   ACTION_SUCCEEDED: {
@@ -218,6 +222,18 @@ export interface EventPayloads {
     readonly stage: PolicyStage;
     readonly subject: string;
     readonly payload_hash: string;
+    /** At stage gate: whose decision was judged. */
+    readonly by?: {
+      readonly decision: "approve" | "reject" | "delegate";
+      readonly principal: Principal;
+      readonly auth: AuthContext;
+      /** Of a delegation: to whom. */
+      readonly to?: PrincipalRef;
+    };
+    /** The payload judged, where no other event holds it: a person's edit, a plan that was denied. */
+    readonly payload?: Json;
+    /** The instant the question named, where it is not the event's. */
+    readonly asked_at?: string;
   };
   GATE_OPENED: { readonly gate: Gate };
   USER_APPROVED: GateDecided;
@@ -256,6 +272,14 @@ export interface EventPayloads {
     readonly chunks: readonly string[];
     readonly percent: number | null;
     readonly final: boolean;
+  };
+  BUDGET_RESERVED: Reservation & { readonly action_id: string };
+  BUDGET_SETTLED: Reservation & { readonly action_id: string; readonly reserved: Charge };
+  TOKEN_RECORDED: {
+    readonly token_id: number;
+    readonly kind: TokenEventKind;
+    readonly label: string | null;
+    readonly detail: JsonObject;
   };
   BUDGET_REFUSED: { readonly error: KernelError };
 }

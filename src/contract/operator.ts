@@ -9,6 +9,7 @@ import type { Usage } from "./action.ts";
 import type { AuthContext } from "./auth-context.ts";
 import type { ContextBundle } from "./context-bundle.ts";
 import type { JsonObject } from "./json.ts";
+import { CapabilityLimits, ResourceRequest } from "./token.ts";
 import type { ToolClient } from "./tool.ts";
 
 /** What a call may do to the outside, weakest first. */
@@ -19,13 +20,6 @@ export type Effect = z.infer<typeof Effect>;
 /** Maximum attempts by policy name. */
 export const retryPolicies = { NONE: 1, STANDARD: 3, AGGRESSIVE: 5 } as const;
 export const RetryPolicyName = z.string().min(1);
-
-export const ResourceRequest = z.object({
-  cpu_time: z.int().nonnegative().default(0),
-  memory_bytes: z.int().nonnegative().default(0),
-  network_bytes: z.int().nonnegative().default(0),
-  tokens: z.int().nonnegative().default(0),
-});
 
 export const OperatorMetadata = z.object({
   name: z.string().min(1).max(256),
@@ -47,6 +41,8 @@ export const OperatorMetadata = z.object({
   risk_level: z.enum(["low", "medium", "high"]).default("low"),
   estimated_cost: z.number().nonnegative().default(0),
   resources: ResourceRequest.prefault({}),
+  /** What its calls may use in one workflow. */
+  limits: CapabilityLimits.prefault({}),
   outputs: z.array(z.string()).default(["data"]),
   kind: z.enum(["skill", "tool", "llm"]).default("skill"),
   extensions: z.record(z.string(), z.unknown()).default({}),

@@ -6,6 +6,7 @@ import { z } from "zod";
 import { GateSpec } from "./gate-spec.ts";
 import { IntentId, PlanId, StepId, WorkflowId } from "./ids.ts";
 import { JsonObject } from "./json.ts";
+import { Effect } from "./operator.ts";
 
 export const RiskLevel = z.enum(["low", "medium", "high"]);
 export type RiskLevel = z.infer<typeof RiskLevel>;
@@ -59,6 +60,8 @@ export const PlanStep = z.object({
   outputs: z.array(z.string()),
   policy_tags: z.array(z.string()),
   risk_level: RiskLevel,
+  /** What the operator may do to the outside, as it said when the plan was compiled; plans of older ledgers do not say. */
+  effect: Effect.optional(),
   gate: GateSpec.nullable().default(null),
   idempotency: IdempotencyStrategy,
   weight: z.number().positive(),

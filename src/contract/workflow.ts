@@ -6,6 +6,7 @@
  */
 import type { ActionRecord } from "./action.ts";
 import type { AuthContext } from "./auth-context.ts";
+import type { Reservation } from "./budget.ts";
 import type { ContextBundle } from "./context-bundle.ts";
 import type { KernelError } from "./error.ts";
 import type { GateDecided, LedgerEvent, SkipReason } from "./event.ts";
@@ -17,6 +18,7 @@ import type { Plan, PlanStep } from "./plan.ts";
 import type { PolicyDecision } from "./policy.ts";
 import type { KernelProgress, WorkflowStateName } from "./progress.ts";
 import type { StepState, StepStatus } from "./step.ts";
+import type { CapabilityUsage, ResourceRequest } from "./token.ts";
 import type { AttemptTrace } from "./trace.ts";
 
 /** Where a step stands inside `running`. */
@@ -41,6 +43,10 @@ export interface StepRecord {
   blocked: boolean;
   skip_reason: SkipReason | null;
   doubts: number;
+  /** The token of the attempt that is queued or under way; null before the step is queued. */
+  token_id: number | null;
+  /** What this run's calls have cost: the consumed part of the token's own budget. */
+  token_cost: number;
   started_at: string | null;
   finished_at: string | null;
   input: Json;
@@ -95,6 +101,14 @@ export interface WorkflowRecord {
   /** Outcome id → versions, oldest first. */
   outcomes: Map<string, Outcome[]>;
   spent: number;
+  /** Tokens scheduled so far, which is the id of the last. */
+  tokens: number;
+  /** Calls admitted so far: what was found to fit holds while this stands still. */
+  admitted: number;
+  /** What calls have used, by registered name and in all. */
+  readonly used: { readonly capabilities: Map<string, CapabilityUsage>; resources: ResourceRequest };
+  /** Set aside for calls whose end is not settled, by action id. */
+  readonly reservations: Map<string, Reservation>;
   budget_refused: KernelError | null;
   streamed: number;
   text: string;
@@ -148,5 +162,14 @@ export interface StepView {
 
 export const isTerminal = (state: WorkflowStateName): boolean =>
   state === "completed" || state === "failed" || state === "cancelled";
+/** Nothing more happens by itself: it has ended, or waits for a person. */
+export const isAtRest = (state: WorkflowStateName): boolean => isTerminal(state) || state === "waiting_for_user";
+/** Whether a step can go on now, or start. */
+export function isRunnable({ plan, steps }: Pick<WorkflowRecord, "plan" | "steps">, of: StepRecord): boolean {
+  const { state, phase, step } = of;
+  if (state === "running") return phase === "executing" || phase === "backing_off";
+  if (state !== "queued" || plan?.steps.some((s) => s.step_id === step.step_id) !== true) return false;
+  return step.depends_on.every((id) => steps.get(id)?.state === "succeeded");
+}
 export const isStepDone = (state: StepState): boolean =>
   state === "succeeded" || state === "failed" || state === "skipped";

@@ -8,6 +8,7 @@ import type { UiAction } from "../contract/gate.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Operator } from "../contract/operator.ts";
 import type { PolicyRule } from "../contract/policy.ts";
+import type { CapabilityLimits } from "../contract/token.ts";
 
 export interface CapabilityOptions<I extends z.ZodType> {
   readonly intentType: string;
@@ -22,6 +23,8 @@ export interface CapabilityOptions<I extends z.ZodType> {
   readonly policyTags?: Readonly<Record<string, readonly string[]>>;
   readonly uiActions?: Readonly<Record<string, readonly UiAction[]>>;
   readonly weights?: Readonly<Record<string, number>>;
+  /** Rounds of planning (`max_invocations`) that one workflow of this intent may take. */
+  readonly limits?: Partial<CapabilityLimits>;
 }
 
 const maxTemplateSteps = 10;

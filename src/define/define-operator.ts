@@ -31,6 +31,8 @@ export interface OperatorOptions<I extends z.ZodType, O extends z.ZodType> {
   readonly riskLevel?: OperatorMetadata["risk_level"];
   readonly estimatedCost?: number;
   readonly resources?: Partial<OperatorMetadata["resources"]>;
+  /** What its calls may use in one workflow; omitted or null for no ceiling. */
+  readonly limits?: Partial<OperatorMetadata["limits"]>;
   readonly outputs?: readonly string[];
   readonly kind?: OperatorMetadata["kind"];
   readonly extensions?: Readonly<Record<string, unknown>>;

@@ -9,6 +9,7 @@
  * INV-4  Failures reject with KernelErrorException (T0_LEDGER_*), never with a driver's error.
  */
 
+import type { Charge } from "../contract/budget.ts";
 import type { ParsedDocumentRecord, ParsedMemoryRecord } from "../contract/context-bundle.ts";
 import type { Gate } from "../contract/gate.ts";
 import type { WorkflowStateName } from "../contract/progress.ts";
@@ -55,6 +56,8 @@ export interface AppendIndexes {
   readonly gates?: readonly Gate[];
   /** Keys of actions that other workflows must find. */
   readonly keys?: readonly { readonly key: string; readonly action_id: string }[];
+  /** Added to the tenant's budget counters; amounts may be negative (a settlement below what was reserved). */
+  readonly charges?: readonly { readonly counter: string; readonly amounts: Charge }[];
   readonly memory?: readonly ParsedMemoryRecord[];
   readonly documents?: readonly ParsedDocumentRecord[];
 }
@@ -142,6 +145,10 @@ export interface LedgerStore {
   }): Promise<readonly Gate[]>;
   /** Which workflow holds the action of a key that is shared between workflows. */
   findKey(tenantId: Id, key: string): Promise<{ readonly workflow_id: string; readonly action_id: string } | null>;
+  /** What budget counters stand at, in the order asked; zero for one that was never charged. */
+  charges(tenantId: Id, counters: readonly string[]): Promise<readonly Charge[]>;
+  /** All budget counters of a tenant, by name. */
+  chargesOf(tenantId: Id): Promise<readonly { readonly counter: string; readonly amounts: Charge }[]>;
   /** Newest entry of each key, newest first. */
   memory(query: MemoryQuery): Promise<readonly StoredMemory[]>;
   documents(tenantId: Id, documentIds: readonly Id[]): Promise<readonly ParsedDocumentRecord[]>;

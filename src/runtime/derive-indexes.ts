@@ -4,10 +4,10 @@
  * Owns: which indexes follow from which events. Never: decides, writes.
  */
 import { verdictOf } from "../../machines/quorum.ts";
+import { addCharge } from "../contract/budget.ts";
 import type { EventDraft } from "../contract/event.ts";
 import { type Gate, isOpenGate } from "../contract/gate.ts";
-import type { StepRecord, WorkflowRecord } from "../contract/workflow.ts";
-import { isTerminal } from "../contract/workflow.ts";
+import { isRunnable, isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
 import type { AppendIndexes } from "../ports/ledger-store.ts";
 
 export interface IndexQuestion {
@@ -30,6 +30,7 @@ export function deriveIndexes({ record, drafts, known, isNew, release, now }: In
     ...(release ? { release: true } : {}),
     ...gatesOf(record, drafts),
     ...keysOf(record, drafts),
+    ...chargesOf(drafts),
     ...recordsOf(drafts),
   };
 }
@@ -65,20 +66,11 @@ export function dueOf(record: WorkflowRecord): number | null {
   if (record.state !== "waiting_for_user") return null;
   const open = [...record.gates.values()].filter(isOpenGate);
   const carried = open.some((gate) => verdictOf(gate) !== null);
-  if (open.length === 0 || carried || [...record.steps.values()].some(isReady(record)))
+  if (open.length === 0 || carried || [...record.steps.values()].some((step) => isRunnable(record, step)))
     return Date.parse(record.updated_at);
   const times = open.flatMap((g) => (g.status === "open" && g.due_at !== null ? [Date.parse(g.due_at)] : []));
   return times.length === 0 ? null : Math.min(...times);
 }
-
-/** Approved and not yet called, or queued behind steps that have all succeeded. */
-const isReady =
-  ({ plan, steps }: WorkflowRecord) =>
-  (step: StepRecord): boolean => {
-    if (step.state === "running") return step.phase === "executing";
-    if (step.state !== "queued" || plan?.steps.some((s) => s.step_id === step.step.step_id) !== true) return false;
-    return step.step.depends_on.every((id) => steps.get(id)?.state === "succeeded");
-  };
 
 const gateEvents: ReadonlySet<string> = new Set([
   "GATE_OPENED",
@@ -110,6 +102,17 @@ function gatesOf(record: WorkflowRecord, drafts: readonly EventDraft[]): AppendI
   if (ended) for (const id of record.gates.keys()) ids.add(id);
   const gates = [...ids].flatMap((id) => record.gates.get(id) ?? []);
   return gates.length === 0 ? {} : { gates };
+}
+
+/** A reservation is charged as a whole; its settlement charges the difference. */
+function chargesOf(drafts: readonly EventDraft[]): AppendIndexes {
+  const charges = drafts.flatMap((draft) => {
+    if (draft.type !== "BUDGET_RESERVED" && draft.type !== "BUDGET_SETTLED") return [];
+    const { counters, amounts } = draft.payload;
+    const added = draft.type === "BUDGET_RESERVED" ? amounts : addCharge(amounts, draft.payload.reserved, -1);
+    return counters.map((counter) => ({ counter, amounts: added }));
+  });
+  return charges.length === 0 ? {} : { charges };
 }
 
 /** Keys that other workflows must find: those bound to an applied outcome. */

@@ -11,6 +11,7 @@ import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Operator, OperatorMetadata, RetrievalProvider } from "../contract/operator.ts";
+import type { CapabilityLimits } from "../contract/token.ts";
 import { closeOperator } from "../define/define-operator.ts";
 
 export interface Registry {
@@ -33,7 +34,13 @@ const normalizerRef = moduleRef(1, "normalizer", "normalize");
 const registryRef = moduleRef(5, "registry", "register");
 const retrievalCapabilities: ReadonlySet<string> = new Set(["deep_research", "reasoning"]);
 
-export function createRegistry(retrieval?: RetrievalProvider): Registry {
+export interface RegistryOptions {
+  readonly retrieval?: RetrievalProvider | undefined;
+  /** Told of each name that is registered, with its ceilings, before it is. @throws to refuse it. */
+  readonly shelve?: (name: string, limits: CapabilityLimits) => void;
+}
+
+export function createRegistry({ retrieval, shelve }: RegistryOptions = {}): Registry {
   const capabilities = createShelf<CapabilityDefinition>("capability");
   const operators = createShelf<Operator>("operator");
   const index = new Map<string, string[]>();
@@ -41,7 +48,8 @@ export function createRegistry(retrieval?: RetrievalProvider): Registry {
   const known = new WeakMap<Operator, Operator>();
   const registerOperator = (given: Operator): OperatorMetadata => {
     const operator = known.get(given) ?? closeOperator(given);
-    const { name, version, capabilities: skills } = operator.metadata;
+    const { name, version, capabilities: skills, limits } = operator.metadata;
+    shelve?.(name, limits);
     if (!operators.put(name, version, operator)) return operator.metadata;
     known.set(given, operator);
     for (const skill of skills) index.set(skill, [...new Set([...(index.get(skill) ?? []), name])]);
@@ -51,6 +59,7 @@ export function createRegistry(retrieval?: RetrievalProvider): Registry {
   return {
     registerOperator,
     registerCapability(capability) {
+      shelve?.(capability.intentType, capability.limits);
       capabilities.put(capability.intentType, capability.version, capability);
       for (const operator of capability.operators) if (typeof operator !== "string") registerOperator(operator);
     },

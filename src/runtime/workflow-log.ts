@@ -14,7 +14,7 @@ import { acceptsEvent } from "../../machines/charts.ts";
 import { foldEvents, foldWorkflow } from "../../machines/fold.ts";
 import { type KernelError, KernelErrorException, raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
-import { type Actor, draft, type EventDraft, type EventPayloads, type LedgerEvent } from "../contract/event.ts";
+import { type Actor, draft, type EventDraft, type EventPayloads, type EventType } from "../contract/event.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import {
@@ -24,47 +24,18 @@ import {
   sealTexts,
   type TurnEnvelope,
   type TurnEvent,
-  type TurnRow,
   toLedgerEvent,
   turnSchemaVersion,
 } from "../contract/turn.ts";
 import { isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
-import type { Append, AppendIndexes, Lease, WorkflowHead } from "../ports/ledger-store.ts";
+import type { Append, AppendIndexes, Lease } from "../ports/ledger-store.ts";
 import { deriveIndexes, dueOf, type IndexQuestion } from "./derive-indexes.ts";
-import type { Kit } from "./kit.ts";
-import type { LedgerWriter } from "./ledger-writer.ts";
+import type { FoldedLog, LogServices, NewWorkflow } from "./log-services.ts";
+import type { DrawnId, TurnSource } from "./turn-source.ts";
 import { errorOf } from "./within.ts";
 
 const system: Actor = Object.freeze({ type: "system", id: "kernel" });
 const logRef = moduleRef(4, "workflow_log", "commit");
-
-/** Identity of a workflow before its first event. */
-export interface NewWorkflow {
-  readonly tenant_id: string | number;
-  readonly workflow_id: string;
-  readonly thread_id: string | number | null;
-  readonly intent_id: string;
-  readonly plan_id: string;
-  readonly correlation_id: string;
-}
-
-export interface LogServices {
-  readonly kit: Kit;
-  readonly writer: LedgerWriter;
-  readonly read: (workflowId: string, after: number) => Promise<readonly TurnRow[]>;
-  readonly owner: string;
-  /** Told after each commit, with the events that are now durable. */
-  readonly onCommitted: (log: WorkflowLog, events: readonly LedgerEvent[]) => void;
-  /** Told of what another process appended, once it is taken in. */
-  readonly onForeign: (log: WorkflowLog, events: readonly LedgerEvent[]) => void;
-}
-
-/** A log as read from the ledger: its folded record, its last row and its head. */
-export interface FoldedLog {
-  readonly record: WorkflowRecord;
-  readonly last: TurnRow;
-  readonly head: WorkflowHead;
-}
 
 interface Noted {
   readonly draft: EventDraft;
@@ -88,6 +59,7 @@ const unknownHead: KnownHead = { state: null, due_at: undefined };
 export class WorkflowLog {
   readonly identity: NewWorkflow;
   readonly #services: LogServices;
+  readonly #source: TurnSource;
   #record: WorkflowRecord | null;
   #hash: string;
   #confirmed: number;
@@ -106,6 +78,7 @@ export class WorkflowLog {
   constructor(identity: NewWorkflow, services: LogServices, past: FoldedLog | null = null) {
     this.identity = identity;
     this.#services = services;
+    this.#source = services.sourceOf(identity.workflow_id);
     this.#record = past?.record ?? null;
     this.#hash = past?.last.hash ?? genesisHash;
     this.#confirmed = past?.last.last_sequence ?? 0;
@@ -169,6 +142,19 @@ export class WorkflowLog {
     return this.#record !== null && acceptsEvent(this.#record, draft);
   }
 
+  /**
+   * The instant of the turn under way, epoch ms; reading it begins one. To be read where the event that carries it is
+   * noted, without waiting between, so that payload and envelope say the same.
+   */
+  instantOf(type: EventType, stepId: string | null): number {
+    return this.#source.now(type, stepId);
+  }
+
+  /** An id for a record that an event of this step will carry. */
+  drawId(kind: DrawnId, stepId: string | null): string {
+    return this.#source.drawId(kind, stepId);
+  }
+
   /** Decides events: they get ids, a place and their effect on the record. @throws when lost or not accepted. */
   note(...drafts: readonly EventDraft[]): void {
     this.noteBy(system, ...drafts);
@@ -205,8 +191,8 @@ export class WorkflowLog {
       const message = `${draft.type} cannot happen while the workflow is ${this.#record.state}`;
       raise(kernelError("T4_WORKFLOW_CONFLICT", message, logRef, { detail }));
     }
-    if (this.#noted.length === 0) this.#now = this.#services.kit.clock.now();
-    const base = { id: this.#services.kit.ids.next("event"), type: draft.type, step: draft.step_id };
+    this.#now = this.instantOf(draft.type, draft.step_id);
+    const base = { id: this.#source.eventId(draft), type: draft.type, step: draft.step_id };
     const event: TurnEvent = {
       ...base,
       ...this.#differences(draft, actor),
@@ -312,6 +298,7 @@ export class WorkflowLog {
     const texts = noted.map((n) => n.text);
     const row = sealTexts(envelope, texts, this.#hash);
     this.#noted = [];
+    this.#source.end();
     this.#underWay = noted.length;
     const { owner, kit } = this.#services;
     const record = this.#record;
@@ -342,6 +329,7 @@ export class WorkflowLog {
       this.#lose(
         kernelError("T4_WORKFLOW_LEASED", "another process owns this workflow", logRef, { detail: { reason } }),
       );
+    this.#source.again(entry.now);
     this.#noted = [...noted, ...this.#noted];
     this.#release = entry.indexes?.release === true;
     return false;

@@ -18,6 +18,7 @@ export function addIndexTests(parts: SuiteParts): void {
   addGateTests(parts);
   addRecordTests(parts);
   addDocumentTests(parts);
+  addChargeTests(parts);
   addVersionTests(parts);
   addTenantTests(parts);
 }
@@ -183,6 +184,32 @@ function addDocumentTests({ test, expect }: SuiteParts): void {
     const changed = testDocument(stream, "d", "second");
     await store.append([one.entry, nextTurn(one.after, { indexes: { documents: [changed] } }).entry]);
     expect(await store.documents("acme", ["1", "none", "d", 1])).toEqual([records[2], changed, records[1]]);
+  });
+}
+
+function addChargeTests({ test, expect }: SuiteParts): void {
+  test("charges add up by tenant and counter, with the row that carries them or not at all", async (store) => {
+    const acme = await putWorkflow(store, testStream(1));
+    const amounts = { tokens: 5, money: 0.5, invocations: 1, wall_ms: 20 };
+    const charges = [
+      { counter: "tenant", amounts },
+      { counter: "operator:A", amounts },
+    ];
+    const one = nextTurn(acme, { indexes: { charges } });
+    const less = { tokens: -2, money: -0.25, invocations: 0, wall_ms: -15 };
+    const two = nextTurn(one.after, { indexes: { charges: [{ counter: "tenant", amounts: less }] } });
+    await store.append([one.entry, two.entry]);
+    const [refused] = await store.append([one.entry]);
+    expect(refused?.ok).toEqual(false);
+    const left = { tokens: 3, money: 0.25, invocations: 1, wall_ms: 5 };
+    const none = { tokens: 0, money: 0, invocations: 0, wall_ms: 0 };
+    expect(await store.charges("acme", ["operator:A", "nothing", "tenant"])).toEqual([amounts, none, left]);
+    expect(await store.charges("umbrella", ["tenant"])).toEqual([none]);
+    expect(await store.chargesOf("acme")).toEqual([
+      { counter: "operator:A", amounts },
+      { counter: "tenant", amounts: left },
+    ]);
+    expect(await store.chargesOf("umbrella")).toEqual([]);
   });
 }
 

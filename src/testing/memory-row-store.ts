@@ -7,6 +7,7 @@
  * INV-1  An entry is checked wholly before it changes anything.
  * INV-2  Records go in and come out as JSON text: a caller cannot change what is stored.
  */
+import { addCharge, type Charge, noCharge } from "../contract/budget.ts";
 import type { ParsedDocumentRecord } from "../contract/context-bundle.ts";
 import { KernelErrorException } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
@@ -33,6 +34,7 @@ interface Tables {
   readonly workflows: Map<string, WorkflowHead>;
   readonly gates: Map<string, string>;
   readonly keys: Map<string, KeyRow>;
+  readonly charges: Map<string, Charge>;
   readonly memory: Map<string, string>;
   readonly documents: Map<string, string>;
   readonly versions: Map<string, number>;
@@ -52,6 +54,7 @@ export function memoryLedger(): LedgerStore {
     workflows: new Map(),
     gates: new Map(),
     keys: new Map(),
+    charges: new Map(),
     memory: new Map(),
     documents: new Map(),
     versions: new Map(),
@@ -154,7 +157,7 @@ function writeHead(tables: Tables, { row, now, lease, claim, indexes = {} }: App
 }
 
 function writeRecords(tables: Tables, { tenant_id, row, indexes = {} }: Append, position: number): void {
-  const { gates = [], keys = [], memory = [], documents = [] } = indexes;
+  const { gates = [], keys = [], charges = [], memory = [], documents = [] } = indexes;
   for (const gate of gates) {
     const id = join(gate.workflow_id, gate.gate_id);
     if (isOpenGate(gate)) tables.gates.set(id, JSON.stringify(gate));
@@ -163,6 +166,10 @@ function writeRecords(tables: Tables, { tenant_id, row, indexes = {} }: Append, 
   for (const { key, action_id } of keys) {
     const id = join(tenant_id, key);
     if (!tables.keys.has(id)) tables.keys.set(id, { workflow_id: row.stream, action_id });
+  }
+  for (const { counter, amounts } of charges) {
+    const id = join(tenant_id, counter);
+    tables.charges.set(id, addCharge(tables.charges.get(id) ?? noCharge, amounts));
   }
   for (const record of memory) {
     const id = join(tenant_id, record.thread_id, record.key);
@@ -231,10 +238,15 @@ function matches(head: WorkflowHead, { states, after, ...fields }: HeadFilter): 
   return isEqual && (states?.includes(head.state) ?? true) && (after === undefined || head.workflow_id > after);
 }
 
-function createIndexes(tables: Tables): Pick<LedgerStore, "gates" | "findKey" | "memory" | "documents" | "version"> {
+type RecordIndex = "gates" | "findKey" | "charges" | "chargesOf" | "memory" | "documents" | "version";
+
+function createIndexes(tables: Tables): Pick<LedgerStore, RecordIndex> {
   return {
     gates: async (filter) => readGates(tables, filter),
     findKey: async (tenantId, key) => tables.keys.get(join(tenantId, key)) ?? null,
+    charges: async (tenantId, counters) =>
+      counters.map((counter) => tables.charges.get(join(tenantId, counter)) ?? noCharge),
+    chargesOf: async (tenantId) => readCharges(tables, tenantId),
     memory: async (query) => readMemory(tables, query),
     documents: async (tenantId, documentIds) =>
       documentIds
@@ -257,6 +269,14 @@ function readGates({ gates }: Tables, filter: Parameters<LedgerStore["gates"]>[0
     .filter((gate) => after === "" || place(gate) > cursor)
     .sort((a, b) => byText(place(a), place(b)))
     .slice(0, filter.limit);
+}
+
+function readCharges({ charges }: Tables, tenantId: Id): Awaited<ReturnType<LedgerStore["chargesOf"]>> {
+  return [...charges]
+    .map(([place, amounts]) => ({ place: JSON.parse(place) as [Id, string], amounts }))
+    .filter(({ place: [tenant] }) => tenant === tenantId)
+    .map(({ place: [, counter], amounts }) => ({ counter, amounts }))
+    .sort((a, b) => byText(a.counter, b.counter));
 }
 
 function readMemory({ memory }: Tables, { tenant_id, thread_id, keys, limit }: MemoryQuery): readonly StoredMemory[] {

@@ -12,6 +12,7 @@ import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 import { createRegistry } from "../../src/runtime/registry.ts";
 import { createTestKernel, createVirtualClock, type TestKernel, testCaller } from "../../src/testing/index.ts";
 import { runStep } from "../../src/tiers/t4-execution/run-step.ts";
+import { createCapabilityShelf } from "../../src/tiers/t5-ego/admission/capability-shelf.ts";
 import { type Counted, counted, eventsOf, intent, publishing, step, story } from "../gates/story.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "countersign-execution-"));
@@ -80,10 +81,11 @@ describe("the executor", () => {
     const clock = createVirtualClock();
     const store = sqliteLedger({ path });
     await store.open();
-    const registry = createRegistry();
-    registry.registerCapability(capability);
     const resolved = resolveOptions({ clock, telemetry: quietTelemetry });
-    const parts = new KernelParts(resolved, store, { registry, patchTier: (definition) => definition });
+    const shelf = createCapabilityShelf(resolved.budgets.governor, {});
+    const registry = createRegistry({ shelve: shelf.put });
+    registry.registerCapability(capability);
+    const parts = new KernelParts(resolved, store, { registry, shelf, patchTier: (definition) => definition });
     const result = await parts.executor.withRun(id, null, async (run) => {
       const ended = await runStep(run, "s2");
       run.interrupt();

@@ -23,6 +23,7 @@ const whole = {
   risk_level: "low",
   estimated_cost: 0,
   resources: { cpu_time: 0, memory_bytes: 0, network_bytes: 0, tokens: 0 },
+  limits: { max_invocations: null, max_tokens: null },
   outputs: ["data"],
   kind: "skill",
   extensions: {},

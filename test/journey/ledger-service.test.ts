@@ -10,6 +10,7 @@ import { createFeed } from "../../src/runtime/feed.ts";
 import { defaultLimits, type Kit } from "../../src/runtime/kit.ts";
 import { createLedgerReading } from "../../src/runtime/ledger-reader.ts";
 import { createLedgerWriter } from "../../src/runtime/ledger-writer.ts";
+import { createLiveSource } from "../../src/runtime/turn-source.ts";
 import { WorkflowLog } from "../../src/runtime/workflow-log.ts";
 import { createTestKernel, createVirtualClock, memoryLedger, seededRandom } from "../../src/testing/index.ts";
 
@@ -57,6 +58,7 @@ describe("the ledger service", () => {
     };
     const log = new WorkflowLog(identity, {
       kit,
+      sourceOf: () => createLiveSource(kit),
       writer: createLedgerWriter(store, 8),
       read: (id, after) => store.read(id, after),
       owner: "me",

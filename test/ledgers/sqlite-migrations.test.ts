@@ -62,6 +62,18 @@ describe("a ledger file of schema version 1", () => {
   });
 });
 
+describe("a ledger file of schema version 2", () => {
+  it("holds what budget counters stand at; a file of version 1 gains them", async () => {
+    const charge = { tokens: 5, money: 0.5, invocations: 1, wall_ms: 20 };
+    await withStore(sqliteLedger({ path: restore("ledger-v2.sql") }), async (store) => {
+      expect(await store.chargesOf(7)).toEqual([{ counter: "tenant", amounts: charge }]);
+    });
+    await withStore(sqliteLedger({ path: restore("ledger-v1.sql") }), async (store) => {
+      expect(await store.chargesOf(7)).toEqual([]);
+    });
+  });
+});
+
 describe("migrations", () => {
   it("there is a fixture of each schema version", () => {
     const versions = Array.from({ length: schemaVersion }, (_, i) => `ledger-v${i + 1}.sql`);

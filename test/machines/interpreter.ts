@@ -18,6 +18,7 @@ import {
   kernelMachine,
   stepMachine,
   tierMachine,
+  tokenMachine,
   workflowMachine,
 } from "../../machines/index.ts";
 
@@ -28,6 +29,7 @@ export const allMachines: readonly (readonly [string, AnyStateMachine])[] = [
   ["action", actionMachine],
   ["tier", tierMachine],
   ["kernel", kernelMachine],
+  ["token", tokenMachine],
 ];
 
 /** Every event that a machine names; its own list leaves out those that move nothing. */
@@ -46,6 +48,8 @@ export interface ProbeEvent {
   readonly pending: boolean;
   readonly final: boolean;
   readonly resolution: "done" | "retry" | "failed";
+  readonly status: string | null;
+  readonly label: string | null;
 }
 
 export const guardFields = {
@@ -53,6 +57,8 @@ export const guardFields = {
   pending: fc.boolean(),
   final: fc.boolean(),
   resolution: fc.constantFrom("done" as const, "retry" as const, "failed" as const),
+  status: fc.constantFrom("failed", null),
+  label: fc.constantFrom("dependency_cancelled", null),
 };
 
 export const anyEventOf = (machine: AnyStateMachine): fc.Arbitrary<ProbeEvent> =>
@@ -63,6 +69,8 @@ export const event = (type: string, fields: Partial<ProbeEvent> = {}): ProbeEven
   pending: false,
   final: false,
   resolution: "failed",
+  status: null,
+  label: null,
   ...fields,
   type,
 });

@@ -57,13 +57,15 @@ function waysTo(machine: AnyStateMachine): ReadonlyMap<string, readonly ProbeEve
 
 /** One event with its guard fields set in every way. */
 const probesOf = (type: string): readonly ProbeEvent[] =>
-  (["deny", "allow"] as const).flatMap((action) =>
-    (["done", "retry", "failed"] as const).flatMap((resolution) =>
-      [true, false].flatMap((pending) =>
-        [true, false].map((final) => event(type, { action, resolution, pending, final })),
+  (["deny", "allow"] as const)
+    .flatMap((action) =>
+      (["done", "retry", "failed"] as const).flatMap((resolution) =>
+        [true, false].flatMap((pending) =>
+          [true, false].map((final) => event(type, { action, resolution, pending, final })),
+        ),
       ),
-    ),
-  );
+    )
+    .concat(event(type, { status: "failed", label: "dependency_cancelled" }));
 
 describe.each(allMachines)("the table of %s", (_name, machine) => {
   const chart = compileChart(machine);

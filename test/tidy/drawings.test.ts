@@ -22,7 +22,15 @@ describe("drawings", () => {
   it("[CARD-16] each machine has a definition, a diagram and a picture", () => {
     const names = drawnMachines.flatMap(({ id }) => [`${id}.json`, `${id}.mmd`, `${id}.svg`]);
     expect([...drawings.keys()].sort()).toEqual(["README.md", ...names].sort());
-    expect(drawnMachines.map(({ id }) => id)).toEqual(["workflow", "step", "gate", "action", "tier", "kernel"]);
+    expect(drawnMachines.map(({ id }) => id)).toEqual([
+      "workflow",
+      "step",
+      "gate",
+      "action",
+      "tier",
+      "kernel",
+      "token",
+    ]);
   });
 
   it("[CARD-16] the committed files are what the machines give", () => {

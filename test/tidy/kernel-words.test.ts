@@ -127,13 +127,15 @@ describe("the store", () => {
     "head",
     "heads",
     "gates",
+    "charges",
+    "chargesOf",
     "findKey",
     "memory",
     "documents",
   ];
   const housekeeping = ["name", "open", "claim", "renew", "release", "due", "nextDue", "abandoned", "version", "close"];
 
-  it("[NOT-04] the port keeps generic collections: turns, heads, gates, keys, memory, documents", () => {
+  it("[NOT-04] the port keeps generic collections: turns, heads, gates, keys, charges, memory, documents", () => {
     const file = readSource("src/ports/ledger-store.ts");
     const store = [...nodesOf(file)].find(
       (node) => node.type === "TSInterfaceDeclaration" && nameOf(node["id"]) === "LedgerStore",

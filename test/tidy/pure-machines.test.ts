@@ -111,13 +111,14 @@ function findGuards(value: unknown): unknown[] {
 }
 
 describe("the definition of a machine", () => {
-  it("[CARD-15] all six are here", () => {
+  it("[CARD-15] all seven are here", () => {
     expect(charts.map(([, chart]) => chart.id).sort()).toEqual([
       "action",
       "gate",
       "kernel",
       "step",
       "tier",
+      "token",
       "workflow",
     ]);
   });

@@ -194,9 +194,10 @@ interface IndexWrite {
 }
 
 function writeIndexes(connection: Connection, write: IndexWrite): void {
-  const { gates, keys, memory, documents } = write.indexes;
+  const { gates, keys, charges, memory, documents } = write.indexes;
   if (gates !== undefined) writeGates(connection, write, gates);
   if (keys !== undefined) writeKeys(connection, write, keys);
+  if (charges !== undefined) writeCharges(connection, write, charges);
   if (memory !== undefined) writeMemory(connection, write, memory);
   if (documents !== undefined) writeDocuments(connection, write, documents);
 }
@@ -218,6 +219,15 @@ function writeKeys(
   keys: NonNullable<AppendIndexes["keys"]>,
 ): void {
   for (const { key, action_id } of keys) statements.insertKey.run(tenant, JSON.stringify(key), row.stream, action_id);
+}
+
+function writeCharges(
+  { statements }: Connection,
+  { tenant }: IndexWrite,
+  charges: NonNullable<AppendIndexes["charges"]>,
+): void {
+  for (const { counter, amounts } of charges)
+    statements.charge.run(tenant, counter, amounts.tokens, amounts.money, amounts.invocations, amounts.wall_ms);
 }
 
 function writeMemory(

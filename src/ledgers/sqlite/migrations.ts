@@ -120,7 +120,23 @@ const first: Migration = {
   `,
 };
 
-const migrations: readonly Migration[] = [first];
+const second: Migration = {
+  version: 2,
+  sql: `
+    -- What budget counters stand at: a projection of BUDGET_ events, written with them.
+    CREATE TABLE charges (
+      tenant_id TEXT NOT NULL,
+      counter TEXT NOT NULL,
+      tokens REAL NOT NULL,
+      money REAL NOT NULL,
+      invocations REAL NOT NULL,
+      wall_ms REAL NOT NULL,
+      PRIMARY KEY (tenant_id, counter)
+    ) STRICT, WITHOUT ROWID;
+  `,
+};
+
+const migrations: readonly Migration[] = [first, second];
 
 /** The newest schema that this code reads and writes. */
 export const schemaVersion = migrations.length;

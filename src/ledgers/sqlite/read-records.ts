@@ -4,6 +4,7 @@
  * Owns: what a filter of the port means in SQL.
  * Never: crosses a tenant where the query names one.
  */
+import { type Charge, noCharge } from "../../contract/budget.ts";
 import type { ParsedDocumentRecord } from "../../contract/context-bundle.ts";
 import type { Gate } from "../../contract/gate.ts";
 import type { LedgerStore, MemoryQuery, StoredMemory } from "../../ports/ledger-store.ts";
@@ -55,6 +56,26 @@ export function readDocuments(
     return row === undefined ? [] : [parseRecord<ParsedDocumentRecord>(row)];
   });
 }
+
+function toCharge(columns: Columns | undefined): Charge {
+  if (columns === undefined) return noCharge;
+  const { tokens, money, invocations, wall_ms } = columns as unknown as Charge;
+  return { tokens, money, invocations, wall_ms };
+}
+
+/** In the order asked; a counter that was never charged stands at zero. */
+export function readCharges({ statements }: Connection, tenantId: Id, counters: readonly string[]): readonly Charge[] {
+  const tenant = idText(tenantId);
+  return counters.map((counter) => toCharge(statements.chargesOfCounter.get(tenant, counter)));
+}
+
+export const readAllCharges = (
+  { statements }: Connection,
+  tenantId: Id,
+): readonly { readonly counter: string; readonly amounts: Charge }[] =>
+  statements.chargesOfTenant
+    .all(idText(tenantId))
+    .map((row) => ({ counter: row["counter"] as string, amounts: toCharge(row) }));
 
 export function readKey(
   { statements }: Connection,

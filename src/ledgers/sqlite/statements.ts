@@ -66,6 +66,13 @@ const texts = {
   insertKey: "INSERT INTO keys (tenant_id, key, workflow_id, action_id) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
   findKey: "SELECT workflow_id, action_id FROM keys WHERE tenant_id = ? AND key = ?",
 
+  charge: `
+    INSERT INTO charges (tenant_id, counter, tokens, money, invocations, wall_ms) VALUES (?, ?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET tokens = tokens + excluded.tokens, money = money + excluded.money,
+      invocations = invocations + excluded.invocations, wall_ms = wall_ms + excluded.wall_ms`,
+  chargesOfCounter: "SELECT * FROM charges WHERE tenant_id = ? AND counter = ?",
+  chargesOfTenant: "SELECT * FROM charges WHERE tenant_id = ? ORDER BY counter",
+
   upsertMemory: `
     INSERT INTO memory (tenant_id, thread_id, key, position, ordinal, record) VALUES (?, ?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET position = excluded.position, ordinal = excluded.ordinal, record = excluded.record`,

@@ -12,7 +12,7 @@ import { idText, threadText, toHead, toTurnRow } from "./columns.ts";
 import { ledgerFailure, ledgerName, toLedgerFailure } from "./failure.ts";
 import { claimLease, releaseLease, renewLeases } from "./leases.ts";
 import { readHeads } from "./read-heads.ts";
-import { readDocuments, readGates, readKey, readMemory } from "./read-records.ts";
+import { readAllCharges, readCharges, readDocuments, readGates, readKey, readMemory } from "./read-records.ts";
 import { prepareStatements } from "./statements.ts";
 import { StreamHeads } from "./stream-heads.ts";
 import type { Connection } from "./transaction.ts";
@@ -127,10 +127,14 @@ function createWorkflowIndex(run: Run): Pick<LedgerStore, WorkflowIndex> {
   };
 }
 
-function createRecordIndexes(run: Run): Pick<LedgerStore, "gates" | "findKey" | "memory" | "documents" | "version"> {
+type RecordIndex = "gates" | "findKey" | "charges" | "chargesOf" | "memory" | "documents" | "version";
+
+function createRecordIndexes(run: Run): Pick<LedgerStore, RecordIndex> {
   return {
     gates: (filter) => run("gates", (on) => readGates(on, filter)),
     findKey: (tenantId, key) => run("findKey", (on) => readKey(on, tenantId, key)),
+    charges: (tenantId, counters) => run("charges", (on) => readCharges(on, tenantId, counters)),
+    chargesOf: (tenantId) => run("chargesOf", (on) => readAllCharges(on, tenantId)),
     memory: (query) => run("memory", (on) => readMemory(on, query)),
     documents: (tenantId, documentIds) => run("documents", (on) => readDocuments(on, tenantId, documentIds)),
     version: (tenantId, threadId) =>

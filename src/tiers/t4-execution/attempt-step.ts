@@ -155,7 +155,7 @@ function keepMeant(hook: () => void | Promise<void>): void | Promise<void> {
 async function refusedBefore(run: Run, at: Attempt, error: KernelError): Promise<AttemptEnd> {
   if (isBlocking(error)) raise(error);
   const book = createKeyBook(run, { ...at, timeoutMs: timeoutOf(at.prepared) });
-  const action_id = await book.begin(keyOf(run, at.prepared), at.prepared.payload);
+  const action_id = await book.begin(keyOf(run, at.prepared), at.prepared.payload, false);
   book.fail(action_id, error, { usage: {}, pending: false, cached: false });
   return { status: "failed", action_id, error, usage: {}, pending: false, cached: false };
 }

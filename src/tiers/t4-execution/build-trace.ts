@@ -3,7 +3,7 @@
 import type { KernelProgress } from "../../contract/progress.ts";
 import { tracePreview } from "../../contract/step.ts";
 import type { RequestTrace, StepTrace } from "../../contract/trace.ts";
-import type { WorkflowRecord, WorkflowState } from "../../contract/workflow.ts";
+import type { StepRecord, StepView, WorkflowRecord, WorkflowState } from "../../contract/workflow.ts";
 
 /** @param isModelCall whether an operator is a model call, for `llm_calls`. */
 export function traceOf(record: WorkflowRecord, isModelCall: (operator: string) => boolean): RequestTrace {
@@ -28,7 +28,7 @@ export function traceOf(record: WorkflowRecord, isModelCall: (operator: string) 
 }
 
 function stepTraces(record: WorkflowRecord): StepTrace[] {
-  return [...record.steps.values()].map((s) => ({
+  const traces = [...record.steps.values()].map((s) => ({
     step_id: s.step.step_id,
     skill_name: s.step.operator,
     input_params: s.input,
@@ -38,65 +38,60 @@ function stepTraces(record: WorkflowRecord): StepTrace[] {
     policy_events: s.policy_events,
     approval_events: s.approval_events,
   }));
+  return traces.reduce<readonly StepTrace[]>(appendStepTrace, []) as StepTrace[];
 }
 
-/** A trace that is being written elsewhere: appended once per step id, attempts per try (TRC-03). */
+/** A step's trace is appended once; a repeated append changes nothing (TRC-03). */
 export function appendStepTrace(steps: readonly StepTrace[], trace: StepTrace): readonly StepTrace[] {
   return steps.some((s) => s.step_id === trace.step_id) ? steps : [...steps, trace];
 }
 
+/** Fields that callers see as the fold keeps them. */
+const shown = [
+  "workflow_id",
+  "tenant_id",
+  "thread_id",
+  "correlation_id",
+  "intent",
+  "plan",
+  "state",
+  "status",
+  "error",
+  "parent_workflow_id",
+  "sequence",
+  "spent",
+  "accepted_at",
+  "updated_at",
+  "finished_at",
+] as const;
+
 export function viewWorkflow(record: WorkflowRecord, progress: KernelProgress): WorkflowState {
-  const {
-    workflow_id,
-    tenant_id,
-    thread_id,
-    correlation_id,
-    intent,
-    plan,
-    state,
-    status,
-    warnings,
-    error,
-    parent_workflow_id,
-    sequence,
-    spent,
-    accepted_at,
-    updated_at,
-    finished_at,
-  } = record;
+  const { plan, status, warnings } = record;
+  const same = Object.fromEntries(shown.map((name) => [name, record[name]])) as Pick<
+    WorkflowRecord,
+    (typeof shown)[number]
+  >;
   return {
-    workflow_id,
-    tenant_id,
-    thread_id,
-    correlation_id,
-    intent,
-    plan,
-    state,
-    status,
-    steps: [...record.steps.values()].map((s) => ({
-      step_id: s.step.step_id,
-      name: s.step.name,
-      operator: s.step.operator,
-      state: s.state,
-      phase: s.phase,
-      attempts: s.attempts.length,
-      run: s.run,
-      depends_on: s.step.depends_on,
-      output_text: s.output_text,
-      error: s.error,
-      skip_reason: s.skip_reason,
-    })),
+    ...same,
+    steps: [...record.steps.values()].map(viewStep),
     gates: [...record.gates.values()],
     outcomes: [...record.outcomes.values()].flat(),
     progress,
     response: { status, text: record.text || (plan?.direct_response ?? "") },
     warnings: [...warnings],
-    error,
-    parent_workflow_id,
-    sequence,
-    spent,
-    accepted_at,
-    updated_at,
-    finished_at,
   };
 }
+
+const viewStep = ({ step, attempts, ...s }: StepRecord): StepView => ({
+  step_id: step.step_id,
+  name: step.name,
+  operator: step.operator,
+  state: s.state,
+  phase: s.phase,
+  attempts: attempts.length,
+  run: s.run,
+  depends_on: step.depends_on,
+  output_text: s.output_text,
+  error: s.error,
+  skip_reason: s.skip_reason,
+});

@@ -27,7 +27,7 @@ export interface Ballot extends Pick<Judged, "seat" | "signature"> {
 
 /** Notes the vote, and the decision if it completes one. Both bind to the gate as it is given. */
 export function castVote(run: Run, gate: Gate, ballot: Ballot): void {
-  if (!ballot.seat.advisory && gate.quorum === null) return noteDecision(run, gate, ballot);
+  if (!ballot.seat.advisory && gate.quorum === null) return noteVerdict(run, gate, ballot);
   const { decision, principal, signature, comment } = ballot;
   const { type, id } = principal;
   run.log.noteBy(
@@ -38,7 +38,7 @@ export function castVote(run: Run, gate: Gate, ballot: Ballot): void {
       gate.step_id,
     ),
   );
-  if (verdictOf(now(run, gate)) === decision) noteDecision(run, now(run, gate), ballot);
+  if (verdictOf(now(run, gate)) === decision) noteVerdict(run, now(run, gate), ballot);
 }
 
 const now = (run: Run, { gate_id }: Gate): Gate => run.log.record.gates.get(gate_id) as Gate;
@@ -53,7 +53,7 @@ const bindingOf = (gate: Gate) => ({
 type Completing = Pick<Ballot, "decision" | "principal" | "edited" | "resolution" | "apply_targets" | "comment"> &
   Partial<Pick<Ballot, "signature">>;
 
-function noteDecision(run: Run, gate: Gate, by: Completing): void {
+function noteVerdict(run: Run, gate: Gate, by: Completing): void {
   const { decision, principal, edited, resolution, apply_targets, comment, signature = null } = by;
   const carried = countedVotes(gate, decision).map((vote) => ({
     principal: vote.principal,
@@ -84,7 +84,7 @@ export function settleVotes(run: Run): void {
     const last = verdict === null ? undefined : countedVotes(gate, verdict).at(-1);
     if (verdict === null || last === undefined) continue;
     const principal = { ...last.principal, role: last.role };
-    noteDecision(run, gate, {
+    noteVerdict(run, gate, {
       decision: verdict,
       principal,
       edited: false,

@@ -1,7 +1,8 @@
 /**
  * The DAG executor: runs steps in dependency order, a bounded number at a time (seed 002 section 11).
  *
- * Owns: readiness, bounds, cascade cancellation. Never: what a step does, nor where its state is kept.
+ * Owns: bounds, cascade cancellation; the ready queue has the order: priority, then place in the plan. Never: what a step
+ * does, nor where its state is kept.
  * D1  A step starts only after all it depends on completed, and at most once per offer.
  * D2  A failed or blocked step cancels its transitive dependents, unstarted; independent branches go on.
  * D3  The budget is asked before each start; a refusal, or a check that fails, starts nothing more and cancels what has
@@ -13,6 +14,7 @@
  */
 import type { StepResult } from "../../contract/step.ts";
 import { isPromise, messageOf } from "../../runtime/within.ts";
+import { ReadyQueue } from "./ready-queue.ts";
 
 export const parked: unique symbol = Symbol("parked");
 export type Parked = typeof parked;
@@ -48,6 +50,9 @@ export interface DAGResult {
 export class DagExecutor<S extends DagStep> {
   readonly #options: DagOptions<S>;
   readonly #status: Map<string, DagStatus>;
+  readonly #steps: ReadonlyMap<string, S>;
+  /** What is open and not parked. */
+  readonly #queue = new ReadyQueue<string>();
   readonly #running = new Set<string>();
   readonly #parked = new Set<string>();
   readonly #results: Record<string, StepResult> = {};
@@ -59,6 +64,8 @@ export class DagExecutor<S extends DagStep> {
   constructor(options: DagOptions<S>) {
     this.#options = options;
     this.#status = new Map(options.settled);
+    this.#steps = new Map(options.steps.map((step) => [step.step_id, step]));
+    for (const step of this.#steps.values()) if (!this.#status.has(step.step_id)) this.#offer(step);
   }
 
   /** Runs until nothing is running and nothing can start. */
@@ -72,7 +79,10 @@ export class DagExecutor<S extends DagStep> {
 
   /** Offers a parked step again. */
   resume(stepId: string): void {
-    if (this.#parked.delete(stepId)) void this.#schedule();
+    const step = this.#parked.delete(stepId) ? this.#steps.get(stepId) : undefined;
+    if (step === undefined) return;
+    this.#offer(step);
+    void this.#schedule();
   }
 
   /** Starts nothing more until it is lifted; what runs may end. */
@@ -92,17 +102,18 @@ export class DagExecutor<S extends DagStep> {
     return !this.#status.has(step.step_id) && !this.#running.has(step.step_id);
   }
 
+  #offer(step: S): void {
+    this.#queue.add({
+      id: step.step_id,
+      priority: step.priority ?? 0,
+      sequence: this.#options.steps.indexOf(step),
+      dependencies: step.depends_on.filter((id) => this.#status.get(id) !== "COMPLETED"),
+    });
+  }
+
   #nextReady(): S | undefined {
-    const ready = this.#options.steps.filter(
-      (s) =>
-        this.#isOpen(s) &&
-        !this.#parked.has(s.step_id) &&
-        s.depends_on.every((id) => this.#status.get(id) === "COMPLETED"),
-    );
-    return ready.reduce<S | undefined>(
-      (best, s) => (best === undefined || (s.priority ?? 0) > (best.priority ?? 0) ? s : best),
-      undefined,
-    );
+    const next = this.#queue.next();
+    return next === undefined ? undefined : this.#steps.get(next);
   }
 
   async #schedule(): Promise<void> {
@@ -131,6 +142,7 @@ export class DagExecutor<S extends DagStep> {
   }
 
   #start(step: S): void {
+    this.#queue.remove(step.step_id);
     this.#running.add(step.step_id);
     const end = (result: StepResult | Parked): void => {
       this.#running.delete(step.step_id);
@@ -154,7 +166,8 @@ export class DagExecutor<S extends DagStep> {
     }
     this.#results[step.step_id] = result;
     this.#status.set(step.step_id, result.status);
-    if (result.status !== "COMPLETED") this.#cascade();
+    if (result.status === "COMPLETED") this.#queue.complete(step.step_id);
+    else this.#cascade();
   }
 
   /** Cancels every open step that depends, however far, on one that did not complete. */
@@ -184,6 +197,7 @@ export class DagExecutor<S extends DagStep> {
   #cancel(step: S, because: string): void {
     this.#status.set(step.step_id, "CANCELLED");
     this.#parked.delete(step.step_id);
+    this.#queue.remove(step.step_id);
     this.#options.onCancel?.(step, because);
   }
 

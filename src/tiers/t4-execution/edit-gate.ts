@@ -35,6 +35,7 @@ export async function prepareEdit(run: Run, gate: Gate, request: ParsedGateReque
       : await judgeOutcome(run, step, {
           type: target.outcome_type,
           content: checkOutcome(run, target.outcome_type, merge(target.content, edit)),
+          keep: true,
         });
   const outcome =
     target === null
@@ -54,7 +55,11 @@ export async function prepareEdit(run: Run, gate: Gate, request: ParsedGateReque
       if (outcomeOfStep(run.log.record, id)?.outcome_id === outcome.outcome_id) outputs.set(id, outcome.content);
   const payload = deepFreeze(outcome === null ? merge(gate.payload, edit) : resolveParams(step.params, outputs).value);
   const input = await checkPayload(run, operator, payload);
-  const prepared = await admitPayload(run, { step, operator, inputs: payload, payload, input, gate: null });
+  const prepared = await admitPayload(
+    run,
+    { step, operator, inputs: payload, payload, input, gate: null },
+    { keep: true },
+  );
   const shown = await describeGate(run, prepared, gate.reasons);
   return (still) => {
     const revised: Gate = {
@@ -101,7 +106,8 @@ async function showAgain(run: Run, gate: Gate): Promise<KernelError | null> {
   try {
     const operator = findOperator(run, step);
     const input = await checkPayload(run, operator, payload);
-    const prepared = await admitPayload(run, { step, operator, inputs: payload, payload, input, gate: null }, null);
+    const shownNow = { step, operator, inputs: payload, payload, input, gate: null };
+    const prepared = await admitPayload(run, shownNow, { keep: true, anew: true });
     const reasons = approvalReasons(run, prepared);
     const shown = await describeGate(run, prepared, reasons.length === 0 ? gate.reasons : reasons);
     const still = run.log.record.gates.get(gate.gate_id) as Gate;

@@ -7,13 +7,14 @@
  * E3  A step never ends without an event: what has not run is skipped, by name.
  */
 import { isKernelError, type KernelError, toExecutorError, wrapError } from "../../contract/error.ts";
-import { draft, type EventDraft, type SkipReason } from "../../contract/event.ts";
+import { draft, type EventDraft, type EventType, type SkipReason } from "../../contract/event.ts";
 import type { Principal } from "../../contract/intent.ts";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
 import { isStepDone } from "../../contract/workflow.ts";
 import { mark, oodaRef, type Run } from "./run.ts";
 
-const durationOf = (run: Run): number => run.kit.clock.now() - Date.parse(run.log.record.accepted_at);
+const durationAt = (run: Run, end: EventType): number =>
+  run.log.instantOf(end, null) - Date.parse(run.log.record.accepted_at);
 
 /** The final text goes to T6, which calibrates it, checks its grounding and lets it pass or degrades it. */
 export async function completeWorkflow(run: Run): Promise<void> {
@@ -35,7 +36,7 @@ export async function completeWorkflow(run: Run): Promise<void> {
       confidence: shown?.tags["confidence"] ?? "1",
       grounding: shown?.tags["grounding"] ?? "1",
       warnings,
-      duration_ms: durationOf(run),
+      duration_ms: durationAt(run, "WORKFLOW_COMPLETED"),
     }),
   );
 }
@@ -96,7 +97,7 @@ export async function failWorkflow(run: Run, error: KernelError): Promise<void> 
       error,
       status: statusOf(error),
       category: toExecutorError(error).category,
-      duration_ms: durationOf(run),
+      duration_ms: durationAt(run, "WORKFLOW_FAILED"),
     }),
   );
 }
@@ -122,7 +123,7 @@ export function cancelWorkflow(
   run.log.note(
     ...doubtOpenActions(run),
     ...skipOpenSteps(run.log.record, why.error === null ? "cancelled" : "rejected"),
-    draft("WORKFLOW_CANCELLED", { ...why, duration_ms: durationOf(run) }),
+    draft("WORKFLOW_CANCELLED", { ...why, duration_ms: durationAt(run, "WORKFLOW_CANCELLED") }),
   );
 }
 

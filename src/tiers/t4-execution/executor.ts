@@ -17,7 +17,9 @@ import type { LedgerStore, WorkflowHead } from "../../ports/ledger-store.ts";
 import type { Kit } from "../../runtime/kit.ts";
 import type { LedgerWriter } from "../../runtime/ledger-writer.ts";
 import type { LifecycleHost } from "../../runtime/lifecycle-host.ts";
-import { type LogServices, type NewWorkflow, WorkflowLog } from "../../runtime/workflow-log.ts";
+import type { LogServices, NewWorkflow } from "../../runtime/log-services.ts";
+import { createLiveSource, type TurnSource } from "../../runtime/turn-source.ts";
+import { WorkflowLog } from "../../runtime/workflow-log.ts";
 import type { Desk } from "./run.ts";
 import { oodaRef } from "./run.ts";
 import { type RunHost, WorkflowRun } from "./workflow-run.ts";
@@ -29,6 +31,8 @@ export interface ExecutorOptions {
   readonly desk: Desk;
   readonly lifecycles: LifecycleHost;
   readonly owner: string;
+  /** Where turns get their instants and ids; a replay brings its own. */
+  readonly sourceOf?: (workflowId: string) => TurnSource;
   /** Told after each commit. */
   readonly onCommitted: (log: WorkflowLog, events: readonly LedgerEvent[]) => void;
   /** Told when a run has ended or rests. */
@@ -46,10 +50,11 @@ export class Executor {
 
   constructor(options: ExecutorOptions) {
     this.#options = options;
-    const { kit, desk, store, writer, owner } = options;
+    const { kit, desk, store, writer, owner, sourceOf } = options;
     this.#host = { kit, desk, onRest: (run) => this.#rest(run) };
     this.#services = {
       kit,
+      sourceOf: sourceOf ?? (() => createLiveSource(kit)),
       writer,
       owner,
       read: (id, after) => store.read(id, after),

@@ -5,7 +5,6 @@
  * F2  A step that applies an outcome makes its newest version final by adding a version; drafts stay readable.
  */
 import { z } from "zod";
-import { digest } from "../../contract/digest.ts";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { draft } from "../../contract/event.ts";
@@ -15,6 +14,7 @@ import type { PlanStep } from "../../contract/plan.ts";
 import type { PolicyDecision } from "../../contract/policy.ts";
 import type { StepResult } from "../../contract/step.ts";
 import { failStep } from "./end-step.ts";
+import { instantOf, noteDecision } from "./note-decision.ts";
 import type { Prepared } from "./prepare-step.ts";
 import { askFor, baseIdOf, capabilityOf, oodaRef, outcomeOfStep, type Run } from "./run.ts";
 import { redact, sanitizedMarker } from "./screen-output.ts";
@@ -85,13 +85,14 @@ export function checkOutcome(run: Run, type: string, content: Json): Json {
   );
 }
 
-/** Policy at stage outcome. @throws KernelErrorException T5_POLICY_DENIED. */
+/** Policy at stage outcome; `keep` writes a person's edit down. @throws KernelErrorException T5_POLICY_DENIED. */
 export async function judgeOutcome(
   run: Run,
   step: PlanStep,
-  { type, content }: { readonly type: string; readonly content: Json },
+  { type, content, keep = false }: { readonly type: string; readonly content: Json; readonly keep?: boolean },
 ): Promise<Json> {
   const { auth, intent, bundle } = run.log.record;
+  const now = instantOf(run);
   const subject = {
     name: type,
     operator: step.operator,
@@ -103,15 +104,16 @@ export async function judgeOutcome(
   const decision = await askFor<PolicyDecision>(run, 5, {
     schema: "PolicyQuestion",
     fn: "outcome",
-    data: { stage: "outcome", subject, auth, intent, context: bundle, now: run.kit.clock.now() },
+    data: { stage: "outcome", subject, auth, intent, context: bundle, now },
   });
-  run.log.note(
-    draft(
-      "POLICY_DECIDED",
-      { ...decision, stage: "outcome", subject: type, payload_hash: digest(content) },
-      step.step_id,
-    ),
-  );
+  noteDecision(run, decision, {
+    stage: "outcome",
+    subject: type,
+    step_id: step.step_id,
+    payload: content,
+    now,
+    keep,
+  });
   if (decision.decision === "DENY")
     raise(
       kernelError("T5_POLICY_DENIED", decision.reason || "the outcome was denied by policy", outcomeRef, {
@@ -132,9 +134,8 @@ interface Version {
 export function nextVersion(run: Run, step: PlanStep, { type, content, status, draftVersion }: Version): Outcome {
   const { tenant_id, workflow_id, intent } = run.log.record;
   const previous = outcomeOfStep(run.log.record, step.applies ?? step.step_id);
-  const now = new Date(run.kit.clock.now()).toISOString();
   return {
-    outcome_id: previous?.outcome_id ?? run.kit.ids.next("outcome"),
+    outcome_id: previous?.outcome_id ?? run.log.drawId("outcome", step.step_id),
     tenant_id,
     workflow_id,
     intent_id: intent.intent_id,
@@ -143,12 +144,15 @@ export function nextVersion(run: Run, step: PlanStep, { type, content, status, d
     status,
     content,
     confidence: confidenceOf(content),
-    created_at: now,
+    created_at: createdAt(run, status, step.step_id),
     version: (previous?.version ?? 0) + 1,
     draft_version: Math.max(draftVersion, previous?.draft_version ?? 1),
     step_id: previous?.step_id ?? baseIdOf(step.step_id),
   };
 }
+
+const createdAt = (run: Run, status: Outcome["status"], stepId: string): string =>
+  new Date(run.log.instantOf(status === "final" ? "OUTCOME_FINALIZED" : "OUTCOME_DRAFTED", stepId)).toISOString();
 
 /** An operator may state its confidence in the content; without it a draft counts as certain of itself. */
 function confidenceOf(content: Json): number {
@@ -163,7 +167,7 @@ function finalizeOutcome(run: Run, step: PlanStep, actionId: string | null): voi
     ...target,
     status: "final",
     version: target.version + 1,
-    created_at: new Date(run.kit.clock.now()).toISOString(),
+    created_at: createdAt(run, "final", step.step_id),
   };
   run.log.recordOutcome({ outcome, action_id: actionId }, step.step_id);
 }

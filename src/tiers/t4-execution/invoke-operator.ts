@@ -38,11 +38,14 @@ export type KeyState =
   | { readonly seen: "in_doubt"; readonly action_id: string };
 
 export interface KeyBook {
-  /** Learns what is known of the key outside this workflow, for `find` to answer from. */
+  /**
+   * Learns what is to be known before the key is answered: what other workflows made of it, and whether a call would be
+   * admitted. Undefined when nothing is left to learn; until then it is asked again.
+   */
   readonly consult: (key: string) => Promise<void> | undefined;
   readonly find: (key: string, payload: Json) => KeyState;
-  /** Notes the start at once, makes it durable and gives the action's id. */
-  readonly begin: (key: string, payload: Json) => Promise<string>;
+  /** Notes the start at once, makes it durable and gives the action's id; `calls` when the operator is about to run. */
+  readonly begin: (key: string, payload: Json, calls: boolean) => Promise<string>;
   readonly succeed: (
     actionId: string,
     result: Json,
@@ -93,8 +96,7 @@ export function createInvoker(book: KeyBook, clock: Clock): Invoker {
             invokerRef,
           ),
         );
-      const consulting = book.consult(key);
-      if (consulting !== undefined) await consulting;
+      for (let asked = book.consult(key); asked !== undefined; asked = book.consult(key)) await asked;
       return answerFrom(book.find(key, payload), { book, clock, invocation });
     },
   };
@@ -109,7 +111,7 @@ interface Running {
 async function answerFrom(state: KeyState, running: Running): Promise<OperatorResult> {
   switch (state.seen) {
     case "succeeded": {
-      await running.book.begin(running.invocation.idempotencyKey, running.invocation.payload);
+      await running.book.begin(running.invocation.idempotencyKey, running.invocation.payload, false);
       const result = await running.invocation.screen(state.result);
       running.book.succeed(state.action_id, result, { usage: state.usage, late: false, cached: true });
       return { status: "succeeded", action_id: state.action_id, result, usage: state.usage, cached: true };
@@ -134,7 +136,7 @@ async function answerFrom(state: KeyState, running: Running): Promise<OperatorRe
 
 /** A key whose call is under way is in progress: the caller gets a handle to its end. */
 async function joinCall(handle: Promise<OperatorResult>, actionId: string, running: Running): Promise<OperatorResult> {
-  await running.book.begin(running.invocation.idempotencyKey, running.invocation.payload);
+  await running.book.begin(running.invocation.idempotencyKey, running.invocation.payload, false);
   return { status: "in_progress", action_id: actionId, handle: awaitHandle(handle, actionId, running) };
 }
 
@@ -200,7 +202,7 @@ async function callOperator(running: Running): Promise<OperatorResult> {
 
 async function makeCall(running: Running): Promise<Called> {
   const { book, invocation } = running;
-  const actionId = await book.begin(invocation.idempotencyKey, invocation.payload);
+  const actionId = await book.begin(invocation.idempotencyKey, invocation.payload, true);
   const abort = new AbortController();
   const cancel = (): void => abort.abort(invocation.signal.reason);
   invocation.signal.addEventListener("abort", cancel);

@@ -3,11 +3,12 @@
  * decision that was kept is judged when its gate opens: only then is there a payload to judge it by.
  */
 import type { AuthContext } from "../../contract/auth-context.ts";
-import { draft } from "../../contract/event.ts";
+import type { EventPayloads } from "../../contract/event.ts";
 import type { Gate, ParsedDelegationRequest } from "../../contract/gate.ts";
 import type { GateSignature, PrincipalRef } from "../../contract/gate-vote.ts";
 import type { Principal } from "../../contract/intent.ts";
 import type { PolicyDecision } from "../../contract/policy.ts";
+import { instantOf, noteDecision } from "./note-decision.ts";
 import { askFor, type Run } from "./run.ts";
 
 export interface Deciding {
@@ -28,40 +29,34 @@ export interface Judged {
 }
 
 /** Notes what policy said. @throws KernelErrorException T5_AUTHZ_FORBIDDEN, T5_SIGNATURE_REQUIRED, T5_SIGNATURE_INVALID. */
-export async function judgeDecision(run: Run, gate: Gate, by: Deciding): Promise<Judged> {
-  const asked = { resolution: null, signature: null, edits: false, ...by };
-  const judged = await askAtGate<Judged>(run, gate, { schema: "GateJudgement", data: asked });
-  noteJudgement(run, gate, judged.policy);
-  return judged;
+export function judgeDecision(run: Run, gate: Gate, deciding: Deciding): Promise<Judged> {
+  const { decision, principal, auth } = deciding;
+  const data = { resolution: null, signature: null, edits: false, ...deciding };
+  return judgeAt<Judged>(run, gate, { schema: "GateJudgement", data, by: { decision, principal, auth } });
 }
+
+interface Delegating extends Pick<Deciding, "principal" | "auth">, Pick<ParsedDelegationRequest, "to" | "expires_at"> {}
 
 /** Notes what policy said. @throws KernelErrorException T5_AUTHZ_FORBIDDEN, T5_DELEGATION_REFUSED. */
-export async function judgeDelegation(
-  run: Run,
-  gate: Gate,
-  by: Pick<Deciding, "principal" | "auth"> & Pick<ParsedDelegationRequest, "to" | "expires_at">,
-): Promise<PolicyDecision> {
-  const { policy } = await askAtGate<Pick<Judged, "policy">>(run, gate, { schema: "DelegationJudgement", data: by });
-  noteJudgement(run, gate, policy);
-  return policy;
+export async function judgeDelegation(run: Run, gate: Gate, data: Delegating): Promise<PolicyDecision> {
+  const { principal, auth, to } = data;
+  const by = { decision: "delegate", principal, auth, to } as const;
+  return (await judgeAt<Pick<Judged, "policy">>(run, gate, { schema: "DelegationJudgement", data, by })).policy;
 }
 
-function askAtGate<T>(
-  run: Run,
-  gate: Gate,
-  { schema, data }: { readonly schema: string; readonly data: object },
-): Promise<T> {
+interface Question {
+  readonly schema: string;
+  readonly data: object;
+  readonly by: EventPayloads["POLICY_DECIDED"]["by"];
+}
+
+async function judgeAt<T extends Pick<Judged, "policy">>(run: Run, gate: Gate, asked: Question): Promise<T> {
   const { intent, bundle } = run.log.record;
-  const about = { gate, intent, context: bundle, now: run.kit.clock.now() };
-  return askFor<T>(run, 5, { schema, fn: "decide_gate", data: { ...data, ...about } });
-}
-
-function noteJudgement(run: Run, gate: Gate, policy: PolicyDecision): void {
-  run.log.note(
-    draft(
-      "POLICY_DECIDED",
-      { ...policy, stage: "gate", subject: gate.gate_id, payload_hash: gate.payload_digest },
-      gate.step_id,
-    ),
-  );
+  const now = instantOf(run);
+  const about = { gate, intent, context: bundle, now };
+  const { schema, data, by } = asked;
+  const judged = await askFor<T>(run, 5, { schema, fn: "decide_gate", data: { ...data, ...about } });
+  const { gate_id, step_id, payload } = gate;
+  noteDecision(run, judged.policy, { stage: "gate", subject: gate_id, step_id, payload, now, by });
+  return judged;
 }

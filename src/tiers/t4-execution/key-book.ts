@@ -3,13 +3,14 @@
  *
  * Owns: which events a key's life writes. B1 A start is committed before the call; an end is noted as soon as it is known.
  */
-import type { OperatorResult, Usage } from "../../contract/action.ts";
+import type { Usage } from "../../contract/action.ts";
 import { digest } from "../../contract/digest.ts";
 import { isRetryable, type KernelError, raise, toExecutorError } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { draft, type EventDraft } from "../../contract/event.ts";
 import type { Json } from "../../contract/json.ts";
 import { type ActionEntry, isTerminal } from "../../contract/workflow.ts";
+import { askAdmission, releaseHold, standingAdmission, tokenOf } from "./admit-call.ts";
 import { invokerRef, type KeyBook, type KeyState } from "./invoke-operator.ts";
 import type { Prepared } from "./prepare-step.ts";
 import { type Desk, outcomeOfStep, type Run } from "./run.ts";
@@ -36,38 +37,39 @@ export function createKeyBook(run: Run, at: AttemptOf): KeyBook {
   const outcomeId = (): string | null =>
     outcomeOfStep(run.log.record, step.applies ?? step.step_id)?.outcome_id ?? null;
   const common = { operator_name, attempt: at.attempt };
-  let shared: SharedKey | null = null;
+  /** What another workflow made of the key; undefined until it was looked up. */
+  let shared: SharedKey | null | undefined;
   return {
     consult(key) {
       const { keys, parent_workflow_id, tenant_id, workflow_id } = run.log.record;
-      if (keys.has(key) || !(key.startsWith("apply:") || parent_workflow_id !== null)) return undefined;
-      return run.desk.findSharedKey({ tenant_id, key, workflow_id, parent_workflow_id }).then((found) => {
-        shared = found;
-      });
+      const isShared = !keys.has(key) && (key.startsWith("apply:") || parent_workflow_id !== null);
+      if (isShared && shared === undefined)
+        return run.desk.findSharedKey({ tenant_id, key, workflow_id, parent_workflow_id }).then((found) => {
+          shared = found;
+        });
+      if (!makesCall(run, at, key, shared ?? null) || standingAdmission(run, step.step_id) !== null) return undefined;
+      return askAdmission(run, at.prepared, at.timeoutMs);
     },
-    find: (key, payload) => findKey(run, at, { key, payload, shared }),
-    async begin(key, payload) {
-      const action_id = run.log.record.keys.get(key) ?? run.kit.ids.next("action");
-      const known = run.log.record.actions.has(action_id);
+    find: (key, payload) => findKey(run, at, { key, payload, shared: shared ?? null }),
+    async begin(key, payload, calls) {
       const started = {
-        ...common,
-        action_id,
-        key,
-        operator_version: operator.metadata.version,
-        payload_hash: digest(payload),
-        timeout_ms: at.timeoutMs,
+        ...startOf(run, at, key, payload),
         outcome_id: outcomeId(),
-        ...(known ? {} : { input: payload }),
-        ...(at.recovered ? { recovered: true } : {}),
+        ...(calls ? { token: tokenOf(run, at.prepared) } : {}),
       };
+      const { action_id } = started;
+      const reservation = calls ? standingAdmission(run, step.step_id)?.reservation : null;
+      if (reservation != null) run.log.note(draft("BUDGET_RESERVED", { action_id, ...reservation }, step.step_id));
       run.log.recordAction(started, step.step_id);
       await run.log.commit();
+      releaseHold(run, step.step_id);
       ensureOwn(run);
       return action_id;
     },
     succeed(action_id, result, { usage, late, cached }) {
       const ended = { ...common, action_id, result, usage, cached, late, outcome_id: outcomeId() };
       noteEnd(run, draft("ACTION_SUCCEEDED", ended, step.step_id));
+      settleCharge(run, step.step_id, { action_id, usage });
     },
     fail(action_id, error, { usage, pending, cached }) {
       // A call that was told to stop fails because of that: its key stays running for whoever takes the workflow up.
@@ -88,6 +90,7 @@ export function createKeyBook(run: Run, at: AttemptOf): KeyBook {
         outcome_id: outcomeId(),
       };
       noteEnd(run, draft("ACTION_FAILED", ended, step.step_id));
+      if (!pending) settleCharge(run, step.step_id, { action_id, usage });
     },
     hold: (key, handle) => void run.handles.set(key, handle),
     release(key, late) {
@@ -98,6 +101,53 @@ export function createKeyBook(run: Run, at: AttemptOf): KeyBook {
       run.goOn();
     },
   };
+}
+
+/** The start of a key's action; its payload is written down with the first one. */
+function startOf(run: Run, at: AttemptOf, key: string, payload: Json) {
+  const { keys, actions } = run.log.record;
+  const { step, operator } = at.prepared;
+  const action_id = keys.get(key) ?? run.log.drawId("action", step.step_id);
+  return {
+    operator_name: operator.metadata.name,
+    attempt: at.attempt,
+    action_id,
+    key,
+    operator_version: operator.metadata.version,
+    payload_hash: digest(payload),
+    timeout_ms: at.timeoutMs,
+    ...(actions.has(action_id) ? {} : { input: payload }),
+    ...(at.recovered ? { recovered: true } : {}),
+  };
+}
+
+/** Whether the key's answer is a call: it was never begun, or it failed and may be begun again. */
+function makesCall(run: Run, at: AttemptOf, key: string, shared: SharedKey | null): boolean {
+  const entry = run.log.record.actions.get(run.log.record.keys.get(key) ?? "");
+  if (entry === undefined) return shared === null;
+  return entry.seen === "failed_retryable" || (entry.seen === "running" && at.recovered);
+}
+
+/**
+ * What was set aside for the call becomes what it used, as far as the operator said; what it did not say counts as
+ * reserved. A call whose end nobody knows stays charged as reserved.
+ */
+function settleCharge(
+  run: Run,
+  stepId: string,
+  { action_id, usage }: { readonly action_id: string; readonly usage: Usage },
+): void {
+  const reservation = run.log.record.reservations.get(action_id);
+  const started = run.log.record.actions.get(action_id)?.record.timing.started_at;
+  if (run.log.lost !== null || reservation === undefined || started === undefined) return;
+  const { counters, amounts: reserved } = reservation;
+  const amounts = {
+    tokens: usage.tokens?.total ?? reserved.tokens,
+    money: usage.cost?.total ?? reserved.money,
+    invocations: reserved.invocations,
+    wall_ms: run.log.instantOf("BUDGET_SETTLED", stepId) - Date.parse(started),
+  };
+  run.log.note(draft("BUDGET_SETTLED", { action_id, counters, reserved, amounts }, stepId));
 }
 
 /** An end that comes when the step has no ear for it any more is logged, not recorded: final states ignore events. */
@@ -167,40 +217,10 @@ function adoptShared(
   { key, shared }: { readonly key: string; readonly shared: SharedKey },
 ): KeyState {
   if (!shared.succeeded) return { seen: "running", action_id: shared.action_id, handle: null };
-  const action_id = run.kit.ids.next("action");
-  const { step, operator } = at.prepared;
-  run.log.note(
-    draft(
-      "ACTION_STARTED",
-      {
-        action_id,
-        key,
-        operator_name: operator.metadata.name,
-        operator_version: operator.metadata.version,
-        attempt: at.attempt,
-        payload_hash: digest(at.prepared.payload),
-        input: at.prepared.payload,
-        timeout_ms: at.timeoutMs,
-        outcome_id: null,
-      },
-      step.step_id,
-    ),
-    draft(
-      "ACTION_SUCCEEDED",
-      {
-        action_id,
-        operator_name: operator.metadata.name,
-        attempt: at.attempt,
-        result: shared.result,
-        usage: {},
-        cached: true,
-        late: false,
-        outcome_id: null,
-      },
-      step.step_id,
-    ),
-  );
+  const { operator_name, attempt, action_id, ...start } = startOf(run, at, key, at.prepared.payload);
+  const common = { operator_name, attempt, action_id, outcome_id: null };
+  const ended = { ...common, result: shared.result, usage: {}, cached: true, late: false };
+  const { step_id } = at.prepared.step;
+  run.log.note(draft("ACTION_STARTED", { ...common, ...start }, step_id), draft("ACTION_SUCCEEDED", ended, step_id));
   return { seen: "succeeded", action_id, result: shared.result, usage: {} };
 }
-
-export type { OperatorResult };

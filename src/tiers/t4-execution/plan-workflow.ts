@@ -6,13 +6,13 @@
  * P3  Steps beyond the limit are dropped with an event each (C-13).
  */
 import type { ContextBundle } from "../../contract/context-bundle.ts";
-import { digest } from "../../contract/digest.ts";
 import { type KernelError, KernelErrorException, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { draft, type EventDraft } from "../../contract/event.ts";
 import type { Plan, PlanStep } from "../../contract/plan.ts";
 import type { PolicyDecision } from "../../contract/policy.ts";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
+import { instantOf, noteDecision } from "./note-decision.ts";
 import { askFor, mark, oodaRef, type Run } from "./run.ts";
 
 /** What T3 answers. */
@@ -29,7 +29,11 @@ export async function planWorkflow(run: Run, objective: string | null = null): P
   const { record } = run.log;
   const round = record.plan === null ? 0 : record.round + 1;
   if (record.bundle === null) await buildContext(run, objective);
-  await askFor(run, 5, { schema: "BudgetCheck", fn: "plan", data: { spent: run.log.record.spent } });
+  await askFor(run, 5, {
+    schema: "BudgetCheck",
+    fn: "plan",
+    data: { spent: run.log.record.spent, work: planningOf(run) },
+  });
   if (round > 0) mark(run, "replan", { round });
   try {
     mark(run, "plan.create", { round });
@@ -71,6 +75,23 @@ async function buildContext(run: Run, objective: string | null): Promise<void> {
   run.log.note(draft("CONTEXT_BUILT", answer));
 }
 
+/** A round of planning as T5 admits it: a token that counts for the package. */
+function planningOf(run: Run) {
+  const { tokens, intent, used } = run.log.record;
+  const none = { cpu_time: 0, memory_bytes: 0, network_bytes: 0, tokens: 0 };
+  return {
+    token_id: tokens + 1,
+    name: intent.type,
+    cost: 0,
+    budget: { limit: null, consumed: 0 },
+    resources: none,
+    used: {
+      capability: used.capabilities.get(intent.type) ?? { invocations: 0, tokens: 0 },
+      resources: used.resources,
+    },
+  };
+}
+
 function planRequest(run: Run, round: number, objective: string | null) {
   const { record } = run.log;
   return {
@@ -79,7 +100,7 @@ function planRequest(run: Run, round: number, objective: string | null) {
     bundle: record.bundle,
     objective: objective ?? (record.intent.text || record.intent.type),
     workflow_id: record.workflow_id,
-    plan_id: round === 0 ? record.plan_id : run.kit.ids.next("plan"),
+    plan_id: round === 0 ? record.plan_id : run.log.drawId("plan", null),
     parent_plan_id: record.plan?.plan_id ?? null,
     used_step_ids: [...record.steps.keys()],
     regenerate: { steps: record.regenerate, draft_version: record.draft_version },
@@ -103,6 +124,7 @@ export function situationOf(record: WorkflowRecord, round: number, objective: st
 /** Policy at stage plan; a demand for approval becomes a gate on the plan's first steps. */
 async function judgePlan(run: Run, plan: Plan): Promise<Plan> {
   const { auth, intent, bundle } = run.log.record;
+  const now = instantOf(run);
   const tags = [...new Set(plan.steps.flatMap((s) => s.policy_tags))];
   const subject = {
     name: plan.plan_id,
@@ -119,17 +141,12 @@ async function judgePlan(run: Run, plan: Plan): Promise<Plan> {
   const decision = await askFor<PolicyDecision>(run, 5, {
     schema: "PolicyQuestion",
     fn: "plan",
-    data: { stage: "plan", subject, auth, intent, context: bundle, now: run.kit.clock.now() },
+    data: { stage: "plan", subject, auth, intent, context: bundle, now },
   });
-  run.log.note(
-    draft("POLICY_DECIDED", {
-      ...decision,
-      stage: "plan",
-      subject: plan.plan_id,
-      payload_hash: digest(subject.payload),
-    }),
-  );
-  if (decision.decision === "DENY" || decision.decision === "TRANSFORM") {
+  const denied = decision.decision === "DENY" || decision.decision === "TRANSFORM";
+  const { payload } = subject;
+  noteDecision(run, decision, { stage: "plan", subject: plan.plan_id, step_id: null, payload, now, keep: denied });
+  if (denied) {
     raise(
       kernelError(
         "T5_POLICY_DENIED",

@@ -9,16 +9,6 @@ export function dagStatus(step: StepRecord): DagStatus {
   return step.blocked ? "BLOCKED" : "FAILED";
 }
 
-/** Whether a step can go on now, or start. */
-export function isRunnable(record: WorkflowRecord, step: StepRecord): boolean {
-  if (step.state === "running") return step.phase === "executing" || step.phase === "backing_off";
-  return (
-    step.state === "queued" &&
-    record.plan?.steps.some((s) => s.step_id === step.step.step_id) === true &&
-    step.step.depends_on.every((id) => record.steps.get(id)?.state === "succeeded")
-  );
-}
-
 /** What made a waiting workflow go on: the gate that was decided last. */
 export function lastDecidedGate(record: WorkflowRecord): string | null {
   const decided = [...record.gates.values()].filter((g) => g.decision !== null);

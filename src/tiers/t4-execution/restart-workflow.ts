@@ -139,7 +139,7 @@ function regeneratedPlan(run: Run, plan: Plan, affected: ReadonlySet<string>): P
   const steps = plan.steps.map((step) => (affected.has(step.step_id) ? redo(step, renamed, draftVersion) : step));
   return {
     ...plan,
-    plan_id: run.kit.ids.next("plan"),
+    plan_id: run.log.drawId("plan", null),
     parent_plan_id: plan.plan_id,
     reasoning: `regenerated: ${[...affected].join(", ")}`,
     steps,

@@ -15,7 +15,7 @@ import { doubtGateIdOf, gateIdOf } from "../../contract/gate.ts";
 import type { Json } from "../../contract/json.ts";
 import { type Operator, retryPolicies } from "../../contract/operator.ts";
 import { type StepResult, toStepResult } from "../../contract/step.ts";
-import type { StepRecord } from "../../contract/workflow.ts";
+import type { ActionEntry, StepRecord } from "../../contract/workflow.ts";
 import { errorOf } from "../../runtime/within.ts";
 import { admitPayload } from "./admit-payload.ts";
 import { attemptStep } from "./attempt-step.ts";
@@ -47,7 +47,7 @@ export async function runStep(run: Run, stepId: string): Promise<StepResult | Pa
 /** What kept a step from going on says nothing of a call it had made before. */
 async function endThrown(run: Run, stepId: string, error: KernelError): Promise<StepResult | Parked> {
   const step = stepOf(run, stepId);
-  const doubtful = isUnderWay(run, step) && !isRepeatable(operatorOf(run, step));
+  const doubtful = callUnderWay(run, step) !== null && !isRepeatable(operatorOf(run, step));
   if (doubtful && (await openDoubtGate(run, stepId, `the step cannot go on: ${error.message}`))) return parked;
   return failStep(run, stepId, error);
 }
@@ -102,12 +102,15 @@ async function tryStep(run: Run, prepared: Prepared): Promise<StepResult> {
 
 /** A running action without a process behind it: what a crash between start and end leaves. */
 export function isLost(run: Run, step: StepRecord): boolean {
-  const entry = step.action_id === null ? undefined : run.log.record.actions.get(step.action_id);
-  return entry?.seen === "running" && !run.handles.has(entry.record.idempotency_key);
+  const entry = callUnderWay(run, step);
+  return entry !== null && !run.handles.has(entry.record.idempotency_key);
 }
 
-const isUnderWay = (run: Run, { action_id }: StepRecord): boolean =>
-  action_id !== null && run.log.record.actions.get(action_id)?.seen === "running";
+/** The step's call that has begun and, as far as the ledger knows, not ended. */
+function callUnderWay(run: Run, { action_id }: StepRecord): ActionEntry | null {
+  const entry = action_id === null ? undefined : run.log.record.actions.get(action_id);
+  return entry?.seen === "running" ? entry : null;
+}
 
 /** Whether a lost call may be made again without asking. Of an operator that is not known here nobody can say so. */
 export const isRepeatable = (operator: Operator | null): boolean =>
@@ -126,7 +129,7 @@ async function scheduleRetry(
   failed: { readonly error: KernelError; readonly action_id: string; readonly attempt: number },
 ): Promise<void> {
   const hint = toExecutorError(failed.error).retry_after_ms ?? 0;
-  const due = run.kit.clock.now() + Math.max(1000 * 2 ** failed.attempt, hint);
+  const due = run.log.instantOf("ACTION_RETRY_SCHEDULED", stepId) + Math.max(1000 * 2 ** failed.attempt, hint);
   run.log.note(
     draft(
       "ACTION_RETRY_SCHEDULED",

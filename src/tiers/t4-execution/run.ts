@@ -18,6 +18,7 @@ import { dataOf, type Kit } from "../../runtime/kit.ts";
 import type { Registry } from "../../runtime/registry.ts";
 import type { Timers } from "../../runtime/timers.ts";
 import type { WorkflowLog } from "../../runtime/workflow-log.ts";
+import type { Admission } from "./admit-call.ts";
 
 /** What all runs of T4 work with. */
 export interface Desk {
@@ -31,6 +32,10 @@ export interface Desk {
   readonly ensureInitialized: () => Promise<void> | null;
   readonly timers: Timers;
   readonly maxCost: number | null;
+  /** What the tokens of one step may cost. */
+  readonly perToken: number | null;
+  /** Whether calls reserve from budgets over workflows. */
+  readonly reserves: boolean;
   /** Maximum attempts by retry policy. */
   readonly retryPolicies: Readonly<Record<string, number>>;
   /** What another workflow made of a key: one of the same scope for an apply key, or the one whose work is made again. */
@@ -53,6 +58,8 @@ export interface Run {
   readonly parentId: string | null;
   /** Calls of this process that go on after their attempt, by key. */
   readonly handles: Map<string, Promise<OperatorResult>>;
+  /** What T5 found of steps' next calls. */
+  readonly admissions: Map<string, Admission>;
   /** Makes what was noted durable in the next turn of the event loop. */
   readonly commitSoon: () => void;
   /** Lets the workflow go on with what has changed. */

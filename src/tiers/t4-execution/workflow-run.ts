@@ -15,17 +15,17 @@ import { draft } from "../../contract/event.ts";
 import { isOpenGate } from "../../contract/gate.ts";
 import type { Principal } from "../../contract/intent.ts";
 import type { PlanStep } from "../../contract/plan.ts";
-import type { StepRecord, WorkflowRecord } from "../../contract/workflow.ts";
-import { isStepDone, isTerminal } from "../../contract/workflow.ts";
+import { isRunnable, isStepDone, isTerminal, type StepRecord } from "../../contract/workflow.ts";
 import type { Kit } from "../../runtime/kit.ts";
 import { errorOf } from "../../runtime/within.ts";
 import type { WorkflowLog } from "../../runtime/workflow-log.ts";
+import type { Admission } from "./admit-call.ts";
 import { type DAGResult, DagExecutor, parked } from "./dag-executor.ts";
 import { cancelWorkflow, completeWorkflow, failWorkflow } from "./end-workflow.ts";
 import { expireGates, forgetExpiry } from "./expire-gates.ts";
 import { planWorkflow, warnOfLoop } from "./plan-workflow.ts";
 import { findOperator } from "./prepare-step.ts";
-import { dagStatus, isRunnable, lastDecidedGate, queueSteps } from "./read-steps.ts";
+import { dagStatus, lastDecidedGate, queueSteps } from "./read-steps.ts";
 import { type Desk, mark, oodaRef, type Run } from "./run.ts";
 import { isLost, isRepeatable, openDoubtGate, operatorOf, runStep } from "./run-step.ts";
 
@@ -43,6 +43,7 @@ export class WorkflowRun implements Run {
   readonly desk: Desk;
   readonly parentId: string | null;
   readonly handles = new Map<string, Promise<OperatorResult>>();
+  readonly admissions = new Map<string, Admission>();
   readonly #host: RunHost;
   readonly #abort = new AbortController();
   #dag: DagExecutor<PlanStep> | null = null;
@@ -262,9 +263,7 @@ export class WorkflowRun implements Run {
     const technical = failed.some((s) => !s.blocked);
     // Nor is a call repeated under a new key whose effect nobody knows.
     const final = failed.some((s) => s.error?.code === "T5_HUMAN_DENIED" || s.error?.code === "T4_ACTION_IN_DOUBT");
-    return (
-      technical && !final && record.plan?.direct_response == null && replanRounds(record) < this.kit.limits.maxReplans
-    );
+    return technical && !final && record.plan?.direct_response == null && record.round < this.kit.limits.maxReplans;
   }
 
   /** What ends the workflow is then the budget, not the failure: with more of it there would be another plan. */
@@ -383,6 +382,3 @@ export class WorkflowRun implements Run {
     }
   }
 }
-
-/** Plans made because one failed. */
-const replanRounds = (record: WorkflowRecord): number => record.round;

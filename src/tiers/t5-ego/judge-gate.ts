@@ -31,7 +31,8 @@ interface Asked {
   readonly auth: AuthContext;
   readonly intent: Intent;
   readonly context: ContextBundle | null;
-  readonly now: number;
+  /** ISO instant. */
+  readonly now: string;
 }
 
 interface DecisionAsked extends Asked {
@@ -80,7 +81,7 @@ export async function judgeDelegation(signal: Signal, kit: Kit, { engine }: Gate
 function whyNotTo(asked: Asked & Pick<ParsedDelegationRequest, "to" | "expires_at">): string | null {
   const { gate, principal, to, expires_at, now } = asked;
   if (!gate.delegation) return "nobody may lend their seat at it";
-  if (!(Date.parse(expires_at) > now)) return `a delegation until ${expires_at} has run out already`;
+  if (!(Date.parse(expires_at) > Date.parse(now))) return `a delegation until ${expires_at} has run out already`;
   if (isSamePrincipal(to, principal)) return "a seat cannot be lent to its owner";
   if (isRequester(gate, to)) return "who asked for the work may not decide on it, for others neither";
   if (gate.approvers?.some((one) => isSamePrincipal(one, to)) === true) return `${to.type} ${to.id} has a seat already`;
@@ -97,7 +98,7 @@ function questionOf({ gate, principal, auth, intent, context, now }: Asked, tags
     risk_level: gate.risk_level,
     payload: gate.payload,
   };
-  return { stage: "gate", subject, auth, intent, context, now: new Date(now).toISOString() };
+  return { stage: "gate", subject, auth, intent, context, now };
 }
 
 const answer = (signal: Signal, kit: Kit, data: object): Result =>

@@ -25,8 +25,8 @@ export interface Seat {
 export interface Voter {
   readonly principal: PrincipalRef;
   readonly auth: AuthContext;
-  /** Epoch ms. */
-  readonly now: number;
+  /** ISO instant. */
+  readonly now: string;
 }
 
 /** @throws KernelErrorException T5_AUTHZ_FORBIDDEN. */
@@ -36,7 +36,9 @@ export function seatVoter(gate: Gate, voter: Voter): Seat {
   const lent = isRequester(gate, voter.principal)
     ? []
     : gate.delegations.filter(({ to }) => isSamePrincipal(to, voter.principal));
-  const valid = lent.find(({ from, expires_at }) => Date.parse(expires_at) > voter.now && !isSeatTaken(gate, from));
+  const valid = lent.find(
+    ({ from, expires_at }) => Date.parse(expires_at) > Date.parse(voter.now) && !isSeatTaken(gate, from),
+  );
   if (valid !== undefined) return { advisory: false, on_behalf_of: valid.from };
   if (gate.advisors.includes(voter.auth.role)) return { advisory: true, on_behalf_of: null };
   return forbid(gate, lent.length === 0 ? why : "the seat that was lent has run out or is taken");

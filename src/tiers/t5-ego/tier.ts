@@ -7,7 +7,7 @@
 import type { AuthContext } from "../../contract/auth-context.ts";
 import { checkBudget } from "../../contract/budget.ts";
 import type { ContextBundle } from "../../contract/context-bundle.ts";
-import { escalate, type KernelError, raise } from "../../contract/error.ts";
+import { escalate, isKernelError, type KernelError, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { Intent, Principal } from "../../contract/intent.ts";
 import type { Json } from "../../contract/json.ts";
@@ -21,6 +21,9 @@ import type { Authenticator } from "../../ports/authenticator.ts";
 import type { Door, TierDefinition } from "../../runtime/define-tier.ts";
 import type { Kit } from "../../runtime/kit.ts";
 import { isPromise } from "../../runtime/within.ts";
+import { admitCall, type CallQuestion, checkWork, isUnlimited, type WorkQuestion } from "./admission/admit-call.ts";
+import type { BudgetBook } from "./admission/budget-book.ts";
+import type { CapabilityShelf } from "./admission/capability-shelf.ts";
 import { type AuthorizeQuestion, authorize, mayUse, requireScope } from "./authorize.ts";
 import type { Signatures } from "./check-signature.ts";
 import { judgeDecision, judgeDelegation } from "./judge-gate.ts";
@@ -31,6 +34,8 @@ export interface EgoTierOptions {
   readonly engine: PolicyEngine;
   readonly maxCost: number | null;
   readonly signatures: Signatures;
+  readonly shelf: CapabilityShelf;
+  readonly book: BudgetBook;
 }
 
 const refs = {
@@ -38,6 +43,7 @@ const refs = {
   ego: moduleRef(5, "ego", "admit"),
   policy: moduleRef(5, "policy", "evaluate"),
   budget: moduleRef(5, "budget", "check_budget"),
+  admission: moduleRef(5, "admission", "admit"),
   lifecycle: moduleRef(5, "lifecycle", "command"),
 } as const;
 
@@ -97,17 +103,28 @@ function authorityDoors({ authenticator }: EgoTierOptions): Readonly<Record<stri
 }
 
 /** What may happen: budget, policy, gates; and the middle hop of an error that nobody handled. */
-function judgementDoors({ engine, maxCost, signatures }: EgoTierOptions): Readonly<Record<string, Door>> {
+function judgementDoors(options: EgoTierOptions): Readonly<Record<string, Door>> {
+  const { engine, signatures } = options;
   return {
     "data:BudgetCheck": {
       module: "budget",
       function: "check_budget",
-      handle: (signal, kit) => checkSpent(signal, kit, maxCost),
+      handle: (signal, kit) => checkPlanning(signal, kit, options),
     },
     "data:StepQuestion": {
       module: "policy",
       function: "evaluate",
-      handle: (signal, kit) => admitStep(signal, kit, { engine, maxCost }),
+      handle: (signal, kit) => admitStep(signal, kit, options),
+    },
+    "data:CallQuestion": {
+      module: "admission",
+      function: "admit",
+      handle: (signal, kit) => answerCall(signal, kit, options),
+    },
+    "data:HoldRelease": {
+      module: "admission",
+      function: "release",
+      handle: (signal) => releaseHold(signal, options),
     },
     "data:PolicyQuestion": {
       module: "policy",
@@ -183,10 +200,11 @@ async function commandFor(signal: Signal, kit: Kit, { authenticator, needs, acti
   );
 }
 
-function checkSpent(signal: Signal, kit: Kit, maxCost: number | null): Result {
-  const { spent } = signal.body["data"] as { readonly spent: number };
+/** Before planning: the request's budget, and the package's own ceilings. */
+function checkPlanning(signal: Signal, kit: Kit, { maxCost, shelf }: EgoTierOptions): Result {
+  const { spent, work } = signal.body["data"] as { readonly spent: number; readonly work: WorkQuestion };
   kit.telemetry.mark("policy.check_budget", { spent });
-  const refusal = checkBudget(spent, maxCost);
+  const refusal = checkBudget(spent, maxCost) ?? checkWork(shelf, work);
   if (refusal !== null) raise(refusal);
   return reply(signal, kit, {
     data: { left: maxCost === null ? null : maxCost - spent },
@@ -203,15 +221,12 @@ interface StepQuestion {
   readonly intent: Intent;
   readonly bundle: ContextBundle | null;
   readonly spent: number;
-  readonly now: number;
+  readonly work: WorkQuestion;
+  readonly now: string;
 }
 
 /** One question per step: authority over the effect, the budget, and policy at stage action (C-47). */
-function admitStep(
-  signal: Signal,
-  kit: Kit,
-  { engine, maxCost }: { readonly engine: PolicyEngine; readonly maxCost: number | null },
-): Result | Promise<Result> {
+function admitStep(signal: Signal, kit: Kit, { engine, maxCost, shelf }: EgoTierOptions): Result | Promise<Result> {
   const question = signal.body["data"] as StepQuestion;
   const { step, metadata, auth, spent } = question;
   const refusal = checkBudget(spent, maxCost);
@@ -228,9 +243,25 @@ function admitStep(
       );
   }
   const decided = evaluatePolicies(engine, actionQuestion(question));
+  const { work } = question;
+  const fit = { fits: checkWork(shelf, work) === null, unlimited: isUnlimited(shelf, work), reservation: null };
   const finish = (decision: PolicyDecision): Result =>
-    reply(signal, kit, { data: { decision }, schema: "StepAnswer", ref: refs.policy });
+    reply(signal, kit, { data: { decision, ...fit }, schema: "StepAnswer", ref: refs.policy });
   return isPromise(decided) ? decided.then(finish) : finish(decided);
+}
+
+/** The admission of a call that is about to be made; what it reserves is set aside until its start is in the ledger. */
+async function answerCall(signal: Signal, kit: Kit, { shelf, book }: EgoTierOptions): Promise<Result> {
+  const asked = signal.body["data"] as CallQuestion;
+  const reservation = await admitCall({ shelf, book }, asked);
+  if (isKernelError(reservation)) raise(reservation);
+  const unlimited = book.isEmpty && isUnlimited(shelf, asked);
+  return reply(signal, kit, { data: { unlimited, reservation }, schema: "CallAdmission", ref: refs.admission });
+}
+
+function releaseHold(signal: Signal, { book }: EgoTierOptions): Result {
+  book.release((signal.body["data"] as { readonly hold: string }).hold);
+  return done([], refs.admission);
 }
 
 function actionQuestion({ step, metadata, payload, auth, intent, bundle, now }: StepQuestion): PolicyQuestion {
@@ -243,7 +274,7 @@ function actionQuestion({ step, metadata, payload, auth, intent, bundle, now }: 
     payload,
     applies: step.applies,
   };
-  return { stage: "action", subject, auth, intent, context: bundle, now: new Date(now).toISOString() };
+  return { stage: "action", subject, auth, intent, context: bundle, now };
 }
 
 function answerPolicy(

@@ -1,0 +1,41 @@
+/**
+ * What a workflow's tokens have used, as its events tell: token ids, capability and resource counters, reservations.
+ *
+ * U1  A token's id is its place among the workflow's tokens, in the order in which the ledger schedules them.
+ * U2  Counters rise with each call that is made, and with nothing else; they never fall.
+ */
+import type { EventPayloads } from "../src/contract/event.ts";
+import type { StepRecord, WorkflowRecord } from "../src/contract/workflow.ts";
+
+/** The id of the token that is scheduled now. */
+export function scheduleToken(record: WorkflowRecord): number {
+  record.tokens += 1;
+  return record.tokens;
+}
+
+/** The call of a token: it counts for its capability, the governed resources and the token's own budget. */
+export function chargeCall(
+  record: WorkflowRecord,
+  step: StepRecord,
+  { token, operator_name }: EventPayloads["ACTION_STARTED"],
+): void {
+  if (token === undefined) return;
+  const { cost = 0, resources } = token;
+  chargeCapability(record, operator_name, cost);
+  step.token_cost += cost;
+  const { resources: used } = record.used;
+  if (resources === undefined) return;
+  record.used.resources = {
+    cpu_time: used.cpu_time + resources.cpu_time,
+    memory_bytes: used.memory_bytes + resources.memory_bytes,
+    network_bytes: used.network_bytes + resources.network_bytes,
+    tokens: used.tokens + resources.tokens,
+  };
+}
+
+/** One more invocation of what is registered under this name. */
+export function chargeCapability(record: WorkflowRecord, name: string, cost: number): void {
+  const { invocations, tokens } = record.used.capabilities.get(name) ?? { invocations: 0, tokens: 0 };
+  record.used.capabilities.set(name, { invocations: invocations + 1, tokens: tokens + cost });
+  record.admitted += 1;
+}

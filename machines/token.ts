@@ -1,0 +1,62 @@
+/**
+ * The token lifecycle (seed 001): submitted → scheduled → running → completed | failed | yielded; refused at admission,
+ * or cancelled because a token that it depends on will never complete. Its events are the token's own, by their kinds.
+ *
+ * Owns: which token events a token accepts. Never: admission, order, budgets (T5 and the queue have those).
+ * T1  A token starts once, after admission; one that was refused or cancelled never starts.
+ * T2  `completed` tells of a failure as well, by its status (A-20).
+ * T3  A token that yields is over: its work goes on in the tokens that it yielded, and who waited for it waits for them.
+ * T4  What an executor records (memory, snapshots, events of its own) it records while its token runs.
+ */
+import { setup } from "xstate";
+
+export type TokenMachineEvent =
+  | { readonly type: "scheduled" }
+  | { readonly type: "started" }
+  | { readonly type: "completed"; readonly status: string | null }
+  | { readonly type: "yielded" }
+  | { readonly type: "capability_violation" }
+  | { readonly type: "resource_violation" }
+  | { readonly type: "budget_violation" }
+  | { readonly type: "snapshot_created" }
+  | { readonly type: "memory_write" }
+  | { readonly type: "memory_read" }
+  | { readonly type: "custom"; readonly label: string | null };
+
+export const tokenMachine = setup({
+  types: { events: {} as TokenMachineEvent },
+  guards: {
+    failed: ({ event }) => event.type === "completed" && event.status === "failed",
+    dependencyCancelled: ({ event }) => event.type === "custom" && event.label === "dependency_cancelled",
+  },
+}).createMachine({
+  id: "token",
+  initial: "submitted",
+  states: {
+    submitted: { on: { scheduled: "scheduled" } },
+    scheduled: {
+      on: {
+        started: "running",
+        capability_violation: "refused",
+        resource_violation: "refused",
+        budget_violation: "refused",
+        custom: { guard: "dependencyCancelled", target: "cancelled" },
+      },
+    },
+    running: {
+      on: {
+        memory_write: {},
+        memory_read: {},
+        custom: {},
+        snapshot_created: {},
+        completed: [{ guard: "failed", target: "failed" }, { target: "completed" }],
+        yielded: "yielded",
+      },
+    },
+    completed: { type: "final" },
+    failed: { type: "final" },
+    yielded: { type: "final" },
+    refused: { type: "final" },
+    cancelled: { type: "final" },
+  },
+});

@@ -1,0 +1,92 @@
+/**
+ * Snapshots of a token kernel: each holds the whole state at one moment and the hash of the one before (EVT-14).
+ *
+ * Owns: what a snapshot contains, and the chain. Never: makes or restores the state (the token kernel does).
+ * INV-1  hash = digest of everything else in the entry, the previous hash included; the first follows 64 zeros.
+ * INV-2  Nothing is rewritten: going back to a snapshot appends an entry that names it.
+ */
+import { z } from "zod";
+import { digest } from "./digest.ts";
+import { JsonValue } from "./json.ts";
+import { CapabilityEntry, GovernorUsage, KernelToken, TokenEvent, TokenId } from "./token.ts";
+
+const ids = z.array(TokenId);
+const count = z.int().nonnegative();
+
+/** A token that was started and not ended: what it saved last, and how many random numbers it had drawn by then. */
+export const RunningToken = z.object({ token: KernelToken, checkpoint: JsonValue, draws: count });
+export type RunningToken = z.infer<typeof RunningToken>;
+
+/** Everything that decides what a token kernel does next. Ids up to `last_id` that stand nowhere here have completed. */
+export const TokenKernelState = z.object({
+  last_id: count,
+  queue: z.array(z.object({ token: KernelToken, waits_for: ids })),
+  running: z.array(RunningToken),
+  failed: ids,
+  refused: ids,
+  cancelled: ids,
+  /** Each with the tokens that its work went on in. */
+  yielded: z.array(z.object({ token_id: TokenId, tokens: ids })),
+  capabilities: z.array(CapabilityEntry),
+  governor: GovernorUsage,
+  memory: z.array(z.object({ key: z.string(), value: JsonValue })),
+});
+export type TokenKernelState = z.infer<typeof TokenKernelState>;
+
+export const TokenSnapshot = z.object({
+  index: count,
+  /** The token that saved it; null for the moment at which a host captured the kernel. */
+  token_id: TokenId.nullable(),
+  /** The virtual time: events up to this one had happened. */
+  timestamp: count,
+  /** What the token's executor saved. */
+  executor_state: JsonValue,
+  /** The index of the snapshot that was gone back to, or null. */
+  restores: count.nullable(),
+  state: TokenKernelState,
+  previous_hash: z.string(),
+  hash: z.string(),
+});
+export type TokenSnapshot = z.infer<typeof TokenSnapshot>;
+
+/** What a kernel can be continued from, anywhere: plain JSON. The last snapshot is the state to begin with. */
+export const TokenCapture = z.object({
+  seed: z.union([z.number(), z.string()]),
+  limits: z.record(z.string(), z.int().nonnegative().nullable()),
+  events: z.array(TokenEvent),
+  snapshots: z.array(TokenSnapshot).min(1),
+});
+export type TokenCapture = z.infer<typeof TokenCapture>;
+
+const genesis = "0".repeat(64);
+
+/** The entry behind the last one of the chain. */
+export function sealSnapshot(
+  chain: readonly TokenSnapshot[],
+  content: Omit<TokenSnapshot, "index" | "previous_hash" | "hash">,
+): TokenSnapshot {
+  const entry = { index: chain.length, ...content, previous_hash: chain.at(-1)?.hash ?? genesis };
+  return { ...entry, hash: digest(entry) };
+}
+
+export interface SnapshotBreak {
+  readonly index: number;
+  readonly reason: "index" | "previous_hash" | "hash" | "restores";
+}
+
+/** The first entry that is not what was sealed, or not where it belongs; null when all are. */
+export function verifySnapshots(chain: readonly TokenSnapshot[]): SnapshotBreak | null {
+  for (const [index, entry] of chain.entries()) {
+    const reason = breakOf(entry, index, chain[index - 1]?.hash ?? genesis);
+    if (reason !== null) return { index, reason };
+  }
+  return null;
+}
+
+function breakOf(entry: TokenSnapshot, index: number, previous: string): SnapshotBreak["reason"] | null {
+  const { hash, ...sealed } = entry;
+  if (entry.index !== index) return "index";
+  if (entry.previous_hash !== previous) return "previous_hash";
+  if (hash !== digest(sealed)) return "hash";
+  return entry.restores !== null && entry.restores >= index ? "restores" : null;
+}

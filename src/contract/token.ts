@@ -1,0 +1,140 @@
+/**
+ * Tokens: units of scheduled work, what they may use, and the events that tell what became of them (seed 001; C-02, C-03,
+ * C-05). A token event is no ledger event: it has a virtual time, eleven kinds and no workflow.
+ *
+ * Owns: the words of the token kernel. Never: decides whether a token runs (T5's admission does), nor in which order.
+ * INV-1  Every quantity is a whole number of at least 0; null as a limit means no ceiling.
+ * INV-2  A token event has exactly five keys, in one order; only `custom` has a label (A-21).
+ */
+import { z } from "zod";
+import { digest } from "./digest.ts";
+import { JsonObject, JsonValue } from "./json.ts";
+
+const quantity = z.int().nonnegative();
+const ceiling = quantity.nullable().default(null);
+
+/** Allotted by a kernel: 1, 2, 3 … */
+export const TokenId = z.int().positive();
+export type TokenId = z.infer<typeof TokenId>;
+
+/** Names a registered capability; allotted by the registry, and stable. */
+export const CapabilityHandle = z.int().positive();
+export type CapabilityHandle = z.infer<typeof CapabilityHandle>;
+
+const tokenKinds = ["Perception", "Reason", "Plan", "Act", "Reflect"] as const;
+export const TokenKind = z.enum(tokenKinds);
+export type TokenKind = z.infer<typeof TokenKind>;
+
+/** The ceiling on the cost of one token, and what of it is used. */
+export const TokenBudget = z.object({ limit: ceiling, consumed: quantity.default(0) });
+export type TokenBudget = z.infer<typeof TokenBudget>;
+
+/** What a token, or one call of an operator, asks of the resources that all share. */
+export const ResourceRequest = z.object({
+  cpu_time: quantity.default(0),
+  memory_bytes: quantity.default(0),
+  network_bytes: quantity.default(0),
+  tokens: quantity.default(0),
+});
+export type ResourceRequest = z.infer<typeof ResourceRequest>;
+
+export const KernelToken = z.object({
+  id: TokenId,
+  /** 0 to 255, higher first. */
+  priority: z.int().min(0).max(255).default(0),
+  /** What a run takes from the token's own budget and from its capability's `max_tokens`. */
+  cost: quantity.default(0),
+  kind: TokenKind.default("Act"),
+  capability: CapabilityHandle.nullable().default(null),
+  granted_capabilities: z.array(CapabilityHandle).default([]),
+  /** `contextHash` of what the token works on. */
+  context_hash: z.string().min(1),
+  goal: z.string().nullable().default(null),
+  /** Tokens that must have completed before. */
+  dependencies: z.array(TokenId).default([]),
+  budget: TokenBudget.prefault({}),
+  resources: ResourceRequest.prefault({}),
+  payload: JsonValue.default(null),
+});
+export type KernelToken = z.infer<typeof KernelToken>;
+
+/** A token before the kernel has given it an id; an id that it brings along is ignored. */
+export const TokenDraft = KernelToken.omit({ id: true });
+export type TokenDraft = z.input<typeof TokenDraft>;
+
+/** The draft, bound to the capability that it needs. */
+export const withCapability = (draft: TokenDraft, handle: CapabilityHandle): TokenDraft => ({
+  ...draft,
+  capability: handle,
+});
+
+/** The digest of a working context's canonical JSON: the order of keys does not matter. Throws for what is not JSON. */
+export const contextHash = (context: unknown): string => digest(context);
+
+export const tokenEventKinds = [
+  "scheduled",
+  "started",
+  "completed",
+  "yielded",
+  "capability_violation",
+  "budget_violation",
+  "resource_violation",
+  "snapshot_created",
+  "memory_write",
+  "memory_read",
+  "custom",
+] as const;
+export const TokenEventKind = z.enum(tokenEventKinds);
+export type TokenEventKind = z.infer<typeof TokenEventKind>;
+
+export const TokenEvent = z
+  .strictObject({
+    token_id: TokenId,
+    /** Virtual: the position in the stream, from 1. */
+    timestamp: z.int().positive(),
+    kind: TokenEventKind,
+    label: z.string().min(1).nullable(),
+    detail: JsonObject,
+  })
+  .refine((event) => (event.kind === "custom") === (event.label !== null), "a label belongs to custom and to it alone");
+export type TokenEvent = z.infer<typeof TokenEvent>;
+
+/** Seed 001's `KernelEvent::to_json()`: the five keys, in its order. */
+export const tokenEventToJson = ({ token_id, timestamp, kind, label, detail }: TokenEvent): TokenEvent => ({
+  token_id,
+  timestamp,
+  kind,
+  label,
+  detail,
+});
+
+/** Omitted or null: no ceiling. */
+export const CapabilityLimits = z.strictObject({ max_invocations: ceiling, max_tokens: ceiling });
+export type CapabilityLimits = z.infer<typeof CapabilityLimits>;
+
+export const CapabilityUsage = z.object({ invocations: quantity, tokens: quantity });
+export type CapabilityUsage = z.infer<typeof CapabilityUsage>;
+
+/** A capability on the shelf: what it may use, and what it has used. */
+export const CapabilityEntry = z.object({
+  handle: CapabilityHandle,
+  name: z.string().min(1).max(256),
+  limits: CapabilityLimits,
+  usage: CapabilityUsage,
+});
+export type CapabilityEntry = z.infer<typeof CapabilityEntry>;
+
+/** Ceilings over all tokens, by the fields of a request. */
+export const GovernorLimits = z.strictObject({
+  cpu_time: ceiling,
+  memory_bytes: ceiling,
+  network_bytes: ceiling,
+  tokens: ceiling,
+});
+export type GovernorLimits = z.infer<typeof GovernorLimits>;
+
+const account = z.object({ limit: quantity.nullable(), consumed: quantity });
+
+/** The accounts over all tokens, by resource. Nothing is ever given back (A-25). */
+export const GovernorUsage = z.object({ cpu: account, memory: account, network: account, tokens: account });
+export type GovernorUsage = z.infer<typeof GovernorUsage>;

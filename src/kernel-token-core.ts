@@ -1,0 +1,392 @@
+/**
+ * How a token kernel works: take, admit, record, execute, record (seed 001). `kernel-tokens.ts` shows it to hosts.
+ *
+ * Owns: the order of things. Never: which is next (the ready queue), whether it may (admission), whether an event may
+ * follow (the chart in machines/token.ts), what a token does (the executor).
+ * K1  No clock, no chance: the same submissions, seed and executor give the same events, byte for byte. Time is the
+ *     position in the stream (EVT-02).
+ * K2  Admission and `started` are synchronous and in order; only executors may take their time (A-22).
+ * K3  A draft that is refused at submit leaves nothing, not even an id; a token that is refused at admission leaves its
+ *     event.
+ * K4  Who depends on a token that failed, was refused or was cancelled is cancelled; who depends on one that yielded
+ *     waits for what it yielded.
+ */
+import { compileChart, tokenMachine } from "../machines/index.ts";
+import { digest } from "./contract/digest.ts";
+import { kernelError } from "./contract/error-codes.ts";
+import { deepFreeze, type Json, type JsonObject } from "./contract/json.ts";
+import { raise } from "./contract/kernel-error.ts";
+import {
+  type CapabilityHandle,
+  type CapabilityLimits,
+  type KernelToken,
+  type TokenDraft,
+  type TokenEvent,
+  type TokenEventKind,
+  type TokenId,
+  tokenEventToJson,
+} from "./contract/token.ts";
+import { type RunningToken, sealSnapshot, type TokenCapture, type TokenSnapshot } from "./contract/token-snapshot.ts";
+import { restoreBook, TokenBook } from "./kernel-token-book.ts";
+import { createContext } from "./kernel-token-context.ts";
+import {
+  type ExecutionStatus,
+  type ReadDraft,
+  readCapture,
+  readCustom,
+  readDraft,
+  readJson,
+  readLimits,
+  readMemory,
+  readStatus,
+  refuseLimit,
+  refuseNow,
+  rolledBack,
+  type TokenKernelLimits,
+  type TokenKernelOptions,
+  tokenRef,
+} from "./kernel-token-options.ts";
+import { errorOf, isPromise } from "./runtime/within.ts";
+import { admitToken } from "./tiers/t5-ego/admission/admit-token.ts";
+import { createAdmission, registerCapability } from "./tiers/t5-ego/admission/register-capability.ts";
+
+/** What became of the token that was taken. */
+export interface Processed {
+  readonly token_id: TokenId;
+  readonly status: "completed" | "failed" | "yielded" | "refused";
+}
+
+/** How many tokens ended how since `run` was called; `waiting` is what is still in the queue. */
+export interface RunSummary {
+  readonly completed: number;
+  readonly failed: number;
+  readonly yielded: number;
+  readonly refused: number;
+  readonly cancelled: number;
+  readonly waiting: number;
+}
+
+const chart = compileChart(tokenMachine);
+
+type Settled = { readonly output: Json } | { readonly yielded: readonly ReadDraft[] };
+
+export class TokenKernelCore {
+  readonly stream: TokenEvent[] = [];
+  readonly chain: TokenSnapshot[] = [];
+  book: TokenBook;
+  readonly #options: TokenKernelOptions;
+  readonly #limits: TokenKernelLimits;
+  /** Lets a replay submit what came while an executor ran; called before anything of that executor is recorded. */
+  readonly #catchUp: () => void;
+  #executing = false;
+
+  constructor(options: TokenKernelOptions, catchUp: () => void = () => undefined) {
+    const { snapshot, seed } = options;
+    const capture = snapshot === undefined ? null : readCapture(snapshot, seed);
+    this.#options = options;
+    this.#catchUp = catchUp;
+    this.#limits = readLimits(capture?.limits ?? options.limits);
+    this.book = new TokenBook(createAdmission(this.#limits));
+    if (capture !== null) this.#restore(capture);
+  }
+
+  #restore({ events, snapshots }: TokenCapture): void {
+    for (const event of events) this.stream.push(deepFreeze(event));
+    const last = snapshots.at(-1) as TokenSnapshot;
+    this.chain.push(...(last.token_id === null ? snapshots.slice(0, -1) : snapshots).map(deepFreeze));
+    this.book = restoreBook(deepFreeze(last.state));
+  }
+
+  registerCapability(name: string, limits?: Partial<CapabilityLimits>): CapabilityHandle {
+    const { state, handle } = registerCapability(this.book.admission, name, limits);
+    this.book.admission = state;
+    return handle;
+  }
+
+  submitToken(draft: TokenDraft): TokenId {
+    return this.#schedule(this.#requireRoom([this.#check(draft)])[0] as ReadDraft, null);
+  }
+
+  processNext(): Processed | null | Promise<Processed | null> {
+    this.#requireOutside();
+    const resumed = this.book.running.get(this.book.suspended.shift() ?? 0);
+    if (resumed !== undefined) return this.#execute(resumed);
+    const id = this.book.queue.next();
+    return id === undefined ? null : this.#admit(this.book.queued.get(id) as KernelToken);
+  }
+
+  run(): RunSummary | Promise<RunSummary> {
+    const from = this.stream.length;
+    for (let next = this.processNext(); next !== null; next = this.processNext())
+      if (isPromise(next)) return this.#runOn(next, from);
+    return this.#summarize(from);
+  }
+
+  async #runOn(first: Promise<Processed | null>, from: number): Promise<RunSummary> {
+    for (let next = await first; next !== null; next = await this.processNext());
+    return this.#summarize(from);
+  }
+
+  toJsonl(): string {
+    return this.stream.map((event) => JSON.stringify(tokenEventToJson(event))).join("\n");
+  }
+
+  snapshot(): TokenCapture {
+    const { seed } = this.#options;
+    const now = this.#seal({ token_id: null, executor_state: null, restores: null });
+    return { seed, limits: this.#limits, events: [...this.stream], snapshots: [...this.chain, now] };
+  }
+
+  rollback(index: number): TokenSnapshot {
+    this.#requireOutside();
+    const target = this.chain[index];
+    if (target === undefined)
+      raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `there is no snapshot ${index}`, tokenRef));
+    if (this.book.running.size > this.book.suspended.length) refuseNow("a token is running");
+    const before = this.book;
+    this.book = restoreBook(target.state, before.admission);
+    this.#forget(before);
+    this.#recordRollback(target, before);
+    const entry = this.#seal({ ...target, restores: index });
+    this.chain.push(entry);
+    return entry;
+  }
+
+  /** Ids are given once: what was submitted after the snapshot is cancelled, not unmade. */
+  #forget(before: TokenBook): void {
+    for (let id = this.book.lastId + 1; id <= before.lastId; id += 1) this.book.move(id, "cancelled");
+    this.book.lastId = before.lastId;
+  }
+
+  /** One event for each token that stands elsewhere now, that of the snapshot first. */
+  #recordRollback({ index, token_id }: TokenSnapshot, before: TokenBook): void {
+    const owner = token_id as TokenId;
+    const ids = Array.from({ length: before.lastId }, (_, i) => i + 1).filter(
+      (id) => id !== owner && before.stateOf(id) !== this.book.stateOf(id),
+    );
+    for (const id of [owner, ...ids]) {
+      const detail = { restores: index, state: this.book.stateOf(id) };
+      this.#record({ token_id: id, kind: "custom", label: rolledBack, detail });
+    }
+  }
+
+  #check(draft: unknown): ReadDraft {
+    const read = readDraft(draft, this.#limits);
+    const next = this.book.lastId + 1;
+    for (const id of read.dependencies) if (id >= next) refuseDependency(id, id === next ? "itself" : "unknown");
+    return read;
+  }
+
+  #requireRoom(drafts: readonly ReadDraft[]): readonly ReadDraft[] {
+    const { max_queued, max_submitted } = this.#limits;
+    if (this.book.queue.size + drafts.length > max_queued) refuseLimit("max_queued", max_queued);
+    if (this.book.lastId + drafts.length > max_submitted) refuseLimit("max_submitted", max_submitted);
+    return drafts;
+  }
+
+  #schedule(draft: ReadDraft, parent: TokenId | null): TokenId {
+    const id = this.book.lastId + 1;
+    const token: KernelToken = deepFreeze({ id, ...draft });
+    this.#emit(id, "scheduled", { ...token, sequence: id, parent });
+    this.book.lastId = id;
+    const waitsFor = this.book.unmetOf(token.dependencies);
+    this.book.enqueue(token, waitsFor);
+    const dead = waitsFor.find((dependency) => this.book.isDead(dependency));
+    if (dead !== undefined) this.#cancelDependents(dead);
+    return id;
+  }
+
+  #admit(token: KernelToken): Processed | Promise<Processed> {
+    const { id } = token;
+    this.book.queue.remove(id);
+    const admission = admitToken(token, this.book.admission);
+    if (!admission.admitted) {
+      this.#emit(id, admission.kind, admission.detail);
+      this.#cancelDependents(id);
+      return { token_id: id, status: "refused" };
+    }
+    this.book.admission = admission.state;
+    this.#emit(id, "started", admission.detail);
+    const charged = deepFreeze({ ...token, budget: admission.budget });
+    return this.#execute({ token: charged, checkpoint: null, draws: 0 });
+  }
+
+  #execute(running: RunningToken): Processed | Promise<Processed> {
+    const { id } = running.token;
+    this.book.running.set(id, running);
+    const end = (answer: unknown): Processed => this.#end(running.token, () => this.#settle(id, answer));
+    const fail = (thrown: unknown): Processed => this.#end(running.token, () => rethrow(thrown));
+    try {
+      const answer = this.#call(running);
+      return isPromise(answer) ? Promise.resolve(answer).then(end, fail) : end(answer);
+    } catch (thrown) {
+      return fail(thrown);
+    }
+  }
+
+  #call(running: RunningToken): ReturnType<TokenKernelOptions["executor"]> {
+    this.#executing = true;
+    try {
+      return this.#options.executor(running.token, this.#contextOf(running));
+    } finally {
+      this.#executing = false;
+    }
+  }
+
+  /** What the executor's answer means; all of it is checked before any of it is applied. */
+  #settle(id: TokenId, answer: unknown): Settled {
+    const status = readStatus(answer as ExecutionStatus);
+    if (status.status === "Completed") return { output: readJson(status.output ?? null, this.#limits, "output") };
+    const yielded = this.#requireRoom(status.tokens.map((draft) => this.#check(draft)));
+    for (const { dependencies } of yielded)
+      if (this.book.reaches(this.book.unmetOf(dependencies), id)) refuseDependency(id, "cyclic");
+    return { yielded };
+  }
+
+  #end(token: KernelToken, settle: () => Settled): Processed {
+    const { id, budget } = token;
+    this.#catchUp();
+    let settled: Settled;
+    try {
+      settled = settle();
+    } catch (thrown) {
+      return this.#fail(token, thrown);
+    }
+    if ("yielded" in settled) return this.#yield(id, settled.yielded);
+    this.#emit(id, "completed", { status: "completed", output: settled.output, budget });
+    this.book.queue.complete(id);
+    return { token_id: id, status: "completed" };
+  }
+
+  #fail({ id, budget }: KernelToken, thrown: unknown): Processed {
+    const { code, message } = errorOf(thrown, "T4_TOKEN_EXECUTOR_FAILED", tokenRef);
+    const error = { code, message: message.slice(0, maxMessage).toWellFormed() };
+    this.#emit(id, "completed", { status: "failed", error, budget });
+    this.#cancelDependents(id);
+    return { token_id: id, status: "failed" };
+  }
+
+  #yield(id: TokenId, drafts: readonly ReadDraft[]): Processed {
+    const tokens = drafts.map((_, i) => this.book.lastId + 1 + i);
+    this.#emit(id, "yielded", { tokens });
+    this.book.handOn(id, tokens);
+    for (const draft of drafts) this.#schedule(draft, id);
+    return { token_id: id, status: "yielded" };
+  }
+
+  /** Whatever waits for `id`, however far. */
+  #cancelDependents(id: TokenId): void {
+    const dead = [id];
+    for (const dependency of dead)
+      for (const dependent of this.book.queue.dependentsOf(dependency)) {
+        this.book.queue.remove(dependent);
+        this.#emit(dependent, "custom", { dependency }, "dependency_cancelled");
+        dead.push(dependent);
+      }
+  }
+
+  #contextOf(running: RunningToken) {
+    const { id, capability } = running.token;
+    return createContext(this.#options.seed, running, {
+      now: () => this.stream.length,
+      capabilityUsage: () => this.book.admission.capabilities.get(capability ?? 0)?.usage ?? null,
+      resourceUsage: () => this.book.admission.governor,
+      emit: (label, detail) => this.#emitCustom(id, label, detail),
+      checkpoint: (state, draws) => this.#checkpoint(id, state, draws),
+      write: (key, value) => this.#write(id, key, value),
+      read: (key) => this.#read(id, key),
+    });
+  }
+
+  #emitCustom(id: TokenId, label: unknown, detail: unknown): void {
+    this.#requireRunning(id);
+    const custom = readCustom({ label, detail }, this.#limits);
+    this.#emit(id, "custom", custom.detail, custom.label);
+  }
+
+  #checkpoint(id: TokenId, state: unknown, draws: number): TokenSnapshot {
+    const { max_snapshots } = this.#limits;
+    const running = this.#requireRunning(id);
+    const executor_state = readJson(state, this.#limits, "a checkpoint");
+    if (this.chain.length >= max_snapshots) refuseLimit("max_snapshots", max_snapshots);
+    this.book.running.set(id, { token: running.token, checkpoint: executor_state, draws });
+    const timestamp = this.stream.length + 1;
+    const entry = deepFreeze(this.#seal({ token_id: id, executor_state, restores: null }, timestamp));
+    this.#emit(id, "snapshot_created", { index: entry.index, state_hash: digest(executor_state) });
+    this.chain.push(entry);
+    return entry;
+  }
+
+  #write(id: TokenId, key: unknown, value: unknown): void {
+    const { max_memory_keys } = this.#limits;
+    const { memory } = this.book;
+    this.#requireRunning(id);
+    const written = deepFreeze(readMemory({ key, value: value ?? null }, this.#limits));
+    if (!memory.has(written.key) && memory.size >= max_memory_keys) refuseLimit("max_memory_keys", max_memory_keys);
+    this.#emit(id, "memory_write", written);
+    memory.set(written.key, written.value);
+  }
+
+  #read(id: TokenId, wanted: unknown): Json | undefined {
+    this.#requireRunning(id);
+    const { key } = readMemory({ key: wanted, value: null }, this.#limits);
+    this.#emit(id, "memory_read", { key, found: this.book.memory.has(key) });
+    return this.book.memory.get(key);
+  }
+
+  #requireRunning(id: TokenId): RunningToken {
+    this.#catchUp();
+    return this.book.running.get(id) ?? refuseNow(`token ${id} has ended`, { token_id: id });
+  }
+
+  #requireOutside(): void {
+    if (this.#executing) refuseNow("an executor is running: it yields tokens, and does not process them");
+  }
+
+  #seal(
+    { token_id, executor_state, restores }: Pick<TokenSnapshot, "token_id" | "executor_state" | "restores">,
+    timestamp = this.stream.length,
+  ): TokenSnapshot {
+    const state = this.book.capture();
+    return sealSnapshot(this.chain, { token_id, timestamp, executor_state, restores, state });
+  }
+
+  #emit(id: TokenId, kind: TokenEventKind, detail: object, label: string | null = null): void {
+    const { status = null } = detail as { readonly status?: string };
+    const from = this.book.stateOf(id);
+    const state = chart.next(from, { type: kind, label, status } as { readonly type: string });
+    if (state === undefined) refuseNow(`token ${id} is ${from}: it accepts no ${kind}`, { token_id: id, state: from });
+    this.book.move(id, state);
+    this.#record({ token_id: id, kind, label, detail: detail as JsonObject });
+  }
+
+  #record(event: Omit<TokenEvent, "timestamp">): void {
+    this.stream.push(deepFreeze(tokenEventToJson({ ...event, timestamp: this.stream.length + 1 })));
+  }
+
+  #summarize(from: number): RunSummary {
+    const since = this.stream.slice(from);
+    const count = (has: (event: TokenEvent) => boolean): number => since.filter(has).length;
+    const failed = count(({ kind, detail }) => kind === "completed" && detail["status"] === "failed");
+    return {
+      completed: count(({ kind }) => kind === "completed") - failed,
+      failed,
+      yielded: count(({ kind }) => kind === "yielded"),
+      refused: count(({ kind }) => kind.endsWith("_violation")),
+      cancelled: count(({ label }) => label === "dependency_cancelled"),
+      waiting: this.book.queue.size,
+    };
+  }
+}
+
+/** Characters kept of what an executor threw. */
+const maxMessage = 2_000;
+
+function rethrow(thrown: unknown): never {
+  throw thrown;
+}
+
+function refuseDependency(dependency: TokenId, reason: "itself" | "unknown" | "cyclic"): never {
+  const message = `a token may not depend on ${dependency}: ${reason}`;
+  raise(kernelError("T4_TOKEN_DEPENDENCY_INVALID", message, tokenRef, { detail: { dependency, reason } }));
+}

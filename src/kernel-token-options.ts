@@ -1,0 +1,176 @@
+/**
+ * What a token kernel is made with: seed, limits, executor; and what an executor may answer (seed 001).
+ *
+ * Owns: the defaults of the limits, and reading what a host hands in. Never: runs anything.
+ * O1  Whatever comes from a host is copied as plain JSON and checked whole before any of it counts.
+ */
+import { z } from "zod";
+import { kernelError } from "./contract/error-codes.ts";
+import { type Json, JsonObject, JsonValue, toJson } from "./contract/json.ts";
+import { raise } from "./contract/kernel-error.ts";
+import { moduleRef } from "./contract/module-ref.ts";
+import { GovernorLimits, type KernelToken, TokenDraft } from "./contract/token.ts";
+import { TokenCapture, verifySnapshots } from "./contract/token-snapshot.ts";
+import type { TokenContext } from "./kernel-token-context.ts";
+import { messageOf } from "./runtime/within.ts";
+
+export const tokenRef = moduleRef(4, "token_kernel", "process_next");
+
+const bound = (most: number) => z.int().nonnegative().default(most);
+
+/** The governor's ceilings (null: none), and the bounds of the kernel itself. */
+export const TokenKernelLimits = GovernorLimits.extend({
+  /** Tokens that may wait at once. */
+  max_queued: bound(100_000),
+  /** Tokens in the life of a kernel: what ends a chain of tokens that yield for ever. */
+  max_submitted: bound(1_000_000),
+  /** Characters of JSON in a payload, an output, a detail, a saved state or a value in memory. */
+  max_payload_chars: bound(1_000_000),
+  /** Keys in memory. */
+  max_memory_keys: bound(10_000),
+  /** Snapshots: each holds the whole state. */
+  max_snapshots: bound(1_000),
+}).strict();
+export type TokenKernelLimits = z.infer<typeof TokenKernelLimits>;
+
+/**
+ * How an executor ends: `Completed`, with an output or without (also as the bare word, or by answering nothing), or
+ * `Yielded`, and its work goes on in these tokens. A throw is a failure.
+ */
+export type ExecutionStatus =
+  | undefined
+  | "Completed"
+  | { readonly status: "Completed"; readonly output?: unknown }
+  | { readonly status: "Yielded"; readonly tokens: readonly TokenDraft[] };
+
+export type TokenExecutor = (
+  token: KernelToken,
+  context: TokenContext,
+  // biome-ignore lint/suspicious/noConfusingVoidType: an executor that answers nothing has completed
+) => ExecutionStatus | void | Promise<ExecutionStatus | void>;
+
+export interface TokenKernelOptions {
+  /** Decides what executors draw from `random`; nothing else depends on it. */
+  readonly seed: number | string;
+  readonly limits?: z.input<typeof TokenKernelLimits>;
+  readonly executor: TokenExecutor;
+  /** Begin where another kernel was captured, under its limits. */
+  readonly snapshot?: TokenCapture;
+}
+
+export type ReadDraft = z.output<typeof TokenDraft>;
+
+/** @throws KernelErrorException (input) for what is not JSON, and for what the schema refuses. */
+export function readDraft(draft: unknown, { max_payload_chars }: TokenKernelLimits): ReadDraft {
+  const read = parse(TokenDraft, copyJson(draft, "a token"), "a token");
+  requireSize(read.payload, max_payload_chars, "payload");
+  return read;
+}
+
+/** A copy as plain JSON, no larger than the limit. @throws KernelErrorException (input) */
+export function readJson(value: unknown, { max_payload_chars }: TokenKernelLimits, what: string): Json {
+  const copy = copyJson(value, what);
+  requireSize(copy, max_payload_chars, what);
+  return copy;
+}
+
+const CompletedStatus = z.object({ status: z.literal("Completed"), output: z.unknown().optional() });
+const YieldedStatus = z.object({ status: z.literal("Yielded"), tokens: z.array(z.unknown()).min(1) });
+const AnyStatus = z.discriminatedUnion("status", [CompletedStatus, YieldedStatus]);
+
+/** @throws KernelErrorException (input) for an answer that is no status. */
+export function readStatus(answer: unknown): z.infer<typeof AnyStatus> {
+  if (answer === undefined || answer === "Completed") return { status: "Completed" };
+  return parse(AnyStatus, answer, "an executor's answer");
+}
+
+/** The label of the events that a rollback leaves. */
+export const rolledBack = "rolled_back";
+const reservedLabels: ReadonlySet<string> = new Set([rolledBack, "dependency_cancelled"]);
+
+const Custom = z.object({
+  label: z
+    .string()
+    .min(1)
+    .refine((label) => !reservedLabels.has(label), "the kernel uses this label itself"),
+  detail: JsonObject,
+});
+const Memory = z.object({ key: z.string(), value: JsonValue });
+
+/** What an executor tells. @throws KernelErrorException (input) */
+export const readCustom = (custom: unknown, limits: TokenKernelLimits): z.infer<typeof Custom> =>
+  parse(Custom, readJson(custom, limits, "an event"), "an event");
+
+/** What an executor remembers. @throws KernelErrorException (input) */
+export const readMemory = (entry: unknown, limits: TokenKernelLimits): z.infer<typeof Memory> =>
+  parse(Memory, readJson(entry, limits, "memory"), "memory");
+
+/** @throws KernelErrorException (input) for a limit that is not one, and a name that no limit has. */
+export function readLimits(limits: unknown): TokenKernelLimits {
+  return parse(TokenKernelLimits, limits ?? {}, "the limits");
+}
+
+/** @throws KernelErrorException (input) for a capture that is malformed, broken, or of another seed. */
+export function readCapture(capture: unknown, seed: number | string): TokenCapture {
+  const read = parse(TokenCapture, copyJson(capture, "a snapshot"), "a snapshot", "T4_TOKEN_RECORD_INVALID");
+  const broken = verifySnapshots(read.snapshots);
+  if (broken !== null) refuseRecord(`snapshot ${broken.index} is not what was sealed`, { ...broken });
+  if (read.seed !== seed) refuseRecord("the snapshot is of another seed", { expected: seed, actual: read.seed });
+  const now = read.snapshots.at(-1)?.timestamp ?? 0;
+  const events = read.events.filter(({ timestamp }) => timestamp <= now);
+  if (events.length !== now || events.some(({ timestamp }, i) => timestamp !== i + 1))
+    refuseRecord(`the snapshot lacks events up to ${now}`, { timestamp: now });
+  return { ...read, events };
+}
+
+export function refuseRecord(message: string, detail: Readonly<Record<string, unknown>>): never {
+  raise(kernelError("T4_TOKEN_RECORD_INVALID", message, tokenRef, { detail }));
+}
+
+export function refuseLimit(limit: keyof TokenKernelLimits, value: number | null): never {
+  raise(kernelError("T4_TOKEN_LIMIT_REACHED", `${limit} is ${value}`, tokenRef, { detail: { limit, value } }));
+}
+
+/** What a host or an executor asks for at the wrong moment. */
+export function refuseNow(message: string, detail: Readonly<Record<string, unknown>> = {}): never {
+  raise(kernelError("T4_TOKEN_STATE_CONFLICT", message, tokenRef, { detail }));
+}
+
+type Refusal = "T0_VALIDATION_SCHEMA_MISMATCH" | "T4_TOKEN_RECORD_INVALID";
+
+function parse<S extends z.ZodType>(
+  schema: S,
+  value: unknown,
+  what: string,
+  code: Refusal = "T0_VALIDATION_SCHEMA_MISMATCH",
+): z.output<S> {
+  const read = schema.safeParse(value);
+  if (read.success) return read.data;
+  const issues = read.error.issues.map(({ path, message }) => ({ path: path.join("."), message }));
+  raise(
+    kernelError(code, `${what} is not well formed: ${issues[0]?.path} ${issues[0]?.message}`, tokenRef, {
+      detail: { issues },
+    }),
+  );
+}
+
+/** Deeper than a payload may be by itself: a snapshot holds payloads. */
+const maxDepth = 128;
+
+function copyJson(value: unknown, what: string): Json {
+  try {
+    return toJson(value, maxDepth);
+  } catch (thrown) {
+    raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `${what} is not JSON: ${messageOf(thrown)}`, tokenRef));
+  }
+}
+
+function requireSize(value: Json, most: number, what: string): void {
+  const size = JSON.stringify(value).length;
+  if (size <= most) return;
+  raise(
+    kernelError("T0_VALIDATION_PAYLOAD_TOO_LARGE", `${what}: ${size} characters of JSON, ${most} allowed`, tokenRef, {
+      detail: { limit: most, size, what },
+    }),
+  );
+}

@@ -1,0 +1,232 @@
+/**
+ * The way back from a record of token events to the kernel that wrote it (EVT-13): what came from outside is fed in
+ * again, where it came in; everything else must follow by itself.
+ *
+ * Owns: reading JSON Lines, the order of feeding, and the comparison. Never: copies an event; each is made again.
+ * R1  Submissions come from outside when their `scheduled` names no parent; they are fed at the same place in the stream,
+ *     be it in the midst of another token's run.
+ * R2  Limits and capabilities that nobody gives are read from the record: `started` shows the governor's ceilings, and a
+ *     refusal what was left. A ceiling that nothing ever met stands nowhere, and makes no difference.
+ * R3  Several asynchronous executors at once are started in the recorded order; what they do between is theirs (A-22).
+ */
+import type { StartedDetail } from "./contract/admission.ts";
+import { canonicalJson } from "./contract/digest.ts";
+import {
+  type CapabilityEntry,
+  type CapabilityLimits,
+  type CapabilityUsage,
+  type GovernorLimits,
+  type TokenDraft,
+  TokenEvent,
+  tokenEventToJson,
+} from "./contract/token.ts";
+import type { TokenCapture } from "./contract/token-snapshot.ts";
+import { TokenKernelCore } from "./kernel-token-core.ts";
+import { refuseRecord, rolledBack, type TokenKernelOptions } from "./kernel-token-options.ts";
+import { isPromise, messageOf } from "./runtime/within.ts";
+
+export interface ReplayOptions extends TokenKernelOptions {
+  /** In the order of their handles; without it, what the record tells of them. */
+  readonly capabilities?: readonly { readonly name: string; readonly limits?: Partial<CapabilityLimits> }[];
+  /** Begin at this capture in place of the beginning; the record holds the whole stream all the same. */
+  readonly snapshot?: TokenCapture;
+}
+
+/** The first event that is not as it was recorded; null stands for an event that is not there. */
+export interface ReplayDifference {
+  readonly timestamp: number;
+  readonly expected: TokenEvent | null;
+  readonly actual: TokenEvent | null;
+  readonly reason: string;
+}
+
+export interface Replay {
+  readonly identical: boolean;
+  /** What the fresh kernel wrote, up to the end of the record or just past the first difference. */
+  readonly jsonl: string;
+  readonly difference: ReplayDifference | null;
+}
+
+/**
+ * The events of JSON Lines, sorted by timestamp; empty lines count nothing.
+ * @throws KernelErrorException (input, T4_TOKEN_RECORD_INVALID) that names the line, from 1.
+ */
+export function parseTokenEvents(jsonl: string): readonly TokenEvent[] {
+  const events = jsonl.split("\n").flatMap((line, i) => (line.trim() === "" ? [] : [parseLine(line, i + 1)]));
+  return events.sort((a, b) => a.timestamp - b.timestamp);
+}
+
+function parseLine(line: string, number: number): TokenEvent {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch (thrown) {
+    refuseRecord(`line ${number} is not JSON: ${messageOf(thrown)}`, { line: number });
+  }
+  const read = TokenEvent.safeParse(value);
+  if (read.success) return read.data;
+  const [issue] = read.error.issues;
+  return refuseRecord(`line ${number} is no token event: ${issue?.path.join(".")} ${issue?.message}`, { line: number });
+}
+
+/**
+ * Runs the recorded tokens again in a fresh kernel with the same seed and executor.
+ * @throws KernelErrorException (input) for a malformed record or snapshot; a difference is an answer, no error.
+ */
+export async function replayTokens(jsonl: string, options: ReplayOptions): Promise<Replay> {
+  const recorded = parseTokenEvents(jsonl);
+  const replay = new TokenReplay(recorded, options);
+  await replay.run();
+  const difference = replay.difference();
+  return { identical: difference === null, jsonl: replay.core.toJsonl(), difference };
+}
+
+class TokenReplay {
+  readonly core: TokenKernelCore;
+  readonly #recorded: readonly TokenEvent[];
+  readonly #derived: ReadonlyMap<number, CapabilityEntry>;
+  readonly #open = new Set<Promise<unknown>>();
+  #compared = 0;
+  /** What the fresh kernel refused that the recorded one had taken. */
+  #refused: string | null = null;
+
+  constructor(recorded: readonly TokenEvent[], options: ReplayOptions) {
+    const given = options.capabilities;
+    this.#recorded = recorded;
+    this.#derived = given === undefined ? deriveCapabilities(recorded) : new Map();
+    this.core = new TokenKernelCore({ limits: deriveLimits(recorded), ...options }, () => this.#feed());
+    if (options.snapshot === undefined)
+      for (const { name, limits } of given ?? []) this.core.registerCapability(name, limits);
+  }
+
+  async run(): Promise<void> {
+    while (this.core.stream.length < this.#recorded.length && this.#isSame() && this.#refused === null) {
+      const before = this.core.stream.length;
+      this.#feed();
+      if (this.core.stream.length > before) continue;
+      if (this.#begins() || this.#open.size === 0) this.#take();
+      else await Promise.race(this.#open);
+      if (this.core.stream.length === before && this.#open.size === 0) return;
+    }
+  }
+
+  difference(): ReplayDifference | null {
+    const { stream } = this.core;
+    for (let at = 0; at < Math.max(stream.length, this.#recorded.length); at += 1) {
+      const [expected = null, actual = null] = [this.#recorded[at], stream[at]];
+      if (textOf(expected) !== textOf(actual))
+        return { timestamp: at + 1, expected, actual, reason: this.#refused ?? reasonOf(expected, actual) };
+    }
+    return null;
+  }
+
+  get #next(): TokenEvent | undefined {
+    return this.#recorded[this.core.stream.length];
+  }
+
+  /** Whether all that was made so far is as it was recorded; each event is compared once. */
+  #isSame(): boolean {
+    const { stream } = this.core;
+    while (this.#compared < stream.length) {
+      if (textOf(stream[this.#compared]) !== textOf(this.#recorded[this.#compared])) return false;
+      this.#compared += 1;
+    }
+    return true;
+  }
+
+  /** Whatever comes from outside at this place of the stream. */
+  #feed(): void {
+    for (let next = this.#next; next !== undefined && isSubmission(next); next = this.#next)
+      if (!this.#try(() => this.core.submitToken(next.detail as unknown as TokenDraft))) return;
+  }
+
+  #begins(): boolean {
+    const kind = this.#next?.kind ?? "";
+    return kind === "started" || kind.endsWith("_violation");
+  }
+
+  #take(): void {
+    const { label = null, detail = {} } = this.#next ?? {};
+    if (label === rolledBack) {
+      this.#try(() => this.core.rollback(detail["restores"] as number));
+      return;
+    }
+    this.#register(detail);
+    const answer = this.core.processNext();
+    if (!isPromise(answer)) return;
+    const open: Promise<unknown> = answer.finally(() => this.#open.delete(open));
+    this.#open.add(open);
+  }
+
+  /** A capability comes onto the shelf when the record first shows it there. */
+  #register({ capability_handle, error }: Readonly<Record<string, unknown>>): void {
+    const { book } = this.core;
+    const entry = error === "not_found" ? undefined : this.#derived.get(capability_handle as number);
+    if (entry === undefined || book.admission.capabilities.has(entry.handle)) return;
+    const capabilities = new Map(book.admission.capabilities).set(entry.handle, entry);
+    book.admission = { ...book.admission, capabilities };
+  }
+
+  #try(act: () => unknown): boolean {
+    try {
+      act();
+      return true;
+    } catch (thrown) {
+      this.#refused ??= `the fresh kernel refused it: ${messageOf(thrown)}`;
+      return false;
+    }
+  }
+}
+
+const isSubmission = ({ kind, detail }: TokenEvent): boolean => kind === "scheduled" && detail["parent"] === null;
+
+const textOf = (event: TokenEvent | null | undefined): string =>
+  event === null || event === undefined ? "" : JSON.stringify(tokenEventToJson(event));
+
+function reasonOf(expected: TokenEvent | null, actual: TokenEvent | null): string {
+  if (expected === null) return "the record has ended, and the fresh kernel goes on";
+  if (actual === null) return "the record goes on, and the fresh kernel has nothing to do";
+  const keys = ["timestamp", "token_id", "kind", "label"] as const;
+  const key = keys.find((name) => expected[name] !== actual[name]);
+  return `${key ?? `detail.${differingKey(expected.detail, actual.detail)}`} is not the same`;
+}
+
+function differingKey(one: TokenEvent["detail"], other: TokenEvent["detail"]): string {
+  const keys = Object.keys({ ...one, ...other });
+  return keys.find((key) => canonicalJson(one[key] ?? null) !== canonicalJson(other[key] ?? null)) ?? "order";
+}
+
+/** The governor's ceilings, as far as the record shows them. Nothing was consumed before the first `started`. */
+function deriveLimits(recorded: readonly TokenEvent[]): Partial<GovernorLimits> {
+  const started = recorded.find(({ kind }) => kind === "started")?.detail as unknown as StartedDetail | undefined;
+  const limits: Record<string, number | null> = {};
+  for (const { kind, detail } of recorded)
+    if (kind === "resource_violation") limits[detail["resource"] as string] ??= detail["remaining"] as number;
+  const of = (resource: keyof StartedDetail["resources"]["usage"]): number | null =>
+    started === undefined ? (limits[resource] ?? null) : started.resources.usage[resource].limit;
+  return { cpu_time: of("cpu"), memory_bytes: of("memory"), network_bytes: of("network"), tokens: of("tokens") };
+}
+
+/** Each capability that was used or refused, with the ceilings that a refusal showed, and nothing used yet. */
+function deriveCapabilities(recorded: readonly TokenEvent[]): ReadonlyMap<number, CapabilityEntry> {
+  const entries = new Map<number, CapabilityEntry>();
+  const used = new Map<number, CapabilityUsage>();
+  for (const { kind, detail } of recorded) {
+    const { capability_handle: handle, capability_name: name } = detail as Partial<StartedDetail>;
+    if (handle === undefined || name === undefined) continue;
+    const { invocations = 0, tokens_total = 0 } = detail as Partial<StartedDetail>;
+    if (kind === "started") used.set(handle, { invocations, tokens: tokens_total });
+    const known = entries.get(handle)?.limits ?? { max_invocations: null, max_tokens: null };
+    const limits = { ...known, ...ceilingOf(detail, used.get(handle) ?? unused) };
+    entries.set(handle, { handle, name, limits, usage: unused });
+  }
+  return entries;
+}
+
+const unused: CapabilityUsage = { invocations: 0, tokens: 0 };
+
+/** What a refusal tells of a ceiling: what was used, and what was left. */
+function ceilingOf({ error, remaining }: TokenEvent["detail"], used: CapabilityUsage): Partial<CapabilityLimits> {
+  if (error === "invocation_budget_exceeded") return { max_invocations: used.invocations + (remaining as number) };
+  return error === "token_budget_exceeded" ? { max_tokens: used.tokens + (remaining as number) } : {};
+}

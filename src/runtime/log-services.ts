@@ -1,0 +1,41 @@
+/**
+ * What a workflow's log is given: who it is, what it was, and the services it works with.
+ */
+import type { LedgerEvent } from "../contract/event.ts";
+import type { TurnRow } from "../contract/turn.ts";
+import type { WorkflowRecord } from "../contract/workflow.ts";
+import type { WorkflowHead } from "../ports/ledger-store.ts";
+import type { Kit } from "./kit.ts";
+import type { LedgerWriter } from "./ledger-writer.ts";
+import type { TurnSource } from "./turn-source.ts";
+import type { WorkflowLog } from "./workflow-log.ts";
+
+/** Identity of a workflow before its first event. */
+export interface NewWorkflow {
+  readonly tenant_id: string | number;
+  readonly workflow_id: string;
+  readonly thread_id: string | number | null;
+  readonly intent_id: string;
+  readonly plan_id: string;
+  readonly correlation_id: string;
+}
+
+export interface LogServices {
+  readonly kit: Kit;
+  /** Instants and ids of a workflow's turns. */
+  readonly sourceOf: (workflowId: string) => TurnSource;
+  readonly writer: LedgerWriter;
+  readonly read: (workflowId: string, after: number) => Promise<readonly TurnRow[]>;
+  readonly owner: string;
+  /** Told after each commit, with the events that are now durable. */
+  readonly onCommitted: (log: WorkflowLog, events: readonly LedgerEvent[]) => void;
+  /** Told of what another process appended, once it is taken in. */
+  readonly onForeign: (log: WorkflowLog, events: readonly LedgerEvent[]) => void;
+}
+
+/** A log as read from the ledger: its folded record, its last row and its head. */
+export interface FoldedLog {
+  readonly record: WorkflowRecord;
+  readonly last: TurnRow;
+  readonly head: WorkflowHead;
+}

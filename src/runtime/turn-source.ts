@@ -1,0 +1,44 @@
+/**
+ * Where a turn gets what is not deterministic: its instant and its ids. Live, from the clock and the id source; in a
+ * replay, from the ledger that is replayed (C-37).
+ *
+ * T1  A turn reads the clock once, when it begins: all its events, and the instants inside their payloads, are that one.
+ * T2  Nothing else of a turn is free: the same record, inputs and source give the same events.
+ */
+import type { EventDraft, EventType } from "../contract/event.ts";
+import type { Kit } from "./kit.ts";
+
+/** Records inside payloads that get ids of their own. */
+export type DrawnId = "action" | "outcome" | "plan";
+
+export interface TurnSource {
+  /** The instant of a turn that begins with, or now reaches, an event of this type; epoch ms. */
+  readonly now: (type: EventType, stepId: string | null) => number;
+  /** The id of an event that has been decided. */
+  readonly eventId: (draft: EventDraft) => string;
+  /** The turn is sealed; the next event begins another. */
+  readonly end: () => void;
+  /** A sealed turn was not taken in and goes on, at the instant it had. */
+  readonly again: (at: number) => void;
+  /** An id for what the payload of an event of this step (or of the workflow) will carry. */
+  readonly drawId: (kind: DrawnId, stepId: string | null) => string;
+}
+
+/** Of one workflow's log. */
+export function createLiveSource({ clock, ids }: Kit): TurnSource {
+  let turn: number | null = null;
+  return {
+    now() {
+      turn ??= clock.now();
+      return turn;
+    },
+    end() {
+      turn = null;
+    },
+    again(at) {
+      turn = at;
+    },
+    eventId: () => ids.next("event"),
+    drawId: (kind) => ids.next(kind),
+  };
+}

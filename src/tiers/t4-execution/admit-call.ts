@@ -1,0 +1,108 @@
+/**
+ * The token of a call: what it asks for, and T5's admission of it before the call begins (seed 001; C-23, C-49).
+ *
+ * C1  A call begins only as T5 found it to fit, with nothing admitted in between: what stood when it was asked is what
+ *     stands when the start is noted. What no ceiling concerns fits whatever stands.
+ * C2  A refusal leaves one event and charges nothing.
+ * C3  A call that the record answers asks for nothing.
+ */
+import type { Charge, Reservation } from "../../contract/budget.ts";
+import { draft } from "../../contract/event.ts";
+import type { OperatorMetadata } from "../../contract/operator.ts";
+import type { ResourceRequest } from "../../contract/token.ts";
+import { dataOf } from "../../runtime/kit.ts";
+import type { Prepared } from "./prepare-step.ts";
+import { oodaRef, question, type Run, stepOf } from "./run.ts";
+
+/** What T5 answered for a step's next call. */
+export interface Admission {
+  /** Calls admitted when it was asked; null where no ceiling concerns the call. */
+  readonly stamp: number | null;
+  readonly reservation: Reservation | null;
+}
+
+/** What the ledger keeps of an admitted call's token; zeros are left out. */
+export interface CallToken {
+  readonly id: number;
+  readonly cost?: number;
+  readonly resources?: ResourceRequest;
+}
+
+/** T5's words: whether any ceiling concerns the work, and what was set aside for it. */
+export interface AdmissionAnswer {
+  readonly unlimited: boolean;
+  readonly reservation: Reservation | null;
+}
+
+const noUsage = { invocations: 0, tokens: 0 } as const;
+
+/** What a step's next call asks of capability, governor and token budget. Its cost is the tokens that it may take. */
+export function workOf(run: Run, stepId: string, { name, resources }: OperatorMetadata) {
+  const { used } = run.log.record;
+  const { token_id, token_cost } = stepOf(run, stepId);
+  return {
+    token_id: token_id ?? 0,
+    name,
+    cost: resources.tokens,
+    budget: { limit: run.desk.perToken, consumed: token_cost },
+    resources,
+    used: { capability: used.capabilities.get(name) ?? noUsage, resources: used.resources },
+  };
+}
+
+export function keepAdmission(run: Run, stepId: string, answer: AdmissionAnswer, stamp: number): void {
+  run.admissions.set(stepId, { stamp: answer.unlimited ? null : stamp, reservation: answer.reservation });
+}
+
+/** The admission of the step's next call, if it stands; a call that reserves is asked for at the last moment. */
+export function standingAdmission(run: Run, stepId: string): Admission | null {
+  const known = run.admissions.get(stepId);
+  if (known === undefined || (run.desk.reserves && known.reservation === null)) return null;
+  return known.stamp === null || known.stamp === run.log.record.admitted ? known : null;
+}
+
+/** Asks T5 and keeps its answer. @throws KernelErrorException T5_BUDGET_EXHAUSTED, T5_CAPABILITY_NOT_FOUND. */
+export async function askAdmission(run: Run, { step, operator }: Prepared, timeoutMs: number): Promise<void> {
+  const { admitted, tenant_id, auth, workflow_id } = run.log.record;
+  const { metadata } = operator;
+  const who = { tenant_id, principal: auth.principal_id, workflow: workflow_id, operator: metadata.name };
+  const amounts: Charge = {
+    tokens: metadata.resources.tokens,
+    money: step.estimated_cost,
+    invocations: 1,
+    wall_ms: timeoutMs,
+  };
+  const data = {
+    ...workOf(run, step.step_id, metadata),
+    hold: holdOf(run, step.step_id),
+    who: { ...who, at: run.kit.clock.now() },
+    amounts,
+  };
+  const answer = await question(run, 5, { schema: "CallQuestion", fn: "admit", data });
+  if (answer.error !== null) run.log.note(draft("BUDGET_REFUSED", { error: answer.error }, step.step_id));
+  keepAdmission(run, step.step_id, dataOf<AdmissionAnswer>(answer), admitted);
+}
+
+/** The token as the start of its call writes it down. */
+export function tokenOf(run: Run, { step, operator }: Prepared): CallToken {
+  const { resources } = operator.metadata;
+  const asks = Object.values(resources).some((amount) => amount > 0);
+  return {
+    id: stepOf(run, step.step_id).token_id ?? 0,
+    ...(resources.tokens > 0 ? { cost: resources.tokens } : {}),
+    ...(asks ? { resources } : {}),
+  };
+}
+
+const holdOf = (run: Run, stepId: string): string => `${run.log.identity.workflow_id}/${stepId}`;
+
+/** What T5 set aside in memory is in the ledger now: the next call is asked for anew. */
+export function releaseHold(run: Run, stepId: string): void {
+  if (run.admissions.get(stepId)?.reservation == null) return;
+  run.admissions.delete(stepId);
+  const { signals, send } = run.kit;
+  const ref = oodaRef("release_hold");
+  const { correlation_id } = run.log.identity;
+  const data = { hold: holdOf(run, stepId) };
+  send(5, signals.createDataSignal(data, "HoldRelease", ref, correlation_id, null, { parentId: run.parentId }));
+}

@@ -1,0 +1,48 @@
+/**
+ * Writing down what policy said, with all that a later reader needs to put the very same question again.
+ *
+ * N1  The question's instant is its turn's; where the answer is noted in a later turn it is written beside it.
+ * N2  A payload that no other event holds (a person's edit, a plan that was denied) is kept with the decision, unless
+ *     policy asked to mask any of it.
+ */
+import { digest } from "../../contract/digest.ts";
+import { draft, type EventPayloads } from "../../contract/event.ts";
+import type { Json } from "../../contract/json.ts";
+import type { PolicyDecision, PolicyStage } from "../../contract/policy.ts";
+import type { Run } from "./run.ts";
+
+export interface Asked {
+  readonly stage: PolicyStage;
+  readonly subject: string;
+  readonly step_id: string | null;
+  readonly payload: Json;
+  /** ISO instant the question named. */
+  readonly now: string;
+  /** The payload stands nowhere else in the ledger. */
+  readonly keep?: boolean;
+  /** At stage gate: whose decision was judged. */
+  readonly by?: EventPayloads["POLICY_DECIDED"]["by"];
+}
+
+/** ISO instant of the turn that is being noted, or that the next event would begin. */
+export const instantOf = ({ log, kit }: Run): string =>
+  log.isDirty ? log.record.updated_at : new Date(kit.clock.now()).toISOString();
+
+export function noteDecision(run: Run, decision: PolicyDecision, asked: Asked): void {
+  const { stage, subject, payload, by } = asked;
+  run.log.note(
+    draft(
+      "POLICY_DECIDED",
+      {
+        ...decision,
+        stage,
+        subject,
+        payload_hash: digest(payload),
+        ...(by === undefined ? {} : { by }),
+        ...(asked.keep === true && decision.redactions.length === 0 ? { payload } : {}),
+        ...(asked.now === instantOf(run) ? {} : { asked_at: asked.now }),
+      },
+      asked.step_id,
+    ),
+  );
+}

@@ -1,0 +1,153 @@
+/**
+ * The queue of what waits to run: by priority, first come first served inside one, and nothing before what it depends on
+ * (seed 001; C-49). The token kernel and the DAG executor both take from it.
+ *
+ * Owns: which entry is next. Never: runs it, nor knows what became of it but for `complete`.
+ * Q1  An entry is ready when each of its dependencies was completed; how often it names one does not matter.
+ * Q2  The next is the ready entry of the highest priority, among equals that of the lowest sequence: a total order, so
+ *     the same calls give the same answers.
+ * Q3  Adding, taking and removing cost the logarithm of what is ready; completing costs what waited for it.
+ */
+interface QueueEntry<Id> {
+  readonly id: Id;
+  readonly priority: number;
+  /** Given by the caller, once for each: its place among equals. */
+  readonly sequence: number;
+  /** Those that are still to be completed. */
+  readonly dependencies: readonly Id[];
+}
+
+interface Waiting<Id> {
+  readonly entry: QueueEntry<Id>;
+  readonly unmet: Set<Id>;
+}
+
+export class ReadyQueue<Id> {
+  readonly #waiting = new Map<Id, Waiting<Id>>();
+  readonly #dependents = new Map<Id, Set<Waiting<Id>>>();
+  /** A binary heap of what is ready; what was removed stays in it until it comes to the top. */
+  readonly #ready: Waiting<Id>[] = [];
+
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  has(id: Id): boolean {
+    return this.#waiting.has(id);
+  }
+
+  /** An id that is in the queue already keeps its place. */
+  add(entry: QueueEntry<Id>): void {
+    if (this.#waiting.has(entry.id)) return;
+    const added: Waiting<Id> = { entry, unmet: new Set(entry.dependencies) };
+    this.#waiting.set(entry.id, added);
+    for (const id of added.unmet) this.#waitFor(id, added);
+    if (added.unmet.size === 0) this.#push(added);
+  }
+
+  /** The next that may run; it stays in the queue. */
+  next(): Id | undefined {
+    for (let top = this.#ready[0]; top !== undefined; top = this.#ready[0]) {
+      if (this.#waiting.get(top.entry.id) === top) return top.entry.id;
+      this.#pop();
+    }
+    return undefined;
+  }
+
+  /** Takes an entry out, whether it was ready or not. Its dependents go on waiting. */
+  remove(id: Id): void {
+    const removed = this.#waiting.get(id);
+    if (removed === undefined) return;
+    this.#waiting.delete(id);
+    for (const dependency of removed.unmet) this.#stopWaiting(dependency, removed);
+  }
+
+  /** Nobody waits for this one any more. */
+  complete(id: Id): void {
+    const freed = this.#dependents.get(id);
+    this.#dependents.delete(id);
+    for (const waiting of freed ?? []) {
+      waiting.unmet.delete(id);
+      if (waiting.unmet.size === 0) this.#push(waiting);
+    }
+  }
+
+  /** Who waited for `id` now waits for those it handed its work to. */
+  replace(id: Id, successors: readonly Id[]): void {
+    const waiting = this.#dependents.get(id) ?? [];
+    for (const dependent of waiting)
+      for (const successor of successors) {
+        dependent.unmet.add(successor);
+        this.#waitFor(successor, dependent);
+      }
+    this.complete(id);
+  }
+
+  /** What waits for `id` itself, in sequence. */
+  dependentsOf(id: Id): readonly Id[] {
+    return [...(this.#dependents.get(id) ?? [])]
+      .map(({ entry }) => entry)
+      .sort(bySequence)
+      .map((entry) => entry.id);
+  }
+
+  /** What an entry still waits for. */
+  dependenciesOf(id: Id): readonly Id[] {
+    return [...(this.#waiting.get(id)?.unmet ?? [])];
+  }
+
+  /** All that waits, ready or not, in sequence; dependencies are those still to be completed. */
+  entries(): readonly QueueEntry<Id>[] {
+    return [...this.#waiting.values()]
+      .map(({ entry, unmet }) => ({ ...entry, dependencies: [...unmet] }))
+      .sort(bySequence);
+  }
+
+  #waitFor(id: Id, waiting: Waiting<Id>): void {
+    const others = this.#dependents.get(id);
+    if (others === undefined) this.#dependents.set(id, new Set([waiting]));
+    else others.add(waiting);
+  }
+
+  #stopWaiting(id: Id, waiting: Waiting<Id>): void {
+    const others = this.#dependents.get(id);
+    if (others?.delete(waiting) && others.size === 0) this.#dependents.delete(id);
+  }
+
+  #push(waiting: Waiting<Id>): void {
+    const heap = this.#ready;
+    let at = heap.push(waiting) - 1;
+    for (let above = (at - 1) >> 1; at > 0 && isBefore(waiting, heap[above]); above = (at - 1) >> 1) {
+      heap[at] = heap[above] as Waiting<Id>;
+      at = above;
+    }
+    heap[at] = waiting;
+  }
+
+  #pop(): void {
+    const heap = this.#ready;
+    const last = heap.pop();
+    if (last === undefined || heap.length === 0) return;
+    let at = 0;
+    for (let child = firstChild(heap, at); isBefore(heap[child], last); child = firstChild(heap, at)) {
+      heap[at] = heap[child] as Waiting<Id>;
+      at = child;
+    }
+    heap[at] = last;
+  }
+}
+
+const bySequence = <Id>(a: QueueEntry<Id>, b: QueueEntry<Id>): number => a.sequence - b.sequence;
+
+/** Of the two below, the one that comes first. */
+function firstChild<Id>(heap: readonly Waiting<Id>[], at: number): number {
+  const [one, other] = [2 * at + 1, 2 * at + 2];
+  return isBefore(heap[other], heap[one]) ? other : one;
+}
+
+function isBefore<Id>(a: Waiting<Id> | undefined, b: Waiting<Id> | undefined): boolean {
+  if (a === undefined || b === undefined) return false;
+  return a.entry.priority === b.entry.priority
+    ? a.entry.sequence < b.entry.sequence
+    : a.entry.priority > b.entry.priority;
+}

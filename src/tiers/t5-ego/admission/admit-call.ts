@@ -1,0 +1,79 @@
+/**
+ * The one admission of a piece of work: capability, governor, token budget, then the scoped budgets; all are checked and
+ * only then anything is set aside (C-23).
+ */
+import type { AdmissionRefusal } from "../../../contract/admission.ts";
+import type { Charge, Reservation } from "../../../contract/budget.ts";
+import { isKernelError, type KernelError } from "../../../contract/error.ts";
+import { kernelError } from "../../../contract/error-codes.ts";
+import { moduleRef } from "../../../contract/module-ref.ts";
+import type { CapabilityUsage, GovernorUsage, ResourceRequest, TokenBudget } from "../../../contract/token.ts";
+import { admitToken, governedResources } from "./admit-token.ts";
+import type { BudgetBook, Charged } from "./budget-book.ts";
+import type { CapabilityShelf } from "./capability-shelf.ts";
+
+/** A token as its executor asks for it, with what its workflow has used so far. */
+export interface WorkQuestion {
+  readonly token_id: number;
+  /** The registered name that the work counts for. */
+  readonly name: string;
+  readonly cost: number;
+  readonly budget: TokenBudget;
+  readonly resources: ResourceRequest;
+  readonly used: { readonly capability: CapabilityUsage; readonly resources: ResourceRequest };
+}
+
+/** As above, for a call that is about to be made. */
+export interface CallQuestion extends WorkQuestion {
+  readonly hold: string;
+  readonly who: Charged;
+  readonly amounts: Charge;
+}
+
+const admissionRef = moduleRef(5, "admission", "admit");
+
+/** Null when the work fits; the error has seed 001's detail. Nothing is set aside. */
+export function checkWork(shelf: CapabilityShelf, question: WorkQuestion): KernelError | null {
+  const { name, cost, budget, resources, used, token_id } = question;
+  const entry = shelf.find(name);
+  if (entry === null) {
+    const detail = { kind: "capability_violation", error: "not_found", capability_name: name, token_id };
+    return kernelError("T5_CAPABILITY_NOT_FOUND", `${name} is not registered as a capability`, admissionRef, {
+      detail,
+    });
+  }
+  const capabilities = new Map([[entry.handle, { ...entry, usage: used.capability }]]);
+  const governor = withUsage(shelf.governor, used.resources);
+  const verdict = admitToken({ capability: entry.handle, cost, budget, resources }, { capabilities, governor });
+  return verdict.admitted ? null : refusalOf(verdict, question);
+}
+
+function withUsage(limits: GovernorUsage, used: ResourceRequest): GovernorUsage {
+  const accounts = governedResources.map(([name, field]) => [name, { ...limits[name], consumed: used[field] }]);
+  return Object.fromEntries(accounts) as GovernorUsage;
+}
+
+function refusalOf({ kind, detail }: AdmissionRefusal, { name, token_id }: WorkQuestion): KernelError {
+  const told = { kind, ...detail, token_id };
+  const message = `${name} was not admitted: ${detail.error.replaceAll("_", " ")}`;
+  return kernelError("T5_BUDGET_EXHAUSTED", message, admissionRef, { detail: told });
+}
+
+/** Whether no ceiling concerns the work: then it fits whatever else is admitted. */
+export function isUnlimited({ find, governor }: CapabilityShelf, { name, budget, resources }: WorkQuestion): boolean {
+  const limits = find(name)?.limits;
+  if (limits === undefined || limits.max_invocations !== null || limits.max_tokens !== null) return false;
+  return budget.limit === null && governedResources.every(([r, f]) => governor[r].limit === null || resources[f] === 0);
+}
+
+/** What is set aside for the call, null where no scoped budget concerns it, or why it may not be made. */
+export async function admitCall(
+  { shelf, book }: { readonly shelf: CapabilityShelf; readonly book: BudgetBook },
+  question: CallQuestion,
+): Promise<Reservation | KernelError | null> {
+  const refusal = checkWork(shelf, question);
+  if (refusal !== null || book.isEmpty) return refusal;
+  const reserved = await book.reserve(question.hold, question.who, question.amounts);
+  if (!isKernelError(reserved)) return reserved;
+  return { ...reserved, detail: { ...reserved.detail, token_id: question.token_id } };
+}

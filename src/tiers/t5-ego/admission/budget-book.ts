@@ -1,0 +1,134 @@
+/**
+ * The budget book: what tenants, principals, workflows, operators and models may use in all, over workflows and restarts.
+ *
+ * Owns: which counters a call touches, whether it still fits, and what is set aside for calls whose start is not in the
+ * ledger yet. Never: counts what is in the ledger; the store does, in the transaction that writes the event.
+ * B1  Nothing is charged by asking: a refusal leaves every counter as it was.
+ * B2  Between the reading of the counters and the answer what was set aside meanwhile is counted too, so that calls that
+ *     ask at once never pass a ceiling together. Another process's last, uncommitted calls are not seen.
+ * B3  What was set aside and never begun is forgotten after a lease's time.
+ */
+import {
+  addCharge,
+  type BudgetScope,
+  type Charge,
+  chargeFields,
+  noCharge,
+  type ParsedBudgetLimit,
+  type Reservation,
+} from "../../../contract/budget.ts";
+import type { KernelError } from "../../../contract/error.ts";
+import { kernelError } from "../../../contract/error-codes.ts";
+import { moduleRef } from "../../../contract/module-ref.ts";
+
+type Id = string | number;
+
+/** Whose call it is; the model is known once it has been routed. */
+export interface Charged {
+  readonly tenant_id: Id;
+  readonly principal: Id;
+  readonly workflow: string;
+  readonly operator: string;
+  readonly model?: string;
+  /** Epoch ms. */
+  readonly at: number;
+}
+
+export interface BudgetBook {
+  /** Whether any ceiling is configured at all. */
+  readonly isEmpty: boolean;
+  /** Sets the amounts aside under `hold`, or says what they would exceed; null when no ceiling concerns the call. */
+  readonly reserve: (hold: string, who: Charged, amounts: Charge) => Promise<Reservation | KernelError | null>;
+  /** The start is in the ledger, or will not be: the counters alone say what is used. */
+  readonly release: (hold: string) => void;
+}
+
+export interface BudgetBookParts {
+  readonly limits: readonly ParsedBudgetLimit[];
+  readonly charges: (tenantId: Id, counters: readonly string[]) => Promise<readonly Charge[]>;
+  readonly now: () => number;
+  readonly holdMs: number;
+}
+
+interface Hold {
+  readonly tenant_id: Id;
+  readonly reservation: Reservation;
+  readonly until: number;
+}
+
+const bookRef = moduleRef(5, "budget", "reserve");
+
+export function createBudgetBook({ limits, charges, now, holdMs }: BudgetBookParts): BudgetBook {
+  const holds = new Map<string, Hold>();
+  const heldUnder = (tenantId: Id, counter: string): Charge => {
+    let held = noCharge;
+    for (const [name, hold] of holds) {
+      if (hold.until <= now()) holds.delete(name);
+      else if (hold.tenant_id === tenantId && hold.reservation.counters.includes(counter))
+        held = addCharge(held, hold.reservation.amounts);
+    }
+    return held;
+  };
+  return {
+    isEmpty: limits.length === 0,
+    async reserve(name, who, amounts) {
+      const concerned = limits.flatMap((limit) => counterOf(limit, who));
+      if (concerned.length === 0) return null;
+      const counters = [...new Set(concerned.map(({ counter }) => counter))];
+      holds.delete(name);
+      const read = await charges(who.tenant_id, counters);
+      const standing = new Map(counters.map((counter, i) => [counter, read[i] ?? noCharge]));
+      for (const { counter, limit } of concerned) {
+        const charged = addCharge(standing.get(counter) ?? noCharge, heldUnder(who.tenant_id, counter));
+        const refusal = exceeds({ counter, limit, charged, amounts });
+        if (refusal !== null) return refusal;
+      }
+      const reservation = { counters, amounts };
+      holds.set(name, { tenant_id: who.tenant_id, reservation, until: now() + holdMs });
+      return reservation;
+    },
+    release: (name) => void holds.delete(name),
+  };
+}
+
+interface Concerned {
+  readonly counter: string;
+  readonly limit: ParsedBudgetLimit;
+}
+
+/** The counter that a limit keeps for this call; none where it is about somebody or something else. */
+function counterOf(limit: ParsedBudgetLimit, who: Charged): readonly Concerned[] {
+  const id = idIn(limit.scope, who);
+  if (id === undefined || (limit.id !== undefined && limit.id !== id)) return [];
+  if (limit.tenant_id !== undefined && limit.tenant_id !== who.tenant_id) return [];
+  const name = limit.scope === "tenant" ? "tenant" : `${limit.scope}:${JSON.stringify(id)}`;
+  return [{ counter: `${name}${windowOf(limit.window, who.at)}`, limit }];
+}
+
+function idIn(scope: BudgetScope, who: Charged): Id | undefined {
+  return scope === "tenant" ? who.tenant_id : who[scope];
+}
+
+const windowLength = { total: 0, month: 7, day: 10, hour: 13 } as const;
+
+/** The UTC window that the instant falls into, as the beginning of its ISO text. */
+function windowOf(window: ParsedBudgetLimit["window"], at: number): string {
+  const length = windowLength[window];
+  return length === 0 ? "" : `@${new Date(at).toISOString().slice(0, length)}`;
+}
+
+interface Weighed extends Concerned {
+  readonly charged: Charge;
+  readonly amounts: Charge;
+}
+
+function exceeds({ counter, limit, charged, amounts }: Weighed): KernelError | null {
+  for (const field of chargeFields) {
+    const ceiling = limit[field];
+    if (ceiling === undefined || charged[field] + amounts[field] <= ceiling) continue;
+    const detail = { counter, resource: field, limit: ceiling, charged: charged[field], attempted: amounts[field] };
+    const message = `the ${limit.scope} budget ${counter} has ${ceiling - charged[field]} ${field} left of ${ceiling}; the call asks for ${amounts[field]}`;
+    return kernelError("T5_BUDGET_EXHAUSTED", message, bookRef, { detail: { kind: "scoped_budget", ...detail } });
+  }
+  return null;
+}

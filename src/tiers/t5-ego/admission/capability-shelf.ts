@@ -1,0 +1,35 @@
+/**
+ * The kernel's shelf of budgeted capabilities: loading a package or an operator puts its name here, with its ceilings
+ * (C-03, REG-06). What is used of them is counted per workflow, in its record.
+ */
+import type { AdmissionState } from "../../../contract/admission.ts";
+import type { CapabilityEntry, CapabilityHandle, CapabilityLimits, GovernorLimits } from "../../../contract/token.ts";
+import { createAdmission, registerCapability } from "./register-capability.ts";
+
+export interface CapabilityShelf {
+  /** @throws KernelErrorException (input) for a name that is there with other limits. */
+  readonly put: (name: string, limits: CapabilityLimits) => CapabilityHandle;
+  readonly find: (name: string) => CapabilityEntry | null;
+  readonly entries: () => readonly CapabilityEntry[];
+  readonly governor: AdmissionState["governor"];
+}
+
+/** `overrides` are a host's ceilings by name, in place of a definition's own. */
+export function createCapabilityShelf(
+  governor: GovernorLimits,
+  overrides: Readonly<Record<string, CapabilityLimits>>,
+): CapabilityShelf {
+  let state = createAdmission(governor);
+  const byName = new Map<string, CapabilityHandle>();
+  return {
+    governor: state.governor,
+    put(name, limits) {
+      const registered = registerCapability(state, name, Object.hasOwn(overrides, name) ? overrides[name] : limits);
+      state = registered.state;
+      byName.set(name, registered.handle);
+      return registered.handle;
+    },
+    find: (name) => state.capabilities.get(byName.get(name) ?? 0) ?? null,
+    entries: () => [...state.capabilities.values()],
+  };
+}

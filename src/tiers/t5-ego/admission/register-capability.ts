@@ -1,0 +1,61 @@
+/**
+ * The shelf of capabilities and the governor's accounts, as they are before the first token (seed 001, capability format).
+ *
+ * Owns: which handle a capability gets. Never: counts (admit-token.ts does).
+ * S1  Handles are 1, 2, 3 …; a name keeps its handle, and nothing is ever taken from the shelf.
+ * S2  A name that comes again with other limits is refused: nobody's ceiling moves under those who use it.
+ */
+import type { AdmissionState } from "../../../contract/admission.ts";
+import { canonicalJson } from "../../../contract/digest.ts";
+import { kernelError } from "../../../contract/error-codes.ts";
+import { raise } from "../../../contract/kernel-error.ts";
+import { moduleRef } from "../../../contract/module-ref.ts";
+import type { CapabilityHandle, CapabilityLimits, GovernorLimits } from "../../../contract/token.ts";
+import { CapabilityEntry } from "../../../contract/token.ts";
+
+const shelfRef = moduleRef(5, "capability_registry", "register_capability");
+
+/** Nothing registered, nothing used. */
+export function createAdmission(limits: GovernorLimits): AdmissionState {
+  const account = (limit: number | null) => ({ limit, consumed: 0 });
+  return {
+    capabilities: new Map(),
+    governor: {
+      cpu: account(limits.cpu_time),
+      memory: account(limits.memory_bytes),
+      network: account(limits.network_bytes),
+      tokens: account(limits.tokens),
+    },
+  };
+}
+
+/**
+ * The state with the capability on the shelf, and its handle.
+ * @throws KernelErrorException (input) for a bad name or limit, and for a known name with other limits.
+ */
+export function registerCapability(
+  state: AdmissionState,
+  name: string,
+  limits: Partial<CapabilityLimits> = {},
+): { readonly state: AdmissionState; readonly handle: CapabilityHandle } {
+  const entry = readEntry({ handle: state.capabilities.size + 1, name, limits, usage: { invocations: 0, tokens: 0 } });
+  const known = [...state.capabilities.values()].find((other) => other.name === entry.name);
+  if (known === undefined)
+    return {
+      handle: entry.handle,
+      state: { ...state, capabilities: new Map(state.capabilities).set(entry.handle, entry) },
+    };
+  if (canonicalJson(known.limits) !== canonicalJson(entry.limits)) refuse(`${entry.name} has other limits already`);
+  return { handle: known.handle, state };
+}
+
+function readEntry(entry: unknown): CapabilityEntry {
+  const parsed = CapabilityEntry.safeParse(entry);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  return refuse(`${issue?.path.join(".")}: ${issue?.message}`);
+}
+
+function refuse(reason: string): never {
+  raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `a capability cannot be registered: ${reason}`, shelfRef));
+}
