@@ -3,9 +3,10 @@
  */
 // The kernel
 
+export { type ApprovalSigning, signApproval } from "./adapters/jws-signer.ts";
 export { defaultRoles, type Role, roleAuthenticator } from "./adapters/role-authenticator.ts";
 export { seededRandom } from "./adapters/seeded-random.ts";
-// Records
+export { type SignatureCheck, verifySignatures } from "./adapters/verify-signatures.ts";
 export { ActionRecord, type OperatorResult, Usage } from "./contract/action.ts";
 // Tokens
 export type {
@@ -15,6 +16,9 @@ export type {
   AdmissionState,
   StartedDetail,
 } from "./contract/admission.ts";
+export { type Signing, signingInput } from "./contract/approval-claims.ts";
+// Records
+export { AuditEntry, AuditOutcome } from "./contract/audit.ts";
 export { AuthContext, Caller } from "./contract/auth-context.ts";
 export { Budgets, createBudgetAccount } from "./contract/budget.ts";
 export { type CapabilityDefinition, CapabilityPackage } from "./contract/capability.ts";
@@ -40,11 +44,23 @@ export {
 } from "./contract/error.ts";
 export { type ErrorCode, errorCodes } from "./contract/error-codes.ts";
 export { EventType, eventTypes, LedgerEvent } from "./contract/event.ts";
-export { Gate, GateRequest, GateResponse, GateSpec, UiAction } from "./contract/gate.ts";
+export { EvidenceLine } from "./contract/evidence.ts";
+export { FederatedChange, FederatedSyncReport, type FederationPolicy } from "./contract/federation.ts";
+export { DelegationRequest, Gate, GateRequest, GateResponse, UiAction, WithdrawalRequest } from "./contract/gate.ts";
+export { GateSpec } from "./contract/gate-spec.ts";
+export { GateDelegation, GateSignature, GateTally, GateVote, PublicJwk } from "./contract/gate-vote.ts";
 export { HttpSuccess, JobRequest, JobResponse, ProblemDetails } from "./contract/http.ts";
 // Ids and digests
 export { fromUuid, generateId, toUuid } from "./contract/ids.ts";
 export { Intent, Principal, Scope, SubmitRequest, SubmitResponse } from "./contract/intent.ts";
+export {
+  ModelEndpoint,
+  type ModelRouting,
+  type RouteAnswer,
+  RouteDecision,
+  RouteReason,
+  RouteRequest,
+} from "./contract/model-route.ts";
 export { ModuleRef, moduleRef } from "./contract/module-ref.ts";
 export {
   type Operator,
@@ -152,6 +168,7 @@ export type { LedgerStore } from "./ports/ledger-store.ts";
 export type { Middleware, SkillExecutionContext } from "./ports/middleware.ts";
 export type { Classifier, Scorers, Security } from "./ports/perception.ts";
 export type { Planner } from "./ports/planner.ts";
+export type { ApproverKeys, SignatureVerifier } from "./ports/signature-verifier.ts";
 export type { Logger, Telemetry } from "./ports/telemetry.ts";
 export {
   createErrorResponse,
@@ -173,11 +190,30 @@ export { signalToNotification } from "./protocol/signal-to-notification.ts";
 export { signalToToolCall } from "./protocol/signal-to-tool-call.ts";
 export { toolResultToSignal } from "./protocol/tool-result-to-signal.ts";
 export { defaultLimits, type Limits } from "./runtime/kit.ts";
+export {
+  createFederatedMemory,
+  type FederatedMemory,
+  type FederatedMemoryOptions,
+} from "./tiers/t2-cognition/federated-memory.ts";
 // Pure pieces, usable alone
 export { type DAGResult, DagExecutor, parked } from "./tiers/t4-execution/dag-executor.ts";
 export { resolveTemplates } from "./tiers/t4-execution/resolve-templates.ts";
 export { admitToken } from "./tiers/t5-ego/admission/admit-token.ts";
 export { evaluatePolicies } from "./tiers/t5-ego/policy/evaluate-policies.ts";
+export {
+  createReviewPipeline,
+  type ReviewPipeline,
+  type ReviewPipelineOptions,
+} from "./tiers/t5-ego/review-pipeline.ts";
 export type { Explanation } from "./tiers/t6-metacognition/explain.ts";
+export type { CausalChain } from "./tiers/t6-metacognition/explain-effects.ts";
 export { foldTokenSpend, type TokenSpend } from "./tiers/t6-metacognition/fold-token-spend.ts";
 export type { AssistantDelta } from "./tiers/t6-metacognition/project-progress.ts";
+export {
+  type EvidenceBreak,
+  type EvidenceCheck,
+  type EvidenceSection,
+  type EvidenceVerdict,
+  verifyEvidence,
+} from "./tiers/t6-metacognition/verify-evidence.ts";
+export { createModelRouter, type ModelRouter } from "./tiers/t7-orchestration/route-model.ts";

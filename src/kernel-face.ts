@@ -2,13 +2,16 @@
  * The kernel as its users hold it. Names are fixed; records are snake_case, functions and options camelCase.
  */
 import type { Observable } from "rxjs";
+import type { SignatureCheck } from "./adapters/verify-signatures.ts";
 import type { ActionRecord } from "./contract/action.ts";
+import type { AuditEntry } from "./contract/audit.ts";
 import type { Caller } from "./contract/auth-context.ts";
 import type { Charge } from "./contract/budget.ts";
 import type { CapabilityDefinition } from "./contract/capability.ts";
 import type { DocumentRecord, MemoryRecord } from "./contract/context-bundle.ts";
 import type { LedgerEvent } from "./contract/event.ts";
-import type { Gate, GateRequest, GateResponse } from "./contract/gate.ts";
+import type { FederatedChange, FederatedSyncReport, SyncRequest } from "./contract/federation.ts";
+import type { DelegationRequest, Gate, GateRequest, GateResponse, WithdrawalRequest } from "./contract/gate.ts";
 import type { SubmitRequest, SubmitResponse } from "./contract/intent.ts";
 import type { Operator, OperatorMetadata } from "./contract/operator.ts";
 import type { OutcomesResponse } from "./contract/outcome.ts";
@@ -75,6 +78,10 @@ export interface KernelTokens {
 export interface Kernel extends AsyncDisposable {
   submit(request: SubmitRequest): Promise<SubmitResponse>;
   decideGate(workflowId: string, request: GateRequest): Promise<GateResponse>;
+  /** Takes back one's vote, or the one given in one's place, while the gate is open. */
+  withdrawVote(workflowId: string, request: WithdrawalRequest): Promise<GateResponse>;
+  /** Lends one's seat at a gate to somebody else until `expires_at`; their vote then counts as one's own. */
+  delegateGate(workflowId: string, request: DelegationRequest): Promise<GateResponse>;
   retry(workflowId: string, request: RetryRequest): Promise<RetryResponse>;
   cancel(workflowId: string, request: CancelRequest): Promise<CancelResponse>;
   workflow(workflowId: string, caller?: Caller): Promise<WorkflowState>;
@@ -93,13 +100,37 @@ export interface Kernel extends AsyncDisposable {
   explain(workflowId: string, caller?: Caller): Promise<Explanation>;
   /** Past decisions that another policy set would have taken otherwise; the return value counts. Appends nothing. */
   whatIf(asked: WhatIf, caller?: Caller): AsyncGenerator<WhatIfFinding, WhatIfReport, void>;
-  verify(workflowId?: string): Promise<Verification>;
+  /** How each decision of policy and of people came out, from the ledger alone. */
+  audit(workflowId: string, caller?: Caller): Promise<readonly AuditEntry[]>;
+  /**
+   * The workflow's rows, audit entries and evaluation reports as JSON Lines (without line ends), for `verifyEvidence`.
+   * `reports` brings further reports that the ledger does not keep.
+   */
+  evidence(
+    workflowId: string,
+    caller?: Caller,
+    options?: { readonly reports?: readonly unknown[] },
+  ): AsyncGenerator<string, void, void>;
+  /** Keeps an evaluation report, any JSON, beside the workflow; a caller needs the scope `evaluation:write`. Gives its id. */
+  attachReport(workflowId: string, report: unknown, caller?: Caller): Promise<string>;
+  /** The hash chain and the signed approvals; with keys, also that those signed whose keys they are. */
+  verify(workflowId?: string, check?: SignatureCheck): Promise<Verification>;
   /** The workflow's rows as they lie in the ledger. */
   export(workflowId: string, caller?: Caller): AsyncGenerator<TurnRow, void, void>;
   readonly documents: { readonly record: (record: DocumentRecord) => Promise<string> };
-  readonly memory: { readonly write: (record: MemoryRecord) => Promise<string> };
   /** The tokens of workflows: what was scheduled, admitted, refused and done, and what it used. */
   readonly tokens: KernelTokens;
+  readonly memory: {
+    /** Gives the event's id. A record of no thread that names a capability is replicated: it gets origin and version. */
+    readonly write: (record: MemoryRecord) => Promise<string>;
+    /** Merges changes of other replicas; a caller needs the scope `memory:sync`. */
+    readonly sync: (request: SyncRequest, caller?: Caller) => Promise<FederatedSyncReport>;
+    /** The newest replicated records of a tenant (1000 where nothing is said), as changes to send to other replicas. */
+    readonly changes: (
+      query: { readonly tenant_id: string | number; readonly limit?: number },
+      caller?: Caller,
+    ) => Promise<readonly FederatedChange[]>;
+  };
   registerCapability(capability: CapabilityDefinition): void;
   registerOperator(operator: Operator): OperatorMetadata;
   getCapability(intentType: string, version?: string): CapabilityDefinition;

@@ -17,6 +17,8 @@ import { Budgets, type ParsedBudgets } from "./contract/budget.ts";
 import type { CapabilityDefinition } from "./contract/capability.ts";
 import { raise } from "./contract/error.ts";
 import { kernelError } from "./contract/error-codes.ts";
+import { checkFederation, type FederationOptions } from "./contract/federation.ts";
+import { ModelRouting, type ParsedModelRouting } from "./contract/model-route.ts";
 import { moduleRef } from "./contract/module-ref.ts";
 import { type Operator, type RetrievalProvider, retryPolicies } from "./contract/operator.ts";
 import type { RpcNotification } from "./contract/rpc.ts";
@@ -29,6 +31,7 @@ import type { Middleware } from "./ports/middleware.ts";
 import type { Classifier, Scorers, Security } from "./ports/perception.ts";
 import type { Planner } from "./ports/planner.ts";
 import type { Random } from "./ports/random.ts";
+import type { ApproverKeys } from "./ports/signature-verifier.ts";
 import type { Logger, Telemetry } from "./ports/telemetry.ts";
 import type { TierDefinition } from "./runtime/define-tier.ts";
 import { defaultLimits, type Limits } from "./runtime/kit.ts";
@@ -49,6 +52,8 @@ export interface KernelOptions {
   readonly policyVersion?: string;
   readonly roles?: Readonly<Record<string, Role>>;
   readonly authenticator?: Authenticator;
+  /** The public keys of approvers, for signed approvals; without it no signature is taken. */
+  readonly approverKeys?: ApproverKeys;
   readonly classifier?: Classifier;
   readonly planner?: Planner;
   readonly scorers?: Partial<Scorers>;
@@ -63,7 +68,11 @@ export interface KernelOptions {
   readonly middleware?: readonly Middleware[];
   /** Further retry policies by name: maximum attempts. */
   readonly retryPolicies?: Readonly<Record<string, number>>;
+  /** This kernel's name among replicas, and whose changes may enter its tenants' memory. Without it: nobody's. */
+  readonly federation?: FederationOptions;
   readonly limits?: Partial<Limits>;
+  /** The endpoints that model calls are routed to; an operator asks for one with `route`. */
+  readonly models?: ModelRouting;
   /** Ceilings: of a request, a token, a workflow's resources and capabilities, and over workflows. */
   readonly budgets?: Budgets;
   /** `full`, the one there is, syncs every commit. */
@@ -110,6 +119,8 @@ export interface Resolved {
   readonly planner: Planner;
   readonly artifacts: ArtifactStore;
   readonly matchMemory: NonNullable<KernelOptions["matchMemory"]>;
+  readonly models: ParsedModelRouting;
+  readonly federation: FederationOptions;
   readonly budgets: ParsedBudgets;
   readonly domainPipelines: Readonly<Record<string, Pipeline>>;
   readonly retryPolicies: Readonly<Record<string, number>>;
@@ -141,6 +152,8 @@ export function resolveOptions(options: KernelOptions): Resolved {
     planner: options.planner ?? templatePlanner,
     artifacts: options.artifacts ?? memoryArtifacts(),
     matchMemory: options.matchMemory ?? matchWords,
+    models: resolveModels(options.models ?? { endpoints: [] }),
+    federation: checkFederation(options.federation ?? { replica: "local", replicas: {} }),
     budgets: resolveBudgets(options.budgets ?? {}),
     domainPipelines: options.domainPipelines ?? defaultDomainPipelines,
     retryPolicies: resolveRetryPolicies(options.retryPolicies ?? {}),
@@ -153,6 +166,11 @@ function resolveLimits(given: Partial<Limits>): Limits {
     if (!Number.isFinite(value) || value < 0) refuse(`limits.${name} must be a number of at least 0`);
   }
   return Object.freeze({ ...defaultLimits, ...given });
+}
+
+function resolveModels(given: ModelRouting): ParsedModelRouting {
+  const parsed = ModelRouting.safeParse(given);
+  return parsed.success ? parsed.data : refuse(`models: ${z.prettifyError(parsed.error)}`);
 }
 
 function resolveBudgets(given: Budgets): ParsedBudgets {

@@ -2,6 +2,7 @@
  * The eight tiers and the desk of T4, with the ports that a host's options filled.
  */
 
+import { jwsVerifier } from "./adapters/jws-verifier.ts";
 import { moduleRef } from "./contract/module-ref.ts";
 import type { KernelOptions, Resolved } from "./kernel-options.ts";
 import type { LedgerStore } from "./ports/ledger-store.ts";
@@ -9,6 +10,7 @@ import type { TierDefinition } from "./runtime/define-tier.ts";
 import type { LedgerReading } from "./runtime/ledger-reader.ts";
 import type { createLedgerWriter } from "./runtime/ledger-writer.ts";
 import type { Registry } from "./runtime/registry.ts";
+import type { TenantAppend } from "./runtime/tenant-log.ts";
 import { callWithin } from "./runtime/within.ts";
 import { createFoundationTier } from "./tiers/t0-foundation/tier.ts";
 import { createPerceptionTier } from "./tiers/t1-perception/tier.ts";
@@ -107,6 +109,7 @@ interface TierParts {
   readonly store: LedgerStore;
   readonly executor: Executor;
   readonly writer: ReturnType<typeof createLedgerWriter>;
+  readonly tenantLog: TenantAppend;
 }
 
 export function defineTiers({
@@ -117,6 +120,7 @@ export function defineTiers({
   store,
   executor,
   writer,
+  tenantLog,
 }: TierParts): readonly TierDefinition[] {
   const { options, security, classifier, scorers, planner, engine, authenticator, budgets, artifacts, matchMemory } =
     resolved;
@@ -138,22 +142,35 @@ export function defineTiers({
       minConfidence: classification,
     }),
     createCognitionTier({
+      append: tenantLog,
       version: (tenant, thread) => store.version(tenant, thread),
       memory: (query) => store.memory(query),
       documents: (tenant, wanted) => store.documents(tenant, wanted),
       matchMemory,
       threadWorkflows: (tenant_id, thread_id, limit) => store.heads({ tenant_id, thread_id, limit }),
     }),
-    createPlanningTier({ registry, planner, rename }),
+    createPlanningTier({ registry, planner, rename, takesSignatures: options.approverKeys !== undefined }),
     createExecutionTier({ executor: () => executor, writer }),
-    createEgoTier({ authenticator, engine, maxCost: budgets.maxCost, shelf, book }),
+    createEgoTier({
+      authenticator,
+      engine,
+      maxCost: budgets.maxCost,
+      shelf,
+      book,
+      federation: resolved.federation,
+      signatures: { verifier: jwsVerifier, keysOf: options.approverKeys ?? null },
+    }),
     createMetacognitionTier({
       scorers,
       thresholds: { confidence, grounding },
       domainPipelines: resolved.domainPipelines,
       publish: publisher(options, resolved.logger),
     }),
-    createOrchestrationTier(() => executor.runs().map((run) => run.log.identity.workflow_id)),
+    createOrchestrationTier({
+      running: () => executor.runs().map((run) => run.log.identity.workflow_id),
+      models: resolved.models,
+      charges: (tenantId, counters) => store.charges(tenantId, counters),
+    }),
   ];
 }
 

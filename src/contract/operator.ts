@@ -9,6 +9,7 @@ import type { Usage } from "./action.ts";
 import type { AuthContext } from "./auth-context.ts";
 import type { ContextBundle } from "./context-bundle.ts";
 import type { Json, JsonObject } from "./json.ts";
+import type { RouteDecision, RouteQuestion } from "./model-route.ts";
 import { CapabilityLimits, type CapabilityUsage, ResourceRequest } from "./token.ts";
 import type { ToolClient } from "./tool.ts";
 
@@ -87,6 +88,11 @@ export interface OperatorCall<I = unknown> {
   readonly restored: Json;
   /** What calls of this operator have used in this workflow, this one included. */
   readonly capabilityUsage: () => CapabilityUsage;
+  /**
+   * Asks which model endpoint to call; the decision is in the ledger when this resolves. Report what the call used as
+   * `usage({ tokens, cost, model: endpoint.name })`. Rejects with the KernelErrorException of a refusal.
+   */
+  readonly route: (request?: RouteQuestion) => Promise<RouteDecision>;
 }
 
 export interface OperatorContext {

@@ -46,6 +46,8 @@ export const PolicyDecision = z.object({
   transform: JsonValue.nullable(),
   redactions: z.array(z.string()),
   policies: z.array(z.string()).default([]),
+  /** Of these the one whose answer stands; nothing where none matched. */
+  decided_by: z.string().optional(),
   policy_version: z.string().default("1"),
 });
 export type PolicyDecision = z.infer<typeof PolicyDecision>;

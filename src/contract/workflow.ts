@@ -63,6 +63,13 @@ export interface ActionEntry {
   seen: "running" | "succeeded" | "failed_retryable" | "failed_final" | "in_doubt";
 }
 
+/** A model call that was routed. */
+export interface RoutedCall {
+  readonly action_id: string;
+  readonly attempt: number;
+  readonly endpoint: string;
+}
+
 export interface KeptDecision {
   readonly decision: "approve" | "reject";
   readonly payload_digest: string;
@@ -95,13 +102,16 @@ export interface WorkflowRecord {
   draft_version: number;
   steps: Map<string, StepRecord>;
   gates: Map<string, Gate>;
-  kept: Map<string, KeptDecision>;
+  /** Decisions ahead of their gate, oldest first. */
+  kept: Map<string, readonly KeptDecision[]>;
   actions: Map<string, ActionEntry>;
   /** Idempotency key → action id. */
   keys: Map<string, string>;
   /** Outcome id → versions, oldest first. */
   outcomes: Map<string, Outcome[]>;
   spent: number;
+  /** Model calls in the order of their decisions. */
+  routes: RoutedCall[];
   /** Tokens scheduled so far, which is the id of the last. */
   tokens: number;
   /** Calls admitted so far: what was found to fit holds while this stands still. */

@@ -3,9 +3,11 @@
  *
  * Owns: which indexes follow from which events. Never: decides, writes.
  */
-import { addCharge } from "../contract/budget.ts";
+import { verdictOf } from "../../machines/quorum.ts";
+import { addCharge, noCharge } from "../contract/budget.ts";
 import type { EventDraft } from "../contract/event.ts";
-import type { Gate } from "../contract/gate.ts";
+import { type Gate, isOpenGate } from "../contract/gate.ts";
+import { endpointCounter } from "../contract/model-route.ts";
 import { isRunnable, isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
 import type { AppendIndexes } from "../ports/ledger-store.ts";
 
@@ -29,7 +31,7 @@ export function deriveIndexes({ record, drafts, known, isNew, release, now }: In
     ...(release ? { release: true } : {}),
     ...gatesOf(record, drafts),
     ...keysOf(record, drafts),
-    ...chargesOf(drafts),
+    ...chargesOf(record, drafts),
     ...recordsOf(drafts),
   };
 }
@@ -63,8 +65,9 @@ function recordsOf(drafts: readonly EventDraft[]): AppendIndexes {
  */
 export function dueOf(record: WorkflowRecord): number | null {
   if (record.state !== "waiting_for_user") return null;
-  const open = [...record.gates.values()].filter((g) => g.status === "open" || g.status === "suspended");
-  if (open.length === 0 || [...record.steps.values()].some((step) => isRunnable(record, step)))
+  const open = [...record.gates.values()].filter(isOpenGate);
+  const carried = open.some((gate) => verdictOf(gate) !== null);
+  if (open.length === 0 || carried || [...record.steps.values()].some((step) => isRunnable(record, step)))
     return Date.parse(record.updated_at);
   const times = open.flatMap((g) => (g.status === "open" && g.due_at !== null ? [Date.parse(g.due_at)] : []));
   return times.length === 0 ? null : Math.min(...times);
@@ -77,6 +80,10 @@ const gateEvents: ReadonlySet<string> = new Set([
   "GATE_ESCALATED",
   "GATE_SUSPENDED",
   "USER_APPROVED",
+  "GATE_VOTED",
+  "GATE_VOTE_WITHDRAWN",
+  "GATE_DELEGATED",
+  "USER_APPROVED",
   "USER_REJECTED",
 ]);
 
@@ -84,27 +91,47 @@ function gatesOf(record: WorkflowRecord, drafts: readonly EventDraft[]): AppendI
   if (record.gates.size === 0) return {};
   const ended = isTerminal(record.state);
   const ids = new Set<string>();
+  const failed = new Set(drafts.flatMap((draft) => (draft.type === "STEP_FAILED" ? [draft.step_id] : [])));
   for (const draft of drafts) {
     if (gateEvents.has(draft.type))
       ids.add(
         "gate_id" in draft.payload ? (draft.payload.gate_id as string) : (draft.payload as { gate: Gate }).gate.gate_id,
       );
   }
+  // A step that failed took its gate with it.
+  for (const [id, gate] of record.gates) if (gate.status === "voided" && failed.has(gate.step_id)) ids.add(id);
   if (ended) for (const id of record.gates.keys()) ids.add(id);
   const gates = [...ids].flatMap((id) => record.gates.get(id) ?? []);
   return gates.length === 0 ? {} : { gates };
 }
 
 /** A reservation is charged as a whole; its settlement charges the difference. */
-function chargesOf(drafts: readonly EventDraft[]): AppendIndexes {
+function chargesOf(record: WorkflowRecord, drafts: readonly EventDraft[]): AppendIndexes {
   const charges = drafts.flatMap((draft) => {
-    if (draft.type !== "BUDGET_RESERVED" && draft.type !== "BUDGET_SETTLED") return [];
+    if (draft.type !== "BUDGET_RESERVED" && draft.type !== "BUDGET_SETTLED") return routeCharges(record, draft);
     const { counters, amounts } = draft.payload;
     const added = draft.type === "BUDGET_RESERVED" ? amounts : addCharge(amounts, draft.payload.reserved, -1);
     return counters.map((counter) => ({ counter, amounts: added }));
   });
   return charges.length === 0 ? {} : { charges };
 }
+
+/** A decided route is an invocation of its endpoint; what the call used follows with the end of the attempt that made it. */
+function routeCharges({ routes }: WorkflowRecord, { type, payload }: EventDraft): readonly Counted[] {
+  if (type === "ROUTE_DECIDED" && payload.decision !== null)
+    return [{ counter: endpointCounter(payload.decision.endpoint.name), amounts: { ...noCharge, invocations: 1 } }];
+  if (type !== "ACTION_SUCCEEDED" && type !== "ACTION_FAILED") return [];
+  // An abandoned call says what it used when it ends.
+  if ("pending" in payload && payload.pending) return [];
+  const { action_id, attempt } = payload;
+  const { model, tokens, cost } = payload.usage;
+  const routed = routes.some((r) => r.action_id === action_id && r.attempt === attempt && r.endpoint === model);
+  if (model === undefined || !routed) return [];
+  const amounts = { ...noCharge, tokens: tokens?.total ?? 0, money: cost?.total ?? 0 };
+  return [{ counter: endpointCounter(model), amounts }];
+}
+
+type Counted = NonNullable<AppendIndexes["charges"]>[number];
 
 /** Keys that other workflows must find: those bound to an applied outcome. */
 function keysOf(record: WorkflowRecord, drafts: readonly EventDraft[]): AppendIndexes {

@@ -3,7 +3,10 @@
 // Never: retries, gates, or records in a ledger: that is the kernel's.
 
 import type { Usage } from "../contract/action.ts";
+import { raise } from "../contract/error.ts";
+import { kernelError } from "../contract/error-codes.ts";
 import type { Json } from "../contract/json.ts";
+import { moduleRef } from "../contract/module-ref.ts";
 import type { Operator, OperatorCall, OperatorContext } from "../contract/operator.ts";
 
 export interface OperatorTrial {
@@ -16,6 +19,8 @@ export interface OperatorTrial {
   readonly context?: Partial<OperatorContext>;
   /** What an earlier attempt checkpointed. */
   readonly restored?: Json;
+  /** What the call's `route` answers; without one it is refused, as by a kernel without model endpoints. */
+  readonly route?: OperatorCall["route"];
 }
 
 export interface OperatorTrialResult {
@@ -44,6 +49,9 @@ export const trialContext: OperatorContext = Object.freeze({
   bundle: null,
 });
 
+const refuseRoute: OperatorCall["route"] = async () =>
+  raise(kernelError("T7_ROUTE_NO_ENDPOINT", "the trial has no model endpoints", moduleRef(7, "model_router", "route")));
+
 /** Runs the operator once. Rejects with what it threw, or with a ZodError when input or output does not parse. */
 export async function callOperator(trial: OperatorTrial): Promise<OperatorTrialResult> {
   const { operator, input, idempotencyKey = "trial", attempt = 1, signal = new AbortController().signal } = trial;
@@ -65,6 +73,7 @@ export async function callOperator(trial: OperatorTrial): Promise<OperatorTrialR
     checkpoint: (state) => records.push({ label: null, detail: { state } }),
     restored: trial.restored ?? null,
     capabilityUsage: () => ({ invocations: 1, tokens: 0 }),
+    route: trial.route ?? refuseRoute,
   };
   const output = operator.output.parse(await operator.run(call as OperatorCall<never>));
   return { output, reports, chunks, usage, records };

@@ -3,6 +3,9 @@
  * another type. `wrong` replaces the sample's fields, or the whole sample where that is no object.
  */
 import { z } from "zod";
+import { evidenceSamples } from "./evidence-samples.ts";
+import { gateSamples } from "./gate-samples.ts";
+import { routeSamples } from "./route-samples.ts";
 import { tokenSamples } from "./token-samples.ts";
 
 export interface Sample {
@@ -136,34 +139,6 @@ const outcome = {
   draft_version: 1,
   step_id: "s1",
 };
-const gate = {
-  gate_id: "gate-s1",
-  tenant_id: "acme",
-  workflow_id: wf,
-  step_id: "s1",
-  kind: "approval",
-  status: "open",
-  title: "Publish",
-  operator: "Files.Write",
-  reasons: [{ source: "policy", rule: "default.final_write", reason: "a final write" }],
-  target: { type: "Draft.Notes", outcome_id: out, version: 1 },
-  payload: { path: "NOTES.md" },
-  payload_digest: "d",
-  policy_version: "default-1",
-  preview: "# 1.0",
-  diff: null,
-  risk_level: "medium",
-  estimated_cost: 1,
-  effect: "final_write",
-  consequences: { approve: "it is written", reject: "it is not", edit: "a new version" },
-  ui_actions: [{ action: "apply", label: "Publish" }],
-  roles: null,
-  opened_at: at,
-  due_at: null,
-  expiry_action: null,
-  escalate_to: null,
-  decision: null,
-};
 const attempt = {
   attempt: 1,
   outcome: "failed",
@@ -222,6 +197,8 @@ const fields = (sample: object, wrong: object): Sample => ({ sample, wrong: { ..
 const word = (sample: string): Sample => ({ sample, wrong: 5 });
 
 export const samples: Readonly<Record<string, Sample>> = {
+  ...routeSamples,
+  ...gateSamples,
   ...tokenSamples,
   ActionRecord: fields(action, { status: 1 }),
   AttemptTrace: fields(attempt, { attempt: "1" }),
@@ -279,17 +256,6 @@ export const samples: Readonly<Record<string, Sample>> = {
     { code: "BUSY", message: "busy", retryable: true, retry_after_ms: 500, category: "transient", details: {} },
     { retryable: "yes" },
   ),
-  Gate: fields(gate, { ui_actions: "apply" }),
-  GateRequest: fields(
-    {
-      ...claim,
-      gate_id: "gate-s1",
-      decision: "approve",
-      payload: { target: { type: "Draft.Notes", outcome_id: out }, apply_targets: ["repo"] },
-    },
-    { payload: "approve" },
-  ),
-  GateResponse: fields({ workflow_id: wf, status: "resumed", correlation_id: cor }, { status: true }),
   GateSpec: fields(gateSpec, { roles: "admin" }),
   HttpSuccess: fields(http, { success: "true" }),
   Intent: fields(intent, { inputs: [] }),
@@ -323,6 +289,7 @@ export const samples: Readonly<Record<string, Sample>> = {
     },
     { sequence: "3" },
   ),
+  ...evidenceSamples,
   MemoryRecord: fields({ tenant_id: "acme", thread_id: null, workflow_id: wf, ...memory }, { confidence: "0.9" }),
   Metrics: fields(metrics, { token_count: "120" }),
   ModuleRef: fields(ref, { tier: "4" }),
@@ -409,5 +376,5 @@ export const samples: Readonly<Record<string, Sample>> = {
   ToolCallRequest: fields({ name: "get", arguments: { city: "Linz" } }, { arguments: "Linz" }),
   ToolResult: fields({ content: [{ type: "text", text: "sunny" }], isError: false }, { content: "sunny" }),
   UiAction: fields({ action: "apply", label: "Publish", payload: { a: 1 } }, { label: 5 }),
-  Usage: fields(usage, { tokens: 15 }),
+  Usage: fields({ ...usage, model: "small" }, { tokens: 15 }),
 };

@@ -66,6 +66,7 @@ function invocation({ operator }: Counted, more: Partial<Invocation> = {}): Invo
       context: { ...trialContext, auth, correlation_id: "cor_1" },
       report: () => undefined,
       stream: () => undefined,
+      route: () => Promise.reject(new Error("no model endpoints")),
     },
     perform: operator.run,
     screen: (raw) => raw,

@@ -9,7 +9,7 @@ import type { AuthContext } from "../../contract/auth-context.ts";
 import { type KernelError, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { draft } from "../../contract/event.ts";
-import { type GateReason, gateIdOf } from "../../contract/gate.ts";
+import { type GateReason, gateIdOf, isOpenGate } from "../../contract/gate.ts";
 import type { Json } from "../../contract/json.ts";
 import type { StepResult } from "../../contract/step.ts";
 import type { SkillExecutionContext } from "../../ports/middleware.ts";
@@ -23,10 +23,11 @@ import { watchExpiry } from "./expire-gates.ts";
 import { createInvoker, type Invocation, readThrown } from "./invoke-operator.ts";
 import { createKeyBook } from "./key-book.ts";
 import { buildChain, runBack, runBefore, type Slot } from "./middleware.ts";
-import { describeGate, gateEvents } from "./open-gate.ts";
+import { approvalReasons, describeGate, openGate } from "./open-gate.ts";
 import { operatorContext } from "./operator-context.ts";
 import type { Prepared } from "./prepare-step.ts";
 import { createRecording } from "./record-call.ts";
+import { createRouteCall } from "./route-call.ts";
 import { draftOfStep, mark, oodaRef, type Run, stepOf } from "./run.ts";
 import { screenOutput } from "./screen-output.ts";
 import { createStepStream } from "./stream-step.ts";
@@ -192,11 +193,8 @@ async function askApproval(run: Run, current: Draft): Promise<void> {
   const reasons = approvalReasons(run, prepared);
   if (reasons.length === 0) return;
   const closed = run.log.record.gates.get(gateIdOf(prepared.step.step_id));
-  if (closed !== undefined && closed.status !== "open" && closed.status !== "suspended")
-    raise(humanDenied(closed.gate_id, closed.status));
-  const opened = await gateEvents(run, await describeGate(run, prepared, reasons));
-  run.log.note(...opened.events);
-  if (!opened.decided) {
+  if (closed !== undefined && !isOpenGate(closed)) raise(humanDenied(closed.gate_id, closed.status));
+  if (!(await openGate(run, await describeGate(run, prepared, reasons)))) {
     run.commitSoon();
     watchExpiry(run);
     notifyGate(run, prepared, reasons);
@@ -204,17 +202,6 @@ async function askApproval(run: Run, current: Draft): Promise<void> {
   }
   const gate = run.log.record.gates.get(gateIdOf(prepared.step.step_id));
   if (gate?.status === "rejected") raise(humanDenied(gate.gate_id, "rejected"));
-}
-
-function approvalReasons(run: Run, { step, operator }: Prepared): GateReason[] {
-  const decision = stepOf(run, step.step_id).decision;
-  const reasons: GateReason[] = [];
-  if (decision?.decision === "REQUIRE_HUMAN_APPROVAL")
-    reasons.push({ source: "policy", rule: decision.policies.join(", "), reason: decision.reason });
-  if (step.gate !== null) reasons.push({ source: "plan", rule: "declared gate", reason: step.gate.reason });
-  if (operator.metadata.policy_tags.includes("human_approval"))
-    reasons.push({ source: "operator", rule: "human_approval", reason: `${step.operator} asks for a person` });
-  return reasons;
 }
 
 /** Tells the outside, through T6's artifact bus, that somebody is asked. */
@@ -259,7 +246,9 @@ function keyOf(run: Run, { step, operator, inputs }: Prepared): string {
 async function callThrough(run: Run, at: Attempt, context: SkillExecutionContext): Promise<AttemptEnd> {
   const { prepared } = at;
   const timeoutMs = 1000 * (context.timeout || fallbackTimeoutSec);
-  const stream = createStepStream(run, { stepId: prepared.step.step_id, attempt: at.attempt });
+  const which = { stepId: prepared.step.step_id, attempt: at.attempt };
+  const stream = createStepStream(run, which);
+  const routes = createRouteCall(run, which);
   const book = createKeyBook(run, { ...at, timeoutMs });
   const invocation: Invocation = {
     operator: prepared.operator,
@@ -277,6 +266,7 @@ async function callThrough(run: Run, at: Attempt, context: SkillExecutionContext
       report: stream.report,
       stream: stream.write,
       ...createRecording(run, { stepId: prepared.step.step_id, attempt: at.attempt }),
+      route: routes.route,
     },
     perform: prepared.operator.tool === null ? prepared.operator.run : () => callTool(run, prepared),
     screen: (raw) => screen(run, prepared, raw),
@@ -284,6 +274,7 @@ async function callThrough(run: Run, at: Attempt, context: SkillExecutionContext
   mark(run, "skill.execute", { step_id: prepared.step.step_id, attempt: at.attempt, timeout_ms: timeoutMs });
   let ended: OperatorResult = await createInvoker(book, run.kit.clock).invoke(invocation);
   if (ended.status === "in_progress") ended = await ended.handle;
+  routes.end(ended.status === "in_progress" ? {} : ended.usage);
   await stream.end(ended.status === "succeeded");
   if (ended.status === "succeeded")
     return { status: "succeeded", action_id: ended.action_id, result: ended.result as Json, prepared };

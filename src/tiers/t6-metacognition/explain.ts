@@ -3,6 +3,7 @@
  */
 import { type LedgerEvent, payloadOf } from "../../contract/event.ts";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
+import { type CausalChain, explainEffects } from "./explain-effects.ts";
 
 export interface StepExplanation {
   readonly step_id: string;
@@ -22,6 +23,8 @@ export interface Explanation {
   /** One readable line per cause, in ledger order. */
   readonly why: readonly string[];
   readonly steps: readonly StepExplanation[];
+  /** From intent to effect: one entry an action, and one a refusal, in ledger order. */
+  readonly chain: readonly CausalChain[];
 }
 
 export function explainWorkflow(record: WorkflowRecord, events: readonly LedgerEvent[]): Explanation {
@@ -30,6 +33,7 @@ export function explainWorkflow(record: WorkflowRecord, events: readonly LedgerE
     state: record.state,
     why: events.flatMap(lineOf),
     steps: [...record.steps.keys()].map((id) => explainStep(record, id, events)),
+    chain: explainEffects(events),
   };
 }
 
@@ -85,6 +89,20 @@ const lines: { readonly [type: string]: Line } = {
   USER_APPROVED: (e) =>
     `${e.step_id}: ${who(e)} approved ${payloadOf(e, "USER_APPROVED").gate_id}, payload ${payloadOf(e, "USER_APPROVED").payload_digest.slice(0, 12)}`,
   USER_REJECTED: (e) => `${e.step_id}: ${who(e)} rejected ${payloadOf(e, "USER_REJECTED").gate_id}`,
+  GATE_VOTED: (e) => {
+    const { gate_id, decision, advisory, on_behalf_of, signature } = payloadOf(e, "GATE_VOTED");
+    const how = `${on_behalf_of === null ? "" : `, in the place of ${on_behalf_of.type} ${on_behalf_of.id}`}${signature === null ? "" : ", signed"}${advisory ? ", as advice" : ""}`;
+    return `${e.step_id}: ${who(e)} voted to ${decision} ${gate_id}${how}`;
+  },
+  GATE_VOTE_WITHDRAWN: (e) => {
+    const { gate_id, principal } = payloadOf(e, "GATE_VOTE_WITHDRAWN");
+    return `${e.step_id}: the vote of ${principal.type} ${principal.id} on ${gate_id} was withdrawn`;
+  },
+  GATE_DELEGATED: (e) => {
+    const { gate_id, from, to, expires_at } = payloadOf(e, "GATE_DELEGATED");
+    return `${e.step_id}: ${from.type} ${from.id} lent their seat at ${gate_id} to ${to.type} ${to.id} until ${expires_at}`;
+  },
+  GATE_ESCALATED: (e) => `${e.step_id}: nobody decided in time; now it is for ${payloadOf(e, "GATE_ESCALATED").role}`,
   GATE_EXPIRED: (e) => `${e.step_id}: nobody decided in time, which means ${payloadOf(e, "GATE_EXPIRED").action}`,
   ACTION_STARTED: (e) =>
     `${e.step_id}: ${payloadOf(e, "ACTION_STARTED").operator_name} was called, attempt ${payloadOf(e, "ACTION_STARTED").attempt}, key ${payloadOf(e, "ACTION_STARTED").key}`,
@@ -102,6 +120,14 @@ const lines: { readonly [type: string]: Line } = {
   STEP_FAILED: (e) =>
     `${e.step_id}: ${payloadOf(e, "STEP_FAILED").blocked ? "blocked" : "failed"}: ${payloadOf(e, "STEP_FAILED").error.message}`,
   STEP_SKIPPED: (e) => `${e.step_id}: skipped (${payloadOf(e, "STEP_SKIPPED").reason})`,
+  ROUTE_DECIDED: (e) => {
+    const { decision, refusal, request } = payloadOf(e, "ROUTE_DECIDED");
+    if (decision === null) return `${e.step_id}: no model: ${refusal.message}`;
+    const { endpoint, reason } = decision;
+    const why = reason.kind === "Primary" ? "Primary" : `BudgetFallback, no budget left: ${reason.skipped.join(", ")}`;
+    const failed = request.avoid.length === 0 ? "" : `; failed before: ${request.avoid.join(", ")}`;
+    return `${e.step_id}: model ${endpoint.name} chosen (${why}${failed})`;
+  },
   BUDGET_REFUSED: (e) => `budget refused: ${payloadOf(e, "BUDGET_REFUSED").error.message}`,
   WORKFLOW_COMPLETED: () => "the workflow completed",
   WORKFLOW_FAILED: (e) =>

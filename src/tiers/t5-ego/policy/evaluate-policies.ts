@@ -127,15 +127,22 @@ function combine(answers: readonly (Matched | null)[], policyVersion: string): P
   if (winner === null)
     return { decision: "ALLOW", reason: "no rule matched", transform: null, redactions: [], ...base };
   const { decision, reason } = winner.answer;
-  const nothing = { transform: null, redactions: [] };
+  const nothing = { transform: null, redactions: [], decided_by: winner.name };
   if (decision === "DENY") return { decision, reason, ...nothing, ...base };
   const transform = changes[0]?.answer.transform ?? null;
   const other = changes.slice(1).find((m) => digest(m.answer.transform) !== digest(transform));
   if (other !== undefined)
-    return { decision: "DENY", reason: disagreement(changes[0] as Matched, other), ...nothing, ...base };
+    return {
+      decision: "DENY",
+      reason: disagreement(changes[0] as Matched, other),
+      ...nothing,
+      decided_by: other.name,
+      ...base,
+    };
   return {
     decision,
     reason,
+    decided_by: winner.name,
     transform,
     redactions: [...new Set(matched.flatMap((m) => m.answer.redactions))],
     ...base,
