@@ -350,6 +350,11 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
   STEP_STREAMED(record, { sequence }) {
     record.streamed = Math.max(record.streamed, sequence);
   },
+  TOKEN_RECORDED(record, { kind, detail }, { step_id }) {
+    const step = record.steps.get(step_id ?? "");
+    if (step !== undefined && kind === "snapshot_created")
+      step.checkpoint = (detail["state"] ?? null) as StepRecord["checkpoint"];
+  },
   BUDGET_RESERVED(record, { action_id, counters, amounts }) {
     record.reservations.set(action_id, { counters, amounts });
   },
@@ -358,6 +363,9 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
   },
   BUDGET_REFUSED(record, { error }) {
     record.budget_refused = error;
+  },
+  ROUTE_DECIDED(record, { action_id, attempt, decision }) {
+    if (decision !== null) record.routes.push({ action_id, attempt, endpoint: decision.endpoint.name });
   },
 };
 

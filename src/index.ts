@@ -48,6 +48,14 @@ export { HttpSuccess, JobRequest, JobResponse, ProblemDetails } from "./contract
 // Ids and digests
 export { fromUuid, generateId, toUuid } from "./contract/ids.ts";
 export { Intent, Principal, Scope, SubmitRequest, SubmitResponse } from "./contract/intent.ts";
+export {
+  ModelEndpoint,
+  type ModelRouting,
+  type RouteAnswer,
+  RouteDecision,
+  RouteReason,
+  RouteRequest,
+} from "./contract/model-route.ts";
 export { ModuleRef, moduleRef } from "./contract/module-ref.ts";
 export {
   type Operator,
@@ -58,7 +66,8 @@ export {
 } from "./contract/operator.ts";
 export { Outcome, OutcomesResponse } from "./contract/outcome.ts";
 export { ExecutionPlan, Plan, PlanStep } from "./contract/plan.ts";
-export { PolicyDecision, type PolicyQuestion, type PolicyRule, PolicyStage } from "./contract/policy.ts";
+export { PolicyDecision, type PolicyQuestion, type PolicyRule, PolicyStage, type RuleSet } from "./contract/policy.ts";
+export { PolicySet } from "./contract/policy-set.ts";
 export { KernelProgress } from "./contract/progress.ts";
 export {
   fail,
@@ -123,12 +132,14 @@ export type { StepView, WorkflowState } from "./contract/workflow.ts";
 // Defining packages
 export { defineCapability, definePolicy } from "./define/define-capability.ts";
 export { defineOperator, defineTool, OperatorError, operatorError } from "./define/define-operator.ts";
+export { definePolicySet } from "./define/define-policy-set.ts";
 export { createKernel } from "./kernel.ts";
 export type { Follow, GateFilter, Kernel, Verification, WorkflowFilter } from "./kernel-face.ts";
 export type { KernelOptions } from "./kernel-options.ts";
+export type { Policies } from "./kernel-policies.ts";
 // The token kernel
 export type { TokenContext } from "./kernel-token-context.ts";
-export type { Processed, RunSummary } from "./kernel-token-core.ts";
+export type { Processed } from "./kernel-token-core.ts";
 export {
   type ExecutionStatus,
   type TokenExecutor,
@@ -142,7 +153,9 @@ export {
   type ReplayOptions,
   replayTokens,
 } from "./kernel-token-replay.ts";
+export type { RunSummary } from "./kernel-token-stream.ts";
 export { createTokenKernel, type TokenKernel } from "./kernel-tokens.ts";
+export type { WhatIf, WhatIfFinding, WhatIfReport } from "./kernel-whatif.ts";
 export type { Authenticator } from "./ports/authenticator.ts";
 // Ports
 export type { Clock } from "./ports/clock.ts";
@@ -197,3 +210,4 @@ export {
   type EvidenceVerdict,
   verifyEvidence,
 } from "./tiers/t6-metacognition/verify-evidence.ts";
+export { createModelRouter, type ModelRouter } from "./tiers/t7-orchestration/route-model.ts";

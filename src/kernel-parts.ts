@@ -25,6 +25,7 @@ import { Executor } from "./tiers/t4-execution/executor.ts";
 import type { WorkflowRun } from "./tiers/t4-execution/workflow-run.ts";
 import { createBudgetBook } from "./tiers/t5-ego/admission/budget-book.ts";
 import type { CapabilityShelf } from "./tiers/t5-ego/admission/capability-shelf.ts";
+import type { PolicyEngine } from "./tiers/t5-ego/policy/evaluate-policies.ts";
 
 const restRef = moduleRef(4, "ooda_loop", "rest");
 
@@ -51,12 +52,15 @@ export class KernelParts {
   readonly executor: Executor;
   readonly host: EmbeddedHost;
   readonly supervision: Supervision;
+  /** The engine, and whether the default stance is part of it. */
+  readonly policies: { readonly engine: PolicyEngine; readonly withDefault: boolean };
 
   constructor(resolved: Resolved, store: LedgerStore, { registry, shelf, patchTier }: Shelved) {
     const { options, clock, limits, logger, budgets } = resolved;
     this.resolved = resolved;
     this.store = store;
     this.registry = registry;
+    this.policies = { engine: resolved.engine, withDefault: options.defaultPolicies !== false };
     this.shelf = shelf;
     this.bus = new SignalBus({
       onSubscriberError: (error) => logger.error({ error }, "a bus subscriber threw"),

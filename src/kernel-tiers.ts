@@ -157,7 +157,11 @@ export function defineTiers({
       domainPipelines: resolved.domainPipelines,
       publish: publisher(options, resolved.logger),
     }),
-    createOrchestrationTier(() => executor.runs().map((run) => run.log.identity.workflow_id)),
+    createOrchestrationTier({
+      running: () => executor.runs().map((run) => run.log.identity.workflow_id),
+      models: resolved.models,
+      charges: (tenantId, counters) => store.charges(tenantId, counters),
+    }),
   ];
 }
 

@@ -18,6 +18,7 @@ import { KernelParts } from "./kernel-parts.ts";
 import { createReads, viewOf } from "./kernel-reads.ts";
 import { createRecords } from "./kernel-records.ts";
 import { retryOrBeginAgain } from "./kernel-retry.ts";
+import { createTokenView } from "./kernel-token-view.ts";
 import type { LedgerStore } from "./ports/ledger-store.ts";
 import { createRegistry, type Registry } from "./runtime/registry.ts";
 import { createGateway, type Gateway } from "./tiers/t0-foundation/gateway.ts";
@@ -62,7 +63,8 @@ class RunningKernel {
     this.#gateway = createGateway(parts.kit);
     parts.supervision.root.send({ type: "OPENED" });
     this.face = {
-      ...createReads({ ...parts, authorize: this.#gateway.authorize }),
+      ...createReads({ ...parts, ...parts.policies, authorize: this.#gateway.authorize }),
+      tokens: createTokenView(parts),
       ...this.#commands(),
       ...this.#records(),
       ...this.#insights(),

@@ -16,6 +16,7 @@ import { reportError } from "./report-error.ts";
 import { addRun } from "./run.ts";
 import { openTerminal, type Terminal } from "./terminal.ts";
 import { addVerify } from "./verify.ts";
+import { addWhatIf } from "./whatif.ts";
 
 /** `args` are the words after the program's name; without a terminal it is the process's own. */
 export async function main(args: readonly string[], given?: Terminal): Promise<number> {
@@ -36,7 +37,17 @@ function buildProgram(terminal: Terminal): Command {
     .exitOverride()
     .configureOutput({ writeOut: terminal.write, writeErr: (text) => terminal.complain(text.trimEnd()) })
     .showHelpAfterError("(--help says what there is)");
-  for (const add of [addDemo, addRun, addLists, addDecisions, addRestarts, addExplanations, addStreams, addVerify]) {
+  for (const add of [
+    addDemo,
+    addRun,
+    addLists,
+    addDecisions,
+    addRestarts,
+    addExplanations,
+    addStreams,
+    addVerify,
+    addWhatIf,
+  ]) {
     add(program, terminal);
   }
   return program;

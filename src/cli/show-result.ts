@@ -41,11 +41,12 @@ const tellGate = (gate: Gate, options: CommonOptions): string =>
 
 /** A command as a person would type it to act on the same ledger as the same caller. */
 export function commandLine(options: CommonOptions, ...words: readonly string[]): string {
-  const { db, capabilities, tenant, principal, role } = options;
+  const { db, capabilities, policies, tenant, principal, role } = options;
   const flags = [
     "--db",
     db || defaultLedger,
     ...capabilities.flatMap((module) => ["--capabilities", module]),
+    ...policies.flatMap((file) => ["--policies", file]),
     ...(tenant === 1 ? [] : ["--tenant", String(tenant)]),
     ...(principal === "local" ? [] : ["--principal", String(principal)]),
     ...(role === "user" ? [] : ["--role", role]),

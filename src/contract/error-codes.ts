@@ -140,6 +140,7 @@ export const errorCodes = Object.freeze({
   T5_AUTHN_FAILED: policy("Sign in again with valid credentials.", { http: 401 }),
   T5_POLICY_DENIED: policy("See the rule and its reason; change the request or the policy."),
   T5_POLICY_FAILED: policy("Repair the policy rule that threw; until then it denies."),
+  T5_POLICY_INVALID: input("Correct the rules and fields named in the detail; until then none of the set applies."),
   T5_HUMAN_DENIED: policy("Talk to the person who rejected it, then submit a changed request."),
   T5_GATE_NOT_FOUND: input("Check the gate id and the workflow id.", { http: 404 }),
   T5_GATE_CONFLICT: input("The gate was decided otherwise; read the workflow for its answer.", { http: 409 }),
@@ -156,6 +157,9 @@ export const errorCodes = Object.freeze({
 
   // T7: orchestration
   T7_SPAWN_INSUFFICIENT_RESOURCES: resource("Try again later, or raise the number of agents that may live.", busy),
+  T7_ROUTE_NO_ENDPOINT: resource("Configure a model endpoint with the capabilities named in the detail.", {
+    http: 503,
+  }),
 
   // One hop of escalation each: the code names the tier that received an error it could not handle either.
   T1_ESCALATION_UNHANDLED: processing("See the cause; no lower tier could handle it."),

@@ -16,6 +16,7 @@ import type { Gate } from "./gate.ts";
 import { CorrelationId, EventId, IntentId, PlanId, PrincipalId, TenantId, ThreadId, WorkflowId } from "./ids.ts";
 import type { Intent, Principal } from "./intent.ts";
 import { type Json, JsonObject } from "./json.ts";
+import type { RouteAnswer, RouteRequest } from "./model-route.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Plan } from "./plan.ts";
 import type { PolicyDecision, PolicyStage } from "./policy.ts";
@@ -275,6 +276,11 @@ export interface EventPayloads {
     readonly detail: JsonObject;
   };
   BUDGET_REFUSED: { readonly error: KernelError };
+  ROUTE_DECIDED: RouteAnswer & {
+    readonly action_id: string;
+    readonly attempt: number;
+    readonly request: RouteRequest;
+  };
 }
 
 export interface GateDecided {

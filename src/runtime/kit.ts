@@ -40,6 +40,10 @@ export interface Limits {
   readonly maxReports: number;
   readonly maxCachedBundles: number;
   readonly maxStreamChunks: number;
+  /** Events and checkpoints that one call may record. */
+  readonly maxCallRecords: number;
+  /** Model routes that one attempt of a step may ask for. */
+  readonly maxRoutes: number;
   readonly maxTierRestarts: number;
   readonly maxBatch: number;
   readonly plannerTimeoutMs: number;
@@ -73,6 +77,8 @@ export const defaultLimits: Limits = Object.freeze({
   maxReports: 100,
   maxCachedBundles: 256,
   maxStreamChunks: 10_000,
+  maxCallRecords: 1_000,
+  maxRoutes: 32,
   maxTierRestarts: 1_000,
   maxBatch: 512,
   plannerTimeoutMs: 30_000,

@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { evidenceSamples } from "./evidence-samples.ts";
+import { routeSamples } from "./route-samples.ts";
 
 export interface Sample {
   readonly sample: unknown;
@@ -222,6 +223,7 @@ const fields = (sample: object, wrong: object): Sample => ({ sample, wrong: { ..
 const word = (sample: string): Sample => ({ sample, wrong: 5 });
 
 export const samples: Readonly<Record<string, Sample>> = {
+  ...routeSamples,
   ActionRecord: fields(action, { status: 1 }),
   AttemptTrace: fields(attempt, { attempt: "1" }),
   AuthContext: fields(auth, { scopes: "intent:submit" }),
@@ -342,6 +344,21 @@ export const samples: Readonly<Record<string, Sample>> = {
     },
     { redactions: "/a" },
   ),
+  PolicySet: fields(
+    {
+      version: "2026-11",
+      rules: [
+        {
+          name: "large",
+          stages: ["action"],
+          when: { effects: ["external_send"], amounts: [{ path: "order.total", above: 5000 }] },
+          decision: "REQUIRE_HUMAN_APPROVAL",
+          reason: "a person looks first",
+        },
+      ],
+    },
+    { rules: "large" },
+  ),
   PolicyStage: word("action"),
   Principal: fields(principal, { role: 5 }),
   ProblemDetails: fields(problem, { status: "502" }),
@@ -394,5 +411,5 @@ export const samples: Readonly<Record<string, Sample>> = {
   ToolCallRequest: fields({ name: "get", arguments: { city: "Linz" } }, { arguments: "Linz" }),
   ToolResult: fields({ content: [{ type: "text", text: "sunny" }], isError: false }, { content: "sunny" }),
   UiAction: fields({ action: "apply", label: "Publish", payload: { a: 1 } }, { label: 5 }),
-  Usage: fields(usage, { tokens: 15 }),
+  Usage: fields({ ...usage, model: "small" }, { tokens: 15 }),
 };

@@ -16,7 +16,8 @@ import type { Json } from "../../contract/json.ts";
 import { type ModuleRef, moduleRef } from "../../contract/module-ref.ts";
 import type { OperatorMetadata } from "../../contract/operator.ts";
 import type { PlanStep } from "../../contract/plan.ts";
-import type { PolicyDecision, PolicyQuestion, PolicySubject } from "../../contract/policy.ts";
+import type { PolicyDecision, PolicyQuestion } from "../../contract/policy.ts";
+import { actionSubject, gateSubject } from "../../contract/policy-subject.ts";
 import { metricsOf, ok, type Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
 import type { Authenticator } from "../../ports/authenticator.ts";
@@ -262,15 +263,7 @@ function releaseHold(signal: Signal, { book }: EgoTierOptions): Result {
 }
 
 function actionQuestion({ step, metadata, payload, auth, intent, bundle, now }: StepQuestion): PolicyQuestion {
-  const subject: PolicySubject = {
-    name: step.name,
-    operator: step.operator,
-    effect: metadata.effect,
-    tags: step.policy_tags,
-    risk_level: step.risk_level,
-    payload,
-    applies: step.applies,
-  };
+  const subject = actionSubject(step, metadata.effect, payload);
   return { stage: "action", subject, auth, intent, context: bundle, now };
 }
 
@@ -307,13 +300,6 @@ function judgeGate(signal: Signal, kit: Kit, engine: PolicyEngine): Result | Pro
       ),
     );
   }
-  const subject: PolicySubject = {
-    name: gate.gate_id,
-    operator: gate.operator,
-    effect: gate.effect,
-    tags: [decision, `principal:${principal.id}`],
-    risk_level: gate.risk_level,
-    payload: gate.payload,
-  };
+  const subject = gateSubject(gate, decision, principal);
   return answerPolicy(signal, kit, evaluatePolicies(engine, { stage: "gate", subject, auth, intent, context, now }));
 }

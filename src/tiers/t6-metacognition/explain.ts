@@ -106,6 +106,14 @@ const lines: { readonly [type: string]: Line } = {
   STEP_FAILED: (e) =>
     `${e.step_id}: ${payloadOf(e, "STEP_FAILED").blocked ? "blocked" : "failed"}: ${payloadOf(e, "STEP_FAILED").error.message}`,
   STEP_SKIPPED: (e) => `${e.step_id}: skipped (${payloadOf(e, "STEP_SKIPPED").reason})`,
+  ROUTE_DECIDED: (e) => {
+    const { decision, refusal, request } = payloadOf(e, "ROUTE_DECIDED");
+    if (decision === null) return `${e.step_id}: no model: ${refusal.message}`;
+    const { endpoint, reason } = decision;
+    const why = reason.kind === "Primary" ? "Primary" : `BudgetFallback, no budget left: ${reason.skipped.join(", ")}`;
+    const failed = request.avoid.length === 0 ? "" : `; failed before: ${request.avoid.join(", ")}`;
+    return `${e.step_id}: model ${endpoint.name} chosen (${why}${failed})`;
+  },
   BUDGET_REFUSED: (e) => `budget refused: ${payloadOf(e, "BUDGET_REFUSED").error.message}`,
   WORKFLOW_COMPLETED: () => "the workflow completed",
   WORKFLOW_FAILED: (e) =>
