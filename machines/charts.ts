@@ -1,5 +1,5 @@
 /**
- * The compiled lifecycles, and whether they let an event happen to a workflow as it stands.
+ * The compiled lifecycles, and whether they, and a gate's votes, let an event happen to a workflow as it stands.
  *
  * Owns: which chart an event is for. Never: changes a record.
  */
@@ -8,6 +8,7 @@ import type { Gate } from "../src/contract/gate.ts";
 import type { StepRecord, WorkflowRecord } from "../src/contract/workflow.ts";
 import { actionMachine } from "./action.ts";
 import { gateMachine } from "./gate.ts";
+import { fitsGate } from "./quorum.ts";
 import { stepMachine } from "./step.ts";
 import { type ChartEvent, compileChart } from "./table.ts";
 import { workflowMachine } from "./workflow.ts";
@@ -40,8 +41,9 @@ function acceptsStepEvent(record: WorkflowRecord, draft: EventDraft, event: Char
 
 function acceptsGateEvent(record: WorkflowRecord, draft: EventDraft, event: ChartEvent): boolean {
   const gateId = gateIdIn(draft.payload);
-  const status = record.gates.get(gateId)?.status ?? "declared";
-  return lifecycleCharts.gate.next(status, event) !== undefined;
+  const gate = record.gates.get(gateId);
+  if (lifecycleCharts.gate.next(gate?.status ?? "declared", event) === undefined) return false;
+  return gate === undefined || fitsGate(gate, draft);
 }
 
 function gateIdIn(payload: object): string {

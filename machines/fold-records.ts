@@ -1,12 +1,13 @@
 /**
- * The records that a fold begins with: of a workflow, a step, an attempt, an action.
+ * The records that a fold begins with: of a workflow, a step, an attempt, an action; and how a step's record moves.
  */
 import type { ActionRecord } from "../src/contract/action.ts";
 import type { EventPayloads, LedgerEvent } from "../src/contract/event.ts";
 import type { WorkflowStateName } from "../src/contract/progress.ts";
+import type { StepState } from "../src/contract/step.ts";
 import type { AttemptTrace } from "../src/contract/trace.ts";
-import type { ActionEntry, StepRecord, WorkflowRecord } from "../src/contract/workflow.ts";
-import { lifecycleCharts } from "./charts.ts";
+import type { ActionEntry, StepPhase, StepRecord, WorkflowRecord } from "../src/contract/workflow.ts";
+import { chartEvent, lifecycleCharts, stepPath } from "./charts.ts";
 
 /** Where an event stands in its log, as handlers need it. */
 export interface Folded {
@@ -14,6 +15,23 @@ export interface Folded {
   readonly step_id: string | null;
   readonly at: string;
   readonly plan_id: string;
+}
+
+export type Handler<T extends keyof EventPayloads> = (
+  record: WorkflowRecord,
+  payload: EventPayloads[T],
+  meta: Folded,
+) => void;
+
+export function moveStep(record: WorkflowRecord, meta: Folded, payload: object): StepRecord | null {
+  const step = record.steps.get(meta.step_id ?? "");
+  if (step === undefined) return null;
+  const path = lifecycleCharts.step.next(stepPath(step), chartEvent(meta.type, payload));
+  if (path === undefined) return step;
+  const [state, phase] = path.split(".") as [StepState, StepPhase?];
+  step.state = state;
+  step.phase = phase ?? null;
+  return step;
 }
 
 export function beginRecord(event: LedgerEvent): WorkflowRecord {

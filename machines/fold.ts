@@ -7,18 +7,18 @@
  * F2  A record belongs to one turn at a time and is changed in place; a failed commit drops it and folds again.
  * F3  An event type without a handler is a fact that reaches no record but its position.
  */
-import type { EventPayloads, GateDecided, LedgerEvent } from "../src/contract/event.ts";
-import type { Gate, GateStatus } from "../src/contract/gate.ts";
+import type { EventPayloads, LedgerEvent } from "../src/contract/event.ts";
 import type { Outcome } from "../src/contract/outcome.ts";
 import type { WorkflowStateName } from "../src/contract/progress.ts";
-import type { StepState } from "../src/contract/step.ts";
-import type { ActionEntry, StepPhase, StepRecord, WorkflowRecord } from "../src/contract/workflow.ts";
-import { chartEvent, lifecycleCharts, stepPath } from "./charts.ts";
+import type { ActionEntry, StepRecord, WorkflowRecord } from "../src/contract/workflow.ts";
+import { chartEvent, lifecycleCharts } from "./charts.ts";
+import { gateHandlers, voidGates } from "./fold-gates.ts";
 import {
   addAttempt,
   beginRecord,
   endAttempt,
-  type Folded,
+  type Handler,
+  moveStep,
   newStep,
   restartStep,
   startAction,
@@ -30,8 +30,6 @@ import type { ChartEvent } from "./table.ts";
 /** What records of schema version 1.0 may lack (SCH-06): the schemas' defaults, without their parsing. */
 const optionalInDecisions = { policies: [], policy_version: "1" };
 const optionalInOutcomes = { draft_version: 1, step_id: null };
-
-type Handler<T extends keyof EventPayloads> = (record: WorkflowRecord, payload: EventPayloads[T], meta: Folded) => void;
 
 /** A workflow's record from its first event on; null while there is none (or only a refusal). */
 export function foldEvents(events: Iterable<LedgerEvent>): WorkflowRecord | null {
@@ -63,60 +61,11 @@ function moveWorkflow(record: WorkflowRecord, event: LedgerEvent): void {
   if (next !== undefined) record.state = next as WorkflowStateName;
 }
 
-function moveStep(record: WorkflowRecord, meta: Folded, payload: object): StepRecord | null {
-  const step = record.steps.get(meta.step_id ?? "");
-  if (step === undefined) return null;
-  const path = lifecycleCharts.step.next(stepPath(step), chartEvent(meta.type, payload));
-  if (path === undefined) return step;
-  const [state, phase] = path.split(".") as [StepState, StepPhase?];
-  step.state = state;
-  step.phase = phase ?? null;
-  return step;
-}
-
-function moveGate(record: WorkflowRecord, gateId: string, event: ChartEvent): Gate | null {
-  const gate = record.gates.get(gateId);
-  if (gate === undefined) return null;
-  const status = lifecycleCharts.gate.next(gate.status, event);
-  if (status === undefined || status === gate.status) return gate;
-  const moved = { ...gate, status: status as GateStatus };
-  record.gates.set(gateId, moved);
-  return moved;
-}
-
 function moveAction(record: WorkflowRecord, actionId: string, event: ChartEvent): ActionEntry | null {
   const entry = record.actions.get(actionId);
   if (entry === undefined) return null;
   entry.seen = (lifecycleCharts.action.next(entry.seen, event) as ActionEntry["seen"] | undefined) ?? entry.seen;
   return entry;
-}
-
-const decideGate: Handler<"USER_APPROVED" | "USER_REJECTED"> = (record, payload, meta) => {
-  const step = moveStep(record, meta, payload);
-  moveGate(record, payload.gate_id, { type: meta.type });
-  const decision = meta.type === "USER_APPROVED" ? "approve" : "reject";
-  closeGate(record, payload, decision, meta.at);
-  step?.approval_events.push({
-    gate_id: payload.gate_id,
-    decision,
-    at: meta.at,
-    principal_id: payload.principal?.id ?? null,
-  });
-};
-
-function closeGate(record: WorkflowRecord, decided: GateDecided, decision: "approve" | "reject", at: string): void {
-  const gate = record.gates.get(decided.gate_id);
-  if (gate === undefined) return;
-  const { principal, edited, resolution, apply_targets, comment } = decided;
-  record.gates.set(decided.gate_id, {
-    ...gate,
-    decision: { decision, principal, at, edited, resolution, apply_targets: [...apply_targets], comment },
-  });
-  record.kept.delete(decided.gate_id);
-}
-
-function voidGates(record: WorkflowRecord, type: string): void {
-  for (const gateId of record.gates.keys()) moveGate(record, gateId, { type });
 }
 
 /** A round of planning is a token of its own, and a call of the package. */
@@ -126,6 +75,7 @@ function planned(record: WorkflowRecord): void {
 }
 
 const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
+  ...gateHandlers,
   CONTEXT_BUILT(record, { bundle }) {
     scheduleToken(record);
     record.bundle = bundle;
@@ -202,6 +152,7 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
   STEP_FAILED(record, payload, meta) {
     const step = moveStep(record, meta, payload);
     if (step === null) return;
+    voidGates(record, meta.type, meta.step_id);
     endAttempt(step, meta.at, { outcome: "failed", error: payload.error, cached: false });
     Object.assign(step, {
       error: payload.error,
@@ -302,44 +253,6 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
     const status = payload.resolution === "done" ? "succeeded" : "failed";
     record.actions.set(payload.action_id, updateAction(entry, { status, result_payload: payload.result }));
   },
-  GATE_OPENED(record, payload, meta) {
-    moveStep(record, meta, payload);
-    record.gates.set(payload.gate.gate_id, payload.gate);
-  },
-  GATE_REVISED(record, payload, meta) {
-    moveStep(record, meta, payload);
-    record.gates.set(payload.gate.gate_id, payload.gate);
-  },
-  GATE_DECISION_KEPT(record, payload) {
-    const { gate_id, decision, principal, auth, payload_digest, apply_targets } = payload;
-    const decided = {
-      gate_id,
-      principal,
-      payload_digest,
-      policy_version: "",
-      outcome_id: null,
-      outcome_version: null,
-      edited: false,
-      resolution: null,
-      apply_targets,
-      comment: null,
-    };
-    record.kept.set(gate_id, { decision, payload_digest, auth, decided });
-  },
-  GATE_EXPIRED(record, payload, meta) {
-    moveStep(record, meta, payload);
-    moveGate(record, payload.gate_id, chartEvent(meta.type, payload));
-  },
-  GATE_ESCALATED(record, payload, { type }) {
-    const gate = moveGate(record, payload.gate_id, { type });
-    if (gate !== null) record.gates.set(gate.gate_id, { ...gate, roles: [payload.role], due_at: payload.due_at });
-  },
-  GATE_SUSPENDED(record, payload, { type }) {
-    const gate = moveGate(record, payload.gate_id, { type });
-    if (gate !== null) record.gates.set(gate.gate_id, { ...gate, due_at: null });
-  },
-  USER_APPROVED: decideGate,
-  USER_REJECTED: decideGate,
   OUTCOME_DRAFTED(record, { outcome }) {
     const { draft_version } = addVersion(record, outcome);
     record.draft_version = Math.max(record.draft_version, draft_version);

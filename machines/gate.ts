@@ -3,9 +3,11 @@
  *
  * Owns: which ledger events a gate accepts. Never: who may decide (T5 does), what was shown (the gate record).
  * G1  approved, rejected, expired and voided are final: a later decision is answered from the record, never applied.
- * G2  A revision (an edit or a new draft) keeps the gate open and binds it to the new version.
+ * G2  A revision (an edit, a new draft, another policy) keeps the gate open and binds it to the new version.
  * G3  Expiry does what the gate says: deny ends it, allow approves it, suspend parks it until a person decides,
  *     escalate keeps it open for another role.
+ * G4  Votes, their withdrawal and delegations move nothing: a decision is an event of its own (the count is in quorum.ts).
+ * G5  A gate whose step fails otherwise (policy denies what it now shows) is void.
  */
 import { setup } from "xstate";
 
@@ -16,12 +18,18 @@ export type GateEvent =
   | { readonly type: "GATE_EXPIRED"; readonly action: "deny" | "allow" }
   | { readonly type: "GATE_ESCALATED" }
   | { readonly type: "GATE_SUSPENDED" }
+  | { readonly type: "GATE_VOTED" }
+  | { readonly type: "GATE_VOTE_WITHDRAWN" }
+  | { readonly type: "GATE_DELEGATED" }
   | { readonly type: "USER_APPROVED" }
   | { readonly type: "USER_REJECTED" }
+  | { readonly type: "STEP_FAILED" }
   | { readonly type: "WORKFLOW_CANCELLED" }
   | { readonly type: "WORKFLOW_FAILED" };
 
 const decisions = { USER_APPROVED: "approved", USER_REJECTED: "rejected" } as const;
+/** What is said while nothing is decided; a quorum's last vote is followed by the decision. */
+const votes = { GATE_VOTED: {}, GATE_VOTE_WITHDRAWN: {}, GATE_DELEGATED: {} } as const;
 const ends = { WORKFLOW_CANCELLED: "voided", WORKFLOW_FAILED: "voided" } as const;
 
 export const gateMachine = setup({
@@ -37,14 +45,16 @@ export const gateMachine = setup({
     open: {
       on: {
         GATE_REVISED: {},
+        ...votes,
         GATE_ESCALATED: {},
         GATE_SUSPENDED: "suspended",
         GATE_EXPIRED: [{ guard: "allows", target: "approved" }, { target: "expired" }],
+        STEP_FAILED: "voided",
         ...decisions,
         ...ends,
       },
     },
-    suspended: { on: { GATE_REVISED: "open", ...decisions, ...ends } },
+    suspended: { on: { GATE_REVISED: "open", ...votes, STEP_FAILED: "voided", ...decisions, ...ends } },
     approved: { type: "final" },
     rejected: { type: "final" },
     expired: { type: "final" },

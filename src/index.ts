@@ -3,8 +3,10 @@
  */
 // The kernel
 
+export { type ApprovalSigning, signApproval } from "./adapters/jws-signer.ts";
 export { defaultRoles, type Role, roleAuthenticator } from "./adapters/role-authenticator.ts";
 export { seededRandom } from "./adapters/seeded-random.ts";
+export { type SignatureCheck, verifySignatures } from "./adapters/verify-signatures.ts";
 export { ActionRecord, type OperatorResult, Usage } from "./contract/action.ts";
 // Tokens
 export type {
@@ -14,6 +16,7 @@ export type {
   AdmissionState,
   StartedDetail,
 } from "./contract/admission.ts";
+export { type Signing, signingInput } from "./contract/approval-claims.ts";
 // Records
 export { AuditEntry, AuditOutcome } from "./contract/audit.ts";
 export { AuthContext, Caller } from "./contract/auth-context.ts";
@@ -43,7 +46,9 @@ export { type ErrorCode, errorCodes } from "./contract/error-codes.ts";
 export { EventType, eventTypes, LedgerEvent } from "./contract/event.ts";
 export { EvidenceLine } from "./contract/evidence.ts";
 export { FederatedChange, FederatedSyncReport, type FederationPolicy } from "./contract/federation.ts";
-export { Gate, GateRequest, GateResponse, GateSpec, UiAction } from "./contract/gate.ts";
+export { DelegationRequest, Gate, GateRequest, GateResponse, UiAction, WithdrawalRequest } from "./contract/gate.ts";
+export { GateSpec } from "./contract/gate-spec.ts";
+export { GateDelegation, GateSignature, GateTally, GateVote, PublicJwk } from "./contract/gate-vote.ts";
 export { HttpSuccess, JobRequest, JobResponse, ProblemDetails } from "./contract/http.ts";
 // Ids and digests
 export { fromUuid, generateId, toUuid } from "./contract/ids.ts";
@@ -163,6 +168,7 @@ export type { LedgerStore } from "./ports/ledger-store.ts";
 export type { Middleware, SkillExecutionContext } from "./ports/middleware.ts";
 export type { Classifier, Scorers, Security } from "./ports/perception.ts";
 export type { Planner } from "./ports/planner.ts";
+export type { ApproverKeys, SignatureVerifier } from "./ports/signature-verifier.ts";
 export type { Logger, Telemetry } from "./ports/telemetry.ts";
 export {
   createErrorResponse,

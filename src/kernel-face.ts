@@ -2,6 +2,7 @@
  * The kernel as its users hold it. Names are fixed; records are snake_case, functions and options camelCase.
  */
 import type { Observable } from "rxjs";
+import type { SignatureCheck } from "./adapters/verify-signatures.ts";
 import type { ActionRecord } from "./contract/action.ts";
 import type { AuditEntry } from "./contract/audit.ts";
 import type { Caller } from "./contract/auth-context.ts";
@@ -10,7 +11,7 @@ import type { CapabilityDefinition } from "./contract/capability.ts";
 import type { DocumentRecord, MemoryRecord } from "./contract/context-bundle.ts";
 import type { LedgerEvent } from "./contract/event.ts";
 import type { FederatedChange, FederatedSyncReport, SyncRequest } from "./contract/federation.ts";
-import type { Gate, GateRequest, GateResponse } from "./contract/gate.ts";
+import type { DelegationRequest, Gate, GateRequest, GateResponse, WithdrawalRequest } from "./contract/gate.ts";
 import type { SubmitRequest, SubmitResponse } from "./contract/intent.ts";
 import type { Operator, OperatorMetadata } from "./contract/operator.ts";
 import type { OutcomesResponse } from "./contract/outcome.ts";
@@ -77,6 +78,10 @@ export interface KernelTokens {
 export interface Kernel extends AsyncDisposable {
   submit(request: SubmitRequest): Promise<SubmitResponse>;
   decideGate(workflowId: string, request: GateRequest): Promise<GateResponse>;
+  /** Takes back one's vote, or the one given in one's place, while the gate is open. */
+  withdrawVote(workflowId: string, request: WithdrawalRequest): Promise<GateResponse>;
+  /** Lends one's seat at a gate to somebody else until `expires_at`; their vote then counts as one's own. */
+  delegateGate(workflowId: string, request: DelegationRequest): Promise<GateResponse>;
   retry(workflowId: string, request: RetryRequest): Promise<RetryResponse>;
   cancel(workflowId: string, request: CancelRequest): Promise<CancelResponse>;
   workflow(workflowId: string, caller?: Caller): Promise<WorkflowState>;
@@ -108,7 +113,8 @@ export interface Kernel extends AsyncDisposable {
   ): AsyncGenerator<string, void, void>;
   /** Keeps an evaluation report, any JSON, beside the workflow; a caller needs the scope `evaluation:write`. Gives its id. */
   attachReport(workflowId: string, report: unknown, caller?: Caller): Promise<string>;
-  verify(workflowId?: string): Promise<Verification>;
+  /** The hash chain and the signed approvals; with keys, also that those signed whose keys they are. */
+  verify(workflowId?: string, check?: SignatureCheck): Promise<Verification>;
   /** The workflow's rows as they lie in the ledger. */
   export(workflowId: string, caller?: Caller): AsyncGenerator<TurnRow, void, void>;
   readonly documents: { readonly record: (record: DocumentRecord) => Promise<string> };

@@ -31,6 +31,7 @@ import type { Middleware } from "./ports/middleware.ts";
 import type { Classifier, Scorers, Security } from "./ports/perception.ts";
 import type { Planner } from "./ports/planner.ts";
 import type { Random } from "./ports/random.ts";
+import type { ApproverKeys } from "./ports/signature-verifier.ts";
 import type { Logger, Telemetry } from "./ports/telemetry.ts";
 import type { TierDefinition } from "./runtime/define-tier.ts";
 import { defaultLimits, type Limits } from "./runtime/kit.ts";
@@ -51,6 +52,8 @@ export interface KernelOptions {
   readonly policyVersion?: string;
   readonly roles?: Readonly<Record<string, Role>>;
   readonly authenticator?: Authenticator;
+  /** The public keys of approvers, for signed approvals; without it no signature is taken. */
+  readonly approverKeys?: ApproverKeys;
   readonly classifier?: Classifier;
   readonly planner?: Planner;
   readonly scorers?: Partial<Scorers>;

@@ -82,9 +82,7 @@ const describers: Readonly<Record<Decided["stage"], (past: PastDecision) => Poli
     const by = deciderOf(past);
     if (by === null) return "the ledger does not say who decided";
     const gate = gateOf(past);
-    return gate === null
-      ? "the gate as it was judged is not in the ledger"
-      : gateSubject(gate, by.decision, by.principal);
+    return gate === null ? "the gate as it was judged is not in the ledger" : gateSubject(gate, by);
   },
 };
 
@@ -140,7 +138,7 @@ function gateOf(past: PastDecision): Gate | null {
 /** Who decided; older ledgers say so of decisions that were kept only. */
 function deciderOf({ decided, record }: PastDecision): NonNullable<Decided["by"]> | null {
   if (decided.by !== undefined) return decided.by;
-  const kept = record.kept.get(decided.subject);
+  const kept = record.kept.get(decided.subject)?.[0];
   const principal = kept?.decided.principal ?? null;
   return kept === undefined || principal === null ? null : { decision: kept.decision, principal, auth: kept.auth };
 }

@@ -3,10 +3,12 @@
  */
 import { z } from "zod";
 import { foldWorkflow } from "../machines/fold.ts";
+import { createSignatureAudit, type SignatureCheck } from "./adapters/verify-signatures.ts";
 import type { Caller } from "./contract/auth-context.ts";
 import { raise } from "./contract/error.ts";
 import { kernelError } from "./contract/error-codes.ts";
 import type { LedgerEvent } from "./contract/event.ts";
+import { plainGate } from "./contract/gate.ts";
 import { ThreadId } from "./contract/ids.ts";
 import { moduleRef } from "./contract/module-ref.ts";
 import { type KernelProgress, WorkflowStateName } from "./contract/progress.ts";
@@ -91,7 +93,12 @@ export function createReads({ store, reading, registry, kit, authorize, engine, 
       const heads = await store.heads({ limit: pageSize, ...parseFilter(workflowFilter, filter), ...tenant(caller) });
       return Promise.all(heads.map(async (head) => viewOf(await reading.readWorkflowState(head.workflow_id))));
     },
-    gates: async (filter = {}, caller) => store.gates({ ...parseFilter(gateFilter, filter), ...tenant(caller) }),
+    // The index keeps gates as they were written; those of an older kernel lack what is new.
+    gates: async (filter = {}, caller) =>
+      (await store.gates({ ...parseFilter(gateFilter, filter), ...tenant(caller) })).map((gate) => ({
+        ...plainGate,
+        ...gate,
+      })),
     async outcomes(workflowId, caller) {
       await authorize(caller, "outcome:read");
       const record = await reading.readWorkflowState(workflowId, caller);
@@ -120,7 +127,8 @@ export function createReads({ store, reading, registry, kit, authorize, engine, 
       const kept = await readReports(store, { tenant_id, workflow_id: workflowId, limit: kit.limits.maxReports });
       yield* composeEvidence(rows, [...kept, ...numberReports(reports)]);
     },
-    verify: (workflowId) => (workflowId === undefined ? verifyAll(store) : verifyOne(store, workflowId)),
+    verify: (workflowId, check) =>
+      workflowId === undefined ? verifyAll(store, check) : verifyOne(store, workflowId, check),
     async *export(workflowId, caller) {
       yield* await reading.rows(workflowId, caller);
     },
@@ -155,25 +163,35 @@ async function* followAssistant(
   for await (const event of reading.follow(workflowId, options, caller)) yield* assistantDeltas(event as LedgerEvent);
 }
 
-async function verifyOne(store: LedgerStore, stream: string): Promise<Verification> {
+async function verifyOne(store: LedgerStore, stream: string, check?: SignatureCheck): Promise<Verification> {
   const rows = await store.read(stream);
-  const broken = verifyChain(rows);
-  return { ok: broken === null, checked: rows.length, broken: broken === null ? [] : [broken] };
+  const link = verifyChain(rows);
+  const audit = createSignatureAudit(check);
+  if (link === null) rows.forEach(audit.see);
+  const broken = link === null ? await audit.end() : [link];
+  return { ok: broken.length === 0, checked: rows.length, broken };
 }
 
 const chunk = 1000;
 
 /** All streams in one pass over the store, in position order. */
-async function verifyAll(store: LedgerStore): Promise<Verification> {
+async function verifyAll(store: LedgerStore, check?: SignatureCheck): Promise<Verification> {
   const heads = new Map<string, { hash: string; next: number }>();
   const broken = new Map<string, Verification["broken"][number]>();
+  const audit = createSignatureAudit(check);
   let checked = 0;
   for (let position = 0; ; ) {
     const rows = await store.tail(position, chunk);
-    for (const { row } of rows) checkNext(row, heads, broken);
+    for (const { row } of rows) {
+      checkNext(row, heads, broken);
+      if (!broken.has(row.stream)) audit.see(row);
+    }
     checked += rows.length;
     const last = rows.at(-1);
-    if (last === undefined) return { ok: broken.size === 0, checked, broken: [...broken.values()] };
+    if (last === undefined) {
+      const all = [...broken.values(), ...(await audit.end())];
+      return { ok: all.length === 0, checked, broken: all };
+    }
     position = last.position;
   }
 }

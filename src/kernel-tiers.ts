@@ -2,6 +2,7 @@
  * The eight tiers and the desk of T4, with the ports that a host's options filled.
  */
 
+import { jwsVerifier } from "./adapters/jws-verifier.ts";
 import { moduleRef } from "./contract/module-ref.ts";
 import type { KernelOptions, Resolved } from "./kernel-options.ts";
 import type { LedgerStore } from "./ports/ledger-store.ts";
@@ -148,9 +149,17 @@ export function defineTiers({
       matchMemory,
       threadWorkflows: (tenant_id, thread_id, limit) => store.heads({ tenant_id, thread_id, limit }),
     }),
-    createPlanningTier({ registry, planner, rename }),
+    createPlanningTier({ registry, planner, rename, takesSignatures: options.approverKeys !== undefined }),
     createExecutionTier({ executor: () => executor, writer }),
-    createEgoTier({ authenticator, engine, maxCost: budgets.maxCost, shelf, book, federation: resolved.federation }),
+    createEgoTier({
+      authenticator,
+      engine,
+      maxCost: budgets.maxCost,
+      shelf,
+      book,
+      federation: resolved.federation,
+      signatures: { verifier: jwsVerifier, keysOf: options.approverKeys ?? null },
+    }),
     createMetacognitionTier({
       scorers,
       thresholds: { confidence, grounding },

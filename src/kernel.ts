@@ -84,13 +84,24 @@ class RunningKernel {
 
   #commands(): Pick<
     Kernel,
-    "submit" | "decideGate" | "retry" | "cancel" | "settled" | "execute" | "stop" | typeof Symbol.asyncDispose
+    | "submit"
+    | "decideGate"
+    | "withdrawVote"
+    | "delegateGate"
+    | "retry"
+    | "cancel"
+    | "settled"
+    | "execute"
+    | "stop"
+    | typeof Symbol.asyncDispose
   > {
     const gateway = this.#gateway;
     const { reading } = this.#parts;
     return {
       submit: (request) => this.#serve(() => gateway.submit(request)),
       decideGate: (workflowId, request) => this.#serve(() => gateway.decideGate(workflowId, request)),
+      withdrawVote: (workflowId, request) => this.#serve(() => gateway.withdrawVote(workflowId, request)),
+      delegateGate: (workflowId, request) => this.#serve(() => gateway.delegateGate(workflowId, request)),
       retry: (workflowId, request) => this.#serve(() => retryOrBeginAgain({ gateway, reading, workflowId, request })),
       cancel: (workflowId, request) => this.#serve(() => gateway.cancel(workflowId, request)),
       settled: (workflowId) => this.#settled(workflowId),

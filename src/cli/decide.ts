@@ -3,16 +3,23 @@
  * unless another process runs it already.
  *
  * INV-1  No other unfinished work of the ledger is taken up.
- * INV-2  `--digest` binds a decision to the payload that was looked at; what changed meanwhile is refused.
+ * INV-2  `--digest` binds a decision to the payload that was looked at; what changed meanwhile is refused. A signature
+ *        (`--sign`) binds it too.
  */
 import { type Command, Option } from "commander";
-import type { GateRequest } from "../contract/gate.ts";
+import { signApproval } from "../adapters/jws-signer.ts";
+import type { Caller } from "../contract/auth-context.ts";
+import { type GateRequest, isOpenGate } from "../contract/gate.ts";
 import type { Json, JsonObject } from "../contract/json.ts";
 import type { RetryRequest } from "../contract/retry.ts";
+import type { WorkflowState } from "../contract/workflow.ts";
+import { readSigningKey } from "./approver-keys.ts";
 import { type Desk, withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, readJson, readJsonObject, readList, type Session } from "./options.ts";
+import { UsageError } from "./report-error.ts";
 import { showResult } from "./show-result.ts";
 import type { Terminal } from "./terminal.ts";
+import { showAnswer } from "./vote.ts";
 import { watchRun } from "./watch-run.ts";
 
 interface DecideOptions extends CommonOptions {
@@ -21,6 +28,7 @@ interface DecideOptions extends CommonOptions {
   readonly digest?: string;
   readonly resolution?: "done" | "retry";
   readonly result?: Json;
+  readonly sign?: object | string;
 }
 
 interface RetryOptions extends CommonOptions {
@@ -51,7 +59,8 @@ const addDecision = (program: Command, name: "approve" | "reject"): Command =>
     .argument("<workflow>", "its id")
     .argument("[gate]", "its id; not needed where one gate is open")
     .option("--comment <text>", "kept with the decision")
-    .option("--digest <digest>", "only if the gate still shows the payload with this digest");
+    .option("--digest <digest>", "only if the gate still shows the payload with this digest")
+    .option("--sign <keyfile>", "sign the decision with this Ed25519 key (JWK or PEM)", readSigningKey);
 
 interface Decision {
   readonly workflowId: string;
@@ -62,14 +71,42 @@ interface Decision {
 async function decide({ workflowId, gateId, decision }: Decision, session: Session<DecideOptions>): Promise<void> {
   const payload = readPayload(session.options);
   await withKernel(session, async ({ kernel, caller }) => {
-    const request = { ...caller, ...(gateId !== undefined && { gate_id: gateId }), decision, payload };
     const before = await kernel.workflow(workflowId, caller);
-    const answer = await kernel.decideGate(workflowId, request);
+    const signed = await signDecision(before, { gateId, decision, caller }, session.options);
+    const named = gateId === undefined ? {} : { gate_id: gateId };
+    const answer = await kernel.decideGate(workflowId, {
+      ...caller,
+      ...named,
+      decision,
+      payload: { ...payload, ...signed },
+    });
+    showAnswer(session, answer);
     // A decision ahead of its gate is kept; the workflow is not at rest and need not be run here.
     const kept = answer.status === "kept";
     const watched = { kernel, workflowId, after: before.sequence };
     showResult(session, kept ? before : await watchRun(watched, session), { answer });
   });
+}
+
+interface Signed {
+  readonly gateId: string | undefined;
+  readonly decision: "approve" | "reject";
+  readonly caller: Caller;
+}
+
+/** The signature over what the gate shows now; the log's length makes each a new one. */
+async function signDecision(
+  { gates, sequence }: WorkflowState,
+  { gateId, decision, caller }: Signed,
+  { sign, resolution }: DecideOptions,
+): Promise<{ readonly signature?: string }> {
+  if (sign === undefined) return {};
+  const gate = gates.find((one) => isOpenGate(one) && (gateId === undefined || one.gate_id === gateId));
+  if (gate === undefined) throw new UsageError("there is no open gate to sign a decision on");
+  const { principal } = caller;
+  const nonce = String(sequence);
+  const told = gate.kind === "approval" ? null : decision === "reject" ? "failed" : resolution;
+  return { signature: await signApproval(gate, { principal, decision, resolution: told, key: sign, nonce }) };
 }
 
 const readPayload = ({ edit, comment, digest, resolution, result }: DecideOptions): GateRequest["payload"] => ({

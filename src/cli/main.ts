@@ -16,6 +16,7 @@ import { reportError } from "./report-error.ts";
 import { addRun } from "./run.ts";
 import { openTerminal, type Terminal } from "./terminal.ts";
 import { addVerify } from "./verify.ts";
+import { addVotes } from "./vote.ts";
 import { addWhatIf } from "./whatif.ts";
 
 /** `args` are the words after the program's name; without a terminal it is the process's own. */
@@ -37,17 +38,9 @@ function buildProgram(terminal: Terminal): Command {
     .exitOverride()
     .configureOutput({ writeOut: terminal.write, writeErr: (text) => terminal.complain(text.trimEnd()) })
     .showHelpAfterError("(--help says what there is)");
-  for (const add of [
-    addDemo,
-    addRun,
-    addLists,
-    addDecisions,
-    addRestarts,
-    addExplanations,
-    addStreams,
-    addVerify,
-    addWhatIf,
-  ]) {
+  const decisions = [addDecisions, addVotes, addRestarts];
+  const readings = [addExplanations, addStreams, addVerify, addWhatIf];
+  for (const add of [addDemo, addRun, addLists, ...decisions, ...readings]) {
     add(program, terminal);
   }
   return program;

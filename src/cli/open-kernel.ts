@@ -16,6 +16,7 @@ import { moduleRef } from "../contract/module-ref.ts";
 import type { Kernel } from "../index.ts";
 import { sqliteLedger } from "../ledgers/sqlite/index.ts";
 import type { Logger } from "../ports/telemetry.ts";
+import { readApproverKeys } from "./approver-keys.ts";
 import { loadModules, loadPolicies } from "./load-modules.ts";
 import { callerOf, type Session } from "./options.ts";
 
@@ -65,6 +66,7 @@ async function openKernel(
     capabilities: [releaseNotes, folderInventory, projectHandover, ...loaded.capabilities],
     operators: loaded.operators,
     policies: [...policies, ...loaded.policies],
+    ...(options.keys === undefined ? {} : { approverKeys: readApproverKeys(options.keys) }),
     recover,
     logger: logErrors((line) => terminal.complain(line)),
   });

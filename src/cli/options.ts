@@ -20,6 +20,8 @@ export interface CommonOptions {
   readonly tenant: string | number;
   readonly principal: string | number;
   readonly role: string;
+  /** The file of approvers' public keys. */
+  readonly keys?: string;
 }
 
 /** What a command works with. */
@@ -51,7 +53,8 @@ export function addCommonOptions(command: Command): Command {
     .option("--json", "one JSON document, or JSON Lines, on stdout and nothing else there", false)
     .option("--tenant <id>", "the tenant on whose behalf", readId, 1)
     .option("--principal <id>", "who acts", readId, "local")
-    .option("--role <role>", "the role of who acts", "user");
+    .option("--role <role>", "the role of who acts", "user")
+    .option("--keys <file>", 'approvers\' public keys, as {"user:ann": JWK}; for signed approvals');
 }
 
 const collect = (value: string, previous: readonly string[]): readonly string[] => [...previous, value];

@@ -3,6 +3,7 @@
  * Owns: the layout and the colours of a unified diff. Never: leaves out a line without saying so.
  */
 import type { Gate, GateReason } from "../contract/gate.ts";
+import type { GateVote } from "../contract/gate-vote.ts";
 import { cleanText, clipLines, indent, tellTime } from "./render-text.ts";
 import type { Paint, Style, Terminal } from "./terminal.ts";
 
@@ -31,9 +32,44 @@ function renderFacts(gate: Gate, now: number): string {
   if (gate.target !== null)
     lines.push(`target    ${gate.target.type} ${gate.target.outcome_id} version ${gate.target.version}`);
   if (gate.roles !== null) lines.push(`may say   ${gate.roles.join(", ")}`);
+  lines.push(...renderVotes(gate));
   if (gate.due_at !== null) lines.push(`due       ${tellTime(gate.due_at, now)}, then ${gate.expiry_action}`);
   lines.push(`digest    ${gate.payload_digest}`);
   return cleanText(lines.join("\n"));
+}
+
+const nameOf = ({ type, id }: { readonly type?: string | undefined; readonly id: string | number }): string =>
+  type === undefined ? String(id) : `${type} ${id}`;
+
+/** Who decides, how many it takes, and who has said what. */
+function renderVotes({
+  approvers,
+  quorum,
+  requester,
+  separation,
+  signed,
+  delegations,
+  votes,
+}: Gate): readonly string[] {
+  const lines: string[] = [];
+  if (approvers !== null) lines.push(`approvers ${approvers.map(nameOf).join(", ")}`);
+  if (quorum !== null) lines.push(`takes     ${quorum.approvals} to approve, ${quorum.rejections} to reject`);
+  if (separation && requester !== null) lines.push(`not by    ${nameOf(requester)}, who asked for it`);
+  if (signed) lines.push("signed    every vote that counts");
+  for (const { from, to, expires_at } of delegations)
+    lines.push(`lent      ${nameOf(from)} to ${nameOf(to)} until ${expires_at}`);
+  for (const vote of votes) lines.push(`voted     ${tellVote(vote)}`);
+  return lines;
+}
+
+function tellVote({ principal, decision, on_behalf_of, advisory, signature, comment }: GateVote): string {
+  const more = [
+    ...(on_behalf_of === null ? [] : [`in the place of ${nameOf(on_behalf_of)}`]),
+    ...(advisory ? ["advice"] : []),
+    ...(signature === null ? [] : ["signed"]),
+    ...(comment === null ? [] : [JSON.stringify(comment)]),
+  ];
+  return [`${nameOf(principal)} to ${decision}`, ...more].join(", ");
 }
 
 export const tellReason = ({ source, rule, reason }: GateReason): string => `${source} "${rule}": ${reason}`;

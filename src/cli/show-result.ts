@@ -5,7 +5,7 @@
  * INV-2  With --json the document is the workflow's state with the command's own fields beside it.
  */
 import { raise } from "../contract/error.ts";
-import type { Gate } from "../contract/gate.ts";
+import { type Gate, isOpenGate } from "../contract/gate.ts";
 import type { WorkflowState } from "../contract/workflow.ts";
 import { type CommonOptions, defaultLedger, type Session } from "./options.ts";
 import { quoteWord } from "./render-text.ts";
@@ -29,8 +29,7 @@ export function failIfFailed({ state, error }: WorkflowState): void {
   if (state === "failed" && error !== null) raise(error);
 }
 
-export const openGatesOf = ({ gates }: WorkflowState): readonly Gate[] =>
-  gates.filter(({ status }) => status === "open" || status === "suspended");
+export const openGatesOf = ({ gates }: WorkflowState): readonly Gate[] => gates.filter(isOpenGate);
 
 const tellGate = (gate: Gate, options: CommonOptions): string =>
   [
@@ -41,7 +40,7 @@ const tellGate = (gate: Gate, options: CommonOptions): string =>
 
 /** A command as a person would type it to act on the same ledger as the same caller. */
 export function commandLine(options: CommonOptions, ...words: readonly string[]): string {
-  const { db, capabilities, policies, tenant, principal, role } = options;
+  const { db, capabilities, policies, tenant, principal, role, keys } = options;
   const flags = [
     "--db",
     db || defaultLedger,
@@ -50,6 +49,7 @@ export function commandLine(options: CommonOptions, ...words: readonly string[])
     ...(tenant === 1 ? [] : ["--tenant", String(tenant)]),
     ...(principal === "local" ? [] : ["--principal", String(principal)]),
     ...(role === "user" ? [] : ["--role", role]),
+    ...(keys === undefined ? [] : ["--keys", keys]),
   ];
   return ["countersign", ...words, ...flags].map(quoteWord).join(" ");
 }

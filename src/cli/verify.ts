@@ -7,10 +7,12 @@
  */
 import { createReadStream, statSync } from "node:fs";
 import type { Command } from "commander";
+import { createSignatureAudit, type SignatureCheck } from "../adapters/verify-signatures.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { moduleRef } from "../contract/module-ref.ts";
-import type { EvidenceVerdict } from "../index.ts";
+import type { EvidenceCheck, EvidenceVerdict } from "../index.ts";
+import { readApproverKeys } from "./approver-keys.ts";
 import { withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, type Session } from "./options.ts";
 import { UsageError } from "./report-error.ts";
@@ -37,7 +39,7 @@ interface Break {
 
 export function addVerify(program: Command, terminal: Terminal): void {
   addCommonOptions(program.command("verify"))
-    .description("check the hash chain of the ledger, of a workflow, or of an export")
+    .description("check the hash chain and the signed approvals of the ledger, of a workflow, or of an export")
     .argument("[workflow]", "its id; without it the whole ledger or file")
     .option("--file <export>", "check these JSON Lines, as `export` writes them, without a ledger")
     .action((workflowId: string | undefined, options: VerifyOptions) => verify(workflowId, { options, terminal }));
@@ -46,7 +48,9 @@ export function addVerify(program: Command, terminal: Terminal): void {
 async function verify(workflowId: string | undefined, session: Session<VerifyOptions>): Promise<void> {
   const { options, terminal } = session;
   const verdict: Verdict =
-    options.file === undefined ? await verifyLedger(workflowId, session) : await verifyFile(options.file, workflowId);
+    options.file === undefined
+      ? await verifyLedger(workflowId, session)
+      : await verifyFile(options.file, workflowId, checkOf(options));
   if (options.json) printJson(session, verdict);
   else terminal.print(renderVerdict(verdict, terminal));
   if (!verdict.ok) refuseBroken(verdict);
@@ -55,20 +59,36 @@ async function verify(workflowId: string | undefined, session: Session<VerifyOpt
 function verifyLedger(workflowId: string | undefined, session: Session): Promise<Verdict> {
   return withKernel(session, async ({ kernel, caller }) => {
     if (workflowId !== undefined) await kernel.workflow(workflowId, caller);
-    return kernel.verify(workflowId);
+    return kernel.verify(workflowId, checkOf(session.options));
   });
 }
 
-async function verifyFile(path: string, workflowId: string | undefined): Promise<Verdict> {
+/** With `--keys` a signature also has to be of one of the approver's keys. */
+const checkOf = ({ keys }: VerifyOptions): SignatureCheck =>
+  keys === undefined ? {} : { keys: readApproverKeys(keys) };
+
+async function verifyFile(path: string, workflowId: string | undefined, check: SignatureCheck): Promise<Verdict> {
   if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) throw new UsageError(`${path} is not a file`);
   const { verifyEvidence } = await import("../index.ts");
   const verdict = await verifyEvidence(readLines(createReadStream(path)), {
     ...(workflowId === undefined ? {} : { stream: workflowId }),
+    checks: [checkSignatures(check)],
   });
   if (verdict.checked === 0 && verdict.ok)
     throw new UsageError(`${path} holds no row${workflowId === undefined ? "" : ` of ${workflowId}`}`);
   return verdict;
 }
+
+/** The signed approvals of a stream whose chain is sound; each is told with the line that holds it. */
+const checkSignatures =
+  (check: SignatureCheck): EvidenceCheck =>
+  async ({ rows }) => {
+    const audit = createSignatureAudit(check);
+    for (const { content } of rows) audit.see(content);
+    const lineOf = (sequence: number): number =>
+      rows.find(({ content }) => content.last_sequence >= sequence)?.line ?? 0;
+    return (await audit.end()).map((found) => ({ line: lineOf(found.sequence), ...found }));
+  };
 
 const lineEnd = 0x0a;
 
@@ -122,6 +142,7 @@ const meanings: Readonly<Record<string, string>> = {
   sequence: "the numbering has a gap or a wrong number",
   format: "the entry cannot be read",
   audit: "the audit is not what the events say",
+  signature: "a decision's signature is missing or not good",
   closing: "the export does not end as it was closed",
 };
 

@@ -148,6 +148,9 @@ export const errorCodes = Object.freeze({
   T5_REVIEWER_UNKNOWN: input("Name a registered reviewer, or a role that one of them has.", { http: 404 }),
   T5_REVIEW_NOT_FOUND: input("Check the review id; the log names it where the interaction was queued.", { http: 404 }),
   T5_REVIEW_CONFLICT: input("The interaction or its review has an entry already; read the log.", { http: 409 }),
+  T5_DELEGATION_REFUSED: policy("Lend your seat to somebody else, until a time that is still to come."),
+  T5_SIGNATURE_REQUIRED: policy("Sign the gate's claims with your key and send the signature with the decision."),
+  T5_SIGNATURE_INVALID: policy("Read the gate and sign what it shows now, with a key that is known here as yours."),
   T5_IN_FLIGHT_LIMIT: resource("Try again when some of the running workflows have finished.", busy),
 
   // T6: metacognition

@@ -12,7 +12,8 @@ import type { Charge, Reservation } from "./budget.ts";
 import type { ContextBundle, ParsedDocumentRecord, ParsedMemoryRecord } from "./context-bundle.ts";
 import type { KernelError } from "./error.ts";
 import type { FederatedSyncReport } from "./federation.ts";
-import type { Gate } from "./gate.ts";
+import type { Gate, GateCarrier } from "./gate.ts";
+import type { GateDelegation, GateSignature, PrincipalRef } from "./gate-vote.ts";
 import { CorrelationId, EventId, IntentId, PlanId, PrincipalId, TenantId, ThreadId, WorkflowId } from "./ids.ts";
 import type { Intent, Principal } from "./intent.ts";
 import { type Json, JsonObject } from "./json.ts";
@@ -225,9 +226,11 @@ export interface EventPayloads {
     readonly payload_hash: string;
     /** At stage gate: whose decision was judged. */
     readonly by?: {
-      readonly decision: "approve" | "reject";
+      readonly decision: "approve" | "reject" | "delegate";
       readonly principal: Principal;
       readonly auth: AuthContext;
+      /** Of a delegation: to whom. */
+      readonly to?: PrincipalRef;
     };
     /** The payload judged, where no other event holds it: a person's edit, a plan that was denied. */
     readonly payload?: Json;
@@ -245,10 +248,17 @@ export interface EventPayloads {
     readonly payload_digest: string;
     readonly apply_targets: readonly string[];
   };
-  GATE_REVISED: { readonly gate: Gate; readonly cause: "edit" | "regenerate"; readonly principal: Principal | null };
+  GATE_REVISED: {
+    readonly gate: Gate;
+    readonly cause: "edit" | "regenerate" | "policy";
+    readonly principal: Principal | null;
+  };
   GATE_EXPIRED: { readonly gate_id: string; readonly action: "deny" | "allow" };
   GATE_ESCALATED: { readonly gate_id: string; readonly role: string; readonly due_at: string | null };
   GATE_SUSPENDED: { readonly gate_id: string };
+  GATE_VOTED: GateVoted;
+  GATE_VOTE_WITHDRAWN: { readonly gate_id: string; readonly principal: PrincipalRef };
+  GATE_DELEGATED: GateDelegation & { readonly gate_id: string };
   OUTCOME_DRAFTED: { readonly outcome: Outcome; readonly action_id: string | null };
   OUTCOME_FINALIZED: { readonly outcome: Outcome; readonly action_id: string | null };
   OUTPUT_SANITIZED: { readonly reason: string; readonly stage: "output" | "params" | "stream" };
@@ -293,6 +303,24 @@ export interface GateDecided {
   readonly edited: boolean;
   readonly resolution: "done" | "retry" | "failed" | null;
   readonly apply_targets: readonly string[];
+  readonly comment: string | null;
+  /** With a quorum: the votes that carried the decision; `principal` is whose vote completed it. */
+  readonly carried_by?: readonly GateCarrier[];
+  readonly signature?: GateSignature;
+}
+
+/** One person's vote, bound to what it was given on. */
+export interface GateVoted {
+  readonly gate_id: string;
+  readonly decision: "approve" | "reject";
+  readonly principal: Principal;
+  readonly on_behalf_of: PrincipalRef | null;
+  readonly advisory: boolean;
+  readonly payload_digest: string;
+  readonly policy_version: string;
+  readonly outcome_id: string | null;
+  readonly outcome_version: number | null;
+  readonly signature: GateSignature | null;
   readonly comment: string | null;
 }
 

@@ -1,30 +1,16 @@
 /**
- * The human gate: what a plan may ask for, the record a person decides on, and the decision that comes back.
+ * The human gate: the record that people decide on, and what they say to it. What a plan may ask for: gate-spec.ts.
  * Source: seed 003 sections 2.5, 3.2; A-32, A-35, C-12.
  *
  * INV-1  A gate is `gate-<step_id>`; an in-doubt action's is `gate-<step_id>_doubt<n>`.
  * INV-2  An approval binds to gate, outcome id and version, payload digest and policy version.
  */
 import { z } from "zod";
+import { Approver, GateExpiry } from "./gate-spec.ts";
+import { GateDelegation, GateQuorum, GateSignature, GateTally, GateVote, PrincipalRef } from "./gate-vote.ts";
 import { CorrelationId, GateId, OutcomeId, StepId, TenantId, WorkflowId } from "./ids.ts";
 import { Principal } from "./intent.ts";
 import { JsonObject, JsonValue } from "./json.ts";
-
-/** What happens when nobody decides in time; without it a gate waits for ever. */
-export const GateExpiry = z.object({
-  after_ms: z.int().positive(),
-  action: z.enum(["deny", "allow", "suspend", "escalate"]),
-  role: z.string().optional(),
-});
-export type GateExpiry = z.infer<typeof GateExpiry>;
-
-/** A gate as a plan declares it. `roles` restricts who may decide. */
-export const GateSpec = z.object({
-  reason: z.string().default("the plan asks for a decision"),
-  roles: z.array(z.string()).optional(),
-  expiry: GateExpiry.optional(),
-});
-export type GateSpec = z.infer<typeof GateSpec>;
 
 /** A button for the host's user interface; its meaning is the host's. */
 export const UiAction = z.object({ action: z.string(), label: z.string(), payload: JsonObject.optional() });
@@ -33,6 +19,10 @@ export type UiAction = z.infer<typeof UiAction>;
 export const gateStatuses = ["declared", "open", "suspended", "approved", "rejected", "expired", "voided"] as const;
 export type GateStatus = (typeof gateStatuses)[number];
 
+/** Whether a gate may still be decided: open, or suspended until a person does. */
+export const isOpenGate = ({ status }: { readonly status: GateStatus }): boolean =>
+  status === "open" || status === "suspended";
+
 /** Who or what asked for the gate. */
 export const GateReason = z.object({
   source: z.enum(["policy", "plan", "operator", "recovery"]),
@@ -40,6 +30,10 @@ export const GateReason = z.object({
   reason: z.string(),
 });
 export type GateReason = z.infer<typeof GateReason>;
+
+/** One of those whose votes decided a gate. */
+export const GateCarrier = z.object({ principal: PrincipalRef, on_behalf_of: PrincipalRef.nullable() });
+export type GateCarrier = z.infer<typeof GateCarrier>;
 
 /** All that a person needs to decide, and what they decided. `payload` is exactly what runs after approval. */
 export const Gate = z.object({
@@ -68,6 +62,23 @@ export const Gate = z.object({
   due_at: z.string().nullable(),
   expiry_action: z.enum(["deny", "allow", "suspend", "escalate"]).nullable(),
   escalate_to: z.string().nullable().default(null),
+  /** What is still to come while nobody decides: the rung that falls due at `due_at` first. */
+  ladder: z.array(GateExpiry).default([]),
+  quorum: GateQuorum.nullable().default(null),
+  approvers: z.array(Approver).nullable().default(null),
+  advisors: z.array(z.string()).default([]),
+  separation: z.boolean().default(false),
+  delegation: z.boolean().default(true),
+  signed: z.boolean().default(false),
+  /** Who asked for the work. */
+  requester: PrincipalRef.nullable().default(null),
+  /** Standing votes on what the gate now shows. */
+  votes: z.array(GateVote).default([]),
+  delegations: z.array(GateDelegation).default([]),
+  /** A person changed what the gate shows. */
+  edited: z.boolean().default(false),
+  /** What was signed at this gate before; a signature is used once. */
+  spent_signatures: z.array(z.string()).default([]),
   decision: z
     .object({
       decision: z.enum(["approve", "reject"]),
@@ -77,10 +88,34 @@ export const Gate = z.object({
       resolution: z.enum(["done", "retry", "failed"]).nullable(),
       apply_targets: z.array(z.string()),
       comment: z.string().nullable(),
+      /** The votes that carried it; none where one decision was enough. */
+      carried_by: z.array(GateCarrier).default([]),
+      signature: GateSignature.nullable().default(null),
     })
     .nullable(),
 });
 export type Gate = z.infer<typeof Gate>;
+
+/** A gate that nothing is said about yet and that one person decides, in their own time. */
+export const plainGate = Object.freeze({
+  roles: null,
+  due_at: null,
+  expiry_action: null,
+  escalate_to: null,
+  ladder: [],
+  quorum: null,
+  approvers: null,
+  advisors: [],
+  separation: false,
+  delegation: true,
+  signed: false,
+  requester: null,
+  votes: [],
+  delegations: [],
+  edited: false,
+  spent_signatures: [],
+  decision: null,
+} satisfies Partial<Gate>);
 
 /** A person's decision. `edit` replaces the payload first; `resolution` answers an in-doubt gate. */
 export const GateRequest = z.object({
@@ -97,16 +132,37 @@ export const GateRequest = z.object({
       result: JsonValue.optional(),
       payload_digest: z.string().optional(),
       comment: z.string().max(4096).optional(),
+      /** A compact JWS (EdDSA) over `signingInput` of the gate. */
+      signature: z.string().max(8192).optional(),
     })
     .prefault({}),
 });
 export type GateRequest = z.input<typeof GateRequest>;
 export type ParsedGateRequest = z.output<typeof GateRequest>;
 
+/** Takes one's vote back while the gate is open. */
+export const WithdrawalRequest = z.object({
+  tenant_id: TenantId,
+  principal: Principal,
+  gate_id: GateId.optional(),
+});
+export type WithdrawalRequest = z.infer<typeof WithdrawalRequest>;
+
+/** Lends one's seat at a gate to somebody else until `expires_at` (ISO 8601, UTC). */
+export const DelegationRequest = WithdrawalRequest.extend({
+  to: z.object({ type: z.string().min(1).max(64).default("user"), id: PrincipalRef.shape.id }),
+  expires_at: z.iso.datetime(),
+});
+export type DelegationRequest = z.input<typeof DelegationRequest>;
+export type ParsedDelegationRequest = z.output<typeof DelegationRequest>;
+
 export const GateResponse = z.object({
   workflow_id: WorkflowId,
-  status: z.enum(["resumed", "rejected", "kept"]),
+  /** `revised`: an edit at a gate that asks for signatures made a new version, which nobody has signed yet. */
+  status: z.enum(["resumed", "rejected", "kept", "voted", "withdrawn", "delegated", "revised"]),
   correlation_id: CorrelationId,
+  /** Where the votes stand, at a gate that takes several or has heard an adviser. */
+  tally: GateTally.optional(),
 });
 export type GateResponse = z.infer<typeof GateResponse>;
 

@@ -3,7 +3,7 @@
  * seed 003 sections 2.4, 5.4; fields by A-30). A planner may leave out all that the operators' metadata can fill.
  */
 import { z } from "zod";
-import { GateSpec } from "./gate.ts";
+import { GateSpec } from "./gate-spec.ts";
 import { IntentId, PlanId, StepId, WorkflowId } from "./ids.ts";
 import { JsonObject } from "./json.ts";
 import { Effect } from "./operator.ts";

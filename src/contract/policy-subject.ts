@@ -3,7 +3,7 @@
  * the same words.
  */
 import type { Gate } from "./gate.ts";
-import type { Principal } from "./intent.ts";
+import type { PrincipalRef } from "./gate-vote.ts";
 import type { Json } from "./json.ts";
 import type { PlanStep } from "./plan.ts";
 import type { PolicySubject } from "./policy.ts";
@@ -43,12 +43,20 @@ export const outcomeSubject = (step: PlanStep, type: string, content: Json): Pol
   applies: step.applies,
 });
 
-/** A person's decision on a gate; the tags say which one, and whose. */
-export const gateSubject = (gate: Gate, decision: "approve" | "reject", { id }: Principal): PolicySubject => ({
+/** What somebody wants of a gate: to decide it, or to lend their seat at it. */
+export interface GateWish {
+  readonly decision: "approve" | "reject" | "delegate";
+  readonly principal: PrincipalRef;
+  /** Of a delegation: to whom. */
+  readonly to?: PrincipalRef | undefined;
+}
+
+/** The tags say what is wanted, and who wants it. */
+export const gateSubject = (gate: Gate, { decision, principal, to }: GateWish): PolicySubject => ({
   name: gate.gate_id,
   operator: gate.operator,
   effect: gate.effect,
-  tags: [decision, `principal:${id}`],
+  tags: [decision, ...(to === undefined ? [] : [`to:${to.id}`]), `principal:${principal.id}`],
   risk_level: gate.risk_level,
   payload: gate.payload,
 });

@@ -126,7 +126,8 @@ export function toLedgerEvent(envelope: TurnEnvelope, event: TurnEvent, index: n
 export interface ChainBreak {
   readonly stream: string;
   readonly sequence: number;
-  readonly reason: "hash" | "body" | "link" | "sequence" | "format";
+  /** `signature`: the chain is sound there, and a signed approval in it is not. */
+  readonly reason: "hash" | "body" | "link" | "sequence" | "format" | "signature";
 }
 
 /** Verifies one row against the hash before it and the sequence it must begin with. */

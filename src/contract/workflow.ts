@@ -102,7 +102,8 @@ export interface WorkflowRecord {
   draft_version: number;
   steps: Map<string, StepRecord>;
   gates: Map<string, Gate>;
-  kept: Map<string, KeptDecision>;
+  /** Decisions ahead of their gate, oldest first. */
+  kept: Map<string, readonly KeptDecision[]>;
   actions: Map<string, ActionEntry>;
   /** Idempotency key → action id. */
   keys: Map<string, string>;

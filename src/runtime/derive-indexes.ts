@@ -3,9 +3,10 @@
  *
  * Owns: which indexes follow from which events. Never: decides, writes.
  */
+import { verdictOf } from "../../machines/quorum.ts";
 import { addCharge, noCharge } from "../contract/budget.ts";
 import type { EventDraft } from "../contract/event.ts";
-import type { Gate } from "../contract/gate.ts";
+import { type Gate, isOpenGate } from "../contract/gate.ts";
 import { endpointCounter } from "../contract/model-route.ts";
 import { isRunnable, isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
 import type { AppendIndexes } from "../ports/ledger-store.ts";
@@ -64,8 +65,9 @@ function recordsOf(drafts: readonly EventDraft[]): AppendIndexes {
  */
 export function dueOf(record: WorkflowRecord): number | null {
   if (record.state !== "waiting_for_user") return null;
-  const open = [...record.gates.values()].filter((g) => g.status === "open" || g.status === "suspended");
-  if (open.length === 0 || [...record.steps.values()].some((step) => isRunnable(record, step)))
+  const open = [...record.gates.values()].filter(isOpenGate);
+  const carried = open.some((gate) => verdictOf(gate) !== null);
+  if (open.length === 0 || carried || [...record.steps.values()].some((step) => isRunnable(record, step)))
     return Date.parse(record.updated_at);
   const times = open.flatMap((g) => (g.status === "open" && g.due_at !== null ? [Date.parse(g.due_at)] : []));
   return times.length === 0 ? null : Math.min(...times);
@@ -78,6 +80,10 @@ const gateEvents: ReadonlySet<string> = new Set([
   "GATE_ESCALATED",
   "GATE_SUSPENDED",
   "USER_APPROVED",
+  "GATE_VOTED",
+  "GATE_VOTE_WITHDRAWN",
+  "GATE_DELEGATED",
+  "USER_APPROVED",
   "USER_REJECTED",
 ]);
 
@@ -85,12 +91,15 @@ function gatesOf(record: WorkflowRecord, drafts: readonly EventDraft[]): AppendI
   if (record.gates.size === 0) return {};
   const ended = isTerminal(record.state);
   const ids = new Set<string>();
+  const failed = new Set(drafts.flatMap((draft) => (draft.type === "STEP_FAILED" ? [draft.step_id] : [])));
   for (const draft of drafts) {
     if (gateEvents.has(draft.type))
       ids.add(
         "gate_id" in draft.payload ? (draft.payload.gate_id as string) : (draft.payload as { gate: Gate }).gate.gate_id,
       );
   }
+  // A step that failed took its gate with it.
+  for (const [id, gate] of record.gates) if (gate.status === "voided" && failed.has(gate.step_id)) ids.add(id);
   if (ended) for (const id of record.gates.keys()) ids.add(id);
   const gates = [...ids].flatMap((id) => record.gates.get(id) ?? []);
   return gates.length === 0 ? {} : { gates };

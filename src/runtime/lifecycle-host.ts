@@ -14,6 +14,7 @@ import { stepMachine } from "../../machines/step.ts";
 import type { Chart, ChartEvent } from "../../machines/table.ts";
 import { workflowMachine } from "../../machines/workflow.ts";
 import type { LedgerEvent } from "../contract/event.ts";
+import { gateIdOf } from "../contract/gate.ts";
 import type { WorkflowRecord } from "../contract/workflow.ts";
 import { stopActor } from "./stop-actor.ts";
 
@@ -117,7 +118,8 @@ export class LifecycleHost {
       this.#spawnChild(home, "gate", { id: gateId, state: lifecycleCharts.gate.initial });
     if (gateId !== null) this.#gateOf(home, gateId).send(chartEvent);
     if (type === "WORKFLOW_CANCELLED" || type === "WORKFLOW_FAILED")
-      for (const gate of home.gates.values()) if (isActive(gate)) gate.send(chartEvent);
+      for (const gate of home.gates.values()) tell(gate, chartEvent);
+    if (type === "STEP_FAILED") tell(home.gates.get(gateIdOf(event.step_id ?? "")), chartEvent);
     // Last: children tell their parent that they have ended, and a workflow that has ended itself hears nothing.
     if (movesWorkflow(type)) home.workflow.send(chartEvent);
   }
@@ -128,12 +130,8 @@ export class LifecycleHost {
     if (event.event_type === "WORKFLOW_RESTARTED") (event.payload["step_ids"] as string[]).forEach(begin);
     if (event.step_id === null) return;
     if (event.event_type === "STEP_QUEUED") begin(event.step_id);
-    else this.#tellStep(home.steps.get(event.step_id), chartEvent);
-  }
-
-  /** Facts reach no actor, and one that has ended hears nothing more. */
-  #tellStep(step: AnyActorRef | undefined, chartEvent: ChartEvent): void {
-    if (step !== undefined && movesStep(chartEvent.type) && isActive(step)) step.send(chartEvent);
+    // Facts reach no actor.
+    else if (movesStep(chartEvent.type)) tell(home.steps.get(event.step_id), chartEvent);
   }
 
   #gateOf(home: Live, id: string): AnyActorRef {
@@ -158,7 +156,9 @@ const movesWorkflow = (type: string): boolean =>
   /^(WORKFLOW|PLAN|USER|GATE_EXPIRED)/.test(type) && type !== "PLAN_TRUNCATED";
 
 /** What has reached a final state hears nothing more. */
-const isActive = (actor: AnyActorRef): boolean => actor.getSnapshot().status === "active";
+function tell(actor: AnyActorRef | undefined, chartEvent: ChartEvent): void {
+  if (actor?.getSnapshot().status === "active") actor.send(chartEvent);
+}
 
 const movesStep = (type: string): boolean => /^(STEP|ACTION|GATE|USER)_/.test(type) && type !== "STEP_STREAMED";
 

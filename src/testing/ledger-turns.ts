@@ -5,7 +5,7 @@
  * Never: draws at random or reads a clock; the same calls give the same bytes.
  */
 import type { ParsedDocumentRecord, ParsedMemoryRecord } from "../contract/context-bundle.ts";
-import type { Gate } from "../contract/gate.ts";
+import { type Gate, plainGate } from "../contract/gate.ts";
 import { genesisHash, sealTurn, type TurnEvent } from "../contract/turn.ts";
 import type { Append, AppendIndexes, WorkflowHead } from "../ports/ledger-store.ts";
 
@@ -86,6 +86,7 @@ export function firstTurn(stream: TestStream, head: Partial<WorkflowHead> = {}, 
 
 export function testGate(stream: TestStream, step: string, status: Gate["status"] = "open"): Gate {
   return {
+    ...plainGate,
     gate_id: `gate-${step}`,
     tenant_id: stream.tenant_id,
     workflow_id: stream.id,

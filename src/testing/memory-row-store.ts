@@ -11,7 +11,7 @@ import { addCharge, type Charge, noCharge } from "../contract/budget.ts";
 import type { ParsedDocumentRecord } from "../contract/context-bundle.ts";
 import { KernelErrorException } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
-import type { Gate } from "../contract/gate.ts";
+import { type Gate, isOpenGate } from "../contract/gate.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { genesisHash } from "../contract/turn.ts";
 import type {
@@ -160,7 +160,7 @@ function writeRecords(tables: Tables, { tenant_id, row, indexes = {} }: Append, 
   const { gates = [], keys = [], charges = [], memory = [], documents = [] } = indexes;
   for (const gate of gates) {
     const id = join(gate.workflow_id, gate.gate_id);
-    if (gate.status === "open" || gate.status === "suspended") tables.gates.set(id, JSON.stringify(gate));
+    if (isOpenGate(gate)) tables.gates.set(id, JSON.stringify(gate));
     else tables.gates.delete(id);
   }
   for (const { key, action_id } of keys) {

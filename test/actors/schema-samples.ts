@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { evidenceSamples } from "./evidence-samples.ts";
+import { gateSamples } from "./gate-samples.ts";
 import { routeSamples } from "./route-samples.ts";
 
 export interface Sample {
@@ -137,34 +138,6 @@ const outcome = {
   draft_version: 1,
   step_id: "s1",
 };
-const gate = {
-  gate_id: "gate-s1",
-  tenant_id: "acme",
-  workflow_id: wf,
-  step_id: "s1",
-  kind: "approval",
-  status: "open",
-  title: "Publish",
-  operator: "Files.Write",
-  reasons: [{ source: "policy", rule: "default.final_write", reason: "a final write" }],
-  target: { type: "Draft.Notes", outcome_id: out, version: 1 },
-  payload: { path: "NOTES.md" },
-  payload_digest: "d",
-  policy_version: "default-1",
-  preview: "# 1.0",
-  diff: null,
-  risk_level: "medium",
-  estimated_cost: 1,
-  effect: "final_write",
-  consequences: { approve: "it is written", reject: "it is not", edit: "a new version" },
-  ui_actions: [{ action: "apply", label: "Publish" }],
-  roles: null,
-  opened_at: at,
-  due_at: null,
-  expiry_action: null,
-  escalate_to: null,
-  decision: null,
-};
 const attempt = {
   attempt: 1,
   outcome: "failed",
@@ -224,6 +197,7 @@ const word = (sample: string): Sample => ({ sample, wrong: 5 });
 
 export const samples: Readonly<Record<string, Sample>> = {
   ...routeSamples,
+  ...gateSamples,
   ActionRecord: fields(action, { status: 1 }),
   AttemptTrace: fields(attempt, { attempt: "1" }),
   AuthContext: fields(auth, { scopes: "intent:submit" }),
@@ -280,17 +254,6 @@ export const samples: Readonly<Record<string, Sample>> = {
     { code: "BUSY", message: "busy", retryable: true, retry_after_ms: 500, category: "transient", details: {} },
     { retryable: "yes" },
   ),
-  Gate: fields(gate, { ui_actions: "apply" }),
-  GateRequest: fields(
-    {
-      ...claim,
-      gate_id: "gate-s1",
-      decision: "approve",
-      payload: { target: { type: "Draft.Notes", outcome_id: out }, apply_targets: ["repo"] },
-    },
-    { payload: "approve" },
-  ),
-  GateResponse: fields({ workflow_id: wf, status: "resumed", correlation_id: cor }, { status: true }),
   GateSpec: fields(gateSpec, { roles: "admin" }),
   HttpSuccess: fields(http, { success: "true" }),
   Intent: fields(intent, { inputs: [] }),

@@ -12,7 +12,7 @@ import type { Style } from "../../src/cli/terminal.ts";
 import { wrapError } from "../../src/contract/error.ts";
 import { kernelError } from "../../src/contract/error-codes.ts";
 import type { LedgerEvent } from "../../src/contract/event.ts";
-import type { Gate } from "../../src/contract/gate.ts";
+import { type Gate, plainGate } from "../../src/contract/gate.ts";
 import { moduleRef } from "../../src/contract/module-ref.ts";
 import type { KernelProgress } from "../../src/contract/progress.ts";
 
@@ -22,6 +22,7 @@ const marked = (style: Style, text: string): string => `<${String(style)}>${text
 const look = { paint: plain, columns: 80, now: () => now };
 
 const gate: Gate = {
+  ...plainGate,
   gate_id: "gate-publish",
   tenant_id: 1,
   workflow_id: "wf_01ARZ3NDEKTSV4RRFFQ69G5FAV",

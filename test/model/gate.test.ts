@@ -5,7 +5,7 @@
 import { describe, expect, it } from "vitest";
 import { gateMachine } from "../../machines/index.ts";
 import type { PlanStepDraft } from "../../src/contract/plan.ts";
-import { digest, type LedgerEvent } from "../../src/index.ts";
+import { definePolicy, digest, type LedgerEvent } from "../../src/index.ts";
 import { testCaller } from "../../src/testing/index.ts";
 import { createCoverage, type Driver, titleOf, walkPath } from "./driver.ts";
 import { type ChartEvent, type ChartPath, createModel, eventsOf } from "./paths.ts";
@@ -18,8 +18,12 @@ const types: readonly string[] = [
   "GATE_REVISED",
   "GATE_ESCALATED",
   "GATE_SUSPENDED",
+  "GATE_VOTED",
+  "GATE_VOTE_WITHDRAWN",
+  "GATE_DELEGATED",
   "USER_APPROVED",
   "USER_REJECTED",
+  "STEP_FAILED",
   "WORKFLOW_CANCELLED",
   "WORKFLOW_FAILED",
 ];
@@ -44,7 +48,8 @@ function expiryFor(route: readonly ChartEvent[]): Expiry | undefined {
 
 function planFor(route: readonly ChartEvent[]): readonly PlanStepDraft[] {
   const expiry = expiryFor(route);
-  const gate = expiry === undefined ? {} : { expiry };
+  const votes = route.some(({ type }) => /VOTE/.test(type)) ? { quorum: { approvals: 2 } } : {};
+  const gate = { ...votes, ...(expiry === undefined ? {} : { expiry }) };
   const asked = [step("first", "Model.Read"), step("asked", "Model.Read", { depends_on: ["first"], gate })];
   const fails = route.some(({ type }) => type === "WORKFLOW_FAILED") && route.length > 1;
   if (!fails) return asked;
@@ -87,6 +92,12 @@ const answer = async ({ script, t }: Subject, stepId: string, how: "succeed" | "
 };
 const waitAnHour = (subject: Subject): Promise<void> => subject.t.clock.advance(hour);
 
+const denyAll = definePolicy({
+  name: "deny all",
+  stages: ["action"],
+  evaluate: () => ({ decision: "DENY", reason: "the policy is another" }),
+});
+
 type Act = (subject: Subject, state: string) => Promise<void>;
 
 /** What brings each event about, by the state in which it is wanted. */
@@ -97,6 +108,20 @@ const acts: Readonly<Record<string, Act>> = {
   GATE_ESCALATED: waitAnHour,
   GATE_SUSPENDED: waitAnHour,
   GATE_EXPIRED: waitAnHour,
+  GATE_VOTED: (subject) => subject.decide("approve", gateId),
+  async GATE_VOTE_WITHDRAWN(subject) {
+    await subject.decide("approve", gateId);
+    await subject.t.kernel.withdrawVote(subject.id, { ...testCaller, gate_id: gateId });
+  },
+  async GATE_DELEGATED({ t, id }) {
+    const lent = { to: { type: "user", id: 2 }, expires_at: new Date(t.clock.now() + 24 * hour).toISOString() };
+    await t.kernel.delegateGate(id, { ...testCaller, gate_id: gateId, ...lent });
+  },
+  /** Another process, with a policy that denies what the gate shows, finds that out with the next decision. */
+  async STEP_FAILED(subject) {
+    await subject.crash({ policyVersion: "2", policies: [denyAll] });
+    await expect(subject.decide("approve", gateId)).rejects.toMatchObject({ error: { code: "T5_GATE_CONFLICT" } });
+  },
   USER_APPROVED: (subject) => subject.decide("approve", gateId),
   USER_REJECTED: (subject) => subject.decide("reject", gateId),
   WORKFLOW_CANCELLED: (subject) => subject.cancel(),
@@ -107,16 +132,17 @@ const acts: Readonly<Record<string, Act>> = {
   },
 };
 
-const isEnd = (type: string): boolean => /^WORKFLOW_(CANCELLED|FAILED)$/.test(type);
-const isDecision = (type: string): boolean => /^(USER_APPROVED|USER_REJECTED|GATE_EXPIRED)$/.test(type);
+const isEnd = (type: string): boolean => /^(WORKFLOW_(CANCELLED|FAILED)|STEP_FAILED)$/.test(type);
+const isDecision = (type: string): boolean => /^(USER_APPROVED|USER_REJECTED|GATE_EXPIRED|STEP_FAILED)$/.test(type);
 
 function isOfGate({ payload }: LedgerEvent): boolean {
   const { gate_id, gate } = payload as { gate_id?: string; gate?: { gate_id: string } };
   return (gate_id ?? gate?.gate_id) === gateId;
 }
 
-/** What was said to the gate. The end of a workflow is said to the gates that are still undecided. */
-function project(events: readonly LedgerEvent[]): readonly ChartEvent[] {
+/** What was said to the gate. The end of a workflow, and of its step, is said to a gate that is still undecided. */
+function project(all: readonly LedgerEvent[]): readonly ChartEvent[] {
+  const events = all.filter((e) => e.event_type !== "STEP_FAILED" || e.step_id === "asked");
   const said = events.filter((e) => isEnd(e.event_type) || (/^(GATE|USER)_/.test(e.event_type) && isOfGate(e)));
   const decided = said.findIndex((e) => isDecision(e.event_type));
   return said

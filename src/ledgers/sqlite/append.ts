@@ -7,6 +7,7 @@
  * INV-2  A turn continues its stream exactly: first sequence = last + 1, previous hash = last hash.
  * INV-3  Everything in an entry belongs to the entry's tenant, and so does the stream it continues.
  */
+import { isOpenGate } from "../../contract/gate.ts";
 import { genesisHash } from "../../contract/turn.ts";
 import type { Append, AppendIndexes, AppendReceipt } from "../../ports/ledger-store.ts";
 import { type Columns, idText, threadText } from "./columns.ts";
@@ -207,8 +208,7 @@ function writeGates(
   gates: NonNullable<AppendIndexes["gates"]>,
 ): void {
   for (const gate of gates) {
-    const waits = gate.status === "open" || gate.status === "suspended";
-    if (waits) statements.upsertGate.run(gate.workflow_id, gate.gate_id, tenant, JSON.stringify(gate));
+    if (isOpenGate(gate)) statements.upsertGate.run(gate.workflow_id, gate.gate_id, tenant, JSON.stringify(gate));
     else statements.deleteGate.run(gate.workflow_id, gate.gate_id);
   }
 }

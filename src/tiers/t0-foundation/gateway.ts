@@ -12,7 +12,7 @@ import type { AuthContext, Caller } from "../../contract/auth-context.ts";
 import { KernelErrorException, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { type FederatedSyncReport, requireFewChanges, SyncRequest } from "../../contract/federation.ts";
-import { GateRequest, type GateResponse } from "../../contract/gate.ts";
+import { DelegationRequest, GateRequest, type GateResponse, WithdrawalRequest } from "../../contract/gate.ts";
 import { WorkflowId } from "../../contract/ids.ts";
 import { type ParsedSubmitRequest, SubmitRequest, type SubmitResponse } from "../../contract/intent.ts";
 import { requireSafeJson, toJson } from "../../contract/json.ts";
@@ -38,6 +38,8 @@ export interface Lineage {
 export interface Gateway {
   readonly submit: (request: unknown, lineage?: Lineage) => Promise<SubmitResponse>;
   readonly decideGate: (workflowId: string, request: unknown) => Promise<GateResponse>;
+  readonly withdrawVote: (workflowId: string, request: unknown) => Promise<GateResponse>;
+  readonly delegateGate: (workflowId: string, request: unknown) => Promise<GateResponse>;
   readonly retry: (workflowId: string, request: unknown) => Promise<RetryResponse>;
   readonly cancel: (workflowId: string, request: unknown) => Promise<CancelResponse>;
   /** Changes of other replicas for a tenant's memory; the embedding host itself names no caller. */
@@ -51,6 +53,10 @@ export function createGateway(kit: Kit): Gateway {
     submit: (request, lineage) => submit(kit, request, lineage),
     decideGate: (workflowId, request) =>
       command(kit, workflowId, { request: admit(kit, GateRequest, request), schema: "GateRequest" }),
+    withdrawVote: (workflowId, request) =>
+      command(kit, workflowId, { request: admit(kit, WithdrawalRequest, request), schema: "WithdrawalRequest" }),
+    delegateGate: (workflowId, request) =>
+      command(kit, workflowId, { request: admit(kit, DelegationRequest, request), schema: "DelegationRequest" }),
     retry: (workflowId, request) =>
       command(kit, workflowId, { request: admit(kit, RetryRequest, request), schema: "RetryRequest" }),
     cancel: (workflowId, request) =>

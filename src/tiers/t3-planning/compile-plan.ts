@@ -6,10 +6,13 @@
  * L3  Ids are unique in a workflow: an id used before gets `_rN`, references follow; completed steps are dropped.
  */
 import { z } from "zod";
+import { seatsOf } from "../../../machines/quorum.ts";
 import type { CapabilityDefinition } from "../../contract/capability.ts";
 import { raise } from "../../contract/error.ts";
 import { type ErrorCode, kernelError } from "../../contract/error-codes.ts";
 import { gateIdOf } from "../../contract/gate.ts";
+import { whyUnsatisfiable } from "../../contract/gate-spec.ts";
+import type { PrincipalRef } from "../../contract/gate-vote.ts";
 import { type JsonObject, toJson } from "../../contract/json.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Operator } from "../../contract/operator.ts";
@@ -28,6 +31,9 @@ export interface CompileRequest {
   /** Steps that another workflow has made before: these get the draft version, and with it keys of their own. */
   readonly regenerate: { readonly steps: readonly string[]; readonly draft_version: number };
   readonly rename: (params: JsonObject, renamed: ReadonlyMap<string, string>) => JsonObject;
+  /** Who asked for the work; may not decide on it where a gate separates the two. */
+  readonly requester: PrincipalRef;
+  readonly takesSignatures: boolean;
 }
 
 /** A cycle is for T2 to name: the ids in it come back in place of a plan. */
@@ -143,9 +149,22 @@ function findOperator({ registry, capability }: CompileRequest, step: Draft): Op
   return operator;
 }
 
+/** A gate that nobody could ever satisfy is none; what shows without the requester the schema has refused already. */
+function requireSatisfiable({ step_id, gate }: Draft, { requester, takesSignatures }: CompileRequest): void {
+  if (gate === undefined) return;
+  const why = whyUnsatisfiable(gate, seatsOf(gate, requester)?.length ?? null);
+  if (why !== null)
+    refuse("T3_PLAN_INVALID", `the gate of step ${step_id} can never be satisfied: ${why}`, { step_id });
+  if (gate.signed === true && !takesSignatures)
+    refuse("T3_PLAN_INVALID", `the gate of step ${step_id} asks for signatures and no approver's keys are known here`, {
+      step_id,
+    });
+}
+
 /** Fills what the planner left out from the operator and the package. */
 function compileStep(step: Draft, request: CompileRequest): PlanStep {
   const { metadata } = findOperator(request, step);
+  requireSatisfiable(step, request);
   const { policyTags, weights } = request.capability;
   const base = step.step_id.replace(/_r\d+$/, "");
   const applies = step.applies ?? null;

@@ -24,6 +24,8 @@ export interface PlanningTierOptions {
   readonly registry: Registry;
   readonly planner: Planner;
   readonly rename: (params: JsonObject, renamed: ReadonlyMap<string, string>) => JsonObject;
+  /** Whether approvers can sign here. */
+  readonly takesSignatures: boolean;
 }
 
 interface PlanRequest {
@@ -50,7 +52,8 @@ export function createPlanningTier(options: PlanningTierOptions): TierDefinition
   };
 }
 
-async function plan({ registry, planner, rename }: PlanningTierOptions, signal: Signal, kit: Kit): Promise<Result> {
+async function plan(options: PlanningTierOptions, signal: Signal, kit: Kit): Promise<Result> {
+  const { registry, planner, rename, takesSignatures } = options;
   const request = signal.body["data"] as PlanRequest;
   const { intent, auth, bundle, situation, plan_id, parent_plan_id, workflow_id } = request;
   const capability = registry.getCapability(intent.type, intent.version);
@@ -74,6 +77,8 @@ async function plan({ registry, planner, rename }: PlanningTierOptions, signal: 
     completed: situation.completed.map((s) => s.step_id),
     used: request.used_step_ids,
     regenerate: request.regenerate,
+    requester: intent.actor,
+    takesSignatures,
     identity: { plan_id, parent_plan_id, workflow_id, intent_id: intent.intent_id, round: situation.round },
   });
   if ("cyclic" in compiled) return nameCycle(signal, kit, compiled.cyclic);

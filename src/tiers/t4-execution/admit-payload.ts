@@ -22,14 +22,22 @@ interface StepAnswer extends AdmissionAnswer {
   readonly fits: boolean;
 }
 
-/**
- * A payload that policy has not seen is put to it, and comes back as it is let through; `keep` writes a person's edit down.
- * @throws T5_POLICY_DENIED.
- */
-export async function admitPayload(run: Run, prepared: Prepared, keep = false): Promise<Prepared> {
+interface Admitting {
+  /** Writes a payload down that stands nowhere else. */
+  readonly keep?: boolean;
+  /** Asks although policy has seen this payload: it is another policy now. */
+  readonly anew?: boolean;
+}
+
+/** A payload that policy has not seen is put to it, and comes back as it is let through. @throws T5_POLICY_DENIED. */
+export async function admitPayload(
+  run: Run,
+  prepared: Prepared,
+  { keep = false, anew = false }: Admitting = {},
+): Promise<Prepared> {
   const { step, payload } = prepared;
   const hash = digest(payload);
-  const standing = stepOf(run, step.step_id).decision;
+  const standing = anew ? null : stepOf(run, step.step_id).decision;
   const decision = standing !== null && standing.payload_hash === hash ? standing : await admit(run, prepared, keep);
   if (decision.decision === "DENY")
     raise(

@@ -9,7 +9,7 @@ import type { AuthContext } from "../../contract/auth-context.ts";
 import { type KernelError, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { draft } from "../../contract/event.ts";
-import { type GateReason, gateIdOf } from "../../contract/gate.ts";
+import { type GateReason, gateIdOf, isOpenGate } from "../../contract/gate.ts";
 import type { Json } from "../../contract/json.ts";
 import type { StepResult } from "../../contract/step.ts";
 import type { SkillExecutionContext } from "../../ports/middleware.ts";
@@ -23,7 +23,7 @@ import { watchExpiry } from "./expire-gates.ts";
 import { createInvoker, type Invocation, readThrown } from "./invoke-operator.ts";
 import { createKeyBook } from "./key-book.ts";
 import { buildChain, runBack, runBefore, type Slot } from "./middleware.ts";
-import { describeGate, gateEvents } from "./open-gate.ts";
+import { approvalReasons, describeGate, openGate } from "./open-gate.ts";
 import { operatorContext } from "./operator-context.ts";
 import type { Prepared } from "./prepare-step.ts";
 import { createRecording } from "./record-call.ts";
@@ -193,11 +193,8 @@ async function askApproval(run: Run, current: Draft): Promise<void> {
   const reasons = approvalReasons(run, prepared);
   if (reasons.length === 0) return;
   const closed = run.log.record.gates.get(gateIdOf(prepared.step.step_id));
-  if (closed !== undefined && closed.status !== "open" && closed.status !== "suspended")
-    raise(humanDenied(closed.gate_id, closed.status));
-  const opened = await gateEvents(run, await describeGate(run, prepared, reasons));
-  run.log.note(...opened.events);
-  if (!opened.decided) {
+  if (closed !== undefined && !isOpenGate(closed)) raise(humanDenied(closed.gate_id, closed.status));
+  if (!(await openGate(run, await describeGate(run, prepared, reasons)))) {
     run.commitSoon();
     watchExpiry(run);
     notifyGate(run, prepared, reasons);
@@ -205,17 +202,6 @@ async function askApproval(run: Run, current: Draft): Promise<void> {
   }
   const gate = run.log.record.gates.get(gateIdOf(prepared.step.step_id));
   if (gate?.status === "rejected") raise(humanDenied(gate.gate_id, "rejected"));
-}
-
-function approvalReasons(run: Run, { step, operator }: Prepared): GateReason[] {
-  const decision = stepOf(run, step.step_id).decision;
-  const reasons: GateReason[] = [];
-  if (decision?.decision === "REQUIRE_HUMAN_APPROVAL")
-    reasons.push({ source: "policy", rule: decision.policies.join(", "), reason: decision.reason });
-  if (step.gate !== null) reasons.push({ source: "plan", rule: "declared gate", reason: step.gate.reason });
-  if (operator.metadata.policy_tags.includes("human_approval"))
-    reasons.push({ source: "operator", rule: "human_approval", reason: `${step.operator} asks for a person` });
-  return reasons;
 }
 
 /** Tells the outside, through T6's artifact bus, that somebody is asked. */

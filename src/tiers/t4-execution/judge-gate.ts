@@ -7,21 +7,19 @@
  * J4  Nothing is answered before it is committed.
  */
 
+import { isSamePrincipal, isSeatTaken, standingVote, tallyOf } from "../../../machines/quorum.ts";
 import type { AuthContext } from "../../contract/auth-context.ts";
 import { digest } from "../../contract/digest.ts";
 import { raise } from "../../contract/error.ts";
 import { type ErrorCode, kernelError } from "../../contract/error-codes.ts";
 import { draft, type GateDecided } from "../../contract/event.ts";
-import type { Gate, GateResponse, ParsedGateRequest } from "../../contract/gate.ts";
-import { deepFreeze, type Json, type JsonObject } from "../../contract/json.ts";
-import { admitPayload } from "./admit-payload.ts";
-import { failStep, humanDenied } from "./end-step.ts";
-import { checkOutcome, judgeOutcome, nextVersion } from "./finish-step.ts";
-import { type Deciding, judgeDecision } from "./judge-decision.ts";
-import { describeGate } from "./open-gate.ts";
-import { checkPayload } from "./prepare-step.ts";
-import { resolveParams } from "./resolve-templates.ts";
-import { oodaRef, outcomeOfStep, outputsOf, type Run, stepOf } from "./run.ts";
+import { type Gate, type GateResponse, gateIdOf, isOpenGate, type ParsedGateRequest } from "../../contract/gate.ts";
+import type { Json, JsonObject } from "../../contract/json.ts";
+import { type Ballot, castVote, endIfRejected } from "./cast-vote.ts";
+import { isOutdated, merge, prepareEdit, reviseForPolicy } from "./edit-gate.ts";
+import { failStep } from "./end-step.ts";
+import { type Judged, judgeDecision } from "./judge-decision.ts";
+import { oodaRef, type Run, stepOf } from "./run.ts";
 
 const gateRef = oodaRef("decide_gate");
 
@@ -29,39 +27,55 @@ function refuse(code: ErrorCode, message: string, detail: JsonObject): never {
   return raise(kernelError(code, message, gateRef, { detail }));
 }
 
-/** @throws KernelErrorException T5_GATE_NOT_FOUND, T5_GATE_CONFLICT, T5_GATE_AMBIGUOUS, T5_AUTHZ_FORBIDDEN, T5_POLICY_DENIED. */
+/**
+ * @throws KernelErrorException T5_GATE_NOT_FOUND, T5_GATE_CONFLICT, T5_GATE_AMBIGUOUS, T5_AUTHZ_FORBIDDEN, T5_POLICY_DENIED,
+ *   T5_SIGNATURE_REQUIRED, T5_SIGNATURE_INVALID.
+ */
 export async function decideGate(run: Run, request: ParsedGateRequest, auth: AuthContext): Promise<GateResponse> {
-  const gateId = gateIdFrom(run, request);
+  const gateId = gateIdFrom(run, request.gate_id);
   const standing = run.log.record.gates.get(gateId);
   if (standing === undefined) return keepDecision(run, gateId, { request, auth });
-  const answered = answerIfDecided(run, standing, request);
+  const answered = answerFromRecord(run, standing, request);
   if (answered !== null) return settleAnswer(run, answered);
-  await judge(run, standing, { decision: request.decision, principal: request.principal, auth });
+  if (isOutdated(run, standing)) return reviseForPolicy(run, standing);
+  const judged = await judge(run, standing, { request, auth });
   const edited = request.payload.edit === undefined ? null : await prepareEdit(run, standing, request);
   const still = run.log.record.gates.get(gateId) as Gate;
-  const meanwhile = answerIfDecided(run, still, request);
+  const meanwhile = answerFromRecord(run, still, request);
   if (meanwhile !== null) return settleAnswer(run, meanwhile);
-  apply(run, edited?.(still) ?? still, request);
+  requireUnchanged(standing, still, judged);
+  const gate = edited?.(still) ?? still;
+  const waitsForSignature = edited !== null && gate.signed;
+  if (!waitsForSignature) apply(run, gate, { request, judged });
   // The work goes on at once, so that the decision and the step behind it share a row (and its sync).
   run.goOn();
-  return settleAnswer(run, respond(run, request.decision));
+  return settleAnswer(run, respond(run, gateId, waitsForSignature ? "revised" : request.decision));
 }
 
-async function settleAnswer(run: Run, answer: GateResponse): Promise<GateResponse> {
+export async function settleAnswer(run: Run, answer: GateResponse): Promise<GateResponse> {
   await run.log.commit();
   return answer;
 }
 
-const respond = (run: Run, decision: "approve" | "reject"): GateResponse => ({
-  workflow_id: run.log.record.workflow_id,
-  status: decision === "approve" ? "resumed" : "rejected",
-  correlation_id: run.log.record.correlation_id,
-});
+/** The answer to what was said to a gate: the decision where that closed it, and where the votes stand. */
+export function respond(
+  run: Run,
+  gateId: string,
+  said: "approve" | "reject" | "withdrawn" | "delegated" | "revised",
+): GateResponse {
+  const { workflow_id, correlation_id, gates } = run.log.record;
+  const gate = gates.get(gateId) as Gate;
+  const tally = gate.quorum === null && gate.votes.length === 0 ? {} : { tally: tallyOf(gate) };
+  const decided = { approve: "resumed", reject: "rejected" } as const;
+  const isWord = said === "approve" || said === "reject";
+  const status = !isWord ? said : isOpenGate(gate) ? "voted" : decided[said];
+  return { workflow_id, status, correlation_id, ...tally };
+}
 
 /** Without a gate id the decision is for the one open gate; with several open it is refused. */
-function gateIdFrom(run: Run, request: ParsedGateRequest): string {
-  if (request.gate_id !== undefined) return request.gate_id;
-  const open = [...run.log.record.gates.values()].filter((g) => g.status === "open" || g.status === "suspended");
+export function gateIdFrom(run: Run, named: string | undefined): string {
+  if (named !== undefined) return named;
+  const open = [...run.log.record.gates.values()].filter(isOpenGate);
   if (open.length === 1) return (open[0] as Gate).gate_id;
   if (open.length > 1)
     return refuse("T5_GATE_AMBIGUOUS", `${open.length} gates are open; name one`, {
@@ -70,15 +84,39 @@ function gateIdFrom(run: Run, request: ParsedGateRequest): string {
   return refuse("T5_GATE_NOT_FOUND", "no gate of this workflow is open", { state: run.log.record.state });
 }
 
-function answerIfDecided(run: Run, gate: Gate, request: ParsedGateRequest): GateResponse | null {
-  if (gate.status === "open" || gate.status === "suspended") return checkOpen(run, gate, request);
+/** What was said before is answered from the record; null for what is new. */
+function answerFromRecord(run: Run, gate: Gate, request: ParsedGateRequest): GateResponse | null {
+  if (isOpenGate(gate)) {
+    checkOpen(run, gate, request);
+    return answerVote(run, gate, request);
+  }
   const alike = gate.decision?.decision === request.decision && isSamePayload(run, gate, request);
-  if (alike && gate.status !== "voided") return respond(run, request.decision);
+  if (alike && gate.status !== "voided") return respond(run, gate.gate_id, request.decision);
   return refuse("T5_GATE_CONFLICT", `${gate.gate_id} is ${gate.status} already`, {
     gate_id: gate.gate_id,
     status: gate.status,
     decision: gate.decision?.decision ?? null,
   });
+}
+
+/** A vote that stands is answered; an edit voids it with all the others, and is new. */
+function answerVote(run: Run, gate: Gate, { principal, decision, payload }: ParsedGateRequest): GateResponse | null {
+  const vote = payload.edit === undefined ? standingVote(gate, principal) : null;
+  if (vote === null) return null;
+  if (vote.decision === decision) return respond(run, gate.gate_id, decision);
+  return refuse("T5_GATE_CONFLICT", `this seat has voted to ${vote.decision} already; withdraw that vote first`, {
+    gate_id: gate.gate_id,
+    decision: vote.decision,
+  });
+}
+
+/** What was judged is what is decided: the same payload, and a seat that nobody else has taken meanwhile. */
+function requireUnchanged(standing: Gate, still: Gate, { seat }: Judged): void {
+  const { gate_id } = still;
+  if (still.payload_digest !== standing.payload_digest || still.target?.version !== standing.target?.version)
+    refuse("T5_GATE_CONFLICT", `${gate_id} was opened again on a new version meanwhile; look again`, { gate_id });
+  if (seat.on_behalf_of !== null && isSeatTaken(still, seat.on_behalf_of))
+    refuse("T5_GATE_CONFLICT", `this seat at ${gate_id} was taken meanwhile`, { gate_id });
 }
 
 /** The same decision is one on the same payload: as it was shown, or with the very edit that was decided. */
@@ -96,7 +134,7 @@ function editedContent(run: Run, { outcome_id, version }: NonNullable<Gate["targ
   return versions.find((outcome) => outcome.version === version)?.content ?? null;
 }
 
-function checkOpen(run: Run, gate: Gate, { payload }: ParsedGateRequest): null {
+function checkOpen(run: Run, gate: Gate, { payload }: ParsedGateRequest): void {
   if (payload.payload_digest !== undefined && payload.payload_digest !== gate.payload_digest) {
     refuse("T5_GATE_CONFLICT", `${gate.gate_id} now shows another payload than the one decided on; look again`, {
       gate_id: gate.gate_id,
@@ -114,141 +152,84 @@ function checkOpen(run: Run, gate: Gate, { payload }: ParsedGateRequest): null {
   );
   if (unready && gate.kind === "approval")
     refuse("T5_GATE_CONFLICT", `what ${gate.gate_id} is about is being made again`, { gate_id: gate.gate_id });
-  return null;
 }
 
-async function judge(run: Run, gate: Gate, by: Deciding): Promise<void> {
-  const judged = await judgeDecision(run, gate, by);
-  if (judged.decision !== "DENY") return;
-  await run.log.commit();
-  refuse("T5_POLICY_DENIED", judged.reason || "policy does not let this person decide", {
-    gate_id: gate.gate_id,
-    policies: judged.policies,
-  });
-}
-
-interface Early {
+interface Asked {
   readonly request: ParsedGateRequest;
   readonly auth: AuthContext;
 }
 
-function keepDecision(run: Run, gateId: string, { request, auth }: Early): Promise<GateResponse> {
+/** @throws KernelErrorException what T5 raises; T5_POLICY_DENIED; T5_SIGNATURE_INVALID for a signed edit. */
+async function judge(run: Run, gate: Gate, { request, auth }: Asked): Promise<Judged> {
+  const { decision, principal, payload } = request;
+  const { signature = null, edit } = payload;
+  if (signature !== null && edit !== undefined)
+    refuse("T5_SIGNATURE_INVALID", "an edit makes a new version; sign that one once it is shown", {
+      gate_id: gate.gate_id,
+    });
+  const resolution = resolutionOf(gate, request);
+  const by = { decision, principal, auth, resolution, signature, edits: edit !== undefined };
+  const judged = await judgeDecision(run, gate, by);
+  if (judged.policy.decision !== "DENY") return judged;
+  await run.log.commit();
+  return refuse("T5_POLICY_DENIED", judged.policy.reason || "policy does not let this person decide", {
+    gate_id: gate.gate_id,
+    policies: judged.policy.policies,
+  });
+}
+
+/** Of a gate that one person decides the first decision is kept; with a quorum, one of each person. */
+function keepDecision(run: Run, gateId: string, { request, auth }: Asked): Promise<GateResponse> {
   const { record } = run.log;
   if (record.plan?.gates.includes(gateId) !== true)
     refuse("T5_GATE_NOT_FOUND", `${gateId} is not a gate of this workflow`, { gate_id: gateId });
   const { payload_digest, apply_targets } = request.payload;
   if (payload_digest === undefined || record.finished_at !== null)
-    refuse("T5_GATE_CONFLICT", `${gateId} is not open yet; name the payload digest to decide ahead`, {
+    return refuse("T5_GATE_CONFLICT", `${gateId} is not open yet; name the payload digest to decide ahead`, {
       gate_id: gateId,
     });
-  const standing = record.kept.get(gateId);
-  if (standing !== undefined && standing.decision !== request.decision)
+  const spec = record.plan.steps.find((step) => gateIdOf(step.step_id) === gateId)?.gate;
+  if (spec?.signed === true)
+    refuse("T5_SIGNATURE_REQUIRED", `${gateId} is not open yet; what is to be signed is not known`, {
+      gate_id: gateId,
+    });
+  const isTheirs = (by: GateDecided): boolean =>
+    spec?.quorum === undefined || (by.principal !== null && isSamePrincipal(by.principal, request.principal));
+  const standing = record.kept.get(gateId)?.find(({ decided }) => isTheirs(decided));
+  const { decision, principal } = request;
+  if (standing !== undefined && standing.decision !== decision)
     refuse("T5_GATE_CONFLICT", `a decision on ${gateId} is kept already`, { gate_id: gateId });
   if (standing === undefined) {
-    run.log.noteBy(
-      { type: request.principal.type, id: request.principal.id },
-      draft("GATE_DECISION_KEPT", {
-        gate_id: gateId,
-        decision: request.decision,
-        principal: request.principal,
-        auth,
-        payload_digest: payload_digest as string,
-        apply_targets,
-      }),
-    );
+    const { type, id } = principal;
+    const kept = { gate_id: gateId, decision, principal, auth, payload_digest, apply_targets };
+    run.log.noteBy({ type, id }, draft("GATE_DECISION_KEPT", kept));
   }
   return settleAnswer(run, { workflow_id: record.workflow_id, status: "kept", correlation_id: record.correlation_id });
 }
 
-/**
- * Checks an edit before anything is noted; the returned function notes the new version and gives the revised gate.
- * @throws KernelErrorException T4_OUTCOME_INVALID, T4_PARAMS_INVALID, T4_PARAMS_REFUSED, T5_POLICY_DENIED.
- */
-async function prepareEdit(run: Run, gate: Gate, request: ParsedGateRequest): Promise<(still: Gate) => Gate> {
-  if (gate.kind === "in_doubt")
-    refuse("T5_GATE_CONFLICT", "an in-doubt call cannot be edited", { gate_id: gate.gate_id });
-  const edit = request.payload.edit as JsonObject;
-  const { step } = stepOf(run, gate.step_id);
-  const actor = { type: request.principal.type, id: request.principal.id };
-  const operator =
-    run.desk.registry.findOperator(step.operator, step.operator_version) ??
-    refuse("T4_OPERATOR_UNKNOWN", `operator ${step.operator} is not registered`, {});
-  const target = gate.target === null || step.applies === null ? null : outcomeOfStep(run.log.record, step.applies);
-  const content =
-    target === null
-      ? null
-      : await judgeOutcome(run, step, {
-          type: target.outcome_type,
-          content: checkOutcome(run, target.outcome_type, merge(target.content, edit)),
-          keep: true,
-        });
-  const outcome =
-    target === null
-      ? null
-      : {
-          ...nextVersion(run, step, {
-            type: target.outcome_type,
-            content,
-            status: "draft",
-            draftVersion: target.draft_version,
-          }),
-          confidence: 1,
-        };
-  const outputs = new Map(outputsOf(run.log.record, step));
-  if (outcome !== null && step.applies !== null)
-    for (const id of outputs.keys())
-      if (outcomeOfStep(run.log.record, id)?.outcome_id === outcome.outcome_id) outputs.set(id, outcome.content);
-  const payload = deepFreeze(outcome === null ? merge(gate.payload, edit) : resolveParams(step.params, outputs).value);
-  const input = await checkPayload(run, operator, payload);
-  const prepared = await admitPayload(run, { step, operator, inputs: payload, payload, input, gate: null }, true);
-  const shown = await describeGate(run, prepared, gate.reasons);
-  return (still) => {
-    const revised: Gate = {
-      ...shown,
-      gate_id: still.gate_id,
-      opened_at: still.opened_at,
-      due_at: still.due_at,
-      target:
-        outcome === null
-          ? null
-          : { type: outcome.outcome_type, outcome_id: outcome.outcome_id, version: outcome.version },
-    };
-    run.log.noteBy(
-      actor,
-      ...(outcome === null ? [] : [draft("OUTCOME_DRAFTED", { outcome, action_id: null }, gate.step_id)]),
-      draft("GATE_REVISED", { gate: revised, cause: "edit", principal: request.principal }, gate.step_id),
-    );
-    return revised;
-  };
-}
-
-const merge = (content: Json, edit: JsonObject): Json =>
-  typeof content === "object" && content !== null && !Array.isArray(content)
-    ? { ...content, ...(edit as Record<string, Json>) }
-    : (edit as Json);
-
-function apply(run: Run, gate: Gate, request: ParsedGateRequest): void {
+function apply(
+  run: Run,
+  gate: Gate,
+  { request, judged }: { readonly request: ParsedGateRequest; readonly judged: Judged },
+): void {
   const { decision, principal, payload } = request;
-  const actor = { type: principal.type, id: principal.id };
-  const decided: GateDecided = {
-    gate_id: gate.gate_id,
+  const { apply_targets, comment = null } = payload;
+  const resolution = resolutionOf(gate, request);
+  const { seat, signature } = judged;
+  const ballot: Ballot = {
+    decision,
     principal,
-    payload_digest: digest(gate.payload),
-    policy_version: gate.policy_version,
-    outcome_id: gate.target?.outcome_id ?? null,
-    outcome_version: gate.target?.version ?? null,
+    seat,
+    signature,
     edited: payload.edit !== undefined,
-    resolution: resolutionOf(gate, request),
-    apply_targets: payload.apply_targets,
-    comment: payload.comment ?? null,
+    resolution,
+    apply_targets,
+    comment,
   };
-  run.log.noteBy(actor, draft(decision === "approve" ? "USER_APPROVED" : "USER_REJECTED", decided, gate.step_id));
-  if (gate.kind === "in_doubt")
-    settleDoubt(run, gate, {
-      resolution: decided.resolution as "done" | "retry" | "failed",
-      result: payload.result ?? null,
-    });
-  else if (decision === "reject") failStep(run, gate.step_id, humanDenied(gate.gate_id, "rejected"));
+  castVote(run, gate, ballot);
+  if (gate.kind === "approval") endIfRejected(run, gate);
+  else if (resolution !== null && !seat.advisory)
+    settleDoubt(run, gate, { resolution, result: payload.result ?? null });
 }
 
 function resolutionOf(gate: Gate, { decision, payload }: ParsedGateRequest): GateDecided["resolution"] {

@@ -6,18 +6,22 @@
  *     what opens; otherwise it is void.
  */
 import { z } from "zod";
+import { seatsOf } from "../../../machines/quorum.ts";
 import { digest } from "../../contract/digest.ts";
 import { KernelErrorException } from "../../contract/error.ts";
-import { draft, type EventDraft } from "../../contract/event.ts";
-import { doubtGateIdOf, type Gate, type GateReason, gateIdOf } from "../../contract/gate.ts";
+import { draft } from "../../contract/event.ts";
+import { doubtGateIdOf, type Gate, type GateReason, gateIdOf, isOpenGate, plainGate } from "../../contract/gate.ts";
+import { completeQuorum, type GateExpiry, type GateSpec } from "../../contract/gate-spec.ts";
+import type { Principal } from "../../contract/intent.ts";
 import type { Json } from "../../contract/json.ts";
 import type { PlanStep } from "../../contract/plan.ts";
 import type { KeptDecision } from "../../contract/workflow.ts";
 import { callWithin, messageOf } from "../../runtime/within.ts";
+import { type Ballot, castVote } from "./cast-vote.ts";
 import { judgeDecision } from "./judge-decision.ts";
 import { operatorContext } from "./operator-context.ts";
 import type { Prepared } from "./prepare-step.ts";
-import { baseIdOf, capabilityOf, draftOfStep, mark, oodaRef, type Run } from "./run.ts";
+import { baseIdOf, capabilityOf, draftOfStep, mark, oodaRef, type Run, stepOf } from "./run.ts";
 
 /** Builds the gate of a step that waits for approval of exactly this payload. */
 export async function describeGate(run: Run, prepared: Prepared, reasons: readonly GateReason[]): Promise<Gate> {
@@ -40,20 +44,72 @@ export async function describeGate(run: Run, prepared: Prepared, reasons: readon
     effect: operator.metadata.effect,
     consequences: consequencesOf(run, step),
     ui_actions: [...(capabilityOf(run).uiActions[baseIdOf(step.step_id)] ?? [])],
-    roles: step.gate?.roles ?? null,
-    due_at:
-      step.gate?.expiry === undefined
-        ? null
-        : new Date(Date.parse(base.opened_at) + step.gate.expiry.after_ms).toISOString(),
-    expiry_action: step.gate?.expiry?.action ?? null,
-    escalate_to: step.gate?.expiry?.role ?? null,
+    ...whoDecides(run, step.gate ?? {}),
+    ...ladderOf(step.gate, base.opened_at),
   };
+}
+
+/** Who may decide, and how many it takes; the kernel knows who asked. */
+function whoDecides(run: Run, spec: Partial<GateSpec>) {
+  const { type, id } = run.log.record.intent.actor;
+  const seats = seatsOf(spec, { type, id });
+  return {
+    roles: spec.roles ?? null,
+    quorum: completeQuorum(spec, seats?.length ?? null),
+    approvers: spec.approvers ?? null,
+    advisors: spec.advisors ?? [],
+    separation: spec.separation ?? false,
+    delegation: spec.delegation ?? true,
+    signed: spec.signed ?? false,
+    requester: { type, id },
+  };
+}
+
+/** What happens while nobody decides: the rungs of the ladder, then the expiry. */
+function ladderOf(spec: GateSpec | null, openedAt: string) {
+  const rungs = (spec?.escalation ?? []).map((rung) => ({ ...rung, action: "escalate" as const }));
+  const ladder = spec?.expiry === undefined ? rungs : [...rungs, spec.expiry];
+  const [first] = ladder;
+  return {
+    ladder,
+    due_at: first === undefined ? null : dueAfter(Date.parse(openedAt), first),
+    expiry_action: first?.action ?? null,
+    escalate_to: first?.role ?? null,
+  };
+}
+
+export const dueAfter = (from: number, { after_ms }: GateExpiry): string => new Date(from + after_ms).toISOString();
+
+/** A gate on a new version: who decides, and until when, stays as it stands; votes on the version before are void. */
+export const reviseGate = (standing: Gate, shown: Gate): Gate => ({
+  ...shown,
+  roles: standing.roles,
+  approvers: standing.approvers,
+  ladder: standing.ladder,
+  due_at: standing.due_at,
+  expiry_action: standing.expiry_action,
+  escalate_to: standing.escalate_to,
+  delegations: standing.delegations,
+  spent_signatures: standing.spent_signatures,
+});
+
+/** Who asks for a person before this step may run, and why. */
+export function approvalReasons(run: Run, { step, operator }: Pick<Prepared, "step" | "operator">): GateReason[] {
+  const decision = stepOf(run, step.step_id).decision;
+  const reasons: GateReason[] = [];
+  if (decision?.decision === "REQUIRE_HUMAN_APPROVAL")
+    reasons.push({ source: "policy", rule: decision.policies.join(", "), reason: decision.reason });
+  if (step.gate !== null) reasons.push({ source: "plan", rule: "declared gate", reason: step.gate.reason });
+  if (operator.metadata.policy_tags.includes("human_approval"))
+    reasons.push({ source: "operator", rule: "human_approval", reason: `${step.operator} asks for a person` });
+  return reasons;
 }
 
 /** What every gate says of the step it holds, the moment it opens. */
 function baseGate(run: Run, step: PlanStep, payload: Json) {
   const { tenant_id, workflow_id } = run.log.record;
   return {
+    ...plainGate,
     tenant_id,
     workflow_id,
     step_id: step.step_id,
@@ -64,7 +120,6 @@ function baseGate(run: Run, step: PlanStep, payload: Json) {
     policy_version: run.desk.policyVersion,
     estimated_cost: step.estimated_cost,
     opened_at: new Date(run.kit.clock.now()).toISOString(),
-    decision: null,
   } as const;
 }
 
@@ -110,49 +165,59 @@ async function previewOf(
   }
 }
 
-/** The events that open, or revise, a gate, and those of a kept decision that binds to the same digest. */
-export async function gateEvents(
-  run: Run,
-  gate: Gate,
-): Promise<{ readonly events: readonly EventDraft[]; readonly decided: boolean }> {
-  const { record } = run.log;
-  const standing = record.gates.get(gate.gate_id);
-  const kept = record.kept.get(gate.gate_id);
-  const opened =
+/**
+ * Opens a gate, or opens it again on a new version, and applies what was said ahead of it. True when that decided it.
+ * The caller ends a step whose gate was rejected so.
+ */
+export async function openGate(run: Run, shown: Gate): Promise<boolean> {
+  const { gates } = run.log.record;
+  const standing = gates.get(shown.gate_id);
+  const gate = standing === undefined ? shown : reviseGate(standing, shown);
+  mark(run, "gate.open", { gate_id: gate.gate_id });
+  const ballots = await ballotsAhead(run, gate);
+  run.log.note(
     standing === undefined
       ? draft("GATE_OPENED", { gate }, gate.step_id)
-      : draft(
-          "GATE_REVISED",
-          { gate: { ...gate, due_at: standing.due_at }, cause: "regenerate", principal: null },
-          gate.step_id,
-        );
-  mark(run, "gate.open", { gate_id: gate.gate_id });
-  if (kept === undefined || !(await binds(run, gate, kept))) return { events: [opened], decided: false };
-  const decided = {
-    ...kept.decided,
-    policy_version: gate.policy_version,
-    outcome_id: gate.target?.outcome_id ?? null,
-    outcome_version: gate.target?.version ?? null,
-  };
-  return {
-    events: [opened, draft(kept.decision === "approve" ? "USER_APPROVED" : "USER_REJECTED", decided, gate.step_id)],
-    decided: true,
-  };
+      : draft("GATE_REVISED", { gate, cause: "regenerate", principal: null }, gate.step_id),
+  );
+  for (const ballot of ballots) if (isStillOpen(run, gate)) castVote(run, gate, ballot);
+  return !isStillOpen(run, gate);
 }
 
-async function binds(
-  run: Run,
-  gate: Gate,
-  { decision, payload_digest, decided, auth }: KeptDecision,
-): Promise<boolean> {
+const isStillOpen = (run: Run, { gate_id }: Gate): boolean => isOpenGate(run.log.record.gates.get(gate_id) as Gate);
+
+/** Decisions ahead of this gate that bind to what it shows, by whoever may decide it. */
+async function ballotsAhead(run: Run, gate: Gate): Promise<readonly Ballot[]> {
+  const ballots: Ballot[] = [];
+  for (const kept of run.log.record.kept.get(gate.gate_id) ?? []) {
+    const judged = await judgeKept(run, gate, kept);
+    if (judged === null) continue;
+    const { principal, apply_targets, comment } = kept.decided;
+    const { decision } = kept;
+    const ballot = {
+      decision,
+      principal: principal as Principal,
+      apply_targets,
+      comment,
+      edited: false,
+      resolution: null,
+    };
+    ballots.push({ ...ballot, ...judged });
+  }
+  return ballots;
+}
+
+async function judgeKept(run: Run, gate: Gate, kept: KeptDecision): Promise<Pick<Ballot, "seat" | "signature"> | null> {
+  const { decision, payload_digest, decided, auth } = kept;
   const { principal } = decided;
-  if (payload_digest !== gate.payload_digest || principal === null) return false;
+  if (payload_digest !== gate.payload_digest || principal === null) return null;
   try {
-    return (await judgeDecision(run, gate, { decision, principal, auth })).decision !== "DENY";
+    const { policy, ...judged } = await judgeDecision(run, gate, { decision, principal, auth });
+    return policy.decision === "DENY" ? null : judged;
   } catch (thrown) {
     if (!(thrown instanceof KernelErrorException)) throw thrown;
     run.kit.logger.warn({ gate_id: gate.gate_id, error: thrown.error }, "a decision given early is void");
-    return false;
+    return null;
   }
 }
 
@@ -178,9 +243,5 @@ export function describeDoubtGate(run: Run, step: PlanStep, payload: Json): Gate
       edit: "An in-doubt call cannot be edited.",
     },
     ui_actions: [],
-    roles: null,
-    due_at: null,
-    expiry_action: null,
-    escalate_to: null,
   };
 }

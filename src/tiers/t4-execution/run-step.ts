@@ -22,7 +22,7 @@ import { attemptStep } from "./attempt-step.ts";
 import { type Parked, parked } from "./dag-executor.ts";
 import { type Failed, failStep, ParkStep } from "./end-step.ts";
 import { finishStep } from "./finish-step.ts";
-import { describeDoubtGate, describeGate, gateEvents } from "./open-gate.ts";
+import { describeDoubtGate, describeGate, openGate } from "./open-gate.ts";
 import { type Prepared, prepareStep } from "./prepare-step.ts";
 import { draftOfStep, mark, oodaRef, type Run, stepOf } from "./run.ts";
 
@@ -67,10 +67,9 @@ async function mustWait(run: Run, stepId: string): Promise<boolean> {
   const newest = step.step.applies === null ? null : draftOfStep(run.log.record, step.step.applies);
   if (gate === undefined || newest === null || newest.version === gate.target?.version) return true;
   const prepared = await admitPayload(run, await prepareStep(run, stepId));
-  const revised = await gateEvents(run, await describeGate(run, prepared, gate.reasons));
-  run.log.note(...revised.events);
+  const decided = await openGate(run, await describeGate(run, prepared, gate.reasons));
   run.commitSoon();
-  return !revised.decided;
+  return !decided;
 }
 
 export function maxAttemptsOf(run: Run, policy: string): number {

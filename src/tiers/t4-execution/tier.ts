@@ -9,7 +9,12 @@ import type { KernelError } from "../../contract/error.ts";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { draft } from "../../contract/event.ts";
-import type { GateResponse, ParsedGateRequest } from "../../contract/gate.ts";
+import type {
+  GateResponse,
+  ParsedDelegationRequest,
+  ParsedGateRequest,
+  WithdrawalRequest,
+} from "../../contract/gate.ts";
 import type { Intent, Principal, SubmitResponse } from "../../contract/intent.ts";
 import { metricsOf, ok, type Result } from "../../contract/result.ts";
 import type { RetryResponse } from "../../contract/retry.ts";
@@ -21,6 +26,7 @@ import { consume, type Kit } from "../../runtime/kit.ts";
 import type { LedgerWriter } from "../../runtime/ledger-writer.ts";
 import type { Executor } from "./executor.ts";
 import { decideGate } from "./judge-gate.ts";
+import { delegateGate, withdrawVote } from "./lend-seat.ts";
 import { restartWorkflow } from "./restart-workflow.ts";
 import { oodaRef } from "./run.ts";
 import type { WorkflowRun } from "./workflow-run.ts";
@@ -75,16 +81,14 @@ export function createExecutionTier({ executor, writer, onStart }: ExecutionTier
       module: "ooda_loop",
       function: "act",
       check: (body) =>
-        typeof body["intake"] === "object" ||
-        typeof body["decision"] === "object" ||
-        typeof body["workflow_id"] === "string"
+        typeof body["intake"] === "object" || typeof body["workflow_id"] === "string"
           ? null
-          : "an activation carries an intake, a decision or a workflow_id",
+          : "an activation carries an intake, or a workflow_id",
       handle: (signal, kit) => {
         if (signal.body["intake"] !== undefined) return startWorkflow(executor(), signal, kit);
-        return signal.body["decision"] !== undefined
-          ? takeDecision(executor(), signal, kit)
-          : wakeWorkflow(executor(), signal, kit);
+        return atGate(signal.body) === null
+          ? wakeWorkflow(executor(), signal, kit)
+          : hearAtGate(executor(), signal, kit);
       },
     },
     "command:abort": {
@@ -170,15 +174,27 @@ function acceptedOf({ workflow_id, plan_id, intent }: Intake, correlation_id: st
   };
 }
 
-function takeDecision(executor: Executor, signal: Signal, kit: Kit): Promise<Result> {
-  const { workflow_id, decision, auth } = signal.body as unknown as {
-    workflow_id: string;
-    decision: ParsedGateRequest;
-    auth: AuthContext;
-  };
+interface AtGate {
+  readonly workflow_id: string;
+  readonly auth: AuthContext;
+  readonly decision?: ParsedGateRequest;
+  readonly withdrawal?: WithdrawalRequest;
+  readonly delegation?: ParsedDelegationRequest;
+}
+
+/** What an activation says to a gate; null where it says nothing to one. */
+function atGate(body: Signal["body"]): ((run: WorkflowRun) => Promise<GateResponse>) | null {
+  const { auth, decision, withdrawal, delegation } = body as unknown as AtGate;
+  if (decision !== undefined) return (run) => decideGate(run, decision, auth);
+  if (withdrawal !== undefined) return (run) => withdrawVote(run, withdrawal);
+  return delegation === undefined ? null : (run) => delegateGate(run, delegation, auth);
+}
+
+function hearAtGate(executor: Executor, signal: Signal, kit: Kit): Promise<Result> {
+  const { workflow_id, auth } = signal.body as unknown as AtGate;
   return withLeased(executor, signal, workflow_id, async (run) => {
     requireTenant(run, auth);
-    const response: GateResponse = await decideGate(run, decision, auth);
+    const response = await atGate(signal.body)?.(run);
     return answer(signal, kit, response, { schema: "GateResponse", fn: "act" });
   });
 }

@@ -12,6 +12,7 @@ import { checkBudget } from "../../contract/budget.ts";
 import { type KernelError, KernelErrorException } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { draft } from "../../contract/event.ts";
+import { isOpenGate } from "../../contract/gate.ts";
 import type { Principal } from "../../contract/intent.ts";
 import type { PlanStep } from "../../contract/plan.ts";
 import { isRunnable, isStepDone, isTerminal, type StepRecord } from "../../contract/workflow.ts";
@@ -341,9 +342,7 @@ export class WorkflowRun implements Run {
   /** Parks: the wait is recorded, the lease given up, nothing of the workflow stays in memory. */
   async #wait(): Promise<boolean> {
     const { record } = this.log;
-    const open = [...record.gates.values()]
-      .filter((g) => g.status === "open" || g.status === "suspended")
-      .map((g) => g.gate_id);
+    const open = [...record.gates.values()].filter(isOpenGate).map((g) => g.gate_id);
     if (open.length === 0 || [...record.steps.values()].some((s) => isRunnable(record, s))) return false;
     if (record.state === "running") this.log.note(draft("WORKFLOW_WAITING", { gates: open }));
     if (this.handles.size === 0 && this.#users === 0 && this.log.isDirty) this.log.releaseWithNext();

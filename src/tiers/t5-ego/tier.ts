@@ -10,14 +10,13 @@ import type { ContextBundle } from "../../contract/context-bundle.ts";
 import { escalate, isKernelError, type KernelError, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { FederationOptions } from "../../contract/federation.ts";
-import type { Gate } from "../../contract/gate.ts";
 import type { Intent, Principal } from "../../contract/intent.ts";
 import type { Json } from "../../contract/json.ts";
 import { type ModuleRef, moduleRef } from "../../contract/module-ref.ts";
 import type { OperatorMetadata } from "../../contract/operator.ts";
 import type { PlanStep } from "../../contract/plan.ts";
 import type { PolicyDecision, PolicyQuestion } from "../../contract/policy.ts";
-import { actionSubject, gateSubject } from "../../contract/policy-subject.ts";
+import { actionSubject } from "../../contract/policy-subject.ts";
 import { metricsOf, ok, type Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
 import type { Authenticator } from "../../ports/authenticator.ts";
@@ -28,7 +27,9 @@ import { admitCall, type CallQuestion, checkWork, isUnlimited, type WorkQuestion
 import type { BudgetBook } from "./admission/budget-book.ts";
 import type { CapabilityShelf } from "./admission/capability-shelf.ts";
 import { type AuthorizeQuestion, authorize, mayUse, requireScope } from "./authorize.ts";
+import type { Signatures } from "./check-signature.ts";
 import { judgeChanges } from "./judge-changes.ts";
+import { judgeDecision, judgeDelegation } from "./judge-gate.ts";
 import { evaluatePolicies, type PolicyEngine } from "./policy/evaluate-policies.ts";
 
 export interface EgoTierOptions {
@@ -36,6 +37,7 @@ export interface EgoTierOptions {
   readonly engine: PolicyEngine;
   readonly maxCost: number | null;
   readonly federation: FederationOptions;
+  readonly signatures: Signatures;
   readonly shelf: CapabilityShelf;
   readonly book: BudgetBook;
 }
@@ -69,9 +71,15 @@ function authorityDoors({ authenticator, federation }: EgoTierOptions): Readonly
   const whoMay = (signal: Signal, kit: Kit): Promise<AuthContext> =>
     authorize(authenticator, signal.body["data"] as AuthorizeQuestion, kit);
   const commanding =
-    (needs: string, action: Command["action"]): Door["handle"] =>
+    (needs: string, action: Command["action"], about: Command["about"] = null): Door["handle"] =>
     (signal, kit) =>
-      commandFor(signal, kit, { authenticator, needs, action });
+      commandFor(signal, kit, { authenticator, needs, action, about });
+  const atGate = (fn: string, about: Command["about"]): Door => ({
+    module: "lifecycle",
+    function: fn,
+    next: 4,
+    handle: commanding("gate:approve", "activate", about),
+  });
   return {
     "data:Authorize": {
       module: "identity",
@@ -86,12 +94,9 @@ function authorityDoors({ authenticator, federation }: EgoTierOptions): Readonly
       handle: (signal, kit) => judgeChanges(signal, kit, { authenticator, federation }),
     },
     "command:activate": { module: "ego", function: "admit", next: 4, handle: admitActivation },
-    "data:GateRequest": {
-      module: "lifecycle",
-      function: "decide",
-      next: 4,
-      handle: commanding("gate:approve", "activate"),
-    },
+    "data:GateRequest": atGate("decide", "decision"),
+    "data:WithdrawalRequest": atGate("withdraw", "withdrawal"),
+    "data:DelegationRequest": atGate("delegate", "delegation"),
     "data:RetryRequest": {
       module: "lifecycle",
       function: "retry",
@@ -109,7 +114,7 @@ function authorityDoors({ authenticator, federation }: EgoTierOptions): Readonly
 
 /** What may happen: budget, policy, gates; and the middle hop of an error that nobody handled. */
 function judgementDoors(options: EgoTierOptions): Readonly<Record<string, Door>> {
-  const { engine } = options;
+  const { engine, signatures } = options;
   return {
     "data:BudgetCheck": {
       module: "budget",
@@ -140,7 +145,12 @@ function judgementDoors(options: EgoTierOptions): Readonly<Record<string, Door>>
     "data:GateJudgement": {
       module: "ego",
       function: "judge_gate",
-      handle: (signal, kit) => judgeGate(signal, kit, engine),
+      handle: (signal, kit) => judgeDecision(signal, kit, { engine, signatures }),
+    },
+    "data:DelegationJudgement": {
+      module: "ego",
+      function: "judge_gate",
+      handle: (signal, kit) => judgeDelegation(signal, kit, { engine, signatures }),
     },
     "data:KernelError": { module: "ego", function: "escalate", next: 6, handle: escalateFurther },
   };
@@ -173,10 +183,12 @@ interface Command {
   readonly authenticator: Authenticator;
   readonly needs: string;
   readonly action: "activate" | "retry" | "abort";
+  /** What an activation is for: the field of the COMMAND in which the request goes on. */
+  readonly about: "decision" | "withdrawal" | "delegation" | null;
 }
 
 /** A caller's wish about a workflow becomes a COMMAND once authority is clear. */
-async function commandFor(signal: Signal, kit: Kit, { authenticator, needs, action }: Command): Promise<Result> {
+async function commandFor(signal: Signal, kit: Kit, { authenticator, needs, action, about }: Command): Promise<Result> {
   const { workflow_id, request } = signal.body["data"] as {
     workflow_id: string;
     request: { tenant_id: string | number; principal: Principal } & Record<string, unknown>;
@@ -186,7 +198,7 @@ async function commandFor(signal: Signal, kit: Kit, { authenticator, needs, acti
     { principal: request.principal, tenant_id: request.tenant_id, intent_hint: null, scope: null, needs },
     kit,
   );
-  const payload = action === "activate" ? { workflow_id, decision: request, auth } : { ...request, workflow_id, auth };
+  const payload = about === null ? { ...request, workflow_id, auth } : { workflow_id, [about]: request, auth };
   const target = moduleRef(4, "ooda_loop", action === "activate" ? "act" : action);
   return done(
     [
@@ -275,31 +287,4 @@ function answerPolicy(
   const finish = (decision: PolicyDecision): Result =>
     reply(signal, kit, { data: decision, schema: "PolicyDecision", ref: refs.policy });
   return isPromise(decided) ? decided.then(finish) : finish(decided);
-}
-
-interface GateQuestion {
-  readonly gate: Gate;
-  readonly decision: "approve" | "reject";
-  readonly principal: Principal;
-  readonly auth: AuthContext;
-  readonly intent: Intent;
-  readonly context: ContextBundle | null;
-  readonly now: string;
-}
-
-/** Whether this person may decide this gate: tenant, role, and policy at stage gate. */
-function judgeGate(signal: Signal, kit: Kit, engine: PolicyEngine): Result | Promise<Result> {
-  const { gate, decision, principal, auth, intent, context, now } = signal.body["data"] as GateQuestion;
-  if (gate.roles !== null && !gate.roles.includes(auth.role)) {
-    raise(
-      kernelError(
-        "T5_AUTHZ_FORBIDDEN",
-        `${gate.gate_id} is for ${gate.roles.join(" or ")}, not for ${auth.role}`,
-        refs.identity,
-        { detail: { gate_id: gate.gate_id } },
-      ),
-    );
-  }
-  const subject = gateSubject(gate, decision, principal);
-  return answerPolicy(signal, kit, evaluatePolicies(engine, { stage: "gate", subject, auth, intent, context, now }));
 }

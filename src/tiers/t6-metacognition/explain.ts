@@ -89,6 +89,20 @@ const lines: { readonly [type: string]: Line } = {
   USER_APPROVED: (e) =>
     `${e.step_id}: ${who(e)} approved ${payloadOf(e, "USER_APPROVED").gate_id}, payload ${payloadOf(e, "USER_APPROVED").payload_digest.slice(0, 12)}`,
   USER_REJECTED: (e) => `${e.step_id}: ${who(e)} rejected ${payloadOf(e, "USER_REJECTED").gate_id}`,
+  GATE_VOTED: (e) => {
+    const { gate_id, decision, advisory, on_behalf_of, signature } = payloadOf(e, "GATE_VOTED");
+    const how = `${on_behalf_of === null ? "" : `, in the place of ${on_behalf_of.type} ${on_behalf_of.id}`}${signature === null ? "" : ", signed"}${advisory ? ", as advice" : ""}`;
+    return `${e.step_id}: ${who(e)} voted to ${decision} ${gate_id}${how}`;
+  },
+  GATE_VOTE_WITHDRAWN: (e) => {
+    const { gate_id, principal } = payloadOf(e, "GATE_VOTE_WITHDRAWN");
+    return `${e.step_id}: the vote of ${principal.type} ${principal.id} on ${gate_id} was withdrawn`;
+  },
+  GATE_DELEGATED: (e) => {
+    const { gate_id, from, to, expires_at } = payloadOf(e, "GATE_DELEGATED");
+    return `${e.step_id}: ${from.type} ${from.id} lent their seat at ${gate_id} to ${to.type} ${to.id} until ${expires_at}`;
+  },
+  GATE_ESCALATED: (e) => `${e.step_id}: nobody decided in time; now it is for ${payloadOf(e, "GATE_ESCALATED").role}`,
   GATE_EXPIRED: (e) => `${e.step_id}: nobody decided in time, which means ${payloadOf(e, "GATE_EXPIRED").action}`,
   ACTION_STARTED: (e) =>
     `${e.step_id}: ${payloadOf(e, "ACTION_STARTED").operator_name} was called, attempt ${payloadOf(e, "ACTION_STARTED").attempt}, key ${payloadOf(e, "ACTION_STARTED").key}`,

@@ -1,0 +1,170 @@
+/**
+ * What events do to gates: opened, voted on, revised, escalated, decided, voided.
+ *
+ * Owns: the gate's part of the fold. Never: counts votes for a decision; an event says that it was made.
+ */
+import type { EventPayloads, GateDecided } from "../src/contract/event.ts";
+import type { Gate, GateStatus } from "../src/contract/gate.ts";
+import type { GateDelegation, GateVote, PrincipalRef } from "../src/contract/gate-vote.ts";
+import type { KeptDecision, WorkflowRecord } from "../src/contract/workflow.ts";
+import { chartEvent, lifecycleCharts } from "./charts.ts";
+import { type Folded, type Handler, moveStep } from "./fold-records.ts";
+import { isSamePrincipal, signedPart } from "./quorum.ts";
+import type { ChartEvent } from "./table.ts";
+
+/** What gates of older ledgers lack: the schema's defaults, without its parsing. */
+const optionalInGates = {
+  escalate_to: null,
+  ladder: [],
+  quorum: null,
+  approvers: null,
+  advisors: [],
+  separation: false,
+  delegation: true,
+  signed: false,
+  requester: null,
+  votes: [],
+  delegations: [],
+  edited: false,
+  spent_signatures: [],
+} satisfies Partial<Gate>;
+
+const putGate = (record: WorkflowRecord, gate: Gate): void =>
+  void record.gates.set(gate.gate_id, { ...optionalInGates, ...gate });
+
+function changeGate(record: WorkflowRecord, gateId: string, change: (gate: Gate) => Partial<Gate>): void {
+  const gate = record.gates.get(gateId);
+  if (gate !== undefined) record.gates.set(gateId, { ...gate, ...change(gate) });
+}
+
+function moveGate(record: WorkflowRecord, gateId: string, event: ChartEvent): void {
+  changeGate(record, gateId, ({ status }) => ({
+    status: (lifecycleCharts.gate.next(status, event) ?? status) as GateStatus,
+  }));
+}
+
+/** A workflow that ends undecided, or a step that fails, leaves nothing to decide. */
+export function voidGates(record: WorkflowRecord, type: string, stepId: string | null = null): void {
+  for (const [gateId, gate] of record.gates)
+    if (stepId === null || gate.step_id === stepId) moveGate(record, gateId, { type });
+}
+
+const openGate: Handler<"GATE_OPENED" | "GATE_REVISED"> = (record, payload, meta) => {
+  moveStep(record, meta, payload);
+  putGate(record, payload.gate);
+};
+
+const decideGate: Handler<"USER_APPROVED" | "USER_REJECTED"> = (record, payload, meta) => {
+  const step = moveStep(record, meta, payload);
+  moveGate(record, payload.gate_id, { type: meta.type });
+  const decision = meta.type === "USER_APPROVED" ? "approve" : "reject";
+  closeGate(record, payload, { decision, at: meta.at });
+  step?.approval_events.push({
+    gate_id: payload.gate_id,
+    decision,
+    at: meta.at,
+    principal_id: payload.principal?.id ?? null,
+  });
+};
+
+function closeGate(
+  record: WorkflowRecord,
+  decided: GateDecided,
+  how: { readonly decision: "approve" | "reject"; readonly at: string },
+): void {
+  const { gate_id, principal, edited, resolution, apply_targets, comment, carried_by = [], signature = null } = decided;
+  changeGate(record, gate_id, () => ({
+    decision: {
+      ...how,
+      principal,
+      edited,
+      resolution,
+      apply_targets: [...apply_targets],
+      comment,
+      carried_by: [...carried_by],
+      signature,
+    },
+  }));
+  record.kept.delete(gate_id);
+}
+
+function voteOf(payload: EventPayloads["GATE_VOTED"], { at }: Folded): GateVote {
+  const { decision, principal, on_behalf_of, advisory, payload_digest, signature, comment } = payload;
+  const { type, id, role } = principal;
+  return {
+    decision,
+    principal: { type, id },
+    role,
+    on_behalf_of,
+    advisory,
+    at,
+    payload_digest,
+    signature,
+    comment,
+  };
+}
+
+const withoutVoteOf = (votes: readonly GateVote[], person: PrincipalRef): GateVote[] =>
+  votes.filter((vote) => !isSamePrincipal(vote.principal, person));
+
+const withoutSeatOf = (delegations: readonly GateDelegation[], owner: PrincipalRef): GateDelegation[] =>
+  delegations.filter(({ from }) => !isSamePrincipal(from, owner));
+
+export const gateHandlers = {
+  GATE_OPENED: openGate,
+  GATE_REVISED: openGate,
+  GATE_DECISION_KEPT(record, payload) {
+    const { gate_id, decision, principal, auth, payload_digest, apply_targets } = payload;
+    const decided = {
+      gate_id,
+      principal,
+      payload_digest,
+      policy_version: "",
+      outcome_id: null,
+      outcome_version: null,
+      edited: false,
+      resolution: null,
+      apply_targets,
+      comment: null,
+    };
+    const kept: KeptDecision = { decision, payload_digest, auth, decided };
+    record.kept.set(gate_id, [...(record.kept.get(gate_id) ?? []), kept]);
+  },
+  GATE_VOTED(record, payload, meta) {
+    const { gate_id, signature } = payload;
+    changeGate(record, gate_id, ({ votes, spent_signatures }) => ({
+      votes: [...withoutVoteOf(votes, payload.principal), voteOf(payload, meta)],
+      spent_signatures: signature === null ? spent_signatures : [...spent_signatures, signedPart(signature.jws)],
+    }));
+  },
+  GATE_VOTE_WITHDRAWN(record, { gate_id, principal }) {
+    changeGate(record, gate_id, ({ votes }) => ({ votes: withoutVoteOf(votes, principal) }));
+  },
+  GATE_DELEGATED(record, { gate_id, from, to, expires_at }) {
+    changeGate(record, gate_id, ({ delegations }) => ({
+      delegations: [...withoutSeatOf(delegations, from), { from, to, expires_at }],
+    }));
+  },
+  GATE_EXPIRED(record, payload, meta) {
+    moveStep(record, meta, payload);
+    moveGate(record, payload.gate_id, chartEvent(meta.type, payload));
+  },
+  GATE_ESCALATED(record, { gate_id, role, due_at }, { type }) {
+    moveGate(record, gate_id, { type });
+    changeGate(record, gate_id, ({ ladder, expiry_action, escalate_to }) => {
+      const [, ...left] = ladder;
+      const [next] = left;
+      const then =
+        next === undefined
+          ? { expiry_action, escalate_to }
+          : { expiry_action: next.action, escalate_to: next.role ?? null };
+      return { roles: [role], approvers: null, due_at, ladder: left, ...then };
+    });
+  },
+  GATE_SUSPENDED(record, { gate_id }, { type }) {
+    moveGate(record, gate_id, { type });
+    changeGate(record, gate_id, () => ({ due_at: null, ladder: [] }));
+  },
+  USER_APPROVED: decideGate,
+  USER_REJECTED: decideGate,
+} satisfies { readonly [T in keyof EventPayloads]?: Handler<T> };

@@ -1,0 +1,89 @@
+/**
+ * A gate as a plan declares it: who may decide, how many of them, in what time, and what follows when nobody does.
+ *
+ * INV-1  A gate that could never be satisfied is refused: here where it shows, by the compiler where the requester matters.
+ * INV-2  Without a quorum one decision closes the gate. With one, approval takes `approvals` votes and rejection
+ *        `rejections`: by default as many as leave too few approvers, or one where the approvers are not named.
+ */
+import { z } from "zod";
+import type { GateQuorum } from "./gate-vote.ts";
+import { PrincipalId } from "./ids.ts";
+
+const hundredYears = 100 * 365.25 * 86_400_000;
+const Wait = z.int().positive().max(hundredYears);
+const RoleName = z.string().min(1).max(64);
+
+/** What happens when nobody decides in time; without it a gate waits for ever. */
+export const GateExpiry = z.object({
+  after_ms: Wait,
+  action: z.enum(["deny", "allow", "suspend", "escalate"]),
+  role: z.string().optional(),
+});
+export type GateExpiry = z.infer<typeof GateExpiry>;
+
+/** Whom an escalation without a role goes to. */
+export const defaultEscalation = "admin";
+
+/** A named approver; without a type whoever has the id. */
+export const Approver = z.object({ type: z.string().min(1).max(64).optional(), id: PrincipalId });
+export type Approver = z.infer<typeof Approver>;
+
+/** A rung of the escalation ladder: after so long without a decision the gate is for this role. */
+const Escalation = z.strictObject({ after_ms: Wait, role: RoleName });
+
+/** `roles` restricts who may decide, `approvers` names them; `advisors` are roles that may vote and are never counted. */
+export const GateSpec = z
+  .strictObject({
+    reason: z.string().default("the plan asks for a decision"),
+    roles: z.array(z.string()).min(1).optional(),
+    expiry: GateExpiry.optional(),
+    quorum: z
+      .strictObject({
+        approvals: z.int().positive().max(100),
+        rejections: z.int().positive().max(100).optional(),
+      })
+      .optional(),
+    approvers: z.array(Approver).min(1).max(100).optional(),
+    advisors: z.array(RoleName).min(1).max(100).optional(),
+    /** Who asked for the work may not decide on it. */
+    separation: z.boolean().optional(),
+    /** False: nobody may lend their seat to somebody else. */
+    delegation: z.boolean().optional(),
+    /** Climbed rung by rung; `expiry` follows the last. */
+    escalation: z.array(Escalation).max(16).optional(),
+    /** Every counted vote must carry the voter's signature. */
+    signed: z.boolean().optional(),
+  })
+  .superRefine((spec, context) => {
+    const refuse = (path: string, message: string): void => context.addIssue({ code: "custom", path: [path], message });
+    const { approvers, advisors = [] } = spec;
+    if (approvers?.some((one, at) => approvers.slice(0, at).some((other) => overlap(one, other))))
+      refuse("approvers", "an approver is named twice");
+    const counted = [...(spec.roles ?? []), ...(spec.escalation ?? []).map((rung) => rung.role)];
+    if (spec.expiry?.action === "escalate") counted.push(spec.expiry.role ?? defaultEscalation);
+    const both = counted.find((role) => advisors.includes(role));
+    if (both !== undefined) refuse("advisors", `${both} cannot both decide and advise`);
+    const why = whyUnsatisfiable(spec, approvers?.length ?? null);
+    if (why !== null) refuse("quorum", why);
+  });
+export type GateSpec = z.infer<typeof GateSpec>;
+
+const overlap = (a: Approver, b: Approver): boolean =>
+  String(a.id) === String(b.id) && (a.type === undefined || b.type === undefined || a.type === b.type);
+
+/** Why so many seats (null: not named, hence not counted) can never decide this gate; null when they can. */
+export function whyUnsatisfiable({ quorum }: Pick<GateSpec, "quorum">, seats: number | null): string | null {
+  if (seats === null) return null;
+  const { approvals = 1, rejections = 1 } = quorum ?? {};
+  if (seats < approvals) return `${approvals} approvals of ${seats} approvers can never be had`;
+  if (rejections > seats - approvals + 1)
+    return `with ${approvals} approvals of ${seats} approvers a rejection may take ${seats - approvals + 1} votes at most, or all could have voted and nothing be decided`;
+  return null;
+}
+
+/** The quorum with nothing left open; null where one decision closes the gate. */
+export function completeQuorum({ quorum }: Pick<GateSpec, "quorum">, seats: number | null): GateQuorum | null {
+  if (quorum === undefined) return null;
+  const { approvals, rejections = seats === null ? 1 : seats - approvals + 1 } = quorum;
+  return { approvals, rejections };
+}

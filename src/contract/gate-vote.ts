@@ -1,0 +1,66 @@
+/**
+ * What people say at a gate before it is decided: votes, delegations, and the signatures that votes may carry.
+ * Source: seed 003 section 3.2; A-35.
+ *
+ * INV-1  A vote binds to what it was given on: outcome version, payload digest and policy version (GATE_VOTED holds them).
+ * INV-2  An advisory vote is kept and never counted.
+ * INV-3  Of a key only its public half is ever kept.
+ */
+import { z } from "zod";
+import { PrincipalId } from "./ids.ts";
+
+/** Who, without the role in which they act. */
+export const PrincipalRef = z.object({ type: z.string().min(1).max(64), id: PrincipalId });
+export type PrincipalRef = z.infer<typeof PrincipalRef>;
+
+/** An Ed25519 public key as RFC 8037 writes it; whatever else a key holds, its private half above all, is dropped. */
+export const PublicJwk = z.object({
+  kty: z.literal("OKP"),
+  crv: z.literal("Ed25519"),
+  x: z.string().min(1).max(64),
+  kid: z.string().max(256).optional(),
+});
+export type PublicJwk = z.infer<typeof PublicJwk>;
+
+/** The Ed25519 public keys among what a host answered: one JWK, a list, or nothing. */
+export function readKeys(answer: object | readonly object[] | null | undefined): readonly PublicJwk[] {
+  const given: readonly unknown[] = Array.isArray(answer) ? answer : [answer];
+  return given.flatMap((key) => {
+    const parsed = PublicJwk.safeParse(key);
+    return parsed.success ? [parsed.data] : [];
+  });
+}
+
+/** A compact JWS over the approval's claims, with the key that it was checked against. */
+export const GateSignature = z.object({ jws: z.string().max(8192), jwk: PublicJwk, kid: z.string().nullable() });
+export type GateSignature = z.infer<typeof GateSignature>;
+
+export const GateVote = z.object({
+  decision: z.enum(["approve", "reject"]),
+  principal: PrincipalRef,
+  role: z.string(),
+  /** Whose seat the vote takes, where it is not the voter's own. */
+  on_behalf_of: PrincipalRef.nullable(),
+  advisory: z.boolean(),
+  at: z.string(),
+  payload_digest: z.string(),
+  signature: GateSignature.nullable(),
+  comment: z.string().nullable(),
+});
+export type GateVote = z.infer<typeof GateVote>;
+
+/** Somebody's seat lent to somebody else until an instant; one a delegator, the newest holds. */
+export const GateDelegation = z.object({ from: PrincipalRef, to: PrincipalRef, expires_at: z.string() });
+export type GateDelegation = z.infer<typeof GateDelegation>;
+
+/** How many counted votes close a gate, either way. */
+export const GateQuorum = z.object({ approvals: z.int().positive(), rejections: z.int().positive() });
+export type GateQuorum = z.infer<typeof GateQuorum>;
+
+/** Where the counted votes stand; `needed` is null at a gate that one decision closes. */
+export const GateTally = z.object({
+  approvals: z.int().nonnegative(),
+  rejections: z.int().nonnegative(),
+  needed: GateQuorum.nullable(),
+});
+export type GateTally = z.infer<typeof GateTally>;

@@ -1,0 +1,20 @@
+/** Signed approvals: who checks a signature, and where an approver's keys come from. */
+import type { PrincipalRef, PublicJwk } from "../contract/gate-vote.ts";
+
+/** A compact JWS that one of the keys has made. */
+export interface VerifiedSignature {
+  readonly text: string;
+  readonly jwk: PublicJwk;
+  readonly kid: string | null;
+}
+
+export interface SignatureVerifier {
+  /** Null where no key of these made the signature, or its algorithm is not EdDSA over Ed25519. Never rejects. */
+  readonly verify: (jws: string, keys: readonly PublicJwk[]) => Promise<VerifiedSignature | null>;
+}
+
+/** The public keys (JWK) with which this principal may sign; null or none: they cannot. What is no Ed25519 key is left out. */
+export type ApproverKeys = (
+  principal: PrincipalRef,
+  tenantId: string | number,
+) => object | readonly object[] | null | Promise<object | readonly object[] | null>;

@@ -1,0 +1,72 @@
+/**
+ * The signature of a decision: made with a key of this approver, over exactly this decision on what the gate now shows,
+ * and not used before.
+ */
+
+import { isSpent } from "../../../machines/quorum.ts";
+import { type Signing, signingInput } from "../../contract/approval-claims.ts";
+import type { AuthContext } from "../../contract/auth-context.ts";
+import { raise } from "../../contract/error.ts";
+import { type ErrorCode, kernelError } from "../../contract/error-codes.ts";
+import type { Gate } from "../../contract/gate.ts";
+import { type GateSignature, type PublicJwk, readKeys } from "../../contract/gate-vote.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+import type { ApproverKeys, SignatureVerifier } from "../../ports/signature-verifier.ts";
+import type { Kit } from "../../runtime/kit.ts";
+import { callWithin } from "../../runtime/within.ts";
+
+const signatureRef = moduleRef(5, "ego", "check_signature");
+
+export interface Signatures {
+  readonly verifier: SignatureVerifier;
+  /** Null: this kernel knows no approver's keys and takes no signature. */
+  readonly keysOf: ApproverKeys | null;
+}
+
+export interface SignedDecision extends Signing {
+  readonly auth: AuthContext;
+  readonly signature: string | null;
+  /** An unsigned decision is taken all the same: it is advice, or makes a version that is still to be signed. */
+  readonly optional: boolean;
+}
+
+/** Null where there is none and none is needed. @throws KernelErrorException T5_SIGNATURE_REQUIRED, T5_SIGNATURE_INVALID. */
+export async function checkSignature(
+  kit: Kit,
+  { gate, signatures }: { readonly gate: Gate; readonly signatures: Signatures },
+  decision: SignedDecision,
+): Promise<GateSignature | null> {
+  const { signature: jws } = decision;
+  const refuse = (code: ErrorCode, why: string): never =>
+    raise(kernelError(code, `${gate.gate_id}: ${why}`, signatureRef, { detail: { gate_id: gate.gate_id } }));
+  if (jws === null)
+    return gate.signed && !decision.optional
+      ? refuse("T5_SIGNATURE_REQUIRED", "a decision on it must be signed; sign `signingInput` of the gate")
+      : null;
+  if (isSpent(gate, jws)) return refuse("T5_SIGNATURE_INVALID", "this signature was used here before");
+  const verified = await signatures.verifier.verify(jws, await keysFor(kit, gate, { signatures, decision }));
+  if (verified === null) return refuse("T5_SIGNATURE_INVALID", "no Ed25519 key of this approver made the signature");
+  if (verified.text !== signingInput(gate, decision))
+    return refuse("T5_SIGNATURE_INVALID", "what was signed is not this decision on what the gate now shows");
+  return { jws, jwk: verified.jwk, kid: verified.kid };
+}
+
+async function keysFor(
+  kit: Kit,
+  gate: Gate,
+  { signatures, decision }: { readonly signatures: Signatures; readonly decision: SignedDecision },
+): Promise<readonly PublicJwk[]> {
+  const { keysOf } = signatures;
+  if (keysOf === null) return [];
+  const { type, id } = decision.principal;
+  return readKeys(
+    await callWithin(() => keysOf({ type, id }, gate.tenant_id), {
+      clock: kit.clock,
+      timeoutMs: kit.limits.authenticatorTimeoutMs,
+      source: signatureRef,
+      onTimeout: "T5_SIGNATURE_INVALID",
+      onThrow: "T5_SIGNATURE_INVALID",
+      what: "approverKeys",
+    }),
+  );
+}

@@ -1,0 +1,104 @@
+/**
+ * What somebody wants of a gate, judged: their seat, their signature, and policy at stage gate.
+ * Never: counts votes or closes a gate.
+ */
+
+import { isSamePrincipal, isSeatTaken } from "../../../machines/quorum.ts";
+import type { AuthContext } from "../../contract/auth-context.ts";
+import type { ContextBundle } from "../../contract/context-bundle.ts";
+import { raise } from "../../contract/error.ts";
+import { kernelError } from "../../contract/error-codes.ts";
+import type { Gate, ParsedDelegationRequest } from "../../contract/gate.ts";
+import type { GateSignature } from "../../contract/gate-vote.ts";
+import type { Intent, Principal } from "../../contract/intent.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+import type { PolicyDecision, PolicyQuestion } from "../../contract/policy.ts";
+import { type GateWish, gateSubject } from "../../contract/policy-subject.ts";
+import { metricsOf, ok, type Result } from "../../contract/result.ts";
+import type { Signal } from "../../contract/signal.ts";
+import type { Kit } from "../../runtime/kit.ts";
+import { checkSignature, type Signatures } from "./check-signature.ts";
+import { evaluatePolicies, type PolicyEngine } from "./policy/evaluate-policies.ts";
+import { forbid, isRequester, type Seat, seatVoter, whyNoSeat } from "./seat-voter.ts";
+
+export interface GateJudge {
+  readonly engine: PolicyEngine;
+  readonly signatures: Signatures;
+}
+
+interface Asked {
+  readonly gate: Gate;
+  readonly principal: Principal;
+  readonly auth: AuthContext;
+  readonly intent: Intent;
+  readonly context: ContextBundle | null;
+  /** ISO instant. */
+  readonly now: string;
+}
+
+interface DecisionAsked extends Asked {
+  readonly decision: "approve" | "reject";
+  readonly resolution: "done" | "retry" | "failed" | null;
+  readonly signature: string | null;
+  readonly edits: boolean;
+}
+
+/** The answer to a decision: what policy says, on which seat, with which signature. */
+export interface Judged {
+  readonly policy: PolicyDecision;
+  readonly seat: Seat;
+  readonly signature: GateSignature | null;
+}
+
+const judgeRef = moduleRef(5, "ego", "judge_gate");
+
+/** Whether this person may decide this gate, and how their word counts. */
+export async function judgeDecision(signal: Signal, kit: Kit, { engine, signatures }: GateJudge): Promise<Result> {
+  const asked = signal.body["data"] as DecisionAsked;
+  const { gate, decision, edits } = asked;
+  const seat = seatVoter(gate, asked);
+  if (seat.advisory && edits) forbid(gate, `${asked.auth.role} advises and does not change what is decided on`);
+  const optional = seat.advisory || edits;
+  const signature = await checkSignature(kit, { gate, signatures }, { ...asked, optional });
+  const policy = await evaluatePolicies(engine, questionOf(asked, { decision, principal: asked.principal }));
+  return answer(signal, kit, { policy, seat, signature } satisfies Judged);
+}
+
+/** Whether this person may lend their seat to that one. @throws KernelErrorException T5_AUTHZ_FORBIDDEN, T5_DELEGATION_REFUSED. */
+export async function judgeDelegation(signal: Signal, kit: Kit, { engine }: GateJudge): Promise<Result> {
+  const asked = signal.body["data"] as Asked & Pick<ParsedDelegationRequest, "to" | "expires_at">;
+  const { gate, to } = asked;
+  const seatless = whyNoSeat(gate, asked);
+  if (seatless !== null) forbid(gate, seatless);
+  const why = whyNotTo(asked);
+  if (why !== null)
+    raise(
+      kernelError("T5_DELEGATION_REFUSED", `${gate.gate_id}: ${why}`, judgeRef, { detail: { gate_id: gate.gate_id } }),
+    );
+  const policy = await evaluatePolicies(
+    engine,
+    questionOf(asked, { decision: "delegate", principal: asked.principal, to }),
+  );
+  return answer(signal, kit, { policy });
+}
+
+function whyNotTo(asked: Asked & Pick<ParsedDelegationRequest, "to" | "expires_at">): string | null {
+  const { gate, principal, to, expires_at, now } = asked;
+  if (!gate.delegation) return "nobody may lend their seat at it";
+  if (!(Date.parse(expires_at) > Date.parse(now))) return `a delegation until ${expires_at} has run out already`;
+  if (isSamePrincipal(to, principal)) return "a seat cannot be lent to its owner";
+  if (isRequester(gate, to)) return "who asked for the work may not decide on it, for others neither";
+  if (gate.approvers?.some((one) => isSamePrincipal(one, to)) === true) return `${to.type} ${to.id} has a seat already`;
+  if (isSeatTaken(gate, principal)) return "the seat has voted; withdraw the vote first";
+  return null;
+}
+
+function questionOf({ gate, auth, intent, context, now }: Asked, wish: GateWish): PolicyQuestion {
+  return { stage: "gate", subject: gateSubject(gate, wish), auth, intent, context, now };
+}
+
+const answer = (signal: Signal, kit: Kit, data: object): Result =>
+  ok(
+    [kit.signals.createDataSignal(data, "GateJudged", judgeRef, signal.trace_id, null, { parentId: signal.id })],
+    metricsOf(judgeRef),
+  );

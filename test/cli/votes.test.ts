@@ -1,0 +1,100 @@
+// Deciding together on the command line: votes and their tally, withdrawal, delegation, signatures made and checked.
+// Laws: each word is a process's own, with only the ledger file between them; a broken signature ends verify with exit 1.
+
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { exportJWK, exportPKCS8, generateKeyPair } from "jose";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { WorkflowState } from "../../src/contract/workflow.ts";
+import { makeTempFolder, type TempFolder } from "../operators/temp-folder.ts";
+import { readHere, readLines, runHere } from "./command-line.ts";
+
+let folder: TempFolder;
+let at: readonly string[] = [];
+const path = (name: string): string => join(folder.path, name);
+
+const define = JSON.stringify(join(import.meta.dirname, "../../src/define/define-capability.ts"));
+const operator = JSON.stringify(join(import.meta.dirname, "../../src/define/define-operator.ts"));
+const pack = `
+import { z } from "zod";
+import { defineCapability } from ${define};
+import { defineOperator } from ${operator};
+const send = defineOperator({ name: "Vote.Send", input: z.object({}), effect: "write_draft", run: () => ({ sent: true }) });
+export const votes = defineCapability({
+  intentType: "Vote.Send.Once", version: "1.0", input: z.object({}), operators: [send],
+  plan: { reasoning: "two must agree", steps: [{ step_id: "send", name: "Send", operator: "Vote.Send",
+    gate: { quorum: { approvals: 2, rejections: 2 }, signed: true } }] },
+});
+`;
+
+beforeAll(async () => {
+  folder = makeTempFolder();
+  writeFileSync(path("votes.ts"), pack.replace('"zod"', JSON.stringify(import.meta.resolve("zod"))));
+  const known: Record<string, object> = {};
+  for (const who of ["ann", "bob", "cat"]) {
+    const { publicKey, privateKey } = await generateKeyPair("EdDSA", { crv: "Ed25519", extractable: true });
+    known[`user:${who}`] = await exportJWK(publicKey);
+    const secret = who === "bob" ? await exportPKCS8(privateKey) : JSON.stringify(await exportJWK(privateKey));
+    writeFileSync(path(`${who}.key`), secret);
+  }
+  writeFileSync(path("keys.json"), JSON.stringify(known));
+  at = ["--db", path("votes.db"), "--capabilities", path("votes.ts"), "--keys", path("keys.json")];
+});
+afterAll(() => folder[Symbol.dispose]());
+
+const as = (who: string): readonly string[] => [...at, "--principal", who];
+const submit = async (): Promise<string> =>
+  (await readHere<WorkflowState>("run", "Vote.Send.Once", "--wait", ...at)).workflow_id;
+const signed = (word: "approve" | "reject", id: string, who: string) =>
+  runHere(word, id, ...as(who), "--sign", path(`${who}.key`));
+
+describe("deciding together", () => {
+  it("tells where the votes stand after each, and goes on with the last", async () => {
+    const id = await submit();
+    const first = await signed("approve", id, "ann");
+    expect([first.err, first.code]).toEqual(["", 0]);
+    expect(first.out).toContain("voted: 1 of 2 to approve, 0 of 2 to reject");
+    const shown = await runHere("show", id, ...at);
+    for (const part of ["takes     2 to approve, 2 to reject", "voted     user ann to approve, signed"])
+      expect(shown.out).toContain(part);
+    expect((await runHere("withdraw", id, ...as("ann"))).out).toContain("withdrawn: 0 of 2 to approve");
+    for (const who of ["ann", "bob"]) expect((await signed("approve", id, who)).code).toBe(0);
+    expect((await readHere<WorkflowState>("show", id, ...at)).state).toBe("completed");
+  });
+
+  it("lends a seat until an instant", async () => {
+    const id = await submit();
+    const lent = await runHere("delegate", id, "gate-send", ...as("ann"), "--to", "cat", "--until", "2099-01-01");
+    expect([lent.err, lent.code]).toEqual(["", 0]);
+    expect((await runHere("show", id, ...at)).out).toContain("lent      user ann to user cat until 2099-01-01T00:00");
+    const past = await runHere("delegate", id, ...as("ann"), "--to", "cat", "--until", "2020-01-01");
+    expect([past.code, past.err]).toEqual([1, expect.stringContaining("T5_DELEGATION_REFUSED")]);
+    expect((await runHere("delegate", id, ...as("ann"), "--to", "cat", "--until", "soon")).code).toBe(2);
+  });
+
+  it("refuses a vote without a signature, or with somebody else's key", async () => {
+    const id = await submit();
+    const bare = await runHere("approve", id, ...as("ann"));
+    expect([bare.code, bare.err]).toEqual([1, expect.stringContaining("T5_SIGNATURE_REQUIRED")]);
+    const stolen = await runHere("approve", id, ...as("ann"), "--sign", path("bob.key"));
+    expect([stolen.code, stolen.err]).toEqual([1, expect.stringContaining("T5_SIGNATURE_INVALID")]);
+    expect((await runHere("approve", id, ...as("ann"), "--sign", path("none.key"))).code).toBe(2);
+  });
+
+  it("verify checks the signatures of a ledger and of an export, and names the first entry that is broken", async () => {
+    const id = await submit();
+    for (const who of ["ann", "bob"]) await signed("approve", id, who);
+    expect((await runHere("verify", id, ...at)).code).toBe(0);
+    const exported = (await runHere("export", id, ...at)).out;
+    writeFileSync(path("export.jsonl"), exported);
+    expect((await runHere("verify", "--file", path("export.jsonl"), "--keys", path("keys.json"))).code).toBe(0);
+    const keys = JSON.parse(readFileSync(path("keys.json"), "utf8"));
+    writeFileSync(path("other.json"), JSON.stringify({ ...keys, "user:ann": keys["user:bob"] }));
+    const broken = await runHere("verify", "--file", path("export.jsonl"), "--keys", path("other.json"));
+    const voted = readLines(exported).find((row) => String(row["body"]).includes("GATE_VOTED"));
+    expect(broken.code).toBe(1);
+    expect(broken.out).toContain(`${id} at sequence`);
+    expect(broken.out).toContain("signature");
+    expect(Number(/at sequence (\d+)/.exec(broken.out)?.[1])).toBeGreaterThanOrEqual(Number(voted?.["first_sequence"]));
+  });
+});

@@ -1,0 +1,115 @@
+/** The ladder: rung by rung to other people, then the expiry; whoever runs the kernel by then. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { createTestKernel, createVirtualClock } from "../../src/testing/index.ts";
+import { ann, approve, bob, gated, person, waiting } from "./people.ts";
+import { gateOf, payloads, publishing, refusalOf, steps } from "./story.ts";
+
+const minute = 60_000;
+const start = Date.UTC(2026, 0, 1);
+const lead = person("lead", "lead");
+const boss = person("boss", "admin");
+const roles = Object.fromEntries(
+  ["user", "lead", "admin"].map((role) => [role, { scopes: ["intent:submit", "workflow:execute", "gate:approve"] }]),
+);
+const ladder = {
+  roles: ["user"],
+  escalation: [
+    { after_ms: minute, role: "lead" },
+    { after_ms: 2 * minute, role: "admin" },
+  ],
+} as const;
+const climbs = ["GATE_ESCALATED", "GATE_EXPIRED", "GATE_SUSPENDED"];
+const folder = mkdtempSync(join(tmpdir(), "countersign-ladder-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const at = (ms: number): string => new Date(start + ms).toISOString();
+
+describe("a gate with a ladder", () => {
+  it("is each rung's in turn, has the time of the next, and then does what its expiry says", async () => {
+    const { capability, sent } = gated({ ...ladder, expiry: { after_ms: 4 * minute, action: "deny" } } as never);
+    await using t = await createTestKernel({ capabilities: [capability], roles });
+    const id = await waiting(t);
+    const gate = () => gateOf(t, id, "gate-s1");
+    expect([(await gate()).due_at, (await gate()).roles]).toEqual([at(minute), ["user"]]);
+    expect((await refusalOf(approve(t, id, lead))).code).toBe("T5_AUTHZ_FORBIDDEN");
+    await t.clock.advance(minute);
+    expect([(await gate()).due_at, (await gate()).roles]).toEqual([at(3 * minute), ["lead"]]);
+    expect((await refusalOf(approve(t, id, ann))).code).toBe("T5_AUTHZ_FORBIDDEN");
+    await t.clock.advance(2 * minute);
+    expect([(await gate()).due_at, (await gate()).roles]).toEqual([at(7 * minute), ["admin"]]);
+    await t.clock.advance(4 * minute - 1);
+    expect((await gate()).status).toBe("open");
+    await t.clock.advance(1);
+    expect((await gate()).status).toBe("expired");
+    expect((await t.rest(id)).state).toBe("cancelled");
+    expect(sent()).toEqual([]);
+    expect((await payloads(t, id, "GATE_ESCALATED")).map((e) => [e.role, e.due_at])).toEqual([
+      ["lead", at(3 * minute)],
+      ["admin", at(7 * minute)],
+    ]);
+    expect(await steps(t, id, climbs)).toEqual(["GATE_ESCALATED:s1", "GATE_ESCALATED:s1", "GATE_EXPIRED:s1"]);
+  });
+
+  it("without an expiry waits for ever on its last rung", async () => {
+    const { capability, sent } = gated(ladder as never);
+    await using t = await createTestKernel({ capabilities: [capability], roles });
+    const id = await waiting(t);
+    await t.clock.advance(1000 * minute);
+    expect((await gateOf(t, id, "gate-s1")).due_at).toBe(null);
+    expect((await approve(t, id, boss)).status).toBe("resumed");
+    await t.rest(id);
+    expect(sent()).toEqual(["s1"]);
+  });
+
+  it("keeps votes given on a rung below, and asks its approvers no more", async () => {
+    const { capability, sent } = gated({
+      ...ladder,
+      approvers: [{ id: "ann" }, { id: "bob" }],
+      quorum: { approvals: 2 },
+    } as never);
+    await using t = await createTestKernel({ capabilities: [capability], roles });
+    const id = await waiting(t);
+    await approve(t, id, ann);
+    await t.clock.advance(minute);
+    expect((await refusalOf(approve(t, id, bob))).code).toBe("T5_AUTHZ_FORBIDDEN");
+    expect(await approve(t, id, lead)).toMatchObject({ status: "resumed", tally: { approvals: 2 } });
+    await t.rest(id);
+    expect(sent()).toEqual(["s1"]);
+  });
+
+  it("stays where it is on the ladder when what it shows is edited", async () => {
+    const { capability } = publishing({ gate: ladder as never });
+    await using t = await createTestKernel({ capabilities: [capability], roles });
+    const id = await waiting(t);
+    await t.clock.advance(minute);
+    await t.kernel.retry(id, { tenant_id: 1, principal: ann, mode: "regenerate" });
+    await t.rest(id);
+    expect(await gateOf(t, id)).toMatchObject({ roles: ["lead"], due_at: at(3 * minute), target: { version: 2 } });
+  });
+
+  it("goes on climbing in another process, from where it stood", async () => {
+    const { capability } = gated(ladder as never);
+    const path = join(folder, "ladder.db");
+    const open = (now: number, seed: number) =>
+      createTestKernel({
+        capabilities: [capability],
+        roles,
+        ledger: sqliteLedger({ path }),
+        clock: createVirtualClock(now),
+        seed,
+      });
+    const first = await open(start, 1);
+    const id = await waiting(first);
+    await first.clock.advance(minute);
+    await first.kernel.stop({ drainMs: 0 });
+    await using second = await open(start + 2 * minute, 2);
+    await second.clock.settle();
+    expect((await gateOf(second, id, "gate-s1")).roles).toEqual(["lead"]);
+    await second.clock.advance(minute);
+    expect((await gateOf(second, id, "gate-s1")).roles).toEqual(["admin"]);
+    expect(await steps(second, id, climbs)).toEqual(["GATE_ESCALATED:s1", "GATE_ESCALATED:s1"]);
+  });
+});
