@@ -2,10 +2,11 @@
  * A tenant's own log: what is recorded outside any workflow (memory and documents that a host feeds in, changes of other
  * replicas).
  *
- * T1  One stream per tenant, chained like a workflow's; two writers clash and try again.
+ * T1  One stream per tenant, chained like a workflow's. Here its writers take turns; one of another process clashes and
+ *     tries again.
  * T2  A turn is one row. It is decided after the stream's end was read, so that whoever lost decides again on what stands.
  */
-import { KernelErrorException } from "../contract/error.ts";
+import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import type { Actor, EventDraft } from "../contract/event.ts";
 import type { JsonObject } from "../contract/json.ts";
@@ -39,22 +40,37 @@ const host: Actor = { type: "host", id: "host" };
 const maxTries = 32;
 
 /** Appends what `decide` says to the tenant's log, in one row; nothing where it says nothing. */
-export function createTenantAppend({ store, writer, kit }: TenantServices): TenantAppend {
-  return async (tenantId, decide, actor = host) => {
-    for (let tries = 0; tries < maxTries; tries += 1) {
-      const last = await store.last(tenantStream(tenantId));
-      const { drafts, indexes, answer } = await decide();
-      const event_ids = drafts.map(() => kit.ids.next("event"));
-      if (drafts.length === 0) return { event_ids, answer };
-      const now = kit.clock.now();
-      const row = sealRow({ tenantId, drafts, event_ids, actor, now, last, correlation: kit.ids.next("correlation") });
-      const receipt = await writer.append(() => ({ tenant_id: tenantId, row, now, indexes }));
-      if (receipt.ok) return { event_ids, answer };
-    }
-    throw new KernelErrorException(
-      kernelError("T0_LEDGER_CONFLICT", "the tenant's log kept changing", moduleRef(0, "ledger", "append")),
-    );
+export function createTenantAppend(services: TenantServices): TenantAppend {
+  const ends = new Map<string, Promise<unknown>>();
+  return (tenantId, decide, actor = host) => {
+    const stream = tenantStream(tenantId);
+    const turn = () => appendTurn(services, tenantId, { decide, actor });
+    const mine = (ends.get(stream) ?? Promise.resolve()).then(turn, turn);
+    ends.set(stream, mine);
+    const leave = (): void => {
+      if (ends.get(stream) === mine) ends.delete(stream);
+    };
+    mine.then(leave, leave);
+    return mine;
   };
+}
+
+async function appendTurn<T>(
+  { store, writer, kit }: TenantServices,
+  tenantId: string | number,
+  { decide, actor }: { readonly decide: () => TenantTurn<T> | Promise<TenantTurn<T>>; readonly actor: Actor },
+): Promise<{ readonly event_ids: readonly string[]; readonly answer: T }> {
+  for (let tries = 0; tries < maxTries; tries += 1) {
+    const last = await store.last(tenantStream(tenantId));
+    const { drafts, indexes, answer } = await decide();
+    const event_ids = drafts.map(() => kit.ids.next("event"));
+    if (drafts.length === 0) return { event_ids, answer };
+    const now = kit.clock.now();
+    const row = sealRow({ tenantId, drafts, event_ids, actor, now, last, correlation: kit.ids.next("correlation") });
+    const receipt = await writer.append(() => ({ tenant_id: tenantId, row, now, indexes }));
+    if (receipt.ok) return { event_ids, answer };
+  }
+  return raise(kernelError("T0_LEDGER_CONFLICT", "the tenant's log kept changing", moduleRef(0, "ledger", "append")));
 }
 
 interface Sealing {

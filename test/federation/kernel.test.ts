@@ -213,6 +213,18 @@ describe("replicas", () => {
     expect((await a.t.kernel.verify()).ok).toBe(true);
   });
 
+  it("[FED-05] many writers of one tenant at once take turns, and none is refused", async () => {
+    await using b = await openReplica("b");
+    const record = { tenant_id: 1, type: "note", value: 1, source: "host", confidence: 1, capability: "facts" };
+    await Promise.all(
+      Array.from({ length: 80 }, (_, i) =>
+        i % 2 === 0 ? b.t.kernel.memory.write({ ...record, key: "fact" }) : sync(b, change({ key: `k${i}` })),
+      ),
+    );
+    expect((await recordsOf(b)).find(({ key }) => key === "fact")).toMatchObject({ origin: "b", version: 40 });
+    expect(await b.t.kernel.verify()).toMatchObject({ ok: true, checked: 80 });
+  });
+
   it("[FED-05] three kernels that received the same changes in other orders and batches hold the same records", async () => {
     const one = fc.record({
       origin: fc.constantFrom("a", "b", "c"),
