@@ -64,6 +64,7 @@ export function beginRecord(event: LedgerEvent): WorkflowRecord {
     keys: new Map(),
     outcomes: new Map(),
     spent: 0,
+    routes: [],
     // The Perception token: taking the request in was the first piece of work.
     tokens: 1,
     admitted: 0,
@@ -102,6 +103,7 @@ export function newStep(step: StepRecord["step"], planId: string): StepRecord {
     skip_reason: null,
     doubts: 0,
     token_id: null,
+    checkpoint: null,
     token_cost: 0,
     started_at: null,
     finished_at: null,
@@ -146,7 +148,7 @@ export function restartStep(record: WorkflowRecord, stepId: string): void {
   for (const gate of record.gates.values())
     if (gate.step_id === stepId && gate.status === "voided") record.gates.delete(gate.gate_id);
   const fresh = newStep(step.step, step.plan_id);
-  const { attempts, policy_events, approval_events, doubts, action_id, input } = step;
+  const { attempts, policy_events, approval_events, doubts, action_id, input, checkpoint } = step;
   record.steps.set(stepId, {
     ...fresh,
     attempts,
@@ -155,6 +157,7 @@ export function restartStep(record: WorkflowRecord, stepId: string): void {
     doubts,
     action_id,
     input,
+    checkpoint,
     run: step.run + 1,
   });
 }

@@ -10,7 +10,7 @@
 import type { EventPayloads, LedgerEvent } from "../src/contract/event.ts";
 import type { Outcome } from "../src/contract/outcome.ts";
 import type { WorkflowStateName } from "../src/contract/progress.ts";
-import type { ActionEntry, WorkflowRecord } from "../src/contract/workflow.ts";
+import type { ActionEntry, StepRecord, WorkflowRecord } from "../src/contract/workflow.ts";
 import { chartEvent, lifecycleCharts } from "./charts.ts";
 import { gateHandlers, voidGates } from "./fold-gates.ts";
 import {
@@ -263,6 +263,11 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
   STEP_STREAMED(record, { sequence }) {
     record.streamed = Math.max(record.streamed, sequence);
   },
+  TOKEN_RECORDED(record, { kind, detail }, { step_id }) {
+    const step = record.steps.get(step_id ?? "");
+    if (step !== undefined && kind === "snapshot_created")
+      step.checkpoint = (detail["state"] ?? null) as StepRecord["checkpoint"];
+  },
   BUDGET_RESERVED(record, { action_id, counters, amounts }) {
     record.reservations.set(action_id, { counters, amounts });
   },
@@ -271,6 +276,9 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
   },
   BUDGET_REFUSED(record, { error }) {
     record.budget_refused = error;
+  },
+  ROUTE_DECIDED(record, { action_id, attempt, decision }) {
+    if (decision !== null) record.routes.push({ action_id, attempt, endpoint: decision.endpoint.name });
   },
 };
 

@@ -6,7 +6,7 @@
  * T1  A token starts once, after admission; one that was refused or cancelled never starts.
  * T2  `completed` tells of a failure as well, by its status (A-20).
  * T3  A token that yields is over: its work goes on in the tokens that it yielded, and who waited for it waits for them.
- * T4  What an executor records (memory, snapshots, events of its own) it records while its token runs.
+ * T4  What an executor records (memory, snapshots, events under labels of its own) it records while its token runs.
  */
 import { setup } from "xstate";
 
@@ -28,6 +28,7 @@ export const tokenMachine = setup({
   guards: {
     failed: ({ event }) => event.type === "completed" && event.status === "failed",
     dependencyCancelled: ({ event }) => event.type === "custom" && event.label === "dependency_cancelled",
+    ownLabel: ({ event }) => event.type === "custom" && event.label !== "dependency_cancelled",
   },
 }).createMachine({
   id: "token",
@@ -47,7 +48,7 @@ export const tokenMachine = setup({
       on: {
         memory_write: {},
         memory_read: {},
-        custom: {},
+        custom: { guard: "ownLabel" },
         snapshot_created: {},
         completed: [{ guard: "failed", target: "failed" }, { target: "completed" }],
         yielded: "yielded",

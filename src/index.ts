@@ -7,7 +7,6 @@ export { type ApprovalSigning, signApproval } from "./adapters/jws-signer.ts";
 export { defaultRoles, type Role, roleAuthenticator } from "./adapters/role-authenticator.ts";
 export { seededRandom } from "./adapters/seeded-random.ts";
 export { type SignatureCheck, verifySignatures } from "./adapters/verify-signatures.ts";
-// Records
 export { ActionRecord, type OperatorResult, Usage } from "./contract/action.ts";
 // Tokens
 export type {
@@ -18,6 +17,8 @@ export type {
   StartedDetail,
 } from "./contract/admission.ts";
 export { type Signing, signingInput } from "./contract/approval-claims.ts";
+// Records
+export { AuditEntry, AuditOutcome } from "./contract/audit.ts";
 export { AuthContext, Caller } from "./contract/auth-context.ts";
 export { Budgets, createBudgetAccount } from "./contract/budget.ts";
 export { type CapabilityDefinition, CapabilityPackage } from "./contract/capability.ts";
@@ -43,6 +44,8 @@ export {
 } from "./contract/error.ts";
 export { type ErrorCode, errorCodes } from "./contract/error-codes.ts";
 export { EventType, eventTypes, LedgerEvent } from "./contract/event.ts";
+export { EvidenceLine } from "./contract/evidence.ts";
+export { FederatedChange, FederatedSyncReport, type FederationPolicy } from "./contract/federation.ts";
 export { DelegationRequest, Gate, GateRequest, GateResponse, UiAction, WithdrawalRequest } from "./contract/gate.ts";
 export { GateSpec } from "./contract/gate-spec.ts";
 export { GateDelegation, GateSignature, GateTally, GateVote, PublicJwk } from "./contract/gate-vote.ts";
@@ -50,6 +53,14 @@ export { HttpSuccess, JobRequest, JobResponse, ProblemDetails } from "./contract
 // Ids and digests
 export { fromUuid, generateId, toUuid } from "./contract/ids.ts";
 export { Intent, Principal, Scope, SubmitRequest, SubmitResponse } from "./contract/intent.ts";
+export {
+  ModelEndpoint,
+  type ModelRouting,
+  type RouteAnswer,
+  RouteDecision,
+  RouteReason,
+  RouteRequest,
+} from "./contract/model-route.ts";
 export { ModuleRef, moduleRef } from "./contract/module-ref.ts";
 export {
   type Operator,
@@ -60,7 +71,8 @@ export {
 } from "./contract/operator.ts";
 export { Outcome, OutcomesResponse } from "./contract/outcome.ts";
 export { ExecutionPlan, Plan, PlanStep } from "./contract/plan.ts";
-export { PolicyDecision, type PolicyQuestion, type PolicyRule, PolicyStage } from "./contract/policy.ts";
+export { PolicyDecision, type PolicyQuestion, type PolicyRule, PolicyStage, type RuleSet } from "./contract/policy.ts";
+export { PolicySet } from "./contract/policy-set.ts";
 export { KernelProgress } from "./contract/progress.ts";
 export {
   fail,
@@ -125,12 +137,14 @@ export type { StepView, WorkflowState } from "./contract/workflow.ts";
 // Defining packages
 export { defineCapability, definePolicy } from "./define/define-capability.ts";
 export { defineOperator, defineTool, OperatorError, operatorError } from "./define/define-operator.ts";
+export { definePolicySet } from "./define/define-policy-set.ts";
 export { createKernel } from "./kernel.ts";
 export type { Follow, GateFilter, Kernel, Verification, WorkflowFilter } from "./kernel-face.ts";
 export type { KernelOptions } from "./kernel-options.ts";
+export type { Policies } from "./kernel-policies.ts";
 // The token kernel
 export type { TokenContext } from "./kernel-token-context.ts";
-export type { Processed, RunSummary } from "./kernel-token-core.ts";
+export type { Processed } from "./kernel-token-core.ts";
 export {
   type ExecutionStatus,
   type TokenExecutor,
@@ -144,7 +158,9 @@ export {
   type ReplayOptions,
   replayTokens,
 } from "./kernel-token-replay.ts";
+export type { RunSummary } from "./kernel-token-stream.ts";
 export { createTokenKernel, type TokenKernel } from "./kernel-tokens.ts";
+export type { WhatIf, WhatIfFinding, WhatIfReport } from "./kernel-whatif.ts";
 export type { Authenticator } from "./ports/authenticator.ts";
 // Ports
 export type { Clock } from "./ports/clock.ts";
@@ -174,11 +190,30 @@ export { signalToNotification } from "./protocol/signal-to-notification.ts";
 export { signalToToolCall } from "./protocol/signal-to-tool-call.ts";
 export { toolResultToSignal } from "./protocol/tool-result-to-signal.ts";
 export { defaultLimits, type Limits } from "./runtime/kit.ts";
+export {
+  createFederatedMemory,
+  type FederatedMemory,
+  type FederatedMemoryOptions,
+} from "./tiers/t2-cognition/federated-memory.ts";
 // Pure pieces, usable alone
 export { type DAGResult, DagExecutor, parked } from "./tiers/t4-execution/dag-executor.ts";
 export { resolveTemplates } from "./tiers/t4-execution/resolve-templates.ts";
 export { admitToken } from "./tiers/t5-ego/admission/admit-token.ts";
 export { evaluatePolicies } from "./tiers/t5-ego/policy/evaluate-policies.ts";
+export {
+  createReviewPipeline,
+  type ReviewPipeline,
+  type ReviewPipelineOptions,
+} from "./tiers/t5-ego/review-pipeline.ts";
 export type { Explanation } from "./tiers/t6-metacognition/explain.ts";
+export type { CausalChain } from "./tiers/t6-metacognition/explain-effects.ts";
 export { foldTokenSpend, type TokenSpend } from "./tiers/t6-metacognition/fold-token-spend.ts";
 export type { AssistantDelta } from "./tiers/t6-metacognition/project-progress.ts";
+export {
+  type EvidenceBreak,
+  type EvidenceCheck,
+  type EvidenceSection,
+  type EvidenceVerdict,
+  verifyEvidence,
+} from "./tiers/t6-metacognition/verify-evidence.ts";
+export { createModelRouter, type ModelRouter } from "./tiers/t7-orchestration/route-model.ts";

@@ -4,10 +4,13 @@
 import type { Observable } from "rxjs";
 import type { SignatureCheck } from "./adapters/verify-signatures.ts";
 import type { ActionRecord } from "./contract/action.ts";
+import type { AuditEntry } from "./contract/audit.ts";
 import type { Caller } from "./contract/auth-context.ts";
+import type { Charge } from "./contract/budget.ts";
 import type { CapabilityDefinition } from "./contract/capability.ts";
 import type { DocumentRecord, MemoryRecord } from "./contract/context-bundle.ts";
 import type { LedgerEvent } from "./contract/event.ts";
+import type { FederatedChange, FederatedSyncReport, SyncRequest } from "./contract/federation.ts";
 import type { DelegationRequest, Gate, GateRequest, GateResponse, WithdrawalRequest } from "./contract/gate.ts";
 import type { SubmitRequest, SubmitResponse } from "./contract/intent.ts";
 import type { Operator, OperatorMetadata } from "./contract/operator.ts";
@@ -16,9 +19,11 @@ import type { KernelProgress, WorkflowStateName } from "./contract/progress.ts";
 import type { Result } from "./contract/result.ts";
 import type { CancelRequest, CancelResponse, RetryRequest, RetryResponse } from "./contract/retry.ts";
 import type { Signal } from "./contract/signal.ts";
+import type { CapabilityEntry, GovernorUsage, TokenEvent } from "./contract/token.ts";
 import type { RequestTrace } from "./contract/trace.ts";
 import type { ChainBreak, TurnRow } from "./contract/turn.ts";
 import type { WorkflowState } from "./contract/workflow.ts";
+import type { WhatIf, WhatIfFinding, WhatIfReport } from "./kernel-whatif.ts";
 import type { BusItem, Tier } from "./runtime/bus.ts";
 import type { Supervision } from "./runtime/supervision.ts";
 import type { Explanation } from "./tiers/t6-metacognition/explain.ts";
@@ -54,6 +59,21 @@ export interface Verification {
   readonly broken: readonly ChainBreak[];
 }
 
+/** The token view: projections of the ledger, with the ceilings of this kernel (seed 001). */
+export interface KernelTokens {
+  readonly events: (workflowId: string, caller?: Caller) => Promise<readonly TokenEvent[]>;
+  /** The same, one event a line. */
+  readonly toJsonl: (workflowId: string, caller?: Caller) => Promise<string>;
+  /** Registered names with their handles and ceilings; with a workflow, what it has used of each. */
+  readonly capabilities: (workflowId?: string, caller?: Caller) => Promise<readonly CapabilityEntry[]>;
+  readonly governor: (workflowId: string, caller?: Caller) => Promise<GovernorUsage>;
+  /** What the budgets over workflows stand at, by counter. */
+  readonly charges: (
+    tenantId: string | number,
+    caller?: Caller,
+  ) => Promise<readonly { readonly counter: string; readonly amounts: Charge }[]>;
+}
+
 /** A running kernel. Methods reject with KernelErrorException. Calls without a caller are the embedding host's own. */
 export interface Kernel extends AsyncDisposable {
   submit(request: SubmitRequest): Promise<SubmitResponse>;
@@ -78,12 +98,39 @@ export interface Kernel extends AsyncDisposable {
   execute(workflowId: string): Promise<WorkflowState>;
   trace(workflowId: string, caller?: Caller): Promise<RequestTrace>;
   explain(workflowId: string, caller?: Caller): Promise<Explanation>;
+  /** Past decisions that another policy set would have taken otherwise; the return value counts. Appends nothing. */
+  whatIf(asked: WhatIf, caller?: Caller): AsyncGenerator<WhatIfFinding, WhatIfReport, void>;
+  /** How each decision of policy and of people came out, from the ledger alone. */
+  audit(workflowId: string, caller?: Caller): Promise<readonly AuditEntry[]>;
+  /**
+   * The workflow's rows, audit entries and evaluation reports as JSON Lines (without line ends), for `verifyEvidence`.
+   * `reports` brings further reports that the ledger does not keep.
+   */
+  evidence(
+    workflowId: string,
+    caller?: Caller,
+    options?: { readonly reports?: readonly unknown[] },
+  ): AsyncGenerator<string, void, void>;
+  /** Keeps an evaluation report, any JSON, beside the workflow; a caller needs the scope `evaluation:write`. Gives its id. */
+  attachReport(workflowId: string, report: unknown, caller?: Caller): Promise<string>;
   /** The hash chain and the signed approvals; with keys, also that those signed whose keys they are. */
   verify(workflowId?: string, check?: SignatureCheck): Promise<Verification>;
   /** The workflow's rows as they lie in the ledger. */
   export(workflowId: string, caller?: Caller): AsyncGenerator<TurnRow, void, void>;
   readonly documents: { readonly record: (record: DocumentRecord) => Promise<string> };
-  readonly memory: { readonly write: (record: MemoryRecord) => Promise<string> };
+  /** The tokens of workflows: what was scheduled, admitted, refused and done, and what it used. */
+  readonly tokens: KernelTokens;
+  readonly memory: {
+    /** Gives the event's id. A record of no thread that names a capability is replicated: it gets origin and version. */
+    readonly write: (record: MemoryRecord) => Promise<string>;
+    /** Merges changes of other replicas; a caller needs the scope `memory:sync`. */
+    readonly sync: (request: SyncRequest, caller?: Caller) => Promise<FederatedSyncReport>;
+    /** The newest replicated records of a tenant (1000 where nothing is said), as changes to send to other replicas. */
+    readonly changes: (
+      query: { readonly tenant_id: string | number; readonly limit?: number },
+      caller?: Caller,
+    ) => Promise<readonly FederatedChange[]>;
+  };
   registerCapability(capability: CapabilityDefinition): void;
   registerOperator(operator: Operator): OperatorMetadata;
   getCapability(intentType: string, version?: string): CapabilityDefinition;

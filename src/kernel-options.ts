@@ -17,10 +17,12 @@ import { Budgets, type ParsedBudgets } from "./contract/budget.ts";
 import type { CapabilityDefinition } from "./contract/capability.ts";
 import { raise } from "./contract/error.ts";
 import { kernelError } from "./contract/error-codes.ts";
+import { checkFederation, type FederationOptions } from "./contract/federation.ts";
+import { ModelRouting, type ParsedModelRouting } from "./contract/model-route.ts";
 import { moduleRef } from "./contract/module-ref.ts";
 import { type Operator, type RetrievalProvider, retryPolicies } from "./contract/operator.ts";
-import type { PolicyRule } from "./contract/policy.ts";
 import type { RpcNotification } from "./contract/rpc.ts";
+import { assemblePolicies, type Policies } from "./kernel-policies.ts";
 import type { ArtifactStore } from "./ports/artifact-store.ts";
 import type { Authenticator } from "./ports/authenticator.ts";
 import type { Clock } from "./ports/clock.ts";
@@ -35,7 +37,6 @@ import type { TierDefinition } from "./runtime/define-tier.ts";
 import { defaultLimits, type Limits } from "./runtime/kit.ts";
 import type { Inspect } from "./runtime/supervision.ts";
 import { checkCustomMiddleware } from "./tiers/t4-execution/middleware.ts";
-import { defaultPolicyVersion, defaultRules } from "./tiers/t5-ego/policy/default-rules.ts";
 import type { PolicyEngine } from "./tiers/t5-ego/policy/evaluate-policies.ts";
 import { defaultDomainPipelines, type Pipeline } from "./tiers/t6-metacognition/route-activation.ts";
 
@@ -44,9 +45,10 @@ export interface KernelOptions {
   readonly ledger?: LedgerStore;
   readonly capabilities?: readonly CapabilityDefinition[];
   readonly operators?: readonly Operator[];
-  /** Asked before the default stance; `defaultPolicies: false` leaves the stance out. */
-  readonly policies?: readonly PolicyRule[];
+  /** Rules, and sets of them, asked before the default stance; `defaultPolicies: false` leaves the stance out. */
+  readonly policies?: Policies;
   readonly defaultPolicies?: boolean;
+  /** In place of the version that the policies make up together. */
   readonly policyVersion?: string;
   readonly roles?: Readonly<Record<string, Role>>;
   readonly authenticator?: Authenticator;
@@ -66,7 +68,11 @@ export interface KernelOptions {
   readonly middleware?: readonly Middleware[];
   /** Further retry policies by name: maximum attempts. */
   readonly retryPolicies?: Readonly<Record<string, number>>;
+  /** This kernel's name among replicas, and whose changes may enter its tenants' memory. Without it: nobody's. */
+  readonly federation?: FederationOptions;
   readonly limits?: Partial<Limits>;
+  /** The endpoints that model calls are routed to; an operator asks for one with `route`. */
+  readonly models?: ModelRouting;
   /** Ceilings: of a request, a token, a workflow's resources and capabilities, and over workflows. */
   readonly budgets?: Budgets;
   /** `full`, the one there is, syncs every commit. */
@@ -113,6 +119,8 @@ export interface Resolved {
   readonly planner: Planner;
   readonly artifacts: ArtifactStore;
   readonly matchMemory: NonNullable<KernelOptions["matchMemory"]>;
+  readonly models: ParsedModelRouting;
+  readonly federation: FederationOptions;
   readonly budgets: ParsedBudgets;
   readonly domainPipelines: Readonly<Record<string, Pipeline>>;
   readonly retryPolicies: Readonly<Record<string, number>>;
@@ -125,7 +133,10 @@ export function resolveOptions(options: KernelOptions): Resolved {
   checkCustomMiddleware(options.middleware ?? []);
   if ((options.durability ?? "full") !== "full")
     refuse(`durability ${String(options.durability)} is not available; every commit is synced`);
-  const rules = [...(options.policies ?? []), ...(options.defaultPolicies === false ? [] : defaultRules)];
+  const policies = assemblePolicies(options.policies ?? [], {
+    withDefault: options.defaultPolicies,
+    version: options.policyVersion,
+  });
   return {
     options,
     clock,
@@ -133,7 +144,7 @@ export function resolveOptions(options: KernelOptions): Resolved {
     random: options.random ?? machineRandom,
     logger: guardLogger(options.logger ?? quietLogger),
     telemetry: guardTelemetry(options.telemetry ?? quietTelemetry),
-    engine: { rules, version: options.policyVersion ?? defaultPolicyVersion, clock, timeoutMs: limits.policyTimeoutMs },
+    engine: { ...policies, clock, timeoutMs: limits.policyTimeoutMs },
     authenticator: options.authenticator ?? roleAuthenticator(options.roles),
     security: { ...openSecurity, ...options.security },
     scorers: { ...plainScorers, ...options.scorers },
@@ -141,6 +152,8 @@ export function resolveOptions(options: KernelOptions): Resolved {
     planner: options.planner ?? templatePlanner,
     artifacts: options.artifacts ?? memoryArtifacts(),
     matchMemory: options.matchMemory ?? matchWords,
+    models: resolveModels(options.models ?? { endpoints: [] }),
+    federation: checkFederation(options.federation ?? { replica: "local", replicas: {} }),
     budgets: resolveBudgets(options.budgets ?? {}),
     domainPipelines: options.domainPipelines ?? defaultDomainPipelines,
     retryPolicies: resolveRetryPolicies(options.retryPolicies ?? {}),
@@ -153,6 +166,11 @@ function resolveLimits(given: Partial<Limits>): Limits {
     if (!Number.isFinite(value) || value < 0) refuse(`limits.${name} must be a number of at least 0`);
   }
   return Object.freeze({ ...defaultLimits, ...given });
+}
+
+function resolveModels(given: ModelRouting): ParsedModelRouting {
+  const parsed = ModelRouting.safeParse(given);
+  return parsed.success ? parsed.data : refuse(`models: ${z.prettifyError(parsed.error)}`);
 }
 
 function resolveBudgets(given: Budgets): ParsedBudgets {

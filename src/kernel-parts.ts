@@ -19,11 +19,13 @@ import { LifecycleHost } from "./runtime/lifecycle-host.ts";
 import type { Registry } from "./runtime/registry.ts";
 import { createRestWaiters, type RestWaiters } from "./runtime/rest-waiters.ts";
 import { Supervision } from "./runtime/supervision.ts";
+import { createTenantAppend, type TenantAppend } from "./runtime/tenant-log.ts";
 import { createTimers, type Timers } from "./runtime/timers.ts";
 import { Executor } from "./tiers/t4-execution/executor.ts";
 import type { WorkflowRun } from "./tiers/t4-execution/workflow-run.ts";
 import { createBudgetBook } from "./tiers/t5-ego/admission/budget-book.ts";
 import type { CapabilityShelf } from "./tiers/t5-ego/admission/capability-shelf.ts";
+import type { PolicyEngine } from "./tiers/t5-ego/policy/evaluate-policies.ts";
 
 const restRef = moduleRef(4, "ooda_loop", "rest");
 
@@ -34,6 +36,7 @@ interface Shelved {
 }
 
 export class KernelParts {
+  readonly resolved: Resolved;
   readonly store: LedgerStore;
   readonly registry: Registry;
   readonly shelf: CapabilityShelf;
@@ -42,17 +45,22 @@ export class KernelParts {
   readonly timers: Timers;
   readonly feed: Feed;
   readonly writer: LedgerWriter;
+  readonly tenantLog: TenantAppend;
   readonly reading: LedgerReading;
   readonly restWaiters: RestWaiters;
   readonly lifecycles: LifecycleHost;
   readonly executor: Executor;
   readonly host: EmbeddedHost;
   readonly supervision: Supervision;
+  /** The engine, and whether the default stance is part of it. */
+  readonly policies: { readonly engine: PolicyEngine; readonly withDefault: boolean };
 
   constructor(resolved: Resolved, store: LedgerStore, { registry, shelf, patchTier }: Shelved) {
     const { options, clock, limits, logger, budgets } = resolved;
+    this.resolved = resolved;
     this.store = store;
     this.registry = registry;
+    this.policies = { engine: resolved.engine, withDefault: options.defaultPolicies !== false };
     this.shelf = shelf;
     this.bus = new SignalBus({
       onSubscriberError: (error) => logger.error({ error }, "a bus subscriber threw"),
@@ -62,6 +70,7 @@ export class KernelParts {
     this.timers = createTimers(clock);
     this.feed = createFeed((error) => logger.error({ error }, "a listener threw"));
     this.writer = createLedgerWriter(store, limits.maxBatch);
+    this.tenantLog = createTenantAppend({ store, writer: this.writer, kit: this.kit });
     this.reading = createLedgerReading({ store, feed: this.feed, clock, pollMs: limits.tailPollMs });
     this.restWaiters = createRestWaiters(this.timers);
     this.lifecycles = new LifecycleHost({
@@ -85,6 +94,7 @@ export class KernelParts {
         store,
         executor: this.executor,
         writer: this.writer,
+        tenantLog: this.tenantLog,
       }).map(patchTier),
       bus: this.bus,
       kit: this.kit,

@@ -15,11 +15,17 @@ import { type KernelProgress, WorkflowStateName } from "./contract/progress.ts";
 import { checkRow, genesisHash, type TurnRow, verifyChain } from "./contract/turn.ts";
 import type { WorkflowRecord, WorkflowState } from "./contract/workflow.ts";
 import type { Follow, Kernel, Verification, WorkflowFilter } from "./kernel-face.ts";
+import { numberReports, readReports } from "./kernel-reports.ts";
+import { whatIf } from "./kernel-whatif.ts";
 import type { LedgerStore } from "./ports/ledger-store.ts";
+import type { Kit } from "./runtime/kit.ts";
 import type { LedgerReading } from "./runtime/ledger-reader.ts";
 import type { Registry } from "./runtime/registry.ts";
 import { traceOf, viewWorkflow } from "./tiers/t4-execution/build-trace.ts";
+import type { PolicyEngine } from "./tiers/t5-ego/policy/evaluate-policies.ts";
+import { composeEvidence } from "./tiers/t6-metacognition/compose-evidence.ts";
 import { explainWorkflow } from "./tiers/t6-metacognition/explain.ts";
+import { projectAudit } from "./tiers/t6-metacognition/project-audit.ts";
 import {
   type AssistantDelta,
   assistantDeltas,
@@ -39,6 +45,9 @@ type Reads = Pick<
   | "assistant"
   | "trace"
   | "explain"
+  | "whatIf"
+  | "audit"
+  | "evidence"
   | "verify"
   | "export"
 >;
@@ -67,11 +76,15 @@ export interface ReadParts {
   readonly store: LedgerStore;
   readonly reading: LedgerReading;
   readonly registry: Registry;
+  readonly engine: PolicyEngine;
+  /** Whether the kernel has the default stance. */
+  readonly withDefault: boolean;
+  readonly kit: Kit;
   /** Rejects for a caller who lacks the scope; the embedding host itself, without a caller, has all. */
   readonly authorize: (caller: Caller | undefined, needs: string) => Promise<void>;
 }
 
-export function createReads({ store, reading, registry, authorize }: ReadParts): Reads {
+export function createReads({ store, reading, registry, kit, authorize, engine, withDefault }: ReadParts): Reads {
   const tenant = (caller: Caller | undefined) => (caller === undefined ? {} : { tenant_id: caller.tenant_id });
   const isModelCall = (operator: string): boolean => registry.findOperator(operator)?.metadata.kind === "llm";
   return {
@@ -102,6 +115,17 @@ export function createReads({ store, reading, registry, authorize }: ReadParts):
         await reading.readWorkflowState(workflowId, caller),
         await reading.events(workflowId, caller),
       );
+    },
+    async *whatIf(asked, caller) {
+      await authorize(caller, "outcome:read");
+      return yield* whatIf(asked, { store, registry, caller, engine, withDefault });
+    },
+    audit: async (workflowId, caller) => projectAudit(await reading.events(workflowId, caller)),
+    async *evidence(workflowId, caller, { reports = [] } = {}) {
+      const rows = await reading.rows(workflowId, caller);
+      const { tenant_id } = JSON.parse((rows[0] as TurnRow).envelope) as { readonly tenant_id: string | number };
+      const kept = await readReports(store, { tenant_id, workflow_id: workflowId, limit: kit.limits.maxReports });
+      yield* composeEvidence(rows, [...kept, ...numberReports(reports)]);
     },
     verify: (workflowId, check) =>
       workflowId === undefined ? verifyAll(store, check) : verifyOne(store, workflowId, check),

@@ -10,6 +10,7 @@ import type { TierDefinition } from "./runtime/define-tier.ts";
 import type { LedgerReading } from "./runtime/ledger-reader.ts";
 import type { createLedgerWriter } from "./runtime/ledger-writer.ts";
 import type { Registry } from "./runtime/registry.ts";
+import type { TenantAppend } from "./runtime/tenant-log.ts";
 import { callWithin } from "./runtime/within.ts";
 import { createFoundationTier } from "./tiers/t0-foundation/tier.ts";
 import { createPerceptionTier } from "./tiers/t1-perception/tier.ts";
@@ -108,6 +109,7 @@ interface TierParts {
   readonly store: LedgerStore;
   readonly executor: Executor;
   readonly writer: ReturnType<typeof createLedgerWriter>;
+  readonly tenantLog: TenantAppend;
 }
 
 export function defineTiers({
@@ -118,6 +120,7 @@ export function defineTiers({
   store,
   executor,
   writer,
+  tenantLog,
 }: TierParts): readonly TierDefinition[] {
   const { options, security, classifier, scorers, planner, engine, authenticator, budgets, artifacts, matchMemory } =
     resolved;
@@ -139,6 +142,7 @@ export function defineTiers({
       minConfidence: classification,
     }),
     createCognitionTier({
+      append: tenantLog,
       version: (tenant, thread) => store.version(tenant, thread),
       memory: (query) => store.memory(query),
       documents: (tenant, wanted) => store.documents(tenant, wanted),
@@ -153,6 +157,7 @@ export function defineTiers({
       maxCost: budgets.maxCost,
       shelf,
       book,
+      federation: resolved.federation,
       signatures: { verifier: jwsVerifier, keysOf: options.approverKeys ?? null },
     }),
     createMetacognitionTier({
@@ -161,7 +166,11 @@ export function defineTiers({
       domainPipelines: resolved.domainPipelines,
       publish: publisher(options, resolved.logger),
     }),
-    createOrchestrationTier(() => executor.runs().map((run) => run.log.identity.workflow_id)),
+    createOrchestrationTier({
+      running: () => executor.runs().map((run) => run.log.identity.workflow_id),
+      models: resolved.models,
+      charges: (tenantId, counters) => store.charges(tenantId, counters),
+    }),
   ];
 }
 

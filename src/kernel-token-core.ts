@@ -16,15 +16,14 @@ import { digest } from "./contract/digest.ts";
 import { kernelError } from "./contract/error-codes.ts";
 import { deepFreeze, type Json, type JsonObject } from "./contract/json.ts";
 import { raise } from "./contract/kernel-error.ts";
-import {
-  type CapabilityHandle,
-  type CapabilityLimits,
-  type KernelToken,
-  type TokenDraft,
-  type TokenEvent,
-  type TokenEventKind,
-  type TokenId,
-  tokenEventToJson,
+import type {
+  CapabilityHandle,
+  CapabilityLimits,
+  KernelToken,
+  TokenDraft,
+  TokenEvent,
+  TokenEventKind,
+  TokenId,
 } from "./contract/token.ts";
 import { type RunningToken, sealSnapshot, type TokenCapture, type TokenSnapshot } from "./contract/token-snapshot.ts";
 import { restoreBook, TokenBook } from "./kernel-token-book.ts";
@@ -46,6 +45,7 @@ import {
   type TokenKernelOptions,
   tokenRef,
 } from "./kernel-token-options.ts";
+import { type RunSummary, TokenStream } from "./kernel-token-stream.ts";
 import { errorOf, isPromise } from "./runtime/within.ts";
 import { admitToken } from "./tiers/t5-ego/admission/admit-token.ts";
 import { createAdmission, registerCapability } from "./tiers/t5-ego/admission/register-capability.ts";
@@ -56,24 +56,14 @@ export interface Processed {
   readonly status: "completed" | "failed" | "yielded" | "refused";
 }
 
-/** How many tokens ended how since `run` was called; `waiting` is what is still in the queue. */
-export interface RunSummary {
-  readonly completed: number;
-  readonly failed: number;
-  readonly yielded: number;
-  readonly refused: number;
-  readonly cancelled: number;
-  readonly waiting: number;
-}
-
 const chart = compileChart(tokenMachine);
 
 type Settled = { readonly output: Json } | { readonly yielded: readonly ReadDraft[] };
 
 export class TokenKernelCore {
-  readonly stream: TokenEvent[] = [];
   readonly chain: TokenSnapshot[] = [];
   book: TokenBook;
+  readonly #stream = new TokenStream();
   readonly #options: TokenKernelOptions;
   readonly #limits: TokenKernelLimits;
   /** Lets a replay submit what came while an executor ran; called before anything of that executor is recorded. */
@@ -85,13 +75,13 @@ export class TokenKernelCore {
     const capture = snapshot === undefined ? null : readCapture(snapshot, seed);
     this.#options = options;
     this.#catchUp = catchUp;
-    this.#limits = readLimits(capture?.limits ?? options.limits);
+    this.#limits = deepFreeze(readLimits(capture?.limits ?? options.limits));
     this.book = new TokenBook(createAdmission(this.#limits));
     if (capture !== null) this.#restore(capture);
   }
 
   #restore({ events, snapshots }: TokenCapture): void {
-    for (const event of events) this.stream.push(deepFreeze(event));
+    for (const event of events) this.#stream.record(event);
     const last = snapshots.at(-1) as TokenSnapshot;
     this.chain.push(...(last.token_id === null ? snapshots.slice(0, -1) : snapshots).map(deepFreeze));
     this.book = restoreBook(deepFreeze(last.state));
@@ -119,16 +109,20 @@ export class TokenKernelCore {
     const from = this.stream.length;
     for (let next = this.processNext(); next !== null; next = this.processNext())
       if (isPromise(next)) return this.#runOn(next, from);
-    return this.#summarize(from);
+    return this.#stream.summarize(from, this.book.queue.size);
   }
 
   async #runOn(first: Promise<Processed | null>, from: number): Promise<RunSummary> {
     for (let next = await first; next !== null; next = await this.processNext());
-    return this.#summarize(from);
+    return this.#stream.summarize(from, this.book.queue.size);
+  }
+
+  get stream(): readonly TokenEvent[] {
+    return this.#stream.events;
   }
 
   toJsonl(): string {
-    return this.stream.map((event) => JSON.stringify(tokenEventToJson(event))).join("\n");
+    return this.#stream.toJsonl();
   }
 
   snapshot(): TokenCapture {
@@ -147,7 +141,7 @@ export class TokenKernelCore {
     this.book = restoreBook(target.state, before.admission);
     this.#forget(before);
     this.#recordRollback(target, before);
-    const entry = this.#seal({ ...target, restores: index });
+    const entry = deepFreeze(this.#seal({ ...target, restores: index }));
     this.chain.push(entry);
     return entry;
   }
@@ -166,7 +160,7 @@ export class TokenKernelCore {
     );
     for (const id of [owner, ...ids]) {
       const detail = { restores: index, state: this.book.stateOf(id) };
-      this.#record({ token_id: id, kind: "custom", label: rolledBack, detail });
+      this.#stream.record({ token_id: id, kind: "custom", label: rolledBack, detail });
     }
   }
 
@@ -216,18 +210,20 @@ export class TokenKernelCore {
     this.book.running.set(id, running);
     const end = (answer: unknown): Processed => this.#end(running.token, () => this.#settle(id, answer));
     const fail = (thrown: unknown): Processed => this.#end(running.token, () => rethrow(thrown));
+    let answer: unknown;
     try {
-      const answer = this.#call(running);
-      return isPromise(answer) ? Promise.resolve(answer).then(end, fail) : end(answer);
+      answer = this.#call(running);
     } catch (thrown) {
       return fail(thrown);
     }
+    return answer instanceof Promise ? answer.then(end, fail) : end(answer);
   }
 
-  #call(running: RunningToken): ReturnType<TokenKernelOptions["executor"]> {
+  #call(running: RunningToken): unknown {
     this.#executing = true;
     try {
-      return this.#options.executor(running.token, this.#contextOf(running));
+      const answer = this.#options.executor(running.token, this.#contextOf(running));
+      return isPromise(answer) ? Promise.resolve(answer) : answer;
     } finally {
       this.#executing = false;
     }
@@ -310,9 +306,8 @@ export class TokenKernelCore {
     const executor_state = readJson(state, this.#limits, "a checkpoint");
     if (this.chain.length >= max_snapshots) refuseLimit("max_snapshots", max_snapshots);
     this.book.running.set(id, { token: running.token, checkpoint: executor_state, draws });
-    const timestamp = this.stream.length + 1;
-    const entry = deepFreeze(this.#seal({ token_id: id, executor_state, restores: null }, timestamp));
-    this.#emit(id, "snapshot_created", { index: entry.index, state_hash: digest(executor_state) });
+    this.#emit(id, "snapshot_created", { index: this.chain.length, state_hash: digest(executor_state) });
+    const entry = deepFreeze(this.#seal({ token_id: id, executor_state, restores: null }));
     this.chain.push(entry);
     return entry;
   }
@@ -343,12 +338,10 @@ export class TokenKernelCore {
     if (this.#executing) refuseNow("an executor is running: it yields tokens, and does not process them");
   }
 
-  #seal(
-    { token_id, executor_state, restores }: Pick<TokenSnapshot, "token_id" | "executor_state" | "restores">,
-    timestamp = this.stream.length,
-  ): TokenSnapshot {
-    const state = this.book.capture();
-    return sealSnapshot(this.chain, { token_id, timestamp, executor_state, restores, state });
+  #seal(about: Pick<TokenSnapshot, "token_id" | "executor_state" | "restores">): TokenSnapshot {
+    const { token_id, executor_state, restores } = about;
+    const now = { timestamp: this.stream.length, events_hash: this.#stream.hash, state: this.book.capture() };
+    return sealSnapshot(this.chain, { token_id, executor_state, restores, ...now });
   }
 
   #emit(id: TokenId, kind: TokenEventKind, detail: object, label: string | null = null): void {
@@ -357,25 +350,7 @@ export class TokenKernelCore {
     const state = chart.next(from, { type: kind, label, status } as { readonly type: string });
     if (state === undefined) refuseNow(`token ${id} is ${from}: it accepts no ${kind}`, { token_id: id, state: from });
     this.book.move(id, state);
-    this.#record({ token_id: id, kind, label, detail: detail as JsonObject });
-  }
-
-  #record(event: Omit<TokenEvent, "timestamp">): void {
-    this.stream.push(deepFreeze(tokenEventToJson({ ...event, timestamp: this.stream.length + 1 })));
-  }
-
-  #summarize(from: number): RunSummary {
-    const since = this.stream.slice(from);
-    const count = (has: (event: TokenEvent) => boolean): number => since.filter(has).length;
-    const failed = count(({ kind, detail }) => kind === "completed" && detail["status"] === "failed");
-    return {
-      completed: count(({ kind }) => kind === "completed") - failed,
-      failed,
-      yielded: count(({ kind }) => kind === "yielded"),
-      refused: count(({ kind }) => kind.endsWith("_violation")),
-      cancelled: count(({ label }) => label === "dependency_cancelled"),
-      waiting: this.book.queue.size,
-    };
+    this.#stream.record({ token_id: id, kind, label, detail: detail as JsonObject });
   }
 }
 

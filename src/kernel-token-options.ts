@@ -10,7 +10,7 @@ import { type Json, JsonObject, JsonValue, toJson } from "./contract/json.ts";
 import { raise } from "./contract/kernel-error.ts";
 import { moduleRef } from "./contract/module-ref.ts";
 import { GovernorLimits, type KernelToken, TokenDraft } from "./contract/token.ts";
-import { TokenCapture, verifySnapshots } from "./contract/token-snapshot.ts";
+import { hashEvents, TokenCapture, type TokenSnapshot, verifySnapshots } from "./contract/token-snapshot.ts";
 import type { TokenContext } from "./kernel-token-context.ts";
 import { messageOf } from "./runtime/within.ts";
 
@@ -116,10 +116,10 @@ export function readCapture(capture: unknown, seed: number | string): TokenCaptu
   const broken = verifySnapshots(read.snapshots);
   if (broken !== null) refuseRecord(`snapshot ${broken.index} is not what was sealed`, { ...broken });
   if (read.seed !== seed) refuseRecord("the snapshot is of another seed", { expected: seed, actual: read.seed });
-  const now = read.snapshots.at(-1)?.timestamp ?? 0;
+  const { timestamp: now, events_hash } = read.snapshots.at(-1) as TokenSnapshot;
   const events = read.events.filter(({ timestamp }) => timestamp <= now);
-  if (events.length !== now || events.some(({ timestamp }, i) => timestamp !== i + 1))
-    refuseRecord(`the snapshot lacks events up to ${now}`, { timestamp: now });
+  if (hashEvents(events) !== events_hash)
+    refuseRecord(`the events up to ${now} are not those of the snapshot`, { timestamp: now });
   return { ...read, events };
 }
 

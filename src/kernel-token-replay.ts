@@ -13,6 +13,7 @@ import type { StartedDetail } from "./contract/admission.ts";
 import { canonicalJson } from "./contract/digest.ts";
 import {
   type CapabilityEntry,
+  type CapabilityHandle,
   type CapabilityLimits,
   type CapabilityUsage,
   type GovernorLimits,
@@ -84,7 +85,8 @@ export async function replayTokens(jsonl: string, options: ReplayOptions): Promi
 class TokenReplay {
   readonly core: TokenKernelCore;
   readonly #recorded: readonly TokenEvent[];
-  readonly #derived: ReadonlyMap<number, CapabilityEntry>;
+  readonly #passes: (event: TokenEvent | undefined) => CapabilityHandle | null;
+  readonly #derived: ReadonlyMap<CapabilityHandle, CapabilityEntry>;
   readonly #open = new Set<Promise<unknown>>();
   #compared = 0;
   /** What the fresh kernel refused that the recorded one had taken. */
@@ -93,7 +95,8 @@ class TokenReplay {
   constructor(recorded: readonly TokenEvent[], options: ReplayOptions) {
     const given = options.capabilities;
     this.#recorded = recorded;
-    this.#derived = given === undefined ? deriveCapabilities(recorded) : new Map();
+    this.#passes = findShelved(recorded);
+    this.#derived = given === undefined ? deriveCapabilities(recorded, this.#passes) : new Map();
     this.core = new TokenKernelCore({ limits: deriveLimits(recorded), ...options }, () => this.#feed());
     if (options.snapshot === undefined)
       for (const { name, limits } of given ?? []) this.core.registerCapability(name, limits);
@@ -151,7 +154,7 @@ class TokenReplay {
       this.#try(() => this.core.rollback(detail["restores"] as number));
       return;
     }
-    this.#register(detail);
+    this.#register();
     const answer = this.core.processNext();
     if (!isPromise(answer)) return;
     const open: Promise<unknown> = answer.finally(() => this.#open.delete(open));
@@ -159,9 +162,9 @@ class TokenReplay {
   }
 
   /** A capability comes onto the shelf when the record first shows it there. */
-  #register({ capability_handle, error }: Readonly<Record<string, unknown>>): void {
+  #register(): void {
     const { book } = this.core;
-    const entry = error === "not_found" ? undefined : this.#derived.get(capability_handle as number);
+    const entry = this.#derived.get(this.#passes(this.#next) ?? 0);
     if (entry === undefined || book.admission.capabilities.has(entry.handle)) return;
     const capabilities = new Map(book.admission.capabilities).set(entry.handle, entry);
     book.admission = { ...book.admission, capabilities };
@@ -207,18 +210,37 @@ function deriveLimits(recorded: readonly TokenEvent[]): Partial<GovernorLimits> 
   return { cpu_time: of("cpu"), memory_bytes: of("memory"), network_bytes: of("network"), tokens: of("tokens") };
 }
 
+/** Tells of an event the capability that must have been on the shelf by then; null for none. */
+function findShelved(recorded: readonly TokenEvent[]): (event: TokenEvent | undefined) => CapabilityHandle | null {
+  const scheduled = recorded.filter(({ kind }) => kind === "scheduled");
+  const needs = new Map(scheduled.map(({ token_id, detail }) => [token_id, detail["capability"] as number | null]));
+  const tells = (event: TokenEvent) => event.kind === "started" || event.kind.endsWith("_violation");
+  return (event) =>
+    event === undefined || !tells(event) || event.detail["error"] === "not_found"
+      ? null
+      : (needs.get(event.token_id) ?? null);
+}
+
 /** Each capability that was used or refused, with the ceilings that a refusal showed, and nothing used yet. */
-function deriveCapabilities(recorded: readonly TokenEvent[]): ReadonlyMap<number, CapabilityEntry> {
-  const entries = new Map<number, CapabilityEntry>();
-  const used = new Map<number, CapabilityUsage>();
-  for (const { kind, detail } of recorded) {
-    const { capability_handle: handle, capability_name: name } = detail as Partial<StartedDetail>;
-    if (handle === undefined || name === undefined) continue;
-    const { invocations = 0, tokens_total = 0 } = detail as Partial<StartedDetail>;
-    if (kind === "started") used.set(handle, { invocations, tokens: tokens_total });
-    const known = entries.get(handle)?.limits ?? { max_invocations: null, max_tokens: null };
-    const limits = { ...known, ...ceilingOf(detail, used.get(handle) ?? unused) };
-    entries.set(handle, { handle, name, limits, usage: unused });
+function deriveCapabilities(
+  recorded: readonly TokenEvent[],
+  passes: (event: TokenEvent) => CapabilityHandle | null,
+): ReadonlyMap<CapabilityHandle, CapabilityEntry> {
+  const entries = new Map<CapabilityHandle, CapabilityEntry>();
+  const used = new Map<CapabilityHandle, CapabilityUsage>();
+  for (const event of recorded) {
+    const handle = passes(event);
+    if (handle === null) continue;
+    const known = entries.get(handle);
+    const { invocations = 0, tokens_total = 0, capability_name } = event.detail as Partial<StartedDetail>;
+    if (event.kind === "started") used.set(handle, { invocations, tokens: tokens_total });
+    const limits = known?.limits ?? { max_invocations: null, max_tokens: null };
+    entries.set(handle, {
+      handle,
+      name: capability_name ?? known?.name ?? `capability ${handle}`,
+      limits: { ...limits, ...ceilingOf(event.detail, used.get(handle) ?? unused) },
+      usage: unused,
+    });
   }
   return entries;
 }

@@ -8,25 +8,19 @@
  */
 
 import { respondOperator } from "./adapters/respond-operator.ts";
-import {
-  DocumentRecord,
-  MemoryRecord,
-  type ParsedDocumentRecord,
-  type ParsedMemoryRecord,
-} from "./contract/context-bundle.ts";
 import { raise } from "./contract/error.ts";
 import { kernelError } from "./contract/error-codes.ts";
-import { draft } from "./contract/event.ts";
 import { moduleRef } from "./contract/module-ref.ts";
 import { isAtRest, isTerminal, type WorkflowRecord, type WorkflowState } from "./contract/workflow.ts";
 import type { Kernel } from "./kernel-face.ts";
 import { type KernelOptions, resolveOptions, type TierPatch } from "./kernel-options.ts";
 import { KernelParts } from "./kernel-parts.ts";
 import { createReads, viewOf } from "./kernel-reads.ts";
+import { createRecords } from "./kernel-records.ts";
 import { retryOrBeginAgain } from "./kernel-retry.ts";
+import { createTokenView } from "./kernel-token-view.ts";
 import type { LedgerStore } from "./ports/ledger-store.ts";
 import { createRegistry, type Registry } from "./runtime/registry.ts";
-import { appendToTenant } from "./runtime/tenant-log.ts";
 import { createGateway, type Gateway } from "./tiers/t0-foundation/gateway.ts";
 import type { WorkflowRun } from "./tiers/t4-execution/workflow-run.ts";
 import { type CapabilityShelf, createCapabilityShelf } from "./tiers/t5-ego/admission/capability-shelf.ts";
@@ -69,7 +63,8 @@ class RunningKernel {
     this.#gateway = createGateway(parts.kit);
     parts.supervision.root.send({ type: "OPENED" });
     this.face = {
-      ...createReads({ ...parts, authorize: this.#gateway.authorize }),
+      ...createReads({ ...parts, ...parts.policies, authorize: this.#gateway.authorize }),
+      tokens: createTokenView(parts),
       ...this.#commands(),
       ...this.#records(),
       ...this.#insights(),
@@ -120,11 +115,18 @@ class RunningKernel {
     };
   }
 
-  #records(): Pick<Kernel, "documents" | "memory" | "registerCapability" | "registerOperator" | "getCapability"> {
+  #records(): Pick<
+    Kernel,
+    "documents" | "memory" | "attachReport" | "registerCapability" | "registerOperator" | "getCapability"
+  > {
     const { registry } = this.#parts;
     return {
-      documents: { record: (raw) => this.#serve(() => this.#recordDocument(parseRecord(DocumentRecord, raw))) },
-      memory: { write: (raw) => this.#serve(() => this.#writeMemory(parseRecord(MemoryRecord, raw))) },
+      ...createRecords({
+        ...this.#parts,
+        federation: this.#parts.resolved.federation,
+        gateway: this.#gateway,
+        serve: (work) => this.#serve(work),
+      }),
       registerCapability: (capability) => registry.registerCapability(capability),
       registerOperator: (operator) => registry.registerOperator(operator),
       getCapability: (intentType, version) => registry.getCapability(intentType, version),
@@ -146,20 +148,6 @@ class RunningKernel {
       system: supervision.root.system,
       lifecycles: (workflowId) => lifecycles.states(workflowId),
     };
-  }
-
-  #recordDocument(record: ParsedDocumentRecord): Promise<string> {
-    return appendToTenant(this.#parts, record.tenant_id, {
-      draft: draft("DOCUMENT_RECORDED", { record }),
-      indexes: { documents: [record] },
-    });
-  }
-
-  #writeMemory(record: ParsedMemoryRecord): Promise<string> {
-    return appendToTenant(this.#parts, record.tenant_id, {
-      draft: draft("MEMORY_WRITTEN", { record }),
-      indexes: { memory: [record] },
-    });
   }
 
   /** Waits until the workflow rests, here or in the process that holds it. */
@@ -242,19 +230,4 @@ async function drain({ executor, timers, restWaiters }: KernelParts, until: numb
   const abort = new AbortController();
   await Promise.race([rested, timers.until(until, abort.signal)]);
   abort.abort();
-}
-
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
-function parseRecord<T>(
-  schema: {
-    readonly safeParse: (
-      raw: unknown,
-    ) => { readonly success: true; readonly data: T } | { readonly success: false; readonly error: Error };
-  },
-  raw: unknown,
-): T {
-  const parsed = schema.safeParse(raw);
-  return parsed.success
-    ? parsed.data
-    : raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `record: ${parsed.error.message}`, kernelRef));
 }

@@ -1,13 +1,13 @@
 /**
- * `events WF` and `export WF`: the ledger's events as people read them, and its rows as they lie there.
+ * `events WF` and `export WF`: the ledger's events as people read them, and its rows as they lie there with the evidence.
  *
  * INV-1  Without --follow the command ends with the last event there is; with it, when the workflow has ended.
- * INV-2  An export is what `verify --file` needs and nothing else: one row a line, unchanged.
+ * INV-2  An export is what `verify --file` needs and nothing else: one row a line, unchanged, then audit entries,
+ *        evaluation reports and the closing line.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
 import type { LedgerEvent } from "../contract/event.ts";
-import type { TurnRow } from "../contract/turn.ts";
 import { isTerminal } from "../contract/workflow.ts";
 import { type Desk, withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, readCount, type Session } from "./options.ts";
@@ -28,9 +28,9 @@ export function addStreams(program: Command, terminal: Terminal): void {
     .option("--after <n>", "only events after this sequence number", readCount, 0)
     .action((workflowId: string, options: EventOptions) => listEvents(workflowId, { options, terminal }));
   addCommonOptions(program.command("export"))
-    .description("write the ledger rows of a workflow as JSON Lines, for verification elsewhere")
+    .description("write a workflow's ledger rows, audit and reports as JSON Lines, for verification elsewhere")
     .argument("<workflow>", "its id")
-    .action((workflowId: string, options: CommonOptions) => exportRows(workflowId, { options, terminal }));
+    .action((workflowId: string, options: CommonOptions) => exportEvidence(workflowId, { options, terminal }));
 }
 
 async function listEvents(workflowId: string, session: Session<EventOptions>): Promise<void> {
@@ -90,9 +90,6 @@ function tellValue(value: unknown): string {
   return typeof value === "string" ? JSON.stringify(value.slice(0, 80)) : String(value);
 }
 
-async function exportRows(workflowId: string, session: Session): Promise<void> {
-  await withKernel(session, async ({ kernel, caller }) => {
-    const rows = kernel.export(workflowId, caller);
-    await session.terminal.printAll(mapEach<TurnRow>(rows, (row) => JSON.stringify(row)));
-  });
+async function exportEvidence(workflowId: string, session: Session): Promise<void> {
+  await withKernel(session, ({ kernel, caller }) => session.terminal.printAll(kernel.evidence(workflowId, caller)));
 }

@@ -3,6 +3,7 @@
  */
 import type { Command } from "commander";
 import type { RequestTrace, StepTrace } from "../contract/trace.ts";
+import type { CausalChain } from "../index.ts";
 import { withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions } from "./options.ts";
 import { type Column, renderTable } from "./render-table.ts";
@@ -27,9 +28,49 @@ async function explain(workflowId: string, options: CommonOptions, terminal: Ter
   if (options.json) return printJson(session, explained);
   terminal.print(terminal.paint("bold", `${explained.workflow_id} is ${explained.state}`));
   terminal.print(renderWhy(explained.why));
+  for (const link of explained.chain) terminal.print(`\n${renderChain(link, terminal)}`);
 }
 
 export const renderWhy = (why: readonly string[]): string => why.map((line) => `  ${cleanText(line)}`).join("\n");
+
+/** From intent to effect, a line each: what was done, who asked, which rule, who approved, what it cost, how it went. */
+export function renderChain(chain: CausalChain, { paint }: Pick<Terminal, "paint">): string {
+  const { step_id, intent, plan, rule, budget, effect, refusal } = chain;
+  const what = effect === null ? "refused" : `${effect.operator} (${effect.action_id})`;
+  const lines = [
+    intent && `asked     ${intent.actor.type} ${intent.actor.id} asked for ${intent.type}`,
+    plan && `planned   ${plan.plan_id} (${plan.cause}): ${plan.reasoning}`,
+    rule && `rule      ${rule.decision} because ${rule.reason}${tellPolicies(rule.policies)}`,
+    `budget    ${budget.spent_before} spent before, ${budget.estimated_cost} expected${tellCharge(budget.settled ?? budget.reserved)}`,
+    tellApproval(chain),
+    chain.attempts.length > 0 && `attempts  ${chain.attempts.map(tellAttempt).join(", ")}`,
+    effect?.outcome && `made      ${effect.outcome.outcome_id} version ${effect.outcome.version}`,
+    refusal && `refused   ${refusal.code}: ${refusal.message}`,
+  ].filter((line) => typeof line === "string");
+  return [paint("bold", `${step_id ?? "plan"}: ${what}`), ...lines.map((line) => `  ${cleanText(line)}`)].join("\n");
+}
+
+/** The charge under ceilings over workflows, without what it does not use. */
+function tellCharge(charge: CausalChain["budget"]["settled"]): string {
+  if (charge === null) return "";
+  const used = Object.entries(charge.amounts).filter(([, amount]) => amount > 0);
+  return `, charged ${used.map(([field, amount]) => `${amount} ${field}`).join(", ") || "nothing"}`;
+}
+
+const tellPolicies = (policies: readonly string[]): string => (policies.length > 0 ? ` [${policies.join(", ")}]` : "");
+const tellAttempt = ({ attempt, outcome, error_code }: CausalChain["attempts"][number]): string =>
+  `${attempt} ${outcome}${error_code === null ? "" : ` (${error_code})`}`;
+
+const sameness = { true: "which is what ran", false: "which is NOT what ran", null: "nothing ran" } as const;
+
+function tellApproval({ approval }: CausalChain): string | null {
+  if (approval === null) return null;
+  const { principal, decision, at, payload_digest, edited, same_as_executed } = approval;
+  const who = principal === null ? "the gate's expiry" : `${principal.type} ${principal.id} (${principal.role})`;
+  const did = decision === "approve" ? "approved" : "rejected";
+  const seen = `payload ${payload_digest.slice(0, 12)}${edited ? " after an edit" : ""}`;
+  return `approval  ${who} ${did} ${seen} at ${at}, ${sameness[`${same_as_executed}`]}`;
+}
 
 async function trace(workflowId: string, options: CommonOptions, terminal: Terminal): Promise<void> {
   const session = { terminal, options };

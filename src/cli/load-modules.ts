@@ -1,22 +1,25 @@
 /**
- * What `--capabilities` brings: packages, operators and policies out of a module's exports.
+ * What `--capabilities` and `--policies` bring: packages, operators and policies out of a module's exports, and sets of rules
+ * out of YAML and JSON files.
  *
- * Owns: telling the three apart by their shape, and finding a module by path or package name from the current folder.
- * Never: checks what is inside them; the kernel does when it registers them.
+ * Owns: telling them apart by their shape, and finding a module by path or package name from the current folder.
+ * Never: checks what is inside of a module; the kernel does when it registers it.
+ * INV-1  A rule file that is wrong anywhere is wrong usage: told with file, rule and field, and nothing of it applies.
  */
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { CapabilityDefinition } from "../contract/capability.ts";
 import type { Operator } from "../contract/operator.ts";
-import type { PolicyRule } from "../contract/policy.ts";
+import type { PolicyRule, RuleSet } from "../contract/policy.ts";
+import { definePolicySet } from "../define/define-policy-set.ts";
 import { UsageError } from "./report-error.ts";
 
 export interface Loaded {
   readonly capabilities: readonly CapabilityDefinition[];
   readonly operators: readonly Operator[];
-  readonly policies: readonly PolicyRule[];
+  readonly policies: readonly (PolicyRule | RuleSet)[];
 }
 
 /** @throws UsageError for a module that cannot be loaded or exports nothing of use. */
@@ -27,6 +30,28 @@ export async function loadModules(names: readonly string[]): Promise<Loaded> {
     operators: loaded.flatMap((one) => one.operators),
     policies: loaded.flatMap((one) => one.policies),
   };
+}
+
+/** Rules and sets out of files and modules. @throws UsageError for a file or module that cannot be loaded or has none. */
+export async function loadPolicies(names: readonly string[]): Promise<Loaded["policies"]> {
+  return (await Promise.all(names.map(loadPolicyFile))).flat();
+}
+
+async function loadPolicyFile(name: string): Promise<Loaded["policies"]> {
+  if (/\.(ya?ml|json)$/i.test(name)) return [await readRules(name)];
+  const { policies } = sortExports(await importModule(name));
+  if (policies.length > 0) return policies;
+  throw new UsageError(`${name} exports no policy`);
+}
+
+async function readRules(path: string): Promise<RuleSet> {
+  // JSON is read as the YAML that it is: a field that is written twice is told.
+  const { parse } = await import("yaml");
+  try {
+    return definePolicySet(parse(readFileSync(path, "utf8")));
+  } catch (error) {
+    throw new UsageError(`${path}: ${(error as Error).message.trimEnd()}`);
+  }
 }
 
 async function loadModule(name: string): Promise<Loaded> {
@@ -55,7 +80,7 @@ export function sortExports(module: object): Loaded {
   return {
     capabilities: values.filter(isCapability),
     operators: values.filter(isOperator),
-    policies: values.filter(isPolicy),
+    policies: values.filter((value) => isPolicy(value) || isRuleSet(value)),
   };
 }
 
@@ -64,3 +89,4 @@ const has = (value: unknown, ...keys: readonly string[]): boolean =>
 const isCapability = (value: unknown): value is CapabilityDefinition => has(value, "intentType", "operators", "plan");
 const isOperator = (value: unknown): value is Operator => has(value, "metadata", "run");
 const isPolicy = (value: unknown): value is PolicyRule => has(value, "evaluate", "stages");
+const isRuleSet = (value: unknown): value is RuleSet => has(value, "version", "rules");

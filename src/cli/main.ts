@@ -17,6 +17,7 @@ import { addRun } from "./run.ts";
 import { openTerminal, type Terminal } from "./terminal.ts";
 import { addVerify } from "./verify.ts";
 import { addVotes } from "./vote.ts";
+import { addWhatIf } from "./whatif.ts";
 
 /** `args` are the words after the program's name; without a terminal it is the process's own. */
 export async function main(args: readonly string[], given?: Terminal): Promise<number> {
@@ -38,7 +39,8 @@ function buildProgram(terminal: Terminal): Command {
     .configureOutput({ writeOut: terminal.write, writeErr: (text) => terminal.complain(text.trimEnd()) })
     .showHelpAfterError("(--help says what there is)");
   const decisions = [addDecisions, addVotes, addRestarts];
-  for (const add of [addDemo, addRun, addLists, ...decisions, addExplanations, addStreams, addVerify]) {
+  const readings = [addExplanations, addStreams, addVerify, addWhatIf];
+  for (const add of [addDemo, addRun, addLists, ...decisions, ...readings]) {
     add(program, terminal);
   }
   return program;

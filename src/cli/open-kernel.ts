@@ -1,7 +1,8 @@
 /**
  * Opens the kernel for one command, and stops it however the command ends.
  *
- * Owns: what a command's kernel is made of: the ledger file, the shipped packages, what `--capabilities` brings.
+ * Owns: what a command's kernel is made of: the ledger file, the shipped packages, what `--capabilities` and `--policies`
+ *       bring.
  * INV-1  Without `recover` nothing unfinished is taken up: a command that reads runs nothing.
  * INV-2  Only commands that start work make a ledger file (`create`); the others refuse a path where there is none.
  * INV-3  An interruption ends the work at once; the kernel is then stopped before the program ends.
@@ -16,7 +17,7 @@ import type { Kernel } from "../index.ts";
 import { sqliteLedger } from "../ledgers/sqlite/index.ts";
 import type { Logger } from "../ports/telemetry.ts";
 import { readApproverKeys } from "./approver-keys.ts";
-import { loadModules } from "./load-modules.ts";
+import { loadModules, loadPolicies } from "./load-modules.ts";
 import { callerOf, type Session } from "./options.ts";
 
 export interface Opening {
@@ -57,14 +58,14 @@ async function openKernel(
     const message = `there is no ledger at ${options.db}; name one with --db, or make one with "countersign demo"`;
     raise(kernelError("T0_LEDGER_UNAVAILABLE", message, openRef, { detail: { path: options.db }, retry: false }));
   }
-  const loaded = await loadModules(options.capabilities);
+  const [loaded, policies] = await Promise.all([loadModules(options.capabilities), loadPolicies(options.policies)]);
   // Only now: help, wrong usage and the check of a file need no kernel.
   const { createKernel } = await import("../index.ts");
   return createKernel({
     ledger: sqliteLedger({ path: options.db }),
     capabilities: [releaseNotes, folderInventory, projectHandover, ...loaded.capabilities],
     operators: loaded.operators,
-    policies: loaded.policies,
+    policies: [...policies, ...loaded.policies],
     ...(options.keys === undefined ? {} : { approverKeys: readApproverKeys(options.keys) }),
     recover,
     logger: logErrors((line) => terminal.complain(line)),

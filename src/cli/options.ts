@@ -15,6 +15,7 @@ export const defaultLedger = "countersign.db";
 export interface CommonOptions {
   readonly db: string;
   readonly capabilities: readonly string[];
+  readonly policies: readonly string[];
   readonly json: boolean;
   readonly tenant: string | number;
   readonly principal: string | number;
@@ -40,6 +41,12 @@ export function addCommonOptions(command: Command): Command {
     .option(
       "--capabilities <module>",
       "packages, operators and policies to load (path or package; repeatable)",
+      collect,
+      [],
+    )
+    .option(
+      "--policies <file>",
+      "policy rules to load: YAML, JSON, or a module that exports them (repeatable)",
       collect,
       [],
     )

@@ -40,11 +40,12 @@ const tellGate = (gate: Gate, options: CommonOptions): string =>
 
 /** A command as a person would type it to act on the same ledger as the same caller. */
 export function commandLine(options: CommonOptions, ...words: readonly string[]): string {
-  const { db, capabilities, tenant, principal, role, keys } = options;
+  const { db, capabilities, policies, tenant, principal, role, keys } = options;
   const flags = [
     "--db",
     db || defaultLedger,
     ...capabilities.flatMap((module) => ["--capabilities", module]),
+    ...policies.flatMap((file) => ["--policies", file]),
     ...(tenant === 1 ? [] : ["--tenant", String(tenant)]),
     ...(principal === "local" ? [] : ["--principal", String(principal)]),
     ...(role === "user" ? [] : ["--role", role]),

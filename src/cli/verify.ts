@@ -1,18 +1,17 @@
 /**
  * `verify`: checks the hash chain of a ledger, of one workflow, or of an export without any ledger.
  *
- * INV-1  The first broken entry of a stream is named by stream and sequence; a broken chain ends with exit 1.
- * INV-2  The file check opens no ledger and runs nothing: only the rows, `verifyChain` and the signatures in them.
- * Limits: rows missing at the end of an export leave a sound chain; compare `heads` with the ledger's.
+ * INV-1  The first broken entry is named by line, stream and sequence; a broken chain ends with exit 1.
+ * INV-2  The file check opens no ledger and runs nothing: only `verifyEvidence` over the file's lines.
+ * Limits: rows missing at the end of an export without evidence leave a sound chain; compare `heads` with the ledger's.
  */
 import { createReadStream, statSync } from "node:fs";
-import { createInterface } from "node:readline";
 import type { Command } from "commander";
 import { createSignatureAudit, type SignatureCheck } from "../adapters/verify-signatures.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { moduleRef } from "../contract/module-ref.ts";
-import { type TurnRow, verifyChain } from "../contract/turn.ts";
+import type { EvidenceCheck, EvidenceVerdict } from "../index.ts";
 import { readApproverKeys } from "./approver-keys.ts";
 import { withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, type Session } from "./options.ts";
@@ -24,19 +23,18 @@ interface VerifyOptions extends CommonOptions {
   readonly file?: string;
 }
 
-/** The last link of a stream: what a shortened copy lacks. */
-export interface ChainHead {
-  readonly stream: string;
-  readonly sequence: number;
-  readonly hash: string;
+/** What a ledger's check and an export's have in common. */
+interface Verdict extends Partial<Omit<EvidenceVerdict, "broken">> {
+  readonly ok: boolean;
+  readonly checked: number;
+  readonly broken: readonly Break[];
 }
 
-export interface Verdict {
-  readonly ok: boolean;
-  /** Rows looked at. */
-  readonly checked: number;
-  readonly broken: readonly { readonly stream: string; readonly sequence: number; readonly reason: string }[];
-  readonly heads?: readonly ChainHead[];
+interface Break {
+  readonly line?: number;
+  readonly stream: string;
+  readonly sequence: number;
+  readonly reason: string;
 }
 
 export function addVerify(program: Command, terminal: Terminal): void {
@@ -49,7 +47,7 @@ export function addVerify(program: Command, terminal: Terminal): void {
 
 async function verify(workflowId: string | undefined, session: Session<VerifyOptions>): Promise<void> {
   const { options, terminal } = session;
-  const verdict =
+  const verdict: Verdict =
     options.file === undefined
       ? await verifyLedger(workflowId, session)
       : await verifyFile(options.file, workflowId, checkOf(options));
@@ -71,67 +69,71 @@ const checkOf = ({ keys }: VerifyOptions): SignatureCheck =>
 
 async function verifyFile(path: string, workflowId: string | undefined, check: SignatureCheck): Promise<Verdict> {
   if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) throw new UsageError(`${path} is not a file`);
-  const lines = createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY });
-  const verdict = await verifyLines(lines, workflowId, check);
-  if (verdict.checked === 0)
+  const { verifyEvidence } = await import("../index.ts");
+  const verdict = await verifyEvidence(readLines(createReadStream(path)), {
+    ...(workflowId === undefined ? {} : { stream: workflowId }),
+    checks: [checkSignatures(check)],
+  });
+  if (verdict.checked === 0 && verdict.ok)
     throw new UsageError(`${path} holds no row${workflowId === undefined ? "" : ` of ${workflowId}`}`);
   return verdict;
 }
 
-/** Rows of any number of streams, mixed, each stream in its order. */
-export async function verifyLines(
-  lines: AsyncIterable<string>,
-  workflowId?: string,
-  check: SignatureCheck = {},
-): Promise<Verdict> {
-  const streams = new Map<string, TurnRow[]>();
-  const broken: Verdict["broken"][number][] = [];
-  let checked = 0;
-  for await (const line of lines) {
-    if (line.trim() === "") continue;
-    const row = readRow(line);
-    if (row !== null && workflowId !== undefined && row.stream !== workflowId) continue;
-    checked += 1;
-    if (row === null) broken.push({ stream: "(unreadable)", sequence: checked, reason: "format" });
-    else streams.set(row.stream, [...(streams.get(row.stream) ?? []), row]);
+/** The signed approvals of a stream whose chain is sound; each is told with the line that holds it. */
+const checkSignatures =
+  (check: SignatureCheck): EvidenceCheck =>
+  async ({ rows }) => {
+    const audit = createSignatureAudit(check);
+    for (const { content } of rows) audit.see(content);
+    const lineOf = (sequence: number): number =>
+      rows.find(({ content }) => content.last_sequence >= sequence)?.line ?? 0;
+    return (await audit.end()).map((found) => ({ line: lineOf(found.sequence), ...found }));
+  };
+
+const lineEnd = 0x0a;
+
+/** Lines end with LF and nothing else, as they are written; a line that is no UTF-8 comes as what is no JSON. */
+export async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  let rest: Buffer[] = [];
+  for await (const chunk of chunks) {
+    let from = 0;
+    for (let end = chunk.indexOf(lineEnd); end !== -1; end = chunk.indexOf(lineEnd, from)) {
+      yield decode([...rest, chunk.subarray(from, end)]);
+      rest = [];
+      from = end + 1;
+    }
+    rest.push(chunk.subarray(from));
   }
-  const chains = [...streams.values()];
-  const audit = createSignatureAudit(check);
-  for (const rows of chains) {
-    const found = verifyChain(rows);
-    if (found === null) rows.forEach(audit.see);
-    else broken.push(found);
-  }
-  broken.push(...(await audit.end()));
-  return { ok: broken.length === 0, checked, broken, heads: chains.map((rows) => headOf(rows.at(-1)!)) };
+  yield decode(rest);
 }
 
-const headOf = ({ stream, last_sequence, hash }: TurnRow): ChainHead => ({ stream, sequence: last_sequence, hash });
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-function readRow(line: string): TurnRow | null {
+function decode(pieces: readonly Buffer[]): string {
   try {
-    const row: unknown = JSON.parse(line);
-    return typeof row === "object" && row !== null && "stream" in row && typeof row.stream === "string"
-      ? (row as TurnRow)
-      : null;
+    return utf8.decode(Buffer.concat(pieces));
   } catch {
-    return null;
+    return "(no UTF-8)";
   }
 }
 
 export function renderVerdict(
-  { ok, checked, broken, heads = [] }: Verdict,
+  { ok, checked, broken, heads = [], evidence = [] }: Verdict,
   { paint }: Pick<Terminal, "paint">,
 ): string {
   const head = ok
     ? paint("green", `sound: ${checked} entries checked`)
     : paint("red", `broken: ${broken.length} of the chains checked`);
-  const breaks = broken.map(
-    ({ stream, sequence, reason }) => `  ${stream} at sequence ${sequence}: ${tellBreak(reason)}`,
-  );
+  const breaks = broken.map((found) => `  ${tellPlace(found)}: ${tellBreak(found.reason)}`);
   const ends = heads.map(({ stream, sequence, hash }) => `  ${stream} up to ${sequence}, head ${hash}`);
-  return [head, ...(ok ? ends : breaks)].join("\n");
+  const beside = evidence.map(
+    ({ stream, audit_entries, reports }) => `  ${stream}: ${audit_entries} audit entries, ${reports} reports`,
+  );
+  return [head, ...(ok ? [...ends, ...beside] : breaks)].join("\n");
 }
+
+const tellPlace = ({ line, stream, sequence }: Break): string =>
+  `${line === undefined ? "" : `line ${line}, `}${stream} at sequence ${sequence}`;
 
 const meanings: Readonly<Record<string, string>> = {
   hash: "the hash does not fit the entry",
@@ -139,13 +141,15 @@ const meanings: Readonly<Record<string, string>> = {
   link: "the entry does not follow the one before it",
   sequence: "the numbering has a gap or a wrong number",
   format: "the entry cannot be read",
+  audit: "the audit is not what the events say",
   signature: "a decision's signature is missing or not good",
+  closing: "the export does not end as it was closed",
 };
 
 const tellBreak = (reason: string): string => (reason in meanings ? `${reason}, ${meanings[reason]}` : reason);
 
 function refuseBroken({ broken }: Verdict): never {
-  const [first] = broken;
-  const message = `the chain is broken, first in ${first?.stream} at sequence ${first?.sequence} (${first?.reason})`;
+  const [first] = broken as readonly [Break];
+  const message = `the chain is broken, first at ${tellPlace(first)} (${first.reason})`;
   return raise(kernelError("T0_LEDGER_CORRUPT", message, moduleRef(0, "cli", "verify"), { detail: { broken } }));
 }

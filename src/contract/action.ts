@@ -20,6 +20,8 @@ export const Usage = z.object({
   tokens: TokenCount.optional(),
   cost: z.object({ total: z.number().nonnegative() }).optional(),
   trace: ProviderTrace.optional(),
+  /** The model endpoint that was used, where the call was routed to one. */
+  model: z.string().min(1).max(256).optional(),
 });
 export type Usage = z.infer<typeof Usage>;
 

@@ -16,6 +16,11 @@ export const MemoryRecord = z.object({
   value: JsonValue,
   source: z.string().min(1).max(256),
   confidence: z.number().min(0).max(1),
+  /** Who may merge it elsewhere; a record of no thread that names one is replicated. */
+  capability: z.string().min(1).max(256).optional(),
+  /** The replica that wrote this version, and its Lamport version; the kernel's to give. */
+  origin: z.string().min(1).max(256).optional(),
+  version: z.int().nonnegative().optional(),
 });
 export type MemoryRecord = z.input<typeof MemoryRecord>;
 export type ParsedMemoryRecord = z.output<typeof MemoryRecord>;
@@ -33,6 +38,8 @@ export const DocumentRecord = z.object({
     summary: z.string().max(2000).default(""),
   }),
   missing_fields: z.array(z.string()).default([]),
+  /** The whole of it, where the ledger itself keeps it: an evaluation report. */
+  content: JsonValue.optional(),
 });
 export type DocumentRecord = z.input<typeof DocumentRecord>;
 export type ParsedDocumentRecord = z.output<typeof DocumentRecord>;

@@ -140,10 +140,14 @@ export const errorCodes = Object.freeze({
   T5_AUTHN_FAILED: policy("Sign in again with valid credentials.", { http: 401 }),
   T5_POLICY_DENIED: policy("See the rule and its reason; change the request or the policy."),
   T5_POLICY_FAILED: policy("Repair the policy rule that threw; until then it denies."),
+  T5_POLICY_INVALID: input("Correct the rules and fields named in the detail; until then none of the set applies."),
   T5_HUMAN_DENIED: policy("Talk to the person who rejected it, then submit a changed request."),
   T5_GATE_NOT_FOUND: input("Check the gate id and the workflow id.", { http: 404 }),
   T5_GATE_CONFLICT: input("The gate was decided otherwise; read the workflow for its answer.", { http: 409 }),
   T5_GATE_AMBIGUOUS: input("Say which gate; several are open.", { http: 409 }),
+  T5_REVIEWER_UNKNOWN: input("Name a registered reviewer, or a role that one of them has.", { http: 404 }),
+  T5_REVIEW_NOT_FOUND: input("Check the review id; the log names it where the interaction was queued.", { http: 404 }),
+  T5_REVIEW_CONFLICT: input("The interaction or its review has an entry already; read the log.", { http: 409 }),
   T5_DELEGATION_REFUSED: policy("Lend your seat to somebody else, until a time that is still to come."),
   T5_SIGNATURE_REQUIRED: policy("Sign the gate's claims with your key and send the signature with the decision."),
   T5_SIGNATURE_INVALID: policy("Read the gate and sign what it shows now, with a key that is known here as yours."),
@@ -156,6 +160,9 @@ export const errorCodes = Object.freeze({
 
   // T7: orchestration
   T7_SPAWN_INSUFFICIENT_RESOURCES: resource("Try again later, or raise the number of agents that may live.", busy),
+  T7_ROUTE_NO_ENDPOINT: resource("Configure a model endpoint with the capabilities named in the detail.", {
+    http: 503,
+  }),
 
   // One hop of escalation each: the code names the tier that received an error it could not handle either.
   T1_ESCALATION_UNHANDLED: processing("See the cause; no lower tier could handle it."),

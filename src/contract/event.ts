@@ -11,11 +11,13 @@ import type { AuthContext } from "./auth-context.ts";
 import type { Charge, Reservation } from "./budget.ts";
 import type { ContextBundle, ParsedDocumentRecord, ParsedMemoryRecord } from "./context-bundle.ts";
 import type { KernelError } from "./error.ts";
+import type { FederatedSyncReport } from "./federation.ts";
 import type { Gate, GateCarrier } from "./gate.ts";
 import type { GateDelegation, GateSignature, PrincipalRef } from "./gate-vote.ts";
 import { CorrelationId, EventId, IntentId, PlanId, PrincipalId, TenantId, ThreadId, WorkflowId } from "./ids.ts";
 import type { Intent, Principal } from "./intent.ts";
 import { type Json, JsonObject } from "./json.ts";
+import type { RouteAnswer, RouteRequest } from "./model-route.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Plan } from "./plan.ts";
 import type { PolicyDecision, PolicyStage } from "./policy.ts";
@@ -265,6 +267,8 @@ export interface EventPayloads {
   ERROR_ESCALATED: { readonly tier: number; readonly error: KernelError };
   OPERATOR_ALERT: { readonly action_id: string; readonly operator_name: string; readonly error: KernelError };
   MEMORY_WRITTEN: { readonly record: ParsedMemoryRecord };
+  /** What came of changes from other replicas; each merged one is a MEMORY_WRITTEN before it in the same row. */
+  MEMORY_SYNCED: { readonly report: FederatedSyncReport };
   DOCUMENT_RECORDED: { readonly record: ParsedDocumentRecord };
   STEP_STREAMED: {
     readonly attempt: number;
@@ -282,6 +286,11 @@ export interface EventPayloads {
     readonly detail: JsonObject;
   };
   BUDGET_REFUSED: { readonly error: KernelError };
+  ROUTE_DECIDED: RouteAnswer & {
+    readonly action_id: string;
+    readonly attempt: number;
+    readonly request: RouteRequest;
+  };
 }
 
 export interface GateDecided {

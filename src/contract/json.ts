@@ -108,3 +108,22 @@ function copyObject(value: object, path: string, left: number): Json | undefined
   }
   return out;
 }
+
+/**
+ * Refuses what would change its meaning on the way through a store: unsafe integers, half surrogate pairs, keys called
+ * `__proto__`. @throws NotJson, also for what is nested deeper than `left`.
+ */
+export function requireSafeJson(value: unknown, left = 64): void {
+  if (typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value))
+    throw new NotJson(`the integer ${value} is beyond what can be kept exactly; send it as text`, "");
+  if (typeof value === "string" && !value.isWellFormed())
+    throw new NotJson("a text holds half of a surrogate pair", "");
+  if (left === 0) throw new NotJson("nested too deeply or in a cycle", "");
+  if (Array.isArray(value)) for (const item of value) requireSafeJson(item, left - 1);
+  if (Array.isArray(value) || typeof value !== "object" || value === null) return;
+  for (const [key, member] of Object.entries(value)) {
+    if (key === "__proto__") throw new NotJson('a key is called "__proto__"', "");
+    if (!key.isWellFormed()) throw new NotJson("a key holds half of a surrogate pair", "");
+    requireSafeJson(member, left - 1);
+  }
+}

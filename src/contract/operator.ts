@@ -8,8 +8,9 @@ import { z } from "zod";
 import type { Usage } from "./action.ts";
 import type { AuthContext } from "./auth-context.ts";
 import type { ContextBundle } from "./context-bundle.ts";
-import type { JsonObject } from "./json.ts";
-import { CapabilityLimits, ResourceRequest } from "./token.ts";
+import type { Json, JsonObject } from "./json.ts";
+import type { RouteDecision, RouteQuestion } from "./model-route.ts";
+import { CapabilityLimits, type CapabilityUsage, ResourceRequest } from "./token.ts";
 import type { ToolClient } from "./tool.ts";
 
 /** What a call may do to the outside, weakest first. */
@@ -79,6 +80,19 @@ export interface OperatorCall<I = unknown> {
   /** A piece of output for people to read while the step runs. */
   readonly stream: (chunk: string) => void;
   readonly usage: (usage: Usage) => void;
+  /** Records an event of the operator's own. @throws KernelErrorException for no JSON, too much, and after the call. */
+  readonly emit: (label: string, detail?: Readonly<Record<string, unknown>>) => void;
+  /** Records how far the work is: the next attempt finds it in `restored`. */
+  readonly checkpoint: (state: unknown) => void;
+  /** What an earlier attempt of this step checkpointed last; null when there is nothing. */
+  readonly restored: Json;
+  /** What calls of this operator have used in this workflow, this one included. */
+  readonly capabilityUsage: () => CapabilityUsage;
+  /**
+   * Asks which model endpoint to call; the decision is in the ledger when this resolves. Report what the call used as
+   * `usage({ tokens, cost, model: endpoint.name })`. Rejects with the KernelErrorException of a refusal.
+   */
+  readonly route: (request?: RouteQuestion) => Promise<RouteDecision>;
 }
 
 export interface OperatorContext {

@@ -14,11 +14,25 @@ export const decisionNames = ["ALLOW", "DENY", "REQUIRE_HUMAN_APPROVAL", "TRANSF
 export type DecisionName = (typeof decisionNames)[number];
 const aliases = { REQUIRE_APPROVAL: "REQUIRE_HUMAN_APPROVAL", REDACT: "ALLOW_WITH_REDACTION" } as const;
 
+/** What a rule may call its decision: a full or a short name. */
+export const DecisionWord = z
+  .enum([...decisionNames, "REQUIRE_APPROVAL", "REDACT"])
+  .transform((name): DecisionName => (name === "REQUIRE_APPROVAL" || name === "REDACT" ? aliases[name] : name));
+
+/**
+ * What each stage can honour. A plan and a gate have no payload of their own to change; an outcome is made already and a
+ * gate is decided already, so that nobody can be asked first. An answer that is not here denies.
+ */
+export const decisionsAt: Readonly<Record<PolicyStage, readonly DecisionName[]>> = {
+  plan: ["ALLOW", "DENY", "REQUIRE_HUMAN_APPROVAL"],
+  action: decisionNames,
+  outcome: ["ALLOW", "DENY", "TRANSFORM", "ALLOW_WITH_REDACTION"],
+  gate: ["ALLOW", "DENY"],
+};
+
 /** What a rule answers: full or short name; null (from the function) means "does not match". */
 export const RuleAnswer = z.object({
-  decision: z
-    .enum([...decisionNames, "REQUIRE_APPROVAL", "REDACT"])
-    .transform((name): DecisionName => (name === "REQUIRE_APPROVAL" || name === "REDACT" ? aliases[name] : name)),
+  decision: DecisionWord,
   reason: z.string().default(""),
   transform: JsonValue.nullable().default(null),
   redactions: z.array(z.string()).default([]),
@@ -32,6 +46,8 @@ export const PolicyDecision = z.object({
   transform: JsonValue.nullable(),
   redactions: z.array(z.string()),
   policies: z.array(z.string()).default([]),
+  /** Of these the one whose answer stands; nothing where none matched. */
+  decided_by: z.string().optional(),
   policy_version: z.string().default("1"),
 });
 export type PolicyDecision = z.infer<typeof PolicyDecision>;
@@ -56,6 +72,12 @@ export interface PolicyQuestion {
   readonly context: ContextBundle | null;
   /** ISO instant of the turn that asks. */
   readonly now: string;
+}
+
+/** Rules that stand and change together: what `definePolicySet` makes of data. */
+export interface RuleSet {
+  readonly version: string;
+  readonly rules: readonly PolicyRule[];
 }
 
 /** A policy rule; `stages` says where it is asked. A rule that throws or never answers denies. */

@@ -3,12 +3,13 @@
  *
  * Owns: what a snapshot contains, and the chain. Never: makes or restores the state (the token kernel does).
  * INV-1  hash = digest of everything else in the entry, the previous hash included; the first follows 64 zeros.
+ *        The hash of the events up to its time is part of it, so a snapshot vouches for the stream as well.
  * INV-2  Nothing is rewritten: going back to a snapshot appends an entry that names it.
  */
 import { z } from "zod";
-import { digest } from "./digest.ts";
+import { digest, sha256 } from "./digest.ts";
 import { JsonValue } from "./json.ts";
-import { CapabilityEntry, GovernorUsage, KernelToken, TokenEvent, TokenId } from "./token.ts";
+import { CapabilityEntry, GovernorUsage, KernelToken, TokenEvent, TokenId, tokenEventToJson } from "./token.ts";
 
 const ids = z.array(TokenId);
 const count = z.int().nonnegative();
@@ -39,6 +40,8 @@ export const TokenSnapshot = z.object({
   token_id: TokenId.nullable(),
   /** The virtual time: events up to this one had happened. */
   timestamp: count,
+  /** The events up to then, each hashed with those before it (`hashEvents`). */
+  events_hash: z.string(),
   /** What the token's executor saved. */
   executor_state: JsonValue,
   /** The index of the snapshot that was gone back to, or null. */
@@ -59,6 +62,10 @@ export const TokenCapture = z.object({
 export type TokenCapture = z.infer<typeof TokenCapture>;
 
 const genesis = "0".repeat(64);
+
+/** The hash of a stream: each line of its JSON is hashed with the hash of those before; 64 zeros before the first. */
+export const hashEvents = (events: readonly TokenEvent[], before: string = genesis): string =>
+  events.reduce((hash, event) => sha256(hash + JSON.stringify(tokenEventToJson(event))), before);
 
 /** The entry behind the last one of the chain. */
 export function sealSnapshot(

@@ -45,6 +45,8 @@ export interface StepRecord {
   doubts: number;
   /** The token of the attempt that is queued or under way; null before the step is queued. */
   token_id: number | null;
+  /** What an attempt saved of its work for the one after it. */
+  checkpoint: Json;
   /** What this run's calls have cost: the consumed part of the token's own budget. */
   token_cost: number;
   started_at: string | null;
@@ -59,6 +61,13 @@ export interface ActionEntry {
   readonly record: ActionRecord;
   /** `seen` is the state of the action machine. */
   seen: "running" | "succeeded" | "failed_retryable" | "failed_final" | "in_doubt";
+}
+
+/** A model call that was routed. */
+export interface RoutedCall {
+  readonly action_id: string;
+  readonly attempt: number;
+  readonly endpoint: string;
 }
 
 export interface KeptDecision {
@@ -101,6 +110,8 @@ export interface WorkflowRecord {
   /** Outcome id → versions, oldest first. */
   outcomes: Map<string, Outcome[]>;
   spent: number;
+  /** Model calls in the order of their decisions. */
+  routes: RoutedCall[];
   /** Tokens scheduled so far, which is the id of the last. */
   tokens: number;
   /** Calls admitted so far: what was found to fit holds while this stands still. */

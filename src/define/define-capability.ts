@@ -7,7 +7,7 @@ import { createError, KernelErrorException } from "../contract/error.ts";
 import type { UiAction } from "../contract/gate.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Operator } from "../contract/operator.ts";
-import type { PolicyRule } from "../contract/policy.ts";
+import { type PolicyRule, PolicyStage } from "../contract/policy.ts";
 import type { CapabilityLimits } from "../contract/token.ts";
 
 export interface CapabilityOptions<I extends z.ZodType> {
@@ -46,20 +46,18 @@ export function defineCapability<I extends z.ZodType>(options: CapabilityOptions
   }) as CapabilityDefinition;
 }
 
-/** Checks a rule's shape; the rule itself stays the host's code. */
+const RuleShape = z.object({
+  name: z.string().min(1),
+  stages: z.array(PolicyStage).min(1),
+  evaluate: z.custom<PolicyRule["evaluate"]>((value) => typeof value === "function"),
+});
+
+/** Checks a rule's shape; the rule itself stays the host's code. @throws as defineCapability. */
 export function definePolicy(rule: PolicyRule): PolicyRule {
-  const stages = rule.stages ?? [];
-  const known = stages.every((s) => s === "plan" || s === "action" || s === "outcome" || s === "gate");
-  if (
-    typeof rule.name !== "string" ||
-    rule.name === "" ||
-    typeof rule.evaluate !== "function" ||
-    stages.length === 0 ||
-    !known
-  ) {
+  const parsed = RuleShape.safeParse(rule);
+  if (!parsed.success)
     throw refused("a policy has a name, an evaluate function and at least one stage of plan, action, outcome, gate");
-  }
-  return Object.freeze({ ...rule, stages: Object.freeze([...stages]) });
+  return Object.freeze({ ...rule, stages: Object.freeze(parsed.data.stages), evaluate: rule.evaluate.bind(rule) });
 }
 
 function refused(message: string): KernelErrorException {

@@ -4,9 +4,10 @@
  * Owns: which indexes follow from which events. Never: decides, writes.
  */
 import { verdictOf } from "../../machines/quorum.ts";
-import { addCharge } from "../contract/budget.ts";
+import { addCharge, noCharge } from "../contract/budget.ts";
 import type { EventDraft } from "../contract/event.ts";
 import { type Gate, isOpenGate } from "../contract/gate.ts";
+import { endpointCounter } from "../contract/model-route.ts";
 import { isRunnable, isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
 import type { AppendIndexes } from "../ports/ledger-store.ts";
 
@@ -30,7 +31,7 @@ export function deriveIndexes({ record, drafts, known, isNew, release, now }: In
     ...(release ? { release: true } : {}),
     ...gatesOf(record, drafts),
     ...keysOf(record, drafts),
-    ...chargesOf(drafts),
+    ...chargesOf(record, drafts),
     ...recordsOf(drafts),
   };
 }
@@ -105,15 +106,32 @@ function gatesOf(record: WorkflowRecord, drafts: readonly EventDraft[]): AppendI
 }
 
 /** A reservation is charged as a whole; its settlement charges the difference. */
-function chargesOf(drafts: readonly EventDraft[]): AppendIndexes {
+function chargesOf(record: WorkflowRecord, drafts: readonly EventDraft[]): AppendIndexes {
   const charges = drafts.flatMap((draft) => {
-    if (draft.type !== "BUDGET_RESERVED" && draft.type !== "BUDGET_SETTLED") return [];
+    if (draft.type !== "BUDGET_RESERVED" && draft.type !== "BUDGET_SETTLED") return routeCharges(record, draft);
     const { counters, amounts } = draft.payload;
     const added = draft.type === "BUDGET_RESERVED" ? amounts : addCharge(amounts, draft.payload.reserved, -1);
     return counters.map((counter) => ({ counter, amounts: added }));
   });
   return charges.length === 0 ? {} : { charges };
 }
+
+/** A decided route is an invocation of its endpoint; what the call used follows with the end of the attempt that made it. */
+function routeCharges({ routes }: WorkflowRecord, { type, payload }: EventDraft): readonly Counted[] {
+  if (type === "ROUTE_DECIDED" && payload.decision !== null)
+    return [{ counter: endpointCounter(payload.decision.endpoint.name), amounts: { ...noCharge, invocations: 1 } }];
+  if (type !== "ACTION_SUCCEEDED" && type !== "ACTION_FAILED") return [];
+  // An abandoned call says what it used when it ends.
+  if ("pending" in payload && payload.pending) return [];
+  const { action_id, attempt } = payload;
+  const { model, tokens, cost } = payload.usage;
+  const routed = routes.some((r) => r.action_id === action_id && r.attempt === attempt && r.endpoint === model);
+  if (model === undefined || !routed) return [];
+  const amounts = { ...noCharge, tokens: tokens?.total ?? 0, money: cost?.total ?? 0 };
+  return [{ counter: endpointCounter(model), amounts }];
+}
+
+type Counted = NonNullable<AppendIndexes["charges"]>[number];
 
 /** Keys that other workflows must find: those bound to an applied outcome. */
 function keysOf(record: WorkflowRecord, drafts: readonly EventDraft[]): AppendIndexes {

@@ -6,6 +6,7 @@
 import type { KernelError } from "../contract/error.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
+import { federationLimits } from "../contract/federation.ts";
 import type { IdSource } from "../contract/ids.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Result } from "../contract/result.ts";
@@ -31,8 +32,18 @@ export interface Limits {
   readonly maxBundleChars: number;
   readonly maxRecentEvents: number;
   readonly maxMemoryRecords: number;
+  /** Changes that one call may bring to a tenant's memory. */
+  readonly maxSyncChanges: number;
+  /** The value of one such change. */
+  readonly maxMemoryChars: number;
+  /** Evaluation reports that one workflow keeps. */
+  readonly maxReports: number;
   readonly maxCachedBundles: number;
   readonly maxStreamChunks: number;
+  /** Events and checkpoints that one call may record. */
+  readonly maxCallRecords: number;
+  /** Model routes that one attempt of a step may ask for. */
+  readonly maxRoutes: number;
   readonly maxTierRestarts: number;
   readonly maxBatch: number;
   readonly plannerTimeoutMs: number;
@@ -62,8 +73,12 @@ export const defaultLimits: Limits = Object.freeze({
   maxBundleChars: 64_000,
   maxRecentEvents: 20,
   maxMemoryRecords: 20,
+  ...federationLimits,
+  maxReports: 100,
   maxCachedBundles: 256,
   maxStreamChunks: 10_000,
+  maxCallRecords: 1_000,
+  maxRoutes: 32,
   maxTierRestarts: 1_000,
   maxBatch: 512,
   plannerTimeoutMs: 30_000,

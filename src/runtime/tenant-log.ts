@@ -1,55 +1,92 @@
 /**
- * A tenant's own log: what is recorded outside any workflow (memory and documents that a host feeds in).
+ * A tenant's own log: what is recorded outside any workflow (memory and documents that a host feeds in, changes of other
+ * replicas).
  *
  * T1  One stream per tenant, chained like a workflow's; two writers clash and try again.
+ * T2  A turn is one row. It is decided after the stream's end was read, so that whoever lost decides again on what stands.
  */
 import { KernelErrorException } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
-import type { EventDraft } from "../contract/event.ts";
+import type { Actor, EventDraft } from "../contract/event.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { moduleRef } from "../contract/module-ref.ts";
-import { genesisHash, sealTurn, turnSchemaVersion } from "../contract/turn.ts";
+import { genesisHash, sealTurn, type TurnRow, turnSchemaVersion } from "../contract/turn.ts";
 import type { AppendIndexes, LedgerStore } from "../ports/ledger-store.ts";
 import type { Kit } from "./kit.ts";
 import type { LedgerWriter } from "./ledger-writer.ts";
 
-const tenantStream = (tenantId: string | number): string => `tenant:${JSON.stringify(tenantId)}`;
+interface TenantServices {
+  readonly store: LedgerStore;
+  readonly writer: LedgerWriter;
+  readonly kit: Kit;
+}
 
-/** Appends one event to the tenant's log; gives its id. */
-export async function appendToTenant(
-  services: { readonly store: LedgerStore; readonly writer: LedgerWriter; readonly kit: Kit },
+/** What is to be appended, and what the one who asked is told once it is. */
+export interface TenantTurn<T> {
+  readonly drafts: readonly EventDraft[];
+  readonly indexes: AppendIndexes;
+  readonly answer: T;
+}
+
+export type TenantAppend = <T>(
   tenantId: string | number,
-  entry: { readonly draft: EventDraft; readonly indexes: AppendIndexes },
-): Promise<string> {
-  const { store, writer, kit } = services;
-  const stream = tenantStream(tenantId);
-  for (let tries = 0; tries < 32; tries += 1) {
-    const last = await store.last(stream);
-    const now = kit.clock.now();
-    const id = kit.ids.next("event");
-    const envelope = {
-      v: turnSchemaVersion,
-      stream,
-      tenant_id: tenantId,
-      workflow_id: null,
-      thread_id: null,
-      intent_id: null,
-      plan_id: null,
-      correlation_id: kit.ids.next("correlation"),
-      actor: { type: "host", id: "host" },
-      now,
-      first: (last?.last_sequence ?? 0) + 1,
-      count: 1,
-    };
-    const row = sealTurn(
-      envelope,
-      [{ id, type: entry.draft.type, step: null, payload: entry.draft.payload as unknown as JsonObject }],
-      last?.hash ?? genesisHash,
+  decide: () => TenantTurn<T> | Promise<TenantTurn<T>>,
+  actor?: Actor,
+) => Promise<{ readonly event_ids: readonly string[]; readonly answer: T }>;
+
+const tenantStream = (tenantId: string | number): string => `tenant:${JSON.stringify(tenantId)}`;
+const host: Actor = { type: "host", id: "host" };
+const maxTries = 32;
+
+/** Appends what `decide` says to the tenant's log, in one row; nothing where it says nothing. */
+export function createTenantAppend({ store, writer, kit }: TenantServices): TenantAppend {
+  return async (tenantId, decide, actor = host) => {
+    for (let tries = 0; tries < maxTries; tries += 1) {
+      const last = await store.last(tenantStream(tenantId));
+      const { drafts, indexes, answer } = await decide();
+      const event_ids = drafts.map(() => kit.ids.next("event"));
+      if (drafts.length === 0) return { event_ids, answer };
+      const now = kit.clock.now();
+      const row = sealRow({ tenantId, drafts, event_ids, actor, now, last, correlation: kit.ids.next("correlation") });
+      const receipt = await writer.append(() => ({ tenant_id: tenantId, row, now, indexes }));
+      if (receipt.ok) return { event_ids, answer };
+    }
+    throw new KernelErrorException(
+      kernelError("T0_LEDGER_CONFLICT", "the tenant's log kept changing", moduleRef(0, "ledger", "append")),
     );
-    const receipt = await writer.append(() => ({ tenant_id: tenantId, row, now, indexes: entry.indexes }));
-    if (receipt.ok) return id;
-  }
-  throw new KernelErrorException(
-    kernelError("T0_LEDGER_CONFLICT", "the tenant's log kept changing", moduleRef(0, "ledger", "append")),
-  );
+  };
+}
+
+interface Sealing {
+  readonly tenantId: string | number;
+  readonly drafts: readonly EventDraft[];
+  readonly event_ids: readonly string[];
+  readonly actor: Actor;
+  readonly now: number;
+  readonly last: TurnRow | null;
+  readonly correlation: string;
+}
+
+function sealRow({ tenantId, drafts, event_ids, actor, now, last, correlation }: Sealing): TurnRow {
+  const envelope = {
+    v: turnSchemaVersion,
+    stream: tenantStream(tenantId),
+    tenant_id: tenantId,
+    workflow_id: null,
+    thread_id: null,
+    intent_id: null,
+    plan_id: null,
+    correlation_id: correlation,
+    actor: { type: actor.type, id: actor.id },
+    now,
+    first: (last?.last_sequence ?? 0) + 1,
+    count: drafts.length,
+  };
+  const events = drafts.map(({ type, payload }, i) => ({
+    id: event_ids[i] as string,
+    type,
+    step: null,
+    payload: payload as unknown as JsonObject,
+  }));
+  return sealTurn(envelope, events, last?.hash ?? genesisHash);
 }

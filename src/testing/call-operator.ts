@@ -3,6 +3,10 @@
 // Never: retries, gates, or records in a ledger: that is the kernel's.
 
 import type { Usage } from "../contract/action.ts";
+import { raise } from "../contract/error.ts";
+import { kernelError } from "../contract/error-codes.ts";
+import type { Json } from "../contract/json.ts";
+import { moduleRef } from "../contract/module-ref.ts";
 import type { Operator, OperatorCall, OperatorContext } from "../contract/operator.ts";
 
 export interface OperatorTrial {
@@ -13,6 +17,10 @@ export interface OperatorTrial {
   readonly signal?: AbortSignal;
   readonly attempt?: number;
   readonly context?: Partial<OperatorContext>;
+  /** What an earlier attempt checkpointed. */
+  readonly restored?: Json;
+  /** What the call's `route` answers; without one it is refused, as by a kernel without model endpoints. */
+  readonly route?: OperatorCall["route"];
 }
 
 export interface OperatorTrialResult {
@@ -20,6 +28,8 @@ export interface OperatorTrialResult {
   readonly reports: readonly number[];
   readonly chunks: readonly string[];
   readonly usage: readonly Usage[];
+  /** Events (with a label) and checkpoints (without) that it recorded. */
+  readonly records: readonly { readonly label: string | null; readonly detail: object }[];
 }
 
 /** The context of a call that belongs to no workflow of a ledger. */
@@ -39,12 +49,16 @@ export const trialContext: OperatorContext = Object.freeze({
   bundle: null,
 });
 
+const refuseRoute: OperatorCall["route"] = async () =>
+  raise(kernelError("T7_ROUTE_NO_ENDPOINT", "the trial has no model endpoints", moduleRef(7, "model_router", "route")));
+
 /** Runs the operator once. Rejects with what it threw, or with a ZodError when input or output does not parse. */
 export async function callOperator(trial: OperatorTrial): Promise<OperatorTrialResult> {
   const { operator, input, idempotencyKey = "trial", attempt = 1, signal = new AbortController().signal } = trial;
   const reports: number[] = [];
   const chunks: string[] = [];
   const usage: Usage[] = [];
+  const records: OperatorTrialResult["records"][number][] = [];
   const call: OperatorCall = {
     input: operator.input.parse(input),
     idempotencyKey,
@@ -55,7 +69,12 @@ export async function callOperator(trial: OperatorTrial): Promise<OperatorTrialR
     report: (percent) => reports.push(percent),
     stream: (chunk) => chunks.push(chunk),
     usage: (used) => usage.push(used),
+    emit: (label, detail = {}) => records.push({ label, detail }),
+    checkpoint: (state) => records.push({ label: null, detail: { state } }),
+    restored: trial.restored ?? null,
+    capabilityUsage: () => ({ invocations: 1, tokens: 0 }),
+    route: trial.route ?? refuseRoute,
   };
   const output = operator.output.parse(await operator.run(call as OperatorCall<never>));
-  return { output, reports, chunks, usage };
+  return { output, reports, chunks, usage, records };
 }

@@ -2,7 +2,7 @@
 // Owns: [OPR-02] same key and input, same observable result; frozen metadata; an output that its schema accepts.
 // Never: imports a test runner. The neighbour call-operator.ts makes the calls.
 
-import type { Operator } from "../contract/operator.ts";
+import type { Operator, OperatorCall } from "../contract/operator.ts";
 import { callOperator } from "./call-operator.ts";
 
 export interface OperatorContract {
@@ -13,15 +13,17 @@ export interface OperatorContract {
   readonly input: unknown;
   /** How often the call is made with one key; at least twice. */
   readonly times?: number;
+  /** What a call's `route` answers, for an operator that asks. */
+  readonly route?: OperatorCall["route"];
 }
 
 /** Registers the contract's tests. */
-export function operatorContract({ it, expect, operator, input, times = 3 }: OperatorContract): void {
+export function operatorContract({ it, expect, operator, input, route, times = 3 }: OperatorContract): void {
   const { name } = operator.metadata;
   const makeInput = typeof input === "function" ? (input as () => unknown) : () => input;
 
   it(`[OPR-02] ${name}: the same key and input give the same result each time`, async () => {
-    const trial = { operator, input: await makeInput(), idempotencyKey: `contract-${name}` };
+    const trial = { operator, route, input: await makeInput(), idempotencyKey: `contract-${name}` };
     const first = await callOperator(trial);
     for (let call = 1; call < Math.max(2, times); call += 1) expect(await callOperator(trial)).toEqual(first);
   });
@@ -31,7 +33,12 @@ export function operatorContract({ it, expect, operator, input, times = 3 }: Ope
   });
 
   it(`[OPR-02] ${name}: its own schema accepts the output, which is plain JSON`, async () => {
-    const { output } = await callOperator({ operator, input: await makeInput(), idempotencyKey: `schema-${name}` });
+    const { output } = await callOperator({
+      operator,
+      route,
+      input: await makeInput(),
+      idempotencyKey: `schema-${name}`,
+    });
     expect(JSON.parse(JSON.stringify(output))).toEqual(output);
     expect(operator.output.parse(output)).toEqual(output);
   });

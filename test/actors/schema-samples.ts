@@ -3,7 +3,9 @@
  * another type. `wrong` replaces the sample's fields, or the whole sample where that is no object.
  */
 import { z } from "zod";
+import { evidenceSamples } from "./evidence-samples.ts";
 import { gateSamples } from "./gate-samples.ts";
+import { routeSamples } from "./route-samples.ts";
 
 export interface Sample {
   readonly sample: unknown;
@@ -194,6 +196,7 @@ const fields = (sample: object, wrong: object): Sample => ({ sample, wrong: { ..
 const word = (sample: string): Sample => ({ sample, wrong: 5 });
 
 export const samples: Readonly<Record<string, Sample>> = {
+  ...routeSamples,
   ...gateSamples,
   ActionRecord: fields(action, { status: 1 }),
   AttemptTrace: fields(attempt, { attempt: "1" }),
@@ -284,6 +287,7 @@ export const samples: Readonly<Record<string, Sample>> = {
     },
     { sequence: "3" },
   ),
+  ...evidenceSamples,
   MemoryRecord: fields({ tenant_id: "acme", thread_id: null, workflow_id: wf, ...memory }, { confidence: "0.9" }),
   Metrics: fields(metrics, { token_count: "120" }),
   ModuleRef: fields(ref, { tier: "4" }),
@@ -302,6 +306,21 @@ export const samples: Readonly<Record<string, Sample>> = {
       policy_version: "default-1",
     },
     { redactions: "/a" },
+  ),
+  PolicySet: fields(
+    {
+      version: "2026-11",
+      rules: [
+        {
+          name: "large",
+          stages: ["action"],
+          when: { effects: ["external_send"], amounts: [{ path: "order.total", above: 5000 }] },
+          decision: "REQUIRE_HUMAN_APPROVAL",
+          reason: "a person looks first",
+        },
+      ],
+    },
+    { rules: "large" },
   ),
   PolicyStage: word("action"),
   Principal: fields(principal, { role: 5 }),
@@ -355,5 +374,5 @@ export const samples: Readonly<Record<string, Sample>> = {
   ToolCallRequest: fields({ name: "get", arguments: { city: "Linz" } }, { arguments: "Linz" }),
   ToolResult: fields({ content: [{ type: "text", text: "sunny" }], isError: false }, { content: "sunny" }),
   UiAction: fields({ action: "apply", label: "Publish", payload: { a: 1 } }, { label: 5 }),
-  Usage: fields(usage, { tokens: 15 }),
+  Usage: fields({ ...usage, model: "small" }, { tokens: 15 }),
 };

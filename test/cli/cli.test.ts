@@ -158,6 +158,8 @@ describe("reading", () => {
   it("explain and trace", async () => {
     const explained = await readHere<{ why: string[] }>("explain", done.workflow_id, "--db", db);
     expect(explained.why).toEqual(done.why);
+    const text = (await runHere("explain", done.workflow_id, "--db", db)).out;
+    expect(text).toMatch(/approval {2}user local \(user\) approved payload \w{12} at \S+, which is what ran/);
     const traced = await readHere<{ steps: unknown[] }>("trace", done.workflow_id, "--db", db);
     expect(traced).toMatchObject({ status: "completed" });
     expect(traced.steps).toHaveLength(6);
@@ -183,6 +185,13 @@ describe("reading", () => {
     expect(await readHere("verify", "--db", db)).toMatchObject({ ok: true, broken: [] });
     expect(await readHere("verify", done.workflow_id, "--db", db)).toMatchObject({ ok: true });
     expect(await readHere("verify", "--file", file)).toMatchObject({ ok: true, heads: [{ stream: done.workflow_id }] });
+    const told = readLines(out).filter((line) => "evidence" in line);
+    expect(told.map((line) => line["evidence"])).toEqual(expect.arrayContaining(["audit_entry", "closing"]));
+    expect((await runHere("verify", "--file", file)).out).toMatch(/: \d+ audit entries, 0 reports/);
+    writeFileSync(file, out.slice(0, out.lastIndexOf('{"evidence":"closing"')));
+    const cut = await runHere("verify", "--file", file);
+    expect(cut).toMatchObject({ code: 1 });
+    expect(cut.err).toMatch(/first at line \d+, wf_\S+ at sequence \d+ \(closing\)[\s\S]*T0_LEDGER_CORRUPT/);
     writeFileSync(file, out.replace("add a lantern", "add a cannon "));
     const broken = await runHere("verify", "--file", file, "--json");
     expect(broken.code).toBe(1);

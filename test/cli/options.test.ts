@@ -7,7 +7,15 @@ import { findJsonError, readId, readJson, readJsonObject, readList } from "../..
 import { UsageError } from "../../src/cli/report-error.ts";
 import { commandLine } from "../../src/cli/show-result.ts";
 
-const options = { db: "x.db", capabilities: [], json: false, tenant: 1, principal: "local", role: "user" };
+const options = {
+  db: "x.db",
+  capabilities: [],
+  policies: [],
+  json: false,
+  tenant: 1,
+  principal: "local",
+  role: "user",
+};
 
 describe("JSON options", () => {
   it.each([
@@ -82,9 +90,10 @@ describe("commands to copy", () => {
       principal: "eve",
       role: "admin",
       capabilities: ["./m.ts"],
+      policies: ["strict.yaml"],
     };
     expect(commandLine(other, "show", "wf_1")).toBe(
-      "countersign show wf_1 --db 'my ledger.db' --capabilities ./m.ts --tenant 't 1' --principal eve --role admin",
+      "countersign show wf_1 --db 'my ledger.db' --capabilities ./m.ts --policies strict.yaml --tenant 't 1' --principal eve --role admin",
     );
   });
 });

@@ -1,8 +1,9 @@
 // Checking an export without a ledger: sound chains, and each way to break one is found at its first entry.
 
 import { describe, expect, it } from "vitest";
-import { renderVerdict, verifyLines } from "../../src/cli/verify.ts";
+import { renderVerdict } from "../../src/cli/verify.ts";
 import { genesisHash, sealTurn, type TurnRow } from "../../src/contract/turn.ts";
+import { verifyEvidence } from "../../src/index.ts";
 
 const workflow = "wf_01ARZ3NDEKTSV4RRFFQ69G5FAV";
 const other = "wf_01BX5ZZKBKACTAV9WEVGEMMVRZ";
@@ -39,7 +40,8 @@ async function* linesOf(rows: readonly unknown[]): AsyncGenerator<string> {
   for (const row of rows) yield typeof row === "string" ? row : JSON.stringify(row);
 }
 
-const check = (rows: readonly unknown[], only?: string) => verifyLines(linesOf(rows), only);
+const check = (rows: readonly unknown[], only?: string) =>
+  verifyEvidence(linesOf(rows), only === undefined ? {} : { stream: only });
 const change = (index: number, with_: Partial<TurnRow>) =>
   chain(workflow, 4).map((row, i) => (i === index ? { ...row, ...with_ } : row));
 

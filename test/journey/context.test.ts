@@ -213,12 +213,12 @@ describe("who gets a bundle", () => {
     for (const each of given) expect(JSON.stringify(each)).not.toMatch(/"(store|ledger|kernel|database)"/);
   });
 
-  it("[CTX-07] what a call carries beside data are the four ways to report, and the signal to stop", async () => {
+  it("[CTX-07] what a call carries beside data are the four ways to report or ask for a model, and the signal to stop", async () => {
     const write = counted("Notes.Write");
     await using t = await createTestKernel({ capabilities: [oneStep(write)] });
     await t.run(intentType);
     const call = write.calls[0] as object;
     const callable = Object.entries(call).filter(([, member]) => foreignIn(member).length > 0);
-    expect(callable.map(([name]) => name).sort()).toEqual(["report", "signal", "stream", "usage"]);
+    expect(callable.map(([name]) => name).sort()).toEqual(["report", "route", "signal", "stream", "usage"]);
   });
 });

@@ -4,7 +4,7 @@
  */
 import { expect } from "vitest";
 import type { LedgerEvent } from "../../src/index.ts";
-import { type ChartEvent, type ChartPath, eventsOf, follow, type Model, missingOf } from "./paths.ts";
+import { type ChartEvent, type ChartPath, eventsOf, follow, type Model, missingOf, nameOf } from "./paths.ts";
 import type { Subject } from "./subject.ts";
 
 /** How one chart is seen and driven. */
@@ -57,7 +57,4 @@ async function compare(model: Model, driver: Driver, coverage: Coverage): Promis
   for (const pair of pairs) coverage.pairs.add(pair);
 }
 
-export const titleOf = (path: ChartPath): string =>
-  eventsOf(path)
-    .map(({ type, action }) => (action === undefined ? type : `${type}(${action})`))
-    .join(" → ") || "the initial state";
+export const titleOf = (path: ChartPath): string => eventsOf(path).map(nameOf).join(" → ") || "the initial state";

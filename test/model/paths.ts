@@ -14,11 +14,16 @@ import { accepts, begin, type ProbeEvent, pathOf, event as probe, send } from ".
 export interface ChartEvent {
   readonly type: string;
   readonly action?: "deny" | "allow";
+  readonly status?: "failed";
+  readonly label?: "dependency_cancelled";
 }
 
 export type ChartPath = TestPath<AnyMachineSnapshot, EventObject>;
 
-export const nameOf = ({ type, action }: ChartEvent): string => (action === undefined ? type : `${type}(${action})`);
+export function nameOf({ type, action, status, label }: ChartEvent): string {
+  const guarded = action ?? status ?? label;
+  return guarded === undefined ? type : `${type}(${guarded})`;
+}
 export const pairOf = (state: string, event: ChartEvent): string => `${state} + ${nameOf(event)}`;
 const probeOf = (event: ChartEvent): ProbeEvent => probe(event.type, event);
 const stateOf = (snapshot: AnyMachineSnapshot): string => pathOf(snapshot.value);

@@ -11,10 +11,11 @@ import { z } from "zod";
 import type { AuthContext, Caller } from "../../contract/auth-context.ts";
 import { KernelErrorException, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
+import { type FederatedSyncReport, requireFewChanges, SyncRequest } from "../../contract/federation.ts";
 import { DelegationRequest, GateRequest, type GateResponse, WithdrawalRequest } from "../../contract/gate.ts";
 import { WorkflowId } from "../../contract/ids.ts";
 import { type ParsedSubmitRequest, SubmitRequest, type SubmitResponse } from "../../contract/intent.ts";
-import { NotJson, toJson } from "../../contract/json.ts";
+import { requireSafeJson, toJson } from "../../contract/json.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Result } from "../../contract/result.ts";
 import { CancelRequest, type CancelResponse, RetryRequest, type RetryResponse } from "../../contract/retry.ts";
@@ -41,6 +42,8 @@ export interface Gateway {
   readonly delegateGate: (workflowId: string, request: unknown) => Promise<GateResponse>;
   readonly retry: (workflowId: string, request: unknown) => Promise<RetryResponse>;
   readonly cancel: (workflowId: string, request: unknown) => Promise<CancelResponse>;
+  /** Changes of other replicas for a tenant's memory; the embedding host itself names no caller. */
+  readonly sync: (request: unknown, caller?: Caller) => Promise<FederatedSyncReport>;
   /** Rejects for a caller who lacks the scope; the embedding host itself, which names no caller, has all. */
   readonly authorize: (caller: Caller | undefined, needs: string) => Promise<void>;
 }
@@ -58,6 +61,7 @@ export function createGateway(kit: Kit): Gateway {
       command(kit, workflowId, { request: admit(kit, RetryRequest, request), schema: "RetryRequest" }),
     cancel: (workflowId, request) =>
       command(kit, workflowId, { request: admit(kit, CancelRequest, request), schema: "CancelRequest" }),
+    sync: (request, caller) => sync(kit, admit(kit, SyncRequest, request), caller),
     async authorize(caller, needs) {
       if (caller === undefined) return;
       const { principal, tenant_id } = caller;
@@ -101,27 +105,11 @@ function admit<S extends z.ZodType>(kit: Kit, schema: S, raw: unknown): z.output
 
 function copy(raw: unknown, maxDepth: number): unknown {
   try {
-    requireSafe(raw, maxDepth);
+    requireSafeJson(raw, maxDepth);
     return toJson(raw, maxDepth);
   } catch (thrown) {
     // A getter, a proxy or a toJSON of the caller's may throw anything.
     return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `request: ${messageOf(thrown)}`, gatewayRef));
-  }
-}
-
-/** Keys and numbers that would change meaning on the way are refused, not mended. */
-function requireSafe(value: unknown, left: number): void {
-  if (typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value))
-    throw new NotJson(`the integer ${value} is beyond what can be kept exactly; send it as text`, "");
-  if (typeof value === "string" && !value.isWellFormed())
-    throw new NotJson("a text holds half of a surrogate pair", "");
-  if (left === 0) throw new NotJson("nested too deeply or in a cycle", "");
-  if (Array.isArray(value)) for (const item of value) requireSafe(item, left - 1);
-  if (Array.isArray(value) || typeof value !== "object" || value === null) return;
-  for (const [key, member] of Object.entries(value)) {
-    if (key === "__proto__") throw new NotJson('a key is called "__proto__"', "");
-    if (!key.isWellFormed()) throw new NotJson("a key holds half of a surrogate pair", "");
-    requireSafe(member, left - 1);
   }
 }
 
@@ -223,6 +211,14 @@ async function rejectIntent(kit: Kit, { request, ids, thrown }: Refused): Promis
     if (result.status === "error") kit.logger.error({ error: result.error }, "a rejection could not be recorded");
   }
   throw thrown;
+}
+
+/** T5 says who may and which changes may, T2 merges them. */
+async function sync(kit: Kit, request: SyncRequest, caller: Caller | undefined): Promise<FederatedSyncReport> {
+  requireFewChanges(request, kit.limits);
+  const data = { ...request, caller: caller ?? null };
+  const signal = kit.signals.createDataSignal(data, "MemorySync", gatewayRef, kit.ids.next("correlation"), user);
+  return dataOf<FederatedSyncReport>(await kit.ask(5, signal));
 }
 
 /** A command goes to T5 for authority first, with a trace of its own. */

@@ -1,7 +1,8 @@
 /**
  * T2, cognition: what do we know, in what parts is it asked, and can a refused call be put right.
  *
- * Owns: the context bundle and its cache, the check of sub-goals, curiosity's repair. Never: reads anything but ledgers.
+ * Owns: the context bundle and its cache, the check of sub-goals, curiosity's repair, the merge of federated memory. Never:
+ * reads anything but ledgers.
  */
 import { KernelErrorException, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
@@ -14,6 +15,7 @@ import { messageOf } from "../../runtime/within.ts";
 import { type ContextQuestion, createContextBuilder, type LedgerReader } from "./build-context.ts";
 import { findCycle } from "./find-cycle.ts";
 import { type RepairQuestion, repairRequest } from "./repair-request.ts";
+import { type MemoryLedger, syncMemory } from "./sync-memory.ts";
 
 const refs = {
   context: moduleRef(2, "context", "build"),
@@ -21,7 +23,7 @@ const refs = {
   curiosity: moduleRef(2, "curiosity", "repair"),
 } as const;
 
-export function createCognitionTier(reader: LedgerReader): TierDefinition {
+export function createCognitionTier(reader: LedgerReader & MemoryLedger): TierDefinition {
   const builder = createContextBuilder(reader);
   return {
     tier: 2,
@@ -43,6 +45,11 @@ export function createCognitionTier(reader: LedgerReader): TierDefinition {
           const metrics = metricsOf(refs.context, { cache_hit });
           return pressure === null ? ok(out, metrics) : partial(out, pressure, metrics);
         },
+      },
+      "data:JudgedChanges": {
+        module: "federation",
+        function: "merge",
+        handle: (signal, kit) => syncMemory(signal, kit, reader),
       },
       "data:GoalCheck": { module: "decomposition", function: "check_goals", handle: checkGoals },
       "data:Repair": {

@@ -54,10 +54,10 @@ export function keepAdmission(run: Run, stepId: string, answer: AdmissionAnswer,
   run.admissions.set(stepId, { stamp: answer.unlimited ? null : stamp, reservation: answer.reservation });
 }
 
-/** The admission of the step's next call, if it stands; a call that reserves is asked for at the last moment. */
+/** The admission of the step's next call, if it stands. */
 export function standingAdmission(run: Run, stepId: string): Admission | null {
   const known = run.admissions.get(stepId);
-  if (known === undefined || (run.desk.reserves && known.reservation === null)) return null;
+  if (known === undefined) return null;
   return known.stamp === null || known.stamp === run.log.record.admitted ? known : null;
 }
 
@@ -98,8 +98,10 @@ const holdOf = (run: Run, stepId: string): string => `${run.log.identity.workflo
 
 /** What T5 set aside in memory is in the ledger now: the next call is asked for anew. */
 export function releaseHold(run: Run, stepId: string): void {
-  if (run.admissions.get(stepId)?.reservation == null) return;
+  if (!run.desk.reserves) return;
+  const reserved = run.admissions.get(stepId)?.reservation;
   run.admissions.delete(stepId);
+  if (reserved == null) return;
   const { signals, send } = run.kit;
   const ref = oodaRef("release_hold");
   const { correlation_id } = run.log.identity;

@@ -64,7 +64,8 @@ async function admit(run: Run, { step, operator, payload }: Prepared, keep: bool
     fn: "admit",
     data: { step, metadata: operator.metadata, payload, auth, intent, bundle, spent, now, work },
   });
-  if (admission.fits) keepAdmission(run, step.step_id, admission, admitted);
+  // A call that reserves is asked for at the last moment: a person may take days over its gate.
+  if (admission.fits && !run.desk.reserves) keepAdmission(run, step.step_id, admission, admitted);
   noteDecision(run, decision, { stage: "action", subject: step.name, step_id: step.step_id, payload, now, keep });
   return decision;
 }

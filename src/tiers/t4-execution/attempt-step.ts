@@ -26,6 +26,8 @@ import { buildChain, runBack, runBefore, type Slot } from "./middleware.ts";
 import { approvalReasons, describeGate, openGate } from "./open-gate.ts";
 import { operatorContext } from "./operator-context.ts";
 import type { Prepared } from "./prepare-step.ts";
+import { createRecording } from "./record-call.ts";
+import { createRouteCall } from "./route-call.ts";
 import { draftOfStep, mark, oodaRef, type Run, stepOf } from "./run.ts";
 import { screenOutput } from "./screen-output.ts";
 import { createStepStream } from "./stream-step.ts";
@@ -244,7 +246,9 @@ function keyOf(run: Run, { step, operator, inputs }: Prepared): string {
 async function callThrough(run: Run, at: Attempt, context: SkillExecutionContext): Promise<AttemptEnd> {
   const { prepared } = at;
   const timeoutMs = 1000 * (context.timeout || fallbackTimeoutSec);
-  const stream = createStepStream(run, { stepId: prepared.step.step_id, attempt: at.attempt });
+  const which = { stepId: prepared.step.step_id, attempt: at.attempt };
+  const stream = createStepStream(run, which);
+  const routes = createRouteCall(run, which);
   const book = createKeyBook(run, { ...at, timeoutMs });
   const invocation: Invocation = {
     operator: prepared.operator,
@@ -261,6 +265,8 @@ async function callThrough(run: Run, at: Attempt, context: SkillExecutionContext
       context: operatorContext(run, prepared.step, prepared.operator),
       report: stream.report,
       stream: stream.write,
+      ...createRecording(run, { stepId: prepared.step.step_id, attempt: at.attempt }),
+      route: routes.route,
     },
     perform: prepared.operator.tool === null ? prepared.operator.run : () => callTool(run, prepared),
     screen: (raw) => screen(run, prepared, raw),
@@ -268,6 +274,7 @@ async function callThrough(run: Run, at: Attempt, context: SkillExecutionContext
   mark(run, "skill.execute", { step_id: prepared.step.step_id, attempt: at.attempt, timeout_ms: timeoutMs });
   let ended: OperatorResult = await createInvoker(book, run.kit.clock).invoke(invocation);
   if (ended.status === "in_progress") ended = await ended.handle;
+  routes.end(ended.status === "in_progress" ? {} : ended.usage);
   await stream.end(ended.status === "succeeded");
   if (ended.status === "succeeded")
     return { status: "succeeded", action_id: ended.action_id, result: ended.result as Json, prepared };

@@ -12,6 +12,7 @@ import type { Json } from "../../contract/json.ts";
 import type { Outcome } from "../../contract/outcome.ts";
 import type { PlanStep } from "../../contract/plan.ts";
 import type { PolicyDecision } from "../../contract/policy.ts";
+import { outcomeSubject } from "../../contract/policy-subject.ts";
 import type { StepResult } from "../../contract/step.ts";
 import { failStep } from "./end-step.ts";
 import { instantOf, noteDecision } from "./note-decision.ts";
@@ -93,14 +94,7 @@ export async function judgeOutcome(
 ): Promise<Json> {
   const { auth, intent, bundle } = run.log.record;
   const now = instantOf(run);
-  const subject = {
-    name: type,
-    operator: step.operator,
-    tags: step.policy_tags,
-    risk_level: step.risk_level,
-    payload: content,
-    applies: step.applies,
-  };
+  const subject = outcomeSubject(step, type, content);
   const decision = await askFor<PolicyDecision>(run, 5, {
     schema: "PolicyQuestion",
     fn: "outcome",

@@ -73,7 +73,7 @@ export interface Invocation {
   readonly timeoutMs: number;
   /** Fires when the workflow is cancelled. */
   readonly signal: AbortSignal;
-  readonly call: Pick<OperatorCall, "attempt" | "isRetry" | "context" | "report" | "stream">;
+  readonly call: Omit<OperatorCall, "input" | "idempotencyKey" | "signal" | "usage">;
   /** Makes the call: the operator's own function, or the bridge for a tool. */
   readonly perform: (call: OperatorCall<never>) => unknown;
   /** Checks and cleans what the operator returned, before it is recorded. */

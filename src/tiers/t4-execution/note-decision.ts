@@ -2,8 +2,8 @@
  * Writing down what policy said, with all that a later reader needs to put the very same question again.
  *
  * N1  The question's instant is its turn's; where the answer is noted in a later turn it is written beside it.
- * N2  A payload that no other event holds (a person's edit, a plan that was denied) is kept with the decision, unless
- *     policy asked to mask any of it.
+ * N2  A payload that no other event holds is kept with the decision: the outline of a plan that was denied, and a person's
+ *     edit unless policy denied it or masks any of it.
  */
 import { digest } from "../../contract/digest.ts";
 import { draft, type EventPayloads } from "../../contract/event.ts";
@@ -19,7 +19,7 @@ export interface Asked {
   /** ISO instant the question named. */
   readonly now: string;
   /** The payload stands nowhere else in the ledger. */
-  readonly keep?: boolean;
+  readonly keep?: boolean | undefined;
   /** At stage gate: whose decision was judged. */
   readonly by?: EventPayloads["POLICY_DECIDED"]["by"];
 }
@@ -39,10 +39,14 @@ export function noteDecision(run: Run, decision: PolicyDecision, asked: Asked): 
         subject,
         payload_hash: digest(payload),
         ...(by === undefined ? {} : { by }),
-        ...(asked.keep === true && decision.redactions.length === 0 ? { payload } : {}),
+        ...(asked.keep === true && mayKeep(decision, stage) ? { payload } : {}),
         ...(asked.now === instantOf(run) ? {} : { asked_at: asked.now }),
       },
       asked.step_id,
     ),
   );
 }
+
+/** A plan's outline holds no value that anybody gave; an edit may be denied for what it holds. */
+const mayKeep = ({ decision, redactions }: PolicyDecision, stage: PolicyStage): boolean =>
+  stage === "plan" || (decision !== "DENY" && redactions.length === 0);

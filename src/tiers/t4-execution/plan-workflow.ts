@@ -11,6 +11,7 @@ import { kernelError } from "../../contract/error-codes.ts";
 import { draft, type EventDraft } from "../../contract/event.ts";
 import type { Plan, PlanStep } from "../../contract/plan.ts";
 import type { PolicyDecision } from "../../contract/policy.ts";
+import { planSubject } from "../../contract/policy-subject.ts";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
 import { instantOf, noteDecision } from "./note-decision.ts";
 import { askFor, mark, oodaRef, type Run } from "./run.ts";
@@ -125,43 +126,29 @@ export function situationOf(record: WorkflowRecord, round: number, objective: st
 async function judgePlan(run: Run, plan: Plan): Promise<Plan> {
   const { auth, intent, bundle } = run.log.record;
   const now = instantOf(run);
-  const tags = [...new Set(plan.steps.flatMap((s) => s.policy_tags))];
-  const subject = {
-    name: plan.plan_id,
-    tags,
-    payload: {
-      steps: plan.steps.map((s) => ({
-        step_id: s.step_id,
-        operator: s.operator,
-        policy_tags: s.policy_tags,
-        risk_level: s.risk_level,
-      })),
-    },
-  };
+  const subject = planSubject(plan.plan_id, plan.steps);
   const decision = await askFor<PolicyDecision>(run, 5, {
     schema: "PolicyQuestion",
     fn: "plan",
     data: { stage: "plan", subject, auth, intent, context: bundle, now },
   });
-  const denied = decision.decision === "DENY" || decision.decision === "TRANSFORM";
+  const denied = decision.decision === "DENY";
   const { payload } = subject;
   noteDecision(run, decision, { stage: "plan", subject: plan.plan_id, step_id: null, payload, now, keep: denied });
-  if (denied) {
+  if (denied)
     raise(
-      kernelError(
-        "T5_POLICY_DENIED",
-        decision.reason || `the plan was not let through (${decision.decision})`,
-        planRef,
-        { detail: { policies: decision.policies } },
-      ),
+      kernelError("T5_POLICY_DENIED", decision.reason || "the plan was denied by policy", planRef, {
+        detail: { policies: decision.policies },
+      }),
     );
-  }
   return decision.decision === "REQUIRE_HUMAN_APPROVAL" ? gateFirstSteps(plan, decision.reason) : plan;
 }
 
+/** The first steps are those that wait for no other of this plan; what an earlier round has done holds nobody back. */
 function gateFirstSteps(plan: Plan, reason: string): Plan {
+  const own = new Set(plan.steps.map((s) => s.step_id));
   const gated = (step: PlanStep): PlanStep =>
-    step.depends_on.length > 0 || step.gate !== null
+    step.depends_on.some((id) => own.has(id)) || step.gate !== null
       ? step
       : { ...step, gate: { reason: reason || "policy asks for approval of the plan" } };
   const steps = plan.steps.map(gated);

@@ -12,7 +12,8 @@ import type { Gate, ParsedDelegationRequest } from "../../contract/gate.ts";
 import type { GateSignature } from "../../contract/gate-vote.ts";
 import type { Intent, Principal } from "../../contract/intent.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
-import type { PolicyDecision, PolicyQuestion, PolicySubject } from "../../contract/policy.ts";
+import type { PolicyDecision, PolicyQuestion } from "../../contract/policy.ts";
+import { type GateWish, gateSubject } from "../../contract/policy-subject.ts";
 import { metricsOf, ok, type Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
 import type { Kit } from "../../runtime/kit.ts";
@@ -59,7 +60,7 @@ export async function judgeDecision(signal: Signal, kit: Kit, { engine, signatur
   if (seat.advisory && edits) forbid(gate, `${asked.auth.role} advises and does not change what is decided on`);
   const optional = seat.advisory || edits;
   const signature = await checkSignature(kit, { gate, signatures }, { ...asked, optional });
-  const policy = await evaluatePolicies(engine, questionOf(asked, [decision]));
+  const policy = await evaluatePolicies(engine, questionOf(asked, { decision, principal: asked.principal }));
   return answer(signal, kit, { policy, seat, signature } satisfies Judged);
 }
 
@@ -74,7 +75,10 @@ export async function judgeDelegation(signal: Signal, kit: Kit, { engine }: Gate
     raise(
       kernelError("T5_DELEGATION_REFUSED", `${gate.gate_id}: ${why}`, judgeRef, { detail: { gate_id: gate.gate_id } }),
     );
-  const policy = await evaluatePolicies(engine, questionOf(asked, ["delegate", `to:${to.id}`]));
+  const policy = await evaluatePolicies(
+    engine,
+    questionOf(asked, { decision: "delegate", principal: asked.principal, to }),
+  );
   return answer(signal, kit, { policy });
 }
 
@@ -89,16 +93,8 @@ function whyNotTo(asked: Asked & Pick<ParsedDelegationRequest, "to" | "expires_a
   return null;
 }
 
-function questionOf({ gate, principal, auth, intent, context, now }: Asked, tags: readonly string[]): PolicyQuestion {
-  const subject: PolicySubject = {
-    name: gate.gate_id,
-    operator: gate.operator,
-    effect: gate.effect,
-    tags: [...tags, `principal:${principal.id}`],
-    risk_level: gate.risk_level,
-    payload: gate.payload,
-  };
-  return { stage: "gate", subject, auth, intent, context, now };
+function questionOf({ gate, auth, intent, context, now }: Asked, wish: GateWish): PolicyQuestion {
+  return { stage: "gate", subject: gateSubject(gate, wish), auth, intent, context, now };
 }
 
 const answer = (signal: Signal, kit: Kit, data: object): Result =>

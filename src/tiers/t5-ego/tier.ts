@@ -9,12 +9,14 @@ import { checkBudget } from "../../contract/budget.ts";
 import type { ContextBundle } from "../../contract/context-bundle.ts";
 import { escalate, isKernelError, type KernelError, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
+import type { FederationOptions } from "../../contract/federation.ts";
 import type { Intent, Principal } from "../../contract/intent.ts";
 import type { Json } from "../../contract/json.ts";
 import { type ModuleRef, moduleRef } from "../../contract/module-ref.ts";
 import type { OperatorMetadata } from "../../contract/operator.ts";
 import type { PlanStep } from "../../contract/plan.ts";
-import type { PolicyDecision, PolicyQuestion, PolicySubject } from "../../contract/policy.ts";
+import type { PolicyDecision, PolicyQuestion } from "../../contract/policy.ts";
+import { actionSubject } from "../../contract/policy-subject.ts";
 import { metricsOf, ok, type Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
 import type { Authenticator } from "../../ports/authenticator.ts";
@@ -26,6 +28,7 @@ import type { BudgetBook } from "./admission/budget-book.ts";
 import type { CapabilityShelf } from "./admission/capability-shelf.ts";
 import { type AuthorizeQuestion, authorize, mayUse, requireScope } from "./authorize.ts";
 import type { Signatures } from "./check-signature.ts";
+import { judgeChanges } from "./judge-changes.ts";
 import { judgeDecision, judgeDelegation } from "./judge-gate.ts";
 import { evaluatePolicies, type PolicyEngine } from "./policy/evaluate-policies.ts";
 
@@ -33,6 +36,7 @@ export interface EgoTierOptions {
   readonly authenticator: Authenticator;
   readonly engine: PolicyEngine;
   readonly maxCost: number | null;
+  readonly federation: FederationOptions;
   readonly signatures: Signatures;
   readonly shelf: CapabilityShelf;
   readonly book: BudgetBook;
@@ -63,7 +67,7 @@ export function createEgoTier(options: EgoTierOptions): TierDefinition {
 }
 
 /** Who may: callers, activations, and what callers want of a workflow. */
-function authorityDoors({ authenticator }: EgoTierOptions): Readonly<Record<string, Door>> {
+function authorityDoors({ authenticator, federation }: EgoTierOptions): Readonly<Record<string, Door>> {
   const whoMay = (signal: Signal, kit: Kit): Promise<AuthContext> =>
     authorize(authenticator, signal.body["data"] as AuthorizeQuestion, kit);
   const commanding =
@@ -82,6 +86,12 @@ function authorityDoors({ authenticator }: EgoTierOptions): Readonly<Record<stri
       function: "authorize",
       handle: async (signal, kit) =>
         reply(signal, kit, { data: await whoMay(signal, kit), schema: "AuthContext", ref: refs.identity }),
+    },
+    "data:MemorySync": {
+      module: "identity",
+      function: "judge_changes",
+      next: 2,
+      handle: (signal, kit) => judgeChanges(signal, kit, { authenticator, federation }),
     },
     "command:activate": { module: "ego", function: "admit", next: 4, handle: admitActivation },
     "data:GateRequest": atGate("decide", "decision"),
@@ -265,15 +275,7 @@ function releaseHold(signal: Signal, { book }: EgoTierOptions): Result {
 }
 
 function actionQuestion({ step, metadata, payload, auth, intent, bundle, now }: StepQuestion): PolicyQuestion {
-  const subject: PolicySubject = {
-    name: step.name,
-    operator: step.operator,
-    effect: metadata.effect,
-    tags: step.policy_tags,
-    risk_level: step.risk_level,
-    payload,
-    applies: step.applies,
-  };
+  const subject = actionSubject(step, metadata.effect, payload);
   return { stage: "action", subject, auth, intent, context: bundle, now };
 }
 

@@ -3,6 +3,7 @@
  */
 import { type LedgerEvent, payloadOf } from "../../contract/event.ts";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
+import { type CausalChain, explainEffects } from "./explain-effects.ts";
 
 export interface StepExplanation {
   readonly step_id: string;
@@ -22,6 +23,8 @@ export interface Explanation {
   /** One readable line per cause, in ledger order. */
   readonly why: readonly string[];
   readonly steps: readonly StepExplanation[];
+  /** From intent to effect: one entry an action, and one a refusal, in ledger order. */
+  readonly chain: readonly CausalChain[];
 }
 
 export function explainWorkflow(record: WorkflowRecord, events: readonly LedgerEvent[]): Explanation {
@@ -30,6 +33,7 @@ export function explainWorkflow(record: WorkflowRecord, events: readonly LedgerE
     state: record.state,
     why: events.flatMap(lineOf),
     steps: [...record.steps.keys()].map((id) => explainStep(record, id, events)),
+    chain: explainEffects(events),
   };
 }
 
@@ -116,6 +120,14 @@ const lines: { readonly [type: string]: Line } = {
   STEP_FAILED: (e) =>
     `${e.step_id}: ${payloadOf(e, "STEP_FAILED").blocked ? "blocked" : "failed"}: ${payloadOf(e, "STEP_FAILED").error.message}`,
   STEP_SKIPPED: (e) => `${e.step_id}: skipped (${payloadOf(e, "STEP_SKIPPED").reason})`,
+  ROUTE_DECIDED: (e) => {
+    const { decision, refusal, request } = payloadOf(e, "ROUTE_DECIDED");
+    if (decision === null) return `${e.step_id}: no model: ${refusal.message}`;
+    const { endpoint, reason } = decision;
+    const why = reason.kind === "Primary" ? "Primary" : `BudgetFallback, no budget left: ${reason.skipped.join(", ")}`;
+    const failed = request.avoid.length === 0 ? "" : `; failed before: ${request.avoid.join(", ")}`;
+    return `${e.step_id}: model ${endpoint.name} chosen (${why}${failed})`;
+  },
   BUDGET_REFUSED: (e) => `budget refused: ${payloadOf(e, "BUDGET_REFUSED").error.message}`,
   WORKFLOW_COMPLETED: () => "the workflow completed",
   WORKFLOW_FAILED: (e) =>

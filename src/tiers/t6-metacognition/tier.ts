@@ -61,6 +61,7 @@ export function createMetacognitionTier({
       "data:PlanReview": { module: "load_monitor", function: "review", handle: reviewPlan },
       "data:ReplanReview": { module: "load_monitor", function: "review", handle: reviewLoad },
       "data:Notification": { module: "artifact_bus", function: "publish", handle: tell },
+      "data:FederatedSyncAlert": { module: "artifact_bus", function: "publish", handle: tell },
       file: { module: "artifact_bus", function: "publish", handle: tell },
       stream: { module: "artifact_bus", function: "publish", handle: tell },
       "data:KernelError": { module: "activation_router", function: "escalate", next: 7, handle: escalateFurther },

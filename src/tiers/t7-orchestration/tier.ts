@@ -1,7 +1,8 @@
 /**
- * T7, orchestration: which workflows exist, how many run at once, and where an error nobody could handle ends.
+ * T7, orchestration: which workflows exist, how many run at once, which deployment a model call goes to, and where an
+ * error nobody could handle ends.
  *
- * Owns: the registry of running workflows and its cap. Never: runs one.
+ * Owns: the registry of running workflows and its cap, the model router. Never: runs a workflow, calls a model.
  * O1  Above `limits.maxInFlight` a workflow is refused, retryable, before it has left a trace.
  */
 import { escalate, type KernelError, raise } from "../../contract/error.ts";
@@ -11,6 +12,7 @@ import { metricsOf, ok, type Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
 import type { Door, TierDefinition } from "../../runtime/define-tier.ts";
 import type { Kit } from "../../runtime/kit.ts";
+import { createRouteDoors, type RouteDoorsOptions } from "./serve-routes.ts";
 
 const refs = {
   orchestrator: moduleRef(7, "team_orchestrator", "register"),
@@ -18,8 +20,12 @@ const refs = {
   router: moduleRef(7, "task_router", "route"),
 } as const;
 
-/** @param running the workflows that are awake, to begin again from after a restart of the tier. */
-export function createOrchestrationTier(running: () => readonly string[]): TierDefinition {
+export interface OrchestrationTierOptions extends RouteDoorsOptions {
+  /** The workflows that are awake, to begin again from after a restart of the tier. */
+  readonly running: () => readonly string[];
+}
+
+export function createOrchestrationTier({ running, ...routing }: OrchestrationTierOptions): TierDefinition {
   let registry = new Set<string>();
   const route: Omit<Door, "function"> = {
     module: "task_router",
@@ -46,6 +52,7 @@ export function createOrchestrationTier(running: () => readonly string[]): TierD
           return ok([], metricsOf(refs.orchestrator));
         },
       },
+      ...createRouteDoors(routing),
       "command:retry": { ...route, function: "retry" },
       "command:abort": { ...route, function: "abort" },
       "data:KernelError": { module: "team_orchestrator", function: "escalate", handle: endEscalation },

@@ -43,13 +43,14 @@ export function checkWork(shelf: CapabilityShelf, question: WorkQuestion): Kerne
     });
   }
   const capabilities = new Map([[entry.handle, { ...entry, usage: used.capability }]]);
-  const governor = withUsage(shelf.governor, used.resources);
+  const governor = governorOf(shelf, used.resources);
   const verdict = admitToken({ capability: entry.handle, cost, budget, resources }, { capabilities, governor });
   return verdict.admitted ? null : refusalOf(verdict, question);
 }
 
-function withUsage(limits: GovernorUsage, used: ResourceRequest): GovernorUsage {
-  const accounts = governedResources.map(([name, field]) => [name, { ...limits[name], consumed: used[field] }]);
+/** The governor's accounts of one workflow. */
+export function governorOf({ governor }: CapabilityShelf, used: ResourceRequest): GovernorUsage {
+  const accounts = governedResources.map(([name, field]) => [name, { ...governor[name], consumed: used[field] }]);
   return Object.fromEntries(accounts) as GovernorUsage;
 }
 

@@ -7,8 +7,10 @@
  * A2  What would exceed a ceiling is refused, what reaches it exactly is not. A ceiling of null ends where counting in
  *     whole numbers does.
  * A3  A request is refused as a whole, with the first resource that it does not fit (A-26).
+ * A4  Accounts are frozen: who reads them cannot change them.
  */
 import type { Admission, AdmissionRefusal, AdmissionRequest, AdmissionState } from "../../../contract/admission.ts";
+import { deepFreeze } from "../../../contract/json.ts";
 import type { CapabilityEntry, CapabilityHandle, GovernorUsage, ResourceRequest } from "../../../contract/token.ts";
 
 /** Pure: the state that comes in is not touched; take the one of an admission in its place. */
@@ -88,19 +90,19 @@ function consume(governor: GovernorUsage, request: ResourceRequest): GovernorUsa
     limit: governor[resource].limit,
     consumed: governor[resource].consumed + asked,
   });
-  return {
+  return deepFreeze({
     cpu: account("cpu", request.cpu_time),
     memory: account("memory", request.memory_bytes),
     network: account("network", request.network_bytes),
     tokens: account("tokens", request.tokens),
-  };
+  });
 }
 
 function charge(state: AdmissionState, handle: CapabilityHandle, cost: number): CapabilityEntry | undefined {
   const entry = state.capabilities.get(handle);
   if (entry === undefined) return undefined;
   const { invocations, tokens } = entry.usage;
-  return { ...entry, usage: { invocations: invocations + 1, tokens: tokens + cost } };
+  return deepFreeze({ ...entry, usage: { invocations: invocations + 1, tokens: tokens + cost } });
 }
 
 const attribute = ({ handle, name, usage }: CapabilityEntry, cost: number) => ({

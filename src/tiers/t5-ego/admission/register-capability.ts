@@ -8,6 +8,7 @@
 import type { AdmissionState } from "../../../contract/admission.ts";
 import { canonicalJson } from "../../../contract/digest.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
+import { deepFreeze } from "../../../contract/json.ts";
 import { raise } from "../../../contract/kernel-error.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
 import type { CapabilityHandle, CapabilityLimits, GovernorLimits } from "../../../contract/token.ts";
@@ -20,12 +21,12 @@ export function createAdmission(limits: GovernorLimits): AdmissionState {
   const account = (limit: number | null) => ({ limit, consumed: 0 });
   return {
     capabilities: new Map(),
-    governor: {
+    governor: deepFreeze({
       cpu: account(limits.cpu_time),
       memory: account(limits.memory_bytes),
       network: account(limits.network_bytes),
       tokens: account(limits.tokens),
-    },
+    }),
   };
 }
 
@@ -51,7 +52,7 @@ export function registerCapability(
 
 function readEntry(entry: unknown): CapabilityEntry {
   const parsed = CapabilityEntry.safeParse(entry);
-  if (parsed.success) return parsed.data;
+  if (parsed.success) return deepFreeze(parsed.data);
   const [issue] = parsed.error.issues;
   return refuse(`${issue?.path.join(".")}: ${issue?.message}`);
 }

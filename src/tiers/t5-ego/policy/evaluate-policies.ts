@@ -1,17 +1,23 @@
 /**
  * The policy engine: all rules of a stage, one decision (seed 003 section 5.5).
  *
- * P1  DENY > REQUIRE_HUMAN_APPROVAL > TRANSFORM > ALLOW_WITH_REDACTION > ALLOW; every rule that matched is named, in order.
- * P2  A rule that throws, answers nonsense or never answers denies. Nothing is let through by accident.
- * P3  A transform or redaction of a matching rule holds also where approval is asked on top.
+ * P1  DENY > REQUIRE_HUMAN_APPROVAL > TRANSFORM and ALLOW_WITH_REDACTION > ALLOW; among equals the first one names decision
+ *     and reason. Every rule that matched is named, in the order of evaluation.
+ * P2  A rule that throws, answers nonsense, never answers, or answers what its stage cannot honour denies. Nothing is let
+ *     through by accident.
+ * P3  A transform and all redactions of matching rules hold together, and also where approval is asked on top: first the
+ *     payload is transformed, then masked.
+ * P4  Rules see the payload as it was asked about, never one another's changes. Two that transform it differently deny.
  */
 import { z } from "zod";
+import { digest } from "../../../contract/digest.ts";
 import { raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { toJson } from "../../../contract/json.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
 import {
   type DecisionName,
+  decisionsAt,
   type PolicyDecision,
   type PolicyQuestion,
   type PolicyRule,
@@ -22,9 +28,9 @@ import type { Clock } from "../../../ports/clock.ts";
 import { callWithin, isPromise, messageOf } from "../../../runtime/within.ts";
 
 const rank: Readonly<Record<DecisionName, number>> = {
-  DENY: 4,
-  REQUIRE_HUMAN_APPROVAL: 3,
-  TRANSFORM: 2,
+  DENY: 3,
+  REQUIRE_HUMAN_APPROVAL: 2,
+  TRANSFORM: 1,
   ALLOW_WITH_REDACTION: 1,
   ALLOW: 0,
 };
@@ -76,9 +82,9 @@ function ask(
   } as const;
   try {
     const answer = clock === undefined ? evaluate() : callWithin(evaluate, { ...within, clock });
-    if (!isPromise(answer)) return read(rule, answer);
+    if (!isPromise(answer)) return read(rule, answer, question.stage);
     return answer.then(
-      (a) => read(rule, a),
+      (a) => read(rule, a, question.stage),
       (thrown: unknown) => denied(rule, messageOf(thrown)),
     );
   } catch (thrown) {
@@ -86,11 +92,12 @@ function ask(
   }
 }
 
-function read(rule: PolicyRule, answer: RuleAnswer | null): Matched | null {
+function read(rule: PolicyRule, answer: RuleAnswer | null, stage: PolicyStage): Matched | null {
   if (answer === null || answer === undefined) return null;
   const parsed = RuleAnswer.safeParse(answer);
   if (!parsed.success) return denied(rule, `it answered what is no decision: ${z.prettifyError(parsed.error)}`);
-  const { transform } = parsed.data;
+  const { decision, transform } = parsed.data;
+  if (!decisionsAt[stage].includes(decision)) return denied(rule, `${decision} cannot be honoured at stage ${stage}`);
   if (transform === null) return { name: rule.name, answer: parsed.data };
   try {
     return { name: rule.name, answer: { ...parsed.data, transform: toJson(transform) } };
@@ -111,6 +118,7 @@ const denied = (rule: PolicyRule, why: string): Matched => ({
 
 function combine(answers: readonly (Matched | null)[], policyVersion: string): PolicyDecision {
   const matched = answers.filter((m) => m !== null);
+  const changes = matched.filter((m) => m.answer.decision === "TRANSFORM");
   const winner = matched.reduce<Matched | null>(
     (best, m) => (best === null || rank[m.answer.decision] > rank[best.answer.decision] ? m : best),
     null,
@@ -118,14 +126,28 @@ function combine(answers: readonly (Matched | null)[], policyVersion: string): P
   const base = { policies: matched.map((m) => m.name), policy_version: policyVersion };
   if (winner === null)
     return { decision: "ALLOW", reason: "no rule matched", transform: null, redactions: [], ...base };
-  const transform = matched.find((m) => m.answer.decision === "TRANSFORM")?.answer.transform ?? null;
-  const redactions = [...new Set(matched.flatMap((m) => m.answer.redactions))];
-  const denies = winner.answer.decision === "DENY";
+  const { decision, reason } = winner.answer;
+  const nothing = { transform: null, redactions: [], decided_by: winner.name };
+  if (decision === "DENY") return { decision, reason, ...nothing, ...base };
+  const transform = changes[0]?.answer.transform ?? null;
+  const other = changes.slice(1).find((m) => digest(m.answer.transform) !== digest(transform));
+  if (other !== undefined)
+    return {
+      decision: "DENY",
+      reason: disagreement(changes[0] as Matched, other),
+      ...nothing,
+      decided_by: other.name,
+      ...base,
+    };
   return {
-    decision: winner.answer.decision,
-    reason: winner.answer.reason,
-    transform: denies ? null : transform,
-    redactions: denies ? [] : redactions,
+    decision,
+    reason,
+    decided_by: winner.name,
+    transform,
+    redactions: [...new Set(matched.flatMap((m) => m.answer.redactions))],
     ...base,
   };
 }
+
+const disagreement = (one: Matched, other: Matched): string =>
+  `policies ${one.name} and ${other.name} transform the payload differently, which denies`;

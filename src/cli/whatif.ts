@@ -1,0 +1,124 @@
+/**
+ * `whatif`: which past decisions another policy set would have taken otherwise. Only reads: nothing runs, nothing is written.
+ *
+ * INV-1  Exit 0 whether or not anything differs; stdout carries what was found, stderr how fast.
+ * INV-2  With --json each finding is a line, and the last line is the report (`kind` is "report").
+ */
+import { type Command, InvalidArgumentError } from "commander";
+import type { WhatIfFinding, WhatIfReport } from "../index.ts";
+import { loadPolicies } from "./load-modules.ts";
+import { withKernel } from "./open-kernel.ts";
+import { addCommonOptions, type CommonOptions, readCount, type Session } from "./options.ts";
+import { type Column, renderTable } from "./render-table.ts";
+import { tellTime } from "./render-text.ts";
+import { UsageError } from "./report-error.ts";
+import type { Terminal } from "./terminal.ts";
+
+interface WhatIfOptions extends CommonOptions {
+  readonly since?: string;
+  readonly default: boolean;
+  readonly intent?: string;
+  readonly workflow?: string;
+  readonly limit: number;
+}
+
+export function addWhatIf(program: Command, terminal: Terminal): void {
+  addCommonOptions(program.command("whatif"))
+    .description("list the past decisions that the rules of --policies would have taken otherwise")
+    .option("--since <time>", "only decisions since this instant, or of the last 30m, 12h, 7d", readSince(terminal))
+    .option("--no-default", "without the default stance behind the rules")
+    .option("--intent <type>", "only workflows of this intent type")
+    .option("--workflow <id>", "only this workflow")
+    .option("--limit <n>", "show at most so many rows; all are counted", readCount, 200)
+    .action((options: WhatIfOptions) => listDifferences({ options, terminal }));
+}
+
+const unitMs = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** An ISO instant, or a duration before now. */
+export const readSince =
+  ({ now }: Pick<Terminal, "now">) =>
+  (value: string): string => {
+    const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(value) ?? [];
+    const at = unit === undefined ? Date.parse(value) : now() - Number(count) * unitMs[unit as keyof typeof unitMs];
+    if (Number.isFinite(at) && (unit !== undefined || /^\d{4}-/.test(value))) return new Date(at).toISOString();
+    throw new InvalidArgumentError("It must be an instant such as 2026-11-01T08:00:00Z, or a duration such as 7d.");
+  };
+
+async function listDifferences(session: Session<WhatIfOptions>): Promise<void> {
+  const { options, terminal } = session;
+  if (options.policies.length === 0) throw new UsageError("name the rules to try with --policies");
+  const policies = await loadPolicies(options.policies);
+  const asked = {
+    policies,
+    defaultPolicies: options.default,
+    ...(options.since && { since: options.since }),
+    ...(options.intent && { intent_type: options.intent }),
+    ...(options.workflow && { workflow_id: options.workflow }),
+  };
+  await withKernel(session, async ({ kernel, caller }) => {
+    const began = terminal.now();
+    const report = await show(kernel.whatIf(asked, caller), session);
+    terminal.complain(tellSpeed(report, terminal.now() - began));
+  });
+}
+
+type Found = AsyncGenerator<WhatIfFinding, WhatIfReport, void>;
+
+async function show(found: Found, { options, terminal }: Session<WhatIfOptions>): Promise<WhatIfReport> {
+  const findings: WhatIfFinding[] = [];
+  const kept = { report: null as WhatIfReport | null };
+  const lines = async function* (): AsyncGenerator<string> {
+    const report = yield* eachLine(found);
+    kept.report = report;
+    yield JSON.stringify({ kind: "report", ...report });
+  };
+  if (options.json) await terminal.printAll(lines());
+  else kept.report = await keepFirst(found, options.limit, findings);
+  const report = kept.report as WhatIfReport;
+  if (!options.json) terminal.print(renderReport(report, findings, terminal));
+  return report;
+}
+
+async function* eachLine(found: Found): AsyncGenerator<string, WhatIfReport, void> {
+  for (;;) {
+    const next = await found.next();
+    if (next.done === true) return next.value;
+    yield JSON.stringify(next.value);
+  }
+}
+
+async function keepFirst(found: Found, limit: number, kept: WhatIfFinding[]): Promise<WhatIfReport> {
+  for (;;) {
+    const next = await found.next();
+    if (next.done === true) return next.value;
+    if (kept.length < limit) kept.push(next.value);
+  }
+}
+
+export function renderReport(report: WhatIfReport, rows: readonly WhatIfFinding[], terminal: Terminal): string {
+  const { workflows, decisions, differing, unknown, erased_rows, policy_version, changes } = report;
+  const hidden = differing + unknown - rows.length;
+  const lines = [
+    ...(rows.length === 0 ? [] : [renderTable(rows, columnsFor(terminal), terminal), ""]),
+    ...(hidden > 0 ? [`and ${hidden} more (--limit, or --json for all)`] : []),
+    `${differing} of ${decisions} decisions in ${workflows} workflows would differ under ${policy_version}`,
+    ...Object.entries(changes).map(([change, n]) => `  ${n}  ${change}`),
+    ...(unknown === 0 ? [] : [`${unknown} cannot be told`]),
+    ...(erased_rows === 0 ? [] : [`${erased_rows} rows were erased; what they decided cannot be told`]),
+  ];
+  return lines.join("\n");
+}
+
+const columnsFor = ({ now }: Terminal): readonly Column<WhatIfFinding>[] => [
+  { title: "WORKFLOW", value: (row) => row.workflow_id },
+  { title: "WHEN", value: (row) => tellTime(row.timestamp, now()) },
+  { title: "STAGE", value: (row) => row.stage },
+  { title: "SUBJECT", value: (row) => row.step_id ?? row.subject, shrinks: true },
+  { title: "WAS", value: (row) => row.was.decision, shrinks: true },
+  { title: "WOULD BE", value: (row) => row.would_be?.decision ?? "unknown", shrinks: true },
+  { title: "REASON", value: (row) => row.would_be?.reason ?? row.reason, shrinks: true },
+];
+
+const tellSpeed = ({ workflows, decisions }: WhatIfReport, ms: number): string =>
+  `${workflows} workflows, ${decisions} decisions in ${(ms / 1000).toFixed(2)} s: ${Math.round((1000 * workflows) / Math.max(ms, 1))} workflows a second`;

@@ -1,0 +1,32 @@
+/**
+ * The audit record: how each decision of policy or of a person came out, in one of five forms (seed 001, "RLHF Audit
+ * Records"; C-06, C-10, C-12, A-29).
+ *
+ * INV-1  `interaction_id` is the id of the event of the decision; in a review pipeline by itself it is the submitter's.
+ * INV-2  Entries are frozen; a log of them only grows.
+ */
+import { z } from "zod";
+
+const text = z.string().min(1).max(512);
+
+/** QueuedForReview names the gate as its review, and who is asked: a role, a principal, or "unassigned". */
+export const AuditOutcome = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("AutoApproved") }),
+  z.strictObject({ type: z.literal("Blocked"), policy: text }),
+  z.strictObject({ type: z.literal("QueuedForReview"), review_id: text, reviewer: text }),
+  z.strictObject({ type: z.literal("HumanApproved") }),
+  z.strictObject({ type: z.literal("HumanRejected") }),
+]);
+export type AuditOutcome = z.infer<typeof AuditOutcome>;
+
+export const AuditEntry = z.object({
+  interaction_id: text,
+  outcome: AuditOutcome,
+  /** Names of the policies that matched, in evaluation order. */
+  policies: z.array(z.string()),
+  /** Who decided, where a person did and is known. */
+  decided_by: z.union([z.string(), z.int()]).optional(),
+});
+export type AuditEntry = z.infer<typeof AuditEntry>;
+
+export const unassigned = "unassigned";

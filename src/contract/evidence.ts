@@ -1,0 +1,59 @@
+/**
+ * Evidence: what an export of a workflow says beside its ledger rows, so that both can be given to somebody else together
+ * (seed 001, "RLHF Audit Records"; RLH-05). One JSON line each: the rows unchanged, then the audit entries, the evaluation
+ * reports and a closing line.
+ *
+ * INV-1  A line of evidence has the key `evidence`, which no row has.
+ * INV-2  Each is chained to the one before it, the first to the head of the rows: hash = H(previous ‖ text without hash).
+ * INV-3  Evidence ends with its closing line; without one it was cut.
+ */
+import { z } from "zod";
+import { AuditEntry } from "./audit.ts";
+import { sha256 } from "./digest.ts";
+import { JsonValue } from "./json.ts";
+
+const count = z.int().nonnegative();
+const hash = z.string().regex(/^[0-9a-f]{64}$/);
+
+export const EvidenceLine = z.discriminatedUnion("evidence", [
+  z.strictObject({ evidence: z.literal("audit_entry"), stream: z.string(), entry: AuditEntry, hash }),
+  z.strictObject({
+    evidence: z.literal("evaluation_report"),
+    stream: z.string(),
+    report_id: z.string(),
+    report: JsonValue,
+    hash,
+  }),
+  z.strictObject({
+    evidence: z.literal("closing"),
+    stream: z.string(),
+    rows: count,
+    audit_entries: count,
+    reports: count,
+    head: z.strictObject({ sequence: count, hash }),
+    hash,
+  }),
+]);
+export type EvidenceLine = z.infer<typeof EvidenceLine>;
+
+type Unsealed<L> = L extends EvidenceLine ? Omit<L, "hash"> : never;
+/** A line before it is chained. */
+export type EvidenceContent = Unsealed<EvidenceLine>;
+
+/** The line with its hash; `previous` is the hash of the line, or row, before it. */
+export const sealEvidence = (previous: string, content: EvidenceContent): EvidenceLine =>
+  ({ ...content, hash: sha256(previous + JSON.stringify(content)) }) as EvidenceLine;
+
+/** Whether a line follows the one whose hash is `previous`. */
+export const followsEvidence = (previous: string, { hash: own, ...content }: EvidenceLine): boolean =>
+  sealEvidence(previous, content as EvidenceContent).hash === own;
+
+/** The object a line of an export says, where the line is spelled as it was written; null for anything else. */
+export function readExact(text: string): object | null {
+  try {
+    const found: unknown = JSON.parse(text);
+    return typeof found === "object" && found !== null && JSON.stringify(found) === text ? found : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,134 @@
+/**
+ * Federated memory: a change that a replica made, the report of a merge, and who may change what (seed 001, "Federated
+ * Memory Replication"; C-39, A-27).
+ *
+ * Owns: the records, the three reasons for a rejection, the order of changes. Never: keeps or merges anything.
+ * INV-1  Whether a change is rejected follows from the change, the registered replicas and the policy alone, so that it is
+ *        the same whatever came before.
+ * INV-2  `compareChanges` orders all changes of a key totally: two that are equal in it are the same change.
+ */
+import { z } from "zod";
+import { canonicalJson } from "./digest.ts";
+import { kernelError } from "./error-codes.ts";
+import { TenantId } from "./ids.ts";
+import { JsonValue } from "./json.ts";
+import { raise } from "./kernel-error.ts";
+import { moduleRef } from "./module-ref.ts";
+
+const name = z.string().min(1).max(256);
+const mergeRef = moduleRef(2, "federation", "merge");
+
+/** One write of one replica. `version` is its Lamport clock at the write; `capability` is what the writer needs. */
+export const FederatedChange = z.object({
+  origin: name,
+  key: z.string().min(1).max(512),
+  value: JsonValue,
+  version: z.int().nonnegative(),
+  capability: name,
+});
+export type FederatedChange = z.infer<typeof FederatedChange>;
+
+/** What a merge did: how many it took, the keys it had newer already, and the keys it refused with the reason of each. */
+export const FederatedSyncReport = z.object({
+  applied: z.int().nonnegative(),
+  stale: z.array(z.string()),
+  rejected: z.array(z.object({ key: z.string(), reason: z.string() })),
+});
+export type FederatedSyncReport = z.infer<typeof FederatedSyncReport>;
+
+export const SyncRequest = z.object({ tenant_id: TenantId, changes: z.array(FederatedChange) });
+export type SyncRequest = z.infer<typeof SyncRequest>;
+
+/** True or null allows the change; false forbids it, a text forbids it and says why. Throwing, or anything else, forbids. */
+export type FederationPolicy = (change: FederatedChange) => boolean | string | null | Promise<boolean | string | null>;
+
+/** Replica id → the capabilities it was registered with; `*` stands for all. */
+export type Replicas = Readonly<Record<string, readonly string[]>>;
+
+/** What a kernel needs to know of the others: its own name, who they are, what a host forbids. */
+export interface FederationOptions {
+  readonly replica: string;
+  readonly replicas: Replicas;
+  readonly policy?: FederationPolicy;
+}
+
+const Settings = z.object({
+  replica: name,
+  replicas: z.record(z.string(), z.array(name)),
+  policy: z.custom<FederationPolicy>((value) => typeof value === "function").optional(),
+});
+
+/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for options that are none. */
+export function checkFederation(options: FederationOptions): FederationOptions {
+  const { error } = Settings.safeParse(options);
+  if (error === undefined) return options;
+  const message = `federation: ${z.prettifyError(error)}`;
+  return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, mergeRef));
+}
+
+/** A change with the reason why it may not be merged; null where it may. */
+export interface JudgedChange {
+  readonly change: FederatedChange;
+  readonly refusal: string | null;
+}
+
+/** Why the registered capabilities of its origin do not let this change in; undefined stands for an unknown replica. */
+export function refuseReplica(
+  { origin, capability }: FederatedChange,
+  registered: readonly string[] | undefined,
+): string | null {
+  if (registered === undefined) return `replica ${origin} is not registered`;
+  if (registered.includes(capability) || registered.includes("*")) return null;
+  return `replica ${origin} lacks the capability ${capability}`;
+}
+
+/** Why a policy's answer forbids a change; null where it allows it. */
+export function readVerdict(answer: unknown): string | null {
+  if (answer === true || answer === null || answer === undefined) return null;
+  if (answer === false) return "forbidden by policy";
+  return typeof answer === "string" ? `forbidden by policy: ${answer}` : "forbidden by policy: it gave no verdict";
+}
+
+/** A policy that fails forbids. */
+export const failedVerdict = (message: string): string => `forbidden by policy: it failed, which forbids: ${message}`;
+
+/**
+ * Above zero where `a` is newer than `b` of the same key: by version, then by origin id. A sound replica never gives a
+ * version twice; of two changes that share version and origin and still differ, the one with the lesser text stands,
+ * whichever came first.
+ */
+export function compareChanges(a: FederatedChange, b: FederatedChange): number {
+  if (a.version !== b.version) return a.version - b.version;
+  if (a.origin !== b.origin) return a.origin < b.origin ? -1 : 1;
+  const [left, right] = [a, b].map(({ value, capability }) => canonicalJson([value, capability])) as [string, string];
+  return left === right ? 0 : left < right ? 1 : -1;
+}
+
+export interface FederationLimits {
+  readonly maxSyncChanges: number;
+  readonly maxMemoryChars: number;
+}
+
+/** Changes of one call; characters of JSON of one value. */
+export const federationLimits: FederationLimits = Object.freeze({ maxSyncChanges: 1_000, maxMemoryChars: 65_536 });
+
+/** @throws KernelErrorException T0_VALIDATION_PAYLOAD_TOO_LARGE; nothing of the call is then applied. */
+export function requireFewChanges(
+  { changes }: { readonly changes: readonly FederatedChange[] },
+  { maxSyncChanges, maxMemoryChars }: FederationLimits,
+): void {
+  const large = changes.findIndex(({ value }) => JSON.stringify(value).length > maxMemoryChars);
+  if (large !== -1) refuseSize(`the value of change ${large} exceeds limits.maxMemoryChars = ${maxMemoryChars}`);
+  if (changes.length > maxSyncChanges)
+    refuseSize(`${changes.length} changes are more than limits.maxSyncChanges = ${maxSyncChanges}`);
+}
+
+function refuseSize(message: string): never {
+  return raise(kernelError("T0_VALIDATION_PAYLOAD_TOO_LARGE", message, mergeRef));
+}
+
+/** The version of a replica's next write. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH at the clock's end. */
+export function nextVersion(clock: number): number {
+  if (clock < Number.MAX_SAFE_INTEGER) return clock + 1;
+  return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", "the memory's clock has come to its end", mergeRef));
+}

@@ -1,0 +1,97 @@
+/**
+ * Model routing: the endpoints a model call may go to, what a call needs, and what was decided (seed 001, Deterministic
+ * Model Routing; A-28).
+ *
+ * INV-1  A decision names one endpoint and why: Primary, or BudgetFallback with the preferred endpoints it passed over.
+ * INV-2  A lower weight is better. Budgets are limits over an endpoint's life; what is left out has no limit.
+ */
+import { z } from "zod";
+import type { KernelError } from "./kernel-error.ts";
+
+const Name = z
+  .string()
+  .min(1)
+  .max(256)
+  .refine((text) => text.isWellFormed(), "must be well-formed text");
+const Amount = z.number().nonnegative();
+
+export const ModelEndpoint = z.strictObject({
+  name: Name,
+  deployment: z.enum(["local", "cloud"]),
+  latency_weight: Amount,
+  cost_weight: Amount,
+  capabilities: z.array(Name).max(256),
+  /** Tokens count in and out; money is in the unit of `price`. */
+  budget: z
+    .strictObject({
+      max_tokens: z.int().nonnegative().optional(),
+      max_money: Amount.optional(),
+      max_invocations: z.int().nonnegative().optional(),
+    })
+    .optional(),
+  /** Per million tokens. Without it a call costs no money. */
+  price: z.strictObject({ in: Amount, out: Amount }).optional(),
+});
+export type ModelEndpoint = z.infer<typeof ModelEndpoint>;
+
+/** What preferring goes by: the configured order, or a weight. */
+export const RoutePreference = z.enum(["order", "latency", "cost"]);
+export type RoutePreference = z.infer<typeof RoutePreference>;
+
+/** What a model call needs of its endpoint. */
+export const RouteRequest = z.strictObject({
+  /** All of them. */
+  capabilities: z.array(Name).max(256).default([]),
+  /** Tokens that the call may use, in and out; an endpoint with fewer left is passed over. */
+  expected_tokens: z.int().nonnegative().default(0),
+  /** In place of the router's own preference. */
+  prefer: RoutePreference.optional(),
+  /** Only these endpoints, where the asker can call no others. */
+  among: z.array(Name).max(256).optional(),
+  /** Endpoints to try last, whatever is preferred: those that have just failed. */
+  avoid: z.array(Name).max(256).default([]),
+});
+export type RouteRequest = z.infer<typeof RouteRequest>;
+export type RouteQuestion = z.input<typeof RouteRequest>;
+
+export const RouteReason = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("Primary") }),
+  z.strictObject({ kind: z.literal("BudgetFallback"), skipped: z.array(Name).min(1) }),
+]);
+export type RouteReason = z.infer<typeof RouteReason>;
+
+export const RouteDecision = z.strictObject({ endpoint: ModelEndpoint, reason: RouteReason });
+export type RouteDecision = z.infer<typeof RouteDecision>;
+
+/** What a router answers: a decision, or why there is none; with the candidates whose budget is spent. */
+export type RouteAnswer = { readonly exhausted: readonly string[] } & (
+  | { readonly decision: RouteDecision; readonly refusal: null }
+  | { readonly decision: null; readonly refusal: KernelError }
+);
+
+/** What an endpoint has been used for: calls, tokens in and out, money. */
+export const ModelSpent = z.strictObject({
+  invocations: z.int().nonnegative().default(0),
+  tokens: z.int().nonnegative().default(0),
+  money: Amount.default(0),
+});
+export type ModelSpent = z.infer<typeof ModelSpent>;
+/** What is spent by endpoint. */
+export const SpentByEndpoint = z.record(Name, ModelSpent);
+export type SpentByEndpoint = z.input<typeof SpentByEndpoint>;
+
+/** The ledger's counter of an endpoint, per tenant. */
+export const endpointCounter = (endpoint: string): string => `endpoint:${JSON.stringify(endpoint)}`;
+
+/** The endpoints of a kernel or of a router that stands alone, in the order of preference. */
+export const ModelRouting = z.strictObject({
+  endpoints: z
+    .array(ModelEndpoint)
+    .max(256)
+    .refine((list) => new Set(list.map((e) => e.name)).size === list.length, "two endpoints have the same name"),
+  /** Decides between endpoints of equal weight. */
+  seed: z.int().default(0),
+  prefer: RoutePreference.default("order"),
+});
+export type ModelRouting = z.input<typeof ModelRouting>;
+export type ParsedModelRouting = z.infer<typeof ModelRouting>;

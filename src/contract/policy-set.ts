@@ -1,0 +1,154 @@
+/**
+ * Policy rules written as data (a YAML or JSON file): what such a rule may say, and what it may not say at once.
+ * `definePolicySet` makes rules of it. The form is described with an example in `src/define/policy-rules.md`.
+ *
+ * INV-1  A field that is not known here is refused: a misspelt condition would hold for everything.
+ * INV-2  A rule that could never hold, or whose answer its stage cannot honour, is refused.
+ */
+import { z } from "zod";
+import { JsonValue } from "./json.ts";
+import { Effect } from "./operator.ts";
+import { RiskLevel } from "./plan.ts";
+import { DecisionWord, decisionsAt, PolicyStage } from "./policy.ts";
+
+const Word = z.string().min(1).max(256);
+const Words = z.array(Word).min(1);
+/** A field of a payload, `a.b.0.c`; `*` stands for every item of a list. */
+const Path = z.string().regex(/^[^.]+(\.[^.]+)*$/, "it must be names joined by dots, such as order.total");
+const Ids = z.array(z.union([Word, z.int()])).min(1);
+const Bound = z.number().optional();
+
+/** Words of which one, all, or none must be there. */
+const WordChoice = z
+  .strictObject({ any: Words.optional(), all: Words.optional(), none: Words.optional() })
+  .superRefine((choice, { addIssue }) => {
+    if (Object.keys(choice).length === 0) addIssue("it names nothing");
+    const wanted = [...(choice.any ?? []), ...(choice.all ?? [])];
+    const both = wanted.find((word) => choice.none?.includes(word));
+    if (both !== undefined) addIssue(`${both} is asked for and ruled out at once`);
+  });
+
+export const AmountCondition = z
+  .strictObject({ path: Path, above: Bound, at_least: Bound, below: Bound, at_most: Bound })
+  .superRefine(({ above, at_least, below, at_most }, { addIssue }) => {
+    const from = at_least ?? above;
+    const to = at_most ?? below;
+    if (from === undefined && to === undefined) addIssue("it needs a bound: above, at_least, below or at_most");
+    if (above !== undefined && at_least !== undefined) addIssue("above and at_least are one bound said twice");
+    if (below !== undefined && at_most !== undefined) addIssue("below and at_most are one bound said twice");
+    if (from === undefined || to === undefined) return;
+    const touches = from === to && at_least !== undefined && at_most !== undefined;
+    if (from >= to && !touches) addIssue(`nothing lies between ${from} and ${to}`);
+  });
+export type AmountCondition = z.infer<typeof AmountCondition>;
+
+/** Days by the number JavaScript gives them. */
+export const weekdays = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"] as const;
+const TimeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'it must be a time of day such as "06:30"');
+
+export const TimeCondition = z
+  .strictObject({
+    between: z.tuple([TimeOfDay, TimeOfDay]).optional(),
+    days: z.array(z.enum(weekdays)).min(1).optional(),
+    zone: z.string().refine(isZone, "it must be a time zone such as Europe/Vienna").default("UTC"),
+  })
+  .superRefine(({ between, days }, { addIssue }) => {
+    if (between === undefined && days === undefined) addIssue("it needs between or days");
+    if (between !== undefined && between[0] === between[1]) addIssue(`nothing lies between ${between.join(" and ")}`);
+  });
+export type TimeCondition = z.infer<typeof TimeCondition>;
+
+function isZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: name }) !== null;
+  } catch {
+    return false;
+  }
+}
+
+/** All that are given must hold. */
+export const PolicyConditions = z.strictObject({
+  tags: WordChoice.optional(),
+  effects: z.array(Effect).min(1).optional(),
+  /** Names, or the beginning of names: `Mail.*`. */
+  operators: Words.optional(),
+  intents: Words.optional(),
+  roles: WordChoice.optional(),
+  risk: z.array(RiskLevel).min(1).optional(),
+  amounts: z.array(AmountCondition).min(1).optional(),
+  times: TimeCondition.optional(),
+  tenants: Ids.optional(),
+  principals: Ids.optional(),
+});
+export type PolicyConditions = z.infer<typeof PolicyConditions>;
+
+/** What becomes of the payload: fields that get a value, fields that go. */
+export const PayloadChange = z
+  .strictObject({ set: z.record(Path, JsonValue).optional(), remove: z.array(Path).min(1).optional() })
+  .refine(({ set = {}, remove = [] }) => Object.keys(set).length + remove.length > 0, "it changes nothing");
+export type PayloadChange = z.infer<typeof PayloadChange>;
+
+/** Conditions on what a subject of that stage does not have: they would never hold. */
+const lackingAt: Readonly<Record<PolicyStage, readonly (keyof PolicyConditions)[]>> = {
+  plan: ["effects", "operators", "risk", "amounts"],
+  action: [],
+  outcome: ["effects"],
+  gate: [],
+};
+
+const RuleFields = z.strictObject({
+  name: Word,
+  stages: z.array(PolicyStage).min(1),
+  when: PolicyConditions.default({}),
+  decision: DecisionWord,
+  reason: z.string().min(1).max(4096),
+  redactions: z.array(Path).min(1).optional(),
+  transform: PayloadChange.optional(),
+});
+export type RuleData = z.infer<typeof RuleFields>;
+
+type Complain = (field: string, message: string) => void;
+
+const RuleData = RuleFields.superRefine((rule, { addIssue }) => {
+  const complain: Complain = (field, message) =>
+    addIssue({ code: "custom", path: field.split("."), message, input: rule });
+  complainOfStages(rule, complain);
+  complainOfAnswer(rule, complain);
+  const { all = [] } = rule.when.roles ?? {};
+  if (all.length > 0) complain("when.roles.all", "a person has one role; say any");
+});
+
+function complainOfStages({ stages, when, decision }: RuleData, complain: Complain): void {
+  for (const stage of stages) {
+    if (!decisionsAt[stage].includes(decision)) complain("stages", `${decision} cannot be honoured at stage ${stage}`);
+    for (const field of lackingAt[stage])
+      if (when[field] !== undefined) complain(`when.${field}`, `what is judged at stage ${stage} has none`);
+  }
+}
+
+function complainOfAnswer({ decision, transform, redactions }: RuleData, complain: Complain): void {
+  const needs = (field: "transform" | "redactions", given: unknown, word: RuleData["decision"]): void => {
+    if (decision === word && given === undefined) complain(field, `${word} needs ${field}`);
+    if (decision !== word && given !== undefined) complain(field, `only ${word} has ${field}, not ${decision}`);
+  };
+  needs("transform", transform, "TRANSFORM");
+  needs("redactions", redactions, "ALLOW_WITH_REDACTION");
+}
+
+/** A set of rules with the version that every decision names. */
+export const PolicySet = z
+  .strictObject({ version: z.string().min(1).max(128), rules: z.array(RuleData).min(1) })
+  .superRefine(({ rules }, { addIssue }) => {
+    const seen = new Set<string>();
+    for (const [index, { name }] of rules.entries()) {
+      if (seen.has(name))
+        addIssue({
+          code: "custom",
+          path: ["rules", index, "name"],
+          message: "another rule has this name",
+          input: name,
+        });
+      seen.add(name);
+    }
+  });
+export type PolicySet = z.infer<typeof PolicySet>;

@@ -1,0 +1,62 @@
+/**
+ * What policy is asked about at each stage, made in one place: whoever asks now and whoever asks again about the past say
+ * the same words.
+ */
+import type { Gate } from "./gate.ts";
+import type { PrincipalRef } from "./gate-vote.ts";
+import type { Json } from "./json.ts";
+import type { PlanStep } from "./plan.ts";
+import type { PolicySubject } from "./policy.ts";
+
+/** Of a plan's step, what a policy on the plan sees. */
+export type PlannedStep = Pick<PlanStep, "step_id" | "operator" | "policy_tags" | "risk_level">;
+
+export const planSubject = (planId: string, steps: readonly PlannedStep[]): PolicySubject => ({
+  name: planId,
+  tags: [...new Set(steps.flatMap((step) => step.policy_tags))],
+  payload: {
+    steps: steps.map(({ step_id, operator, policy_tags, risk_level }) => ({
+      step_id,
+      operator,
+      policy_tags,
+      risk_level,
+    })),
+  },
+});
+
+export const actionSubject = (step: PlanStep, effect: string, payload: Json): PolicySubject => ({
+  name: step.name,
+  operator: step.operator,
+  effect,
+  tags: step.policy_tags,
+  risk_level: step.risk_level,
+  payload,
+  applies: step.applies,
+});
+
+export const outcomeSubject = (step: PlanStep, type: string, content: Json): PolicySubject => ({
+  name: type,
+  operator: step.operator,
+  tags: step.policy_tags,
+  risk_level: step.risk_level,
+  payload: content,
+  applies: step.applies,
+});
+
+/** What somebody wants of a gate: to decide it, or to lend their seat at it. */
+export interface GateWish {
+  readonly decision: "approve" | "reject" | "delegate";
+  readonly principal: PrincipalRef;
+  /** Of a delegation: to whom. */
+  readonly to?: PrincipalRef | undefined;
+}
+
+/** The tags say what is wanted, and who wants it. */
+export const gateSubject = (gate: Gate, { decision, principal, to }: GateWish): PolicySubject => ({
+  name: gate.gate_id,
+  operator: gate.operator,
+  effect: gate.effect,
+  tags: [decision, ...(to === undefined ? [] : [`to:${to.id}`]), `principal:${principal.id}`],
+  risk_level: gate.risk_level,
+  payload: gate.payload,
+});

@@ -1,0 +1,201 @@
+/**
+ * Policy rules from data: checked as a whole, then made into ordinary rules.
+ *
+ * INV-1  A set that is wrong anywhere gives no rule at all; the error names rule and field of everything that is wrong.
+ * INV-2  All conditions of a rule must hold. A condition on something that is not there (an amount that is missing or no
+ *        number, an effect that is not stated) counts as holding where the rule restricts, and as not holding where it
+ *        allows.
+ * INV-3  Times are those of the question's `now`; there is no clock here.
+ */
+import type { z } from "zod";
+import { kernelError } from "../contract/error-codes.ts";
+import { type Json, type JsonObject, toJson } from "../contract/json.ts";
+import { raise } from "../contract/kernel-error.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+import type { PolicyQuestion, PolicyRule, RuleAnswer, RuleSet } from "../contract/policy.ts";
+import {
+  type AmountCondition,
+  type PayloadChange,
+  type PolicyConditions,
+  PolicySet,
+  type RuleData,
+  type TimeCondition,
+  type weekdays,
+} from "../contract/policy-set.ts";
+import { valuesAt, withField, withoutField } from "./payload-path.ts";
+
+/** @throws KernelErrorException T5_POLICY_INVALID, its detail listing rule, field and problem of each mistake. */
+export function definePolicySet(data: unknown): RuleSet {
+  const plain = toPlain(data);
+  const parsed = PolicySet.safeParse(plain);
+  if (!parsed.success) return refuseSet(parsed.error.issues.flatMap((issue) => problemsOf(plain, issue)));
+  const { version, rules } = parsed.data;
+  return Object.freeze({ version, rules: Object.freeze(rules.map(compileRule)) });
+}
+
+/** A copy that nobody changes afterwards. */
+function toPlain(data: unknown): Json {
+  try {
+    return toJson(data);
+  } catch (thrown) {
+    return refuseSet([{ rule: null, field: "set", problem: `it is no JSON: ${(thrown as Error).message}` }]);
+  }
+}
+
+function refuseSet(problems: readonly Problem[]): never {
+  const told = problems.map(
+    ({ rule, field, problem }) => `${rule === null ? "" : `rule ${rule}, `}${field}: ${problem}`,
+  );
+  raise(
+    kernelError("T5_POLICY_INVALID", `policy set: ${told.join("; ")}`, moduleRef(5, "policy", "define_policy_set"), {
+      detail: { problems },
+    }),
+  );
+}
+
+interface Problem extends JsonObject {
+  readonly rule: string | null;
+  readonly field: string;
+  readonly problem: string;
+}
+
+/** One problem a field: fields that are not known are named each. */
+function problemsOf(data: unknown, issue: z.core.$ZodIssue): readonly Problem[] {
+  const isInRule = issue.path[0] === "rules" && issue.path.length > 1;
+  const rule = isInRule ? nameOf(data, issue.path[1] as number) : null;
+  const path = isInRule ? issue.path.slice(2) : issue.path;
+  if (issue.code === "unrecognized_keys")
+    return issue.keys.map((key) => ({ rule, field: [...path, key].join("."), problem: "there is no such field" }));
+  return [{ rule, field: path.join(".") || (rule === null ? "set" : "rule"), problem: issue.message }];
+}
+
+/** A rule's name, or its place in the list where it has none. */
+function nameOf(data: unknown, index: number): string {
+  const name = (data as { readonly rules: readonly (Partial<RuleData> | null)[] }).rules[index]?.name;
+  return typeof name === "string" && name !== "" ? name : `#${index + 1}`;
+}
+
+function compileRule({ name, stages, when, decision, reason, redactions = [], transform }: RuleData): PolicyRule {
+  const judges = conditionsOf(when);
+  const restricts = decision !== "ALLOW";
+  const evaluate = (question: PolicyQuestion): RuleAnswer | null => {
+    if (!judges.every((judge) => judge(question) ?? restricts)) return null;
+    const changed = transform === undefined ? null : changePayload(question.subject.payload, transform);
+    return { decision, reason, redactions: [...redactions], transform: changed };
+  };
+  return Object.freeze({ name, stages: Object.freeze([...stages]), evaluate });
+}
+
+/** Whether a condition holds; null where the question does not say. */
+type Judge = (question: PolicyQuestion) => boolean | null;
+
+const judgeMakers: {
+  readonly [C in keyof Required<PolicyConditions>]: (wanted: NonNullable<PolicyConditions[C]>) => Judge;
+} = {
+  tags:
+    (wanted) =>
+    ({ subject }) =>
+      choiceHolds(wanted, subject.tags),
+  effects:
+    (wanted) =>
+    ({ subject }) =>
+      isAmong(wanted, subject.effect),
+  operators:
+    (wanted) =>
+    ({ subject }) =>
+      fitsName(wanted, subject.operator),
+  intents:
+    (wanted) =>
+    ({ intent }) =>
+      fitsName(wanted, intent.type),
+  roles:
+    (wanted) =>
+    ({ auth }) =>
+      choiceHolds(wanted, [auth.role]),
+  risk:
+    (wanted) =>
+    ({ subject }) =>
+      isAmong(wanted, subject.risk_level),
+  amounts:
+    (wanted) =>
+    ({ subject }) =>
+      allHold(wanted.map((amount) => amountHolds(amount, subject.payload))),
+  times: (wanted) => judgeTime(wanted),
+  tenants:
+    (wanted) =>
+    ({ auth }) =>
+      wanted.includes(auth.tenant_id),
+  principals:
+    (wanted) =>
+    ({ auth }) =>
+      wanted.includes(auth.principal_id),
+};
+
+const conditionsOf = (when: PolicyConditions): readonly Judge[] =>
+  Object.entries(when).flatMap(([condition, wanted]) =>
+    wanted === undefined
+      ? []
+      : [(judgeMakers[condition as keyof PolicyConditions] as (wanted: unknown) => Judge)(wanted)],
+  );
+
+const isAmong = (wanted: readonly string[], given: string | undefined): boolean | null =>
+  given === undefined ? null : wanted.includes(given);
+
+const choiceHolds = (
+  { any, all = [], none = [] }: NonNullable<PolicyConditions["tags"]>,
+  given: readonly string[],
+): boolean =>
+  (any === undefined || any.some((word) => given.includes(word))) &&
+  all.every((word) => given.includes(word)) &&
+  !none.some((word) => given.includes(word));
+
+function fitsName(wanted: readonly string[], given: string | undefined): boolean | null {
+  if (given === undefined) return null;
+  return wanted.some((name) => (name.endsWith("*") ? given.startsWith(name.slice(0, -1)) : given === name));
+}
+
+/** False where one is false, else null where one is not known. */
+function allHold(held: readonly (boolean | null)[]): boolean | null {
+  if (held.includes(false)) return false;
+  return held.includes(null) ? null : true;
+}
+
+/** Of several values (`items.*.price`) one within the bounds is enough, and one that is no number leaves it open. */
+function amountHolds({ path, ...bounds }: AmountCondition, payload: Json): boolean | null {
+  const held = valuesAt(payload, path).map((value) => (typeof value === "number" ? isWithin(value, bounds) : null));
+  if (held.includes(true)) return true;
+  return held.length === 0 || held.includes(null) ? null : false;
+}
+
+const isWithin = (value: number, { above, at_least, below, at_most }: Omit<AmountCondition, "path">): boolean =>
+  (above === undefined || value > above) &&
+  (at_least === undefined || value >= at_least) &&
+  (below === undefined || value < below) &&
+  (at_most === undefined || value <= at_most);
+
+function judgeTime({ between, days, zone }: TimeCondition): Judge {
+  const format = new Intl.DateTimeFormat("en-US", {
+    timeZone: zone,
+    weekday: "short",
+    hour: "2-digit",
+    minute: "2-digit",
+    hourCycle: "h23",
+  });
+  return ({ now }) => {
+    const parts = new Map(format.formatToParts(Date.parse(now)).map(({ type, value }) => [type, value]));
+    const day = parts.get("weekday")?.toLowerCase() as (typeof weekdays)[number];
+    return (
+      (days === undefined || days.includes(day)) &&
+      (between === undefined || isBetween(between, `${parts.get("hour")}:${parts.get("minute")}`))
+    );
+  };
+}
+
+/** From the first minute on, up to the second; over midnight where the first is the later one. */
+const isBetween = ([from, to]: readonly [string, string], time: string): boolean =>
+  from < to ? from <= time && time < to : from <= time || time < to;
+
+function changePayload(payload: Json, { set = {}, remove = [] }: PayloadChange): Json {
+  const without = remove.reduce<Json>(withoutField, payload);
+  return Object.entries(set).reduce<Json>((at, [path, value]) => withField(at, path, value as Json), without);
+}

@@ -1,0 +1,158 @@
+/**
+ * The question that a recorded policy decision answered, put together again from the ledger.
+ *
+ * Owns: where each part of the question lies. Never: guesses; a payload counts only if it has the digest on record.
+ * Q1  What is not in the ledger (older ledgers say less) is named, in place of a question.
+ * Q2  The record is folded up to the decision and not beyond; later events serve as keepers of payloads only.
+ */
+import { digest } from "./contract/digest.ts";
+import type { EventPayloads, LedgerEvent } from "./contract/event.ts";
+import { type Gate, gateIdOf } from "./contract/gate.ts";
+import type { Json } from "./contract/json.ts";
+import type { Plan, PlanStep } from "./contract/plan.ts";
+import type { PolicyQuestion, PolicySubject } from "./contract/policy.ts";
+import {
+  actionSubject,
+  gateSubject,
+  outcomeSubject,
+  type PlannedStep,
+  planSubject,
+} from "./contract/policy-subject.ts";
+import { toStepResult } from "./contract/step.ts";
+import type { WorkflowRecord } from "./contract/workflow.ts";
+import { resolveParams } from "./tiers/t4-execution/resolve-templates.ts";
+import { outputsOf } from "./tiers/t4-execution/run.ts";
+
+type Decided = EventPayloads["POLICY_DECIDED"];
+
+/** A recorded decision in its place. */
+export interface PastDecision {
+  /** Everything before it, folded. */
+  readonly record: WorkflowRecord;
+  readonly event: LedgerEvent;
+  readonly decided: Decided;
+  /** All events of its workflow. */
+  readonly events: readonly LedgerEvent[];
+  /** Its place among them. */
+  readonly index: number;
+  /** What an operator says of itself today, for ledgers that do not say it; undefined where it is not registered. */
+  readonly effectToday: (step: PlanStep) => string | undefined;
+}
+
+/** The question, or in a sentence why it cannot be told. */
+export function pastQuestion(past: PastDecision): PolicyQuestion | string {
+  const { record, event, decided } = past;
+  const subject = describers[decided.stage]?.(past) ?? `there is no policy stage ${String(decided.stage)}`;
+  if (typeof subject === "string") return subject;
+  return {
+    stage: decided.stage,
+    subject,
+    auth: decided.stage === "gate" ? (deciderOf(past)?.auth ?? record.auth) : record.auth,
+    intent: record.intent,
+    context: record.bundle,
+    now: decided.asked_at ?? event.timestamp,
+  };
+}
+
+const describers: Readonly<Record<Decided["stage"], (past: PastDecision) => PolicySubject | string>> = {
+  plan(past) {
+    const { decided } = past;
+    const kept = decided.payload as { readonly steps: readonly PlannedStep[] } | undefined;
+    const steps = kept?.steps ?? laterOf(past, "PLAN_CREATED", ({ plan }) => isOf(plan, decided))?.plan.steps;
+    if (steps === undefined) return "the plan that was judged is not in the ledger";
+    const subject = planSubject(decided.subject, steps);
+    return digest(subject.payload) === decided.payload_hash ? subject : "the plan on record is not the one judged";
+  },
+  action(past) {
+    const step = stepOf(past);
+    if (step === null) return "the step that was judged is not in the ledger";
+    const effect = step.effect ?? gateOf(past)?.effect ?? past.effectToday(step);
+    if (effect === undefined)
+      return `the ledger does not say what ${step.operator} may do outside, and it is not registered here`;
+    const payload = findPayload(past, actionPayloads(past, step));
+    return payload === undefined ? missingPayload(past) : actionSubject(step, effect, payload);
+  },
+  outcome(past) {
+    const step = stepOf(past);
+    if (step === null) return "the step that was judged is not in the ledger";
+    const content = findPayload(past, outcomeContents(past));
+    return content === undefined ? missingPayload(past) : outcomeSubject(step, past.decided.subject, content);
+  },
+  gate(past) {
+    const by = deciderOf(past);
+    if (by === null) return "the ledger does not say who decided";
+    const gate = gateOf(past);
+    return gate === null ? "the gate as it was judged is not in the ledger" : gateSubject(gate, by);
+  },
+};
+
+const missingPayload = ({ decided: { decision, redactions } }: PastDecision): string =>
+  decision === "DENY" || redactions.length > 0
+    ? "the payload that was judged is not kept, because policy denied or masked it"
+    : "the payload that was judged is not in the ledger";
+
+const isOf = (plan: Plan, { subject }: Decided): boolean => plan.plan_id === subject;
+
+const stepOf = ({ record, event }: PastDecision): PlanStep | null =>
+  record.steps.get(event.step_id ?? "")?.step ?? null;
+
+/** The first payload that has the digest on record. */
+function findPayload({ decided }: PastDecision, payloads: Iterable<Json | undefined>): Json | undefined {
+  if (decided.payload !== undefined) return decided.payload;
+  for (const payload of payloads) if (payload !== undefined && digest(payload) === decided.payload_hash) return payload;
+  return undefined;
+}
+
+function* actionPayloads(past: PastDecision, step: PlanStep): Generator<Json | undefined> {
+  const { record } = past;
+  yield resolveParams(step.params, outputsOf(record, step)).value;
+  yield record.steps.get(step.step_id)?.input;
+  yield gateOf(past)?.payload;
+  yield laterOf(past, "ACTION_STARTED", (_started, event) => event.step_id === step.step_id)?.input;
+}
+
+/** What the step's call gave; after a person's edit, the version that it became. */
+function* outcomeContents(past: PastDecision): Generator<Json | undefined> {
+  const { events, index, event } = past;
+  const ofStep = (e: LedgerEvent): boolean => e.step_id === event.step_id;
+  const ended = events
+    .slice(0, index)
+    .findLast((e) => ofStep(e) && (e.event_type === "ACTION_SUCCEEDED" || e.event_type === "ACTION_SETTLED"));
+  if (ended !== undefined) yield toStepResult(ended.payload["result"] as Json).data;
+  yield laterOf(past, "OUTCOME_DRAFTED", (_drafted, e) => ofStep(e))?.outcome.content;
+}
+
+/** The gate as it stood, or as it is opened or revised next: a decision that was kept is judged before its gate opens. */
+function gateOf(past: PastDecision): Gate | null {
+  const { record, decided, event } = past;
+  const id = decided.stage === "gate" ? decided.subject : gateIdOf(event.step_id ?? "");
+  const fits = (gate: Gate | undefined): boolean =>
+    gate?.gate_id === id && digest(gate.payload) === decided.payload_hash;
+  const standing = record.gates.get(id);
+  if (standing !== undefined && fits(standing)) return standing;
+  const opened = laterOf(past, "GATE_OPENED", ({ gate }) => fits(gate));
+  const next = opened ?? laterOf(past, "GATE_REVISED", ({ gate }) => fits(gate));
+  return next?.gate ?? null;
+}
+
+/** Who decided; older ledgers say so of decisions that were kept only. */
+function deciderOf({ decided, record }: PastDecision): NonNullable<Decided["by"]> | null {
+  if (decided.by !== undefined) return decided.by;
+  const kept = record.kept.get(decided.subject)?.[0];
+  const principal = kept?.decided.principal ?? null;
+  return kept === undefined || principal === null ? null : { decision: kept.decision, principal, auth: kept.auth };
+}
+
+/** The payload of the first later event of a type that fits. */
+function laterOf<T extends keyof EventPayloads>(
+  { events, index }: PastDecision,
+  type: T,
+  fits: (payload: EventPayloads[T], event: LedgerEvent) => boolean,
+): EventPayloads[T] | undefined {
+  for (let i = index + 1; i < events.length; i += 1) {
+    const event = events[i] as LedgerEvent;
+    const payload = event.payload as unknown as EventPayloads[T];
+    if (event.event_type === type && fits(payload, event)) return payload;
+  }
+  return undefined;
+}

@@ -1,0 +1,40 @@
+/**
+ * From the policies a host names, rules and sets mixed, to what the engine evaluates: the rules in order, and one version
+ * for all of them, which every decision records and every approval binds to.
+ *
+ * V1  The version names each set in order, then `code-<hash of the names>` for rules that stand in no set, then the default
+ *     stance: `2026-11+code-1f0a9c3e+default-1`. A rule in code that changes under its old name does not show: put it into
+ *     a set with a version of its own, or state `policyVersion`.
+ */
+import { digest } from "./contract/digest.ts";
+import type { PolicyRule, RuleSet } from "./contract/policy.ts";
+import { definePolicy } from "./define/define-capability.ts";
+import { defaultPolicyVersion, defaultRules } from "./tiers/t5-ego/policy/default-rules.ts";
+
+/** Rules in code, and sets of rules. */
+export type Policies = readonly (PolicyRule | RuleSet)[];
+
+interface Assembling {
+  /** Whether the default stance follows; true where nothing is said. */
+  readonly withDefault?: boolean | undefined;
+  readonly version?: string | undefined;
+}
+
+/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for what is neither a rule nor a set. */
+export function assemblePolicies(policies: Policies, { withDefault = true, version }: Assembling = {}): RuleSet {
+  const sets = policies.filter(isSet);
+  const loose = policies.filter((policy): policy is PolicyRule => !isSet(policy));
+  const rules = policies.flatMap((policy) => (isSet(policy) ? policy.rules : [policy])).map(definePolicy);
+  const versions = [
+    ...sets.map((set) => set.version),
+    ...(loose.length === 0 ? [] : [`code-${digest(loose.map((rule) => rule.name)).slice(0, 8)}`]),
+    ...(withDefault ? [defaultPolicyVersion] : []),
+  ];
+  return {
+    rules: withDefault ? [...rules, ...defaultRules] : rules,
+    version: version ?? (versions.join("+") || "none"),
+  };
+}
+
+const isSet = (policy: PolicyRule | RuleSet): policy is RuleSet =>
+  typeof policy === "object" && policy !== null && "rules" in policy;

@@ -1,0 +1,87 @@
+/**
+ * What a host feeds into a tenant's own log: documents, memory, changes of other replicas.
+ */
+import { z } from "zod";
+import type { Caller } from "./contract/auth-context.ts";
+import { DocumentRecord, MemoryRecord, type ParsedMemoryRecord } from "./contract/context-bundle.ts";
+import { raise } from "./contract/error.ts";
+import { kernelError } from "./contract/error-codes.ts";
+import { draft } from "./contract/event.ts";
+import type { FederatedChange, FederationOptions } from "./contract/federation.ts";
+import { TenantId } from "./contract/ids.ts";
+import { moduleRef } from "./contract/module-ref.ts";
+import type { Kernel } from "./kernel-face.ts";
+import { attachReport } from "./kernel-reports.ts";
+import type { LedgerStore } from "./ports/ledger-store.ts";
+import type { Kit } from "./runtime/kit.ts";
+import type { LedgerReading } from "./runtime/ledger-reader.ts";
+import type { TenantAppend } from "./runtime/tenant-log.ts";
+import type { Gateway } from "./tiers/t0-foundation/gateway.ts";
+import { changeOf, stampRecord } from "./tiers/t2-cognition/merge-changes.ts";
+
+export interface RecordParts {
+  readonly store: LedgerStore;
+  readonly reading: LedgerReading;
+  readonly kit: Kit;
+  readonly tenantLog: TenantAppend;
+  readonly federation: FederationOptions;
+  readonly gateway: Gateway;
+  /** Refuses once the kernel has stopped. */
+  readonly serve: <T>(work: () => Promise<T>) => Promise<T>;
+}
+
+/** What a host writes; origin and version are the kernel's to give. */
+const HostMemory = MemoryRecord.omit({ origin: true, version: true });
+const ChangeQuery = z.object({ tenant_id: TenantId, limit: z.int().positive().optional() });
+
+export function createRecords(parts: RecordParts): Pick<Kernel, "documents" | "memory" | "attachReport"> {
+  const { gateway, serve } = parts;
+  return {
+    documents: { record: (raw) => serve(() => recordDocument(parts, raw)) },
+    memory: {
+      write: (raw) => serve(() => writeMemory(parts, parse(HostMemory, raw))),
+      sync: (request, caller) => serve(() => gateway.sync(request, caller)),
+      changes: (query, caller) => serve(() => readChanges(parts, query, caller)),
+    },
+    attachReport: (workflowId, report, caller) => serve(() => attachReport(parts, workflowId, { report, caller })),
+  };
+}
+
+async function recordDocument({ tenantLog }: RecordParts, raw: unknown): Promise<string> {
+  const record = parse(DocumentRecord, raw);
+  const turn = { drafts: [draft("DOCUMENT_RECORDED", { record })], indexes: { documents: [record] }, answer: null };
+  return firstOf(await tenantLog(record.tenant_id, () => turn));
+}
+
+async function writeMemory({ store, tenantLog, federation }: RecordParts, given: ParsedMemoryRecord): Promise<string> {
+  const { tenant_id, thread_id, key } = given;
+  const decide = async () => {
+    const standing = thread_id === null ? await store.memory({ tenant_id, thread_id, keys: [key], limit: 1 }) : [];
+    const record = thread_id === null ? stampRecord(given, standing[0], federation.replica) : given;
+    return { drafts: [draft("MEMORY_WRITTEN", { record })], indexes: { memory: [record] }, answer: null };
+  };
+  return firstOf(await tenantLog(tenant_id, decide));
+}
+
+async function readChanges(
+  { store, gateway, kit }: RecordParts,
+  raw: unknown,
+  caller: Caller | undefined,
+): Promise<readonly FederatedChange[]> {
+  const { tenant_id, limit = kit.limits.maxSyncChanges } = parse(ChangeQuery, raw);
+  await gateway.authorize(caller, "memory:sync");
+  if (caller !== undefined && caller.tenant_id !== tenant_id)
+    raise(kernelError("T5_IDENTITY_VIOLATION", "the caller does not belong to this tenant", recordRef));
+  const stored = await store.memory({ tenant_id, thread_id: null, limit });
+  return stored.map(changeOf).filter((change) => change !== null);
+}
+
+const firstOf = ({ event_ids: [id] }: { readonly event_ids: readonly string[] }): string => id as string;
+const recordRef = moduleRef(0, "kernel", "record");
+
+/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
+function parse<S extends z.ZodType>(schema: S, raw: unknown): z.output<S> {
+  const parsed = schema.safeParse(raw);
+  if (parsed.success) return parsed.data;
+  return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `record: ${parsed.error.message}`, recordRef));
+}

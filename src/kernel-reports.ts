@@ -1,0 +1,85 @@
+/**
+ * Evaluation reports: opaque to the kernel, kept in the tenant's ledger as documents of their workflow, so that they share
+ * storage with the events and the audit, and are exported with them (RLH-05, A-29).
+ */
+import type { Caller } from "./contract/auth-context.ts";
+import { DocumentRecord } from "./contract/context-bundle.ts";
+import { digest } from "./contract/digest.ts";
+import { raise } from "./contract/error.ts";
+import { kernelError } from "./contract/error-codes.ts";
+import { draft } from "./contract/event.ts";
+import { type Json, requireSafeJson, toJson } from "./contract/json.ts";
+import { moduleRef } from "./contract/module-ref.ts";
+import type { LedgerStore } from "./ports/ledger-store.ts";
+import type { Kit } from "./runtime/kit.ts";
+import type { LedgerReading } from "./runtime/ledger-reader.ts";
+import type { TenantAppend } from "./runtime/tenant-log.ts";
+import { messageOf } from "./runtime/within.ts";
+import type { Gateway } from "./tiers/t0-foundation/gateway.ts";
+import type { EvaluationReport } from "./tiers/t6-metacognition/compose-evidence.ts";
+
+const reportRef = moduleRef(6, "evaluation", "attach");
+const idOf = (workflowId: string, n: number): string => `evaluation:${workflowId}:${n}`;
+
+interface ReportParts {
+  readonly store: LedgerStore;
+  readonly reading: LedgerReading;
+  readonly kit: Kit;
+  readonly tenantLog: TenantAppend;
+  readonly gateway: Gateway;
+}
+
+export async function attachReport(
+  { store, reading, kit, tenantLog, gateway }: ReportParts,
+  workflowId: string,
+  { report, caller }: { readonly report: unknown; readonly caller: Caller | undefined },
+): Promise<string> {
+  const { maxReports, maxRequestChars } = kit.limits;
+  const content = copyReport(report);
+  const bytes = JSON.stringify(content).length;
+  if (bytes > maxRequestChars) refuseSize(`the report exceeds limits.maxRequestChars = ${maxRequestChars}`);
+  await gateway.authorize(caller, "evaluation:write");
+  const { tenant_id, workflow_id } = await reading.readWorkflowState(workflowId, caller);
+  const decide = async () => {
+    const standing = await readReports(store, { tenant_id, workflow_id, limit: maxReports });
+    if (standing.length >= maxReports) refuseSize(`the workflow has limits.maxReports = ${maxReports} reports`);
+    const record = DocumentRecord.parse({
+      tenant_id,
+      workflow_id,
+      document_id: idOf(workflow_id, standing.length + 1),
+      title: "evaluation report",
+      media_type: "application/json",
+      processed_content: { hash: digest(content), bytes },
+      content,
+    });
+    const answer = String(record.document_id);
+    return { drafts: [draft("DOCUMENT_RECORDED", { record })], indexes: { documents: [record] }, answer };
+  };
+  return (await tenantLog(tenant_id, decide, caller?.principal)).answer;
+}
+
+/** The reports a workflow keeps, oldest first. */
+export async function readReports(
+  store: LedgerStore,
+  of: { readonly tenant_id: string | number; readonly workflow_id: string; readonly limit: number },
+): Promise<readonly EvaluationReport[]> {
+  const ids = Array.from({ length: of.limit }, (_, i) => idOf(of.workflow_id, i + 1));
+  const found = await store.documents(of.tenant_id, ids);
+  return found.map(({ document_id, content }) => ({ report_id: String(document_id), report: content ?? null }));
+}
+
+/** Reports that are brought along; they are kept nowhere but in the export. */
+export const numberReports = (reports: readonly unknown[]): readonly EvaluationReport[] =>
+  reports.map((report, i) => ({ report_id: `given:${i + 1}`, report: copyReport(report) }));
+
+function copyReport(report: unknown): Json {
+  try {
+    requireSafeJson(report);
+    return toJson(report);
+  } catch (thrown) {
+    return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `report: ${messageOf(thrown)}`, reportRef));
+  }
+}
+
+const refuseSize = (message: string): never =>
+  raise(kernelError("T0_VALIDATION_PAYLOAD_TOO_LARGE", message, reportRef));

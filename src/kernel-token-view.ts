@@ -1,0 +1,44 @@
+/**
+ * The tokens of workflows as hosts read them: projections of the committed ledger beside the ceilings of this kernel.
+ */
+import type { Caller } from "./contract/auth-context.ts";
+import { raise } from "./contract/error.ts";
+import { kernelError } from "./contract/error-codes.ts";
+import { moduleRef } from "./contract/module-ref.ts";
+import { type GovernorUsage, tokenEventToJson } from "./contract/token.ts";
+import type { KernelTokens } from "./kernel-face.ts";
+import type { LedgerStore } from "./ports/ledger-store.ts";
+import type { LedgerReading } from "./runtime/ledger-reader.ts";
+import { governorOf } from "./tiers/t5-ego/admission/admit-call.ts";
+import type { CapabilityShelf } from "./tiers/t5-ego/admission/capability-shelf.ts";
+import { projectTokens } from "./tiers/t6-metacognition/project-tokens.ts";
+
+export interface TokenViewParts {
+  readonly store: LedgerStore;
+  readonly reading: LedgerReading;
+  readonly shelf: CapabilityShelf;
+}
+
+export function createTokenView({ store, reading, shelf }: TokenViewParts): KernelTokens {
+  const events: KernelTokens["events"] = async (workflowId, caller) =>
+    projectTokens(await reading.events(workflowId, caller), shelf);
+  return {
+    events,
+    toJsonl: async (workflowId, caller) =>
+      (await events(workflowId, caller)).map((event) => JSON.stringify(tokenEventToJson(event))).join("\n"),
+    async capabilities(workflowId, caller) {
+      if (workflowId === undefined) return shelf.entries();
+      const { used } = await reading.readWorkflowState(workflowId, caller);
+      return shelf.entries().map((entry) => ({ ...entry, usage: used.capabilities.get(entry.name) ?? entry.usage }));
+    },
+    governor: async (workflowId, caller): Promise<GovernorUsage> =>
+      governorOf(shelf, (await reading.readWorkflowState(workflowId, caller)).used.resources),
+    charges: async (tenantId, caller) => store.chargesOf(requireTenant(tenantId, caller)),
+  };
+}
+
+function requireTenant(tenantId: string | number, caller: Caller | undefined): string | number {
+  if (caller === undefined || caller.tenant_id === tenantId) return tenantId;
+  const message = "the budgets of another tenant cannot be read";
+  return raise(kernelError("T5_IDENTITY_VIOLATION", message, moduleRef(5, "identity", "authorize")));
+}

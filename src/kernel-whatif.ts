@@ -1,0 +1,232 @@
+/**
+ * What if: another policy set over past ledgers. Every recorded decision is asked again, as it was asked, and told where the
+ * answer would be another.
+ *
+ * Owns: the walk over workflows, the comparison, the counts. Never: appends, runs a workflow, or changes a record.
+ * W1  Each decision is judged by itself, on what did happen: a denial that would have been does not stop what came after.
+ * W2  A decision that cannot be asked again is told as unknown with a reason; none is left out silently.
+ * W3  One workflow's events and one page of heads are in memory at a time.
+ */
+import { z } from "zod";
+import { foldWorkflow } from "../machines/fold.ts";
+import type { Caller } from "./contract/auth-context.ts";
+import { canonicalJson } from "./contract/digest.ts";
+import { raise } from "./contract/error.ts";
+import { kernelError } from "./contract/error-codes.ts";
+import { type LedgerEvent, payloadOf } from "./contract/event.ts";
+import { moduleRef } from "./contract/module-ref.ts";
+import type { PlanStep } from "./contract/plan.ts";
+import type { PolicyDecision, PolicyStage } from "./contract/policy.ts";
+import { openTurn } from "./contract/turn.ts";
+import type { WorkflowRecord } from "./contract/workflow.ts";
+import { type PastDecision, pastQuestion } from "./kernel-past-question.ts";
+import { assemblePolicies, type Policies } from "./kernel-policies.ts";
+import type { LedgerStore, WorkflowHead } from "./ports/ledger-store.ts";
+import type { Registry } from "./runtime/registry.ts";
+import { evaluatePolicies, type PolicyEngine } from "./tiers/t5-ego/policy/evaluate-policies.ts";
+
+/** Another policy set, and which past decisions it is asked about. */
+export interface WhatIf {
+  /** In place of the kernel's own. */
+  readonly policies: Policies;
+  /** False: without the default stance behind them. */
+  readonly defaultPolicies?: boolean;
+  /** Decisions from this ISO instant on. */
+  readonly since?: string;
+  /** Decisions before this ISO instant. */
+  readonly until?: string;
+  readonly intent_type?: string;
+  readonly workflow_id?: string;
+  /** True: tells also where the decision stays and other rules are named. */
+  readonly names?: boolean;
+}
+
+/** A past decision that would be another one, or that cannot be asked again (`would_be` is null). */
+export interface WhatIfFinding {
+  readonly kind: "differs" | "unknown";
+  readonly workflow_id: string;
+  readonly sequence: number;
+  readonly event_id: string;
+  readonly timestamp: string;
+  readonly stage: PolicyStage;
+  readonly step_id: string | null;
+  readonly subject: string;
+  readonly was: PolicyDecision;
+  readonly would_be: PolicyDecision | null;
+  /** What is different, and why; or why it cannot be told. */
+  readonly reason: string;
+}
+
+export interface WhatIfReport {
+  readonly policy_version: string;
+  readonly workflows: number;
+  readonly decisions: number;
+  readonly differing: number;
+  readonly unknown: number;
+  /** Rows of the ledger that were erased: their decisions can be neither told nor counted. */
+  readonly erased_rows: number;
+  /** How often each change of decision was found, such as `ALLOW → DENY`. */
+  readonly changes: Readonly<Record<string, number>>;
+}
+
+export interface WhatIfParts {
+  readonly store: LedgerStore;
+  readonly registry: Registry;
+  /** Whether the kernel itself has the default stance. */
+  readonly withDefault: boolean;
+  readonly engine: Pick<PolicyEngine, "clock" | "timeoutMs">;
+  readonly caller: Caller | undefined;
+}
+
+const whatIfRef = moduleRef(5, "policy", "what_if");
+const pageSize = 200;
+
+const Instant = z.union([z.iso.datetime({ offset: true }), z.iso.date()]).transform((text) => Date.parse(text));
+const Scope = z.object({
+  since: Instant.default(Number.NEGATIVE_INFINITY),
+  until: Instant.default(Number.POSITIVE_INFINITY),
+  intent_type: z.string().optional(),
+  workflow_id: z.string().optional(),
+  names: z.boolean().default(false),
+});
+type Scope = z.output<typeof Scope>;
+
+interface Walk {
+  readonly store: LedgerStore;
+  readonly engine: PolicyEngine;
+  readonly scope: Scope;
+  readonly effectToday: PastDecision["effectToday"];
+  readonly tenant: Caller["tenant_id"] | undefined;
+}
+
+interface Counts {
+  workflows: number;
+  decisions: number;
+  differing: number;
+  unknown: number;
+  erased_rows: number;
+  readonly changes: Record<string, number>;
+}
+
+/**
+ * Yields each finding in the order of workflows and events, and returns the counts.
+ * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for a scope or policies that cannot be read.
+ */
+export async function* whatIf(asked: WhatIf, parts: WhatIfParts): AsyncGenerator<WhatIfFinding, WhatIfReport, void> {
+  const withDefault = asked.defaultPolicies ?? parts.withDefault;
+  const walk: Walk = {
+    store: parts.store,
+    engine: { ...parts.engine, ...assemblePolicies(asked.policies, { withDefault }) },
+    scope: parseScope(asked),
+    effectToday: (step: PlanStep) => parts.registry.findOperator(step.operator, step.operator_version)?.metadata.effect,
+    tenant: parts.caller?.tenant_id,
+  };
+  const counts: Counts = { workflows: 0, decisions: 0, differing: 0, unknown: 0, erased_rows: 0, changes: {} };
+  for await (const head of headsIn(walk)) yield* askWorkflow(walk, head.workflow_id, counts);
+  return { policy_version: walk.engine.version, ...counts };
+}
+
+function parseScope({ policies: _policies, defaultPolicies: _defaultPolicies, ...scope }: WhatIf): Scope {
+  const parsed = Scope.safeParse(scope);
+  if (parsed.success) return parsed.data;
+  const message = `what if: ${z.prettifyError(parsed.error)}`;
+  return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, whatIfRef));
+}
+
+/** Workflows of the scope that may hold decisions of its time, page by page. */
+async function* headsIn({ store, scope, tenant }: Walk): AsyncGenerator<WorkflowHead, void, void> {
+  const { since, until, intent_type, workflow_id } = scope;
+  const filter = {
+    ...(tenant === undefined ? {} : { tenant_id: tenant }),
+    ...(intent_type === undefined ? {} : { intent_type }),
+  };
+  if (workflow_id !== undefined) {
+    const head = await store.head(workflow_id);
+    const fits =
+      (tenant ?? head?.tenant_id) === head?.tenant_id && (intent_type ?? head?.intent_type) === head?.intent_type;
+    if (head !== null && fits) yield head;
+    return;
+  }
+  for (let after: string | undefined; ; ) {
+    const page = await store.heads({ ...filter, limit: pageSize, ...(after === undefined ? {} : { after }) });
+    for (const head of page) if (head.updated_at >= since && head.created_at < until) yield head;
+    after = page.at(-1)?.workflow_id;
+    if (after === undefined || page.length < pageSize) return;
+  }
+}
+
+async function* askWorkflow(walk: Walk, workflowId: string, counts: Counts): AsyncGenerator<WhatIfFinding, void, void> {
+  const rows = await walk.store.read(workflowId);
+  const events = rows.flatMap(openTurn);
+  counts.workflows += 1;
+  counts.erased_rows += rows.filter((row) => row.body === null).length;
+  let record: WorkflowRecord | null = null;
+  for (const [index, event] of events.entries()) {
+    const finding = isInScope(event, walk.scope) ? await askAgain(walk, { record, event, events, index }) : undefined;
+    record = foldWorkflow(record, event);
+    if (finding === undefined) continue;
+    counts.decisions += 1;
+    if (finding === null) continue;
+    count(counts, finding);
+    yield finding;
+  }
+}
+
+const isInScope = ({ event_type, timestamp }: LedgerEvent, { since, until }: Scope): boolean => {
+  if (event_type !== "POLICY_DECIDED") return false;
+  const at = Date.parse(timestamp);
+  return at >= since && at < until;
+};
+
+function count(counts: Counts, { kind, was, would_be }: WhatIfFinding): void {
+  if (kind === "unknown" || would_be === null) {
+    counts.unknown += 1;
+    return;
+  }
+  const change = `${was.decision} → ${would_be.decision}`;
+  counts.differing += 1;
+  counts.changes[change] = (counts.changes[change] ?? 0) + 1;
+}
+
+type Asked = Pick<PastDecision, "event" | "events" | "index"> & { readonly record: WorkflowRecord | null };
+
+/** What is found of one decision; null where it would be the same. */
+async function askAgain(
+  { engine, scope, effectToday }: Walk,
+  { record, event, ...place }: Asked,
+): Promise<WhatIfFinding | null> {
+  const decided = payloadOf(event, "POLICY_DECIDED");
+  const question =
+    record === null
+      ? "the beginning of the workflow is not in the ledger"
+      : pastQuestion({ record, event, decided, effectToday, ...place });
+  const { decision, reason, transform, redactions, policies = [], policy_version = "1" } = decided;
+  const was: PolicyDecision = { decision, reason, transform, redactions, policies, policy_version };
+  const base = {
+    workflow_id: event.workflow_id as string,
+    sequence: event.sequence,
+    event_id: event.event_id,
+    timestamp: event.timestamp,
+    stage: decided.stage,
+    step_id: event.step_id,
+    subject: decided.subject,
+    was,
+  };
+  if (typeof question === "string") return { kind: "unknown", ...base, would_be: null, reason: question };
+  const would_be = await evaluatePolicies(engine, question);
+  const difference = differenceOf(was, would_be, scope.names);
+  return difference === null ? null : { kind: "differs", ...base, would_be, reason: difference };
+}
+
+/** What differs, in words; null where nothing does. */
+function differenceOf(was: PolicyDecision, would: PolicyDecision, names: boolean): string | null {
+  const changed = [
+    ...(was.decision === would.decision ? [] : [`${would.decision} in place of ${was.decision}`]),
+    ...(isSame(was.transform, would.transform) ? [] : ["another transform"]),
+    ...(isSame(was.redactions.toSorted(), would.redactions.toSorted()) ? [] : ["other redactions"]),
+    ...(!names || isSame(was.policies, would.policies) ? [] : ["other rules"]),
+  ];
+  return changed.length === 0 ? null : `${changed.join(", ")}: ${would.reason}`;
+}
+
+const isSame = (one: unknown, other: unknown): boolean => one === other || canonicalJson(one) === canonicalJson(other);

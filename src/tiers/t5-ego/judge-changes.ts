@@ -1,0 +1,74 @@
+/**
+ * Which changes of other replicas may be merged: the caller's authority first, then for each change whether its origin is
+ * registered, has the capability, and no policy forbids it (FED-04).
+ *
+ * J1  A rejected change takes nothing with it; a policy that throws or never answers forbids.
+ */
+import type { Caller } from "../../contract/auth-context.ts";
+import { raise } from "../../contract/error.ts";
+import { kernelError } from "../../contract/error-codes.ts";
+import {
+  type FederatedChange,
+  type FederationOptions,
+  failedVerdict,
+  type JudgedChange,
+  readVerdict,
+  refuseReplica,
+  type SyncRequest,
+} from "../../contract/federation.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+import { metricsOf, ok, type Result } from "../../contract/result.ts";
+import type { Signal } from "../../contract/signal.ts";
+import type { Authenticator } from "../../ports/authenticator.ts";
+import type { Kit } from "../../runtime/kit.ts";
+import { callWithin, messageOf } from "../../runtime/within.ts";
+import { authorize } from "./authorize.ts";
+
+export interface ChangeJudge {
+  readonly authenticator: Authenticator;
+  readonly federation: FederationOptions;
+}
+
+const federationRef = moduleRef(5, "identity", "judge_changes");
+
+export async function judgeChanges(signal: Signal, kit: Kit, judge: ChangeJudge): Promise<Result> {
+  const { tenant_id, changes, caller } = signal.body["data"] as SyncRequest & { readonly caller: Caller | null };
+  if (caller !== null) await requireAuthority(caller, tenant_id, { kit, judge });
+  const judged: JudgedChange[] = [];
+  for (const change of changes) judged.push({ change, refusal: await refuse(change, kit, judge) });
+  const data = { tenant_id, changes: judged, caller };
+  const about = { parentId: signal.id };
+  const out = kit.signals.createDataSignal(data, "JudgedChanges", federationRef, signal.trace_id, null, about);
+  return ok([out], metricsOf(federationRef));
+}
+
+async function requireAuthority(
+  { principal, tenant_id }: Caller,
+  of: string | number,
+  { kit, judge }: { readonly kit: Kit; readonly judge: ChangeJudge },
+): Promise<void> {
+  if (tenant_id !== of)
+    raise(kernelError("T5_IDENTITY_VIOLATION", "the caller does not belong to this tenant", federationRef));
+  const question = { principal, tenant_id, intent_hint: null, scope: null, needs: "memory:sync" };
+  await authorize(judge.authenticator, question, kit);
+}
+
+async function refuse(change: FederatedChange, kit: Kit, { federation }: ChangeJudge): Promise<string | null> {
+  const { replicas, policy } = federation;
+  const registered = Object.hasOwn(replicas, change.origin) ? replicas[change.origin] : undefined;
+  const refusal = refuseReplica(change, registered);
+  if (refusal !== null || policy === undefined) return refusal;
+  const within = {
+    clock: kit.clock,
+    timeoutMs: kit.limits.policyTimeoutMs,
+    source: federationRef,
+    onTimeout: "T5_POLICY_FAILED",
+    onThrow: "T5_POLICY_FAILED",
+    what: "the federation policy",
+  } as const;
+  try {
+    return readVerdict(await callWithin(() => policy(change), within));
+  } catch (thrown) {
+    return failedVerdict(messageOf(thrown));
+  }
+}

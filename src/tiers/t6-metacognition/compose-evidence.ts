@@ -1,0 +1,38 @@
+/**
+ * The export of a workflow as evidence: its ledger rows as they lie there, then what the audit projects from them, what
+ * evaluations said, and the closing line (RLH-05).
+ *
+ * W1  The audit entries come from the very rows that are exported.
+ */
+import { type EvidenceLine, sealEvidence } from "../../contract/evidence.ts";
+import type { Json } from "../../contract/json.ts";
+import { genesisHash, openTurn, type TurnRow } from "../../contract/turn.ts";
+import { projectAudit } from "./project-audit.ts";
+
+/** An opaque report with the id that it is kept under. */
+export interface EvaluationReport {
+  readonly report_id: string;
+  readonly report: Json;
+}
+
+/** JSON Lines, without their line ends. */
+export function composeEvidence(rows: readonly TurnRow[], reports: readonly EvaluationReport[]): readonly string[] {
+  const head = rows.at(-1);
+  const stream = head?.stream ?? "";
+  const entries = projectAudit(rows.flatMap(openTurn));
+  const contents = [
+    ...entries.map((entry) => ({ evidence: "audit_entry", stream, entry }) as const),
+    ...reports.map(({ report_id, report }) => ({ evidence: "evaluation_report", stream, report_id, report }) as const),
+    {
+      evidence: "closing",
+      stream,
+      rows: rows.length,
+      audit_entries: entries.length,
+      reports: reports.length,
+      head: { sequence: head?.last_sequence ?? 0, hash: head?.hash ?? genesisHash },
+    } as const,
+  ];
+  const sealed: EvidenceLine[] = [];
+  for (const content of contents) sealed.push(sealEvidence(sealed.at(-1)?.hash ?? head?.hash ?? genesisHash, content));
+  return [...rows, ...sealed].map((line) => JSON.stringify(line));
+}

@@ -1,0 +1,278 @@
+/**
+ * From intent to effect: for each action, and each refusal, what led to it, told from ledger events and nothing else.
+ *
+ * H1  Every part names its event. What the ledger does not say is null.
+ * H2  An approval is compared with what ran: the digest that was approved with the digest of the payload that was called.
+ */
+import type { Reservation } from "../../contract/budget.ts";
+import type { KernelError } from "../../contract/error.ts";
+import { type Actor, type LedgerEvent, payloadOf } from "../../contract/event.ts";
+import { type Gate, gateIdOf } from "../../contract/gate.ts";
+import type { Principal } from "../../contract/intent.ts";
+import type { Plan } from "../../contract/plan.ts";
+
+export interface RuleCause {
+  readonly event_id: string;
+  readonly decision: string;
+  readonly policies: readonly string[];
+  readonly reason: string;
+  readonly policy_version: string;
+}
+
+export interface ApprovalCause {
+  readonly event_id: string;
+  readonly decision: "approve" | "reject";
+  /** Null where nobody decided and the gate's expiry did. */
+  readonly principal: Principal | null;
+  readonly at: string;
+  readonly payload_digest: string;
+  readonly outcome_id: string | null;
+  readonly outcome_version: number | null;
+  readonly edited: boolean;
+  readonly comment: string | null;
+  /** Whether what ran is what was approved; null where nothing ran. */
+  readonly same_as_executed: boolean | null;
+}
+
+export interface AttemptCause {
+  readonly event_id: string;
+  readonly attempt: number;
+  /** `running`, `succeeded`, `failed`, `in_doubt`, or `settled_` and how a person settled it. */
+  readonly outcome: string;
+  readonly error_code: string | null;
+}
+
+export interface ChargeCause extends Reservation {
+  readonly event_id: string;
+}
+
+export interface Effect {
+  readonly action_id: string;
+  readonly key: string;
+  readonly operator: string;
+  readonly payload_hash: string;
+  readonly started_event_id: string;
+  readonly ended_event_id: string | null;
+  readonly outcome: { readonly outcome_id: string; readonly version: number } | null;
+}
+
+/** One action, or one refusal: then `effect` is null and `refusal` says why. */
+export interface CausalChain {
+  readonly step_id: string | null;
+  readonly intent: { readonly event_id: string; readonly actor: Actor; readonly type: string } | null;
+  readonly plan: {
+    readonly event_id: string;
+    readonly plan_id: string;
+    readonly cause: string;
+    readonly reasoning: string;
+  } | null;
+  readonly rule: RuleCause | null;
+  readonly budget: {
+    readonly spent_before: number;
+    readonly estimated_cost: number;
+    /** What ceilings over workflows had set aside for the latest attempt, and what it turned out to be. */
+    readonly reserved: ChargeCause | null;
+    readonly settled: ChargeCause | null;
+  };
+  readonly approval: ApprovalCause | null;
+  readonly attempts: readonly AttemptCause[];
+  readonly effect: Effect | null;
+  readonly refusal: { readonly event_id: string; readonly code: string; readonly message: string } | null;
+}
+
+type Link = { -readonly [K in keyof CausalChain]: CausalChain[K] };
+
+/** What has been seen on the way through the events. */
+interface Seen {
+  intent: CausalChain["intent"];
+  plan: CausalChain["plan"];
+  /** Costs charged so far, and what the plans expect of each step. */
+  spent: number;
+  readonly estimates: Map<string, number>;
+  /** By step; the plan's own under the empty id. */
+  readonly rules: Map<string, RuleCause>;
+  readonly gates: Map<string, Gate>;
+  readonly approvals: Map<string, Omit<ApprovalCause, "same_as_executed">>;
+  /** By action id. */
+  readonly reserved: Map<string, ChargeCause>;
+  readonly links: Link[];
+  readonly byAction: Map<string, Link>;
+}
+
+export function explainEffects(events: readonly LedgerEvent[]): readonly CausalChain[] {
+  const seen: Seen = {
+    intent: null,
+    plan: null,
+    spent: 0,
+    estimates: new Map(),
+    rules: new Map(),
+    gates: new Map(),
+    approvals: new Map(),
+    reserved: new Map(),
+    links: [],
+    byAction: new Map(),
+  };
+  for (const event of events) readers[event.event_type]?.(event, seen);
+  return seen.links;
+}
+
+const stepOf = ({ step_id }: LedgerEvent): string => step_id ?? "";
+
+const readers: { readonly [type: string]: (event: LedgerEvent, seen: Seen) => void } = {
+  INTENT_RECEIVED(event, seen) {
+    const { intent } = payloadOf(event, "INTENT_RECEIVED");
+    seen.intent = { event_id: event.event_id, actor: intent.actor, type: `${intent.type}@${intent.version}` };
+  },
+  PLAN_CREATED(event, seen) {
+    const { plan, cause, planner_cost } = payloadOf(event, "PLAN_CREATED");
+    seen.plan = { event_id: event.event_id, plan_id: plan.plan_id, cause, reasoning: plan.reasoning };
+    seen.spent += planner_cost;
+    addEstimates(seen, plan);
+  },
+  PLAN_REJECTED: (event, seen) => refuse(event, seen, payloadOf(event, "PLAN_REJECTED").error),
+  POLICY_DECIDED: addRule,
+  GATE_OPENED: addGate,
+  GATE_REVISED: addGate,
+  USER_APPROVED: (event, seen) => addApproval(event, seen, "approve"),
+  USER_REJECTED: (event, seen) => addApproval(event, seen, "reject"),
+  GATE_EXPIRED: addExpiry,
+  BUDGET_RESERVED(event, seen) {
+    const { action_id, counters, amounts } = payloadOf(event, "BUDGET_RESERVED");
+    seen.reserved.set(action_id, { event_id: event.event_id, counters, amounts });
+  },
+  BUDGET_SETTLED(event, seen) {
+    const { action_id, counters, amounts } = payloadOf(event, "BUDGET_SETTLED");
+    const link = seen.byAction.get(action_id);
+    if (link !== undefined) link.budget = { ...link.budget, settled: { event_id: event.event_id, counters, amounts } };
+  },
+  BUDGET_REFUSED: (event, seen) => refuse(event, seen, payloadOf(event, "BUDGET_REFUSED").error),
+  ACTION_STARTED: startAction,
+  ACTION_SUCCEEDED: (event, seen) => endAttempt(event, seen, { outcome: "succeeded", error_code: null }),
+  ACTION_FAILED(event, seen) {
+    const { error } = payloadOf(event, "ACTION_FAILED");
+    endAttempt(event, seen, { outcome: "failed", error_code: error.code });
+  },
+  ACTION_IN_DOUBT: (event, seen) => endAttempt(event, seen, { outcome: "in_doubt", error_code: null }),
+  ACTION_SETTLED(event, seen) {
+    const outcome = `settled_${payloadOf(event, "ACTION_SETTLED").resolution}`;
+    endAttempt(event, seen, { outcome, error_code: null });
+  },
+  OUTCOME_DRAFTED: addOutcome,
+  OUTCOME_FINALIZED: addOutcome,
+  STEP_SUCCEEDED(event, seen) {
+    seen.spent += payloadOf(event, "STEP_SUCCEEDED").cost;
+  },
+  STEP_FAILED(event, seen) {
+    const { error, blocked } = payloadOf(event, "STEP_FAILED");
+    const called = seen.links.some((link) => link.step_id === event.step_id && link.effect !== null);
+    if (blocked || !called) refuse(event, seen, error);
+  },
+};
+
+function addEstimates({ estimates }: Seen, plan: Plan): void {
+  for (const step of plan.steps) estimates.set(step.step_id, step.estimated_cost);
+}
+
+/** Policy at stage gate judges who decides, not what runs. */
+function addRule(event: LedgerEvent, { rules }: Seen): void {
+  const { stage, decision, reason, policies = [], policy_version = "1" } = payloadOf(event, "POLICY_DECIDED");
+  if (stage === "gate") return;
+  rules.set(stepOf(event), { event_id: event.event_id, decision, policies, reason, policy_version });
+}
+
+function addGate(event: LedgerEvent, { gates }: Seen): void {
+  const { gate } = payloadOf(event, "GATE_OPENED");
+  gates.set(gate.gate_id, gate);
+}
+
+function addApproval(event: LedgerEvent, { approvals }: Seen, decision: "approve" | "reject"): void {
+  const { gate_id, principal, payload_digest, outcome_id, outcome_version, edited, comment } = payloadOf(
+    event,
+    "USER_APPROVED",
+  );
+  // What became of a lost call is settled at a gate of its own, which approves no payload.
+  if (gate_id !== gateIdOf(stepOf(event))) return;
+  const { event_id, timestamp: at } = event;
+  const bound = { payload_digest, outcome_id, outcome_version };
+  approvals.set(stepOf(event), { event_id, decision, principal, at, ...bound, edited, comment });
+}
+
+function addExpiry(event: LedgerEvent, { approvals, gates }: Seen): void {
+  const { gate_id, action } = payloadOf(event, "GATE_EXPIRED");
+  const gate = gates.get(gate_id);
+  if (gate === undefined) return;
+  approvals.set(stepOf(event), {
+    event_id: event.event_id,
+    decision: action === "allow" ? "approve" : "reject",
+    principal: null,
+    at: event.timestamp,
+    payload_digest: gate.payload_digest,
+    outcome_id: gate.target?.outcome_id ?? null,
+    outcome_version: gate.target?.version ?? null,
+    edited: false,
+    comment: null,
+  });
+}
+
+function startAction(event: LedgerEvent, seen: Seen): void {
+  const { action_id, key, operator_name, operator_version, attempt, payload_hash } = payloadOf(event, "ACTION_STARTED");
+  const link = seen.byAction.get(action_id) ?? beginLink(event, seen);
+  seen.byAction.set(action_id, link);
+  const { event_id } = event;
+  link.budget = { ...link.budget, reserved: seen.reserved.get(action_id) ?? null, settled: null };
+  link.attempts = [...link.attempts, { event_id, attempt, outcome: "running", error_code: null }];
+  link.effect = {
+    action_id,
+    key,
+    operator: `${operator_name}@${operator_version}`,
+    payload_hash,
+    started_event_id: link.effect?.started_event_id ?? event_id,
+    ended_event_id: null,
+    outcome: link.effect?.outcome ?? null,
+  };
+  if (link.approval !== null)
+    link.approval = { ...link.approval, same_as_executed: link.approval.payload_digest === payload_hash };
+}
+
+/** An entry with all that has been seen until now. */
+function beginLink(event: LedgerEvent, seen: Seen): Link {
+  const id = stepOf(event);
+  const approval = seen.approvals.get(id);
+  const link: Link = {
+    step_id: event.step_id,
+    intent: seen.intent,
+    plan: seen.plan,
+    rule: seen.rules.get(id) ?? null,
+    budget: {
+      spent_before: seen.spent,
+      estimated_cost: seen.estimates.get(id) ?? 0,
+      reserved: null,
+      settled: null,
+    },
+    approval: approval === undefined ? null : { ...approval, same_as_executed: null },
+    attempts: [],
+    effect: null,
+    refusal: null,
+  };
+  seen.links.push(link);
+  return link;
+}
+
+function refuse(event: LedgerEvent, seen: Seen, { code, message }: KernelError): void {
+  beginLink(event, seen).refusal = { event_id: event.event_id, code, message };
+}
+
+function endAttempt(event: LedgerEvent, { byAction }: Seen, end: Pick<AttemptCause, "outcome" | "error_code">): void {
+  const link = byAction.get((event.payload as { readonly action_id: string }).action_id);
+  const last = link?.attempts.at(-1);
+  if (link === undefined || last === undefined) return;
+  link.attempts = [...link.attempts.slice(0, -1), { ...last, ...end }];
+  if (link.effect !== null) link.effect = { ...link.effect, ended_event_id: event.event_id };
+}
+
+function addOutcome(event: LedgerEvent, { byAction }: Seen): void {
+  const { outcome, action_id } = payloadOf(event, "OUTCOME_DRAFTED");
+  const link = byAction.get(action_id ?? "");
+  if (link?.effect == null) return;
+  link.effect = { ...link.effect, outcome: { outcome_id: outcome.outcome_id, version: outcome.version } };
+}

@@ -1,0 +1,89 @@
+/**
+ * The audit log of a workflow, projected from its ledger events and nothing else (RLH-01 to RLH-04; C-10, C-12, A-29).
+ *
+ * D1  Each decision of policy and each end of a gate is one entry, in ledger order, with the event's id.
+ * D2  A gate that no policy asked for is queued where it opens; one that a policy asked for, where policy said so.
+ * D3  Nobody decided what expired: it is Blocked or AutoApproved by the gate's own expiry.
+ */
+import { type AuditEntry, type AuditOutcome, unassigned } from "../../contract/audit.ts";
+import { type LedgerEvent, payloadOf } from "../../contract/event.ts";
+import { type Gate, gateIdOf } from "../../contract/gate.ts";
+import { deepFreeze } from "../../contract/json.ts";
+
+/** What is known of a workflow's gates and rules, from all of its events. */
+interface Known {
+  /** Gate id → the gate as it last opened. */
+  readonly gates: ReadonlyMap<string, Gate>;
+  /** Step id → the policies of its latest decision at stage action. */
+  readonly policies: Map<string, readonly string[]>;
+  readonly events: readonly LedgerEvent[];
+}
+
+export function projectAudit(events: readonly LedgerEvent[]): readonly AuditEntry[] {
+  const known: Known = { gates: gatesOf(events), policies: new Map(), events };
+  const entries = events.flatMap((event) => {
+    const entry = readers[event.event_type]?.(event, known);
+    return entry === undefined || entry === null ? [] : [{ interaction_id: event.event_id, ...entry }];
+  });
+  return deepFreeze(entries);
+}
+
+type Entry = Omit<AuditEntry, "interaction_id">;
+type Reader = (event: LedgerEvent, known: Known) => Entry | null;
+
+function gatesOf(events: readonly LedgerEvent[]): ReadonlyMap<string, Gate> {
+  const opened = events.filter((e) => e.event_type === "GATE_OPENED" || e.event_type === "GATE_REVISED");
+  return new Map(opened.map((e) => payloadOf(e, "GATE_OPENED").gate).map((gate) => [gate.gate_id, gate]));
+}
+
+const readers: { readonly [type: string]: Reader } = {
+  POLICY_DECIDED(event, known) {
+    const { stage, policies = [] } = payloadOf(event, "POLICY_DECIDED");
+    if (stage === "action" && event.step_id !== null) known.policies.set(event.step_id, policies);
+    return { outcome: outcomeOf(event, known), policies: [...policies] };
+  },
+  GATE_OPENED(event, { gates }) {
+    const { gate } = payloadOf(event, "GATE_OPENED");
+    if (gate.reasons.some(({ source }) => source === "policy")) return null;
+    return { outcome: queued(gate.gate_id, gates), policies: [] };
+  },
+  USER_APPROVED: (event, known) => decided(event, known, "HumanApproved"),
+  USER_REJECTED: (event, known) => decided(event, known, "HumanRejected"),
+  GATE_EXPIRED(event, known) {
+    const allowed = payloadOf(event, "GATE_EXPIRED").action === "allow";
+    return {
+      outcome: allowed ? { type: "AutoApproved" } : { type: "Blocked", policy: "gate expiry" },
+      policies: policiesOf(event, known),
+    };
+  },
+};
+
+function decided(event: LedgerEvent, known: Known, type: "HumanApproved" | "HumanRejected"): Entry {
+  const { principal } = payloadOf(event, "USER_APPROVED");
+  const who = principal === null ? {} : { decided_by: principal.id };
+  return { outcome: { type }, policies: policiesOf(event, known), ...who };
+}
+
+/** The policies that matched what a person was asked about. */
+const policiesOf = ({ step_id }: LedgerEvent, { policies }: Known): string[] => [
+  ...(policies.get(step_id ?? "") ?? []),
+];
+
+function outcomeOf(event: LedgerEvent, known: Known): AuditOutcome {
+  const { decision, policies = [], decided_by } = payloadOf(event, "POLICY_DECIDED");
+  if (decision === "DENY") return { type: "Blocked", policy: decided_by ?? policies[0] ?? "unnamed" };
+  return decision === "REQUIRE_HUMAN_APPROVAL" ? queued(reviewOf(event, known), known.gates) : { type: "AutoApproved" };
+}
+
+/** The gate that a decision asks for: the step's; a plan's is that of the first step it gates. */
+function reviewOf({ sequence, step_id }: LedgerEvent, { events }: Known): string {
+  if (step_id !== null) return gateIdOf(step_id);
+  const created = events.find((e) => e.event_type === "PLAN_CREATED" && e.sequence > sequence);
+  const planned = created === undefined ? undefined : payloadOf(created, "PLAN_CREATED").plan.gates[0];
+  return planned ?? "gate-plan";
+}
+
+function queued(reviewId: string, gates: ReadonlyMap<string, Gate>): AuditOutcome {
+  const roles = gates.get(reviewId)?.roles ?? [];
+  return { type: "QueuedForReview", review_id: reviewId, reviewer: roles.length === 0 ? unassigned : roles.join(", ") };
+}

@@ -1,0 +1,206 @@
+/**
+ * Checking an export without a kernel and without a ledger: rows, audit entries, closing line, and what further checks are
+ * given (signatures).
+ *
+ * Owns: which entry is the first that is broken. Never: reads a file, opens a ledger, runs anything.
+ * V1  Each line is exactly as it was written: what parses to the same and reads otherwise is broken too.
+ * V2  The audit is projected again from the rows and compared entry by entry.
+ * V3  An export of rows alone, as earlier versions wrote them, is checked for its chain; its end may be missing unnoticed,
+ *     so `heads` says where it ends. With evidence nothing can be missing.
+ * V4  The checks of a stream run in order; the first that finds something speaks for the stream.
+ */
+import { EvidenceLine, followsEvidence, readExact } from "../../contract/evidence.ts";
+import { type ChainBreak, checkRow, genesisHash, openTurn, type TurnRow } from "../../contract/turn.ts";
+import { projectAudit } from "./project-audit.ts";
+
+/** The first broken entry of a stream: its line in the export (from 1), and its sequence in the ledger. */
+export interface EvidenceBreak {
+  readonly line: number;
+  readonly stream: string;
+  readonly sequence: number;
+  /** `hash body link sequence format` of a chain; `audit`, `closing` of evidence; or what a further check says. */
+  readonly reason: string;
+}
+
+export interface Placed<T> {
+  readonly line: number;
+  readonly content: T;
+}
+
+/** What an export holds of one stream. */
+export interface EvidenceSection {
+  readonly stream: string;
+  readonly rows: readonly Placed<TurnRow>[];
+  readonly evidence: readonly Placed<EvidenceLine>[];
+}
+
+/** Looks at one stream whose earlier checks found nothing. */
+export type EvidenceCheck = (section: EvidenceSection) => readonly EvidenceBreak[] | Promise<readonly EvidenceBreak[]>;
+
+/** The last link of a stream: what a shortened copy lacks. */
+export interface ChainHead {
+  readonly stream: string;
+  readonly sequence: number;
+  readonly hash: string;
+}
+
+export interface EvidenceVerdict {
+  readonly ok: boolean;
+  /** Rows looked at, and lines that are none. */
+  readonly checked: number;
+  /** By line: the first is the first broken entry. */
+  readonly broken: readonly EvidenceBreak[];
+  readonly heads: readonly ChainHead[];
+  /** Streams that are followed by evidence, with what there is of it. */
+  readonly evidence: readonly { readonly stream: string; readonly audit_entries: number; readonly reports: number }[];
+}
+
+export interface EvidenceOptions {
+  /** Look at this stream only. */
+  readonly stream?: string;
+  /** Run after the chain, the evidence and the audit were found sound. */
+  readonly checks?: readonly EvidenceCheck[];
+}
+
+/** Lines of any number of streams, mixed, each stream in its order; empty lines count as lines and say nothing. */
+export async function verifyEvidence(
+  lines: Iterable<string> | AsyncIterable<string>,
+  { stream, checks = [] }: EvidenceOptions = {},
+): Promise<EvidenceVerdict> {
+  const { sections, broken } = await readSections(lines, stream);
+  const checked = broken.length + sections.reduce((sum, { rows }) => sum + rows.length, 0);
+  for (const section of sections) broken.push(...(await checkSection(section, [...standing, ...checks])));
+  broken.sort((a, b) => a.line - b.line);
+  return {
+    ok: broken.length === 0,
+    checked,
+    broken,
+    heads: sections.flatMap(({ rows }) => headOf(rows)),
+    evidence: sections.filter(({ evidence }) => evidence.length > 0).map(countEvidence),
+  };
+}
+
+async function checkSection(
+  section: EvidenceSection,
+  checks: readonly EvidenceCheck[],
+): Promise<readonly EvidenceBreak[]> {
+  try {
+    for (const check of checks) {
+      const found = await check(section);
+      if (found.length > 0) return found;
+    }
+    return [];
+  } catch {
+    // What no kernel wrote may be shaped in any way, though its hashes fit.
+    const { stream, rows, evidence } = section;
+    const [first] = [...rows, ...evidence];
+    return [{ line: first?.line ?? 0, stream, sequence: rows[0]?.content.first_sequence ?? 0, reason: "format" }];
+  }
+}
+
+interface Reading {
+  readonly sections: readonly EvidenceSection[];
+  readonly broken: EvidenceBreak[];
+}
+
+type MutableSection = { readonly [K in "rows" | "evidence"]: EvidenceSection[K][number][] } & {
+  readonly stream: string;
+};
+
+async function readSections(
+  lines: Iterable<string> | AsyncIterable<string>,
+  only: string | undefined,
+): Promise<Reading> {
+  const sections = new Map<string, MutableSection>();
+  const broken: EvidenceBreak[] = [];
+  let line = 0;
+  for await (const text of lines) {
+    line += 1;
+    if (text === "") continue;
+    const content = readLine(text);
+    const stream = content?.stream ?? "(unreadable)";
+    if (content !== null && only !== undefined && stream !== only) continue;
+    const section = sections.get(stream) ?? { stream, rows: [], evidence: [] };
+    // A row stands before the evidence that it is evidence of.
+    if (content === null || (!("evidence" in content) && section.evidence.length > 0))
+      broken.push({ line, stream, sequence: content === null ? line : content.first_sequence, reason: "format" });
+    else if ("evidence" in content) section.evidence.push({ line, content });
+    else section.rows.push({ line, content });
+    if (content !== null) sections.set(stream, section);
+  }
+  return { sections: [...sections.values()], broken };
+}
+
+/** A row or a line of evidence; null for anything else. */
+function readLine(text: string): TurnRow | EvidenceLine | null {
+  const found = readExact(text);
+  if (found === null) return null;
+  if ("evidence" in found) return EvidenceLine.safeParse(found).success ? (found as EvidenceLine) : null;
+  return "stream" in found && typeof found.stream === "string" ? (found as TurnRow) : null;
+}
+
+function checkChain({ rows }: EvidenceSection): readonly EvidenceBreak[] {
+  let prev = genesisHash;
+  let next = 1;
+  for (const { line, content } of rows) {
+    const wrong = checkOne(content, prev, next);
+    if (wrong !== null) return [{ line, ...wrong }];
+    prev = content.hash;
+    next = content.last_sequence + 1;
+  }
+  return [];
+}
+
+function checkOne(row: TurnRow, prev: string, next: number): ChainBreak | null {
+  try {
+    return checkRow(row, prev, next);
+  } catch {
+    return { stream: row.stream, sequence: row.first_sequence, reason: "format" };
+  }
+}
+
+/** Links, and the closing line at the end of them. */
+function checkClosing({ stream, rows, evidence }: EvidenceSection): readonly EvidenceBreak[] {
+  const head = rows.at(-1)?.content;
+  const sequence = head?.last_sequence ?? 0;
+  let prev = head?.hash ?? genesisHash;
+  for (const [i, { line, content }] of evidence.entries()) {
+    if (!followsEvidence(prev, content)) return [{ line, stream, sequence, reason: "hash" }];
+    const isLast = i === evidence.length - 1;
+    if ((content.evidence === "closing") !== isLast) return [{ line, stream, sequence, reason: "closing" }];
+    prev = content.hash;
+  }
+  const last = evidence.at(-1);
+  const counted = { rows: rows.length, ...countEvidence({ stream, rows, evidence }) };
+  const told = last?.content.evidence === "closing" ? last.content : null;
+  const same = told === null || Object.entries(counted).every(([key, n]) => told[key as keyof typeof told] === n);
+  const ends = told === null || (told.head.hash === (head?.hash ?? genesisHash) && told.head.sequence === sequence);
+  return last === undefined || (same && ends) ? [] : [{ line: last.line, stream, sequence, reason: "closing" }];
+}
+
+/** What the rows say was decided, against what the export says. */
+function checkAudit({ stream, rows, evidence }: EvidenceSection): readonly EvidenceBreak[] {
+  if (evidence.length === 0) return [];
+  const events = rows.flatMap(({ content }) => openTurn(content));
+  const places = new Map(events.map(({ event_id, sequence }) => [event_id, sequence]));
+  const expected = projectAudit(events);
+  const told = evidence.flatMap(({ line, content }) =>
+    content.evidence === "audit_entry" ? [{ line, entry: content.entry }] : [],
+  );
+  const wrong = told.findIndex(({ entry }, i) => JSON.stringify(entry) !== JSON.stringify(expected[i]));
+  if (wrong === -1 && told.length === expected.length) return [];
+  const { line = evidence.at(-1)?.line ?? 0, entry = expected[told.length] } = told[wrong] ?? {};
+  return [{ line, stream, sequence: places.get(entry?.interaction_id ?? "") ?? 0, reason: "audit" }];
+}
+
+const standing: readonly EvidenceCheck[] = [checkChain, checkClosing, checkAudit];
+
+function headOf(rows: EvidenceSection["rows"]): readonly ChainHead[] {
+  const last = rows.at(-1)?.content;
+  return last === undefined ? [] : [{ stream: last.stream, sequence: last.last_sequence, hash: last.hash }];
+}
+
+function countEvidence({ stream, evidence }: EvidenceSection): EvidenceVerdict["evidence"][number] {
+  const count = (kind: EvidenceLine["evidence"]): number => evidence.filter((e) => e.content.evidence === kind).length;
+  return { stream, audit_entries: count("audit_entry"), reports: count("evaluation_report") };
+}

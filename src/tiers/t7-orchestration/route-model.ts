@@ -1,0 +1,167 @@
+/**
+ * Which deployment a model call goes to (seed 001, Deterministic Model Routing; A-28).
+ *
+ * Owns: the order of the candidates, and the refusal. Never: calls a model, reads a clock, draws from a stream of chance.
+ * M1  A decision is a function of the endpoints, the seed, the request and what has been spent: asking changes nothing.
+ * M2  The first candidate in the order of preference with budget left is taken; those before it are named.
+ * M3  A refusal is an answer, never a throw; it names every candidate whose budget is spent.
+ */
+import { z } from "zod";
+import { digest } from "../../contract/digest.ts";
+import { raise } from "../../contract/error.ts";
+import { kernelError } from "../../contract/error-codes.ts";
+import { deepFreeze } from "../../contract/json.ts";
+import {
+  type ModelEndpoint,
+  ModelRouting,
+  ModelSpent,
+  type ParsedModelRouting,
+  type RouteAnswer,
+  type RouteDecision,
+  type RouteQuestion,
+  RouteRequest,
+  SpentByEndpoint,
+} from "../../contract/model-route.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+
+export const modelRouterRef = Object.freeze(moduleRef(7, "model_router", "route"));
+
+/** Decisions a router keeps for reading back; the oldest go first. */
+const maxDecisions = 10_000;
+const nothing: ModelSpent = Object.freeze({ invocations: 0, tokens: 0, money: 0 });
+
+export type LoggedRoute = RouteAnswer & { readonly request: RouteRequest };
+
+export interface ModelRouter {
+  /**
+   * The endpoint for a call, or why there is none: T5_BUDGET_EXHAUSTED, T7_ROUTE_NO_ENDPOINT, or
+   * T0_VALIDATION_SCHEMA_MISMATCH for a request that is none. Never throws. `spent` is what the asker knows of; where
+   * the router knows of more, that counts.
+   */
+  readonly route: (request: RouteQuestion, spent?: SpentByEndpoint) => RouteAnswer;
+  /** Charges an endpoint. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH: unknown endpoint, negative use. */
+  readonly record: (endpoint: string, used: z.input<typeof ModelSpent>) => void;
+  readonly spent: (endpoint: string) => ModelSpent;
+  /** What was answered, refusals too, oldest first; at most the last 10,000. */
+  readonly decisions: () => readonly LoggedRoute[];
+}
+
+/**
+ * A router over these endpoints; seed 001 "Deterministic Model Routing".
+ * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH when the endpoints are not valid.
+ */
+export function createModelRouter(options: ModelRouting): ModelRouter {
+  const routing = deepFreeze(parse(ModelRouting, options, "the model routing"));
+  const used = new Map<string, ModelSpent>(routing.endpoints.map(({ name }) => [name, nothing]));
+  const logged: LoggedRoute[] = [];
+  const spent = (endpoint: string): ModelSpent => used.get(endpoint) ?? nothing;
+  return {
+    route(asked, known = {}) {
+      const request = RouteRequest.safeParse(asked);
+      if (!request.success) return refuse(invalid("the route request", request.error));
+      const told = SpentByEndpoint.safeParse(known);
+      if (!told.success) return refuse(invalid("what was spent", told.error));
+      const answer = chooseEndpoint(routing, request.data, (name) => largest(spent(name), told.data[name] ?? nothing));
+      logged.push(deepFreeze({ request: request.data, ...answer }));
+      if (logged.length > maxDecisions) logged.shift();
+      return answer;
+    },
+    record(endpoint, more) {
+      const before = used.get(endpoint);
+      if (before === undefined)
+        return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `there is no endpoint ${endpoint}`, modelRouterRef));
+      used.set(endpoint, addSpent(before, parse(ModelSpent, more, `the use of ${endpoint}`)));
+    },
+    spent,
+    decisions: () => [...logged],
+  };
+}
+
+const addSpent = (a: ModelSpent, b: ModelSpent): ModelSpent => ({
+  invocations: a.invocations + b.invocations,
+  tokens: a.tokens + b.tokens,
+  money: a.money + b.money,
+});
+
+const largest = (a: ModelSpent, b: ModelSpent): ModelSpent => ({
+  invocations: Math.max(a.invocations, b.invocations),
+  tokens: Math.max(a.tokens, b.tokens),
+  money: Math.max(a.money, b.money),
+});
+
+function chooseEndpoint(
+  routing: ParsedModelRouting,
+  request: RouteRequest,
+  spentOf: (endpoint: string) => ModelSpent,
+): RouteAnswer {
+  const candidates = orderCandidates(routing, request);
+  const lacks = candidates.map((endpoint) => findLack(endpoint, spentOf(endpoint.name), request));
+  const taken = lacks.indexOf(null);
+  const exhausted = candidates.slice(0, taken < 0 ? candidates.length : taken).map(({ name }) => name);
+  if (taken < 0)
+    return refuse(candidates.length === 0 ? noEndpoint(request) : allExhausted(exhausted, lacks), exhausted);
+  const reason = taken === 0 ? ({ kind: "Primary" } as const) : { kind: "BudgetFallback" as const, skipped: exhausted };
+  const decision: RouteDecision = { endpoint: candidates[taken] as ModelEndpoint, reason };
+  return deepFreeze({ decision, refusal: null, exhausted });
+}
+
+/** Who can serve the request, best first. Endpoints of equal weight are drawn by seed and request, then by name. */
+function orderCandidates({ endpoints, seed, prefer }: ParsedModelRouting, request: RouteRequest): ModelEndpoint[] {
+  const { capabilities, among, avoid, prefer: by = prefer } = request;
+  const able = endpoints.filter(
+    (e) => (among?.includes(e.name) ?? true) && capabilities.every((wanted) => e.capabilities.includes(wanted)),
+  );
+  const weighed =
+    by === "order" ? able : drawOrder(able, { seed, request }).sort((a, b) => weigh(a, by) - weigh(b, by));
+  return weighed.toSorted((a, b) => Number(avoid.includes(a.name)) - Number(avoid.includes(b.name)));
+}
+
+const weigh = (endpoint: ModelEndpoint, by: "latency" | "cost"): number =>
+  by === "latency" ? endpoint.latency_weight : endpoint.cost_weight;
+
+/** An order that seed and request give, wherever an endpoint stood before. */
+function drawOrder(endpoints: readonly ModelEndpoint[], from: object): ModelEndpoint[] {
+  const drawn = endpoints.map((endpoint) => ({ endpoint, lot: digest({ ...from, name: endpoint.name }) }));
+  const before = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
+  return drawn
+    .sort((a, b) => before(a.lot, b.lot) || before(a.endpoint.name, b.endpoint.name))
+    .map(({ endpoint }) => endpoint);
+}
+
+/** What the endpoint's budget lacks for the call, in words; null when it is enough. */
+function findLack({ budget = {} }: ModelEndpoint, spent: ModelSpent, { expected_tokens }: RouteRequest): string | null {
+  const { max_tokens, max_money, max_invocations } = budget;
+  if (max_invocations !== undefined && spent.invocations >= max_invocations)
+    return `${spent.invocations} of ${max_invocations} invocations`;
+  if (max_tokens !== undefined && spent.tokens + Math.max(1, expected_tokens) > max_tokens)
+    return `${spent.tokens} of ${max_tokens} tokens, ${expected_tokens} expected`;
+  if (max_money !== undefined && spent.money >= max_money) return `${spent.money} of ${max_money} in money`;
+  return null;
+}
+
+const refuse = (refusal: Refusal, exhausted: readonly string[] = []): RouteAnswer =>
+  Object.freeze({ decision: null, refusal, exhausted: Object.freeze([...exhausted]) });
+type Refusal = NonNullable<RouteAnswer["refusal"]>;
+
+function allExhausted(names: readonly string[], lacks: readonly (string | null)[]): Refusal {
+  const each = names.map((name, i) => `${name} (${lacks[i]})`).join(", ");
+  return kernelError("T5_BUDGET_EXHAUSTED", `no model endpoint has budget left: ${each}`, modelRouterRef, {
+    detail: { exhausted: [...names] },
+  });
+}
+
+function noEndpoint({ capabilities, among }: RouteRequest): Refusal {
+  const needs = capabilities.length === 0 ? "" : ` with ${capabilities.join(", ")}`;
+  const of = among === undefined ? "" : ` among ${among.join(", ") || "none"}`;
+  return kernelError("T7_ROUTE_NO_ENDPOINT", `there is no model endpoint${needs}${of}`, modelRouterRef, {
+    detail: { capabilities: [...capabilities], ...(among === undefined ? {} : { among: [...among] }) },
+  });
+}
+
+const invalid = (what: string, error: z.ZodError): Refusal =>
+  kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `${what}: ${z.prettifyError(error)}`, modelRouterRef);
+
+function parse<T extends z.ZodType>(schema: T, value: unknown, what: string): z.infer<T> {
+  const parsed = schema.safeParse(value);
+  return parsed.success ? parsed.data : raise(invalid(what, parsed.error));
+}
