@@ -1,0 +1,127 @@
+/** The count of votes: what decides, what may still be said, and what old gates are taken for. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { acceptsEvent, foldEvents } from "../../machines/index.ts";
+import { isSamePrincipal, seatsOf, tallyOf, verdictOf } from "../../machines/quorum.ts";
+import { draft, type EventDraft, type LedgerEvent } from "../../src/contract/event.ts";
+import { type Gate, plainGate } from "../../src/contract/gate.ts";
+import type { GateVote } from "../../src/contract/gate-vote.ts";
+import type { WorkflowRecord } from "../../src/contract/workflow.ts";
+
+const gateWith = (more: Partial<Gate>): Gate =>
+  ({ ...plainGate, gate_id: "gate-s1", status: "open", payload_digest: "d", ...more }) as Gate;
+const recordWith = (gate: Gate) => ({ gates: new Map([[gate.gate_id, gate]]) }) as unknown as WorkflowRecord;
+const by = (id: string, decision: "approve" | "reject" = "approve", more: Partial<GateVote> = {}): GateVote => ({
+  decision,
+  principal: { type: "user", id },
+  role: "user",
+  on_behalf_of: null,
+  advisory: false,
+  at: "2026-01-01T00:00:00.000Z",
+  payload_digest: "d",
+  signature: null,
+  comment: null,
+  ...more,
+});
+const voted = (id: string, more: object = {}): EventDraft =>
+  draft("GATE_VOTED", {
+    ...by(id),
+    gate_id: "gate-s1",
+    principal: { type: "user", id, role: "user" },
+    policy_version: "1",
+    outcome_id: null,
+    outcome_version: null,
+    ...more,
+  });
+const decided = (type: "USER_APPROVED" | "USER_REJECTED", payload_digest = "d"): EventDraft =>
+  draft(type, { gate_id: "gate-s1", payload_digest } as never);
+
+const two = { approvals: 2, rejections: 2 };
+
+describe("the count", () => {
+  it("[GAT-02] is of people who count, each once; a verdict comes with the first side that has enough", () => {
+    const vote = fc.record({
+      id: fc.constantFrom("a", "b", "c", "d", "e"),
+      decision: fc.constantFrom("approve" as const, "reject" as const),
+      advisory: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(fc.uniqueArray(vote, { selector: (v) => v.id }), fc.nat(4), fc.nat(4), (votes, n, k) => {
+        const quorum = { approvals: n + 1, rejections: k + 1 };
+        const gate = { quorum, votes: votes.map(({ id, decision, advisory }) => by(id, decision, { advisory })) };
+        const count = (decision: string) => votes.filter((v) => !v.advisory && v.decision === decision).length;
+        expect(tallyOf(gate)).toEqual({ approvals: count("approve"), rejections: count("reject"), needed: quorum });
+        const verdict = count("reject") > k ? "reject" : count("approve") > n ? "approve" : null;
+        expect(verdictOf(gate)).toBe(verdict);
+        expect(verdictOf({ ...gate, quorum: null })).toBe(null);
+      }),
+    );
+  });
+
+  it("knows a person by type and id, whatever the spelling of the id", () => {
+    expect(isSamePrincipal({ type: "user", id: 1 }, { type: "user", id: "1" })).toBe(true);
+    expect(isSamePrincipal({ type: "user", id: 1 }, { type: "agent", id: 1 })).toBe(false);
+    expect(isSamePrincipal({ id: 1 }, { type: "agent", id: 1 })).toBe(true);
+    const approvers = [{ id: "1" }, { type: "user", id: "ann" }];
+    expect(seatsOf({ approvers, separation: true }, { type: "user", id: 1 })).toEqual([approvers[1]]);
+    expect(seatsOf({ approvers }, { type: "user", id: 1 })).toEqual(approvers);
+  });
+});
+
+describe("what may be appended", () => {
+  it("is no decision that the votes do not carry", () => {
+    const half = recordWith(gateWith({ quorum: two, votes: [by("a")] }));
+    expect(acceptsEvent(half, decided("USER_APPROVED"))).toBe(false);
+    const whole = recordWith(gateWith({ quorum: two, votes: [by("a"), by("b")] }));
+    expect(acceptsEvent(whole, decided("USER_APPROVED"))).toBe(true);
+    expect(acceptsEvent(whole, decided("USER_REJECTED"))).toBe(false);
+  });
+
+  it("is no decision and no vote for another payload than the gate shows", () => {
+    const plain = recordWith(gateWith({}));
+    expect(acceptsEvent(plain, decided("USER_APPROVED"))).toBe(true);
+    expect(acceptsEvent(plain, decided("USER_APPROVED", "before"))).toBe(false);
+    expect(acceptsEvent(plain, voted("a", { payload_digest: "before" }))).toBe(false);
+  });
+
+  it("is no second vote of a person or a seat, and no withdrawal of what was not said", () => {
+    const lent = by("c", "approve", { on_behalf_of: { type: "user", id: "b" } });
+    const record = recordWith(gateWith({ quorum: two, votes: [by("a"), lent] }));
+    for (const id of ["a", "b", "c"]) expect(acceptsEvent(record, voted(id))).toBe(false);
+    expect(acceptsEvent(record, voted("d", { on_behalf_of: { type: "user", id: "a" } }))).toBe(false);
+    expect(acceptsEvent(record, voted("d"))).toBe(true);
+    const withdrawn = (id: string) =>
+      draft("GATE_VOTE_WITHDRAWN", { gate_id: "gate-s1", principal: { type: "user", id } });
+    expect([acceptsEvent(record, withdrawn("a")), acceptsEvent(record, withdrawn("d"))]).toEqual([true, false]);
+  });
+});
+
+describe("a gate of an older ledger", () => {
+  it("[SCH-06] folds into one that a single person decides", () => {
+    const { gate_id, status, payload_digest } = gateWith({});
+    const event = (sequence: number, event_type: string, payload: object): LedgerEvent =>
+      ({
+        sequence,
+        event_type,
+        payload,
+        step_id: null,
+        plan_id: null,
+        timestamp: "t",
+        actor: {},
+      }) as unknown as LedgerEvent;
+    const old = {
+      gate_id,
+      status,
+      payload_digest,
+      roles: ["admin"],
+      due_at: null,
+      expiry_action: null,
+      decision: null,
+    };
+    const record = foldEvents([
+      event(1, "INTENT_RECEIVED", { intent: { intent_id: "int_1" }, auth: {}, plan_id: "pln_1" }),
+      event(2, "GATE_OPENED", { gate: old }),
+    ]);
+    expect(record?.gates.get("gate-s1")).toEqual({ ...plainGate, ...old });
+  });
+});
