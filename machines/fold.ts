@@ -277,8 +277,10 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
   BUDGET_REFUSED(record, { error }) {
     record.budget_refused = error;
   },
-  ROUTE_DECIDED(record, { action_id, attempt, decision }) {
-    if (decision !== null) record.routes.push({ action_id, attempt, endpoint: decision.endpoint.name });
+  ROUTE_DECIDED(record, { action_id, attempt, decision, request }) {
+    if (decision === null) return;
+    const { name: endpoint } = decision.endpoint;
+    record.routes.push({ action_id, attempt, endpoint, reserved_tokens: request.expected_tokens ?? 0 });
   },
 };
 

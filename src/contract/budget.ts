@@ -1,6 +1,6 @@
 /**
  * Budgets. The request budget: abstract cost units, monotonic, checked before and charged after (seed 002 section 13; A-50,
- * A-51). Scoped budgets: what a tenant, principal, workflow, operator or model may use in all, reserved before a call and
+ * A-51). Scoped budgets: what a tenant, principal, workflow or operator may use in all, reserved before a call and
  * settled after it (C-23).
  *
  * INV-1  Spent never decreases; a negative or non-finite cost is refused.
@@ -34,7 +34,8 @@ export const addCharge = (a: Charge, b: Charge, sign: 1 | -1 = 1): Charge => ({
   wall_ms: a.wall_ms + sign * b.wall_ms,
 });
 
-export const budgetScopes = ["tenant", "principal", "workflow", "operator", "model"] as const;
+/** Models have budgets of their own, with their endpoints (`ModelEndpoint.budget`): one that is spent is passed over. */
+export const budgetScopes = ["tenant", "principal", "workflow", "operator"] as const;
 export type BudgetScope = (typeof budgetScopes)[number];
 
 /**

@@ -68,6 +68,8 @@ export interface RoutedCall {
   readonly action_id: string;
   readonly attempt: number;
   readonly endpoint: string;
+  /** Set aside of the endpoint's tokens until the call says what it used. */
+  readonly reserved_tokens: number;
 }
 
 export interface KeptDecision {

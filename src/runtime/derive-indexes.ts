@@ -116,18 +116,27 @@ function chargesOf(record: WorkflowRecord, drafts: readonly EventDraft[]): Appen
   return charges.length === 0 ? {} : { charges };
 }
 
-/** A decided route is an invocation of its endpoint; what the call used follows with the end of the attempt that made it. */
+/**
+ * A decided route is an invocation of its endpoint and sets aside the tokens it may take; what the call used instead
+ * follows with the end of the attempt that made it.
+ */
 function routeCharges({ routes }: WorkflowRecord, { type, payload }: EventDraft): readonly Counted[] {
   if (type === "ROUTE_DECIDED" && payload.decision !== null)
-    return [{ counter: endpointCounter(payload.decision.endpoint.name), amounts: { ...noCharge, invocations: 1 } }];
+    return [
+      {
+        counter: endpointCounter(payload.decision.endpoint.name),
+        amounts: { ...noCharge, invocations: 1, tokens: payload.request.expected_tokens },
+      },
+    ];
   if (type !== "ACTION_SUCCEEDED" && type !== "ACTION_FAILED") return [];
   // An abandoned call says what it used when it ends.
   if ("pending" in payload && payload.pending) return [];
   const { action_id, attempt } = payload;
   const { model, tokens, cost } = payload.usage;
-  const routed = routes.some((r) => r.action_id === action_id && r.attempt === attempt && r.endpoint === model);
-  if (model === undefined || !routed) return [];
-  const amounts = { ...noCharge, tokens: tokens?.total ?? 0, money: cost?.total ?? 0 };
+  const routed = routes.findLast((r) => r.action_id === action_id && r.attempt === attempt && r.endpoint === model);
+  if (model === undefined || routed === undefined) return [];
+  const used = tokens === undefined ? 0 : tokens.total - routed.reserved_tokens;
+  const amounts = { ...noCharge, tokens: used, money: cost?.total ?? 0 };
   return [{ counter: endpointCounter(model), amounts }];
 }
 

@@ -325,3 +325,16 @@ describe("what is refused", () => {
     expect(refused).toMatchObject({ status: "error", error: { code: "T7_ROUTE_NO_ENDPOINT" } });
   });
 });
+
+describe("what is set aside", () => {
+  it("[ROU-03] two calls at once never share an endpoint's last tokens; what they used instead is what counts", async () => {
+    const ledger = memoryLedger();
+    const operator = asking(30, { expected_tokens: 80 });
+    const both = flow([operator], [step("s1", "Probe.Ask"), step("s2", "Probe.Ask")]);
+    const models = { endpoints: [endpoint("small", { budget: { max_tokens: 100 } }), large] };
+    await using t = await routed([both], { ledger, models });
+    expect((await t.run(intent)).steps.map((s) => s.output_text).sort()).toEqual(["large", "small"]);
+    const [small] = await ledger.charges(1, [`endpoint:${JSON.stringify("small")}`]);
+    expect(small).toMatchObject({ invocations: 1, tokens: 30 });
+  });
+});

@@ -74,21 +74,8 @@ export function createKeyBook(run: Run, at: AttemptOf): KeyBook {
     fail(action_id, error, { usage, pending, cached }) {
       // A call that was told to stop fails because of that: its key stays running for whoever takes the workflow up.
       if (run.signal.aborted) return;
-      const retryable = isRetryable(error);
-      const final = !pending && !(retryable && at.attempt < at.maxAttempts);
-      const { category } = toExecutorError(error);
-      const ended = {
-        ...common,
-        action_id,
-        error,
-        category,
-        retryable,
-        pending,
-        final,
-        usage,
-        cached,
-        outcome_id: outcomeId(),
-      };
+      const judged = judgeFailure(at, error, pending);
+      const ended = { ...common, action_id, ...judged, pending, usage, cached, outcome_id: outcomeId() };
       noteEnd(run, draft("ACTION_FAILED", ended, step.step_id));
       if (!pending) settleCharge(run, step.step_id, { action_id, usage });
     },
@@ -101,6 +88,13 @@ export function createKeyBook(run: Run, at: AttemptOf): KeyBook {
       run.goOn();
     },
   };
+}
+
+/** What a failure means for the attempts that are left. */
+function judgeFailure({ attempt, maxAttempts }: AttemptOf, error: KernelError, pending: boolean) {
+  const retryable = isRetryable(error);
+  const final = !pending && !(retryable && attempt < maxAttempts);
+  return { error, category: toExecutorError(error).category, retryable, final };
 }
 
 /** The start of a key's action; its payload is written down with the first one. */

@@ -28,7 +28,8 @@ export function createRouteCall(
   run: Run,
   { stepId, attempt }: { readonly stepId: string; readonly attempt: number },
 ): RouteCall {
-  const taken = new Set<string>();
+  /** Endpoints that this attempt went to, and the tokens set aside at each. */
+  const taken = new Map<string, number>();
   let asked = 0;
   let ended = false;
   const ensureOpen = (): void => {
@@ -50,13 +51,15 @@ export function createRouteCall(
       run.log.note(draft("ROUTE_DECIDED", { action_id, attempt, request, ...answer }, stepId));
       await run.log.commit();
       if (answer.decision === null) return raise(answer.refusal);
-      taken.add(answer.decision.endpoint.name);
+      taken.set(answer.decision.endpoint.name, request.expected_tokens);
       return answer.decision;
     },
     end({ model, tokens, cost }) {
       ended = true;
-      if (model === undefined || !taken.has(model)) return;
-      const data = { endpoint: model, tokens: tokens?.total ?? 0, money: cost?.total ?? 0 };
+      const reserved_tokens = taken.get(model ?? "");
+      if (model === undefined || reserved_tokens === undefined) return;
+      const used = tokens?.total ?? reserved_tokens;
+      const data = { endpoint: model, reserved_tokens, tokens: used, money: cost?.total ?? 0 };
       const { signals, send } = run.kit;
       const { correlation_id } = run.log.identity;
       send(7, signals.createDataSignal(data, "ModelUsage", routeRef, correlation_id, null, { parentId: run.parentId }));

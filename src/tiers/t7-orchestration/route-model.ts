@@ -41,6 +41,8 @@ export interface ModelRouter {
   readonly route: (request: RouteQuestion, spent?: SpentByEndpoint) => RouteAnswer;
   /** Charges an endpoint. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH: unknown endpoint, negative use. */
   readonly record: (endpoint: string, used: z.input<typeof ModelSpent>) => void;
+  /** What was set aside for a call becomes what it used. @throws KernelErrorException as `record`. */
+  readonly settle: (endpoint: string, reserved: z.input<typeof ModelSpent>, used: z.input<typeof ModelSpent>) => void;
   readonly spent: (endpoint: string) => ModelSpent;
   /** What was answered, refusals too, oldest first; at most the last 10,000. */
   readonly decisions: () => readonly LoggedRoute[];
@@ -55,6 +57,10 @@ export function createModelRouter(options: ModelRouting): ModelRouter {
   const used = new Map<string, ModelSpent>(routing.endpoints.map(({ name }) => [name, nothing]));
   const logged: LoggedRoute[] = [];
   const spent = (endpoint: string): ModelSpent => used.get(endpoint) ?? nothing;
+  const read = (endpoint: string, more: z.input<typeof ModelSpent>): ModelSpent => {
+    if (used.has(endpoint)) return parse(ModelSpent, more, `the use of ${endpoint}`);
+    return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `there is no endpoint ${endpoint}`, modelRouterRef));
+  };
   return {
     route(asked, known = {}) {
       const request = RouteRequest.safeParse(asked);
@@ -66,11 +72,10 @@ export function createModelRouter(options: ModelRouting): ModelRouter {
       if (logged.length > maxDecisions) logged.shift();
       return answer;
     },
-    record(endpoint, more) {
-      const before = used.get(endpoint);
-      if (before === undefined)
-        return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `there is no endpoint ${endpoint}`, modelRouterRef));
-      used.set(endpoint, addSpent(before, parse(ModelSpent, more, `the use of ${endpoint}`)));
+    record: (endpoint, more) => void used.set(endpoint, addSpent(spent(endpoint), read(endpoint, more))),
+    settle(endpoint, reserved, more) {
+      const after = addSpent(spent(endpoint), read(endpoint, more));
+      used.set(endpoint, withoutSpent(after, read(endpoint, reserved)));
     },
     spent,
     decisions: () => [...logged],
@@ -81,6 +86,12 @@ const addSpent = (a: ModelSpent, b: ModelSpent): ModelSpent => ({
   invocations: a.invocations + b.invocations,
   tokens: a.tokens + b.tokens,
   money: a.money + b.money,
+});
+
+const withoutSpent = (a: ModelSpent, b: ModelSpent): ModelSpent => ({
+  invocations: Math.max(0, a.invocations - b.invocations),
+  tokens: Math.max(0, a.tokens - b.tokens),
+  money: Math.max(0, a.money - b.money),
 });
 
 const largest = (a: ModelSpent, b: ModelSpent): ModelSpent => ({

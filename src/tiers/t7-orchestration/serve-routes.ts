@@ -3,8 +3,8 @@
  *
  * Owns: what this kernel's calls have taken of each endpoint's budget. Never: decides (route-model.ts does), charges the
  * ledger's counters (they are written with the events they count).
- * S1  A decided route counts as an invocation at once: two calls never share the last one. Tokens and money count when
- *     the call has ended.
+ * S1  A decided route counts as an invocation at once, and sets the tokens aside that the call may take: two calls never
+ *     share the last ones. What it used instead, and its money, count when it has ended.
  * S2  Budgets are over all tenants. What a tenant had used before this process counts from its first route on; what
  *     other processes use meanwhile counts for the same tenant.
  */
@@ -38,6 +38,8 @@ interface RouteQuestion {
   readonly tenant_id: Id;
 }
 
+type ModelUsage = { readonly endpoint: string; readonly reserved_tokens?: number } & Partial<ModelSpent>;
+
 export function createRouteDoors({ models, charges }: RouteDoorsOptions): Readonly<Record<string, Door>> {
   const router = createModelRouter(models);
   const limited = models.endpoints.flatMap(({ name, budget }) => (budget === undefined ? [] : [name]));
@@ -61,7 +63,7 @@ export function createRouteDoors({ models, charges }: RouteDoorsOptions): Readon
         const { request, tenant_id } = signal.body["data"] as RouteQuestion;
         const { decision, refusal } = router.route(request, await countFor(tenant_id));
         if (decision === null) return fail(refusal, metricsOf(modelRouterRef));
-        router.record(decision.endpoint.name, { invocations: 1 });
+        router.record(decision.endpoint.name, { invocations: 1, tokens: request.expected_tokens });
         return answer(decision, signal, kit);
       },
     },
@@ -70,8 +72,8 @@ export function createRouteDoors({ models, charges }: RouteDoorsOptions): Readon
       function: "record",
       check: needsUsage,
       handle(signal) {
-        const { endpoint, tokens, money } = signal.body["data"] as { readonly endpoint: string } & Partial<ModelSpent>;
-        router.record(endpoint, { tokens, money });
+        const { endpoint, reserved_tokens, tokens, money } = signal.body["data"] as ModelUsage;
+        router.settle(endpoint, { tokens: reserved_tokens }, { tokens, money });
         return ok([], metricsOf(modelRouterRef));
       },
     },

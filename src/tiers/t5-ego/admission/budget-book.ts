@@ -1,5 +1,5 @@
 /**
- * The budget book: what tenants, principals, workflows, operators and models may use in all, over workflows and restarts.
+ * The budget book: what tenants, principals, workflows and operators may use in all, over workflows and restarts.
  *
  * Owns: which counters a call touches, whether it still fits, and what is set aside for calls whose start is not in the
  * ledger yet. Never: counts what is in the ledger; the store does, in the transaction that writes the event.
@@ -23,13 +23,12 @@ import { moduleRef } from "../../../contract/module-ref.ts";
 
 type Id = string | number;
 
-/** Whose call it is; the model is known once it has been routed. */
+/** Whose call it is. */
 export interface Charged {
   readonly tenant_id: Id;
   readonly principal: Id;
   readonly workflow: string;
   readonly operator: string;
-  readonly model?: string;
   /** Epoch ms. */
   readonly at: number;
 }
@@ -99,15 +98,13 @@ interface Concerned {
 /** The counter that a limit keeps for this call; none where it is about somebody or something else. */
 function counterOf(limit: ParsedBudgetLimit, who: Charged): readonly Concerned[] {
   const id = idIn(limit.scope, who);
-  if (id === undefined || (limit.id !== undefined && limit.id !== id)) return [];
+  if (limit.id !== undefined && limit.id !== id) return [];
   if (limit.tenant_id !== undefined && limit.tenant_id !== who.tenant_id) return [];
   const name = limit.scope === "tenant" ? "tenant" : `${limit.scope}:${JSON.stringify(id)}`;
   return [{ counter: `${name}${windowOf(limit.window, who.at)}`, limit }];
 }
 
-function idIn(scope: BudgetScope, who: Charged): Id | undefined {
-  return scope === "tenant" ? who.tenant_id : who[scope];
-}
+const idIn = (scope: BudgetScope, who: Charged): Id => (scope === "tenant" ? who.tenant_id : who[scope]);
 
 const windowLength = { total: 0, month: 7, day: 10, hour: 13 } as const;
 
