@@ -49,6 +49,7 @@ export { Outcome, OutcomesResponse } from "./contract/outcome.ts";
 export { ExecutionPlan, Plan, PlanStep } from "./contract/plan.ts";
 export { PolicyDecision, type PolicyQuestion, type PolicyRule, PolicyStage } from "./contract/policy.ts";
 export { KernelProgress } from "./contract/progress.ts";
+export type { Replay, ReplayDifference } from "./contract/replay.ts";
 export {
   fail,
   Metrics,
@@ -95,6 +96,7 @@ export { defineOperator, defineTool, OperatorError, operatorError } from "./defi
 export { createKernel } from "./kernel.ts";
 export type { Follow, GateFilter, Kernel, Verification, WorkflowFilter } from "./kernel-face.ts";
 export type { KernelOptions } from "./kernel-options.ts";
+export { replayRows } from "./kernel-replay.ts";
 export type { Authenticator } from "./ports/authenticator.ts";
 // Ports
 export type { Clock } from "./ports/clock.ts";

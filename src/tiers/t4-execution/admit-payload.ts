@@ -46,7 +46,7 @@ export async function applyDecision(run: Run, prepared: Prepared, decision: Poli
 
 async function admit(run: Run, { step, operator, payload }: Prepared, keep: boolean): Promise<PolicyDecision> {
   const { auth, intent, bundle, spent } = run.log.record;
-  const now = instantOf(run);
+  const now = instantOf(run, "action", step.step_id);
   const { decision } = await askFor<AdmissionAnswer>(run, 5, {
     schema: "StepQuestion",
     fn: "admit",

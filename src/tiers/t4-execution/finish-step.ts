@@ -92,7 +92,7 @@ export async function judgeOutcome(
   { type, content, keep = false }: { readonly type: string; readonly content: Json; readonly keep?: boolean },
 ): Promise<Json> {
   const { auth, intent, bundle } = run.log.record;
-  const now = instantOf(run);
+  const now = instantOf(run, "outcome", step.step_id);
   const subject = {
     name: type,
     operator: step.operator,

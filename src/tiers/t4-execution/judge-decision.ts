@@ -18,7 +18,7 @@ export interface Deciding {
 /** Notes what policy said. @throws KernelErrorException T5_AUTHZ_FORBIDDEN for a role the gate is not for. */
 export async function judgeDecision(run: Run, gate: Gate, by: Deciding): Promise<PolicyDecision> {
   const { intent, bundle } = run.log.record;
-  const now = instantOf(run);
+  const now = instantOf(run, "gate", gate.step_id);
   const judged = await askFor<PolicyDecision>(run, 5, {
     schema: "GateJudgement",
     fn: "decide_gate",

@@ -118,16 +118,20 @@ export async function gateEvents(
   const { record } = run.log;
   const standing = record.gates.get(gate.gate_id);
   const kept = record.kept.get(gate.gate_id);
-  const opened =
+  const open = (): EventDraft =>
     standing === undefined
-      ? draft("GATE_OPENED", { gate }, gate.step_id)
+      ? draft("GATE_OPENED", { gate: openNow(run, gate, "GATE_OPENED") }, gate.step_id)
       : draft(
           "GATE_REVISED",
-          { gate: { ...gate, due_at: standing.due_at }, cause: "regenerate", principal: null },
+          {
+            gate: { ...openNow(run, gate, "GATE_REVISED"), due_at: standing.due_at },
+            cause: "regenerate",
+            principal: null,
+          },
           gate.step_id,
         );
   mark(run, "gate.open", { gate_id: gate.gate_id });
-  if (kept === undefined || !(await binds(run, gate, kept))) return { events: [opened], decided: false };
+  if (kept === undefined || !(await binds(run, gate, kept))) return { events: [open()], decided: false };
   const decided = {
     ...kept.decided,
     policy_version: gate.policy_version,
@@ -135,9 +139,17 @@ export async function gateEvents(
     outcome_version: gate.target?.version ?? null,
   };
   return {
-    events: [opened, draft(kept.decision === "approve" ? "USER_APPROVED" : "USER_REJECTED", decided, gate.step_id)],
+    events: [open(), draft(kept.decision === "approve" ? "USER_APPROVED" : "USER_REJECTED", decided, gate.step_id)],
     decided: true,
   };
+}
+
+/** A gate opens at its turn's instant, and its time is counted from there. */
+function openNow(run: Run, gate: Gate, type: "GATE_OPENED" | "GATE_REVISED"): Gate {
+  const at = run.log.instantOf(type, gate.step_id);
+  const waits = gate.due_at === null ? null : Date.parse(gate.due_at) - Date.parse(gate.opened_at);
+  const due_at = waits === null ? null : new Date(at + waits).toISOString();
+  return { ...gate, opened_at: new Date(at).toISOString(), due_at };
 }
 
 async function binds(
@@ -164,6 +176,7 @@ export function describeDoubtGate(run: Run, step: PlanStep, payload: Json): Gate
     ...baseGate(run, step, payload),
     gate_id: doubtGateIdOf(step.step_id, doubts),
     kind: "in_doubt",
+    opened_at: new Date(run.log.instantOf("GATE_OPENED", step.step_id)).toISOString(),
     title: `What became of ${step.name}?`,
     reasons: [{ source: "recovery", rule: "in-doubt", reason }],
     target: null,

@@ -1,0 +1,165 @@
+/**
+ * What came from outside, read back from the events it left: decisions, cancellations, restarts (C-37).
+ *
+ * Owns: the table "event type → how its input is given again". Never: judges whether an event is an input: an event that
+ * the kernel comes to by itself has come before anybody looks here.
+ */
+
+import type { AuthContext } from "./contract/auth-context.ts";
+import { type EventType, type LedgerEvent, payloadOf } from "./contract/event.ts";
+import { GateRequest, type ParsedGateRequest } from "./contract/gate.ts";
+import type { Principal } from "./contract/intent.ts";
+import type { Json } from "./contract/json.ts";
+import type { RecordedSource } from "./runtime/recorded-source.ts";
+import { admitPayload } from "./tiers/t4-execution/admit-payload.ts";
+import { judgeDecision } from "./tiers/t4-execution/judge-decision.ts";
+import { decideGate } from "./tiers/t4-execution/judge-gate.ts";
+import { checkPayload, prepareStep } from "./tiers/t4-execution/prepare-step.ts";
+import { restartWorkflow } from "./tiers/t4-execution/restart-workflow.ts";
+import type { WorkflowRun } from "./tiers/t4-execution/workflow-run.ts";
+
+/** Gives the input again, on the workflow's run. */
+export type Input = (run: WorkflowRun) => Promise<unknown>;
+
+type Reading = (event: LedgerEvent, record: RecordedSource) => Input | null;
+
+/** The input that left this event first, by its type; null where the event is none. */
+export function inputOf(event: LedgerEvent, record: RecordedSource): Input | null {
+  return inputs[event.event_type]?.(event, record) ?? null;
+}
+
+const inputs: { readonly [T in EventType]?: Reading } = {
+  POLICY_DECIDED: (event, record) =>
+    payloadOf(event, "POLICY_DECIDED").stage === "gate" ? readDecision(event, record) : readRepair(event),
+  GATE_DECISION_KEPT: (event) => {
+    const { auth, decision, principal, gate_id, payload_digest, apply_targets } = payloadOf(
+      event,
+      "GATE_DECISION_KEPT",
+    );
+    const request = requestOf(event, { decision, principal, gate_id, payload: { payload_digest, apply_targets } });
+    return (run) => decideGate(run, request, auth);
+  },
+  ACTION_IN_DOUBT: readCancel,
+  STEP_SKIPPED: readCancel,
+  WORKFLOW_CANCELLED: readCancel,
+  WORKFLOW_RESTARTED: readRestart,
+  WORKFLOW_RESUMED: readRestart,
+};
+
+interface Decided {
+  readonly decision: "approve" | "reject";
+  readonly principal: Principal;
+  readonly gate_id: string;
+  readonly payload: object;
+}
+
+const requestOf = ({ tenant_id }: LedgerEvent, decided: Decided): ParsedGateRequest =>
+  GateRequest.parse({ tenant_id, ...decided });
+
+/** A decision begins with T5's judgement of who decides; what was decided follows, unless it was refused. */
+function readDecision(event: LedgerEvent, record: RecordedSource): Input | null {
+  const { by, subject: gate_id, decision: judged } = payloadOf(event, "POLICY_DECIDED");
+  if (by === undefined) return null;
+  const { auth, decision, principal } = by;
+  const closing = judged === "DENY" ? null : closingOf(event, record, { decision, principal, gate_id });
+  const edit = editOf(event, record, closing);
+  if (closing === null && edit === null) return (run) => judgeAgain(run, gate_id, by);
+  const decided = closing === null ? null : payloadOf(closing, "USER_APPROVED");
+  const payload = {
+    ...(edit === null ? {} : { edit }),
+    ...(decided === null ? {} : { apply_targets: decided.apply_targets }),
+    ...(decided?.comment == null ? {} : { comment: decided.comment }),
+    ...(decided?.resolution === "done" || decided?.resolution === "retry" ? { resolution: decided.resolution } : {}),
+    ...settledAs(record, closing),
+  };
+  const request = requestOf(event, { decision, principal, gate_id, payload });
+  return (run) => decideGate(run, request, auth);
+}
+
+/** An attempt to decide that was refused, or came after another's, leaves its judgement only. */
+async function judgeAgain(
+  run: WorkflowRun,
+  gateId: string,
+  by: { readonly decision: "approve" | "reject"; readonly principal: Principal; readonly auth: AuthContext },
+): Promise<void> {
+  const gate = run.log.record.gates.get(gateId);
+  if (gate === undefined) return;
+  await judgeDecision(run, gate, by);
+  await run.log.commit();
+}
+
+function closingOf(
+  event: LedgerEvent,
+  record: RecordedSource,
+  { decision, principal, gate_id }: Omit<Decided, "payload">,
+): LedgerEvent | null {
+  const type = decision === "approve" ? "USER_APPROVED" : "USER_REJECTED";
+  return record.peek(type, event.step_id, (later) => {
+    const decided = payloadOf(later, type);
+    return decided.gate_id === gate_id && decided.principal?.id === principal.id;
+  });
+}
+
+/**
+ * An edit as it was put to policy: the whole content or payload, which merges to the same as what the person sent. Null
+ * when nothing was edited.
+ */
+function editOf(event: LedgerEvent, record: RecordedSource, closing: LedgerEvent | null): Json | null {
+  if (closing !== null && !payloadOf(closing, "USER_APPROVED").edited) return null;
+  const until = closing?.sequence ?? Number.POSITIVE_INFINITY;
+  const isPut = (stage: string) => (later: LedgerEvent) => {
+    const asked = payloadOf(later, "POLICY_DECIDED");
+    return asked.stage === stage && asked.payload !== undefined && later.sequence < until;
+  };
+  const put =
+    record.peek("POLICY_DECIDED", event.step_id, isPut("outcome")) ??
+    record.peek("POLICY_DECIDED", event.step_id, isPut("action"));
+  if (put !== null) return payloadOf(put, "POLICY_DECIDED").payload ?? null;
+  return closing === null ? null : {};
+}
+
+/** What a person knew of a lost call stands in the event that settled it. */
+function settledAs(record: RecordedSource, closing: LedgerEvent | null): object {
+  if (closing === null || payloadOf(closing, "USER_APPROVED").resolution !== "done") return {};
+  const settled = record.peek("ACTION_SETTLED", closing.step_id);
+  return settled === null ? {} : { result: payloadOf(settled, "ACTION_SETTLED").result };
+}
+
+/** A tool's call that was put right on its way was put to policy again. */
+function readRepair(event: LedgerEvent): Input | null {
+  const { stage, payload } = payloadOf(event, "POLICY_DECIDED");
+  if (stage !== "action" || payload === undefined) return null;
+  return async (run) => {
+    const prepared = await prepareStep(run, event.step_id as string);
+    const input = await checkPayload(run, prepared.operator, payload);
+    await admitPayload(run, { ...prepared, payload, input }, true);
+  };
+}
+
+/** A person's cancellation: first what it left open is named, then the end. */
+function readCancel(event: LedgerEvent, record: RecordedSource): Input | null {
+  const end = record.find((e) => !["ACTION_IN_DOUBT", "STEP_SKIPPED"].includes(e.event_type));
+  if (end?.event_type !== "WORKFLOW_CANCELLED" || end.timestamp !== event.timestamp) return null;
+  const { reason, principal } = payloadOf(end, "WORKFLOW_CANCELLED");
+  return principal === null ? null : (run) => run.cancel(reason, principal);
+}
+
+/** A restart of what failed, or a regeneration of what waits or failed. */
+function readRestart(event: LedgerEvent, record: RecordedSource): Input | null {
+  const restarted = event.event_type === "WORKFLOW_RESTARTED" ? payloadOf(event, "WORKFLOW_RESTARTED") : null;
+  const { mode = "regenerate", principal, feedback } = restarted ?? {};
+  const planned = record.peek("PLAN_CREATED", null);
+  const plan = planned === null ? null : payloadOf(planned, "PLAN_CREATED");
+  if (restarted === null && (plan?.cause !== "regenerate" || !isBareResume(event))) return null;
+  const by = principal ?? { type: "system", id: "kernel", role: "system" };
+  const step_ids = mode === "regenerate" ? plan?.named : undefined;
+  return async (run) => {
+    restartWorkflow(run, { mode, step_ids, principal: by, feedback: feedback ?? undefined });
+    await run.log.commit();
+  };
+}
+
+const isBareResume = (event: LedgerEvent): boolean => {
+  const { gate_id, step_id } = payloadOf(event, "WORKFLOW_RESUMED");
+  return gate_id === null && step_id === null;
+};

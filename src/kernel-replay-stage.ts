@@ -1,0 +1,194 @@
+/**
+ * A fresh kernel for one replay: the real tiers and the host's own rules, with everything that reaches outside answered from
+ * the record.
+ *
+ * Owns: what of a host takes part. Its capabilities, operators' metadata and input schemas, policies, limits, scorers and
+ * parameter checks do; its operators, previews, output validators, middleware, planner, listeners and stores do not.
+ */
+import { quietLogger, quietTelemetry } from "./adapters/quiet-telemetry.ts";
+import { seededRandom } from "./adapters/seeded-random.ts";
+import { KernelErrorException } from "./contract/error.ts";
+import { type LedgerEvent, payloadOf } from "./contract/event.ts";
+import { createIdSource } from "./contract/ids.ts";
+import { moduleRef } from "./contract/module-ref.ts";
+import { fail, metricsOf, ok, type Result } from "./contract/result.ts";
+import type { Signal } from "./contract/signal.ts";
+import { type KernelOptions, resolveOptions, type TierPatch } from "./kernel-options.ts";
+import { KernelParts, openMemoryLedger } from "./kernel-parts.ts";
+import { RecordedCalls } from "./kernel-replay-calls.ts";
+import { createReplayClock, type ReplayClock } from "./kernel-replay-clock.ts";
+import type { Middleware } from "./ports/middleware.ts";
+import type { Door } from "./runtime/define-tier.ts";
+import type { Kit } from "./runtime/kit.ts";
+import { RecordedSource } from "./runtime/recorded-source.ts";
+import type { Registry } from "./runtime/registry.ts";
+import { isBlocking } from "./tiers/t4-execution/end-step.ts";
+import type { Desk } from "./tiers/t4-execution/run.ts";
+
+/** What a replay is made with: the host's options, and what is registered in its process. */
+export interface Rules {
+  readonly options: KernelOptions;
+  readonly registry: Registry;
+}
+
+export interface Stage {
+  readonly parts: KernelParts;
+  readonly source: RecordedSource;
+  readonly calls: RecordedCalls;
+  readonly clock: ReplayClock;
+}
+
+/** Options of a host that have no part in a replay: they watch, keep, or reach outside. */
+const outside: ReadonlySet<string> = new Set([
+  "ledger",
+  "inspect",
+  "notify",
+  "initialize",
+  "artifacts",
+  "planner",
+  "classifier",
+  "retrieval",
+  "middleware",
+] satisfies (keyof KernelOptions)[]);
+
+/** `onNews` is told when the record has moved on or a call has begun. */
+export async function openStage(
+  events: readonly LedgerEvent[],
+  { options, registry }: Rules,
+  onNews: () => void,
+): Promise<Stage> {
+  const clock = createReplayClock(Date.parse((events[0] as LedgerEvent).timestamp));
+  const random = seededRandom(1);
+  const onMatch = ({ timestamp }: LedgerEvent): void => {
+    clock.reach(Date.parse(timestamp));
+    onNews();
+  };
+  const source = new RecordedSource({ events, ids: createIdSource({ now: clock.now, random }), clock, onMatch });
+  const calls = new RecordedCalls(() => source, onNews);
+  const store = await openMemoryLedger();
+  await store.open();
+  const kept = Object.fromEntries(Object.entries(options).filter(([name]) => !outside.has(name))) as KernelOptions;
+  const resolved = resolveOptions({ ...kept, clock, random, logger: quietLogger, telemetry: quietTelemetry });
+  const parts = new KernelParts(resolved, store, {
+    registry: {
+      ...registry,
+      findOperator(name, version) {
+        const operator = registry.findOperator(name, version);
+        return operator === null ? null : calls.answering(operator);
+      },
+    },
+    patchTier: answerDoors(source, options),
+    sourceOf: () => source,
+    fillDesk: (desk) => fillDesk(desk, { source, calls, options }),
+  });
+  parts.supervision.root.send({ type: "OPENED" });
+  return { parts, source, calls, clock };
+}
+
+interface Answering {
+  readonly source: RecordedSource;
+  readonly calls: RecordedCalls;
+  readonly options: KernelOptions;
+}
+
+function fillDesk(desk: Desk, { source, calls, options: { middleware = [], security = {} } }: Answering): Desk {
+  const pass = () => ({ ok: true }) as const;
+  return {
+    ...desk,
+    middleware: middleware.length === 0 ? [] : [recordedMiddleware(source)],
+    security: {
+      ...desk.security,
+      validateOutput: calls.validateOutput,
+      ...(security.validateChunk === undefined ? {} : { validateChunk: pass }),
+    },
+    ensureInitialized: () => initializedAsRecorded(source),
+    findSharedKey: async ({ key }) => sharedAsRecorded(source, key),
+  };
+}
+
+/** A custom hook that said no before a call left a blocked step without a start; what it did otherwise left nothing. */
+function recordedMiddleware(source: RecordedSource): Middleware {
+  return {
+    name: "recorded",
+    before({ step_id }) {
+      const started = source.peek("ACTION_STARTED", step_id);
+      const failed = source.peek("STEP_FAILED", step_id);
+      if (failed === null || (started !== null && started.sequence < failed.sequence)) return;
+      const { error } = payloadOf(failed, "STEP_FAILED");
+      if (isBlocking(error)) throw new KernelErrorException(error);
+    },
+  };
+}
+
+const ends: ReadonlySet<string> = new Set(["STEP_SKIPPED", "ERROR_ESCALATED", "WORKFLOW_FAILED"]);
+
+function initializedAsRecorded(source: RecordedSource): Promise<void> | null {
+  const failed = source.peek("WORKFLOW_FAILED", null);
+  if (failed === null || !ends.has(source.next?.event_type ?? "")) return null;
+  const { error } = payloadOf(failed, "WORKFLOW_FAILED");
+  return error.code === "T0_KERNEL_INITIALIZE_FAILED" ? Promise.reject(new KernelErrorException(error)) : null;
+}
+
+/** What another workflow had made of a key is known by what this one took over from it. */
+function sharedAsRecorded(source: RecordedSource, key: string): Awaited<ReturnType<Desk["findSharedKey"]>> {
+  const started = source.find((e) => e.event_type === "ACTION_STARTED" && e.payload["key"] === key);
+  if (started === null) return sharedInDoubt(source);
+  const { action_id } = payloadOf(started, "ACTION_STARTED");
+  const ended = source.peek("ACTION_SUCCEEDED", started.step_id, (e) => e.payload["action_id"] === action_id);
+  if (ended === null) return null;
+  const { cached, result } = payloadOf(ended, "ACTION_SUCCEEDED");
+  return cached ? { action_id, result, succeeded: true } : null;
+}
+
+function sharedInDoubt(source: RecordedSource): Awaited<ReturnType<Desk["findSharedKey"]>> {
+  const failed = source.find((e) => e.event_type === "STEP_FAILED");
+  const error = failed === null ? null : payloadOf(failed, "STEP_FAILED").error;
+  if (error?.code !== "T4_ACTION_IN_DOUBT") return null;
+  return { action_id: String(error.detail["action_id"]), result: null, succeeded: false };
+}
+
+/** T2 answers with the recorded context, T3 with the recorded plans where a host's own planner made them. */
+function answerDoors(source: RecordedSource, { planner }: KernelOptions): TierPatch {
+  const answers: Readonly<Record<string, Door["handle"]>> = {
+    "2/data:ContextRequest": (signal, kit) => {
+      const built = source.peek("CONTEXT_BUILT", null);
+      return built === null ? failAsRecorded(source, "WORKFLOW_FAILED") : answer(signal, kit, built.payload);
+    },
+    ...(planner === undefined ? {} : { "3/data:PlanRequest": (signal, kit) => planAsRecorded(source, signal, kit) }),
+  };
+  return (definition) => {
+    const doors = Object.entries(definition.doors).map(([key, door]) => {
+      const handle = answers[`${definition.tier}/${key}`];
+      return [key, handle === undefined ? door : { ...door, handle }] as const;
+    });
+    return { ...definition, doors: Object.fromEntries(doors) };
+  };
+}
+
+const recordRef = moduleRef(0, "replay", "answer");
+
+const answer = (signal: Signal, kit: Kit, data: unknown): Result =>
+  ok(
+    [kit.signals.createDataSignal(data, "Recorded", recordRef, signal.trace_id, null, { parentId: signal.id })],
+    metricsOf(recordRef),
+  );
+
+function failAsRecorded(source: RecordedSource, type: "WORKFLOW_FAILED" | "PLAN_REJECTED"): Result {
+  const failed = source.peek(type, null) ?? source.peek("WORKFLOW_FAILED", null);
+  return failed === null ? ok([], metricsOf(recordRef)) : fail(payloadOf(failed, type).error, metricsOf(recordRef));
+}
+
+function planAsRecorded(source: RecordedSource, signal: Signal, kit: Kit): Result {
+  const { plan_id } = signal.body["data"] as { readonly plan_id: string };
+  const created = source.peek("PLAN_CREATED", null, (e) => payloadOf(e, "PLAN_CREATED").plan.plan_id === plan_id);
+  if (created !== null) {
+    const { plan, planner_cost: cost } = payloadOf(created, "PLAN_CREATED");
+    const cut = source.peek("PLAN_TRUNCATED", null, (e) => e.sequence === created.sequence + 1);
+    const dropped = cut === null ? [] : payloadOf(cut, "PLAN_TRUNCATED").dropped;
+    return answer(signal, kit, { plan, dropped, cost });
+  }
+  const denied = source.peek("POLICY_DECIDED", null, (e) => e.payload["subject"] === plan_id);
+  const payload = denied === null ? undefined : payloadOf(denied, "POLICY_DECIDED").payload;
+  if (payload === undefined) return failAsRecorded(source, "PLAN_REJECTED");
+  return answer(signal, kit, { plan: { ...(payload as object), plan_id }, dropped: [], cost: 0 });
+}
