@@ -27,7 +27,7 @@ interface OpenCall {
 export class RecordedCalls {
   readonly #source: () => RecordedSource;
   readonly #onCall: () => void;
-  /** By step: one call of a step is under way at a time. */
+  /** By step and attempt. */
   readonly #open = new Map<string, OpenCall>();
   readonly #given = new Set<number>();
   readonly #sanitized: string[] = [];
@@ -50,7 +50,7 @@ export class RecordedCalls {
   }
 
   isOpen(stepId: string | null): boolean {
-    return this.#open.has(stepId ?? "");
+    return [...this.#open.values()].some(({ call }) => call.context.step_id === stepId);
   }
 
   /** The process that made the calls is gone. */
@@ -60,17 +60,15 @@ export class RecordedCalls {
 
   /** Gives a recorded event that comes next to the call it came from; false when it comes from none, or was given. */
   give(event: LedgerEvent): boolean {
-    const open = this.#open.get(event.step_id ?? "");
-    if (open === undefined || this.#given.has(event.sequence)) return false;
     switch (event.event_type) {
       case "STEP_STREAMED":
-        return this.#streamed(open, event);
+        return this.#streamed(event);
       case "OUTPUT_SANITIZED":
       case "OUTPUT_UNCHECKED":
-        return this.#ended(open, this.#source().peek("ACTION_SUCCEEDED", event.step_id));
+        return this.#ended(this.#source().peek("ACTION_SUCCEEDED", event.step_id));
       case "ACTION_SUCCEEDED":
       case "ACTION_FAILED":
-        return this.#ended(open, event);
+        return this.#ended(event);
       default:
         return false;
     }
@@ -84,7 +82,7 @@ export class RecordedCalls {
 
   #hold(call: OperatorCall): Promise<Json> {
     return new Promise((resolve, reject) => {
-      this.#open.set(call.context.step_id, { call, resolve, reject });
+      this.#open.set(keyOf(call.context.step_id, call.attempt), { call, resolve, reject });
       this.#onCall();
     });
   }
@@ -99,23 +97,27 @@ export class RecordedCalls {
     return { preview, diff };
   }
 
-  #streamed({ call }: OpenCall, event: LedgerEvent): boolean {
+  #streamed(event: LedgerEvent): boolean {
     const batch = payloadOf(event, "STEP_STREAMED");
-    if (batch.final) return false;
+    const open = this.#open.get(keyOf(event.step_id, batch.attempt));
+    if (open === undefined || batch.final || this.#given.has(event.sequence)) return false;
     this.#given.add(event.sequence);
-    write(call, batch);
+    write(open.call, batch);
     return true;
   }
 
-  #ended({ call, resolve, reject }: OpenCall, event: LedgerEvent | null): boolean {
+  #ended(event: LedgerEvent | null): boolean {
     if (event === null || this.#given.has(event.sequence)) return false;
     const end = payloadOf(event, event.event_type as "ACTION_SUCCEEDED" | "ACTION_FAILED");
-    if (end.cached || ("pending" in end && end.pending)) return false;
+    const key = keyOf(event.step_id, end.attempt);
+    const open = this.#open.get(key);
+    if (open === undefined || end.cached || ("pending" in end && end.pending)) return false;
+    const { call, resolve, reject } = open;
     this.#given.add(event.sequence);
     const last = this.#lastBatch(event.step_id as string, call.attempt);
     if (last !== null) write(call, last);
     for (const [name, used] of Object.entries(end.usage)) call.usage({ [name]: used } as Usage);
-    this.#open.delete(event.step_id as string);
+    this.#open.delete(key);
     if ("error" in end) reject(new KernelErrorException(end.error));
     else {
       const sanitized = this.#source().peek("OUTPUT_SANITIZED", event.step_id);
@@ -136,6 +138,8 @@ export class RecordedCalls {
     return batch.final && batch.attempt === attempt ? batch : null;
   }
 }
+
+const keyOf = (stepId: string | null, attempt: number): string => `${attempt}/${stepId ?? ""}`;
 
 function write(call: OperatorCall, { chunks, percent }: EventPayloads["STEP_STREAMED"]): void {
   for (const chunk of chunks) call.stream(chunk);

@@ -88,25 +88,37 @@ async function judgeAgain(
   await run.log.commit();
 }
 
+/** Where the same person's next attempt at this gate begins. */
+function nextAttempt(event: LedgerEvent, record: RecordedSource): number {
+  const { by, subject } = payloadOf(event, "POLICY_DECIDED");
+  const again = record.peek("POLICY_DECIDED", event.step_id, (later) => {
+    const asked = payloadOf(later, "POLICY_DECIDED");
+    const isTheirs = asked.stage === "gate" && asked.subject === subject && asked.by?.principal.id === by?.principal.id;
+    return isTheirs && later.sequence > event.sequence;
+  });
+  return again?.sequence ?? Number.POSITIVE_INFINITY;
+}
+
 function closingOf(
   event: LedgerEvent,
   record: RecordedSource,
   { decision, principal, gate_id }: Omit<Decided, "payload">,
 ): LedgerEvent | null {
   const type = decision === "approve" ? "USER_APPROVED" : "USER_REJECTED";
+  const until = nextAttempt(event, record);
   return record.peek(type, event.step_id, (later) => {
     const decided = payloadOf(later, type);
-    return decided.gate_id === gate_id && decided.principal?.id === principal.id;
+    return decided.gate_id === gate_id && decided.principal?.id === principal.id && later.sequence < until;
   });
 }
 
 /**
- * An edit as it was put to policy: the whole content or payload, which merges to the same as what the person sent. Null
- * when nothing was edited.
+ * An edit as it was put to policy: the whole content or payload, which merges to the same as what the person sent; where
+ * policy knew it already, as the gate shows it. Null when nothing was edited.
  */
 function editOf(event: LedgerEvent, record: RecordedSource, closing: LedgerEvent | null): Json | null {
   if (closing !== null && !payloadOf(closing, "USER_APPROVED").edited) return null;
-  const until = closing?.sequence ?? Number.POSITIVE_INFINITY;
+  const until = closing?.sequence ?? nextAttempt(event, record);
   const isPut = (stage: string) => (later: LedgerEvent) => {
     const asked = payloadOf(later, "POLICY_DECIDED");
     return asked.stage === stage && asked.payload !== undefined && later.sequence < until;
@@ -115,7 +127,12 @@ function editOf(event: LedgerEvent, record: RecordedSource, closing: LedgerEvent
     record.peek("POLICY_DECIDED", event.step_id, isPut("outcome")) ??
     record.peek("POLICY_DECIDED", event.step_id, isPut("action"));
   if (put !== null) return payloadOf(put, "POLICY_DECIDED").payload ?? null;
-  return closing === null ? null : {};
+  const revised = closing === null ? null : record.peek("GATE_REVISED", event.step_id);
+  if (revised === null) return null;
+  const drafted = record.peek("OUTCOME_DRAFTED", event.step_id, ({ sequence }) => sequence < revised.sequence);
+  return drafted === null
+    ? payloadOf(revised, "GATE_REVISED").gate.payload
+    : payloadOf(drafted, "OUTCOME_DRAFTED").outcome.content;
 }
 
 /** What a person knew of a lost call stands in the event that settled it. */

@@ -173,12 +173,14 @@ const answer = (signal: Signal, kit: Kit, data: unknown): Result =>
     metricsOf(recordRef),
   );
 
-function failAsRecorded(source: RecordedSource, type: "WORKFLOW_FAILED" | "PLAN_REJECTED"): Result {
+/** What was neither answered nor refused before the workflow ended otherwise does not answer. */
+function failAsRecorded(source: RecordedSource, type: "WORKFLOW_FAILED" | "PLAN_REJECTED"): Result | Promise<Result> {
   const failed = source.peek(type, null) ?? source.peek("WORKFLOW_FAILED", null);
-  return failed === null ? ok([], metricsOf(recordRef)) : fail(payloadOf(failed, type).error, metricsOf(recordRef));
+  if (failed === null) return new Promise(() => undefined);
+  return fail(payloadOf(failed, type).error, metricsOf(recordRef));
 }
 
-function planAsRecorded(source: RecordedSource, signal: Signal, kit: Kit): Result {
+function planAsRecorded(source: RecordedSource, signal: Signal, kit: Kit): Result | Promise<Result> {
   const { plan_id } = signal.body["data"] as { readonly plan_id: string };
   const created = source.peek("PLAN_CREATED", null, (e) => payloadOf(e, "PLAN_CREATED").plan.plan_id === plan_id);
   if (created !== null) {

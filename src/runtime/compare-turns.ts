@@ -58,7 +58,8 @@ interface Came {
 function differenceAt(sequence: number, recorded: TurnEvent, { came, extras }: Came): ReplayDifference | null {
   const { id, type, step } = recorded;
   const place = { sequence, event_id: id, event_type: type, step_id: step };
-  if (came === undefined) return { ...place, path: null, expected: recorded.payload, ...insteadOf(type, extras) };
+  if (came === undefined)
+    return { ...place, path: null, expected: recorded.payload as Json, ...insteadOf(type, extras) };
   if (eventText(came) === eventText(recorded)) return null;
   const found = firstDifference(recorded as unknown as Json, came as unknown as Json, []) ?? orderOnly;
   const { path, expected, actual } = found;
