@@ -17,6 +17,7 @@ import { type KernelOptions, resolveOptions, type TierPatch } from "./kernel-opt
 import { KernelParts, openMemoryLedger } from "./kernel-parts.ts";
 import { RecordedCalls } from "./kernel-replay-calls.ts";
 import { createReplayClock, type ReplayClock } from "./kernel-replay-clock.ts";
+import { AnswersInTurn } from "./kernel-replay-turns.ts";
 import type { Middleware } from "./ports/middleware.ts";
 import type { Door } from "./runtime/define-tier.ts";
 import type { Kit } from "./runtime/kit.ts";
@@ -35,6 +36,7 @@ export interface Stage {
   readonly parts: KernelParts;
   readonly source: RecordedSource;
   readonly calls: RecordedCalls;
+  readonly answers: AnswersInTurn;
   readonly clock: ReplayClock;
 }
 
@@ -65,6 +67,7 @@ export async function openStage(
   };
   const source = new RecordedSource({ events, ids: createIdSource({ now: clock.now, random }), clock, onMatch });
   const calls = new RecordedCalls(() => source, onNews);
+  const answers = new AnswersInTurn();
   const store = await openMemoryLedger();
   await store.open();
   const kept = Object.fromEntries(Object.entries(options).filter(([name]) => !outside.has(name))) as KernelOptions;
@@ -77,12 +80,12 @@ export async function openStage(
         return operator === null ? null : calls.answering(operator);
       },
     },
-    patchTier: answerDoors(source, options),
+    patchTier: answerDoors(source, answers, options),
     sourceOf: () => source,
     fillDesk: (desk) => fillDesk(desk, { source, calls, options }),
   });
   parts.supervision.root.send({ type: "OPENED" });
-  return { parts, source, calls, clock };
+  return { parts, source, calls, answers, clock };
 }
 
 interface Answering {
@@ -147,8 +150,15 @@ function sharedInDoubt(source: RecordedSource): Awaited<ReturnType<Desk["findSha
   return { action_id: String(error.detail["action_id"]), result: null, succeeded: false };
 }
 
+/** Where T5 is asked what leaves a decision behind. */
+const policyDoors: ReadonlySet<string> = new Set([
+  "5/data:StepQuestion",
+  "5/data:PolicyQuestion",
+  "5/data:GateJudgement",
+]);
+
 /** T2 answers with the recorded context, T3 with the recorded plans where a host's own planner made them. */
-function answerDoors(source: RecordedSource, { planner }: KernelOptions): TierPatch {
+function answerDoors(source: RecordedSource, inTurn: AnswersInTurn, { planner }: KernelOptions): TierPatch {
   const answers: Readonly<Record<string, Door["handle"]>> = {
     "2/data:ContextRequest": (signal, kit) => {
       const built = source.peek("CONTEXT_BUILT", null);
@@ -158,8 +168,9 @@ function answerDoors(source: RecordedSource, { planner }: KernelOptions): TierPa
   };
   return (definition) => {
     const doors = Object.entries(definition.doors).map(([key, door]) => {
-      const handle = answers[`${definition.tier}/${key}`];
-      return [key, handle === undefined ? door : { ...door, handle }] as const;
+      const name = `${definition.tier}/${key}`;
+      const handle = answers[name] ?? door.handle;
+      return [key, { ...door, handle: policyDoors.has(name) ? inTurn.inTurn(handle, source) : handle }] as const;
     });
     return { ...definition, doors: Object.fromEntries(doors) };
   };

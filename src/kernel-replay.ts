@@ -82,8 +82,11 @@ class Replaying {
     this.#isLooking = true;
     queueMicrotask(() => {
       this.#isLooking = false;
-      const { next } = this.#stage.source;
-      if (next !== null && !this.#stage.calls.give(next)) this.#interrupt(next);
+      const { source, answers, calls } = this.#stage;
+      const { next } = source;
+      if (next === null) return;
+      answers.reach(next);
+      if (!calls.give(next)) this.#interrupt(next);
     });
   }
 
@@ -110,14 +113,14 @@ class Replaying {
 
   /** Nothing happens by itself any more: what the next recorded event needs is done. False when nothing is left to do. */
   #goOn(next: LedgerEvent): boolean {
-    const { calls, clock } = this.#stage;
+    const { calls, clock, answers } = this.#stage;
     const at = Date.parse(next.timestamp);
     clock.reach(at);
     if (calls.give(next)) return true;
     const input = this.#inputOf(next);
     if (input !== null) return this.#give(next, input);
     if (isAfterCrash(next) && this.#crash(next)) return true;
-    return clock.fireNext(at) || this.#crash(next) || clock.fireNext(at + lateMs);
+    return clock.fireNext(at) || answers.releaseFirst() || clock.fireNext(at + lateMs) || this.#crash(next);
   }
 
   /** While work is under way a decision or a cancellation is not kept waiting until it has come to rest. */
@@ -153,15 +156,23 @@ class Replaying {
     if (this.#crashed.has(sequence)) return false;
     this.#crashed.add(sequence);
     const { parts, calls } = this.#stage;
-    calls.drop();
-    parts.executor.dropAll();
-    parts.wake(this.#workflowId).catch(() => undefined);
+    const log = parts.executor.awake(this.#workflowId)?.log;
+    const takeUp = async (): Promise<void> => {
+      await log?.commit();
+      calls.drop();
+      parts.executor.dropAll();
+      await parts.wake(this.#workflowId);
+    };
+    takeUp().catch(() => undefined);
     return true;
   }
 }
 
-/** A timer of the replay may have been set a little later than the one it stands for; no longer than a call may take. */
-const lateMs = 86_400_000;
+/**
+ * How far a timer may lie behind the instant of what follows from it: a turn that had begun before has its older instant.
+ * No longer than a call may take.
+ */
+const lateMs = 30 * 86_400_000;
 
 const isAfterCrash = (event: LedgerEvent): boolean =>
   event.event_type === "ACTION_IN_DOUBT" ||

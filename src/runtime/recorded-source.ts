@@ -30,6 +30,8 @@ export class RecordedSource implements TurnSource {
   readonly #open = new Map<string, LedgerEvent[]>();
   readonly #matched = new Set<number>();
   readonly #extras: EventDraft[] = [];
+  /** Recorded decisions of the questions put to policy, in the order they were put. */
+  readonly #asked: (LedgerEvent | null)[] = [];
   #first = 0;
 
   constructor(options: RecordedSourceOptions) {
@@ -76,8 +78,14 @@ export class RecordedSource implements TurnSource {
 
   asked(stage: PolicyStage, stepId: string | null): number {
     const decided = this.peek("POLICY_DECIDED", stepId, isOfStage(stage));
+    this.#asked.push(decided);
     const at = decided === null ? undefined : payloadOf(decided, "POLICY_DECIDED").asked_at;
     return at === undefined ? this.#instantOf(decided) : Date.parse(at);
+  }
+
+  /** The recorded decision of the question that has just been put; null where the record holds none. */
+  takeAsked(): LedgerEvent | null {
+    return this.#asked.shift() ?? null;
   }
 
   stamp(draft: EventDraft): Stamp {
