@@ -29,6 +29,8 @@ export class RecordedCalls {
   readonly #onCall: () => void;
   /** By step and attempt. */
   readonly #open = new Map<string, OpenCall>();
+  /** Calls that a later one of the same step and attempt has followed: what they say now comes late. */
+  readonly #late = new Map<string, OpenCall>();
   readonly #given = new Set<number>();
   readonly #sanitized: string[] = [];
 
@@ -50,25 +52,38 @@ export class RecordedCalls {
   }
 
   isOpen(stepId: string | null): boolean {
-    return [...this.#open.values()].some(({ call }) => call.context.step_id === stepId);
+    return [...this.#open.values(), ...this.#late.values()].some(({ call }) => call.context.step_id === stepId);
   }
 
   /** The process that made the calls is gone. */
   drop(): void {
     this.#open.clear();
+    this.#late.clear();
   }
 
-  /** Gives a recorded event that comes next to the call it came from; false when it comes from none, or was given. */
-  give(event: LedgerEvent): boolean {
+  /** A recorded event has been met: a start makes way for its own call. */
+  meet(event: LedgerEvent): void {
+    if (event.event_type !== "ACTION_STARTED") return;
+    const key = keyOf(event.step_id, payloadOf(event, "ACTION_STARTED").attempt);
+    const before = this.#open.get(key);
+    if (before !== undefined) this.#late.set(key, before);
+    this.#open.delete(key);
+  }
+
+  /**
+   * Gives a recorded event that comes next to the call it came from; false when it comes from none, or was given. `orLate`
+   * where nothing else can happen: an end that no call of now waits for is a late one.
+   */
+  give(event: LedgerEvent, orLate = false): boolean {
     switch (event.event_type) {
       case "STEP_STREAMED":
         return this.#streamed(event);
       case "OUTPUT_SANITIZED":
       case "OUTPUT_UNCHECKED":
-        return this.#ended(this.#source().peek("ACTION_SUCCEEDED", event.step_id));
+        return this.#ended(this.#source().peek("ACTION_SUCCEEDED", event.step_id), orLate);
       case "ACTION_SUCCEEDED":
       case "ACTION_FAILED":
-        return this.#ended(event);
+        return this.#ended(event, orLate);
       default:
         return false;
     }
@@ -76,7 +91,10 @@ export class RecordedCalls {
 
   /** What the host's validator said of an output, which the record holds as it left it. */
   readonly validateOutput = (): Verdict<string> => {
-    const reason = this.#sanitized.shift();
+    const { next } = this.#source();
+    // What the key store answers with is looked at again without a call.
+    const again = next?.event_type === "OUTPUT_SANITIZED" ? payloadOf(next, "OUTPUT_SANITIZED").reason : undefined;
+    const reason = this.#sanitized.shift() ?? again;
     return reason === undefined ? { ok: true } : { ok: false, reason };
   };
 
@@ -106,18 +124,18 @@ export class RecordedCalls {
     return true;
   }
 
-  #ended(event: LedgerEvent | null): boolean {
+  #ended(event: LedgerEvent | null, orLate: boolean): boolean {
     if (event === null || this.#given.has(event.sequence)) return false;
     const end = payloadOf(event, event.event_type as "ACTION_SUCCEEDED" | "ACTION_FAILED");
     const key = keyOf(event.step_id, end.attempt);
-    const open = this.#open.get(key);
+    const open = this.#open.get(key) ?? (orLate ? this.#late.get(key) : undefined);
     if (open === undefined || end.cached || ("pending" in end && end.pending)) return false;
     const { call, resolve, reject } = open;
     this.#given.add(event.sequence);
     const last = this.#lastBatch(event.step_id as string, call.attempt);
     if (last !== null) write(call, last);
     for (const [name, used] of Object.entries(end.usage)) call.usage({ [name]: used } as Usage);
-    this.#open.delete(key);
+    (this.#open.has(key) ? this.#open : this.#late).delete(key);
     if ("error" in end) reject(new KernelErrorException(end.error));
     else {
       const sanitized = this.#source().peek("OUTPUT_SANITIZED", event.step_id);

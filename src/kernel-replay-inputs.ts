@@ -88,13 +88,13 @@ async function judgeAgain(
   await run.log.commit();
 }
 
-/** Where the same person's next attempt at this gate begins. */
+/** Where the same person's next attempt at deciding this gate so begins. */
 function nextAttempt(event: LedgerEvent, record: RecordedSource): number {
   const { by, subject } = payloadOf(event, "POLICY_DECIDED");
   const again = record.peek("POLICY_DECIDED", event.step_id, (later) => {
     const asked = payloadOf(later, "POLICY_DECIDED");
-    const isTheirs = asked.stage === "gate" && asked.subject === subject && asked.by?.principal.id === by?.principal.id;
-    return isTheirs && later.sequence > event.sequence;
+    const isTheirs = asked.by?.principal.id === by?.principal.id && asked.by?.decision === by?.decision;
+    return asked.stage === "gate" && asked.subject === subject && isTheirs && later.sequence > event.sequence;
   });
   return again?.sequence ?? Number.POSITIVE_INFINITY;
 }

@@ -17,7 +17,6 @@ import { type KernelOptions, resolveOptions, type TierPatch } from "./kernel-opt
 import { KernelParts, openMemoryLedger } from "./kernel-parts.ts";
 import { RecordedCalls } from "./kernel-replay-calls.ts";
 import { createReplayClock, type ReplayClock } from "./kernel-replay-clock.ts";
-import { AnswersInTurn } from "./kernel-replay-turns.ts";
 import type { Middleware } from "./ports/middleware.ts";
 import type { Door } from "./runtime/define-tier.ts";
 import type { Kit } from "./runtime/kit.ts";
@@ -36,7 +35,6 @@ export interface Stage {
   readonly parts: KernelParts;
   readonly source: RecordedSource;
   readonly calls: RecordedCalls;
-  readonly answers: AnswersInTurn;
   readonly clock: ReplayClock;
 }
 
@@ -61,13 +59,13 @@ export async function openStage(
 ): Promise<Stage> {
   const clock = createReplayClock(Date.parse((events[0] as LedgerEvent).timestamp));
   const random = seededRandom(1);
-  const onMatch = ({ timestamp }: LedgerEvent): void => {
-    clock.reach(Date.parse(timestamp));
+  const calls: RecordedCalls = new RecordedCalls(() => source, onNews);
+  const onMatch = (event: LedgerEvent): void => {
+    clock.reach(Date.parse(event.timestamp));
+    calls.meet(event);
     onNews();
   };
   const source = new RecordedSource({ events, ids: createIdSource({ now: clock.now, random }), clock, onMatch });
-  const calls = new RecordedCalls(() => source, onNews);
-  const answers = new AnswersInTurn();
   const store = await openMemoryLedger();
   await store.open();
   const kept = Object.fromEntries(Object.entries(options).filter(([name]) => !outside.has(name))) as KernelOptions;
@@ -80,12 +78,12 @@ export async function openStage(
         return operator === null ? null : calls.answering(operator);
       },
     },
-    patchTier: answerDoors(source, answers, options),
+    patchTier: answerDoors(source, options),
     sourceOf: () => source,
     fillDesk: (desk) => fillDesk(desk, { source, calls, options }),
   });
   parts.supervision.root.send({ type: "OPENED" });
-  return { parts, source, calls, answers, clock };
+  return { parts, source, calls, clock };
 }
 
 interface Answering {
@@ -98,7 +96,7 @@ function fillDesk(desk: Desk, { source, calls, options: { middleware = [], secur
   const pass = () => ({ ok: true }) as const;
   return {
     ...desk,
-    middleware: middleware.length === 0 ? [] : [recordedMiddleware(source)],
+    middleware: middleware.length === 0 ? [] : [recordedMiddleware(source, calls)],
     security: {
       ...desk.security,
       validateOutput: calls.validateOutput,
@@ -109,11 +107,18 @@ function fillDesk(desk: Desk, { source, calls, options: { middleware = [], secur
   };
 }
 
-/** A custom hook that said no before a call left a blocked step without a start; what it did otherwise left nothing. */
-function recordedMiddleware(source: RecordedSource): Middleware {
+/**
+ * A custom hook that said no before a call left a blocked step without a start, or, while an earlier call of the step went
+ * on, a failure that no call made; what it did otherwise left what a call would have left.
+ */
+function recordedMiddleware(source: RecordedSource, calls: RecordedCalls): Middleware {
   return {
     name: "recorded",
-    before({ step_id }) {
+    before({ step_id, attempt }) {
+      const ended = source.peek("ACTION_FAILED", step_id);
+      const end = ended === null ? null : payloadOf(ended, "ACTION_FAILED");
+      if (end?.attempt === attempt && !end.pending && !end.cached && calls.isOpen(step_id))
+        throw new KernelErrorException(end.error);
       const started = source.peek("ACTION_STARTED", step_id);
       const failed = source.peek("STEP_FAILED", step_id);
       if (failed === null || (started !== null && started.sequence < failed.sequence)) return;
@@ -150,6 +155,15 @@ function sharedInDoubt(source: RecordedSource): Awaited<ReturnType<Desk["findSha
   return { action_id: String(error.detail["action_id"]), result: null, succeeded: false };
 }
 
+/** A door of T5 whose answer waits until its decision is what the record has next. */
+function inTurn(handle: Door["handle"], source: RecordedSource): Door["handle"] {
+  return (signal, kit) => {
+    const turn = source.turnOfAnswer();
+    const answered = handle(signal, kit);
+    return turn === null ? answered : turn.then(() => answered);
+  };
+}
+
 /** Where T5 is asked what leaves a decision behind. */
 const policyDoors: ReadonlySet<string> = new Set([
   "5/data:StepQuestion",
@@ -158,7 +172,7 @@ const policyDoors: ReadonlySet<string> = new Set([
 ]);
 
 /** T2 answers with the recorded context, T3 with the recorded plans where a host's own planner made them. */
-function answerDoors(source: RecordedSource, inTurn: AnswersInTurn, { planner }: KernelOptions): TierPatch {
+function answerDoors(source: RecordedSource, { planner }: KernelOptions): TierPatch {
   const answers: Readonly<Record<string, Door["handle"]>> = {
     "2/data:ContextRequest": (signal, kit) => {
       const built = source.peek("CONTEXT_BUILT", null);
@@ -170,7 +184,7 @@ function answerDoors(source: RecordedSource, inTurn: AnswersInTurn, { planner }:
     const doors = Object.entries(definition.doors).map(([key, door]) => {
       const name = `${definition.tier}/${key}`;
       const handle = answers[name] ?? door.handle;
-      return [key, { ...door, handle: policyDoors.has(name) ? inTurn.inTurn(handle, source) : handle }] as const;
+      return [key, { ...door, handle: policyDoors.has(name) ? inTurn(handle, source) : handle }] as const;
     });
     return { ...definition, doors: Object.fromEntries(doors) };
   };

@@ -82,11 +82,8 @@ class Replaying {
     this.#isLooking = true;
     queueMicrotask(() => {
       this.#isLooking = false;
-      const { source, answers, calls } = this.#stage;
-      const { next } = source;
-      if (next === null) return;
-      answers.reach(next);
-      if (!calls.give(next)) this.#interrupt(next);
+      const { source, calls } = this.#stage;
+      if (source.next !== null && !calls.give(source.next)) this.#interrupt(source.next);
     });
   }
 
@@ -113,21 +110,22 @@ class Replaying {
 
   /** Nothing happens by itself any more: what the next recorded event needs is done. False when nothing is left to do. */
   #goOn(next: LedgerEvent): boolean {
-    const { calls, clock, answers } = this.#stage;
+    const { calls, clock, source } = this.#stage;
     const at = Date.parse(next.timestamp);
     clock.reach(at);
-    if (calls.give(next)) return true;
+    if (calls.give(next, true)) return true;
     const input = this.#inputOf(next);
     if (input !== null) return this.#give(next, input);
     if (isAfterCrash(next) && this.#crash(next)) return true;
-    return clock.fireNext(at) || answers.releaseFirst() || clock.fireNext(at + lateMs) || this.#crash(next);
+    return clock.fireNext(at) || source.releaseFirst() || clock.fireNext(at + lateMs) || this.#crash(next);
   }
 
   /** While work is under way a decision or a cancellation is not kept waiting until it has come to rest. */
   #interrupt(next: LedgerEvent): void {
     const run = this.#stage.parts.executor.awake(this.#workflowId);
-    if (run === null || !run.log.exists || run.log.record.state !== "running" || !isInterruption(next)) return;
-    const { gates, kept } = run.log.record;
+    if (run === null || !run.log.exists || !isInterruption(next)) return;
+    const { gates, kept, last_event } = run.log.record;
+    if (last_event?.event_type === "WORKFLOW_WAITING" || !run.isBusy) return;
     const gateId = next.event_type === "POLICY_DECIDED" ? payloadOf(next, "POLICY_DECIDED").subject : null;
     if (gateId !== null && (!gates.has(gateId) || kept.has(gateId))) return;
     const input = this.#inputOf(next);

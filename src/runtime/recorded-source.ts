@@ -4,7 +4,9 @@
  * Owns: which recorded events have been met again. Never: compares them, decides what happens next.
  * S1  A decided event is matched with the first recorded one of its type and step that is not matched yet: steps that
  *     run side by side may be noted in another order than they were, and get their own ids all the same.
- * S2  What the record does not hold gets a fresh id and is kept as an extra: it is no part of the workflow.
+ * S2  Who runs ahead of the record is held until it has come as far, or until nothing else can happen: what runs side by
+ *     side meets in the order it met in.
+ * S3  What the record does not hold gets a fresh id and is kept as an extra: it is no part of the workflow.
  */
 import type { EventDraft, EventPayloads, EventType, LedgerEvent } from "../contract/event.ts";
 import { payloadOf } from "../contract/event.ts";
@@ -22,6 +24,12 @@ export interface RecordedSourceOptions {
   readonly onMatch: (event: LedgerEvent) => void;
 }
 
+/** Somebody who waits until the record has come to a sequence. */
+interface Held {
+  readonly sequence: number;
+  readonly release: () => void;
+}
+
 type Test = (event: LedgerEvent) => boolean;
 
 export class RecordedSource implements TurnSource {
@@ -32,6 +40,7 @@ export class RecordedSource implements TurnSource {
   readonly #extras: EventDraft[] = [];
   /** Recorded decisions of the questions put to policy, in the order they were put. */
   readonly #asked: (LedgerEvent | null)[] = [];
+  #held: Held[] = [];
   #first = 0;
 
   constructor(options: RecordedSourceOptions) {
@@ -83,9 +92,30 @@ export class RecordedSource implements TurnSource {
     return at === undefined ? this.#instantOf(decided) : Date.parse(at);
   }
 
-  /** The recorded decision of the question that has just been put; null where the record holds none. */
-  takeAsked(): LedgerEvent | null {
-    return this.#asked.shift() ?? null;
+  /** When the decision of the question that has just been put is to be noted; null: at once. */
+  turnOfAnswer(): Promise<void> | null {
+    const decided = this.#asked.shift() ?? null;
+    return decided === null ? null : this.#hold(decided.sequence);
+  }
+
+  turnOf(stepId: string | null): Promise<void> | null {
+    return this.#hold(this.find((event) => event.step_id === stepId)?.sequence ?? Number.POSITIVE_INFINITY);
+  }
+
+  /** Nothing else can happen: the first in line goes on before its turn. False when nobody waits. */
+  releaseFirst(): boolean {
+    const first = this.#held.sort((a, b) => a.sequence - b.sequence).shift();
+    first?.release();
+    return first !== undefined;
+  }
+
+  #hold(sequence: number): Promise<void> | null {
+    if (sequence <= this.#reached) return null;
+    return new Promise((release) => this.#held.push({ sequence, release }));
+  }
+
+  get #reached(): number {
+    return this.next?.sequence ?? Number.POSITIVE_INFINITY;
   }
 
   stamp(draft: EventDraft): Stamp {
@@ -99,6 +129,9 @@ export class RecordedSource implements TurnSource {
     const { events, onMatch } = this.#options;
     for (let next = this.next; next !== null && this.#matched.has(next.sequence); next = events[this.#first] ?? null)
       this.#first += 1;
+    const due = this.#held.filter((held) => held.sequence <= this.#reached);
+    this.#held = this.#held.filter((held) => held.sequence > this.#reached);
+    for (const { release } of due) release();
     onMatch(found);
     return { id: found.event_id, now: this.#instantOf(found) };
   }

@@ -156,6 +156,11 @@ export class WorkflowLog {
     return this.#source.asked(stage, stepId);
   }
 
+  /** When a step, or the workflow itself, may go on to what it notes next; null: at once. */
+  turnOf(stepId: string | null): Promise<void> | null {
+    return this.#source.turnOf(stepId);
+  }
+
   /** An id for a record that an event of this step will carry. */
   drawId(kind: DrawnId, stepId: string | null): string {
     return this.#source.drawId(kind, stepId);
