@@ -12,6 +12,7 @@ import { addDemo } from "./demo.ts";
 import { addStreams } from "./events.ts";
 import { addExplanations } from "./explain.ts";
 import { addLists } from "./list.ts";
+import { addReplay } from "./replay.ts";
 import { reportError } from "./report-error.ts";
 import { addRun } from "./run.ts";
 import { openTerminal, type Terminal } from "./terminal.ts";
@@ -36,7 +37,17 @@ function buildProgram(terminal: Terminal): Command {
     .exitOverride()
     .configureOutput({ writeOut: terminal.write, writeErr: (text) => terminal.complain(text.trimEnd()) })
     .showHelpAfterError("(--help says what there is)");
-  for (const add of [addDemo, addRun, addLists, addDecisions, addRestarts, addExplanations, addStreams, addVerify]) {
+  for (const add of [
+    addDemo,
+    addRun,
+    addLists,
+    addDecisions,
+    addRestarts,
+    addExplanations,
+    addStreams,
+    addVerify,
+    addReplay,
+  ]) {
     add(program, terminal);
   }
   return program;

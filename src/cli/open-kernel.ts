@@ -15,7 +15,7 @@ import { moduleRef } from "../contract/module-ref.ts";
 import type { Kernel } from "../index.ts";
 import { sqliteLedger } from "../ledgers/sqlite/index.ts";
 import type { Logger } from "../ports/telemetry.ts";
-import { loadModules } from "./load-modules.ts";
+import { type Loaded, loadModules } from "./load-modules.ts";
 import { callerOf, type Session } from "./options.ts";
 
 export interface Opening {
@@ -56,17 +56,21 @@ async function openKernel(
     const message = `there is no ledger at ${options.db}; name one with --db, or make one with "countersign demo"`;
     raise(kernelError("T0_LEDGER_UNAVAILABLE", message, openRef, { detail: { path: options.db }, retry: false }));
   }
-  const loaded = await loadModules(options.capabilities);
+  const rules = await rulesOf(options.capabilities);
   // Only now: help, wrong usage and the check of a file need no kernel.
   const { createKernel } = await import("../index.ts");
   return createKernel({
     ledger: sqliteLedger({ path: options.db }),
-    capabilities: [releaseNotes, folderInventory, projectHandover, ...loaded.capabilities],
-    operators: loaded.operators,
-    policies: loaded.policies,
+    ...rules,
     recover,
     logger: logErrors((line) => terminal.complain(line)),
   });
+}
+
+/** The shipped packages, and what `--capabilities` names. */
+export async function rulesOf(names: readonly string[]): Promise<Loaded> {
+  const { capabilities, operators, policies } = await loadModules(names);
+  return { capabilities: [releaseNotes, folderInventory, projectHandover, ...capabilities], operators, policies };
 }
 
 /** Commands tell their own story; of the kernel's log only what went wrong inside it is shown, and only when asked for. */
