@@ -15,7 +15,7 @@ import { type LedgerEvent, payloadOf } from "./contract/event.ts";
 import { moduleRef } from "./contract/module-ref.ts";
 import type { Replay } from "./contract/replay.ts";
 import { openTurn, type TurnRow, verifyChain } from "./contract/turn.ts";
-import { isAtRest, isTerminal } from "./contract/workflow.ts";
+import { isAtRest, isRunnable, isTerminal, type WorkflowRecord } from "./contract/workflow.ts";
 import type { KernelOptions } from "./kernel-options.ts";
 import { fillRegistry, stopParts } from "./kernel-parts.ts";
 import { type Input, inputOf } from "./kernel-replay-inputs.ts";
@@ -70,6 +70,10 @@ class Replaying {
     this.#begin();
     do await this.#settle();
     while (source.next !== null && (this.#mayGoOn || source.extras.length === 0) && this.#goOn(source.next));
+    await parts.executor
+      .awake(this.#workflowId)
+      ?.log.commit()
+      .catch(() => undefined);
     const replayed = await parts.store.read(this.#workflowId);
     const extras = this.#mayGoOn && source.next === null ? [] : source.extras;
     await stopParts(parts, 0);
@@ -124,8 +128,8 @@ class Replaying {
   #interrupt(next: LedgerEvent): void {
     const run = this.#stage.parts.executor.awake(this.#workflowId);
     if (run === null || !run.log.exists || !isInterruption(next)) return;
-    const { gates, kept, last_event } = run.log.record;
-    if (last_event?.event_type === "WORKFLOW_WAITING" || !run.isBusy) return;
+    const { gates, kept } = run.log.record;
+    if (!isUnderWay(run.log.record)) return;
     const gateId = next.event_type === "POLICY_DECIDED" ? payloadOf(next, "POLICY_DECIDED").subject : null;
     if (gateId !== null && (!gates.has(gateId) || kept.has(gateId))) return;
     const input = this.#inputOf(next);
@@ -175,6 +179,11 @@ const lateMs = 30 * 86_400_000;
 const isAfterCrash = (event: LedgerEvent): boolean =>
   event.event_type === "ACTION_IN_DOUBT" ||
   (event.event_type === "ACTION_STARTED" && payloadOf(event, "ACTION_STARTED").recovered === true);
+
+/** Work goes on, or is about to: a step of a waiting workflow may run again. */
+const isUnderWay = (record: WorkflowRecord): boolean =>
+  record.state === "running" ||
+  (record.state === "waiting_for_user" && [...record.steps.values()].some((step) => isRunnable(record, step)));
 
 const interruptions: ReadonlySet<string> = new Set(["ACTION_IN_DOUBT", "STEP_SKIPPED", "WORKFLOW_CANCELLED"]);
 

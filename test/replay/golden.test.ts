@@ -28,7 +28,7 @@ describe("the golden ledgers", () => {
     expect(goldens.length).toBeGreaterThanOrEqual(11);
   });
 
-  it.each(goldens)("[RPL-12] $release $file replays to the same events, ids, hashes and chain head", async (golden) => {
+  it.each(goldens)("$release $file replays to the same events, ids, hashes and chain head", async (golden) => {
     const rows = rowsOf(golden);
     const replay = await replayRows(rows, await rulesOf(golden.release));
     expect(replay.difference).toEqual(null);
@@ -40,7 +40,9 @@ describe("the golden ledgers", () => {
     const [golden] = goldens;
     const rows = rowsOf(golden!);
     for (const [i, row] of rows.entries()) {
-      const altered = rows.map((one, at) => (at === i ? { ...row, body: row.body!.replace(/"id":"./, '"id":"x') } : one));
+      const altered = rows.map((one, at) =>
+        at === i ? { ...row, body: row.body!.replace(/"id":"./, '"id":"x') } : one,
+      );
       expect(verifyChain(altered)).toMatchObject({ sequence: row.first_sequence, reason: "body" });
       expect((await refusalOf(replayRows(altered, await rulesOf(golden!.release)))).code).toBe("T0_LEDGER_CORRUPT");
     }

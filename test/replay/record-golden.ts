@@ -105,8 +105,7 @@ for (const [name, play] of Object.entries(scenarios)) {
   const lines: string[] = [];
   for await (const row of t.kernel.export(id)) lines.push(`${JSON.stringify(row)}\n`);
   const text = lines.join("");
-  for (const path of [tmpdir(), root])
-    if (text.includes(path)) throw new Error(`${name} names a path of this machine`);
+  for (const path of [tmpdir(), root]) if (text.includes(path)) throw new Error(`${name} names a path of this machine`);
   writeFileSync(join(folder, `${name}.jsonl`), text);
   console.log(`${name}: ${(await t.kernel.workflow(id)).state}, ${(await t.types(id)).length} events`);
 }

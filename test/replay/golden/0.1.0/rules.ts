@@ -76,7 +76,12 @@ const sends = defineCapability({
   plan: ({ input, situation: { round } }) => ({
     reasoning: "two at once, then one on both",
     steps: [
-      { step_id: round === 0 ? "send" : `send_r${round}`, name: "Send", operator: "Golden.Shaky", params: { ...input } },
+      {
+        step_id: round === 0 ? "send" : `send_r${round}`,
+        name: "Send",
+        operator: "Golden.Shaky",
+        params: { ...input },
+      },
       { step_id: round === 0 ? "left" : `left_r${round}`, name: "Left", operator: "Golden.Side", params: { n: round } },
     ],
   }),
