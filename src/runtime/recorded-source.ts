@@ -92,10 +92,9 @@ export class RecordedSource implements TurnSource {
     return at === undefined ? this.#instantOf(decided) : Date.parse(at);
   }
 
-  /** When the decision of the question that has just been put is to be noted; null: at once. */
+  /** When the decision of the question that has just been put is to be noted; null: at once. Where none is, last of all. */
   turnOfAnswer(): Promise<void> | null {
-    const decided = this.#asked.shift() ?? null;
-    return decided === null ? null : this.#hold(decided.sequence);
+    return this.#hold(this.#asked.shift()?.sequence ?? Number.POSITIVE_INFINITY);
   }
 
   turnOf(stepId: string | null): Promise<void> | null {
