@@ -21,6 +21,7 @@ import { fillRegistry, stopParts } from "./kernel-parts.ts";
 import { type Input, inputOf } from "./kernel-replay-inputs.ts";
 import { openStage, type Rules, type Stage } from "./kernel-replay-stage.ts";
 import { compareTurns } from "./runtime/compare-turns.ts";
+import type { WorkflowLog } from "./runtime/workflow-log.ts";
 
 const replayRef = moduleRef(0, "kernel", "replay");
 
@@ -70,15 +71,27 @@ class Replaying {
     this.#begin();
     do await this.#settle();
     while (source.next !== null && (this.#mayGoOn || source.extras.length === 0) && this.#goOn(source.next));
+    while (!this.#mayGoOn && source.next === null && !this.#isEnded() && source.releaseFirst()) await this.#settle();
     // What an ended workflow's open questions still bring is noted by nobody.
-    const log = parts.executor.awake(this.#workflowId)?.log;
-    const ended = source.next === null && log !== undefined && isTerminal(log.record.state);
-    if (!ended) await log?.commit().catch(() => undefined);
+    if (!this.#isEnded())
+      await this.#log()
+        ?.commit()
+        .catch(() => undefined);
     const replayed = await parts.store.read(this.#workflowId);
     const goesBeyond = (replayed.at(-1)?.last_sequence ?? 0) > (rows.at(-1)?.last_sequence ?? 0);
     const extras = source.next === null && (this.#mayGoOn || !goesBeyond) ? [] : source.extras;
     await stopParts(parts, 0);
     return compareTurns(this.#workflowId, rows, { rows: replayed, extras });
+  }
+
+  #log(): WorkflowLog | undefined {
+    return this.#stage.parts.executor.awake(this.#workflowId)?.log;
+  }
+
+  /** All has come, and the workflow has ended. */
+  #isEnded(): boolean {
+    const log = this.#log();
+    return this.#stage.source.next === null && (log === undefined || isTerminal(log.record.state));
   }
 
   /** Answers what can be answered at once, so that completions come as close together as they did. */
@@ -159,7 +172,7 @@ class Replaying {
     if (this.#crashed.has(sequence)) return false;
     this.#crashed.add(sequence);
     const { parts, calls } = this.#stage;
-    const log = parts.executor.awake(this.#workflowId)?.log;
+    const log = this.#log();
     const takeUp = async (): Promise<void> => {
       await log?.commit();
       calls.drop();

@@ -30,6 +30,9 @@ interface Held {
   readonly release: () => void;
 }
 
+/** The turn of what the record does not hold: after all that it does. */
+const last = Number.POSITIVE_INFINITY;
+
 type Test = (event: LedgerEvent) => boolean;
 
 export class RecordedSource implements TurnSource {
@@ -94,11 +97,11 @@ export class RecordedSource implements TurnSource {
 
   /** When the decision of the question that has just been put is to be noted; null: at once. Where none is, last of all. */
   turnOfAnswer(): Promise<void> | null {
-    return this.#hold(this.#asked.shift()?.sequence ?? Number.POSITIVE_INFINITY);
+    return this.#hold(this.#asked.shift()?.sequence ?? last);
   }
 
   turnOf(stepId: string | null): Promise<void> | null {
-    return this.#hold(this.find((event) => event.step_id === stepId)?.sequence ?? Number.POSITIVE_INFINITY);
+    return this.#hold(this.find((event) => event.step_id === stepId)?.sequence ?? last);
   }
 
   /** Nothing else can happen: the first in line goes on before its turn. False when nobody waits. */
@@ -109,12 +112,12 @@ export class RecordedSource implements TurnSource {
   }
 
   #hold(sequence: number): Promise<void> | null {
-    if (sequence <= this.#reached) return null;
+    if (this.next !== null && sequence <= this.#reached) return null;
     return new Promise((release) => this.#held.push({ sequence, release }));
   }
 
   get #reached(): number {
-    return this.next?.sequence ?? Number.POSITIVE_INFINITY;
+    return this.next?.sequence ?? last;
   }
 
   stamp(draft: EventDraft): Stamp {
@@ -128,8 +131,8 @@ export class RecordedSource implements TurnSource {
     const { events, onMatch } = this.#options;
     for (let next = this.next; next !== null && this.#matched.has(next.sequence); next = events[this.#first] ?? null)
       this.#first += 1;
-    const due = this.#held.filter((held) => held.sequence <= this.#reached);
-    this.#held = this.#held.filter((held) => held.sequence > this.#reached);
+    const due = this.#held.filter((held) => held.sequence <= this.#reached && held.sequence !== last);
+    this.#held = this.#held.filter((held) => held.sequence > this.#reached || held.sequence === last);
     for (const { release } of due) release();
     onMatch(found);
     return { id: found.event_id, now: this.#instantOf(found) };
