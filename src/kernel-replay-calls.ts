@@ -141,12 +141,15 @@ export class RecordedCalls {
     const end = payloadOf(event, event.event_type as "ACTION_SUCCEEDED" | "ACTION_FAILED");
     const key = keyOf(event.step_id, end.attempt);
     const open = this.#open.get(key) ?? (orLate ? this.#late.get(key) : undefined);
-    if (open === undefined || end.cached || ("pending" in end && end.pending)) return false;
+    if (open === undefined || end.cached) return false;
     const { call, resolve, reject } = open;
+    const isOut = "pending" in end && end.pending;
+    if (isOut && Object.keys(end.usage).length === 0) return false;
     this.#given.add(event.sequence);
+    if (isOut) return this.#report(call, end.usage);
     const last = this.#lastBatch(event.step_id as string, call.attempt);
     if (last !== null) write(call, last);
-    for (const [name, used] of Object.entries(end.usage)) call.usage({ [name]: used } as Usage);
+    this.#report(call, end.usage);
     (this.#open.has(key) ? this.#open : this.#late).delete(key);
     if ("error" in end) reject(new KernelErrorException(end.error));
     else {
@@ -155,6 +158,12 @@ export class RecordedCalls {
         this.#sanitized.push(payloadOf(sanitized, "OUTPUT_SANITIZED").reason);
       resolve(end.result);
     }
+    return true;
+  }
+
+  /** A call that its timeout left running had said what it used by then. */
+  #report(call: OperatorCall, usage: Usage): true {
+    for (const [name, used] of Object.entries(usage)) call.usage({ [name]: used } as Usage);
     return true;
   }
 

@@ -6,7 +6,7 @@
  */
 
 import type { AuthContext } from "./contract/auth-context.ts";
-import { type EventPayloads, type EventType, type LedgerEvent, payloadOf } from "./contract/event.ts";
+import { type EventType, type LedgerEvent, payloadOf } from "./contract/event.ts";
 import { DelegationRequest, GateRequest, type ParsedGateRequest } from "./contract/gate.ts";
 import type { PrincipalRef } from "./contract/gate-vote.ts";
 import type { Principal } from "./contract/intent.ts";
@@ -70,13 +70,14 @@ function readDecision(event: LedgerEvent, record: RecordedSource): Input | null 
   const { auth, decision, principal } = by;
   if (decision === "delegate") return readDelegation(event, record, { ...by, gate_id });
   const closing = judged === "DENY" ? null : closingOf(event, record, { decision, principal, gate_id });
-  const edit = editOf(event, record, closing);
   const voted = judged === "DENY" ? null : voteOf(event, record, { decision, principal, gate_id });
+  const edit = editOf(event, record, { closing, voted });
   if (closing === null && voted === null && edit === null)
     return (run) => judgeAgain(run, gate_id, { decision, principal, auth });
   const decided = closing === null ? null : payloadOf(closing, "USER_APPROVED");
-  const said = decided ?? voted;
-  const signature = voted?.signature ?? decided?.signature;
+  const vote = voted === null ? null : payloadOf(voted, "GATE_VOTED");
+  const said = decided ?? vote;
+  const signature = vote?.signature ?? decided?.signature;
   const payload = {
     ...(edit === null ? {} : { edit }),
     ...(decided === null ? {} : { apply_targets: decided.apply_targets }),
@@ -117,14 +118,13 @@ function voteOf(
   event: LedgerEvent,
   record: RecordedSource,
   { decision, principal, gate_id }: Omit<Decided, "payload">,
-): EventPayloads["GATE_VOTED"] | null {
+): LedgerEvent | null {
   const until = nextAttempt(event, record);
-  const voted = record.peek("GATE_VOTED", event.step_id, (later) => {
+  return record.peek("GATE_VOTED", event.step_id, (later) => {
     const vote = payloadOf(later, "GATE_VOTED");
     const isTheirs = vote.gate_id === gate_id && vote.principal.id === principal.id && vote.decision === decision;
     return isTheirs && later.sequence < until;
   });
-  return voted === null ? null : payloadOf(voted, "GATE_VOTED");
 }
 
 interface Lending {
@@ -160,13 +160,19 @@ function closingOf(
   });
 }
 
+/** What a judgement led to: the decision, and the vote where the gate takes several. */
+interface Said {
+  readonly closing: LedgerEvent | null;
+  readonly voted: LedgerEvent | null;
+}
+
 /**
  * An edit as it was put to policy: the whole content or payload, which merges to the same as what the person sent; where
  * policy knew it already, as the gate shows it. Null when nothing was edited.
  */
-function editOf(event: LedgerEvent, record: RecordedSource, closing: LedgerEvent | null): Json | null {
+function editOf(event: LedgerEvent, record: RecordedSource, { closing, voted }: Said): Json | null {
   if (closing !== null && !payloadOf(closing, "USER_APPROVED").edited) return null;
-  const until = closing?.sequence ?? nextAttempt(event, record);
+  const until = voted?.sequence ?? closing?.sequence ?? nextAttempt(event, record);
   const isPut = (stage: string) => (later: LedgerEvent) => {
     const asked = payloadOf(later, "POLICY_DECIDED");
     return asked.stage === stage && asked.payload !== undefined && later.sequence < until;
@@ -175,7 +181,8 @@ function editOf(event: LedgerEvent, record: RecordedSource, closing: LedgerEvent
     record.peek("POLICY_DECIDED", event.step_id, isPut("outcome")) ??
     record.peek("POLICY_DECIDED", event.step_id, isPut("action"));
   if (put !== null) return payloadOf(put, "POLICY_DECIDED").payload ?? null;
-  const revised = closing === null ? null : record.peek("GATE_REVISED", event.step_id);
+  const isBefore = ({ sequence }: LedgerEvent): boolean => sequence < until;
+  const revised = closing === null ? null : record.peek("GATE_REVISED", event.step_id, isBefore);
   if (revised === null) return null;
   const drafted = record.peek("OUTCOME_DRAFTED", event.step_id, ({ sequence }) => sequence < revised.sequence);
   return drafted === null

@@ -63,7 +63,7 @@ class Replaying {
     this.#first = events[0] as LedgerEvent;
     this.#workflowId = this.#first.workflow_id as string;
     const record = foldEvents(events);
-    this.#mayGoOn = record !== null && !isTerminal(record.state) && !isAtRest(record.state);
+    this.#mayGoOn = record !== null && !isTerminal(record.state) && !(isAtRest(record.state) && !isUnderWay(record));
   }
 
   async run(rows: readonly TurnRow[]): Promise<Replay> {

@@ -19,6 +19,21 @@ const exclusions: readonly Exclusion[] = [
     title: "a transform of the edited payload is what is shown",
     reason: "what a person typed and policy masked is in no ledger, so policy cannot be asked about it again",
   },
+  {
+    file: "gates/edits.test.ts",
+    title: "that policy denies as an outcome",
+    reason: "what a person typed and policy denied is in no ledger, so policy cannot be asked about it again",
+  },
+  ...["of an older kernel", "that lacks what a question needs", "policy_version"].map((title) => ({
+    file: "policy/whatif.test.ts",
+    title,
+    reason: "the test writes another kernel's events by hand, or opens one ledger under several policies",
+  })),
+  ...["in the next process", "of the last process"].map((title) => ({
+    file: "routing/kernel.test.ts",
+    title,
+    reason: "one ledger is opened under several plans of one version of a package",
+  })),
   ...["of params that", "at stage gate", "a scorer of confidence", "a scorer of grounding"].map((title) => ({
     file: "bad-input/host-code.test.ts",
     title,
