@@ -124,6 +124,10 @@ function fillDesk(desk: Desk, { source, calls, options: { middleware = [], secur
     },
     ensureInitialized: () => initializedAsRecorded(source),
     findSharedKey: async ({ key }) => sharedAsRecorded(source, key),
+    findDraft: async (_workflowId, stepId) => {
+      const drafted = source.peek("OUTCOME_DRAFTED", stepId);
+      return drafted === null ? null : payloadOf(drafted, "OUTCOME_DRAFTED").outcome;
+    },
   };
 }
 

@@ -18,7 +18,7 @@ import { createCognitionTier } from "./tiers/t2-cognition/tier.ts";
 import { createPlanningTier } from "./tiers/t3-planning/tier.ts";
 import type { Executor } from "./tiers/t4-execution/executor.ts";
 import { renameReferences } from "./tiers/t4-execution/resolve-templates.ts";
-import type { Desk } from "./tiers/t4-execution/run.ts";
+import { type Desk, draftOfStep } from "./tiers/t4-execution/run.ts";
 import { createExecutionTier } from "./tiers/t4-execution/tier.ts";
 import type { BudgetBook } from "./tiers/t5-ego/admission/budget-book.ts";
 import type { CapabilityShelf } from "./tiers/t5-ego/admission/capability-shelf.ts";
@@ -50,6 +50,7 @@ export function createDesk({ resolved, registry, store, reading, timers }: DeskP
     middleware: options.middleware ?? [],
     ensureInitialized: createInitializer(resolved),
     findSharedKey: (question) => findSharedKey({ store, reading }, question),
+    findDraft: async (workflowId, stepId) => draftOfStep(await reading.readWorkflowState(workflowId), stepId),
   };
 }
 

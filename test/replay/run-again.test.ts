@@ -37,6 +37,32 @@ describe("retry in mode replay", () => {
     expect((await t.kernel.replay(third.workflow_id)).difference).toBeNull();
   });
 
+  it("applies nothing twice: an effect that a person allowed on a version is answered, and nobody is asked again", async () => {
+    const draft = counted("Note.Draft", { effect: "write_draft" }, () => ({ text: "first" }));
+    const apply = counted("Note.Apply", { effect: "final_write" });
+    const steps = [
+      step("d", draft, { outcome: "Note" }),
+      step("a", apply, { applies: "d", depends_on: ["d"], params: { text: "{{d.output.text}}" } }),
+    ];
+    await using t = await createTestKernel({ capabilities: [story([draft, apply], steps)] });
+    const { workflow_id } = await t.run(intent);
+    await t.approve(workflow_id, "gate-a", { edit: { text: "edited" } });
+    expect((await t.rest(workflow_id)).state).toBe("completed");
+    const { workflow_id: second } = await again(t, workflow_id);
+    const { state, gates, outcomes } = await t.rest(second);
+    expect([state, gates]).toEqual(["completed", []]);
+    expect([draft.calls.length, apply.calls.length]).toEqual([1, 1]);
+    expect(await keysOf(t, second)).toEqual(await keysOf(t, workflow_id));
+    expect(outcomes.map((o) => [o.status, o.content])).toEqual([
+      ["draft", { text: "edited" }],
+      ["final", { text: "edited" }],
+    ]);
+    expect((await t.kernel.replay(second)).difference).toBeNull();
+    const regenerated = await t.kernel.retry(workflow_id, { ...testCaller, mode: "regenerate", step_ids: ["d"] });
+    expect((await t.rest(regenerated.workflow_id)).gates.map((g) => g.status)).toEqual(["open"]);
+    expect([draft.calls.length, apply.calls.length]).toEqual([2, 1]);
+  });
+
   it("is for what has ended", async () => {
     const wait = counted("Note.Wait");
     const capability = story([wait], [step("w", wait, { gate: {} })]);

@@ -193,6 +193,7 @@ async function askApproval(run: Run, current: Draft): Promise<void> {
   const reasons = approvalReasons(run, prepared);
   if (reasons.length === 0) return;
   const closed = run.log.record.gates.get(gateIdOf(prepared.step.step_id));
+  if (closed === undefined && (await isAnswered(run, prepared))) return;
   if (closed !== undefined && !isOpenGate(closed)) raise(humanDenied(closed.gate_id, closed.status));
   if (!(await openGate(run, await describeGate(run, prepared, reasons)))) {
     run.commitSoon();
@@ -202,6 +203,15 @@ async function askApproval(run: Run, current: Draft): Promise<void> {
   }
   const gate = run.log.record.gates.get(gateIdOf(prepared.step.step_id));
   if (gate?.status === "rejected") raise(humanDenied(gate.gate_id, "rejected"));
+}
+
+/** Whether the work was done already in the run that this one does again: nothing is called, and nobody need be asked. */
+async function isAnswered(run: Run, prepared: Prepared): Promise<boolean> {
+  const { tenant_id, workflow_id, parent_workflow_id } = run.log.record;
+  if (parent_workflow_id === null) return false;
+  const key = keyOf(run, prepared);
+  const shared = await run.desk.findSharedKey({ tenant_id, key, workflow_id, parent_workflow_id });
+  return shared?.succeeded === true;
 }
 
 /** Tells the outside, through T6's artifact bus, that somebody is asked. */

@@ -34,8 +34,8 @@ export function deriveKey({
   return `${operator}:${tenantId}:${hash}:v${draftVersion}`;
 }
 
-/** `apply:{tenant}:{scope id, or workflow id}:{outcome}@{version}` */
+/** `apply:{tenant}:{scope id, or the id of the workflow that made the version}:{outcome}@{version}` */
 export function deriveApplyKey(record: WorkflowRecord, outcome: Outcome): string {
-  const scope = record.intent.scope?.scope_id ?? record.workflow_id;
+  const scope = record.intent.scope?.scope_id ?? outcome.workflow_id;
   return `apply:${record.tenant_id}:${scope}:${outcome.outcome_id}@${outcome.version}`;
 }

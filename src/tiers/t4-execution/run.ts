@@ -45,6 +45,8 @@ export interface Desk {
     readonly workflow_id: string;
     readonly parent_workflow_id: string | null;
   }) => Promise<{ readonly action_id: string; readonly result: Json | null; readonly succeeded: boolean } | null>;
+  /** The newest draft that a step made in the workflow whose work is made again. */
+  readonly findDraft: (workflowId: string, stepId: string) => Promise<Outcome | null>;
   readonly policyVersion: string;
 }
 
