@@ -54,6 +54,7 @@ const openGate: Handler<"GATE_OPENED" | "GATE_REVISED"> = (record, payload, meta
   moveStep(record, meta, payload);
   const standing = record.gates.get(payload.gate.gate_id);
   putGate(record, payload.gate);
+  record.kept.delete(payload.gate.gate_id);
   if (standing === undefined) return;
   const { delegations, spent_signatures } = standing;
   changeGate(record, standing.gate_id, () => ({ delegations, spent_signatures }));

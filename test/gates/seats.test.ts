@@ -1,8 +1,9 @@
 /** Whose seat is whose: nobody takes two, and nobody takes one that is not theirs any more. */
 import { describe, expect, it } from "vitest";
+import { definePolicy } from "../../src/index.ts";
 import { createTestKernel } from "../../src/testing/index.ts";
 import { ann, approve, bob, cat, gated, lend, person, reject, waiting, withdraw } from "./people.ts";
-import { gateOf, refusalOf, steps } from "./story.ts";
+import { gateOf, held, refusalOf, steps } from "./story.ts";
 
 const minute = 60_000;
 const decisions = ["GATE_VOTED", "USER_APPROVED"];
@@ -64,5 +65,23 @@ describe("a lent seat", () => {
     expect((await refusalOf(approve(t, id, cat))).code).toBe("T5_AUTHZ_FORBIDDEN");
     expect(sent()).toEqual([]);
     expect((await approve(t, id, person("boss", "admin"))).status).toBe("resumed");
+  });
+});
+
+describe("whoever was asked while they were judged", () => {
+  it("[GAT-07] decides nothing once the gate asks others", async () => {
+    const answer = held<null>();
+    const rule = definePolicy({ name: "slow", stages: ["gate"], evaluate: () => answer.promise });
+    const escalation = [{ after_ms: 1_000, role: "admin" }];
+    const { capability, sent } = gated({ approvers: [{ id: "ann" }], escalation } as never);
+    await using t = await createTestKernel({ capabilities: [capability], policies: [rule] });
+    const id = await waiting(t);
+    const refused = refusalOf(approve(t, id, ann));
+    await t.clock.advance(1_000);
+    expect((await gateOf(t, id, "gate-s1")).roles).toEqual(["admin"]);
+    answer.release(null);
+    expect((await refused).code).toBe("T5_GATE_CONFLICT");
+    await t.clock.settle();
+    expect(sent()).toEqual([]);
   });
 });
