@@ -4,6 +4,7 @@
  * G1  One gate per step; further triggers add reasons, not gates (C-12).
  * G2  A decision that was kept for this gate applies if it names the digest that opens and whoever gave it may decide
  *     what opens; otherwise it is void. It is spent by the opening: no later version brings it back.
+ * G3  What became of a gated call is said by those who were asked before it, and by nobody else.
  */
 import { z } from "zod";
 import { seatsOf, standingVote } from "../../../machines/quorum.ts";
@@ -242,12 +243,20 @@ async function judgeKept(run: Run, gate: Gate, kept: KeptDecision): Promise<Pick
   }
 }
 
+/** Who was asked before the call may say what became of it, signed where that was; one of them is enough. */
+function whoMayKnow(run: Run, { step_id }: PlanStep) {
+  const asked = run.log.record.gates.get(gateIdOf(step_id)) ?? plainGate;
+  const { roles, approvers, advisors, separation, delegation, signed, requester } = asked;
+  return { roles, approvers, advisors, separation, delegation, signed, requester };
+}
+
 /** The gate that asks a person what became of a lost call. */
 export function describeDoubtGate(run: Run, step: PlanStep, payload: Json): Gate {
   const doubts = run.log.record.steps.get(step.step_id)?.doubts ?? 1;
   const reason = `${step.operator} was started and its end was never recorded; it may or may not have taken effect`;
   return {
     ...baseGate(run, step, payload),
+    ...whoMayKnow(run, step),
     gate_id: doubtGateIdOf(step.step_id, doubts),
     kind: "in_doubt",
     opened_at: new Date(run.log.instantOf("GATE_OPENED", step.step_id)).toISOString(),
