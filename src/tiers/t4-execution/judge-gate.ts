@@ -16,11 +16,11 @@ import { draft, type GateDecided } from "../../contract/event.ts";
 import { type Gate, type GateResponse, gateIdOf, isOpenGate, type ParsedGateRequest } from "../../contract/gate.ts";
 import type { Json, JsonObject } from "../../contract/json.ts";
 import { type Ballot, castVote, endIfRejected } from "./cast-vote.ts";
-import { isOutdated, merge, prepareEdit, reviseForPolicy } from "./edit-gate.ts";
+import { merge, prepareEdit, reviseForPolicy } from "./edit-gate.ts";
 import { failStep } from "./end-step.ts";
 import { type Judged, judgeDecision } from "./judge-decision.ts";
 import { showsNewest } from "./open-gate.ts";
-import { oodaRef, type Run, stepOf } from "./run.ts";
+import { isOutdated, oodaRef, type Run, stepOf } from "./run.ts";
 
 const gateRef = oodaRef("decide_gate");
 
