@@ -19,6 +19,7 @@ import { type Ballot, castVote, endIfRejected } from "./cast-vote.ts";
 import { merge, prepareEdit, reviseForPolicy } from "./edit-gate.ts";
 import { failStep } from "./end-step.ts";
 import { type Judged, judgeDecision } from "./judge-decision.ts";
+import { requireRoom } from "./limit-gate.ts";
 import { showsNewest } from "./open-gate.ts";
 import { isOutdated, oodaRef, type Run, stepOf } from "./run.ts";
 
@@ -30,7 +31,7 @@ function refuse(code: ErrorCode, message: string, detail: JsonObject): never {
 
 /**
  * @throws KernelErrorException T5_GATE_NOT_FOUND, T5_GATE_CONFLICT, T5_GATE_AMBIGUOUS, T5_AUTHZ_FORBIDDEN, T5_POLICY_DENIED,
- *   T5_SIGNATURE_REQUIRED, T5_SIGNATURE_INVALID.
+ *   T5_SIGNATURE_REQUIRED, T5_SIGNATURE_INVALID, T5_GATE_FULL.
  */
 export async function decideGate(run: Run, request: ParsedGateRequest, auth: AuthContext): Promise<GateResponse> {
   const gateId = gateIdFrom(run, request.gate_id);
@@ -45,6 +46,8 @@ export async function decideGate(run: Run, request: ParsedGateRequest, auth: Aut
   const meanwhile = answerFromRecord(run, still, request);
   if (meanwhile !== null) return settleAnswer(run, meanwhile);
   requireUnchanged(standing, still, judged);
+  if (judged.seat.advisory) requireRoom(run, gateId, adviceAt(still));
+  if (edited !== null) requireRoom(run, gateId, still.spent_signatures);
   const gate = edited?.(still) ?? still;
   const waitsForSignature = edited !== null && gate.signed;
   if (!waitsForSignature) apply(run, gate, { request, judged });
@@ -72,6 +75,8 @@ export function respond(
   const status = !isWord ? said : isOpenGate(gate) ? "voted" : decided[said];
   return { workflow_id, status, correlation_id, ...tally };
 }
+
+const adviceAt = ({ votes }: Gate): Gate["votes"] => votes.filter((vote) => vote.advisory);
 
 /** Without a gate id the decision is for the one open gate; with several open it is refused. */
 export function gateIdFrom(run: Run, named: string | undefined): string {
@@ -122,7 +127,9 @@ function requireUnchanged(standing: Gate, still: Gate, { seat }: Judged): void {
     refuse("T5_GATE_CONFLICT", `${gate_id} asks others meanwhile; look again`, { gate_id });
 }
 
-const whoDecides = ({ roles, approvers, delegations }: Gate): string => JSON.stringify([roles, approvers, delegations]);
+/** Whom a gate asks, to be compared. */
+export const whoDecides = ({ roles, approvers, delegations }: Gate): string =>
+  JSON.stringify([roles, approvers, delegations]);
 
 /** The same decision is one on the same payload: as it was shown, or with the very edit that was decided. */
 function isSamePayload(run: Run, gate: Gate, { payload }: ParsedGateRequest): boolean {
@@ -208,6 +215,7 @@ function keepDecision(run: Run, gateId: string, { request, auth }: Asked): Promi
   if (standing !== undefined && (standing.decision !== decision || standing.payload_digest !== payload_digest))
     refuse("T5_GATE_CONFLICT", `another decision of theirs on ${gateId} is kept already`, { gate_id: gateId });
   if (standing === undefined) {
+    requireRoom(run, gateId, kept);
     const { type, id } = principal;
     const said = { gate_id: gateId, decision, principal, auth, payload_digest, apply_targets };
     run.log.noteBy({ type, id }, draft("GATE_DECISION_KEPT", said));
