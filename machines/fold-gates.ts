@@ -22,6 +22,7 @@ const optionalInGates = {
   separation: false,
   delegation: true,
   signed: false,
+  draft_version: null,
   requester: null,
   votes: [],
   delegations: [],

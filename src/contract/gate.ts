@@ -70,6 +70,8 @@ export const Gate = z.object({
   separation: z.boolean().default(false),
   delegation: z.boolean().default(true),
   signed: z.boolean().default(false),
+  /** The round of drafting that its step was in; what is regenerated is shown anew. */
+  draft_version: z.int().nullable().default(null),
   /** Who asked for the work. */
   requester: PrincipalRef.nullable().default(null),
   /** Standing votes on what the gate now shows. */
@@ -109,6 +111,7 @@ export const plainGate = Object.freeze({
   separation: false,
   delegation: true,
   signed: false,
+  draft_version: null,
   requester: null,
   votes: [],
   delegations: [],

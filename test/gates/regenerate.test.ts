@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { definePolicy } from "../../src/index.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/index.ts";
+import { ann, approve, bob } from "./people.ts";
 import {
   counted,
   decide,
@@ -253,5 +254,42 @@ describe("while a gate is about to show the next version", () => {
     await decide(t, id, { decision: "approve" });
     expect((await t.rest(id)).state).toBe("completed");
     expect(send.calls.map((c) => c.input)).toEqual([{ text: "text 2" }]);
+  });
+});
+
+describe("regenerating what a gated step that applies nothing gets", () => {
+  it("asks again on the new inputs, and voids the votes on the old ones", async () => {
+    const write = counted("Note.Write", {}, () => ({ text: `text ${write.calls.length}` }));
+    const send = counted("Note.Send", { effect: "write_draft" });
+    const more = {
+      gate: { quorum: { approvals: 2 } },
+      depends_on: ["first"],
+      params: { text: "{{first.output.text}}" },
+    };
+    const capability = story([write, send], [step("first", write), step("second", send, more as never)]);
+    await using t = await createTestKernel({ capabilities: [capability] });
+    const { workflow_id: id } = await t.run(intent);
+    await approve(t, id, ann);
+    await regenerate(t, id, ["first"]);
+    expect((await t.rest(id)).state).toBe("waiting_for_user");
+    expect(await gateOf(t, id, "gate-second")).toMatchObject({ payload: { text: "text 2" }, votes: [] });
+    await approve(t, id, ann);
+    await regenerate(t, id, ["first_r1"]);
+    await t.rest(id);
+    expect(await gateOf(t, id, "gate-second")).toMatchObject({ payload: { text: "text 3" }, votes: [] });
+    for (const who of [ann, bob]) await approve(t, id, who);
+    expect((await t.rest(id)).state).toBe("completed");
+    expect(send.calls.map((c) => c.input)).toEqual([{ text: "text 3" }]);
+  });
+
+  it("leaves an edit alone while nothing is regenerated", async () => {
+    const send = counted("Note.Send", { effect: "write_draft" });
+    const rows = [step("s1", send, { gate: {}, params: { text: "a" } }), step("s2", send, { gate: {} })];
+    await using t = await createTestKernel({ capabilities: [story([send], rows)] });
+    const { workflow_id: id } = await t.run(intent);
+    await decide(t, id, { decision: "approve", gate_id: "gate-s1", payload: { edit: { text: "b" } } });
+    await decide(t, id, { decision: "approve", gate_id: "gate-s2" });
+    expect((await t.rest(id)).state).toBe("completed");
+    expect(send.calls.map((c) => c.input)).toEqual(expect.arrayContaining([{ text: "b" }]));
   });
 });

@@ -44,6 +44,7 @@ export async function describeGate(run: Run, prepared: Prepared, reasons: readon
     risk_level: step.risk_level,
     effect: operator.metadata.effect,
     consequences: consequencesOf(run, step),
+    draft_version: step.draft_version,
     ui_actions: [...(capabilityOf(run).uiActions[baseIdOf(step.step_id)] ?? [])],
     ...whoDecides(run, step.gate ?? {}),
     ...ladderOf(step.gate, base.opened_at),
@@ -94,9 +95,10 @@ export const reviseGate = (standing: Gate, shown: Gate): Gate => ({
   spent_signatures: standing.spent_signatures,
 });
 
-/** Whether a gate shows the newest draft of what its step applies; another one is about to be shown instead. */
-export function showsNewest(run: Run, { step_id, target }: Gate): boolean {
+/** Whether a gate shows what its step would do now: of the newest draft, and of the inputs of this round. */
+export function showsNewest(run: Run, { step_id, target, draft_version }: Gate): boolean {
   const { step } = stepOf(run, step_id);
+  if (draft_version !== null && draft_version !== step.draft_version) return false;
   const newest = step.applies === null ? null : draftOfStep(run.log.record, step.applies);
   return newest === null || newest.version === target?.version;
 }
