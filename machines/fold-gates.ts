@@ -22,7 +22,6 @@ const optionalInGates = {
   separation: false,
   delegation: true,
   signed: false,
-  draft_version: null,
   requester: null,
   votes: [],
   delegations: [],
@@ -30,8 +29,11 @@ const optionalInGates = {
   spent_signatures: [],
 } satisfies Partial<Gate>;
 
-const putGate = (record: WorkflowRecord, gate: Gate): void =>
-  void record.gates.set(gate.gate_id, { ...optionalInGates, ...gate });
+function putGate(record: WorkflowRecord, gate: Gate): void {
+  const draft_version = record.steps.get(gate.step_id)?.step.draft_version;
+  const round = draft_version === undefined ? {} : { draft_version };
+  record.gates.set(gate.gate_id, { ...optionalInGates, ...gate, ...round });
+}
 
 function changeGate(record: WorkflowRecord, gateId: string, change: (gate: Gate) => Partial<Gate>): void {
   const gate = record.gates.get(gateId);

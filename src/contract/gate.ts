@@ -70,8 +70,8 @@ export const Gate = z.object({
   separation: z.boolean().default(false),
   delegation: z.boolean().default(true),
   signed: z.boolean().default(false),
-  /** The round of drafting that its step was in; what is regenerated is shown anew. */
-  draft_version: z.int().nullable().default(null),
+  /** The round of drafting that its step was in; the fold adds it. What is regenerated is shown anew. */
+  draft_version: z.int().optional(),
   /** Who asked for the work. */
   requester: PrincipalRef.nullable().default(null),
   /** Standing votes on what the gate now shows. */
@@ -111,7 +111,6 @@ export const plainGate = Object.freeze({
   separation: false,
   delegation: true,
   signed: false,
-  draft_version: null,
   requester: null,
   votes: [],
   delegations: [],

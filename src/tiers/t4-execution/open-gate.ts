@@ -44,7 +44,6 @@ export async function describeGate(run: Run, prepared: Prepared, reasons: readon
     risk_level: step.risk_level,
     effect: operator.metadata.effect,
     consequences: consequencesOf(run, step),
-    draft_version: step.draft_version,
     ui_actions: [...(capabilityOf(run).uiActions[baseIdOf(step.step_id)] ?? [])],
     ...whoDecides(run, step.gate ?? {}),
     ...ladderOf(step.gate, base.opened_at),
@@ -98,7 +97,7 @@ export const reviseGate = (standing: Gate, shown: Gate): Gate => ({
 /** Whether a gate shows what its step would do now: of the newest draft, and of the inputs of this round. */
 export function showsNewest(run: Run, { step_id, target, draft_version }: Gate): boolean {
   const { step } = stepOf(run, step_id);
-  if (draft_version !== null && draft_version !== step.draft_version) return false;
+  if (draft_version !== undefined && draft_version !== step.draft_version) return false;
   const newest = step.applies === null ? null : draftOfStep(run.log.record, step.applies);
   return newest === null || newest.version === target?.version;
 }
@@ -249,7 +248,8 @@ async function judgeKept(run: Run, gate: Gate, kept: KeptDecision): Promise<Pick
 function whoMayKnow(run: Run, { step_id }: PlanStep) {
   const asked = run.log.record.gates.get(gateIdOf(step_id)) ?? plainGate;
   const { roles, approvers, advisors, separation, delegation, signed, requester } = asked;
-  return { roles, approvers, advisors, separation, delegation, signed, requester };
+  const apart = separation ? requester : null;
+  return { roles, approvers, advisors, separation, delegation, signed, requester: apart };
 }
 
 /** The gate that asks a person what became of a lost call. */
