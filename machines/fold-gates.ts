@@ -29,8 +29,11 @@ const optionalInGates = {
   spent_signatures: [],
 } satisfies Partial<Gate>;
 
-const putGate = (record: WorkflowRecord, gate: Gate): void =>
-  void record.gates.set(gate.gate_id, { ...optionalInGates, ...gate });
+function putGate(record: WorkflowRecord, gate: Gate): void {
+  const draft_version = record.steps.get(gate.step_id)?.step.draft_version;
+  const round = draft_version === undefined ? {} : { draft_version };
+  record.gates.set(gate.gate_id, { ...optionalInGates, ...gate, ...round });
+}
 
 function changeGate(record: WorkflowRecord, gateId: string, change: (gate: Gate) => Partial<Gate>): void {
   const gate = record.gates.get(gateId);
@@ -49,9 +52,15 @@ export function voidGates(record: WorkflowRecord, type: string, stepId: string |
     if (stepId === null || gate.step_id === stepId) moveGate(record, gateId, { type });
 }
 
+/** What was lent and signed at a gate stands whatever it shows, also what another process noted while this was made. */
 const openGate: Handler<"GATE_OPENED" | "GATE_REVISED"> = (record, payload, meta) => {
   moveStep(record, meta, payload);
+  const standing = record.gates.get(payload.gate.gate_id);
   putGate(record, payload.gate);
+  record.kept.delete(payload.gate.gate_id);
+  if (standing === undefined) return;
+  const { delegations, spent_signatures } = standing;
+  changeGate(record, standing.gate_id, () => ({ delegations, spent_signatures }));
 };
 
 const decideGate: Handler<"USER_APPROVED" | "USER_REJECTED"> = (record, payload, meta) => {
@@ -158,7 +167,8 @@ export const gateHandlers = {
         next === undefined
           ? { expiry_action, escalate_to }
           : { expiry_action: next.action, escalate_to: next.role ?? null };
-      return { roles: [role], approvers: null, due_at, ladder: left, ...then };
+      // Seats of those who are asked no more are nobody's to take.
+      return { roles: [role], approvers: null, delegations: [], due_at, ladder: left, ...then };
     });
   },
   GATE_SUSPENDED(record, { gate_id }, { type }) {

@@ -3,13 +3,17 @@
  *
  * V1  A signature is good when its stored key made it, over the claims that its own event says, and it is the first of its
  *     kind in the stream; with trusted keys also when the key is one of the approver's.
- * V2  At a gate that asks for signatures a counted decision without one is as bad as a bad one.
- * Limits: without trusted keys this shows that the entry is whole, not that the key belonged to whom it names.
+ * V2  At a gate that asks for signatures a counted decision without one is as bad as a bad one; a decision that votes
+ *     carry is good with as many standing votes as the gate takes, of those it names. What cannot be read is bad.
+ * Limits: without trusted keys this shows that the entry is whole, not that the key belonged to whom it names: who writes
+ * the whole chain anew can sign it anew with a key of their own. A signature says who decided what (the claims), not their
+ * role, their comment, whose seat they took or whether they advised; and nothing is shown by a gate that was rewritten as
+ * one that asks for no signature, or by entries that are gone. Against these compare the chain's head with one kept elsewhere.
  */
 import { signedInput } from "../contract/approval-claims.ts";
-import type { GateDecided, GateVoted, LedgerEvent } from "../contract/event.ts";
+import type { LedgerEvent } from "../contract/event.ts";
 import { payloadOf } from "../contract/event.ts";
-import { type GateSignature, type PrincipalRef, readKeys } from "../contract/gate-vote.ts";
+import { type GateQuorum, type GateSignature, type PrincipalRef, readKeys } from "../contract/gate-vote.ts";
 import { type ChainBreak, openTurn, type TurnRow } from "../contract/turn.ts";
 import type { ApproverKeys } from "../ports/signature-verifier.ts";
 import { jwsVerifier } from "./jws-verifier.ts";
@@ -24,40 +28,84 @@ export async function verifySignatures(
   events: Iterable<LedgerEvent>,
   check: SignatureCheck = {},
 ): Promise<readonly ChainBreak[]> {
-  const signedGates = new Set<string>();
-  const seen = new Set<string>();
+  const seen: Seen = { gates: new Map(), signatures: new Set() };
   const broken: ChainBreak[] = [];
   for (const event of events) {
-    noteGate(event, signedGates);
-    const decision = decisionOf(event);
-    if (decision === null) continue;
-    const { signature = null } = decision;
-    const isGood =
-      signature === null
-        ? !signedGates.has(decision.gate_id)
-        : isNew(signature, seen) && (await isSignedBy(event, { signature, principal: decision.principal }, check));
+    const isGood = await checkEvent(event, seen, check).catch(() => false);
     if (!isGood) broken.push({ stream: event.workflow_id ?? "", sequence: event.sequence, reason: "signature" });
   }
   return broken;
 }
 
-function noteGate(event: LedgerEvent, signedGates: Set<string>): void {
-  if (event.event_type !== "GATE_OPENED" && event.event_type !== "GATE_REVISED") return;
-  const { gate } = payloadOf(event, "GATE_OPENED");
-  if (gate.signed === true) signedGates.add(gate.gate_id);
+/** A gate as the events before say it stands. */
+interface SeenGate {
+  readonly signed: boolean;
+  readonly quorum: GateQuorum | null;
+  /** Who has a counted vote on what it shows; one that is bad is told where it stands. */
+  readonly votes: Map<string, "approve" | "reject">;
 }
 
-type Decision = (GateVoted | GateDecided) & { readonly principal: PrincipalRef };
+interface Seen {
+  readonly gates: Map<string, SeenGate>;
+  readonly signatures: Set<string>;
+}
 
-/** What a person said and could have signed: a counted or signed vote, or a decision that no votes carried. */
-function decisionOf(event: LedgerEvent): Decision | null {
-  if (event.event_type === "GATE_VOTED") {
-    const vote = payloadOf(event, "GATE_VOTED");
-    return vote.advisory && vote.signature === null ? null : vote;
+async function checkEvent(event: LedgerEvent, seen: Seen, check: SignatureCheck): Promise<boolean> {
+  switch (event.event_type) {
+    case "GATE_OPENED":
+    case "GATE_REVISED": {
+      const { gate_id, signed, quorum = null } = payloadOf(event, "GATE_OPENED").gate;
+      // A revision does not take back what the gate asked for.
+      const stillSigned = signed === true || seen.gates.get(gate_id)?.signed === true;
+      seen.gates.set(gate_id, { signed: stillSigned, quorum, votes: new Map() });
+      return true;
+    }
+    case "GATE_VOTE_WITHDRAWN": {
+      const { gate_id, principal } = payloadOf(event, "GATE_VOTE_WITHDRAWN");
+      seen.gates.get(gate_id)?.votes.delete(nameOf(principal));
+      return true;
+    }
+    case "GATE_VOTED":
+      return checkVote(event, seen, check);
+    case "USER_APPROVED":
+    case "USER_REJECTED":
+      return checkVerdict(event, seen, check);
+    default:
+      return true;
   }
-  if (event.event_type !== "USER_APPROVED" && event.event_type !== "USER_REJECTED") return null;
-  const decided = payloadOf(event, "USER_APPROVED");
-  return decided.principal === null || decided.carried_by !== undefined ? null : (decided as Decision);
+}
+
+const nameOf = ({ type, id }: PrincipalRef): string => JSON.stringify([type, String(id)]);
+
+async function checkVote(event: LedgerEvent, seen: Seen, check: SignatureCheck): Promise<boolean> {
+  const { gate_id, advisory, decision, principal, signature } = payloadOf(event, "GATE_VOTED");
+  const gate = seen.gates.get(gate_id);
+  if (!advisory) gate?.votes.set(nameOf(principal), decision);
+  return signature === null ? advisory || gate?.signed !== true : isSound(event, seen, check);
+}
+
+async function checkVerdict(event: LedgerEvent, seen: Seen, check: SignatureCheck): Promise<boolean> {
+  const { gate_id, signature = null, carried_by } = payloadOf(event, "USER_APPROVED");
+  const gate = seen.gates.get(gate_id);
+  if (signature !== null) return isSound(event, seen, check);
+  if (gate?.signed !== true) return true;
+  const { quorum, votes } = gate;
+  if (quorum === null || carried_by === undefined) return false;
+  const [decision, needed] =
+    event.event_type === "USER_APPROVED" ? ["approve", quorum.approvals] : ["reject", quorum.rejections];
+  const carriers = new Set(carried_by.map((carrier) => nameOf(carrier.principal)));
+  return carriers.size >= needed && [...carriers].every((name) => votes.get(name) === decision);
+}
+
+/** What a person said and signed. */
+async function isSound(event: LedgerEvent, { signatures }: Seen, check: SignatureCheck): Promise<boolean> {
+  const { signature, principal } = event.payload as unknown as Signed;
+  return isNew(signature, signatures) && (await isSignedBy(event, { signature, principal }, check));
+}
+
+interface Signed {
+  readonly signature: GateSignature;
+  readonly principal: PrincipalRef;
 }
 
 /** Header and claims, which no one without the key can write in another way. */
@@ -70,7 +118,7 @@ function isNew({ jws }: GateSignature, seen: Set<string>): boolean {
 
 async function isSignedBy(
   event: LedgerEvent,
-  { signature, principal }: { readonly signature: GateSignature; readonly principal: PrincipalRef },
+  { signature, principal }: Signed,
   { keys }: SignatureCheck,
 ): Promise<boolean> {
   const { type, id } = principal;

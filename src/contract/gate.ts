@@ -70,6 +70,8 @@ export const Gate = z.object({
   separation: z.boolean().default(false),
   delegation: z.boolean().default(true),
   signed: z.boolean().default(false),
+  /** The round of drafting that its step was in; the fold adds it. What is regenerated is shown anew. */
+  draft_version: z.int().optional(),
   /** Who asked for the work. */
   requester: PrincipalRef.nullable().default(null),
   /** Standing votes on what the gate now shows. */

@@ -44,6 +44,8 @@ export interface Limits {
   readonly maxCallRecords: number;
   /** Model routes that one attempt of a step may ask for. */
   readonly maxRoutes: number;
+  /** Advice, loans, early decisions and used signatures that one gate keeps, of each kind. */
+  readonly maxGateEntries: number;
   readonly maxTierRestarts: number;
   readonly maxBatch: number;
   readonly plannerTimeoutMs: number;
@@ -79,6 +81,7 @@ export const defaultLimits: Limits = Object.freeze({
   maxStreamChunks: 10_000,
   maxCallRecords: 1_000,
   maxRoutes: 32,
+  maxGateEntries: 1_000,
   maxTierRestarts: 1_000,
   maxBatch: 512,
   plannerTimeoutMs: 30_000,

@@ -1,6 +1,9 @@
 /** A call whose end nobody knows: a person says what became of it, and what they say is what counts. */
+import { exportJWK, generateKeyPair } from "jose";
 import { describe, expect, it } from "vitest";
+import { type GateSpec, signApproval } from "../../src/index.ts";
 import { createTestKernel, type TestKernel } from "../../src/testing/index.ts";
+import { ann, approve, bob, type Person, person, requester } from "./people.ts";
 import { count, counted, decide, gateOf, intent, payloads, refusalOf, step, steps, story } from "./story.ts";
 
 const never = (): Promise<never> => new Promise(() => undefined);
@@ -131,5 +134,56 @@ describe("an in-doubt gate", () => {
     expect((await t.rest(id)).state).toBe("completed");
     expect(send.calls).toHaveLength(1);
     expect(await steps(t, id, ["STEP_SUCCEEDED"])).toEqual(["STEP_SUCCEEDED:send"]);
+  });
+});
+
+describe("a call that was gated and lost", () => {
+  const board = { approvers: [{ id: "ann" }, { id: "bob" }], quorum: { approvals: 2 }, separation: true };
+
+  async function lostBehind(gate: Partial<GateSpec>) {
+    const send = counted("Note.Send", { effect: "write_draft", timeoutSec: 1 }, () =>
+      send.calls.length === 1 ? never() : { sent: send.calls.length },
+    );
+    const { publicKey, privateKey } = await generateKeyPair("EdDSA", { crv: "Ed25519", extractable: true });
+    const known = await exportJWK(publicKey);
+    const key = await exportJWK(privateKey);
+    const t = await createTestKernel({
+      capabilities: [story([send], [step("send", send, { gate: gate as GateSpec })])],
+      approverKeys: () => known,
+    });
+    const id = await t.submit(intent);
+    await t.rest(id);
+    const sign = async (who: Person, at: string, resolution: "retry" | null = null) =>
+      signApproval(await gateOf(t, id, at), { principal: who, decision: "approve", resolution, key });
+    for (const who of [ann, bob])
+      await approve(t, id, who, gate.signed ? { signature: await sign(who, "gate-send") } : {});
+    await t.clock.advance(2_000);
+    await t.rest(id);
+    return { t, id, send, sign, [Symbol.asyncDispose]: () => t.kernel.stop({ drainMs: 0 }) };
+  }
+
+  it("[GAT-07] is told of by those who were asked before it, one of them, and by nobody else", async () => {
+    await using desk = await lostBehind(board);
+    const { t, id, send } = desk;
+    const known = { resolution: "done", result: { sent: "forged" } } as const;
+    for (const who of [requester, person("mallory"), person("mallory", "admin")])
+      expect((await refusalOf(approve(t, id, who, known))).code).toBe("T5_AUTHZ_FORBIDDEN");
+    expect((await gateOf(t, id, gate_id)).quorum).toBe(null);
+    expect(await t.types(id)).not.toContain("ACTION_SETTLED");
+    expect((await approve(t, id, bob, { resolution: "retry" })).status).toBe("resumed");
+    expect((await t.rest(id)).state).toBe("completed");
+    expect(send.calls).toHaveLength(2);
+  });
+
+  it("is told of with a signature where the gate before it asked for one", async () => {
+    await using desk = await lostBehind({ ...board, signed: true });
+    const { t, id, sign } = desk;
+    expect((await refusalOf(approve(t, id, ann, { resolution: "retry" }))).code).toBe("T5_SIGNATURE_REQUIRED");
+    const signature = await sign(ann, gate_id, "retry");
+    const other = approve(t, id, ann, { resolution: "done", signature });
+    expect((await refusalOf(other)).code).toBe("T5_SIGNATURE_INVALID");
+    await approve(t, id, ann, { resolution: "retry", signature });
+    expect((await t.rest(id)).state).toBe("completed");
+    expect((await t.kernel.verify(id)).ok).toBe(true);
   });
 });

@@ -1,14 +1,27 @@
 /** Decisions that come before their gate: kept if they name what is decided, applied if that is what opens, else void. */
 import { describe, expect, it } from "vitest";
-import { definePolicy, digest } from "../../src/index.ts";
+import { definePolicy, digest, type GateSpec } from "../../src/index.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/index.ts";
-import { count, counted, decide, eventsOf, gateOf, held, intent, payloads, refusalOf, step, story } from "./story.ts";
+import {
+  count,
+  counted,
+  decide,
+  eventsOf,
+  gateOf,
+  held,
+  intent,
+  Note,
+  payloads,
+  refusalOf,
+  step,
+  story,
+} from "./story.ts";
 
 const right = digest({ text: "first" });
 const wrong = digest({ text: "something else" });
 
 /** `first` takes as long as the test likes; the gate of `second` is declared and not open until then. */
-function slowThenGate(gate: { readonly roles?: string[] } = {}) {
+function slowThenGate(gate: Partial<GateSpec> = {}) {
   const end = held<object>();
   const first = counted("Note.First", {}, () => end.promise);
   const send = counted("Note.Send");
@@ -151,5 +164,84 @@ describe("a decision before its gate opens", () => {
     const keptBy = events.find((e) => e.event_type === "GATE_DECISION_KEPT")?.actor;
     expect(keptBy).toEqual({ type: "user", id: 1 });
     expect((await gateOf(t, id, "gate-second")).decision?.principal).toEqual(testCaller.principal);
+  });
+});
+
+describe("decisions of several people before the gate opens", () => {
+  const asUser = (t: TestKernel, id: string, who: string | number, payload_digest: string, decision = "approve") =>
+    t.kernel.decideGate(id, {
+      tenant_id: testCaller.tenant_id,
+      principal: { type: "user", id: who, role: "user" },
+      gate_id: "gate-second",
+      decision: decision as "approve",
+      payload: { payload_digest },
+    });
+
+  it("[GAT-07] are each kept: nobody who may not decide stands before one who may", async () => {
+    const { capability, send, finish } = slowThenGate({ approvers: [{ id: "ann" }] });
+    await using t = await createTestKernel({ capabilities: [capability] });
+    const id = await started(t);
+    await asUser(t, id, "mallory", wrong);
+    await asUser(t, id, "eve", right, "reject");
+    expect((await asUser(t, id, "ann", right)).status).toBe("kept");
+    finish();
+    expect((await t.rest(id)).state).toBe("completed");
+    expect((await gateOf(t, id, "gate-second")).decision?.principal?.id).toBe("ann");
+    expect(send.calls).toHaveLength(1);
+  });
+
+  it("is a conflict where the same person means another payload, not an answer that nothing keeps", async () => {
+    const { capability } = slowThenGate();
+    await using t = await createTestKernel({ capabilities: [capability] });
+    const id = await started(t);
+    await asUser(t, id, "ann", wrong);
+    expect((await refusalOf(asUser(t, id, "ann", right))).code).toBe("T5_GATE_CONFLICT");
+    expect(count(await t.types(id), "GATE_DECISION_KEPT")).toBe(1);
+  });
+
+  it("[GAT-07] take one seat once, though two types of a name have spoken for it", async () => {
+    const { capability, finish } = slowThenGate({
+      approvers: [{ id: "ann" }, { id: "bob" }],
+      quorum: { approvals: 2 },
+    });
+    await using t = await createTestKernel({ capabilities: [capability] });
+    const id = await started(t);
+    const request = { tenant_id: 1, gate_id: "gate-second", decision: "approve", payload: { payload_digest: right } };
+    for (const type of ["user", "agent"])
+      await t.kernel.decideGate(id, { ...request, principal: { type, id: "ann", role: "user" } } as never);
+    finish();
+    expect((await t.rest(id)).state).toBe("waiting_for_user");
+    expect((await gateOf(t, id, "gate-second")).votes).toHaveLength(1);
+  });
+
+  it("are spent by the opening: what was taken back does not come back with a later version", async () => {
+    const draft = held<object>();
+    const write = counted("Note.Write", { effect: "write_draft" }, () =>
+      write.calls.length === 1 ? draft.promise : { text: "first" },
+    );
+    const send = counted("Note.Send", { effect: "final_write" });
+    const rows = [
+      step("first", write, { outcome: "Draft.Note" }),
+      step("second", send, {
+        applies: "first",
+        gate: { quorum: { approvals: 2 } },
+        params: { text: "{{first.output.text}}" },
+      }),
+    ];
+    const capability = story([write, send], rows, { outcomes: { "Draft.Note": Note } });
+    await using t = await createTestKernel({ capabilities: [capability] });
+    const id = await started(t);
+    await asUser(t, id, "ann", right);
+    draft.release({ text: "first" });
+    await t.rest(id);
+    expect((await gateOf(t, id, "gate-second")).votes).toHaveLength(1);
+    await t.kernel.withdrawVote(id, { tenant_id: 1, principal: { type: "user", id: "ann", role: "user" } });
+    await t.kernel.retry(id, { ...testCaller, mode: "regenerate" });
+    await t.rest(id);
+    expect(await gateOf(t, id, "gate-second")).toMatchObject({
+      payload_digest: right,
+      target: { version: 2 },
+      votes: [],
+    });
   });
 });

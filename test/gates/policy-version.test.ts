@@ -80,3 +80,29 @@ describe("a decision under another policy than the gate's", () => {
     expect("send" in made && made.send.calls).toEqual([]);
   });
 });
+
+describe("what would be approved without a word", () => {
+  const hour = 3_600_000;
+  const allows = () => gated({ expiry: { after_ms: 24 * hour + hour, action: "allow" } });
+
+  it("by an expiry is put to the policy of now, and denied where that says no", async () => {
+    await using desk = await reopened(allows, [denies], 0);
+    const { t, id, made } = desk;
+    await t.clock.advance(hour);
+    const end = await t.rest(id);
+    expect([end.state, end.steps[0]?.error?.code]).toEqual(["failed", "T5_POLICY_DENIED"]);
+    expect("send" in made && made.send.calls).toEqual([]);
+  });
+
+  it("by an expiry runs as the policy of now lets it through, at its time", async () => {
+    const changes = rule(() => ({ decision: "TRANSFORM", reason: "shorter", transform: { id: "short" } }));
+    await using desk = await reopened(allows, [changes], 0);
+    const { t, id, made } = desk;
+    await t.clock.advance(hour - 1);
+    expect((await gateOf(t, id, "gate-s1")).policy_version).toBe("1");
+    await t.clock.advance(1);
+    expect((await t.rest(id)).state).toBe("completed");
+    expect(await steps(t, id, ["GATE_REVISED", "GATE_EXPIRED"])).toEqual(["GATE_REVISED:s1", "GATE_EXPIRED:s1"]);
+    expect("send" in made && made.send.calls.map((c) => c.input)).toEqual([{ id: "short" }]);
+  });
+});

@@ -1,7 +1,7 @@
 /** A quorum over one ledger file and several processes: votes of each are counted together, and decide once. */
 import { describe, expect, it } from "vitest";
-import { ledgerPaths, minute, openProcess } from "../recovery/shared-file.ts";
-import { ann, approve, bob, cat, gated, lend, waiting, withdraw } from "./people.ts";
+import { ledgerPaths, minute, openProcess, type Process } from "../recovery/shared-file.ts";
+import { ann, approve, bob, cat, gated, lend, person, waiting, withdraw } from "./people.ts";
 import { gateOf, payloads, steps } from "./story.ts";
 
 const nextPath = ledgerPaths();
@@ -46,6 +46,34 @@ describe("votes from two processes", () => {
     expect((await payloads(one, id, "USER_APPROVED"))[0]?.carried_by).toHaveLength(approvals);
     expect(sent()).toEqual(["s1"]);
   });
+
+  it.each([
+    ["withdrawn", (one: Process, id: string) => withdraw(one, id, ann)],
+    ["lent elsewhere", (one: Process, id: string) => lend(one, id, [cat, person("dan")], "2026-02-01T00:00:00Z")],
+    ["voided by an edit", (one: Process, id: string) => approve(one, id, cat, { edit: { id: "edited" } })],
+  ])(
+    "complete nothing that is %s at the same moment, and decide only what their gate shows",
+    async (_title, meanwhile) => {
+      for (const order of [0, 1]) {
+        const { capability, send } = gated({ quorum: { approvals: 2 } });
+        const path = nextPath();
+        await using one = await openProcess(path, { capabilities: [capability] });
+        await using other = await openProcess(path, { capabilities: [capability] });
+        const id = await waiting(one);
+        await approve(one, id, ann);
+        await one.clock.settle();
+        const said = [() => meanwhile(one, id), () => approve(other, id, bob)];
+        await Promise.allSettled((order === 0 ? said : said.toReversed()).map((say) => say()));
+        for (const t of [one, other, one]) await t.clock.advance(minute);
+        const gate = await gateOf(one, id, "gate-s1");
+        expect(gate.votes.every((vote) => vote.payload_digest === gate.payload_digest)).toBe(true);
+        expect(gate.status).toBe(gate.votes.length >= 2 ? "approved" : "open");
+        const decided = await payloads(one, id, "USER_APPROVED");
+        expect(decided.map((d) => d.payload_digest)).toEqual(gate.status === "open" ? [] : [gate.payload_digest]);
+        expect(send.calls.map((c) => c.input)).toEqual(gate.status === "open" ? [] : [gate.payload]);
+      }
+    },
+  );
 
   it("survive the process: votes, loans and what was taken back are in the file", async () => {
     const { capability } = gated({

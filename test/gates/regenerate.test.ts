@@ -2,7 +2,21 @@
 import { describe, expect, it } from "vitest";
 import { definePolicy } from "../../src/index.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/index.ts";
-import { counted, decide, gateOf, intent, payloads, publishing, refusalOf, step, steps, story } from "./story.ts";
+import { ann, approve, bob } from "./people.ts";
+import {
+  counted,
+  decide,
+  gateOf,
+  held,
+  intent,
+  Note,
+  payloads,
+  publishing,
+  refusalOf,
+  step,
+  steps,
+  story,
+} from "./story.ts";
 
 const regenerate = (t: TestKernel, id: string, step_ids?: string[]) =>
   t.kernel.retry(id, { ...testCaller, mode: "regenerate", ...(step_ids === undefined ? {} : { step_ids }) });
@@ -207,5 +221,75 @@ describe("regenerating what has ended", () => {
     const foreign = t.kernel.retry(workflow_id, { ...testCaller, tenant_id: 2, mode: "regenerate" });
     expect((await refusalOf(foreign)).code).toBe("T4_WORKFLOW_NOT_FOUND");
     expect(draft.calls).toHaveLength(1);
+  });
+});
+
+describe("while a gate is about to show the next version", () => {
+  it("[GAT-04] the version before is decided by nobody", async () => {
+    const shown = held<{ preview: string }>();
+    let previews = 0;
+    const write = counted("Note.Write", { effect: "write_draft" }, () => ({ text: `text ${write.calls.length}` }));
+    const send = counted("Note.Send", {
+      effect: "final_write",
+      preview: () => {
+        previews += 1;
+        return previews === 2 ? shown.promise : { preview: `look ${previews}` };
+      },
+    });
+    const rows = [
+      step("draft", write, { outcome: "Draft.Note" }),
+      step("publish", send, { applies: "draft", params: { text: "{{draft.output.text}}" } }),
+    ];
+    const capability = story([write, send], rows, { outcomes: { "Draft.Note": Note } });
+    await using t = await createTestKernel({ capabilities: [capability] });
+    const { workflow_id: id } = await t.run(intent);
+    await t.kernel.retry(id, { ...testCaller, mode: "regenerate" });
+    await t.clock.settle();
+    expect(previews).toBe(2);
+    expect((await refusalOf(decide(t, id, { decision: "approve" }))).code).toBe("T5_GATE_CONFLICT");
+    expect(send.calls).toEqual([]);
+    shown.release({ preview: "look again" });
+    await t.rest(id);
+    expect(await gateOf(t, id)).toMatchObject({ status: "open", target: { version: 2 }, preview: "look again" });
+    await decide(t, id, { decision: "approve" });
+    expect((await t.rest(id)).state).toBe("completed");
+    expect(send.calls.map((c) => c.input)).toEqual([{ text: "text 2" }]);
+  });
+});
+
+describe("regenerating what a gated step that applies nothing gets", () => {
+  it("asks again on the new inputs, and voids the votes on the old ones", async () => {
+    const write = counted("Note.Write", {}, () => ({ text: `text ${write.calls.length}` }));
+    const send = counted("Note.Send", { effect: "write_draft" });
+    const more = {
+      gate: { quorum: { approvals: 2 } },
+      depends_on: ["first"],
+      params: { text: "{{first.output.text}}" },
+    };
+    const capability = story([write, send], [step("first", write), step("second", send, more as never)]);
+    await using t = await createTestKernel({ capabilities: [capability] });
+    const { workflow_id: id } = await t.run(intent);
+    await approve(t, id, ann);
+    await regenerate(t, id, ["first"]);
+    expect((await t.rest(id)).state).toBe("waiting_for_user");
+    expect(await gateOf(t, id, "gate-second")).toMatchObject({ payload: { text: "text 2" }, votes: [] });
+    await approve(t, id, ann);
+    await regenerate(t, id, ["first_r1"]);
+    await t.rest(id);
+    expect(await gateOf(t, id, "gate-second")).toMatchObject({ payload: { text: "text 3" }, votes: [] });
+    for (const who of [ann, bob]) await approve(t, id, who);
+    expect((await t.rest(id)).state).toBe("completed");
+    expect(send.calls.map((c) => c.input)).toEqual([{ text: "text 3" }]);
+  });
+
+  it("leaves an edit alone while nothing is regenerated", async () => {
+    const send = counted("Note.Send", { effect: "write_draft" });
+    const rows = [step("s1", send, { gate: {}, params: { text: "a" } }), step("s2", send, { gate: {} })];
+    await using t = await createTestKernel({ capabilities: [story([send], rows)] });
+    const { workflow_id: id } = await t.run(intent);
+    await decide(t, id, { decision: "approve", gate_id: "gate-s1", payload: { edit: { text: "b" } } });
+    await decide(t, id, { decision: "approve", gate_id: "gate-s2" });
+    expect((await t.rest(id)).state).toBe("completed");
+    expect(send.calls.map((c) => c.input)).toEqual(expect.arrayContaining([{ text: "b" }]));
   });
 });

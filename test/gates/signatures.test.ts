@@ -4,13 +4,14 @@ import { describe, expect, it } from "vitest";
 import {
   type Gate,
   type GateSpec,
+  type LedgerEvent,
   type PublicJwk,
   signApproval,
   signingInput,
   verifySignatures,
 } from "../../src/index.ts";
 import { createTestKernel, type TestKernel } from "../../src/testing/index.ts";
-import { ann, approve, bob, gated, type Person, reject, waiting, withdraw } from "./people.ts";
+import { ann, approve, bob, gated, type Person, person, reject, waiting, withdraw } from "./people.ts";
 import { eventsOf, gateOf, intent, payloads, publishing, refusalOf } from "./story.ts";
 
 async function newKey() {
@@ -217,6 +218,40 @@ describe("checked offline", () => {
       ok: false,
       broken: votes.map((e) => ({ stream: story.id, sequence: e.sequence, reason: "signature" })),
     });
+  });
+
+  const altered = (events: readonly LedgerEvent[], type: string, more: object) =>
+    events.map((e) => (e.event_type === type ? { ...e, payload: { ...e.payload, ...more } } : e));
+
+  it.each([
+    ["no vote at all", { drop: ["GATE_VOTED"], more: {} }],
+    ["no one it names", { drop: ["GATE_VOTED"], more: { carried_by: [] } }],
+    ["too few", { drop: [], more: { carried_by: [{ principal: { type: "user", id: "ann" } }] } }],
+    [
+      "somebody who has not voted",
+      { drop: [], more: { carried_by: [ann, person("eve")].map((p) => ({ principal: p })) } },
+    ],
+    ["nobody's name", { drop: [], more: { principal: null, carried_by: undefined } }],
+    ["what cannot be read", { drop: [], more: { carried_by: 7 } }],
+  ])("names a decision that is carried by %s", async (_title, { drop, more }: { drop: string[]; more: object }) => {
+    await using story = await signedStory();
+    const left = altered(story.events, "USER_APPROVED", more).filter((e) => !drop.includes(e.event_type));
+    const sequence = story.events.find((e) => e.event_type === "USER_APPROVED")?.sequence;
+    expect(await verifySignatures(left)).toEqual([{ stream: story.id, sequence, reason: "signature" }]);
+  });
+
+  it("counts no vote that was taken back, or given before a revision", async () => {
+    await using story = await signedStory();
+    const at = story.events.findIndex((e) => e.event_type === "USER_APPROVED");
+    const [decided] = story.events.slice(at);
+    const insert = (event_type: string, payload: object) =>
+      story.events.toSpliced(at, 0, { ...decided, event_type, payload } as LedgerEvent);
+    const gate = await story.gate();
+    for (const events of [
+      insert("GATE_VOTE_WITHDRAWN", { gate_id: "gate-s1", principal: { type: "user", id: "ann" } }),
+      insert("GATE_REVISED", { gate: { ...gate, signed: false } }),
+    ])
+      expect((await verifySignatures(events)).map((b) => b.sequence)).toEqual([decided?.sequence]);
   });
 
   it("says nothing of a workflow that nobody signed in", async () => {

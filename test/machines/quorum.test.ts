@@ -9,7 +9,15 @@ import type { GateVote } from "../../src/contract/gate-vote.ts";
 import type { WorkflowRecord } from "../../src/contract/workflow.ts";
 
 const gateWith = (more: Partial<Gate>): Gate =>
-  ({ ...plainGate, gate_id: "gate-s1", status: "open", payload_digest: "d", ...more }) as Gate;
+  ({
+    ...plainGate,
+    gate_id: "gate-s1",
+    status: "open",
+    payload_digest: "d",
+    policy_version: "1",
+    target: null,
+    ...more,
+  }) as Gate;
 const recordWith = (gate: Gate) => ({ gates: new Map([[gate.gate_id, gate]]) }) as unknown as WorkflowRecord;
 const by = (id: string, decision: "approve" | "reject" = "approve", more: Partial<GateVote> = {}): GateVote => ({
   decision,
@@ -33,8 +41,9 @@ const voted = (id: string, more: object = {}): EventDraft =>
     outcome_version: null,
     ...more,
   });
-const decided = (type: "USER_APPROVED" | "USER_REJECTED", payload_digest = "d"): EventDraft =>
-  draft(type, { gate_id: "gate-s1", payload_digest } as never);
+const binding = { payload_digest: "d", policy_version: "1", outcome_id: null, outcome_version: null };
+const decided = (type: "USER_APPROVED" | "USER_REJECTED", payload_digest = "d", more: object = {}): EventDraft =>
+  draft(type, { gate_id: "gate-s1", ...binding, payload_digest, ...more } as never);
 
 const two = { approvals: 2, rejections: 2 };
 
@@ -84,6 +93,39 @@ describe("what may be appended", () => {
     expect(acceptsEvent(plain, voted("a", { payload_digest: "before" }))).toBe(false);
   });
 
+  it.each([{ policy_version: "2" }, { outcome_id: "out_1" }, { outcome_version: 2 }])(
+    "is no decision and no vote for another policy or outcome version than the gate's: %j",
+    (more) => {
+      const target = { type: "Note", outcome_id: "out_2", version: 1 };
+      for (const gate of [gateWith({}), gateWith({ target })]) {
+        const on = { outcome_id: gate.target?.outcome_id ?? null, outcome_version: gate.target?.version ?? null };
+        expect(acceptsEvent(recordWith(gate), decided("USER_APPROVED", "d", on))).toBe(true);
+        expect(acceptsEvent(recordWith(gate), decided("USER_APPROVED", "d", { ...on, ...more }))).toBe(false);
+        expect(acceptsEvent(recordWith(gate), voted("a", { ...on, ...more }))).toBe(false);
+      }
+    },
+  );
+
+  it("is no vote with a signature that was used, however its seal is written", () => {
+    const spent = recordWith(gateWith({ quorum: two, spent_signatures: ["head.claims"] }));
+    const signed = (jws: string) => voted("a", { signature: { jws, jwk: {}, kid: null } });
+    expect(acceptsEvent(spent, signed("head.claims.seal"))).toBe(false);
+    expect(acceptsEvent(spent, signed("head2.claims.seal"))).toBe(true);
+  });
+
+  it("is one vote on the seat of an approver who is named without a type", () => {
+    const votes = [by("a")];
+    const agent = { principal: { type: "agent", id: "a", role: "user" } };
+    const named = recordWith(gateWith({ quorum: two, approvers: [{ id: "a" }, { id: "b" }], votes }));
+    expect(acceptsEvent(named, voted("a", agent))).toBe(false);
+    expect(acceptsEvent(named, voted("c", { on_behalf_of: { type: "agent", id: "a" } }))).toBe(false);
+    const typed = [
+      { type: "user", id: "a" },
+      { type: "agent", id: "a" },
+    ];
+    expect(acceptsEvent(recordWith(gateWith({ quorum: two, approvers: typed, votes })), voted("a", agent))).toBe(true);
+  });
+
   it("is no second vote of a person or a seat, and no withdrawal of what was not said", () => {
     const lent = by("c", "approve", { on_behalf_of: { type: "user", id: "b" } });
     const record = recordWith(gateWith({ quorum: two, votes: [by("a"), lent] }));
@@ -93,6 +135,40 @@ describe("what may be appended", () => {
     const withdrawn = (id: string) =>
       draft("GATE_VOTE_WITHDRAWN", { gate_id: "gate-s1", principal: { type: "user", id } });
     expect([acceptsEvent(record, withdrawn("a")), acceptsEvent(record, withdrawn("d"))]).toEqual([true, false]);
+  });
+});
+
+describe("what was lent and signed at a gate", () => {
+  const event = (event_type: string, payload: object, sequence = 2): LedgerEvent =>
+    ({
+      sequence,
+      event_type,
+      payload,
+      step_id: null,
+      plan_id: null,
+      timestamp: "t",
+      actor: {},
+    }) as unknown as LedgerEvent;
+  const begun = event("INTENT_RECEIVED", { intent: { intent_id: "int_1" }, auth: {}, plan_id: "pln_1" }, 1);
+  const ann = { type: "user", id: "ann" };
+  const loan = { from: ann, to: { type: "user", id: "cat" }, expires_at: "2026-02-01T00:00:00.000Z" };
+  const opened = event("GATE_OPENED", { gate: gateWith({ quorum: two }) });
+  const said = [
+    event("GATE_DELEGATED", { gate_id: "gate-s1", ...loan }),
+    event("GATE_VOTED", { ...voted("bob").payload, signature: { jws: "head.claims.seal", jwk: {}, kid: null } }),
+  ];
+
+  it("stands through a revision that another process made without knowing of it; the votes do not", () => {
+    const revised = event("GATE_REVISED", { gate: gateWith({ quorum: two, payload_digest: "e" }), cause: "edit" });
+    const gate = foldEvents([begun, opened, ...said, revised])?.gates.get("gate-s1");
+    expect(gate).toMatchObject({ delegations: [loan], spent_signatures: ["head.claims"], votes: [] });
+  });
+
+  it("is nobody's to use once the gate asks others: seats go with those who had them", () => {
+    const escalated = event("GATE_ESCALATED", { gate_id: "gate-s1", role: "admin", due_at: null });
+    const gate = foldEvents([begun, opened, ...said, escalated])?.gates.get("gate-s1");
+    expect(gate).toMatchObject({ roles: ["admin"], delegations: [], spent_signatures: ["head.claims"] });
+    expect(gate?.votes).toHaveLength(1);
   });
 });
 

@@ -13,7 +13,7 @@ import { type Gate, isOpenGate } from "../../contract/gate.ts";
 import type { Principal } from "../../contract/intent.ts";
 import { failStep, humanDenied } from "./end-step.ts";
 import type { Judged } from "./judge-decision.ts";
-import type { Run } from "./run.ts";
+import { isOutdated, type Run } from "./run.ts";
 
 /** What a person says, as it was judged. */
 export interface Ballot extends Pick<Judged, "seat" | "signature"> {
@@ -82,7 +82,7 @@ export function settleVotes(run: Run): void {
   for (const gate of run.log.record.gates.values()) {
     const verdict = isOpenGate(gate) ? verdictOf(gate) : null;
     const last = verdict === null ? undefined : countedVotes(gate, verdict).at(-1);
-    if (verdict === null || last === undefined) continue;
+    if (verdict === null || last === undefined || (verdict === "approve" && isOutdated(run, gate))) continue;
     const principal = { ...last.principal, role: last.role };
     noteVerdict(run, gate, {
       decision: verdict,

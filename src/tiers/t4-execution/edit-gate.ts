@@ -3,20 +3,23 @@
  *
  * E1  An edit is checked like any payload, and by policy, before anything of it is noted.
  * E2  A decision under another policy than the gate's is refused; what the gate shows is put to the policy of now, and the
- *     gate is opened again on what that lets through, or its step is denied.
+ *     gate is opened again on what that lets through, or its step is denied. So it is where an expiry or the votes of
+ *     before would approve it.
  */
+import { verdictOf } from "../../../machines/quorum.ts";
 import { type KernelError, KernelErrorException, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { draft } from "../../contract/event.ts";
 import { type Gate, isOpenGate, type ParsedGateRequest } from "../../contract/gate.ts";
 import { deepFreeze, type Json, type JsonObject } from "../../contract/json.ts";
+import { errorOf } from "../../runtime/within.ts";
 import { admitPayload } from "./admit-payload.ts";
 import { failStep, isBlocking } from "./end-step.ts";
 import { checkOutcome, judgeOutcome, nextVersion } from "./finish-step.ts";
 import { approvalReasons, describeGate, reviseGate } from "./open-gate.ts";
 import { checkPayload, findOperator } from "./prepare-step.ts";
 import { resolveParams } from "./resolve-templates.ts";
-import { oodaRef, outcomeOfStep, outputsOf, type Run, stepOf } from "./run.ts";
+import { isOutdated, oodaRef, outcomeOfStep, outputsOf, type Run, stepOf } from "./run.ts";
 
 /**
  * Checks an edit before anything is noted; the returned function notes the new version and gives the revised gate.
@@ -85,10 +88,6 @@ export const merge = (content: Json, edit: JsonObject): Json =>
     ? { ...content, ...(edit as Record<string, Json>) }
     : (edit as Json);
 
-/** Whether the gate was opened under another policy than the one that holds now. A lost call has been made already. */
-export const isOutdated = (run: Run, { kind, policy_version }: Gate): boolean =>
-  kind === "approval" && policy_version !== run.desk.policyVersion;
-
 /** Puts what the gate shows to the policy of now, and refuses the decision. @throws KernelErrorException T5_GATE_CONFLICT. */
 export async function reviseForPolicy(run: Run, gate: Gate): Promise<never> {
   const denied = await showAgain(run, gate);
@@ -98,6 +97,24 @@ export async function reviseForPolicy(run: Run, gate: Gate): Promise<never> {
   await run.log.commit();
   return refuse(gate, `the policy is another since ${gate.gate_id} was opened; look again`);
 }
+
+/** Puts what would go on without anybody's word, by its expiry or by votes given before, to the policy of now first. */
+export async function reviseOutdated(run: Run): Promise<void> {
+  const now = run.kit.clock.now();
+  for (const gate of [...run.log.record.gates.values()]) {
+    if (!isOpenGate(gate) || !isOutdated(run, gate) || !goesOnByItself(gate, now)) continue;
+    const denied = await showAgain(run, gate).catch((thrown: unknown) => {
+      if (run.log.lost !== null) throw thrown;
+      return errorOf(thrown, "T4_OPERATOR_BUG", oodaRef("revise_gate"));
+    });
+    const still = run.log.record.gates.get(gate.gate_id) as Gate;
+    if (denied !== null && isOpenGate(still)) failStep(run, gate.step_id, denied);
+  }
+}
+
+const goesOnByItself = (gate: Gate, now: number): boolean =>
+  verdictOf(gate) === "approve" ||
+  (gate.expiry_action === "allow" && gate.due_at !== null && Date.parse(gate.due_at) <= now);
 
 /** The error with which the policy of now says no; null when it lets something through, which the gate then shows. */
 async function showAgain(run: Run, gate: Gate): Promise<KernelError | null> {

@@ -8,7 +8,7 @@ import { defaultEscalation } from "../../contract/gate-spec.ts";
 import { settleVotes } from "./cast-vote.ts";
 import { failStep, humanDenied } from "./end-step.ts";
 import { dueAfter } from "./open-gate.ts";
-import type { Run } from "./run.ts";
+import { isOutdated, type Run } from "./run.ts";
 
 /** Notes what falls due now, and says whether anything did; the run goes on with what follows from it. */
 export function expireGates(run: Run): boolean {
@@ -30,7 +30,11 @@ export function watchExpiry(run: Run): void {
 export const forgetExpiry = (run: Run): void => run.desk.timers.alarm(alarmOf(run), null, run.goOn);
 
 const alarmOf = (run: Run): string => `gates:${run.log.identity.workflow_id}`;
-const openGates = (run: Run): Gate[] => [...run.log.record.gates.values()].filter((gate) => gate.status === "open");
+/** Nothing is allowed under a policy that is another by now: the run puts it to that one first, when it next comes by. */
+const openGates = (run: Run): Gate[] =>
+  [...run.log.record.gates.values()].filter(
+    (gate) => gate.status === "open" && !(gate.expiry_action === "allow" && isOutdated(run, gate)),
+  );
 const dueOf = (gate: Gate): number => (gate.due_at === null ? Number.POSITIVE_INFINITY : Date.parse(gate.due_at));
 
 function expire(run: Run, gate: Gate, now: number): void {

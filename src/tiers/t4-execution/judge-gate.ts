@@ -16,10 +16,12 @@ import { draft, type GateDecided } from "../../contract/event.ts";
 import { type Gate, type GateResponse, gateIdOf, isOpenGate, type ParsedGateRequest } from "../../contract/gate.ts";
 import type { Json, JsonObject } from "../../contract/json.ts";
 import { type Ballot, castVote, endIfRejected } from "./cast-vote.ts";
-import { isOutdated, merge, prepareEdit, reviseForPolicy } from "./edit-gate.ts";
+import { merge, prepareEdit, reviseForPolicy } from "./edit-gate.ts";
 import { failStep } from "./end-step.ts";
 import { type Judged, judgeDecision } from "./judge-decision.ts";
-import { oodaRef, type Run, stepOf } from "./run.ts";
+import { requireRoom } from "./limit-gate.ts";
+import { showsNewest } from "./open-gate.ts";
+import { isOutdated, oodaRef, type Run, stepOf } from "./run.ts";
 
 const gateRef = oodaRef("decide_gate");
 
@@ -29,7 +31,7 @@ function refuse(code: ErrorCode, message: string, detail: JsonObject): never {
 
 /**
  * @throws KernelErrorException T5_GATE_NOT_FOUND, T5_GATE_CONFLICT, T5_GATE_AMBIGUOUS, T5_AUTHZ_FORBIDDEN, T5_POLICY_DENIED,
- *   T5_SIGNATURE_REQUIRED, T5_SIGNATURE_INVALID.
+ *   T5_SIGNATURE_REQUIRED, T5_SIGNATURE_INVALID, T5_GATE_FULL.
  */
 export async function decideGate(run: Run, request: ParsedGateRequest, auth: AuthContext): Promise<GateResponse> {
   const gateId = gateIdFrom(run, request.gate_id);
@@ -44,6 +46,8 @@ export async function decideGate(run: Run, request: ParsedGateRequest, auth: Aut
   const meanwhile = answerFromRecord(run, still, request);
   if (meanwhile !== null) return settleAnswer(run, meanwhile);
   requireUnchanged(standing, still, judged);
+  if (judged.seat.advisory) requireRoom(run, gateId, adviceAt(still));
+  if (edited !== null) requireRoom(run, gateId, still.spent_signatures);
   const gate = edited?.(still) ?? still;
   const waitsForSignature = edited !== null && gate.signed;
   if (!waitsForSignature) apply(run, gate, { request, judged });
@@ -71,6 +75,8 @@ export function respond(
   const status = !isWord ? said : isOpenGate(gate) ? "voted" : decided[said];
   return { workflow_id, status, correlation_id, ...tally };
 }
+
+const adviceAt = ({ votes }: Gate): Gate["votes"] => votes.filter((vote) => vote.advisory);
 
 /** Without a gate id the decision is for the one open gate; with several open it is refused. */
 export function gateIdFrom(run: Run, named: string | undefined): string {
@@ -110,14 +116,20 @@ function answerVote(run: Run, gate: Gate, { principal, decision, payload }: Pars
   });
 }
 
-/** What was judged is what is decided: the same payload, and a seat that nobody else has taken meanwhile. */
+/** What was judged is what is decided: the same payload, asked of the same people, and a seat that is still free. */
 function requireUnchanged(standing: Gate, still: Gate, { seat }: Judged): void {
   const { gate_id } = still;
   if (still.payload_digest !== standing.payload_digest || still.target?.version !== standing.target?.version)
     refuse("T5_GATE_CONFLICT", `${gate_id} was opened again on a new version meanwhile; look again`, { gate_id });
   if (seat.on_behalf_of !== null && isSeatTaken(still, seat.on_behalf_of))
     refuse("T5_GATE_CONFLICT", `this seat at ${gate_id} was taken meanwhile`, { gate_id });
+  if (whoDecides(still) !== whoDecides(standing))
+    refuse("T5_GATE_CONFLICT", `${gate_id} asks others meanwhile; look again`, { gate_id });
 }
+
+/** Whom a gate asks, to be compared. */
+export const whoDecides = ({ roles, approvers, delegations }: Gate): string =>
+  JSON.stringify([roles, approvers, delegations]);
 
 /** The same decision is one on the same payload: as it was shown, or with the very edit that was decided. */
 function isSamePayload(run: Run, gate: Gate, { payload }: ParsedGateRequest): boolean {
@@ -154,7 +166,7 @@ function checkOpen(run: Run, gate: Gate, { payload }: ParsedGateRequest): void {
   const unready = stepOf(run, gate.step_id).step.depends_on.some(
     (id) => run.log.record.steps.get(id)?.state !== "succeeded",
   );
-  if (unready && gate.kind === "approval")
+  if (gate.kind === "approval" && (unready || !showsNewest(run, gate)))
     refuse("T5_GATE_CONFLICT", `what ${gate.gate_id} is about is being made again`, { gate_id: gate.gate_id });
 }
 
@@ -182,7 +194,7 @@ async function judge(run: Run, gate: Gate, { request, auth }: Asked): Promise<Ju
   });
 }
 
-/** Of a gate that one person decides the first decision is kept; with a quorum, one of each person. */
+/** One of each person is kept, for who may decide is known when the gate opens: then the first that holds counts. */
 function keepDecision(run: Run, gateId: string, { request, auth }: Asked): Promise<GateResponse> {
   const { record } = run.log;
   if (record.plan?.gates.includes(gateId) !== true)
@@ -197,16 +209,16 @@ function keepDecision(run: Run, gateId: string, { request, auth }: Asked): Promi
     refuse("T5_SIGNATURE_REQUIRED", `${gateId} is not open yet; what is to be signed is not known`, {
       gate_id: gateId,
     });
-  const isTheirs = (by: GateDecided): boolean =>
-    spec?.quorum === undefined || (by.principal !== null && isSamePrincipal(by.principal, request.principal));
-  const standing = record.kept.get(gateId)?.find(({ decided }) => isTheirs(decided));
   const { decision, principal } = request;
-  if (standing !== undefined && standing.decision !== decision)
-    refuse("T5_GATE_CONFLICT", `a decision on ${gateId} is kept already`, { gate_id: gateId });
+  const kept = record.kept.get(gateId) ?? [];
+  const standing = kept.find(({ decided: by }) => by.principal !== null && isSamePrincipal(by.principal, principal));
+  if (standing !== undefined && (standing.decision !== decision || standing.payload_digest !== payload_digest))
+    refuse("T5_GATE_CONFLICT", `another decision of theirs on ${gateId} is kept already`, { gate_id: gateId });
   if (standing === undefined) {
+    requireRoom(run, gateId, kept);
     const { type, id } = principal;
-    const kept = { gate_id: gateId, decision, principal, auth, payload_digest, apply_targets };
-    run.log.noteBy({ type, id }, draft("GATE_DECISION_KEPT", kept));
+    const said = { gate_id: gateId, decision, principal, auth, payload_digest, apply_targets };
+    run.log.noteBy({ type, id }, draft("GATE_DECISION_KEPT", said));
   }
   return settleAnswer(run, { workflow_id: record.workflow_id, status: "kept", correlation_id: record.correlation_id });
 }

@@ -19,7 +19,8 @@ import {
 } from "../../contract/gate.ts";
 import type { PrincipalRef } from "../../contract/gate-vote.ts";
 import { judgeDelegation } from "./judge-decision.ts";
-import { gateIdFrom, respond, settleAnswer } from "./judge-gate.ts";
+import { gateIdFrom, respond, settleAnswer, whoDecides } from "./judge-gate.ts";
+import { requireRoom } from "./limit-gate.ts";
 import { oodaRef, type Run } from "./run.ts";
 
 const seatRef = oodaRef("lend_seat");
@@ -35,17 +36,18 @@ function requireOpen(run: Run, named: string | undefined): Gate {
 
 const refOf = ({ type, id }: PrincipalRef): PrincipalRef => ({ type, id });
 
-/** @throws KernelErrorException T5_GATE_NOT_FOUND, T5_GATE_CONFLICT, T5_GATE_AMBIGUOUS. */
+/** @throws KernelErrorException T5_GATE_NOT_FOUND, T5_GATE_CONFLICT, T5_GATE_AMBIGUOUS, T5_GATE_FULL. */
 export function withdrawVote(run: Run, { principal, gate_id }: WithdrawalRequest): Promise<GateResponse> {
   const gate = requireOpen(run, gate_id);
   const vote =
     standingVote(gate, principal) ?? refuse("T5_GATE_CONFLICT", gate.gate_id, "there is no vote of yours to take back");
+  if (vote.signature !== null) requireRoom(run, gate.gate_id, gate.spent_signatures);
   const withdrawn = { gate_id: gate.gate_id, principal: vote.principal };
   run.log.noteBy(refOf(principal), draft("GATE_VOTE_WITHDRAWN", withdrawn, gate.step_id));
   return settleAnswer(run, respond(run, gate.gate_id, "withdrawn"));
 }
 
-/** @throws KernelErrorException T5_GATE_NOT_FOUND, T5_GATE_CONFLICT, T5_GATE_AMBIGUOUS, T5_AUTHZ_FORBIDDEN, T5_DELEGATION_REFUSED, T5_POLICY_DENIED. */
+/** @throws KernelErrorException T5_GATE_NOT_FOUND, T5_GATE_CONFLICT, T5_GATE_AMBIGUOUS, T5_AUTHZ_FORBIDDEN, T5_DELEGATION_REFUSED, T5_POLICY_DENIED, T5_GATE_FULL. */
 export async function delegateGate(
   run: Run,
   request: ParsedDelegationRequest,
@@ -60,11 +62,13 @@ export async function delegateGate(
     await run.log.commit();
     refuse("T5_POLICY_DENIED", gate_id, policy.reason || "policy does not let this person lend their seat");
   }
-  if (!isLent(run, requireOpen(run, gate_id), request))
-    run.log.noteBy(
-      refOf(principal),
-      draft("GATE_DELEGATED", { gate_id, from: refOf(principal), to: refOf(to), expires_at }, step_id),
-    );
+  const still = requireOpen(run, gate_id);
+  if (!isLent(run, still, request)) {
+    if (whoDecides(still) !== whoDecides(gate)) refuse("T5_GATE_CONFLICT", gate_id, "it asks others meanwhile");
+    requireRoom(run, gate_id, still.delegations);
+    const lent = { gate_id, from: refOf(principal), to: refOf(to), expires_at };
+    run.log.noteBy(refOf(principal), draft("GATE_DELEGATED", lent, step_id));
+  }
   return settleAnswer(run, respond(run, gate_id, "delegated"));
 }
 

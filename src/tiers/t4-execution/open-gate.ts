@@ -3,10 +3,11 @@
  *
  * G1  One gate per step; further triggers add reasons, not gates (C-12).
  * G2  A decision that was kept for this gate applies if it names the digest that opens and whoever gave it may decide
- *     what opens; otherwise it is void.
+ *     what opens; otherwise it is void. It is spent by the opening: no later version brings it back.
+ * G3  What became of a gated call is said by those who were asked before it, and by nobody else.
  */
 import { z } from "zod";
-import { seatsOf } from "../../../machines/quorum.ts";
+import { seatsOf, standingVote } from "../../../machines/quorum.ts";
 import { digest } from "../../contract/digest.ts";
 import { KernelErrorException } from "../../contract/error.ts";
 import { draft } from "../../contract/event.ts";
@@ -93,6 +94,14 @@ export const reviseGate = (standing: Gate, shown: Gate): Gate => ({
   spent_signatures: standing.spent_signatures,
 });
 
+/** Whether a gate shows what its step would do now: of the newest draft, and of the inputs of this round. */
+export function showsNewest(run: Run, { step_id, target, draft_version }: Gate): boolean {
+  const { step } = stepOf(run, step_id);
+  if (draft_version !== undefined && draft_version !== step.draft_version) return false;
+  const newest = step.applies === null ? null : draftOfStep(run.log.record, step.applies);
+  return newest === null || newest.version === target?.version;
+}
+
 /** Who asks for a person before this step may run, and why. */
 export function approvalReasons(run: Run, { step, operator }: Pick<Prepared, "step" | "operator">): GateReason[] {
   const decision = stepOf(run, step.step_id).decision;
@@ -170,18 +179,17 @@ async function previewOf(
  * The caller ends a step whose gate was rejected so.
  */
 export async function openGate(run: Run, shown: Gate): Promise<boolean> {
-  const { gates } = run.log.record;
-  const standing = gates.get(shown.gate_id);
-  const gate = standing === undefined ? shown : reviseGate(standing, shown);
-  mark(run, "gate.open", { gate_id: gate.gate_id });
-  const ballots = await ballotsAhead(run, gate);
+  const { gate_id, step_id } = shown;
+  const standing = run.log.record.gates.get(gate_id);
+  mark(run, "gate.open", { gate_id });
+  const ballots = standing === undefined ? await ballotsAhead(run, shown) : [];
   run.log.note(
     standing === undefined
-      ? draft("GATE_OPENED", { gate: openNow(run, gate, "GATE_OPENED") }, gate.step_id)
-      : draft("GATE_REVISED", { gate, cause: "regenerate", principal: null }, gate.step_id),
+      ? draft("GATE_OPENED", { gate: openNow(run, shown, "GATE_OPENED") }, step_id)
+      : draft("GATE_REVISED", { gate: reviseGate(standing, shown), cause: "regenerate", principal: null }, step_id),
   );
-  for (const ballot of ballots) if (isStillOpen(run, gate)) castVote(run, gate, ballot);
-  return !isStillOpen(run, gate);
+  for (const ballot of ballots) if (isStillFree(run, shown, ballot)) castVote(run, shown, ballot);
+  return !isOpenGate(gateOf(run, shown));
 }
 
 /** A gate opens at its turn's instant, and its time is counted from there. */
@@ -192,12 +200,19 @@ function openNow(run: Run, gate: Gate, type: "GATE_OPENED" | "GATE_REVISED"): Ga
   return { ...gate, opened_at: new Date(at).toISOString(), due_at };
 }
 
-const isStillOpen = (run: Run, { gate_id }: Gate): boolean => isOpenGate(run.log.record.gates.get(gate_id) as Gate);
+const gateOf = (run: Run, { gate_id }: Gate): Gate => run.log.record.gates.get(gate_id) as Gate;
+
+/** What was said ahead by others may have closed the gate, or taken the seat. */
+const isStillFree = (run: Run, shown: Gate, { principal }: Ballot): boolean =>
+  isOpenGate(gateOf(run, shown)) && standingVote(gateOf(run, shown), principal) === null;
 
 /** Decisions ahead of this gate that bind to what it shows, by whoever may decide it. */
 async function ballotsAhead(run: Run, gate: Gate): Promise<readonly Ballot[]> {
   const ballots: Ballot[] = [];
-  for (const kept of run.log.record.kept.get(gate.gate_id) ?? []) {
+  const keptNow = (): readonly KeptDecision[] => run.log.record.kept.get(gate.gate_id) ?? [];
+  // One that is kept while another is judged is judged too.
+  for (let at = 0; at < keptNow().length; at += 1) {
+    const kept = keptNow()[at] as KeptDecision;
     const judged = await judgeKept(run, gate, kept);
     if (judged === null) continue;
     const { principal, apply_targets, comment } = kept.decided;
@@ -229,12 +244,21 @@ async function judgeKept(run: Run, gate: Gate, kept: KeptDecision): Promise<Pick
   }
 }
 
+/** Who was asked before the call may say what became of it, signed where that was; one of them is enough. */
+function whoMayKnow(run: Run, { step_id }: PlanStep) {
+  const asked = run.log.record.gates.get(gateIdOf(step_id)) ?? plainGate;
+  const { roles, approvers, advisors, separation, delegation, signed, requester } = asked;
+  const apart = separation ? requester : null;
+  return { roles, approvers, advisors, separation, delegation, signed, requester: apart };
+}
+
 /** The gate that asks a person what became of a lost call. */
 export function describeDoubtGate(run: Run, step: PlanStep, payload: Json): Gate {
   const doubts = run.log.record.steps.get(step.step_id)?.doubts ?? 1;
   const reason = `${step.operator} was started and its end was never recorded; it may or may not have taken effect`;
   return {
     ...baseGate(run, step, payload),
+    ...whoMayKnow(run, step),
     gate_id: doubtGateIdOf(step.step_id, doubts),
     kind: "in_doubt",
     opened_at: new Date(run.log.instantOf("GATE_OPENED", step.step_id)).toISOString(),

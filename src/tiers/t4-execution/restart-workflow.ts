@@ -135,7 +135,8 @@ function regeneratedPlan(run: Run, plan: Plan, affected: ReadonlySet<string>): P
   const renamed = new Map(
     [...affected].filter((id) => isOver(record.steps.get(id))).map((id) => [id, `${baseIdOf(id)}_r${round}`]),
   );
-  const draftVersion = record.draft_version + 1;
+  // Each round has a number of its own, also where none before it has drafted anything.
+  const draftVersion = Math.max(record.draft_version, ...plan.steps.map((step) => step.draft_version)) + 1;
   const steps = plan.steps.map((step) => (affected.has(step.step_id) ? redo(step, renamed, draftVersion) : step));
   return {
     ...plan,

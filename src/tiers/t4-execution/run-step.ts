@@ -22,9 +22,9 @@ import { attemptStep } from "./attempt-step.ts";
 import { type Parked, parked } from "./dag-executor.ts";
 import { type Failed, failStep, ParkStep } from "./end-step.ts";
 import { finishStep } from "./finish-step.ts";
-import { describeDoubtGate, describeGate, openGate } from "./open-gate.ts";
+import { describeDoubtGate, describeGate, openGate, showsNewest } from "./open-gate.ts";
 import { type Prepared, prepareStep } from "./prepare-step.ts";
-import { draftOfStep, mark, oodaRef, type Run, stepOf } from "./run.ts";
+import { mark, oodaRef, type Run, stepOf } from "./run.ts";
 
 const stepRef = oodaRef("run_step");
 
@@ -64,8 +64,7 @@ async function mustWait(run: Run, stepId: string): Promise<boolean> {
   if (step.phase === "in_doubt") return true;
   if (step.phase !== "awaiting_approval") return false;
   const gate = run.log.record.gates.get(gateIdOf(stepId));
-  const newest = step.step.applies === null ? null : draftOfStep(run.log.record, step.step.applies);
-  if (gate === undefined || newest === null || newest.version === gate.target?.version) return true;
+  if (gate === undefined || showsNewest(run, gate)) return true;
   const prepared = await admitPayload(run, await prepareStep(run, stepId));
   const decided = await openGate(run, await describeGate(run, prepared, gate.reasons));
   run.commitSoon();

@@ -1,10 +1,12 @@
 /**
  * What a running workflow's functions share: its log, the desk of T4, and the ways to ask other tiers.
  */
+
 import type { OperatorResult } from "../../contract/action.ts";
 import type { CapabilityDefinition } from "../../contract/capability.ts";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
+import type { Gate } from "../../contract/gate.ts";
 import type { Json } from "../../contract/json.ts";
 import { type ModuleRef, moduleRef } from "../../contract/module-ref.ts";
 import type { Outcome } from "../../contract/outcome.ts";
@@ -114,6 +116,10 @@ export function stepOf(run: Run, stepId: string) {
     raise(kernelError("T4_WORKFLOW_CONFLICT", `step ${stepId} is not part of this workflow`, oodaRef("stepOf")))
   );
 }
+
+/** Whether the gate was opened under another policy than the one that holds now. A lost call has been made already. */
+export const isOutdated = (run: Run, { kind, policy_version }: Gate): boolean =>
+  kind === "approval" && policy_version !== run.desk.policyVersion;
 
 /** `s2_r1` → `s2`: the step whose work this one does again. */
 export const baseIdOf = (stepId: string): string => stepId.replace(/_r\d+$/, "");

@@ -21,6 +21,7 @@ import { errorOf } from "../../runtime/within.ts";
 import type { WorkflowLog } from "../../runtime/workflow-log.ts";
 import type { Admission } from "./admit-call.ts";
 import { type DAGResult, DagExecutor, parked } from "./dag-executor.ts";
+import { reviseOutdated } from "./edit-gate.ts";
 import { cancelWorkflow, completeWorkflow, failWorkflow } from "./end-workflow.ts";
 import { expireGates, forgetExpiry } from "./expire-gates.ts";
 import { planWorkflow, warnOfLoop } from "./plan-workflow.ts";
@@ -188,6 +189,8 @@ export class WorkflowRun implements Run {
     await this.desk.ensureInitialized();
     if (this.#isOver()) return;
     await this.#recoverLost();
+    if (this.#isOver()) return;
+    await reviseOutdated(this);
     if (this.#isOver()) return;
     expireGates(this);
     if (this.log.record.plan === null) await this.#plan();

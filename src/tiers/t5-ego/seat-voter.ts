@@ -33,6 +33,7 @@ export interface Voter {
 export function seatVoter(gate: Gate, voter: Voter): Seat {
   const why = whyNoSeat(gate, voter);
   if (why === null) return { advisory: false, on_behalf_of: null };
+  if (gate.advisors.includes(voter.auth.role)) return { advisory: true, on_behalf_of: null };
   const lent = isRequester(gate, voter.principal)
     ? []
     : gate.delegations.filter(({ to }) => isSamePrincipal(to, voter.principal));
@@ -40,7 +41,6 @@ export function seatVoter(gate: Gate, voter: Voter): Seat {
     ({ from, expires_at }) => Date.parse(expires_at) > Date.parse(voter.now) && !isSeatTaken(gate, from),
   );
   if (valid !== undefined) return { advisory: false, on_behalf_of: valid.from };
-  if (gate.advisors.includes(voter.auth.role)) return { advisory: true, on_behalf_of: null };
   return forbid(gate, lent.length === 0 ? why : "the seat that was lent has run out or is taken");
 }
 
