@@ -48,6 +48,14 @@ export const sealEvidence = (previous: string, content: EvidenceContent): Eviden
 export const followsEvidence = (previous: string, { hash: own, ...content }: EvidenceLine): boolean =>
   sealEvidence(previous, content as EvidenceContent).hash === own;
 
+/** A line of evidence that is spelled as it was written, its hash at the end; null for anything else. */
+export function readEvidence(text: string): EvidenceLine | null {
+  const found = readExact(text);
+  if (!EvidenceLine.safeParse(found).success) return null;
+  const { hash: own, ...content } = found as EvidenceLine;
+  return JSON.stringify({ ...content, hash: own }) === text ? (found as EvidenceLine) : null;
+}
+
 /** The object a line of an export says, where the line is spelled as it was written; null for anything else. */
 export function readExact(text: string): object | null {
   try {

@@ -14,9 +14,9 @@ import { raise } from "../../contract/error.ts";
 import { type ErrorCode, kernelError } from "../../contract/error-codes.ts";
 import {
   type EvidenceContent,
-  EvidenceLine,
+  type EvidenceLine,
   followsEvidence,
-  readExact,
+  readEvidence,
   sealEvidence,
 } from "../../contract/evidence.ts";
 import { deepFreeze, type Json, requireSafeJson, toJson } from "../../contract/json.ts";
@@ -233,7 +233,7 @@ function readLog(text: string): readonly EvidenceContent[] {
   const lines = text.replace(/\n$/, "").split("\n");
   let prev = genesisHash;
   const contents = lines.map((line, i) => {
-    const found = EvidenceLine.safeParse(readExact(line)).data ?? null;
+    const found = readEvidence(line);
     const isLast = i === lines.length - 1;
     if (found === null || !followsEvidence(prev, found) || (found.evidence === "closing") !== isLast)
       return refuse("T0_LEDGER_CORRUPT", `line ${i + 1} of the log is not as it was exported`, { line: i + 1 });

@@ -9,8 +9,8 @@
  *     so `heads` says where it ends. With evidence nothing can be missing.
  * V4  The checks of a stream run in order; the first that finds something speaks for the stream.
  */
-import { EvidenceLine, followsEvidence, readExact } from "../../contract/evidence.ts";
-import { type ChainBreak, checkRow, genesisHash, openTurn, type TurnRow } from "../../contract/turn.ts";
+import { type EvidenceLine, followsEvidence, readEvidence, readExact } from "../../contract/evidence.ts";
+import { type ChainBreak, checkRow, genesisHash, openTurn, rowText, type TurnRow } from "../../contract/turn.ts";
 import { projectAudit } from "./project-audit.ts";
 
 /** The first broken entry of a stream: its line in the export (from 1), and its sequence in the ledger. */
@@ -135,8 +135,9 @@ async function readSections(
 function readLine(text: string): TurnRow | EvidenceLine | null {
   const found = readExact(text);
   if (found === null) return null;
-  if ("evidence" in found) return EvidenceLine.safeParse(found).success ? (found as EvidenceLine) : null;
-  return "stream" in found && typeof found.stream === "string" ? (found as TurnRow) : null;
+  if ("evidence" in found) return readEvidence(text);
+  const isRow = "stream" in found && typeof found.stream === "string" && rowText(found as TurnRow) === text;
+  return isRow ? (found as TurnRow) : null;
 }
 
 function checkChain({ rows }: EvidenceSection): readonly EvidenceBreak[] {
