@@ -195,6 +195,30 @@ describe("replicas", () => {
     expect(await sync(b, change({ version: 8, value: "late" }))).toMatchObject({ stale: ["fact"] });
   });
 
+  it("[FED-05] plain records, however many and new, do not hide those that are replicated", async () => {
+    await using b = await openReplica("b");
+    const record = { tenant_id: 1, type: "note", value: "mine", source: "host", confidence: 1 };
+    await sync(b, change());
+    for (let i = 0; i < 9; i += 1) await b.t.kernel.memory.write({ ...record, key: `plain ${i}` });
+    expect(await b.t.kernel.memory.changes({ tenant_id: 1, limit: 2 })).toEqual([change()]);
+  });
+
+  it.each([
+    ["larger than a change may be", "x".repeat(70_000), "T0_VALIDATION_PAYLOAD_TOO_LARGE"],
+    ["that another replica could not keep", 2 ** 60, "T0_VALIDATION_SCHEMA_MISMATCH"],
+    ["that is no JSON", () => 1, "T0_VALIDATION_SCHEMA_MISMATCH"],
+  ])(
+    "[FED-02] a record to replicate with a value %s is refused: no batch that holds it could be sent",
+    async (_what, value, code) => {
+      await using b = await openReplica("b");
+      const record = { tenant_id: 1, key: "fact", type: "note", source: "host", confidence: 1, capability: "facts" };
+      await expect(b.t.kernel.memory.write({ ...record, value: value as never })).rejects.toMatchObject({
+        error: { code },
+      });
+      expect(await tenantEvents(b)).toEqual([]);
+    },
+  );
+
   it("[FED-05] two kernels on one ledger that are told different changes at once lose none", async () => {
     await using a = await openReplica("a");
     await using b = await openReplica("b", { ledger: a.ledger });
