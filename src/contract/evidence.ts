@@ -28,6 +28,8 @@ export const EvidenceLine = z.discriminatedUnion("evidence", [
     evidence: z.literal("closing"),
     stream: z.string(),
     rows: count,
+    /** Rows whose body was erased when this was exported; one more is a row that was altered. */
+    erased: count,
     audit_entries: count,
     reports: count,
     head: z.strictObject({ sequence: count, hash }),

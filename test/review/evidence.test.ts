@@ -159,6 +159,20 @@ describe("verifyEvidence", () => {
     expect(await check(await gathered(t, workflow_id))).toMatchObject({ ok: true, broken: [] });
   });
 
+  it("[RLH-05] a body that is taken away after the export is told; one that was erased before it is counted", async () => {
+    const { t, id, lines } = await published();
+    await using _closing = t;
+    const rows = parse(lines).filter((line) => line.evidence === undefined) as unknown as readonly TurnRow[];
+    for (const [i, row] of rows.entries()) {
+      const without = lines.with(i, JSON.stringify({ ...row, body: null }));
+      expect([i, (await check(without)).ok]).toEqual([i, false]);
+      const { composeEvidence } = await import("../../src/tiers/t6-metacognition/compose-evidence.ts");
+      const exported = composeEvidence(rows.with(i, { ...row, body: null }), []);
+      expect(await check(exported)).toMatchObject({ ok: true, erased: 1, heads: [{ stream: id }] });
+    }
+    expect(await check(lines)).toMatchObject({ ok: true, erased: 0 });
+  });
+
   it("[RLH-05] line ends of another system, and the same export twice, are told", async () => {
     const { t, lines } = await published();
     await using _closing = t;
