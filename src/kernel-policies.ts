@@ -25,7 +25,7 @@ interface Assembling {
 
 const assembleRef = moduleRef(5, "policy", "assemble");
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for what is no list, and for what in it is neither a rule nor a set. */
+/** @throws KernelErrorException T5_POLICY_INVALID for a name that a rule of a set shares; T0_VALIDATION_SCHEMA_MISMATCH for what is no list, and for what in it is neither a rule nor a set. */
 export function assemblePolicies(policies: Policies, { withDefault = true, version }: Assembling = {}): RuleSet {
   if (!Array.isArray(policies))
     raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", "policies: a list is needed", assembleRef));
@@ -37,10 +37,20 @@ export function assemblePolicies(policies: Policies, { withDefault = true, versi
     ...(loose.length === 0 ? [] : [`code-${digest(loose.map((rule) => rule.name)).slice(0, 8)}`]),
     ...(withDefault ? [defaultPolicyVersion] : []),
   ];
+  const all = withDefault ? [...rules, ...defaultRules] : rules;
+  requireOwnNames(sets, all);
   return {
-    rules: withDefault ? [...rules, ...defaultRules] : rules,
+    rules: all,
     version: version ?? (versions.join("+") || "none"),
   };
+}
+
+/** Decisions name rules: a rule of a set shares its name with no other. */
+function requireOwnNames(sets: readonly RuleSet[], all: readonly PolicyRule[]): void {
+  const names = all.map((rule) => rule.name);
+  const twice = sets.flatMap((set) => set.rules).find(({ name }) => names.indexOf(name) !== names.lastIndexOf(name));
+  if (twice !== undefined)
+    raise(kernelError("T5_POLICY_INVALID", `policies: two rules are called ${twice.name}`, assembleRef));
 }
 
 const isSet = (policy: PolicyRule | RuleSet): policy is RuleSet =>

@@ -72,6 +72,20 @@ describe("memory.sync", () => {
     for (const { reason } of rejected) expect(reason).toContain("forbidden by policy: it failed");
   });
 
+  it("[FED-04] a policy that never answers is waited for once, however many changes there are", async () => {
+    const federation = { replica: "b", replicas: { a: ["facts"] }, policy: () => new Promise<never>(() => undefined) };
+    await using b = await openReplica("b", { federation, limits: { policyTimeoutMs: 1000 } });
+    const asked = sync(b, ...Array.from({ length: 50 }, (_, i) => change({ key: `k${i}` })));
+    let told = 0;
+    void asked.then(({ rejected }) => {
+      told = rejected.length;
+    });
+    await b.t.clock.settle();
+    await b.t.clock.advance(1000);
+    await b.t.clock.settle();
+    expect(told).toBe(50);
+  });
+
   it.each([
     { replica: "", replicas: {} },
     { replica: "b" },

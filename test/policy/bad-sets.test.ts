@@ -155,6 +155,27 @@ describe("a kernel", () => {
     expect(error).toMatchObject({ code: "T0_VALIDATION_SCHEMA_MISMATCH", category: "input" });
   });
 
+  it.each([
+    [
+      "two sets that say one name",
+      [definePolicySet({ version: "1", rules: [good] }), definePolicySet({ version: "2", rules: [good] })],
+    ],
+    [
+      "a set and a rule in code",
+      [
+        definePolicySet({ version: "1", rules: [good] }),
+        definePolicy({ ...good, stages: ["plan"], evaluate: () => null }),
+      ],
+    ],
+    [
+      "a set and the default stance",
+      [definePolicySet({ version: "1", rules: [{ ...good, name: "default.final_write" }] })],
+    ],
+  ])("does not open with rules of one name: %s", async (_name, policies) => {
+    const error = await refusalOf(createKernel({ policies }));
+    expect(error).toMatchObject({ code: "T5_POLICY_INVALID" });
+  });
+
   it("definePolicy keeps a rule that is an object of a class", () => {
     class Rule {
       readonly name = "r";

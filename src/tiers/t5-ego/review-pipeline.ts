@@ -54,7 +54,8 @@ const Options = z.object({
   reviewers: z
     .array(Reviewer)
     .min(1)
-    .refine((list) => new Set(list.map((r) => r.id)).size === list.length, "a reviewer is named twice"),
+    .refine((list) => new Set(list.map((r) => r.id)).size === list.length, "a reviewer is named twice")
+    .refine((list) => !list.some(({ id }) => list.some(({ role }) => role === id)), "a reviewer is called like a role"),
   assign: z.enum(["round_robin", "role"]).default("round_robin"),
   threshold: z.number().min(0).max(1).nullable().default(null),
   log: z.string().default(""),
