@@ -8,7 +8,7 @@
 import { digest } from "./contract/digest.ts";
 import type { EventPayloads, LedgerEvent } from "./contract/event.ts";
 import { type Gate, gateIdOf } from "./contract/gate.ts";
-import type { Json } from "./contract/json.ts";
+import { deepFreeze, type Json } from "./contract/json.ts";
 import type { Plan, PlanStep } from "./contract/plan.ts";
 import type { PolicyQuestion, PolicySubject } from "./contract/policy.ts";
 import {
@@ -39,19 +39,19 @@ export interface PastDecision {
   readonly effectToday: (step: PlanStep) => string | undefined;
 }
 
-/** The question, or in a sentence why it cannot be told. */
+/** The question, frozen as it was then, or in a sentence why it cannot be told. */
 export function pastQuestion(past: PastDecision): PolicyQuestion | string {
   const { record, event, decided } = past;
   const subject = describers[decided.stage]?.(past) ?? `there is no policy stage ${String(decided.stage)}`;
   if (typeof subject === "string") return subject;
-  return {
+  return deepFreeze({
     stage: decided.stage,
     subject,
     auth: decided.stage === "gate" ? (deciderOf(past)?.auth ?? record.auth) : record.auth,
     intent: record.intent,
     context: record.bundle,
     now: decided.asked_at ?? event.timestamp,
-  };
+  });
 }
 
 const describers: Readonly<Record<Decided["stage"], (past: PastDecision) => PolicySubject | string>> = {
@@ -98,8 +98,10 @@ const stepOf = ({ record, event }: PastDecision): PlanStep | null =>
 
 /** The first payload that has the digest on record. */
 function findPayload({ decided }: PastDecision, payloads: Iterable<Json | undefined>): Json | undefined {
-  if (decided.payload !== undefined) return decided.payload;
-  for (const payload of payloads) if (payload !== undefined && digest(payload) === decided.payload_hash) return payload;
+  const fits = (payload: Json | undefined): boolean =>
+    payload !== undefined && digest(payload) === decided.payload_hash;
+  if (fits(decided.payload)) return decided.payload;
+  for (const payload of payloads) if (fits(payload)) return payload;
   return undefined;
 }
 

@@ -7,6 +7,9 @@
  *     a set with a version of its own, or state `policyVersion`.
  */
 import { digest } from "./contract/digest.ts";
+import { raise } from "./contract/error.ts";
+import { kernelError } from "./contract/error-codes.ts";
+import { moduleRef } from "./contract/module-ref.ts";
 import type { PolicyRule, RuleSet } from "./contract/policy.ts";
 import { definePolicy } from "./define/define-capability.ts";
 import { defaultPolicyVersion, defaultRules } from "./tiers/t5-ego/policy/default-rules.ts";
@@ -20,8 +23,12 @@ interface Assembling {
   readonly version?: string | undefined;
 }
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for what is neither a rule nor a set. */
+const assembleRef = moduleRef(5, "policy", "assemble");
+
+/** @throws KernelErrorException T5_POLICY_INVALID for a name that a rule of a set shares; T0_VALIDATION_SCHEMA_MISMATCH for what is no list, and for what in it is neither a rule nor a set. */
 export function assemblePolicies(policies: Policies, { withDefault = true, version }: Assembling = {}): RuleSet {
+  if (!Array.isArray(policies))
+    raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", "policies: a list is needed", assembleRef));
   const sets = policies.filter(isSet);
   const loose = policies.filter((policy): policy is PolicyRule => !isSet(policy));
   const rules = policies.flatMap((policy) => (isSet(policy) ? policy.rules : [policy])).map(definePolicy);
@@ -30,10 +37,20 @@ export function assemblePolicies(policies: Policies, { withDefault = true, versi
     ...(loose.length === 0 ? [] : [`code-${digest(loose.map((rule) => rule.name)).slice(0, 8)}`]),
     ...(withDefault ? [defaultPolicyVersion] : []),
   ];
+  const all = withDefault ? [...rules, ...defaultRules] : rules;
+  requireOwnNames(sets, all);
   return {
-    rules: withDefault ? [...rules, ...defaultRules] : rules,
+    rules: all,
     version: version ?? (versions.join("+") || "none"),
   };
+}
+
+/** Decisions name rules: a rule of a set shares its name with no other. */
+function requireOwnNames(sets: readonly RuleSet[], all: readonly PolicyRule[]): void {
+  const names = all.map((rule) => rule.name);
+  const twice = sets.flatMap((set) => set.rules).find(({ name }) => names.indexOf(name) !== names.lastIndexOf(name));
+  if (twice !== undefined)
+    raise(kernelError("T5_POLICY_INVALID", `policies: two rules are called ${twice.name}`, assembleRef));
 }
 
 const isSet = (policy: PolicyRule | RuleSet): policy is RuleSet =>

@@ -7,8 +7,9 @@ import { DocumentRecord, MemoryRecord, type ParsedMemoryRecord } from "./contrac
 import { raise } from "./contract/error.ts";
 import { kernelError } from "./contract/error-codes.ts";
 import { draft } from "./contract/event.ts";
-import type { FederatedChange, FederationOptions } from "./contract/federation.ts";
+import { type FederatedChange, type FederationOptions, requireFewChanges } from "./contract/federation.ts";
 import { TenantId } from "./contract/ids.ts";
+import { requireSafeJson, toJson } from "./contract/json.ts";
 import { moduleRef } from "./contract/module-ref.ts";
 import type { Kernel } from "./kernel-face.ts";
 import { attachReport } from "./kernel-reports.ts";
@@ -16,6 +17,7 @@ import type { LedgerStore } from "./ports/ledger-store.ts";
 import type { Kit } from "./runtime/kit.ts";
 import type { LedgerReading } from "./runtime/ledger-reader.ts";
 import type { TenantAppend } from "./runtime/tenant-log.ts";
+import { messageOf } from "./runtime/within.ts";
 import type { Gateway } from "./tiers/t0-foundation/gateway.ts";
 import { changeOf, stampRecord } from "./tiers/t2-cognition/merge-changes.ts";
 
@@ -53,11 +55,15 @@ async function recordDocument({ tenantLog }: RecordParts, raw: unknown): Promise
   return firstOf(await tenantLog(record.tenant_id, () => turn));
 }
 
-async function writeMemory({ store, tenantLog, federation }: RecordParts, given: ParsedMemoryRecord): Promise<string> {
+async function writeMemory(
+  { store, tenantLog, federation, kit }: RecordParts,
+  given: ParsedMemoryRecord,
+): Promise<string> {
   const { tenant_id, thread_id, key } = given;
   const decide = async () => {
     const standing = thread_id === null ? await store.memory({ tenant_id, thread_id, keys: [key], limit: 1 }) : [];
     const record = thread_id === null ? stampRecord(given, standing[0], federation.replica) : given;
+    requireSendable(changeOf(record), kit);
     return { drafts: [draft("MEMORY_WRITTEN", { record })], indexes: { memory: [record] }, answer: null };
   };
   return firstOf(await tenantLog(tenant_id, decide));
@@ -72,8 +78,24 @@ async function readChanges(
   await gateway.authorize(caller, "memory:sync");
   if (caller !== undefined && caller.tenant_id !== tenant_id)
     raise(kernelError("T5_IDENTITY_VIOLATION", "the caller does not belong to this tenant", recordRef));
-  const stored = await store.memory({ tenant_id, thread_id: null, limit });
-  return stored.map(changeOf).filter((change) => change !== null);
+  // Plain records lie among them: what is read grows until there are enough, or no more.
+  for (let read = limit; ; read *= 2) {
+    const stored = await store.memory({ tenant_id, thread_id: null, limit: read });
+    const changes = stored.map(changeOf).filter((change) => change !== null);
+    if (changes.length >= limit || stored.length < read) return changes.slice(0, limit);
+  }
+}
+
+/** What other replicas would refuse is not written as a record to replicate. */
+function requireSendable(change: FederatedChange | null, { limits }: Kit): void {
+  if (change === null) return;
+  try {
+    requireSafeJson(change.value);
+    toJson(change.value);
+  } catch (thrown) {
+    raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `record: ${messageOf(thrown)}`, recordRef));
+  }
+  requireFewChanges({ changes: [change] }, limits);
 }
 
 const firstOf = ({ event_ids: [id] }: { readonly event_ids: readonly string[] }): string => id as string;

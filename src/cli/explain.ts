@@ -2,6 +2,7 @@
  * `explain WF` and `trace WF`: why each action was allowed, and what each step did, from the ledger alone.
  */
 import type { Command } from "commander";
+import { tellCarriers } from "../contract/gate.ts";
 import type { RequestTrace, StepTrace } from "../contract/trace.ts";
 import type { CausalChain } from "../index.ts";
 import { withKernel } from "./open-kernel.ts";
@@ -65,8 +66,11 @@ const sameness = { true: "which is what ran", false: "which is NOT what ran", nu
 
 function tellApproval({ approval }: CausalChain): string | null {
   if (approval === null) return null;
-  const { principal, decision, at, payload_digest, edited, same_as_executed } = approval;
-  const who = principal === null ? "the gate's expiry" : `${principal.type} ${principal.id} (${principal.role})`;
+  const { principal, carried_by, decision, at, payload_digest, edited, same_as_executed } = approval;
+  const who =
+    principal === null
+      ? "the gate's expiry"
+      : `${principal.type} ${principal.id} (${principal.role})${tellCarriers(carried_by)}`;
   const did = decision === "approve" ? "approved" : "rejected";
   const seen = `payload ${payload_digest.slice(0, 12)}${edited ? " after an edit" : ""}`;
   return `approval  ${who} ${did} ${seen} at ${at}, ${sameness[`${same_as_executed}`]}`;

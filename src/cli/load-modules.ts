@@ -6,7 +6,7 @@
  * Never: checks what is inside of a module; the kernel does when it registers it.
  * INV-1  A rule file that is wrong anywhere is wrong usage: told with file, rule and field, and nothing of it applies.
  */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -44,11 +44,18 @@ async function loadPolicyFile(name: string): Promise<Loaded["policies"]> {
   throw new UsageError(`${name} exports no policy`);
 }
 
+/** Bytes of a rule file: thousands of rules. */
+const maxRuleBytes = 2 ** 20;
+
 async function readRules(path: string): Promise<RuleSet> {
   // JSON is read as the YAML that it is: a field that is written twice is told.
-  const { parse } = await import("yaml");
+  const { parseDocument } = await import("yaml");
   try {
-    return definePolicySet(parse(readFileSync(path, "utf8")));
+    if (statSync(path).size > maxRuleBytes) throw new Error(`rules take at most ${maxRuleBytes} bytes`);
+    const read = parseDocument(readFileSync(path, "utf8"), { schema: "core" });
+    const [wrong] = [...read.errors, ...read.warnings];
+    if (wrong !== undefined) throw wrong;
+    return definePolicySet(read.toJS());
   } catch (error) {
     throw new UsageError(`${path}: ${(error as Error).message.trimEnd()}`);
   }

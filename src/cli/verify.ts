@@ -118,11 +118,11 @@ function decode(pieces: readonly Buffer[]): string {
 }
 
 export function renderVerdict(
-  { ok, checked, broken, heads = [], evidence = [] }: Verdict,
+  { ok, checked, erased = 0, broken, heads = [], evidence = [] }: Verdict,
   { paint }: Pick<Terminal, "paint">,
 ): string {
   const head = ok
-    ? paint("green", `sound: ${checked} entries checked`)
+    ? paint("green", `sound: ${checked} entries checked${erased === 0 ? "" : `, ${erased} of them erased`}`)
     : paint("red", `broken: ${broken.length} of the chains checked`);
   const breaks = broken.map((found) => `  ${tellPlace(found)}: ${tellBreak(found.reason)}`);
   const ends = heads.map(({ stream, sequence, hash }) => `  ${stream} up to ${sequence}, head ${hash}`);

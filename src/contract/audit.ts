@@ -6,10 +6,12 @@
  * INV-2  Entries are frozen; a log of them only grows.
  */
 import { z } from "zod";
+import { PrincipalId } from "./ids.ts";
 
-const text = z.string().min(1).max(512);
+/** As long as what the ledger holds: an export must verify whatever roles and rules are called. */
+const text = z.string().min(1);
 
-/** QueuedForReview names the gate as its review, and who is asked: a role, a principal, or "unassigned". */
+/** QueuedForReview names the gate as its review, and who is asked: its roles, else its approvers, else "unassigned". */
 export const AuditOutcome = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("AutoApproved") }),
   z.strictObject({ type: z.literal("Blocked"), policy: text }),
@@ -25,7 +27,9 @@ export const AuditEntry = z.object({
   /** Names of the policies that matched, in evaluation order. */
   policies: z.array(z.string()),
   /** Who decided, where a person did and is known. */
-  decided_by: z.union([z.string(), z.int()]).optional(),
+  decided_by: PrincipalId.optional(),
+  /** Of a decision that votes carried: whose, in their order; the last of them is who decided. A vote is no entry of its own. */
+  carried_by: z.array(PrincipalId).optional(),
 });
 export type AuditEntry = z.infer<typeof AuditEntry>;
 

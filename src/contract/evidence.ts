@@ -28,6 +28,8 @@ export const EvidenceLine = z.discriminatedUnion("evidence", [
     evidence: z.literal("closing"),
     stream: z.string(),
     rows: count,
+    /** Rows whose body was erased when this was exported; one more is a row that was altered. */
+    erased: count,
     audit_entries: count,
     reports: count,
     head: z.strictObject({ sequence: count, hash }),
@@ -47,6 +49,14 @@ export const sealEvidence = (previous: string, content: EvidenceContent): Eviden
 /** Whether a line follows the one whose hash is `previous`. */
 export const followsEvidence = (previous: string, { hash: own, ...content }: EvidenceLine): boolean =>
   sealEvidence(previous, content as EvidenceContent).hash === own;
+
+/** A line of evidence that is spelled as it was written, its hash at the end; null for anything else. */
+export function readEvidence(text: string): EvidenceLine | null {
+  const found = readExact(text);
+  if (!EvidenceLine.safeParse(found).success) return null;
+  const { hash: own, ...content } = found as EvidenceLine;
+  return JSON.stringify({ ...content, hash: own }) === text ? (found as EvidenceLine) : null;
+}
 
 /** The object a line of an export says, where the line is spelled as it was written; null for anything else. */
 export function readExact(text: string): object | null {

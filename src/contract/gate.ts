@@ -35,6 +35,13 @@ export type GateReason = z.infer<typeof GateReason>;
 export const GateCarrier = z.object({ principal: PrincipalRef, on_behalf_of: PrincipalRef.nullable() });
 export type GateCarrier = z.infer<typeof GateCarrier>;
 
+/** With a quorum: all whose votes carried a decision, in words that follow who completed it. */
+export const tellCarriers = (carriers: readonly GateCarrier[]): string =>
+  carriers.length === 0 ? "" : `, with the votes of ${carriers.map(tellCarrier).join(", ")}`;
+
+const tellCarrier = ({ principal: { type, id }, on_behalf_of: seat }: GateCarrier): string =>
+  `${type} ${id}${seat === null ? "" : ` in the place of ${seat.type} ${seat.id}`}`;
+
 /** All that a person needs to decide, and what they decided. `payload` is exactly what runs after approval. */
 export const Gate = z.object({
   gate_id: GateId,

@@ -13,8 +13,13 @@ import { DecisionWord, decisionsAt, PolicyStage } from "./policy.ts";
 
 const Word = z.string().min(1).max(256);
 const Words = z.array(Word).min(1);
-/** A field of a payload, `a.b.0.c`; `*` stands for every item of a list. */
-const Path = z.string().regex(/^[^.]+(\.[^.]+)*$/, "it must be names joined by dots, such as order.total");
+/** A name, or with a star at its end the beginning of one. */
+const Names = z.array(Word.regex(/^[^*]*\*?$/, "a star stands at the end, or it would never fit")).min(1);
+/** A field of a payload, `a.b.0.c`; `*` stands for every item of a list. No payload has a field `__proto__`. */
+const Path = z
+  .string()
+  .regex(/^[^.]+(\.[^.]+)*$/, "it must be names joined by dots, such as order.total")
+  .refine((path) => !path.split(".").includes("__proto__"), "no payload has a field __proto__");
 const Ids = z.array(z.union([Word, z.int()])).min(1);
 const Bound = z.number().optional();
 
@@ -30,17 +35,34 @@ const WordChoice = z
 
 export const AmountCondition = z
   .strictObject({ path: Path, above: Bound, at_least: Bound, below: Bound, at_most: Bound })
-  .superRefine(({ above, at_least, below, at_most }, { addIssue }) => {
-    const from = at_least ?? above;
-    const to = at_most ?? below;
-    if (from === undefined && to === undefined) addIssue("it needs a bound: above, at_least, below or at_most");
+  .superRefine((bounds, { addIssue }) => {
+    const { above, at_least, below, at_most } = bounds;
+    const given = [above, at_least, below, at_most].filter((bound) => bound !== undefined);
+    if (given.length === 0) addIssue("it needs a bound: above, at_least, below or at_most");
     if (above !== undefined && at_least !== undefined) addIssue("above and at_least are one bound said twice");
     if (below !== undefined && at_most !== undefined) addIssue("below and at_most are one bound said twice");
-    if (from === undefined || to === undefined) return;
-    const touches = from === to && at_least !== undefined && at_most !== undefined;
-    if (from >= to && !touches) addIssue(`nothing lies between ${from} and ${to}`);
+    if (isEmptyRange([bounds])) addIssue(`nothing lies between ${at_least ?? above} and ${at_most ?? below}`);
   });
 export type AmountCondition = z.infer<typeof AmountCondition>;
+
+type Bounds = Omit<AmountCondition, "path">;
+
+/** Whether no number is within all of these bounds. */
+function isEmptyRange(all: readonly Bounds[]): boolean {
+  const from = Math.max(...all.map(({ above, at_least }) => at_least ?? above ?? Number.NEGATIVE_INFINITY));
+  const to = Math.min(...all.map(({ below, at_most }) => at_most ?? below ?? Number.POSITIVE_INFINITY));
+  return from > to || (from === to && all.some(({ above, below }) => above === from || below === to));
+}
+
+/** Several conditions on one field must leave a number; of a list's items each may be met by another. */
+const Amounts = z
+  .array(AmountCondition)
+  .min(1)
+  .superRefine((amounts, { addIssue }) => {
+    for (const [path, same] of Map.groupBy(amounts, (amount) => amount.path))
+      if (same.length > 1 && !path.split(".").includes("*") && isEmptyRange(same))
+        addIssue(`no number ${path} is within all of its bounds`);
+  });
 
 /** Days by the number JavaScript gives them. */
 export const weekdays = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"] as const;
@@ -71,11 +93,11 @@ export const PolicyConditions = z.strictObject({
   tags: WordChoice.optional(),
   effects: z.array(Effect).min(1).optional(),
   /** Names, or the beginning of names: `Mail.*`. */
-  operators: Words.optional(),
-  intents: Words.optional(),
+  operators: Names.optional(),
+  intents: Names.optional(),
   roles: WordChoice.optional(),
   risk: z.array(RiskLevel).min(1).optional(),
-  amounts: z.array(AmountCondition).min(1).optional(),
+  amounts: Amounts.optional(),
   times: TimeCondition.optional(),
   tenants: Ids.optional(),
   principals: Ids.optional(),

@@ -56,6 +56,12 @@ export interface TurnRow {
   readonly hash: string;
 }
 
+/** A row as an export spells it: these fields, in this order, and nothing else. */
+export function rowText(row: TurnRow): string {
+  const { stream, first_sequence, last_sequence, envelope, body, body_hash, prev_hash, hash } = row;
+  return JSON.stringify({ stream, first_sequence, last_sequence, envelope, body, body_hash, prev_hash, hash });
+}
+
 const known: ReadonlySet<string> = new Set(eventTypes);
 const sealRef = moduleRef(0, "ledger", "seal");
 

@@ -9,7 +9,7 @@
  */
 import type { z } from "zod";
 import { kernelError } from "../contract/error-codes.ts";
-import { type Json, type JsonObject, toJson } from "../contract/json.ts";
+import { isPlainObject, type Json, type JsonObject, requireSafeJson, toJson } from "../contract/json.ts";
 import { raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { PolicyQuestion, PolicyRule, RuleAnswer, RuleSet } from "../contract/policy.ts";
@@ -33,13 +33,21 @@ export function definePolicySet(data: unknown): RuleSet {
   return Object.freeze({ version, rules: Object.freeze(rules.map(compileRule)) });
 }
 
-/** A copy that nobody changes afterwards. */
+/** A copy that nobody changes afterwards. What would lose a condition on the way holds for everything: it is refused. */
 function toPlain(data: unknown): Json {
   try {
+    requireSafeJson(data);
+    if (!isData(data)) throw new Error("it holds what is neither a plain object nor a list");
     return toJson(data);
   } catch (thrown) {
     return refuseSet([{ rule: null, field: "set", problem: `it is no JSON: ${(thrown as Error).message}` }]);
   }
+}
+
+function isData(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  if (Array.isArray(value)) return value.every(isData);
+  return isPlainObject(value) && Object.values(value).every(isData);
 }
 
 function refuseSet(problems: readonly Problem[]): never {

@@ -69,7 +69,9 @@ describe("verify --file", () => {
   });
 
   it("accepts an erased body: the chain holds its hash", async () => {
-    expect(await check(change(1, { body: null }))).toMatchObject({ ok: true });
+    const verdict = await check(change(1, { body: null }));
+    expect(verdict).toMatchObject({ ok: true, erased: 1 });
+    expect(renderVerdict(verdict, { paint: (_style, line) => line })).toContain("4 entries checked, 1 of them erased");
   });
 
   it("finds lines that are no rows", async () => {

@@ -72,6 +72,20 @@ describe("memory.sync", () => {
     for (const { reason } of rejected) expect(reason).toContain("forbidden by policy: it failed");
   });
 
+  it("[FED-04] a policy that never answers is waited for once, however many changes there are", async () => {
+    const federation = { replica: "b", replicas: { a: ["facts"] }, policy: () => new Promise<never>(() => undefined) };
+    await using b = await openReplica("b", { federation, limits: { policyTimeoutMs: 1000 } });
+    const asked = sync(b, ...Array.from({ length: 50 }, (_, i) => change({ key: `k${i}` })));
+    let told = 0;
+    void asked.then(({ rejected }) => {
+      told = rejected.length;
+    });
+    await b.t.clock.settle();
+    await b.t.clock.advance(1000);
+    await b.t.clock.settle();
+    expect(told).toBe(50);
+  });
+
   it.each([
     { replica: "", replicas: {} },
     { replica: "b" },
@@ -194,6 +208,30 @@ describe("replicas", () => {
     expect(await recordsOf(b)).toEqual([change({ origin: "b", value: "mine", version: 8 })]);
     expect(await sync(b, change({ version: 8, value: "late" }))).toMatchObject({ stale: ["fact"] });
   });
+
+  it("[FED-05] plain records, however many and new, do not hide those that are replicated", async () => {
+    await using b = await openReplica("b");
+    const record = { tenant_id: 1, type: "note", value: "mine", source: "host", confidence: 1 };
+    await sync(b, change());
+    for (let i = 0; i < 9; i += 1) await b.t.kernel.memory.write({ ...record, key: `plain ${i}` });
+    expect(await b.t.kernel.memory.changes({ tenant_id: 1, limit: 2 })).toEqual([change()]);
+  });
+
+  it.each([
+    ["larger than a change may be", "x".repeat(70_000), "T0_VALIDATION_PAYLOAD_TOO_LARGE"],
+    ["that another replica could not keep", 2 ** 60, "T0_VALIDATION_SCHEMA_MISMATCH"],
+    ["that is no JSON", () => 1, "T0_VALIDATION_SCHEMA_MISMATCH"],
+  ])(
+    "[FED-02] a record to replicate with a value %s is refused: no batch that holds it could be sent",
+    async (_what, value, code) => {
+      await using b = await openReplica("b");
+      const record = { tenant_id: 1, key: "fact", type: "note", source: "host", confidence: 1, capability: "facts" };
+      await expect(b.t.kernel.memory.write({ ...record, value: value as never })).rejects.toMatchObject({
+        error: { code },
+      });
+      expect(await tenantEvents(b)).toEqual([]);
+    },
+  );
 
   it("[FED-05] two kernels on one ledger that are told different changes at once lose none", async () => {
     await using a = await openReplica("a");

@@ -111,6 +111,7 @@ describe("applyFederatedChanges", () => {
     ["says false", () => false],
     ["answers what is no verdict", () => ({ allow: true }) as never],
     ["answers with a promise", () => Promise.resolve(true)],
+    ["answers with a promise that fails", () => Promise.reject(new Error("broken"))],
   ])("[FED-04] a policy that %s forbids", (_what, policy) => {
     const memory = replica({ policy });
     expect(memory.applyFederatedChanges([change()])).toMatchObject({ applied: 0, rejected: [{ key: "fact" }] });

@@ -74,6 +74,21 @@ describe("a policy set", () => {
     ["an empty range", when({ amounts: [{ path: "a", above: 5, at_most: 5 }] }), "when.amounts.0"],
     ["a range turned round", when({ amounts: [{ path: "a", at_least: 6, at_most: 5 }] }), "when.amounts.0"],
     ["a bound that is no number", when({ amounts: [{ path: "a", above: "5" }] }), "when.amounts.0.above"],
+    ["a star inside a name", when({ operators: ["Pay.*", "*.Send"] }), "when.operators.1"],
+    ["a star inside an intent", when({ intents: ["Or*er"] }), "when.intents.0"],
+    [
+      "amounts of one field that exclude one another",
+      when({
+        amounts: [
+          { path: "a", above: 5 },
+          { path: "b", above: 1 },
+          { path: "a", at_most: 5 },
+        ],
+      }),
+      "when.amounts",
+    ],
+    ["a path into a prototype", when({ amounts: [{ path: "a.__proto__.b", above: 1 }] }), "when.amounts.0.path"],
+    ["a redaction of a prototype", rule({ decision: "REDACT", redactions: ["__proto__"] }), "redactions.0"],
     ["a time that is none", when({ times: { between: ["24:00", "06:00"] } }), "when.times.between.0"],
     ["a time that is empty", when({ times: { between: ["06:00", "06:00"] } }), "when.times"],
     ["no time at all", when({ times: { zone: "UTC" } }), "when.times"],
@@ -108,6 +123,27 @@ describe("a policy set", () => {
   });
 });
 
+describe("data that would lose something on the way", () => {
+  it.each([
+    ["a condition called __proto__", rule({ when: JSON.parse('{"__proto__": {"tags": {"any": ["a"]}}}') })],
+    ["a bound beyond what is kept exactly", when({ amounts: [{ path: "a", above: 2 ** 53 }] })],
+    ["conditions in a Map", when(new Map([["tags", { any: ["a"] }]]))],
+    ["conditions of a class", when(new (class Conditions {})())],
+  ])("is refused: %s", (_name, data) => expect(problemsOf(data)).not.toEqual([]));
+
+  it("two ranges of one field that touch, or of the items of a list, are a set like others", () => {
+    const touching = [
+      { path: "a", at_least: 5 },
+      { path: "a", at_most: 5 },
+    ];
+    const items = [
+      { path: "lines.*.sum", above: 9 },
+      { path: "lines.*.sum", below: 1 },
+    ];
+    expect([problemsOf(when({ amounts: touching })), problemsOf(when({ amounts: items }))]).toEqual([[], []]);
+  });
+});
+
 describe("a kernel", () => {
   it.each([
     ["data that was not defined", { version: "1", rules: [good] }],
@@ -117,6 +153,27 @@ describe("a kernel", () => {
   ])("does not open with %s", async (_name, policy) => {
     const error = await refusalOf(createKernel({ policies: [policy as never] }));
     expect(error).toMatchObject({ code: "T0_VALIDATION_SCHEMA_MISMATCH", category: "input" });
+  });
+
+  it.each([
+    [
+      "two sets that say one name",
+      [definePolicySet({ version: "1", rules: [good] }), definePolicySet({ version: "2", rules: [good] })],
+    ],
+    [
+      "a set and a rule in code",
+      [
+        definePolicySet({ version: "1", rules: [good] }),
+        definePolicy({ ...good, stages: ["plan"], evaluate: () => null }),
+      ],
+    ],
+    [
+      "a set and the default stance",
+      [definePolicySet({ version: "1", rules: [{ ...good, name: "default.final_write" }] })],
+    ],
+  ])("does not open with rules of one name: %s", async (_name, policies) => {
+    const error = await refusalOf(createKernel({ policies }));
+    expect(error).toMatchObject({ code: "T5_POLICY_INVALID" });
   });
 
   it("definePolicy keeps a rule that is an object of a class", () => {

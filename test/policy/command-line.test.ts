@@ -131,6 +131,20 @@ describe("--policies", () => {
       '{"version":"1","version":"2","rules":[]}',
       ["twice.json", "version", "unique"],
     ],
+    ["a tag of its own", "tagged.yaml", strictYaml.replace("stages: ", "stages: !every "), ["tagged.yaml", "!every"]],
+    [
+      "another YAML, whose lists and sets are no JSON",
+      "older.yaml",
+      `%YAML 1.1\n---${strictYaml.replace("when: {", "when: !!set {")}`,
+      ["older.yaml"],
+    ],
+    ["more than rules take", "large.yaml", `${strictYaml}# ${"x".repeat(2 ** 21)}`, ["large.yaml", "bytes"]],
+    [
+      "references that swell",
+      "bomb.yaml",
+      `a: &a [x, x, x, x, x, x, x, x, x]\n${[..."bcdefgh"].map((to, i) => `${to}: &${to} [${Array(9).fill(`*${"abcdefg"[i]}`)}]`).join("\n")}`,
+      ["bomb.yaml"],
+    ],
   ])("with %s ends with 2 and says where, before anything is opened", async (_name, name, text, parts) => {
     const path = file(name, text);
     const ran = await runHere("list", "--db", db, "--policies", path);

@@ -77,6 +77,8 @@ describe("fail closed", () => {
     ["rejects", () => Promise.reject(new Error("broken"))],
     ["answers nonsense", () => ({ decision: "PERHAPS" }) as never],
     ["answers a text", () => "ALLOW" as never],
+    ["transforms into nothing", () => ({ decision: "TRANSFORM" }) as const],
+    ["has a transform that nobody would apply", () => ({ decision: "REQUIRE_APPROVAL", transform: { a: 1 } }) as const],
     ["transforms into what is no JSON", () => ({ decision: "TRANSFORM", transform: { f: () => 1 } }) as never],
   ] as const)("[PLC-01] a rule that %s denies, and is named", async (_name, evaluate) => {
     const decision = await ask([allow, rule("broken", evaluate as Evaluate)]);

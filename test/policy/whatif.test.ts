@@ -90,6 +90,20 @@ describe("the same set", () => {
   });
 });
 
+it("a rule sees past questions frozen, as it saw them when they were asked", async () => {
+  const grasping = definePolicy({
+    name: "grasping",
+    stages: ["plan", "action", "outcome", "gate"],
+    evaluate(question) {
+      (question.intent.constraints as Record<string, unknown>)["mine"] = true;
+      return null;
+    },
+  });
+  const { findings } = await askPast(past.t, { policies: [grasping, baseSet] });
+  expect(findings.length).toBeGreaterThan(0);
+  for (const { would_be } of findings) expect(would_be).toMatchObject({ decision: "DENY", decided_by: "grasping" });
+});
+
 describe("another set", () => {
   it("lists the actions that a stricter rule denies, and no others", async () => {
     const found = await under({ when: { operators: ["Pay.*"], amounts: [{ path: "sum", above: 65 }] } });
@@ -225,6 +239,8 @@ describe("the scope", () => {
   it.each([
     ["an instant that is none", { policies: [], since: "yesterday" }],
     ["policies that are none", { policies: [{ name: "x" } as never] }],
+    ["no policies at all", {} as never],
+    ["policies that are no list", { policies: { rules: [] } as never }],
   ])("with %s is refused", async (_name, asked) => {
     expect((await refusalOf(askPast(past.t, asked))).code).toBe("T0_VALIDATION_SCHEMA_MISMATCH");
   });

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { AuditEntry, AuditOutcome, definePolicy, type PolicyRule } from "../../src/index.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/test-kernel.ts";
+import { ann, approve, bob, cat, dan, gated, lend, reject, waiting, withdraw } from "../gates/people.ts";
 import { counted, decide, eventsOf, gatedSteps, intent, publishing, step, story } from "../gates/story.ts";
 
 const rule = (name: string, evaluate: PolicyRule["evaluate"], stages: PolicyRule["stages"] = ["action"]): PolicyRule =>
@@ -107,6 +108,56 @@ describe("kernel.audit", () => {
         policies: [],
       },
     ]);
+  });
+
+  it("[RLH-03][C-12] a decision that votes carried is one entry, which names all whose votes carried it", async () => {
+    const { capability } = gated({
+      quorum: { approvals: 2 },
+      approvers: [{ id: "ann" }, { id: "bob" }, { id: "cat" }],
+    });
+    await using t = await createTestKernel({ capabilities: [capability], defaultPolicies: false });
+    const id = await waiting(t);
+    await approve(t, id, ann);
+    await withdraw(t, id, ann);
+    await approve(t, id, bob);
+    await reject(t, id, cat);
+    const expires_at = new Date(t.clock.now() + 60_000).toISOString();
+    await lend(t, id, [ann, dan], expires_at);
+    await approve(t, id, dan);
+    await t.rest(id);
+    const entries = await auditOf(t, id);
+    expect(entries.filter(({ outcome }) => outcome.type.startsWith("Human"))).toMatchObject([
+      { outcome: { type: "HumanApproved" }, decided_by: "dan", carried_by: ["bob", "dan"] },
+    ]);
+    expect(entries.find(({ outcome }) => outcome.type === "QueuedForReview")?.outcome).toMatchObject({
+      reviewer: "ann, bob, cat",
+    });
+    for (const entry of entries) expect(AuditEntry.parse(entry)).toEqual(entry);
+  });
+
+  it("[RLH-01][A-29] an entry stays what it was, whomever its gate is for later", async () => {
+    const escalation = [{ after_ms: 1000, role: "chief" }];
+    const { capability } = gatedSteps(1, { gate: { roles: ["user"], escalation } });
+    const roles = { user: { scopes: ["*"] }, chief: { scopes: ["*"] } };
+    await using t = await createTestKernel({ capabilities: [capability], defaultPolicies: false, roles });
+    const { workflow_id: id } = await t.run(intent);
+    const before = await auditOf(t, id);
+    expect(before.at(-1)?.outcome).toMatchObject({ type: "QueuedForReview", reviewer: "user" });
+    await t.clock.advance(2000);
+    const chief = { ...testCaller, principal: { type: "user", id: 5, role: "chief" } };
+    const edit = { gate_id: "gate-s1", decision: "approve", payload: { edit: { id: "other" } } } as const;
+    await t.kernel.decideGate(id, { ...chief, ...edit });
+    await t.rest(id);
+    expect((await auditOf(t, id)).slice(0, before.length)).toEqual(before);
+  });
+
+  it("[RLH-03][C-12] a plan that waits for approval is queued once: its gate is not queued again where it opens", async () => {
+    const { capability } = gatedSteps(1, { gate: undefined as never });
+    const policies = [rule("look", () => ({ decision: "REQUIRE_APPROVAL", reason: "look" }), ["plan"])];
+    await using t = await createTestKernel({ capabilities: [capability], policies, defaultPolicies: false });
+    const { workflow_id } = await t.run(intent);
+    const queued = (await auditOf(t, workflow_id)).filter(({ outcome }) => outcome.type === "QueuedForReview");
+    expect(queued).toMatchObject([{ outcome: { review_id: "gate-s1" }, policies: ["look"] }]);
   });
 
   it("[RLH-02] a rejection is HumanRejected; what expired was nobody's decision", async () => {

@@ -131,6 +131,55 @@ describe("verifyEvidence", () => {
     expect((await check([...lines.slice(rows), ...lines.slice(0, rows)])).ok).toBe(false);
   });
 
+  it("[RLH-05] finds a line with a field more or less, or with its fields in another order", async () => {
+    const { t, lines } = await published();
+    await using _closing = t;
+    for (const [i, line] of lines.entries()) {
+      const fields = Object.entries(JSON.parse(line) as object);
+      const spelled = [
+        [...fields, ["note", "nothing"]],
+        fields.toReversed(),
+        [...fields.slice(-1), ...fields.slice(0, -1)],
+      ];
+      for (const other of [...spelled, fields.slice(0, -1)]) {
+        const changed = JSON.stringify(Object.fromEntries(other));
+        const { ok, broken } = await check(lines.with(i, changed));
+        expect([changed.slice(0, 40), ok]).toEqual([changed.slice(0, 40), false]);
+        expect(broken[0]?.line).toBeLessThanOrEqual(i + 1);
+      }
+    }
+  });
+
+  it("[RLH-05] an export verifies whatever roles a gate asks for", async () => {
+    const send = counted("Note.Send", { effect: "write_draft" });
+    const roles = Array.from({ length: 40 }, (_, i) => `${"auditor".repeat(3)} ${i}`);
+    const capability = story([send], [step("s1", send, { gate: { roles } })]);
+    await using t = await createTestKernel({ capabilities: [capability] });
+    const { workflow_id } = await t.run(intent);
+    expect(await check(await gathered(t, workflow_id))).toMatchObject({ ok: true, broken: [] });
+  });
+
+  it("[RLH-05] a body that is taken away after the export is told; one that was erased before it is counted", async () => {
+    const { t, id, lines } = await published();
+    await using _closing = t;
+    const rows = parse(lines).filter((line) => line.evidence === undefined) as unknown as readonly TurnRow[];
+    for (const [i, row] of rows.entries()) {
+      const without = lines.with(i, JSON.stringify({ ...row, body: null }));
+      expect([i, (await check(without)).ok]).toEqual([i, false]);
+      const { composeEvidence } = await import("../../src/tiers/t6-metacognition/compose-evidence.ts");
+      const exported = composeEvidence(rows.with(i, { ...row, body: null }), []);
+      expect(await check(exported)).toMatchObject({ ok: true, erased: 1, heads: [{ stream: id }] });
+    }
+    expect(await check(lines)).toMatchObject({ ok: true, erased: 0 });
+  });
+
+  it("[RLH-05] line ends of another system, and the same export twice, are told", async () => {
+    const { t, lines } = await published();
+    await using _closing = t;
+    expect((await checkBytes(Buffer.from(lines.join("\r\n")))).broken[0]).toMatchObject({ line: 1, reason: "format" });
+    expect((await check([...lines, ...lines])).ok).toBe(false);
+  });
+
   it("[RLH-05] an audit that was written anew, links and all, is not what the events say", async () => {
     const { t, id } = await published();
     await using _closing = t;

@@ -9,6 +9,7 @@ import {
   testCaller,
 } from "../../src/testing/test-kernel.ts";
 import type { CausalChain } from "../../src/tiers/t6-metacognition/explain-effects.ts";
+import { ann, approve, bob, dan, gated, lend, waiting } from "../gates/people.ts";
 import { counted, decide, eventsOf, gatedSteps, gateOf, intent, publishing, step, story } from "../gates/story.ts";
 
 const chainOf = async (t: TestKernel, id: string): Promise<readonly CausalChain[]> =>
@@ -165,6 +166,26 @@ describe("explain", () => {
         refusal: { code: "T5_POLICY_DENIED" },
       },
     ]);
+  });
+
+  it("a decision that votes carried names all of them, and in whose place", async () => {
+    const { capability } = gated({ quorum: { approvals: 2 }, approvers: [{ id: "ann" }, { id: "bob" }] });
+    await using t = await createTestKernel({ capabilities: [capability], defaultPolicies: false });
+    const id = await waiting(t);
+    await lend(t, id, [ann, dan], new Date(t.clock.now() + 60_000).toISOString());
+    await approve(t, id, bob);
+    await approve(t, id, dan);
+    await t.rest(id);
+    const { chain, steps, why } = await t.kernel.explain(id);
+    const carried_by = [
+      { principal: { type: "user", id: "bob" }, on_behalf_of: null },
+      { principal: { type: "user", id: "dan" }, on_behalf_of: { type: "user", id: "ann" } },
+    ];
+    expect(of(chain, "s1").approval).toMatchObject({ principal: { id: "dan" }, carried_by, same_as_executed: true });
+    const told = "user bob, user dan in the place of user ann";
+    expect(steps[0]?.approved_by).toBe(`user dan (user), with the votes of ${told}`);
+    expect(why.find((line) => line.includes(" approved gate-s1"))).toContain(`with the votes of ${told}`);
+    expect(renderChain(of(chain, "s1"), { paint: (_style, line) => line })).toContain(`with the votes of ${told}`);
   });
 
   it("what ceilings over workflows had set aside, and what it turned out to be, is named", async () => {

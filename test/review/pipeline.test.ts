@@ -93,6 +93,14 @@ describe("decide", () => {
     expect(pipeline.log()).toHaveLength(2);
   });
 
+  it("[RLH-02] a reviewer is not called like a role: whose review it is would be read two ways", () => {
+    const reviewers = [
+      { id: "lead", role: "clerk" },
+      { id: "bob", role: "lead" },
+    ];
+    expect(codeOf(() => createReviewPipeline({ reviewers }))).toBe("T0_VALIDATION_SCHEMA_MISMATCH");
+  });
+
   it("[RLH-02] somebody of the same role may answer", () => {
     const pipeline = open({ reviewers, assign: "role" });
     low(pipeline, "i1");

@@ -22,7 +22,7 @@ import {
 } from "../../contract/federation.ts";
 import { deepFreeze, type Json, requireSafeJson, toJson } from "../../contract/json.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
-import { messageOf } from "../../runtime/within.ts";
+import { isPromise, messageOf } from "../../runtime/within.ts";
 import { mergeChanges } from "./merge-changes.ts";
 
 export interface FederatedMemoryOptions extends Partial<FederationOptions> {
@@ -125,7 +125,10 @@ function parse<S extends z.ZodType>(schema: S, raw: unknown): z.output<S> {
 
 function askPolicy(policy: FederationOptions["policy"], change: FederatedChange): string | null {
   try {
-    return readVerdict(policy?.(change));
+    const answer = policy?.(change);
+    // Nobody waits for a promise; one that fails must not take the process down.
+    if (isPromise(answer)) answer.catch(() => undefined);
+    return readVerdict(answer);
   } catch (thrown) {
     return failedVerdict(thrown instanceof KernelErrorException ? thrown.error.message : messageOf(thrown));
   }

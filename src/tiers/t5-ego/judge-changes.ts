@@ -2,7 +2,8 @@
  * Which changes of other replicas may be merged: the caller's authority first, then for each change whether its origin is
  * registered, has the capability, and no policy forbids it (FED-04).
  *
- * J1  A rejected change takes nothing with it; a policy that throws or never answers forbids.
+ * J1  A rejected change takes nothing with it; a policy that throws or never answers forbids. All are judged side by side:
+ *     however many there are, a policy that never answers is waited for once.
  */
 import type { Caller } from "../../contract/auth-context.ts";
 import { raise } from "../../contract/error.ts";
@@ -34,8 +35,8 @@ const federationRef = moduleRef(5, "identity", "judge_changes");
 export async function judgeChanges(signal: Signal, kit: Kit, judge: ChangeJudge): Promise<Result> {
   const { tenant_id, changes, caller } = signal.body["data"] as SyncRequest & { readonly caller: Caller | null };
   if (caller !== null) await requireAuthority(caller, tenant_id, { kit, judge });
-  const judged: JudgedChange[] = [];
-  for (const change of changes) judged.push({ change, refusal: await refuse(change, kit, judge) });
+  const judging = changes.map(async (change) => ({ change, refusal: await refuse(change, kit, judge) }));
+  const judged: readonly JudgedChange[] = await Promise.all(judging);
   const data = { tenant_id, changes: judged, caller };
   const about = { parentId: signal.id };
   const out = kit.signals.createDataSignal(data, "JudgedChanges", federationRef, signal.trace_id, null, about);

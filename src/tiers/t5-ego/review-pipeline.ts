@@ -14,9 +14,9 @@ import { raise } from "../../contract/error.ts";
 import { type ErrorCode, kernelError } from "../../contract/error-codes.ts";
 import {
   type EvidenceContent,
-  EvidenceLine,
+  type EvidenceLine,
   followsEvidence,
-  readExact,
+  readEvidence,
   sealEvidence,
 } from "../../contract/evidence.ts";
 import { deepFreeze, type Json, requireSafeJson, toJson } from "../../contract/json.ts";
@@ -54,7 +54,8 @@ const Options = z.object({
   reviewers: z
     .array(Reviewer)
     .min(1)
-    .refine((list) => new Set(list.map((r) => r.id)).size === list.length, "a reviewer is named twice"),
+    .refine((list) => new Set(list.map((r) => r.id)).size === list.length, "a reviewer is named twice")
+    .refine((list) => !list.some(({ id }) => list.some(({ role }) => role === id)), "a reviewer is called like a role"),
   assign: z.enum(["round_robin", "role"]).default("round_robin"),
   threshold: z.number().min(0).max(1).nullable().default(null),
   log: z.string().default(""),
@@ -156,6 +157,7 @@ class Pipeline {
       evidence: "closing",
       stream,
       rows: 0,
+      erased: 0,
       audit_entries,
       reports: this.#lines.length - audit_entries,
       head: { sequence: 0, hash: genesisHash },
@@ -233,7 +235,7 @@ function readLog(text: string): readonly EvidenceContent[] {
   const lines = text.replace(/\n$/, "").split("\n");
   let prev = genesisHash;
   const contents = lines.map((line, i) => {
-    const found = EvidenceLine.safeParse(readExact(line)).data ?? null;
+    const found = readEvidence(line);
     const isLast = i === lines.length - 1;
     if (found === null || !followsEvidence(prev, found) || (found.evidence === "closing") !== isLast)
       return refuse("T0_LEDGER_CORRUPT", `line ${i + 1} of the log is not as it was exported`, { line: i + 1 });

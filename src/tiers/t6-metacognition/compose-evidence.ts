@@ -6,7 +6,7 @@
  */
 import { type EvidenceLine, sealEvidence } from "../../contract/evidence.ts";
 import type { Json } from "../../contract/json.ts";
-import { genesisHash, openTurn, type TurnRow } from "../../contract/turn.ts";
+import { genesisHash, openTurn, rowText, type TurnRow } from "../../contract/turn.ts";
 import { projectAudit } from "./project-audit.ts";
 
 /** An opaque report with the id that it is kept under. */
@@ -27,6 +27,7 @@ export function composeEvidence(rows: readonly TurnRow[], reports: readonly Eval
       evidence: "closing",
       stream,
       rows: rows.length,
+      erased: rows.filter(({ body }) => body === null).length,
       audit_entries: entries.length,
       reports: reports.length,
       head: { sequence: head?.last_sequence ?? 0, hash: head?.hash ?? genesisHash },
@@ -34,5 +35,5 @@ export function composeEvidence(rows: readonly TurnRow[], reports: readonly Eval
   ];
   const sealed: EvidenceLine[] = [];
   for (const content of contents) sealed.push(sealEvidence(sealed.at(-1)?.hash ?? head?.hash ?? genesisHash, content));
-  return [...rows, ...sealed].map((line) => JSON.stringify(line));
+  return [...rows.map(rowText), ...sealed.map((line) => JSON.stringify(line))];
 }

@@ -7,7 +7,7 @@
 import type { Reservation } from "../../contract/budget.ts";
 import type { KernelError } from "../../contract/error.ts";
 import { type Actor, type LedgerEvent, payloadOf } from "../../contract/event.ts";
-import { type Gate, gateIdOf } from "../../contract/gate.ts";
+import { type Gate, type GateCarrier, gateIdOf } from "../../contract/gate.ts";
 import type { Principal } from "../../contract/intent.ts";
 import type { Plan } from "../../contract/plan.ts";
 
@@ -24,6 +24,8 @@ export interface ApprovalCause {
   readonly decision: "approve" | "reject";
   /** Null where nobody decided and the gate's expiry did. */
   readonly principal: Principal | null;
+  /** With a quorum: all whose votes carried it, `principal` among them. */
+  readonly carried_by: readonly GateCarrier[];
   readonly at: string;
   readonly payload_digest: string;
   readonly outcome_id: string | null;
@@ -186,15 +188,13 @@ function addGate(event: LedgerEvent, { gates }: Seen): void {
 }
 
 function addApproval(event: LedgerEvent, { approvals }: Seen, decision: "approve" | "reject"): void {
-  const { gate_id, principal, payload_digest, outcome_id, outcome_version, edited, comment } = payloadOf(
-    event,
-    "USER_APPROVED",
-  );
+  const decided = payloadOf(event, "USER_APPROVED");
+  const { gate_id, principal, payload_digest, outcome_id, outcome_version, edited, comment, carried_by = [] } = decided;
   // What became of a lost call is settled at a gate of its own, which approves no payload.
   if (gate_id !== gateIdOf(stepOf(event))) return;
   const { event_id, timestamp: at } = event;
   const bound = { payload_digest, outcome_id, outcome_version };
-  approvals.set(stepOf(event), { event_id, decision, principal, at, ...bound, edited, comment });
+  approvals.set(stepOf(event), { event_id, decision, principal, carried_by, at, ...bound, edited, comment });
 }
 
 function addExpiry(event: LedgerEvent, { approvals, gates }: Seen): void {
@@ -205,6 +205,7 @@ function addExpiry(event: LedgerEvent, { approvals, gates }: Seen): void {
     event_id: event.event_id,
     decision: action === "allow" ? "approve" : "reject",
     principal: null,
+    carried_by: [],
     at: event.timestamp,
     payload_digest: gate.payload_digest,
     outcome_id: gate.target?.outcome_id ?? null,

@@ -2,6 +2,7 @@
  * Why: the causal chain of a workflow, told from its ledger events and nothing else.
  */
 import { type LedgerEvent, payloadOf } from "../../contract/event.ts";
+import { gateIdOf, tellCarriers } from "../../contract/gate.ts";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
 import { type CausalChain, explainEffects } from "./explain-effects.ts";
 
@@ -40,8 +41,12 @@ export function explainWorkflow(record: WorkflowRecord, events: readonly LedgerE
 function explainStep(record: WorkflowRecord, stepId: string, events: readonly LedgerEvent[]): StepExplanation {
   const step = record.steps.get(stepId) as NonNullable<ReturnType<typeof record.steps.get>>;
   const own = events.filter((e) => e.step_id === stepId);
-  const approval = own.find((e) => e.event_type === "USER_APPROVED" || e.event_type === "USER_REJECTED");
-  const who = approval === undefined ? null : payloadOf(approval, "USER_APPROVED").principal;
+  // What became of a lost call is settled at a gate of its own, which approves nothing.
+  const isApproval = (e: LedgerEvent): boolean =>
+    (e.event_type === "USER_APPROVED" || e.event_type === "USER_REJECTED") &&
+    payloadOf(e, "USER_APPROVED").gate_id === gateIdOf(stepId);
+  const approval = own.findLast(isApproval);
+  const isKnown = approval !== undefined && payloadOf(approval, "USER_APPROVED").principal !== null;
   return {
     step_id: stepId,
     name: step.step.name,
@@ -51,7 +56,7 @@ function explainStep(record: WorkflowRecord, stepId: string, events: readonly Le
       step.decision === null
         ? "not decided"
         : `${step.decision.decision}: ${step.decision.reason}${step.decision.policies.length > 0 ? ` (${step.decision.policies.join(", ")})` : ""}`,
-    approved_by: who === null ? null : `${who.type} ${who.id} (${who.role})`,
+    approved_by: isKnown ? who(approval) : null,
     attempts: step.attempts.length,
     effect: step.action_id === null ? "none" : `action ${step.action_id}`,
     because: own.flatMap(lineOf),
@@ -61,8 +66,9 @@ function explainStep(record: WorkflowRecord, stepId: string, events: readonly Le
 type Line = (event: LedgerEvent) => string | null;
 
 const who = (event: LedgerEvent): string => {
-  const { principal } = payloadOf(event, "USER_APPROVED");
-  return principal === null ? "the configured expiry" : `${principal.type} ${principal.id} (${principal.role})`;
+  const { principal, carried_by = [] } = payloadOf(event, "USER_APPROVED");
+  if (principal === null) return "the configured expiry";
+  return `${principal.type} ${principal.id} (${principal.role})${tellCarriers(carried_by)}`;
 };
 
 const lines: { readonly [type: string]: Line } = {

@@ -1,9 +1,11 @@
 /**
  * The audit log of a workflow, projected from its ledger events and nothing else (RLH-01 to RLH-04; C-10, C-12, A-29).
  *
- * D1  Each decision of policy and each end of a gate is one entry, in ledger order, with the event's id.
+ * D1  Each decision of policy and each end of a gate is one entry, in ledger order, with the event's id. A decision has one
+ *     place (C-12): votes are no entries, the decision that they carried names them all.
  * D2  A gate that no policy asked for is queued where it opens; one that a policy asked for, where policy said so.
  * D3  Nobody decided what expired: it is Blocked or AutoApproved by the gate's own expiry.
+ * D4  An entry says what its gate asked for when it was queued, whatever became of the gate later.
  */
 import { type AuditEntry, type AuditOutcome, unassigned } from "../../contract/audit.ts";
 import { type LedgerEvent, payloadOf } from "../../contract/event.ts";
@@ -12,15 +14,15 @@ import { deepFreeze } from "../../contract/json.ts";
 
 /** What is known of a workflow's gates and rules, from all of its events. */
 interface Known {
-  /** Gate id → the gate as it last opened. */
-  readonly gates: ReadonlyMap<string, Gate>;
+  /** Ids of gates that policy queued. */
+  readonly asked: Set<string>;
   /** Step id → the policies of its latest decision at stage action. */
   readonly policies: Map<string, readonly string[]>;
   readonly events: readonly LedgerEvent[];
 }
 
 export function projectAudit(events: readonly LedgerEvent[]): readonly AuditEntry[] {
-  const known: Known = { gates: gatesOf(events), policies: new Map(), events };
+  const known: Known = { asked: new Set(), policies: new Map(), events };
   const entries = events.flatMap((event) => {
     const entry = readers[event.event_type]?.(event, known);
     return entry === undefined || entry === null ? [] : [{ interaction_id: event.event_id, ...entry }];
@@ -31,21 +33,16 @@ export function projectAudit(events: readonly LedgerEvent[]): readonly AuditEntr
 type Entry = Omit<AuditEntry, "interaction_id">;
 type Reader = (event: LedgerEvent, known: Known) => Entry | null;
 
-function gatesOf(events: readonly LedgerEvent[]): ReadonlyMap<string, Gate> {
-  const opened = events.filter((e) => e.event_type === "GATE_OPENED" || e.event_type === "GATE_REVISED");
-  return new Map(opened.map((e) => payloadOf(e, "GATE_OPENED").gate).map((gate) => [gate.gate_id, gate]));
-}
-
 const readers: { readonly [type: string]: Reader } = {
   POLICY_DECIDED(event, known) {
     const { stage, policies = [] } = payloadOf(event, "POLICY_DECIDED");
     if (stage === "action" && event.step_id !== null) known.policies.set(event.step_id, policies);
     return { outcome: outcomeOf(event, known), policies: [...policies] };
   },
-  GATE_OPENED(event, { gates }) {
+  GATE_OPENED(event, { asked }) {
     const { gate } = payloadOf(event, "GATE_OPENED");
-    if (gate.reasons.some(({ source }) => source === "policy")) return null;
-    return { outcome: queued(gate.gate_id, gates), policies: [] };
+    if (asked.has(gate.gate_id)) return null;
+    return { outcome: queued(gate.gate_id, gate), policies: [] };
   },
   USER_APPROVED: (event, known) => decided(event, known, "HumanApproved"),
   USER_REJECTED: (event, known) => decided(event, known, "HumanRejected"),
@@ -59,9 +56,10 @@ const readers: { readonly [type: string]: Reader } = {
 };
 
 function decided(event: LedgerEvent, known: Known, type: "HumanApproved" | "HumanRejected"): Entry {
-  const { principal } = payloadOf(event, "USER_APPROVED");
+  const { principal, carried_by } = payloadOf(event, "USER_APPROVED");
   const who = principal === null ? {} : { decided_by: principal.id };
-  return { outcome: { type }, policies: policiesOf(event, known), ...who };
+  const voters = carried_by === undefined ? {} : { carried_by: carried_by.map((vote) => vote.principal.id) };
+  return { outcome: { type }, policies: policiesOf(event, known), ...who, ...voters };
 }
 
 /** The policies that matched what a person was asked about. */
@@ -72,7 +70,10 @@ const policiesOf = ({ step_id }: LedgerEvent, { policies }: Known): string[] => 
 function outcomeOf(event: LedgerEvent, known: Known): AuditOutcome {
   const { decision, policies = [], decided_by } = payloadOf(event, "POLICY_DECIDED");
   if (decision === "DENY") return { type: "Blocked", policy: decided_by ?? policies[0] ?? "unnamed" };
-  return decision === "REQUIRE_HUMAN_APPROVAL" ? queued(reviewOf(event, known), known.gates) : { type: "AutoApproved" };
+  if (decision !== "REQUIRE_HUMAN_APPROVAL") return { type: "AutoApproved" };
+  const id = reviewOf(event, known);
+  known.asked.add(id);
+  return queued(id, gateAfter(event, id, known.events));
 }
 
 /** The gate that a decision asks for: the step's; a plan's is that of the first step it gates. */
@@ -83,7 +84,18 @@ function reviewOf({ sequence, step_id }: LedgerEvent, { events }: Known): string
   return planned ?? "gate-plan";
 }
 
-function queued(reviewId: string, gates: ReadonlyMap<string, Gate>): AuditOutcome {
-  const roles = gates.get(reviewId)?.roles ?? [];
-  return { type: "QueuedForReview", review_id: reviewId, reviewer: roles.length === 0 ? unassigned : roles.join(", ") };
+/** The gate as it opens, or opens again, on what was decided; as it stood before where it does not. */
+function gateAfter({ sequence }: LedgerEvent, id: string, events: readonly LedgerEvent[]): Gate | undefined {
+  const shown = events.filter(
+    (e) =>
+      (e.event_type === "GATE_OPENED" || e.event_type === "GATE_REVISED") &&
+      payloadOf(e, "GATE_OPENED").gate.gate_id === id,
+  );
+  const found = shown.find((e) => e.sequence > sequence) ?? shown.at(-1);
+  return found && payloadOf(found, "GATE_OPENED").gate;
+}
+
+function queued(reviewId: string, gate: Gate | undefined): AuditOutcome {
+  const asked = gate?.roles ?? gate?.approvers?.map(({ id }) => String(id)) ?? [];
+  return { type: "QueuedForReview", review_id: reviewId, reviewer: asked.join(", ") || unassigned };
 }

@@ -9,8 +9,8 @@
  *     so `heads` says where it ends. With evidence nothing can be missing.
  * V4  The checks of a stream run in order; the first that finds something speaks for the stream.
  */
-import { EvidenceLine, followsEvidence, readExact } from "../../contract/evidence.ts";
-import { type ChainBreak, checkRow, genesisHash, openTurn, type TurnRow } from "../../contract/turn.ts";
+import { type EvidenceLine, followsEvidence, readEvidence, readExact } from "../../contract/evidence.ts";
+import { type ChainBreak, checkRow, genesisHash, openTurn, rowText, type TurnRow } from "../../contract/turn.ts";
 import { projectAudit } from "./project-audit.ts";
 
 /** The first broken entry of a stream: its line in the export (from 1), and its sequence in the ledger. */
@@ -48,6 +48,8 @@ export interface EvidenceVerdict {
   readonly ok: boolean;
   /** Rows looked at, and lines that are none. */
   readonly checked: number;
+  /** Of the rows those without a body: what happened in them cannot be told, though the chain holds. */
+  readonly erased: number;
   /** By line: the first is the first broken entry. */
   readonly broken: readonly EvidenceBreak[];
   readonly heads: readonly ChainHead[];
@@ -74,6 +76,7 @@ export async function verifyEvidence(
   return {
     ok: broken.length === 0,
     checked,
+    erased: sections.reduce((sum, { rows }) => sum + countErased(rows), 0),
     broken,
     heads: sections.flatMap(({ rows }) => headOf(rows)),
     evidence: sections.filter(({ evidence }) => evidence.length > 0).map(countEvidence),
@@ -135,8 +138,9 @@ async function readSections(
 function readLine(text: string): TurnRow | EvidenceLine | null {
   const found = readExact(text);
   if (found === null) return null;
-  if ("evidence" in found) return EvidenceLine.safeParse(found).success ? (found as EvidenceLine) : null;
-  return "stream" in found && typeof found.stream === "string" ? (found as TurnRow) : null;
+  if ("evidence" in found) return readEvidence(text);
+  const isRow = "stream" in found && typeof found.stream === "string" && rowText(found as TurnRow) === text;
+  return isRow ? (found as TurnRow) : null;
 }
 
 function checkChain({ rows }: EvidenceSection): readonly EvidenceBreak[] {
@@ -171,7 +175,7 @@ function checkClosing({ stream, rows, evidence }: EvidenceSection): readonly Evi
     prev = content.hash;
   }
   const last = evidence.at(-1);
-  const counted = { rows: rows.length, ...countEvidence({ stream, rows, evidence }) };
+  const counted = { rows: rows.length, erased: countErased(rows), ...countEvidence({ stream, rows, evidence }) };
   const told = last?.content.evidence === "closing" ? last.content : null;
   const same = told === null || Object.entries(counted).every(([key, n]) => told[key as keyof typeof told] === n);
   const ends = told === null || (told.head.hash === (head?.hash ?? genesisHash) && told.head.sequence === sequence);
@@ -194,6 +198,9 @@ function checkAudit({ stream, rows, evidence }: EvidenceSection): readonly Evide
 }
 
 const standing: readonly EvidenceCheck[] = [checkChain, checkClosing, checkAudit];
+
+const countErased = (rows: EvidenceSection["rows"]): number =>
+  rows.filter(({ content }) => content.body === null).length;
 
 function headOf(rows: EvidenceSection["rows"]): readonly ChainHead[] {
   const last = rows.at(-1)?.content;

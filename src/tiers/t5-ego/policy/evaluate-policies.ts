@@ -82,9 +82,9 @@ function ask(
   } as const;
   try {
     const answer = clock === undefined ? evaluate() : callWithin(evaluate, { ...within, clock });
-    if (!isPromise(answer)) return read(rule, answer, question.stage);
+    if (!isPromise(answer)) return read(rule, answer, question);
     return answer.then(
-      (a) => read(rule, a, question.stage),
+      (a) => read(rule, a, question),
       (thrown: unknown) => denied(rule, messageOf(thrown)),
     );
   } catch (thrown) {
@@ -92,12 +92,16 @@ function ask(
   }
 }
 
-function read(rule: PolicyRule, answer: RuleAnswer | null, stage: PolicyStage): Matched | null {
+function read(rule: PolicyRule, answer: RuleAnswer | null, { stage, subject }: PolicyQuestion): Matched | null {
   if (answer === null || answer === undefined) return null;
   const parsed = RuleAnswer.safeParse(answer);
   if (!parsed.success) return denied(rule, `it answered what is no decision: ${z.prettifyError(parsed.error)}`);
   const { decision, transform } = parsed.data;
   if (!decisionsAt[stage].includes(decision)) return denied(rule, `${decision} cannot be honoured at stage ${stage}`);
+  const changes = decision === "TRANSFORM";
+  if (transform !== null && !changes && decision !== "DENY")
+    return denied(rule, `a transform needs TRANSFORM, not ${decision}`);
+  if (transform === null && changes && subject.payload !== null) return denied(rule, "TRANSFORM needs a transform");
   if (transform === null) return { name: rule.name, answer: parsed.data };
   try {
     return { name: rule.name, answer: { ...parsed.data, transform: toJson(transform) } };
