@@ -69,7 +69,6 @@ export function beginRecord(event: LedgerEvent): WorkflowRecord {
     tokens: 1,
     admitted: 0,
     used: { capabilities: new Map(), resources: { cpu_time: 0, memory_bytes: 0, network_bytes: 0, tokens: 0 } },
-    reservations: new Map(),
     budget_refused: null,
     streamed: 0,
     text: "",

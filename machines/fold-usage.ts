@@ -1,5 +1,5 @@
 /**
- * What a workflow's tokens have used, as its events tell: token ids, capability and resource counters, reservations.
+ * What a workflow's tokens have used, as its events tell: token ids, capability and resource counters.
  *
  * U1  A token's id is its place among the workflow's tokens, in the order in which the ledger schedules them.
  * U2  Counters rise with each call that is made, and with nothing else; they never fall.

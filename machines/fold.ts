@@ -268,12 +268,6 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
     if (step !== undefined && kind === "snapshot_created")
       step.checkpoint = (detail["state"] ?? null) as StepRecord["checkpoint"];
   },
-  BUDGET_RESERVED(record, { action_id, counters, amounts }) {
-    record.reservations.set(action_id, { counters, amounts });
-  },
-  BUDGET_SETTLED(record, { action_id }) {
-    record.reservations.delete(action_id);
-  },
   BUDGET_REFUSED(record, { error }) {
     record.budget_refused = error;
   },

@@ -6,7 +6,6 @@
  */
 import type { ActionRecord } from "./action.ts";
 import type { AuthContext } from "./auth-context.ts";
-import type { Reservation } from "./budget.ts";
 import type { ContextBundle } from "./context-bundle.ts";
 import type { KernelError } from "./error.ts";
 import type { GateDecided, LedgerEvent, SkipReason } from "./event.ts";
@@ -120,8 +119,6 @@ export interface WorkflowRecord {
   admitted: number;
   /** What calls have used, by registered name and in all. */
   readonly used: { readonly capabilities: Map<string, CapabilityUsage>; resources: ResourceRequest };
-  /** Set aside for calls whose end is not settled, by action id. */
-  readonly reservations: Map<string, Reservation>;
   budget_refused: KernelError | null;
   streamed: number;
   text: string;

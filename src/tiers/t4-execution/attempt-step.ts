@@ -14,6 +14,7 @@ import type { Json } from "../../contract/json.ts";
 import type { StepResult } from "../../contract/step.ts";
 import type { SkillExecutionContext } from "../../ports/middleware.ts";
 import { callWithin, isPromise } from "../../runtime/within.ts";
+import { releaseHold } from "./admit-call.ts";
 import { admitPayload, applyDecision } from "./admit-payload.ts";
 import { callTool } from "./call-tool.ts";
 import { deriveApplyKey, deriveKey } from "./derive-key.ts";
@@ -272,7 +273,9 @@ async function callThrough(run: Run, at: Attempt, context: SkillExecutionContext
     screen: (raw) => screen(run, prepared, raw),
   };
   mark(run, "skill.execute", { step_id: prepared.step.step_id, attempt: at.attempt, timeout_ms: timeoutMs });
-  let ended: OperatorResult = await createInvoker(book, run.kit.clock).invoke(invocation);
+  // What was set aside for a call that is not made after all is not kept from others.
+  const letGo = (): void => releaseHold(run, prepared.step.step_id);
+  let ended: OperatorResult = await createInvoker(book, run.kit.clock).invoke(invocation).finally(letGo);
   if (ended.status === "in_progress") ended = await ended.handle;
   routes.end(ended.status === "in_progress" ? {} : ended.usage);
   await stream.end(ended.status === "succeeded");
