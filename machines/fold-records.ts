@@ -102,6 +102,7 @@ export function newStep(step: StepRecord["step"], planId: string): StepRecord {
     skip_reason: null,
     doubts: 0,
     token_id: null,
+    token_started: false,
     checkpoint: null,
     token_cost: 0,
     started_at: null,

@@ -44,6 +44,8 @@ export interface StepRecord {
   doubts: number;
   /** The token of the attempt that is queued or under way; null before the step is queued. */
   token_id: number | null;
+  /** Whether that token has started: a further start is a token of its own. */
+  token_started: boolean;
   /** What an attempt saved of its work for the one after it. */
   checkpoint: Json;
   /** What this run's calls have cost: the consumed part of the token's own budget. */

@@ -2,12 +2,14 @@
 // lost with its process. Counters stay the fold of the events, and tokens go the way of their chart.
 
 import { describe, expect, it } from "vitest";
+import { compileChart, tokenMachine } from "../../machines/index.ts";
 import { addCharge, type Charge, noCharge } from "../../src/contract/budget.ts";
 import { payloadOf } from "../../src/contract/event.ts";
-import { type Budgets, openTurn, operatorError } from "../../src/index.ts";
+import { type Budgets, openTurn, operatorError, type TokenEvent } from "../../src/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { memoryLedger } from "../../src/testing/memory-row-store.ts";
-import { createTestKernel, testCaller } from "../../src/testing/test-kernel.ts";
+import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/test-kernel.ts";
+import { createVirtualClock } from "../../src/testing/virtual-clock.ts";
 import { intent, oneStep, payloads, type SkillCall, skill } from "../execution/flow.ts";
 
 const limits: Budgets["limits"] = [{ scope: "tenant", tokens: 1_000_000 }];
@@ -45,6 +47,65 @@ async function foldOf(store: LedgerStore): Promise<Charge> {
     }
   return sum;
 }
+
+const chart = compileChart(tokenMachine);
+
+/** Each token goes the way of its chart; those that were scheduled are as many as the record says. */
+async function checkTokens(t: TestKernel, workflowId: string): Promise<readonly TokenEvent[]> {
+  const tokens = await t.kernel.tokens.events(workflowId);
+  const states = new Map<number, string>();
+  for (const { token_id, kind, label, detail } of tokens) {
+    const from = states.get(token_id) ?? chart.initial;
+    const next = chart.next(from, { type: kind, label, status: detail["status"] ?? null } as never);
+    expect([token_id, from, kind, next]).toEqual([token_id, from, kind, expect.any(String)]);
+    states.set(token_id, next as string);
+  }
+  const started = (await payloads(t, workflowId, "ACTION_STARTED")).flatMap(({ token }) => token?.id ?? []);
+  expect(new Set(started).size).toBe(started.length);
+  for (const id of started) expect(tokens.filter((e) => e.token_id === id && e.kind === "started").length).toBe(1);
+  return tokens;
+}
+
+describe("the token of a call", () => {
+  it.each<[string, object, string]>([
+    ["done", { resolution: "done", result: {} }, "completed"],
+    ["retry", { resolution: "retry" }, "completed"],
+  ])("that a person settles as %s started once; a call made again is a token of its own", async (_, payload, ends) => {
+    const { operator, ends: calls } = held();
+    await using t = await createTestKernel({ capabilities: [oneStep(operator)] });
+    const { workflow_id } = await t.run(intent);
+    await t.approve(workflow_id, undefined, payload);
+    await t.clock.settle();
+    calls[1]?.({ tokens: 1 });
+    expect((await t.rest(workflow_id)).state).toBe(ends);
+    await checkTokens(t, workflow_id);
+    const usage = (await t.kernel.tokens.capabilities(workflow_id)).find((c) => c.name === "Probe.Held")?.usage;
+    expect(usage?.invocations).toBe(calls.length);
+  });
+
+  it("that was lost with its process is over; the call made again is a token of its own, and counts as one", async () => {
+    const ledger = memoryLedger();
+    const { operator, ends } = held({ idempotent: true });
+    const options = { ledger, capabilities: [oneStep(operator)], budgets: { limits } };
+    const first = await createTestKernel(options);
+    const id = await first.submit(intent);
+    await first.clock.settle();
+    await first.kernel.stop({ drainMs: 0 });
+    const clock = createVirtualClock(Date.UTC(2030, 0, 1));
+    await using t = await createTestKernel({ ...options, seed: 2, clock });
+    await t.clock.settle();
+    expect(ends.length).toBe(2);
+    ends[1]?.({ tokens: 30 });
+    expect((await t.rest(id)).state).toBe("completed");
+    const tokens = await checkTokens(t, id);
+    expect(tokens.filter((e) => e.detail["lost"] === true).length).toBe(1);
+    const usage = (await t.kernel.tokens.capabilities(id)).find((c) => c.name === "Probe.Held")?.usage;
+    expect(usage?.invocations).toBe(2);
+    // Nobody knows what the lost call used: it stays charged as reserved.
+    expect((await tenantOf(ledger)).tokens).toBe(130);
+    expect(await tenantOf(ledger)).toEqual(await foldOf(ledger));
+  });
+});
 
 describe("what was set aside for a call", () => {
   it("is settled by its own end: wall time of an attempt is not that of the attempts before it", async () => {

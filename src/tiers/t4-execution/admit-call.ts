@@ -36,12 +36,18 @@ export interface AdmissionAnswer {
 
 const noUsage = { invocations: 0, tokens: 0 } as const;
 
+/** The token of a step's next call: the one that was scheduled for it, or, if that has started already, one more. */
+function nextTokenOf(run: Run, stepId: string): number {
+  const { token_id, token_started } = stepOf(run, stepId);
+  return token_id === null || token_started ? run.log.record.tokens + 1 : token_id;
+}
+
 /** What a step's next call asks of capability, governor and token budget. Its cost is the tokens that it may take. */
 export function workOf(run: Run, stepId: string, { name, resources }: OperatorMetadata) {
   const { used } = run.log.record;
-  const { token_id, token_cost } = stepOf(run, stepId);
+  const { token_cost } = stepOf(run, stepId);
   return {
-    token_id: token_id ?? 0,
+    token_id: nextTokenOf(run, stepId),
     name,
     cost: resources.tokens,
     budget: { limit: run.desk.perToken, consumed: token_cost },
@@ -88,7 +94,7 @@ export function tokenOf(run: Run, { step, operator }: Prepared): CallToken {
   const { resources } = operator.metadata;
   const asks = Object.values(resources).some((amount) => amount > 0);
   return {
-    id: stepOf(run, step.step_id).token_id ?? 0,
+    id: nextTokenOf(run, step.step_id),
     ...(resources.tokens > 0 ? { cost: resources.tokens } : {}),
     ...(asks ? { resources } : {}),
   };
