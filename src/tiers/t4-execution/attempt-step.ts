@@ -158,9 +158,12 @@ function keepMeant(hook: () => void | Promise<void>): void | Promise<void> {
 async function refusedBefore(run: Run, at: Attempt, error: KernelError): Promise<AttemptEnd> {
   if (isBlocking(error)) raise(error);
   const book = createKeyBook(run, { ...at, timeoutMs: timeoutOf(at.prepared) });
-  const action_id = await book.begin(keyOf(run, at.prepared), at.prepared.payload, false);
-  book.fail(action_id, error, { usage: {}, pending: false, cached: false });
-  return { status: "failed", action_id, error, usage: {}, pending: false, cached: false };
+  const key = keyOf(run, at.prepared);
+  const action_id = await book.begin(key, at.prepared.payload, false);
+  // An earlier attempt's call may still be under way: its key stays running.
+  const end = { usage: {}, pending: run.handles.has(key), cached: false };
+  book.fail(action_id, error, end);
+  return { status: "failed", action_id, error, ...end };
 }
 
 const timeoutOf = (prepared: Prepared): number => 1000 * (prepared.operator.metadata.timeout_sec || fallbackTimeoutSec);

@@ -24,13 +24,14 @@ export function createRecording(
   run: Run,
   { stepId, attempt }: { readonly stepId: string; readonly attempt: number },
 ): Recording {
-  const { checkpoint, step } = stepOf(run, stepId);
+  const { checkpoint, step, run: round } = stepOf(run, stepId);
   let left = run.kit.limits.maxCallRecords;
   const record = (recorded: Recorded): void => {
     left -= 1;
     if (left < 0) refuse(`it recorded more than limits.maxCallRecords = ${run.kit.limits.maxCallRecords}`);
     const now = stepOf(run, stepId);
-    if (run.log.lost !== null || now.phase !== "executing" || now.attempt !== attempt) refuse("its call is over");
+    const isOwn = now.run === round && now.attempt === attempt && now.attempts.at(-1)?.outcome === "running";
+    if (run.log.lost !== null || now.phase !== "executing" || !isOwn) refuse("its call is over");
     run.log.note(draft("TOKEN_RECORDED", { token_id: now.token_id ?? 0, ...recorded }, stepId));
     run.commitSoon();
   };
