@@ -245,6 +245,29 @@ describe("what is no answer", () => {
     expect(await t.kernel.actions(workflow_id)).toMatchObject([{ tokens: { in: 0, out: 0, total: 0 } }]);
   });
 
+  it("what a model has told it used counts, also where its answer is too long, or its stream never closes", async () => {
+    const long = new MockLanguageModelV4({
+      doGenerate: async () => ({
+        content: [{ type: "text", text: "x".repeat(50) }],
+        finishReason: { unified: "stop", raw: "stop" },
+        usage: usageOf(30, 12),
+        warnings: [],
+      }),
+    });
+    const open = modelThat(
+      () => new ReadableStream({ start: (to) => [...says("ok")].forEach((part) => void to.enqueue(part)) }),
+    );
+    for (const operator of [
+      llm({ small: long }, { streaming: false, maxAnswerChars: 10, retry: "NONE" }),
+      llm({ small: open }, { timeoutSec: 5, retry: "NONE" }),
+    ]) {
+      await using t = await talking(operator, { limits: { maxReplans: 0 } });
+      const { workflow_id, state } = await t.run(intent);
+      expect(state).toBe("failed");
+      expect(await payloads(t, workflow_id, "ACTION_FAILED")).toMatchObject([{ usage: { tokens: { total: 42 } } }]);
+    }
+  });
+
   it("a stream that throws is a failure like any other", async () => {
     const broken = modelThat(
       () => new ReadableStream({ start: (controller) => controller.error(new Error("connection lost")) }),

@@ -118,7 +118,6 @@ async function answerCall(
   const { endpoint } = await call.route(describeNeed(call.input, options));
   call.usage({ model: endpoint.name });
   const answer = await askModel(call, endpoint, options);
-  reportUsage(call, endpoint, { ...answer, provider: options.models[endpoint.name]?.provider ?? "" });
   const data = requireAnswer(answer, endpoint.name);
   return { data, output_text: data.text, status: "COMPLETED" };
 }
@@ -157,7 +156,9 @@ async function askModel(
   signal.throwIfAborted();
   const model = options.models[endpoint.name] as LanguageModelV4;
   const asked = describeCall(call, options);
-  const reading = { signal, maxChars: options.maxAnswerChars ?? 1_000_000, onText: call.stream };
+  const { provider } = model;
+  const onTold = (answer: ModelAnswer): void => reportUsage(call, endpoint, { ...answer, provider });
+  const reading = { signal, maxChars: options.maxAnswerChars ?? 1_000_000, onText: call.stream, onTold };
   try {
     if (options.streaming === false) return readWhole(await orAborted(model.doGenerate(asked), signal), reading);
     return await readStream((await orAborted(model.doStream(asked), signal)).stream, reading);
