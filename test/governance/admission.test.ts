@@ -246,6 +246,19 @@ describe.each(stores)("budgets over workflows, %s", (_, makeStore) => {
     expect(await ledger.chargesOf(1)).toEqual([]);
   });
 
+  it("three calls of a tenth fit a ceiling of three tenths; a fourth does not", async () => {
+    const { operator, ran } = working();
+    const limits: Budgets["limits"] = [{ scope: "tenant", money: 0.3 }];
+    const steps = calls(4, { estimated_cost: 0.1 });
+    await using t = await createTestKernel({
+      ledger: makeStore(),
+      capabilities: [flow([operator], steps)],
+      budgets: { limits },
+    });
+    expect((await t.run(intent)).error?.code).toBe("T5_BUDGET_EXHAUSTED");
+    expect(ran).toEqual([0, 1, 2]);
+  });
+
   it("what is settled is what the operator said it used; what it did not say counts as reserved", async () => {
     const ledger = makeStore();
     const { operator } = working({ tokens: 40, usage: { total: 25, cost: 0.5 } });
