@@ -281,6 +281,30 @@ describe.each(stores)("budgets over workflows, %s", (_, makeStore) => {
   });
 });
 
+it("calls never pass a ceiling together where the store takes its time to answer", async () => {
+  const ledger = memoryLedger();
+  const slow: LedgerStore = {
+    ...ledger,
+    async charges(tenant, counters) {
+      const read = await ledger.charges(tenant, counters);
+      await new Promise((resolve) => setImmediate(resolve));
+      return read;
+    },
+  };
+  const { operator, ran } = working();
+  const steps = Array.from({ length: 5 }, (_, i) => step(`s${i}`, "Probe.Work", { params: { n: i } }));
+  const limits: Budgets["limits"] = [{ scope: "tenant", invocations: 75 }];
+  await using t = await createTestKernel({
+    ledger: slow,
+    capabilities: [flow([operator], steps)],
+    budgets: { limits },
+  });
+  const ids = await Promise.all(Array.from({ length: 20 }, () => t.submit(intent)));
+  for (const id of ids) await t.rest(id);
+  expect(ran.length).toBe(75);
+  expect(await tenantCharges(ledger)).toEqual(await foldCharges(ledger));
+});
+
 describe("counters", () => {
   it("are the fold of the events, whatever the operators use, say, or fail with", async () => {
     const use = fc.record({
