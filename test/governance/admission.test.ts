@@ -281,6 +281,25 @@ describe.each(stores)("budgets over workflows, %s", (_, makeStore) => {
   });
 });
 
+it("a budget that cannot be read is no refusal: the step failed, and the next plan makes the call", async () => {
+  const ledger = memoryLedger();
+  let reads = 0;
+  const failing: LedgerStore = {
+    ...ledger,
+    async charges(tenant, counters) {
+      reads += 1;
+      if (reads === 1) throw new Error("the store is away");
+      return ledger.charges(tenant, counters);
+    },
+  };
+  const { operator, ran } = working();
+  const limits: Budgets["limits"] = [{ scope: "tenant", invocations: 5 }];
+  await using t = await kernelOf(operator, 1, { ledger: failing, budgets: { limits } });
+  const { workflow_id, state } = await t.run(intent);
+  expect(await payloads(t, workflow_id, "BUDGET_REFUSED")).toEqual([]);
+  expect([state, ran]).toEqual(["completed", [0]]);
+});
+
 it("calls never pass a ceiling together where the store takes its time to answer", async () => {
   const ledger = memoryLedger();
   const slow: LedgerStore = {

@@ -11,6 +11,7 @@ import { draft } from "../../contract/event.ts";
 import type { OperatorMetadata } from "../../contract/operator.ts";
 import type { ResourceRequest } from "../../contract/token.ts";
 import { dataOf } from "../../runtime/kit.ts";
+import { isBlocking } from "./end-step.ts";
 import type { Prepared } from "./prepare-step.ts";
 import { oodaRef, question, type Run, stepOf } from "./run.ts";
 
@@ -67,7 +68,7 @@ export function standingAdmission(run: Run, stepId: string): Admission | null {
   return known.stamp === null || known.stamp === run.log.record.admitted ? known : null;
 }
 
-/** Asks T5 and keeps its answer. @throws KernelErrorException T5_BUDGET_EXHAUSTED, T5_CAPABILITY_NOT_FOUND. */
+/** Asks T5 and keeps its answer. @throws KernelErrorException T5_BUDGET_EXHAUSTED, T5_CAPABILITY_NOT_FOUND, or why T5 could not tell. */
 export async function askAdmission(run: Run, { step, operator }: Prepared, timeoutMs: number): Promise<void> {
   const { admitted, tenant_id, auth, workflow_id } = run.log.record;
   const { metadata } = operator;
@@ -85,7 +86,10 @@ export async function askAdmission(run: Run, { step, operator }: Prepared, timeo
     amounts,
   };
   const answer = await question(run, 5, { schema: "CallQuestion", fn: "admit", data });
-  if (answer.error !== null) run.log.note(draft("BUDGET_REFUSED", { error: answer.error }, step.step_id));
+  const { error } = answer;
+  // That T5 could not tell is no refusal; and of a workflow that was cancelled meanwhile nothing more is told.
+  if (error !== null && isBlocking(error) && !run.signal.aborted)
+    run.log.note(draft("BUDGET_REFUSED", { error }, step.step_id));
   keepAdmission(run, step.step_id, dataOf<AdmissionAnswer>(answer), admitted);
 }
 
