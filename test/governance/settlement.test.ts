@@ -10,7 +10,7 @@ import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { memoryLedger } from "../../src/testing/memory-row-store.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/test-kernel.ts";
 import { createVirtualClock } from "../../src/testing/virtual-clock.ts";
-import { intent, oneStep, payloads, type SkillCall, skill } from "../execution/flow.ts";
+import { flow, intent, oneStep, payloads, type SkillCall, skill, step } from "../execution/flow.ts";
 
 const limits: Budgets["limits"] = [{ scope: "tenant", tokens: 1_000_000 }];
 const busy = () => operatorError({ code: "BUSY", category: "transient", message: "not yet", retryable: true });
@@ -129,6 +129,19 @@ describe("what was set aside for a call", () => {
       [10, 0],
     ]);
     expect(await tenantOf(ledger)).toEqual({ tokens: 30, money: 0, invocations: 3, wall_ms: 0 });
+  });
+
+  it("is given back to the call after it at once", async () => {
+    const work = skill("Probe.Work", (call) => use(call, 1), { resources: { tokens: 100 } });
+    const steps = [1, 2, 3].map((n) =>
+      step(`s${n}`, "Probe.Work", { params: { n }, depends_on: n === 1 ? [] : [`s${n - 1}`] }),
+    );
+    await using t = await createTestKernel({
+      capabilities: [flow([work], steps)],
+      budgets: { limits: [{ scope: "tenant", tokens: 102 }] },
+    });
+    const { workflow_id, state } = await t.run(intent);
+    expect([state, await payloads(t, workflow_id, "BUDGET_REFUSED")]).toEqual(["completed", []]);
   });
 
   it("is settled by its own end, also when a person had the call made again meanwhile", async () => {

@@ -85,7 +85,13 @@ export async function askAdmission(run: Run, { step, operator }: Prepared, timeo
     who: { ...who, at: run.kit.clock.now() },
     amounts,
   };
-  const answer = await question(run, 5, { schema: "CallQuestion", fn: "admit", data });
+  const ask = () => question(run, 5, { schema: "CallQuestion", fn: "admit", data });
+  let answer = await ask();
+  if (answer.error?.detail["kind"] === "scoped_budget" && run.log.isDirty) {
+    // Counters are what is committed: what calls before this one gave back may be noted only.
+    await run.log.commit();
+    answer = await ask();
+  }
   const { error } = answer;
   // That T5 could not tell is no refusal; and of a workflow that was cancelled meanwhile nothing more is told.
   if (error !== null && isBlocking(error) && !run.signal.aborted)
