@@ -49,10 +49,23 @@ const LlmOutput = z.strictObject({ data: LlmAnswer, output_text: z.string(), sta
 
 type Shared = Pick<
   OperatorOptions<typeof LlmInput, typeof LlmOutput>,
-  "name" | "version" | "description" | "effect" | "timeoutSec" | "retry" | "policyTags" | "riskLevel" | "estimatedCost"
+  | "name"
+  | "version"
+  | "description"
+  | "effect"
+  | "timeoutSec"
+  | "retry"
+  | "policyTags"
+  | "riskLevel"
+  | "estimatedCost"
+  | "resources"
+  | "limits"
 >;
 
-/** `effect` is `read` unless said otherwise: an answer is fetched and nothing changes outside. */
+/**
+ * `effect` is `read` unless said otherwise: an answer is fetched and nothing changes outside. `resources.tokens` is what a
+ * call sets aside of budgets in tokens, 0 unless given; what it used instead is counted at its end.
+ */
 export interface LlmOperatorOptions extends Shared {
   /** By the name of the kernel's endpoint that stands for it. */
   readonly models: Readonly<Record<string, LanguageModelV4>>;
@@ -80,7 +93,7 @@ export interface LlmOperatorOptions extends Shared {
  */
 export function llmOperator(options: LlmOperatorOptions): Operator {
   const { name, version, description, effect = "read", timeoutSec = 120 } = options;
-  const { retry, policyTags, riskLevel, estimatedCost } = options;
+  const { retry, policyTags, riskLevel, estimatedCost, resources, limits } = options;
   const models = checkModels(options.models);
   return defineOperator({
     name,
@@ -92,6 +105,8 @@ export function llmOperator(options: LlmOperatorOptions): Operator {
     policyTags,
     riskLevel,
     estimatedCost,
+    resources,
+    limits,
     kind: "llm",
     honoursAbort: true,
     outputs: ["text"],
