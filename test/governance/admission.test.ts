@@ -281,6 +281,25 @@ describe.each(stores)("budgets over workflows, %s", (_, makeStore) => {
   });
 });
 
+it("counters are the fold of the events of two kernels on one file", async () => {
+  const path = freshPath();
+  const { operator, ran } = working({ tokens: 10, usage: { total: 3, cost: 0.1 } });
+  const steps = Array.from({ length: 5 }, (_, i) => step(`s${i}`, "Probe.Work", { params: { n: i } }));
+  const limits: Budgets["limits"] = [{ scope: "tenant", tokens: 300 }];
+  const ledger = sqliteLedger({ path });
+  const options = { capabilities: [flow([operator], steps)], budgets: { limits } };
+  await using a = await createTestKernel({ ...options, ledger });
+  await using b = await createTestKernel({ ...options, seed: 2, ledger: sqliteLedger({ path }) });
+  const submitted = Array.from({ length: 30 }, async (_, i) => {
+    const t = i % 2 === 0 ? a : b;
+    return [t, await t.submit(intent)] as const;
+  });
+  for (const [t, id] of await Promise.all(submitted)) await t.rest(id);
+  const { tenant } = await tenantCharges(ledger);
+  expect(tenant).toEqual((await foldCharges(ledger))["tenant"]);
+  expect(tenant?.tokens).toBe(3 * ran.length);
+});
+
 it("a budget that cannot be read is no refusal: the step failed, and the next plan makes the call", async () => {
   const ledger = memoryLedger();
   let reads = 0;
