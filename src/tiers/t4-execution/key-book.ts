@@ -70,16 +70,13 @@ export function createKeyBook(run: Run, at: AttemptOf): KeyBook {
         outcome_id: outcomeId(),
         ...(calls ? { token: tokenOf(run, at.prepared) } : {}),
       };
-      const { action_id } = started;
-      const reservation = (calls ? standingAdmission(run, step.step_id)?.reservation : null) ?? null;
-      if (reservation !== null) run.log.note(draft("BUDGET_RESERVED", { action_id, ...reservation }, step.step_id));
+      const reservation = calls ? standingAdmission(run, step.step_id)?.reservation : null;
+      charged = reservation == null ? null : reserve(run, step.step_id, started.action_id, reservation);
       run.log.recordAction(started, step.step_id);
-      const started_at = run.log.instantOf("ACTION_STARTED", step.step_id);
-      if (reservation !== null) charged = { action_id, reservation, started_at };
       await run.log.commit();
       releaseHold(run, step.step_id);
       ensureOwn(run);
-      return action_id;
+      return started.action_id;
     },
     succeed(action_id, result, { usage, late, cached }) {
       const ended = { ...common, action_id, result, usage, cached, late, outcome_id: outcomeId() };
@@ -147,6 +144,11 @@ interface Charged {
   readonly reservation: Reservation;
   /** Epoch ms. */
   readonly started_at: number;
+}
+
+function reserve(run: Run, stepId: string, action_id: string, reservation: Reservation): Charged {
+  run.log.note(draft("BUDGET_RESERVED", { action_id, ...reservation }, stepId));
+  return { action_id, reservation, started_at: run.log.instantOf("BUDGET_RESERVED", stepId) };
 }
 
 /**

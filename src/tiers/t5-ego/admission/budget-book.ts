@@ -155,12 +155,12 @@ interface Weighed extends Concerned {
 }
 
 /** Sums of tenths are no tenths: what binary fractions add to a sum of money is no excess. */
-const slack = (ceiling: number): number => ceiling * 1e-9;
+const roundingOf = (ceiling: number): number => ceiling * 1e-9;
 
 function exceeds({ counter, limit, charged, amounts }: Weighed): KernelError | null {
   for (const field of chargeFields) {
     const ceiling = limit[field];
-    if (ceiling === undefined || charged[field] + amounts[field] - ceiling <= slack(ceiling)) continue;
+    if (ceiling === undefined || charged[field] + amounts[field] - ceiling <= roundingOf(ceiling)) continue;
     const detail = { counter, resource: field, limit: ceiling, charged: charged[field], attempted: amounts[field] };
     const message = `the ${limit.scope} budget ${counter} has ${ceiling - charged[field]} ${field} left of ${ceiling}; the call asks for ${amounts[field]}`;
     return kernelError("T5_BUDGET_EXHAUSTED", message, bookRef, { detail: { kind: "scoped_budget", ...detail } });
