@@ -175,6 +175,7 @@ describe("what a rule does", () => {
       redactions: [],
       policies: ["the rule"],
       policy_version: "test-1",
+      decided_by: "the rule",
     });
   });
 

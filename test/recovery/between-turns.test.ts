@@ -44,7 +44,12 @@ describe("between a decision and what follows", () => {
     const id = await owner.submit("Test.Job");
     await owner.clock.settle();
     const waits = { name: "slow", stages: ["gate"] as const, evaluate: () => policy.promise.then(() => null) };
-    await using other = await openProcess(path, { capabilities, at: 100, policies: [waits] });
+    await using other = await openProcess(path, {
+      capabilities,
+      at: 100,
+      policies: [waits],
+      policyVersion: "default-1",
+    });
     const deciding = other.approve(id, "gate-s1");
     await other.clock.settle();
     slow.resolve({});

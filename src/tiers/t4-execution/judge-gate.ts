@@ -135,6 +135,10 @@ function editedContent(run: Run, { outcome_id, version }: NonNullable<Gate["targ
 }
 
 function checkOpen(run: Run, gate: Gate, { payload }: ParsedGateRequest): void {
+  if (digest(gate.payload) !== gate.payload_digest)
+    refuse("T5_GATE_CONFLICT", `${gate.gate_id} does not show the payload that it was opened with; verify the ledger`, {
+      gate_id: gate.gate_id,
+    });
   if (payload.payload_digest !== undefined && payload.payload_digest !== gate.payload_digest) {
     refuse("T5_GATE_CONFLICT", `${gate.gate_id} now shows another payload than the one decided on; look again`, {
       gate_id: gate.gate_id,

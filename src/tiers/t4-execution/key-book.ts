@@ -38,10 +38,9 @@ function ensureOwn({ log, signal }: Run): void {
 
 export function createKeyBook(run: Run, at: AttemptOf): KeyBook {
   const { step, operator } = at.prepared;
-  const operator_name = operator.metadata.name;
   const outcomeId = (): string | null =>
     outcomeOfStep(run.log.record, step.applies ?? step.step_id)?.outcome_id ?? null;
-  const common = { operator_name, attempt: at.attempt };
+  const common = { operator_name: operator.metadata.name, attempt: at.attempt };
   /** What another workflow made of the key; undefined until it was looked up. */
   let shared: SharedKey | null | undefined;
   /** What is set aside for the call that this book began, until it is settled. */
@@ -51,16 +50,19 @@ export function createKeyBook(run: Run, at: AttemptOf): KeyBook {
     if (charged !== null) settleCharge(run, step.step_id, { ...charged, usage });
     charged = null;
   };
+  /** Calls that run side by side are admitted in the order of the record, where there is one. */
+  let inTurn = false;
   return {
     consult(key) {
-      const { keys, parent_workflow_id, tenant_id, workflow_id } = run.log.record;
-      const isShared = !keys.has(key) && (key.startsWith("apply:") || parent_workflow_id !== null);
-      if (isShared && shared === undefined)
-        return run.desk.findSharedKey({ tenant_id, key, workflow_id, parent_workflow_id }).then((found) => {
+      if (shared === undefined && mayBeShared(run, key))
+        return lookUp(run, key).then((found) => {
           shared = found;
         });
-      if (!makesCall(run, at, key, shared ?? null) || standingAdmission(run, step.step_id) !== null) return undefined;
-      return askAdmission(run, at.prepared, at.timeoutMs);
+      if (!makesCall(run, at, key, shared ?? null)) return undefined;
+      const turn = inTurn ? null : run.log.turnOf(step.step_id);
+      inTurn = true;
+      if (turn !== null) return turn;
+      return standingAdmission(run, step.step_id) === null ? askAdmission(run, at.prepared, at.timeoutMs) : undefined;
     },
     find: (key, payload) => findKey(run, at, { key, payload, shared: shared ?? null }),
     async begin(key, payload, calls) {
@@ -73,9 +75,7 @@ export function createKeyBook(run: Run, at: AttemptOf): KeyBook {
       const reservation = calls ? standingAdmission(run, step.step_id)?.reservation : null;
       charged = reservation == null ? null : reserve(run, step.step_id, started.action_id, reservation);
       run.log.recordAction(started, step.step_id);
-      await run.log.commit();
-      releaseHold(run, step.step_id);
-      ensureOwn(run);
+      await commitStart(run, step.step_id);
       return started.action_id;
     },
     succeed(action_id, result, { usage, late, cached }) {
@@ -104,6 +104,23 @@ export function createKeyBook(run: Run, at: AttemptOf): KeyBook {
       run.goOn();
     },
   };
+}
+
+/** The start is in the ledger, and what was set aside with it; the call may be made. */
+async function commitStart(run: Run, stepId: string): Promise<void> {
+  await run.log.commit();
+  releaseHold(run, stepId);
+  ensureOwn(run);
+}
+
+function mayBeShared({ log }: Run, key: string): boolean {
+  const { keys, parent_workflow_id } = log.record;
+  return !keys.has(key) && (key.startsWith("apply:") || parent_workflow_id !== null);
+}
+
+function lookUp({ log, desk }: Run, key: string): Promise<SharedKey | null> {
+  const { parent_workflow_id, tenant_id, workflow_id } = log.record;
+  return desk.findSharedKey({ tenant_id, key, workflow_id, parent_workflow_id });
 }
 
 /** What a failure means for the attempts that are left. */
