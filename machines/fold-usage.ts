@@ -1,5 +1,5 @@
 /**
- * What a workflow's tokens have used, as its events tell: token ids, capability and resource counters, reservations.
+ * What a workflow's tokens have used, as its events tell: token ids, capability and resource counters.
  *
  * U1  A token's id is its place among the workflow's tokens, in the order in which the ledger schedules them.
  * U2  Counters rise with each call that is made, and with nothing else; they never fall.
@@ -7,10 +7,22 @@
 import type { EventPayloads } from "../src/contract/event.ts";
 import type { StepRecord, WorkflowRecord } from "../src/contract/workflow.ts";
 
-/** The id of the token that is scheduled now. */
-export function scheduleToken(record: WorkflowRecord): number {
+/** One more token. */
+export function scheduleToken(record: WorkflowRecord): void {
   record.tokens += 1;
-  return record.tokens;
+}
+
+/** The step's next attempt waits to start. */
+export function scheduleAttempt(record: WorkflowRecord, step: StepRecord): void {
+  scheduleToken(record);
+  step.token_id = record.tokens;
+  step.token_started = false;
+}
+
+/** An attempt begins. A call that follows one that was lost, or that a person settled, is scheduled as it starts. */
+export function startToken(record: WorkflowRecord, step: StepRecord, token: { readonly id: number } | undefined): void {
+  if (token !== undefined && token.id > record.tokens) scheduleAttempt(record, step);
+  step.token_started = true;
 }
 
 /** The call of a token: it counts for its capability, the governed resources and the token's own budget. */

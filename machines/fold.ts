@@ -24,7 +24,7 @@ import {
   startAction,
   updateAction,
 } from "./fold-records.ts";
-import { chargeCall, chargeCapability, scheduleToken } from "./fold-usage.ts";
+import { chargeCall, chargeCapability, scheduleAttempt, scheduleToken, startToken } from "./fold-usage.ts";
 import type { ChartEvent } from "./table.ts";
 
 /** What records of schema version 1.0 may lack (SCH-06): the schemas' defaults, without their parsing. */
@@ -132,7 +132,7 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
   },
   STEP_QUEUED(record, _payload, meta) {
     const step = record.steps.get(meta.step_id ?? "");
-    if (step !== undefined) step.token_id = scheduleToken(record);
+    if (step !== undefined) scheduleAttempt(record, step);
   },
   STEP_STARTED(record, payload, meta) {
     const step = moveStep(record, meta, payload);
@@ -190,6 +190,7 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
       addAttempt(step, payload.attempt, meta.at);
     moveAction(record, payload.action_id, { type: meta.type });
     startAction(record, payload, meta);
+    startToken(record, step, payload.token);
     chargeCall(record, step, payload);
   },
   ACTION_SUCCEEDED(record, payload, meta) {
@@ -230,7 +231,7 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
     const step = moveStep(record, meta, payload);
     if (step === null) return;
     step.retry_due = payload.due_at;
-    step.token_id = scheduleToken(record);
+    scheduleAttempt(record, step);
   },
   ACTION_IN_DOUBT(record, payload, meta) {
     const step = moveStep(record, meta, payload);
@@ -267,12 +268,6 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
     const step = record.steps.get(step_id ?? "");
     if (step !== undefined && kind === "snapshot_created")
       step.checkpoint = (detail["state"] ?? null) as StepRecord["checkpoint"];
-  },
-  BUDGET_RESERVED(record, { action_id, counters, amounts }) {
-    record.reservations.set(action_id, { counters, amounts });
-  },
-  BUDGET_SETTLED(record, { action_id }) {
-    record.reservations.delete(action_id);
   },
   BUDGET_REFUSED(record, { error }) {
     record.budget_refused = error;

@@ -16,14 +16,15 @@ import { digest } from "./contract/digest.ts";
 import { kernelError } from "./contract/error-codes.ts";
 import { deepFreeze, type Json, type JsonObject } from "./contract/json.ts";
 import { raise } from "./contract/kernel-error.ts";
-import type {
-  CapabilityHandle,
-  CapabilityLimits,
-  KernelToken,
-  TokenDraft,
-  TokenEvent,
-  TokenEventKind,
-  TokenId,
+import {
+  type CapabilityHandle,
+  type CapabilityLimits,
+  type KernelToken,
+  rolledBack,
+  type TokenDraft,
+  type TokenEvent,
+  type TokenEventKind,
+  type TokenId,
 } from "./contract/token.ts";
 import { type RunningToken, sealSnapshot, type TokenCapture, type TokenSnapshot } from "./contract/token-snapshot.ts";
 import { restoreBook, TokenBook } from "./kernel-token-book.ts";
@@ -40,7 +41,6 @@ import {
   readStatus,
   refuseLimit,
   refuseNow,
-  rolledBack,
   type TokenKernelLimits,
   type TokenKernelOptions,
   tokenRef,

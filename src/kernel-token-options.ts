@@ -9,7 +9,7 @@ import { kernelError } from "./contract/error-codes.ts";
 import { type Json, JsonObject, JsonValue, toJson } from "./contract/json.ts";
 import { raise } from "./contract/kernel-error.ts";
 import { moduleRef } from "./contract/module-ref.ts";
-import { GovernorLimits, type KernelToken, TokenDraft } from "./contract/token.ts";
+import { GovernorLimits, type KernelToken, OwnLabel, TokenDraft } from "./contract/token.ts";
 import { hashEvents, TokenCapture, type TokenSnapshot, verifySnapshots } from "./contract/token-snapshot.ts";
 import type { TokenContext } from "./kernel-token-context.ts";
 import { messageOf } from "./runtime/within.ts";
@@ -84,17 +84,7 @@ export function readStatus(answer: unknown): z.infer<typeof AnyStatus> {
   return parse(AnyStatus, answer, "an executor's answer");
 }
 
-/** The label of the events that a rollback leaves. */
-export const rolledBack = "rolled_back";
-const reservedLabels: ReadonlySet<string> = new Set([rolledBack, "dependency_cancelled"]);
-
-const Custom = z.object({
-  label: z
-    .string()
-    .min(1)
-    .refine((label) => !reservedLabels.has(label), "the kernel uses this label itself"),
-  detail: JsonObject,
-});
+const Custom = z.object({ label: OwnLabel, detail: JsonObject });
 const Memory = z.object({ key: z.string(), value: JsonValue });
 
 /** What an executor tells. @throws KernelErrorException (input) */

@@ -17,13 +17,14 @@ import {
   type CapabilityLimits,
   type CapabilityUsage,
   type GovernorLimits,
+  rolledBack,
   type TokenDraft,
   TokenEvent,
   tokenEventToJson,
 } from "./contract/token.ts";
 import type { TokenCapture } from "./contract/token-snapshot.ts";
 import { TokenKernelCore } from "./kernel-token-core.ts";
-import { refuseRecord, rolledBack, type TokenKernelOptions } from "./kernel-token-options.ts";
+import { refuseRecord, type TokenKernelOptions } from "./kernel-token-options.ts";
 import { isPromise, messageOf } from "./runtime/within.ts";
 
 export interface TokenReplayOptions extends TokenKernelOptions {

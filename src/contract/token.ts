@@ -87,6 +87,18 @@ export const tokenEventKinds = [
 export const TokenEventKind = z.enum(tokenEventKinds);
 export type TokenEventKind = z.infer<typeof TokenEventKind>;
 
+/** The label of the events that a rollback leaves. */
+export const rolledBack = "rolled_back";
+const reservedLabels: ReadonlySet<string> = new Set([rolledBack, "dependency_cancelled"]);
+
+/** What an executor may call an event of its own. */
+export const OwnLabel = z
+  .string()
+  .min(1)
+  .max(256)
+  .refine((label) => label.isWellFormed(), "must be well-formed text")
+  .refine((label) => !reservedLabels.has(label), "the kernel uses this label itself");
+
 export const TokenEvent = z
   .strictObject({
     token_id: TokenId,

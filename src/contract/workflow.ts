@@ -6,7 +6,6 @@
  */
 import type { ActionRecord } from "./action.ts";
 import type { AuthContext } from "./auth-context.ts";
-import type { Reservation } from "./budget.ts";
 import type { ContextBundle } from "./context-bundle.ts";
 import type { KernelError } from "./error.ts";
 import type { GateDecided, LedgerEvent, SkipReason } from "./event.ts";
@@ -45,6 +44,8 @@ export interface StepRecord {
   doubts: number;
   /** The token of the attempt that is queued or under way; null before the step is queued. */
   token_id: number | null;
+  /** Whether that token has started: a further start is a token of its own. */
+  token_started: boolean;
   /** What an attempt saved of its work for the one after it. */
   checkpoint: Json;
   /** What this run's calls have cost: the consumed part of the token's own budget. */
@@ -120,8 +121,6 @@ export interface WorkflowRecord {
   admitted: number;
   /** What calls have used, by registered name and in all. */
   readonly used: { readonly capabilities: Map<string, CapabilityUsage>; resources: ResourceRequest };
-  /** Set aside for calls whose end is not settled, by action id. */
-  readonly reservations: Map<string, Reservation>;
   budget_refused: KernelError | null;
   streamed: number;
   text: string;

@@ -248,3 +248,11 @@ describe("the DAG executor, by example", () => {
     expect(trial.peak).toBe(1);
   });
 });
+
+describe("results", () => {
+  it("are kept of a step of any name", async () => {
+    const names = ["__proto__", "constructor"];
+    const { success, results } = await new Trial({ nodes: names.map((id) => node(id)), fates: new Map() }).run();
+    expect([success, Object.keys(results)]).toEqual([true, names]);
+  });
+});

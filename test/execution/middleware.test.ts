@@ -280,3 +280,38 @@ describe("retries and refusals", () => {
     expect(seen).toEqual(["Policy", "Trace"]);
   });
 });
+
+describe("an abandoned call", () => {
+  it("stays under way when a hook fails the attempt after it: it is not made a second time, and nothing is recorded for it", async () => {
+    let calls = 0;
+    const said: unknown[] = [];
+    let speak: () => void = () => undefined;
+    const send = skill(
+      "Probe.Send",
+      ({ emit }) => {
+        calls += 1;
+        speak = () => emit("still here");
+        return new Promise(() => undefined);
+      },
+      { effect: "write_draft", timeoutSec: 1 },
+    );
+    const hook: Middleware = {
+      name: "flaky",
+      before: ({ attempt }) => {
+        if (attempt === 2) throw new Error("not now");
+      },
+      onError: () => {
+        try {
+          speak();
+        } catch (thrown) {
+          said.push((thrown as KernelErrorException).error.code);
+        }
+      },
+    };
+    await using t = await createTestKernel({ capabilities: [oneStep(send)], middleware: [hook] });
+    const { state, workflow_id } = await t.run(intent);
+    expect([state, calls]).toEqual(["waiting_for_user", 1]);
+    expect(said).toEqual(Array(3).fill("T0_VALIDATION_SCHEMA_MISMATCH"));
+    expect(await payloads(t, workflow_id, "TOKEN_RECORDED")).toEqual([]);
+  });
+});

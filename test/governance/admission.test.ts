@@ -246,6 +246,19 @@ describe.each(stores)("budgets over workflows, %s", (_, makeStore) => {
     expect(await ledger.chargesOf(1)).toEqual([]);
   });
 
+  it("three calls of a tenth fit a ceiling of three tenths; a fourth does not", async () => {
+    const { operator, ran } = working();
+    const limits: Budgets["limits"] = [{ scope: "tenant", money: 0.3 }];
+    const steps = calls(4, { estimated_cost: 0.1 });
+    await using t = await createTestKernel({
+      ledger: makeStore(),
+      capabilities: [flow([operator], steps)],
+      budgets: { limits },
+    });
+    expect((await t.run(intent)).error?.code).toBe("T5_BUDGET_EXHAUSTED");
+    expect(ran).toEqual([0, 1, 2]);
+  });
+
   it("what is settled is what the operator said it used; what it did not say counts as reserved", async () => {
     const ledger = makeStore();
     const { operator } = working({ tokens: 40, usage: { total: 25, cost: 0.5 } });
@@ -266,6 +279,68 @@ describe.each(stores)("budgets over workflows, %s", (_, makeStore) => {
     expect(await tenantCharges(ledger)).toEqual(await foldCharges(ledger));
     expect((await tenantCharges(ledger))["tenant"]?.tokens).toBe(400);
   });
+});
+
+it("counters are the fold of the events of two kernels on one file", async () => {
+  const path = freshPath();
+  const { operator, ran } = working({ tokens: 10, usage: { total: 3, cost: 0.1 } });
+  const steps = Array.from({ length: 5 }, (_, i) => step(`s${i}`, "Probe.Work", { params: { n: i } }));
+  const limits: Budgets["limits"] = [{ scope: "tenant", tokens: 300 }];
+  const ledger = sqliteLedger({ path });
+  const options = { capabilities: [flow([operator], steps)], budgets: { limits } };
+  await using a = await createTestKernel({ ...options, ledger });
+  await using b = await createTestKernel({ ...options, seed: 2, ledger: sqliteLedger({ path }) });
+  const submitted = Array.from({ length: 30 }, async (_, i) => {
+    const t = i % 2 === 0 ? a : b;
+    return [t, await t.submit(intent)] as const;
+  });
+  for (const [t, id] of await Promise.all(submitted)) await t.rest(id);
+  const { tenant } = await tenantCharges(ledger);
+  expect(tenant).toEqual((await foldCharges(ledger))["tenant"]);
+  expect(tenant?.tokens).toBe(3 * ran.length);
+});
+
+it("a budget that cannot be read is no refusal: the step failed, and the next plan makes the call", async () => {
+  const ledger = memoryLedger();
+  let reads = 0;
+  const failing: LedgerStore = {
+    ...ledger,
+    async charges(tenant, counters) {
+      reads += 1;
+      if (reads === 1) throw new Error("the store is away");
+      return ledger.charges(tenant, counters);
+    },
+  };
+  const { operator, ran } = working();
+  const limits: Budgets["limits"] = [{ scope: "tenant", invocations: 5 }];
+  await using t = await kernelOf(operator, 1, { ledger: failing, budgets: { limits } });
+  const { workflow_id, state } = await t.run(intent);
+  expect(await payloads(t, workflow_id, "BUDGET_REFUSED")).toEqual([]);
+  expect([state, ran]).toEqual(["completed", [0]]);
+});
+
+it("calls never pass a ceiling together where the store takes its time to answer", async () => {
+  const ledger = memoryLedger();
+  const slow: LedgerStore = {
+    ...ledger,
+    async charges(tenant, counters) {
+      const read = await ledger.charges(tenant, counters);
+      await new Promise((resolve) => setImmediate(resolve));
+      return read;
+    },
+  };
+  const { operator, ran } = working();
+  const steps = Array.from({ length: 5 }, (_, i) => step(`s${i}`, "Probe.Work", { params: { n: i } }));
+  const limits: Budgets["limits"] = [{ scope: "tenant", invocations: 75 }];
+  await using t = await createTestKernel({
+    ledger: slow,
+    capabilities: [flow([operator], steps)],
+    budgets: { limits },
+  });
+  const ids = await Promise.all(Array.from({ length: 20 }, () => t.submit(intent)));
+  for (const id of ids) await t.rest(id);
+  expect(ran.length).toBe(75);
+  expect(await tenantCharges(ledger)).toEqual(await foldCharges(ledger));
 });
 
 describe("counters", () => {

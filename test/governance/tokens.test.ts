@@ -148,6 +148,9 @@ describe("tokens of a workflow", () => {
   it.each([
     ["no JSON", (call: { emit: (label: string, detail: never) => void }) => call.emit("x", { f: () => 1 } as never)],
     ["no label", (call: { emit: (label: string) => void }) => call.emit("")],
+    ["a label of the kernel's own", (call: { emit: (label: string) => void }) => call.emit("dependency_cancelled")],
+    ["a label without end", (call: { emit: (label: string) => void }) => call.emit("x".repeat(10_000))],
+    ["a list", (call: { emit: (label: string, detail: never) => void }) => call.emit("x", [1] as never)],
   ])("what cannot be kept is refused into the operator: %s", async (_, use) => {
     const work = skill("Probe.Work", (call) => use(call as never), { retry: "NONE" });
     await using t = await createTestKernel({

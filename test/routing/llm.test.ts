@@ -245,6 +245,42 @@ describe("what is no answer", () => {
     expect(await t.kernel.actions(workflow_id)).toMatchObject([{ tokens: { in: 0, out: 0, total: 0 } }]);
   });
 
+  it("a call sets aside the tokens that its operator declares, under the operator's ceilings", async () => {
+    const saying = llm(
+      { large: modelThat(() => says("yes")) },
+      { resources: { tokens: 100 }, limits: { max_tokens: 900 } },
+    );
+    const budgets = { limits: [{ scope: "tenant" as const, tokens: 150 }] };
+    await using t = await talking(saying, { calls: 3, budgets });
+    expect((await t.kernel.tokens.capabilities()).find((c) => c.name === "Model.Say")?.limits.max_tokens).toBe(900);
+    const { workflow_id, error } = await t.run(intent);
+    expect(error?.detail).toMatchObject({ kind: "scoped_budget", charged: 84, attempted: 100 });
+    expect((await payloads(t, workflow_id, "ACTION_SUCCEEDED")).length).toBe(2);
+  });
+
+  it("what a model has told it used counts, also where its answer is too long, or its stream never closes", async () => {
+    const long = new MockLanguageModelV4({
+      doGenerate: async () => ({
+        content: [{ type: "text", text: "x".repeat(50) }],
+        finishReason: { unified: "stop", raw: "stop" },
+        usage: usageOf(30, 12),
+        warnings: [],
+      }),
+    });
+    const open = modelThat(
+      () => new ReadableStream({ start: (to) => [...says("ok")].forEach((part) => void to.enqueue(part)) }),
+    );
+    for (const operator of [
+      llm({ small: long }, { streaming: false, maxAnswerChars: 10, retry: "NONE" }),
+      llm({ small: open }, { timeoutSec: 5, retry: "NONE" }),
+    ]) {
+      await using t = await talking(operator, { limits: { maxReplans: 0 } });
+      const { workflow_id, state } = await t.run(intent);
+      expect(state).toBe("failed");
+      expect(await payloads(t, workflow_id, "ACTION_FAILED")).toMatchObject([{ usage: { tokens: { total: 42 } } }]);
+    }
+  });
+
   it("a stream that throws is a failure like any other", async () => {
     const broken = modelThat(
       () => new ReadableStream({ start: (controller) => controller.error(new Error("connection lost")) }),

@@ -101,6 +101,16 @@ describe("the choice", () => {
     expect(router.route({ avoid: ["small"], among: ["small"] }).decision?.endpoint).toEqual(small);
   });
 
+  it.each(["constructor", "toString", "__proto__"])(
+    "the budget of an endpoint named %s counts as any other",
+    (name) => {
+      const router = createModelRouter({ endpoints: [endpoint(name, { budget: { max_tokens: 10 } })] });
+      expect(router.route({ expected_tokens: 11 }).refusal?.code).toBe("T5_BUDGET_EXHAUSTED");
+      router.record(name, { tokens: 10 });
+      expect(router.route({}).refusal?.code).toBe("T5_BUDGET_EXHAUSTED");
+    },
+  );
+
   it("[ROU-03] each kind of budget counts: invocations, tokens with those expected, money", () => {
     const spent = (used: object, request: object = {}) =>
       createModelRouter({ endpoints: [large] }).route(request, { large: used }).decision !== null;

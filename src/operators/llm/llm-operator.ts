@@ -49,10 +49,23 @@ const LlmOutput = z.strictObject({ data: LlmAnswer, output_text: z.string(), sta
 
 type Shared = Pick<
   OperatorOptions<typeof LlmInput, typeof LlmOutput>,
-  "name" | "version" | "description" | "effect" | "timeoutSec" | "retry" | "policyTags" | "riskLevel" | "estimatedCost"
+  | "name"
+  | "version"
+  | "description"
+  | "effect"
+  | "timeoutSec"
+  | "retry"
+  | "policyTags"
+  | "riskLevel"
+  | "estimatedCost"
+  | "resources"
+  | "limits"
 >;
 
-/** `effect` is `read` unless said otherwise: an answer is fetched and nothing changes outside. */
+/**
+ * `effect` is `read` unless said otherwise: an answer is fetched and nothing changes outside. `resources.tokens` is what a
+ * call sets aside of budgets in tokens, 0 unless given; what it used instead is counted at its end.
+ */
 export interface LlmOperatorOptions extends Shared {
   /** By the name of the kernel's endpoint that stands for it. */
   readonly models: Readonly<Record<string, LanguageModelV4>>;
@@ -80,7 +93,7 @@ export interface LlmOperatorOptions extends Shared {
  */
 export function llmOperator(options: LlmOperatorOptions): Operator {
   const { name, version, description, effect = "read", timeoutSec = 120 } = options;
-  const { retry, policyTags, riskLevel, estimatedCost } = options;
+  const { retry, policyTags, riskLevel, estimatedCost, resources, limits } = options;
   const models = checkModels(options.models);
   return defineOperator({
     name,
@@ -92,6 +105,8 @@ export function llmOperator(options: LlmOperatorOptions): Operator {
     policyTags,
     riskLevel,
     estimatedCost,
+    resources,
+    limits,
     kind: "llm",
     honoursAbort: true,
     outputs: ["text"],
@@ -118,7 +133,6 @@ async function answerCall(
   const { endpoint } = await call.route(describeNeed(call.input, options));
   call.usage({ model: endpoint.name });
   const answer = await askModel(call, endpoint, options);
-  reportUsage(call, endpoint, { ...answer, provider: options.models[endpoint.name]?.provider ?? "" });
   const data = requireAnswer(answer, endpoint.name);
   return { data, output_text: data.text, status: "COMPLETED" };
 }
@@ -157,7 +171,9 @@ async function askModel(
   signal.throwIfAborted();
   const model = options.models[endpoint.name] as LanguageModelV4;
   const asked = describeCall(call, options);
-  const reading = { signal, maxChars: options.maxAnswerChars ?? 1_000_000, onText: call.stream };
+  const { provider } = model;
+  const onTold = (answer: ModelAnswer): void => reportUsage(call, endpoint, { ...answer, provider });
+  const reading = { signal, maxChars: options.maxAnswerChars ?? 1_000_000, onText: call.stream, onTold };
   try {
     if (options.streaming === false) return readWhole(await orAborted(model.doGenerate(asked), signal), reading);
     return await readStream((await orAborted(model.doStream(asked), signal)).stream, reading);

@@ -22,6 +22,8 @@ export interface Reading {
   readonly signal: AbortSignal;
   readonly maxChars: number;
   readonly onText: (delta: string) => void;
+  /** The model has told its id, or what it used. */
+  readonly onTold: (answer: ModelAnswer) => void;
 }
 
 /** Reads the parts to their end. Throws what an error part carries, or what the stream threw. */
@@ -47,9 +49,9 @@ function takePart(answer: ModelAnswer, part: LanguageModelV4StreamPart, reading:
     case "text-delta":
       return { ...answer, text: addText(answer.text, part.delta, reading) };
     case "response-metadata":
-      return { ...answer, response_id: part.id ?? answer.response_id };
+      return told({ ...answer, response_id: part.id ?? answer.response_id }, reading);
     case "finish":
-      return { ...answer, finish: part.finishReason, usage: part.usage };
+      return told({ ...answer, finish: part.finishReason, usage: part.usage }, reading);
     case "error":
       throw part.error;
     default:
@@ -57,14 +59,16 @@ function takePart(answer: ModelAnswer, part: LanguageModelV4StreamPart, reading:
   }
 }
 
+function told(answer: ModelAnswer, { onTold }: Reading): ModelAnswer {
+  onTold(answer);
+  return answer;
+}
+
 export function readWhole(result: LanguageModelV4GenerateResult, reading: Reading): ModelAnswer {
   const text = result.content.map((part) => (part.type === "text" ? part.text : "")).join("");
-  return {
-    text: addText("", text, reading),
-    finish: result.finishReason,
-    usage: result.usage,
-    response_id: result.response?.id ?? null,
-  };
+  const { finishReason: finish, usage, response } = result;
+  const answer = told({ text: "", finish, usage, response_id: response?.id ?? null }, reading);
+  return { ...answer, text: addText("", text, reading) };
 }
 
 function addText(before: string, delta: string, { maxChars, onText }: Reading): string {

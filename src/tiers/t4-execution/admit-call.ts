@@ -11,6 +11,7 @@ import { draft } from "../../contract/event.ts";
 import type { OperatorMetadata } from "../../contract/operator.ts";
 import type { ResourceRequest } from "../../contract/token.ts";
 import { dataOf } from "../../runtime/kit.ts";
+import { isBlocking } from "./end-step.ts";
 import type { Prepared } from "./prepare-step.ts";
 import { oodaRef, question, type Run, stepOf } from "./run.ts";
 
@@ -36,12 +37,18 @@ export interface AdmissionAnswer {
 
 const noUsage = { invocations: 0, tokens: 0 } as const;
 
+/** The token of a step's next call: the one that was scheduled for it, or, if that has started already, one more. */
+function nextTokenOf(run: Run, stepId: string): number {
+  const { token_id, token_started } = stepOf(run, stepId);
+  return token_id === null || token_started ? run.log.record.tokens + 1 : token_id;
+}
+
 /** What a step's next call asks of capability, governor and token budget. Its cost is the tokens that it may take. */
 export function workOf(run: Run, stepId: string, { name, resources }: OperatorMetadata) {
   const { used } = run.log.record;
-  const { token_id, token_cost } = stepOf(run, stepId);
+  const { token_cost } = stepOf(run, stepId);
   return {
-    token_id: token_id ?? 0,
+    token_id: nextTokenOf(run, stepId),
     name,
     cost: resources.tokens,
     budget: { limit: run.desk.perToken, consumed: token_cost },
@@ -61,7 +68,7 @@ export function standingAdmission(run: Run, stepId: string): Admission | null {
   return known.stamp === null || known.stamp === run.log.record.admitted ? known : null;
 }
 
-/** Asks T5 and keeps its answer. @throws KernelErrorException T5_BUDGET_EXHAUSTED, T5_CAPABILITY_NOT_FOUND. */
+/** Asks T5 and keeps its answer. @throws KernelErrorException T5_BUDGET_EXHAUSTED, T5_CAPABILITY_NOT_FOUND, or why T5 could not tell. */
 export async function askAdmission(run: Run, { step, operator }: Prepared, timeoutMs: number): Promise<void> {
   const { admitted, tenant_id, auth, workflow_id } = run.log.record;
   const { metadata } = operator;
@@ -78,8 +85,17 @@ export async function askAdmission(run: Run, { step, operator }: Prepared, timeo
     who: { ...who, at: run.kit.clock.now() },
     amounts,
   };
-  const answer = await question(run, 5, { schema: "CallQuestion", fn: "admit", data });
-  if (answer.error !== null) run.log.note(draft("BUDGET_REFUSED", { error: answer.error }, step.step_id));
+  const ask = () => question(run, 5, { schema: "CallQuestion", fn: "admit", data });
+  let answer = await ask();
+  if (answer.error?.detail["kind"] === "scoped_budget" && run.log.isDirty) {
+    // Counters are what is committed: what calls before this one gave back may be noted only.
+    await run.log.commit();
+    answer = await ask();
+  }
+  const { error } = answer;
+  // That T5 could not tell is no refusal; and of a workflow that was cancelled meanwhile nothing more is told.
+  if (error !== null && isBlocking(error) && !run.signal.aborted)
+    run.log.note(draft("BUDGET_REFUSED", { error }, step.step_id));
   keepAdmission(run, step.step_id, dataOf<AdmissionAnswer>(answer), admitted);
 }
 
@@ -88,7 +104,7 @@ export function tokenOf(run: Run, { step, operator }: Prepared): CallToken {
   const { resources } = operator.metadata;
   const asks = Object.values(resources).some((amount) => amount > 0);
   return {
-    id: stepOf(run, step.step_id).token_id ?? 0,
+    id: nextTokenOf(run, step.step_id),
     ...(resources.tokens > 0 ? { cost: resources.tokens } : {}),
     ...(asks ? { resources } : {}),
   };

@@ -14,6 +14,7 @@ import type { Json } from "../../contract/json.ts";
 import type { StepResult } from "../../contract/step.ts";
 import type { SkillExecutionContext } from "../../ports/middleware.ts";
 import { callWithin, isPromise } from "../../runtime/within.ts";
+import { releaseHold } from "./admit-call.ts";
 import { admitPayload, applyDecision } from "./admit-payload.ts";
 import { callTool } from "./call-tool.ts";
 import { deriveApplyKey, deriveKey } from "./derive-key.ts";
@@ -157,9 +158,12 @@ function keepMeant(hook: () => void | Promise<void>): void | Promise<void> {
 async function refusedBefore(run: Run, at: Attempt, error: KernelError): Promise<AttemptEnd> {
   if (isBlocking(error)) raise(error);
   const book = createKeyBook(run, { ...at, timeoutMs: timeoutOf(at.prepared) });
-  const action_id = await book.begin(keyOf(run, at.prepared), at.prepared.payload, false);
-  book.fail(action_id, error, { usage: {}, pending: false, cached: false });
-  return { status: "failed", action_id, error, usage: {}, pending: false, cached: false };
+  const key = keyOf(run, at.prepared);
+  const action_id = await book.begin(key, at.prepared.payload, false);
+  // An earlier attempt's call may still be under way: its key stays running.
+  const end = { usage: {}, pending: run.handles.has(key), cached: false };
+  book.fail(action_id, error, end);
+  return { status: "failed", action_id, error, ...end };
 }
 
 const timeoutOf = (prepared: Prepared): number => 1000 * (prepared.operator.metadata.timeout_sec || fallbackTimeoutSec);
@@ -282,7 +286,9 @@ async function callThrough(run: Run, at: Attempt, context: SkillExecutionContext
     screen: (raw) => screen(run, prepared, raw),
   };
   mark(run, "skill.execute", { step_id: prepared.step.step_id, attempt: at.attempt, timeout_ms: timeoutMs });
-  let ended: OperatorResult = await createInvoker(book, run.kit.clock).invoke(invocation);
+  // What was set aside for a call that is not made after all is not kept from others.
+  const letGo = (): void => releaseHold(run, prepared.step.step_id);
+  let ended: OperatorResult = await createInvoker(book, run.kit.clock).invoke(invocation).finally(letGo);
   if (ended.status === "in_progress") ended = await ended.handle;
   routes.end(ended.status === "in_progress" ? {} : ended.usage);
   await stream.end(ended.status === "succeeded");

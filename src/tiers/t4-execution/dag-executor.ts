@@ -55,7 +55,7 @@ export class DagExecutor<S extends DagStep> {
   readonly #queue = new ReadyQueue<string>();
   readonly #running = new Set<string>();
   readonly #parked = new Set<string>();
-  readonly #results: Record<string, StepResult> = {};
+  readonly #results = new Map<string, StepResult>();
   #refused = false;
   #paused = false;
   #scheduling = false;
@@ -164,7 +164,7 @@ export class DagExecutor<S extends DagStep> {
       this.#parked.add(step.step_id);
       return;
     }
-    this.#results[step.step_id] = result;
+    this.#results.set(step.step_id, result);
     this.#status.set(step.step_id, result.status);
     if (result.status === "COMPLETED") this.#queue.complete(step.step_id);
     else this.#cascade();
@@ -227,7 +227,7 @@ export class DagExecutor<S extends DagStep> {
       failed,
       cancelled,
       waiting,
-      results: this.#results,
+      results: Object.fromEntries(this.#results),
       summary,
     };
   }

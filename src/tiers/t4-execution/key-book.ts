@@ -3,7 +3,8 @@
  *
  * Owns: which events a key's life writes. B1 A start is committed before the call; an end is noted as soon as it is known.
  */
-import type { Usage } from "../../contract/action.ts";
+import type { OperatorResult, Usage } from "../../contract/action.ts";
+import type { Reservation } from "../../contract/budget.ts";
 import { digest } from "../../contract/digest.ts";
 import { isRetryable, type KernelError, raise, toExecutorError } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
@@ -24,29 +25,37 @@ export interface AttemptOf {
   readonly recovered: boolean;
 }
 
-/** The start may be in the ledger, and the log lost since to another owner or the workflow ended: then no call is made. */
-function ensureOwn({ log }: Run): void {
+/**
+ * Before the start is noted, and again when it is in the ledger: by then the log may be lost to another owner, the
+ * workflow ended or its owner stopping. Then no call is made.
+ */
+function ensureOwn({ log, signal }: Run): void {
   if (log.lost !== null) raise(log.lost);
   if (isTerminal(log.record.state))
     raise(kernelError("T4_WORKFLOW_CONFLICT", "the workflow ended before the call began", invokerRef));
+  signal.throwIfAborted();
 }
 
 export function createKeyBook(run: Run, at: AttemptOf): KeyBook {
   const { step, operator } = at.prepared;
-  const operator_name = operator.metadata.name;
   const outcomeId = (): string | null =>
     outcomeOfStep(run.log.record, step.applies ?? step.step_id)?.outcome_id ?? null;
-  const common = { operator_name, attempt: at.attempt };
+  const common = { operator_name: operator.metadata.name, attempt: at.attempt };
   /** What another workflow made of the key; undefined until it was looked up. */
   let shared: SharedKey | null | undefined;
+  /** What is set aside for the call that this book began, until it is settled. */
+  let charged: Charged | null = null;
+  let held: Promise<OperatorResult> | null = null;
+  const settle = (usage: Usage): void => {
+    if (charged !== null) settleCharge(run, step.step_id, { ...charged, usage });
+    charged = null;
+  };
   /** Calls that run side by side are admitted in the order of the record, where there is one. */
   let inTurn = false;
   return {
     consult(key) {
-      const { keys, parent_workflow_id, tenant_id, workflow_id } = run.log.record;
-      const isShared = !keys.has(key) && (key.startsWith("apply:") || parent_workflow_id !== null);
-      if (isShared && shared === undefined)
-        return run.desk.findSharedKey({ tenant_id, key, workflow_id, parent_workflow_id }).then((found) => {
+      if (shared === undefined && mayBeShared(run, key))
+        return lookUp(run, key).then((found) => {
           shared = found;
         });
       if (!makesCall(run, at, key, shared ?? null)) return undefined;
@@ -57,42 +66,61 @@ export function createKeyBook(run: Run, at: AttemptOf): KeyBook {
     },
     find: (key, payload) => findKey(run, at, { key, payload, shared: shared ?? null }),
     async begin(key, payload, calls) {
+      ensureOwn(run);
       const started = {
         ...startOf(run, at, key, payload),
         outcome_id: outcomeId(),
         ...(calls ? { token: tokenOf(run, at.prepared) } : {}),
       };
-      const { action_id } = started;
       const reservation = calls ? standingAdmission(run, step.step_id)?.reservation : null;
-      if (reservation != null) run.log.note(draft("BUDGET_RESERVED", { action_id, ...reservation }, step.step_id));
+      charged = reservation == null ? null : reserve(run, step.step_id, started.action_id, reservation);
       run.log.recordAction(started, step.step_id);
-      await run.log.commit();
-      releaseHold(run, step.step_id);
-      ensureOwn(run);
-      return action_id;
+      await commitStart(run, step.step_id);
+      return started.action_id;
     },
     succeed(action_id, result, { usage, late, cached }) {
       const ended = { ...common, action_id, result, usage, cached, late, outcome_id: outcomeId() };
       noteEnd(run, draft("ACTION_SUCCEEDED", ended, step.step_id));
-      settleCharge(run, step.step_id, { action_id, usage });
+      settle(usage);
     },
     fail(action_id, error, { usage, pending, cached }) {
       // A call that was told to stop fails because of that: its key stays running for whoever takes the workflow up.
-      if (run.signal.aborted) return;
+      if (run.signal.aborted) return isTerminal(run.log.record.state) ? settle(usage) : undefined;
       const judged = judgeFailure(at, error, pending);
       const ended = { ...common, action_id, ...judged, pending, usage, cached, outcome_id: outcomeId() };
       noteEnd(run, draft("ACTION_FAILED", ended, step.step_id));
-      if (!pending) settleCharge(run, step.step_id, { action_id, usage });
+      if (!pending) settle(usage);
     },
-    hold: (key, handle) => void run.handles.set(key, handle),
+    hold(key, handle) {
+      held = handle;
+      run.handles.set(key, handle);
+    },
     release(key, late) {
-      run.handles.delete(key);
+      // A person may have had the call made again meanwhile: that one's handle stays.
+      if (run.handles.get(key) === held) run.handles.delete(key);
       if (!late) return;
       // The late end is told, and with nothing under way any more the run may rest.
       run.commitSoon();
       run.goOn();
     },
   };
+}
+
+/** The start is in the ledger, and what was set aside with it; the call may be made. */
+async function commitStart(run: Run, stepId: string): Promise<void> {
+  await run.log.commit();
+  releaseHold(run, stepId);
+  ensureOwn(run);
+}
+
+function mayBeShared({ log }: Run, key: string): boolean {
+  const { keys, parent_workflow_id } = log.record;
+  return !keys.has(key) && (key.startsWith("apply:") || parent_workflow_id !== null);
+}
+
+function lookUp({ log, desk }: Run, key: string): Promise<SharedKey | null> {
+  const { parent_workflow_id, tenant_id, workflow_id } = log.record;
+  return desk.findSharedKey({ tenant_id, key, workflow_id, parent_workflow_id });
 }
 
 /** What a failure means for the attempts that are left. */
@@ -127,6 +155,19 @@ function makesCall(run: Run, at: AttemptOf, key: string, shared: SharedKey | nul
   return entry.seen === "failed_retryable" || (entry.seen === "running" && at.recovered);
 }
 
+/** What was set aside for one call: a key that is called again reserves again. */
+interface Charged {
+  readonly action_id: string;
+  readonly reservation: Reservation;
+  /** Epoch ms. */
+  readonly started_at: number;
+}
+
+function reserve(run: Run, stepId: string, action_id: string, reservation: Reservation): Charged {
+  run.log.note(draft("BUDGET_RESERVED", { action_id, ...reservation }, stepId));
+  return { action_id, reservation, started_at: run.log.instantOf("BUDGET_RESERVED", stepId) };
+}
+
 /**
  * What was set aside for the call becomes what it used, as far as the operator said; what it did not say counts as
  * reserved. A call whose end nobody knows stays charged as reserved.
@@ -134,19 +175,19 @@ function makesCall(run: Run, at: AttemptOf, key: string, shared: SharedKey | nul
 function settleCharge(
   run: Run,
   stepId: string,
-  { action_id, usage }: { readonly action_id: string; readonly usage: Usage },
+  { action_id, reservation, started_at, usage }: Charged & { readonly usage: Usage },
 ): void {
-  const reservation = run.log.record.reservations.get(action_id);
-  const started = run.log.record.actions.get(action_id)?.record.timing.started_at;
-  if (run.log.lost !== null || reservation === undefined || started === undefined) return;
+  if (run.log.lost !== null) return;
   const { counters, amounts: reserved } = reservation;
   const amounts = {
     tokens: usage.tokens?.total ?? reserved.tokens,
     money: usage.cost?.total ?? reserved.money,
     invocations: reserved.invocations,
-    wall_ms: run.log.instantOf("BUDGET_SETTLED", stepId) - Date.parse(started),
+    wall_ms: Math.max(0, run.log.instantOf("BUDGET_SETTLED", stepId) - started_at),
   };
   run.log.note(draft("BUDGET_SETTLED", { action_id, counters, reserved, amounts }, stepId));
+  // Nobody else commits for a workflow that has ended.
+  if (isTerminal(run.log.record.state)) run.commitSoon();
 }
 
 /** An end that comes when the step has no ear for it any more is logged, not recorded: final states ignore events. */

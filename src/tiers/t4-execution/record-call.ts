@@ -9,9 +9,10 @@ import { digest } from "../../contract/digest.ts";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { draft, type EventPayloads } from "../../contract/event.ts";
-import { type JsonObject, toJson } from "../../contract/json.ts";
+import { JsonObject, toJson } from "../../contract/json.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { OperatorCall } from "../../contract/operator.ts";
+import { OwnLabel } from "../../contract/token.ts";
 import { messageOf } from "../../runtime/within.ts";
 import { type Run, stepOf } from "./run.ts";
 
@@ -24,21 +25,25 @@ export function createRecording(
   run: Run,
   { stepId, attempt }: { readonly stepId: string; readonly attempt: number },
 ): Recording {
-  const { checkpoint, step } = stepOf(run, stepId);
+  const { checkpoint, step, run: round } = stepOf(run, stepId);
   let left = run.kit.limits.maxCallRecords;
   const record = (recorded: Recorded): void => {
     left -= 1;
     if (left < 0) refuse(`it recorded more than limits.maxCallRecords = ${run.kit.limits.maxCallRecords}`);
     const now = stepOf(run, stepId);
-    if (run.log.lost !== null || now.phase !== "executing" || now.attempt !== attempt) refuse("its call is over");
+    const isOwn = now.run === round && now.attempt === attempt && now.attempts.at(-1)?.outcome === "running";
+    if (run.log.lost !== null || now.phase !== "executing" || !isOwn) refuse("its call is over");
     run.log.note(draft("TOKEN_RECORDED", { token_id: now.token_id ?? 0, ...recorded }, stepId));
     run.commitSoon();
   };
   return {
     restored: checkpoint,
     emit(label, detail = {}) {
-      if (typeof label !== "string" || label === "") refuse("an event needs a label");
-      record({ kind: "custom", label, detail: readJson(run, { detail })["detail"] as JsonObject });
+      const own = OwnLabel.safeParse(label);
+      if (!own.success) return refuse(`an event needs a label: ${own.error.issues[0]?.message}`);
+      const kept = JsonObject.safeParse(readJson(run, { detail })["detail"]);
+      if (!kept.success) return refuse("the detail of an event is an object");
+      record({ kind: "custom", label: own.data, detail: kept.data as JsonObject });
     },
     checkpoint(state) {
       const kept = readJson(run, { state });

@@ -127,12 +127,20 @@ const tokenOfStep = (view: Viewed, event: LedgerEvent) => view.steps.get(event.s
 
 function tellCall(view: Viewed, event: LedgerEvent): void {
   const { token, operator_name, attempt } = payloadOf(event, "ACTION_STARTED");
+  if (token !== undefined && token.id > view.scheduled) queueAgain(view, event);
   const id = token?.id ?? tokenOfStep(view, event)?.id;
-  if (id === undefined) return;
+  // What the record answers once more, for a token that has started, is no further piece of work.
+  if (id === undefined || (token === undefined && isOver(view, id))) return;
   view.steps.set(event.step_id ?? "", { id, begun: true });
   const asked = { cost: token?.cost ?? 0, resources: token?.resources ?? nothing };
   const detail = start(view, { name: token === undefined ? null : operator_name, ...asked });
   tell(view, id, event, ["started", { ...detail, attempt }]);
+}
+
+/** A call made again without a pause: the one before it was lost with its process, or a person settled it. */
+function queueAgain(view: Viewed, event: LedgerEvent): void {
+  tellEnd(view, event, { status: "failed", lost: true });
+  queue(view, event, {});
 }
 
 function tellEnd(view: Viewed, event: LedgerEvent, detail: object): void {

@@ -67,7 +67,8 @@ export function createModelRouter(options: ModelRouting): ModelRouter {
       if (!request.success) return refuse(invalid("the route request", request.error));
       const told = SpentByEndpoint.safeParse(known);
       if (!told.success) return refuse(invalid("what was spent", told.error));
-      const answer = chooseEndpoint(routing, request.data, (name) => largest(spent(name), told.data[name] ?? nothing));
+      const toldOf = (name: string): ModelSpent => (Object.hasOwn(told.data, name) ? told.data[name] : null) ?? nothing;
+      const answer = chooseEndpoint(routing, request.data, (name) => largest(spent(name), toldOf(name)));
       logged.push(deepFreeze({ request: request.data, ...answer }));
       if (logged.length > maxDecisions) logged.shift();
       return answer;

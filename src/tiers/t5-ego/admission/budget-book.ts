@@ -4,8 +4,9 @@
  * Owns: which counters a call touches, whether it still fits, and what is set aside for calls whose start is not in the
  * ledger yet. Never: counts what is in the ledger; the store does, in the transaction that writes the event.
  * B1  Nothing is charged by asking: a refusal leaves every counter as it was.
- * B2  Between the reading of the counters and the answer what was set aside meanwhile is counted too, so that calls that
- *     ask at once never pass a ceiling together. Another process's last, uncommitted calls are not seen.
+ * B2  Between the reading of the counters and the answer what was set aside meanwhile is counted too, and so is what was
+ *     let go meanwhile, so that calls that ask at once never pass a ceiling together. Another process's last, uncommitted
+ *     calls are not seen.
  * B3  What was set aside and never begun is forgotten after a lease's time.
  */
 import {
@@ -59,14 +60,21 @@ const bookRef = moduleRef(5, "budget", "reserve");
 
 export function createBudgetBook({ limits, charges, now, holdMs }: BudgetBookParts): BudgetBook {
   const holds = new Map<string, Hold>();
-  const heldUnder = (tenantId: Id, counter: string): Charge => {
-    let held = noCharge;
-    for (const [name, hold] of holds) {
-      if (hold.until <= now()) holds.delete(name);
-      else if (hold.tenant_id === tenantId && hold.reservation.counters.includes(counter))
-        held = addCharge(held, hold.reservation.amounts);
+  /** For each reading of counters that is under way, what was let go since it began. */
+  const readings = new Set<Hold[]>();
+  const read = async (tenantId: Id, counters: readonly string[]) => {
+    const gone: Hold[] = [];
+    readings.add(gone);
+    try {
+      const amounts = await charges(tenantId, counters);
+      return { standing: new Map(counters.map((counter, i) => [counter, amounts[i] ?? noCharge])), gone };
+    } finally {
+      readings.delete(gone);
     }
-    return held;
+  };
+  const heldFor = (tenantId: Id): readonly Hold[] => {
+    for (const [name, { until }] of holds) if (until <= now()) holds.delete(name);
+    return [...holds.values()].filter(({ tenant_id }) => tenant_id === tenantId);
   };
   return {
     isEmpty: limits.length === 0,
@@ -75,19 +83,46 @@ export function createBudgetBook({ limits, charges, now, holdMs }: BudgetBookPar
       if (concerned.length === 0) return null;
       const counters = [...new Set(concerned.map(({ counter }) => counter))];
       holds.delete(name);
-      const read = await charges(who.tenant_id, counters);
-      const standing = new Map(counters.map((counter, i) => [counter, read[i] ?? noCharge]));
-      for (const { counter, limit } of concerned) {
-        const charged = addCharge(standing.get(counter) ?? noCharge, heldUnder(who.tenant_id, counter));
-        const refusal = exceeds({ counter, limit, charged, amounts });
+      for (;;) {
+        const { standing, gone } = await read(who.tenant_id, counters);
+        const held = heldFor(who.tenant_id);
+        const refusal = refuseAny(concerned, { standing, held, amounts });
         if (refusal !== null) return refusal;
+        // Whether the counters were read with or without what was let go meanwhile, nobody knows: they are read again.
+        const either = [...held, ...gone.filter(({ tenant_id }) => tenant_id === who.tenant_id)];
+        if (refuseAny(concerned, { standing, held: either, amounts }) !== null) continue;
+        const reservation = { counters, amounts };
+        holds.set(name, { tenant_id: who.tenant_id, reservation, until: now() + holdMs });
+        return reservation;
       }
-      const reservation = { counters, amounts };
-      holds.set(name, { tenant_id: who.tenant_id, reservation, until: now() + holdMs });
-      return reservation;
     },
-    release: (name) => void holds.delete(name),
+    release(name) {
+      const hold = holds.get(name);
+      if (hold !== undefined) for (const gone of readings) gone.push(hold);
+      holds.delete(name);
+    },
   };
+}
+
+interface Standing {
+  /** What the ledger's counters say. */
+  readonly standing: ReadonlyMap<string, Charge>;
+  readonly held: readonly Hold[];
+  readonly amounts: Charge;
+}
+
+/** The first ceiling that the amounts would exceed, or null. */
+function refuseAny(concerned: readonly Concerned[], { standing, held, amounts }: Standing): KernelError | null {
+  for (const { counter, limit } of concerned) {
+    const aside = held.filter(({ reservation }) => reservation.counters.includes(counter));
+    const charged = aside.reduce(
+      (sum, { reservation }) => addCharge(sum, reservation.amounts),
+      standing.get(counter) ?? noCharge,
+    );
+    const refusal = exceeds({ counter, limit, charged, amounts });
+    if (refusal !== null) return refusal;
+  }
+  return null;
 }
 
 interface Concerned {
@@ -119,10 +154,13 @@ interface Weighed extends Concerned {
   readonly amounts: Charge;
 }
 
+/** Sums of tenths are no tenths: what binary fractions add to a sum of money is no excess. */
+const roundingOf = (ceiling: number): number => ceiling * 1e-9;
+
 function exceeds({ counter, limit, charged, amounts }: Weighed): KernelError | null {
   for (const field of chargeFields) {
     const ceiling = limit[field];
-    if (ceiling === undefined || charged[field] + amounts[field] <= ceiling) continue;
+    if (ceiling === undefined || charged[field] + amounts[field] - ceiling <= roundingOf(ceiling)) continue;
     const detail = { counter, resource: field, limit: ceiling, charged: charged[field], attempted: amounts[field] };
     const message = `the ${limit.scope} budget ${counter} has ${ceiling - charged[field]} ${field} left of ${ceiling}; the call asks for ${amounts[field]}`;
     return kernelError("T5_BUDGET_EXHAUSTED", message, bookRef, { detail: { kind: "scoped_budget", ...detail } });
