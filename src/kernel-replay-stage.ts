@@ -35,7 +35,7 @@ export interface Rules {
   readonly shelf: CapabilityShelf;
 }
 
-/** Answers of T5 that take their own time: keys and signatures are checked off the loop. */
+/** Answers of T5 that take their own time: signatures are checked off the loop. */
 interface Answers {
   readonly idle: () => Promise<unknown>;
 }
@@ -144,6 +144,9 @@ function recordedMiddleware(source: RecordedSource, calls: RecordedCalls): Middl
       if (end?.attempt === attempt && !end.pending && !end.cached && calls.isOpen(step_id))
         throw new KernelErrorException(end.error);
       const started = source.peek("ACTION_STARTED", step_id);
+      // A start without a token made no call.
+      if (end?.attempt === attempt && !end.cached && started !== null && started.payload["token"] === undefined)
+        throw new KernelErrorException(end.error);
       const failed = source.peek("STEP_FAILED", step_id);
       if (failed === null || (started !== null && started.sequence < failed.sequence)) return;
       const { error } = payloadOf(failed, "STEP_FAILED");
@@ -184,13 +187,16 @@ function inTurn(handle: Door["handle"], { source, pending }: Answered): Door["ha
   return (signal, kit) => {
     const turn = source.turnOfAnswer();
     const answered = handle(signal, kit);
-    if (isPromise(answered)) {
+    if (isPromise(answered) && isSigned(signal)) {
       pending.add(answered);
       void answered.finally(() => pending.delete(answered)).catch(() => undefined);
     }
     return turn === null ? answered : turn.then(() => answered);
   };
 }
+
+const isSigned = ({ body }: Signal): boolean =>
+  typeof (body["data"] as { readonly signature?: unknown } | undefined)?.signature === "string";
 
 /** The keys that approvers signed with: whose they are was checked when they were taken. */
 function keysIn(events: readonly LedgerEvent[]): ApproverKeys {
