@@ -81,6 +81,12 @@ export const errorCodes = Object.freeze({
   }),
   T0_KERNEL_STOPPED: resource("Start a kernel on this ledger; unfinished workflows are taken up again.", { http: 503 }),
   T0_TIER_CRASHED: processing("The tier was restarted; retry the workflow and report the error.", degraded),
+  T0_HTTP_MEDIA_TYPE: input("Send the body as application/json.", { http: 415 }),
+  T0_HTTP_ROUTE_UNKNOWN: input("Check the method and the path.", { http: 404 }),
+  T0_HTTP_ADDRESS_UNAVAILABLE: external("Choose another address or port, or stop what listens there.", {
+    retryable: false,
+    http: 503,
+  }),
 
   // T1: perception
   T1_CLASSIFY_LOW_CONFIDENCE: processing("Name the intent type in the request.", degraded),

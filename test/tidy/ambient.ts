@@ -49,6 +49,11 @@ export const ambientRows: readonly AmbientRow[] = [
     why: "a terminal is the outside world: its time, its variables",
   },
   {
+    path: "src/http/http-options.ts",
+    calls: ["Date.now", "setTimeout"],
+    why: "the default clock of heartbeats and token expiry; a host may give its own",
+  },
+  {
     path: "src/operators/files/file-write.ts",
     calls: ["crypto.randomUUID"],
     why: "the name of a temporary file; no record ever holds it",
