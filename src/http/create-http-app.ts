@@ -21,6 +21,7 @@ import { type HttpOptions, type ResolvedHttpOptions, resolveHttpOptions } from "
 import { addCommands } from "./routes/commands.ts";
 import { addHealth } from "./routes/health.ts";
 import { addReads } from "./routes/reads.ts";
+import { addStreams } from "./routes/streams.ts";
 
 export interface HttpApp {
   readonly fetch: (request: Request) => Promise<Response>;
@@ -41,6 +42,7 @@ export function createHttpApp(kernel: Kernel, options: HttpOptions): HttpApp {
   addAuthentication(app, edge.options);
   addCommands(edge);
   addReads(edge);
+  addStreams(edge);
   return { fetch: async (request) => app.fetch(request) };
 }
 

@@ -10,6 +10,7 @@ import { answerJson } from "../answer.ts";
 import { claimCaller, requireCredentialScope } from "../claim-caller.ts";
 import { type Call, type Edge, workflowOf, workflowPath } from "../edge.ts";
 import { readJsonBody } from "../read-body.ts";
+import { type Answer, type Answers, createAnswers } from "../remember-answers.ts";
 
 interface Command {
   readonly needs: string;
@@ -27,16 +28,31 @@ const commands: Readonly<Record<string, Command>> = {
 
 export function addCommands(edge: Edge): void {
   const { app, kernel } = edge;
+  const answers = createAnswers(edge.options.limits.maxKeptAnswers);
   app.post("/v1/kernel/submit", async (call) => {
     const body = await readCommand(call, edge, "intent:submit");
-    const accepted = await kernel.submit(body as never);
-    return answerJson(accepted, 202, { location: `/v1/kernel/workflows/${accepted.workflow_id}` });
+    return answerOnce(call, { answers, body }, async () => {
+      const accepted = await kernel.submit(body as never);
+      return { status: 202, body: accepted, headers: { location: `/v1/kernel/workflows/${accepted.workflow_id}` } };
+    });
   });
   for (const [name, { needs, run }] of Object.entries(commands))
     app.post(`${workflowPath}/${name}`, async (call) => {
       const body = await readCommand(call, edge, needs);
-      return answerJson(await run(kernel, workflowOf(call), body));
+      const work = async () => ({ status: 200, body: await run(kernel, workflowOf(call), body) });
+      return answerOnce(call, { answers, body }, work);
     });
+}
+
+/** The answer to a command: that of the first request with its Idempotency-Key, where it has one. */
+async function answerOnce(
+  call: Call,
+  { answers, body }: { readonly answers: Answers; readonly body: JsonObject },
+  work: () => Promise<Answer>,
+): Promise<Response> {
+  const key = call.req.header("idempotency-key");
+  const answer = await answers.once({ key, caller: call.get("caller"), operation: call.req.path, body }, work);
+  return answerJson(answer.body, answer.status, answer.headers);
 }
 
 async function readCommand(call: Call, { options }: Edge, needs: string): Promise<JsonObject> {
