@@ -21,6 +21,7 @@ import { type HttpOptions, type ResolvedHttpOptions, resolveHttpOptions } from "
 import { addCommands } from "./routes/commands.ts";
 import { addHealth } from "./routes/health.ts";
 import { addReads } from "./routes/reads.ts";
+import { addRpc } from "./routes/rpc.ts";
 import { addStreams } from "./routes/streams.ts";
 
 export interface HttpApp {
@@ -43,6 +44,7 @@ export function createHttpApp(kernel: Kernel, options: HttpOptions): HttpApp {
   addCommands(edge);
   addReads(edge);
   addStreams(edge);
+  addRpc(edge);
   return { fetch: async (request) => app.fetch(request) };
 }
 
