@@ -20,7 +20,7 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface Question {
+interface Question {
   /** The header as it came; without one nothing is kept. */
   readonly key: string | undefined;
   readonly caller: HttpCaller;

@@ -7,7 +7,7 @@
  */
 import type { Clock, Numbered } from "../index.ts";
 
-export interface SseOptions {
+interface SseOptions {
   readonly event: string;
   readonly heartbeatMs: number;
   readonly retryMs: number;
@@ -16,7 +16,7 @@ export interface SseOptions {
   readonly onEnd: () => void;
 }
 
-export type NumberedItems = AsyncGenerator<Numbered<unknown>, void, void>;
+type NumberedItems = AsyncGenerator<Numbered<unknown>, void, void>;
 
 const heartbeat = ": heartbeat\n\n";
 

@@ -74,8 +74,10 @@ describe("a workflow", () => {
 
   it("[CARD-17] deciding over HTTP leaves the events that deciding in process leaves", async () => {
     const decision = { decision: "approve", payload: { comment: "good" } } as const;
+    const ui_actions = [{ action: "open_editor", label: "Edit the note", payload: { field: "text" } }];
+    const capability = () => publishing({}, { uiActions: { publish: ui_actions } }).capability;
     const play = async (overHttp: boolean) => {
-      await using edge = await openEdge(publish());
+      await using edge = await openEdge({ capabilities: [capability()] });
       const { t } = edge;
       const accepted = overHttp ? (await edge.post<{ workflow_id: string }>(submitPath, hint)).body : null;
       const workflow_id = accepted?.workflow_id ?? (await t.submit(intent));
@@ -83,7 +85,7 @@ describe("a workflow", () => {
       const gates = overHttp
         ? (await edge.ask<{ gates: unknown[] }>("/v1/kernel/gates")).body.gates
         : await t.kernel.gates({}, testCaller);
-      expect(withoutIds(gates)).toMatchObject([{ gate_id: "gate-publish", status: "open", ui_actions: [] }]);
+      expect(withoutIds(gates)).toMatchObject([{ gate_id: "gate-publish", status: "open", ui_actions }]);
       if (overHttp) await edge.post(pathOf(workflow_id, "/gate"), decision);
       else await t.kernel.decideGate(workflow_id, { ...testCaller, ...decision });
       expect((await t.rest(workflow_id)).state).toBe("completed");
