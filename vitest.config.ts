@@ -5,6 +5,7 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     pool: "forks",
     testTimeout: 30_000,
+    setupFiles: process.env["REPLAY"] === "1" ? ["test/replay/setup.ts"] : [],
     reporters: process.env["CI"] ? ["default"] : ["dot"],
   },
 });

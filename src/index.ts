@@ -74,6 +74,7 @@ export { ExecutionPlan, Plan, PlanStep } from "./contract/plan.ts";
 export { PolicyDecision, type PolicyQuestion, type PolicyRule, PolicyStage, type RuleSet } from "./contract/policy.ts";
 export { PolicySet } from "./contract/policy-set.ts";
 export { KernelProgress } from "./contract/progress.ts";
+export type { Replay, ReplayDifference } from "./contract/replay.ts";
 export {
   fail,
   Metrics,
@@ -142,6 +143,7 @@ export { createKernel } from "./kernel.ts";
 export type { Channels, Follow, GateFilter, Kernel, Numbered, Verification, WorkflowFilter } from "./kernel-face.ts";
 export type { KernelOptions } from "./kernel-options.ts";
 export type { Policies } from "./kernel-policies.ts";
+export { replayRows } from "./kernel-replay.ts";
 // The token kernel
 export type { TokenContext } from "./kernel-token-context.ts";
 export type { Processed } from "./kernel-token-core.ts";
@@ -153,10 +155,10 @@ export {
 } from "./kernel-token-options.ts";
 export {
   parseTokenEvents,
-  type Replay,
-  type ReplayDifference,
-  type ReplayOptions,
   replayTokens,
+  type TokenReplay,
+  type TokenReplayDifference,
+  type TokenReplayOptions,
 } from "./kernel-token-replay.ts";
 export type { RunSummary } from "./kernel-token-stream.ts";
 export { createTokenKernel, type TokenKernel } from "./kernel-tokens.ts";

@@ -16,6 +16,7 @@ import type { SubmitRequest, SubmitResponse } from "./contract/intent.ts";
 import type { Operator, OperatorMetadata } from "./contract/operator.ts";
 import type { OutcomesResponse } from "./contract/outcome.ts";
 import type { KernelProgress, WorkflowStateName } from "./contract/progress.ts";
+import type { Replay } from "./contract/replay.ts";
 import type { Result } from "./contract/result.ts";
 import type { CancelRequest, CancelResponse, RetryRequest, RetryResponse } from "./contract/retry.ts";
 import type { Signal } from "./contract/signal.ts";
@@ -137,6 +138,11 @@ export interface Kernel extends AsyncDisposable {
   attachReport(workflowId: string, report: unknown, caller?: Caller): Promise<string>;
   /** The hash chain and the signed approvals; with keys, also that those signed whose keys they are. */
   verify(workflowId?: string, check?: SignatureCheck): Promise<Verification>;
+  /**
+   * Replays the workflow from its ledger with this kernel's capabilities, policies and limits: nothing is run, nothing is
+   * written. Rejects for a broken chain, and for what is not registered here.
+   */
+  replay(workflowId: string, caller?: Caller): Promise<Replay>;
   /** The workflow's rows as they lie in the ledger. */
   export(workflowId: string, caller?: Caller): AsyncGenerator<TurnRow, void, void>;
   readonly documents: { readonly record: (record: DocumentRecord) => Promise<string> };

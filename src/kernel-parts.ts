@@ -3,11 +3,13 @@
  *
  * Owns: the wiring. Never: opens or closes the ledger, serves a caller.
  */
+import { respondOperator } from "./adapters/respond-operator.ts";
+import type { ParsedBudgets } from "./contract/budget.ts";
 import { createIdSource } from "./contract/ids.ts";
 import { moduleRef } from "./contract/module-ref.ts";
 import { createSignalFactory } from "./contract/signal.ts";
 import { EmbeddedHost } from "./hosts/embedded/embedded-host.ts";
-import type { Resolved, TierPatch } from "./kernel-options.ts";
+import type { KernelOptions, Resolved, TierPatch } from "./kernel-options.ts";
 import { createDesk, defineTiers } from "./kernel-tiers.ts";
 import type { LedgerStore } from "./ports/ledger-store.ts";
 import { SignalBus, type Tier } from "./runtime/bus.ts";
@@ -16,23 +18,30 @@ import type { Kit } from "./runtime/kit.ts";
 import { createLedgerReading, type LedgerReading } from "./runtime/ledger-reader.ts";
 import { createLedgerWriter, type LedgerWriter } from "./runtime/ledger-writer.ts";
 import { LifecycleHost } from "./runtime/lifecycle-host.ts";
-import type { Registry } from "./runtime/registry.ts";
+import { createRegistry, type Registry } from "./runtime/registry.ts";
 import { createRestWaiters, type RestWaiters } from "./runtime/rest-waiters.ts";
 import { Supervision } from "./runtime/supervision.ts";
 import { createTenantAppend, type TenantAppend } from "./runtime/tenant-log.ts";
 import { createTimers, type Timers } from "./runtime/timers.ts";
+import type { TurnSource } from "./runtime/turn-source.ts";
 import { Executor } from "./tiers/t4-execution/executor.ts";
+import type { Desk } from "./tiers/t4-execution/run.ts";
 import type { WorkflowRun } from "./tiers/t4-execution/workflow-run.ts";
 import { createBudgetBook } from "./tiers/t5-ego/admission/budget-book.ts";
-import type { CapabilityShelf } from "./tiers/t5-ego/admission/capability-shelf.ts";
+import { type CapabilityShelf, createCapabilityShelf } from "./tiers/t5-ego/admission/capability-shelf.ts";
 import type { PolicyEngine } from "./tiers/t5-ego/policy/evaluate-policies.ts";
 
 const restRef = moduleRef(4, "ooda_loop", "rest");
 
-interface Shelved {
+/** What fills a kernel's parts beside the ports of its options. The last two are a replay's. */
+export interface Staffing {
   readonly registry: Registry;
   readonly shelf: CapabilityShelf;
   readonly patchTier: TierPatch;
+  /** Where the turns of logs get instants and ids. */
+  readonly sourceOf?: (workflowId: string) => TurnSource;
+  /** T4's desk as it is to be. */
+  readonly fillDesk?: (desk: Desk) => Desk;
 }
 
 export class KernelParts {
@@ -55,7 +64,7 @@ export class KernelParts {
   /** The engine, and whether the default stance is part of it. */
   readonly policies: { readonly engine: PolicyEngine; readonly withDefault: boolean };
 
-  constructor(resolved: Resolved, store: LedgerStore, { registry, shelf, patchTier }: Shelved) {
+  constructor(resolved: Resolved, store: LedgerStore, { registry, shelf, patchTier, ...replay }: Staffing) {
     const { options, clock, limits, logger, budgets } = resolved;
     this.resolved = resolved;
     this.store = store;
@@ -78,7 +87,7 @@ export class KernelParts {
       inspected: options.inspect !== undefined,
       onError: (error) => logger.error({ error }, "a lifecycle actor failed"),
     });
-    this.executor = this.#createExecutor(resolved);
+    this.executor = this.#createExecutor(resolved, replay);
     this.host = this.#createHost(resolved);
     this.supervision = new Supervision({
       definitions: defineTiers({
@@ -118,7 +127,7 @@ export class KernelParts {
     };
   }
 
-  #createExecutor(resolved: Resolved): Executor {
+  #createExecutor(resolved: Resolved, { sourceOf, fillDesk = (desk) => desk }: Partial<Staffing>): Executor {
     const { store, writer, kit, lifecycles, registry, reading, timers } = this;
     return new Executor({
       store,
@@ -126,7 +135,8 @@ export class KernelParts {
       kit,
       lifecycles,
       owner: resolved.options.owner ?? kit.ids.next("kernel"),
-      desk: createDesk({ resolved, registry, store, reading, timers }),
+      desk: fillDesk(createDesk({ resolved, registry, store, reading, timers })),
+      ...(sourceOf === undefined ? {} : { sourceOf }),
       onCommitted: (log, events) => {
         this.feed.announce(log.identity.workflow_id);
         if (events.some((e) => e.event_type === "INTENT_RECEIVED")) lifecycles.wake(log.record);
@@ -189,4 +199,56 @@ export class KernelParts {
     this.bus.close();
     this.feed.close();
   }
+}
+
+/** Where turns are kept when nobody says: SQLite in memory. */
+export async function openMemoryLedger(): Promise<LedgerStore> {
+  const { sqliteLedger } = await import("./ledgers/sqlite/index.ts");
+  return sqliteLedger({});
+}
+
+/** The built-in operator, and what the options bring. */
+export function fillRegistry(
+  options: KernelOptions,
+  { governor, capabilities }: Pick<ParsedBudgets, "governor" | "capabilities">,
+): Pick<Staffing, "registry" | "shelf"> {
+  const shelf = createCapabilityShelf(governor, capabilities);
+  const registry = createRegistry({ retrieval: options.retrieval, shelve: shelf.put });
+  registry.registerOperator(respondOperator);
+  for (const operator of options.operators ?? []) registry.registerOperator(operator);
+  for (const capability of options.capabilities ?? []) registry.registerCapability(capability);
+  return { registry, shelf };
+}
+
+/** Runs come to rest or are interrupted; leases are given up; everything is closed. */
+export async function stopParts(parts: KernelParts, drainMs: number): Promise<void> {
+  const { executor, store, writer, supervision, kit } = parts;
+  supervision.root.send({ type: "STOP" });
+  await drain(parts, kit.clock.now() + drainMs);
+  const held = executor.runs().map((run) => run.log);
+  for (const run of executor.runs()) run.interrupt();
+  await letUnwind(executor.runs().map((run) => run.idle()));
+  await writer.drained();
+  for (const log of held)
+    if (log.lease !== null) await store.release(log.identity.workflow_id, log.lease).catch(() => undefined);
+  parts.close();
+  await store.close();
+}
+
+/** Turns of the event loop in which what was interrupted may end; host code that never ends is left behind. */
+async function letUnwind(ends: readonly Promise<void>[]): Promise<void> {
+  let over = false;
+  void Promise.allSettled(ends).then(() => {
+    over = true;
+  });
+  for (let turn = 0; turn < 64 && !over; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
+}
+
+/** Lets running workflows come to rest, up to a time. */
+async function drain({ executor, timers, restWaiters }: KernelParts, until: number): Promise<void> {
+  const busy = executor.runs().filter((run) => run.isBusy);
+  const rested = Promise.all(busy.map((run) => restWaiters.next(run.log.identity.workflow_id)));
+  const abort = new AbortController();
+  await Promise.race([rested, timers.until(until, abort.signal)]);
+  abort.abort();
 }

@@ -1,8 +1,9 @@
 /**
- * Retrying, with the one case that is a new workflow: regenerating what has ended (A-38).
+ * Retrying, with the two cases that are a new workflow: regenerating what has ended (A-38), and doing it again under the
+ * same keys, so that stored results answer and only what never succeeded runs.
  */
 import { RetryRequest } from "./contract/retry.ts";
-import type { WorkflowRecord } from "./contract/workflow.ts";
+import { isTerminal, type WorkflowRecord } from "./contract/workflow.ts";
 import type { Kernel } from "./kernel-face.ts";
 import type { LedgerReading } from "./runtime/ledger-reader.ts";
 import type { createGateway } from "./tiers/t0-foundation/gateway.ts";
@@ -16,15 +17,17 @@ interface Again {
   readonly request: Parameters<Kernel["retry"]>[1];
 }
 
-/** Regenerating what has ended begins a new workflow, linked to the old one and carrying its intent. */
+/** Regenerating or replaying what has ended begins a new workflow, linked to the old one and carrying its intent. */
 export async function retryOrBeginAgain({ gateway, reading, workflowId, request }: Again): ReturnType<Kernel["retry"]> {
-  if (RetryRequest.safeParse(request).data?.mode !== "regenerate") return gateway.retry(workflowId, request);
+  const mode = RetryRequest.safeParse(request).data?.mode;
+  if (mode !== "regenerate" && mode !== "replay") return gateway.retry(workflowId, request);
   const record = await reading.readWorkflowState(workflowId, {
     tenant_id: request.tenant_id,
     principal: request.principal,
   });
-  if (record.state !== "completed" && record.state !== "cancelled") return gateway.retry(workflowId, request);
-  const { intent, thread_id, correlation_id, draft_version } = record;
+  const beginsAnew = mode === "replay" ? isTerminal(record.state) : ["completed", "cancelled"].includes(record.state);
+  if (!beginsAnew) return gateway.retry(workflowId, request);
+  const { intent, thread_id, correlation_id } = record;
   const { document_ids, ...context_refs } = intent.context_refs;
   const again = {
     source: intent.source,
@@ -44,12 +47,27 @@ export async function retryOrBeginAgain({ gateway, reading, workflowId, request 
   const accepted = await gateway.submit(again, {
     parent_workflow_id: workflowId,
     intent_id: intent.intent_id,
-    draft_version: draft_version + 1,
-    regenerate: stepsToRegenerate(record, request.step_ids),
+    ...(mode === "replay" ? sameVersions(record) : nextVersions(record, request.step_ids)),
     correlation_id,
   });
   return { workflow_id: accepted.workflow_id, status: "restarted", correlation_id };
 }
+
+interface Versions {
+  readonly draft_version: number;
+  readonly regenerate: readonly string[];
+}
+
+/** The draft versions that the workflow began with: every key stays. */
+const sameVersions = ({ plans, regenerate }: WorkflowRecord): Versions => ({
+  draft_version: Math.max(1, ...(plans[0]?.steps ?? []).map((step) => step.draft_version)),
+  regenerate,
+});
+
+const nextVersions = (record: WorkflowRecord, named: readonly string[] | undefined): Versions => ({
+  draft_version: record.draft_version + 1,
+  regenerate: stepsToRegenerate(record, named),
+});
 
 /** Base ids of what is made again, so that the other steps keep their keys and are answered from the record. */
 function stepsToRegenerate(record: WorkflowRecord, named: readonly string[] | undefined): readonly string[] {

@@ -65,6 +65,9 @@ async function findSharedKey(
   if (holder === null) return null;
   const record = await reading.readWorkflowState(holder);
   const entry = record.actions.get(record.keys.get(key) ?? "");
+  // What failed for certain in the workflow whose work is made again is no hindrance to making it here.
+  const failed = entry?.seen === "failed_retryable" || entry?.seen === "failed_final";
+  if (failed && indexed === null) return null;
   if (entry !== undefined)
     return {
       action_id: entry.record.action_id,

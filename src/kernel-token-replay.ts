@@ -26,7 +26,7 @@ import { TokenKernelCore } from "./kernel-token-core.ts";
 import { refuseRecord, rolledBack, type TokenKernelOptions } from "./kernel-token-options.ts";
 import { isPromise, messageOf } from "./runtime/within.ts";
 
-export interface ReplayOptions extends TokenKernelOptions {
+export interface TokenReplayOptions extends TokenKernelOptions {
   /** In the order of their handles; without it, what the record tells of them. */
   readonly capabilities?: readonly { readonly name: string; readonly limits?: Partial<CapabilityLimits> }[];
   /** Begin at this capture in place of the beginning; the record holds the whole stream all the same. */
@@ -34,18 +34,18 @@ export interface ReplayOptions extends TokenKernelOptions {
 }
 
 /** The first event that is not as it was recorded; null stands for an event that is not there. */
-export interface ReplayDifference {
+export interface TokenReplayDifference {
   readonly timestamp: number;
   readonly expected: TokenEvent | null;
   readonly actual: TokenEvent | null;
   readonly reason: string;
 }
 
-export interface Replay {
+export interface TokenReplay {
   readonly identical: boolean;
   /** What the fresh kernel wrote, up to the end of the record or just past the first difference. */
   readonly jsonl: string;
-  readonly difference: ReplayDifference | null;
+  readonly difference: TokenReplayDifference | null;
 }
 
 /**
@@ -74,15 +74,15 @@ function parseLine(line: string, number: number): TokenEvent {
  * Runs the recorded tokens again in a fresh kernel with the same seed and executor.
  * @throws KernelErrorException (input) for a malformed record or snapshot; a difference is an answer, no error.
  */
-export async function replayTokens(jsonl: string, options: ReplayOptions): Promise<Replay> {
+export async function replayTokens(jsonl: string, options: TokenReplayOptions): Promise<TokenReplay> {
   const recorded = parseTokenEvents(jsonl);
-  const replay = new TokenReplay(recorded, options);
+  const replay = new TokenReplaying(recorded, options);
   await replay.run();
   const difference = replay.difference();
   return { identical: difference === null, jsonl: replay.core.toJsonl(), difference };
 }
 
-class TokenReplay {
+class TokenReplaying {
   readonly core: TokenKernelCore;
   readonly #recorded: readonly TokenEvent[];
   readonly #passes: (event: TokenEvent | undefined) => CapabilityHandle | null;
@@ -92,7 +92,7 @@ class TokenReplay {
   /** What the fresh kernel refused that the recorded one had taken. */
   #refused: string | null = null;
 
-  constructor(recorded: readonly TokenEvent[], options: ReplayOptions) {
+  constructor(recorded: readonly TokenEvent[], options: TokenReplayOptions) {
     const given = options.capabilities;
     this.#recorded = recorded;
     this.#passes = findShelved(recorded);
@@ -113,7 +113,7 @@ class TokenReplay {
     }
   }
 
-  difference(): ReplayDifference | null {
+  difference(): TokenReplayDifference | null {
     const { stream } = this.core;
     for (let at = 0; at < Math.max(stream.length, this.#recorded.length); at += 1) {
       const [expected = null, actual = null] = [this.#recorded[at], stream[at]];

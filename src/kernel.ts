@@ -7,23 +7,20 @@
  * K3  `stop` leaves no timer, handle or subscription behind.
  */
 
-import { respondOperator } from "./adapters/respond-operator.ts";
 import { raise } from "./contract/error.ts";
 import { kernelError } from "./contract/error-codes.ts";
 import { moduleRef } from "./contract/module-ref.ts";
 import { isAtRest, isTerminal, type WorkflowRecord, type WorkflowState } from "./contract/workflow.ts";
 import type { Kernel } from "./kernel-face.ts";
 import { type KernelOptions, resolveOptions, type TierPatch } from "./kernel-options.ts";
-import { KernelParts } from "./kernel-parts.ts";
+import { fillRegistry, KernelParts, openMemoryLedger, stopParts } from "./kernel-parts.ts";
 import { createReads, viewOf } from "./kernel-reads.ts";
 import { createRecords } from "./kernel-records.ts";
+import { replayTurns } from "./kernel-replay.ts";
 import { retryOrBeginAgain } from "./kernel-retry.ts";
 import { createTokenView } from "./kernel-token-view.ts";
-import type { LedgerStore } from "./ports/ledger-store.ts";
-import { createRegistry, type Registry } from "./runtime/registry.ts";
 import { createGateway, type Gateway } from "./tiers/t0-foundation/gateway.ts";
 import type { WorkflowRun } from "./tiers/t4-execution/workflow-run.ts";
-import { type CapabilityShelf, createCapabilityShelf } from "./tiers/t5-ego/admission/capability-shelf.ts";
 
 const kernelRef = moduleRef(0, "kernel", "createKernel");
 
@@ -41,12 +38,10 @@ export async function assembleKernel(
   patchTier: TierPatch = (definition) => definition,
 ): Promise<Kernel> {
   const resolved = resolveOptions(options);
-  const store = options.ledger ?? (await defaultLedger());
+  const store = options.ledger ?? (await openMemoryLedger());
   await store.open();
-  const { governor, capabilities } = resolved.budgets;
-  const shelf = createCapabilityShelf(governor, capabilities);
-  const parts = new KernelParts(resolved, store, { registry: fillRegistry(options, shelf), shelf, patchTier });
-  const kernel = new RunningKernel(parts);
+  const parts = new KernelParts(resolved, store, { ...fillRegistry(options, resolved.budgets), patchTier });
+  const kernel = new RunningKernel(parts, options);
   if (options.recover !== false) await kernel.takeUp();
   return kernel.face;
 }
@@ -54,12 +49,14 @@ export async function assembleKernel(
 /** A kernel that serves: what its face's methods do. */
 class RunningKernel {
   readonly #parts: KernelParts;
+  readonly #options: KernelOptions;
   readonly #gateway: Gateway;
   readonly face: Kernel;
   #stopping: Promise<void> | null = null;
 
-  constructor(parts: KernelParts) {
+  constructor(parts: KernelParts, options: KernelOptions) {
     this.#parts = parts;
+    this.#options = options;
     this.#gateway = createGateway(parts.kit);
     parts.supervision.root.send({ type: "OPENED" });
     this.face = {
@@ -135,9 +132,11 @@ class RunningKernel {
     };
   }
 
-  #insights(): Pick<Kernel, "bus" | "ask" | "vitals" | "system" | "lifecycles"> {
-    const { bus, executor, lifecycles, feed, timers, supervision } = this.#parts;
+  #insights(): Pick<Kernel, "replay" | "bus" | "ask" | "vitals" | "system" | "lifecycles"> {
+    const { bus, executor, lifecycles, feed, timers, supervision, reading, registry, shelf } = this.#parts;
     return {
+      replay: async (workflowId, caller) =>
+        replayTurns(await reading.rows(workflowId, caller), { options: this.#options, registry, shelf }),
       bus: { signals: bus.signals, items: bus.items },
       ask: (tier, signal) => this.#serve(() => bus.ask(tier, signal)),
       vitals: () => ({
@@ -181,55 +180,9 @@ class RunningKernel {
   }
 }
 
-/** Runs come to rest or are interrupted; leases are given up; everything is closed. */
-async function stopParts(parts: KernelParts, drainMs: number): Promise<void> {
-  const { executor, store, writer, supervision, kit } = parts;
-  supervision.root.send({ type: "STOP" });
-  await drain(parts, kit.clock.now() + drainMs);
-  const held = executor.runs().map((run) => run.log);
-  for (const run of executor.runs()) run.interrupt();
-  await letUnwind(executor.runs().map((run) => run.idle()));
-  await writer.drained();
-  for (const log of held)
-    if (log.lease !== null) await store.release(log.identity.workflow_id, log.lease).catch(() => undefined);
-  parts.close();
-  await store.close();
-}
-
 /** Whether the ledger may say that the workflow rests although it is awake: host code may never end, a log may be lost. */
 const mayRest = ({ isBusy, log }: WorkflowRun): boolean =>
   log.lost !== null || (log.exists && (!isBusy || isTerminal(log.record.state)));
 
 const hasAllSaved = ({ log }: WorkflowRun): boolean =>
   log.lost === null && log.exists && log.record.sequence === log.confirmed;
-
-async function defaultLedger(): Promise<LedgerStore> {
-  const { sqliteLedger } = await import("./ledgers/sqlite/index.ts");
-  return sqliteLedger({});
-}
-
-function fillRegistry(options: KernelOptions, shelf: CapabilityShelf): Registry {
-  const registry = createRegistry({ retrieval: options.retrieval, shelve: shelf.put });
-  registry.registerOperator(respondOperator);
-  for (const operator of options.operators ?? []) registry.registerOperator(operator);
-  for (const capability of options.capabilities ?? []) registry.registerCapability(capability);
-  return registry;
-}
-
-/** Turns of the event loop in which what was interrupted may end; host code that never ends is left behind. */
-async function letUnwind(ends: readonly Promise<void>[]): Promise<void> {
-  let over = false;
-  void Promise.allSettled(ends).then(() => {
-    over = true;
-  });
-  for (let turn = 0; turn < 64 && !over; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
-}
-
-/** Lets running workflows come to rest, up to a time. */
-async function drain({ executor, timers, restWaiters }: KernelParts, until: number): Promise<void> {
-  const busy = executor.runs().filter((run) => run.isBusy);
-  const rested = Promise.all(busy.map((run) => restWaiters.next(run.log.identity.workflow_id)));
-  const abort = new AbortController();
-  await Promise.race([rested, timers.until(until, abort.signal)]);
-  abort.abort();
-}

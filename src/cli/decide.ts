@@ -119,11 +119,13 @@ const readPayload = ({ edit, comment, digest, resolution, result }: DecideOption
 
 export function addRestarts(program: Command, terminal: Terminal): void {
   addCommonOptions(program.command("retry"))
-    .description("run the failed steps of a workflow again, or regenerate steps and all that depends on them")
+    .description(
+      "run the failed steps of a workflow again, regenerate steps and all that depends on them, or do it all again under the same keys",
+    )
     .argument("<workflow>", "its id")
     .addOption(
       new Option("--mode <mode>", "what to run again")
-        .choices(["resume_failed_steps", "regenerate"])
+        .choices(["resume_failed_steps", "regenerate", "replay"])
         .default("resume_failed_steps"),
     )
     .option("--steps <ids>", "the steps to regenerate, separated by commas", readList)

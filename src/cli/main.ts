@@ -12,6 +12,7 @@ import { addDemo } from "./demo.ts";
 import { addStreams } from "./events.ts";
 import { addExplanations } from "./explain.ts";
 import { addLists } from "./list.ts";
+import { addReplay } from "./replay.ts";
 import { reportError } from "./report-error.ts";
 import { addRun } from "./run.ts";
 import { addServe } from "./serve.ts";
@@ -40,7 +41,7 @@ function buildProgram(terminal: Terminal): Command {
     .configureOutput({ writeOut: terminal.write, writeErr: (text) => terminal.complain(text.trimEnd()) })
     .showHelpAfterError("(--help says what there is)");
   const decisions = [addDecisions, addVotes, addRestarts];
-  const readings = [addExplanations, addStreams, addVerify, addWhatIf];
+  const readings = [addExplanations, addStreams, addVerify, addReplay, addWhatIf];
   for (const add of [addDemo, addRun, addLists, ...decisions, ...readings, addServe]) {
     add(program, terminal);
   }

@@ -17,8 +17,8 @@ import type { Kernel } from "../index.ts";
 import { sqliteLedger } from "../ledgers/sqlite/index.ts";
 import type { Logger } from "../ports/telemetry.ts";
 import { readApproverKeys } from "./approver-keys.ts";
-import { loadModules, loadPolicies } from "./load-modules.ts";
-import { callerOf, type Session } from "./options.ts";
+import { type Loaded, loadModules, loadPolicies } from "./load-modules.ts";
+import { type CommonOptions, callerOf, type Session } from "./options.ts";
 
 export interface Opening {
   readonly recover?: boolean;
@@ -58,18 +58,26 @@ async function openKernel(
     const message = `there is no ledger at ${options.db}; name one with --db, or make one with "countersign demo"`;
     raise(kernelError("T0_LEDGER_UNAVAILABLE", message, openRef, { detail: { path: options.db }, retry: false }));
   }
-  const [loaded, policies] = await Promise.all([loadModules(options.capabilities), loadPolicies(options.policies)]);
+  const rules = await rulesOf(options);
   // Only now: help, wrong usage and the check of a file need no kernel.
   const { createKernel } = await import("../index.ts");
   return createKernel({
     ledger: sqliteLedger({ path: options.db }),
-    capabilities: [releaseNotes, folderInventory, projectHandover, ...loaded.capabilities],
-    operators: loaded.operators,
-    policies: [...policies, ...loaded.policies],
+    ...rules,
     ...(options.keys === undefined ? {} : { approverKeys: readApproverKeys(options.keys) }),
     recover,
     logger: logErrors((line) => terminal.complain(line)),
   });
+}
+
+/** The shipped packages, and what `--capabilities` and `--policies` name. */
+export async function rulesOf(options: Pick<CommonOptions, "capabilities" | "policies">): Promise<Loaded> {
+  const [loaded, policies] = await Promise.all([loadModules(options.capabilities), loadPolicies(options.policies)]);
+  return {
+    capabilities: [releaseNotes, folderInventory, projectHandover, ...loaded.capabilities],
+    operators: loaded.operators,
+    policies: [...policies, ...loaded.policies],
+  };
 }
 
 /** Commands tell their own story; of the kernel's log only what went wrong inside it is shown, and only when asked for. */

@@ -80,6 +80,9 @@ export const errorCodes = Object.freeze({
     retryable: true,
   }),
   T0_KERNEL_STOPPED: resource("Start a kernel on this ledger; unfinished workflows are taken up again.", { http: 503 }),
+  T0_REPLAY_DIFFERENT: processing(
+    "See the event that is named: a capability, a policy or a limit is not the one that the workflow ran with.",
+  ),
   T0_TIER_CRASHED: processing("The tier was restarted; retry the workflow and report the error.", degraded),
   T0_HTTP_MEDIA_TYPE: input("Send the body as application/json.", { http: 415 }),
   T0_HTTP_ROUTE_UNKNOWN: input("Check the method and the path.", { http: 404 }),

@@ -133,6 +133,8 @@ export interface EventPayloads {
     readonly plan: Plan;
     readonly planner_cost: number;
     readonly cause: "submit" | "replan" | "regenerate";
+    /** The steps that a regeneration named; absent where it named none. */
+    readonly named?: readonly string[];
   };
   PLAN_TRUNCATED: { readonly kept: number; readonly dropped: readonly string[] };
   PLAN_REJECTED: { readonly plan_id: string; readonly error: KernelError };

@@ -8,7 +8,8 @@ import { Principal } from "./intent.ts";
 export const RetryRequest = z.object({
   tenant_id: TenantId,
   principal: Principal,
-  mode: z.enum(["resume_failed_steps", "regenerate"]).default("resume_failed_steps"),
+  /** `replay`: what has ended is done again under the same keys; what had succeeded is answered from the record. */
+  mode: z.enum(["resume_failed_steps", "regenerate", "replay"]).default("resume_failed_steps"),
   step_ids: z.array(StepId).optional(),
   /** For the operators and the planner of the work that is done again. */
   feedback: z.string().max(4096).optional(),

@@ -6,18 +6,32 @@
  * T2  Nothing else of a turn is free: the same record, inputs and source give the same events.
  */
 import type { EventDraft, EventType } from "../contract/event.ts";
+import type { PolicyStage } from "../contract/policy.ts";
 import type { Kit } from "./kit.ts";
 
 /** Records inside payloads that get ids of their own. */
 export type DrawnId = "action" | "outcome" | "plan";
 
+/** What a decided event gets: its id, and its turn's instant in epoch ms. */
+export interface Stamp {
+  readonly id: string;
+  readonly now: number;
+}
+
 export interface TurnSource {
   /** The instant of a turn that begins with, or now reaches, an event of this type; epoch ms. */
   readonly now: (type: EventType, stepId: string | null) => number;
-  /** The id of an event that has been decided. */
-  readonly eventId: (draft: EventDraft) => string;
+  /** The instant that a question to policy names, which its decision may be noted after; begins no turn. */
+  readonly asked: (stage: PolicyStage, stepId: string | null) => number;
+  /** The event has been decided. */
+  readonly stamp: (draft: EventDraft) => Stamp;
   /** The turn is sealed; the next event begins another. */
   readonly end: () => void;
+  /**
+   * A step, or the workflow itself (null), is about to go on to what it notes next: resolves when it is its turn. Null where
+   * nothing is to be waited for, which is always so but in a replay.
+   */
+  readonly turnOf: (stepId: string | null) => Promise<void> | null;
   /** A sealed turn was not taken in and goes on, at the instant it had. */
   readonly again: (at: number) => void;
   /** An id for what the payload of an event of this step (or of the workflow) will carry. */
@@ -27,18 +41,21 @@ export interface TurnSource {
 /** Of one workflow's log. */
 export function createLiveSource({ clock, ids }: Kit): TurnSource {
   let turn: number | null = null;
+  const now = (): number => {
+    turn ??= clock.now();
+    return turn;
+  };
   return {
-    now() {
-      turn ??= clock.now();
-      return turn;
-    },
+    now,
+    asked: () => turn ?? clock.now(),
+    stamp: () => ({ id: ids.next("event"), now: now() }),
     end() {
       turn = null;
     },
     again(at) {
       turn = at;
     },
-    eventId: () => ids.next("event"),
+    turnOf: () => null,
     drawId: (kind) => ids.next(kind),
   };
 }

@@ -17,6 +17,7 @@ import { kernelError } from "../contract/error-codes.ts";
 import { type Actor, draft, type EventDraft, type EventPayloads, type EventType } from "../contract/event.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { moduleRef } from "../contract/module-ref.ts";
+import type { PolicyStage } from "../contract/policy.ts";
 import {
   eventText,
   genesisHash,
@@ -150,6 +151,16 @@ export class WorkflowLog {
     return this.#source.now(type, stepId);
   }
 
+  /** The instant that a question to policy names; epoch ms. */
+  instantOfQuestion(stage: PolicyStage, stepId: string | null): number {
+    return this.#source.asked(stage, stepId);
+  }
+
+  /** When a step, or the workflow itself, may go on to what it notes next; null: at once. */
+  turnOf(stepId: string | null): Promise<void> | null {
+    return this.#source.turnOf(stepId);
+  }
+
   /** An id for a record that an event of this step will carry. */
   drawId(kind: DrawnId, stepId: string | null): string {
     return this.#source.drawId(kind, stepId);
@@ -191,8 +202,9 @@ export class WorkflowLog {
       const message = `${draft.type} cannot happen while the workflow is ${this.#record.state}`;
       raise(kernelError("T4_WORKFLOW_CONFLICT", message, logRef, { detail }));
     }
-    this.#now = this.instantOf(draft.type, draft.step_id);
-    const base = { id: this.#source.eventId(draft), type: draft.type, step: draft.step_id };
+    const { id, now } = this.#source.stamp(draft);
+    this.#now = now;
+    const base = { id, type: draft.type, step: draft.step_id };
     const event: TurnEvent = {
       ...base,
       ...this.#differences(draft, actor),

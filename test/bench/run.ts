@@ -9,10 +9,41 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { foldEvents } from "../../machines/fold.ts";
 import { openTurn, type TurnRow } from "../../src/contract/turn.ts";
+import { definePolicySet, type KernelOptions } from "../../src/index.ts";
 import { openSameRows, openSixRows, removeDatabase } from "./floors.ts";
 import { measureRate, quantile, type Rate, rounded } from "./measure.ts";
 import { measureParked } from "./parked.ts";
 import { openWorkload, type Workload } from "./workload.ts";
+
+/** What a governed kernel has beside the plain one: a ceiling of each kind, none of them near, and rules as data. */
+const governing: KernelOptions = {
+  policies: [
+    definePolicySet({
+      version: "bench-1",
+      rules: [
+        {
+          name: "large",
+          stages: ["action"],
+          when: { amounts: [{ path: "sum", above: 1e9 }] },
+          decision: "DENY",
+          reason: "no",
+        },
+        { name: "tagged", stages: ["action"], when: { tags: { any: ["payment"] } }, decision: "DENY", reason: "no" },
+      ],
+    }),
+  ],
+  budgets: {
+    perToken: 1_000_000_000,
+    governor: { tokens: 1_000_000_000, cpu_time: 1_000_000_000 },
+    capabilities: { "Bench.Step": { max_invocations: 1_000_000, max_tokens: null } },
+    limits: [
+      { scope: "tenant", window: "day", tokens: 1e12, money: 1e12 },
+      { scope: "principal", invocations: 1e12 },
+      { scope: "operator", id: "Bench.Step", wall_ms: 1e15 },
+    ],
+  },
+};
+const stepsOfPlain = 5;
 
 const runs = Number(process.env["RUNS"] ?? 5);
 const ms = Number(process.env["MS"] ?? 1200);
@@ -100,6 +131,7 @@ async function main(): Promise<void> {
   removeDatabase(path);
   const w = await openWorkload(path);
   const [plainRows, gateRows] = [await exportOne(w, false), await exportOne(w, true)];
+  const governed = await openWorkload(join(folder, "governed.db"), governing);
   const samePlain = await openSameRows(join(folder, "same-plain.db"), plainRows);
   const sameGate = await openSameRows(join(folder, "same-gate.db"), gateRows);
   const six = await openSixRows(join(folder, "six.db"));
@@ -115,6 +147,7 @@ async function main(): Promise<void> {
     "floor: six small rows": () => six.run(nextId()),
     gated: () => checkedGate(w),
     "floor: the same rows, gated": () => sameGate.run(nextId()),
+    "governed: every ceiling and a rule set": () => checkedPlain(governed),
   };
   await interleave({ plain: works.plain, gated: works.gated }, 1);
   const rates = await interleave(works, 64);
@@ -126,6 +159,11 @@ async function main(): Promise<void> {
   console.log(
     `share of six small rows: plain ${share(rates, "plain", "floor: six small rows")}, gated ${share(rates, "gated", "floor: six small rows")}`,
   );
+  const perStep = (name: string): number => 1_000_000 / (rates[name]?.per_s ?? 1) / stepsOfPlain;
+  console.log(
+    `governance: ${Math.round(perStep("governed: every ceiling and a rule set") - perStep("plain"))} µs more a step than ${Math.round(perStep("plain"))}`,
+  );
+  await governed.kernel.stop();
   for (const open of [samePlain, sameGate, six]) await open.close();
   await w.kernel.stop();
   if (parked > 0)

@@ -57,7 +57,7 @@ export async function applyDecision(run: Run, prepared: Prepared, decision: Poli
 
 async function admit(run: Run, { step, operator, payload }: Prepared, keep: boolean): Promise<PolicyDecision> {
   const { auth, intent, bundle, spent, admitted } = run.log.record;
-  const now = instantOf(run);
+  const now = instantOf(run, "action", step.step_id);
   const work = workOf(run, step.step_id, operator.metadata);
   const { decision, ...admission } = await askFor<StepAnswer>(run, 5, {
     schema: "StepQuestion",

@@ -72,7 +72,7 @@ async function admitRepaired(run: Run, prepared: Prepared, repaired: JsonObject)
   const payload = repaired as Json;
   try {
     const input = await checkPayload(run, prepared.operator, payload);
-    const admitted = await admitPayload(run, { ...prepared, payload, input });
+    const admitted = await admitPayload(run, { ...prepared, payload, input }, { keep: true });
     const asksAPerson = stepOf(run, prepared.step.step_id).decision?.decision === "REQUIRE_HUMAN_APPROVAL";
     return asksAPerson ? null : (admitted.payload as JsonObject);
   } catch (thrown) {

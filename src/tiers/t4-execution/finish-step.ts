@@ -93,7 +93,7 @@ export async function judgeOutcome(
   { type, content, keep = false }: { readonly type: string; readonly content: Json; readonly keep?: boolean },
 ): Promise<Json> {
   const { auth, intent, bundle } = run.log.record;
-  const now = instantOf(run);
+  const now = instantOf(run, "outcome", step.step_id);
   const subject = outcomeSubject(step, type, content);
   const decision = await askFor<PolicyDecision>(run, 5, {
     schema: "PolicyQuestion",

@@ -52,7 +52,7 @@ interface Question {
 
 async function judgeAt<T extends Pick<Judged, "policy">>(run: Run, gate: Gate, asked: Question): Promise<T> {
   const { intent, bundle } = run.log.record;
-  const now = instantOf(run);
+  const now = instantOf(run, "gate", gate.step_id);
   const about = { gate, intent, context: bundle, now };
   const { schema, data, by } = asked;
   const judged = await askFor<T>(run, 5, { schema, fn: "decide_gate", data: { ...data, ...about } });

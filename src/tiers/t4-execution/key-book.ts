@@ -39,6 +39,8 @@ export function createKeyBook(run: Run, at: AttemptOf): KeyBook {
   const common = { operator_name, attempt: at.attempt };
   /** What another workflow made of the key; undefined until it was looked up. */
   let shared: SharedKey | null | undefined;
+  /** Calls that run side by side are admitted in the order of the record, where there is one. */
+  let inTurn = false;
   return {
     consult(key) {
       const { keys, parent_workflow_id, tenant_id, workflow_id } = run.log.record;
@@ -47,8 +49,11 @@ export function createKeyBook(run: Run, at: AttemptOf): KeyBook {
         return run.desk.findSharedKey({ tenant_id, key, workflow_id, parent_workflow_id }).then((found) => {
           shared = found;
         });
-      if (!makesCall(run, at, key, shared ?? null) || standingAdmission(run, step.step_id) !== null) return undefined;
-      return askAdmission(run, at.prepared, at.timeoutMs);
+      if (!makesCall(run, at, key, shared ?? null)) return undefined;
+      const turn = inTurn ? null : run.log.turnOf(step.step_id);
+      inTurn = true;
+      if (turn !== null) return turn;
+      return standingAdmission(run, step.step_id) === null ? askAdmission(run, at.prepared, at.timeoutMs) : undefined;
     },
     find: (key, payload) => findKey(run, at, { key, payload, shared: shared ?? null }),
     async begin(key, payload, calls) {

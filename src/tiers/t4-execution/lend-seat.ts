@@ -20,7 +20,6 @@ import {
 import type { PrincipalRef } from "../../contract/gate-vote.ts";
 import { judgeDelegation } from "./judge-decision.ts";
 import { gateIdFrom, respond, settleAnswer } from "./judge-gate.ts";
-import { instantOf } from "./note-decision.ts";
 import { oodaRef, type Run } from "./run.ts";
 
 const seatRef = oodaRef("lend_seat");
@@ -71,7 +70,7 @@ export async function delegateGate(
 
 /** Whether the same was said before and still holds. */
 function isLent(run: Run, { delegations }: Gate, { principal, to, expires_at }: ParsedDelegationRequest): boolean {
-  if (Date.parse(expires_at) <= Date.parse(instantOf(run))) return false;
+  if (Date.parse(expires_at) <= run.kit.clock.now()) return false;
   return delegations.some(
     (one) => isSamePrincipal(one.from, principal) && isSamePrincipal(one.to, to) && one.expires_at === expires_at,
   );

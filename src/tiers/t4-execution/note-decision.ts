@@ -24,12 +24,13 @@ export interface Asked {
   readonly by?: EventPayloads["POLICY_DECIDED"]["by"];
 }
 
-/** ISO instant of the turn that is being noted, or that the next event would begin. */
-export const instantOf = ({ log, kit }: Run): string =>
-  log.isDirty ? log.record.updated_at : new Date(kit.clock.now()).toISOString();
+/** ISO instant of a question to policy: of the turn under way, or of now. */
+export const instantOf = ({ log }: Run, stage: PolicyStage, stepId: string | null): string =>
+  new Date(log.instantOfQuestion(stage, stepId)).toISOString();
 
 export function noteDecision(run: Run, decision: PolicyDecision, asked: Asked): void {
   const { stage, subject, payload, by } = asked;
+  const noted = new Date(run.log.instantOf("POLICY_DECIDED", asked.step_id)).toISOString();
   run.log.note(
     draft(
       "POLICY_DECIDED",
@@ -40,7 +41,7 @@ export function noteDecision(run: Run, decision: PolicyDecision, asked: Asked): 
         payload_hash: digest(payload),
         ...(by === undefined ? {} : { by }),
         ...(asked.keep === true && mayKeep(decision, stage) ? { payload } : {}),
-        ...(asked.now === instantOf(run) ? {} : { asked_at: asked.now }),
+        ...(asked.now === noted ? {} : { asked_at: asked.now }),
       },
       asked.step_id,
     ),

@@ -177,11 +177,19 @@ export async function openGate(run: Run, shown: Gate): Promise<boolean> {
   const ballots = await ballotsAhead(run, gate);
   run.log.note(
     standing === undefined
-      ? draft("GATE_OPENED", { gate }, gate.step_id)
+      ? draft("GATE_OPENED", { gate: openNow(run, gate, "GATE_OPENED") }, gate.step_id)
       : draft("GATE_REVISED", { gate, cause: "regenerate", principal: null }, gate.step_id),
   );
   for (const ballot of ballots) if (isStillOpen(run, gate)) castVote(run, gate, ballot);
   return !isStillOpen(run, gate);
+}
+
+/** A gate opens at its turn's instant, and its time is counted from there. */
+function openNow(run: Run, gate: Gate, type: "GATE_OPENED" | "GATE_REVISED"): Gate {
+  const at = run.log.instantOf(type, gate.step_id);
+  const waits = gate.due_at === null ? null : Date.parse(gate.due_at) - Date.parse(gate.opened_at);
+  const due_at = waits === null ? null : new Date(at + waits).toISOString();
+  return { ...gate, opened_at: new Date(at).toISOString(), due_at };
 }
 
 const isStillOpen = (run: Run, { gate_id }: Gate): boolean => isOpenGate(run.log.record.gates.get(gate_id) as Gate);
@@ -229,6 +237,7 @@ export function describeDoubtGate(run: Run, step: PlanStep, payload: Json): Gate
     ...baseGate(run, step, payload),
     gate_id: doubtGateIdOf(step.step_id, doubts),
     kind: "in_doubt",
+    opened_at: new Date(run.log.instantOf("GATE_OPENED", step.step_id)).toISOString(),
     title: `What became of ${step.name}?`,
     reasons: [{ source: "recovery", rule: "in-doubt", reason }],
     target: null,

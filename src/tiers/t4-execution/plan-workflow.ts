@@ -125,7 +125,7 @@ export function situationOf(record: WorkflowRecord, round: number, objective: st
 /** Policy at stage plan; a demand for approval becomes a gate on the plan's first steps. */
 async function judgePlan(run: Run, plan: Plan): Promise<Plan> {
   const { auth, intent, bundle } = run.log.record;
-  const now = instantOf(run);
+  const now = instantOf(run, "plan", null);
   const subject = planSubject(plan.plan_id, plan.steps);
   const decision = await askFor<PolicyDecision>(run, 5, {
     schema: "PolicyQuestion",
@@ -160,11 +160,12 @@ export function planEvents(
   run: Run,
   { plan, dropped, cost }: PlanAnswer,
   cause: "submit" | "replan" | "regenerate",
+  named?: readonly string[],
 ): EventDraft[] {
   const kept = new Set(plan.steps.map((s) => s.step_id));
   const left = [...run.log.record.steps.values()].filter((s) => s.state === "queued" && !kept.has(s.step.step_id));
   return [
-    draft("PLAN_CREATED", { plan, planner_cost: cost, cause }),
+    draft("PLAN_CREATED", { plan, planner_cost: cost, cause, ...(named === undefined ? {} : { named }) }),
     ...(dropped.length === 0 ? [] : [draft("PLAN_TRUNCATED", { kept: plan.steps.length, dropped })]),
     ...dropped.map((id) => draft("STEP_SKIPPED", { reason: "max_steps", because: null }, id)),
     ...left.map((s) => draft("STEP_SKIPPED", { reason: "replanned", because: plan.plan_id }, s.step.step_id)),

@@ -91,7 +91,7 @@ function regenerate(run: Run, { principal, step_ids, feedback }: RestartRequest)
       }),
     );
   else run.log.note(draft("WORKFLOW_RESUMED", { gate_id: null, step_id: null }));
-  run.log.note(...planEvents(run, { plan: next, dropped: [], cost: 0 }, "regenerate"));
+  run.log.note(...planEvents(run, { plan: next, dropped: [], cost: 0 }, "regenerate", step_ids));
   run.log.note(
     ...queueSteps(record, [
       ...new Set([

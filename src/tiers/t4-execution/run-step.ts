@@ -88,6 +88,8 @@ async function tryStep(run: Run, prepared: Prepared): Promise<StepResult> {
     const recovered = current.retry_due === null && isLost(run, current) && isRepeatable(operator);
     const attempt = recovered ? Math.max(1, current.attempt) : current.attempt + 1;
     const ended = await attemptStep(run, { prepared, attempt, maxAttempts, recovered });
+    const turn = run.log.turnOf(step.step_id);
+    if (turn !== null) await turn;
     run.signal.throwIfAborted();
     if (ended.status === "succeeded")
       return finishStep(run, {

@@ -223,8 +223,12 @@ export class WorkflowRun implements Run {
 
   /** Runs the plan until it rests. True when the workflow waits or has ended. */
   async #runRound(): Promise<boolean> {
+    const next = this.log.record.state === "waiting_for_user" ? this.log.turnOf(null) : null;
+    if (next !== null) await next;
     this.#resumeIfRunnable();
     const result = await (this.log.record.plan?.direct_response == null ? this.#runPlan() : this.#respond());
+    const turn = this.log.turnOf(null);
+    if (turn !== null) await turn;
     if (this.#isOver() || this.#asleep) return true;
     const { record } = this.log;
     if (record.budget_refused !== null)
@@ -284,7 +288,7 @@ export class WorkflowRun implements Run {
     const dag = new DagExecutor<PlanStep>({
       steps: plan?.steps ?? [],
       executeFn: (step) => runStep(this, step.step_id),
-      budgetCheckFn: (step) => this.#checkBudget(step),
+      budgetCheckFn: (step) => this.#checkInTurn(step),
       maxConcurrent: this.kit.limits.maxConcurrentSteps,
       settled: new Map(
         [...steps.values()].flatMap((s) => (isStepDone(s.state) ? [[s.step.step_id, dagStatus(s)] as const] : [])),
@@ -306,6 +310,13 @@ export class WorkflowRun implements Run {
     const ended = await runStep(this, step.step_id);
     if (ended === parked) return { ...none, waiting: ids };
     return ended.status === "COMPLETED" ? none : { ...none, failed: ids };
+  }
+
+  /** A step begins, or is refused, when it is its turn. */
+  #checkInTurn(step: PlanStep): boolean | Promise<boolean> {
+    const begins = this.log.record.steps.get(step.step_id)?.state === "queued";
+    const turn = begins ? this.log.turnOf(step.step_id) : null;
+    return turn === null ? this.#checkBudget(step) : turn.then(() => this.#checkBudget(step));
   }
 
   #checkBudget(step: PlanStep): boolean {

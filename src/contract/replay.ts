@@ -1,0 +1,31 @@
+/**
+ * What a replay found: whether a fresh kernel, given nothing but the ledger, comes to the very same bytes.
+ */
+import type { Json } from "./json.ts";
+
+/** The first event, in ledger order, that came out otherwise. */
+export interface ReplayDifference {
+  readonly sequence: number;
+  /** Null where the replay went beyond the ledger's last event. */
+  readonly event_id: string | null;
+  readonly event_type: string;
+  readonly step_id: string | null;
+  /** Where in the event the two part, as a JSON path such as `payload.gate.reasons.0`; null where one of them is missing. */
+  readonly path: string | null;
+  /** What the ledger holds there. */
+  readonly expected: Json;
+  /** What came out of the replay. */
+  readonly actual: Json;
+  /** The difference in one sentence. */
+  readonly reason: string;
+}
+
+export interface Replay {
+  readonly workflow_id: string;
+  readonly identical: boolean;
+  /** Events of the ledger that came out again, byte for byte. */
+  readonly events: number;
+  /** The chain head the replay came to; null when it came to none. */
+  readonly head: string | null;
+  readonly difference: ReplayDifference | null;
+}

@@ -1,0 +1,74 @@
+// `countersign replay` of the release notes demo: from the ledger file and from an export, and what it says of another one.
+
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Replay } from "../../src/index.ts";
+import { makeTempFolder, type TempFolder } from "../operators/temp-folder.ts";
+import { makeRepository, readHere, runHere } from "./command-line.ts";
+
+let folder: TempFolder;
+let db = "";
+let id = "";
+let rows = "";
+beforeAll(async () => {
+  folder = makeTempFolder();
+  const repo = join(folder.path, "repo");
+  db = join(folder.path, "ledger.db");
+  mkdirSync(repo);
+  makeRepository(repo);
+  id = (await readHere<{ workflow_id: string }>("demo", "--repo", repo, "--db", db, "--out", "N.md", "--yes"))
+    .workflow_id;
+  rows = (await runHere("export", id, "--db", db)).out;
+});
+afterAll(() => folder[Symbol.dispose]());
+
+function exportedAs(name: string, text: string): string {
+  const path = join(folder.path, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+describe("replay", () => {
+  it("of the demo finds no difference, from the ledger and from its export", async () => {
+    const replay = await readHere<Replay>("replay", id, "--db", db);
+    expect(replay).toMatchObject({ workflow_id: id, identical: true, difference: null });
+    const file = exportedAs("whole.jsonl", rows);
+    expect(await readHere<Replay>("replay", id, "--file", file)).toEqual(replay);
+    const told = await runHere("replay", id, "--file", file);
+    expect(told).toMatchObject({ code: 0, err: "" });
+    expect(told.out).toContain(`identical: ${replay.events} events of ${id}, head ${replay.head}`);
+  });
+
+  it("refuses an export with a byte altered, whose entry verify names", async () => {
+    const file = exportedAs("altered.jsonl", rows.replace("mend the hinge", "mend the hinga"));
+    const replayed = await runHere("replay", id, "--file", file);
+    expect(replayed.code).toBe(1);
+    expect(replayed.err).toContain("T0_LEDGER_CORRUPT");
+    const verified = await runHere("verify", "--file", file);
+    expect(verified.code).toBe(1);
+    expect(verified.out).toMatch(/at sequence \d+: body/);
+  });
+
+  it("under another policy names the event, what it was and what it is, and ends with 1", async () => {
+    const policy = exportedAs(
+      "deny.mjs",
+      'export const deny = { name: "deny", stages: ["action"], evaluate: () => ({ decision: "DENY", reason: "no" }) };\n',
+    );
+    const told = await runHere("replay", id, "--db", db, "--capabilities", policy);
+    expect(told.code).toBe(1);
+    // With another rule the set has another version, which each decision names, the plan's first.
+    expect(told.out).toMatch(/different: .* POLICY_DECIDED/);
+    expect(told.out).toContain("payload.policy_version");
+    expect(told.err).toContain("T0_REPLAY_DIFFERENT");
+  });
+
+  it.each([
+    ["a file that is not there", "nowhere.jsonl", null],
+    ["a file without the workflow", "empty.jsonl", ""],
+    ["a file of another kind", "other.jsonl", "{"],
+  ])("refuses %s as wrong usage", async (_what, name, text) => {
+    const file = text === null ? join(folder.path, name) : exportedAs(name, text);
+    expect((await runHere("replay", id, "--file", file)).code).toBe(2);
+  });
+});

@@ -1,0 +1,47 @@
+/** The second and third way to run again: with effects under the same keys, and with new ones. (The first is replay.) */
+import { describe, expect, it } from "vitest";
+import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/index.ts";
+import { counted, intent, refusalOf, step, story } from "../gates/story.ts";
+
+const again = (t: TestKernel, id: string) => t.kernel.retry(id, { ...testCaller, mode: "replay" });
+const keysOf = async (t: TestKernel, id: string): Promise<readonly string[]> =>
+  (await t.kernel.actions(id)).map((action) => action.idempotency_key);
+
+describe("retry in mode replay", () => {
+  it("begins a linked workflow with the same keys: what had succeeded is answered, only the rest runs", async () => {
+    let works = false;
+    const one = counted("Note.One", { effect: "write_draft" }, () => ({ n: 1 }));
+    const two = counted("Note.Two", { effect: "write_draft" }, () => {
+      if (!works) throw new Error("not yet");
+      return { n: 2 };
+    });
+    const steps = [step("one", one), step("two", two, { depends_on: ["one"], params: { of: "{{one.output.n}}" } })];
+    const limits = { maxReplans: 0 };
+    await using t = await createTestKernel({
+      capabilities: [story([one, two], steps)],
+      defaultPolicies: false,
+      limits,
+    });
+    const failed = await t.run(intent);
+    expect(failed.state).toBe("failed");
+    works = true;
+    const { workflow_id } = await again(t, failed.workflow_id);
+    expect(workflow_id).not.toBe(failed.workflow_id);
+    expect((await t.rest(workflow_id)).state).toBe("completed");
+    expect([one.calls.length, two.calls.length]).toEqual([1, 2]);
+    expect(await keysOf(t, workflow_id)).toEqual(await keysOf(t, failed.workflow_id));
+    expect((await t.kernel.workflow(workflow_id)).parent_workflow_id).toBe(failed.workflow_id);
+    const third = await again(t, workflow_id);
+    expect((await t.rest(third.workflow_id)).state).toBe("completed");
+    expect([one.calls.length, two.calls.length]).toEqual([1, 2]);
+    expect((await t.kernel.replay(third.workflow_id)).difference).toBeNull();
+  });
+
+  it("is for what has ended", async () => {
+    const wait = counted("Note.Wait");
+    const capability = story([wait], [step("w", wait, { gate: {} })]);
+    await using t = await createTestKernel({ capabilities: [capability] });
+    const { workflow_id } = await t.run(intent);
+    expect((await refusalOf(again(t, workflow_id))).code).toBe("T4_WORKFLOW_CONFLICT");
+  });
+});
