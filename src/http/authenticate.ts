@@ -5,7 +5,13 @@
  * A2  A token is compared by its digest, in constant time, with every token there is.
  */
 import { hash, timingSafeEqual } from "node:crypto";
-import { type Authenticate, HttpCaller, type ResolvedHttpOptions, type StaticToken } from "./http-options.ts";
+import {
+  type Authenticate,
+  bearerPattern,
+  HttpCaller,
+  type ResolvedHttpOptions,
+  type StaticToken,
+} from "./http-options.ts";
 import { jwtVerifier } from "./verify-jwt.ts";
 
 type FindBearer = (token: string) => HttpCaller | null | Promise<HttpCaller | null>;
@@ -30,8 +36,8 @@ export function createAuthentication({
 }
 
 async function findBearer(request: Request, bearers: readonly FindBearer[]): Promise<HttpCaller | null> {
-  const [, token] = /^Bearer +([\w.~+/=-]+) *$/i.exec(request.headers.get("authorization") ?? "") ?? [];
-  if (token === undefined) return null;
+  const [, token = ""] = /^Bearer +(.*)$/i.exec(request.headers.get("authorization") ?? "") ?? [];
+  if (!bearerPattern.test(token)) return null;
   for (const find of bearers) {
     const caller = await find(token);
     if (caller !== null) return caller;

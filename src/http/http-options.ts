@@ -19,6 +19,9 @@ export type HttpCaller = z.infer<typeof HttpCaller>;
 /** Null: these are no credentials of anybody. */
 export type Authenticate = (request: Request) => HttpCaller | null | Promise<HttpCaller | null>;
 
+/** What may stand behind `Bearer` (RFC 6750). */
+export const bearerPattern = /^[\w.~+/=-]+$/;
+
 /** A bearer token that stands for one principal of one tenant. */
 export type StaticToken = HttpCaller & { readonly token: string };
 
@@ -104,7 +107,7 @@ export function resolveHttpOptions(options: HttpOptions): ResolvedHttpOptions {
 }
 
 function requireToken({ token, ...caller }: StaticToken): void {
-  if (typeof token !== "string" || token === "") refuseOptions("a token is a text");
+  if (!bearerPattern.test(token)) refuseOptions("a token has letters, digits and -._~+/= only");
   if (!HttpCaller.safeParse(caller).success) refuseOptions("a token has a tenant_id and a principal");
 }
 

@@ -85,6 +85,7 @@ describe("authority", () => {
     {},
     { tokens: [] },
     { tokens: [{ ...tokens[0], token: "" }] },
+    { tokens: [{ ...tokens[0], token: "two words" }] },
     { jwt: { issuer: "i", audience: "a" } },
     { jwt: { issuer: "i", audience: "a", secret: "short" } },
     { jwt: { issuer: "i", audience: "a", secret: "s".repeat(32), algorithms: ["RS256"] } },
@@ -98,7 +99,7 @@ describe("authority", () => {
 });
 
 describe("signed tokens", () => {
-  const secret = "a shared key of more than 32 bytes";
+  const secret = "a shared key, long enough for every HMAC that there is: of 64 bytes and some more";
   const bytes = new TextEncoder().encode(secret);
   const jwt = { issuer: "https://issuer.test", audience: "countersign", secret };
   const claims = { tenant_id: 1, role: "user" };
@@ -142,7 +143,7 @@ describe("signed tokens", () => {
         .setNotBefore(now + 60)
         .sign(bytes),
       "no algorithm": unsecured.setExpirationTime(now + 60).encode(),
-      "another algorithm": await draft({}, { alg: "HS512" }).sign(new Uint8Array(64)),
+      "another algorithm": await draft({}, { alg: "HS512" }).sign(bytes),
       unending: await unending.setIssuer(jwt.issuer).setAudience(jwt.audience).sign(bytes),
       "no tenant": await draft({ tenant_id: undefined }).sign(bytes),
       "cut short": (await draft().sign(bytes)).slice(0, -4),
