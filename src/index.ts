@@ -140,7 +140,7 @@ export { defineCapability, definePolicy } from "./define/define-capability.ts";
 export { defineOperator, defineTool, OperatorError, operatorError } from "./define/define-operator.ts";
 export { definePolicySet } from "./define/define-policy-set.ts";
 export { createKernel } from "./kernel.ts";
-export type { Follow, GateFilter, Kernel, Verification, WorkflowFilter } from "./kernel-face.ts";
+export type { Channels, Follow, GateFilter, Kernel, Numbered, Verification, WorkflowFilter } from "./kernel-face.ts";
 export type { KernelOptions } from "./kernel-options.ts";
 export type { Policies } from "./kernel-policies.ts";
 export { replayRows } from "./kernel-replay.ts";

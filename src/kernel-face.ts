@@ -53,6 +53,19 @@ export interface Follow {
   readonly live?: boolean;
 }
 
+/** The three streams of a workflow, and what each tells. */
+export interface Channels {
+  readonly events: LedgerEvent;
+  readonly progress: KernelProgress;
+  readonly assistant: AssistantDelta;
+}
+
+/** An item of a channel with the sequence of the event that it was made of; following goes on after that. */
+export interface Numbered<T> {
+  readonly sequence: number;
+  readonly item: T;
+}
+
 export interface Verification {
   readonly ok: boolean;
   /** Rows checked. */
@@ -93,6 +106,15 @@ export interface Kernel extends AsyncDisposable {
   events(workflowId: string, options?: Follow, caller?: Caller): AsyncGenerator<LedgerEvent, void, void>;
   progress(workflowId: string, options?: Follow, caller?: Caller): AsyncGenerator<KernelProgress, void, void>;
   assistant(workflowId: string, options?: Follow, caller?: Caller): AsyncGenerator<AssistantDelta, void, void>;
+  /** The same three, numbered, so that a reader who was cut off can go on. An event gives at most one item of a channel. */
+  channel<C extends keyof Channels>(
+    name: C,
+    workflowId: string,
+    options?: Follow,
+    caller?: Caller,
+  ): AsyncGenerator<Numbered<Channels[C]>, void, void>;
+  /** Rejects unless T5 grants the caller this scope; for edges, whose reads have no command that asks. */
+  authorize(caller: Caller, scope: string): Promise<void>;
   /** Resolves when the workflow has ended or waits for a person. */
   settled(workflowId: string): Promise<WorkflowState>;
   /** Takes a workflow up from the ledger alone and lets it go on; resolves when it rests. */

@@ -14,7 +14,7 @@ import { moduleRef } from "./contract/module-ref.ts";
 import { type KernelProgress, WorkflowStateName } from "./contract/progress.ts";
 import { checkRow, genesisHash, type TurnRow, verifyChain } from "./contract/turn.ts";
 import type { WorkflowRecord, WorkflowState } from "./contract/workflow.ts";
-import type { Follow, Kernel, Verification, WorkflowFilter } from "./kernel-face.ts";
+import type { Channels, Follow, Kernel, Numbered, Verification, WorkflowFilter } from "./kernel-face.ts";
 import { numberReports, readReports } from "./kernel-reports.ts";
 import { whatIf } from "./kernel-whatif.ts";
 import type { LedgerStore } from "./ports/ledger-store.ts";
@@ -43,6 +43,7 @@ type Reads = Pick<
   | "events"
   | "progress"
   | "assistant"
+  | "channel"
   | "trace"
   | "explain"
   | "whatIf"
@@ -107,8 +108,9 @@ export function createReads({ store, reading, registry, kit, authorize, engine, 
     actions: async (workflowId, caller) =>
       [...(await reading.readWorkflowState(workflowId, caller)).actions.values()].map((a) => a.record),
     events: (workflowId, options = {}, caller) => reading.follow(workflowId, options, caller),
-    progress: (workflowId, options = {}, caller) => followProgress(reading, workflowId, { options, caller }),
-    assistant: (workflowId, options = {}, caller) => followAssistant(reading, workflowId, { options, caller }),
+    progress: (workflowId, options = {}, caller) => items(followProgress(reading, workflowId, { options, caller })),
+    assistant: (workflowId, options = {}, caller) => items(followAssistant(reading, workflowId, { options, caller })),
+    channel: (name, workflowId, options = {}, caller) => followers[name](reading, workflowId, { options, caller }),
     trace: async (workflowId, caller) => traceOf(await reading.readWorkflowState(workflowId, caller), isModelCall),
     async explain(workflowId, caller) {
       return explainWorkflow(
@@ -135,7 +137,9 @@ export function createReads({ store, reading, registry, kit, authorize, engine, 
   };
 }
 
-interface Following {
+type Following<T> = AsyncGenerator<Numbered<T>, void, void>;
+
+interface Reader {
   readonly options: Follow;
   readonly caller: Caller | undefined;
 }
@@ -144,23 +148,43 @@ interface Following {
 async function* followProgress(
   reading: LedgerReading,
   workflowId: string,
-  { options, caller }: Following,
-): AsyncGenerator<KernelProgress, void, void> {
+  { options, caller }: Reader,
+): Following<KernelProgress> {
   let record: WorkflowRecord | null = null;
   for await (const event of reading.follow(workflowId, { ...options, after: 0 }, caller)) {
     record = foldWorkflow(record, event);
     if (record === null || event.sequence <= (options.after ?? 0)) continue;
     const progress = progressAfter(record, event);
-    if (progress !== null) yield progress;
+    if (progress !== null) yield { sequence: event.sequence, item: progress };
   }
 }
 
 async function* followAssistant(
   reading: LedgerReading,
   workflowId: string,
-  { options, caller }: Following,
-): AsyncGenerator<AssistantDelta, void, void> {
-  for await (const event of reading.follow(workflowId, options, caller)) yield* assistantDeltas(event as LedgerEvent);
+  { options, caller }: Reader,
+): Following<AssistantDelta> {
+  for await (const event of reading.follow(workflowId, options, caller))
+    for (const item of assistantDeltas(event)) yield { sequence: event.sequence, item };
+}
+
+async function* followEvents(
+  reading: LedgerReading,
+  workflowId: string,
+  { options, caller }: Reader,
+): Following<LedgerEvent> {
+  for await (const item of reading.follow(workflowId, options, caller)) yield { sequence: item.sequence, item };
+}
+
+type Follower<T> = (reading: LedgerReading, workflowId: string, reader: Reader) => Following<T>;
+const followers: { readonly [C in keyof Channels]: Follower<Channels[C]> } = {
+  events: followEvents,
+  progress: followProgress,
+  assistant: followAssistant,
+};
+
+async function* items<T>(numbered: Following<T>): AsyncGenerator<T, void, void> {
+  for await (const { item } of numbered) yield item;
 }
 
 async function verifyOne(store: LedgerStore, stream: string, check?: SignatureCheck): Promise<Verification> {

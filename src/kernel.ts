@@ -87,6 +87,7 @@ class RunningKernel {
     | "delegateGate"
     | "retry"
     | "cancel"
+    | "authorize"
     | "settled"
     | "execute"
     | "stop"
@@ -101,6 +102,7 @@ class RunningKernel {
       delegateGate: (workflowId, request) => this.#serve(() => gateway.delegateGate(workflowId, request)),
       retry: (workflowId, request) => this.#serve(() => retryOrBeginAgain({ gateway, reading, workflowId, request })),
       cancel: (workflowId, request) => this.#serve(() => gateway.cancel(workflowId, request)),
+      authorize: (caller, scope) => this.#serve(() => gateway.authorize(caller, scope)),
       settled: (workflowId) => this.#settled(workflowId),
       execute: (workflowId) =>
         this.#serve(async () => {

@@ -15,6 +15,7 @@ import { addLists } from "./list.ts";
 import { addReplay } from "./replay.ts";
 import { reportError } from "./report-error.ts";
 import { addRun } from "./run.ts";
+import { addServe } from "./serve.ts";
 import { openTerminal, type Terminal } from "./terminal.ts";
 import { addVerify } from "./verify.ts";
 import { addVotes } from "./vote.ts";
@@ -41,7 +42,7 @@ function buildProgram(terminal: Terminal): Command {
     .showHelpAfterError("(--help says what there is)");
   const decisions = [addDecisions, addVotes, addRestarts];
   const readings = [addExplanations, addStreams, addVerify, addReplay, addWhatIf];
-  for (const add of [addDemo, addRun, addLists, ...decisions, ...readings]) {
+  for (const add of [addDemo, addRun, addLists, ...decisions, ...readings, addServe]) {
     add(program, terminal);
   }
   return program;

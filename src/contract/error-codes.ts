@@ -84,6 +84,20 @@ export const errorCodes = Object.freeze({
     "See the event that is named: a capability, a policy or a limit is not the one that the workflow ran with.",
   ),
   T0_TIER_CRASHED: processing("The tier was restarted; retry the workflow and report the error.", degraded),
+  T0_HTTP_MEDIA_TYPE: input("Send the body as application/json.", { http: 415 }),
+  T0_HTTP_ROUTE_UNKNOWN: input("Check the method and the path.", { http: 404 }),
+  T0_HTTP_KEY_IN_FLIGHT: resource("Wait until the first request with this key is answered, then send it again.", {
+    ...busy,
+    http: 409,
+  }),
+  T0_HTTP_STREAM_LIMIT: resource("Close streams that nobody reads, or raise the limit named in the detail.", {
+    ...busy,
+    http: 503,
+  }),
+  T0_HTTP_ADDRESS_UNAVAILABLE: external("Choose another address or port, or stop what listens there.", {
+    retryable: false,
+    http: 503,
+  }),
 
   // T1: perception
   T1_CLASSIFY_LOW_CONFIDENCE: processing("Name the intent type in the request.", degraded),

@@ -48,6 +48,12 @@ export const ambientRows: readonly AmbientRow[] = [
     calls: [...timing, ...timers, "process.env"],
     why: "a terminal is the outside world: its time, its variables",
   },
+  { path: "src/cli/serve.ts", calls: ["crypto.randomBytes"], why: "the token of a server that was given none" },
+  {
+    path: "src/http/http-options.ts",
+    calls: ["Date.now", "setTimeout"],
+    why: "the default clock of heartbeats and token expiry; a host may give its own",
+  },
   {
     path: "src/operators/files/file-write.ts",
     calls: ["crypto.randomUUID"],

@@ -1,0 +1,36 @@
+/**
+ * Answers: JSON, and errors as problem details (RFC 9457).
+ *
+ * P1  What is no KernelError tells the caller nothing of itself; the log gets it.
+ * P2  Retry-After is sent for errors that another attempt may mend, and only from 0 upwards (C-35).
+ */
+import { processingError } from "../contract/error.ts";
+import { type KernelError, KernelErrorException } from "../contract/kernel-error.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+import type { Logger } from "../index.ts";
+import { errorToProblemDetails } from "../protocol/error-to-problem-details.ts";
+
+const answerRef = moduleRef(0, "http", "answer");
+
+/** The error of anything thrown. */
+export function errorOf(thrown: unknown, logger: Logger | undefined): KernelError {
+  if (thrown instanceof KernelErrorException) return thrown.error;
+  logger?.error({ thrown }, "a request failed in a way it should not");
+  return processingError("the server failed in a way it should not", answerRef);
+}
+
+/** `trace` is the request's id, for errors that belong to no workflow. */
+export function answerProblem(error: KernelError, trace: string): Response {
+  const { correlation_id: correlation } = error.detail;
+  const instance = typeof correlation === "string" ? correlation : trace;
+  const problem = errorToProblemDetails(error, { instance });
+  const { retry_after = -1, status } = problem;
+  const headers = new Headers({ "content-type": "application/problem+json" });
+  if (status === 401) headers.set("www-authenticate", 'Bearer realm="countersign"');
+  if (error.retry_eligible && retry_after >= 0) headers.set("retry-after", String(retry_after));
+  return new Response(JSON.stringify(problem), { status, headers });
+}
+
+export function answerJson(body: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): Response {
+  return new Response(JSON.stringify(body), { status, headers: { "content-type": "application/json", ...headers } });
+}

@@ -1,0 +1,22 @@
+/**
+ * What every route of one app shares: the kernel, the options, who calls and the request's id.
+ */
+import type { Context, Hono } from "hono";
+import type { Kernel } from "../index.ts";
+import type { HttpCaller, ResolvedHttpOptions } from "./http-options.ts";
+
+export interface Env {
+  readonly Variables: { readonly caller: HttpCaller; readonly trace: string };
+}
+
+export type App = Hono<Env>;
+export type Call = Context<Env>;
+
+export interface Edge {
+  readonly app: App;
+  readonly kernel: Kernel;
+  readonly options: ResolvedHttpOptions;
+}
+
+export const workflowPath = "/v1/kernel/workflows/:id";
+export const workflowOf = (call: Call): string => call.req.param("id") ?? "";

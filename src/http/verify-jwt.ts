@@ -1,0 +1,59 @@
+/**
+ * JWT bearers over jose: signature, issuer, audience, expiry.
+ *
+ * J1  The algorithms are the host's list, and never the token's word: `none` is no algorithm, and a public key is never
+ *     taken for a shared one.
+ * J2  A token without expiry or subject is refused.
+ */
+import { createLocalJWKSet, createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from "jose";
+import type { Clock } from "../index.ts";
+import { HttpCaller, type JwtOptions, refuseOptions } from "./http-options.ts";
+
+const publicAlgorithms = ["RS256", "PS256", "ES256", "EdDSA", "Ed25519"] as const;
+const isShared = (algorithm: string): boolean => algorithm.startsWith("HS");
+
+/** The caller a token speaks for, or null. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for bad options. */
+export function jwtVerifier(options: JwtOptions, clock: Clock): (token: string) => Promise<HttpCaller | null> {
+  const { issuer, audience, clockToleranceSec = 5, readCaller = readClaims } = options;
+  if (issuer.length === 0 || audience.length === 0) refuseOptions("jwt names an issuer and an audience");
+  const algorithms = [...listAlgorithms(options)];
+  const key = findKey(options);
+  return async (token) => {
+    const checks = {
+      algorithms,
+      issuer: [issuer].flat(),
+      audience: [audience].flat(),
+      clockTolerance: clockToleranceSec,
+      requiredClaims: ["exp", "sub"],
+      currentDate: new Date(clock.now()),
+    };
+    try {
+      return readCaller((await jwtVerify(token, key, checks)).payload);
+    } catch (thrown) {
+      if (thrown instanceof errors.JOSEError) return null;
+      throw thrown;
+    }
+  };
+}
+
+function listAlgorithms({ secret, algorithms }: JwtOptions): readonly string[] {
+  const shared = secret !== undefined;
+  const listed = algorithms ?? (shared ? ["HS256"] : publicAlgorithms);
+  if (listed.length === 0 || listed.some((name) => name === "none" || isShared(name) !== shared))
+    refuseOptions("jwt.algorithms are HMACs for a secret and public-key algorithms for a key set");
+  return listed;
+}
+
+function findKey({ jwks, secret }: JwtOptions): JWTVerifyGetKey {
+  if ((jwks === undefined) === (secret === undefined)) refuseOptions("jwt has either jwks or a secret");
+  if (jwks !== undefined) return jwks instanceof URL ? createRemoteJWKSet(jwks) : createLocalJWKSet(jwks);
+  const bytes = typeof secret === "string" ? new TextEncoder().encode(secret) : (secret as Uint8Array);
+  if (bytes.length < 32) refuseOptions("jwt.secret has at least 32 bytes");
+  return async () => bytes;
+}
+
+function readClaims({ tenant_id, sub, principal_type = "user", role, scope }: JWTPayload): HttpCaller | null {
+  const scopes = typeof scope === "string" ? { scopes: scope.split(" ").filter((word) => word !== "") } : {};
+  const caller = { tenant_id, principal: { type: principal_type, id: sub, role }, ...scopes };
+  return HttpCaller.safeParse(caller).data ?? null;
+}

@@ -1,0 +1,27 @@
+/** The HTTP API is a room of its own: the kernel neither imports it nor speaks to a network. */
+import { describe, expect, it } from "vitest";
+import { importsOf, kernelRooms, sourcesIn } from "../tidy/source-files.ts";
+
+const network = /^(node:(http|https|http2|net|tls|dgram|dns)|hono|@hono\/.+|undici|ws|express|fastify)$/;
+
+describe("the boundary", () => {
+  it("[API-08] no room of the kernel imports a network module, and only the command line the HTTP room", () => {
+    const core = sourcesIn(...kernelRooms, "src/adapters", "src/hosts", "src/ledgers", "src/define");
+    const spoken = core.flatMap(importsOf).filter((edge) => network.test(edge.package ?? ""));
+    expect(spoken).toEqual([]);
+    const users = sourcesIn("src", "machines")
+      .flatMap(importsOf)
+      .filter((edge) => edge.file?.startsWith("src/http/") && !edge.from.startsWith("src/http/"));
+    expect(new Set(users.map((edge) => edge.from.split("/").slice(0, 2).join("/")))).toEqual(new Set(["src/cli"]));
+    expect(users.map((edge) => edge.kind)).toEqual(["dynamic"]);
+  });
+
+  it("[API-08] the HTTP room calls the kernel by its public face, and no store, tier or machine", () => {
+    const reached = sourcesIn("src/http").flatMap(importsOf);
+    const inside = reached.filter((edge) =>
+      /^(src\/(tiers|runtime|ledgers|hosts|adapters|kernel)|machines)/.test(edge.file ?? ""),
+    );
+    expect(inside).toEqual([]);
+    expect(reached.some((edge) => edge.file === "src/index.ts")).toBe(true);
+  });
+});

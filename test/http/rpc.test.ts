@@ -1,0 +1,98 @@
+/** JSON-RPC 2.0 at /rpc: its errors, its notifications, its batches, and the same kernel behind it. */
+import { describe, expect, it } from "vitest";
+import { RpcMessage } from "../../src/index.ts";
+import { testCaller } from "../../src/testing/index.ts";
+import { intent, publishing } from "../gates/story.ts";
+import { type EdgeUnderTest, openEdge } from "./edge-fixture.ts";
+
+interface Answer {
+  readonly id: string | number | null;
+  readonly result?: Readonly<Record<string, unknown>>;
+  readonly error?: { readonly code: number; readonly message: string; readonly data?: { kernel?: { code: string } } };
+}
+
+const hint = { intent_hint: { intent_type: intent, inputs: {} } };
+const publish = () => ({ capabilities: [publishing().capability] });
+const request = (method: string, params?: object, id: string | number = "r1") => ({
+  jsonrpc: "2.0",
+  id,
+  method,
+  ...(params !== undefined && { params }),
+});
+const notification = (method: string, params: object) => ({ jsonrpc: "2.0", method, params });
+const rpc = async <T = Answer>(edge: EdgeUnderTest, body: unknown, as = "own") => edge.ask<T>("/rpc", { body, as });
+
+describe("/rpc", () => {
+  it("[API-07] submits, decides, reads outcomes and retries as the other addresses do", async () => {
+    await using edge = await openEdge(publish());
+    const submitted = await rpc(edge, request("kernel/submit", { ...testCaller, ...hint }));
+    expect(submitted.status).toBe(200);
+    RpcMessage.parse(submitted.body);
+    const workflow_id = submitted.body.result?.["workflow_id"] as string;
+    await edge.t.rest(workflow_id);
+    const decided = await rpc(edge, request("kernel/gate", { workflow_id, decision: "approve" }, 7));
+    expect(decided.body).toMatchObject({ jsonrpc: "2.0", id: 7, result: { workflow_id, status: "resumed" } });
+    expect((await edge.t.rest(workflow_id)).state).toBe("completed");
+    const outcomes = await rpc(edge, request("kernel/outcomes", { workflow_id }));
+    expect(outcomes.body.result).toEqual(JSON.parse(JSON.stringify(await edge.t.kernel.outcomes(workflow_id))));
+    const retried = await rpc(edge, request("kernel/retry", { workflow_id, mode: "regenerate" }));
+    expect(retried.body.result).toMatchObject({ status: "restarted" });
+    const job = await rpc(edge, request("kernel/submit", { query: "unknown words" }));
+    expect(job.body.error?.data?.kernel?.code).toMatch(/^T1_/);
+  });
+
+  it.each([
+    ["no JSON", '{"jsonrpc":', -32700, null],
+    ["no UTF-16 inside", '{"jsonrpc":"2.0","id":"a","method":"\\ud800"}', -32700, null],
+    ["an empty batch", [], -32600, null],
+    ["a text", '"hello"', -32600, null],
+    ["another version", { ...request("kernel/submit"), jsonrpc: "1.0" }, -32600, "r1"],
+    ["an answer", { jsonrpc: "2.0", id: "r1", result: {} }, -32600, null],
+    ["params by position", { ...request("kernel/submit"), params: [1] }, -32600, "r1"],
+    ["a broken number as id", { ...request("kernel/submit"), id: 1.5 }, -32600, null],
+    ["an unknown method", request("kernel/sing"), -32601, "r1"],
+    ["a method of objects", request("constructor"), -32601, "r1"],
+    ["bad params", request("kernel/submit", { source: "owl" }), -32602, "r1"],
+    ["no workflow", request("kernel/gate", { decision: "approve" }), -32602, "r1"],
+    ["another tenant's name", request("kernel/submit", { ...hint, tenant_id: 2 }), -32600, "r1"],
+  ])("%s is answered with its code", async (_what, body, code, id) => {
+    await using edge = await openEdge(publish());
+    const told = await rpc(edge, body);
+    expect([told.status, told.body.error?.code, told.body.id]).toEqual([200, code, id]);
+    expect(await edge.t.kernel.workflows()).toEqual([]);
+  });
+
+  it("answers no notification, good or bad, and does what it says", async () => {
+    await using edge = await openEdge(publish());
+    for (const body of [notification("kernel/submit", hint), notification("kernel/sing", {})])
+      expect(await edge.ask("/rpc", { body })).toMatchObject({ status: 204, body: {} });
+    expect(await edge.t.kernel.workflows()).toHaveLength(1);
+  });
+
+  it("answers a batch in its order, each message for itself, up to the limit", async () => {
+    await using edge = await openEdge(publish(), { limits: { maxBatch: 4 } });
+    const batch = [request("kernel/submit", hint, 1), notification("kernel/submit", hint), 5, request("sing", {}, "z")];
+    const told = await rpc<Answer[]>(edge, batch);
+    expect(told.body.map(({ id, error }) => [id, error?.code])).toEqual([
+      [1, undefined],
+      [null, -32600],
+      ["z", -32601],
+    ]);
+    expect(await edge.t.kernel.workflows()).toHaveLength(2);
+    expect((await rpc(edge, [...batch, 6])).body).toMatchObject({ id: null, error: { code: -32600 } });
+    expect(await edge.t.kernel.workflows()).toHaveLength(2);
+  });
+
+  it("holds callers to their scopes, roles and tenants", async () => {
+    await using edge = await openEdge(publish());
+    const { workflow_id } = await edge.t.run(intent);
+    const code = async (as: string, method: string, params: object) =>
+      (await rpc(edge, request(method, params), as)).body.error?.data?.kernel?.code;
+    expect(await code("reader", "kernel/submit", hint)).toBe("T5_AUTHZ_FORBIDDEN");
+    expect(await code("support", "kernel/submit", hint)).toBe("T5_AUTHZ_FORBIDDEN");
+    expect(await code("foreign", "kernel/outcomes", { workflow_id })).toBe("T4_WORKFLOW_NOT_FOUND");
+    expect(await code("foreign", "kernel/gate", { workflow_id, decision: "approve" })).toBe("T4_WORKFLOW_NOT_FOUND");
+    expect((await rpc(edge, request("kernel/submit", hint), "nobody's")).status).toBe(401);
+    expect((await edge.ask("/rpc", { body: "{}", headers: { "content-type": "text/plain" } })).status).toBe(415);
+  });
+});
