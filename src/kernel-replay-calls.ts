@@ -87,6 +87,8 @@ export class RecordedCalls {
       case "ACTION_SUCCEEDED":
       case "ACTION_FAILED":
         return this.#ended(event, orLate);
+      case "BUDGET_SETTLED":
+        return orLate && this.#settled(event);
       default:
         return false;
     }
@@ -158,6 +160,18 @@ export class RecordedCalls {
         this.#sanitized.push(payloadOf(sanitized, "OUTPUT_SANITIZED").reason);
       resolve(end.result);
     }
+    return true;
+  }
+
+  /** An end that nobody had an ear for any more left nothing but what was settled of its reservation. */
+  #settled({ step_id, payload, sequence }: LedgerEvent): boolean {
+    const [key, open] = [...this.#late, ...this.#open].find(([, { call }]) => call.context.step_id === step_id) ?? [];
+    if (key === undefined || open === undefined || this.#given.has(sequence)) return false;
+    this.#given.add(sequence);
+    const { tokens, money } = (payload as unknown as EventPayloads["BUDGET_SETTLED"]).amounts;
+    this.#report(open.call, { tokens: { in: 0, out: tokens, total: tokens }, cost: { total: money } } as Usage);
+    (this.#late.get(key) === open ? this.#late : this.#open).delete(key);
+    open.reject(new Error("its end came when nobody waited for it"));
     return true;
   }
 

@@ -38,6 +38,7 @@ export interface Rules {
 /** Answers of T5 that take their own time: signatures are checked off the loop. */
 interface Answers {
   readonly idle: () => Promise<unknown>;
+  readonly waits: () => boolean;
 }
 
 export interface Stage {
@@ -103,7 +104,13 @@ export async function openStage(
     fillDesk: (desk) => fillDesk(desk, { source, calls, options }),
   });
   parts.supervision.root.send({ type: "OPENED" });
-  return { parts, source, calls, clock, answers: { idle: () => Promise.allSettled(pending) } };
+  return {
+    parts,
+    source,
+    calls,
+    clock,
+    answers: { idle: () => Promise.allSettled(pending), waits: () => pending.size > 0 },
+  };
 }
 
 interface Answering {
@@ -263,11 +270,15 @@ function admitAsRecorded(source: RecordedSource, signal: Signal, kit: Kit): Resu
   const { hold } = signal.body["data"] as { readonly hold: string };
   const stepId = hold.slice(hold.indexOf("/") + 1);
   const started = source.peek("ACTION_STARTED", stepId)?.sequence ?? Number.POSITIVE_INFINITY;
-  const before = (type: "BUDGET_REFUSED" | "BUDGET_RESERVED") =>
+  const before = (type: "BUDGET_REFUSED" | "BUDGET_RESERVED" | "STEP_FAILED") =>
     source.peek(type, stepId, ({ sequence }) => sequence < started);
   const refused = before("BUDGET_REFUSED");
   if (refused !== null) return fail(payloadOf(refused, "BUDGET_REFUSED").error, metricsOf(recordRef));
   const reserved = before("BUDGET_RESERVED");
+  const failed = before("STEP_FAILED");
+  // The budget could not be read.
+  if (failed !== null && failed.sequence < (reserved?.sequence ?? Number.POSITIVE_INFINITY))
+    return fail(payloadOf(failed, "STEP_FAILED").error, metricsOf(recordRef));
   if (reserved === null) return answer(signal, kit, { unlimited: false, reservation: null });
   const { counters, amounts } = payloadOf(reserved, "BUDGET_RESERVED");
   return answer(signal, kit, { unlimited: false, reservation: { counters, amounts } });

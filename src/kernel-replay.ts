@@ -120,7 +120,7 @@ class Replaying {
 
   async #settle(): Promise<void> {
     const { source, answers } = this.#stage;
-    for (let seen = -1; seen !== source.met; ) {
+    for (let seen = -1; seen !== source.met || answers.waits(); ) {
       seen = source.met;
       await answers.idle();
       for (let i = 0; i < quietRounds; i += 1) await new Promise<void>((resolve) => setImmediate(resolve));
@@ -135,7 +135,7 @@ class Replaying {
     if (calls.give(next, true)) return true;
     const input = this.#inputOf(next);
     if (input !== null) return this.#give(next, input);
-    if (isAfterCrash(next) && this.#crash(next)) return true;
+    if (this.#isAfterCrash(next) && this.#crash(next)) return true;
     return clock.fireNext(at) || source.releaseFirst() || clock.fireNext(at + lateMs) || this.#crash(next);
   }
 
@@ -144,11 +144,17 @@ class Replaying {
     const run = this.#stage.parts.executor.awake(this.#workflowId);
     if (run === null || !run.log.exists || !isInterruption(next)) return;
     const { gates, kept } = run.log.record;
-    if (!isUnderWay(run.log.record)) return;
+    if (!isUnderWay(run.log.record) || this.#waitsForCall(next)) return;
     const gateId = next.event_type === "POLICY_DECIDED" ? payloadOf(next, "POLICY_DECIDED").subject : null;
     if (gateId !== null && (!gates.has(gateId) || kept.has(gateId))) return;
     const input = this.#inputOf(next);
     if (input !== null) this.#give(next, input);
+  }
+
+  /** The call that a cancellation left in doubt had been made: what it used was settled later. */
+  #waitsForCall({ event_type: type, step_id }: LedgerEvent): boolean {
+    const { source, calls } = this.#stage;
+    return type === "ACTION_IN_DOUBT" && !calls.isOpen(step_id) && source.peek("BUDGET_SETTLED", step_id) !== null;
   }
 
   #inputOf(next: LedgerEvent): Input | null {
@@ -166,6 +172,12 @@ class Replaying {
     // What was refused when it was given is refused again.
     work.catch(() => undefined);
     return true;
+  }
+
+  /** A call that was lost is asked about, or made again: the second start, with what is set aside for it before. */
+  #isAfterCrash({ event_type: type, step_id }: LedgerEvent): boolean {
+    if (type !== "ACTION_STARTED" && type !== "BUDGET_RESERVED") return type === "ACTION_IN_DOUBT";
+    return this.#stage.source.peek("ACTION_STARTED", step_id)?.payload["recovered"] === true;
   }
 
   /** As a process that ends and another that takes up what it left; once for each event that is waited for. */
@@ -190,10 +202,6 @@ class Replaying {
  * No longer than a call may take.
  */
 const lateMs = 30 * 86_400_000;
-
-const isAfterCrash = (event: LedgerEvent): boolean =>
-  event.event_type === "ACTION_IN_DOUBT" ||
-  (event.event_type === "ACTION_STARTED" && payloadOf(event, "ACTION_STARTED").recovered === true);
 
 /** Work goes on, or is about to: a step of a waiting workflow may run again. */
 const isUnderWay = (record: WorkflowRecord): boolean =>

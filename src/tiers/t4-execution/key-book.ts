@@ -164,8 +164,9 @@ interface Charged {
 }
 
 function reserve(run: Run, stepId: string, action_id: string, reservation: Reservation): Charged {
+  const started_at = run.log.instantOf("BUDGET_RESERVED", stepId);
   run.log.note(draft("BUDGET_RESERVED", { action_id, ...reservation }, stepId));
-  return { action_id, reservation, started_at: run.log.instantOf("BUDGET_RESERVED", stepId) };
+  return { action_id, reservation, started_at };
 }
 
 /**
