@@ -120,6 +120,7 @@ export class WorkflowRun implements Run {
       if (this.log.exists && !this.#isOver() && expireGates(this)) this.commitSoon();
       for (const [id, step] of this.log.exists ? this.log.record.steps : [])
         if (step.state !== "queued") this.#dag?.resume(id);
+      if (this.#dag !== null && !this.#isOver() && !this.#asleep) this.#resumeIfRunnable();
       return;
     }
     this.#driving = this.#loop().finally(() => {
