@@ -35,7 +35,7 @@ const appRef = moduleRef(0, "http", "route");
  * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for bad options, and where nobody may call.
  */
 export function createHttpApp(kernel: Kernel, options: HttpOptions): HttpApp {
-  const edge: Edge = { app: new Hono<Env>(), kernel, options: resolveHttpOptions(options) };
+  const edge: Edge = { app: new Hono<Env>(), kernel, options: resolveHttpOptions(options), routes: [] };
   const { app } = edge;
   addErrors(app, edge.options);
   addHeaders(app, edge.options);

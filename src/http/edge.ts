@@ -3,6 +3,7 @@
  */
 import type { Context, Hono } from "hono";
 import type { Kernel } from "../index.ts";
+import type { Route } from "./add-route.ts";
 import type { HttpCaller, ResolvedHttpOptions } from "./http-options.ts";
 
 export interface Env {
@@ -16,6 +17,8 @@ export interface Edge {
   readonly app: App;
   readonly kernel: Kernel;
   readonly options: ResolvedHttpOptions;
+  /** Every route of the app, as it was added. */
+  readonly routes: Route[];
 }
 
 export const workflowPath = "/v1/kernel/workflows/:id";
