@@ -123,7 +123,7 @@ function fillDesk(desk: Desk, { source, calls, options: { middleware = [], secur
   const pass = () => ({ ok: true }) as const;
   return {
     ...desk,
-    middleware: middleware.length === 0 ? [] : [recordedMiddleware(source, calls)],
+    middleware: middleware.length === 0 ? [] : [recordedMiddleware(source)],
     security: {
       ...desk.security,
       validateOutput: calls.validateOutput,
@@ -139,17 +139,15 @@ function fillDesk(desk: Desk, { source, calls, options: { middleware = [], secur
 }
 
 /**
- * A custom hook that said no before a call left a blocked step without a start, or, while an earlier call of the step went
- * on, a failure that no call made; what it did otherwise left what a call would have left.
+ * A custom hook that said no before a call left a blocked step without a start, or a start that made no call and its
+ * failure; what it did otherwise left what a call would have left.
  */
-function recordedMiddleware(source: RecordedSource, calls: RecordedCalls): Middleware {
+function recordedMiddleware(source: RecordedSource): Middleware {
   return {
     name: "recorded",
     before({ step_id, attempt }) {
       const ended = source.peek("ACTION_FAILED", step_id);
       const end = ended === null ? null : payloadOf(ended, "ACTION_FAILED");
-      if (end?.attempt === attempt && !end.pending && !end.cached && calls.isOpen(step_id))
-        throw new KernelErrorException(end.error);
       const started = source.peek("ACTION_STARTED", step_id);
       // A start without a token made no call.
       if (end?.attempt === attempt && !end.cached && started !== null && started.payload["token"] === undefined)

@@ -5,6 +5,7 @@ import type { PolicyRule } from "../../src/contract/policy.ts";
 import { defineCapability } from "../../src/define/define-capability.ts";
 import { defineOperator, operatorError } from "../../src/define/define-operator.ts";
 import { type KernelOptions, type ReplayDifference, replayRows, type TurnRow } from "../../src/index.ts";
+import type { Middleware } from "../../src/ports/middleware.ts";
 import {
   createTestKernel,
   createVirtualClock,
@@ -63,16 +64,25 @@ describe("a replay", () => {
     await expect(replayRows(rows, { capabilities: [bare] })).rejects.toThrow("T4_OPERATOR_UNKNOWN");
   });
 
-  it("of any story, with gates, edits, late calls, replans and restarts, is identical", async () => {
+  it("of any story, with gates, edits, late calls, replans and restarts, is identical, whatever custom hooks do", async () => {
+    const hooks = fc.constantFrom<readonly Middleware[]>([], [{ name: "Calm", before: () => undefined }], [moody]);
     await fc.assert(
-      fc.asyncProperty(anyStory(), async (told) => {
-        await using play = await playStory(told);
+      fc.asyncProperty(anyStory(), hooks, async (told, middleware) => {
+        await using play = await playStory(told, { middleware });
         expect(differencesOf(await replayAll(play.t.kernel))).toEqual([]);
       }),
-      { numRuns: 30, endOnFailure: true },
+      { numRuns: 60, endOnFailure: true },
     );
   }, 120_000);
 });
+
+/** Says no to every third attempt. */
+const moody: Middleware = {
+  name: "Moody",
+  before({ step_id, attempt }) {
+    if ((step_id.charCodeAt(1) + attempt) % 3 === 0) throw new Error("not in the mood");
+  },
+};
 
 interface Timed {
   readonly steps: readonly { readonly delay: number; readonly fails: number; readonly depends_on: readonly string[] }[];
