@@ -18,7 +18,7 @@ const foldersIn = (folder: string): readonly string[] =>
 
 const rooms = ["machines", "test", ...foldersIn("src")];
 const roomPages = rooms.map((room) => `${room}/README.md`);
-const pages = [...Object.keys(maxLines), "CHANGELOG.md", ...roomPages];
+const pages = [...Object.keys(maxLines), "CHANGELOG.md", "src/define/governing.md", ...roomPages];
 
 const textOf = (path: string): string => {
   if (!existsSync(join(root, path))) throw new Error(`${path} does not exist yet`);
@@ -70,8 +70,8 @@ function runExample({ code }: Example, name: string) {
   return { status, lines: stdout.trimEnd().split("\n"), stderr };
 }
 
-describe("the README's examples", () => {
-  const examples = examplesIn(textOf("README.md"));
+describe("the examples of the README and of the page about governing", () => {
+  const examples = ["README.md", "src/define/governing.md"].flatMap((path) => examplesIn(textOf(path)));
 
   it("[CARD-22] embedding, approvals and inspection each have one", () => {
     const sections = examples.map((example) => example.section.toLowerCase()).join("\n");
