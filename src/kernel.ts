@@ -10,7 +10,8 @@
 import { raise } from "./contract/error.ts";
 import { kernelError } from "./contract/error-codes.ts";
 import { moduleRef } from "./contract/module-ref.ts";
-import { isAtRest, isTerminal, type WorkflowRecord, type WorkflowState } from "./contract/workflow.ts";
+import { isAtRest, isTerminal, type WorkflowRecord } from "./contract/workflow.ts";
+import type { WorkflowState } from "./contract/workflow-state.ts";
 import type { Kernel } from "./kernel-face.ts";
 import { type KernelOptions, resolveOptions, type TierPatch } from "./kernel-options.ts";
 import { fillRegistry, KernelParts, openMemoryLedger, stopParts } from "./kernel-parts.ts";

@@ -14,6 +14,7 @@ import { generateId } from "../contract/ids.ts";
 import { raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Kernel } from "../index.ts";
+import { addOtherMethods } from "./add-route.ts";
 import { answerProblem, errorOf } from "./answer.ts";
 import { createAuthentication } from "./authenticate.ts";
 import type { App, Edge, Env } from "./edge.ts";
@@ -45,6 +46,7 @@ export function createHttpApp(kernel: Kernel, options: HttpOptions): HttpApp {
   addReads(edge);
   addStreams(edge);
   addRpc(edge);
+  addOtherMethods(edge);
   return { fetch: async (request) => app.fetch(request) };
 }
 
