@@ -23,6 +23,7 @@ export { AuditEntry, AuditOutcome } from "./contract/audit.ts";
 export { AuthContext, Caller } from "./contract/auth-context.ts";
 export { Budgets, createBudgetAccount } from "./contract/budget.ts";
 export { type CapabilityDefinition, CapabilityPackage } from "./contract/capability.ts";
+export { CapabilityView, OperatorView } from "./contract/capability-view.ts";
 export { ContextBundle, DocumentRecord, MemoryRecord } from "./contract/context-bundle.ts";
 export { canonicalJson, digest } from "./contract/digest.ts";
 export {
@@ -142,6 +143,7 @@ export { StepView, WorkflowState } from "./contract/workflow-state.ts";
 export { defineCapability, definePolicy } from "./define/define-capability.ts";
 export { defineOperator, defineTool, OperatorError, operatorError } from "./define/define-operator.ts";
 export { definePolicySet } from "./define/define-policy-set.ts";
+export { describeCapability } from "./define/describe-capability.ts";
 export { createKernel } from "./kernel.ts";
 export type { Channels, Follow, GateFilter, Kernel, Numbered, Verification, WorkflowFilter } from "./kernel-face.ts";
 export type { KernelOptions } from "./kernel-options.ts";

@@ -161,6 +161,10 @@ export interface Kernel extends AsyncDisposable {
   };
   registerCapability(capability: CapabilityDefinition): void;
   registerOperator(operator: Operator): OperatorMetadata;
+  /** All that is registered, each version of it. */
+  capabilities(): readonly CapabilityDefinition[];
+  /** Without a version the newest; null where none is registered. */
+  findOperator(name: string, version?: string): Operator | null;
   getCapability(intentType: string, version?: string): CapabilityDefinition;
   readonly bus: { readonly signals: Observable<Signal>; readonly items: Observable<BusItem> };
   /** Sends a COMMAND or any Signal to a tier and gives its Result. */

@@ -117,7 +117,14 @@ class RunningKernel {
 
   #records(): Pick<
     Kernel,
-    "documents" | "memory" | "attachReport" | "registerCapability" | "registerOperator" | "getCapability"
+    | "documents"
+    | "memory"
+    | "attachReport"
+    | "registerCapability"
+    | "registerOperator"
+    | "capabilities"
+    | "findOperator"
+    | "getCapability"
   > {
     const { registry } = this.#parts;
     return {
@@ -129,6 +136,8 @@ class RunningKernel {
       }),
       registerCapability: (capability) => registry.registerCapability(capability),
       registerOperator: (operator) => registry.registerOperator(operator),
+      capabilities: () => registry.capabilities(),
+      findOperator: (name, version) => registry.findOperator(name, version),
       getCapability: (intentType, version) => registry.getCapability(intentType, version),
     };
   }

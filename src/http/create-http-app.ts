@@ -22,6 +22,7 @@ import { type HttpOptions, type ResolvedHttpOptions, resolveHttpOptions } from "
 import { addCommands } from "./routes/commands.ts";
 import { addHealth } from "./routes/health.ts";
 import { addReads } from "./routes/reads.ts";
+import { addRegistry } from "./routes/registry.ts";
 import { addRpc } from "./routes/rpc.ts";
 import { addStreams } from "./routes/streams.ts";
 
@@ -44,6 +45,7 @@ export function createHttpApp(kernel: Kernel, options: HttpOptions): HttpApp {
   addAuthentication(app, edge.options);
   addCommands(edge);
   addReads(edge);
+  addRegistry(edge);
   addStreams(edge);
   addRpc(edge);
   addOtherMethods(edge);

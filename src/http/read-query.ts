@@ -2,6 +2,7 @@
  * What stands after the question mark: filters, cursors and page sizes.
  */
 import { z } from "zod";
+import { CapabilityVersion } from "../contract/capability.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { ThreadId } from "../contract/ids.ts";
 import { raise } from "../contract/kernel-error.ts";
@@ -71,6 +72,9 @@ export function readFilter(call: Call) {
     ...readAfter(call),
   };
 }
+
+/** The version of a capability. */
+export const readVersion = (call: Call): string | undefined => readParameter(call, "version", CapabilityVersion);
 
 /** The cursor of a list: what the page before it called `next`. */
 export function readAfter(call: Call): { readonly after?: string } {
