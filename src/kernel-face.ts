@@ -2,6 +2,7 @@
  * The kernel as its users hold it. Names are fixed; records are snake_case, functions and options camelCase.
  */
 import type { Observable } from "rxjs";
+import type { MachineDefinition } from "../machines/definitions.ts";
 import type { SignatureCheck } from "./adapters/verify-signatures.ts";
 import type { ActionRecord } from "./contract/action.ts";
 import type { AssistantDelta } from "./contract/assistant-delta.ts";
@@ -165,6 +166,8 @@ export interface Kernel extends AsyncDisposable {
   capabilities(): readonly CapabilityDefinition[];
   /** Without a version the newest; null where none is registered. */
   findOperator(name: string, version?: string): Operator | null;
+  /** The lifecycles as plain data, as Stately's editor imports them. */
+  machines(): readonly MachineDefinition[];
   getCapability(intentType: string, version?: string): CapabilityDefinition;
   readonly bus: { readonly signals: Observable<Signal>; readonly items: Observable<BusItem> };
   /** Sends a COMMAND or any Signal to a tier and gives its Result. */

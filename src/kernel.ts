@@ -7,6 +7,7 @@
  * K3  `stop` leaves no timer, handle or subscription behind.
  */
 
+import { allMachines, definitionOf } from "../machines/definitions.ts";
 import { raise } from "./contract/error.ts";
 import { kernelError } from "./contract/error-codes.ts";
 import { moduleRef } from "./contract/module-ref.ts";
@@ -124,6 +125,7 @@ class RunningKernel {
     | "registerOperator"
     | "capabilities"
     | "findOperator"
+    | "machines"
     | "getCapability"
   > {
     const { registry } = this.#parts;
@@ -138,6 +140,7 @@ class RunningKernel {
       registerOperator: (operator) => registry.registerOperator(operator),
       capabilities: () => registry.capabilities(),
       findOperator: (name, version) => registry.findOperator(name, version),
+      machines: () => allMachines.map(definitionOf),
       getCapability: (intentType, version) => registry.getCapability(intentType, version),
     };
   }

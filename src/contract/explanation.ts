@@ -5,7 +5,6 @@
  */
 import { z } from "zod";
 import { Charge } from "./budget.ts";
-import { Actor } from "./event.ts";
 import { GateCarrier } from "./gate.ts";
 import { Principal } from "./intent.ts";
 
@@ -73,7 +72,7 @@ export type Effect = z.infer<typeof Effect>;
 export const CausalChain = z
   .object({
     step_id: z.string().nullable(),
-    intent: z.object({ event_id: z.string(), actor: Actor, type: z.string() }).readonly().nullable(),
+    intent: z.object({ event_id: z.string(), actor: Principal, type: z.string() }).readonly().nullable(),
     plan: z
       .object({ event_id: z.string(), plan_id: z.string(), cause: z.string(), reasoning: z.string() })
       .readonly()

@@ -31,6 +31,8 @@ export interface Route {
   readonly needs: string | null | "open";
   /** What else a reader of the document should know. */
   readonly description?: string;
+  /** Parameters of the path, where they are no workflow's id. */
+  readonly params?: z.ZodObject;
   /** Parameters after the question mark, as texts arrive; its schemas read them. */
   readonly query?: z.ZodObject;
   /** Whether an `Idempotency-Key` is heeded. */

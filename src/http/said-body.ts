@@ -19,17 +19,15 @@ import {
 
 const claims = { tenant_id: TenantId.optional(), principal: Principal.partial().optional() };
 
-export const SaidSubmit = z.union([
-  SubmitRequest.extend(claims).meta({
-    examples: [
-      {
-        intent_hint: { intent_type: "Repo.ReleaseNotes.Draft", inputs: { repo: "." } },
-        scope: { scope_type: "repository", scope_id: "countersign" },
-      },
-    ],
-  }),
-  JobRequest,
-]);
+export const SaidSubmitRequest = SubmitRequest.extend(claims).meta({
+  examples: [
+    {
+      intent_hint: { intent_type: "Repo.ReleaseNotes.Draft", inputs: { repo: "." } },
+      scope: { scope_type: "repository", scope_id: "countersign" },
+    },
+  ],
+});
+export const SaidSubmit = z.union([SaidSubmitRequest, JobRequest]);
 export const SaidGate = GateRequest.extend(claims).meta({
   examples: [{ gate_id: "gate-publish", decision: "approve", payload: { comment: "as agreed" } }],
 });

@@ -40,8 +40,7 @@ export const ladder: readonly Floor[] = [
     packages: "declared",
     builtins: "any",
   },
-  // The API shows the machines' definitions, which are an entry of their own.
-  { room: "http", may: ["index", "machines", "protocol", "contract"], packages: "declared", builtins: "any" },
+  { room: "http", may: ["index", "protocol", "contract"], packages: "declared", builtins: "any" },
   { room: "mcp", may: ["index", "operators", "protocol", "contract"], packages: "declared", builtins: "any" },
   { room: "inspect", may: ["index", "protocol", "contract"], packages: "declared", builtins: "any" },
   // The port suites check what the ports promise; the test kernel is the kernel with other parts in its ports.

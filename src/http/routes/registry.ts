@@ -4,8 +4,7 @@
  * G1  The same for every tenant: what is registered belongs to the host. Who may read workflows may read it.
  */
 import { z } from "zod";
-import { allMachines, definitionOf } from "../../../machines/index.ts";
-import { type CapabilityDefinition, CapabilityVersion } from "../../contract/capability.ts";
+import { type CapabilityDefinition, CapabilityVersion, IntentType } from "../../contract/capability.ts";
 import { CapabilityView } from "../../contract/capability-view.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { JsonObject } from "../../contract/json.ts";
@@ -34,6 +33,7 @@ const capabilityRoute: Route = {
   path: "/v1/kernel/capabilities/:intent_type",
   operation: "readCapability",
   summary: "One capability, in its newest version where none is named",
+  params: z.object({ intent_type: IntentType }),
   query: z.object({ version: CapabilityVersion.optional() }),
   answers: { 200: { description: "As it is registered.", schema: CapabilityView } },
 };
@@ -54,6 +54,7 @@ const machineRoute: Route = {
   path: "/v1/kernel/machines/:name",
   operation: "readMachine",
   summary: "One lifecycle as a statechart",
+  params: z.object({ name: z.string() }),
   answers: { 200: { description: "Its definition.", schema: MachineDefinition } },
 };
 
@@ -68,13 +69,12 @@ export function addRegistry(edge: Edge): void {
   });
   addRoute(edge, machinesRoute, async (call) => {
     await requireReader(call, edge);
-    return answerJson({ machines: allMachines.map(definitionOf) });
+    return answerJson({ machines: edge.kernel.machines() });
   });
   addRoute(edge, machineRoute, async (call) => {
     await requireReader(call, edge);
     const name = call.req.param("name") ?? "";
-    const machine = allMachines.find(({ id }) => id === name) ?? refuseName("machine");
-    return answerJson(definitionOf(machine));
+    return answerJson(edge.kernel.machines().find(({ id }) => id === name) ?? refuseName("machine"));
   });
 }
 
