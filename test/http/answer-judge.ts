@@ -54,7 +54,7 @@ export function makeJudge(document: ApiDocument): AnswerJudge {
   });
   const responses = document.components["responses"] as Readonly<Record<string, Told>>;
   const find = (method: string, path: string): Operation | undefined => {
-    const bare = path.replace(/[?#].*$/s, "");
+    const bare = decodePath(path.replace(/[?#].*$/s, ""));
     const place = places.find(({ pattern }) => pattern.test(bare));
     return place?.methods[(method === "HEAD" ? "GET" : method).toLowerCase()];
   };
@@ -69,6 +69,15 @@ export function makeJudge(document: ApiDocument): AnswerJudge {
       return heard.method === "HEAD" ? [] : judgeBody(heard, told, checks);
     },
   };
+}
+
+/** As a router reads it: what is encoded without need is the same address. */
+function decodePath(path: string): string {
+  try {
+    return decodeURI(path);
+  } catch {
+    return path;
+  }
 }
 
 const problem = { $ref: "#/components/schemas/ProblemDetails" } as const;
