@@ -140,15 +140,12 @@ async function readSome(response: Response): Promise<string> {
 
 /** Null where nothing comes while the event loop turns a few times. */
 async function orIdle<T>(promise: Promise<T>): Promise<T | null> {
-  let turns = 0;
-  const idle = async (): Promise<null> => {
-    while (turns < 20) {
-      turns += 1;
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-    return null;
-  };
-  return Promise.race([promise, idle()]);
+  return Promise.race([promise, turnAround()]);
+}
+
+async function turnAround(): Promise<null> {
+  for (let turns = 0; turns < 20; turns += 1) await new Promise((resolve) => setImmediate(resolve));
+  return null;
 }
 
 function toRequest({ method, path, headers, body }: FuzzRequest): Request {
@@ -169,6 +166,7 @@ function toCurl({ method, path, headers, body }: FuzzRequest): string {
 }
 
 async function judgeKernel(t: TestKernel, listeners: number): Promise<readonly string[]> {
+  await turnAround();
   const left = t.kernel.vitals().listeners - listeners;
   // Requests may have filled the kernel with work that waits for people: it is for the operator to end that.
   for (const { workflow_id, state } of await t.kernel.workflows({ limit: 10_000 }))
