@@ -74,7 +74,7 @@ export async function openEdge(
   };
 }
 
-function requireTold({ routes }: HttpApp, heard: Heard): void {
+export function requireTold({ routes }: HttpApp, heard: Heard): void {
   const wrong = answerJudge(routes).judge(heard);
   if (wrong.length > 0)
     throw new Error(`${heard.method} ${heard.path} ${heard.status} is not as told: ${wrong.join("; ")}\n${heard.text}`);
