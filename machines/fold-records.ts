@@ -6,7 +6,8 @@ import type { EventPayloads, LedgerEvent } from "../src/contract/event.ts";
 import type { WorkflowStateName } from "../src/contract/progress.ts";
 import type { StepState } from "../src/contract/step.ts";
 import type { AttemptTrace } from "../src/contract/trace.ts";
-import type { ActionEntry, StepPhase, StepRecord, WorkflowRecord } from "../src/contract/workflow.ts";
+import type { ActionEntry, StepRecord, WorkflowRecord } from "../src/contract/workflow.ts";
+import type { StepPhase } from "../src/contract/workflow-state.ts";
 import { chartEvent, lifecycleCharts, stepPath } from "./charts.ts";
 
 /** Where an event stands in its log, as handlers need it. */

@@ -1,6 +1,7 @@
 /** The lifecycles, each openable in Stately and enumerable without a kernel; and the fold that they govern. */
 export { type ActionEvent, actionMachine } from "./action.ts";
 export { acceptsEvent, lifecycleCharts } from "./charts.ts";
+export { allMachines, definitionOf, type MachineDefinition } from "./definitions.ts";
 export { foldEvents, foldWorkflow } from "./fold.ts";
 export { type GateEvent, gateMachine } from "./gate.ts";
 export { type KernelEvent, kernelMachine } from "./kernel.ts";

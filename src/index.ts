@@ -18,10 +18,12 @@ export type {
 } from "./contract/admission.ts";
 export { type Signing, signingInput } from "./contract/approval-claims.ts";
 // Records
+export { AssistantDelta } from "./contract/assistant-delta.ts";
 export { AuditEntry, AuditOutcome } from "./contract/audit.ts";
 export { AuthContext, Caller } from "./contract/auth-context.ts";
 export { Budgets, createBudgetAccount } from "./contract/budget.ts";
 export { type CapabilityDefinition, CapabilityPackage } from "./contract/capability.ts";
+export { CapabilityView, OperatorView } from "./contract/capability-view.ts";
 export { ContextBundle, DocumentRecord, MemoryRecord } from "./contract/context-bundle.ts";
 export { canonicalJson, digest } from "./contract/digest.ts";
 export {
@@ -45,6 +47,7 @@ export {
 export { type ErrorCode, errorCodes } from "./contract/error-codes.ts";
 export { EventType, eventTypes, LedgerEvent } from "./contract/event.ts";
 export { EvidenceLine } from "./contract/evidence.ts";
+export { CausalChain, Explanation } from "./contract/explanation.ts";
 export { FederatedChange, FederatedSyncReport, type FederationPolicy } from "./contract/federation.ts";
 export { DelegationRequest, Gate, GateRequest, GateResponse, UiAction, WithdrawalRequest } from "./contract/gate.ts";
 export { GateSpec } from "./contract/gate-spec.ts";
@@ -70,6 +73,7 @@ export {
   SkillMetadata,
 } from "./contract/operator.ts";
 export { Outcome, OutcomesResponse } from "./contract/outcome.ts";
+export { EventPage, GatePage, WorkflowPage } from "./contract/page.ts";
 export { ExecutionPlan, Plan, PlanStep } from "./contract/plan.ts";
 export { PolicyDecision, type PolicyQuestion, type PolicyRule, PolicyStage, type RuleSet } from "./contract/policy.ts";
 export { PolicySet } from "./contract/policy-set.ts";
@@ -134,11 +138,12 @@ export { type SnapshotBreak, TokenCapture, TokenSnapshot, verifySnapshots } from
 export { ToolCallRequest, type ToolClient, ToolResult } from "./contract/tool.ts";
 export { AttemptTrace, RequestTrace, StepTrace } from "./contract/trace.ts";
 export { type ChainBreak, openTurn, type TurnRow, verifyChain } from "./contract/turn.ts";
-export type { StepView, WorkflowState } from "./contract/workflow.ts";
+export { StepView, WorkflowState } from "./contract/workflow-state.ts";
 // Defining packages
 export { defineCapability, definePolicy } from "./define/define-capability.ts";
 export { defineOperator, defineTool, OperatorError, operatorError } from "./define/define-operator.ts";
 export { definePolicySet } from "./define/define-policy-set.ts";
+export { describeCapability } from "./define/describe-capability.ts";
 export { createKernel } from "./kernel.ts";
 export type { Channels, Follow, GateFilter, Kernel, Numbered, Verification, WorkflowFilter } from "./kernel-face.ts";
 export type { KernelOptions } from "./kernel-options.ts";
@@ -207,10 +212,7 @@ export {
   type ReviewPipeline,
   type ReviewPipelineOptions,
 } from "./tiers/t5-ego/review-pipeline.ts";
-export type { Explanation } from "./tiers/t6-metacognition/explain.ts";
-export type { CausalChain } from "./tiers/t6-metacognition/explain-effects.ts";
 export { foldTokenSpend, type TokenSpend } from "./tiers/t6-metacognition/fold-token-spend.ts";
-export type { AssistantDelta } from "./tiers/t6-metacognition/project-progress.ts";
 export {
   type EvidenceBreak,
   type EvidenceCheck,

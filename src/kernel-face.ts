@@ -2,14 +2,17 @@
  * The kernel as its users hold it. Names are fixed; records are snake_case, functions and options camelCase.
  */
 import type { Observable } from "rxjs";
+import type { MachineDefinition } from "../machines/definitions.ts";
 import type { SignatureCheck } from "./adapters/verify-signatures.ts";
 import type { ActionRecord } from "./contract/action.ts";
+import type { AssistantDelta } from "./contract/assistant-delta.ts";
 import type { AuditEntry } from "./contract/audit.ts";
 import type { Caller } from "./contract/auth-context.ts";
 import type { Charge } from "./contract/budget.ts";
 import type { CapabilityDefinition } from "./contract/capability.ts";
 import type { DocumentRecord, MemoryRecord } from "./contract/context-bundle.ts";
 import type { LedgerEvent } from "./contract/event.ts";
+import type { Explanation } from "./contract/explanation.ts";
 import type { FederatedChange, FederatedSyncReport, SyncRequest } from "./contract/federation.ts";
 import type { DelegationRequest, Gate, GateRequest, GateResponse, WithdrawalRequest } from "./contract/gate.ts";
 import type { SubmitRequest, SubmitResponse } from "./contract/intent.ts";
@@ -23,12 +26,10 @@ import type { Signal } from "./contract/signal.ts";
 import type { CapabilityEntry, GovernorUsage, TokenEvent } from "./contract/token.ts";
 import type { RequestTrace } from "./contract/trace.ts";
 import type { ChainBreak, TurnRow } from "./contract/turn.ts";
-import type { WorkflowState } from "./contract/workflow.ts";
+import type { WorkflowState } from "./contract/workflow-state.ts";
 import type { WhatIf, WhatIfFinding, WhatIfReport } from "./kernel-whatif.ts";
 import type { BusItem, Tier } from "./runtime/bus.ts";
 import type { Supervision } from "./runtime/supervision.ts";
-import type { Explanation } from "./tiers/t6-metacognition/explain.ts";
-import type { AssistantDelta } from "./tiers/t6-metacognition/project-progress.ts";
 
 export interface WorkflowFilter {
   readonly states?: readonly WorkflowStateName[];
@@ -161,6 +162,12 @@ export interface Kernel extends AsyncDisposable {
   };
   registerCapability(capability: CapabilityDefinition): void;
   registerOperator(operator: Operator): OperatorMetadata;
+  /** All that is registered, each version of it. */
+  capabilities(): readonly CapabilityDefinition[];
+  /** Without a version the newest; null where none is registered. */
+  findOperator(name: string, version?: string): Operator | null;
+  /** The lifecycles as plain data, as Stately's editor imports them. */
+  machines(): readonly MachineDefinition[];
   getCapability(intentType: string, version?: string): CapabilityDefinition;
   readonly bus: { readonly signals: Observable<Signal>; readonly items: Observable<BusItem> };
   /** Sends a COMMAND or any Signal to a tier and gives its Result. */

@@ -4,6 +4,7 @@
 import { z } from "zod";
 import { foldWorkflow } from "../machines/fold.ts";
 import { createSignatureAudit, type SignatureCheck } from "./adapters/verify-signatures.ts";
+import type { AssistantDelta } from "./contract/assistant-delta.ts";
 import type { Caller } from "./contract/auth-context.ts";
 import { raise } from "./contract/error.ts";
 import { kernelError } from "./contract/error-codes.ts";
@@ -13,7 +14,8 @@ import { ThreadId } from "./contract/ids.ts";
 import { moduleRef } from "./contract/module-ref.ts";
 import { type KernelProgress, WorkflowStateName } from "./contract/progress.ts";
 import { checkRow, genesisHash, type TurnRow, verifyChain } from "./contract/turn.ts";
-import type { WorkflowRecord, WorkflowState } from "./contract/workflow.ts";
+import type { WorkflowRecord } from "./contract/workflow.ts";
+import type { WorkflowState } from "./contract/workflow-state.ts";
 import type { Channels, Follow, Kernel, Numbered, Verification, WorkflowFilter } from "./kernel-face.ts";
 import { numberReports, readReports } from "./kernel-reports.ts";
 import { whatIf } from "./kernel-whatif.ts";
@@ -26,12 +28,7 @@ import type { PolicyEngine } from "./tiers/t5-ego/policy/evaluate-policies.ts";
 import { composeEvidence } from "./tiers/t6-metacognition/compose-evidence.ts";
 import { explainWorkflow } from "./tiers/t6-metacognition/explain.ts";
 import { projectAudit } from "./tiers/t6-metacognition/project-audit.ts";
-import {
-  type AssistantDelta,
-  assistantDeltas,
-  progressAfter,
-  progressOf,
-} from "./tiers/t6-metacognition/project-progress.ts";
+import { assistantDeltas, progressAfter, progressOf } from "./tiers/t6-metacognition/project-progress.ts";
 
 type Reads = Pick<
   Kernel,

@@ -21,10 +21,9 @@ interface Again {
 export async function retryOrBeginAgain({ gateway, reading, workflowId, request }: Again): ReturnType<Kernel["retry"]> {
   const mode = RetryRequest.safeParse(request).data?.mode;
   if (mode !== "regenerate" && mode !== "replay") return gateway.retry(workflowId, request);
-  const record = await reading.readWorkflowState(workflowId, {
-    tenant_id: request.tenant_id,
-    principal: request.principal,
-  });
+  const caller = { tenant_id: request.tenant_id, principal: request.principal };
+  await gateway.authorize(caller, "workflow:execute");
+  const record = await reading.readWorkflowState(workflowId, caller);
   const beginsAnew = mode === "replay" ? isTerminal(record.state) : ["completed", "cancelled"].includes(record.state);
   if (!beginsAnew) return gateway.retry(workflowId, request);
   const { intent, thread_id, correlation_id } = record;

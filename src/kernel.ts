@@ -7,10 +7,12 @@
  * K3  `stop` leaves no timer, handle or subscription behind.
  */
 
+import { allMachines, definitionOf } from "../machines/definitions.ts";
 import { raise } from "./contract/error.ts";
 import { kernelError } from "./contract/error-codes.ts";
 import { moduleRef } from "./contract/module-ref.ts";
-import { isAtRest, isTerminal, type WorkflowRecord, type WorkflowState } from "./contract/workflow.ts";
+import { isAtRest, isTerminal, type WorkflowRecord } from "./contract/workflow.ts";
+import type { WorkflowState } from "./contract/workflow-state.ts";
 import type { Kernel } from "./kernel-face.ts";
 import { type KernelOptions, resolveOptions, type TierPatch } from "./kernel-options.ts";
 import { fillRegistry, KernelParts, openMemoryLedger, stopParts } from "./kernel-parts.ts";
@@ -116,7 +118,15 @@ class RunningKernel {
 
   #records(): Pick<
     Kernel,
-    "documents" | "memory" | "attachReport" | "registerCapability" | "registerOperator" | "getCapability"
+    | "documents"
+    | "memory"
+    | "attachReport"
+    | "registerCapability"
+    | "registerOperator"
+    | "capabilities"
+    | "findOperator"
+    | "machines"
+    | "getCapability"
   > {
     const { registry } = this.#parts;
     return {
@@ -128,6 +138,9 @@ class RunningKernel {
       }),
       registerCapability: (capability) => registry.registerCapability(capability),
       registerOperator: (operator) => registry.registerOperator(operator),
+      capabilities: () => registry.capabilities(),
+      findOperator: (name, version) => registry.findOperator(name, version),
+      machines: () => allMachines.map(definitionOf),
       getCapability: (intentType, version) => registry.getCapability(intentType, version),
     };
   }

@@ -6,30 +6,14 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AnyStateMachine } from "xstate";
-import {
-  actionMachine,
-  gateMachine,
-  kernelMachine,
-  stepMachine,
-  tierMachine,
-  tokenMachine,
-  workflowMachine,
-} from "../machines/index.ts";
+import { allMachines } from "../machines/index.ts";
 import { readChart } from "./chart-model.ts";
 import { renderJson } from "./render-json.ts";
 import { renderMermaid } from "./render-mermaid.ts";
 import { renderReadme } from "./render-readme.ts";
 import { renderSvg } from "./render-svg.ts";
 
-export const drawnMachines: readonly AnyStateMachine[] = [
-  workflowMachine,
-  stepMachine,
-  gateMachine,
-  actionMachine,
-  tierMachine,
-  kernelMachine,
-  tokenMachine,
-];
+export const drawnMachines: readonly AnyStateMachine[] = allMachines;
 
 /** The text of each file by its name. */
 export function renderAll(machines: readonly AnyStateMachine[] = drawnMachines): Map<string, string> {

@@ -12,7 +12,7 @@ import type { Caller } from "../contract/auth-context.ts";
 import { type GateRequest, isOpenGate } from "../contract/gate.ts";
 import type { Json, JsonObject } from "../contract/json.ts";
 import type { RetryRequest } from "../contract/retry.ts";
-import type { WorkflowState } from "../contract/workflow.ts";
+import type { WorkflowState } from "../contract/workflow-state.ts";
 import { readSigningKey } from "./approver-keys.ts";
 import { type Desk, withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, readJson, readJsonObject, readList, type Session } from "./options.ts";

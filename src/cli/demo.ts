@@ -11,7 +11,7 @@ import { promisify } from "node:util";
 import type { Command } from "commander";
 import { ReleaseNotesInput, releaseNotes } from "../capabilities/index.ts";
 import type { Gate } from "../contract/gate.ts";
-import type { WorkflowState } from "../contract/workflow.ts";
+import type { WorkflowState } from "../contract/workflow-state.ts";
 import { type Answer, askGate } from "./ask-gate.ts";
 import { renderWhy } from "./explain.ts";
 import { type Desk, withKernel } from "./open-kernel.ts";

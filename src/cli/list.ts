@@ -5,7 +5,7 @@
 import { type Command, Option } from "commander";
 import type { Gate } from "../contract/gate.ts";
 import { type WorkflowStateName, workflowStates } from "../contract/progress.ts";
-import type { WorkflowState } from "../contract/workflow.ts";
+import type { WorkflowState } from "../contract/workflow-state.ts";
 import { withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, readCount } from "./options.ts";
 import { renderGate } from "./render-gate.ts";

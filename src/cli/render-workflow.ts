@@ -4,7 +4,7 @@
  */
 import type { KernelProgress, WorkflowStateName } from "../contract/progress.ts";
 import type { StepState } from "../contract/step.ts";
-import type { StepView, WorkflowState } from "../contract/workflow.ts";
+import type { StepView, WorkflowState } from "../contract/workflow-state.ts";
 import { type Column, renderTable } from "./render-table.ts";
 import { cleanText, cutLine, indent, tellTime } from "./render-text.ts";
 import type { Paint, Style, Terminal } from "./terminal.ts";

@@ -6,7 +6,7 @@
  */
 import { raise } from "../contract/error.ts";
 import { type Gate, isOpenGate } from "../contract/gate.ts";
-import type { WorkflowState } from "../contract/workflow.ts";
+import type { WorkflowState } from "../contract/workflow-state.ts";
 import { type CommonOptions, defaultLedger, type Session } from "./options.ts";
 import { quoteWord } from "./render-text.ts";
 import { renderWorkflow } from "./render-workflow.ts";

@@ -6,7 +6,8 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { KernelProgress } from "../contract/progress.ts";
-import { isAtRest, type WorkflowState } from "../contract/workflow.ts";
+import { isAtRest } from "../contract/workflow.ts";
+import type { WorkflowState } from "../contract/workflow-state.ts";
 import type { Kernel } from "../index.ts";
 import type { Session } from "./options.ts";
 import { renderProgress, renderProgressLine } from "./render-workflow.ts";

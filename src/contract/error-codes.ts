@@ -86,6 +86,9 @@ export const errorCodes = Object.freeze({
   T0_TIER_CRASHED: processing("The tier was restarted; retry the workflow and report the error.", degraded),
   T0_HTTP_MEDIA_TYPE: input("Send the body as application/json.", { http: 415 }),
   T0_HTTP_ROUTE_UNKNOWN: input("Check the method and the path.", { http: 404 }),
+  T0_HTTP_REQUEST_FAILED: processing("Tell whoever runs this server the request's id; its log has the cause."),
+  T0_HTTP_NAME_UNKNOWN: input("Read the list of what is there, and use a name of it.", { http: 404 }),
+  T0_HTTP_METHOD_NOT_ALLOWED: input("Use one of the methods that the header Allow names.", { http: 405 }),
   T0_HTTP_KEY_IN_FLIGHT: resource("Wait until the first request with this key is answered, then send it again.", {
     ...busy,
     http: 409,

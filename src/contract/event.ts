@@ -23,6 +23,7 @@ import type { Plan } from "./plan.ts";
 import type { PolicyDecision, PolicyStage } from "./policy.ts";
 import type { StepStatus } from "./step.ts";
 import type { ResourceRequest, TokenEventKind } from "./token.ts";
+import type { SkipReason } from "./workflow-state.ts";
 
 export const eventTypes = [
   "INTENT_RECEIVED",
@@ -101,16 +102,6 @@ export const LedgerEvent = z.object({
   payload: JsonObject,
 });
 export type LedgerEvent = z.infer<typeof LedgerEvent>;
-
-/** Where a running workflow may be cut out of the plan, and why. */
-export type SkipReason =
-  | "max_steps"
-  | "dependency_failed"
-  | "dependency_blocked"
-  | "budget"
-  | "replanned"
-  | "cancelled"
-  | "rejected";
 
 /** What each event type carries. Types that later work fills are open records. */
 export interface EventPayloads {

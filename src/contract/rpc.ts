@@ -34,3 +34,23 @@ export type RpcErrorResponse = z.infer<typeof RpcErrorResponse>;
 
 export const RpcMessage = z.union([RpcRequest, RpcNotification, RpcSuccess, RpcErrorResponse]);
 export type RpcMessage = z.infer<typeof RpcMessage>;
+
+// What /rpc takes and gives: there an id may also be a whole number, and comes back as it was.
+const wireId = z.union([id, z.int()]);
+const wireCall = z.object({
+  jsonrpc: version,
+  id: wireId.optional(),
+  method: z.string().min(1),
+  params: JsonObject.optional(),
+});
+/** One call, or a batch of them. */
+export const RpcCall = z.union([wireCall, z.array(wireCall).min(1)]);
+export type RpcCall = z.infer<typeof RpcCall>;
+
+const wireAnswer = z.union([
+  z.object({ jsonrpc: version, id: wireId, result: JsonObject }),
+  z.object({ jsonrpc: version, id: wireId.nullable(), error: RpcErrorObject }),
+]);
+/** The answer to one call, or those to a batch. */
+export const RpcAnswer = z.union([wireAnswer, z.array(wireAnswer).min(1)]);
+export type RpcAnswer = z.infer<typeof RpcAnswer>;

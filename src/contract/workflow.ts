@@ -1,5 +1,5 @@
 /**
- * A workflow as folded from its ledger: the record that decisions are made on, and the view that callers get.
+ * A workflow as folded from its ledger: the record that decisions are made on. What callers see: workflow-state.ts.
  *
  * Owns: the shape. `machines/fold.ts` fills it; nothing else writes it.
  * INV-1  Everything here can be rebuilt from the workflow's events alone.
@@ -8,20 +8,18 @@ import type { ActionRecord } from "./action.ts";
 import type { AuthContext } from "./auth-context.ts";
 import type { ContextBundle } from "./context-bundle.ts";
 import type { KernelError } from "./error.ts";
-import type { GateDecided, LedgerEvent, SkipReason } from "./event.ts";
+import type { GateDecided, LedgerEvent } from "./event.ts";
 import type { Gate } from "./gate.ts";
 import type { Intent } from "./intent.ts";
 import type { Json } from "./json.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import type { PolicyDecision } from "./policy.ts";
-import type { KernelProgress, WorkflowStateName } from "./progress.ts";
+import type { WorkflowStateName } from "./progress.ts";
 import type { StepState, StepStatus } from "./step.ts";
 import type { CapabilityUsage, ResourceRequest } from "./token.ts";
 import type { AttemptTrace } from "./trace.ts";
-
-/** Where a step stands inside `running`. */
-export type StepPhase = "executing" | "awaiting_approval" | "backing_off" | "in_doubt";
+import type { SkipReason, StepPhase } from "./workflow-state.ts";
 
 export interface StepRecord {
   readonly step: PlanStep;
@@ -131,45 +129,6 @@ export interface WorkflowRecord {
   finished_at: string | null;
   updated_at: string;
   last_event: LedgerEvent | null;
-}
-
-/** What `kernel.workflow()` answers. */
-export interface WorkflowState {
-  readonly workflow_id: string;
-  readonly tenant_id: string | number;
-  readonly thread_id: string | number | null;
-  readonly correlation_id: string;
-  readonly intent: Intent;
-  readonly plan: Plan | null;
-  readonly state: WorkflowStateName;
-  readonly status: WorkflowRecord["status"];
-  readonly steps: readonly StepView[];
-  readonly gates: readonly Gate[];
-  readonly outcomes: readonly Outcome[];
-  readonly progress: KernelProgress;
-  readonly response: { readonly status: WorkflowRecord["status"]; readonly text: string };
-  readonly warnings: readonly KernelError[];
-  readonly error: KernelError | null;
-  readonly parent_workflow_id: string | null;
-  readonly sequence: number;
-  readonly spent: number;
-  readonly accepted_at: string;
-  readonly updated_at: string;
-  readonly finished_at: string | null;
-}
-
-export interface StepView {
-  readonly step_id: string;
-  readonly name: string;
-  readonly operator: string;
-  readonly state: StepState;
-  readonly phase: StepPhase | null;
-  readonly attempts: number;
-  readonly run: number;
-  readonly depends_on: readonly string[];
-  readonly output_text: string;
-  readonly error: KernelError | null;
-  readonly skip_reason: SkipReason | null;
 }
 
 export const isTerminal = (state: WorkflowStateName): boolean =>

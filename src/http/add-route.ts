@@ -3,13 +3,18 @@
  *
  * Owns: the list of routes that an app has. The document, the authorization matrix and the fuzzer read it.
  * R1  A route that is not in the list does not exist; one that is answers what its `answers` name, or a problem.
+ * R2  Another method at an address that is there is 405 and told which are allowed; OPTIONS asks just that.
  */
 import type { z } from "zod";
+import { kernelError } from "../contract/error-codes.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+import { answerProblem } from "./answer.ts";
 import type { Call, Edge } from "./edge.ts";
 
 /** An answer that a route may give. Without a schema it has no body that a document could tell. */
 export interface RouteAnswer {
   readonly description: string;
+  /** Of `text/event-stream`: what the data of one event holds. */
   readonly schema?: z.ZodType;
   /** `application/json` where nothing is said. */
   readonly mediaType?: string;
@@ -24,16 +29,51 @@ export interface Route {
   readonly summary: string;
   /** The scope that a caller needs; null: none beyond being known; "open": nobody is asked who they are. */
   readonly needs: string | null | "open";
-  /** Parameters after the question mark, all of them texts as they arrive. */
+  /** What else a reader of the document should know. */
+  readonly description?: string;
+  /** Parameters of the path, where they are no workflow's id. */
+  readonly params?: z.ZodObject;
+  /** Parameters after the question mark, as texts arrive; its schemas read them. */
   readonly query?: z.ZodObject;
   /** Whether an `Idempotency-Key` is heeded. */
   readonly idempotent?: boolean;
+  /** Whether `Last-Event-ID` says where to go on. */
+  readonly resumable?: boolean;
   readonly body?: z.ZodType;
+  /** Whether the body may be left out; then it is `{}`. */
+  readonly bodyOptional?: boolean;
   /** Answers of this route alone; problems that any route may answer with are told once. */
   readonly answers: Readonly<Record<number, RouteAnswer>>;
 }
 
+const routeRef = moduleRef(0, "http", "add_route");
+
 export function addRoute(edge: Edge, route: Route, answer: (call: Call) => Response | Promise<Response>): void {
   edge.routes.push(route);
   edge.app.on(route.method.toUpperCase(), route.path, answer);
+}
+
+/** To be called when every route is there: what they do not answer, other methods get. */
+export function addOtherMethods({ app, routes }: Edge): void {
+  for (const path of new Set(routes.map((route) => route.path))) {
+    const allow = allowedAt(path, routes).join(", ");
+    app.all(path, (call) =>
+      call.req.method === "OPTIONS"
+        ? new Response(null, { status: 204, headers: { allow } })
+        : refuseMethod(call, allow),
+    );
+  }
+}
+
+function allowedAt(path: string, routes: readonly Route[]): readonly string[] {
+  const methods = routes.filter((route) => route.path === path).map((route) => route.method.toUpperCase());
+  return [...methods, ...(methods.includes("GET") ? ["HEAD"] : []), "OPTIONS"];
+}
+
+function refuseMethod(call: Call, allow: string): Response {
+  const message = `${call.req.method} is not for ${call.req.path}; it takes ${allow}`;
+  const error = kernelError("T0_HTTP_METHOD_NOT_ALLOWED", message, routeRef, { detail: { allow } });
+  const answer = answerProblem(error, call.get("trace"));
+  answer.headers.set("allow", allow);
+  return answer;
 }

@@ -4,7 +4,7 @@
  * P1  What is no KernelError tells the caller nothing of itself; the log gets it.
  * P2  Retry-After is sent for errors that another attempt may mend, and only from 0 upwards (C-35).
  */
-import { processingError } from "../contract/error.ts";
+import { kernelError } from "../contract/error-codes.ts";
 import { type KernelError, KernelErrorException } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Logger } from "../index.ts";
@@ -16,7 +16,7 @@ const answerRef = moduleRef(0, "http", "answer");
 export function errorOf(thrown: unknown, logger: Logger | undefined): KernelError {
   if (thrown instanceof KernelErrorException) return thrown.error;
   logger?.error({ thrown }, "a request failed in a way it should not");
-  return processingError("the server failed in a way it should not", answerRef);
+  return kernelError("T0_HTTP_REQUEST_FAILED", "the server failed in a way it should not", answerRef);
 }
 
 /** `trace` is the request's id, for errors that belong to no workflow. */

@@ -3,7 +3,7 @@
  * Response.
  *
  * Owns: the order of what every request passes: id, safe headers, authentication, its route, its error.
- * H1  Everything but /health and /ready is for callers that are known.
+ * H1  Everything but the routes that say `open` is for callers that are known.
  * H2  Whatever goes wrong is answered with problem details.
  */
 import { Hono } from "hono";
@@ -14,18 +14,23 @@ import { generateId } from "../contract/ids.ts";
 import { raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Kernel } from "../index.ts";
+import { addOtherMethods, type Route } from "./add-route.ts";
 import { answerProblem, errorOf } from "./answer.ts";
 import { createAuthentication } from "./authenticate.ts";
 import type { App, Edge, Env } from "./edge.ts";
 import { type HttpOptions, type ResolvedHttpOptions, resolveHttpOptions } from "./http-options.ts";
 import { addCommands } from "./routes/commands.ts";
+import { addDocument } from "./routes/document.ts";
 import { addHealth } from "./routes/health.ts";
 import { addReads } from "./routes/reads.ts";
+import { addRegistry } from "./routes/registry.ts";
 import { addRpc } from "./routes/rpc.ts";
 import { addStreams } from "./routes/streams.ts";
 
 export interface HttpApp {
   readonly fetch: (request: Request) => Promise<Response>;
+  /** Every route of the app; the document of the API is made from them. */
+  readonly routes: readonly Route[];
 }
 
 const appRef = moduleRef(0, "http", "route");
@@ -40,12 +45,15 @@ export function createHttpApp(kernel: Kernel, options: HttpOptions): HttpApp {
   addErrors(app, edge.options);
   addHeaders(app, edge.options);
   addHealth(edge);
+  addDocument(edge);
   addAuthentication(app, edge.options);
   addCommands(edge);
   addReads(edge);
+  addRegistry(edge);
   addStreams(edge);
   addRpc(edge);
-  return { fetch: async (request) => app.fetch(request) };
+  addOtherMethods(edge);
+  return { fetch: async (request) => app.fetch(request), routes: edge.routes };
 }
 
 function addErrors(app: App, { logger }: ResolvedHttpOptions): void {

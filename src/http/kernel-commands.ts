@@ -4,14 +4,22 @@
  * C1  All execution begins at submit; a JobRequest is one more way to say it (API-07).
  * C2  A command is said in its caller's name: the credential's scope first, then the claims of the body.
  */
+import type { z } from "zod";
 import { isPlainObject, type JsonObject } from "../contract/json.ts";
-import type { Kernel, SubmitResponse } from "../index.ts";
+import { CancelResponse, GateResponse, type Kernel, RetryResponse, type SubmitResponse } from "../index.ts";
 import { httpRequestToSignal } from "../protocol/http-request-to-signal.ts";
 import { claimCaller, requireCredentialScope } from "./claim-caller.ts";
 import type { HttpCaller } from "./http-options.ts";
+import { SaidCancel, SaidDelegation, SaidGate, SaidRetry, SaidWithdrawal } from "./said-body.ts";
 
 interface WorkflowCommand {
+  readonly operation: string;
+  readonly summary: string;
   readonly needs: string;
+  readonly body: z.ZodType;
+  /** Whether nothing needs to be said beyond the command itself. */
+  readonly bodyOptional?: boolean;
+  readonly answer: z.ZodType;
   readonly run: (kernel: Kernel, workflowId: string, body: JsonObject) => Promise<object>;
 }
 
@@ -19,11 +27,49 @@ export const submitScope = "intent:submit";
 
 // The kernel checks each request against its schema; a body is only known to be an object here.
 export const workflowCommands: Readonly<Record<string, WorkflowCommand>> = {
-  gate: { needs: "gate:approve", run: (kernel, id, body) => kernel.decideGate(id, body as never) },
-  withdraw: { needs: "gate:approve", run: (kernel, id, body) => kernel.withdrawVote(id, body as never) },
-  delegate: { needs: "gate:approve", run: (kernel, id, body) => kernel.delegateGate(id, body as never) },
-  retry: { needs: "workflow:execute", run: (kernel, id, body) => kernel.retry(id, body as never) },
-  cancel: { needs: "workflow:execute", run: (kernel, id, body) => kernel.cancel(id, body as never) },
+  gate: {
+    operation: "decideGate",
+    summary: "Approves or rejects what waits at a gate; the same decision again gets the same answer",
+    needs: "gate:approve",
+    body: SaidGate,
+    answer: GateResponse,
+    run: (kernel, id, body) => kernel.decideGate(id, body as never),
+  },
+  withdraw: {
+    operation: "withdrawVote",
+    summary: "Takes the caller's vote back while the gate is open",
+    needs: "gate:approve",
+    body: SaidWithdrawal,
+    bodyOptional: true,
+    answer: GateResponse,
+    run: (kernel, id, body) => kernel.withdrawVote(id, body as never),
+  },
+  delegate: {
+    operation: "delegateGate",
+    summary: "Lends the caller's seat at a gate to somebody else until an instant",
+    needs: "gate:approve",
+    body: SaidDelegation,
+    answer: GateResponse,
+    run: (kernel, id, body) => kernel.delegateGate(id, body as never),
+  },
+  retry: {
+    operation: "retryWorkflow",
+    summary: "Runs again what failed and what never ran, or makes steps anew",
+    needs: "workflow:execute",
+    body: SaidRetry,
+    bodyOptional: true,
+    answer: RetryResponse,
+    run: (kernel, id, body) => kernel.retry(id, body as never),
+  },
+  cancel: {
+    operation: "cancelWorkflow",
+    summary: "Ends a workflow early",
+    needs: "workflow:execute",
+    body: SaidCancel,
+    bodyOptional: true,
+    answer: CancelResponse,
+    run: (kernel, id, body) => kernel.cancel(id, body as never),
+  },
 };
 
 export const submit = (kernel: Kernel, body: JsonObject): Promise<SubmitResponse> => kernel.submit(body as never);

@@ -2,22 +2,46 @@
  * What stands after the question mark: filters, cursors and page sizes.
  */
 import { z } from "zod";
+import { CapabilityVersion } from "../contract/capability.ts";
 import { kernelError } from "../contract/error-codes.ts";
+import { ThreadId } from "../contract/ids.ts";
 import { raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { WorkflowStateName } from "../contract/progress.ts";
 import type { Call } from "./edge.ts";
 
 const queryRef = moduleRef(0, "http", "read_query");
-const wholeNumber = z
-  .string()
-  .regex(/^\d{1,15}$/, "a whole number from 0")
-  .transform(Number);
+const digits = (text: unknown): unknown => (typeof text === "string" && /^\d{1,15}$/.test(text) ? Number(text) : text);
+const wholeNumber = z.preprocess(digits, z.int().min(0));
 // Digits are an integer, as on the command line; all else is text.
-const hostId = z
-  .string()
-  .min(1)
-  .transform((text) => (/^-?\d{1,15}$/.test(text) ? Number(text) : text));
+const hostId = z.preprocess(
+  (text) => (typeof text === "string" && /^-?\d{1,15}$/.test(text) ? Number(text) : text),
+  ThreadId,
+);
+const pageSize = (most: number) => z.preprocess(digits, z.int().min(1).max(most));
+const states = z.preprocess(
+  (given) => (Array.isArray(given) ? given.flatMap((text) => String(text).split(",")) : given),
+  z.array(WorkflowStateName),
+);
+const intentType = z.string().min(1);
+const cursor = z.string();
+
+const pageOf = (most: number) => ({
+  after: cursor.optional().describe("The cursor of a page: what the one before it called `next`."),
+  limit: pageSize(most).optional().describe("Items of the page."),
+});
+/** What each list takes; a page holds at most so many. */
+export const workflowQuery = (most: number) =>
+  z.object({
+    state: states.optional().describe("Of these states; several are repeated or joined by commas."),
+    thread_id: hostId.optional(),
+    intent_type: intentType.optional(),
+    ...pageOf(most),
+  });
+export const gateQuery = (most: number) => z.object({ workflow_id: z.string().optional(), ...pageOf(most) });
+const after = wholeNumber.optional().describe("The sequence of the last event that the reader has.");
+export const eventQuery = (most: number) => z.object({ after, limit: pageOf(most).limit });
+export const sequenceQuery = z.object({ after });
 
 /** A query parameter's value as the schema has it, or undefined where it is not given. @throws T0_VALIDATION_SCHEMA_MISMATCH. */
 function readParameter<S extends z.ZodType>(call: Call, name: string, schema: S): z.output<S> | undefined {
@@ -34,21 +58,23 @@ function checkValue<S extends z.ZodType>(schema: S, raw: unknown, name: string):
 
 /** `limit`, from 1 to what a page may hold. */
 export function readLimit(call: Call, most: number, usual = 50): number {
-  const schema = wholeNumber.refine((count) => count >= 1 && count <= most, `from 1 to ${most}`);
-  return readParameter(call, "limit", schema) ?? Math.min(usual, most);
+  return readParameter(call, "limit", pageSize(most)) ?? Math.min(usual, most);
 }
 
 export function readFilter(call: Call) {
-  const states = call.req.queries("state")?.flatMap((text) => text.split(","));
+  const given = call.req.queries("state");
   const thread_id = readParameter(call, "thread_id", hostId);
-  const intent_type = readParameter(call, "intent_type", z.string().min(1));
+  const intent_type = readParameter(call, "intent_type", intentType);
   return {
-    ...(states !== undefined && { states: checkValue(z.array(WorkflowStateName), states, "state") }),
+    ...(given !== undefined && { states: checkValue(states, given, "state") }),
     ...(thread_id !== undefined && { thread_id }),
     ...(intent_type !== undefined && { intent_type }),
     ...readAfter(call),
   };
 }
+
+/** The version of a capability. */
+export const readVersion = (call: Call): string | undefined => readParameter(call, "version", CapabilityVersion);
 
 /** The cursor of a list: what the page before it called `next`. */
 export function readAfter(call: Call): { readonly after?: string } {

@@ -4,7 +4,7 @@
  */
 import { seededRandom } from "../adapters/seeded-random.ts";
 import type { Signal } from "../contract/signal.ts";
-import type { WorkflowState } from "../contract/workflow.ts";
+import type { WorkflowState } from "../contract/workflow-state.ts";
 import { assembleKernel } from "../kernel.ts";
 import type { Kernel } from "../kernel-face.ts";
 import type { KernelOptions, TierPatch } from "../kernel-options.ts";

@@ -6,7 +6,7 @@ import { expect } from "vitest";
 import { z } from "zod";
 import { type KernelError, KernelErrorException } from "../../src/contract/error.ts";
 import { errorCodes, isErrorCode } from "../../src/contract/error-codes.ts";
-import type { WorkflowState } from "../../src/contract/workflow.ts";
+import type { WorkflowState } from "../../src/contract/workflow-state.ts";
 import { createTestKernel, type TestKernel, type TestKernelOptions } from "../../src/testing/test-kernel.ts";
 import { job, step, type World, work } from "../recovery/shared-file.ts";
 

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Gate } from "../../src/contract/gate.ts";
-import type { WorkflowState } from "../../src/contract/workflow.ts";
+import type { WorkflowState } from "../../src/contract/workflow-state.ts";
 import { makeTempFolder, type TempFolder } from "../operators/temp-folder.ts";
 import { makeRepository, readHere, readLines, runHere, runProcess, startProcess } from "./command-line.ts";
 

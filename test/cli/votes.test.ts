@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { exportJWK, exportPKCS8, generateKeyPair } from "jose";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { WorkflowState } from "../../src/contract/workflow.ts";
+import type { WorkflowState } from "../../src/contract/workflow-state.ts";
 import { makeTempFolder, type TempFolder } from "../operators/temp-folder.ts";
 import { readHere, readLines, runHere } from "./command-line.ts";
 

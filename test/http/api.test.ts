@@ -212,12 +212,30 @@ describe("the process", () => {
     expect([stopped.status, codeOf(stopped)]).toEqual([503, "T0_KERNEL_STOPPED"]);
   });
 
-  it("an address that is not there, and one that is there for another method, are unknown", async () => {
+  it("an address that is not there is unknown", async () => {
     await using edge = await openEdge();
-    for (const path of ["/v2/kernel/submit", submitPath]) {
-      const told = await edge.ask(path);
-      expect([told.status, codeOf(told)]).toEqual([404, "T0_HTTP_ROUTE_UNKNOWN"]);
+    const told = await edge.ask("/v2/kernel/submit");
+    expect([told.status, codeOf(told)]).toEqual([404, "T0_HTTP_ROUTE_UNKNOWN"]);
+  });
+
+  it("an address that is there for other methods names them; OPTIONS asks for them, HEAD is GET without its body", async () => {
+    await using edge = await openEdge();
+    for (const [method, path, allow] of [
+      ["GET", submitPath, "POST, OPTIONS"],
+      ["PATCH", "/v1/kernel/gates", "GET, HEAD, OPTIONS"],
+      ["DELETE", "/health", "GET, HEAD, OPTIONS"],
+    ] as const) {
+      const told = await edge.ask(path, { method });
+      expect([told.status, codeOf(told), told.headers.get("allow")]).toEqual([
+        405,
+        "T0_HTTP_METHOD_NOT_ALLOWED",
+        allow,
+      ]);
+      const asked = await edge.ask(path, { method: "OPTIONS" });
+      expect([asked.status, asked.headers.get("allow"), asked.body]).toEqual([204, allow, {}]);
     }
+    const head = await edge.fetch("/v1/kernel/gates", { method: "HEAD" });
+    expect([head.status, await head.text()]).toEqual([200, ""]);
   });
 
   it("(C-35) Retry-After is sent where another attempt may help, and never below 0", async () => {

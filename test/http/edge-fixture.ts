@@ -1,10 +1,11 @@
 /**
  * The HTTP API over a test kernel, asked without a socket.
- * Owns: callers with tokens, short ways to ask. Never: asserts anything.
+ * Owns: callers with tokens, short ways to ask. Whatever is asked, the answer must hold to the document of the API.
  */
 import { createHttpApp, type HttpApp, type HttpOptions, type StaticToken } from "../../src/http/index.ts";
 import type { ProblemDetails } from "../../src/index.ts";
 import { createTestKernel, type TestKernel, type TestKernelOptions } from "../../src/testing/index.ts";
+import { answerJudge, type Heard } from "./answer-judge.ts";
 
 const person = (token: string, tenant_id: number, role: string): StaticToken => ({
   token,
@@ -51,9 +52,16 @@ export async function openEdge(
   const t = await createTestKernel(kernelOptions);
   const app = createHttpApp(t.kernel, { tokens, clock: t.clock, ...options });
   const fetchPath = (path: string, asked: Asked = {}) => app.fetch(requestOf(path, asked));
-  const ask = async <T>(path: string, asked?: Asked): Promise<Told<T>> => {
+  const ask = async <T>(path: string, asked: Asked = {}): Promise<Told<T>> => {
     const response = await fetchPath(path, asked);
     const text = await response.text();
+    requireTold(app, {
+      method: requestOf(path, asked).method,
+      path,
+      status: response.status,
+      headers: response.headers,
+      text,
+    });
     return { status: response.status, headers: response.headers, body: (text === "" ? {} : JSON.parse(text)) as T };
   };
   return {
@@ -64,6 +72,12 @@ export async function openEdge(
     post: (path, body, as = "own") => ask(path, { body, as }),
     [Symbol.asyncDispose]: () => t[Symbol.asyncDispose](),
   };
+}
+
+export function requireTold({ routes }: HttpApp, heard: Heard): void {
+  const wrong = answerJudge(routes).judge(heard);
+  if (wrong.length > 0)
+    throw new Error(`${heard.method} ${heard.path} ${heard.status} is not as told: ${wrong.join("; ")}\n${heard.text}`);
 }
 
 export function requestOf(path: string, { as = "own", headers = {}, body, method }: Asked): Request {

@@ -1,6 +1,7 @@
 /** Explain: from intent to effect, each part named by its event, told from the ledger alone. */
 import { describe, expect, it } from "vitest";
 import { renderChain } from "../../src/cli/explain.ts";
+import type { CausalChain } from "../../src/contract/explanation.ts";
 import { definePolicy, operatorError } from "../../src/index.ts";
 import {
   createTestKernel,
@@ -8,7 +9,6 @@ import {
   type TestKernelOptions,
   testCaller,
 } from "../../src/testing/test-kernel.ts";
-import type { CausalChain } from "../../src/tiers/t6-metacognition/explain-effects.ts";
 import { ann, approve, bob, dan, gated, lend, waiting } from "../gates/people.ts";
 import { counted, decide, eventsOf, gatedSteps, gateOf, intent, publishing, step, story } from "../gates/story.ts";
 

@@ -3,7 +3,7 @@
  * person would, and sees the job to its end, or dies at the commit it is told to die at.
  */
 import type { Gate } from "../../src/contract/gate.ts";
-import type { WorkflowState } from "../../src/contract/workflow.ts";
+import type { WorkflowState } from "../../src/contract/workflow-state.ts";
 import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { createTestKernel, type TestKernel } from "../../src/testing/test-kernel.ts";

@@ -2,17 +2,33 @@
  * Submit, and what callers say to a workflow: each body becomes one call of the in-process API.
  */
 import type { JsonObject } from "../../contract/json.ts";
+import { SubmitResponse } from "../../index.ts";
+import { addRoute, type Route } from "../add-route.ts";
 import { answerJson } from "../answer.ts";
 import { requireCredentialScope } from "../claim-caller.ts";
 import { type Call, type Edge, workflowOf, workflowPath } from "../edge.ts";
 import { inNameOf, submit, submitScope, toSubmit, workflowCommands } from "../kernel-commands.ts";
 import { readJsonBody } from "../read-body.ts";
 import { type Answer, type Answers, createAnswers } from "../remember-answers.ts";
+import { SaidSubmit } from "../said-body.ts";
+
+const submitRoute: Route = {
+  method: "post",
+  path: "/v1/kernel/submit",
+  operation: "submitIntent",
+  summary: "Accepts a request at once; its workflow goes on by itself",
+  needs: submitScope,
+  idempotent: true,
+  body: SaidSubmit,
+  answers: {
+    202: { description: "Accepted: the intent is in the ledger. `Location` is its workflow.", schema: SubmitResponse },
+  },
+};
 
 export function addCommands(edge: Edge): void {
-  const { app, kernel } = edge;
+  const { kernel } = edge;
   const answers = createAnswers(edge.options.limits.maxKeptAnswers);
-  app.post("/v1/kernel/submit", async (call) => {
+  addRoute(edge, submitRoute, async (call) => {
     const raw = toSubmit(await readCommand(call, edge, submitScope), call.get("trace"));
     const body = inNameOf(call.get("caller"), submitScope, raw);
     return answerOnce(call, { answers, body }, async () => {
@@ -20,12 +36,15 @@ export function addCommands(edge: Edge): void {
       return { status: 202, body: accepted, headers: { location: `/v1/kernel/workflows/${accepted.workflow_id}` } };
     });
   });
-  for (const [name, { needs, run }] of Object.entries(workflowCommands))
-    app.post(`${workflowPath}/${name}`, async (call) => {
+  for (const [name, { needs, run, answer, ...told }] of Object.entries(workflowCommands)) {
+    const answered = { 200: { description: "Done, or done before.", schema: answer } };
+    const path = `${workflowPath}/${name}`;
+    addRoute(edge, { ...told, method: "post", path, needs, idempotent: true, answers: answered }, async (call) => {
       const body = inNameOf(call.get("caller"), needs, await readCommand(call, edge, needs));
       const work = async () => ({ status: 200, body: await run(kernel, workflowOf(call), body) });
       return answerOnce(call, { answers, body }, work);
     });
+  }
 }
 
 /** The body, which is not read for a credential that does not reach so far. */

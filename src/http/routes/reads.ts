@@ -5,36 +5,119 @@
  * R2  A workflow of another tenant is one that is not there.
  * R3  Lists are pages in the order of ids, which is that of creation; `next` goes on, null says that this was all.
  */
-import type { Kernel, LedgerEvent } from "../../index.ts";
+import type { z } from "zod";
+import {
+  EventPage,
+  Explanation,
+  GatePage,
+  type Kernel,
+  type LedgerEvent,
+  OutcomesResponse,
+  RequestTrace,
+  WorkflowPage,
+  WorkflowState,
+} from "../../index.ts";
+import { addRoute } from "../add-route.ts";
 import { answerJson } from "../answer.ts";
 import { requireCredentialScope } from "../claim-caller.ts";
 import { type Call, type Edge, workflowOf, workflowPath } from "../edge.ts";
 import type { HttpCaller } from "../http-options.ts";
-import { readAfter, readFilter, readLimit, readSequence } from "../read-query.ts";
+import { eventQuery, gateQuery, readAfter, readFilter, readLimit, readSequence, workflowQuery } from "../read-query.ts";
 
-type View = (kernel: Kernel, workflowId: string, caller: HttpCaller) => Promise<object>;
+export const readScope = "outcome:read";
 
-const views: Readonly<Record<string, View>> = {
-  [workflowPath]: (kernel, id, caller) => kernel.workflow(id, caller),
-  [`${workflowPath}/outcomes`]: (kernel, id, caller) => kernel.outcomes(id, caller),
-  [`${workflowPath}/trace`]: (kernel, id, caller) => kernel.trace(id, caller),
-  [`${workflowPath}/explain`]: (kernel, id, caller) => kernel.explain(id, caller),
+interface View {
+  readonly operation: string;
+  readonly summary: string;
+  readonly answer: z.ZodType;
+  readonly read: (kernel: Kernel, workflowId: string, caller: HttpCaller) => Promise<object>;
+}
+
+/** What can be read of one workflow, by the last part of its address. */
+export const workflowViews: Readonly<Record<string, View>> = {
+  "": {
+    operation: "readWorkflow",
+    summary: "A workflow as it stands: state, plan, steps, gates, outcomes, progress",
+    answer: WorkflowState,
+    read: (kernel, id, caller) => kernel.workflow(id, caller),
+  },
+  "/outcomes": {
+    operation: "readOutcomes",
+    summary: "Its drafts and finals, by version",
+    answer: OutcomesResponse,
+    read: (kernel, id, caller) => kernel.outcomes(id, caller),
+  },
+  "/trace": {
+    operation: "readTrace",
+    summary: "What its run did, step by step and attempt by attempt",
+    answer: RequestTrace,
+    read: (kernel, id, caller) => kernel.trace(id, caller),
+  },
+  "/explain": {
+    operation: "explainWorkflow",
+    summary: "Why it is as it is: from intent to effect, with each decision on the way",
+    answer: Explanation,
+    read: (kernel, id, caller) => kernel.explain(id, caller),
+  },
 };
 
+const page = (schema: z.ZodType) => ({
+  200: { description: "A page; `next` is the cursor of the one after it.", schema },
+});
+
 export function addReads(edge: Edge): void {
-  const { app, kernel } = edge;
-  app.get("/v1/kernel/workflows", (call) => listWorkflows(call, edge));
-  app.get("/v1/kernel/gates", (call) => listGates(call, edge));
-  app.get(`${workflowPath}/events`, (call) => listEvents(call, edge));
-  for (const [path, view] of Object.entries(views))
-    app.get(path, async (call) => answerJson(await view(kernel, workflowOf(call), await requireReader(call, edge))));
+  const { kernel, options } = edge;
+  const { maxPage } = options.limits;
+  const list = { method: "get", needs: readScope } as const;
+  addRoute(
+    edge,
+    {
+      ...list,
+      path: "/v1/kernel/workflows",
+      operation: "listWorkflows",
+      summary: "Workflows of the caller's tenant, in the order of their creation",
+      query: workflowQuery(maxPage),
+      answers: page(WorkflowPage),
+    },
+    (call) => listWorkflows(call, edge),
+  );
+  addRoute(
+    edge,
+    {
+      ...list,
+      path: "/v1/kernel/gates",
+      operation: "listGates",
+      summary: "What waits for a person",
+      query: gateQuery(maxPage),
+      answers: page(GatePage),
+    },
+    (call) => listGates(call, edge),
+  );
+  addRoute(
+    edge,
+    {
+      ...list,
+      path: `${workflowPath}/events`,
+      operation: "listEvents",
+      summary: "A workflow's ledger events, in their order",
+      query: eventQuery(maxPage),
+      answers: page(EventPage),
+    },
+    (call) => listEvents(call, edge),
+  );
+  for (const [path, { read, answer, ...told }] of Object.entries(workflowViews)) {
+    const answers = { 200: { description: "As it stands now.", schema: answer } };
+    addRoute(edge, { ...list, ...told, path: `${workflowPath}${path}`, answers }, async (call) =>
+      answerJson(await read(kernel, workflowOf(call), await requireReader(call, edge))),
+    );
+  }
 }
 
 /** The caller, if they may read. @throws KernelErrorException T5_AUTHZ_FORBIDDEN, T5_AUTHN_FAILED. */
 export async function requireReader(call: Call, { kernel }: Edge): Promise<HttpCaller> {
   const caller = call.get("caller");
-  requireCredentialScope(caller, "outcome:read");
-  await kernel.authorize(caller, "outcome:read");
+  requireCredentialScope(caller, readScope);
+  await kernel.authorize(caller, readScope);
   return caller;
 }
 

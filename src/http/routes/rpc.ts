@@ -9,10 +9,11 @@ import { kernelError } from "../../contract/error-codes.ts";
 import { isPlainObject, type JsonObject } from "../../contract/json.ts";
 import { KernelErrorException, raise } from "../../contract/kernel-error.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
-import type { RpcNotification, RpcRequest } from "../../contract/rpc.ts";
+import { RpcAnswer, RpcCall, type RpcNotification, type RpcRequest } from "../../contract/rpc.ts";
 import type { Kernel } from "../../index.ts";
 import { createErrorResponse, createSuccessResponse, tryValidateMessageEnvelope } from "../../protocol/envelope.ts";
 import { errorToJsonrpcError } from "../../protocol/error-to-jsonrpc-error.ts";
+import { addRoute, type Route } from "../add-route.ts";
 import { answerJson, errorOf } from "../answer.ts";
 import { requireCredentialScope } from "../claim-caller.ts";
 import type { Call, Edge } from "../edge.ts";
@@ -60,8 +61,21 @@ function takeWorkflow({ workflow_id: workflowId, ...body }: JsonObject) {
   return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", "params.workflow_id is the workflow's id", rpcRef));
 }
 
+const rpcRoute: Route = {
+  method: "post",
+  path: "/rpc",
+  operation: "callRpc",
+  summary: "JSON-RPC 2.0: the same calls as the other addresses, by method, alone or in batches",
+  needs: null,
+  body: RpcCall,
+  answers: {
+    200: { description: "The answer, or those of a batch; refusals are errors of JSON-RPC.", schema: RpcAnswer },
+    204: { description: "There were notifications alone." },
+  },
+};
+
 export function addRpc(edge: Edge): void {
-  edge.app.post("/rpc", async (call) => {
+  addRoute(edge, rpcRoute, async (call) => {
     const answer = await answerText(await readBodyText(call.req.raw, edge.options.limits), call, edge);
     return answer === null ? new Response(null, { status: 204 }) : answerJson(answer);
   });

@@ -5,26 +5,72 @@
  * T2  It closes after the terminal event; asked again from its end it answers 204, which ends a client's reconnecting.
  * T3  Who may not read, and what is not there, is said before anything is streamed.
  */
+import type { z } from "zod";
 import { kernelError } from "../../contract/error-codes.ts";
 import { KernelErrorException, raise } from "../../contract/kernel-error.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { isTerminal } from "../../contract/workflow.ts";
-import type { Channels, Kernel } from "../../index.ts";
+import { AssistantDelta, type Channels, type Kernel, KernelProgress, LedgerEvent } from "../../index.ts";
+import { addRoute, type Route } from "../add-route.ts";
 import { type Call, type Edge, workflowOf } from "../edge.ts";
 import type { HttpCaller } from "../http-options.ts";
-import { readSequence } from "../read-query.ts";
+import { readSequence, sequenceQuery } from "../read-query.ts";
 import { sseStream } from "../sse-stream.ts";
-import { requireReader } from "./reads.ts";
+import { readScope, requireReader } from "./reads.ts";
 
 const streamRef = moduleRef(0, "http", "stream");
 
-/** Each channel and the name of its events. */
-const eventNames: { readonly [C in keyof Channels]: string } = {
-  events: "kernel.event",
-  progress: "kernel.progress",
-  assistant: "kernel.assistant.delta",
+interface ChannelTold {
+  /** The name of its events. */
+  readonly event: string;
+  readonly operation: string;
+  readonly summary: string;
+  /** The data of one event. */
+  readonly data: z.ZodType;
+}
+
+const channels: { readonly [C in keyof Channels]: ChannelTold } = {
+  events: {
+    event: "kernel.event",
+    operation: "streamEvents",
+    summary: "A workflow's ledger events as they come",
+    data: LedgerEvent,
+  },
+  progress: {
+    event: "kernel.progress",
+    operation: "streamProgress",
+    summary: "How far a workflow is, each time that it changes",
+    data: KernelProgress,
+  },
+  assistant: {
+    event: "kernel.assistant.delta",
+    operation: "streamAssistant",
+    summary: "What a person reads while the workflow runs: pieces of text, drafts, questions, the end",
+    data: AssistantDelta,
+  },
 };
 type Channel = keyof Channels;
+
+const routeOf = (channel: Channel): Route => {
+  const { event, operation, summary, data } = channels[channel];
+  return {
+    method: "get",
+    path: `/v1/kernel/stream/:id/${channel}`,
+    operation,
+    summary,
+    needs: readScope,
+    query: sequenceQuery,
+    resumable: true,
+    answers: {
+      200: {
+        description: `Server-sent events called \`${event}\`; \`id\` is the ledger's sequence. The stream ends with the workflow.`,
+        mediaType: "text/event-stream",
+        schema: data,
+      },
+      204: { description: "The workflow has ended and there is nothing after the cursor." },
+    },
+  };
+};
 
 /** How many streams are open. */
 interface Count {
@@ -33,8 +79,8 @@ interface Count {
 
 export function addStreams(edge: Edge): void {
   const count: Count = { open: 0 };
-  for (const channel of Object.keys(eventNames) as Channel[])
-    edge.app.get(`/v1/kernel/stream/:id/${channel}`, (call) => openStream(call, edge, { channel, count }));
+  for (const channel of Object.keys(channels) as Channel[])
+    addRoute(edge, routeOf(channel), (call) => openStream(call, edge, { channel, count }));
 }
 
 async function openStream(
@@ -60,7 +106,7 @@ async function openStream(
     count.open -= 1;
     stop.abort();
   };
-  const stream = sseStream(items, { event: eventNames[channel], ...options, onEnd });
+  const stream = sseStream(items, { event: channels[channel].event, ...options, onEnd });
   return new Response(stream, { headers: streamHeaders });
 }
 

@@ -3,7 +3,8 @@
 import type { KernelProgress } from "../../contract/progress.ts";
 import { tracePreview } from "../../contract/step.ts";
 import type { RequestTrace, StepTrace } from "../../contract/trace.ts";
-import type { StepRecord, StepView, WorkflowRecord, WorkflowState } from "../../contract/workflow.ts";
+import type { StepRecord, WorkflowRecord } from "../../contract/workflow.ts";
+import type { StepView, WorkflowState } from "../../contract/workflow-state.ts";
 
 /** @param isModelCall whether an operator is a model call, for `llm_calls`. */
 export function traceOf(record: WorkflowRecord, isModelCall: (operator: string) => boolean): RequestTrace {

@@ -7,10 +7,11 @@
  * E3  A step never ends without an event: what has not run is skipped, by name.
  */
 import { isKernelError, type KernelError, toExecutorError, wrapError } from "../../contract/error.ts";
-import { draft, type EventDraft, type EventType, type SkipReason } from "../../contract/event.ts";
+import { draft, type EventDraft, type EventType } from "../../contract/event.ts";
 import type { Principal } from "../../contract/intent.ts";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
 import { isStepDone } from "../../contract/workflow.ts";
+import type { SkipReason } from "../../contract/workflow-state.ts";
 import { mark, oodaRef, type Run } from "./run.ts";
 
 const durationAt = (run: Run, end: EventType): number =>

@@ -24,7 +24,7 @@ import { isTerminal } from "../../contract/workflow.ts";
 import type { Door, TierDefinition } from "../../runtime/define-tier.ts";
 import { consume, type Kit } from "../../runtime/kit.ts";
 import type { LedgerWriter } from "../../runtime/ledger-writer.ts";
-import type { Executor } from "./executor.ts";
+import { type Executor, notFound } from "./executor.ts";
 import { decideGate } from "./judge-gate.ts";
 import { delegateGate, withdrawVote } from "./lend-seat.ts";
 import { restartWorkflow } from "./restart-workflow.ts";
@@ -225,11 +225,7 @@ function withLeased(
 /** Another tenant's workflow does not exist for this caller. */
 function requireTenant(run: WorkflowRun, auth: AuthContext): void {
   if (run.log.record.tenant_id === auth.tenant_id) return;
-  raise(
-    kernelError("T4_WORKFLOW_NOT_FOUND", `there is no workflow ${run.log.identity.workflow_id}`, ref("act"), {
-      detail: { workflow_id: run.log.identity.workflow_id },
-    }),
-  );
+  raise(notFound(run.log.identity.workflow_id));
 }
 
 interface Commanded {

@@ -4,83 +4,11 @@
  * H1  Every part names its event. What the ledger does not say is null.
  * H2  An approval is compared with what ran: the digest that was approved with the digest of the payload that was called.
  */
-import type { Reservation } from "../../contract/budget.ts";
 import type { KernelError } from "../../contract/error.ts";
-import { type Actor, type LedgerEvent, payloadOf } from "../../contract/event.ts";
-import { type Gate, type GateCarrier, gateIdOf } from "../../contract/gate.ts";
-import type { Principal } from "../../contract/intent.ts";
+import { type LedgerEvent, payloadOf } from "../../contract/event.ts";
+import type { ApprovalCause, AttemptCause, CausalChain, ChargeCause, RuleCause } from "../../contract/explanation.ts";
+import { type Gate, gateIdOf } from "../../contract/gate.ts";
 import type { Plan } from "../../contract/plan.ts";
-
-export interface RuleCause {
-  readonly event_id: string;
-  readonly decision: string;
-  readonly policies: readonly string[];
-  readonly reason: string;
-  readonly policy_version: string;
-}
-
-export interface ApprovalCause {
-  readonly event_id: string;
-  readonly decision: "approve" | "reject";
-  /** Null where nobody decided and the gate's expiry did. */
-  readonly principal: Principal | null;
-  /** With a quorum: all whose votes carried it, `principal` among them. */
-  readonly carried_by: readonly GateCarrier[];
-  readonly at: string;
-  readonly payload_digest: string;
-  readonly outcome_id: string | null;
-  readonly outcome_version: number | null;
-  readonly edited: boolean;
-  readonly comment: string | null;
-  /** Whether what ran is what was approved; null where nothing ran. */
-  readonly same_as_executed: boolean | null;
-}
-
-export interface AttemptCause {
-  readonly event_id: string;
-  readonly attempt: number;
-  /** `running`, `succeeded`, `failed`, `in_doubt`, or `settled_` and how a person settled it. */
-  readonly outcome: string;
-  readonly error_code: string | null;
-}
-
-export interface ChargeCause extends Reservation {
-  readonly event_id: string;
-}
-
-export interface Effect {
-  readonly action_id: string;
-  readonly key: string;
-  readonly operator: string;
-  readonly payload_hash: string;
-  readonly started_event_id: string;
-  readonly ended_event_id: string | null;
-  readonly outcome: { readonly outcome_id: string; readonly version: number } | null;
-}
-
-/** One action, or one refusal: then `effect` is null and `refusal` says why. */
-export interface CausalChain {
-  readonly step_id: string | null;
-  readonly intent: { readonly event_id: string; readonly actor: Actor; readonly type: string } | null;
-  readonly plan: {
-    readonly event_id: string;
-    readonly plan_id: string;
-    readonly cause: string;
-    readonly reasoning: string;
-  } | null;
-  readonly rule: RuleCause | null;
-  readonly budget: {
-    readonly spent_before: number;
-    readonly estimated_cost: number;
-    /** What ceilings over workflows had set aside for the latest attempt, and what it turned out to be. */
-    readonly reserved: ChargeCause | null;
-    readonly settled: ChargeCause | null;
-  };
-  readonly approval: ApprovalCause | null;
-  readonly attempts: readonly AttemptCause[];
-  readonly effect: Effect | null;
-  readonly refusal: { readonly event_id: string; readonly code: string; readonly message: string } | null;
-}
 
 type Link = { -readonly [K in keyof CausalChain]: CausalChain[K] };
 

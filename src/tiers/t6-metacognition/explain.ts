@@ -2,31 +2,10 @@
  * Why: the causal chain of a workflow, told from its ledger events and nothing else.
  */
 import { type LedgerEvent, payloadOf } from "../../contract/event.ts";
+import type { Explanation, StepExplanation } from "../../contract/explanation.ts";
 import { gateIdOf, tellCarriers } from "../../contract/gate.ts";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
-import { type CausalChain, explainEffects } from "./explain-effects.ts";
-
-export interface StepExplanation {
-  readonly step_id: string;
-  readonly name: string;
-  readonly operator: string;
-  readonly state: string;
-  readonly allowed_by: string;
-  readonly approved_by: string | null;
-  readonly attempts: number;
-  readonly effect: string;
-  readonly because: readonly string[];
-}
-
-export interface Explanation {
-  readonly workflow_id: string;
-  readonly state: string;
-  /** One readable line per cause, in ledger order. */
-  readonly why: readonly string[];
-  readonly steps: readonly StepExplanation[];
-  /** From intent to effect: one entry an action, and one a refusal, in ledger order. */
-  readonly chain: readonly CausalChain[];
-}
+import { explainEffects } from "./explain-effects.ts";
 
 export function explainWorkflow(record: WorkflowRecord, events: readonly LedgerEvent[]): Explanation {
   return {

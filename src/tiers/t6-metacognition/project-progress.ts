@@ -5,6 +5,7 @@
  * J1  percent = rounded 100 × weight succeeded / weight of the effective plan; 100 exactly when completed.
  * J2  Sub-progress is labelled not final and changes no percent.
  */
+import type { AssistantDelta } from "../../contract/assistant-delta.ts";
 import type { LedgerEvent } from "../../contract/event.ts";
 import { payloadOf } from "../../contract/event.ts";
 import type { KernelProgress } from "../../contract/progress.ts";
@@ -45,27 +46,6 @@ export function progressAfter(record: WorkflowRecord, event: LedgerEvent): Kerne
   }
   return /^(WORKFLOW_|PLAN_CREATED|STEP_)/.test(event.event_type) ? progressOf(record) : null;
 }
-
-/** A piece of the assistant channel: a delta, an artifact, a question to a person, or the closing text. */
-export type AssistantDelta =
-  | { readonly type: "delta"; readonly sequence: number; readonly step_id: string; readonly text: string }
-  | {
-      readonly type: "artifact";
-      readonly outcome_id: string;
-      readonly version: number;
-      readonly outcome_type: string;
-      readonly status: string;
-      readonly content: unknown;
-    }
-  | { readonly type: "step"; readonly step_id: string; readonly text: string }
-  | {
-      readonly type: "gate";
-      readonly gate_id: string;
-      readonly title: string;
-      readonly preview: string;
-      readonly ui_actions: readonly unknown[];
-    }
-  | { readonly type: "final"; readonly text: string; readonly state: string };
 
 export function assistantDeltas(event: LedgerEvent): readonly AssistantDelta[] {
   switch (event.event_type) {

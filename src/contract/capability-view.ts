@@ -1,0 +1,42 @@
+/**
+ * A registered capability as callers see it: what it takes, what it may use, what it yields, with JSON Schemas in place
+ * of the package's own zod schemas. Its plan is code, and stays with the package.
+ */
+import { z } from "zod";
+import { CapabilityVersion, IntentType } from "./capability.ts";
+import { JsonObject } from "./json.ts";
+import { Effect } from "./operator.ts";
+import { CapabilityLimits } from "./token.ts";
+
+/** JSON Schema, draft 2020-12. */
+const JsonSchema = JsonObject;
+
+export const OperatorView = z.object({
+  name: z.string(),
+  version: z.string(),
+  description: z.string(),
+  kind: z.enum(["skill", "tool", "llm"]),
+  effect: Effect,
+  idempotent: z.boolean(),
+  risk_level: z.enum(["low", "medium", "high"]),
+  estimated_cost: z.number(),
+  policy_tags: z.array(z.string()),
+  input: JsonSchema,
+  output: JsonSchema,
+});
+export type OperatorView = z.infer<typeof OperatorView>;
+
+export const CapabilityView = z.object({
+  intent_type: IntentType,
+  version: CapabilityVersion,
+  description: z.string(),
+  keywords: z.array(z.string()),
+  input: JsonSchema,
+  operators: z.array(OperatorView),
+  /** Operators that the package may use and that are not registered. */
+  missing_operators: z.array(z.string()),
+  /** By outcome type. */
+  outcomes: z.record(z.string(), JsonSchema),
+  limits: CapabilityLimits,
+});
+export type CapabilityView = z.infer<typeof CapabilityView>;

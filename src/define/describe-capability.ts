@@ -1,0 +1,58 @@
+/**
+ * A definition told to those who only call: its schemas as JSON Schema (draft 2020-12), its operators by what they do.
+ *
+ * Never: shows code. What a schema checks beyond JSON Schema (a refinement, a function of the package) is not told.
+ */
+import { z } from "zod";
+import type { CapabilityDefinition } from "../contract/capability.ts";
+import type { CapabilityView, OperatorView } from "../contract/capability-view.ts";
+import type { JsonObject } from "../contract/json.ts";
+import type { Operator } from "../contract/operator.ts";
+
+/** `find` looks up what the definition names without bringing it. */
+export function describeCapability(
+  capability: CapabilityDefinition,
+  find: (name: string) => Operator | null,
+): CapabilityView {
+  const found = capability.operators.map((named) => (typeof named === "string" ? (find(named) ?? named) : named));
+  return {
+    intent_type: capability.intentType,
+    version: capability.version,
+    description: capability.description,
+    keywords: [...capability.keywords],
+    input: schemaOf(capability.input, "input"),
+    operators: found.flatMap((operator) => (typeof operator === "string" ? [] : describeOperator(operator))),
+    missing_operators: found.filter((operator) => typeof operator === "string"),
+    outcomes: Object.fromEntries(
+      Object.entries(capability.outcomes).map(([type, schema]) => [type, schemaOf(schema, "output")]),
+    ),
+    limits: capability.limits,
+  };
+}
+
+function describeOperator({ metadata, input, output, tool }: Operator): OperatorView {
+  const { name, version, description, kind, effect, idempotent, risk_level, estimated_cost, policy_tags } = metadata;
+  return {
+    name,
+    version,
+    description,
+    kind,
+    effect,
+    idempotent,
+    risk_level,
+    estimated_cost,
+    policy_tags: [...policy_tags],
+    // A tool said its schema itself.
+    input: tool?.inputSchema ?? schemaOf(input, "input"),
+    output: schemaOf(output, "output"),
+  };
+}
+
+/** What cannot be told is `{}`, which takes anything: the kernel checks against the schema itself. */
+function schemaOf(schema: z.ZodType, io: "input" | "output"): JsonObject {
+  try {
+    return z.toJSONSchema(schema, { io, unrepresentable: "any" }) as JsonObject;
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * The document of the API as one page of HTML: no script, nothing loaded from anywhere.
+ *
+ * P1  All that it shows is from the document, and escaped. P2  Each operation and each schema has an anchor.
+ */
+import { hash } from "node:crypto";
+import { html, raw } from "hono/html";
+import type { JsonObject } from "../../contract/json.ts";
+import type { ApiDocument, Operation } from "./make-document.ts";
+import { type Html, renderSchema } from "./render-schema.ts";
+
+const style = `
+:root { color-scheme: light dark; --line: color-mix(in srgb, currentColor 20%, transparent) }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 0 auto; padding: 1rem }
+pre, code { font: 13px/1.5 ui-monospace, monospace }
+pre { overflow-x: auto; padding: .5rem .75rem; border: 1px solid var(--line); border-radius: 4px }
+table { border-collapse: collapse; width: 100% }
+th, td { text-align: left; vertical-align: top; padding: .25rem .75rem .25rem 0; border-bottom: 1px solid var(--line) }
+section { border-top: 2px solid var(--line); margin-top: 2rem }
+h3 code { font-size: 1em } i { opacity: .7 } nav li { break-inside: avoid } nav ul { columns: 2 18rem }
+`;
+
+/** What the page may load: its own style, and nothing else. */
+export const pagePolicy = [
+  "default-src 'none'",
+  `style-src 'sha256-${hash("sha256", style, "base64")}'`,
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+interface Placed {
+  readonly path: string;
+  readonly method: string;
+  readonly operation: Operation;
+}
+
+export function renderPage(document: ApiDocument): string {
+  const { info, paths, tags, components } = document;
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]): Placed => ({ path, method: method.toUpperCase(), operation })),
+  );
+  const groups = tags.map(({ name }) => ({
+    name,
+    operations: operations.filter(({ operation }) => operation.tags.includes(name)),
+  }));
+  return String(html`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>${info.title} API</title><style>${raw(style)}</style></head>
+<body><h1>${info.title} API ${info.version}</h1><p>${info.description}</p>
+<p>As a machine reads it: <a href="openapi.json">openapi.json</a></p>
+<nav>${groups.map((group) => html`<h2>${group.name}</h2><ul>${group.operations.map(renderEntry)}</ul>`)}
+<p><a href="#schemas">Schemas</a></p></nav>
+${operations.map(renderOperation)}
+<section><h2 id="schemas">Schemas</h2>${Object.entries(components.schemas).map(renderNamed)}</section>
+</body></html>
+`);
+}
+
+const renderEntry = ({ path, method, operation: { operationId } }: Placed): Html =>
+  html`<li><a href="#${operationId}"><code>${method} ${path}</code></a></li>`;
+
+const renderNamed = ([name, schema]: readonly [string, JsonObject]): Html =>
+  html`<h3 id="schema-${name}">${name}</h3><pre>${renderSchema(schema)}</pre>`;
+
+function renderOperation({ path, method, operation }: Placed): Html {
+  const { operationId, summary, description, parameters, requestBody, responses } = operation;
+  return html`<section id="${operationId}"><h3><a href="#${operationId}"><code>${method} ${path}</code></a></h3>
+<p>${summary}.</p>${description === undefined ? "" : html`<p>${description}</p>`}
+<p><i>${whoMay(operation)}</i></p>
+${parameters.length === 0 ? "" : renderParameters(parameters)}
+${requestBody === undefined ? "" : html`<h4>Body</h4>${renderContent(requestBody)}`}
+<h4>Answers</h4><table>${Object.entries(responses).map(renderAnswer)}</table></section>`;
+}
+
+function whoMay({ security }: Operation): string {
+  const scopes = security.flatMap((way) => Object.values(way).flat());
+  if (security.length === 0) return "For everybody.";
+  return scopes.length === 0
+    ? "For callers that are known."
+    : `For callers with the scope ${[...new Set(scopes)].join(", ")}.`;
+}
+
+const renderParameters = (parameters: readonly JsonObject[]): Html =>
+  html`<h4>Parameters</h4><table>${parameters.map(
+    ({ name, in: place, required, description, schema }) =>
+      html`<tr><td><code>${name}</code>${required === true ? "" : "?"}</td><td>${place}</td>
+<td><code>${renderSchema(schema)}</code>${description === undefined ? "" : html`<br>${description}`}</td></tr>`,
+  )}</table>`;
+
+function renderContent({ content }: JsonObject): readonly Html[] {
+  const kinds = Object.entries((content ?? {}) as Readonly<Record<string, JsonObject>>);
+  return kinds.map(
+    ([type, told]) => html`<code>${type}</code><pre>${renderSchema(told["x-event-data"] ?? told["schema"])}</pre>`,
+  );
+}
+
+const renderAnswer = ([status, answer]: readonly [string, JsonObject]): Html => {
+  const { $ref, description } = answer;
+  const told =
+    typeof $ref === "string"
+      ? html`A <a href="#schema-ProblemDetails">problem</a>.`
+      : html`${description}${renderContent(answer)}`;
+  return html`<tr><td>${status}</td><td>${told}</td></tr>`;
+};

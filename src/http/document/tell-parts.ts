@@ -1,0 +1,77 @@
+/**
+ * What one operation takes and gives, as the document tells it: its parameters and its own answers.
+ */
+import { z } from "zod";
+import { WorkflowId } from "../../contract/ids.ts";
+import type { JsonObject } from "../../contract/json.ts";
+import type { Route, RouteAnswer } from "../add-route.ts";
+import type { ComponentSchemas } from "./component-schemas.ts";
+
+/** `:id` is a workflow's everywhere. */
+const nameOf = (parameter: string): string => (parameter === "id" ? "workflow_id" : parameter);
+
+/** A route's path as OpenAPI spells it. */
+export const toTemplate = (path: string): string => path.replace(/:(\w+)/g, (_, name: string) => `{${nameOf(name)}}`);
+
+const headerParameters = {
+  idempotent: {
+    name: "Idempotency-Key",
+    in: "header",
+    description: "The same request again under the same key gets the answer that the first one got.",
+    schema: { type: "string", pattern: "^[\\x21-\\x7e]{1,255}$" },
+  },
+  resumable: {
+    name: "Last-Event-ID",
+    in: "header",
+    description: "The sequence of the last event that the reader has; it counts for more than `after`.",
+    schema: { type: "string", pattern: "^\\d{0,15}$" },
+  },
+} as const;
+
+export function tellParameters({ path, params, query, idempotent, resumable }: Route): readonly JsonObject[] {
+  const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => {
+    const schema = params?.shape[name] ?? (name === "id" ? WorkflowId : z.string());
+    return { name: nameOf(name), in: "path", required: true, ...tellValue(schema as z.ZodType) };
+  });
+  const inQuery = Object.entries(query?.shape ?? {}).map(([name, schema]) => ({
+    name,
+    in: "query",
+    required: !(schema as z.ZodType).safeParse(undefined).success,
+    ...tellValue(schema as z.ZodType),
+  }));
+  return [
+    ...inPath,
+    ...inQuery,
+    ...(idempotent ? [headerParameters.idempotent] : []),
+    ...(resumable ? [headerParameters.resumable] : []),
+  ];
+}
+
+function tellValue(schema: z.ZodType): JsonObject {
+  const { $schema: _, description, ...told } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+  return { ...(description !== undefined && { description }), schema: told };
+}
+
+export function tellAnswer(
+  answer: RouteAnswer,
+  { status, route, schemas }: { readonly status: string; readonly route: Route; readonly schemas: ComponentSchemas },
+): JsonObject {
+  const { description, schema, mediaType = "application/json" } = answer;
+  const body = schema === undefined ? {} : { content: { [mediaType]: tellBody(mediaType, schemas.refTo(schema)) } };
+  return { description, headers: tellHeaders(status, route), ...body };
+}
+
+/** OpenAPI 3.1 has no word for a stream of events: the text of it is a string, and the data of one event is told beside it. */
+function tellBody(mediaType: string, schema: JsonObject): JsonObject {
+  if (mediaType !== "text/event-stream") return { schema };
+  return { schema: { type: "string" }, "x-event-data": schema };
+}
+
+function tellHeaders(status: string, { operation, idempotent }: Route): JsonObject {
+  const ref = (name: string) => ({ $ref: `#/components/headers/${name}` });
+  return {
+    "X-Request-Id": ref("RequestId"),
+    ...(status === "202" && operation === "submitIntent" && { Location: ref("Location") }),
+    ...(idempotent && { "Idempotent-Replayed": ref("IdempotentReplayed") }),
+  };
+}
