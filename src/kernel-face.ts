@@ -27,6 +27,7 @@ import type { WorkflowState } from "./contract/workflow.ts";
 import type { WhatIf, WhatIfFinding, WhatIfReport } from "./kernel-whatif.ts";
 import type { BusItem, Tier } from "./runtime/bus.ts";
 import type { Supervision } from "./runtime/supervision.ts";
+import type { Numbered } from "./runtime/workflow-tails.ts";
 import type { Explanation } from "./tiers/t6-metacognition/explain.ts";
 import type { AssistantDelta } from "./tiers/t6-metacognition/project-progress.ts";
 
@@ -51,6 +52,8 @@ export interface Follow {
   readonly signal?: AbortSignal;
   /** False ends the iteration at what is committed now. */
   readonly live?: boolean;
+  /** Called when all that is committed has been told, each time before more is waited for. */
+  readonly onCaughtUp?: () => void;
 }
 
 /** The three streams of a workflow, and what each tells. */
@@ -60,11 +63,7 @@ export interface Channels {
   readonly assistant: AssistantDelta;
 }
 
-/** An item of a channel with the sequence of the event that it was made of; following goes on after that. */
-export interface Numbered<T> {
-  readonly sequence: number;
-  readonly item: T;
-}
+export type { Numbered };
 
 export interface Verification {
   readonly ok: boolean;

@@ -5,6 +5,8 @@
  */
 import { respondOperator } from "./adapters/respond-operator.ts";
 import type { ParsedBudgets } from "./contract/budget.ts";
+import { KernelErrorException } from "./contract/error.ts";
+import { kernelError } from "./contract/error-codes.ts";
 import { createIdSource } from "./contract/ids.ts";
 import { moduleRef } from "./contract/module-ref.ts";
 import { createSignalFactory } from "./contract/signal.ts";
@@ -16,6 +18,7 @@ import { SignalBus, type Tier } from "./runtime/bus.ts";
 import { createFeed, type Feed } from "./runtime/feed.ts";
 import type { Kit } from "./runtime/kit.ts";
 import { createLedgerReading, type LedgerReading } from "./runtime/ledger-reader.ts";
+import { createLedgerWatch, type LedgerWatch } from "./runtime/ledger-watch.ts";
 import { createLedgerWriter, type LedgerWriter } from "./runtime/ledger-writer.ts";
 import { LifecycleHost } from "./runtime/lifecycle-host.ts";
 import { createRegistry, type Registry } from "./runtime/registry.ts";
@@ -24,6 +27,7 @@ import { Supervision } from "./runtime/supervision.ts";
 import { createTenantAppend, type TenantAppend } from "./runtime/tenant-log.ts";
 import { createTimers, type Timers } from "./runtime/timers.ts";
 import type { TurnSource } from "./runtime/turn-source.ts";
+import { createWorkflowTails, type WorkflowTails } from "./runtime/workflow-tails.ts";
 import { Executor } from "./tiers/t4-execution/executor.ts";
 import type { Desk } from "./tiers/t4-execution/run.ts";
 import type { WorkflowRun } from "./tiers/t4-execution/workflow-run.ts";
@@ -53,6 +57,8 @@ export class KernelParts {
   readonly kit: Kit;
   readonly timers: Timers;
   readonly feed: Feed;
+  readonly watch: LedgerWatch;
+  readonly tails: WorkflowTails;
   readonly writer: LedgerWriter;
   readonly tenantLog: TenantAppend;
   readonly reading: LedgerReading;
@@ -80,7 +86,9 @@ export class KernelParts {
     this.feed = createFeed((error) => logger.error({ error }, "a listener threw"));
     this.writer = createLedgerWriter(store, limits.maxBatch);
     this.tenantLog = createTenantAppend({ store, writer: this.writer, kit: this.kit });
-    this.reading = createLedgerReading({ store, feed: this.feed, clock, pollMs: limits.tailPollMs });
+    this.watch = createLedgerWatch({ store, feed: this.feed, clock, pollMs: limits.tailPollMs });
+    this.tails = createWorkflowTails({ store, watch: this.watch, maxTailChars: limits.maxTailChars });
+    this.reading = createLedgerReading({ store, tails: this.tails });
     this.restWaiters = createRestWaiters(this.timers);
     this.lifecycles = new LifecycleHost({
       parent: () => this.supervision.tier(4),
@@ -197,6 +205,8 @@ export class KernelParts {
     this.restWaiters.close();
     this.supervision.stop();
     this.bus.close();
+    this.tails.close(new KernelErrorException(kernelError("T0_KERNEL_STOPPED", "the kernel has stopped", restRef)));
+    this.watch.close();
     this.feed.close();
   }
 }

@@ -14,24 +14,20 @@ import { moduleRef } from "./contract/module-ref.ts";
 import { type KernelProgress, WorkflowStateName } from "./contract/progress.ts";
 import { checkRow, genesisHash, type TurnRow, verifyChain } from "./contract/turn.ts";
 import type { WorkflowRecord, WorkflowState } from "./contract/workflow.ts";
-import type { Channels, Follow, Kernel, Numbered, Verification, WorkflowFilter } from "./kernel-face.ts";
+import type { Channels, Kernel, Numbered, Verification, WorkflowFilter } from "./kernel-face.ts";
 import { numberReports, readReports } from "./kernel-reports.ts";
 import { whatIf } from "./kernel-whatif.ts";
 import type { LedgerStore } from "./ports/ledger-store.ts";
 import type { Kit } from "./runtime/kit.ts";
 import type { LedgerReading } from "./runtime/ledger-reader.ts";
 import type { Registry } from "./runtime/registry.ts";
+import type { Projection } from "./runtime/workflow-tails.ts";
 import { traceOf, viewWorkflow } from "./tiers/t4-execution/build-trace.ts";
 import type { PolicyEngine } from "./tiers/t5-ego/policy/evaluate-policies.ts";
 import { composeEvidence } from "./tiers/t6-metacognition/compose-evidence.ts";
 import { explainWorkflow } from "./tiers/t6-metacognition/explain.ts";
 import { projectAudit } from "./tiers/t6-metacognition/project-audit.ts";
-import {
-  type AssistantDelta,
-  assistantDeltas,
-  progressAfter,
-  progressOf,
-} from "./tiers/t6-metacognition/project-progress.ts";
+import { assistantDeltas, progressAfter, progressOf } from "./tiers/t6-metacognition/project-progress.ts";
 
 type Reads = Pick<
   Kernel,
@@ -107,10 +103,14 @@ export function createReads({ store, reading, registry, kit, authorize, engine, 
     },
     actions: async (workflowId, caller) =>
       [...(await reading.readWorkflowState(workflowId, caller)).actions.values()].map((a) => a.record),
-    events: (workflowId, options = {}, caller) => reading.follow(workflowId, options, caller),
-    progress: (workflowId, options = {}, caller) => items(followProgress(reading, workflowId, { options, caller })),
-    assistant: (workflowId, options = {}, caller) => items(followAssistant(reading, workflowId, { options, caller })),
-    channel: (name, workflowId, options = {}, caller) => followers[name](reading, workflowId, { options, caller }),
+    events: (workflowId, options = {}, caller) =>
+      items(reading.channel(projections.events, workflowId, options, caller)),
+    progress: (workflowId, options = {}, caller) =>
+      items(reading.channel(projections.progress, workflowId, options, caller)),
+    assistant: (workflowId, options = {}, caller) =>
+      items(reading.channel(projections.assistant, workflowId, options, caller)),
+    channel: (name, workflowId, options = {}, caller) =>
+      reading.channel(projections[name], workflowId, options, caller),
     trace: async (workflowId, caller) => traceOf(await reading.readWorkflowState(workflowId, caller), isModelCall),
     async explain(workflowId, caller) {
       return explainWorkflow(
@@ -137,53 +137,27 @@ export function createReads({ store, reading, registry, kit, authorize, engine, 
   };
 }
 
-type Following<T> = AsyncGenerator<Numbered<T>, void, void>;
-
-interface Reader {
-  readonly options: Follow;
-  readonly caller: Caller | undefined;
-}
-
-/** Progress is a fold of the log: it is rebuilt from the first event and told from `after` on. */
-async function* followProgress(
-  reading: LedgerReading,
-  workflowId: string,
-  { options, caller }: Reader,
-): Following<KernelProgress> {
-  let record: WorkflowRecord | null = null;
-  for await (const event of reading.follow(workflowId, { ...options, after: 0 }, caller)) {
-    record = foldWorkflow(record, event);
-    if (record === null || event.sequence <= (options.after ?? 0)) continue;
-    const progress = progressAfter(record, event);
-    if (progress !== null) yield { sequence: event.sequence, item: progress };
-  }
-}
-
-async function* followAssistant(
-  reading: LedgerReading,
-  workflowId: string,
-  { options, caller }: Reader,
-): Following<AssistantDelta> {
-  for await (const event of reading.follow(workflowId, options, caller))
-    for (const item of assistantDeltas(event)) yield { sequence: event.sequence, item };
-}
-
-async function* followEvents(
-  reading: LedgerReading,
-  workflowId: string,
-  { options, caller }: Reader,
-): Following<LedgerEvent> {
-  for await (const item of reading.follow(workflowId, options, caller)) yield { sequence: item.sequence, item };
-}
-
-type Follower<T> = (reading: LedgerReading, workflowId: string, reader: Reader) => Following<T>;
-const followers: { readonly [C in keyof Channels]: Follower<Channels[C]> } = {
-  events: followEvents,
-  progress: followProgress,
-  assistant: followAssistant,
+/** Progress is a fold of the log: it is rebuilt from the first event, whatever is told of it. */
+const progressChannel: Projection<KernelProgress> = {
+  name: "progress",
+  folds: true,
+  begin() {
+    let record: WorkflowRecord | null = null;
+    return (event) => {
+      record = foldWorkflow(record, event);
+      const progress = record === null ? null : progressAfter(record, event);
+      return progress === null ? [] : [progress];
+    };
+  },
 };
 
-async function* items<T>(numbered: Following<T>): AsyncGenerator<T, void, void> {
+const projections: { readonly [C in keyof Channels]: Projection<Channels[C]> } = {
+  events: { name: "events", folds: false, begin: () => (event) => [event] },
+  progress: progressChannel,
+  assistant: { name: "assistant", folds: false, begin: () => assistantDeltas },
+};
+
+async function* items<T>(numbered: AsyncGenerator<Numbered<T>, void, void>): AsyncGenerator<T, void, void> {
   for await (const { item } of numbered) yield item;
 }
 
