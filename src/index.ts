@@ -46,6 +46,7 @@ export { type ErrorCode, errorCodes } from "./contract/error-codes.ts";
 export { EventType, eventTypes, LedgerEvent } from "./contract/event.ts";
 export { EvidenceLine } from "./contract/evidence.ts";
 export { FederatedChange, FederatedSyncReport, type FederationPolicy } from "./contract/federation.ts";
+export { FeedBookmark, FeedGate, FeedItem, FeedWorkflow } from "./contract/feed.ts";
 export { DelegationRequest, Gate, GateRequest, GateResponse, UiAction, WithdrawalRequest } from "./contract/gate.ts";
 export { GateSpec } from "./contract/gate-spec.ts";
 export { GateDelegation, GateSignature, GateTally, GateVote, PublicJwk } from "./contract/gate-vote.ts";
@@ -140,7 +141,16 @@ export { defineCapability, definePolicy } from "./define/define-capability.ts";
 export { defineOperator, defineTool, OperatorError, operatorError } from "./define/define-operator.ts";
 export { definePolicySet } from "./define/define-policy-set.ts";
 export { createKernel } from "./kernel.ts";
-export type { Channels, Follow, GateFilter, Kernel, Numbered, Verification, WorkflowFilter } from "./kernel-face.ts";
+export type {
+  Channels,
+  FeedOptions,
+  Follow,
+  GateFilter,
+  Kernel,
+  Numbered,
+  Verification,
+  WorkflowFilter,
+} from "./kernel-face.ts";
 export type { KernelOptions } from "./kernel-options.ts";
 export type { Policies } from "./kernel-policies.ts";
 export { replayRows } from "./kernel-replay.ts";

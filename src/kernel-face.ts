@@ -11,6 +11,7 @@ import type { CapabilityDefinition } from "./contract/capability.ts";
 import type { DocumentRecord, MemoryRecord } from "./contract/context-bundle.ts";
 import type { LedgerEvent } from "./contract/event.ts";
 import type { FederatedChange, FederatedSyncReport, SyncRequest } from "./contract/federation.ts";
+import type { FeedItem } from "./contract/feed.ts";
 import type { DelegationRequest, Gate, GateRequest, GateResponse, WithdrawalRequest } from "./contract/gate.ts";
 import type { SubmitRequest, SubmitResponse } from "./contract/intent.ts";
 import type { Operator, OperatorMetadata } from "./contract/operator.ts";
@@ -27,6 +28,7 @@ import type { WorkflowState } from "./contract/workflow.ts";
 import type { WhatIf, WhatIfFinding, WhatIfReport } from "./kernel-whatif.ts";
 import type { BusItem, Tier } from "./runtime/bus.ts";
 import type { Supervision } from "./runtime/supervision.ts";
+import type { FeedOptions } from "./runtime/tenant-feed.ts";
 import type { Numbered } from "./runtime/workflow-tails.ts";
 import type { Explanation } from "./tiers/t6-metacognition/explain.ts";
 import type { AssistantDelta } from "./tiers/t6-metacognition/project-progress.ts";
@@ -63,7 +65,7 @@ export interface Channels {
   readonly assistant: AssistantDelta;
 }
 
-export type { Numbered };
+export type { FeedOptions, Numbered };
 
 export interface Verification {
   readonly ok: boolean;
@@ -112,6 +114,11 @@ export interface Kernel extends AsyncDisposable {
     options?: Follow,
     caller?: Caller,
   ): AsyncGenerator<Numbered<Channels[C]>, void, void>;
+  /**
+   * What changes in the workflows and gates of the caller's tenant, one item a turn; without a cursor, what is open now
+   * comes first. Going on after an item's position leaves nothing out and repeats nothing. Never ends by itself.
+   */
+  feed(options?: FeedOptions, caller?: Caller): AsyncGenerator<FeedItem, void, void>;
   /** Rejects unless T5 grants the caller this scope; for edges, whose reads have no command that asks. */
   authorize(caller: Caller, scope: string): Promise<void>;
   /** Resolves when the workflow has ended or waits for a person. */

@@ -24,6 +24,7 @@ import { LifecycleHost } from "./runtime/lifecycle-host.ts";
 import { createRegistry, type Registry } from "./runtime/registry.ts";
 import { createRestWaiters, type RestWaiters } from "./runtime/rest-waiters.ts";
 import { Supervision } from "./runtime/supervision.ts";
+import { createTenantFeed, type TenantFeed } from "./runtime/tenant-feed.ts";
 import { createTenantAppend, type TenantAppend } from "./runtime/tenant-log.ts";
 import { createTimers, type Timers } from "./runtime/timers.ts";
 import type { TurnSource } from "./runtime/turn-source.ts";
@@ -34,6 +35,7 @@ import type { WorkflowRun } from "./tiers/t4-execution/workflow-run.ts";
 import { createBudgetBook } from "./tiers/t5-ego/admission/budget-book.ts";
 import { type CapabilityShelf, createCapabilityShelf } from "./tiers/t5-ego/admission/capability-shelf.ts";
 import type { PolicyEngine } from "./tiers/t5-ego/policy/evaluate-policies.ts";
+import { feedAfter, feedOfHead, markFeed } from "./tiers/t6-metacognition/project-feed.ts";
 
 const restRef = moduleRef(4, "ooda_loop", "rest");
 
@@ -59,6 +61,7 @@ export class KernelParts {
   readonly feed: Feed;
   readonly watch: LedgerWatch;
   readonly tails: WorkflowTails;
+  readonly tenantFeed: TenantFeed;
   readonly writer: LedgerWriter;
   readonly tenantLog: TenantAppend;
   readonly reading: LedgerReading;
@@ -89,6 +92,13 @@ export class KernelParts {
     this.watch = createLedgerWatch({ store, feed: this.feed, clock, pollMs: limits.tailPollMs });
     this.tails = createWorkflowTails({ store, watch: this.watch, maxTailChars: limits.maxTailChars });
     this.reading = createLedgerReading({ store, tails: this.tails });
+    this.tenantFeed = createTenantFeed({
+      store,
+      watch: this.watch,
+      projection: { before: markFeed, after: feedAfter },
+      tellHead: feedOfHead,
+      ...limits,
+    });
     this.restWaiters = createRestWaiters(this.timers);
     this.lifecycles = new LifecycleHost({
       parent: () => this.supervision.tier(4),
@@ -205,7 +215,9 @@ export class KernelParts {
     this.restWaiters.close();
     this.supervision.stop();
     this.bus.close();
-    this.tails.close(new KernelErrorException(kernelError("T0_KERNEL_STOPPED", "the kernel has stopped", restRef)));
+    const stopped = new KernelErrorException(kernelError("T0_KERNEL_STOPPED", "the kernel has stopped", restRef));
+    this.tails.close(stopped);
+    this.tenantFeed.close(stopped);
     this.watch.close();
     this.feed.close();
   }

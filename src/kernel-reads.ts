@@ -7,7 +7,6 @@ import { createSignatureAudit, type SignatureCheck } from "./adapters/verify-sig
 import type { Caller } from "./contract/auth-context.ts";
 import { raise } from "./contract/error.ts";
 import { kernelError } from "./contract/error-codes.ts";
-import type { LedgerEvent } from "./contract/event.ts";
 import { plainGate } from "./contract/gate.ts";
 import { ThreadId } from "./contract/ids.ts";
 import { moduleRef } from "./contract/module-ref.ts";
@@ -21,6 +20,7 @@ import type { LedgerStore } from "./ports/ledger-store.ts";
 import type { Kit } from "./runtime/kit.ts";
 import type { LedgerReading } from "./runtime/ledger-reader.ts";
 import type { Registry } from "./runtime/registry.ts";
+import type { TenantFeed } from "./runtime/tenant-feed.ts";
 import type { Projection } from "./runtime/workflow-tails.ts";
 import { traceOf, viewWorkflow } from "./tiers/t4-execution/build-trace.ts";
 import type { PolicyEngine } from "./tiers/t5-ego/policy/evaluate-policies.ts";
@@ -40,6 +40,7 @@ type Reads = Pick<
   | "progress"
   | "assistant"
   | "channel"
+  | "feed"
   | "trace"
   | "explain"
   | "whatIf"
@@ -72,6 +73,7 @@ export const viewOf = (record: WorkflowRecord): WorkflowState => viewWorkflow(re
 export interface ReadParts {
   readonly store: LedgerStore;
   readonly reading: LedgerReading;
+  readonly tenantFeed: TenantFeed;
   readonly registry: Registry;
   readonly engine: PolicyEngine;
   /** Whether the kernel has the default stance. */
@@ -81,7 +83,8 @@ export interface ReadParts {
   readonly authorize: (caller: Caller | undefined, needs: string) => Promise<void>;
 }
 
-export function createReads({ store, reading, registry, kit, authorize, engine, withDefault }: ReadParts): Reads {
+export function createReads(parts: ReadParts): Reads {
+  const { store, reading, tenantFeed, registry, kit, authorize, engine, withDefault } = parts;
   const tenant = (caller: Caller | undefined) => (caller === undefined ? {} : { tenant_id: caller.tenant_id });
   const isModelCall = (operator: string): boolean => registry.findOperator(operator)?.metadata.kind === "llm";
   return {
@@ -111,6 +114,10 @@ export function createReads({ store, reading, registry, kit, authorize, engine, 
       items(reading.channel(projections.assistant, workflowId, options, caller)),
     channel: (name, workflowId, options = {}, caller) =>
       reading.channel(projections[name], workflowId, options, caller),
+    async *feed(options = {}, caller) {
+      await authorize(caller, "outcome:read");
+      yield* tenantFeed.follow(options, caller?.tenant_id);
+    },
     trace: async (workflowId, caller) => traceOf(await reading.readWorkflowState(workflowId, caller), isModelCall),
     async explain(workflowId, caller) {
       return explainWorkflow(

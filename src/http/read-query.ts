@@ -56,9 +56,18 @@ export function readAfter(call: Call): { readonly after?: string } {
   return after === undefined ? {} : { after };
 }
 
-/** The sequence a stream goes on after: a client that connects again says what it saw last, whatever the address says. */
-export function readSequence(call: Call): number {
+/** What a stream goes on after: a client that connects again says what it saw last, whatever the address says. */
+export function readCursor(call: Call): number | undefined {
   const last = call.req.header("last-event-id");
   if (last !== undefined && last !== "") return checkValue(wholeNumber, last, "Last-Event-ID");
-  return readParameter(call, "after", wholeNumber) ?? 0;
+  return readParameter(call, "after", wholeNumber);
+}
+
+export const readSequence = (call: Call): number => readCursor(call) ?? 0;
+
+/** What of the feed is asked for. */
+export function readFeedFilter(call: Call) {
+  const only = readParameter(call, "only", z.literal("gates"));
+  const intent_type = readParameter(call, "intent_type", z.string().min(1));
+  return { ...(only !== undefined && { only }), ...(intent_type !== undefined && { intent_type }) };
 }
