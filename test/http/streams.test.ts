@@ -194,7 +194,13 @@ describe("going on", () => {
         yield { sequence: taken, item: { n: taken } };
       }
     }
-    const more = { clock: createVirtualClock(), heartbeatMs: 1000, retryMs: 1, onEnd: () => undefined };
+    const more = {
+      clock: createVirtualClock(),
+      heartbeatMs: 1000,
+      retryMs: 1,
+      maxStallMs: 5000,
+      onEnd: () => undefined,
+    };
     const reader = sseStream(endless(), { event: "kernel.event", ...more }).getReader();
     await letRun();
     expect(taken).toBeLessThanOrEqual(1);
