@@ -70,9 +70,9 @@ describe("live readers of one workflow", () => {
 
   it("cannot change what the others are told", async () => {
     const { told } = await play(2);
-    const { payload } = told[0]?.[0] as unknown as { readonly payload: { intent: { type: string } } };
+    const [[event]] = told as unknown as [[{ readonly payload: { intent: { type: string } } }]];
     expect(() => {
-      payload.intent.type = "Something.Else";
+      event.payload.intent.type = "Something.Else";
     }).toThrow(TypeError);
   });
 });
