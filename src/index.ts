@@ -49,6 +49,7 @@ export { EventType, eventTypes, LedgerEvent } from "./contract/event.ts";
 export { EvidenceLine } from "./contract/evidence.ts";
 export { CausalChain, Explanation } from "./contract/explanation.ts";
 export { FederatedChange, FederatedSyncReport, type FederationPolicy } from "./contract/federation.ts";
+export { FeedBookmark, FeedGate, FeedItem, FeedWorkflow } from "./contract/feed.ts";
 export { DelegationRequest, Gate, GateRequest, GateResponse, UiAction, WithdrawalRequest } from "./contract/gate.ts";
 export { GateSpec } from "./contract/gate-spec.ts";
 export { GateDelegation, GateSignature, GateTally, GateVote, PublicJwk } from "./contract/gate-vote.ts";
@@ -145,7 +146,16 @@ export { defineOperator, defineTool, OperatorError, operatorError } from "./defi
 export { definePolicySet } from "./define/define-policy-set.ts";
 export { describeCapability } from "./define/describe-capability.ts";
 export { createKernel } from "./kernel.ts";
-export type { Channels, Follow, GateFilter, Kernel, Numbered, Verification, WorkflowFilter } from "./kernel-face.ts";
+export type {
+  Channels,
+  FeedOptions,
+  Follow,
+  GateFilter,
+  Kernel,
+  Numbered,
+  Verification,
+  WorkflowFilter,
+} from "./kernel-face.ts";
 export type { KernelOptions } from "./kernel-options.ts";
 export type { Policies } from "./kernel-policies.ts";
 export { replayRows } from "./kernel-replay.ts";

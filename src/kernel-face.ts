@@ -14,6 +14,7 @@ import type { DocumentRecord, MemoryRecord } from "./contract/context-bundle.ts"
 import type { LedgerEvent } from "./contract/event.ts";
 import type { Explanation } from "./contract/explanation.ts";
 import type { FederatedChange, FederatedSyncReport, SyncRequest } from "./contract/federation.ts";
+import type { FeedItem } from "./contract/feed.ts";
 import type { DelegationRequest, Gate, GateRequest, GateResponse, WithdrawalRequest } from "./contract/gate.ts";
 import type { SubmitRequest, SubmitResponse } from "./contract/intent.ts";
 import type { Operator, OperatorMetadata } from "./contract/operator.ts";
@@ -30,6 +31,8 @@ import type { WorkflowState } from "./contract/workflow-state.ts";
 import type { WhatIf, WhatIfFinding, WhatIfReport } from "./kernel-whatif.ts";
 import type { BusItem, Tier } from "./runtime/bus.ts";
 import type { Supervision } from "./runtime/supervision.ts";
+import type { FeedOptions } from "./runtime/tenant-feed.ts";
+import type { Numbered } from "./runtime/workflow-tails.ts";
 
 export interface WorkflowFilter {
   readonly states?: readonly WorkflowStateName[];
@@ -52,6 +55,8 @@ export interface Follow {
   readonly signal?: AbortSignal;
   /** False ends the iteration at what is committed now. */
   readonly live?: boolean;
+  /** Called when all that is committed has been told, each time before more is waited for. */
+  readonly onCaughtUp?: () => void;
 }
 
 /** The three streams of a workflow, and what each tells. */
@@ -61,11 +66,7 @@ export interface Channels {
   readonly assistant: AssistantDelta;
 }
 
-/** An item of a channel with the sequence of the event that it was made of; following goes on after that. */
-export interface Numbered<T> {
-  readonly sequence: number;
-  readonly item: T;
-}
+export type { FeedOptions, Numbered };
 
 export interface Verification {
   readonly ok: boolean;
@@ -114,6 +115,11 @@ export interface Kernel extends AsyncDisposable {
     options?: Follow,
     caller?: Caller,
   ): AsyncGenerator<Numbered<Channels[C]>, void, void>;
+  /**
+   * What changes in the workflows and gates of the caller's tenant, one item a turn; without a cursor, what is open now
+   * comes first. Going on after an item's position leaves nothing out and repeats nothing. Never ends by itself.
+   */
+  feed(options?: FeedOptions, caller?: Caller): AsyncGenerator<FeedItem, void, void>;
   /** Rejects unless T5 grants the caller this scope; for edges, whose reads have no command that asks. */
   authorize(caller: Caller, scope: string): Promise<void>;
   /** Resolves when the workflow has ended or waits for a person. */

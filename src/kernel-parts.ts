@@ -5,6 +5,8 @@
  */
 import { respondOperator } from "./adapters/respond-operator.ts";
 import type { ParsedBudgets } from "./contract/budget.ts";
+import { KernelErrorException } from "./contract/error.ts";
+import { kernelError } from "./contract/error-codes.ts";
 import { createIdSource } from "./contract/ids.ts";
 import { moduleRef } from "./contract/module-ref.ts";
 import { createSignalFactory } from "./contract/signal.ts";
@@ -16,20 +18,24 @@ import { SignalBus, type Tier } from "./runtime/bus.ts";
 import { createFeed, type Feed } from "./runtime/feed.ts";
 import type { Kit } from "./runtime/kit.ts";
 import { createLedgerReading, type LedgerReading } from "./runtime/ledger-reader.ts";
+import { createLedgerWatch, type LedgerWatch } from "./runtime/ledger-watch.ts";
 import { createLedgerWriter, type LedgerWriter } from "./runtime/ledger-writer.ts";
 import { LifecycleHost } from "./runtime/lifecycle-host.ts";
 import { createRegistry, type Registry } from "./runtime/registry.ts";
 import { createRestWaiters, type RestWaiters } from "./runtime/rest-waiters.ts";
 import { Supervision } from "./runtime/supervision.ts";
+import { createTenantFeed, type TenantFeed } from "./runtime/tenant-feed.ts";
 import { createTenantAppend, type TenantAppend } from "./runtime/tenant-log.ts";
 import { createTimers, type Timers } from "./runtime/timers.ts";
 import type { TurnSource } from "./runtime/turn-source.ts";
+import { createWorkflowTails, type WorkflowTails } from "./runtime/workflow-tails.ts";
 import { Executor } from "./tiers/t4-execution/executor.ts";
 import type { Desk } from "./tiers/t4-execution/run.ts";
 import type { WorkflowRun } from "./tiers/t4-execution/workflow-run.ts";
 import { createBudgetBook } from "./tiers/t5-ego/admission/budget-book.ts";
 import { type CapabilityShelf, createCapabilityShelf } from "./tiers/t5-ego/admission/capability-shelf.ts";
 import type { PolicyEngine } from "./tiers/t5-ego/policy/evaluate-policies.ts";
+import { feedAfter, feedOfHead, markFeed } from "./tiers/t6-metacognition/project-feed.ts";
 
 const restRef = moduleRef(4, "ooda_loop", "rest");
 
@@ -53,6 +59,9 @@ export class KernelParts {
   readonly kit: Kit;
   readonly timers: Timers;
   readonly feed: Feed;
+  readonly watch: LedgerWatch;
+  readonly tails: WorkflowTails;
+  readonly tenantFeed: TenantFeed;
   readonly writer: LedgerWriter;
   readonly tenantLog: TenantAppend;
   readonly reading: LedgerReading;
@@ -80,7 +89,16 @@ export class KernelParts {
     this.feed = createFeed((error) => logger.error({ error }, "a listener threw"));
     this.writer = createLedgerWriter(store, limits.maxBatch);
     this.tenantLog = createTenantAppend({ store, writer: this.writer, kit: this.kit });
-    this.reading = createLedgerReading({ store, feed: this.feed, clock, pollMs: limits.tailPollMs });
+    this.watch = createLedgerWatch({ store, feed: this.feed, clock, pollMs: limits.tailPollMs });
+    this.tails = createWorkflowTails({ store, watch: this.watch, maxTailChars: limits.maxTailChars });
+    this.reading = createLedgerReading({ store, tails: this.tails });
+    this.tenantFeed = createTenantFeed({
+      store,
+      watch: this.watch,
+      projection: { before: markFeed, after: feedAfter },
+      tellHead: feedOfHead,
+      ...limits,
+    });
     this.restWaiters = createRestWaiters(this.timers);
     this.lifecycles = new LifecycleHost({
       parent: () => this.supervision.tier(4),
@@ -197,6 +215,10 @@ export class KernelParts {
     this.restWaiters.close();
     this.supervision.stop();
     this.bus.close();
+    const stopped = new KernelErrorException(kernelError("T0_KERNEL_STOPPED", "the kernel has stopped", restRef));
+    this.tails.close(stopped);
+    this.tenantFeed.close(stopped);
+    this.watch.close();
     this.feed.close();
   }
 }

@@ -4,11 +4,9 @@
 import { z } from "zod";
 import { foldWorkflow } from "../machines/fold.ts";
 import { createSignatureAudit, type SignatureCheck } from "./adapters/verify-signatures.ts";
-import type { AssistantDelta } from "./contract/assistant-delta.ts";
 import type { Caller } from "./contract/auth-context.ts";
 import { raise } from "./contract/error.ts";
 import { kernelError } from "./contract/error-codes.ts";
-import type { LedgerEvent } from "./contract/event.ts";
 import { plainGate } from "./contract/gate.ts";
 import { ThreadId } from "./contract/ids.ts";
 import { moduleRef } from "./contract/module-ref.ts";
@@ -16,13 +14,15 @@ import { type KernelProgress, WorkflowStateName } from "./contract/progress.ts";
 import { checkRow, genesisHash, type TurnRow, verifyChain } from "./contract/turn.ts";
 import type { WorkflowRecord } from "./contract/workflow.ts";
 import type { WorkflowState } from "./contract/workflow-state.ts";
-import type { Channels, Follow, Kernel, Numbered, Verification, WorkflowFilter } from "./kernel-face.ts";
+import type { Channels, Kernel, Numbered, Verification, WorkflowFilter } from "./kernel-face.ts";
 import { numberReports, readReports } from "./kernel-reports.ts";
 import { whatIf } from "./kernel-whatif.ts";
 import type { LedgerStore } from "./ports/ledger-store.ts";
 import type { Kit } from "./runtime/kit.ts";
 import type { LedgerReading } from "./runtime/ledger-reader.ts";
 import type { Registry } from "./runtime/registry.ts";
+import type { TenantFeed } from "./runtime/tenant-feed.ts";
+import type { Projection } from "./runtime/workflow-tails.ts";
 import { traceOf, viewWorkflow } from "./tiers/t4-execution/build-trace.ts";
 import type { PolicyEngine } from "./tiers/t5-ego/policy/evaluate-policies.ts";
 import { composeEvidence } from "./tiers/t6-metacognition/compose-evidence.ts";
@@ -41,6 +41,7 @@ type Reads = Pick<
   | "progress"
   | "assistant"
   | "channel"
+  | "feed"
   | "trace"
   | "explain"
   | "whatIf"
@@ -73,6 +74,7 @@ export const viewOf = (record: WorkflowRecord): WorkflowState => viewWorkflow(re
 export interface ReadParts {
   readonly store: LedgerStore;
   readonly reading: LedgerReading;
+  readonly tenantFeed: TenantFeed;
   readonly registry: Registry;
   readonly engine: PolicyEngine;
   /** Whether the kernel has the default stance. */
@@ -82,7 +84,8 @@ export interface ReadParts {
   readonly authorize: (caller: Caller | undefined, needs: string) => Promise<void>;
 }
 
-export function createReads({ store, reading, registry, kit, authorize, engine, withDefault }: ReadParts): Reads {
+export function createReads(parts: ReadParts): Reads {
+  const { store, reading, tenantFeed, registry, kit, authorize, engine, withDefault } = parts;
   const tenant = (caller: Caller | undefined) => (caller === undefined ? {} : { tenant_id: caller.tenant_id });
   const isModelCall = (operator: string): boolean => registry.findOperator(operator)?.metadata.kind === "llm";
   return {
@@ -104,10 +107,18 @@ export function createReads({ store, reading, registry, kit, authorize, engine, 
     },
     actions: async (workflowId, caller) =>
       [...(await reading.readWorkflowState(workflowId, caller)).actions.values()].map((a) => a.record),
-    events: (workflowId, options = {}, caller) => reading.follow(workflowId, options, caller),
-    progress: (workflowId, options = {}, caller) => items(followProgress(reading, workflowId, { options, caller })),
-    assistant: (workflowId, options = {}, caller) => items(followAssistant(reading, workflowId, { options, caller })),
-    channel: (name, workflowId, options = {}, caller) => followers[name](reading, workflowId, { options, caller }),
+    events: (workflowId, options = {}, caller) =>
+      items(reading.channel(projections.events, workflowId, options, caller)),
+    progress: (workflowId, options = {}, caller) =>
+      items(reading.channel(projections.progress, workflowId, options, caller)),
+    assistant: (workflowId, options = {}, caller) =>
+      items(reading.channel(projections.assistant, workflowId, options, caller)),
+    channel: (name, workflowId, options = {}, caller) =>
+      reading.channel(projections[name], workflowId, options, caller),
+    async *feed(options = {}, caller) {
+      await authorize(caller, "outcome:read");
+      yield* tenantFeed.follow(options, caller?.tenant_id);
+    },
     trace: async (workflowId, caller) => traceOf(await reading.readWorkflowState(workflowId, caller), isModelCall),
     async explain(workflowId, caller) {
       return explainWorkflow(
@@ -134,53 +145,27 @@ export function createReads({ store, reading, registry, kit, authorize, engine, 
   };
 }
 
-type Following<T> = AsyncGenerator<Numbered<T>, void, void>;
-
-interface Reader {
-  readonly options: Follow;
-  readonly caller: Caller | undefined;
-}
-
-/** Progress is a fold of the log: it is rebuilt from the first event and told from `after` on. */
-async function* followProgress(
-  reading: LedgerReading,
-  workflowId: string,
-  { options, caller }: Reader,
-): Following<KernelProgress> {
-  let record: WorkflowRecord | null = null;
-  for await (const event of reading.follow(workflowId, { ...options, after: 0 }, caller)) {
-    record = foldWorkflow(record, event);
-    if (record === null || event.sequence <= (options.after ?? 0)) continue;
-    const progress = progressAfter(record, event);
-    if (progress !== null) yield { sequence: event.sequence, item: progress };
-  }
-}
-
-async function* followAssistant(
-  reading: LedgerReading,
-  workflowId: string,
-  { options, caller }: Reader,
-): Following<AssistantDelta> {
-  for await (const event of reading.follow(workflowId, options, caller))
-    for (const item of assistantDeltas(event)) yield { sequence: event.sequence, item };
-}
-
-async function* followEvents(
-  reading: LedgerReading,
-  workflowId: string,
-  { options, caller }: Reader,
-): Following<LedgerEvent> {
-  for await (const item of reading.follow(workflowId, options, caller)) yield { sequence: item.sequence, item };
-}
-
-type Follower<T> = (reading: LedgerReading, workflowId: string, reader: Reader) => Following<T>;
-const followers: { readonly [C in keyof Channels]: Follower<Channels[C]> } = {
-  events: followEvents,
-  progress: followProgress,
-  assistant: followAssistant,
+/** Progress is a fold of the log: it is rebuilt from the first event, whatever is told of it. */
+const progressChannel: Projection<KernelProgress> = {
+  name: "progress",
+  folds: true,
+  begin() {
+    let record: WorkflowRecord | null = null;
+    return (event) => {
+      record = foldWorkflow(record, event);
+      const progress = record === null ? null : progressAfter(record, event);
+      return progress === null ? [] : [progress];
+    };
+  },
 };
 
-async function* items<T>(numbered: Following<T>): AsyncGenerator<T, void, void> {
+const projections: { readonly [C in keyof Channels]: Projection<Channels[C]> } = {
+  events: { name: "events", folds: false, begin: () => (event) => [event] },
+  progress: progressChannel,
+  assistant: { name: "assistant", folds: false, begin: () => assistantDeltas },
+};
+
+async function* items<T>(numbered: AsyncGenerator<Numbered<T>, void, void>): AsyncGenerator<T, void, void> {
   for await (const { item } of numbered) yield item;
 }
 

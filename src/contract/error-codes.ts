@@ -97,6 +97,10 @@ export const errorCodes = Object.freeze({
     ...busy,
     http: 503,
   }),
+  T0_HTTP_CALLER_STREAM_LIMIT: resource("Close streams of yours that you no longer read, then open this one again.", {
+    ...busy,
+    http: 429,
+  }),
   T0_HTTP_ADDRESS_UNAVAILABLE: external("Choose another address or port, or stop what listens there.", {
     retryable: false,
     http: 503,

@@ -50,6 +50,10 @@ export const defaultHttpLimits = {
   maxPage: 500,
   /** Streams open at once. */
   maxStreams: 1024,
+  /** Of them, those of one principal. */
+  maxStreamsPerCaller: 128,
+  /** A client of a stream that takes nothing for so many ms, while something is there for it, is cut off. */
+  maxStallMs: 30_000,
   /** Answers kept for repeated idempotency keys; the oldest goes first. */
   maxKeptAnswers: 10_000,
   /** Messages in one JSON-RPC batch. */

@@ -42,6 +42,12 @@ export const gateQuery = (most: number) => z.object({ workflow_id: z.string().op
 const after = wholeNumber.optional().describe("The sequence of the last event that the reader has.");
 export const eventQuery = (most: number) => z.object({ after, limit: pageOf(most).limit });
 export const sequenceQuery = z.object({ after });
+const onlyGates = z.literal("gates");
+export const feedQuery = z.object({
+  after: wholeNumber.optional().describe("The position of the last item that the reader has."),
+  only: onlyGates.optional().describe("Leaves out changes that touch no gate."),
+  intent_type: intentType.optional(),
+});
 
 /** A query parameter's value as the schema has it, or undefined where it is not given. @throws T0_VALIDATION_SCHEMA_MISMATCH. */
 function readParameter<S extends z.ZodType>(call: Call, name: string, schema: S): z.output<S> | undefined {
@@ -82,9 +88,18 @@ export function readAfter(call: Call): { readonly after?: string } {
   return after === undefined ? {} : { after };
 }
 
-/** The sequence a stream goes on after: a client that connects again says what it saw last, whatever the address says. */
-export function readSequence(call: Call): number {
+/** What a stream goes on after: a client that connects again says what it saw last, whatever the address says. */
+export function readCursor(call: Call): number | undefined {
   const last = call.req.header("last-event-id");
   if (last !== undefined && last !== "") return checkValue(wholeNumber, last, "Last-Event-ID");
-  return readParameter(call, "after", wholeNumber) ?? 0;
+  return readParameter(call, "after", wholeNumber);
+}
+
+export const readSequence = (call: Call): number => readCursor(call) ?? 0;
+
+/** What of the feed is asked for. */
+export function readFeedFilter(call: Call) {
+  const only = readParameter(call, "only", onlyGates);
+  const intent_type = readParameter(call, "intent_type", intentType);
+  return { ...(only !== undefined && { only }), ...(intent_type !== undefined && { intent_type }) };
 }

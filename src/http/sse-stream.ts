@@ -1,9 +1,13 @@
 /**
  * Server-sent events over a numbered channel: one message an item, read from the channel only as the client reads.
  *
- * S1  A message is one `id:` (the ledger's sequence), one `event:` and one `data:` line of JSON.
- * S2  Nothing is taken from the channel before the client has room for it: a slow reader holds at most one message here.
- * S3  However a stream ends, its channel and its timer end with it.
+ * S1  A message is one `id:` where following can go on after it, one `event:` and one `data:` line of JSON.
+ * S2  Nothing is taken from the channel before the client has room for it: a slow reader holds at most one message here,
+ *     and no heartbeat waits behind another.
+ * S3  However a stream ends, its channel and its timers end with it.
+ * S4  A client that takes nothing for `maxStallMs` while something is there for it is cut off; it goes on elsewhere, or
+ *     later, from the last id that it read.
+ * S5  A channel that fails ends the stream; the client comes back and is told why by an answer.
  */
 import type { Clock, Numbered } from "../index.ts";
 
@@ -11,59 +15,105 @@ interface SseOptions {
   readonly event: string;
   readonly heartbeatMs: number;
   readonly retryMs: number;
+  readonly maxStallMs: number;
   readonly clock: Clock;
   /** Runs once, however the stream ends. */
   readonly onEnd: () => void;
+  /** The channel failed, or the client was cut off. */
+  readonly onError?: (thrown: unknown) => void;
 }
 
-type NumberedItems = AsyncGenerator<Numbered<unknown>, void, void>;
+/** An item, and the number that following goes on after; null where nobody can go on from there. */
+export type Told = Omit<Numbered<unknown>, "sequence"> & { readonly sequence: number | null };
+export interface ToldItems {
+  readonly next: () => Promise<IteratorResult<Told, unknown>>;
+  readonly return: () => Promise<unknown>;
+}
 
-const heartbeat = ": heartbeat\n\n";
+const encoder = new TextEncoder();
+const heartbeat = encoder.encode(": heartbeat\n\n");
 
-export function sseStream(items: NumberedItems, options: SseOptions): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder();
-  let next: Promise<string | null> | null = null;
-  const end = once(options.onEnd);
+export function sseStream(items: ToldItems, options: SseOptions): ReadableStream<Uint8Array> {
+  const { clock, retryMs, maxStallMs, onError } = options;
+  let next: Promise<Uint8Array | null> | null = null;
+  let cancelStall = (): void => undefined;
+  const end = once(() => {
+    cancelStall();
+    options.onEnd();
+    items.return().catch(() => undefined);
+  });
+  const hand = (controller: ReadableStreamDefaultController<Uint8Array>, bytes: Uint8Array): void => {
+    cancelStall = clock.setTimer(clock.now() + maxStallMs, () => cutOff(controller), true);
+    controller.enqueue(bytes);
+  };
+  const cutOff = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
+    const thrown = stalled(maxStallMs);
+    end();
+    onError?.(thrown);
+    controller.error(thrown);
+  };
   return new ReadableStream({
-    start: (controller) => controller.enqueue(encoder.encode(`retry: ${options.retryMs}\n\n`)),
+    start: (controller) => hand(controller, encoder.encode(`retry: ${retryMs}\n\n`)),
     async pull(controller) {
+      cancelStall();
       next ??= readMessage(items, options.event);
-      try {
-        const text = await orHeartbeat(next, options);
-        if (text !== heartbeat) next = null;
-        if (text !== null) return controller.enqueue(encoder.encode(text));
-        end();
-        controller.close();
-      } catch (thrown) {
-        end();
-        controller.error(thrown);
-      }
+      const bytes = await orHeartbeat(next, options).catch((thrown: unknown) => {
+        if (!end.isDone()) onError?.(thrown);
+        return null;
+      });
+      if (end.isDone()) return;
+      if (bytes !== heartbeat) next = null;
+      if (bytes !== null) return hand(controller, bytes);
+      end();
+      controller.close();
     },
-    cancel: end,
+    cancel: () => end(),
   });
 }
 
+/** What a server is told of a stream that it is to close. Its message may reach the client. */
+function stalled(maxStallMs: number): Error {
+  const error = new Error(`a stream was cut off: its reader took nothing for ${maxStallMs} ms`);
+  error.stack = `${error.name}: ${error.message}`;
+  return error;
+}
+
 /** The next message; null when there are no more. */
-async function readMessage(items: NumberedItems, event: string): Promise<string | null> {
+async function readMessage(items: ToldItems, event: string): Promise<Uint8Array | null> {
   const { done, value } = await items.next();
-  return done === true ? null : `id: ${value.sequence}\nevent: ${event}\ndata: ${JSON.stringify(value.item)}\n\n`;
+  return done === true ? null : encodeMessage(value, event);
+}
+
+/** Readers of one channel are given the same frozen items, whose message is made once. */
+const messages = new WeakMap<object, Uint8Array>();
+
+function encodeMessage({ sequence, item }: Told, event: string): Uint8Array {
+  const shared = typeof item === "object" && item !== null && Object.isFrozen(item) ? item : null;
+  const made = shared === null ? undefined : messages.get(shared);
+  if (made !== undefined) return made;
+  const id = sequence === null ? "" : `id: ${sequence}\n`;
+  const bytes = encoder.encode(`${id}event: ${event}\ndata: ${JSON.stringify(item)}\n\n`);
+  if (shared !== null) messages.set(shared, bytes);
+  return bytes;
 }
 
 /** The message, or a heartbeat where it takes longer than that. */
 function orHeartbeat(
-  message: Promise<string | null>,
+  message: Promise<Uint8Array | null>,
   { clock, heartbeatMs }: Pick<SseOptions, "clock" | "heartbeatMs">,
-): Promise<string | null> {
+): Promise<Uint8Array | null> {
   return new Promise((resolve, reject) => {
     const cancel = clock.setTimer(clock.now() + heartbeatMs, () => resolve(heartbeat), true);
     message.then(resolve, reject).finally(cancel);
   });
 }
 
-function once(work: () => void): () => void {
+function once(work: () => void): (() => void) & { readonly isDone: () => boolean } {
   let done = false;
-  return () => {
-    if (!done) work();
+  const run = (): void => {
+    if (done) return;
     done = true;
+    work();
   };
+  return Object.assign(run, { isDone: () => done });
 }

@@ -60,6 +60,10 @@ export interface Limits {
   readonly foldAgainMs: number;
   readonly leaseMs: number;
   readonly tailPollMs: number;
+  /** The newest part of a followed log that is kept for its readers; who is further behind reads the log. */
+  readonly maxTailChars: number;
+  /** Logs of the workflows of one tenant that are kept folded for those who follow its feed. */
+  readonly maxFeedChars: number;
 }
 
 export const defaultLimits: Limits = Object.freeze({
@@ -95,6 +99,8 @@ export const defaultLimits: Limits = Object.freeze({
   foldAgainMs: 60_000,
   leaseMs: 30_000,
   tailPollMs: 250,
+  maxTailChars: 256_000,
+  maxFeedChars: 4_000_000,
 });
 
 export interface Kit {

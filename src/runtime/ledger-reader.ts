@@ -3,6 +3,8 @@
  *
  * R1  Nothing is read but what is committed.
  * R2  Another tenant's workflow does not exist.
+ * R3  Those who follow a workflow live read its log together (workflow-tails.ts); who asks for what is there now reads it
+ *     by themselves, a page at a time.
  */
 import { foldEvents } from "../../machines/fold.ts";
 import type { Caller } from "../contract/auth-context.ts";
@@ -12,9 +14,9 @@ import type { LedgerEvent } from "../contract/event.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { openTurn, type TurnRow } from "../contract/turn.ts";
 import type { WorkflowRecord } from "../contract/workflow.ts";
-import type { Clock } from "../ports/clock.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
-import type { Feed } from "./feed.ts";
+import { type Stretch, TailReader } from "./shared-tail.ts";
+import { type Numbered, openChannel, ownerOf, type Projection, type WorkflowTails } from "./workflow-tails.ts";
 
 export interface FollowOptions {
   /** Events after this sequence. */
@@ -23,6 +25,8 @@ export interface FollowOptions {
   readonly signal?: AbortSignal;
   /** False: what is there now, then the end. */
   readonly live?: boolean;
+  /** Called when all that is committed has been told, each time before more is waited for. */
+  readonly onCaughtUp?: () => void;
 }
 
 export interface LedgerReading {
@@ -30,35 +34,36 @@ export interface LedgerReading {
   readonly events: (workflowId: string, caller?: Caller) => Promise<readonly LedgerEvent[]>;
   /** The fold of the committed events (seed 003 section 5.8). */
   readonly readWorkflowState: (workflowId: string, caller?: Caller) => Promise<WorkflowRecord>;
-  readonly follow: (
+  /** A workflow's events as the projection tells them. What is given is shared between readers, and frozen. */
+  readonly channel: <T>(
+    projection: Projection<T>,
     workflowId: string,
     options: FollowOptions,
     caller?: Caller,
-  ) => AsyncGenerator<LedgerEvent, void, void>;
+  ) => AsyncGenerator<Numbered<T>, void, void>;
 }
 
 const readerRef = moduleRef(4, "workflow_log", "read");
 
-export interface ReadingParts {
+export interface ChannelParts {
   readonly store: LedgerStore;
-  readonly feed: Feed;
-  readonly clock: Clock;
-  /** How often a follower looks for what other processes wrote; ms. */
-  readonly pollMs: number;
+  readonly tails: WorkflowTails;
 }
 
-export function createLedgerReading(parts: ReadingParts): LedgerReading {
+interface Asked {
+  readonly workflowId: string;
+  readonly options: FollowOptions;
+  readonly caller: Caller | undefined;
+}
+
+export function createLedgerReading(parts: ChannelParts): LedgerReading {
   const { store } = parts;
   const rows = async (workflowId: string, caller?: Caller): Promise<readonly TurnRow[]> => {
     const found = await store.read(String(workflowId));
     const tenant =
       found[0] === undefined ? undefined : (JSON.parse(found[0].envelope) as { tenant_id: unknown }).tenant_id;
     if (found.length > 0 && (caller === undefined || caller.tenant_id === tenant)) return found;
-    return raise(
-      kernelError("T4_WORKFLOW_NOT_FOUND", `there is no workflow ${workflowId}`, readerRef, {
-        detail: { workflow_id: String(workflowId) },
-      }),
-    );
+    return refuseWorkflow(String(workflowId));
   };
   const events = async (workflowId: string, caller?: Caller): Promise<readonly LedgerEvent[]> =>
     (await rows(workflowId, caller)).flatMap(openTurn);
@@ -79,89 +84,71 @@ export function createLedgerReading(parts: ReadingParts): LedgerReading {
         )
       );
     },
-    follow: (workflowId, options, caller) =>
-      follow({ ...parts, first: () => rows(workflowId, caller) }, workflowId, options),
-  };
-}
-
-interface Following extends ReadingParts {
-  readonly first: () => Promise<readonly TurnRow[]>;
-}
-
-const rests = new Set(["WORKFLOW_COMPLETED", "WORKFLOW_CANCELLED", "WORKFLOW_FAILED", "INTENT_REJECTED"]);
-
-/** From the log, then live, without gap or repeat: news only says "look", the log is what is read. */
-async function* follow(
-  parts: Following,
-  workflowId: string,
-  { after = 0, signal, live = true }: FollowOptions,
-): AsyncGenerator<LedgerEvent, void, void> {
-  let position = after;
-  for await (const events of eventsAsTheyCome(parts, workflowId, {
-    after,
-    live,
-    ...(signal === undefined ? {} : { signal }),
-  })) {
-    for (const event of events) {
-      if (signal?.aborted === true) return;
-      if (event.sequence <= position) continue;
-      position = event.sequence;
-      yield event;
-    }
-  }
-}
-
-/** The events of a workflow in batches of whole rows, until it has ended or the reader has had enough. */
-async function* eventsAsTheyCome(
-  { store, feed, first, clock, pollMs }: Following,
-  workflowId: string,
-  { after = 0, signal, live }: FollowOptions,
-): AsyncGenerator<readonly LedgerEvent[], void, void> {
-  let news = createNews();
-  const unlisten = feed.listen(workflowId, () => news.arrive());
-  const stop = (): void => news.arrive();
-  signal?.addEventListener("abort", stop);
-  try {
-    let rows = await first();
-    let ended = false;
-    for (let position = after; ; rows = await store.read(workflowId, position)) {
-      position = rows.at(-1)?.last_sequence ?? position;
-      const events = rows.flatMap(openTurn);
-      ended = hasEnded(events, ended);
-      if (events.length > 0) yield events;
-      if (live !== true || signal?.aborted === true || ended) return;
-      if (rows.length > 0) continue;
-      await news.wait(clock, clock.now() + pollMs);
-      news = createNews();
-    }
-  } finally {
-    unlisten();
-    signal?.removeEventListener("abort", stop);
-  }
-}
-
-/** Whether these events leave the workflow ended. A fact that came after the end reopens nothing; a restart does. */
-function hasEnded(events: readonly LedgerEvent[], before: boolean): boolean {
-  const last = events.findLast(({ event_type: type }) => rests.has(type) || type === "WORKFLOW_RESTARTED");
-  return last === undefined ? before : last.event_type !== "WORKFLOW_RESTARTED";
-}
-
-interface News {
-  readonly arrive: () => void;
-  /** Until something arrives, or until `at`: other processes write without telling. */
-  readonly wait: (clock: Clock, at: number) => Promise<void>;
-}
-
-function createNews(): News {
-  let arrive: () => void = () => undefined;
-  const arrived = new Promise<void>((resolve) => {
-    arrive = resolve;
-  });
-  return {
-    arrive: () => arrive(),
-    wait(clock, at) {
-      const cancel = clock.setTimer(at, arrive, true);
-      return arrived.finally(cancel);
+    channel: (projection, workflowId, options, caller) => {
+      const asked = { workflowId: String(workflowId), options, caller };
+      return options.live === false ? readChannel(parts, projection, asked) : followTail(parts, projection, asked);
     },
   };
 }
+
+/** From the log, then live, without gap or repeat: news only says "look", the log is what is read. */
+async function* followTail<T>(
+  parts: ChannelParts,
+  projection: Projection<T>,
+  { workflowId, options, caller }: Asked,
+): AsyncGenerator<Numbered<T>, void, void> {
+  const { after = 0, signal, onCaughtUp } = options;
+  const followed = parts.tails.enter(workflowId);
+  try {
+    requireOwner(await followed.owner(), workflowId, caller);
+    const tail = followed.tail(projection);
+    const reader = new TailReader(tail, after);
+    while (signal?.aborted !== true) {
+      const from = reader.cursor;
+      const stretch = await reader.next();
+      yield* itemsAfter(stretch, from, signal);
+      if (stretch !== null || !tail.isAtRest(reader.cursor)) continue;
+      if (tail.ended) return;
+      onCaughtUp?.();
+      await tail.more(reader.cursor, signal);
+    }
+  } finally {
+    parts.tails.leave(workflowId);
+  }
+}
+
+/** What is committed now, read by itself. */
+async function* readChannel<T>(
+  { store }: ChannelParts,
+  projection: Projection<T>,
+  { workflowId, options: { after = 0, signal }, caller }: Asked,
+): AsyncGenerator<Numbered<T>, void, void> {
+  requireOwner(await ownerOf(store, workflowId), workflowId, caller);
+  const pull = openChannel(store, projection, { workflowId, after });
+  for (let stretch = await pull(); stretch !== null && signal?.aborted !== true; stretch = await pull()) {
+    yield* itemsAfter(stretch, after, signal);
+    if (stretch.isLast) return;
+  }
+}
+
+function* itemsAfter<T>(
+  stretch: Stretch<Numbered<T>> | null,
+  after: number,
+  signal: AbortSignal | undefined,
+): Generator<Numbered<T>, void, void> {
+  for (const item of stretch?.items ?? []) {
+    if (signal?.aborted === true) return;
+    if (item.sequence > after) yield item;
+  }
+}
+
+function requireOwner(owner: string | number | undefined, workflowId: string, caller: Caller | undefined): void {
+  if (owner === undefined || (caller !== undefined && caller.tenant_id !== owner)) refuseWorkflow(workflowId);
+}
+
+const refuseWorkflow = (workflowId: string): never =>
+  raise(
+    kernelError("T4_WORKFLOW_NOT_FOUND", `there is no workflow ${workflowId}`, readerRef, {
+      detail: { workflow_id: workflowId },
+    }),
+  );

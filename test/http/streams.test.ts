@@ -1,8 +1,7 @@
 /** The three streams over HTTP: what they tell, how they go on, how they end. */
 import { describe, expect, it } from "vitest";
-import { sseStream } from "../../src/http/sse-stream.ts";
 import { KernelProgress, LedgerEvent, type SubmitResponse } from "../../src/index.ts";
-import { createVirtualClock, letRun } from "../../src/testing/index.ts";
+import { letRun } from "../../src/testing/index.ts";
 import { counted, eventsOf, gatedSteps, intent, payloads, publishing, step, story } from "../gates/story.ts";
 import { codeOf, openEdge, submitPath } from "./edge-fixture.ts";
 import { follow, type Message, messagesIn, readMessages, streamPath } from "./sse-reader.ts";
@@ -184,24 +183,6 @@ describe("going on", () => {
     await letRun();
     expect(messagesIn(again.text()).length).toBeGreaterThan(0);
     await Promise.all([again.stop(), open[1]?.stop()]);
-  });
-
-  it("a slow reader takes from the channel only what it reads", async () => {
-    let taken = 0;
-    async function* endless() {
-      for (;;) {
-        taken += 1;
-        yield { sequence: taken, item: { n: taken } };
-      }
-    }
-    const more = { clock: createVirtualClock(), heartbeatMs: 1000, retryMs: 1, onEnd: () => undefined };
-    const reader = sseStream(endless(), { event: "kernel.event", ...more }).getReader();
-    await letRun();
-    expect(taken).toBeLessThanOrEqual(1);
-    for (let i = 0; i < 5; i += 1) await reader.read();
-    await letRun();
-    expect(taken).toBeLessThanOrEqual(6);
-    await reader.cancel();
   });
 });
 

@@ -9,9 +9,11 @@ import { defineCapability, defineOperator } from "../../src/index.ts";
 import { createFeed } from "../../src/runtime/feed.ts";
 import { defaultLimits, type Kit } from "../../src/runtime/kit.ts";
 import { createLedgerReading } from "../../src/runtime/ledger-reader.ts";
+import { createLedgerWatch } from "../../src/runtime/ledger-watch.ts";
 import { createLedgerWriter } from "../../src/runtime/ledger-writer.ts";
 import { createLiveSource } from "../../src/runtime/turn-source.ts";
 import { WorkflowLog } from "../../src/runtime/workflow-log.ts";
+import { createWorkflowTails } from "../../src/runtime/workflow-tails.ts";
 import { createTestKernel, createVirtualClock, memoryLedger, seededRandom } from "../../src/testing/index.ts";
 
 const draftOnce = defineOperator({ name: "Service.Draft", input: z.object({}), run: () => ({ text: "hello" }) });
@@ -44,7 +46,8 @@ describe("the ledger service", () => {
       ask: () => Promise.reject(new Error("no tiers here")),
       send: () => undefined,
     };
-    const reading = createLedgerReading({ store, feed: createFeed(() => undefined), clock, pollMs: 250 });
+    const watch = createLedgerWatch({ store, feed: createFeed(() => undefined), clock, pollMs: 250 });
+    const reading = createLedgerReading({ store, tails: createWorkflowTails({ store, watch, maxTailChars: 1_000 }) });
     const events = await reading.events(ended.workflow_id);
     const workflow_id = ids.next("workflow");
     const first = await reading.readWorkflowState(ended.workflow_id);

@@ -1,24 +1,20 @@
 /**
- * The three streams of a workflow as server-sent events (seed 003 section 4; A-42).
+ * The three streams of a workflow, and the feed of all workflows of a tenant, as server-sent events (seed 003 section 4;
+ * A-42).
  *
  * T1  A stream goes on after `Last-Event-ID`, or `?after=`, without gap or repeat, whichever process answers.
- * T2  It closes after the terminal event; asked again from its end it answers 204, which ends a client's reconnecting.
+ * T2  A workflow's stream closes after the terminal event; asked again from its end it answers 204, which ends a client's
+ *     reconnecting. The feed never ends.
  * T3  Who may not read, and what is not there, is said before anything is streamed.
  */
 import type { z } from "zod";
-import { kernelError } from "../../contract/error-codes.ts";
-import { KernelErrorException, raise } from "../../contract/kernel-error.ts";
-import { moduleRef } from "../../contract/module-ref.ts";
-import { isTerminal } from "../../contract/workflow.ts";
-import { AssistantDelta, type Channels, type Kernel, KernelProgress, LedgerEvent } from "../../index.ts";
+import { AssistantDelta, type Channels, FeedItem, KernelProgress, LedgerEvent } from "../../index.ts";
 import { addRoute, type Route } from "../add-route.ts";
 import { type Call, type Edge, workflowOf } from "../edge.ts";
-import type { HttpCaller } from "../http-options.ts";
-import { readSequence, sequenceQuery } from "../read-query.ts";
-import { sseStream } from "../sse-stream.ts";
+import { feedQuery, readCursor, readFeedFilter, readSequence, sequenceQuery } from "../read-query.ts";
+import { sseStream, type Told, type ToldItems } from "../sse-stream.ts";
+import { createStreamPlaces, type StreamPlaces } from "../stream-places.ts";
 import { readScope, requireReader } from "./reads.ts";
-
-const streamRef = moduleRef(0, "http", "stream");
 
 interface ChannelTold {
   /** The name of its events. */
@@ -72,42 +68,51 @@ const routeOf = (channel: Channel): Route => {
   };
 };
 
-/** How many streams are open. */
-interface Count {
-  open: number;
-}
-
 export function addStreams(edge: Edge): void {
-  const count: Count = { open: 0 };
+  const places = createStreamPlaces(edge.options.limits);
   for (const channel of Object.keys(channels) as Channel[])
-    addRoute(edge, routeOf(channel), (call) => openStream(call, edge, { channel, count }));
+    addRoute(edge, routeOf(channel), async (call) => {
+      const caller = await requireReader(call, edge);
+      const after = readSequence(call);
+      const open = ({ signal, onCaughtUp }: Opening) =>
+        edge.kernel.channel(channel, workflowOf(call), { after, signal, onCaughtUp }, caller);
+      return answerStream(call, edge, { places, event: channels[channel].event, open });
+    });
+  addRoute(edge, feedRoute, async (call) => {
+    const caller = await requireReader(call, edge);
+    const after = readCursor(call);
+    const options = { ...readFeedFilter(call), ...(after !== undefined && { after }) };
+    const open = (opening: Opening) => numbered(edge.kernel.feed({ ...options, ...opening }, caller));
+    return answerStream(call, edge, { places, event: "kernel.feed", open });
+  });
 }
 
-async function openStream(
-  call: Call,
-  edge: Edge,
-  { channel, count }: { readonly channel: Channel; readonly count: Count },
-): Promise<Response> {
-  const { kernel, options } = edge;
-  const reading = {
-    channel,
-    workflowId: workflowOf(call),
-    after: readSequence(call),
-    caller: await requireReader(call, edge),
-  };
-  if (await isOver(kernel, reading)) return new Response(null, { status: 204 });
-  // Nobody would read, or cancel, the body of an answer to HEAD.
-  if (call.req.raw.method === "HEAD") return new Response(null, { headers: streamHeaders });
-  takePlace(count, options.limits.maxStreams);
-  const stop = new AbortController();
-  const { workflowId, after, caller } = reading;
-  const items = kernel.channel(channel, workflowId, { after, signal: stop.signal }, caller);
-  const onEnd = (): void => {
-    count.open -= 1;
-    stop.abort();
-  };
-  const stream = sseStream(items, { event: channels[channel].event, ...options, onEnd });
-  return new Response(stream, { headers: streamHeaders });
+const feedRoute: Route = {
+  method: "get",
+  path: "/v1/kernel/stream/feed",
+  operation: "streamFeed",
+  summary: "What changes in the workflows and gates of the tenant: a snapshot first, then live",
+  needs: readScope,
+  query: feedQuery,
+  resumable: true,
+  answers: {
+    200: {
+      description: "Server-sent events called `kernel.feed`; `id` is the ledger's position. The feed never ends.",
+      mediaType: "text/event-stream",
+      schema: FeedItem,
+    },
+  },
+};
+
+interface Opening {
+  readonly signal: AbortSignal;
+  readonly onCaughtUp: () => void;
+}
+
+interface Streaming {
+  readonly places: StreamPlaces;
+  readonly event: string;
+  readonly open: (opening: Opening) => ToldItems;
 }
 
 const streamHeaders = {
@@ -116,37 +121,63 @@ const streamHeaders = {
   "x-accel-buffering": "no",
 } as const;
 
-function takePlace(count: Count, maxStreams: number): void {
-  if (count.open >= maxStreams)
-    raise(
-      kernelError("T0_HTTP_STREAM_LIMIT", `${count.open} streams are open, as many as may be`, streamRef, {
-        detail: { maxStreams },
-      }),
-    );
-  count.open += 1;
+async function answerStream(call: Call, { options }: Edge, { places, event, open }: Streaming): Promise<Response> {
+  const free = places.take(call.get("caller"));
+  const stop = new AbortController();
+  const end = (): void => {
+    free();
+    stop.abort();
+  };
+  const { items, isOver } = await begin((onCaughtUp) => open({ signal: stop.signal, onCaughtUp }), end);
+  // Nobody would read, or cancel, the body of an answer to HEAD.
+  if (isOver || call.req.raw.method === "HEAD") {
+    end();
+    await items.return();
+    return isOver ? new Response(null, { status: 204 }) : new Response(null, { headers: streamHeaders });
+  }
+  const { clock, heartbeatMs, retryMs, limits, logger } = options;
+  const onError = (thrown: unknown): void => logger?.warn({ thrown, event }, "a stream ended early");
+  const timing = { clock, heartbeatMs, retryMs, maxStallMs: limits.maxStallMs };
+  return new Response(sseStream(items, { ...timing, event, onEnd: end, onError }), { headers: streamHeaders });
 }
 
-interface Reading {
-  readonly channel: Channel;
-  readonly workflowId: string;
-  readonly after: number;
-  readonly caller: HttpCaller;
-}
-
-/** Whether the workflow has ended and the channel holds nothing after the cursor. @throws T4_WORKFLOW_NOT_FOUND. */
-async function isOver(kernel: Kernel, { channel, workflowId, after, caller }: Reading): Promise<boolean> {
-  const rest = kernel.channel(channel, workflowId, { after, live: false }, caller);
-  const { done } = await rest.next();
-  await rest.return();
-  return done === true && hasEnded(kernel, workflowId, caller);
-}
-
-/** A request that was refused has a log, of one event, and no state: it has ended. */
-async function hasEnded(kernel: Kernel, workflowId: string, caller: HttpCaller): Promise<boolean> {
+/**
+ * Reads until the first item is there, or all that is committed has been told: then it is known whether the stream is
+ * over, and a refusal has been thrown.
+ */
+async function begin(
+  open: (onCaughtUp: () => void) => ToldItems,
+  end: () => void,
+): Promise<{ readonly items: ToldItems; readonly isOver: boolean }> {
+  let caughtUp: () => void = () => undefined;
+  const waiting = new Promise<null>((resolve) => {
+    caughtUp = () => resolve(null);
+  });
+  const items = open(() => caughtUp());
+  const first = items.next();
   try {
-    return isTerminal((await kernel.workflow(workflowId, caller)).state);
+    const got = await Promise.race([first, waiting]);
+    return { items: following(first, items), isOver: got?.done === true };
   } catch (thrown) {
-    if (thrown instanceof KernelErrorException && thrown.error.code === "T4_WORKFLOW_NOT_FOUND") return true;
+    end();
     throw thrown;
   }
+}
+
+/** The same items, the first of which has been asked for. */
+function following(first: ReturnType<ToldItems["next"]>, items: ToldItems): ToldItems {
+  let asked: typeof first | null = first;
+  return {
+    next() {
+      const next = asked ?? items.next();
+      asked = null;
+      return next;
+    },
+    return: () => items.return(),
+  };
+}
+
+/** Items of the feed carry their own position. */
+async function* numbered(items: AsyncGenerator<FeedItem, void, void>): AsyncGenerator<Told, void, void> {
+  for await (const item of items) yield { sequence: item.position, item };
 }

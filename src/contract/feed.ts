@@ -1,0 +1,66 @@
+/**
+ * The feed: what changes in the workflows and gates of a tenant, for whoever keeps a list of them.
+ *
+ * INV-1  An item tells the state after its turn, whole: of two items of a workflow the later one counts.
+ * INV-2  `position` is the ledger's; following goes on after it. It is null in a snapshot, which is told anew to whoever is
+ *        cut off before the bookmark that ends it.
+ */
+import { z } from "zod";
+import { gateStatuses } from "./gate.ts";
+import { CorrelationId, GateId, IntentId, PrincipalId, StepId, TenantId, ThreadId, WorkflowId } from "./ids.ts";
+import { WorkflowStateName } from "./progress.ts";
+
+/** A gate as a list shows it; the whole of it is the gate's own read. */
+export const FeedGate = z.object({
+  /** What the turn did to it. In a snapshot all gates are opened. */
+  change: z.enum(["opened", "changed", "closed"]),
+  gate_id: GateId,
+  step_id: StepId,
+  kind: z.enum(["approval", "in_doubt"]),
+  status: z.enum(gateStatuses),
+  title: z.string(),
+  operator: z.string(),
+  risk_level: z.enum(["low", "medium", "high"]),
+  roles: z.array(z.string()).nullable(),
+  opened_at: z.string(),
+  due_at: z.string().nullable(),
+  /** Standing votes. */
+  votes: z.int().nonnegative(),
+});
+export type FeedGate = z.infer<typeof FeedGate>;
+
+export const FeedWorkflow = z.object({
+  type: z.literal("workflow"),
+  position: z.int().nonnegative().nullable(),
+  tenant_id: TenantId,
+  workflow_id: WorkflowId,
+  thread_id: ThreadId.nullable(),
+  correlation_id: CorrelationId,
+  intent_id: IntentId,
+  intent_type: z.string(),
+  /** Who asked for the work. */
+  principal_id: PrincipalId,
+  state: WorkflowStateName,
+  created_at: z.iso.datetime(),
+  updated_at: z.iso.datetime(),
+  /** Null in a snapshot, which is taken from the indexes. */
+  progress: z
+    .object({
+      percent: z.int().min(0).max(100),
+      steps: z.int().nonnegative(),
+      running: z.int().nonnegative(),
+      succeeded: z.int().nonnegative(),
+      failed: z.int().nonnegative(),
+    })
+    .nullable(),
+  /** The gates that this turn opened, changed or closed; in a snapshot, those that are open. */
+  gates: z.array(FeedGate),
+});
+export type FeedWorkflow = z.infer<typeof FeedWorkflow>;
+
+/** All up to here has been told: the end of a snapshot, or of a long stretch in which nothing concerned the reader. */
+export const FeedBookmark = z.object({ type: z.literal("bookmark"), position: z.int().nonnegative() });
+export type FeedBookmark = z.infer<typeof FeedBookmark>;
+
+export const FeedItem = z.discriminatedUnion("type", [FeedWorkflow, FeedBookmark]);
+export type FeedItem = z.infer<typeof FeedItem>;

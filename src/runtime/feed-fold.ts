@@ -1,0 +1,89 @@
+/**
+ * The fold of the feed: rows of many workflows, as they were committed, become what the feed tells of each.
+ *
+ * Owns: the records of workflows that are under way. Never: decides what is told of a turn; the projection does.
+ * F1  What is told of a row follows from the rows up to it and from nothing else.
+ * F2  Records whose logs are longer than `maxChars` together are not kept: the one unused longest is let go, and read
+ *     again when its workflow goes on. A workflow that has ended is let go at once.
+ */
+import { foldWorkflow } from "../../machines/fold.ts";
+import type { FeedWorkflow } from "../contract/feed.ts";
+import { openTurn, type TurnRow } from "../contract/turn.ts";
+import { isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
+import type { LedgerStore } from "../ports/ledger-store.ts";
+
+/** What the feed tells of a turn: what was there before is handed back to be told after. */
+export interface FeedProjection<M> {
+  readonly before: (record: WorkflowRecord | null) => M;
+  readonly after: (
+    record: WorkflowRecord,
+    turn: { readonly before: M; readonly position: number },
+  ) => FeedWorkflow | null;
+}
+
+interface Kept {
+  readonly record: WorkflowRecord | null;
+  readonly through: number;
+  readonly chars: number;
+}
+
+export interface FoldParts<M> {
+  readonly store: Pick<LedgerStore, "read">;
+  readonly projection: FeedProjection<M>;
+  readonly maxChars: number;
+}
+
+const nothing: Kept = { record: null, through: 0, chars: 0 };
+
+export class FeedFold<M> {
+  readonly #parts: FoldParts<M>;
+  readonly #kept = new Map<string, Kept>();
+  #chars = 0;
+
+  constructor(parts: FoldParts<M>) {
+    this.#parts = parts;
+  }
+
+  /** What the feed tells of a row; null for nothing. */
+  async tell(row: TurnRow, position: number): Promise<FeedWorkflow | null> {
+    const { projection } = this.#parts;
+    const before = await this.#before(row);
+    const mark = projection.before(before.record);
+    const after = foldRow(before, row);
+    if (after.record === null || !isTerminal(after.record.state)) this.#keep(row.stream, after);
+    return after.record === null ? null : projection.after(after.record, { before: mark, position });
+  }
+
+  /** The workflow as the rows before this one left it. */
+  async #before(row: TurnRow): Promise<Kept> {
+    const kept = this.#letGo(row.stream);
+    if (kept?.through === row.first_sequence - 1) return kept;
+    if (row.first_sequence === 1) return nothing;
+    const rows = await this.#parts.store.read(row.stream);
+    return rows.filter((earlier) => earlier.last_sequence < row.first_sequence).reduce(foldRow, nothing);
+  }
+
+  #letGo(stream: string): Kept | undefined {
+    const kept = this.#kept.get(stream);
+    this.#kept.delete(stream);
+    this.#chars -= kept?.chars ?? 0;
+    return kept;
+  }
+
+  #keep(stream: string, kept: Kept): void {
+    this.#kept.set(stream, kept);
+    this.#chars += kept.chars;
+    for (const oldest of this.#kept.keys()) {
+      if (this.#chars <= this.#parts.maxChars) return;
+      this.#letGo(oldest);
+    }
+  }
+}
+
+function foldRow({ record, chars }: Kept, row: TurnRow): Kept {
+  return {
+    record: openTurn(row).reduce(foldWorkflow, record),
+    through: row.last_sequence,
+    chars: chars + row.envelope.length + (row.body?.length ?? 0),
+  };
+}

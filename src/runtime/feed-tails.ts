@@ -1,0 +1,131 @@
+/**
+ * The tails that feeds are read from: one of the store's rows for all tenants that are followed, and of each tenant what
+ * it is told.
+ *
+ * Owns: which tails there are, and how many read them. Never: knows what a reader asked for.
+ * T1  Rows of tenants that nobody follows are passed over: their bodies are not parsed.
+ * T2  With the last reader of a tenant its tail goes, and with the last tenant the tail of the rows.
+ */
+import type { FeedWorkflow } from "../contract/feed.ts";
+import type { Gate } from "../contract/gate.ts";
+import type { TurnEnvelope, TurnRow } from "../contract/turn.ts";
+import type { LedgerStore, PositionedRow, WorkflowHead } from "../ports/ledger-store.ts";
+import { FeedFold, type FeedProjection } from "./feed-fold.ts";
+import type { LedgerWatch } from "./ledger-watch.ts";
+import { type Pull, SharedTail, TailReader } from "./shared-tail.ts";
+import { deepFreeze, rowsPerPage } from "./workflow-tails.ts";
+
+export type Tenant = string | number;
+
+export interface FeedParts<M> {
+  readonly store: LedgerStore;
+  readonly watch: LedgerWatch;
+  readonly projection: FeedProjection<M>;
+  readonly tellHead: (head: WorkflowHead, gates: readonly Gate[]) => FeedWorkflow;
+  readonly maxTailChars: number;
+  readonly maxFeedChars: number;
+}
+
+interface TenantRow {
+  readonly position: number;
+  readonly tenant: Tenant;
+  readonly row: TurnRow;
+}
+
+/** The tails that are followed now: that of the store's rows, and of each tenant what it is told. */
+export class FeedTails<M> {
+  readonly parts: FeedParts<M>;
+  readonly #tenants = new Map<string, { readonly tail: SharedTail<FeedWorkflow>; readers: number }>();
+  #rows: SharedTail<TenantRow> | null = null;
+
+  constructor(parts: FeedParts<M>) {
+    this.parts = parts;
+  }
+
+  /** Enters a reader; to be followed by one `leave`. */
+  enter(tenant: Tenant | undefined, from: number): SharedTail<FeedWorkflow> {
+    const name = nameOf(tenant);
+    const entry = this.#tenants.get(name) ?? { tail: this.#begin(tenant, from), readers: 0 };
+    entry.readers += 1;
+    this.#tenants.set(name, entry);
+    return entry.tail;
+  }
+
+  leave(tenant: Tenant | undefined): void {
+    const entry = this.#tenants.get(nameOf(tenant));
+    if (entry === undefined) return;
+    entry.readers -= 1;
+    if (entry.readers > 0) return;
+    entry.tail.close();
+    this.#tenants.delete(nameOf(tenant));
+    if (this.#tenants.size > 0) return;
+    this.#rows?.close();
+    this.#rows = null;
+  }
+
+  close(reason: unknown): void {
+    for (const { tail } of this.#tenants.values()) tail.close(reason);
+    this.#rows?.close(reason);
+    this.#tenants.clear();
+    this.#rows = null;
+  }
+
+  /** Reads rows and tells them as the tenant's. */
+  tell(rows: Pull<TenantRow>, tenant: Tenant | undefined, after: number): Pull<FeedWorkflow> {
+    const { store, projection, maxFeedChars } = this.parts;
+    const fold = new FeedFold({ store, projection, maxChars: maxFeedChars });
+    let reading: Awaited<ReturnType<typeof rows>> = null;
+    return async () => {
+      // What could not be told, since the ledger was away, is told when it is asked for again.
+      reading ??= await rows();
+      if (reading === null) return null;
+      const items: FeedWorkflow[] = [];
+      for (const { position, row, tenant: owner } of reading.items) {
+        if (position <= after || (tenant !== undefined && owner !== tenant)) continue;
+        const item = await fold.tell(row, position);
+        if (item !== null) items.push(deepFreeze(item));
+      }
+      const { through } = reading;
+      reading = null;
+      return { items, through, chars: items.length * charsOfItem, isLast: false, ended: false };
+    };
+  }
+
+  #begin(tenant: Tenant | undefined, from: number): SharedTail<FeedWorkflow> {
+    const { store, watch, maxTailChars } = this.parts;
+    this.#rows ??= new SharedTail<TenantRow>(
+      { open: (after) => openRows(store, after), listen: (hear) => watch.listen(null, hear) },
+      { from, maxChars: maxTailChars },
+    );
+    const rows = this.#rows;
+    const open = (after: number): Pull<FeedWorkflow> => {
+      const reader = new TailReader(rows, after);
+      return this.tell(() => reader.next(), tenant, after);
+    };
+    return new SharedTail({ open, listen: (hear) => rows.listen(hear) }, { from, maxChars: maxTailChars });
+  }
+}
+
+/** What an item takes, about. */
+const charsOfItem = 1_000;
+
+const nameOf = (tenant: Tenant | undefined): string => JSON.stringify(tenant ?? null);
+
+/** The rows of workflows, a page at a time. */
+export function openRows(store: Pick<LedgerStore, "tail">, after: number): Pull<TenantRow> {
+  let position = after;
+  return async () => {
+    const rows = await store.tail(position, rowsPerPage);
+    if (rows.length === 0) return null;
+    position = rows.at(-1)?.position ?? position;
+    const chars = rows.reduce((sum, { row }) => sum + row.envelope.length + (row.body?.length ?? 0), 0);
+    const isLast = rows.length < rowsPerPage;
+    return { items: rows.flatMap(ownRow), through: position, chars, isLast, ended: false };
+  };
+}
+
+/** Rows that belong to no workflow hold what tenants record beside them. */
+function ownRow({ position, row }: PositionedRow): readonly TenantRow[] {
+  const { tenant_id: tenant, workflow_id } = JSON.parse(row.envelope) as TurnEnvelope;
+  return workflow_id === null ? [] : [{ position, tenant, row }];
+}

@@ -1,0 +1,151 @@
+/**
+ * The feed of a tenant: every change of its workflows and gates, from the ledger's rows, in the order of the ledger.
+ *
+ * Owns: how one reader follows, and the snapshot that it begins with where it has no cursor. What readers share is in
+ *       feed-tails.ts.
+ * T1  After a position, nothing is left out and nothing told twice, whichever process is asked.
+ * T2  A snapshot is taken from the indexes while others write. It ends with a bookmark: what was told until then is the
+ *     state at its position, and what follows goes on from there.
+ * T3  A cursor that this ledger has not reached is of another one: its reader begins anew.
+ */
+import type { FeedItem, FeedWorkflow } from "../contract/feed.ts";
+import { workflowStates } from "../contract/progress.ts";
+import { isTerminal } from "../contract/workflow.ts";
+import type { WorkflowHead } from "../ports/ledger-store.ts";
+import { type FeedParts, FeedTails, openRows, type Tenant } from "./feed-tails.ts";
+import { TailReader } from "./shared-tail.ts";
+
+export interface FeedOptions {
+  /** Changes after this position of the ledger; without it, what is open now comes first. */
+  readonly after?: number;
+  /** Only what concerns gates. */
+  readonly only?: "gates";
+  readonly intent_type?: string;
+  /** Ends the iteration. */
+  readonly signal?: AbortSignal;
+  /** False: what is there now, then the end. */
+  readonly live?: boolean;
+  /** Called when all that is committed has been told, each time before more is waited for. */
+  readonly onCaughtUp?: () => void;
+}
+
+export interface TenantFeed {
+  /** Without a tenant: of all. */
+  readonly follow: (options: FeedOptions, tenant: Tenant | undefined) => AsyncGenerator<FeedItem, void, void>;
+  readonly close: (reason: unknown) => void;
+}
+
+/** Positions without anything for a reader after which its cursor is moved on nevertheless. */
+const bookmarkEvery = 1_000;
+const headsPerPage = 100;
+const unfinished = workflowStates.filter((state) => !isTerminal(state));
+
+export function createTenantFeed<M>(parts: FeedParts<M>): TenantFeed {
+  const tails = new FeedTails(parts);
+  return {
+    follow: (options, tenant) => followFeed(tails, options, tenant),
+    close: (reason) => tails.close(reason),
+  };
+}
+
+async function* followFeed<M>(
+  tails: FeedTails<M>,
+  options: FeedOptions,
+  tenant: Tenant | undefined,
+): AsyncGenerator<FeedItem, void, void> {
+  const { after, signal, live = true, onCaughtUp } = options;
+  const { store } = tails.parts;
+  const now = await store.position();
+  const isNew = after === undefined || after > now;
+  const from = isNew ? now : after;
+  const tail = tails.enter(tenant, from);
+  try {
+    if (isNew) yield* snapshot(tails.parts, options, tenant);
+    const teller = new FeedTeller(options, { from, until: isNew ? await store.position() : null });
+    const reader = live ? new TailReader(tail, from) : readAlone(tails, tenant, from);
+    while (signal?.aborted !== true) {
+      const stretch = await reader.next();
+      yield* teller.tell(stretch?.items ?? [], reader.cursor);
+      if (stretch !== null || (live && !tail.isAtRest(reader.cursor))) continue;
+      if (!live) return;
+      onCaughtUp?.();
+      await tail.more(reader.cursor, signal);
+    }
+  } finally {
+    tails.leave(tenant);
+  }
+}
+
+/** A reader of what is there now, which shares nothing. */
+function readAlone<M>(tails: FeedTails<M>, tenant: Tenant | undefined, from: number) {
+  const pull = tails.tell(openRows(tails.parts.store, from), tenant, from);
+  const reader = {
+    cursor: from,
+    async next() {
+      const stretch = await pull();
+      reader.cursor = stretch?.through ?? reader.cursor;
+      return stretch;
+    },
+  };
+  return reader;
+}
+
+/** What is open now. */
+async function* snapshot<M>(
+  { store, tellHead }: FeedParts<M>,
+  { intent_type, only, signal }: FeedOptions,
+  tenant: Tenant | undefined,
+): AsyncGenerator<FeedItem, void, void> {
+  const of = tenant === undefined ? {} : { tenant_id: tenant };
+  const filter = { ...of, states: unfinished, limit: headsPerPage, ...(intent_type !== undefined && { intent_type }) };
+  let heads = await store.heads(filter);
+  while (heads.length > 0) {
+    for (const head of heads) {
+      if (signal?.aborted === true) return;
+      const gates = await store.gates({ ...of, workflow_id: head.workflow_id });
+      if (only === undefined || gates.length > 0) yield tellHead(head, gates);
+    }
+    const last = heads.at(-1) as WorkflowHead;
+    heads = heads.length < headsPerPage ? [] : await store.heads({ ...filter, after: last.workflow_id });
+  }
+}
+
+/** What one reader is told of a stretch: what it asked for, and bookmarks. */
+class FeedTeller {
+  readonly #options: FeedOptions;
+  /** Where the snapshot that is being told ends; null once it has. */
+  #until: number | null;
+  #told: number;
+
+  constructor(options: FeedOptions, { from, until }: { readonly from: number; readonly until: number | null }) {
+    this.#options = options;
+    this.#until = until;
+    this.#told = from;
+  }
+
+  *tell(items: readonly FeedWorkflow[], through: number): Generator<FeedItem, void, void> {
+    const { signal } = this.#options;
+    for (const item of items) {
+      if (signal?.aborted === true) return;
+      const position = item.position as number;
+      if (position <= this.#told) continue;
+      if (this.#until !== null && position > this.#until) yield this.#bookmark(this.#until);
+      if (!this.#isWanted(item)) continue;
+      this.#told = position;
+      yield this.#until === null ? item : { ...item, position: null };
+    }
+    const isDue = this.#until === null ? through - this.#told >= bookmarkEvery : through >= this.#until;
+    if (isDue) yield this.#bookmark(through);
+  }
+
+  #isWanted({ intent_type, gates }: FeedWorkflow): boolean {
+    const { only, intent_type: wanted = intent_type } = this.#options;
+    return intent_type === wanted && (only === undefined || gates.length > 0);
+  }
+
+  #bookmark(position: number): FeedItem {
+    this.#until = null;
+    this.#told = position;
+    return { type: "bookmark", position };
+  }
+}

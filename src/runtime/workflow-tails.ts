@@ -1,0 +1,191 @@
+/**
+ * The tails of workflows that are followed now: one reading of a log, and one projection of each kind, for all readers.
+ *
+ * Owns: which tails there are, and who uses them. Never: checks who may read.
+ * W1  A tail lives as long as somebody reads it; with the last reader its listeners go.
+ * W2  A tail begins at the first event, so that whether the workflow has ended is read, not guessed.
+ */
+import type { LedgerEvent } from "../contract/event.ts";
+import { openTurn, type TurnEnvelope, type TurnRow } from "../contract/turn.ts";
+import type { LedgerStore } from "../ports/ledger-store.ts";
+import type { LedgerWatch } from "./ledger-watch.ts";
+import { type Pull, SharedTail, type Stretch, TailReader, type TailSource } from "./shared-tail.ts";
+
+/** An item with the number that following goes on after: the sequence of the event it was made of. */
+export interface Numbered<T> {
+  readonly sequence: number;
+  readonly item: T;
+}
+
+/** What a channel makes of a workflow's events. */
+export interface Projection<T> {
+  readonly name: string;
+  /** It folds: it needs every event from the first on. */
+  readonly folds: boolean;
+  readonly begin: () => (event: LedgerEvent) => readonly T[];
+}
+
+type LogEvent = Numbered<LedgerEvent>;
+
+export interface FollowedWorkflow {
+  /** Whose it is; undefined where there is no such log. */
+  readonly owner: () => Promise<string | number | undefined>;
+  readonly tail: <T>(projection: Projection<T>) => SharedTail<Numbered<T>>;
+}
+
+export interface WorkflowTails {
+  /** Enters a reader; to be followed by one `leave`. */
+  readonly enter: (workflowId: string) => FollowedWorkflow;
+  readonly leave: (workflowId: string) => void;
+  /** Ends all that are followed. */
+  readonly close: (reason: unknown) => void;
+}
+
+export interface TailParts {
+  readonly store: LedgerStore;
+  readonly watch: LedgerWatch;
+  readonly maxTailChars: number;
+}
+
+/** Rows that one look at a log reads. */
+export const rowsPerPage = 128;
+
+export function createWorkflowTails(parts: TailParts): WorkflowTails {
+  const entries = new Map<string, { readonly workflow: Followed; readers: number }>();
+  return {
+    enter(workflowId) {
+      const entry = entries.get(workflowId) ?? { workflow: new Followed(parts, workflowId), readers: 0 };
+      entry.readers += 1;
+      entries.set(workflowId, entry);
+      return entry.workflow;
+    },
+    leave(workflowId) {
+      const entry = entries.get(workflowId);
+      if (entry === undefined) return;
+      entry.readers -= 1;
+      if (entry.readers > 0) return;
+      entries.delete(workflowId);
+      entry.workflow.close();
+    },
+    close(reason) {
+      for (const { workflow } of entries.values()) workflow.close(reason);
+      entries.clear();
+    },
+  };
+}
+
+class Followed implements FollowedWorkflow {
+  readonly #parts: TailParts;
+  readonly #workflowId: string;
+  readonly #tails = new Map<string, SharedTail<Numbered<unknown>>>();
+  #events: SharedTail<LogEvent> | null = null;
+  #owner: Promise<string | number | undefined> | null = null;
+
+  constructor(parts: TailParts, workflowId: string) {
+    this.#parts = parts;
+    this.#workflowId = workflowId;
+  }
+
+  owner(): Promise<string | number | undefined> {
+    this.#owner ??= ownerOf(this.#parts.store, this.#workflowId);
+    return this.#owner;
+  }
+
+  tail<T>(projection: Projection<T>): SharedTail<Numbered<T>> {
+    const known = this.#tails.get(projection.name) as SharedTail<Numbered<T>> | undefined;
+    if (known !== undefined) return known;
+    const events = this.#log();
+    const open = (after: number): Pull<Numbered<T>> => {
+      const reader = new TailReader(events, projection.folds ? 0 : after);
+      return projectPull(projection, () => reader.next());
+    };
+    const source: TailSource<Numbered<T>> = { open, listen: (hear) => events.listen(hear) };
+    const made = new SharedTail(source, { from: 0, maxChars: this.#parts.maxTailChars });
+    this.#tails.set(projection.name, made as SharedTail<Numbered<unknown>>);
+    return made;
+  }
+
+  close(reason: unknown = null): void {
+    for (const tail of this.#tails.values()) tail.close(reason);
+    this.#events?.close(reason);
+  }
+
+  #log(): SharedTail<LogEvent> {
+    const { store, watch, maxTailChars } = this.#parts;
+    this.#events ??= new SharedTail<LogEvent>(
+      {
+        open: (after) => openLog(store, this.#workflowId, after),
+        listen: (hear) => watch.listen(this.#workflowId, hear),
+      },
+      { from: 0, maxChars: maxTailChars },
+    );
+    return this.#events;
+  }
+}
+
+/** Whose log it is; undefined where there is none. */
+export async function ownerOf(
+  store: Pick<LedgerStore, "last">,
+  workflowId: string,
+): Promise<string | number | undefined> {
+  const row = await store.last(workflowId);
+  return row === null ? undefined : (JSON.parse(row.envelope) as TurnEnvelope).tenant_id;
+}
+
+/** Reads a log by itself, shared with nobody, as a projection tells it. */
+export function openChannel<T>(
+  store: LedgerStore,
+  projection: Projection<T>,
+  { workflowId, after }: { readonly workflowId: string; readonly after: number },
+): Pull<Numbered<T>> {
+  return projectPull(projection, openLog(store, workflowId, projection.folds ? 0 : after));
+}
+
+function projectPull<T>({ begin }: Projection<T>, pull: Pull<LogEvent>): Pull<Numbered<T>> {
+  const tell = begin();
+  return async () => {
+    const stretch = await pull();
+    if (stretch === null) return null;
+    const items = stretch.items.flatMap(({ sequence, item }) =>
+      tell(item).map((told) => ({ sequence, item: deepFreeze(told) })),
+    );
+    // Of a held stretch it is not known whether others have followed it.
+    return { ...stretch, items, isLast: false };
+  };
+}
+
+/** The events of a log, a page of rows at a time. */
+function openLog(store: Pick<LedgerStore, "read">, workflowId: string, after: number): Pull<LogEvent> {
+  let position = after;
+  let ended = false;
+  return async () => {
+    const rows = await store.read(workflowId, position, rowsPerPage);
+    if (rows.length === 0) return null;
+    const events = rows.flatMap(openTurn);
+    ended = hasEnded(events, ended);
+    position = rows.at(-1)?.last_sequence ?? position;
+    return stretchOf(rows, { items: events.map(toLogEvent), through: position, ended });
+  };
+}
+
+const toLogEvent = (event: LedgerEvent): LogEvent => ({ sequence: event.sequence, item: deepFreeze(event) });
+
+function stretchOf<T>(rows: readonly TurnRow[], told: Pick<Stretch<T>, "items" | "through" | "ended">): Stretch<T> {
+  const chars = rows.reduce((sum, { envelope, body }) => sum + envelope.length + (body?.length ?? 0), 0);
+  return { ...told, chars, isLast: rows.length < rowsPerPage };
+}
+
+const rests = new Set(["WORKFLOW_COMPLETED", "WORKFLOW_CANCELLED", "WORKFLOW_FAILED", "INTENT_REJECTED"]);
+
+/** Whether these events leave the workflow ended. A fact that came after the end reopens nothing; a restart does. */
+function hasEnded(events: readonly LedgerEvent[], before: boolean): boolean {
+  const last = events.findLast(({ event_type: type }) => rests.has(type) || type === "WORKFLOW_RESTARTED");
+  return last === undefined ? before : last.event_type !== "WORKFLOW_RESTARTED";
+}
+
+/** Many readers are given the same record: nobody may change it. */
+export function deepFreeze<T>(value: T): T {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  for (const key of Object.keys(value)) deepFreeze((value as Record<string, unknown>)[key]);
+  return Object.freeze(value);
+}

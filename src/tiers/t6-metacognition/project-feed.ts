@@ -1,0 +1,113 @@
+/**
+ * What the feed tells of a workflow: its state after a turn, and what the turn did to its gates.
+ *
+ * J1  A turn that changes neither state, nor steps, nor gates is not told.
+ */
+import type { FeedGate, FeedWorkflow } from "../../contract/feed.ts";
+import { type Gate, isOpenGate } from "../../contract/gate.ts";
+import type { WorkflowRecord } from "../../contract/workflow.ts";
+import type { WorkflowHead } from "../../ports/ledger-store.ts";
+import { progressOf } from "./project-progress.ts";
+
+/** What a workflow was before a turn; records are changed in place. */
+export interface FeedMark {
+  readonly state: string;
+  readonly progress: string;
+  readonly gates: ReadonlyMap<string, Gate>;
+}
+
+export const markFeed = (record: WorkflowRecord | null): FeedMark | null =>
+  record === null
+    ? null
+    : { state: record.state, progress: JSON.stringify(countSteps(record)), gates: new Map(record.gates) };
+
+/** The item of a turn; null where it changed nothing that the feed tells. */
+export function feedAfter(
+  record: WorkflowRecord,
+  { before, position }: { readonly before: FeedMark | null; readonly position: number },
+): FeedWorkflow | null {
+  const progress = countSteps(record);
+  const gates = changedGates(record.gates, before?.gates ?? new Map());
+  const isSame = before?.state === record.state && before.progress === JSON.stringify(progress);
+  if (isSame && gates.length === 0) return null;
+  const { tenant_id, workflow_id, thread_id, correlation_id, intent, state, accepted_at, updated_at } = record;
+  return {
+    type: "workflow",
+    position,
+    tenant_id,
+    workflow_id,
+    thread_id,
+    correlation_id,
+    intent_id: intent.intent_id,
+    intent_type: intent.type,
+    principal_id: intent.actor.id,
+    state,
+    created_at: accepted_at,
+    updated_at,
+    progress,
+    gates,
+  };
+}
+
+/** The item of a workflow in a snapshot, from the indexes alone. */
+export function feedOfHead(head: WorkflowHead, gates: readonly Gate[]): FeedWorkflow {
+  const { tenant_id, workflow_id, thread_id, correlation_id, intent_id, intent_type, principal_id, state } = head;
+  return {
+    type: "workflow",
+    position: null,
+    tenant_id,
+    workflow_id,
+    thread_id,
+    correlation_id,
+    intent_id,
+    intent_type,
+    principal_id,
+    state,
+    created_at: new Date(head.created_at).toISOString(),
+    updated_at: new Date(head.updated_at).toISOString(),
+    progress: null,
+    gates: gates.map((gate) => briefGate(gate, "opened")),
+  };
+}
+
+function countSteps(record: WorkflowRecord): NonNullable<FeedWorkflow["progress"]> {
+  const states = [...record.steps.values()].map((step) => step.state);
+  const count = (wanted: string): number => states.filter((state) => state === wanted).length;
+  return {
+    percent: progressOf(record).percent,
+    steps: states.length,
+    running: count("running"),
+    succeeded: count("succeeded"),
+    failed: count("failed"),
+  };
+}
+
+function changedGates(now: ReadonlyMap<string, Gate>, before: ReadonlyMap<string, Gate>): FeedGate[] {
+  return [...now].flatMap(([id, gate]) => {
+    const change = changeOf(gate, before.get(id));
+    return change === null ? [] : [briefGate(gate, change)];
+  });
+}
+
+function changeOf(gate: Gate, before: Gate | undefined): FeedGate["change"] | null {
+  if (gate === before) return null;
+  const wasOpen = before !== undefined && isOpenGate(before);
+  if (isOpenGate(gate)) return wasOpen ? "changed" : "opened";
+  return wasOpen || before === undefined ? "closed" : null;
+}
+
+const briefGate = (gate: Gate, change: FeedGate["change"]): FeedGate => ({
+  change,
+  gate_id: gate.gate_id,
+  step_id: gate.step_id,
+  kind: gate.kind,
+  status: gate.status,
+  title: gate.title,
+  operator: gate.operator,
+  risk_level: gate.risk_level,
+  roles: gate.roles,
+  opened_at: gate.opened_at,
+  due_at: gate.due_at,
+  // Gates of an older kernel lack votes.
+  votes: gate.votes?.length ?? 0,
+});
