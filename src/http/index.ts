@@ -3,10 +3,12 @@ export { createHttpApp, type HttpApp } from "./create-http-app.ts";
 export {
   type Authenticate,
   defaultHttpLimits,
+  type HookAnswer,
   HttpCaller,
   type HttpLimits,
   type HttpOptions,
   type JwtOptions,
+  type SessionOptions,
   type StaticToken,
 } from "./http-options.ts";
 export { type HttpAddress, type HttpServer, serveHttp } from "./serve-http.ts";

@@ -55,6 +55,11 @@ export const ambientRows: readonly AmbientRow[] = [
     why: "the default clock of heartbeats and token expiry; a host may give its own",
   },
   {
+    path: "src/http/sessions.ts",
+    calls: ["crypto.randomBytes"],
+    why: "secrets of links and browser sessions; no seed may repeat them, and no record holds them",
+  },
+  {
     path: "src/operators/files/file-write.ts",
     calls: ["crypto.randomUUID"],
     why: "the name of a temporary file; no record ever holds it",
