@@ -91,7 +91,7 @@ export interface SessionOptions {
   readonly idleMs?: number;
   /** After how long it ends in any case; 12 hours by default. */
   readonly maxAgeMs?: number;
-  /** The path that a browser is sent to once it is signed in; `/` by default. */
+  /** The path that a browser is sent to once it is signed in; `/v1/session`, who one is, by default. */
   readonly home?: string;
 }
 
@@ -166,7 +166,7 @@ export function resolveHttpOptions(options: HttpOptions): ResolvedHttpOptions {
 
 function resolveSessions(asked: SessionOptions): SessionRules {
   const minute = 60_000;
-  const rules = { codeMs: 5 * minute, idleMs: 30 * minute, maxAgeMs: 720 * minute, home: "/", ...asked };
+  const rules = { codeMs: 5 * minute, idleMs: 30 * minute, maxAgeMs: 720 * minute, home: "/v1/session", ...asked };
   // Two slashes would name another host.
   if (!/^\/(?![/\\])[\x21-\x7e]*$/.test(rules.home)) refuseOptions("sessions.home is a path of this host");
   return rules;

@@ -11,4 +11,4 @@ export {
   type SessionOptions,
   type StaticToken,
 } from "./http-options.ts";
-export { type HttpAddress, type HttpServer, serveHttp } from "./serve-http.ts";
+export { defaultServerLimits, type HttpAddress, type HttpServer, type ServerLimits, serveHttp } from "./serve-http.ts";

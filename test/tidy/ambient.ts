@@ -55,6 +55,11 @@ export const ambientRows: readonly AmbientRow[] = [
     why: "the default clock of heartbeats and token expiry; a host may give its own",
   },
   {
+    path: "src/http/guard-request.ts",
+    calls: ["setTimeout"],
+    why: "how long a socket may take to be read: the machine's time, as node's own timeouts of sockets",
+  },
+  {
     path: "src/http/sessions.ts",
     calls: ["crypto.randomBytes"],
     why: "secrets of links and browser sessions; no seed may repeat them, and no record holds them",
