@@ -25,10 +25,15 @@ function findAmbiguity({ rawHeaders, headers, url = "" }: IncomingMessage): stri
   if (twice !== undefined) return `the header ${twice} stands there twice`;
   const encoding = headers["transfer-encoding"];
   if (encoding !== undefined && encoding.toLowerCase() !== "chunked") return "the transfer encoding is not chunked";
+  const { host = "" } = headers;
+  if (!hostPattern.test(host) || !URL.canParse(`http://${host}`)) return "the header host names no host";
   if (url.startsWith("/")) return null;
-  const isOurs = URL.canParse(url) && new URL(url).host === headers.host?.toLowerCase();
+  const isOurs = /^https?:/i.test(url) && URL.canParse(url) && new URL(url).host === new URL(`http://${host}`).host;
   return isOurs ? null : "the target is no path, and no address of this host";
 }
+
+/** A name, or an address in brackets, and a port. */
+const hostPattern = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
 
 type Listener = (incoming: IncomingMessage, outgoing: ServerResponse) => unknown;
 

@@ -89,6 +89,11 @@ export const ambientRows: readonly AmbientRow[] = [
     calls: ["performance.now"],
     why: "shows that minutes of simulated waiting take no real time",
   },
+  {
+    path: "test/http/raw-requests.test.ts",
+    calls: ["setInterval"],
+    why: "drips bytes at a server whose timeouts are those of real sockets",
+  },
   { path: "test/cli/", calls: ["Date.now"], why: "hands the command line the clock of a terminal" },
   { path: "test/ledgers/sqlite-connection.test.ts", calls: ["Date.now"], why: "processes that meet at one moment" },
   { path: "test/bench/", calls: [...timing, ...timers, "process.env"], why: "a bench measures real time" },

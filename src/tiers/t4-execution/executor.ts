@@ -173,7 +173,7 @@ const maxTries = 8;
 /** How a log is lost to another process. */
 const overtaken: ReadonlySet<string> = new Set(["T0_LEDGER_CONFLICT", "T4_WORKFLOW_LEASED"]);
 
-const notFound = (workflowId: string): KernelError =>
+export const notFound = (workflowId: string): KernelError =>
   kernelError("T4_WORKFLOW_NOT_FOUND", `there is no workflow ${workflowId}`, executorRef, {
     detail: { workflow_id: workflowId },
   });

@@ -24,7 +24,7 @@ import { isTerminal } from "../../contract/workflow.ts";
 import type { Door, TierDefinition } from "../../runtime/define-tier.ts";
 import { consume, type Kit } from "../../runtime/kit.ts";
 import type { LedgerWriter } from "../../runtime/ledger-writer.ts";
-import type { Executor } from "./executor.ts";
+import { type Executor, notFound } from "./executor.ts";
 import { decideGate } from "./judge-gate.ts";
 import { delegateGate, withdrawVote } from "./lend-seat.ts";
 import { acceptedOf, recallFirst, type SubmissionQuery, type SubmissionStore } from "./recall-submission.ts";
@@ -239,14 +239,9 @@ function withLeased(
   return executor.withRun(workflowId, signal.id, work);
 }
 
-/** Another tenant's workflow does not exist for this caller. */
+/** Another tenant's workflow does not exist for this caller: the refusal is that of one that never was, to the letter. */
 function requireTenant(run: WorkflowRun, auth: AuthContext): void {
-  if (run.log.record.tenant_id === auth.tenant_id) return;
-  raise(
-    kernelError("T4_WORKFLOW_NOT_FOUND", `there is no workflow ${run.log.identity.workflow_id}`, ref("act"), {
-      detail: { workflow_id: run.log.identity.workflow_id },
-    }),
-  );
+  if (run.log.record.tenant_id !== auth.tenant_id) raise(notFound(run.log.identity.workflow_id));
 }
 
 interface Commanded {
