@@ -165,6 +165,31 @@ describe("after a restart", () => {
     expect(await Promise.all([decided, cancelled].map((id) => edge.t.types(id as string)))).toEqual(before);
   });
 
+  it("[API-01] doing a workflow again under the same key begins one other, and not one more", async () => {
+    const { one, two } = await restart(newPath());
+    const { workflow_id: id } = await one.t.run(intent);
+    await one.t.reject(id);
+    await one.t.rest(id);
+    const body = { mode: "regenerate" };
+    const first = await keyed<{ workflow_id: string }>(one, pathOf(id, "/retry"), body);
+    expect(first.status).toBe(200);
+    await one.t.rest(first.body.workflow_id);
+    await one.t.kernel.stop();
+    await using edge = await two();
+    const other = await keyed(edge, pathOf(id, "/retry"), { mode: "regenerate", step_ids: ["publish"] });
+    expect([other.status, codeOf(other)]).toEqual([422, "T4_IDEMPOTENCY_PAYLOAD_MISMATCH"]);
+    const again = await keyed(edge, pathOf(id, "/retry"), body);
+    expect([again.status, again.body]).toEqual([200, first.body]);
+    expect(await edge.t.kernel.workflows()).toHaveLength(2);
+    // The key of a submit, and of another workflow's retry, is another.
+    const submitted = await keyed<{ workflow_id: string }>(edge, submitPath, hint);
+    await edge.t.rest(submitted.body.workflow_id);
+    await edge.t.reject(submitted.body.workflow_id);
+    await edge.t.rest(submitted.body.workflow_id);
+    expect((await keyed(edge, pathOf(submitted.body.workflow_id, "/retry"), body)).status).toBe(200);
+    expect(await edge.t.kernel.workflows()).toHaveLength(4);
+  });
+
   it("a retry said again when it has succeeded starts nothing", async () => {
     const path = newPath();
     let isDown = true;

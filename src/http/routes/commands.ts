@@ -23,7 +23,9 @@ export function addCommands(edge: Edge): void {
   });
   for (const [name, { needs, run }] of Object.entries(workflowCommands))
     app.post(`${workflowPath}/${name}`, async (call) => {
-      const body = inNameOf(call.get("caller"), needs, await readCommand(call, edge, needs));
+      const said = inNameOf(call.get("caller"), needs, await readCommand(call, edge, needs));
+      // A retry may begin a workflow.
+      const body = name === "retry" ? withKey(said, readKey(call.req.header("idempotency-key"))) : said;
       const work = async () => ({ status: 200, body: await run(kernel, workflowOf(call), body) });
       return answerOnce(call, { answers, body }, work);
     });

@@ -131,7 +131,7 @@ async function submit(kit: Kit, raw: unknown, lineage: Lineage | undefined): Pro
     rejectIntent(kit, { request, ids, thrown }),
   );
   try {
-    const submission = submissionOf(kit, request, raw);
+    const submission = submissionOf(kit, { request, raw, lineage });
     const first = submission === null ? null : await recall(kit, request, { submission, trace: ids.correlation_id });
     return first ?? (await enter(kit, { request, auth, ids, lineage, submission }));
   } catch (thrown) {
@@ -139,16 +139,22 @@ async function submit(kit: Kit, raw: unknown, lineage: Lineage | undefined): Pro
   }
 }
 
-/** The key and the digest of what came under it, as it came: a later release's defaults do not change it. */
-function submissionOf(kit: Kit, { idempotency_key: key }: ParsedSubmitRequest, raw: unknown): Submission | null {
+interface Submitted {
+  readonly request: ParsedSubmitRequest;
+  readonly raw: unknown;
+  readonly lineage: Lineage | undefined;
+}
+
+/**
+ * The key and the digest of what came under it, as it came: a later release's defaults do not change it. A key for doing a
+ * workflow again counts for that workflow.
+ */
+function submissionOf(kit: Kit, { request: { idempotency_key: key }, raw, lineage }: Submitted): Submission | null {
   if (key === undefined) return null;
-  const {
-    idempotency_key: _key,
-    tenant_id: _tenant,
-    principal: _by,
-    ...rest
-  } = copy(raw, kit.limits.maxDepth) as JsonObject;
-  return { key, digest: digest(rest) };
+  const plain = copy(raw, kit.limits.maxDepth) as JsonObject;
+  const { idempotency_key: _key, tenant_id: _tenant, principal: _by, ...rest } = plain;
+  if (lineage === undefined) return { key, digest: digest(rest) };
+  return { key: `${lineage.parent_workflow_id} ${key}`, digest: digest({ ...rest, lineage }) };
 }
 
 /** What the key was answered with before, in this process or another. */
