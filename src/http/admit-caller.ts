@@ -21,7 +21,6 @@ export interface Admission {
   readonly failures: Allowance;
   /** Null where the host offers none. */
   readonly sessions: Sessions | null;
-  readonly isSecure: (request: Request) => boolean;
   readonly ownOrigin: (request: Request) => string;
 }
 
@@ -38,12 +37,10 @@ export function createAdmission(options: ResolvedHttpOptions): Admission {
   );
   const sessions = openSessions(options);
   const ownOrigin = (request: Request): string => originOf(request, origin);
-  const isSecure = (request: Request): boolean => ownOrigin(request).startsWith("https:");
-  const authenticate = createAuthentication(options, { sessions, failures, isSecure });
+  const authenticate = createAuthentication(options, { sessions, failures, ownOrigin });
   return {
     failures,
     sessions,
-    isSecure,
     ownOrigin,
     async admit(request) {
       const known = (await authenticate(request)) ?? refuseNobody(request, failures);

@@ -37,8 +37,8 @@ export interface Credentials {
   readonly sessions: Sessions | null;
   /** For calls that failed, of all who are not known together. */
   readonly failures: Allowance;
-  /** Whether the request came, or was meant to come, by https. */
-  readonly isSecure: (request: Request) => boolean;
+  /** The origin that the request's pages have. */
+  readonly ownOrigin: (request: Request) => string;
 }
 
 type Find<T> = (found: T) => HttpCaller | null | Promise<HttpCaller | null>;
@@ -46,7 +46,7 @@ type Find<T> = (found: T) => HttpCaller | null | Promise<HttpCaller | null>;
 /** @throws KernelErrorException T0_HTTP_RATE_LIMIT. */
 export function createAuthentication(
   options: ResolvedHttpOptions,
-  { sessions, failures, isSecure }: Credentials,
+  { sessions, failures, ownOrigin }: Credentials,
 ): (request: Request) => Promise<Known | null> {
   const { authenticate, tokens = [], jwt, clock, logger } = options;
   const findToken = tokenFinder(tokens, failures);
@@ -63,7 +63,7 @@ export function createAuthentication(
     if (known !== null) return known;
     const authorization = request.headers.get("authorization");
     if (authorization !== null) return findBearer(readBearer(authorization));
-    return sessions === null ? null : findSession(readCookie(request, isSecure(request)), sessions);
+    return sessions === null ? null : findSession(readCookie(request, ownOrigin(request)), sessions);
   };
 }
 

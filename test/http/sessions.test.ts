@@ -200,6 +200,18 @@ describe("a session", () => {
     expect((await plain.app.fetch(request)).headers.get("set-cookie")).toMatch(/^__Host-.*; Secure$/);
   });
 
+  it("of one server is not overwritten by that of another on the same host", async () => {
+    await using edge = await openBrowser();
+    const setAt = async (origin: string) => {
+      const code = codeIn(edge.app.loginPath(testCaller));
+      const init = { method: "POST", body: new URLSearchParams({ code }) };
+      return (await edge.app.fetch(new Request(`${origin}/login`, init))).headers.get("set-cookie")?.split("=")[0];
+    };
+    expect(await setAt("http://127.0.0.1:8787")).toBe("countersign_session_8787");
+    expect(await setAt("http://127.0.0.1:8788")).toBe("countersign_session_8788");
+    expect(await setAt("https://127.0.0.1:8443")).toBe("__Host-countersign_session_8443");
+  });
+
   it("is not found by a cookie that is not one, or one of two", async () => {
     await using edge = await openBrowser();
     const cookie = await signIn(edge);

@@ -144,7 +144,7 @@ async function login(call: Call, { options }: Edge, { admission, sessions, rules
   const code = (await readForm(request, options.limits)).get("code") ?? "";
   const secret = secretPattern.test(code) ? sessions.begin(code) : null;
   if (secret === null) return refuseCode(admission);
-  const cookie = writeCookie(secret, admission.isSecure(request), rules.maxAgeMs);
+  const cookie = writeCookie(secret, admission.ownOrigin(request), rules.maxAgeMs);
   return new Response(null, { status: 303, headers: { location: rules.home, "set-cookie": cookie } });
 }
 
@@ -156,8 +156,8 @@ function refuseCode({ failures }: Admission): never {
 /** Whoever calls, the cookie goes; a session is ended if it was what made the caller known. */
 function logout(call: Call, { admission, sessions, rules }: Door): Response {
   const request = call.req.raw;
-  const secure = admission.isSecure(request);
-  const secret = call.get("known").via === "session" ? readCookie(request, secure) : null;
+  const origin = admission.ownOrigin(request);
+  const secret = call.get("known").via === "session" ? readCookie(request, origin) : null;
   if (secret !== null) sessions.end(secret);
-  return new Response(null, { status: 204, headers: { "set-cookie": writeCookie(null, secure, rules.maxAgeMs) } });
+  return new Response(null, { status: 204, headers: { "set-cookie": writeCookie(null, origin, rules.maxAgeMs) } });
 }
