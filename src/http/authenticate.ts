@@ -59,9 +59,9 @@ export function createAuthentication(
   const findBearer = async (token: string): Promise<Known | null> =>
     knownByToken(findToken(token) ?? (await Promise.resolve(findJwt(token)).catch(nobody)));
   return async (request) => {
-    const known = await askHook(request).catch(nobody);
-    if (known !== null) return known;
     const authorization = request.headers.get("authorization");
+    const known = await askHook(request).catch(nobody);
+    if (known !== null && (known.proof === null || authorization === null)) return known;
     if (authorization !== null) return findBearer(readBearer(authorization));
     return sessions === null ? null : findSession(readCookie(request, ownOrigin(request)), sessions);
   };

@@ -1,4 +1,5 @@
 /** The entry `countersign/http`: a kernel's HTTP API, as a `fetch` function or on an address. */
+export { SessionView } from "../contract/session.ts";
 export { createHttpApp, type HttpApp } from "./create-http-app.ts";
 export {
   type Authenticate,

@@ -172,6 +172,13 @@ describe("a session", () => {
     expect((await withCookie(edge, other)).status).toBe(200);
   });
 
+  it("ends when its browser signs in anew", async () => {
+    await using edge = await openBrowser();
+    const cookie = await signIn(edge);
+    expect((await enter(edge, codeIn(edge.app.loginPath(testCaller)), { cookie })).status).toBe(303);
+    expect((await withCookie(edge, cookie)).status).toBe(401);
+  });
+
   it("that was used longest ago ends when there are too many", async () => {
     await using edge = await openBrowser({ limits: { maxSessions: 2 } });
     const [first, second] = [await signIn(edge), await signIn(edge)];
@@ -306,6 +313,9 @@ describe("a page that changes something", () => {
     expect(await at({ cookie: "host=2", "sec-fetch-site": "same-origin" })).toBe(202);
     const { body } = await edge.ask("/v1/session", { as: null, headers: { cookie: "host=1" } });
     expect(body).toMatchObject({ via: "host", csrf_token: secret });
+    // A bearer wins over that cookie as well.
+    expect(await at({ cookie: "host=1", authorization: "Bearer own" })).toBe(202);
+    expect(await at({ cookie: "host=1", "x-csrf-token": secret, authorization: "Bearer nobody's" })).toBe(401);
   });
 });
 

@@ -144,7 +144,11 @@ async function login(call: Call, { options }: Edge, { admission, sessions, rules
   const code = (await readForm(request, options.limits)).get("code") ?? "";
   const secret = secretPattern.test(code) ? sessions.begin(code) : null;
   if (secret === null) return refuseCode(admission);
-  const cookie = writeCookie(secret, admission.ownOrigin(request), rules.maxAgeMs);
+  const origin = admission.ownOrigin(request);
+  // Nobody can reach any more what the browser held until now.
+  const before = readCookie(request, origin);
+  if (before !== null) sessions.end(before);
+  const cookie = writeCookie(secret, origin, rules.maxAgeMs);
   return new Response(null, { status: 303, headers: { location: rules.home, "set-cookie": cookie } });
 }
 
