@@ -42,6 +42,7 @@ export async function retryOrBeginAgain({ gateway, reading, workflowId, request 
       attachments: { document_ids: (document_ids as (string | number)[] | undefined) ?? [] },
     },
     intent_hint: { intent_type: `${intent.type}@${intent.version}`, inputs: intent.inputs },
+    ...(request.idempotency_key !== undefined && { idempotency_key: request.idempotency_key }),
   };
   const accepted = await gateway.submit(again, {
     parent_workflow_id: workflowId,

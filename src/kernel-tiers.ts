@@ -154,7 +154,7 @@ export function defineTiers({
       threadWorkflows: (tenant_id, thread_id, limit) => store.heads({ tenant_id, thread_id, limit }),
     }),
     createPlanningTier({ registry, planner, rename, takesSignatures: options.approverKeys !== undefined }),
-    createExecutionTier({ executor: () => executor, writer }),
+    createExecutionTier({ executor: () => executor, writer, store }),
     createEgoTier({
       authenticator,
       engine,

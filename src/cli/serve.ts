@@ -2,7 +2,8 @@
  * `serve`: the HTTP API of one ledger, on this machine unless told otherwise, until the program is interrupted.
  *
  * INV-1  Nobody calls without the token; where none is given, one is made and told once.
- * INV-2  An interruption takes no more requests, cuts the streams off, and then stops the kernel.
+ * INV-2  A browser comes in by a link that is told once, is good once, and soon is not.
+ * INV-3  An interruption takes no more requests, cuts the streams off, and then stops the kernel.
  */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
@@ -43,17 +44,25 @@ async function serve({ kernel, caller }: Desk, { options, terminal }: Session<Se
   // Only now: the other commands need no network.
   const { createHttpApp, serveHttp } = await import("../http/index.ts");
   const token = options.token ?? randomBytes(24).toString("base64url");
-  const app = createHttpApp(kernel, { tokens: [{ token, ...caller }] });
+  const app = createHttpApp(kernel, { tokens: [{ token, ...caller }], sessions: {} });
   const server = await serveHttp(app, options);
   const made = options.token === undefined;
-  if (options.json) terminal.print(JSON.stringify({ url: server.url, ...(made && { token }) }));
-  else tell(terminal, server.url, made ? token : null);
+  const login = `${server.url}${app.loginPath(caller)}`;
+  if (options.json) terminal.print(JSON.stringify({ url: server.url, ...(made && { token }), login }));
+  else tell(terminal, { url: server.url, token: made ? token : null, login });
   if (!terminal.signal.aborted) await once(terminal.signal, "abort");
   await server.close();
 }
 
-function tell(terminal: Terminal, url: string, token: string | null): void {
+interface Told {
+  readonly url: string;
+  readonly token: string | null;
+  readonly login: string;
+}
+
+function tell(terminal: Terminal, { url, token, login }: Told): void {
   terminal.print(`listening on ${url}`);
+  terminal.print(`sign in  ${login}  (once, within five minutes)`);
   if (token !== null) terminal.print(`token ${token}`);
   terminal.print(`try  curl -H "Authorization: Bearer ${token ?? "TOKEN"}" ${url}/v1/kernel/workflows`);
 }

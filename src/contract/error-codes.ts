@@ -101,6 +101,7 @@ export const errorCodes = Object.freeze({
     ...busy,
     http: 429,
   }),
+  T0_HTTP_RATE_LIMIT: resource("Wait as long as Retry-After says; the limit named in the detail may be raised.", busy),
   T0_HTTP_ADDRESS_UNAVAILABLE: external("Choose another address or port, or stop what listens there.", {
     retryable: false,
     http: 503,
@@ -162,6 +163,7 @@ export const errorCodes = Object.freeze({
   T5_IDENTITY_VIOLATION: policy("Ask somebody whose role allows this action."),
   T5_AUTHZ_FORBIDDEN: policy("Ask an administrator for the scope named in the detail."),
   T5_AUTHN_FAILED: policy("Sign in again with valid credentials.", { http: 401 }),
+  T5_CSRF_REJECTED: policy("Send the X-CSRF-Token that /v1/session names, from a page of this host."),
   T5_POLICY_DENIED: policy("See the rule and its reason; change the request or the policy."),
   T5_POLICY_FAILED: policy("Repair the policy rule that threw; until then it denies."),
   T5_POLICY_INVALID: input("Correct the rules and fields named in the detail; until then none of the set applies."),

@@ -15,7 +15,7 @@ import type { FederatedSyncReport } from "./federation.ts";
 import type { Gate, GateCarrier } from "./gate.ts";
 import type { GateDelegation, GateSignature, PrincipalRef } from "./gate-vote.ts";
 import { CorrelationId, EventId, IntentId, PlanId, PrincipalId, TenantId, ThreadId, WorkflowId } from "./ids.ts";
-import type { Intent, Principal } from "./intent.ts";
+import type { Intent, Principal, Submission } from "./intent.ts";
 import { type Json, JsonObject } from "./json.ts";
 import type { RouteAnswer, RouteRequest } from "./model-route.ts";
 import type { Outcome } from "./outcome.ts";
@@ -117,6 +117,8 @@ export interface EventPayloads {
     readonly parent_workflow_id: string | null;
     readonly draft_version: number;
     readonly regenerate?: readonly string[];
+    /** Absent where the request named no key. */
+    readonly submission?: Submission;
   };
   INTENT_REJECTED: { readonly error: KernelError; readonly intent_type: string | null };
   CONTEXT_BUILT: { readonly bundle: ContextBundle; readonly cache_hit: boolean };

@@ -21,6 +21,9 @@ export const Scope = z.object({
 });
 export type Scope = z.infer<typeof Scope>;
 
+/** What a caller names a request by, so that it may be sent again without being done twice. */
+export const IdempotencyKey = z.string().regex(/^[\x20-\x7e]{1,255}$/, "1 to 255 printable ASCII characters");
+
 export const SubmitRequest = z.object({
   source: z.enum(["chat", "api", "webhook"]).default("api"),
   tenant_id: TenantId,
@@ -40,6 +43,8 @@ export const SubmitRequest = z.object({
     .default(null),
   constraints: JsonObject.default({}),
   context_refs: JsonObject.default({}),
+  /** The same request under the same key, of the same principal, is one workflow for as long as the ledger lasts. */
+  idempotency_key: IdempotencyKey.optional(),
 });
 export type SubmitRequest = z.input<typeof SubmitRequest>;
 export type ParsedSubmitRequest = z.output<typeof SubmitRequest>;
@@ -56,6 +61,16 @@ export const SubmitResponse = z.object({
   status: z.literal("accepted"),
 });
 export type SubmitResponse = z.infer<typeof SubmitResponse>;
+
+/** A submit's key as the ledger keeps it, with the digest of what came under it. */
+export interface Submission {
+  readonly key: string;
+  readonly digest: string;
+}
+
+/** The name of a principal's submit key among the keys that a tenant's workflows share. */
+export const submissionKey = ({ type, id }: Principal, key: string): string =>
+  `submit:${JSON.stringify([type, id, key])}`;
 
 export const Intent = z.object({
   intent_id: IntentId,

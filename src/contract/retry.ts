@@ -3,7 +3,7 @@
  */
 import { z } from "zod";
 import { CorrelationId, StepId, TenantId, WorkflowId } from "./ids.ts";
-import { Principal } from "./intent.ts";
+import { IdempotencyKey, Principal } from "./intent.ts";
 
 export const RetryRequest = z.object({
   tenant_id: TenantId,
@@ -13,6 +13,8 @@ export const RetryRequest = z.object({
   step_ids: z.array(StepId).optional(),
   /** For the operators and the planner of the work that is done again. */
   feedback: z.string().max(4096).optional(),
+  /** Where doing it again begins a workflow, that is one under this key, as with a submit. */
+  idempotency_key: IdempotencyKey.optional(),
 });
 export type RetryRequest = z.input<typeof RetryRequest>;
 

@@ -11,26 +11,37 @@ import { cors } from "hono/cors";
 import { secureHeaders } from "hono/secure-headers";
 import { kernelError } from "../contract/error-codes.ts";
 import { generateId } from "../contract/ids.ts";
-import { raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Kernel } from "../index.ts";
 import { addOtherMethods, type Route } from "./add-route.ts";
+import { type Admission, createAdmission } from "./admit-caller.ts";
 import { answerProblem, errorOf } from "./answer.ts";
-import { createAuthentication } from "./authenticate.ts";
 import type { App, Edge, Env } from "./edge.ts";
-import { type HttpOptions, type ResolvedHttpOptions, resolveHttpOptions } from "./http-options.ts";
+import {
+  HttpCaller,
+  type HttpOptions,
+  type ResolvedHttpOptions,
+  refuseOptions,
+  resolveHttpOptions,
+} from "./http-options.ts";
 import { addCommands } from "./routes/commands.ts";
 import { addDocument } from "./routes/document.ts";
 import { addHealth } from "./routes/health.ts";
 import { addReads } from "./routes/reads.ts";
 import { addRegistry } from "./routes/registry.ts";
 import { addRpc } from "./routes/rpc.ts";
+import { addLogin, addSession, doorOf, loginPath } from "./routes/session.ts";
 import { addStreams } from "./routes/streams.ts";
 
 export interface HttpApp {
   readonly fetch: (request: Request) => Promise<Response>;
   /** Every route of the app; the document of the API is made from them. */
   readonly routes: readonly Route[];
+  /**
+   * The path of a link that signs a browser in as this caller, once and for a short time; to be told to nobody else.
+   * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH where the app has no sessions, or this is no caller.
+   */
+  readonly loginPath: (caller: HttpCaller) => string;
 }
 
 const appRef = moduleRef(0, "http", "route");
@@ -42,18 +53,30 @@ const appRef = moduleRef(0, "http", "route");
 export function createHttpApp(kernel: Kernel, options: HttpOptions): HttpApp {
   const edge: Edge = { app: new Hono<Env>(), kernel, options: resolveHttpOptions(options), routes: [] };
   const { app } = edge;
+  const admission = createAdmission(edge.options);
+  const door = doorOf(edge, admission);
   addErrors(app, edge.options);
   addHeaders(app, edge.options);
   addHealth(edge);
   addDocument(edge);
-  addAuthentication(app, edge.options);
+  if (door !== null) addLogin(edge, door);
+  addAdmission(app, admission);
+  addSession(edge, door);
   addCommands(edge);
   addReads(edge);
   addRegistry(edge);
   addStreams(edge);
   addRpc(edge);
   addOtherMethods(edge);
-  return { fetch: async (request) => app.fetch(request), routes: edge.routes };
+  return {
+    fetch: async (request) => app.fetch(request),
+    routes: edge.routes,
+    loginPath(caller) {
+      const known = HttpCaller.safeParse(caller);
+      if (door === null || !known.success) refuseOptions("a login link is for a caller, and needs the option sessions");
+      return loginPath(door, known.data);
+    },
+  };
 }
 
 function addErrors(app: App, { logger }: ResolvedHttpOptions): void {
@@ -75,18 +98,20 @@ function addHeaders(app: App, options: ResolvedHttpOptions): void {
     await next();
     call.header("x-request-id", trace);
     if (!call.res.headers.has("cache-control")) call.header("cache-control", "no-store");
+    const { headers } = call.res;
+    const isPage = headers.get("content-type")?.startsWith("text/html") ?? false;
+    if (!isPage) call.header("content-security-policy", "default-src 'none'; frame-ancestors 'none'");
   });
   app.use(secureHeaders());
   const { origins = [] } = options.cors ?? {};
   if (origins.length > 0) app.use(cors({ origin: [...origins], exposeHeaders: ["location", "x-request-id"] }));
 }
 
-function addAuthentication(app: App, options: ResolvedHttpOptions): void {
-  const authenticate = createAuthentication(options);
+function addAdmission(app: App, { admit }: Admission): void {
   app.use(async (call, next) => {
-    const caller = await authenticate(call.req.raw);
-    if (caller === null) raise(kernelError("T5_AUTHN_FAILED", "the caller is not known here", appRef));
-    call.set("caller", caller);
+    const known = await admit(call.req.raw);
+    call.set("known", known);
+    call.set("caller", known.caller);
     await next();
   });
 }

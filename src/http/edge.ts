@@ -4,10 +4,11 @@
 import type { Context, Hono } from "hono";
 import type { Kernel } from "../index.ts";
 import type { Route } from "./add-route.ts";
+import type { Known } from "./authenticate.ts";
 import type { HttpCaller, ResolvedHttpOptions } from "./http-options.ts";
 
 export interface Env {
-  readonly Variables: { readonly caller: HttpCaller; readonly trace: string };
+  readonly Variables: { readonly caller: HttpCaller; readonly known: Known; readonly trace: string };
 }
 
 export type App = Hono<Env>;

@@ -16,8 +16,18 @@ import type { Clock, Logger } from "../index.ts";
 export const HttpCaller = Caller.extend({ scopes: z.array(z.string()).readonly().optional() });
 export type HttpCaller = z.infer<typeof HttpCaller>;
 
+/**
+ * What a host's hook knows. `via: "cookie"` says that browsers send the credential by themselves: what changes something
+ * must then come from a page of this origin, and show `csrf_token` as `X-CSRF-Token` where the host gives one.
+ */
+export const HookAnswer = HttpCaller.extend({
+  via: z.literal("cookie").optional(),
+  csrf_token: z.string().min(16).optional(),
+});
+export type HookAnswer = z.infer<typeof HookAnswer>;
+
 /** Null: these are no credentials of anybody. */
-export type Authenticate = (request: Request) => HttpCaller | null | Promise<HttpCaller | null>;
+export type Authenticate = (request: Request) => HookAnswer | null | Promise<HookAnswer | null>;
 
 /** What may stand behind `Bearer` (RFC 6750). */
 export const bearerPattern = /^[\w.~+/=-]+$/;
@@ -37,6 +47,10 @@ export interface JwtOptions {
   readonly algorithms?: readonly string[];
   /** How far clocks may differ; 5 seconds by default. */
   readonly clockToleranceSec?: number;
+  /** How long the address of a key set may take to answer; 3 000 ms by default. */
+  readonly jwksTimeoutMs?: number;
+  /** It is asked for keys that are not known no more often than this; 30 000 ms by default. */
+  readonly jwksCooldownMs?: number;
   /** In place of the claims `tenant_id`, `sub`, `principal_type` (default user), `role` and `scope`. */
   readonly readCaller?: (claims: JWTPayload) => HttpCaller | null;
 }
@@ -58,14 +72,44 @@ export const defaultHttpLimits = {
   maxKeptAnswers: 10_000,
   /** Messages in one JSON-RPC batch. */
   maxBatch: 100,
+  /** Requests of one caller a second, and how many may come at once after a pause. */
+  maxRequestsPerSecond: 1_000,
+  maxRequestBurst: 50_000,
+  /** Callers whose requests are counted at a time. */
+  maxTrackedCallers: 10_000,
+  /** Calls with credentials of nobody, of all strangers together, a second and at once. */
+  maxFailedCallsPerSecond: 100,
+  maxFailedCallBurst: 1_000,
+  /** Sessions of browsers; the one that was used longest ago ends first. */
+  maxSessions: 1_000,
+  /** Login links that are still to be used. */
+  maxLoginCodes: 100,
 } as const;
 export type HttpLimits = { readonly [K in keyof typeof defaultHttpLimits]: number };
+
+/** Sessions of browsers, which begin with a link (`loginPath` of the app). */
+export interface SessionOptions {
+  /** How long a link is good; 5 minutes by default. */
+  readonly codeMs?: number;
+  /** After how long without a request a session ends; 30 minutes by default. */
+  readonly idleMs?: number;
+  /** After how long it ends in any case; 12 hours by default. */
+  readonly maxAgeMs?: number;
+  /** The path that a browser is sent to once it is signed in; `/v1/session`, who one is, by default. */
+  readonly home?: string;
+}
+
+export type SessionRules = Required<SessionOptions>;
 
 export interface HttpOptions {
   /** The host's own way to know its callers; asked before tokens and JWTs. */
   readonly authenticate?: Authenticate;
   readonly tokens?: readonly StaticToken[];
   readonly jwt?: JwtOptions;
+  /** Lets browsers in by a link that is used once; without it there are no sessions. */
+  readonly sessions?: SessionOptions;
+  /** The address that browsers know this API by, such as `https://api.example`, where a proxy stands before it. */
+  readonly origin?: string;
   /** Origins whose pages may call; none by default. */
   readonly cors?: { readonly origins: readonly string[] };
   readonly limits?: Partial<HttpLimits>;
@@ -91,7 +135,8 @@ const machineClock: Clock = {
   },
 };
 
-export interface ResolvedHttpOptions extends HttpOptions {
+export interface ResolvedHttpOptions extends Omit<HttpOptions, "sessions"> {
+  readonly sessions?: SessionRules;
   readonly limits: HttpLimits;
   readonly heartbeatMs: number;
   readonly retryMs: number;
@@ -100,14 +145,40 @@ export interface ResolvedHttpOptions extends HttpOptions {
 
 /** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH: nobody may call, or a limit or token is not one. */
 export function resolveHttpOptions(options: HttpOptions): ResolvedHttpOptions {
-  const { authenticate, tokens = [], jwt, heartbeatMs = 15_000, retryMs = 1_000 } = options;
-  if (authenticate === undefined && tokens.length === 0 && jwt === undefined)
-    refuseOptions("say who may call: authenticate, tokens or jwt");
+  const { authenticate, tokens = [], jwt, sessions: asked, heartbeatMs = 15_000, retryMs = 1_000, ...rest } = options;
+  if (authenticate === undefined && tokens.length === 0 && jwt === undefined && asked === undefined)
+    refuseOptions("say who may call: authenticate, tokens, jwt or sessions");
   for (const token of tokens) requireToken(token);
   const limits = { ...defaultHttpLimits, ...options.limits };
-  for (const [name, value] of Object.entries({ ...limits, heartbeatMs, retryMs }))
+  const sessions = asked === undefined ? undefined : resolveSessions(asked);
+  const { home: _, ...times } = sessions ?? { home: "/" };
+  for (const [name, value] of Object.entries({ ...limits, ...times, heartbeatMs, retryMs }))
     if (!Number.isSafeInteger(value) || value <= 0) refuseOptions(`${name} is a whole number above 0`);
-  return { ...options, limits, heartbeatMs, retryMs, clock: options.clock ?? machineClock };
+  requireOrigin(options.origin);
+  return {
+    ...rest,
+    ...(authenticate !== undefined && { authenticate }),
+    ...(jwt !== undefined && { jwt }),
+    ...(sessions !== undefined && { sessions }),
+    tokens,
+    limits,
+    heartbeatMs,
+    retryMs,
+    clock: options.clock ?? machineClock,
+  };
+}
+
+function resolveSessions(asked: SessionOptions): SessionRules {
+  const minute = 60_000;
+  const rules = { codeMs: 5 * minute, idleMs: 30 * minute, maxAgeMs: 720 * minute, home: "/v1/session", ...asked };
+  // Two slashes would name another host.
+  if (!/^\/(?![/\\])[\x21-\x7e]*$/.test(rules.home)) refuseOptions("sessions.home is a path of this host");
+  return rules;
+}
+
+function requireOrigin(origin: string | undefined): void {
+  if (origin === undefined || (URL.canParse(origin) && new URL(origin).origin === origin)) return;
+  refuseOptions("origin is a scheme and a host, such as https://api.example");
 }
 
 function requireToken({ token, ...caller }: StaticToken): void {

@@ -1,13 +1,16 @@
 /** The entry `countersign/http`: a kernel's HTTP API, as a `fetch` function or on an address. */
+export { SessionView } from "../contract/session.ts";
 export type { Route, RouteAnswer } from "./add-route.ts";
 export { createHttpApp, type HttpApp } from "./create-http-app.ts";
 export {
   type Authenticate,
   defaultHttpLimits,
+  type HookAnswer,
   HttpCaller,
   type HttpLimits,
   type HttpOptions,
   type JwtOptions,
+  type SessionOptions,
   type StaticToken,
 } from "./http-options.ts";
-export { type HttpAddress, type HttpServer, serveHttp } from "./serve-http.ts";
+export { defaultServerLimits, type HttpAddress, type HttpServer, type ServerLimits, serveHttp } from "./serve-http.ts";

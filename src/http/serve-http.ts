@@ -1,19 +1,39 @@
 /**
  * An app on an address of this machine: the one place that opens a socket.
+ *
+ * V1  Connections are counted, and have so long to send what they began; who is slower, or one too many, is cut off.
  */
 import { once } from "node:events";
-import type { Server } from "node:http";
+import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createAdaptorServer } from "@hono/node-server";
+import { getRequestListener } from "@hono/node-server";
 import { kernelError } from "../contract/error-codes.ts";
 import { raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { HttpApp } from "./create-http-app.ts";
+import { guardRequests } from "./guard-request.ts";
+
+export const defaultServerLimits = {
+  /** Connections at once; further ones are closed. */
+  maxConnections: 4_096,
+  /** Bytes of all headers of a request; beyond them 431. */
+  maxHeaderBytes: 16_384,
+  /** How long a connection may take to its request's last header; then 408. */
+  headersTimeoutMs: 10_000,
+  /** How long it may take to the last byte of its body; then 408. */
+  requestTimeoutMs: 30_000,
+  /** How long a connection stays open between two requests. */
+  keepAliveTimeoutMs: 5_000,
+  /** How long a client may take to read an answer that is complete. */
+  responseTimeoutMs: 60_000,
+} as const;
+export type ServerLimits = { readonly [K in keyof typeof defaultServerLimits]: number };
 
 /** A port of 0 takes any that is free. */
 export interface HttpAddress {
   readonly host?: string;
   readonly port?: number;
+  readonly limits?: Partial<ServerLimits>;
 }
 
 export interface HttpServer {
@@ -24,12 +44,15 @@ export interface HttpServer {
 
 const serveRef = moduleRef(0, "http", "serve");
 
-/** Listens on the loopback address unless told otherwise. @throws KernelErrorException T0_HTTP_ADDRESS_UNAVAILABLE. */
+/**
+ * Listens on the loopback address unless told otherwise.
+ * @throws KernelErrorException T0_HTTP_ADDRESS_UNAVAILABLE, T0_VALIDATION_SCHEMA_MISMATCH for a limit that is none.
+ */
 export async function serveHttp(
-  app: HttpApp,
-  { host = "127.0.0.1", port = 8787 }: HttpAddress = {},
+  app: Pick<HttpApp, "fetch">,
+  { host = "127.0.0.1", port = 8787, limits }: HttpAddress = {},
 ): Promise<HttpServer> {
-  const server = createAdaptorServer({ fetch: app.fetch }) as Server;
+  const server = openServer(app, { ...defaultServerLimits, ...limits });
   try {
     server.listen(port, host);
     await once(server, "listening");
@@ -39,6 +62,24 @@ export async function serveHttp(
   }
   const { port: taken } = server.address() as AddressInfo;
   return { url: `http://${host.includes(":") ? `[${host}]` : host}:${taken}`, close: () => closeServer(server) };
+}
+
+function openServer({ fetch }: Pick<HttpApp, "fetch">, limits: ServerLimits): Server {
+  for (const [name, value] of Object.entries(limits))
+    if (!Number.isSafeInteger(value) || value <= 0)
+      raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `serveHttp: ${name} is a whole number above 0`, serveRef));
+  const { headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs, maxHeaderBytes, responseTimeoutMs } = limits;
+  const options = {
+    headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),
+    requestTimeout: requestTimeoutMs,
+    keepAliveTimeout: keepAliveTimeoutMs,
+    // How often node looks for who took too long: often enough for the shortest of them.
+    connectionsCheckingInterval: Math.ceil(Math.min(headersTimeoutMs, requestTimeoutMs) / 4),
+    maxHeaderSize: maxHeaderBytes,
+  };
+  const server = createServer(options, guardRequests(getRequestListener(fetch), responseTimeoutMs));
+  server.maxConnections = limits.maxConnections;
+  return server;
 }
 
 async function closeServer(server: Server): Promise<void> {

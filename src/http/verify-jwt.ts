@@ -44,9 +44,12 @@ function listAlgorithms({ secret, algorithms }: JwtOptions): readonly string[] {
   return listed;
 }
 
-function findKey({ jwks, secret }: JwtOptions): JWTVerifyGetKey {
+function findKey({ jwks, secret, jwksTimeoutMs = 3_000, jwksCooldownMs = 30_000 }: JwtOptions): JWTVerifyGetKey {
   if ((jwks === undefined) === (secret === undefined)) refuseOptions("jwt has either jwks or a secret");
-  if (jwks !== undefined) return jwks instanceof URL ? createRemoteJWKSet(jwks) : createLocalJWKSet(jwks);
+  if (!Number.isSafeInteger(jwksTimeoutMs) || jwksTimeoutMs <= 0) refuseOptions("jwt.jwksTimeoutMs is above 0");
+  if (!Number.isSafeInteger(jwksCooldownMs) || jwksCooldownMs < 0) refuseOptions("jwt.jwksCooldownMs is 0 or more");
+  const asked = { timeoutDuration: jwksTimeoutMs, cooldownDuration: jwksCooldownMs };
+  if (jwks !== undefined) return jwks instanceof URL ? createRemoteJWKSet(jwks, asked) : createLocalJWKSet(jwks);
   const bytes = typeof secret === "string" ? new TextEncoder().encode(secret) : (secret as Uint8Array);
   if (bytes.length < 32) refuseOptions("jwt.secret has at least 32 bytes");
   return async () => bytes;

@@ -54,8 +54,11 @@ export interface AppendIndexes {
   readonly release?: boolean;
   /** Gates whose record changed; those that are neither open nor suspended leave the index. */
   readonly gates?: readonly Gate[];
-  /** Keys of actions that other workflows must find. */
-  readonly keys?: readonly { readonly key: string; readonly action_id: string }[];
+  /**
+   * Keys that other workflows must find, and the action (of a submit key: the intent) they stand for. The first holder
+   * stays; an entry with a `unique` key that another workflow holds is refused (`taken`).
+   */
+  readonly keys?: readonly { readonly key: string; readonly action_id: string; readonly unique?: boolean }[];
   /** Added to the tenant's budget counters; amounts may be negative (a settlement below what was reserved). */
   readonly charges?: readonly { readonly counter: string; readonly amounts: Charge }[];
   readonly memory?: readonly ParsedMemoryRecord[];
@@ -74,10 +77,13 @@ export interface Append {
   readonly indexes?: AppendIndexes;
 }
 
-/** `clash`: the stream is not where the writer thought; `fenced`: the writer's lease is gone; `missing`: no such workflow. */
+/**
+ * `clash`: the stream is not where the writer thought; `fenced`: the writer's lease is gone; `missing`: no such workflow;
+ * `taken`: another workflow holds a key that was to be unique.
+ */
 export type AppendReceipt =
   | { readonly ok: true; readonly position: number; readonly epoch: number | null }
-  | { readonly ok: false; readonly reason: "clash" | "fenced" | "missing" };
+  | { readonly ok: false; readonly reason: "clash" | "fenced" | "missing" | "taken" };
 
 export interface HeadFilter {
   readonly tenant_id?: Id;
@@ -143,7 +149,7 @@ export interface LedgerStore {
     readonly after?: string;
     readonly limit?: number;
   }): Promise<readonly Gate[]>;
-  /** Which workflow holds the action of a key that is shared between workflows. */
+  /** Which workflow holds a key that is shared between workflows, and what the key stands for. */
   findKey(tenantId: Id, key: string): Promise<{ readonly workflow_id: string; readonly action_id: string } | null>;
   /** What budget counters stand at, in the order asked; zero for one that was never charged. */
   charges(tenantId: Id, counters: readonly string[]): Promise<readonly Charge[]>;

@@ -7,6 +7,7 @@ import { verdictOf } from "../../machines/quorum.ts";
 import { addCharge, noCharge } from "../contract/budget.ts";
 import type { EventDraft } from "../contract/event.ts";
 import { type Gate, isOpenGate } from "../contract/gate.ts";
+import { submissionKey } from "../contract/intent.ts";
 import { endpointCounter } from "../contract/model-route.ts";
 import { isRunnable, isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
 import type { AppendIndexes } from "../ports/ledger-store.ts";
@@ -142,14 +143,28 @@ function routeCharges({ routes }: WorkflowRecord, { type, payload }: EventDraft)
 
 type Counted = NonNullable<AppendIndexes["charges"]>[number];
 
-/** Keys that other workflows must find: those bound to an applied outcome. */
+/** Keys that other workflows must find: those bound to an applied outcome, and the one that the request came under. */
 function keysOf(record: WorkflowRecord, drafts: readonly EventDraft[]): AppendIndexes {
-  const keys = drafts.flatMap((draft) =>
+  const keys = [...submissionOf(record, drafts), ...appliedOf(record, drafts)];
+  return keys.length === 0 ? {} : { keys };
+}
+
+type SharedKeys = NonNullable<AppendIndexes["keys"]>;
+
+function submissionOf({ intent }: WorkflowRecord, drafts: readonly EventDraft[]): SharedKeys {
+  return drafts.flatMap(({ type, payload }) => {
+    if (type !== "INTENT_RECEIVED" || payload.submission === undefined) return [];
+    const key = submissionKey(intent.actor, payload.submission.key);
+    return [{ key, action_id: intent.intent_id, unique: true }];
+  });
+}
+
+function appliedOf(record: WorkflowRecord, drafts: readonly EventDraft[]): SharedKeys {
+  return drafts.flatMap((draft) =>
     draft.type === "ACTION_STARTED" &&
     draft.payload.key.startsWith("apply:") &&
     record.keys.get(draft.payload.key) === draft.payload.action_id
       ? [{ key: draft.payload.key, action_id: draft.payload.action_id }]
       : [],
   );
-  return keys.length === 0 ? {} : { keys };
 }

@@ -336,7 +336,8 @@ export class WorkflowLog {
     return deriveIndexes({ record, drafts, known: this.#known, isNew: this.#confirmed === 0, release, now: this.#now });
   }
 
-  #refused(reason: "clash" | "fenced" | "missing", { entry, noted }: Sealed): boolean {
+  #refused(reason: "clash" | "fenced" | "missing" | "taken", { entry, noted }: Sealed): boolean {
+    if (reason === "taken") this.#lose(kernelError("T4_WORKFLOW_CONFLICT", "another workflow has this key", logRef));
     if (reason !== "clash")
       this.#lose(
         kernelError("T4_WORKFLOW_LEASED", "another process owns this workflow", logRef, { detail: { reason } }),

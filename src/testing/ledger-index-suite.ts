@@ -142,6 +142,20 @@ function addRecordTests({ test, expect }: SuiteParts): void {
     expect(await store.findKey("acme", "other")).toEqual(null);
   });
 
+  test("of two workflows with one unique key one is refused wholly, also in one batch; a tenant's keys are its own", async (store) => {
+    const turn = (n: number, tenant_id = "acme") => {
+      const keys = [{ key: "u", action_id: `act_${n}`, unique: true }];
+      return firstTurn(testStream(n, { tenant_id }), {}, { indexes: { keys } });
+    };
+    const receipts = await store.append([turn(1).entry, turn(2).entry, turn(3, "umbrella").entry]);
+    expect(receipts.map((receipt) => (receipt.ok ? "ok" : receipt.reason))).toEqual(["ok", "taken", "ok"]);
+    expect(await store.append([turn(4).entry])).toEqual([{ ok: false, reason: "taken" }]);
+    expect(await store.findKey("acme", "u")).toEqual({ workflow_id: idOf(1), action_id: "act_1" });
+    for (const n of [2, 4]) expect([await store.head(idOf(n)), await store.read(idOf(n))]).toEqual([null, []]);
+    const again = nextTurn(turn(1).after, { indexes: { keys: [{ key: "u", action_id: "act_1", unique: true }] } });
+    expect((await appendOne(store, again.entry)).ok).toEqual(true);
+  });
+
   test("memory gives the newest entry of each key, newest first", async (store) => {
     const stream = testStream(1, { thread_id: "t" });
     const one = firstTurn(

@@ -126,8 +126,15 @@ function refuse(tables: Tables, entry: Append): Refusal {
   const last = tables.rows.findLast((kept) => kept.row.stream === row.stream)?.row;
   const continues =
     row.first_sequence === (last?.last_sequence ?? 0) + 1 && row.prev_hash === (last?.hash ?? genesisHash);
-  return continues ? null : "clash";
+  if (!continues) return "clash";
+  return isTaken(tables, entry) ? "taken" : null;
 }
+
+const isTaken = ({ keys: held }: Tables, { tenant_id, row, indexes }: Append): boolean =>
+  (indexes?.keys ?? []).some(({ key, unique }) => {
+    const holder = held.get(join(tenant_id, key));
+    return unique === true && holder !== undefined && holder.workflow_id !== row.stream;
+  });
 
 function isOfOneTenant(tables: Tables, { tenant_id, row, indexes = {} }: Append): boolean {
   const { create, gates = [], memory = [], documents = [] } = indexes;

@@ -96,22 +96,33 @@ describe("a server", () => {
 
 describe("countersign serve", () => {
   /** The lines it prints until it has told all. */
-  async function started(child: ChildProcessWithoutNullStreams): Promise<{ url: string; token?: string }> {
+  async function started(
+    child: ChildProcessWithoutNullStreams,
+  ): Promise<{ url: string; token?: string; login: string }> {
     const lines = createInterface({ input: child.stdout });
     const [line] = (await once(lines, "line")) as [string];
-    return JSON.parse(line) as { url: string; token?: string };
+    return JSON.parse(line) as { url: string; token?: string; login: string };
   }
 
-  it("serves a ledger with a token it made, and an interruption stops it cleanly", async () => {
+  it("serves a ledger with a token it made and a link for a browser, and an interruption stops it cleanly", async () => {
     folder = makeTempFolder();
     makeRepository(folder.path);
     const child = startProcess(folder.path, "serve", "--port", "0", "--json", "--db", join(folder.path, "l.db"));
-    const { url, token: made } = await started(child);
+    const { url, token: made, login } = await started(child);
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     expect((await fetch(`${url}/ready`)).status).toBe(200);
     expect((await call(`${url}/v1/kernel/workflows`)).status).toBe(401);
     const listed = await fetch(`${url}/v1/kernel/workflows`, { headers: { authorization: `Bearer ${made}` } });
     expect(await listed.json()).toEqual({ workflows: [], next: null });
+    expect(login.startsWith(`${url}/login?code=`)).toBe(true);
+    const entered = await fetch(`${url}/login`, {
+      method: "POST",
+      body: new URL(login).searchParams,
+      redirect: "manual",
+    });
+    const cookie = entered.headers.get("set-cookie")?.split(";")[0] ?? "";
+    const known = await fetch(`${url}/v1/session`, { headers: { cookie } });
+    expect(await known.json()).toMatchObject({ principal: { type: "user" }, via: "session" });
     child.kill("SIGINT");
     expect(await once(child, "exit")).toEqual([130, null]);
   });

@@ -55,6 +55,16 @@ export const ambientRows: readonly AmbientRow[] = [
     why: "the default clock of heartbeats and token expiry; a host may give its own",
   },
   {
+    path: "src/http/guard-request.ts",
+    calls: ["setTimeout"],
+    why: "how long a socket may take to be read: the machine's time, as node's own timeouts of sockets",
+  },
+  {
+    path: "src/http/sessions.ts",
+    calls: ["crypto.randomBytes"],
+    why: "secrets of links and browser sessions; no seed may repeat them, and no record holds them",
+  },
+  {
     path: "src/operators/files/file-write.ts",
     calls: ["crypto.randomUUID"],
     why: "the name of a temporary file; no record ever holds it",
@@ -78,6 +88,11 @@ export const ambientRows: readonly AmbientRow[] = [
     path: "test/actors/ids-and-time.test.ts",
     calls: ["performance.now"],
     why: "shows that minutes of simulated waiting take no real time",
+  },
+  {
+    path: "test/http/raw-requests.test.ts",
+    calls: ["setInterval"],
+    why: "drips bytes at a server whose timeouts are those of real sockets",
   },
   { path: "test/cli/", calls: ["Date.now"], why: "hands the command line the clock of a terminal" },
   { path: "test/ledgers/sqlite-connection.test.ts", calls: ["Date.now"], why: "processes that meet at one moment" },

@@ -9,6 +9,7 @@ import { requireCredentialScope } from "../claim-caller.ts";
 import { type Call, type Edge, workflowOf, workflowPath } from "../edge.ts";
 import { inNameOf, submit, submitScope, toSubmit, workflowCommands } from "../kernel-commands.ts";
 import { readJsonBody } from "../read-body.ts";
+import { readKey, withKey } from "../read-key.ts";
 import { type Answer, type Answers, createAnswers } from "../remember-answers.ts";
 import { SaidSubmit } from "../said-body.ts";
 
@@ -30,7 +31,7 @@ export function addCommands(edge: Edge): void {
   const answers = createAnswers(edge.options.limits.maxKeptAnswers);
   addRoute(edge, submitRoute, async (call) => {
     const raw = toSubmit(await readCommand(call, edge, submitScope), call.get("trace"));
-    const body = inNameOf(call.get("caller"), submitScope, raw);
+    const body = withKey(inNameOf(call.get("caller"), submitScope, raw), readKey(call.req.header("idempotency-key")));
     return answerOnce(call, { answers, body }, async () => {
       const accepted = await submit(kernel, body);
       return { status: 202, body: accepted, headers: { location: `/v1/kernel/workflows/${accepted.workflow_id}` } };
@@ -40,7 +41,9 @@ export function addCommands(edge: Edge): void {
     const answered = { 200: { description: "Done, or done before.", schema: answer } };
     const path = `${workflowPath}/${name}`;
     addRoute(edge, { ...told, method: "post", path, needs, idempotent: true, answers: answered }, async (call) => {
-      const body = inNameOf(call.get("caller"), needs, await readCommand(call, edge, needs));
+      const said = inNameOf(call.get("caller"), needs, await readCommand(call, edge, needs));
+      // A retry may begin a workflow.
+      const body = name === "retry" ? withKey(said, readKey(call.req.header("idempotency-key"))) : said;
       const work = async () => ({ status: 200, body: await run(kernel, workflowOf(call), body) });
       return answerOnce(call, { answers, body }, work);
     });
@@ -59,7 +62,7 @@ async function answerOnce(
   { answers, body }: { readonly answers: Answers; readonly body: JsonObject },
   work: () => Promise<Answer>,
 ): Promise<Response> {
-  const key = call.req.header("idempotency-key");
+  const key = readKey(call.req.header("idempotency-key"));
   const answer = await answers.once({ key, caller: call.get("caller"), operation: call.req.path, body }, work);
   return answerJson(answer.body, answer.status, answer.headers);
 }

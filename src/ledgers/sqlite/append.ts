@@ -19,6 +19,7 @@ type Refusal = Extract<AppendReceipt, { readonly ok: false }>;
 const clash: Refusal = { ok: false, reason: "clash" };
 const fenced: Refusal = { ok: false, reason: "fenced" };
 const missing: Refusal = { ok: false, reason: "missing" };
+const taken: Refusal = { ok: false, reason: "taken" };
 
 /** Tenant and thread texts whose counters the batch moves, with their last position. */
 type Touched = Map<string, { readonly tenant: string; readonly thread: string; readonly position: number }>;
@@ -38,7 +39,7 @@ function appendEntry(connection: Connection, entry: Append, touched: Touched): A
   const { row, indexes, claim } = entry;
   const tenant = idText(entry.tenant_id);
   const head = readHead(connection, row.stream);
-  const refusal = refuse(entry, tenant, head);
+  const refusal = refuse(entry, tenant, head) ?? refuseKeys(connection, entry, tenant);
   if (refusal !== null) return refusal;
   const position = insertTurn(connection, entry, tenant);
   const workflow = writeWorkflow(connection, entry, head?.workflow ?? null);
@@ -87,6 +88,15 @@ function refuseFirst(entry: Append): Refusal | null {
   if (entry.indexes?.create === undefined && needsWorkflow(entry)) return missing;
   if (entry.lease !== undefined) return fenced;
   return entry.row.first_sequence === 1 && entry.row.prev_hash === genesisHash ? null : clash;
+}
+
+function refuseKeys({ statements }: Connection, { row, indexes }: Append, tenant: string): Refusal | null {
+  for (const { key, unique } of indexes?.keys ?? []) {
+    if (unique !== true) continue;
+    const holder = statements.findKey.get(tenant, JSON.stringify(key));
+    if (holder !== undefined && holder["workflow_id"] !== row.stream) return taken;
+  }
+  return null;
 }
 
 function isOfOneTenant({ tenant_id, row }: Append, { create, gates, memory, documents }: AppendIndexes): boolean {

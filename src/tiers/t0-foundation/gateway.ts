@@ -9,13 +9,19 @@
  */
 import { z } from "zod";
 import type { AuthContext, Caller } from "../../contract/auth-context.ts";
+import { digest } from "../../contract/digest.ts";
 import { KernelErrorException, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { type FederatedSyncReport, requireFewChanges, SyncRequest } from "../../contract/federation.ts";
 import { DelegationRequest, GateRequest, type GateResponse, WithdrawalRequest } from "../../contract/gate.ts";
 import { WorkflowId } from "../../contract/ids.ts";
-import { type ParsedSubmitRequest, SubmitRequest, type SubmitResponse } from "../../contract/intent.ts";
-import { requireSafeJson, toJson } from "../../contract/json.ts";
+import {
+  type ParsedSubmitRequest,
+  type Submission,
+  SubmitRequest,
+  type SubmitResponse,
+} from "../../contract/intent.ts";
+import { type JsonObject, requireSafeJson, toJson } from "../../contract/json.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Result } from "../../contract/result.ts";
 import { CancelRequest, type CancelResponse, RetryRequest, type RetryResponse } from "../../contract/retry.ts";
@@ -125,10 +131,41 @@ async function submit(kit: Kit, raw: unknown, lineage: Lineage | undefined): Pro
     rejectIntent(kit, { request, ids, thrown }),
   );
   try {
-    return await enter(kit, { request, auth, ids, lineage });
+    const submission = submissionOf(kit, { request, raw, lineage });
+    const first = submission === null ? null : await recall(kit, request, { submission, trace: ids.correlation_id });
+    return first ?? (await enter(kit, { request, auth, ids, lineage, submission }));
   } catch (thrown) {
     return rejectIntent(kit, { request, ids, thrown });
   }
+}
+
+interface Submitted {
+  readonly request: ParsedSubmitRequest;
+  readonly raw: unknown;
+  readonly lineage: Lineage | undefined;
+}
+
+/**
+ * The key and the digest of what came under it, as it came: a later release's defaults do not change it. A key for doing a
+ * workflow again counts for that workflow.
+ */
+function submissionOf(kit: Kit, { request: { idempotency_key: key }, raw, lineage }: Submitted): Submission | null {
+  if (key === undefined) return null;
+  const plain = copy(raw, kit.limits.maxDepth) as JsonObject;
+  const { idempotency_key: _key, tenant_id: _tenant, principal: _by, ...rest } = plain;
+  if (lineage === undefined) return { key, digest: digest(rest) };
+  return { key: `${lineage.parent_workflow_id} ${key}`, digest: digest({ ...rest, lineage }) };
+}
+
+/** What the key was answered with before, in this process or another. */
+async function recall(
+  kit: Kit,
+  { tenant_id, principal }: ParsedSubmitRequest,
+  { submission, trace }: { readonly submission: Submission; readonly trace: string },
+): Promise<SubmitResponse | null> {
+  const query = { tenant_id, principal, submission };
+  const result = await kit.ask(4, kit.signals.createDataSignal(query, "SubmissionQuery", gatewayRef, trace, user));
+  return dataOf<{ readonly first: SubmitResponse | null }>(result).first;
 }
 
 function admitSubmit(kit: Kit, raw: unknown): ParsedSubmitRequest {
@@ -165,10 +202,11 @@ interface Entry {
   readonly auth: AuthContext;
   readonly ids: Ids;
   readonly lineage: Lineage | undefined;
+  readonly submission: Submission | null;
 }
 
 /** A message is perceived first; then the request is normalised and goes its way: T1 → T6 → T5 → T4. */
-async function enter(kit: Kit, { request, auth, ids, lineage }: Entry): Promise<SubmitResponse> {
+async function enter(kit: Kit, { request, auth, ids, lineage, submission }: Entry): Promise<SubmitResponse> {
   const { correlation_id, ...own } = ids;
   const spoken =
     request.input.text === ""
@@ -186,6 +224,7 @@ async function enter(kit: Kit, { request, auth, ids, lineage }: Entry): Promise<
     parent_workflow_id: lineage?.parent_workflow_id ?? null,
     draft_version: lineage?.draft_version ?? 1,
     regenerate: lineage?.regenerate ?? [],
+    ...(submission === null ? {} : { submission }),
   };
   const entry = kit.signals.createDataSignal(question, "SubmitRequest", gatewayRef, correlation_id, user, {
     parentId: spoken?.id ?? null,

@@ -7,7 +7,7 @@
 import type { AuthContext } from "../../contract/auth-context.ts";
 import { type KernelError, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
-import type { ParsedSubmitRequest } from "../../contract/intent.ts";
+import type { ParsedSubmitRequest, Submission } from "../../contract/intent.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { metricsOf, ok, partial, type Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
@@ -40,6 +40,7 @@ export interface NormalizeQuestion {
   readonly parent_workflow_id: string | null;
   readonly draft_version: number;
   readonly regenerate: readonly string[];
+  readonly submission?: Submission;
 }
 
 const refs = {
@@ -99,6 +100,7 @@ async function checkSafe(security: Security, text: string, kit: Kit): Promise<vo
 async function normalize(options: PerceptionTierOptions, signal: Signal, kit: Kit): Promise<Result> {
   const question = signal.body["data"] as NormalizeQuestion;
   const { request, perceived, auth, workflow_id, plan_id, parent_workflow_id, draft_version, regenerate } = question;
+  const { submission } = question;
   const inputs = request.intent_hint?.inputs ?? {};
   if (perceived === null || Object.keys(inputs).length > 0)
     await checkSafe(options.security, JSON.stringify(inputs), kit);
@@ -118,6 +120,7 @@ async function normalize(options: PerceptionTierOptions, signal: Signal, kit: Ki
     domain,
     urgency,
     warnings: perceived?.warnings ?? [],
+    ...(submission === undefined ? {} : { submission }),
   };
   const out = kit.signals.createDataSignal(
     intake,

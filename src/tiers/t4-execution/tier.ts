@@ -15,7 +15,7 @@ import type {
   ParsedGateRequest,
   WithdrawalRequest,
 } from "../../contract/gate.ts";
-import type { Intent, Principal, SubmitResponse } from "../../contract/intent.ts";
+import type { Intent, Principal, Submission } from "../../contract/intent.ts";
 import { metricsOf, ok, type Result } from "../../contract/result.ts";
 import type { RetryResponse } from "../../contract/retry.ts";
 import type { Signal } from "../../contract/signal.ts";
@@ -27,6 +27,7 @@ import type { LedgerWriter } from "../../runtime/ledger-writer.ts";
 import { type Executor, notFound } from "./executor.ts";
 import { decideGate } from "./judge-gate.ts";
 import { delegateGate, withdrawVote } from "./lend-seat.ts";
+import { acceptedOf, recallFirst, type SubmissionQuery, type SubmissionStore } from "./recall-submission.ts";
 import { restartWorkflow } from "./restart-workflow.ts";
 import { oodaRef } from "./run.ts";
 import type { WorkflowRun } from "./workflow-run.ts";
@@ -45,6 +46,7 @@ export interface Intake {
   readonly parent_workflow_id: string | null;
   readonly draft_version: number;
   readonly regenerate: readonly string[];
+  readonly submission?: Submission;
 }
 
 export interface RejectedIntent {
@@ -60,6 +62,7 @@ export interface RejectedIntent {
 export interface ExecutionTierOptions {
   readonly executor: () => Executor;
   readonly writer: LedgerWriter;
+  readonly store: SubmissionStore;
   readonly onStart?: () => void;
 }
 
@@ -75,7 +78,7 @@ const answer = (
     metricsOf(ref(what.fn)),
   );
 
-export function createExecutionTier({ executor, writer, onStart }: ExecutionTierOptions): TierDefinition {
+export function createExecutionTier({ executor, writer, store, onStart }: ExecutionTierOptions): TierDefinition {
   const doors: Record<string, Door> = {
     "command:activate": {
       module: "ooda_loop",
@@ -85,7 +88,7 @@ export function createExecutionTier({ executor, writer, onStart }: ExecutionTier
           ? null
           : "an activation carries an intake, or a workflow_id",
       handle: (signal, kit) => {
-        if (signal.body["intake"] !== undefined) return startWorkflow(executor(), signal, kit);
+        if (signal.body["intake"] !== undefined) return startWorkflow({ executor: executor(), store }, signal, kit);
         return atGate(signal.body) === null
           ? wakeWorkflow(executor(), signal, kit)
           : hearAtGate(executor(), signal, kit);
@@ -115,6 +118,11 @@ export function createExecutionTier({ executor, writer, onStart }: ExecutionTier
       check: needsWorkflow,
       handle: (signal, kit) => sleepWorkflow(executor(), signal, kit),
     },
+    "data:SubmissionQuery": {
+      module: "ooda_loop",
+      function: "recall",
+      handle: (signal, kit) => recallSubmission(store, signal, kit),
+    },
     "data:IntentRejection": {
       module: "ooda_loop",
       function: "reject",
@@ -128,7 +136,7 @@ const needsWorkflow = (body: Signal["body"]): string | null =>
   typeof body["workflow_id"] === "string" ? null : "the command names no workflow_id";
 
 /** T7 decides that the workflow may exist; its first event is committed; then the answer leaves and the work begins. */
-async function startWorkflow(executor: Executor, signal: Signal, kit: Kit): Promise<Result> {
+async function startWorkflow({ executor, store }: Beginning, signal: Signal, kit: Kit): Promise<Result> {
   const intake = signal.body["intake"] as Intake;
   const { workflow_id, plan_id, tenant_id, thread_id, intent } = intake;
   consume(
@@ -144,7 +152,7 @@ async function startWorkflow(executor: Executor, signal: Signal, kit: Kit): Prom
     { workflow_id, plan_id, tenant_id, thread_id, intent_id: intent.intent_id, correlation_id: signal.trace_id },
     signal.id,
   );
-  const { auth, domain, urgency, warnings, parent_workflow_id, draft_version, regenerate } = intake;
+  const { auth, domain, urgency, warnings, parent_workflow_id, draft_version, regenerate, submission } = intake;
   const facts = {
     pipeline: String(signal.body["pipeline"]),
     complexity: signal.tags["complexity"] ?? "simple",
@@ -154,24 +162,33 @@ async function startWorkflow(executor: Executor, signal: Signal, kit: Kit): Prom
     parent_workflow_id,
     draft_version,
     ...(regenerate.length === 0 ? {} : { regenerate }),
+    ...(submission === undefined ? {} : { submission }),
   };
-  await run.begin(async () => {
-    run.log.note(draft("INTENT_RECEIVED", { intent, auth, plan_id, ...facts }));
-    await run.log.commit();
-  });
-  return answer(signal, kit, acceptedOf(intake, signal.trace_id), { schema: "SubmitResponse", fn: "act" });
+  const said = { schema: "SubmitResponse", fn: "act" };
+  try {
+    await run.begin(async () => {
+      run.log.note(draft("INTENT_RECEIVED", { intent, auth, plan_id, ...facts }));
+      await run.log.commit();
+    });
+  } catch (thrown) {
+    // Whoever came first under this key has the workflow, in whichever process.
+    const first = await recallFirst(store, { tenant_id, principal: intent.actor, submission });
+    if (first === null) throw thrown;
+    return answer(signal, kit, first, said);
+  }
+  const ids = { workflow_id, intent_id: intent.intent_id, plan_id, correlation_id: signal.trace_id };
+  return answer(signal, kit, acceptedOf(ids), said);
 }
 
-function acceptedOf({ workflow_id, plan_id, intent }: Intake, correlation_id: string): SubmitResponse {
-  const stream = (channel: string): string => `/v1/kernel/stream/${workflow_id}/${channel}`;
-  return {
-    workflow_id,
-    intent_id: intent.intent_id,
-    plan_id,
-    correlation_id,
-    stream: { events: stream("events"), progress: stream("progress"), assistant: stream("assistant") },
-    status: "accepted",
-  };
+interface Beginning {
+  readonly executor: Executor;
+  readonly store: SubmissionStore;
+}
+
+/** What a submit key was answered with before; null for one that is new. */
+async function recallSubmission(store: SubmissionStore, signal: Signal, kit: Kit): Promise<Result> {
+  const first = await recallFirst(store, signal.body["data"] as SubmissionQuery);
+  return answer(signal, kit, { first }, { schema: "SubmissionAnswer", fn: "recall" });
 }
 
 interface AtGate {
@@ -222,10 +239,9 @@ function withLeased(
   return executor.withRun(workflowId, signal.id, work);
 }
 
-/** Another tenant's workflow does not exist for this caller. */
+/** Another tenant's workflow does not exist for this caller: the refusal is that of one that never was, to the letter. */
 function requireTenant(run: WorkflowRun, auth: AuthContext): void {
-  if (run.log.record.tenant_id === auth.tenant_id) return;
-  raise(notFound(run.log.identity.workflow_id));
+  if (run.log.record.tenant_id !== auth.tenant_id) raise(notFound(run.log.identity.workflow_id));
 }
 
 interface Commanded {

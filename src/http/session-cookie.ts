@@ -1,0 +1,32 @@
+/**
+ * The cookie that carries a session's secret.
+ *
+ * C1  Scripts cannot read it, other sites' requests do not carry it, and over https it is bound to this very host.
+ * C2  Only the name that fits the way the request came is read, so that nobody can slip a cookie in by the other.
+ * C3  Browsers send a host's cookies to all of its ports: the name tells which server's it is.
+ */
+import { secretPattern } from "./sessions.ts";
+
+const isSecure = (origin: string): boolean => origin.startsWith("https:");
+
+/** `__Host-` is taken by browsers only with Secure, Path=/ and no domain. */
+function nameFor(origin: string): string {
+  const { port } = new URL(origin);
+  const name = port === "" ? "countersign_session" : `countersign_session_${port}`;
+  return isSecure(origin) ? `__Host-${name}` : name;
+}
+
+/** The secret of the request's cookie; null where it has none, or more than one. */
+export function readCookie({ headers }: Request, origin: string): string | null {
+  const prefix = `${nameFor(origin)}=`;
+  const values = (headers.get("cookie") ?? "").split(/; */).filter((pair) => pair.startsWith(prefix));
+  const secret = values[0]?.slice(prefix.length) ?? "";
+  return values.length === 1 && secretPattern.test(secret) ? secret : null;
+}
+
+/** The header that sets it; a secret of null takes it away. */
+export function writeCookie(secret: string | null, origin: string, maxAgeMs: number): string {
+  const age = secret === null ? 0 : Math.floor(maxAgeMs / 1000);
+  const flags = `Path=/; Max-Age=${age}; HttpOnly; SameSite=Strict${isSecure(origin) ? "; Secure" : ""}`;
+  return `${nameFor(origin)}=${secret ?? ""}; ${flags}`;
+}
