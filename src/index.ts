@@ -201,6 +201,19 @@ export {
 export { errorToJsonrpcError } from "./protocol/error-to-jsonrpc-error.ts";
 export { errorToProblemDetails } from "./protocol/error-to-problem-details.ts";
 export { httpRequestToSignal } from "./protocol/http-request-to-signal.ts";
+export {
+  DataPayload,
+  dataPayloadToBody,
+  FileReference,
+  fileReferenceToBody,
+  jsonrpcRequestToSignal,
+  NodeOutput,
+  nodeOutputToResult,
+  signalToJsonrpcRequest,
+  ToolOutput,
+  toLogView,
+  toolOutputToSignals,
+} from "./protocol/legacy.ts";
 export { resultToHttpResponse } from "./protocol/result-to-http-response.ts";
 export { signalToNotification } from "./protocol/signal-to-notification.ts";
 // Bridges and the envelope

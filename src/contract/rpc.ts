@@ -35,8 +35,8 @@ export type RpcErrorResponse = z.infer<typeof RpcErrorResponse>;
 export const RpcMessage = z.union([RpcRequest, RpcNotification, RpcSuccess, RpcErrorResponse]);
 export type RpcMessage = z.infer<typeof RpcMessage>;
 
-// What /rpc takes and gives: there an id may also be a whole number, and comes back as it was.
-const wireId = z.union([id, z.int()]);
+// What /rpc takes and gives: there an id is what JSON-RPC allows, and comes back as it was.
+const wireId = z.union([z.string(), z.number(), z.null()]);
 const wireCall = z.object({
   jsonrpc: version,
   id: wireId.optional(),
@@ -49,7 +49,7 @@ export type RpcCall = z.infer<typeof RpcCall>;
 
 const wireAnswer = z.union([
   z.object({ jsonrpc: version, id: wireId, result: JsonObject }),
-  z.object({ jsonrpc: version, id: wireId.nullable(), error: RpcErrorObject }),
+  z.object({ jsonrpc: version, id: wireId, error: RpcErrorObject }),
 ]);
 /** The answer to one call, or those to a batch. */
 export const RpcAnswer = z.union([wireAnswer, z.array(wireAnswer).min(1)]);

@@ -1,9 +1,11 @@
 /** JSON-RPC 2.0 at /rpc: its errors, its notifications, its batches, and the same kernel behind it. */
 import { describe, expect, it } from "vitest";
-import { RpcMessage } from "../../src/index.ts";
+import { hasScope } from "../../src/contract/auth-context.ts";
+import { rpcMethods } from "../../src/http/rpc-methods.ts";
+import { defaultRoles, RpcMessage } from "../../src/index.ts";
 import { testCaller } from "../../src/testing/index.ts";
 import { intent, publishing } from "../gates/story.ts";
-import { type EdgeUnderTest, openEdge } from "./edge-fixture.ts";
+import { type EdgeUnderTest, openEdge, pathOf, tokens } from "./edge-fixture.ts";
 
 interface Answer {
   readonly id: string | number | null;
@@ -48,8 +50,16 @@ describe("/rpc", () => {
     ["a text", '"hello"', -32600, null],
     ["another version", { ...request("kernel/submit"), jsonrpc: "1.0" }, -32600, "r1"],
     ["an answer", { jsonrpc: "2.0", id: "r1", result: {} }, -32600, null],
-    ["params by position", { ...request("kernel/submit"), params: [1] }, -32600, "r1"],
-    ["a broken number as id", { ...request("kernel/submit"), id: 1.5 }, -32600, null],
+    ["params by position", { ...request("kernel/submit"), params: [1] }, -32602, "r1"],
+    ["an unknown method with params by position", { ...request("kernel/sing"), params: [1] }, -32601, "r1"],
+    ["params that are a text", { ...request("kernel/submit"), params: "all" }, -32600, "r1"],
+    ["an id that is an object", { ...request("kernel/submit"), id: { a: 1 } }, -32600, null],
+    ["an id that is true", { ...request("kernel/submit"), id: true }, -32600, null],
+    ["both a method and a result", { ...request("kernel/submit"), result: {} }, -32600, "r1"],
+    ["a batch in a batch", [[request("kernel/submit")]], -32600, null],
+    ["a list of workflows with a bad filter", request("kernel/workflows", { state: ["asleep"] }), -32602, "r1"],
+    ["a page that is too long", request("kernel/gates", { limit: 501 }), -32602, "r1"],
+    ["events after a text", request("kernel/events", { workflow_id: "wf_", after: "x" }), -32602, "r1"],
     ["an unknown method", request("kernel/sing"), -32601, "r1"],
     ["a method of objects", request("constructor"), -32601, "r1"],
     ["bad params", request("kernel/submit", { source: "owl" }), -32602, "r1"],
@@ -58,9 +68,86 @@ describe("/rpc", () => {
   ])("%s is answered with its code", async (_what, body, code, id) => {
     await using edge = await openEdge(publish());
     const told = await rpc(edge, body);
-    expect([told.status, told.body.error?.code, told.body.id]).toEqual([200, code, id]);
+    const [answer = told.body] = Array.isArray(told.body) ? (told.body as Answer[]) : [];
+    expect([told.status, answer.error?.code, answer.id]).toEqual([200, code, id]);
     expect(await edge.t.kernel.workflows()).toEqual([]);
   });
+
+  it.each([["r1"], [""], [7], [-1], [0], [1.5], [9007199254740991], [null]])(
+    "the id %j comes back as it was, type and all",
+    async (id) => {
+      await using edge = await openEdge(publish());
+      const told = await rpc(edge, { ...request("kernel/workflows"), id });
+      expect(told.body).toEqual({ jsonrpc: "2.0", id, result: { workflows: [], next: null } });
+      const refused = await rpc(edge, { ...request("kernel/sing"), id });
+      expect([refused.body.id, refused.body.error?.code]).toEqual([id, -32601]);
+    },
+  );
+
+  it("reads by every method what the addresses read", async () => {
+    await using edge = await openEdge(publish());
+    const { workflow_id } = await edge.t.run(intent);
+    await edge.t.run(intent);
+    const result = async (method: string, params: object = {}) =>
+      (await rpc(edge, request(method, params))).body.result;
+    for (const [name, path] of [
+      ["workflow", ""],
+      ["outcomes", "/outcomes"],
+      ["trace", "/trace"],
+      ["explain", "/explain"],
+      ["events", "/events"],
+    ] as const)
+      expect(await result(`kernel/${name}`, { workflow_id })).toEqual((await edge.ask(pathOf(workflow_id, path))).body);
+    expect(await result("kernel/events", { workflow_id, after: 2, limit: 3 })).toEqual(
+      (await edge.ask(pathOf(workflow_id, "/events?after=2&limit=3"))).body,
+    );
+    for (const [name, query, params] of [
+      ["gates", "", {}],
+      ["gates", `?workflow_id=${workflow_id}`, { workflow_id }],
+      ["workflows", "?limit=1", { limit: 1 }],
+      ["workflows", "?state=running,completed", { state: ["running", "completed"] }],
+    ] as const)
+      expect(await result(`kernel/${name}`, params)).toEqual((await edge.ask(`/v1/kernel/${name}${query}`)).body);
+  });
+
+  it("every command and view of a workflow is a method, under the scope that its address asks for", async () => {
+    await using edge = await openEdge();
+    const byName = new Map(
+      edge.app.routes.flatMap(({ path, needs }) => {
+        const [, name = path.endsWith("/workflows/:id") ? "workflow" : null] =
+          /^\/v1\/kernel\/(?:workflows\/:id\/)?(\w+)$/.exec(path) ?? [];
+        return name === null || path.endsWith("capabilities") || path.endsWith("machines")
+          ? []
+          : [[`kernel/${name}`, needs] as const];
+      }),
+    );
+    expect(Object.fromEntries([...rpcMethods].map(([name, { needs }]) => [name, needs]))).toEqual(
+      Object.fromEntries(byName),
+    );
+  });
+
+  it.each([...rpcMethods])(
+    "%s: each role and credential gets what the table of roles and its own scopes allow",
+    async (name, { needs }) => {
+      await using edge = await openEdge(publish());
+      const { workflow_id } = await edge.t.run(intent);
+      const params = {
+        workflow_id,
+        gate_id: "gate-publish",
+        decision: "reject",
+        to: { id: "bo" },
+        expires_at: "2030-01-31T12:00:00.000Z",
+      };
+      const turnedAway = ["T5_AUTHN_FAILED", "T5_AUTHZ_FORBIDDEN", "T5_IDENTITY_VIOLATION"];
+      for (const { token, tenant_id, principal, scopes = ["*"] } of tokens.filter((one) => one.tenant_id === 1)) {
+        const sent =
+          name === "kernel/submit" ? hint : name === "kernel/gates" || name === "kernel/workflows" ? {} : params;
+        const code = (await rpc(edge, request(name, sent), token)).body.error?.data?.kernel?.code ?? "";
+        const may = hasScope(scopes, needs) && hasScope(defaultRoles[principal.role]?.scopes ?? [], needs);
+        expect([tenant_id, token, turnedAway.includes(code)]).toEqual([1, token, !may]);
+      }
+    },
+  );
 
   it("answers no notification, good or bad, and does what it says", async () => {
     await using edge = await openEdge(publish());

@@ -26,16 +26,18 @@ export function problemStatuses({
   body,
   idempotent,
   resumable,
+  problems = [],
   answers,
 }: Route): readonly string[] {
   const statuses = [
+    ...problems.map(String),
     ...(query !== undefined || body !== undefined || idempotent || resumable ? ["400"] : []),
     ...(needs === "open" ? [] : ["401", "403", "429", "5XX"]),
     ...(path.includes(":") ? ["404"] : []),
     ...(body === undefined ? [] : ["413", "415"]),
     ...(idempotent ? ["409", "422"] : []),
   ];
-  return statuses.filter((status) => !(status in answers)).sort();
+  return [...new Set(statuses)].filter((status) => !(status in answers)).sort();
 }
 
 export const problemRef = (status: string) => ({ $ref: `#/components/responses/Problem${status}` });

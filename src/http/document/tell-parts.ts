@@ -56,9 +56,10 @@ export function tellAnswer(
   answer: RouteAnswer,
   { status, route, schemas }: { readonly status: string; readonly route: Route; readonly schemas: ComponentSchemas },
 ): JsonObject {
-  const { description, schema, mediaType = "application/json" } = answer;
-  const body = schema === undefined ? {} : { content: { [mediaType]: tellBody(mediaType, schemas.refTo(schema)) } };
-  return { description, headers: tellHeaders(status, route), ...body };
+  const { description, schema, mediaType = schema === undefined ? null : "application/json" } = answer;
+  const body = tellBody(mediaType ?? "", schema === undefined ? {} : schemas.refTo(schema));
+  const content = mediaType === null ? {} : { content: { [mediaType]: body } };
+  return { description, headers: tellHeaders(status, route), ...content };
 }
 
 /** OpenAPI 3.1 has no word for a stream of events: the text of it is a string, and the data of one event is told beside it. */

@@ -9,11 +9,13 @@ import type { z } from "zod";
 import {
   EventPage,
   Explanation,
+  type GateFilter,
   GatePage,
   type Kernel,
   type LedgerEvent,
   OutcomesResponse,
   RequestTrace,
+  type WorkflowFilter,
   WorkflowPage,
   WorkflowState,
 } from "../../index.ts";
@@ -79,7 +81,11 @@ export function addReads(edge: Edge): void {
       query: workflowQuery(maxPage),
       answers: page(WorkflowPage),
     },
-    (call) => listWorkflows(call, edge),
+    async (call) => {
+      const caller = await requireReader(call, edge);
+      const filter = { ...readFilter(call), limit: readLimit(call, maxPage) };
+      return answerJson(await listWorkflows(edge, caller, filter));
+    },
   );
   addRoute(
     edge,
@@ -91,7 +97,16 @@ export function addReads(edge: Edge): void {
       query: gateQuery(maxPage),
       answers: page(GatePage),
     },
-    (call) => listGates(call, edge),
+    async (call) => {
+      const caller = await requireReader(call, edge);
+      const workflow_id = call.req.query("workflow_id");
+      const filter = {
+        ...(workflow_id !== undefined && { workflow_id }),
+        ...readAfter(call),
+        limit: readLimit(call, maxPage),
+      };
+      return answerJson(await listGates(edge, caller, filter));
+    },
   );
   addRoute(
     edge,
@@ -103,7 +118,13 @@ export function addReads(edge: Edge): void {
       query: eventQuery(maxPage),
       answers: page(EventPage),
     },
-    (call) => listEvents(call, edge),
+    async (call) => {
+      const caller = await requireReader(call, edge);
+      const limit = readLimit(call, maxPage, maxPage);
+      return answerJson(
+        await listEvents(edge, caller, { workflow_id: workflowOf(call), after: readSequence(call), limit }),
+      );
+    },
   );
   for (const [path, { read, answer, ...told }] of Object.entries(workflowViews)) {
     const answers = { 200: { description: "As it stands now.", schema: answer } };
@@ -113,41 +134,45 @@ export function addReads(edge: Edge): void {
   }
 }
 
+type Paged<F> = F & { readonly limit: number };
+
 /** The caller, if they may read. @throws KernelErrorException T5_AUTHZ_FORBIDDEN, T5_AUTHN_FAILED. */
-export async function requireReader(call: Call, { kernel }: Edge): Promise<HttpCaller> {
-  const caller = call.get("caller");
+export async function requireReader(call: Call, edge: Edge): Promise<HttpCaller> {
+  await requireMayRead(call.get("caller"), edge);
+  return call.get("caller");
+}
+
+export async function requireMayRead(caller: HttpCaller, { kernel }: Edge): Promise<void> {
   requireCredentialScope(caller, readScope);
   await kernel.authorize(caller, readScope);
-  return caller;
 }
 
-async function listWorkflows(call: Call, edge: Edge): Promise<Response> {
-  const caller = await requireReader(call, edge);
-  const limit = readLimit(call, edge.options.limits.maxPage);
-  const workflows = await edge.kernel.workflows({ ...readFilter(call), limit }, caller);
-  return answerJson({ workflows, next: workflows.length < limit ? null : workflows.at(-1)?.workflow_id });
+/** @throws KernelErrorException as the kernel does for a filter that is none. */
+export async function listWorkflows({ kernel }: Edge, caller: HttpCaller, filter: Paged<WorkflowFilter>) {
+  const workflows = await kernel.workflows(filter, caller);
+  return { workflows, next: workflows.length < filter.limit ? null : workflows.at(-1)?.workflow_id };
 }
 
-async function listGates(call: Call, edge: Edge): Promise<Response> {
-  const caller = await requireReader(call, edge);
-  const limit = readLimit(call, edge.options.limits.maxPage);
-  const workflow_id = call.req.query("workflow_id");
-  const filter = { ...(workflow_id !== undefined && { workflow_id }), ...readAfter(call), limit };
-  const gates = await edge.kernel.gates(filter, caller);
+export async function listGates({ kernel }: Edge, caller: HttpCaller, filter: Paged<GateFilter>) {
+  const gates = await kernel.gates(filter, caller);
   const last = gates.at(-1);
-  const next = last === undefined || gates.length < limit ? null : `${last.workflow_id}/${last.gate_id}`;
-  return answerJson({ gates, next });
+  return {
+    gates,
+    next: last === undefined || gates.length < filter.limit ? null : `${last.workflow_id}/${last.gate_id}`,
+  };
 }
 
-async function listEvents(call: Call, edge: Edge): Promise<Response> {
-  const caller = await requireReader(call, edge);
-  const limit = readLimit(call, edge.options.limits.maxPage, edge.options.limits.maxPage);
-  const after = readSequence(call);
+interface EventFilter {
+  readonly workflow_id: string;
+  readonly after: number;
+  readonly limit: number;
+}
+
+export async function listEvents({ kernel }: Edge, caller: HttpCaller, { workflow_id, after, limit }: EventFilter) {
   const events: LedgerEvent[] = [];
-  for await (const event of edge.kernel.events(workflowOf(call), { after, live: false }, caller)) {
+  for await (const event of kernel.events(workflow_id, { after, live: false }, caller)) {
     events.push(event);
     if (events.length === limit) break;
   }
-  const next = events.length < limit ? null : events.at(-1)?.sequence;
-  return answerJson({ workflow_id: workflowOf(call), events, next });
+  return { workflow_id, events, next: events.length < limit ? null : events.at(-1)?.sequence };
 }

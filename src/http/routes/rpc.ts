@@ -1,65 +1,24 @@
 /**
- * JSON-RPC 2.0 at one address: the same calls as the other routes, by method.
+ * JSON-RPC 2.0 at one address: the same calls as the other routes, by method (rpc-methods.ts).
  *
  * J1  What the envelope or the kernel refuses is an error of JSON-RPC under status 200; notifications alone get 204.
  * J2  A batch is done and answered in its order, each message for itself.
- * J3  Ids are texts in our records (A-14); a whole number is taken as well, and comes back as it was.
+ * J3  Ids are texts in our records (A-14). Here every id that JSON-RPC knows is taken, and comes back as it was: a text, a
+ *     number, even null, which is an id and no notification.
+ * J4  Params are given by name; by position they are bad params, not a bad request.
  */
-import { kernelError } from "../../contract/error-codes.ts";
 import { isPlainObject, type JsonObject } from "../../contract/json.ts";
-import { KernelErrorException, raise } from "../../contract/kernel-error.ts";
-import { moduleRef } from "../../contract/module-ref.ts";
-import { RpcAnswer, RpcCall, type RpcNotification, type RpcRequest } from "../../contract/rpc.ts";
-import type { Kernel } from "../../index.ts";
+import { KernelErrorException } from "../../contract/kernel-error.ts";
+import { RpcAnswer, RpcCall } from "../../contract/rpc.ts";
 import { createErrorResponse, createSuccessResponse, tryValidateMessageEnvelope } from "../../protocol/envelope.ts";
 import { errorToJsonrpcError } from "../../protocol/error-to-jsonrpc-error.ts";
 import { addRoute, type Route } from "../add-route.ts";
 import { answerJson, errorOf } from "../answer.ts";
-import { requireCredentialScope } from "../claim-caller.ts";
 import type { Call, Edge } from "../edge.ts";
-import type { HttpCaller } from "../http-options.ts";
-import { inNameOf, submit, submitScope, toSubmit, workflowCommands } from "../kernel-commands.ts";
 import { parseJson, readBodyText } from "../read-body.ts";
+import { rpcMethods } from "../rpc-methods.ts";
 
-const rpcRef = moduleRef(0, "http", "rpc");
-const codes = { parse: -32700, invalid: -32600, method: -32601 } as const;
-
-/** Who asks, and the request's id. */
-interface Asker {
-  readonly caller: HttpCaller;
-  readonly trace: string;
-}
-type Method = (kernel: Kernel, params: JsonObject, asker: Asker) => Promise<object>;
-
-/** `kernel/submit`, `kernel/gate` and so on; what concerns a workflow names it as `workflow_id`. */
-const methods: ReadonlyMap<string, Method> = new Map<string, Method>([
-  [
-    "kernel/submit",
-    (kernel, params, { caller, trace }) => submit(kernel, inNameOf(caller, submitScope, toSubmit(params, trace))),
-  ],
-  [
-    "kernel/outcomes",
-    async (kernel, params, { caller }) => {
-      requireCredentialScope(caller, "outcome:read");
-      return kernel.outcomes(takeWorkflow(params).workflowId, caller);
-    },
-  ],
-  ...Object.entries(workflowCommands).map(
-    ([name, { needs, run }]) =>
-      [
-        `kernel/${name}`,
-        async (kernel: Kernel, params: JsonObject, { caller }: Asker) => {
-          const { workflowId, body } = takeWorkflow(params);
-          return run(kernel, workflowId, inNameOf(caller, needs, body));
-        },
-      ] as const,
-  ),
-]);
-
-function takeWorkflow({ workflow_id: workflowId, ...body }: JsonObject) {
-  if (typeof workflowId === "string") return { workflowId, body };
-  return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", "params.workflow_id is the workflow's id", rpcRef));
-}
+const codes = { parse: -32700, invalid: -32600, method: -32601, params: -32602 } as const;
 
 const rpcRoute: Route = {
   method: "post",
@@ -106,24 +65,48 @@ function tryParse(text: string, maxDepth: number): { readonly value: unknown } |
 
 /** The answer to one message; null for a notification. */
 async function answerMessage(raw: unknown, call: Call, edge: Edge): Promise<object | null> {
-  const given = isPlainObject(raw) && Number.isSafeInteger(raw["id"]) ? raw["id"] : null;
-  const checked = tryValidateMessageEnvelope(given === null ? raw : { ...(raw as JsonObject), id: String(given) });
-  if ("refusal" in checked) return { ...checked.refusal, id: given ?? checked.refusal.id };
+  const given = idOf(raw);
+  const checked = tryValidateMessageEnvelope(isPlainObject(raw) ? toRecord(raw, given) : raw);
+  if ("refusal" in checked) return { ...checked.refusal, id: given ?? null };
   const { message } = checked;
   if (!("method" in message)) return createErrorResponse(null, codes.invalid, "invalid request: nothing was asked");
-  const answer = await answerRequest(message, call, edge);
-  return "id" in message ? { ...answer, id: given ?? message.id } : null;
+  const isNamed = !Array.isArray((raw as JsonObject)["params"]);
+  const answer = await answerRequest({ ...message, isNamed }, call, edge);
+  return given === undefined ? null : { ...answer, id: given };
 }
 
-async function answerRequest(message: RpcRequest | RpcNotification, call: Call, edge: Edge): Promise<object> {
-  const id = "id" in message ? message.id : "notification";
-  const method = methods.get(message.method);
-  if (method === undefined) return createErrorResponse(id, codes.method, `there is no method ${message.method}`);
+type WireId = string | number | null;
+
+/** The id as it came, where it is one that JSON-RPC knows; undefined where there is none, or none that could be answered. */
+function idOf(raw: unknown): WireId | undefined {
+  if (!isPlainObject(raw)) return undefined;
+  const { id } = raw;
+  return id === null || typeof id === "string" || (typeof id === "number" && Number.isFinite(id)) ? id : undefined;
+}
+
+/** The message as our records have it: with a text as id, and without params by position, which are refused later. */
+function toRecord(raw: JsonObject, given: WireId | undefined): JsonObject {
+  const { params, ...rest } = raw;
+  const named = Array.isArray(params) || params === undefined ? rest : raw;
+  return given === undefined ? named : { ...named, id: "given" };
+}
+
+interface Asked {
+  readonly method: string;
+  readonly params?: JsonObject | undefined;
+  readonly isNamed: boolean;
+}
+
+/** The answer under an id that the caller of this function puts in. */
+async function answerRequest({ method: name, params = {}, isNamed }: Asked, call: Call, edge: Edge): Promise<object> {
+  const method = rpcMethods.get(name);
+  if (method === undefined) return createErrorResponse(null, codes.method, `there is no method ${name}`);
+  if (!isNamed) return createErrorResponse(null, codes.params, "invalid params: they are given by name");
   try {
     const asker = { caller: call.get("caller"), trace: call.get("trace") };
-    return createSuccessResponse(id, { ...(await method(edge.kernel, message.params ?? {}, asker)) });
+    return createSuccessResponse("", { ...(await method.run(edge, params, asker)) });
   } catch (thrown) {
     const { code, message: text, data } = errorToJsonrpcError(errorOf(thrown, edge.options.logger));
-    return createErrorResponse(id, code, text, data);
+    return createErrorResponse(null, code, text, data);
   }
 }

@@ -6,7 +6,7 @@
  */
 import type { AuthContext } from "../../contract/auth-context.ts";
 import { type KernelError, raise } from "../../contract/error.ts";
-import { kernelError } from "../../contract/error-codes.ts";
+import { kernelError, rpcCodeByCategory } from "../../contract/error-codes.ts";
 import type { ParsedSubmitRequest, Submission } from "../../contract/intent.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { metricsOf, ok, partial, type Result } from "../../contract/result.ts";
@@ -136,7 +136,7 @@ async function normalize(options: PerceptionTierOptions, signal: Signal, kit: Ki
 /** A failed external call or a malformed message, as the error object everybody can read (seed 004, RPC-14). */
 function formatFailure(signal: Signal, kit: Kit): Result {
   const { request_id, error } = signal.body["data"] as { readonly request_id: string; readonly error: KernelError };
-  const response = createErrorResponse(request_id, -32003, error.message, {
+  const response = createErrorResponse(request_id, rpcCodeByCategory.external, error.message, {
     kernel: { code: error.code, category: error.category, severity: error.severity },
   });
   return ok(

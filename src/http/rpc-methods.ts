@@ -1,0 +1,96 @@
+/**
+ * The methods of JSON-RPC: the same calls as the addresses, made of the same tables.
+ *
+ * M1  What concerns a workflow names it as `workflow_id`; what is else in `params` is what a body or a query would hold.
+ * M2  A method asks for the scope that its address asks for, before it reads or does anything.
+ */
+import { z } from "zod";
+import { kernelError } from "../contract/error-codes.ts";
+import { ThreadId } from "../contract/ids.ts";
+import type { JsonObject } from "../contract/json.ts";
+import { raise } from "../contract/kernel-error.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+import type { Edge } from "./edge.ts";
+import type { HttpCaller } from "./http-options.ts";
+import { inNameOf, submit, submitScope, toSubmit, workflowCommands } from "./kernel-commands.ts";
+import { eventQuery, gateQuery, workflowQuery } from "./read-query.ts";
+import { listEvents, listGates, listWorkflows, readScope, requireMayRead, workflowViews } from "./routes/reads.ts";
+
+/** Who asks, and the request's id. */
+export interface Asker {
+  readonly caller: HttpCaller;
+  readonly trace: string;
+}
+
+export interface RpcMethod {
+  readonly needs: string;
+  readonly run: (edge: Edge, params: JsonObject, asker: Asker) => Promise<object>;
+}
+
+const rpcRef = moduleRef(0, "http", "rpc");
+
+const submitMethod: RpcMethod = {
+  needs: submitScope,
+  run: ({ kernel }, params, { caller, trace }) =>
+    submit(kernel, inNameOf(caller, submitScope, toSubmit(params, trace))),
+};
+
+const commandMethods = Object.entries(workflowCommands).map(([name, { needs, run }]) => {
+  const command: RpcMethod["run"] = async ({ kernel }, params, { caller }) => {
+    const { workflowId, body } = takeWorkflow(params);
+    return run(kernel, workflowId, inNameOf(caller, needs, body));
+  };
+  return [`kernel/${name}`, { needs, run: command }] as const;
+});
+
+const reading = (read: (edge: Edge, caller: HttpCaller, params: JsonObject) => Promise<object>): RpcMethod => ({
+  needs: readScope,
+  run: async (edge, params, { caller }) => {
+    await requireMayRead(caller, edge);
+    return read(edge, caller, params);
+  },
+});
+
+/** `kernel/workflow`, `kernel/outcomes`, `kernel/trace`, `kernel/explain`. */
+const viewMethods = Object.entries(workflowViews).map(([path, { read }]) => {
+  const view = reading(async ({ kernel }, caller, params) => read(kernel, takeWorkflow(params).workflowId, caller));
+  return [`kernel/${path === "" ? "workflow" : path.slice(1)}`, view] as const;
+});
+
+const listMethods: Readonly<Record<string, RpcMethod>> = {
+  "kernel/workflows": reading((edge, caller, params) => {
+    const { maxPage } = edge.options.limits;
+    const { state, ...rest } = takeParams(workflowQuery(maxPage).extend({ thread_id: ThreadId.optional() }), params);
+    const { limit = Math.min(50, maxPage) } = rest;
+    return listWorkflows(edge, caller, { ...rest, ...(state !== undefined && { states: state }), limit });
+  }),
+  "kernel/gates": reading((edge, caller, params) => {
+    const { maxPage } = edge.options.limits;
+    const filter = takeParams(gateQuery(maxPage), params);
+    return listGates(edge, caller, { ...filter, limit: filter.limit ?? Math.min(50, maxPage) });
+  }),
+  "kernel/events": reading((edge, caller, params) => {
+    const { maxPage } = edge.options.limits;
+    const { workflowId, body } = takeWorkflow(params);
+    const { after = 0, limit = maxPage } = takeParams(eventQuery(maxPage), body);
+    return listEvents(edge, caller, { workflow_id: workflowId, after, limit });
+  }),
+};
+
+export const rpcMethods: ReadonlyMap<string, RpcMethod> = new Map([
+  ["kernel/submit", submitMethod],
+  ...commandMethods,
+  ...viewMethods,
+  ...Object.entries(listMethods),
+]);
+
+function takeWorkflow({ workflow_id: workflowId, ...body }: JsonObject) {
+  if (typeof workflowId === "string") return { workflowId, body };
+  return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", "params.workflow_id is the workflow's id", rpcRef));
+}
+
+function takeParams<S extends z.ZodType>(schema: S, params: JsonObject): z.output<S> {
+  const parsed = schema.safeParse(params);
+  if (parsed.success) return parsed.data;
+  return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `params: ${z.prettifyError(parsed.error)}`, rpcRef));
+}
