@@ -226,6 +226,28 @@ describe("many readers of one tenant's feed", () => {
     for (const other of others) for (const [i, item] of other.entries()) expect(item).toBe(first?.[i]);
   });
 
+  it("are told the same where there is no room to keep anything: what is gone is read again", async () => {
+    const { store, counts } = countingLedger();
+    const limits = { maxTailChars: 1, maxFeedChars: 1 };
+    await using t = await createTestKernel({ ledger: store, capabilities: [gatedSteps(2).capability], limits });
+    await using roomy = await createTestKernel({ ledger: store, recover: false });
+    const ids = [await t.run(intent), await t.run(intent)].map((state) => state.workflow_id);
+    const slow = t.kernel.feed({ after: 0 }, testCaller);
+    const got: FeedItem[] = [(await slow.next()).value as FeedItem];
+    const quick = follow(t, { after: 0 });
+    for (const gate of ["gate-s1", "gate-s2"]) for (const id of ids) await t.approve(id, gate);
+    for (const id of ids) await t.rest(id);
+    await letRun();
+    const all = await tell(roomy, { after: 0 });
+    expect(quick.items).toEqual(all);
+    const before = counts.tail;
+    while (got.length < all.length) got.push((await slow.next()).value as FeedItem);
+    expect(got).toEqual(all);
+    expect(counts.tail).toBeGreaterThan(before);
+    await slow.return();
+    await quick.end();
+  });
+
   it("leave no listener and no timer", async () => {
     await using t = await createTestKernel({ capabilities: [publishing().capability] });
     await t.run(intent);
