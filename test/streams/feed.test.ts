@@ -278,6 +278,31 @@ describe("a list kept from the feed", () => {
     },
   });
 
+  it("is at the bookmark what the ledger says at its position, though others write while the snapshot is taken", async () => {
+    const ledger = memoryLedger();
+    await using runs = await createTestKernel({ ledger, capabilities: [publishing().capability] });
+    const { workflow_id: first } = await runs.run(intent);
+    let isFirst = true;
+    const heads: LedgerStore["heads"] = async (filter) => {
+      const read = await ledger.heads(filter);
+      if (isFirst) {
+        isFirst = false;
+        await runs.approve(first);
+        await runs.rest(first);
+        await runs.run(intent);
+      }
+      return read;
+    };
+    await using reads = await createTestKernel({ ledger: { ...ledger, heads }, recover: false });
+    const items = await tell(reads);
+    const end = items.findIndex((item) => item.type === "bookmark");
+    expect(items[end]?.position).toBe(await ledger.position());
+    const open = (await runs.kernel.gates()).map((gate) => `${gate.workflow_id}/${gate.gate_id}`);
+    expect([...listOf(items.slice(0, end)).gates.keys()]).toEqual(open);
+    expect(listOf(items.slice(0, end)).states.get(first)).toBe("completed");
+    for (const { position } of items.slice(0, end)) expect(position).toBeNull();
+  });
+
   const said = fc.array(fc.constantFrom("submit", "approve", "reject", "join", "look"), { maxLength: 14 });
 
   it("is at every bookmark and at the end what the kernel says, whoever joined when", async () => {
