@@ -86,18 +86,18 @@ const upTo = (after: number, length: number): number[] =>
 const doings = fc.array(
   fc.oneof(
     fc.record({ do: fc.constant("append" as const), count: fc.integer({ min: 1, max: 9 }), told: fc.boolean() }),
-    fc.record({ do: fc.constant("read" as const), who: fc.nat({ max: 3 }) }),
+    { weight: 3, arbitrary: fc.record({ do: fc.constant("read" as const), who: fc.nat({ max: 1 }) }) },
     fc.record({ do: fc.constant("join" as const), after: fc.nat({ max: 20 }) }),
     fc.record({ do: fc.constant("together" as const) }),
   ),
-  { maxLength: 60 },
+  { minLength: 10, maxLength: 60 },
 );
 
 describe("a shared tail", () => {
   it("tells every reader all that follows its cursor, once and in order, however small the ring", async () => {
     let gone = 0;
     await fc.assert(
-      fc.asyncProperty(doings, fc.integer({ min: 1, max: 30 }), async (walk, maxChars) => {
+      fc.asyncProperty(doings, fc.integer({ min: 1, max: 12 }), async (walk, maxChars) => {
         const log = createLog();
         const tail = log.tail(maxChars);
         const readers = [createReader(tail, 0)];
@@ -118,7 +118,7 @@ describe("a shared tail", () => {
       { numRuns: 300 },
     );
     // Some of them had fallen out of the ring.
-    expect(gone).toBeGreaterThan(20);
+    expect(gone).toBeGreaterThan(10);
   });
 
   it("is read once for all who wait at its end, and not at all where nobody does", async () => {
