@@ -226,6 +226,28 @@ describe("many readers of one tenant's feed", () => {
     for (const other of others) for (const [i, item] of other.entries()) expect(item).toBe(first?.[i]);
   });
 
+  it("are told the same where there is no room to keep anything: what is gone is read again", async () => {
+    const { store, counts } = countingLedger();
+    const limits = { maxTailChars: 1, maxFeedChars: 1 };
+    await using t = await createTestKernel({ ledger: store, capabilities: [gatedSteps(2).capability], limits });
+    await using roomy = await createTestKernel({ ledger: store, recover: false });
+    const ids = [await t.run(intent), await t.run(intent)].map((state) => state.workflow_id);
+    const slow = t.kernel.feed({ after: 0 }, testCaller);
+    const got: FeedItem[] = [(await slow.next()).value as FeedItem];
+    const quick = follow(t, { after: 0 });
+    for (const gate of ["gate-s1", "gate-s2"]) for (const id of ids) await t.approve(id, gate);
+    for (const id of ids) await t.rest(id);
+    await letRun();
+    const all = await tell(roomy, { after: 0 });
+    expect(quick.items).toEqual(all);
+    const before = counts.tail;
+    while (got.length < all.length) got.push((await slow.next()).value as FeedItem);
+    expect(got).toEqual(all);
+    expect(counts.tail).toBeGreaterThan(before);
+    await slow.return();
+    await quick.end();
+  });
+
   it("leave no listener and no timer", async () => {
     await using t = await createTestKernel({ capabilities: [publishing().capability] });
     await t.run(intent);
@@ -254,6 +276,31 @@ describe("a list kept from the feed", () => {
       await letRun();
       return gates;
     },
+  });
+
+  it("is at the bookmark what the ledger says at its position, though others write while the snapshot is taken", async () => {
+    const ledger = memoryLedger();
+    await using runs = await createTestKernel({ ledger, capabilities: [publishing().capability] });
+    const { workflow_id: first } = await runs.run(intent);
+    let isFirst = true;
+    const heads: LedgerStore["heads"] = async (filter) => {
+      const read = await ledger.heads(filter);
+      if (isFirst) {
+        isFirst = false;
+        await runs.approve(first);
+        await runs.rest(first);
+        await runs.run(intent);
+      }
+      return read;
+    };
+    await using reads = await createTestKernel({ ledger: { ...ledger, heads }, recover: false });
+    const items = await tell(reads);
+    const end = items.findIndex((item) => item.type === "bookmark");
+    expect(items[end]?.position).toBe(await ledger.position());
+    const open = (await runs.kernel.gates()).map((gate) => `${gate.workflow_id}/${gate.gate_id}`);
+    expect([...listOf(items.slice(0, end)).gates.keys()]).toEqual(open);
+    expect(listOf(items.slice(0, end)).states.get(first)).toBe("completed");
+    for (const { position } of items.slice(0, end)) expect(position).toBeNull();
   });
 
   const said = fc.array(fc.constantFrom("submit", "approve", "reject", "join", "look"), { maxLength: 14 });

@@ -1,0 +1,35 @@
+/** The fold of the feed: what it tells of a row follows from the rows up to it, whatever it was asked before. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { FeedFold } from "../../src/runtime/feed-fold.ts";
+import { createTestKernel, memoryLedger } from "../../src/testing/index.ts";
+import { feedAfter, markFeed } from "../../src/tiers/t6-metacognition/project-feed.ts";
+import { gatedSteps, intent } from "../gates/story.ts";
+
+describe("the fold of the feed", () => {
+  it("tells of a row the same in any order, again, and with room for no record", async () => {
+    const store = memoryLedger();
+    await using t = await createTestKernel({ ledger: store, capabilities: [gatedSteps(2).capability] });
+    const ids = [await t.run(intent), await t.run(intent)].map((state) => state.workflow_id);
+    for (const id of ids) await t.approve(id, "gate-s1");
+    for (const id of ids) await t.reject(id, "gate-s2");
+    for (const id of ids) await t.rest(id);
+    const rows = await store.tail(0, 1_000);
+    const projection = { before: markFeed, after: feedAfter };
+    const inOrder = new FeedFold({ store, projection, maxChars: 1_000_000 });
+    const told: unknown[] = [];
+    for (const { row, position } of rows) told.push(await inOrder.tell(row, position));
+    expect(told.filter((item) => item !== null).length).toBeGreaterThan(8);
+    const walk = fc.array(fc.nat({ max: rows.length - 1 }), { minLength: 1, maxLength: 40 });
+    await fc.assert(
+      fc.asyncProperty(walk, fc.constantFrom(1, 10_000, 1_000_000), async (asked, maxChars) => {
+        const fold = new FeedFold({ store, projection, maxChars });
+        for (const i of asked) {
+          const { row, position } = rows[i] as (typeof rows)[number];
+          expect(await fold.tell(row, position)).toEqual(told[i]);
+        }
+      }),
+      { numRuns: 60, endOnFailure: true },
+    );
+  });
+});
