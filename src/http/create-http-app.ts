@@ -18,8 +18,10 @@ import { answerProblem, errorOf } from "./answer.ts";
 import { createAuthentication } from "./authenticate.ts";
 import type { App, Edge, Env } from "./edge.ts";
 import { type HttpOptions, type ResolvedHttpOptions, resolveHttpOptions } from "./http-options.ts";
+import { addObservation } from "./observe-requests.ts";
 import { addCommands } from "./routes/commands.ts";
 import { addHealth } from "./routes/health.ts";
+import { addMetrics } from "./routes/metrics.ts";
 import { addReads } from "./routes/reads.ts";
 import { addRpc } from "./routes/rpc.ts";
 import { addStreams } from "./routes/streams.ts";
@@ -37,6 +39,7 @@ const appRef = moduleRef(0, "http", "route");
 export function createHttpApp(kernel: Kernel, options: HttpOptions): HttpApp {
   const edge: Edge = { app: new Hono<Env>(), kernel, options: resolveHttpOptions(options), routes: [] };
   const { app } = edge;
+  addObservation(app, edge.options);
   addErrors(app, edge.options);
   addHeaders(app, edge.options);
   addHealth(edge);
@@ -45,6 +48,7 @@ export function createHttpApp(kernel: Kernel, options: HttpOptions): HttpApp {
   addReads(edge);
   addStreams(edge);
   addRpc(edge);
+  addMetrics(edge);
   return { fetch: async (request) => app.fetch(request) };
 }
 

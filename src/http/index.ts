@@ -6,6 +6,7 @@ export {
   HttpCaller,
   type HttpLimits,
   type HttpOptions,
+  type HttpSeen,
   type JwtOptions,
   type StaticToken,
 } from "./http-options.ts";

@@ -13,6 +13,7 @@ import type { Commit, Kernel, LedgerStore, Logger, Telemetry } from "../index.ts
 import type { MetricSink } from "./instruments.ts";
 import { type LifeListener, Lifetimes } from "./lifetimes.ts";
 import { logCommit } from "./log-commit.ts";
+import { type HttpRequestSeen, logRequest } from "./log-request.ts";
 import { meterSink } from "./meter-sink.ts";
 import { MetricBook } from "./metric-book.ts";
 import { observeLedger } from "./observe-ledger.ts";
@@ -45,21 +46,13 @@ export interface ObserverOptions {
   readonly limits?: Partial<ObserverLimits>;
 }
 
-/** A request over HTTP that was answered. */
-export interface HttpRequestSeen {
-  readonly method: string;
-  /** The template of the route, never the address asked for. */
-  readonly route: string;
-  readonly status: number;
-  readonly ms: number;
-}
-
 export interface Observer extends Telemetry {
   readonly committed: (commit: Commit) => void;
   /** The same operator, or a package of them, whose calls run in the context of their span. */
   readonly traced: <T extends Operator | CapabilityDefinition>(given: T) => T;
   /** The same store, whose transactions are measured. */
   readonly ledger: (store: LedgerStore) => LedgerStore;
+  /** For the HTTP app's `observe`: measures a request, and logs it. */
   readonly http: (seen: HttpRequestSeen) => void;
   /** Gauges of this process and its kernel, until the function it gives is called. */
   readonly watch: (kernel: Kernel) => () => void;
@@ -101,8 +94,11 @@ export function createObserver(options: ObserverOptions = {}): Observer {
     },
     traced: (given) => (spans === null ? given : traceEither(given, enter, (name) => models.add(name))),
     ledger: (store) => observeLedger(store, metrics, guard),
-    http: ({ method, route, status, ms }) =>
-      void guard(() => metrics.record("httpDuration", ms / 1000, httpLabels(method, route, status))),
+    http(seen) {
+      if (stopped) return;
+      guard(() => metrics.record("httpDuration", seen.ms / 1000, httpLabels(seen)));
+      guard(() => options.logger !== undefined && logRequest(seen, options.logger));
+    },
     watch(kernel) {
       const end = observeProcess(kernel, sinks, limits);
       watching.add(end);
@@ -160,7 +156,7 @@ const guardListeners = (listeners: readonly LifeListener[], guard: Guard): LifeL
   },
 });
 
-const httpLabels = (method: string, route: string, status: number) => ({
+const httpLabels = ({ method, route, status }: HttpRequestSeen) => ({
   "http.request.method": method,
   "http.route": route,
   "http.response.status_code": String(status),

@@ -70,7 +70,7 @@ function addMetric(
     ...base,
     async collect() {
       const read = readers.get(instrument);
-      if (read === undefined) this.reset();
+      if (read === undefined) this.remove();
       else this.set(await read());
     },
   });
