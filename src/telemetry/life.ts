@@ -37,11 +37,16 @@ export interface LifeEnd {
   readonly record: WorkflowRecord;
 }
 
-export function lifeOfRun({ workflow_id, run, run_began_at, intent }: WorkflowRecord): Life {
+export const keyOfRun = ({ run }: WorkflowRecord): string => `workflow/${run}`;
+export const keyOfStep = ({ steps }: WorkflowRecord, stepId: string): string =>
+  `step/${stepId}/${steps.get(stepId)?.run ?? 1}`;
+
+export function lifeOfRun(record: WorkflowRecord): Life {
+  const { workflow_id, run, run_began_at, intent } = record;
   return {
     kind: "workflow",
     workflowId: workflow_id,
-    key: `workflow/${run}`,
+    key: keyOfRun(record),
     parent: null,
     began: Date.parse(run_began_at),
     subject: intent.type,
@@ -59,16 +64,15 @@ export function lifeOfStep(
 ): Life {
   const step = record.steps.get(stepId);
   const began = step?.started_at ?? null;
-  const number = step?.run ?? 1;
   return {
     ...parent,
     kind: "step",
-    key: `step/${stepId}/${number}`,
+    key: keyOfStep(record, stepId),
     parent,
     began: began === null ? at : Date.parse(began),
     subject: step?.step.operator ?? "",
     stepId,
-    number,
+    number: step?.run ?? 1,
   };
 }
 

@@ -9,11 +9,20 @@
  * L3  At most `maxLives` are remembered, those of the workflows that stirred last; of a run that has ended, none.
  * L4  What another process appended ends lives that are remembered here and begins none: that process tells of those.
  */
-import { type LedgerEvent, payloadOf } from "../contract/event.ts";
+import { type EventType, type LedgerEvent, payloadOf } from "../contract/event.ts";
 import type { AttemptTrace } from "../contract/trace.ts";
 import type { StepRecord, WorkflowRecord } from "../contract/workflow.ts";
 import type { Commit } from "../index.ts";
-import { type Life, type LifeEnd, lifeOfAttempt, lifeOfGate, lifeOfRun, lifeOfStep } from "./life.ts";
+import {
+  keyOfRun,
+  keyOfStep,
+  type Life,
+  type LifeEnd,
+  lifeOfAttempt,
+  lifeOfGate,
+  lifeOfRun,
+  lifeOfStep,
+} from "./life.ts";
 import { attemptOutcome, cutOf, gateOutcome, type Outcome, runOutcome, stepOutcome } from "./outcomes.ts";
 
 export interface LifeListener {
@@ -23,6 +32,27 @@ export interface LifeListener {
   /** Nothing more will be said of it, unless it is found again. */
   readonly forgotten: (life: Life) => void;
 }
+
+/** Events that begin or end a life. */
+const turning: ReadonlySet<EventType> = new Set([
+  "INTENT_RECEIVED",
+  "WORKFLOW_RESTARTED",
+  "WORKFLOW_COMPLETED",
+  "WORKFLOW_FAILED",
+  "WORKFLOW_CANCELLED",
+  "STEP_STARTED",
+  "STEP_SUCCEEDED",
+  "STEP_FAILED",
+  "STEP_SKIPPED",
+  "ACTION_STARTED",
+  "ACTION_SUCCEEDED",
+  "ACTION_FAILED",
+  "ACTION_SETTLED",
+  "GATE_OPENED",
+  "USER_APPROVED",
+  "USER_REJECTED",
+  "GATE_EXPIRED",
+]);
 
 /** What an event is read with. */
 interface Reading {
@@ -62,7 +92,8 @@ export class Lifetimes {
     const lives = this.#workflows.get(id) ?? new Map<string, Life>();
     this.#workflows.delete(id);
     this.#workflows.set(id, lives);
-    for (const event of events) this.#read({ record, own, event, at: Date.parse(event.timestamp), lives });
+    for (const event of events)
+      if (turning.has(event.event_type)) this.#read({ record, own, event, at: Date.parse(event.timestamp), lives });
     if (lives.size === 0) this.#workflows.delete(id);
     while (this.#size > this.#maxLives) this.#forgetOldest();
   }
@@ -155,13 +186,12 @@ export class Lifetimes {
   }
 
   #runOf({ lives, record }: Reading): Life {
-    const life = lifeOfRun(record);
-    return lives.get(life.key) ?? life;
+    return lives.get(keyOfRun(record)) ?? lifeOfRun(record);
   }
 
   #stepOf(reading: Reading, stepId = reading.event.step_id ?? ""): Life {
-    const life = lifeOfStep(this.#runOf(reading), stepId, reading);
-    return reading.lives.get(life.key) ?? life;
+    const { lives, record } = reading;
+    return lives.get(keyOfStep(record, stepId)) ?? lifeOfStep(this.#runOf(reading), stepId, reading);
   }
 
   #beginAttempt(reading: Reading): void {

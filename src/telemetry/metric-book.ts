@@ -18,6 +18,19 @@ interface MetricOptions {
   readonly tenantLabel: boolean;
 }
 
+/** Labels whose values are words of ours, and few. */
+const closed: ReadonlySet<string> = new Set([
+  "type",
+  "transition",
+  "outcome",
+  "kind",
+  "stage",
+  "decision",
+  "direction",
+  "http.request.method",
+  "http.response.status_code",
+]);
+
 const transitions: { readonly [T in EventType]?: string } = {
   INTENT_RECEIVED: "received",
   WORKFLOW_STARTED: "started",
@@ -49,15 +62,15 @@ export class MetricBook implements LifeListener {
 
   /** Labels of more values than may be are "other". */
   record(name: InstrumentName, value: number, labels: Labels = {}, tenant?: string | number): void {
-    const bounded = Object.fromEntries(
-      Object.entries(this.#withTenant(labels, tenant)).map(([label, text]) => [label, this.#bound(label, text)]),
-    );
+    const bounded = this.#bounded(this.#withTenant(labels, tenant));
     for (const sink of this.#sinks) sink.record(name, value, bounded);
   }
 
   took({ events, record, own }: Commit): void {
     if (!own) return;
     this.record("rows", 1);
+    const tenant = events[0]?.tenant_id;
+    for (const [type, count] of countTypes(events)) this.record("events", count, { type }, tenant);
     for (const event of events) this.#count(event, record);
   }
 
@@ -86,6 +99,18 @@ export class MetricBook implements LifeListener {
     return said ? { ...labels, tenant: String(tenant) } : labels;
   }
 
+  /** The same labels where none of them has taken too many values. */
+  #bounded(labels: Labels): Labels {
+    let bounded = labels;
+    for (const label of Object.keys(labels)) {
+      if (closed.has(label)) continue;
+      const value = labels[label] as string;
+      const shown = this.#bound(label, value);
+      if (shown !== value) bounded = { ...bounded, [label]: shown };
+    }
+    return bounded;
+  }
+
   #bound(label: string, value: string): string {
     const values = this.#values.get(label) ?? new Set<string>();
     this.#values.set(label, values);
@@ -97,10 +122,9 @@ export class MetricBook implements LifeListener {
 
   #count(event: LedgerEvent, record: WorkflowRecord | null): void {
     const { event_type: type, tenant_id: tenant } = event;
-    this.record("events", 1, { type }, tenant);
     const transition = transitions[type];
-    const intent = record?.intent.type ?? "";
-    if (transition !== undefined) this.record("transitions", 1, { transition, intent }, tenant);
+    if (transition !== undefined)
+      this.record("transitions", 1, { transition, intent: record?.intent.type ?? "" }, tenant);
     if (record === null) return this.#countRefusal(event);
     this.#countWork(event, record);
   }
@@ -139,6 +163,12 @@ export class MetricBook implements LifeListener {
       if (tokens > 0) this.record("tokens", tokens, { ...labels, direction }, event.tenant_id);
     if (usage.cost !== undefined) this.record("cost", usage.cost.total, labels, event.tenant_id);
   }
+}
+
+function countTypes(events: readonly LedgerEvent[]): ReadonlyMap<EventType, number> {
+  const counts = new Map<EventType, number>();
+  for (const { event_type: type } of events) counts.set(type, (counts.get(type) ?? 0) + 1);
+  return counts;
 }
 
 const directionsOf = ({ tokens = { in: 0, out: 0, total: 0 } }: Usage): readonly (readonly [string, number])[] => [

@@ -21,7 +21,7 @@ export function prometheusSink(extraLabels: readonly string[] = []): PrometheusS
     if (record !== null) recorders.set(name, record);
   }
   return {
-    record: (name, value, labels) => recorders.get(name)?.(value, spellLabels(labels)),
+    record: (name, value, labels) => recorders.get(name)?.(value, labels),
     watch(name, read) {
       readers.set(name, read);
       return () => {
@@ -57,14 +57,16 @@ function addMetric(
 ): ((value: number, labels: Labels) => void) | null {
   const { kind, help, labels, buckets } = rowOf(instrument);
   const labelNames = labels.length === 0 ? [] : [...labels, ...extraLabels].map(spell);
+  // Most labels are spelled the same in both.
+  const spelled = labels.some((label) => label !== spell(label)) ? spellLabels : (given: Labels) => given;
   const base = { name: prometheusNameOf(instrument), help, labelNames, registers: [registry] };
   if (kind === "counter") {
     const counter = new Counter(base);
-    return (value, given) => counter.inc(given, value);
+    return (value, given) => counter.inc(spelled(given), value);
   }
   if (kind === "histogram") {
     const histogram = new Histogram({ ...base, ...(buckets === undefined ? {} : { buckets: [...buckets] }) });
-    return (value, given) => histogram.observe(given, value);
+    return (value, given) => histogram.observe(spelled(given), value);
   }
   new Gauge({
     ...base,
