@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { createObserver, traceIdOf } from "../../src/telemetry/index.ts";
 import { createWorld, job, ledgerPaths, minute, never, openProcess, step, work } from "../recovery/shared-file.ts";
+import { readSamples } from "./read-samples.ts";
 import { msOf, named, openTracing, tellSpans } from "./spans-fixture.ts";
 
 const pathOf = ledgerPaths();
@@ -131,5 +132,30 @@ describe("a workflow that goes on in another process", () => {
       "workflow Test.Job < root: cancelled",
     ]);
     expect(telemetry.size()).toBe(0);
+  });
+
+  it("a decision of another process ends the gate that is open here, and is counted by that one alone", async () => {
+    const path = pathOf();
+    const slow = Promise.withResolvers<object>();
+    const run = () => slow.promise;
+    const operators = [work(createWorld(), "T.Act"), work(createWorld(), "T.Slow", { run })];
+    const capabilities = [job([step("s1", "T.Act", { gate: {} }), step("s2", "T.Slow")], operators)];
+    const { options, spans } = openTracing();
+    const [here, there] = [createObserver(options), createObserver()];
+    await using owner = await openProcess(path, { capabilities, telemetry: here });
+    const id = await owner.submit("Test.Job");
+    await owner.clock.settle();
+    await using other = await openProcess(path, { capabilities, at: 100, telemetry: there });
+    await other.approve(id, "gate-s1");
+    await owner.clock.advance(minute);
+    slow.resolve({});
+    await owner.rest(id);
+    expect(named(spans(), "gate T.Act")).toHaveLength(1);
+    expect([...tellSpans(spans())].filter((line) => line.includes("cut") || line.includes("nowhere"))).toEqual([]);
+    const waits = await Promise.all(
+      [here, there].map(async (o) => readSamples(await o.prometheus()).sum("countersign_gate_wait_seconds_count")),
+    );
+    expect(waits).toEqual([0, 1]);
+    expect(here.size()).toBe(0);
   });
 });
