@@ -15,11 +15,13 @@ export function observeLedger(store: LedgerStore, metrics: MetricBook, guard: (w
     });
     return receipts;
   };
-  return new Proxy(store, {
-    get(target, name) {
+  // Over an empty object: a store may be frozen, or keep private fields of its class.
+  return new Proxy({} as LedgerStore, {
+    get(_target, name) {
       if (name === "append") return append;
-      const member: unknown = Reflect.get(target, name, target);
-      return typeof member === "function" ? member.bind(target) : member;
+      const member: unknown = Reflect.get(store, name, store);
+      return typeof member === "function" ? member.bind(store) : member;
     },
+    has: (_target, name) => name in store,
   });
 }

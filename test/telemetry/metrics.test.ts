@@ -55,7 +55,7 @@ describe("measurements", () => {
     const observer = createObserver({ meter });
     await using t = await createTestKernel({
       telemetry: observer,
-      ledger: observer.ledger(memoryLedger()),
+      ledger: observer.ledger(Object.freeze(memoryLedger())),
       capabilities: [gated()],
     });
     const end = observer.watch(t.kernel);
