@@ -48,6 +48,7 @@ export function beginRecord(event: LedgerEvent): WorkflowRecord {
     pipeline: p.pipeline ?? "standard",
     regenerate: p.regenerate ?? [],
     accepted_at: event.timestamp,
+    run_began_at: event.timestamp,
     feedback: null,
     plan_id: p.plan_id,
     sequence: event.sequence,

@@ -102,8 +102,9 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
   WORKFLOW_RESUMED(record) {
     record.status = "running";
   },
-  WORKFLOW_RESTARTED(record, { step_ids, run, feedback }, { type }) {
+  WORKFLOW_RESTARTED(record, { step_ids, run, feedback }, { type, at }) {
     record.run = run;
+    record.run_began_at = at;
     record.feedback = feedback ?? null;
     record.status = "running";
     record.error = null;

@@ -155,7 +155,8 @@ export class KernelParts {
       owner: resolved.options.owner ?? kit.ids.next("kernel"),
       desk: fillDesk(createDesk({ resolved, registry, store, reading, timers })),
       ...(sourceOf === undefined ? {} : { sourceOf }),
-      onCommitted: (log, events) => {
+      onCommitted: (log, events, own) => {
+        kit.telemetry.committed?.({ events, record: log.exists ? log.record : null, own });
         this.feed.announce(log.identity.workflow_id);
         if (events.some((e) => e.event_type === "INTENT_RECEIVED")) lifecycles.wake(log.record);
         this.host.watch();

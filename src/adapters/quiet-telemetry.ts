@@ -29,5 +29,16 @@ export function guardTelemetry(telemetry: Telemetry): Telemetry {
         return;
       }
     },
+    ...(telemetry.committed === undefined ? {} : { committed: guardCommitted(telemetry) }),
   };
 }
+
+const guardCommitted =
+  (telemetry: Telemetry): Telemetry["committed"] =>
+  (commit) => {
+    try {
+      telemetry.committed?.(commit);
+    } catch {
+      return;
+    }
+  };

@@ -15,7 +15,7 @@ import { kernelError } from "../contract/error-codes.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Kernel } from "../index.ts";
 import { sqliteLedger } from "../ledgers/sqlite/index.ts";
-import type { Logger } from "../ports/telemetry.ts";
+import type { Logger, Telemetry } from "../ports/telemetry.ts";
 import { readApproverKeys } from "./approver-keys.ts";
 import { type Loaded, loadModules, loadPolicies } from "./load-modules.ts";
 import { type CommonOptions, callerOf, type Session } from "./options.ts";
@@ -23,6 +23,9 @@ import { type CommonOptions, callerOf, type Session } from "./options.ts";
 export interface Opening {
   readonly recover?: boolean;
   readonly create?: boolean;
+  /** In place of the log of errors. */
+  readonly logger?: Logger;
+  readonly telemetry?: Telemetry;
 }
 
 /** The open kernel, and who asks it. */
@@ -52,7 +55,7 @@ export async function withKernel<T>(
 
 async function openKernel(
   { options, terminal }: Session,
-  { recover = false, create = false }: Opening,
+  { recover = false, create = false, logger, telemetry }: Opening,
 ): Promise<Kernel> {
   if (!create && !existsSync(options.db)) {
     const message = `there is no ledger at ${options.db}; name one with --db, or make one with "countersign demo"`;
@@ -66,7 +69,8 @@ async function openKernel(
     ...rules,
     ...(options.keys === undefined ? {} : { approverKeys: readApproverKeys(options.keys) }),
     recover,
-    logger: logErrors((line) => terminal.complain(line)),
+    logger: logger ?? logErrors((line) => terminal.complain(line)),
+    ...(telemetry === undefined ? {} : { telemetry }),
   });
 }
 

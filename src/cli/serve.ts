@@ -3,11 +3,14 @@
  *
  * INV-1  Nobody calls without the token; where none is given, one is made and told once.
  * INV-2  A browser comes in by a link that is told once, is good once, and soon is not.
- * INV-3  An interruption takes no more requests, cuts the streams off, and then stops the kernel.
+ * INV-3  What happens is logged to stderr as JSON lines, without what callers wrote; stdout says where it listens.
+ * INV-4  An interruption takes no more requests, cuts the streams off, and then stops the kernel.
  */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { type Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import type { Logger } from "../index.ts";
+import type { LogLevel, Observer } from "../telemetry/index.ts";
 import { type Desk, withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, readCount, type Session } from "./options.ts";
 import type { Terminal } from "./terminal.ts";
@@ -16,7 +19,12 @@ interface ServeOptions extends CommonOptions {
   readonly host: string;
   readonly port: number;
   readonly token?: string;
+  readonly logLevel: LogLevel;
+  readonly metricsToken?: string;
 }
+
+/** The levels of the log; named here so that help needs no logger. */
+const logLevels = ["debug", "info", "warn", "error", "silent"] as const satisfies readonly LogLevel[];
 
 export function addServe(program: Command, terminal: Terminal): void {
   addCommonOptions(program.command("serve"))
@@ -24,9 +32,13 @@ export function addServe(program: Command, terminal: Terminal): void {
     .option("--host <host>", "the address to listen on", "127.0.0.1")
     .option("--port <port>", "the port; 0 takes any that is free", readPort, 8787)
     .option("--token <token>", "the bearer token that callers send; without one, one is made", readToken)
-    .action((options: ServeOptions) =>
-      withKernel({ options, terminal }, (desk) => serve(desk, { options, terminal }), { recover: true, create: true }),
-    );
+    .addOption(new Option("--log-level <level>", "what is logged to stderr").choices(logLevels).default("info"))
+    .option(
+      "--metrics-token <token>",
+      "a token that may read /metrics and nothing else; without it there is none",
+      readToken,
+    )
+    .action((options: ServeOptions) => openAndServe({ options, terminal }));
 }
 
 function readPort(value: string): number {
@@ -40,11 +52,36 @@ function readToken(value: string): string {
   return value;
 }
 
-async function serve({ kernel, caller }: Desk, { options, terminal }: Session<ServeOptions>): Promise<void> {
-  // Only now: the other commands need no network.
+async function openAndServe(session: Session<ServeOptions>): Promise<void> {
+  const { options, terminal } = session;
+  // Only now: the other commands need no network and no log.
+  const { createLogger, createObserver } = await import("../telemetry/index.ts");
+  const destination = { write: (line: string) => terminal.complain(line.trimEnd()) };
+  const logger = createLogger({ level: options.logLevel, destination });
+  const observer = createObserver({ logger });
+  const opening = { recover: true, create: true, logger, telemetry: observer };
+  return withKernel(session, (desk) => serve(desk, session, { observer, logger }), opening);
+}
+
+async function serve(
+  { kernel, caller }: Desk,
+  { options, terminal }: Session<ServeOptions>,
+  { observer, logger }: { readonly observer: Observer; readonly logger: Logger },
+): Promise<void> {
   const { createHttpApp, serveHttp } = await import("../http/index.ts");
   const token = options.token ?? randomBytes(24).toString("base64url");
-  const app = createHttpApp(kernel, { tokens: [{ token, ...caller }], sessions: {} });
+  const { metricsToken: scraper } = options;
+  const app = createHttpApp(kernel, {
+    tokens: [
+      { token, ...caller },
+      ...(scraper === undefined ? [] : [{ token: scraper, ...caller, scopes: ["metrics:read"] }]),
+    ],
+    sessions: {},
+    logger,
+    observe: observer.http,
+    ...(scraper === undefined ? {} : { metrics: observer.prometheus }),
+  });
+  observer.watch(kernel);
   const server = await serveHttp(app, options);
   const made = options.token === undefined;
   const login = `${server.url}${app.loginPath(caller)}`;
@@ -52,6 +89,7 @@ async function serve({ kernel, caller }: Desk, { options, terminal }: Session<Se
   else tell(terminal, { url: server.url, token: made ? token : null, login });
   if (!terminal.signal.aborted) await once(terminal.signal, "abort");
   await server.close();
+  observer.stop();
 }
 
 interface Told {

@@ -90,6 +90,8 @@ export interface WorkflowRecord {
   /** In a workflow that makes another one's work again: the steps that are made anew. */
   readonly regenerate: readonly string[];
   readonly accepted_at: string;
+  /** When this run began: with the request, or with the retry that began it. */
+  run_began_at: string;
   /** What a retry said about the work that is done again. */
   feedback: string | null;
   plan_id: string;

@@ -24,9 +24,11 @@ import {
   refuseOptions,
   resolveHttpOptions,
 } from "./http-options.ts";
+import { addObservation } from "./observe-requests.ts";
 import { addCommands } from "./routes/commands.ts";
 import { addDocument } from "./routes/document.ts";
 import { addHealth } from "./routes/health.ts";
+import { addMetrics } from "./routes/metrics.ts";
 import { addReads } from "./routes/reads.ts";
 import { addRegistry } from "./routes/registry.ts";
 import { addRpc } from "./routes/rpc.ts";
@@ -53,6 +55,7 @@ const appRef = moduleRef(0, "http", "route");
 export function createHttpApp(kernel: Kernel, options: HttpOptions): HttpApp {
   const edge: Edge = { app: new Hono<Env>(), kernel, options: resolveHttpOptions(options), routes: [] };
   const { app } = edge;
+  addObservation(app, edge.options);
   const admission = createAdmission(edge.options);
   const door = doorOf(edge, admission);
   addErrors(app, edge.options);
@@ -67,6 +70,7 @@ export function createHttpApp(kernel: Kernel, options: HttpOptions): HttpApp {
   addRegistry(edge);
   addStreams(edge);
   addRpc(edge);
+  addMetrics(edge);
   addOtherMethods(edge);
   return {
     fetch: async (request) => app.fetch(request),

@@ -121,6 +121,23 @@ export interface HttpOptions {
   readonly clock?: Clock;
   /** Hears of failures that are nobody's fault but the server's. */
   readonly logger?: Logger;
+  /** Told of each request once it is answered; for a stream, once it is open. What it throws is ignored. */
+  readonly observe?: (seen: HttpSeen) => void;
+  /** Prometheus' text, told at /metrics to credentials whose `scopes` name `metrics:read`; without it there is no /metrics. */
+  readonly metrics?: () => Promise<string>;
+}
+
+/** A request that was answered, without anything that its caller wrote but the id that they gave it. */
+export interface HttpSeen {
+  /** In capitals; `_OTHER` for what is no method of HTTP. */
+  readonly method: string;
+  /** As the route was added, `:id` for ids; `unmatched` where there is none. */
+  readonly route: string;
+  readonly status: number;
+  readonly ms: number;
+  readonly trace: string;
+  /** Null where nobody was known. */
+  readonly caller: HttpCaller | null;
 }
 
 const optionsRef = moduleRef(0, "http", "createHttpApp");

@@ -9,6 +9,7 @@ export {
   HttpCaller,
   type HttpLimits,
   type HttpOptions,
+  type HttpSeen,
   type JwtOptions,
   type SessionOptions,
   type StaticToken,

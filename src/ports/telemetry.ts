@@ -1,6 +1,23 @@
-/** What the kernel tells about itself while it works: stage marks in order, never truth. A mark that throws is ignored. */
+/**
+ * What a kernel tells those who watch it, and where it logs. Nothing here is asked for anything: what throws is ignored.
+ */
+import type { LedgerEvent } from "../contract/event.ts";
+import type { WorkflowRecord } from "../contract/workflow.ts";
+
+/** One row of a workflow's log that is in the ledger now. */
+export interface Commit {
+  readonly events: readonly LedgerEvent[];
+  /** What the log folds to, with these events and at times a few to come; to be read at once and not kept. Null: a refusal. */
+  readonly record: WorkflowRecord | null;
+  /** False: another process appended it, and this one has taken it in. */
+  readonly own: boolean;
+}
+
 export interface Telemetry {
+  /** Stage marks in order, never truth. */
   readonly mark: (stage: string, detail: { readonly workflow_id?: string; readonly [key: string]: unknown }) => void;
+  /** Told of each commit, in the order of its log, before anything that rests on it is done. */
+  readonly committed?: (commit: Commit) => void;
 }
 
 /** A logger such as pino or console. */

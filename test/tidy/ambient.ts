@@ -65,6 +65,16 @@ export const ambientRows: readonly AmbientRow[] = [
     why: "secrets of links and browser sessions; no seed may repeat them, and no record holds them",
   },
   {
+    path: "src/telemetry/workflow-ids.ts",
+    calls: ["crypto.randomBytes"],
+    why: "ids of spans that are not ours; the SDK asks one generator for all",
+  },
+  {
+    path: "src/telemetry/observe-ledger.ts",
+    calls: ["performance.now"],
+    why: "how long a transaction really took; nothing rests on it",
+  },
+  {
     path: "src/operators/files/file-write.ts",
     calls: ["crypto.randomUUID"],
     why: "the name of a temporary file; no record ever holds it",

@@ -27,6 +27,7 @@ export const ladder: readonly Floor[] = [
     may: [
       "http",
       "mcp",
+      "telemetry",
       "inspect",
       "testing",
       "index",
@@ -42,6 +43,8 @@ export const ladder: readonly Floor[] = [
   },
   { room: "http", may: ["index", "protocol", "contract"], packages: "declared", builtins: "any" },
   { room: "mcp", may: ["index", "operators", "protocol", "contract"], packages: "declared", builtins: "any" },
+  // It reads events and the folded record: the words of both are the contract's.
+  { room: "telemetry", may: ["index", "protocol", "contract"], packages: "declared", builtins: "any" },
   { room: "inspect", may: ["index", "protocol", "contract"], packages: "declared", builtins: "any" },
   // The port suites check what the ports promise; the test kernel is the kernel with other parts in its ports.
   { room: "testing", may: ["index", "kernel", "runtime", "adapters", ...ground], packages: ["zod"], builtins: [] },

@@ -33,8 +33,8 @@ export interface ExecutorOptions {
   readonly owner: string;
   /** Where turns get their instants and ids; a replay brings its own. */
   readonly sourceOf?: (workflowId: string) => TurnSource;
-  /** Told after each commit. */
-  readonly onCommitted: (log: WorkflowLog, events: readonly LedgerEvent[]) => void;
+  /** Told after each commit; `own` is false for what another process appended. */
+  readonly onCommitted: (log: WorkflowLog, events: readonly LedgerEvent[], own: boolean) => void;
   /** Told when a run has ended or rests. */
   readonly onRest: (run: WorkflowRun) => void;
 }
@@ -58,7 +58,7 @@ export class Executor {
       writer,
       owner,
       read: (id, after) => store.read(id, after),
-      onCommitted: (log, events) => this.#committed(log, events),
+      onCommitted: (log, events) => this.#committed(log, events, true),
       onForeign: (log, events) => this.#overtaken(log, events),
     };
   }
@@ -116,15 +116,15 @@ export class Executor {
     return ids;
   }
 
-  #committed(log: WorkflowLog, events: readonly LedgerEvent[]): void {
+  #committed(log: WorkflowLog, events: readonly LedgerEvent[], own: boolean): void {
     const { lifecycles, onCommitted } = this.#options;
     if (this.#runs.get(log.identity.workflow_id)?.log === log) lifecycles.deliver(log.identity.workflow_id, events);
-    onCommitted(log, events);
+    onCommitted(log, events, own);
   }
 
   /** What another process appended reaches actors and readers like our own; the run looks at what follows from it. */
   #overtaken(log: WorkflowLog, events: readonly LedgerEvent[]): void {
-    this.#committed(log, events);
+    this.#committed(log, events, false);
     const run = this.#runs.get(log.identity.workflow_id);
     if (run?.log === log) run.drive();
   }

@@ -19,7 +19,7 @@ import type { Intent, Principal, Submission } from "../../contract/intent.ts";
 import { metricsOf, ok, type Result } from "../../contract/result.ts";
 import type { RetryResponse } from "../../contract/retry.ts";
 import type { Signal } from "../../contract/signal.ts";
-import { genesisHash, sealTurn, turnSchemaVersion } from "../../contract/turn.ts";
+import { genesisHash, openTurn, sealTurn, turnSchemaVersion } from "../../contract/turn.ts";
 import { isTerminal } from "../../contract/workflow.ts";
 import type { Door, TierDefinition } from "../../runtime/define-tier.ts";
 import { consume, type Kit } from "../../runtime/kit.ts";
@@ -336,5 +336,6 @@ async function rejectIntent(writer: LedgerWriter, signal: Signal, kit: Kit): Pro
     genesisHash,
   );
   await writer.append(() => ({ tenant_id, row, now }));
+  kit.telemetry.committed?.({ events: openTurn(row), record: null, own: true });
   return ok([], metricsOf(ref("reject")));
 }

@@ -1,0 +1,82 @@
+/** `countersign serve` logs to stderr and measures; stdout says where it listens and nothing else. */
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { main } from "../../src/cli/main.ts";
+import { Interrupted, type Terminal } from "../../src/cli/terminal.ts";
+import { makeTempFolder } from "../operators/temp-folder.ts";
+import { readSamples } from "./read-samples.ts";
+
+type Line = Readonly<Record<string, unknown>>;
+
+/** Runs it in this process; `stop` interrupts it. */
+async function serve(...args: readonly string[]) {
+  const folder = makeTempFolder();
+  onTestFinished(() => folder[Symbol.dispose]());
+  const [out, err]: [string[], string[]] = [[], []];
+  const interruption = new AbortController();
+  const listening = Promise.withResolvers<string>();
+  const terminal: Terminal = {
+    interactive: false,
+    live: false,
+    columns: 100,
+    paint: (_style, line) => line,
+    signal: interruption.signal,
+    now: () => 0,
+    print(line) {
+      out.push(line);
+      listening.resolve(line);
+    },
+    write: (text) => void out.push(text),
+    complain: (line) => void err.push(line),
+    printAll: () => Promise.resolve(),
+  };
+  const db = join(folder.path, "l.db");
+  const given = ["--json", "--port", "0", "--token", "own", "--db", db];
+  const ended = main(["serve", ...given, ...args], terminal);
+  const { url } = JSON.parse(await listening.promise) as { readonly url: string };
+  return {
+    out,
+    lines: () => err.map((line) => JSON.parse(line) as Line),
+    get: (path: string, token = "own") => fetch(`${url}${path}`, { headers: { authorization: `Bearer ${token}` } }),
+    async stop() {
+      interruption.abort(new Interrupted("the test", 0));
+      await ended;
+    },
+  };
+}
+
+describe("countersign serve", () => {
+  it("writes a line a request to stderr, as JSON, and none of them to stdout", async () => {
+    const server = await serve();
+    await server.get("/v1/kernel/workflows?q=SECRET");
+    await server.get("/v1/kernel/gates", "SECRET");
+    await server.stop();
+    expect(server.out).toHaveLength(1);
+    const told = server.lines().map(({ method, route, status, principal_id }) => [method, route, status, principal_id]);
+    expect(told).toEqual([
+      ["GET", "/v1/kernel/workflows", 200, "local"],
+      ["GET", "/v1/kernel/gates", 401, null],
+    ]);
+    for (const line of server.lines())
+      expect(line).toMatchObject({ level: "info", request_id: expect.any(String), ms: expect.any(Number) });
+    expect(JSON.stringify(server.lines())).not.toContain("SECRET");
+  });
+
+  it("shows its measurements to the token it was given for that, and to no other", async () => {
+    const server = await serve("--metrics-token", "scrape", "--log-level", "warn");
+    expect((await server.get("/metrics")).status).toBe(403);
+    expect((await server.get("/v1/kernel/workflows", "scrape")).status).toBe(403);
+    const answer = await server.get("/metrics", "scrape");
+    const { all, sum } = readSamples(await answer.text());
+    await server.stop();
+    expect(sum("http_server_request_duration_seconds_count", { http_response_status_code: "403" })).toBe(2);
+    expect(all.filter((s) => s.name === "countersign_workflows_awake").map((s) => s.value)).toEqual([0]);
+    expect(server.lines()).toEqual([]);
+  });
+
+  it("has no /metrics without such a token", async () => {
+    const server = await serve("--log-level", "silent");
+    expect((await server.get("/metrics")).status).toBe(404);
+    await server.stop();
+  });
+});
