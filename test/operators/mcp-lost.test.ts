@@ -259,6 +259,24 @@ describe("close", () => {
   });
 });
 
+describe("close, while a connection is being opened", () => {
+  it("ends the wait for it at once", async () => {
+    const server = scripted([tool("t")]);
+    const opening = Promise.withResolvers<void>();
+    const transport = () => {
+      if (server.connections() === 0) return server.transport();
+      opening.resolve();
+      return never();
+    };
+    const mcp = await connect({ transport });
+    await server.drop();
+    const refreshing = mcp.refresh();
+    await opening.promise;
+    await mcp.close();
+    await expect(refreshing).rejects.toMatchObject({ error: { message: expect.stringContaining("was closed") } });
+  });
+});
+
 describe("a child process that is killed in the middle of a call", () => {
   const slow = { operator: "Far.trigger-long-running-operation", params: { duration: 0.3, steps: 3 } };
 

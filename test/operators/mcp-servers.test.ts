@@ -3,12 +3,20 @@
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
 import { memoryArtifacts } from "../../src/adapters/memory-artifacts.ts";
 import { sha256 } from "../../src/contract/digest.ts";
 import { definePolicySet } from "../../src/define/define-policy-set.ts";
 import { type McpOperators, mcpOperators } from "../../src/operators/mcp/mcp-operators.ts";
-import { createTestKernel, type TestKernel, type TestKernelOptions } from "../../src/testing/test-kernel.ts";
+import {
+  createTestKernel,
+  type TestKernel,
+  type TestKernelOptions,
+  testCaller,
+} from "../../src/testing/test-kernel.ts";
 import { intentType, planOf, type RealServer, realServer } from "./mcp-fixture.ts";
 import { makeTempFolder, type TempFolder } from "./temp-folder.ts";
 
@@ -157,7 +165,7 @@ describe("the server of everything", () => {
       const { percent } = event.payload as { readonly percent?: number };
       if (event.event_type === "STEP_STREAMED" && percent !== undefined && percent > 0) break;
     }
-    await t.kernel.cancel(id, { tenant_id: 1, principal: { type: "user", id: 1, role: "user" } });
+    await t.kernel.cancel(id, testCaller);
     expect((await t.kernel.settled(id)).state).toBe("cancelled");
     const called = server.calls().at(-1);
     expect(called?.params?.["_meta"]).toMatchObject({ "countersign/idempotency-key": expect.any(String) });
@@ -165,5 +173,59 @@ describe("the server of everything", () => {
       method: "notifications/cancelled",
       params: { requestId: called?.id },
     });
+  });
+});
+
+describe("the SDK's own server over HTTP", () => {
+  const seen: { era: string; key: unknown }[] = [];
+  const cancelled = Promise.withResolvers<void>();
+  const handler = createMcpHandler(({ era }) => {
+    const server = new McpServer({ name: "sdk", version: "3.1.0" });
+    const double = { inputSchema: z.object({ n: z.number() }), outputSchema: z.object({ twice: z.number() }) };
+    server.registerTool("double", { ...double, annotations: { readOnlyHint: true } }, ({ n }, { mcpReq }) => {
+      seen.push({ era, key: mcpReq._meta?.["countersign/idempotency-key"] });
+      return { content: [], structuredContent: { twice: 2 * n } };
+    });
+    server.registerTool("wait", { annotations: { readOnlyHint: true } }, async ({ mcpReq }) => {
+      const params = { progressToken: mcpReq._meta?.progressToken ?? 0, progress: 1, total: 4, message: "waiting" };
+      await mcpReq.notify({ method: "notifications/progress", params });
+      await new Promise<void>((resolve) => mcpReq.signal.addEventListener("abort", () => resolve(), { once: true }));
+      cancelled.resolve();
+      return { content: [] };
+    });
+    return server;
+  });
+  afterAll(() => handler.close());
+  const fetch = (url: string | URL, init?: RequestInit) => handler.fetch(new Request(url, init));
+  const transport = () => new StreamableHTTPClientTransport(new URL("http://sdk.invalid/mcp"), { fetch });
+
+  it.each([
+    ["auto", "modern"],
+    ["legacy", "legacy"],
+  ] as const)(
+    "asked for %s speaks the %s protocol; structured content is the step's data, the key arrives",
+    async (negotiation, era) => {
+      await using mcp = await mcpOperators({ transport, name: "Sdk", trustAnnotations: true, negotiation });
+      expect(mcp.server).toEqual({ name: "sdk", version: "3.1.0" });
+      await using t = await kernelOf(mcp, [{ operator: "Sdk.double", params: { n: 21 } }]);
+      const { workflow_id } = await settle(t);
+      const [action] = await t.kernel.actions(workflow_id);
+      expect(action?.result_payload).toEqual({ twice: 42 });
+      expect(seen.at(-1)).toEqual({ era, key: action?.idempotency_key });
+    },
+  );
+
+  it("streams progress, and a cancelled workflow ends the request that the tool works for", async () => {
+    await using mcp = await mcpOperators({ transport, name: "Sdk", trustAnnotations: true, negotiation: "auto" });
+    await using t = await kernelOf(mcp, [{ operator: "Sdk.wait" }]);
+    const id = await t.submit(intentType);
+    for await (const { event_type, payload } of t.kernel.events(id))
+      if (event_type === "STEP_STREAMED") {
+        expect(payload).toMatchObject({ percent: 25, chunks: ["waiting\n"] });
+        break;
+      }
+    await t.kernel.cancel(id, testCaller);
+    await cancelled.promise;
+    expect((await t.kernel.settled(id)).state).toBe("cancelled");
   });
 });

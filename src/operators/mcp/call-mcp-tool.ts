@@ -7,6 +7,7 @@
 
 import type { CallToolResult, Progress, Tool } from "@modelcontextprotocol/client";
 import { z } from "zod";
+import { digest } from "../../contract/digest.ts";
 import { isPlainObject, type JsonObject } from "../../contract/json.ts";
 import { type ToolCallContext, type ToolClient, ToolResult } from "../../contract/tool.ts";
 import type { McpConnection } from "./connection.ts";
@@ -24,13 +25,15 @@ export interface McpTool {
   readonly connection: McpConnection;
   readonly limits: McpLimits;
   readonly tool: Tool;
+  /** Of the tool as it was when its operator was made. */
+  readonly print: string;
   /** May be called again where nobody knows how a call ended. */
   readonly repeatable: boolean;
 }
 
 /** What an operator rests on: its schemas and what was said of its effect. Words for people may change. */
 export const fingerprint = ({ inputSchema, outputSchema, annotations }: Tool): string =>
-  JSON.stringify([inputSchema, outputSchema ?? null, annotations ?? null]);
+  digest([inputSchema, outputSchema ?? null, annotations ?? null]);
 
 /** The client behind one tool's operator. It answers `tools/call` of that tool alone. */
 export const mcpToolClient = (tool: McpTool): ToolClient => ({
@@ -38,10 +41,10 @@ export const mcpToolClient = (tool: McpTool): ToolClient => ({
 });
 
 async function callMcpTool(known: McpTool, params: JsonObject, call: ToolCallContext | undefined): Promise<ToolResult> {
-  const { tool, connection, repeatable } = known;
+  const { tool, print, connection, repeatable } = known;
   let begun = false;
   const work = async (line: McpLine): Promise<CallToolResult> => {
-    requireSame(tool, line.tools);
+    requireSame(tool.name, print, line.tools);
     if (line.isBroken) throw mcpError("T4_TOOL_EXECUTION_FAILED", "the connection has just ended");
     begun = true;
     return send(known, line, { arguments: params["arguments"] as JsonObject, call });
@@ -55,11 +58,11 @@ async function callMcpTool(known: McpTool, params: JsonObject, call: ToolCallCon
 }
 
 /** @throws KernelErrorException T4_OPERATOR_UNKNOWN. */
-function requireSame(tool: Tool, listed: readonly Tool[]): void {
-  const [now, again] = listed.filter(({ name }) => name === tool.name);
-  if (now !== undefined && again === undefined && fingerprint(now) === fingerprint(tool)) return;
+function requireSame(tool: string, print: string, listed: readonly Tool[]): void {
+  const [now, again] = listed.filter(({ name }) => name === tool);
+  if (now !== undefined && again === undefined && fingerprint(now) === print) return;
   const what = now === undefined ? "has no such tool any more" : "says something else of it now";
-  throw mcpError("T4_OPERATOR_UNKNOWN", `${tool.name} is not what it was: its MCP server ${what}`);
+  throw mcpError("T4_OPERATOR_UNKNOWN", `${tool} is not what it was: its MCP server ${what}`);
 }
 
 interface Sending {

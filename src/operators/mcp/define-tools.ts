@@ -8,7 +8,7 @@ import type { Tool } from "@modelcontextprotocol/client";
 import type { JsonObject } from "../../contract/json.ts";
 import type { Operator } from "../../contract/operator.ts";
 import { defineTool, type ToolOptions } from "../../define/define-operator.ts";
-import { type McpTool, mcpToolClient } from "./call-mcp-tool.ts";
+import { fingerprint, type McpTool, mcpToolClient } from "./call-mcp-tool.ts";
 import { judgeAnnotations, type Trust } from "./judge-annotations.ts";
 import { createSchemaReader, type SchemaReader } from "./tool-schema.ts";
 
@@ -106,6 +106,6 @@ function defineOne(tool: Tool, how: Defining, schemas: SchemaReader): Operator {
     inputSchema: tool.inputSchema as JsonObject,
     input: schemas.input(tool.inputSchema),
     ...(tool.outputSchema === undefined ? {} : { output: schemas.output(tool.outputSchema) }),
-    client: mcpToolClient({ connection, limits, tool, repeatable }),
+    client: mcpToolClient({ connection, limits, tool, print: fingerprint(tool), repeatable }),
   });
 }

@@ -1,7 +1,8 @@
 // One connection to an MCP server, from its handshake to its end, and the tools that the server listed over it.
 // Owns: what is offered to the server, the listing and its age, how many calls are on the line.
 // Never: connects again (connection.ts makes another line), answers sampling or elicitation: neither is offered.
-// INV-1  After a notice that tools changed they are listed again before the next call; a notice during a listing counts.
+// INV-1  After a notice that tools changed they are listed again before a call that comes then; a notice that comes during
+//        a listing makes the next call list again.
 // INV-2  A line that broke takes no new call, and is closed when its last one has ended.
 
 import { Client, type Implementation, type Root, type Tool, type Transport } from "@modelcontextprotocol/client";
@@ -22,6 +23,7 @@ export class McpLine {
   /** Settles with the handshake, within `limits.answerTimeoutMs`. Rejects with whatever went wrong. */
   readonly opened: Promise<void>;
   readonly #options: LineOptions;
+  readonly #ended = new AbortController();
   #listed: readonly Tool[] = [];
   #listing: Promise<void> | null = null;
   #stale = true;
@@ -46,6 +48,8 @@ export class McpLine {
 
   /** Lists the tools where the last listing is not good any more, or is not good enough. */
   async list(anew: boolean): Promise<void> {
+    // One that is under way may have begun before what its caller wants to see.
+    if (anew) await this.#listing?.catch(ignore);
     this.#stale ||= anew;
     if (this.#stale)
       this.#listing ??= this.#fetchTools().finally(() => {
@@ -72,6 +76,7 @@ export class McpLine {
 
   async close(): Promise<void> {
     this.#broken = true;
+    this.#ended.abort(new Error("the connection was closed"));
     await this.client.close().catch(this.#options.onError);
   }
 
@@ -83,7 +88,7 @@ export class McpLine {
     };
     try {
       // A transport that never starts is nobody else's to give up.
-      await orAborted(connect(), AbortSignal.timeout(timeout));
+      await orAborted(connect(), AbortSignal.any([AbortSignal.timeout(timeout), this.#ended.signal]));
       if (this.#broken) throw new Error("the connection ended at once");
     } catch (thrown) {
       await this.close();
