@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import { effects } from "../../src/contract/operator.ts";
 import { judgeAnnotations } from "../../src/operators/mcp/judge-annotations.ts";
 import { mcpOperators } from "../../src/operators/mcp/mcp-operators.ts";
+import { refusal } from "../actors/fixture.ts";
 import { scripted, tool } from "./mcp-fixture.ts";
 
 const hint = fc.option(fc.boolean(), { nil: undefined });
@@ -87,6 +88,18 @@ describe("the host's word", () => {
       leftOut: [{ tool: "silent", reason: "the host left it out" }],
     });
   });
+
+  it("on a tool that is not there is refused: the one that was meant would go without it", async () => {
+    const error = await refusal(metadataOf({ tools: { red: { effect: "read" } } }));
+    expect(error).toMatchObject({ code: "T4_OPERATOR_UNKNOWN", message: expect.stringContaining("red") });
+  });
+
+  it.each(["", "a b", "a..b", ".a", "x".repeat(61)])(
+    "for a name is made of plain parts: %j is refused",
+    async (name) => {
+      expect((await refusal(metadataOf({ name }))).code).toBe("T0_VALIDATION_SCHEMA_MISMATCH");
+    },
+  );
 
   it("left undefined is no word", async () => {
     const tools = { silent: { effect: undefined, idempotent: undefined } } as never;

@@ -63,7 +63,7 @@ describe("the file system server", () => {
     expect([...named.keys()].every((name) => name.startsWith("Files."))).toBe(true);
   });
 
-  it("a file is written after a person approved that very payload, and read without asking", async () => {
+  it("[OPR-05] a file is written after a person approved that very payload, and read without asking", async () => {
     const payload = { path: at("letter.txt"), content: "Dear Bo" };
     await using t = await kernelOf(files, [
       { operator: "Files.write_file", params: payload },
@@ -129,7 +129,7 @@ describe("the server of everything", () => {
     expect(server.alive()).toEqual([]);
   });
 
-  it("text, structured content and an image come back as text, data and an artifact", async () => {
+  it("[BRG-05] text, structured content and an image come back as text, data and an artifact", async () => {
     const artifacts = memoryArtifacts();
     const steps: Steps = [
       { operator: "All.echo", params: { message: "hello" } },

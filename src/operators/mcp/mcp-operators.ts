@@ -72,9 +72,12 @@ export interface McpOperators extends AsyncDisposable {
 /**
  * Connects, lists all tools and gives an operator for each.
  * @throws KernelErrorException T4_TOOL_EXECUTION_FAILED (no connection), T4_TOOL_TIMEOUT, T4_OUTPUT_INVALID (no MCP),
- * T0_VALIDATION_PAYLOAD_TOO_LARGE (more pages or tools than the limits allow). Nothing is left open then.
+ * T0_VALIDATION_PAYLOAD_TOO_LARGE (more pages or tools than the limits allow), T4_OPERATOR_UNKNOWN (`tools` names one that
+ * is not there), T0_VALIDATION_SCHEMA_MISMATCH (`name`). Nothing is left open then.
  */
 export async function mcpOperators(options: McpOptions): Promise<McpOperators> {
+  if (options.name !== undefined && !namePattern.test(options.name))
+    throw mcpError("T0_VALIDATION_SCHEMA_MISMATCH", "name: parts of letters, digits, - and _, with dots between them");
   const limits = { ...defaultMcpLimits, ...options.limits };
   const { clientInfo = { name: "countersign", version: "1.0" }, negotiation = "legacy", onError = ignore } = options;
   const { transport, roots } = options;
@@ -87,6 +90,8 @@ export async function mcpOperators(options: McpOptions): Promise<McpOperators> {
   }
 }
 
+const namePattern = /^[\w-]{1,60}(\.[\w-]{1,60}){0,3}$/;
+
 const ignore = (): void => undefined;
 
 interface Gathering extends Omit<McpOptions, "limits"> {
@@ -98,6 +103,7 @@ async function gather(connection: McpConnection, options: Gathering): Promise<Mc
     async (line) => ({ server: identify(line.client.getServerVersion()), tools: line.tools }),
     {},
   );
+  requireTools(Object.keys(options.tools ?? {}), tools);
   const how = describe(connection, options, server);
   let renewals = 0;
   let { defined, leftOut } = defineTools(tools, how);
@@ -125,6 +131,12 @@ async function gather(connection: McpConnection, options: Gathering): Promise<Mc
     close: () => connection.close(),
     [Symbol.asyncDispose]: () => connection.close(),
   };
+}
+
+/** A word on a tool that is not there is a slip, and would leave the tool that was meant without it. */
+function requireTools(named: readonly string[], listed: readonly Tool[]): void {
+  const unknown = named.filter((name) => !listed.some((tool) => tool.name === name));
+  if (unknown.length > 0) throw mcpError("T4_OPERATOR_UNKNOWN", `tools: the server has no ${unknown.join(", ")}`);
 }
 
 const maxVersionChars = 64;
