@@ -278,7 +278,7 @@ describe("close, while a connection is being opened", () => {
 });
 
 describe("a child process that is killed in the middle of a call", () => {
-  const slow = { operator: "Far.trigger-long-running-operation", params: { duration: 0.3, steps: 3 } };
+  const slow = { operator: "Far.trigger-long-running-operation", params: { duration: 2, steps: 20 } };
 
   /** Submits, kills the process at its first progress, and waits for an event of this type. */
   async function killUnderWay(t: TestKernel, kill: () => void, until: string): Promise<string> {
@@ -289,7 +289,7 @@ describe("a child process that is killed in the middle of a call", () => {
         killed = true;
         kill();
       }
-      if (event_type === until) break;
+      if (event_type === until || event_type === "WORKFLOW_COMPLETED") break;
     }
     return id;
   }

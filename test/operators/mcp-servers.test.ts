@@ -20,6 +20,9 @@ import {
 import { intentType, planOf, type RealServer, realServer } from "./mcp-fixture.ts";
 import { makeTempFolder, type TempFolder } from "./temp-folder.ts";
 
+/** A process may take its time to start on a busy machine. */
+const spawnTimeoutMs = 60_000;
+
 type Steps = Parameters<typeof planOf> extends [unknown, ...infer S] ? S : never;
 
 const kernelOf = (mcp: McpOperators, steps: Steps, more: TestKernelOptions = {}): Promise<TestKernel> =>
@@ -42,7 +45,7 @@ describe("the file system server", () => {
     folder = makeTempFolder();
     server = realServer("server-filesystem", folder.path);
     files = await mcpOperators({ transport: server.transport, name: "Files", trustAnnotations: true });
-  });
+  }, spawnTimeoutMs);
   afterAll(async () => {
     await files.close();
     folder[Symbol.dispose]();
@@ -123,7 +126,7 @@ describe("the server of everything", () => {
   beforeAll(async () => {
     server = realServer("server-everything");
     all = await mcpOperators({ transport: server.transport, name: "All", trustAnnotations: true });
-  });
+  }, spawnTimeoutMs);
   afterAll(async () => {
     await all.close();
     expect(server.alive()).toEqual([]);

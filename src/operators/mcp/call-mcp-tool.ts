@@ -3,7 +3,7 @@
 // Never: checks arguments (the operator's schema did), judges a result's meaning, keeps files: T0's bridge takes them.
 // INV-1  A tool is called only while its server lists it as it was when the operator was made.
 // INV-2  What a server sends as a result is bounded and has a result's form, or the call has failed for good.
-// INV-3  An abort is told to the server (notifications/cancelled).
+// INV-3  An abort is told to the server: by notifications/cancelled, or by ending the stream that the call had to itself.
 
 import type { CallToolResult, Progress, Tool } from "@modelcontextprotocol/client";
 import { z } from "zod";
