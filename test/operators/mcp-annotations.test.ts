@@ -90,7 +90,9 @@ describe("the host's word", () => {
   });
 
   it("on a tool that is not there is refused: the one that was meant would go without it", async () => {
-    const error = await refusal(metadataOf({ tools: { red: { effect: "read" } } }));
+    const server = scripted(listed);
+    const error = await refusal(mcpOperators({ transport: server.transport, tools: { red: { effect: "read" } } }));
+    await expect(server.tell({ method: "notifications/tools/list_changed" })).rejects.toThrow("Not connected");
     expect(error).toMatchObject({ code: "T4_OPERATOR_UNKNOWN", message: expect.stringContaining("red") });
   });
 

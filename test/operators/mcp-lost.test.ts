@@ -154,6 +154,27 @@ describe("a call that its timeout ends", () => {
     expect((await t.kernel.replay(workflow_id)).identical).toBe(true);
   });
 
+  it("leaves the connection to the calls beside it and after it", async () => {
+    const server = scripted([tool("a"), tool("b")]);
+    const answer = Promise.withResolvers<unknown>();
+    server.answers["tools/call"] = ({ name }) => (name === "a" ? never() : answer.promise);
+    const tools = { a: { timeoutSec: 5, retry: "NONE" }, b: { timeoutSec: 500 } };
+    await using mcp = await connect(server, { tools });
+    const steps = ["a", "b"].map((name) => ({ operator: `Far.${name}`, depends_on: [] }));
+    const capabilities = [planOf(mcp.operators, ...steps)];
+    await using t = await createTestKernel({ capabilities, limits: { maxReplans: 0 } });
+    const id = await t.submit(intentType);
+    await t.clock.advance(6_000);
+    answer.resolve(text("b is fine"));
+    const { steps: ended } = await t.rest(id);
+    expect(ended.map(({ state, output_text, error }) => [state, error?.code ?? output_text])).toEqual([
+      ["failed", "T4_TOOL_TIMEOUT"],
+      ["succeeded", "b is fine"],
+    ]);
+    await mcp.refresh();
+    expect(server.connections()).toBe(1);
+  });
+
   it("before it was sent is no doubt", async () => {
     const server = scripted([tool("t")]);
     await using mcp = await connect(server, { tools: { t: { ...writes, timeoutSec: 5, retry: "NONE" } } });
