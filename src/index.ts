@@ -136,7 +136,7 @@ export {
   withCapability,
 } from "./contract/token.ts";
 export { type SnapshotBreak, TokenCapture, TokenSnapshot, verifySnapshots } from "./contract/token-snapshot.ts";
-export { ToolCallRequest, type ToolClient, ToolResult } from "./contract/tool.ts";
+export { type ToolCallContext, ToolCallRequest, type ToolClient, ToolResult } from "./contract/tool.ts";
 export { AttemptTrace, RequestTrace, StepTrace } from "./contract/trace.ts";
 export { type ChainBreak, openTurn, type TurnRow, verifyChain } from "./contract/turn.ts";
 export { StepView, WorkflowState } from "./contract/workflow-state.ts";

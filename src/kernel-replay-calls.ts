@@ -3,7 +3,8 @@
  *
  * Owns: the calls under way, and which recorded events have been given to them. Never: makes a call, moves time.
  * O1  A call ends when its recorded end is what comes next: completions keep their recorded order.
- * O2  A call whose end is not in the record, or is a timeout that left it running, does not answer.
+ * O2  A call whose end is not in the record, or is a timeout that left it running, does not answer. One that said itself
+ *     that nobody knows how it ended says so again.
  */
 
 import { z } from "zod";
@@ -145,7 +146,7 @@ export class RecordedCalls {
     const open = this.#open.get(key) ?? (orLate ? this.#late.get(key) : undefined);
     if (open === undefined || end.cached) return false;
     const { call, resolve, reject } = open;
-    const isOut = "pending" in end && end.pending;
+    const isOut = "pending" in end && end.pending && end.error.code !== "T4_ACTION_IN_DOUBT";
     if (isOut && Object.keys(end.usage).length === 0) return false;
     this.#given.add(event.sequence);
     if (isOut) return this.#report(call, end.usage);

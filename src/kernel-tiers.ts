@@ -133,7 +133,7 @@ export function defineTiers({
     renameReferences(params, renamed) as never;
   return [
     createFoundationTier({
-      client: (operator) => registry.findOperator(operator)?.tool?.client ?? null,
+      client: (operator, version) => registry.findOperator(operator, version)?.tool?.client ?? null,
       artifacts,
       holdsAnswers: options.security?.validateOutput !== undefined,
     }),

@@ -4,6 +4,7 @@
  *
  * Owns: telling them apart by their shape, and finding a module by path or package name from the current folder.
  * Never: checks what is inside of a module; the kernel does when it registers it.
+ * Besides them a module may export what has to be closed, such as the operators of an MCP server: those are given, too.
  * INV-1  A rule file that is wrong anywhere is wrong usage: told with file, rule and field, and nothing of it applies.
  */
 import { existsSync, readFileSync, statSync } from "node:fs";
@@ -20,16 +21,31 @@ export interface Loaded {
   readonly capabilities: readonly CapabilityDefinition[];
   readonly operators: readonly Operator[];
   readonly policies: readonly (PolicyRule | RuleSet)[];
+  /** What modules hold open; closed when the command is over. */
+  readonly closables: readonly AsyncDisposable[];
 }
 
 /** @throws UsageError for a module that cannot be loaded or exports nothing of use. */
 export async function loadModules(names: readonly string[]): Promise<Loaded> {
-  const loaded = await Promise.all(names.map(loadModule));
+  const settled = await Promise.allSettled(names.map(loadModule));
+  const loaded = settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+  const closables = loaded.flatMap((one) => one.closables);
+  const failed = settled.find((one) => one.status === "rejected");
+  if (failed !== undefined) {
+    await closeAll(closables);
+    throw failed.reason;
+  }
   return {
     capabilities: loaded.flatMap((one) => one.capabilities),
     operators: loaded.flatMap((one) => one.operators),
     policies: loaded.flatMap((one) => one.policies),
+    closables,
   };
+}
+
+/** Closes each, whatever becomes of the others. */
+export async function closeAll(closables: readonly AsyncDisposable[]): Promise<void> {
+  await Promise.allSettled(closables.map((one) => one[Symbol.asyncDispose]()));
 }
 
 /** Rules and sets out of files and modules. @throws UsageError for a file or module that cannot be loaded or has none. */
@@ -83,17 +99,24 @@ function locateModule(name: string): string {
 
 /** The default and the named exports, each once; lists of them too. */
 export function sortExports(module: object): Loaded {
-  const values = [...new Set(Object.values(module).flat() as readonly unknown[])];
+  const exported = [...new Set(Object.values(module).flat() as readonly unknown[])];
+  const closables = exported.filter(isClosable);
+  const values = [...new Set([...exported, ...closables.flatMap(({ operators }) => operators ?? [])])];
   return {
     capabilities: values.filter(isCapability),
     operators: values.filter(isOperator),
     policies: values.filter((value) => isPolicy(value) || isRuleSet(value)),
+    closables,
   };
 }
 
-const has = (value: unknown, ...keys: readonly string[]): boolean =>
+const has = (value: unknown, ...keys: readonly (string | symbol)[]): boolean =>
   typeof value === "object" && value !== null && keys.every((key) => key in value);
 const isCapability = (value: unknown): value is CapabilityDefinition => has(value, "intentType", "operators", "plan");
 const isOperator = (value: unknown): value is Operator => has(value, "metadata", "run");
 const isPolicy = (value: unknown): value is PolicyRule => has(value, "evaluate", "stages");
 const isRuleSet = (value: unknown): value is RuleSet => has(value, "version", "rules");
+
+/** Something open, and the operators that work through it where it has any. */
+const isClosable = (value: unknown): value is AsyncDisposable & { readonly operators?: readonly unknown[] } =>
+  has(value, Symbol.asyncDispose);

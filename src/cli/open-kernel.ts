@@ -17,7 +17,7 @@ import type { Kernel } from "../index.ts";
 import { sqliteLedger } from "../ledgers/sqlite/index.ts";
 import type { Logger, Telemetry } from "../ports/telemetry.ts";
 import { readApproverKeys } from "./approver-keys.ts";
-import { type Loaded, loadModules, loadPolicies } from "./load-modules.ts";
+import { closeAll, type Loaded, loadModules, loadPolicies } from "./load-modules.ts";
 import { type CommonOptions, callerOf, type Session } from "./options.ts";
 
 export interface Opening {
@@ -45,23 +45,28 @@ export async function withKernel<T>(
 ): Promise<T> {
   const { signal } = session.terminal;
   signal.throwIfAborted();
-  const kernel = await openKernel(session, opening);
-  try {
-    return await Promise.race([work({ kernel, caller: callerOf(session.options) }), rejectOnAbort(signal)]);
-  } finally {
-    await kernel.stop({ drainMs });
-  }
+  requireLedger(session, opening);
+  return withRules(session.options, async (rules) => {
+    const kernel = await openKernel(session, opening, rules);
+    try {
+      return await Promise.race([work({ kernel, caller: callerOf(session.options) }), rejectOnAbort(signal)]);
+    } finally {
+      await kernel.stop({ drainMs });
+    }
+  });
+}
+
+function requireLedger({ options }: Session, { create = false }: Opening): void {
+  if (create || existsSync(options.db)) return;
+  const message = `there is no ledger at ${options.db}; name one with --db, or make one with "countersign demo"`;
+  raise(kernelError("T0_LEDGER_UNAVAILABLE", message, openRef, { detail: { path: options.db }, retry: false }));
 }
 
 async function openKernel(
   { options, terminal }: Session,
-  { recover = false, create = false, logger, telemetry }: Opening,
+  { recover = false, logger, telemetry }: Opening,
+  rules: Rules,
 ): Promise<Kernel> {
-  if (!create && !existsSync(options.db)) {
-    const message = `there is no ledger at ${options.db}; name one with --db, or make one with "countersign demo"`;
-    raise(kernelError("T0_LEDGER_UNAVAILABLE", message, openRef, { detail: { path: options.db }, retry: false }));
-  }
-  const rules = await rulesOf(options);
   // Only now: help, wrong usage and the check of a file need no kernel.
   const { createKernel } = await import("../index.ts");
   return createKernel({
@@ -74,14 +79,24 @@ async function openKernel(
   });
 }
 
-/** The shipped packages, and what `--capabilities` and `--policies` name. */
-export async function rulesOf(options: Pick<CommonOptions, "capabilities" | "policies">): Promise<Loaded> {
-  const [loaded, policies] = await Promise.all([loadModules(options.capabilities), loadPolicies(options.policies)]);
-  return {
-    capabilities: [releaseNotes, folderInventory, projectHandover, ...loaded.capabilities],
-    operators: loaded.operators,
-    policies: [...policies, ...loaded.policies],
-  };
+export type Rules = Omit<Loaded, "closables">;
+
+/** Works with the shipped packages and what `--capabilities` and `--policies` name; what those opened is closed after. */
+export async function withRules<T>(
+  options: Pick<CommonOptions, "capabilities" | "policies">,
+  work: (rules: Rules) => Promise<T>,
+): Promise<T> {
+  const policies = await loadPolicies(options.policies);
+  const { closables, ...loaded } = await loadModules(options.capabilities);
+  try {
+    return await work({
+      capabilities: [releaseNotes, folderInventory, projectHandover, ...loaded.capabilities],
+      operators: loaded.operators,
+      policies: [...policies, ...loaded.policies],
+    });
+  } finally {
+    await closeAll(closables);
+  }
 }
 
 /** Commands tell their own story; of the kernel's log only what went wrong inside it is shown, and only when asked for. */

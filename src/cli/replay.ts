@@ -12,7 +12,7 @@ import type { Json } from "../contract/json.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Replay } from "../contract/replay.ts";
 import type { TurnRow } from "../contract/turn.ts";
-import { rulesOf, withKernel } from "./open-kernel.ts";
+import { withKernel, withRules } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, type Session } from "./options.ts";
 import { cutLine } from "./render-text.ts";
 import { UsageError } from "./report-error.ts";
@@ -44,7 +44,7 @@ async function replayFrom(workflowId: string, session: Session<ReplayOptions>): 
   if (file === undefined) return withKernel(session, ({ kernel, caller }) => kernel.replay(workflowId, caller));
   const rows = readRows(file, workflowId);
   const { replayRows } = await import("../index.ts");
-  return replayRows(rows, await rulesOf(session.options));
+  return withRules(session.options, (rules) => replayRows(rows, rules));
 }
 
 function readRows(path: string, workflowId: string): readonly TurnRow[] {

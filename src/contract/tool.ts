@@ -79,10 +79,23 @@ export const ToolResult = z
   .readonly();
 export type ToolResult = z.infer<typeof ToolResult>;
 
+/** The operator call that a request is made for: a client passes on what its protocol can carry. */
+export interface ToolCallContext {
+  readonly idempotencyKey: string;
+  /** Fires when nobody waits for the answer any more. */
+  readonly signal: AbortSignal;
+  /** Progress in percent. */
+  readonly report: (percent: number) => void;
+  /** A piece of text for people to read while the call runs. */
+  readonly stream: (chunk: string) => void;
+}
+
 /**
  * A client of a tool server: sends one JSON-RPC request and gives its result, or throws (with `code` and `data` where the
- * server answered with an error). A lost connection is a throw like any other.
+ * server answered with an error). A lost connection is a throw like any other; a KernelErrorException keeps its code, and
+ * one of T4_ACTION_IN_DOUBT says that nobody knows whether the request took effect. `call` is missing where a request
+ * belongs to no operator call.
  */
 export interface ToolClient {
-  readonly request: (method: string, params: JsonObject) => Promise<unknown>;
+  readonly request: (method: string, params: JsonObject, call?: ToolCallContext) => Promise<unknown>;
 }

@@ -70,8 +70,7 @@ export function defineOperator<I extends z.ZodType, O extends z.ZodType = z.ZodT
 }
 
 /** A tool of a tool server as an operator. Its work is done through `client`, bridged by T0 (C-04, OPR-06). */
-export interface ToolOptions
-  extends Omit<OperatorOptions<z.ZodType, z.ZodType>, "run" | "preview" | "output" | "kind" | "input"> {
+export interface ToolOptions extends Omit<OperatorOptions<z.ZodType, z.ZodType>, "run" | "preview" | "kind" | "input"> {
   /** The tool's name at its server. */
   readonly tool: string;
   readonly client: ToolClient;

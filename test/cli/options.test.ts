@@ -69,7 +69,13 @@ describe("modules", () => {
     const operator = { metadata: {}, run: () => null };
     const policy = { stages: ["plan"], evaluate: () => null };
     const sorted = sortExports({ default: pack, pack, list: [operator, policy], other: 3, nothing: null, text: "x" });
-    expect(sorted).toEqual({ capabilities: [pack], operators: [operator], policies: [policy] });
+    expect(sorted).toEqual({ capabilities: [pack], operators: [operator], policies: [policy], closables: [] });
+  });
+
+  it("takes the operators of what has to be closed, and says what that is", () => {
+    const operator = { metadata: {}, run: () => null };
+    const open = { operators: [operator], [Symbol.asyncDispose]: async () => undefined };
+    expect(sortExports({ open })).toEqual({ capabilities: [], operators: [operator], policies: [], closables: [open] });
   });
 
   it("refuses a module that is not there or brings nothing", async () => {

@@ -5,7 +5,7 @@
  * F1  An answer belongs to the request of its id, whatever the order they come in.
  */
 import { z } from "zod";
-import { raise } from "../../contract/error.ts";
+import { createError, type KernelError, KernelErrorException, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
@@ -22,6 +22,7 @@ import {
 } from "../../protocol/envelope.ts";
 import { signalToToolCall } from "../../protocol/signal-to-tool-call.ts";
 import { toolResultToSignal } from "../../protocol/tool-result-to-signal.ts";
+import { callOf } from "../../runtime/call-context.ts";
 import type { TierDefinition } from "../../runtime/define-tier.ts";
 import { dataOf, type Kit } from "../../runtime/kit.ts";
 import { errorOf } from "../../runtime/within.ts";
@@ -30,7 +31,7 @@ const bridgeRef = moduleRef(0, "bridge", "call_tool");
 
 export interface FoundationTierOptions {
   /** The client behind a registered tool operator. */
-  readonly client: (operator: string) => ToolClient | null;
+  readonly client: (operator: string, version?: string) => ToolClient | null;
   readonly artifacts: ArtifactStore;
   /** The host checks outputs: answers are held until the step has had them checked. */
   readonly holdsAnswers: boolean;
@@ -59,20 +60,17 @@ interface Bridge extends Omit<FoundationTierOptions, "holdsAnswers"> {
 async function callTool(bridge: Bridge, signal: Signal, kit: Kit): Promise<Result> {
   const call = signalToToolCall(signal);
   const client =
-    bridge.client(String(signal.body["operator"] ?? "")) ??
+    bridge.client(String(signal.body["operator"] ?? ""), signal.body["version"] as string | undefined) ??
     raise(kernelError("T4_OPERATOR_UNKNOWN", `no tool client for ${call.name}`, bridgeRef));
   const params = { name: call.name, arguments: call.arguments };
   const request = createRequest("tools/call", params, "request", { ids: kit.ids });
-  bridge.pool.push(
-    await exchange(request.id, () => client.request(request.method, (request.params ?? {}) as JsonObject), {
-      signal,
-      kit,
-    }),
-  );
+  const send = () => client.request(request.method, (request.params ?? {}) as JsonObject, callOf(signal));
+  const { message, own } = await exchange(request.id, send, { signal, kit });
+  bridge.pool.push(message);
   const response = matchResponseToRequest(request.id, bridge.pool);
   if (response === null) raise(kernelError("T4_TOOL_EXECUTION_FAILED", "no answer came in for the request", bridgeRef));
   bridge.pool.splice(bridge.pool.indexOf(response as RpcMessage), 1);
-  if ("error" in response) raise(toolFailure(response));
+  if ("error" in response) raise(toolFailure(response, own));
   const signals = toolResultToSignal(response.result as ToolResult, call.name, signal.trace_id, {
     parentId: signal.id,
     signals: kit.signals,
@@ -81,27 +79,30 @@ async function callTool(bridge: Bridge, signal: Signal, kit: Kit): Promise<Resul
   return ok(signals, metricsOf(bridgeRef));
 }
 
+/** The answer, and the error in the client's own words where it threw one. What a server says of itself is never that. */
+interface Exchanged {
+  readonly message: RpcMessage;
+  readonly own: KernelError | null;
+}
+
 /** The client's answer as a message; a failure of the call is formatted by T1. */
 async function exchange(
   id: string,
   send: () => Promise<unknown>,
   { signal, kit }: { readonly signal: Signal; readonly kit: Kit },
-): Promise<RpcMessage> {
+): Promise<Exchanged> {
   try {
-    return createSuccessResponse(id, readToolResult(await send()));
+    return { message: createSuccessResponse(id, readToolResult(await send())), own: null };
   } catch (thrown) {
-    const code = (thrown as { readonly code?: unknown } | null)?.code;
+    const { code, data = null } = (thrown ?? {}) as { readonly code?: unknown; readonly data?: JsonObject };
     const error = errorOf(thrown, "T4_TOOL_EXECUTION_FAILED", bridgeRef);
     if (typeof code === "number" && Number.isInteger(code))
-      return createErrorResponse(id, code, error.message, (thrown as { readonly data?: JsonObject }).data ?? null);
-    return dataOf<RpcMessage>(
-      await kit.ask(
-        1,
-        kit.signals.createDataSignal({ request_id: id, error }, "ExternalFailure", bridgeRef, signal.trace_id, null, {
-          parentId: signal.id,
-        }),
-      ),
-    );
+      return { message: createErrorResponse(id, code, error.message, data), own: null };
+    const failure = { request_id: id, error };
+    const parent = { parentId: signal.id };
+    const told = kit.signals.createDataSignal(failure, "ExternalFailure", bridgeRef, signal.trace_id, null, parent);
+    const message = dataOf<RpcMessage>(await kit.ask(1, told));
+    return { message, own: thrown instanceof KernelErrorException ? error : null };
   }
 }
 
@@ -113,7 +114,18 @@ function readToolResult(answer: unknown): JsonObject {
   return raise(kernelError("T4_TOOL_EXECUTION_FAILED", message, bridgeRef));
 }
 
-const toolFailure = (response: RpcErrorResponse) =>
-  kernelError("T4_TOOL_EXECUTION_FAILED", response.error.message, moduleRef(4, "tool_execution", "call"), {
-    detail: { rpc_code: response.error.code, data: response.error.data ?? null },
-  });
+const toolRef = moduleRef(4, "tool_execution", "call");
+
+/** Answers that say the request itself is wrong: the same again gets the same. */
+const refusals: ReadonlySet<number> = new Set([-32600, -32601, -32602]);
+
+function toolFailure({ error }: RpcErrorResponse, own: KernelError | null): KernelError {
+  const detail = { ...own?.detail, rpc_code: error.code, data: error.data ?? null };
+  if (own === null)
+    return kernelError("T4_TOOL_EXECUTION_FAILED", error.message, toolRef, {
+      detail,
+      retry: !refusals.has(error.code),
+    });
+  const { code, category, severity, message, retry_eligible, cause } = own;
+  return createError(code, category, severity, message, toolRef, retry_eligible, detail, cause);
+}

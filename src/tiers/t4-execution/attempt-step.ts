@@ -282,7 +282,7 @@ async function callThrough(run: Run, at: Attempt, context: SkillExecutionContext
       ...createRecording(run, { stepId: prepared.step.step_id, attempt: at.attempt }),
       route: routes.route,
     },
-    perform: prepared.operator.tool === null ? prepared.operator.run : () => callTool(run, prepared),
+    perform: prepared.operator.tool === null ? prepared.operator.run : (call) => callTool(run, prepared, call),
     screen: (raw) => screen(run, prepared, raw),
   };
   mark(run, "skill.execute", { step_id: prepared.step.step_id, attempt: at.attempt, timeout_ms: timeoutMs });

@@ -8,37 +8,44 @@ import type { Json, JsonObject } from "../../contract/json.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
+import type { ToolCallContext } from "../../contract/tool.ts";
+import { tieCall } from "../../runtime/call-context.ts";
 import { admitPayload } from "./admit-payload.ts";
 import { readThrown } from "./invoke-operator.ts";
-import { checkPayload, type Prepared } from "./prepare-step.ts";
+import { checkPayload, isRepeatable, type Prepared } from "./prepare-step.ts";
 import { askFor, type Run, stepOf } from "./run.ts";
 
 const toolRef = Object.freeze(moduleRef(4, "tool_execution", "call"));
 
 /** The tool's answer: its structured data where it gave any, else its text and files. @throws KernelErrorException. */
-export async function callTool(run: Run, prepared: Prepared): Promise<Json> {
-  const first = await send(run, prepared, prepared.payload as JsonObject);
-  if (first.status !== "error") return readAnswer(run, first.signals);
+export async function callTool(run: Run, prepared: Prepared, call: ToolCallContext): Promise<Json> {
+  const first = await send(run, prepared, { args: prepared.payload as JsonObject, call });
+  if (first.status !== "error") return readAnswer(run, prepared, first.signals);
   const error = first.error as KernelError;
   const repaired = isRepairable(error) ? await repair(run, prepared, error) : null;
   const admitted = repaired === null ? null : await admitRepaired(run, prepared, repaired);
   if (admitted === null) return raise(error);
-  const second = await send(run, prepared, admitted);
-  return second.status === "error" ? raise(second.error as KernelError) : readAnswer(run, second.signals);
+  const second = await send(run, prepared, { args: admitted, call });
+  return second.status === "error" ? raise(second.error as KernelError) : readAnswer(run, prepared, second.signals);
 }
 
-function send(run: Run, { operator, step }: Prepared, args: JsonObject): Promise<Result> {
+interface Sending {
+  readonly args: JsonObject;
+  readonly call: ToolCallContext;
+}
+
+function send(run: Run, { operator, step }: Prepared, { args, call }: Sending): Promise<Result> {
   const body = {
     tool: operator.tool?.name ?? operator.metadata.name,
     args,
     data: args,
     schema: "ToolCall",
     operator: step.operator,
+    version: operator.metadata.version,
   };
-  return run.kit.ask(
-    0,
-    run.kit.signals.createSignal("data", body, toolRef, run.log.identity.correlation_id, null, run.parentId),
-  );
+  const { correlation_id } = run.log.identity;
+  const signal = run.kit.signals.createSignal("data", body, toolRef, correlation_id, null, run.parentId);
+  return run.kit.ask(0, tieCall(signal, call));
 }
 
 /** A bad request may be put right; a denial must not be evaded. */
@@ -82,9 +89,13 @@ async function admitRepaired(run: Run, prepared: Prepared, repaired: JsonObject)
   }
 }
 
-function readAnswer(run: Run, signals: readonly Signal[]): Json {
+/** A tool that says it failed may have done half of its work: only what may be repeated is tried again. */
+function readAnswer(run: Run, { operator }: Prepared, signals: readonly Signal[]): Json {
   const failed = signals.find((s) => s.tags["is_error"] === "true");
-  if (failed !== undefined) raise(kernelError("T4_TOOL_EXECUTION_FAILED", String(failed.body["text"]), toolRef));
+  if (failed !== undefined)
+    raise(
+      kernelError("T4_TOOL_EXECUTION_FAILED", String(failed.body["text"]), toolRef, { retry: isRepeatable(operator) }),
+    );
   for (const file of signals.filter((s) => s.kind === "file")) tellFile(run, file);
   const [data] = signals.filter((s) => s.kind === "data");
   const text = signals

@@ -8,6 +8,7 @@
  * I3  Between the finding and the noted start of a key nothing is awaited: two callers never both find it unseen.
  * I4  An abandoned call that may still take effect leaves its key running; its late result is recorded and answers the
  *     next attempt (C-38).
+ * I5  An operator that fails with T4_ACTION_IN_DOUBT cannot say whether its call took effect: the key stays running.
  */
 import { z } from "zod";
 import { type OperatorResult, Usage } from "../../contract/action.ts";
@@ -261,7 +262,8 @@ async function settle(work: Promise<Json>, actionId: string, usage: { value: Usa
     const result = await work;
     return { status: "succeeded", action_id: actionId, result, usage: usage.value, cached: false };
   } catch (thrown) {
-    return failedWith(actionId, readThrown(thrown), { usage: usage.value, pending: false });
+    const error = readThrown(thrown);
+    return failedWith(actionId, error, { usage: usage.value, pending: error.code === "T4_ACTION_IN_DOUBT" });
   }
 }
 
@@ -269,7 +271,7 @@ function record(book: KeyBook, ended: OperatorResult, late: boolean): OperatorRe
   if (ended.status === "succeeded")
     book.succeed(ended.action_id, ended.result as Json, { usage: ended.usage, late, cached: false });
   else if (ended.status === "failed")
-    book.fail(ended.action_id, ended.error, { usage: ended.usage, pending: false, cached: false });
+    book.fail(ended.action_id, ended.error, { usage: ended.usage, pending: ended.pending, cached: false });
   return ended;
 }
 
@@ -301,11 +303,10 @@ interface Abandoned extends Running {
 async function abandon({ book, invocation, actionId, abort, work, usage }: Abandoned): Promise<Called> {
   const error = timeoutError(invocation);
   abort.abort(new KernelErrorException(error));
-  const heeded = await Promise.race([
-    work.then(() => true),
-    new Promise<boolean>((resolve) => setImmediate(() => resolve(false))),
-  ]);
-  const pending = !heeded && mayTakeEffect(invocation.operator);
+  const heeded = await Promise.race([work, new Promise<null>((resolve) => setImmediate(() => resolve(null)))]);
+  // It ended, and could not say whether its work was done.
+  if (heeded?.status === "failed" && heeded.pending) return { ended: record(book, heeded, false), late: null };
+  const pending = heeded === null && mayTakeEffect(invocation.operator);
   book.fail(actionId, error, { usage: usage.value, pending, cached: false });
   return {
     ended: { status: "failed", action_id: actionId, error, usage: usage.value, pending, cached: false },

@@ -63,6 +63,11 @@ export function findOperator(run: Run, step: PlanStep): Operator {
   );
 }
 
+/** Whether a lost call may be made again without asking. Of an operator that is not known here nobody can say so. */
+export const isRepeatable = (operator: Operator | null): boolean =>
+  operator !== null &&
+  (operator.metadata.idempotent || operator.metadata.effect === "none" || operator.metadata.effect === "read");
+
 function resolveInputs(run: Run, step: PlanStep): Json {
   const { value, unresolved } = resolveParams(step.params, outputsOf(run.log.record, step));
   if (unresolved.length > 0 && stepOf(run, step.step_id).attempt === 0)

@@ -23,7 +23,7 @@ import { type Parked, parked } from "./dag-executor.ts";
 import { type Failed, failStep, ParkStep } from "./end-step.ts";
 import { finishStep } from "./finish-step.ts";
 import { describeDoubtGate, describeGate, openGate, showsNewest } from "./open-gate.ts";
-import { type Prepared, prepareStep } from "./prepare-step.ts";
+import { isRepeatable, type Prepared, prepareStep } from "./prepare-step.ts";
 import { mark, oodaRef, type Run, stepOf } from "./run.ts";
 
 const stepRef = oodaRef("run_step");
@@ -112,11 +112,6 @@ function callUnderWay(run: Run, { action_id }: StepRecord): ActionEntry | null {
   const entry = action_id === null ? undefined : run.log.record.actions.get(action_id);
   return entry?.seen === "running" ? entry : null;
 }
-
-/** Whether a lost call may be made again without asking. Of an operator that is not known here nobody can say so. */
-export const isRepeatable = (operator: Operator | null): boolean =>
-  operator !== null &&
-  (operator.metadata.idempotent || operator.metadata.effect === "none" || operator.metadata.effect === "read");
 
 export const operatorOf = (run: Run, { step }: StepRecord): Operator | null =>
   run.desk.registry.findOperator(step.operator, step.operator_version);

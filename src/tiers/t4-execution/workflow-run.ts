@@ -25,10 +25,10 @@ import { reviseOutdated } from "./edit-gate.ts";
 import { cancelWorkflow, completeWorkflow, failWorkflow } from "./end-workflow.ts";
 import { expireGates, forgetExpiry } from "./expire-gates.ts";
 import { planWorkflow, warnOfLoop } from "./plan-workflow.ts";
-import { findOperator } from "./prepare-step.ts";
+import { findOperator, isRepeatable } from "./prepare-step.ts";
 import { dagStatus, lastDecidedGate, queueSteps } from "./read-steps.ts";
 import { type Desk, mark, oodaRef, type Run } from "./run.ts";
-import { isLost, isRepeatable, openDoubtGate, operatorOf, runStep } from "./run-step.ts";
+import { isLost, openDoubtGate, operatorOf, runStep } from "./run-step.ts";
 
 /** What the executor keeps for a run while it is awake. */
 export interface RunHost {

@@ -1,0 +1,28 @@
+// Every limit towards a server of tools. Times in ms, sizes in characters of JSON.
+
+export interface McpLimits {
+  /** Pages of one listing. */
+  readonly maxPages: number;
+  /** Tools of one server. */
+  readonly maxTools: number;
+  /** One tool's definition. */
+  readonly maxToolChars: number;
+  /** One result, with its files in base64. */
+  readonly maxResultChars: number;
+  /** Progress notifications of one call that are passed on. */
+  readonly maxProgress: number;
+  /** The text of one of them. */
+  readonly maxProgressChars: number;
+  /** The wait for one answer while connecting and listing; calls have the timeout of their operator. */
+  readonly answerTimeoutMs: number;
+}
+
+export const defaultMcpLimits: McpLimits = Object.freeze({
+  maxPages: 64,
+  maxTools: 512,
+  maxToolChars: 100_000,
+  maxResultChars: 16_000_000,
+  maxProgress: 1_000,
+  maxProgressChars: 2_000,
+  answerTimeoutMs: 30_000,
+});
