@@ -9,6 +9,7 @@ import { once } from "node:events";
 import { type Command, InvalidArgumentError } from "commander";
 import { type Desk, withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, readCount, type Session } from "./options.ts";
+import { readVersion } from "./read-version.ts";
 import type { Terminal } from "./terminal.ts";
 
 interface ServeOptions extends CommonOptions {
@@ -43,13 +44,22 @@ async function serve({ kernel, caller }: Desk, { options, terminal }: Session<Se
   // Only now: the other commands need no network.
   const { createHttpApp, serveHttp } = await import("../http/index.ts");
   const token = options.token ?? randomBytes(24).toString("base64url");
-  const app = createHttpApp(kernel, { tokens: [{ token, ...caller }] });
+  const mcp = await openMcp(kernel, options);
+  const app = createHttpApp(kernel, { tokens: [{ token, ...caller }], mounts: { "/mcp": mcp.handle } });
   const server = await serveHttp(app, options);
   const made = options.token === undefined;
   if (options.json) terminal.print(JSON.stringify({ url: server.url, ...(made && { token }) }));
   else tell(terminal, server.url, made ? token : null);
   if (!terminal.signal.aborted) await once(terminal.signal, "abort");
+  await mcp.close();
   await server.close();
+}
+
+/** MCP at /mcp: for programs and pages of this machine, and for the host that is listened on. */
+async function openMcp(kernel: Desk["kernel"], { host }: ServeOptions) {
+  const { createMcpHandler } = await import("../mcp/index.ts");
+  const local = ["localhost", "127.0.0.1", "[::1]"];
+  return createMcpHandler(kernel, { allowedHosts: [...local, host], version: readVersion() });
 }
 
 function tell(terminal: Terminal, url: string, token: string | null): void {

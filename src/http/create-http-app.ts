@@ -45,7 +45,13 @@ export function createHttpApp(kernel: Kernel, options: HttpOptions): HttpApp {
   addReads(edge);
   addStreams(edge);
   addRpc(edge);
+  addMounts(edge);
   return { fetch: async (request) => app.fetch(request) };
+}
+
+function addMounts({ app, options }: Edge): void {
+  for (const [path, answer] of Object.entries(options.mounts ?? {}))
+    app.all(path, (call) => answer(call.req.raw, call.get("caller"), call.get("trace")));
 }
 
 function addErrors(app: App, { logger }: ResolvedHttpOptions): void {

@@ -7,6 +7,7 @@ export {
   type HttpLimits,
   type HttpOptions,
   type JwtOptions,
+  type Mount,
   type StaticToken,
 } from "./http-options.ts";
 export { type HttpAddress, type HttpServer, serveHttp } from "./serve-http.ts";

@@ -4,6 +4,7 @@
  * C1  All execution begins at submit; a JobRequest is one more way to say it (API-07).
  * C2  A command is said in its caller's name: the credential's scope first, then the claims of the body.
  */
+import { commandScopes } from "../contract/auth-context.ts";
 import { isPlainObject, type JsonObject } from "../contract/json.ts";
 import type { Kernel, SubmitResponse } from "../index.ts";
 import { httpRequestToSignal } from "../protocol/http-request-to-signal.ts";
@@ -15,15 +16,15 @@ interface WorkflowCommand {
   readonly run: (kernel: Kernel, workflowId: string, body: JsonObject) => Promise<object>;
 }
 
-export const submitScope = "intent:submit";
+export const submitScope = commandScopes.submit;
 
 // The kernel checks each request against its schema; a body is only known to be an object here.
 export const workflowCommands: Readonly<Record<string, WorkflowCommand>> = {
-  gate: { needs: "gate:approve", run: (kernel, id, body) => kernel.decideGate(id, body as never) },
-  withdraw: { needs: "gate:approve", run: (kernel, id, body) => kernel.withdrawVote(id, body as never) },
-  delegate: { needs: "gate:approve", run: (kernel, id, body) => kernel.delegateGate(id, body as never) },
-  retry: { needs: "workflow:execute", run: (kernel, id, body) => kernel.retry(id, body as never) },
-  cancel: { needs: "workflow:execute", run: (kernel, id, body) => kernel.cancel(id, body as never) },
+  gate: { needs: commandScopes.gate, run: (kernel, id, body) => kernel.decideGate(id, body as never) },
+  withdraw: { needs: commandScopes.withdraw, run: (kernel, id, body) => kernel.withdrawVote(id, body as never) },
+  delegate: { needs: commandScopes.delegate, run: (kernel, id, body) => kernel.delegateGate(id, body as never) },
+  retry: { needs: commandScopes.retry, run: (kernel, id, body) => kernel.retry(id, body as never) },
+  cancel: { needs: commandScopes.cancel, run: (kernel, id, body) => kernel.cancel(id, body as never) },
 };
 
 export const submit = (kernel: Kernel, body: JsonObject): Promise<SubmitResponse> => kernel.submit(body as never);
