@@ -52,7 +52,8 @@ export function readAddress(uri: string): Address {
     /^countersign:\/\/workflows\/([\w-]{1,64})(?:\/([a-z]{1,16}))?(?:\?after=(\d{1,15}))?$/.exec(uri) ?? [];
   if (WorkflowId.safeParse(workflowId).success && Object.hasOwn(views, view))
     return { workflowId, view, after: Number(after) };
-  return raise(kernelError("T0_MCP_RESOURCE_UNKNOWN", `there is no resource ${uri.slice(0, 128)}`, resourceRef));
+  const detail = { uri: uri.slice(0, 256) };
+  return raise(kernelError("T0_MCP_RESOURCE_UNKNOWN", "there is no such resource", resourceRef, { detail }));
 }
 
 export function addResources(server: Server, desk: McpDesk): void {

@@ -50,7 +50,8 @@ export async function beginTask(
   const call = Augmented.safeParse(request.params).data;
   const modern = isModern(ctx);
   const wanted = modern ? hasTasks(abilitiesOf(ctx, declared)) : call?.task !== undefined;
-  if (call === undefined || !wanted) return null;
+  // A question that comes back answered goes on with what was begun.
+  if (call === undefined || !wanted || ctx.mcpReq.requestState() !== undefined) return null;
   const { pollIntervalMs, maxDepth } = desk.options.limits;
   return orProtocolError(desk.options.logger, async () => {
     const tool = await findTool(desk, call.name);
@@ -98,8 +99,8 @@ export function addTasks(server: Server, desk: McpDesk, declared: Declared): voi
       const { state } = await readTask(desk, taskId);
       if (isModern(ctx) && isTerminal(state)) return {};
       await desk.kernel.cancel(taskId, { ...requireCommand(desk, "cancel"), reason: "cancelled by its task" });
-      const ended = await waitForRest(desk, taskId, ctx.mcpReq);
-      return isModern(ctx) ? {} : toTask(ended, limits.pollIntervalMs);
+      if (isModern(ctx)) return {};
+      return toTask(await waitForRest(desk, taskId, ctx.mcpReq), limits.pollIntervalMs);
     }),
   );
   server.setRequestHandler("tasks/list", { params: Page }, ({ cursor }) =>

@@ -57,7 +57,10 @@ export function addTools(server: Server, desk: McpDesk, declared: Declared): voi
   );
   server.setRequestHandler("tools/call", async ({ params }, ctx): Promise<ToolAnswer> => {
     const tool = await orProtocolError(logger, () => findTool(desk, params.name));
-    if (told !== null && told !== (told = namesOf(await listTools(desk)))) await server.sendToolListChanged();
+    const names = namesOf(await listTools(desk));
+    const isStale = told !== null && told !== names;
+    told = isStale ? names : told;
+    if (isStale) await server.sendToolListChanged();
     return callTool(desk, tool, { raw: params.arguments, ctx, declared });
   });
 }

@@ -14,6 +14,7 @@ import { addTools } from "./add-tools.ts";
 import { type Declared, tasksExtension } from "./client-abilities.ts";
 import { KernelServer } from "./kernel-server.ts";
 import { type McpOptions, requireCaller, resolveMcpOptions } from "./mcp-options.ts";
+import { requireBegun } from "./run-workflow.ts";
 
 export interface McpServerOptions extends McpOptions {
   /** On whose behalf the connection speaks. */
@@ -37,7 +38,9 @@ export function createMcpServer(kernel: Kernel, { caller, ...given }: McpServerO
   const { name, version, limits, logger } = desk.options;
   const declared: Declared = () => server.getClientCapabilities();
   const inputRequired = { maxRounds: limits.maxQuestions, roundTimeoutMs: limits.elicitationMs };
-  const server = new KernelServer({ name, version }, { capabilities, instructions, inputRequired }, (request, ctx) =>
+  const requestState = { verify: (named: string) => requireBegun(desk, named) };
+  const options = { capabilities, instructions, inputRequired, requestState };
+  const server = new KernelServer({ name, version }, options, (request, ctx) =>
     beginTask(desk, request, { ctx, declared }),
   );
   server.onerror = (error) => logger?.warn({ error: error.message }, "an MCP connection had an error");

@@ -26,6 +26,11 @@ export async function runWorkflow(desk: McpDesk, call: ToolCall, submit: () => P
   return answerState(desk, call, { state, dismissed });
 }
 
+/** Refuses a name that no question of ours could have carried. @throws KernelErrorException; the SDK tells it as -32602. */
+export async function requireBegun(desk: McpDesk, named: string): Promise<void> {
+  await desk.kernel.workflow(named, await requireGranted(desk, "read"));
+}
+
 interface Rested {
   readonly state: WorkflowState;
   readonly dismissed: ReadonlySet<string>;

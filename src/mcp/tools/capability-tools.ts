@@ -32,7 +32,16 @@ export function toolNameOf(intentType: string): string {
 export async function capabilityTools(kernel: Kernel): Promise<readonly McpTool[]> {
   const names = (await kernel.tokens.capabilities()).map(({ name }) => name);
   const found = [...new Set(names)].sort().flatMap((name) => findCapability(kernel, name) ?? []);
-  return found.map(toTool);
+  return found.map(takeTool);
+}
+
+/** Schemas are made once for each definition. */
+const made = new WeakMap<CapabilityDefinition, McpTool>();
+
+function takeTool(capability: CapabilityDefinition): McpTool {
+  const tool = made.get(capability) ?? toTool(capability);
+  made.set(capability, tool);
+  return tool;
 }
 
 /** Operators stand on the same shelf; they are no capabilities. */
