@@ -37,7 +37,7 @@ const Updated = OfTask.extend({ inputResponses: z.record(z.string(), z.unknown()
 const Page = z.looseObject({ cursor: WorkflowId.optional() }).prefault({});
 const Augmented = z.looseObject({
   name: z.string(),
-  arguments: z.unknown(),
+  arguments: z.unknown().optional(),
   task: z.looseObject({ ttl: z.number().optional() }).optional(),
 });
 
@@ -66,6 +66,9 @@ export async function beginTask(
 
 const refuseTask = (name: string): never =>
   raise(kernelError("T0_MCP_TASK_REFUSED", `${name} is no tool that can be a task`, taskRef));
+
+const refuseEnded = (taskId: string, state: string): never =>
+  raise(kernelError("T4_WORKFLOW_CONFLICT", `the task is ${state} already`, taskRef, { detail: { taskId } }));
 
 export function addTasks(server: Server, desk: McpDesk, declared: Declared): void {
   const { logger, limits } = desk.options;
@@ -97,7 +100,7 @@ export function addTasks(server: Server, desk: McpDesk, declared: Declared): voi
   server.setRequestHandler("tasks/cancel", { params: OfTask }, ({ taskId }, ctx) =>
     guard(ctx, async () => {
       const { state } = await readTask(desk, taskId);
-      if (isModern(ctx) && isTerminal(state)) return {};
+      if (isTerminal(state)) return isModern(ctx) ? {} : refuseEnded(taskId, state);
       await desk.kernel.cancel(taskId, { ...requireCommand(desk, "cancel"), reason: "cancelled by its task" });
       if (isModern(ctx)) return {};
       return toTask(await waitForRest(desk, taskId, ctx.mcpReq), limits.pollIntervalMs);

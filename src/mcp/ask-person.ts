@@ -40,7 +40,8 @@ const approvalForm = {
     edit: {
       type: "string",
       title: "Edit",
-      description: "Fields of the payload to change before it runs, as a JSON object; empty to leave it.",
+      description:
+        "Fields to change before it runs (of the draft, where one is shown), as a JSON object; empty to leave it.",
     },
     comment: commentField,
   },
