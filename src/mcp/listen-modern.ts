@@ -13,6 +13,7 @@ import { z } from "zod";
 import type { ScopedCaller } from "../contract/auth-context.ts";
 import type { Kernel } from "../index.ts";
 import { readAddress, refuseWatching } from "./add-resources.ts";
+import { endingStream } from "./ending-stream.ts";
 import { requireGranted } from "./mcp-desk.ts";
 import type { ResolvedMcpOptions } from "./mcp-options.ts";
 import { authInfoOf, sdkOptions } from "./sdk-options.ts";
@@ -79,21 +80,4 @@ export function createListening(
 async function endWith(response: Response, end: () => Promise<void>): Promise<Response> {
   await end();
   return response;
-}
-
-/** The same bytes; `end` runs once they are over or nobody reads them any more. */
-function endingStream(body: ReadableStream<Uint8Array>, end: () => Promise<void>): ReadableStream<Uint8Array> {
-  const reader = body.getReader();
-  return new ReadableStream({
-    async pull(controller) {
-      const { done, value } = await reader.read();
-      if (!done) return controller.enqueue(value);
-      controller.close();
-      await end();
-    },
-    async cancel(reason) {
-      await reader.cancel(reason);
-      await end();
-    },
-  });
 }

@@ -2,7 +2,8 @@
  * Sessions over streamable HTTP, for clients of 2025-11-25 and before: one server and one transport each.
  *
  * S1  A session is its caller's, with the scopes it was begun with; to anybody else it is not there.
- * S2  There are at most `maxSessions`; one that nobody spoke in for `sessionIdleMs` is ended. What ends leaves no timer.
+ * S2  There are at most `maxSessions`; one that nobody spoke or listened in for `sessionIdleMs` is ended. What ends leaves
+ *     no timer.
  * S3  The end of a session ends nothing that it began: workflows go on.
  */
 import {
@@ -15,13 +16,14 @@ import { canonicalJson } from "../contract/digest.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
+import { endingStream } from "./ending-stream.ts";
 import type { ResolvedMcpOptions } from "./mcp-options.ts";
 
 interface Session {
   readonly key: string;
   readonly server: Server;
   readonly transport: Transport;
-  /** Requests under way. */
+  /** Requests under way, and answers that are still being read. */
   busy: number;
   cancelTimer: () => void;
 }
@@ -76,14 +78,24 @@ export function createSessions(options: ResolvedMcpOptions, open: (caller: Scope
     return session;
   }
 
+  function leave(session: Session): void {
+    session.busy -= 1;
+    if (isOpen(sessions, session)) rest(session);
+  }
+
   async function answerIn(session: Session, request: Request, parsedBody: unknown): Promise<Response> {
     session.busy += 1;
     session.cancelTimer();
+    let response: Response | undefined;
     try {
-      return await session.transport.handleRequest(request, parsedBody === undefined ? {} : { parsedBody });
+      response = await session.transport.handleRequest(request, parsedBody === undefined ? {} : { parsedBody });
+      if (response.body === null) return response;
+      return new Response(
+        endingStream(response.body, () => leave(session)),
+        response,
+      );
     } finally {
-      session.busy -= 1;
-      if (isOpen(sessions, session)) rest(session);
+      if (response?.body == null) leave(session);
     }
   }
 

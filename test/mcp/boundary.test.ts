@@ -44,6 +44,13 @@ async function begin(face: McpUnderTest, as = "own"): Promise<string> {
   return response.headers.get("mcp-session-id") ?? "";
 }
 
+/** The status of an answer that is read to its end. */
+async function statusOf(answer: Promise<Response>): Promise<number> {
+  const response = await answer;
+  await response.text();
+  return response.status;
+}
+
 const list = { jsonrpc: "2.0", id: 2, method: "tools/list", params: {} };
 
 describe("a session", () => {
@@ -77,10 +84,10 @@ describe("a session", () => {
     const timers = face.t.clock.pending();
     const [first, second] = [await begin(face), await begin(face)];
     const headers = { "mcp-session-id": first };
-    expect((await face.fetch("/mcp", { method: "DELETE", headers: { ...accepts, ...headers } })).status).toBe(200);
-    expect((await post(face, list, { headers })).status).toBe(404);
+    expect(await statusOf(face.fetch("/mcp", { method: "DELETE", headers: { ...accepts, ...headers } }))).toBe(200);
+    expect(await statusOf(post(face, list, { headers }))).toBe(404);
     await face.t.clock.advance(59_000);
-    expect((await post(face, list, { headers: { "mcp-session-id": second } })).status).toBe(200);
+    expect(await statusOf(post(face, list, { headers: { "mcp-session-id": second } }))).toBe(200);
     await face.t.clock.advance(59_000);
     expect(face.mcp.vitals().sessions).toBe(1);
     await face.t.clock.advance(2_000);
@@ -88,6 +95,18 @@ describe("a session", () => {
     await begin(face);
     await face.mcp.close();
     expect([face.mcp.vitals().sessions, face.t.clock.pending()]).toEqual([0, timers]);
+  });
+
+  it("that somebody listens in is not idle; once nobody does, it is", async () => {
+    await using face = await openMcp({}, { limits: { sessionIdleMs: 60_000 } });
+    const headers = { ...accepts, "mcp-session-id": await begin(face) };
+    const stream = await face.fetch("/mcp", { headers });
+    expect(stream.headers.get("content-type")).toContain("text/event-stream");
+    await face.t.clock.advance(600_000);
+    expect(face.mcp.vitals().sessions).toBe(1);
+    await stream.body?.cancel();
+    await face.t.clock.advance(61_000);
+    expect(face.mcp.vitals().sessions).toBe(0);
   });
 
   it("that nobody could use is not kept", async () => {
