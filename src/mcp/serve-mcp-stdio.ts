@@ -8,7 +8,8 @@ import type { Readable, Writable } from "node:stream";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import type { Kernel } from "../index.ts";
 import { createMcpServer, type McpServerOptions } from "./create-mcp-server.ts";
-import { resolveMcpOptions } from "./mcp-options.ts";
+import { followListening } from "./listen-stdio.ts";
+import { requireCaller, resolveMcpOptions } from "./mcp-options.ts";
 
 export interface StdioOptions extends McpServerOptions {
   readonly input?: Readable;
@@ -26,16 +27,25 @@ export function serveMcpStdio(
   kernel: Kernel,
   { input = process.stdin, output = process.stdout, ...options }: StdioOptions,
 ): StdioConnection {
-  const { limits, logger } = resolveMcpOptions(options);
-  createMcpServer(kernel, options);
+  const desk = { kernel, caller: requireCaller(options.caller), options: resolveMcpOptions(options) };
+  const { limits, logger } = desk.options;
+  let server = createMcpServer(kernel, options);
   const ended = new Promise<void>((resolve) => {
     for (const event of ["end", "close", "error"]) input.once(event, () => resolve());
   });
   const transport = new StdioServerTransport(input, output, { maxBufferSize: limits.maxBodyBytes });
-  const handle = serveStdio(() => createMcpServer(kernel, options), {
-    transport,
-    maxSubscriptions: limits.maxSubscriptions,
-    onerror: (error) => logger?.warn({ error: error.message }, "the MCP connection had an error"),
-  });
-  return { ended, close: () => handle.close() };
+  const open = () => {
+    server = createMcpServer(kernel, options);
+    return server;
+  };
+  const { maxSubscriptions } = limits;
+  const onerror = (error: Error): void => logger?.warn({ error: error.message }, "the MCP connection had an error");
+  const handle = serveStdio(open, { transport, maxSubscriptions, onerror });
+  const unfollow = followListening(transport, desk, (uri) => server.sendResourceUpdated({ uri }));
+  void ended.then(unfollow);
+  const close = (): Promise<void> => {
+    unfollow();
+    return handle.close();
+  };
+  return { ended, close };
 }
