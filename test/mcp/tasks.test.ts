@@ -151,6 +151,8 @@ describe("a task of 2025-11-25", () => {
   });
 });
 
+const approval = { action: "accept", content: { decision: "approve" } };
+
 describe("a task of the extension", () => {
   it("shows its gate as a question, takes the answer by tasks/update, and carries its result", async () => {
     const { capability, publish } = publishing();
@@ -175,17 +177,33 @@ describe("a task of the extension", () => {
     expect(publish.calls).toHaveLength(1);
   });
 
-  it("passes over answers to what is not asked, and an answer binds to the payload that was shown", async () => {
+  it("passes over answers to what is not asked", async () => {
     const { capability, publish } = publishing();
     await using face = await openMcp({ capabilities: [capability] });
     const { taskId } = await beginModern(face);
     await face.t.rest(taskId);
-    const [key = ""] = Object.keys((await detailed(face, taskId)).inputRequests ?? {});
-    const approval = { action: "accept", content: { decision: "approve" } };
-    const stale = `${key.slice(0, -1)}${key.endsWith("0") ? "1" : "0"}`;
-    await ask(face, "tasks/update", { taskId, inputResponses: { [stale]: approval, constructor: approval } });
+    await ask(face, "tasks/update", { taskId, inputResponses: { "gate-publish": approval, constructor: approval } });
     expect((await detailed(face, taskId)).status).toBe("input_required");
     expect(publish.calls).toEqual([]);
+  });
+
+  it("binds an answer to what was shown: of a payload that was changed since, it decides nothing", async () => {
+    const gate = { quorum: { approvals: 2 }, approvers: [{ id: 1 }, { id: "bo" }] };
+    const send = counted("Note.Send", { effect: "write_draft" });
+    const capability = story([send], [step("only", send, { gate, params: { to: "board" } })]);
+    await using face = await openMcp({ capabilities: [capability] });
+    const { taskId } = await beginModern(face);
+    await face.t.rest(taskId);
+    const keyNow = async () => Object.keys((await detailed(face, taskId)).inputRequests ?? {})[0] ?? "";
+    const shown = await keyNow();
+    const bo = { tenant_id: 1, principal: { type: "user", id: "bo", role: "user" } };
+    await face.t.kernel.decideGate(taskId, { ...bo, decision: "approve", payload: { edit: { to: "wall" } } });
+    await ask(face, "tasks/update", { taskId, inputResponses: { [shown]: approval } });
+    expect((await detailed(face, taskId)).status).toBe("input_required");
+    expect(await keyNow()).not.toBe(shown);
+    await ask(face, "tasks/update", { taskId, inputResponses: { [await keyNow()]: approval } });
+    await face.t.rest(taskId);
+    expect(send.calls.map(({ input }) => input)).toEqual([{ to: "wall" }]);
   });
 
   it("is nobody's but its tenant's, and asks for the scopes that its commands ask for", async () => {
