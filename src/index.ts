@@ -7,6 +7,7 @@ export { type ApprovalSigning, signApproval } from "./adapters/jws-signer.ts";
 export { defaultRoles, type Role, roleAuthenticator } from "./adapters/role-authenticator.ts";
 export { seededRandom } from "./adapters/seeded-random.ts";
 export { type SignatureCheck, verifySignatures } from "./adapters/verify-signatures.ts";
+export { wallClock } from "./adapters/wall-clock.ts";
 export { ActionRecord, type OperatorResult, Usage } from "./contract/action.ts";
 // Tokens
 export type {

@@ -4,14 +4,14 @@
  * Owns: the list of commands. Each is a thin mapping over the in-process API; their files say what they do.
  * INV-1  Never ends the process itself: the exit code is returned, and output that is under way gets out.
  */
-import { readFileSync } from "node:fs";
-import { findPackageJSON } from "node:module";
 import { Command } from "commander";
 import { addDecisions, addRestarts } from "./decide.ts";
 import { addDemo } from "./demo.ts";
 import { addStreams } from "./events.ts";
 import { addExplanations } from "./explain.ts";
 import { addLists } from "./list.ts";
+import { addMcp } from "./mcp.ts";
+import { readVersion } from "./read-version.ts";
 import { addReplay } from "./replay.ts";
 import { reportError } from "./report-error.ts";
 import { addRun } from "./run.ts";
@@ -42,13 +42,8 @@ function buildProgram(terminal: Terminal): Command {
     .showHelpAfterError("(--help says what there is)");
   const decisions = [addDecisions, addVotes, addRestarts];
   const readings = [addExplanations, addStreams, addVerify, addReplay, addWhatIf];
-  for (const add of [addDemo, addRun, addLists, ...decisions, ...readings, addServe]) {
+  for (const add of [addDemo, addRun, addLists, ...decisions, ...readings, addServe, addMcp]) {
     add(program, terminal);
   }
   return program;
-}
-
-function readVersion(): string {
-  const manifest = findPackageJSON("..", import.meta.url);
-  return manifest === undefined ? "0.0.0" : (JSON.parse(readFileSync(manifest, "utf8")) as { version: string }).version;
 }

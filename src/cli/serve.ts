@@ -13,6 +13,7 @@ import type { Logger } from "../index.ts";
 import type { LogLevel, Observer } from "../telemetry/index.ts";
 import { type Desk, withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, readCount, type Session } from "./options.ts";
+import { readVersion } from "./read-version.ts";
 import type { Terminal } from "./terminal.ts";
 
 interface ServeOptions extends CommonOptions {
@@ -71,7 +72,9 @@ async function serve(
   const { createHttpApp, serveHttp } = await import("../http/index.ts");
   const token = options.token ?? randomBytes(24).toString("base64url");
   const { metricsToken: scraper } = options;
+  const mcp = await openMcp(kernel, options);
   const app = createHttpApp(kernel, {
+    mounts: { "/mcp": mcp.handle },
     tokens: [
       { token, ...caller },
       ...(scraper === undefined ? [] : [{ token: scraper, ...caller, scopes: ["metrics:read"] }]),
@@ -88,8 +91,16 @@ async function serve(
   if (options.json) terminal.print(JSON.stringify({ url: server.url, ...(made && { token }), login }));
   else tell(terminal, { url: server.url, token: made ? token : null, login });
   if (!terminal.signal.aborted) await once(terminal.signal, "abort");
+  await mcp.close();
   await server.close();
   observer.stop();
+}
+
+/** MCP at /mcp: for programs and pages of this machine, and for the host that is listened on. */
+async function openMcp(kernel: Desk["kernel"], { host }: ServeOptions) {
+  const { createMcpHandler } = await import("../mcp/index.ts");
+  const local = ["localhost", "127.0.0.1", "[::1]"];
+  return createMcpHandler(kernel, { allowedHosts: [...local, host], version: readVersion() });
 }
 
 interface Told {

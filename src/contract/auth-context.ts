@@ -2,7 +2,10 @@
  * What a caller may do, decided once per call by T5. Source: seed 003 sections 2.2 and 5.1.
  */
 import { z } from "zod";
+import { kernelError } from "./error-codes.ts";
 import { PrincipalId, TenantId } from "./ids.ts";
+import { raise } from "./kernel-error.ts";
+import type { ModuleRef } from "./module-ref.ts";
 
 /** The scopes that public operations ask for; hosts add their own words (`operator:<name>`, `effect:<effect>`, …). */
 export const publicScopes = ["intent:submit", "workflow:execute", "outcome:read", "gate:approve"] as const;
@@ -36,6 +39,27 @@ export const Caller = z.object({
   principal: z.object({ type: z.string(), id: PrincipalId, role: z.string() }),
 });
 export type Caller = z.infer<typeof Caller>;
+
+/** A caller with a credential. Without `scopes` they may do what the kernel grants the role. */
+export const ScopedCaller = Caller.extend({ scopes: z.array(z.string()).readonly().optional() });
+export type ScopedCaller = z.infer<typeof ScopedCaller>;
+
+/** What a command needs, of the credential and of the role, whichever face it is said at. */
+export const commandScopes = {
+  submit: "intent:submit",
+  gate: "gate:approve",
+  withdraw: "gate:approve",
+  delegate: "gate:approve",
+  retry: "workflow:execute",
+  cancel: "workflow:execute",
+  read: "outcome:read",
+} as const satisfies Readonly<Record<string, (typeof publicScopes)[number]>>;
+
+/** What the credential itself allows; what the role allows is the kernel's to say. @throws T5_AUTHZ_FORBIDDEN. */
+export function requireCredentialScope({ scopes }: ScopedCaller, needs: string, source: ModuleRef): void {
+  if (scopes === undefined || hasScope(scopes, needs)) return;
+  raise(kernelError("T5_AUTHZ_FORBIDDEN", `the credential lacks the scope ${needs}`, source, { detail: { needs } }));
+}
 
 /** A scope is granted by its own name, by a `prefix:*` or by `*`. */
 export function hasScope(scopes: readonly string[], wanted: string): boolean {

@@ -102,6 +102,14 @@ export const errorCodes = Object.freeze({
     http: 429,
   }),
   T0_HTTP_RATE_LIMIT: resource("Wait as long as Retry-After says; the limit named in the detail may be raised.", busy),
+  T0_MCP_TOOL_UNKNOWN: input("Call tools/list and use a name that it gives.", { http: 404 }),
+  T0_MCP_RESOURCE_UNKNOWN: input("Use an address of resources/list or of its templates.", { http: 404 }),
+  T0_MCP_TASK_REFUSED: input("Call the tool without a task; it answers at once."),
+  T0_MCP_SESSION_UNKNOWN: input("Begin a new session with an initialize request.", { http: 404 }),
+  T0_MCP_SESSION_LIMIT: resource("End sessions that nobody uses, or raise the limit named in the detail.", {
+    ...busy,
+    http: 503,
+  }),
   T0_HTTP_ADDRESS_UNAVAILABLE: external("Choose another address or port, or stop what listens there.", {
     retryable: false,
     http: 503,

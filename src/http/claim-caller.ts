@@ -1,7 +1,7 @@
 /**
  * A body on behalf of its caller: tenant and principal in a body are claims, which must match who calls (A-40).
  */
-import { hasScope } from "../contract/auth-context.ts";
+import { requireCredentialScope as requireScopeOf } from "../contract/auth-context.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { isPlainObject, type JsonObject } from "../contract/json.ts";
 import { raise } from "../contract/kernel-error.ts";
@@ -25,10 +25,8 @@ export function claimCaller(body: unknown, { tenant_id, principal }: HttpCaller)
 }
 
 /** What the credential itself allows; what the role allows is the kernel's to say. @throws T5_AUTHZ_FORBIDDEN. */
-export function requireCredentialScope({ scopes }: HttpCaller, needs: string): void {
-  if (scopes === undefined || hasScope(scopes, needs)) return;
-  raise(kernelError("T5_AUTHZ_FORBIDDEN", `the credential lacks the scope ${needs}`, claimRef, { detail: { needs } }));
-}
+export const requireCredentialScope = (caller: HttpCaller, needs: string): void =>
+  requireScopeOf(caller, needs, claimRef);
 
 const refuse = (reason: string): never => raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", reason, claimRef));
 

@@ -71,6 +71,7 @@ export function createHttpApp(kernel: Kernel, options: HttpOptions): HttpApp {
   addStreams(edge);
   addRpc(edge);
   addMetrics(edge);
+  addMounts(edge);
   addOtherMethods(edge);
   return {
     fetch: async (request) => app.fetch(request),
@@ -81,6 +82,11 @@ export function createHttpApp(kernel: Kernel, options: HttpOptions): HttpApp {
       return loginPath(door, known.data);
     },
   };
+}
+
+function addMounts({ app, options }: Edge): void {
+  for (const [path, answer] of Object.entries(options.mounts ?? {}))
+    app.all(path, (call) => answer(call.req.raw, call.get("caller"), call.get("trace")));
 }
 
 function addErrors(app: App, { logger }: ResolvedHttpOptions): void {

@@ -6,15 +6,15 @@
  */
 import type { JSONWebKeySet, JWTPayload } from "jose";
 import { z } from "zod";
-import { Caller } from "../contract/auth-context.ts";
+import { ScopedCaller } from "../contract/auth-context.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Clock, Logger } from "../index.ts";
 
 /** Who calls. Without `scopes` the caller may do here what the kernel grants the role. */
-export const HttpCaller = Caller.extend({ scopes: z.array(z.string()).readonly().optional() });
-export type HttpCaller = z.infer<typeof HttpCaller>;
+export const HttpCaller = ScopedCaller;
+export type HttpCaller = ScopedCaller;
 
 /**
  * What a host's hook knows. `via: "cookie"` says that browsers send the credential by themselves: what changes something
@@ -28,6 +28,9 @@ export type HookAnswer = z.infer<typeof HookAnswer>;
 
 /** Null: these are no credentials of anybody. */
 export type Authenticate = (request: Request) => HookAnswer | null | Promise<HookAnswer | null>;
+
+/** Answers all requests to its path; `trace` is the request's id. */
+export type Mount = (request: Request, caller: HttpCaller, trace: string) => Promise<Response>;
 
 /** What may stand behind `Bearer` (RFC 6750). */
 export const bearerPattern = /^[\w.~+/=-]+$/;
@@ -113,6 +116,8 @@ export interface HttpOptions {
   /** Origins whose pages may call; none by default. */
   readonly cors?: { readonly origins: readonly string[] };
   readonly limits?: Partial<HttpLimits>;
+  /** Other protocols at addresses of this app, asked for any method once the caller is known. */
+  readonly mounts?: Readonly<Record<string, Mount>>;
   /** A comment keeps an idle stream open this often; 15 000 ms by default. */
   readonly heartbeatMs?: number;
   /** After how long a client connects again; 1 000 ms by default. */

@@ -11,6 +11,7 @@ export {
   type HttpOptions,
   type HttpSeen,
   type JwtOptions,
+  type Mount,
   type SessionOptions,
   type StaticToken,
 } from "./http-options.ts";

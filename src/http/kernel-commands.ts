@@ -5,6 +5,7 @@
  * C2  A command is said in its caller's name: the credential's scope first, then the claims of the body.
  */
 import type { z } from "zod";
+import { commandScopes } from "../contract/auth-context.ts";
 import { isPlainObject, type JsonObject } from "../contract/json.ts";
 import { CancelResponse, GateResponse, type Kernel, RetryResponse, type SubmitResponse } from "../index.ts";
 import { httpRequestToSignal } from "../protocol/http-request-to-signal.ts";
@@ -23,14 +24,14 @@ interface WorkflowCommand {
   readonly run: (kernel: Kernel, workflowId: string, body: JsonObject) => Promise<object>;
 }
 
-export const submitScope = "intent:submit";
+export const submitScope = commandScopes.submit;
 
 // The kernel checks each request against its schema; a body is only known to be an object here.
 export const workflowCommands: Readonly<Record<string, WorkflowCommand>> = {
   gate: {
     operation: "decideGate",
     summary: "Approves or rejects what waits at a gate; the same decision again gets the same answer",
-    needs: "gate:approve",
+    needs: commandScopes.gate,
     body: SaidGate,
     answer: GateResponse,
     run: (kernel, id, body) => kernel.decideGate(id, body as never),
@@ -38,7 +39,7 @@ export const workflowCommands: Readonly<Record<string, WorkflowCommand>> = {
   withdraw: {
     operation: "withdrawVote",
     summary: "Takes the caller's vote back while the gate is open",
-    needs: "gate:approve",
+    needs: commandScopes.withdraw,
     body: SaidWithdrawal,
     bodyOptional: true,
     answer: GateResponse,
@@ -47,7 +48,7 @@ export const workflowCommands: Readonly<Record<string, WorkflowCommand>> = {
   delegate: {
     operation: "delegateGate",
     summary: "Lends the caller's seat at a gate to somebody else until an instant",
-    needs: "gate:approve",
+    needs: commandScopes.delegate,
     body: SaidDelegation,
     answer: GateResponse,
     run: (kernel, id, body) => kernel.delegateGate(id, body as never),
@@ -55,7 +56,7 @@ export const workflowCommands: Readonly<Record<string, WorkflowCommand>> = {
   retry: {
     operation: "retryWorkflow",
     summary: "Runs again what failed and what never ran, or makes steps anew",
-    needs: "workflow:execute",
+    needs: commandScopes.retry,
     body: SaidRetry,
     bodyOptional: true,
     answer: RetryResponse,
@@ -64,7 +65,7 @@ export const workflowCommands: Readonly<Record<string, WorkflowCommand>> = {
   cancel: {
     operation: "cancelWorkflow",
     summary: "Ends a workflow early",
-    needs: "workflow:execute",
+    needs: commandScopes.cancel,
     body: SaidCancel,
     bodyOptional: true,
     answer: CancelResponse,

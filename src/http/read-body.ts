@@ -1,35 +1,22 @@
 /**
- * The body of a request as JSON.
- *
- * B1  No more than `maxBodyBytes` is ever read, whatever the request says of its length.
- * B2  An object that names a member twice is refused: JSON.parse would keep the last, another reader the first.
- * B3  Bytes that are not UTF-8, text that is not JSON, and trees that are too deep are input errors; nothing is guessed.
+ * The body of a request as JSON, or as a form. How bytes, text and limits are read is `protocol/read-body-text.ts`, which
+ * all faces share.
  */
 import { kernelError } from "../contract/error-codes.ts";
-import { NotJson, requireSafeJson } from "../contract/json.ts";
-import { KernelErrorException, raise } from "../contract/kernel-error.ts";
+import { raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
+import { parseJson, readBodyText, readBytes } from "../protocol/read-body-text.ts";
 import type { HttpLimits } from "./http-options.ts";
 
+export { parseJson, readBodyText };
+
 const bodyRef = moduleRef(0, "http", "read_body");
+const maxFormBytes = 4096;
 
 /** The parsed body; {} where there is none. @throws KernelErrorException with status 400, 413 or 415. */
 export async function readJsonBody(request: Request, limits: HttpLimits): Promise<unknown> {
   const text = await readBodyText(request, limits);
   return text === "" && !request.headers.has("content-type") ? {} : parseJson(text, limits.maxDepth);
-}
-
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH, which also JSON-RPC tells as a parse error. */
-export function parseJson(text: string, maxDepth: number): unknown {
-  try {
-    const value: unknown = JSON.parse(text);
-    requireSafeJson(value, maxDepth);
-    if (countMembers(value) !== countColons(text)) return refuse("an object names a member twice");
-    return value;
-  } catch (thrown) {
-    if (!(thrown instanceof SyntaxError || thrown instanceof NotJson)) throw thrown;
-    return refuse(thrown instanceof NotJson ? thrown.message : "it is not JSON");
-  }
 }
 
 /** What a form says, a few fields of text. @throws KernelErrorException with status 413 or 415. */
@@ -39,68 +26,3 @@ export async function readForm(request: Request, { maxBodyBytes }: HttpLimits): 
     raise(kernelError("T0_HTTP_MEDIA_TYPE", "the body is not a form", bodyRef, { detail: { type } }));
   return new URLSearchParams(new TextDecoder().decode(await readBytes(request, Math.min(maxBodyBytes, maxFormBytes))));
 }
-
-/** The body's text, checked for its type and size. @throws KernelErrorException with status 400, 413 or 415. */
-export async function readBodyText(request: Request, { maxBodyBytes }: HttpLimits): Promise<string> {
-  const type = request.headers.get("content-type");
-  if (type !== null && !/^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(type))
-    raise(kernelError("T0_HTTP_MEDIA_TYPE", "the body is not application/json", bodyRef, { detail: { type } }));
-  const bytes = await readBytes(request, maxBodyBytes);
-  if (type === null && bytes.length > 0)
-    raise(kernelError("T0_HTTP_MEDIA_TYPE", "the body has no content type", bodyRef));
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    return refuse("it is not UTF-8");
-  }
-}
-
-const maxFormBytes = 4096;
-
-async function readBytes(request: Request, most: number): Promise<Uint8Array> {
-  if (Number(request.headers.get("content-length") ?? 0) > most) refuseSize(most);
-  const parts: Uint8Array[] = [];
-  let size = 0;
-  try {
-    for await (const part of request.body ?? []) {
-      size += part.length;
-      if (size > most) refuseSize(most);
-      parts.push(part);
-    }
-  } catch (thrown) {
-    if (thrown instanceof KernelErrorException) throw thrown;
-    return refuse("it broke off");
-  }
-  return Buffer.concat(parts);
-}
-
-/** Members of all objects of a tree. */
-function countMembers(value: unknown): number {
-  if (typeof value !== "object" || value === null) return 0;
-  let count = Array.isArray(value) ? 0 : Object.keys(value).length;
-  for (const member of Object.values(value)) count += countMembers(member);
-  return count;
-}
-
-/** Colons outside texts: each member of valid JSON has one, also the member that its namesake has replaced. */
-function countColons(text: string): number {
-  let count = 0;
-  let isInText = false;
-  for (let i = 0; i < text.length; i += 1) {
-    const sign = text[i];
-    if (sign === '"') isInText = !isInText;
-    else if (isInText && sign === "\\") i += 1;
-    else if (!isInText && sign === ":") count += 1;
-  }
-  return count;
-}
-
-const refuse = (reason: string): never =>
-  raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `the body cannot be read: ${reason}`, bodyRef));
-
-const refuseSize = (most: number): never =>
-  raise(
-    kernelError("T0_VALIDATION_PAYLOAD_TOO_LARGE", `the body has more than limits.maxBodyBytes = ${most}`, bodyRef, {
-      detail: { maxBodyBytes: most },
-    }),
-  );

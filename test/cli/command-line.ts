@@ -9,7 +9,7 @@ import { main } from "../../src/cli/main.ts";
 import type { Terminal } from "../../src/cli/terminal.ts";
 import { commit, git } from "../operators/temp-folder.ts";
 
-const launcher = fileURLToPath(new URL("../../src/cli/bin.mjs", import.meta.url));
+export const launcher = fileURLToPath(new URL("../../src/cli/bin.mjs", import.meta.url));
 
 export interface Ran {
   readonly code: number | null;

@@ -4,12 +4,12 @@
 import type { Tool } from "@modelcontextprotocol/client";
 import { describe, expect, it } from "vitest";
 import { memoryArtifacts } from "../../src/adapters/memory-artifacts.ts";
-import { type McpOptions, mcpOperators } from "../../src/operators/mcp/mcp-operators.ts";
+import { type McpOperatorsOptions, mcpOperators } from "../../src/operators/mcp/mcp-operators.ts";
 import { createTestKernel, type TestKernelOptions } from "../../src/testing/test-kernel.ts";
 import { refusal } from "../actors/fixture.ts";
 import { intentType, never, planOf, type Scripted, scripted, text, tool } from "./mcp-fixture.ts";
 
-const connect = (server: Scripted, more: Partial<McpOptions> = {}) =>
+const connect = (server: Scripted, more: Partial<McpOperatorsOptions> = {}) =>
   mcpOperators({ transport: server.transport, name: "Bad", effect: "read", ...more });
 
 /** Calls the tool `t` once, with these arguments, and gives the step as it ended. */
@@ -19,7 +19,7 @@ async function callOnce(
     options = {},
     params = {},
     kernel = {},
-  }: { options?: Partial<McpOptions>; params?: object; kernel?: TestKernelOptions } = {},
+  }: { options?: Partial<McpOperatorsOptions>; params?: object; kernel?: TestKernelOptions } = {},
 ) {
   await using mcp = await connect(server, { defaults: { retry: "NONE" }, ...options });
   const capabilities = [planOf(mcp.operators, { operator: "Bad.t", params: params as never })];

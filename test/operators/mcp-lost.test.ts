@@ -3,12 +3,14 @@
 
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { describe, expect, it } from "vitest";
-import { type McpOperators, type McpOptions, mcpOperators } from "../../src/operators/mcp/mcp-operators.ts";
+import { type McpOperators, type McpOperatorsOptions, mcpOperators } from "../../src/operators/mcp/mcp-operators.ts";
 import { createTestKernel, type TestKernel } from "../../src/testing/test-kernel.ts";
 import { intentType, never, planOf, realServer, type Scripted, scripted, text, tool } from "./mcp-fixture.ts";
 
-const connect = (server: { readonly transport: McpOptions["transport"] }, more: Partial<McpOptions> = {}) =>
-  mcpOperators({ transport: server.transport, name: "Far", effect: "read", ...more });
+const connect = (
+  server: { readonly transport: McpOperatorsOptions["transport"] },
+  more: Partial<McpOperatorsOptions> = {},
+) => mcpOperators({ transport: server.transport, name: "Far", effect: "read", ...more });
 
 /** May take effect, may not be repeated, and needs no gate of its own. */
 const writes = { effect: "write_draft" } as const;

@@ -75,6 +75,11 @@ export const ambientRows: readonly AmbientRow[] = [
     why: "how long a transaction really took; nothing rests on it",
   },
   {
+    path: "src/mcp/mcp-sessions.ts",
+    calls: ["crypto.randomUUID"],
+    why: "the id of a session is a secret that nobody may guess; no record ever holds it",
+  },
+  {
     path: "src/operators/files/file-write.ts",
     calls: ["crypto.randomUUID"],
     why: "the name of a temporary file; no record ever holds it",

@@ -45,8 +45,11 @@ interface Text {
 
 const toText = (body: string): Text => ({ body, etag: `"${hash("sha256", body, "base64url").slice(0, 22)}"` });
 
+/** Over https it begins with `__Host-`; a port that is not the usual one ends it. */
+const sessionCookie = "countersign_session";
+
 export function addDocument(edge: Edge): void {
-  const document = once(() => makeDocument(edge.routes));
+  const document = once(() => makeDocument(edge.routes, edge.options.sessions === undefined ? {} : { sessionCookie }));
   const json = once(() => toText(JSON.stringify(document())));
   const page = once(() => toText(renderPage(document())));
   addRoute(edge, documentRoute, (call) => answerText(call, json(), { "content-type": "application/json" }));

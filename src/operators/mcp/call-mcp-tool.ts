@@ -13,7 +13,7 @@ import { type ToolCallContext, type ToolClient, ToolResult } from "../../contrac
 import type { McpConnection } from "./connection.ts";
 import type { McpLine } from "./line.ts";
 import { mcpError, readCallFailure } from "./mcp-error.ts";
-import type { McpLimits } from "./mcp-limits.ts";
+import type { McpClientLimits } from "./mcp-limits.ts";
 
 /** Where the operator call's idempotency key stands in the request's `_meta`. */
 export const idempotencyMeta = "countersign/idempotency-key";
@@ -23,7 +23,7 @@ const unlimitedMs = 2 ** 31 - 1;
 
 export interface McpTool {
   readonly connection: McpConnection;
-  readonly limits: McpLimits;
+  readonly limits: McpClientLimits;
   readonly tool: Tool;
   /** Of the tool as it was when its operator was made. */
   readonly print: string;
@@ -82,7 +82,7 @@ function send({ tool, limits }: McpTool, { client }: McpLine, { arguments: args,
   );
 }
 
-function passOn(call: ToolCallContext, { maxProgress, maxProgressChars }: McpLimits) {
+function passOn(call: ToolCallContext, { maxProgress, maxProgressChars }: McpClientLimits) {
   let left = maxProgress;
   return ({ progress, total, message }: Progress): void => {
     if (left === 0) return;

@@ -8,13 +8,13 @@
 import { Client, type Implementation, type Root, type Tool, type Transport } from "@modelcontextprotocol/client";
 import { orAborted } from "../llm/read-answer.ts";
 import { mcpError } from "./mcp-error.ts";
-import type { McpLimits } from "./mcp-limits.ts";
+import type { McpClientLimits } from "./mcp-limits.ts";
 
 export interface LineOptions {
   readonly clientInfo: Implementation;
   readonly negotiation: "legacy" | "auto";
   readonly roots: readonly Root[] | undefined;
-  readonly limits: McpLimits;
+  readonly limits: McpClientLimits;
   readonly onError: (error: Error) => void;
 }
 

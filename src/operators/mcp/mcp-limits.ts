@@ -1,6 +1,6 @@
 // Every limit towards a server of tools. Times in ms, sizes in characters of JSON.
 
-export interface McpLimits {
+export interface McpClientLimits {
   /** Pages of one listing. */
   readonly maxPages: number;
   /** Tools of one server. */
@@ -17,7 +17,7 @@ export interface McpLimits {
   readonly answerTimeoutMs: number;
 }
 
-export const defaultMcpLimits: McpLimits = Object.freeze({
+export const defaultMcpClientLimits: McpClientLimits = Object.freeze({
   maxPages: 64,
   maxTools: 512,
   maxToolChars: 100_000,

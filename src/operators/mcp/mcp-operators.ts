@@ -19,9 +19,9 @@ import {
   type McpToolOptions,
 } from "./define-tools.ts";
 import { mcpError } from "./mcp-error.ts";
-import { defaultMcpLimits, type McpLimits } from "./mcp-limits.ts";
+import { defaultMcpClientLimits, type McpClientLimits } from "./mcp-limits.ts";
 
-export interface McpOptions {
+export interface McpOperatorsOptions {
   /** A function makes a new transport whenever one is needed; a transport itself serves until it breaks. */
   readonly transport: TransportSource;
   /** What operators' names begin with; `Mcp.` and the server's own name unless given. */
@@ -41,7 +41,7 @@ export interface McpOptions {
   /** `auto` asks first whether the server speaks the protocol of 2026; over stdio that starts it twice. */
   readonly negotiation?: "legacy" | "auto";
   readonly clientInfo?: Implementation;
-  readonly limits?: Partial<McpLimits>;
+  readonly limits?: Partial<McpClientLimits>;
   /** Told of what goes wrong beside a call. */
   readonly onError?: (error: Error) => void;
 }
@@ -75,10 +75,10 @@ export interface McpOperators extends AsyncDisposable {
  * T0_VALIDATION_PAYLOAD_TOO_LARGE (more pages or tools than the limits allow), T4_OPERATOR_UNKNOWN (`tools` names one that
  * is not there), T0_VALIDATION_SCHEMA_MISMATCH (`name`). Nothing is left open then.
  */
-export async function mcpOperators(options: McpOptions): Promise<McpOperators> {
+export async function mcpOperators(options: McpOperatorsOptions): Promise<McpOperators> {
   if (options.name !== undefined && !namePattern.test(options.name))
     throw mcpError("T0_VALIDATION_SCHEMA_MISMATCH", "name: parts of letters, digits, - and _, with dots between them");
-  const limits = { ...defaultMcpLimits, ...options.limits };
+  const limits = { ...defaultMcpClientLimits, ...options.limits };
   const { clientInfo = { name: "countersign", version: "1.0" }, negotiation = "legacy", onError = ignore } = options;
   const { transport, roots } = options;
   const connection = new McpConnection({ transport, clientInfo, negotiation, roots, limits, onError });
@@ -94,8 +94,8 @@ const namePattern = /^[\w-]{1,60}(\.[\w-]{1,60}){0,3}$/;
 
 const ignore = (): void => undefined;
 
-interface Gathering extends Omit<McpOptions, "limits"> {
-  readonly limits: McpLimits;
+interface Gathering extends Omit<McpOperatorsOptions, "limits"> {
+  readonly limits: McpClientLimits;
 }
 
 async function gather(connection: McpConnection, options: Gathering): Promise<McpOperators> {

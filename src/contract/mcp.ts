@@ -1,0 +1,62 @@
+/**
+ * What the tools of the MCP face answer with, as structured content; `src/mcp/` makes the output schemas of its tools from it.
+ * Objects are open: a client must not stumble over a field that a later release adds.
+ */
+import { z } from "zod";
+import { ErrorCategory } from "./kernel-error.ts";
+import { WorkflowStateName } from "./progress.ts";
+
+/** A KernelError for who reads it at the other end: without its place in the code, with what to do next. */
+export const McpError = z.looseObject({
+  code: z.string(),
+  category: ErrorCategory,
+  message: z.string(),
+  next: z.string(),
+  retry_eligible: z.boolean(),
+  detail: z.record(z.string(), z.unknown()),
+});
+export type McpError = z.infer<typeof McpError>;
+
+/** A gate as somebody sees it who may decide it. What runs after an approval is `payload`, to the digest. */
+export const McpGate = z.looseObject({
+  gate_id: z.string(),
+  workflow_id: z.string(),
+  step_id: z.string(),
+  kind: z.enum(["approval", "in_doubt"]),
+  status: z.string(),
+  title: z.string(),
+  operator: z.string(),
+  effect: z.string(),
+  risk_level: z.string(),
+  reasons: z.array(z.string()),
+  preview: z.string(),
+  diff: z.string().nullable(),
+  payload: z.unknown(),
+  payload_digest: z.string(),
+  consequences: z.looseObject({ approve: z.string(), reject: z.string(), edit: z.string() }),
+  due_at: z.string().nullable(),
+});
+export type McpGate = z.infer<typeof McpGate>;
+
+export const McpOutcome = z.looseObject({
+  outcome_id: z.string(),
+  outcome_type: z.string(),
+  status: z.enum(["draft", "final"]),
+  version: z.int(),
+  content: z.unknown(),
+});
+export type McpOutcome = z.infer<typeof McpOutcome>;
+
+/** Where a workflow stands: its result once it has ended, its open gates while it waits for a person. */
+export const McpWorkflow = z.looseObject({
+  workflow_id: z.string(),
+  state: WorkflowStateName,
+  text: z.string(),
+  percent: z.int(),
+  outcomes: z.array(McpOutcome),
+  gates: z.array(McpGate),
+  /** What to do next; empty where nothing is left to do. */
+  next: z.string(),
+  error: McpError.optional(),
+});
+export type McpWorkflow = z.infer<typeof McpWorkflow>;

@@ -1,0 +1,169 @@
+/**
+ * Tasks: calls that answer at once with a handle, and what may be asked of it. Both generations: tasks/get, result, list and
+ * cancel of 2025-11-25, and tasks/get, update and cancel of the extension of 2026-07-28. The SDK brings the words only.
+ *
+ * T1  A task is a workflow; every answer is read from the ledger. Restarts and other processes change nothing.
+ * T2  tasks/result waits until the workflow has ended; at a gate it asks the person, if the client can, else it waits for
+ *     whoever decides. It ends with its request.
+ * T3  tasks/update is a decision by the caller, bound to what the question showed.
+ */
+import {
+  type JSONRPCRequest,
+  MissingRequiredClientCapabilityError,
+  RELATED_TASK_META_KEY,
+  type Result,
+  type Server,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
+import { z } from "zod";
+import { kernelError } from "../contract/error-codes.ts";
+import { WorkflowId } from "../contract/ids.ts";
+import { raise } from "../contract/kernel-error.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+import { isTerminal } from "../contract/workflow.ts";
+import type { WorkflowState } from "../index.ts";
+import { findTool, readToolArguments } from "./add-tools.ts";
+import { applyAnswers, askableGates, questionKey, toQuestion } from "./ask-person.ts";
+import { abilitiesOf, type Declared, hasForms, hasTasks, isModern, tasksExtension } from "./client-abilities.ts";
+import { isGranted, type McpDesk, requireCommand, requireGranted } from "./mcp-desk.ts";
+import { orProtocolError } from "./mcp-error.ts";
+import { resultOf } from "./run-workflow.ts";
+import { toDetailedTask, toExtensionTask, toTask } from "./task-view.ts";
+import { waitForRest } from "./wait-for-rest.ts";
+
+const taskRef = moduleRef(0, "mcp", "tasks");
+const OfTask = z.looseObject({ taskId: z.string().max(256) });
+const Updated = OfTask.extend({ inputResponses: z.record(z.string(), z.unknown()).optional() });
+const Page = z.looseObject({ cursor: WorkflowId.optional() }).prefault({});
+const Augmented = z.looseObject({
+  name: z.string(),
+  arguments: z.unknown().optional(),
+  task: z.looseObject({ ttl: z.number().optional() }).optional(),
+});
+
+/** The task that a call begins: where it asks for one, or where its client knows the extension and the tool has tasks. */
+export async function beginTask(
+  desk: McpDesk,
+  request: JSONRPCRequest,
+  { ctx, declared }: { readonly ctx: ServerContext; readonly declared: Declared },
+): Promise<Result | null> {
+  const call = Augmented.safeParse(request.params).data;
+  const modern = isModern(ctx);
+  const wanted = modern ? hasTasks(abilitiesOf(ctx, declared)) : call?.task !== undefined;
+  // A question that comes back answered goes on with what was begun.
+  if (call === undefined || !wanted || ctx.mcpReq.requestState() !== undefined) return null;
+  const { pollIntervalMs, maxDepth } = desk.options.limits;
+  return orProtocolError(desk.options.logger, async () => {
+    const tool = await findTool(desk, call.name);
+    if (tool.begin === undefined) return modern ? null : refuseTask(tool.name);
+    await requireGranted(desk, "read");
+    const workflowId = await tool.begin(desk, readToolArguments(call.arguments, maxDepth));
+    const state = await desk.kernel.workflow(workflowId, desk.caller);
+    if (modern) return { ...toExtensionTask(state, pollIntervalMs), resultType: "task" };
+    return { task: toTask(state, pollIntervalMs) };
+  });
+}
+
+const refuseTask = (name: string): never =>
+  raise(kernelError("T0_MCP_TASK_REFUSED", `${name} is no tool that can be a task`, taskRef));
+
+const refuseEnded = (taskId: string, state: string): never =>
+  raise(kernelError("T4_WORKFLOW_CONFLICT", `the task is ${state} already`, taskRef, { detail: { taskId } }));
+
+export function addTasks(server: Server, desk: McpDesk, declared: Declared): void {
+  const { logger, limits } = desk.options;
+  const guard = <T>(ctx: ServerContext, work: () => Promise<T>): Promise<T> =>
+    orProtocolError(logger, () => {
+      const abilities = abilitiesOf(ctx, declared);
+      if (isModern(ctx) && !hasTasks(abilities))
+        throw new MissingRequiredClientCapabilityError({
+          requiredCapabilities: { extensions: { [tasksExtension]: {} } },
+        });
+      return work();
+    });
+
+  server.setRequestHandler("tasks/get", { params: OfTask }, ({ taskId }, ctx) =>
+    guard(ctx, async () => {
+      const state = await readTask(desk, taskId);
+      if (!isModern(ctx)) return toTask(state, limits.pollIntervalMs);
+      return toDetailedTask(state, limits.pollIntervalMs, hasForms(abilitiesOf(ctx, declared)));
+    }),
+  );
+  server.setRequestHandler("tasks/update", { params: Updated }, ({ taskId, inputResponses }, ctx) =>
+    guard(ctx, async () => {
+      const answers = ctx.mcpReq.inputResponses ?? inputResponses ?? {};
+      requireCommand(desk, "gate");
+      await applyAnswers(desk, await readTask(desk, taskId), answers);
+      return {};
+    }),
+  );
+  server.setRequestHandler("tasks/cancel", { params: OfTask }, ({ taskId }, ctx) =>
+    guard(ctx, async () => {
+      const { state } = await readTask(desk, taskId);
+      if (isTerminal(state)) return isModern(ctx) ? {} : refuseEnded(taskId, state);
+      await desk.kernel.cancel(taskId, { ...requireCommand(desk, "cancel"), reason: "cancelled by its task" });
+      if (isModern(ctx)) return {};
+      return toTask(await waitForRest(desk, taskId, ctx.mcpReq), limits.pollIntervalMs);
+    }),
+  );
+  server.setRequestHandler("tasks/list", { params: Page }, ({ cursor }) =>
+    orProtocolError(logger, async () => {
+      const limit = limits.maxPage;
+      const after = cursor === undefined ? {} : { after: cursor };
+      const states = await desk.kernel.workflows({ ...after, limit }, await requireGranted(desk, "read"));
+      const last = states.length < limit ? undefined : states.at(-1)?.workflow_id;
+      const tasks = states.map((state) => toTask(state, limits.pollIntervalMs));
+      return { tasks, ...(last !== undefined && { nextCursor: last }) };
+    }),
+  );
+  server.setRequestHandler("tasks/result", { params: OfTask }, ({ taskId }, ctx) =>
+    orProtocolError(logger, () => awaitResult(server, desk, { taskId, ctx })),
+  );
+}
+
+/** @throws KernelErrorException T4_WORKFLOW_NOT_FOUND, also for ids that are none. */
+async function readTask(desk: McpDesk, taskId: string): Promise<WorkflowState> {
+  return desk.kernel.workflow(taskId, await requireGranted(desk, "read"));
+}
+
+interface Awaited {
+  readonly taskId: string;
+  readonly ctx: ServerContext;
+}
+
+async function awaitResult(server: Server, desk: McpDesk, { taskId, ctx }: Awaited): Promise<Result> {
+  const { signal } = ctx.mcpReq;
+  const dismissed = new Set<string>();
+  const maySay = hasForms(server.getClientCapabilities() ?? {}) && (await isGranted(desk, "gate"));
+  for (let state = await readTask(desk, taskId); ; ) {
+    state = await waitForRest(desk, taskId, { signal });
+    if (isTerminal(state.state)) return { ...resultOf(state), _meta: { [RELATED_TASK_META_KEY]: { taskId } } };
+    const gate = maySay ? askableGates(state).find((open) => !dismissed.has(questionKey(open))) : undefined;
+    if (gate === undefined) {
+      await waitForRest(desk, taskId, { signal, after: state.sequence });
+      continue;
+    }
+    const key = questionKey(gate);
+    dismissed.add(key);
+    const answer = await askOverConnection(server, desk, { taskId, ctx, question: toQuestion(gate) });
+    if (answer !== null) await applyAnswers(desk, state, { [key]: answer });
+  }
+}
+
+/** The person's answer; null where the client could not put the question. */
+async function askOverConnection(
+  server: Server,
+  desk: McpDesk,
+  { taskId, ctx, question }: Awaited & { readonly question: ReturnType<typeof toQuestion> },
+): Promise<object | null> {
+  const _meta = { [RELATED_TASK_META_KEY]: { taskId } };
+  const { signal, id: relatedRequestId } = ctx.mcpReq;
+  try {
+    const params = { ...question.params, _meta } as Parameters<Server["elicitInput"]>[0];
+    return await server.elicitInput(params, { signal, relatedRequestId, timeout: desk.options.limits.elicitationMs });
+  } catch (thrown) {
+    if (signal.aborted) throw thrown;
+    desk.options.logger?.warn({ thrown, taskId }, "a client could not put a question");
+    return null;
+  }
+}

@@ -1,0 +1,116 @@
+/**
+ * A gate as a question to the person at the other end (elicitation), and their answer as a decision.
+ *
+ * Q1  The question shows all that the gate shows, and its key names what is shown: gate, opening, payload. An answer counts
+ *     for that and nothing else.
+ * Q2  Accepting without a decision decides nothing. Declining rejects. Dismissing leaves the gate open.
+ * Q3  Only who may decide is asked. Who else may not (separation, seats, signatures) is the kernel's to say.
+ */
+import { type InputRequest, inputRequired, inputResponse } from "@modelcontextprotocol/server";
+import { z } from "zod";
+import { kernelError } from "../contract/error-codes.ts";
+import { NotJson, requireSafeJson } from "../contract/json.ts";
+import { raise } from "../contract/kernel-error.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+import type { Gate, GateRequest, WorkflowState } from "../index.ts";
+import { openGates, tellGate } from "./describe-workflow.ts";
+import { type McpDesk, requireCommand } from "./mcp-desk.ts";
+
+const askRef = moduleRef(0, "mcp", "ask_person");
+
+const Approval = z.object({
+  decision: z.enum(["approve", "reject"]),
+  edit: z.string().max(65_536).optional(),
+  comment: z.string().max(4096).optional(),
+});
+const Doubt = Approval.extend({ decision: z.enum(["done", "retry", "failed"]) });
+
+type Answer = z.infer<typeof Approval> | z.infer<typeof Doubt>;
+type Decision = Omit<GateRequest, "tenant_id" | "principal">;
+
+/** Names the question: the same gate with another payload, or opened once more, is another one. */
+export const questionKey = ({ gate_id, opened_at, payload_digest }: Gate): string =>
+  `${gate_id}.${Date.parse(opened_at).toString(36)}.${payload_digest.slice(-12)}`;
+
+const commentField = { type: "string", title: "Comment", description: "Kept with the decision." } as const;
+const approvalForm = {
+  type: "object",
+  properties: {
+    decision: { type: "string", title: "Decision", enum: ["approve", "reject"] },
+    edit: {
+      type: "string",
+      title: "Edit",
+      description:
+        "Fields to change before it runs (of the draft, where one is shown), as a JSON object; empty to leave it.",
+    },
+    comment: commentField,
+  },
+  required: ["decision"],
+} as const;
+const doubtForm = {
+  type: "object",
+  properties: {
+    decision: { type: "string", title: "What became of it?", enum: ["done", "retry", "failed"] },
+    comment: commentField,
+  },
+  required: ["decision"],
+} as const;
+
+export const toQuestion = (gate: Gate): InputRequest =>
+  inputRequired.elicit({
+    message: tellGate(gate),
+    requestedSchema: structuredClone(gate.kind === "in_doubt" ? doubtForm : approvalForm) as never,
+  });
+
+/** Gates that a form can decide: not those that want a signature. */
+export const askableGates = (state: WorkflowState): readonly Gate[] => openGates(state).filter(({ signed }) => !signed);
+
+/**
+ * Decides the open gates that are answered; gives the keys of those that were dismissed. Answers to what is no longer
+ * shown are passed over.
+ * @throws KernelErrorException as `decideGate` does.
+ */
+export async function applyAnswers(
+  desk: McpDesk,
+  state: WorkflowState,
+  answers: Readonly<Record<string, unknown>>,
+): Promise<ReadonlySet<string>> {
+  const dismissed = new Set<string>();
+  for (const gate of openGates(state)) {
+    const key = questionKey(gate);
+    if (!Object.hasOwn(answers, key)) continue;
+    const decision = readAnswer(gate, answers, key);
+    if (decision === null) dismissed.add(key);
+    else await desk.kernel.decideGate(state.workflow_id, { ...requireCommand(desk, "gate"), ...decision });
+  }
+  return dismissed;
+}
+
+function readAnswer(gate: Gate, answers: Readonly<Record<string, unknown>>, key: string): Decision | null {
+  const view = inputResponse(answers as Record<string, unknown>, key);
+  if (view.kind !== "elicit" || view.action === "cancel") return null;
+  if (view.action === "decline") return decisionOf(gate, { decision: "reject" });
+  const schema = gate.kind === "in_doubt" ? Doubt : Approval;
+  const { data } = schema.safeParse(view.content);
+  return data === undefined ? null : decisionOf(gate, data);
+}
+
+function decisionOf({ gate_id, payload_digest }: Gate, { decision: word, edit = "", comment }: Answer): Decision {
+  const decision = word === "reject" || word === "failed" ? "reject" : "approve";
+  const resolution = word === "done" || word === "retry" ? { resolution: word } : {};
+  const changes = edit.trim() === "" ? {} : { edit: readEdit(edit) };
+  const said = comment === undefined || comment === "" ? {} : { comment };
+  return { gate_id, decision, payload: { payload_digest, ...resolution, ...changes, ...said } };
+}
+
+/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
+function readEdit(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text);
+    requireSafeJson(value);
+    return z.record(z.string(), z.unknown()).parse(value);
+  } catch (thrown) {
+    if (!(thrown instanceof SyntaxError || thrown instanceof NotJson || thrown instanceof z.ZodError)) throw thrown;
+    return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", "the edit is not a JSON object", askRef));
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * createMcpHandler: MCP over streamable HTTP, for one address of the HTTP face, behind its authentication.
+ *
+ * H1  Host and Origin are checked first: a page that a browser shows cannot reach a server of this machine.
+ * H2  A message is read once, within the limits; batches are refused.
+ * H3  Clients of 2025-11-25 and before have sessions; since 2026-07-28 each request stands for itself.
+ */
+import {
+  createMcpHandler as createSdkHandler,
+  hostHeaderValidationResponse,
+  isLegacyRequest,
+  localhostAllowedHostnames,
+  originValidationResponse,
+} from "@modelcontextprotocol/server";
+import type { ScopedCaller } from "../contract/auth-context.ts";
+import { errorCodes, isErrorCode, kernelError } from "../contract/error-codes.ts";
+import { type KernelError, raise } from "../contract/kernel-error.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+import type { Kernel } from "../index.ts";
+import { errorToJsonrpcError } from "../protocol/error-to-jsonrpc-error.ts";
+import { parseJson, readBodyText } from "../protocol/read-body-text.ts";
+import { createMcpServer } from "./create-mcp-server.ts";
+import { createListening } from "./listen-modern.ts";
+import { errorOf } from "./mcp-error.ts";
+import { type McpOptions, type ResolvedMcpOptions, requireCaller, resolveMcpOptions } from "./mcp-options.ts";
+import { createSessions } from "./mcp-sessions.ts";
+import { authInfoOf, sdkOptions } from "./sdk-options.ts";
+
+export interface McpHandlerOptions extends McpOptions {
+  /** Host names that requests may be sent to; those of this machine by default. */
+  readonly allowedHosts?: readonly string[];
+  /** Host names of pages that may call; those of this machine by default. */
+  readonly allowedOrigins?: readonly string[];
+}
+
+export interface McpHandler {
+  /** Answers one request of a caller who is known; `trace` is the request's id. */
+  readonly handle: (request: Request, caller: ScopedCaller, trace: string) => Promise<Response>;
+  /** Sessions and streams that are open. */
+  readonly vitals: () => { readonly sessions: number; readonly streams: number };
+  /** Ends all sessions and streams; the kernel goes on. */
+  readonly close: () => Promise<void>;
+}
+
+const handlerRef = moduleRef(0, "mcp", "handler");
+
+/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for bad options. */
+export function createMcpHandler(kernel: Kernel, given: McpHandlerOptions = {}): McpHandler {
+  const options = resolveMcpOptions(given);
+  const open = (caller: ScopedCaller) => createMcpServer(kernel, { ...given, caller });
+  const sessions = createSessions(options, open);
+  const modern = createSdkHandler((ctx) => open(ctx.authInfo?.extra?.["caller"] as ScopedCaller), sdkOptions(options));
+  const listening = createListening(kernel, options, open);
+  const answer = async (request: Request, caller: ScopedCaller): Promise<Response> => {
+    const parsedBody = await readMessage(request, options);
+    if (await isLegacyRequest(request, parsedBody)) return sessions.answer(request, caller, parsedBody);
+    if (listening.isAsked(parsedBody)) return listening.answer(request, caller, parsedBody);
+    return modern.fetch(request, { parsedBody, authInfo: authInfoOf(caller) });
+  };
+  return {
+    async handle(request, caller, trace) {
+      try {
+        return refuseForeign(request, given) ?? (await answer(request, requireCaller(caller)));
+      } catch (thrown) {
+        return answerError(errorOf(thrown, options.logger), trace);
+      }
+    },
+    vitals: () => ({ sessions: sessions.count(), streams: listening.count() }),
+    close: async () => {
+      await Promise.all([sessions.close(), listening.close(), modern.close()]);
+    },
+  };
+}
+
+function refuseForeign(request: Request, { allowedHosts, allowedOrigins }: McpHandlerOptions): Response | undefined {
+  const local = localhostAllowedHostnames();
+  return (
+    hostHeaderValidationResponse(request, [...(allowedHosts ?? local)]) ??
+    originValidationResponse(request, [...(allowedOrigins ?? local)])
+  );
+}
+
+/** The message; undefined where a request has none. @throws KernelErrorException with status 400, 413 or 415. */
+async function readMessage(request: Request, { limits }: ResolvedMcpOptions): Promise<unknown> {
+  if (request.method !== "POST") return undefined;
+  const message = parseJson(await readBodyText(request, limits), limits.maxDepth);
+  if (Array.isArray(message))
+    raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", "one request holds one message, no batch", handlerRef));
+  return message;
+}
+
+/** An error outside any message, as JSON-RPC has it: with the id null. */
+function answerError(error: KernelError, trace: string): Response {
+  const status = isErrorCode(error.code) ? errorCodes[error.code].http : 500;
+  const body = { jsonrpc: "2.0", id: null, error: errorToJsonrpcError(error) };
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: { "content-type": "application/json", "x-request-id": trace },
+  });
+}

@@ -1,0 +1,69 @@
+/**
+ * A workflow and its gates as MCP clients see them: records for programs, sentences for models and people.
+ */
+import { isOpenGate } from "../contract/gate.ts";
+import type { McpGate, McpWorkflow } from "../contract/mcp.ts";
+import { isTerminal } from "../contract/workflow.ts";
+import type { Gate, WorkflowState } from "../index.ts";
+import { toMcpError } from "./mcp-error.ts";
+
+export const openGates = ({ gates }: WorkflowState): readonly Gate[] => gates.filter(isOpenGate);
+
+export function toMcpGate(gate: Gate): McpGate {
+  const { gate_id, workflow_id, step_id, kind, status, title, operator, effect, risk_level } = gate;
+  const { preview, diff, payload, payload_digest, consequences, due_at } = gate;
+  const reasons = gate.reasons.map(({ source, reason }) => `${source}: ${reason}`);
+  const shown = { preview, diff, payload, payload_digest, consequences, due_at };
+  return { gate_id, workflow_id, step_id, kind, status, title, operator, effect, risk_level, reasons, ...shown };
+}
+
+export function toMcpWorkflow(state: WorkflowState): McpWorkflow {
+  const { workflow_id, error } = state;
+  return {
+    workflow_id,
+    state: state.state,
+    text: state.response.text,
+    percent: state.progress.percent,
+    outcomes: state.outcomes.map(({ outcome_id, outcome_type, status, version, content }) => ({
+      outcome_id,
+      outcome_type,
+      status,
+      version,
+      content,
+    })),
+    gates: openGates(state).map(toMcpGate),
+    next: nextOf(state),
+    ...(error !== null && { error: toMcpError(error) }),
+  };
+}
+
+function nextOf(state: WorkflowState): string {
+  if (isTerminal(state.state)) return "";
+  const [gate] = openGates(state);
+  if (gate === undefined) return `It goes on by itself; read-workflow tells where it stands.`;
+  return `A person decides: show them the gate, then call decide-gate with its workflow_id, gate_id, payload_digest and their decision.`;
+}
+
+/** All that a person sees of a gate before they answer. */
+export function tellGate(gate: Gate): string {
+  const { title, operator, effect, risk_level, reasons, preview, diff, payload, payload_digest, consequences } = gate;
+  const lines = [
+    `${title}: ${operator} wants to run (effect ${effect}, risk ${risk_level}).`,
+    ...reasons.map(({ source, reason }) => `Asked for by ${source}: ${reason}`),
+    ...(preview === "" ? [] : [preview]),
+    ...(diff === null ? [] : [diff]),
+    `Payload: ${JSON.stringify(payload)}`,
+    `Digest: ${payload_digest}`,
+    `Approve: ${consequences.approve}`,
+    `Reject: ${consequences.reject}`,
+    ...(gate.due_at === null ? [] : [`Until ${gate.due_at}, then: ${gate.expiry_action ?? "nothing"}`]),
+  ];
+  return lines.join("\n");
+}
+
+/** Where a workflow stands, in words. */
+export function tellWorkflow(state: WorkflowState): string {
+  const gates = openGates(state);
+  const head = `workflow ${state.workflow_id}: ${state.state}`;
+  return gates.length === 0 ? head : [head, ...gates.map((gate) => `[${gate.gate_id}] ${tellGate(gate)}`)].join("\n\n");
+}

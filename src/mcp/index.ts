@@ -1,0 +1,17 @@
+/** The entry `countersign/mcp`: a kernel as an MCP server, over HTTP, over stdio, or over any transport of the SDK. */
+export { McpError, McpGate, McpOutcome, McpWorkflow } from "../contract/mcp.ts";
+export { idempotencyMeta } from "../operators/mcp/call-mcp-tool.ts";
+export type { TransportSource } from "../operators/mcp/connection.ts";
+export type { LeftOutTool, McpDefaults, McpToolOptions } from "../operators/mcp/define-tools.ts";
+export { defaultMcpClientLimits, type McpClientLimits } from "../operators/mcp/mcp-limits.ts";
+export {
+  type McpChanges,
+  type McpOperators,
+  type McpOperatorsOptions,
+  mcpOperators,
+} from "../operators/mcp/mcp-operators.ts";
+export { createMcpHandler, type McpHandler, type McpHandlerOptions } from "./create-mcp-handler.ts";
+export { createMcpServer, type McpServerOptions } from "./create-mcp-server.ts";
+export { defaultMcpLimits, type McpLimits, type McpOptions } from "./mcp-options.ts";
+export { type StdioConnection, type StdioOptions, serveMcpStdio } from "./serve-mcp-stdio.ts";
+export { toolNameOf } from "./tools/capability-tools.ts";

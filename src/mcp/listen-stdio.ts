@@ -1,0 +1,70 @@
+/**
+ * subscriptions/listen of 2026-07-28 over stdio: the SDK keeps the subscriptions and routes what the server sends; this
+ * follows the workflows that they name, so that there is something to send.
+ *
+ * S1  A listening follows what its caller may read; it ends when it is cancelled, and all end with the connection.
+ */
+import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
+import { z } from "zod";
+import { readAddress } from "./add-resources.ts";
+import { type McpDesk, requireGranted } from "./mcp-desk.ts";
+import { errorOf } from "./mcp-error.ts";
+import { watchWorkflow } from "./watch-workflow.ts";
+
+const Listen = z.looseObject({
+  id: z.union([z.string(), z.number()]),
+  method: z.literal("subscriptions/listen"),
+  params: z.looseObject({ notifications: z.looseObject({ resourceSubscriptions: z.array(z.string()) }) }),
+});
+const Cancelled = z.looseObject({
+  method: z.literal("notifications/cancelled"),
+  params: z.looseObject({ requestId: z.union([z.string(), z.number()]) }),
+});
+
+type Tell = (uri: string) => unknown;
+
+/** Looks on at what comes in over a transport that is served already. Gives the end of all following. */
+export function followListening(transport: Transport, desk: McpDesk, tell: Tell): () => void {
+  const listening = new Map<string | number, AbortController>();
+  const { onmessage } = transport;
+  const look = (message: JSONRPCMessage): void => {
+    const cancelled = Cancelled.safeParse(message).data?.params.requestId;
+    if (cancelled !== undefined) stop(listening, cancelled);
+    const asked = Listen.safeParse(message).data;
+    if (asked === undefined || listening.size >= desk.options.limits.maxSubscriptions) return;
+    const end = new AbortController();
+    listening.set(asked.id, end);
+    for (const uri of new Set(asked.params.notifications.resourceSubscriptions))
+      void followOne(desk, { uri, signal: end.signal, tell });
+  };
+  transport.onmessage = (message, extra) => {
+    onmessage?.(message, extra);
+    look(message);
+  };
+  return () => {
+    for (const id of [...listening.keys()]) stop(listening, id);
+  };
+}
+
+function stop(listening: Map<string | number, AbortController>, id: string | number): void {
+  listening.get(id)?.abort();
+  listening.delete(id);
+}
+
+interface Followed {
+  readonly uri: string;
+  readonly signal: AbortSignal;
+  readonly tell: Tell;
+}
+
+/** What may not be read is not followed; the answer to the listening is the SDK's. */
+async function followOne(desk: McpDesk, { uri, signal, tell }: Followed): Promise<void> {
+  try {
+    const caller = await requireGranted(desk, "read");
+    const { workflowId } = readAddress(uri);
+    await watchWorkflow({ desk, caller, workflowId, signal, tell: () => tell(uri), onEnd: () => undefined });
+  } catch (thrown) {
+    const { code } = errorOf(thrown, desk.options.logger);
+    desk.options.logger?.debug({ uri, code }, "an address that is listened to is not followed");
+  }
+}

@@ -1,0 +1,44 @@
+/**
+ * What everything of one connection shares: the kernel, who asks, the options.
+ *
+ * D1  Every call of the kernel is made in the caller's name; a connection never speaks for its host.
+ */
+import { commandScopes, requireCredentialScope, type ScopedCaller } from "../contract/auth-context.ts";
+import { KernelErrorException } from "../contract/kernel-error.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+import type { Caller, Kernel } from "../index.ts";
+import type { ResolvedMcpOptions } from "./mcp-options.ts";
+
+export interface McpDesk {
+  readonly kernel: Kernel;
+  readonly caller: ScopedCaller;
+  readonly options: ResolvedMcpOptions;
+}
+
+const deskRef = moduleRef(0, "mcp", "desk");
+
+type Command = keyof typeof commandScopes;
+
+/** The caller as commands name them, if the credential reaches so far. @throws T5_AUTHZ_FORBIDDEN. */
+export function requireCommand({ caller }: McpDesk, command: Command): Caller {
+  requireCredentialScope(caller, commandScopes[command], deskRef);
+  return { tenant_id: caller.tenant_id, principal: caller.principal };
+}
+
+/** The same for what no command of the kernel asks for. @throws T5_AUTHZ_FORBIDDEN, T5_AUTHN_FAILED. */
+export async function requireGranted(desk: McpDesk, command: Command): Promise<Caller> {
+  const caller = requireCommand(desk, command);
+  await desk.kernel.authorize(caller, commandScopes[command]);
+  return caller;
+}
+
+/** Whether they may, by credential and role. */
+export async function isGranted(desk: McpDesk, command: Command): Promise<boolean> {
+  try {
+    await requireGranted(desk, command);
+    return true;
+  } catch (thrown) {
+    if (thrown instanceof KernelErrorException) return false;
+    throw thrown;
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * What the MCP face may be told: its name, its limits, its clock, and on whose behalf a connection speaks.
+ *
+ * Owns: the defaults. Never: knows a role; T5 does. `scopes` of a credential only narrow what its principal may do here.
+ */
+import { ScopedCaller } from "../contract/auth-context.ts";
+import { kernelError } from "../contract/error-codes.ts";
+import { raise } from "../contract/kernel-error.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+import { type Clock, type Logger, wallClock } from "../index.ts";
+
+export const defaultMcpLimits = {
+  /** Bytes of one message. */
+  maxBodyBytes: 1_000_000,
+  /** Levels of nesting in a message. */
+  maxDepth: 64,
+  /** Items of one page: tools, resources, tasks, events. */
+  maxPage: 100,
+  /** Sessions open at once, over all callers of one handler. */
+  maxSessions: 1_000,
+  /** A session that nobody spoke in for so long is ended. */
+  sessionIdleMs: 1_800_000,
+  /** Resources that one connection watches; streams that watch, over all callers of one handler. */
+  maxSubscriptions: 100,
+  /** How long a person may take over one question before the call gives up waiting; the gate stays open. */
+  elicitationMs: 3_600_000,
+  /** Questions that one call may ask, one after the other. */
+  maxQuestions: 32,
+  /** What clients are told to wait between two looks at a task. */
+  pollIntervalMs: 1_000,
+} as const;
+export type McpLimits = { readonly [K in keyof typeof defaultMcpLimits]: number };
+
+export interface McpOptions {
+  /** What clients are told of the server; "countersign" by default. */
+  readonly name?: string;
+  readonly version?: string;
+  readonly limits?: Partial<McpLimits>;
+  /** For the idle time of sessions; the machine's by default. */
+  readonly clock?: Clock;
+  /** Hears of failures that are nobody's fault but the server's. */
+  readonly logger?: Logger;
+}
+
+export interface ResolvedMcpOptions {
+  readonly name: string;
+  readonly version: string;
+  readonly limits: McpLimits;
+  readonly clock: Clock;
+  readonly logger: Logger | undefined;
+}
+
+const optionsRef = moduleRef(0, "mcp", "options");
+
+/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH: a limit is not one. */
+export function resolveMcpOptions({
+  name = "countersign",
+  version = "0",
+  limits: given,
+  clock = wallClock,
+  logger,
+}: McpOptions): ResolvedMcpOptions {
+  const limits = { ...defaultMcpLimits, ...given };
+  for (const [limit, value] of Object.entries(limits))
+    if (!Number.isSafeInteger(value) || value <= 0) refuseOptions(`${limit} is a whole number above 0`);
+  return { name, version, limits, clock, logger };
+}
+
+/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH: this is nobody who could call. */
+export function requireCaller(given: unknown): ScopedCaller {
+  return ScopedCaller.safeParse(given).data ?? refuseOptions("a connection speaks for a tenant_id and a principal");
+}
+
+function refuseOptions(reason: string): never {
+  return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `createMcpServer: ${reason}`, optionsRef));
+}

@@ -1,0 +1,74 @@
+/**
+ * A tool call that is a workflow: submitted, followed to its rest, and put to the person where it waits for one.
+ *
+ * R1  The work is durable: a call that is cancelled or cut off ends the waiting, never the workflow.
+ * R2  A question that comes back answered names its workflow and goes on with that; nothing is submitted twice. The name
+ *     in it is the client's word: whatever it says, the caller can reach no more by it than by the tools.
+ */
+import { inputRequired, type ServerContext } from "@modelcontextprotocol/server";
+import { isTerminal } from "../contract/workflow.ts";
+import type { KernelProgress, WorkflowState } from "../index.ts";
+import { applyAnswers, askableGates, questionKey, toQuestion } from "./ask-person.ts";
+import { tellWorkflow, toMcpWorkflow } from "./describe-workflow.ts";
+import { isGranted, type McpDesk, requireGranted } from "./mcp-desk.ts";
+import { structured, type ToolAnswer, type ToolCall } from "./tools/tool.ts";
+import { waitForRest } from "./wait-for-rest.ts";
+
+/** Follows what `submit` begins, or the workflow that the request goes on with. */
+export async function runWorkflow(desk: McpDesk, call: ToolCall, submit: () => Promise<string>): Promise<ToolAnswer> {
+  await requireGranted(desk, "read");
+  const named = call.ctx.mcpReq.requestState<string>();
+  const workflowId = typeof named === "string" ? named : await submit();
+  const answers = typeof named === "string" ? (call.ctx.mcpReq.inputResponses ?? {}) : {};
+  const { signal } = call.ctx.mcpReq;
+  const dismissed = await applyAnswers(desk, await desk.kernel.workflow(workflowId, desk.caller), answers);
+  const state = await waitForRest(desk, workflowId, { signal, onProgress: progressTeller(call.ctx) });
+  return answerState(desk, call, { state, dismissed });
+}
+
+/** Refuses a name that no question of ours could have carried. @throws KernelErrorException; the SDK tells it as -32602. */
+export async function requireBegun(desk: McpDesk, named: string): Promise<void> {
+  await desk.kernel.workflow(named, await requireGranted(desk, "read"));
+}
+
+interface Rested {
+  readonly state: WorkflowState;
+  readonly dismissed: ReadonlySet<string>;
+}
+
+async function answerState(desk: McpDesk, call: ToolCall, { state, dismissed }: Rested): Promise<ToolAnswer> {
+  const gate = askableGates(state).find((open) => !dismissed.has(questionKey(open)));
+  if (gate === undefined || !call.hasForms || !(await isGranted(desk, "gate"))) return resultOf(state);
+  const inputRequests = { [questionKey(gate)]: toQuestion(gate) };
+  return inputRequired({ inputRequests, requestState: state.workflow_id });
+}
+
+/** The tool result of a workflow as it stands. */
+export function resultOf(state: WorkflowState) {
+  const told = toMcpWorkflow(state);
+  const texts = [...(told.text === "" ? [] : [told.text]), tellWorkflow(state), ...tellOutcomes(state)];
+  const failed = state.state === "failed" ? { isError: true } : {};
+  const error = told.error === undefined ? [] : [`${told.error.code}: ${told.error.message}. ${told.error.next}`];
+  return { ...structured(told, [...error, ...texts]), ...failed };
+}
+
+/** Outcomes as text, where the workflow says nothing in words of its own. */
+function tellOutcomes({ state, response, outcomes }: WorkflowState): readonly string[] {
+  if (!isTerminal(state) || response.text !== "") return [];
+  return outcomes.map(({ outcome_type, content }) => `${outcome_type}: ${JSON.stringify(content)}`);
+}
+
+/** Tells progress where the client asked for it; each more than the last. */
+export function progressTeller({ mcpReq }: ServerContext): (progress: KernelProgress) => Promise<void> {
+  const progressToken = mcpReq._meta?.progressToken;
+  let told = -1;
+  return async ({ percent, stage, current_step: step }) => {
+    if (progressToken === undefined || percent <= told) return;
+    told = percent;
+    const message = step === null ? stage : `${stage}: ${step.name}`;
+    await mcpReq.notify({
+      method: "notifications/progress",
+      params: { progressToken, progress: percent, total: 100, message },
+    });
+  };
+}

@@ -1,0 +1,51 @@
+/**
+ * MCP over this process's own stdin and stdout: one connection, for one caller.
+ *
+ * IO1  Nothing but protocol is written to stdout.
+ * IO2  The connection ends when its input does; the kernel is the host's to stop.
+ */
+import type { Readable, Writable } from "node:stream";
+import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
+import type { Kernel } from "../index.ts";
+import { createMcpServer, type McpServerOptions } from "./create-mcp-server.ts";
+import { followListening } from "./listen-stdio.ts";
+import { requireCaller, resolveMcpOptions } from "./mcp-options.ts";
+
+export interface StdioOptions extends McpServerOptions {
+  readonly input?: Readable;
+  readonly output?: Writable;
+}
+
+export interface StdioConnection {
+  /** Resolves when the client has closed the input. */
+  readonly ended: Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for bad options. */
+export function serveMcpStdio(
+  kernel: Kernel,
+  { input = process.stdin, output = process.stdout, ...options }: StdioOptions,
+): StdioConnection {
+  const desk = { kernel, caller: requireCaller(options.caller), options: resolveMcpOptions(options) };
+  const { limits, logger } = desk.options;
+  let server = createMcpServer(kernel, options);
+  const ended = new Promise<void>((resolve) => {
+    for (const event of ["end", "close", "error"]) input.once(event, () => resolve());
+  });
+  const transport = new StdioServerTransport(input, output, { maxBufferSize: limits.maxBodyBytes });
+  const open = () => {
+    server = createMcpServer(kernel, options);
+    return server;
+  };
+  const { maxSubscriptions } = limits;
+  const onerror = (error: Error): void => logger?.warn({ error: error.message }, "the MCP connection had an error");
+  const handle = serveStdio(open, { transport, maxSubscriptions, onerror });
+  const unfollow = followListening(transport, desk, (uri) => server.sendResourceUpdated({ uri }));
+  void ended.then(unfollow);
+  const close = (): Promise<void> => {
+    unfollow();
+    return handle.close();
+  };
+  return { ended, close };
+}

@@ -1,0 +1,91 @@
+/**
+ * Every registered capability as a tool of its own: its input schema, hints from the effects of its operators, and a call
+ * that is a workflow.
+ *
+ * C1  A name is the intent type with underscores for dots; where that has more than 64 characters, its beginning and a
+ *     digest. No two intent types share one.
+ * C2  Hints are what operators declare; of an operator known by its name alone the worst is said.
+ */
+import type { ToolAnnotations } from "@modelcontextprotocol/server";
+import type { CapabilityDefinition } from "../../contract/capability.ts";
+import { sha256 } from "../../contract/digest.ts";
+import type { JsonObject } from "../../contract/json.ts";
+import { KernelErrorException } from "../../contract/kernel-error.ts";
+import { McpWorkflow } from "../../contract/mcp.ts";
+import type { Effect, OperatorMetadata } from "../../contract/operator.ts";
+import type { Kernel } from "../../index.ts";
+import { type McpDesk, requireCommand } from "../mcp-desk.ts";
+import { runWorkflow } from "../run-workflow.ts";
+import { inputSchemaOf, type McpTool, outputSchemaOf } from "./tool.ts";
+
+const maxName = 64;
+const answer = outputSchemaOf(McpWorkflow);
+
+export function toolNameOf(intentType: string): string {
+  const name = intentType.replaceAll(".", "_");
+  if (name.length <= maxName) return name;
+  const digest = sha256(new TextEncoder().encode(intentType)).slice(0, 16);
+  return `${name.slice(0, maxName - digest.length - 1)}-${digest}`;
+}
+
+/** The newest version of each capability that is registered now, in the order of their names. */
+export async function capabilityTools(kernel: Kernel): Promise<readonly McpTool[]> {
+  const names = (await kernel.tokens.capabilities()).map(({ name }) => name);
+  const found = [...new Set(names)].sort().flatMap((name) => findCapability(kernel, name) ?? []);
+  return found.map(takeTool);
+}
+
+/** Schemas are made once for each definition. */
+const made = new WeakMap<CapabilityDefinition, McpTool>();
+
+function takeTool(capability: CapabilityDefinition): McpTool {
+  const tool = made.get(capability) ?? toTool(capability);
+  made.set(capability, tool);
+  return tool;
+}
+
+/** Operators stand on the same shelf; they are no capabilities. */
+function findCapability(kernel: Kernel, name: string): CapabilityDefinition | null {
+  try {
+    return kernel.getCapability(name);
+  } catch (thrown) {
+    if (thrown instanceof KernelErrorException) return null;
+    throw thrown;
+  }
+}
+
+function toTool(capability: CapabilityDefinition): McpTool {
+  const { intentType, version, description, input } = capability;
+  const submit = (desk: McpDesk, inputs: JsonObject) => submitCapability(desk, intentType, inputs);
+  return {
+    name: toolNameOf(intentType),
+    title: `${intentType} ${version}`,
+    description: description === "" ? `Runs ${intentType} as a workflow, to its end or its next gate.` : description,
+    inputSchema: inputSchemaOf(input),
+    outputSchema: answer,
+    annotations: hintsOf(capability),
+    call: (desk, inputs, call) => runWorkflow(desk, call, () => submit(desk, inputs)),
+    begin: submit,
+  };
+}
+
+async function submitCapability(desk: McpDesk, intent_type: string, inputs: JsonObject): Promise<string> {
+  const request = { ...requireCommand(desk, "submit"), intent_hint: { intent_type, inputs } };
+  return (await desk.kernel.submit(request)).workflow_id;
+}
+
+const harmless: ReadonlySet<Effect> = new Set(["none", "read"]);
+const undoable: ReadonlySet<Effect> = new Set(["none", "read", "write_draft"]);
+const outward: ReadonlySet<Effect> = new Set(["external_send", "credential_use"]);
+
+function hintsOf({ operators }: CapabilityDefinition): ToolAnnotations {
+  const known = operators.flatMap((operator) => (typeof operator === "string" ? [] : [operator.metadata]));
+  const every = (test: (metadata: OperatorMetadata) => boolean) =>
+    known.length === operators.length && known.every(test);
+  return {
+    readOnlyHint: every(({ effect }) => harmless.has(effect)),
+    destructiveHint: !every(({ effect }) => undoable.has(effect)),
+    idempotentHint: every(({ effect, idempotent }) => idempotent || harmless.has(effect)),
+    openWorldHint: !every(({ effect, kind }) => !outward.has(effect) && kind === "skill"),
+  };
+}

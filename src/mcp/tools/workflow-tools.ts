@@ -1,0 +1,233 @@
+/**
+ * The tools that every server has: submit, read, decide, run again, end. Each is one call of the in-process API.
+ *
+ * N1  Their names hold a dash, which no name made of an intent type does: they meet no capability's tool.
+ */
+import type { ToolAnnotations } from "@modelcontextprotocol/server";
+import { z } from "zod";
+import { GateResponse } from "../../contract/gate.ts";
+import { GateId, ThreadId, WorkflowId } from "../../contract/ids.ts";
+import { SubmitRequest, SubmitResponse } from "../../contract/intent.ts";
+import { JsonObject } from "../../contract/json.ts";
+import { McpGate, McpWorkflow } from "../../contract/mcp.ts";
+import { OutcomesResponse } from "../../contract/outcome.ts";
+import { WorkflowStateName } from "../../contract/progress.ts";
+import { CancelRequest, CancelResponse, RetryRequest, RetryResponse } from "../../contract/retry.ts";
+import { tellWorkflow, toMcpGate, toMcpWorkflow } from "../describe-workflow.ts";
+import { type McpDesk, requireCommand, requireGranted } from "../mcp-desk.ts";
+import { inputSchemaOf, type McpTool, outputSchemaOf, readArguments, structured, type ToolAnswer } from "./tool.ts";
+
+const reads: ToolAnnotations = { readOnlyHint: true, openWorldHint: false };
+const decides: ToolAnnotations = { readOnlyHint: false, destructiveHint: true, idempotentHint: true };
+const runs: ToolAnnotations = { readOnlyHint: false, destructiveHint: true, idempotentHint: false };
+
+interface Spec<S extends z.ZodType> {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly input: S;
+  readonly output: z.ZodType;
+  readonly annotations: ToolAnnotations;
+  readonly run: (desk: McpDesk, args: z.output<S>) => Promise<ToolAnswer>;
+  readonly begin?: (desk: McpDesk, args: z.output<S>) => Promise<string>;
+}
+
+function makeTool<S extends z.ZodType>({ input, output, run, begin, ...told }: Spec<S>): McpTool {
+  return {
+    ...told,
+    inputSchema: inputSchemaOf(input),
+    outputSchema: outputSchemaOf(output),
+    call: (desk, args) => run(desk, readArguments(input, args)),
+    ...(begin !== undefined && { begin: (desk, args) => begin(desk, readArguments(input, args)) }),
+  };
+}
+
+const OfWorkflow = z.strictObject({ workflow_id: WorkflowId });
+const page = { after: z.string().max(512).optional(), limit: z.int().min(1).max(100).default(20) };
+const nextPage = z.string().nullable();
+
+const Submission = z.strictObject({
+  intent_type: z.string().min(1).max(256).optional(),
+  inputs: JsonObject.default({}),
+  text: z.string().max(65_536).default(""),
+  thread_id: ThreadId.optional(),
+  constraints: SubmitRequest.shape.constraints,
+});
+
+/** Gives the workflow's id. @throws KernelErrorException as `submit` does. */
+async function beginIntent(desk: McpDesk, asked: z.output<typeof Submission>) {
+  const { intent_type, inputs, text, thread_id = null, constraints } = asked;
+  return desk.kernel.submit({
+    ...requireCommand(desk, "submit"),
+    thread_id,
+    constraints,
+    input: { mode: text === "" ? "data" : "message", text },
+    intent_hint: intent_type === undefined ? null : { intent_type, inputs },
+  });
+}
+
+const submitIntent = makeTool({
+  name: "submit-intent",
+  title: "Submit an intent",
+  description:
+    "Starts a workflow, by intent_type with inputs or by text alone, and answers at once with its workflow_id; read-workflow tells where it stands.",
+  input: Submission,
+  output: SubmitResponse,
+  annotations: runs,
+  run: async (desk, asked) => structured(await beginIntent(desk, asked)),
+  begin: async (desk, asked) => (await beginIntent(desk, asked)).workflow_id,
+});
+
+const listWorkflows = makeTool({
+  name: "list-workflows",
+  title: "List workflows",
+  description: "Workflows of this tenant in the order of their creation; next goes on after the last of them.",
+  input: z.strictObject({
+    states: z.array(WorkflowStateName).min(1).optional(),
+    intent_type: z.string().min(1).max(256).optional(),
+    ...page,
+  }),
+  output: z.looseObject({
+    workflows: z.array(z.looseObject({ workflow_id: z.string(), intent_type: z.string(), state: WorkflowStateName })),
+    next: nextPage,
+  }),
+  annotations: reads,
+  async run(desk, { limit, ...filter }) {
+    const caller = await requireGranted(desk, "read");
+    const found = await desk.kernel.workflows({ ...dropUnset(filter), limit }, caller);
+    const workflows = found.map(({ workflow_id, intent, state, accepted_at, updated_at }) => ({
+      workflow_id,
+      intent_type: intent.type,
+      state,
+      accepted_at,
+      updated_at,
+    }));
+    return structured({ workflows, next: found.length < limit ? null : (found.at(-1)?.workflow_id ?? null) });
+  },
+});
+
+const readWorkflow = makeTool({
+  name: "read-workflow",
+  title: "Read a workflow",
+  description: "Where a workflow stands: state, text, outcomes, open gates, error.",
+  input: OfWorkflow,
+  output: McpWorkflow,
+  annotations: reads,
+  async run(desk, { workflow_id }) {
+    const state = await desk.kernel.workflow(workflow_id, await requireGranted(desk, "read"));
+    return structured(toMcpWorkflow(state), [tellWorkflow(state), JSON.stringify(toMcpWorkflow(state))]);
+  },
+});
+
+const readOutcomes = makeTool({
+  name: "read-outcomes",
+  title: "Read outcomes",
+  description: "What a workflow has produced: every version of every outcome, drafts and finals.",
+  input: OfWorkflow,
+  output: OutcomesResponse,
+  annotations: reads,
+  run: async (desk, { workflow_id }) =>
+    structured(await desk.kernel.outcomes(workflow_id, requireCommand(desk, "read"))),
+});
+
+const explainWorkflow = makeTool({
+  name: "explain-workflow",
+  title: "Explain a workflow",
+  description: "Why a workflow did what it did: what allowed each step, who approved it, what it caused.",
+  input: OfWorkflow,
+  output: z.looseObject({
+    workflow_id: z.string(),
+    state: z.string(),
+    why: z.array(z.string()),
+    steps: z.array(z.looseObject({ step_id: z.string(), allowed_by: z.string() })),
+    chain: z.array(z.looseObject({})),
+  }),
+  annotations: reads,
+  async run(desk, { workflow_id }) {
+    const explanation = await desk.kernel.explain(workflow_id, await requireGranted(desk, "read"));
+    return structured(explanation, [explanation.why.join("\n"), JSON.stringify(explanation)]);
+  },
+});
+
+const listGates = makeTool({
+  name: "list-gates",
+  title: "List gates",
+  description:
+    "What waits for a person, of one workflow or of the tenant: what would run, its digest, what each answer does.",
+  input: z.strictObject({ workflow_id: WorkflowId.optional(), ...page }),
+  output: z.looseObject({ gates: z.array(McpGate), next: nextPage }),
+  annotations: reads,
+  async run(desk, { limit, ...filter }) {
+    const found = await desk.kernel.gates({ ...dropUnset(filter), limit }, await requireGranted(desk, "read"));
+    const last = found.at(-1);
+    const next = last === undefined || found.length < limit ? null : `${last.workflow_id}/${last.gate_id}`;
+    return structured({ gates: found.map(toMcpGate), next });
+  },
+});
+
+const decideGate = makeTool({
+  name: "decide-gate",
+  title: "Decide a gate",
+  description:
+    "A person's answer at a gate. payload_digest is that of the payload they were shown; edit changes fields of it before it runs; resolution answers a gate of kind in_doubt. Only a person decides: never call this without having asked them.",
+  input: z.strictObject({
+    workflow_id: WorkflowId,
+    gate_id: GateId.optional(),
+    decision: z.enum(["approve", "reject"]),
+    payload_digest: z.string().min(1).max(256),
+    edit: JsonObject.optional(),
+    comment: z.string().max(4096).optional(),
+    resolution: z.enum(["done", "retry"]).optional(),
+    apply_targets: z.array(z.string()).optional(),
+    signature: z.string().max(8192).optional(),
+  }),
+  output: GateResponse,
+  annotations: decides,
+  async run(desk, { workflow_id, gate_id, decision, ...payload }) {
+    const named = gate_id === undefined ? {} : { gate_id };
+    const request = { ...requireCommand(desk, "gate"), ...named, decision, payload: dropUnset(payload) };
+    return structured(await desk.kernel.decideGate(workflow_id, request));
+  },
+});
+
+const retryWorkflow = makeTool({
+  name: "retry-workflow",
+  title: "Run a workflow again",
+  description:
+    "Takes failed steps up again, makes drafts anew (regenerate), or does what has ended again under the same keys (replay).",
+  input: RetryRequest.omit({ tenant_id: true, principal: true }).extend({ workflow_id: WorkflowId }).strict(),
+  output: RetryResponse,
+  annotations: runs,
+  async run(desk, { workflow_id, ...asked }) {
+    const request = { ...requireCommand(desk, "retry"), ...dropUnset(asked) };
+    return structured(await desk.kernel.retry(workflow_id, request));
+  },
+});
+
+const cancelWorkflow = makeTool({
+  name: "cancel-workflow",
+  title: "Cancel a workflow",
+  description: "Ends a workflow early. What has run stays done.",
+  input: CancelRequest.omit({ tenant_id: true, principal: true }).extend({ workflow_id: WorkflowId }).strict(),
+  output: CancelResponse,
+  annotations: decides,
+  run: async (desk, { workflow_id, reason }) =>
+    structured(await desk.kernel.cancel(workflow_id, { ...requireCommand(desk, "cancel"), reason })),
+});
+
+/** Without the members that were not given. */
+function dropUnset<T extends object>(record: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as never;
+}
+
+export const workflowTools: readonly McpTool[] = [
+  submitIntent,
+  listWorkflows,
+  readWorkflow,
+  readOutcomes,
+  explainWorkflow,
+  listGates,
+  decideGate,
+  retryWorkflow,
+  cancelWorkflow,
+];

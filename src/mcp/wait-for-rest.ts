@@ -1,0 +1,35 @@
+/**
+ * Waits until a workflow rests: it has ended, or waits for a person. By its own channel, which ends with the signal.
+ *
+ * W1  Nothing of a wait is left once it is over, however it ends: no listener, no timer.
+ * W2  The wait ends with the connection or the request; the workflow does not.
+ */
+import { isAtRest } from "../contract/workflow.ts";
+import type { KernelProgress, WorkflowState } from "../index.ts";
+import type { McpDesk } from "./mcp-desk.ts";
+
+export interface Waiting {
+  readonly signal: AbortSignal;
+  /** What has been seen before: the rest that is waited for comes after this sequence. */
+  readonly after?: number;
+  readonly onProgress?: (progress: KernelProgress) => Promise<void>;
+}
+
+/** @throws KernelErrorException T4_WORKFLOW_NOT_FOUND; the signal's reason. */
+export async function waitForRest(
+  { kernel, caller }: McpDesk,
+  workflowId: string,
+  { signal, after = -1, onProgress }: Waiting,
+): Promise<WorkflowState> {
+  const read = () => kernel.workflow(workflowId, caller);
+  const isResting = ({ state, sequence }: WorkflowState): boolean => isAtRest(state) && sequence > after;
+  for (let state = await read(); ; state = await read()) {
+    signal.throwIfAborted();
+    if (isResting(state)) return state;
+    const seen = Math.max(after, state.sequence);
+    for await (const { item } of kernel.channel("progress", workflowId, { after: seen, signal }, caller)) {
+      await onProgress?.(item);
+      if (isAtRest(item.stage)) break;
+    }
+  }
+}
