@@ -42,8 +42,6 @@ export interface Route {
   readonly body?: z.ZodType;
   /** Whether the body may be left out; then it is `{}`. */
   readonly bodyOptional?: boolean;
-  /** Statuses of problems that this route answers with beside those that follow from what it takes. */
-  readonly problems?: readonly number[];
   /** Answers of this route alone; problems that any route may answer with are told once. */
   readonly answers: Readonly<Record<number, RouteAnswer>>;
 }

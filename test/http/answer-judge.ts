@@ -52,6 +52,8 @@ export function makeJudge(document: ApiDocument): AnswerJudge {
     const pattern = new RegExp(`^${path.replaceAll(".", "\\.").replace(/\{\w+\}/g, "[^/]+")}$`);
     return { pattern, methods };
   });
+  // An address that is spelled out is meant before one with a parameter.
+  places.sort((a, b) => Number(a.pattern.source.includes("[^")) - Number(b.pattern.source.includes("[^")));
   const responses = document.components["responses"] as Readonly<Record<string, Told>>;
   const find = (method: string, path: string): Operation | undefined => {
     const bare = decodePath(path.replace(/[?#].*$/s, ""));
@@ -113,10 +115,10 @@ function judgeOutside(heard: Heard, operation: Operation | undefined, check: Che
 function judgeBody({ headers, text }: Heard, { content }: Told, check: Check): readonly string[] {
   if (content === undefined) return text === "" ? [] : ["there is a body where none is told"];
   const type = (headers.get("content-type") ?? "").replace(/;.*$/, "");
-  const told = content[type];
+  const told = Object.entries(content).find(([name]) => name.replace(/;.*$/, "") === type)?.[1];
   if (told === undefined) return [`the content type ${type} is not told`];
   if (type === "text/event-stream") return judgeEvents(text, told, check);
-  return type === "text/html" ? [] : complaints(check(told.schema), JSON.parse(text));
+  return !type.endsWith("json") ? [] : complaints(check(told.schema), JSON.parse(text));
 }
 
 function judgeEvents(text: string, told: Content, check: Check): readonly string[] {

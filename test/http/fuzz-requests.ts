@@ -139,8 +139,8 @@ function drawPath(path: string, { workflows, intent }: Known): fc.Arbitrary<stri
     "{name}": ["workflow", "gate", "step"],
   };
   const segments = path.split("/").map((segment) => {
-    const sound = values[segment];
-    if (sound === undefined) return fc.constant(segment);
+    if (!segment.startsWith("{")) return fc.constant(segment);
+    const sound = values[segment] ?? ["anything"];
     return pick<string>(
       [8, fc.constantFrom(...sound)],
       [1, fc.constantFrom(...oddSegments)],

@@ -19,25 +19,18 @@ const descriptions: Readonly<Record<string, string>> = {
 };
 
 /** Statuses of the problems that this route may answer with beside its own answers. */
-export function problemStatuses({
-  path,
-  needs,
-  query,
-  body,
-  idempotent,
-  resumable,
-  problems = [],
-  answers,
-}: Route): readonly string[] {
+export function problemStatuses({ method, path, needs, query, body, idempotent, answers }: Route): readonly string[] {
+  // What is open and only reads turns nobody away; what is open and changes something may.
+  const isPlain = needs === "open" && method === "get";
+  const mayHaveBody = body !== undefined || (needs === "open" && !isPlain);
   const statuses = [
-    ...problems.map(String),
-    ...(query !== undefined || body !== undefined || idempotent || resumable ? ["400"] : []),
-    ...(needs === "open" ? [] : ["401", "403", "429", "5XX"]),
+    ...(isPlain && query === undefined ? [] : ["400"]),
+    ...(isPlain ? [] : ["401", "403", "429", "5XX"]),
     ...(path.includes(":") ? ["404"] : []),
-    ...(body === undefined ? [] : ["413", "415"]),
+    ...(mayHaveBody ? ["413", "415"] : []),
     ...(idempotent ? ["409", "422"] : []),
   ];
-  return [...new Set(statuses)].filter((status) => !(status in answers)).sort();
+  return statuses.filter((status) => !(status in answers)).sort();
 }
 
 export const problemRef = (status: string) => ({ $ref: `#/components/responses/Problem${status}` });

@@ -60,7 +60,6 @@ export function addLogin(edge: Edge, door: Door): void {
       operation: "login",
       summary: "Exchanges the code of a login link, once, for the cookie of a session",
       answers: { 303: { description: "Signed in; the cookie is set." } },
-      problems: [400, 401, 403, 413, 415, 429],
     },
     (call) => login(call, edge, door),
   );
