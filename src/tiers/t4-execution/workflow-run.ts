@@ -291,7 +291,7 @@ export class WorkflowRun implements Run {
     const { plan, steps } = this.log.record;
     const dag = new DagExecutor<PlanStep>({
       steps: plan?.steps ?? [],
-      executeFn: (step) => runStep(this, step.step_id),
+      executeFn: (step) => runStep(this, step.step_id).finally(this.commitSoon),
       budgetCheckFn: (step) => this.#checkInTurn(step),
       maxConcurrent: this.kit.limits.maxConcurrentSteps,
       settled: new Map(
