@@ -94,14 +94,17 @@ class Replaying {
     return this.#stage.source.next === null && (log === undefined || isTerminal(log.record.state));
   }
 
-  /** Answers what can be answered at once, so that completions come as close together as they did. */
+  /** Answers what can be answered at once, so that completions of one instant come as close together as they did. */
   lookSoon(): void {
     if (this.#isLooking) return;
     this.#isLooking = true;
     queueMicrotask(() => {
       this.#isLooking = false;
-      const { source, calls } = this.#stage;
-      if (source.next !== null && !calls.give(source.next)) this.#interrupt(source.next);
+      const { source, calls, clock } = this.#stage;
+      const { next } = source;
+      if (next === null) return;
+      const isDue = Date.parse(next.timestamp) <= clock.now();
+      if (!isDue || !calls.give(next)) this.#interrupt(next);
     });
   }
 

@@ -51,4 +51,4 @@ const isSame = (a: string, b: string): boolean =>
   timingSafeEqual(hash("sha256", a, "buffer"), hash("sha256", b, "buffer"));
 
 const refuse = (reason: string): never =>
-  raise(kernelError("T5_CSRF_REJECTED", reason, moduleRef(5, "http", "check_origin")));
+  raise(kernelError("T5_CSRF_REJECTED", reason, moduleRef(0, "http", "check_origin")));

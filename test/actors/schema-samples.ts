@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { evidenceSamples } from "./evidence-samples.ts";
+import { faceSamples } from "./face-samples.ts";
 import { gateSamples } from "./gate-samples.ts";
 import { routeSamples } from "./route-samples.ts";
 import { tokenSamples } from "./token-samples.ts";
@@ -189,6 +190,28 @@ const document = {
 const request = { jsonrpc: "2.0", id: "req_1", method: "tools/call", params: { name: "get", arguments: {} } };
 const rpcError = { code: -32600, message: "bad request", data: { path: "params" } };
 
+const progress = {
+  tenant_id: "acme",
+  workflow_id: wf,
+  correlation_id: cor,
+  percent: 67,
+  stage: "running",
+  current_step: { step_id: "s1", name: "Collect" },
+};
+const event = {
+  event_id: evt,
+  event_type: "STEP_STARTED",
+  timestamp: at,
+  ...identity,
+  thread_id: 9,
+  plan_id: pln,
+  step_id: "s1",
+  actor: { type: "system", id: "kernel" },
+  correlation_id: cor,
+  sequence: 3,
+  payload: { run: 1 },
+};
+
 function omit(whole: object, key: string): object {
   return Object.fromEntries(Object.entries(whole).filter(([name]) => name !== key));
 }
@@ -262,34 +285,14 @@ export const samples: Readonly<Record<string, Sample>> = {
   JobRequest: fields({ query: "draft", job_type: "notes", depth: 2, max_steps: 5 }, { depth: "2" }),
   JobResponse: fields({ ...http, job: { trace_id: cor, job_type: "notes", depth: 2 } }, { job: cor }),
   KernelError: fields(error, { retry_eligible: "true" }),
-  KernelProgress: fields(
-    {
-      tenant_id: "acme",
-      workflow_id: wf,
-      correlation_id: cor,
-      percent: 67,
-      stage: "running",
-      current_step: { step_id: "s1", name: "Collect" },
-    },
-    { percent: "67" },
-  ),
-  LedgerEvent: fields(
-    {
-      event_id: evt,
-      event_type: "STEP_STARTED",
-      timestamp: at,
-      ...identity,
-      thread_id: 9,
-      plan_id: pln,
-      step_id: "s1",
-      actor: { type: "system", id: "kernel" },
-      correlation_id: cor,
-      sequence: 3,
-      payload: { run: 1 },
-    },
-    { sequence: "3" },
-  ),
+  KernelProgress: fields(progress, { percent: "67" }),
+  LedgerEvent: fields(event, { sequence: "3" }),
   ...evidenceSamples,
+  ...faceSamples({
+    ids: { wf, int, cor, act, out, evt, pln } as Parameters<typeof faceSamples>[0]["ids"],
+    ...{ intent, plan, outcome, progress, event, error },
+    gate: gateSamples["Gate"]?.sample,
+  }),
   MemoryRecord: fields({ tenant_id: "acme", thread_id: null, workflow_id: wf, ...memory }, { confidence: "0.9" }),
   Metrics: fields(metrics, { token_count: "120" }),
   ModuleRef: fields(ref, { tier: "4" }),

@@ -62,7 +62,7 @@ describe("what is told of a request", () => {
       ["GET", "unmatched", 401, null],
       ["GET", "unmatched", 404, 1],
       ["GET", "/health", 200, null],
-      ["_OTHER", "unmatched", 404, 1],
+      ["_OTHER", "/v1/kernel/workflows", 405, 1],
     ]);
     expect(JSON.stringify(seen)).not.toContain("SECRET");
   });

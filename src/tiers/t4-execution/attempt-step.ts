@@ -157,6 +157,8 @@ function keepMeant(hook: () => void | Promise<void>): void | Promise<void> {
 /** A failure before the call: a denial ends the step, anything else is an attempt that failed. */
 async function refusedBefore(run: Run, at: Attempt, error: KernelError): Promise<AttemptEnd> {
   if (isBlocking(error)) raise(error);
+  const turn = run.log.turnOf(at.prepared.step.step_id);
+  if (turn !== null) await turn;
   const book = createKeyBook(run, { ...at, timeoutMs: timeoutOf(at.prepared) });
   const key = keyOf(run, at.prepared);
   const action_id = await book.begin(key, at.prepared.payload, false);

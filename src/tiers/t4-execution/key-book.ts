@@ -51,7 +51,7 @@ export function createKeyBook(run: Run, at: AttemptOf): KeyBook {
     if (charged !== null) settleCharge(run, step.step_id, { ...charged, usage });
     charged = null;
   };
-  /** Calls that run side by side are admitted in the order of the record, where there is one. */
+  /** What runs side by side begins in the order of the record, where there is one. */
   let inTurn = false;
   return {
     consult(key) {
@@ -59,10 +59,10 @@ export function createKeyBook(run: Run, at: AttemptOf): KeyBook {
         return lookUp(run, key).then((found) => {
           shared = found;
         });
-      if (!makesCall(run, at, key, shared ?? null)) return undefined;
       const turn = inTurn ? null : run.log.turnOf(step.step_id);
       inTurn = true;
       if (turn !== null) return turn;
+      if (!makesCall(run, at, key, shared ?? null)) return undefined;
       return standingAdmission(run, step.step_id) === null ? askAdmission(run, at.prepared, at.timeoutMs) : undefined;
     },
     find: (key, payload) => findKey(run, at, { key, payload, shared: shared ?? null }),

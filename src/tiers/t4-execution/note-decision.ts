@@ -4,11 +4,13 @@
  * N1  The question's instant is its turn's; where the answer is noted in a later turn it is written beside it.
  * N2  A payload that no other event holds is kept with the decision: the outline of a plan that was denied, and a person's
  *     edit unless policy denied it or masks any of it.
+ * N3  Of a workflow that has ended meanwhile nothing is noted: nothing follows from the answer any more.
  */
 import { digest } from "../../contract/digest.ts";
 import { draft, type EventPayloads } from "../../contract/event.ts";
 import type { Json } from "../../contract/json.ts";
 import type { PolicyDecision, PolicyStage } from "../../contract/policy.ts";
+import { isTerminal } from "../../contract/workflow.ts";
 import type { Run } from "./run.ts";
 
 export interface Asked {
@@ -29,6 +31,7 @@ export const instantOf = ({ log }: Run, stage: PolicyStage, stepId: string | nul
   new Date(log.instantOfQuestion(stage, stepId)).toISOString();
 
 export function noteDecision(run: Run, decision: PolicyDecision, asked: Asked): void {
+  if (isTerminal(run.log.record.state)) return;
   const { stage, subject, payload, by } = asked;
   const noted = new Date(run.log.instantOf("POLICY_DECIDED", asked.step_id)).toISOString();
   run.log.note(
