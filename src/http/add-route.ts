@@ -18,6 +18,8 @@ export interface RouteAnswer {
   readonly schema?: z.ZodType;
   /** `application/json` where nothing is said. */
   readonly mediaType?: string;
+  /** Whether `Location` names the workflow. */
+  readonly located?: boolean;
 }
 
 export interface Route {
@@ -29,6 +31,8 @@ export interface Route {
   readonly summary: string;
   /** The scope that a caller needs; null: none beyond being known; "open": nobody is asked who they are. */
   readonly needs: string | null | "open";
+  /** A further scope, where one is not enough. */
+  readonly alsoNeeds?: string;
   /** What else a reader of the document should know. */
   readonly description?: string;
   /** Parameters of the path, where they are no workflow's id. */
@@ -37,6 +41,8 @@ export interface Route {
   readonly query?: z.ZodObject;
   /** Whether an `Idempotency-Key` is heeded. */
   readonly idempotent?: boolean;
+  /** Whether `Prefer: wait` says how long the answer may take. */
+  readonly waits?: boolean;
   /** Whether `Last-Event-ID` says where to go on. */
   readonly resumable?: boolean;
   readonly body?: z.ZodType;

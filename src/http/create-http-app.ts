@@ -28,12 +28,14 @@ import { addObservation } from "./observe-requests.ts";
 import { addCommands } from "./routes/commands.ts";
 import { addDocument } from "./routes/document.ts";
 import { addHealth } from "./routes/health.ts";
+import { addJobs } from "./routes/jobs.ts";
 import { addMetrics } from "./routes/metrics.ts";
 import { addReads } from "./routes/reads.ts";
 import { addRegistry } from "./routes/registry.ts";
 import { addRpc } from "./routes/rpc.ts";
 import { addLogin, addSession, doorOf, loginPath } from "./routes/session.ts";
 import { addStreams } from "./routes/streams.ts";
+import { createStreamPlaces } from "./stream-places.ts";
 
 export interface HttpApp {
   readonly fetch: (request: Request) => Promise<Response>;
@@ -53,7 +55,9 @@ const appRef = moduleRef(0, "http", "route");
  * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for bad options, and where nobody may call.
  */
 export function createHttpApp(kernel: Kernel, options: HttpOptions): HttpApp {
-  const edge: Edge = { app: new Hono<Env>(), kernel, options: resolveHttpOptions(options), routes: [] };
+  const resolved = resolveHttpOptions(options);
+  const places = createStreamPlaces(resolved.limits);
+  const edge: Edge = { app: new Hono<Env>(), kernel, options: resolved, routes: [], places };
   const { app } = edge;
   addObservation(app, edge.options);
   const admission = createAdmission(edge.options);
@@ -66,6 +70,7 @@ export function createHttpApp(kernel: Kernel, options: HttpOptions): HttpApp {
   addAdmission(app, admission);
   addSession(edge, door);
   addCommands(edge);
+  addJobs(edge);
   addReads(edge);
   addRegistry(edge);
   addStreams(edge);

@@ -65,10 +65,12 @@ export const defaultHttpLimits = {
   maxDepth: 64,
   /** Items of one page. */
   maxPage: 500,
-  /** Streams open at once. */
+  /** Streams open at once, and requests that wait for a workflow. */
   maxStreams: 1024,
   /** Of them, those of one principal. */
   maxStreamsPerCaller: 128,
+  /** How long an answer may wait for its workflow; also what is waited where the caller does not say. */
+  maxWaitMs: 30_000,
   /** A client of a stream that takes nothing for so many ms, while something is there for it, is cut off. */
   maxStallMs: 30_000,
   /** Answers kept for repeated idempotency keys; the oldest goes first. */

@@ -17,6 +17,7 @@ import { errorCodes, isErrorCode, kernelError } from "../contract/error-codes.ts
 import { type KernelError, raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Kernel } from "../index.ts";
+import { createErrorResponse } from "../protocol/envelope.ts";
 import { errorToJsonrpcError } from "../protocol/error-to-jsonrpc-error.ts";
 import { parseJson, readBodyText } from "../protocol/read-body-text.ts";
 import { createMcpServer } from "./create-mcp-server.ts";
@@ -92,7 +93,8 @@ async function readMessage(request: Request, { limits }: ResolvedMcpOptions): Pr
 /** An error outside any message, as JSON-RPC has it: with the id null. */
 function answerError(error: KernelError, trace: string): Response {
   const status = isErrorCode(error.code) ? errorCodes[error.code].http : 500;
-  const body = { jsonrpc: "2.0", id: null, error: errorToJsonrpcError(error) };
+  const { code, message, data } = errorToJsonrpcError(error);
+  const body = createErrorResponse(null, code, message, data);
   return new Response(JSON.stringify(body), {
     status,
     headers: { "content-type": "application/json", "x-request-id": trace },
