@@ -57,10 +57,11 @@ const appRef = moduleRef(0, "http", "route");
 export function createHttpApp(kernel: Kernel, options: HttpOptions): HttpApp {
   const resolved = resolveHttpOptions(options);
   const places = createStreamPlaces(resolved.limits);
-  const edge: Edge = { app: new Hono<Env>(), kernel, options: resolved, routes: [], places };
+  const admission = createAdmission(resolved);
+  const { spend } = admission;
+  const edge: Edge = { app: new Hono<Env>(), kernel, options: resolved, routes: [], spend, places };
   const { app } = edge;
   addObservation(app, edge.options);
-  const admission = createAdmission(edge.options);
   const door = doorOf(edge, admission);
   addErrors(app, edge.options);
   addHeaders(app, edge.options);
@@ -89,9 +90,11 @@ export function createHttpApp(kernel: Kernel, options: HttpOptions): HttpApp {
   };
 }
 
-function addMounts({ app, options }: Edge): void {
-  for (const [path, answer] of Object.entries(options.mounts ?? {}))
+function addMounts({ app, options, routes }: Edge): void {
+  for (const [path, answer] of Object.entries(options.mounts ?? {})) {
+    if (routes.some((route) => route.path === path)) refuseOptions(`${path} is an address of the API; mount elsewhere`);
     app.all(path, (call) => answer(call.req.raw, call.get("caller"), call.get("trace")));
+  }
 }
 
 function addErrors(app: App, { logger }: ResolvedHttpOptions): void {

@@ -21,6 +21,8 @@ export interface Edge {
   readonly options: ResolvedHttpOptions;
   /** Every route of the app, as it was added. */
   readonly routes: Route[];
+  /** Takes one more of a caller's allowance. @throws KernelErrorException T0_HTTP_RATE_LIMIT. */
+  readonly spend: (caller: HttpCaller) => void;
   /** For what stays open: streams, and requests that wait for a workflow. */
   readonly places: StreamPlaces;
 }

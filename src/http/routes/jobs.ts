@@ -93,7 +93,7 @@ async function waitAtMost(call: Call, { kernel, options }: Edge, { workflowId, w
   const { signal: gone } = call.req.raw;
   const stop = new AbortController();
   const end = (): void => stop.abort();
-  const cancel = options.clock.setTimer(options.clock.now() + waitMs, end);
+  const cancel = options.clock.setTimer(options.clock.now() + waitMs, end, true);
   gone.addEventListener("abort", end);
   if (gone.aborted || waitMs === 0) end();
   try {
