@@ -2,7 +2,8 @@
  * One way to add a route: what it is, as the document of the API tells it, beside what it does.
  *
  * Owns: the list of routes that an app has. The document, the authorization matrix and the fuzzer read it.
- * R1  A route that is not in the list does not exist; one that is answers what its `answers` name, or a problem.
+ * R1  A route that is not in the list does not exist; one that is answers what its `answers` name, or a problem. A mount is
+ *     no route: another protocol, which tells of itself.
  * R2  Another method at an address that is there is 405 and told which are allowed; OPTIONS asks just that.
  */
 import type { z } from "zod";

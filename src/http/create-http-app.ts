@@ -105,6 +105,8 @@ function addErrors(app: App, { logger }: ResolvedHttpOptions): void {
   });
 }
 
+/** What a page of another origin may read of an answer, where pages may call. */
+const exposed = ["location", "x-request-id", "retry-after", "idempotent-replayed"] as const;
 /** A caller's own id is kept if it is a plain word. */
 const requestId = /^[\w.:-]{1,128}$/;
 
@@ -122,7 +124,7 @@ function addHeaders(app: App, options: ResolvedHttpOptions): void {
   });
   app.use(secureHeaders());
   const { origins = [] } = options.cors ?? {};
-  if (origins.length > 0) app.use(cors({ origin: [...origins], exposeHeaders: ["location", "x-request-id"] }));
+  if (origins.length > 0) app.use(cors({ origin: [...origins], exposeHeaders: [...exposed] }));
 }
 
 function addAdmission(app: App, { admit }: Admission): void {

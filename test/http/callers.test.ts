@@ -276,6 +276,17 @@ describe("headers", () => {
     expect((await open.ask(submitPath, asked)).status).toBe(204);
   });
 
+  it("a page that may call may also read when to come again, of a refusal as well", async () => {
+    const limits = { maxRequestBurst: 1, maxRequestsPerSecond: 1 };
+    await using edge = await openEdge({}, { limits, cors: { origins: ["https://page.test"] } });
+    const ask = () => edge.ask("/v1/kernel/gates", { headers: { origin: "https://page.test" } });
+    await ask();
+    const told = await ask();
+    expect([told.status, told.headers.get("retry-after")]).toEqual([429, "1"]);
+    expect(told.headers.get("access-control-allow-origin")).toBe("https://page.test");
+    expect(told.headers.get("access-control-expose-headers")?.split(",")).toContain("retry-after");
+  });
+
   it("carry the request's id, its caller's own if that is a plain word", async () => {
     await using edge = await openEdge();
     const id = async (headers: Record<string, string>) =>
