@@ -54,7 +54,7 @@ export { FeedBookmark, FeedGate, FeedItem, FeedWorkflow } from "./contract/feed.
 export { DelegationRequest, Gate, GateRequest, GateResponse, UiAction, WithdrawalRequest } from "./contract/gate.ts";
 export { GateSpec } from "./contract/gate-spec.ts";
 export { GateDelegation, GateSignature, GateTally, GateVote, PublicJwk } from "./contract/gate-vote.ts";
-export { HttpSuccess, JobRequest, JobResponse, ProblemDetails } from "./contract/http.ts";
+export { HttpSuccess, JobPending, JobRequest, JobResponse, ProblemDetails } from "./contract/http.ts";
 // Ids and digests
 export { fromUuid, generateId, toUuid } from "./contract/ids.ts";
 export { Intent, Principal, Scope, SubmitRequest, SubmitResponse } from "./contract/intent.ts";

@@ -19,6 +19,7 @@ import type { Terminal } from "./terminal.ts";
 interface ServeOptions extends CommonOptions {
   readonly host: string;
   readonly port: number;
+  readonly origin?: string;
   readonly token?: string;
   readonly logLevel: LogLevel;
   readonly metricsToken?: string;
@@ -32,6 +33,11 @@ export function addServe(program: Command, terminal: Terminal): void {
     .description("serve the HTTP API; the token speaks for --tenant, --principal and --role")
     .option("--host <host>", "the address to listen on", "127.0.0.1")
     .option("--port <port>", "the port; 0 takes any that is free", readPort, 8787)
+    .option(
+      "--origin <origin>",
+      "the scheme and host that browsers know it by, where a proxy stands before it",
+      readOrigin,
+    )
     .option("--token <token>", "the bearer token that callers send; without one, one is made", readToken)
     .addOption(new Option("--log-level <level>", "what is logged to stderr").choices(logLevels).default("info"))
     .option(
@@ -46,6 +52,11 @@ function readPort(value: string): number {
   const port = readCount(value);
   if (port > 65_535) throw new InvalidArgumentError("It must be a port, from 0 to 65535.");
   return port;
+}
+
+function readOrigin(value: string): string {
+  if (URL.canParse(value) && /^https?:/.test(value) && new URL(value).origin === value) return value;
+  throw new InvalidArgumentError("It is a scheme and a host, such as https://api.example.");
 }
 
 function readToken(value: string): string {
@@ -71,7 +82,7 @@ async function serve(
 ): Promise<void> {
   const { createHttpApp, serveHttp } = await import("../http/index.ts");
   const token = options.token ?? randomBytes(24).toString("base64url");
-  const { metricsToken: scraper } = options;
+  const { metricsToken: scraper, origin } = options;
   const mcp = await openMcp(kernel, options);
   const app = createHttpApp(kernel, {
     mounts: { "/mcp": mcp.handle },
@@ -80,6 +91,7 @@ async function serve(
       ...(scraper === undefined ? [] : [{ token: scraper, ...caller, scopes: ["metrics:read"] }]),
     ],
     sessions: {},
+    ...(origin !== undefined && { origin }),
     logger,
     observe: observer.http,
     ...(scraper === undefined ? {} : { metrics: observer.prometheus }),
@@ -87,7 +99,7 @@ async function serve(
   observer.watch(kernel);
   const server = await serveHttp(app, options);
   const made = options.token === undefined;
-  const login = `${server.url}${app.loginPath(caller)}`;
+  const login = `${origin ?? server.url}${app.loginPath(caller)}`;
   if (options.json) terminal.print(JSON.stringify({ url: server.url, ...(made && { token }), login }));
   else tell(terminal, { url: server.url, token: made ? token : null, login });
   if (!terminal.signal.aborted) await once(terminal.signal, "abort");
@@ -96,11 +108,13 @@ async function serve(
   observer.stop();
 }
 
-/** MCP at /mcp: for programs and pages of this machine, and for the host that is listened on. */
-async function openMcp(kernel: Desk["kernel"], { host }: ServeOptions) {
+/** MCP at /mcp: for programs and pages of this machine, of the host that is listened on, and of the one that is named. */
+async function openMcp(kernel: Desk["kernel"], { host, origin }: ServeOptions) {
   const { createMcpHandler } = await import("../mcp/index.ts");
   const local = ["localhost", "127.0.0.1", "[::1]"];
-  return createMcpHandler(kernel, { allowedHosts: [...local, host], version: readVersion() });
+  const named = origin === undefined ? [] : [new URL(origin).hostname];
+  const allowedHosts = [...local, host.includes(":") ? `[${host}]` : host, ...named];
+  return createMcpHandler(kernel, { allowedHosts, allowedOrigins: [...local, ...named], version: readVersion() });
 }
 
 interface Told {

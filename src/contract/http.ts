@@ -3,6 +3,7 @@
 // Never: knows routes, headers or sockets.
 
 import { z } from "zod";
+import { SubmitResponse } from "./intent.ts";
 import { JsonObject } from "./json.ts";
 import { ErrorCategory, Severity } from "./kernel-error.ts";
 import { ModuleRef } from "./module-ref.ts";
@@ -75,6 +76,10 @@ export const JobMetadata = z.object({
   max_steps: z.int().optional(),
 });
 export type JobMetadata = z.infer<typeof JobMetadata>;
+
+/** A job that is not done: it runs on, or waits for a person. `stream` says where it can be followed. */
+export const JobPending = SubmitResponse.extend({ status: z.enum(["running", "waiting_for_user"]) });
+export type JobPending = z.infer<typeof JobPending>;
 
 /** The success envelope with the job's metadata. */
 export const JobResponse = HttpSuccess.extend({ job: JobMetadata });

@@ -2,7 +2,8 @@
  * One way to add a route: what it is, as the document of the API tells it, beside what it does.
  *
  * Owns: the list of routes that an app has. The document, the authorization matrix and the fuzzer read it.
- * R1  A route that is not in the list does not exist; one that is answers what its `answers` name, or a problem.
+ * R1  A route that is not in the list does not exist; one that is answers what its `answers` name, or a problem. A mount is
+ *     no route: another protocol, which tells of itself.
  * R2  Another method at an address that is there is 405 and told which are allowed; OPTIONS asks just that.
  */
 import type { z } from "zod";
@@ -18,6 +19,8 @@ export interface RouteAnswer {
   readonly schema?: z.ZodType;
   /** `application/json` where nothing is said. */
   readonly mediaType?: string;
+  /** Whether `Location` names the workflow. */
+  readonly located?: boolean;
 }
 
 export interface Route {
@@ -29,6 +32,8 @@ export interface Route {
   readonly summary: string;
   /** The scope that a caller needs; null: none beyond being known; "open": nobody is asked who they are. */
   readonly needs: string | null | "open";
+  /** A further scope, where one is not enough. */
+  readonly alsoNeeds?: string;
   /** What else a reader of the document should know. */
   readonly description?: string;
   /** Parameters of the path, where they are no workflow's id. */
@@ -37,6 +42,8 @@ export interface Route {
   readonly query?: z.ZodObject;
   /** Whether an `Idempotency-Key` is heeded. */
   readonly idempotent?: boolean;
+  /** Whether `Prefer: wait` says how long the answer may take. */
+  readonly waits?: boolean;
   /** Whether `Last-Event-ID` says where to go on. */
   readonly resumable?: boolean;
   readonly body?: z.ZodType;

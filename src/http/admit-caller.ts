@@ -10,13 +10,15 @@ import { raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { createAuthentication, type Known } from "./authenticate.ts";
 import { originOf, requireOwnPage } from "./check-origin.ts";
-import type { ResolvedHttpOptions } from "./http-options.ts";
+import type { HttpCaller, ResolvedHttpOptions } from "./http-options.ts";
 import { type Allowance, createAllowance, createAllowances, refuseRate } from "./limit-rate.ts";
 import { createSessions, type Sessions } from "./sessions.ts";
 
 export interface Admission {
   /** @throws KernelErrorException T5_AUTHN_FAILED, T5_CSRF_REJECTED, T0_HTTP_RATE_LIMIT. */
   readonly admit: (request: Request) => Promise<Known>;
+  /** Takes one more of the caller's allowance: a request may hold several. @throws KernelErrorException T0_HTTP_RATE_LIMIT. */
+  readonly spend: (caller: HttpCaller) => void;
   /** For calls of nobody known that failed. */
   readonly failures: Allowance;
   /** Null where the host offers none. */
@@ -38,14 +40,18 @@ export function createAdmission(options: ResolvedHttpOptions): Admission {
   const sessions = openSessions(options);
   const ownOrigin = (request: Request): string => originOf(request, origin);
   const authenticate = createAuthentication(options, { sessions, failures, ownOrigin });
+  const spend = (caller: HttpCaller): void => {
+    if (!callers.take(nameOf(caller))) refuseRate("maxRequestsPerSecond");
+  };
   return {
+    spend,
     failures,
     sessions,
     ownOrigin,
     async admit(request) {
       const known = (await authenticate(request)) ?? refuseNobody(request, failures);
       if (known.proof !== null) requireOwnPage(request, known.proof, ownOrigin(request));
-      if (!callers.take(nameOf(known))) refuseRate("maxRequestsPerSecond");
+      spend(known.caller);
       return known;
     },
   };
@@ -57,7 +63,7 @@ function openSessions({ sessions, limits, clock }: ResolvedHttpOptions): Session
   return createSessions({ ...sessions, maxCodes, maxSessions }, clock.now);
 }
 
-const nameOf = ({ caller: { tenant_id, principal } }: Known): string =>
+const nameOf = ({ tenant_id, principal }: HttpCaller): string =>
   JSON.stringify([tenant_id, principal.type, principal.id]);
 
 /** Who shows nothing guesses nothing, and costs nothing but the answer. */

@@ -7,7 +7,7 @@
 import { kernelError } from "../contract/error-codes.ts";
 import { type KernelError, KernelErrorException } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
-import type { Logger } from "../index.ts";
+import type { Logger, ProblemDetails } from "../index.ts";
 import { errorToProblemDetails } from "../protocol/error-to-problem-details.ts";
 
 const answerRef = moduleRef(0, "http", "answer");
@@ -23,11 +23,14 @@ export function errorOf(thrown: unknown, logger: Logger | undefined): KernelErro
 export function answerProblem(error: KernelError, trace: string): Response {
   const { correlation_id: correlation } = error.detail;
   const instance = typeof correlation === "string" ? correlation : trace;
-  const problem = errorToProblemDetails(error, { instance });
-  const { retry_after = -1, status } = problem;
-  const headers = new Headers({ "content-type": "application/problem+json" });
+  return sendProblem(errorToProblemDetails(error, { instance }));
+}
+
+export function sendProblem(problem: ProblemDetails, more: Readonly<Record<string, string>> = {}): Response {
+  const { retry_after = -1, status, extensions } = problem;
+  const headers = new Headers({ ...more, "content-type": "application/problem+json" });
   if (status === 401) headers.set("www-authenticate", 'Bearer realm="countersign"');
-  if (error.retry_eligible && retry_after >= 0) headers.set("retry-after", String(retry_after));
+  if (extensions.retry_eligible && retry_after >= 0) headers.set("retry-after", String(retry_after));
   return new Response(JSON.stringify(problem), { status, headers });
 }
 

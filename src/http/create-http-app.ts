@@ -28,12 +28,14 @@ import { addObservation } from "./observe-requests.ts";
 import { addCommands } from "./routes/commands.ts";
 import { addDocument } from "./routes/document.ts";
 import { addHealth } from "./routes/health.ts";
+import { addJobs } from "./routes/jobs.ts";
 import { addMetrics } from "./routes/metrics.ts";
 import { addReads } from "./routes/reads.ts";
 import { addRegistry } from "./routes/registry.ts";
 import { addRpc } from "./routes/rpc.ts";
 import { addLogin, addSession, doorOf, loginPath } from "./routes/session.ts";
 import { addStreams } from "./routes/streams.ts";
+import { createStreamPlaces } from "./stream-places.ts";
 
 export interface HttpApp {
   readonly fetch: (request: Request) => Promise<Response>;
@@ -53,10 +55,13 @@ const appRef = moduleRef(0, "http", "route");
  * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for bad options, and where nobody may call.
  */
 export function createHttpApp(kernel: Kernel, options: HttpOptions): HttpApp {
-  const edge: Edge = { app: new Hono<Env>(), kernel, options: resolveHttpOptions(options), routes: [] };
+  const resolved = resolveHttpOptions(options);
+  const places = createStreamPlaces(resolved.limits);
+  const admission = createAdmission(resolved);
+  const { spend } = admission;
+  const edge: Edge = { app: new Hono<Env>(), kernel, options: resolved, routes: [], spend, places };
   const { app } = edge;
   addObservation(app, edge.options);
-  const admission = createAdmission(edge.options);
   const door = doorOf(edge, admission);
   addErrors(app, edge.options);
   addHeaders(app, edge.options);
@@ -66,6 +71,7 @@ export function createHttpApp(kernel: Kernel, options: HttpOptions): HttpApp {
   addAdmission(app, admission);
   addSession(edge, door);
   addCommands(edge);
+  addJobs(edge);
   addReads(edge);
   addRegistry(edge);
   addStreams(edge);
@@ -84,9 +90,11 @@ export function createHttpApp(kernel: Kernel, options: HttpOptions): HttpApp {
   };
 }
 
-function addMounts({ app, options }: Edge): void {
-  for (const [path, answer] of Object.entries(options.mounts ?? {}))
+function addMounts({ app, options, routes }: Edge): void {
+  for (const [path, answer] of Object.entries(options.mounts ?? {})) {
+    if (routes.some((route) => route.path === path)) refuseOptions(`${path} is an address of the API; mount elsewhere`);
     app.all(path, (call) => answer(call.req.raw, call.get("caller"), call.get("trace")));
+  }
 }
 
 function addErrors(app: App, { logger }: ResolvedHttpOptions): void {
@@ -97,6 +105,8 @@ function addErrors(app: App, { logger }: ResolvedHttpOptions): void {
   });
 }
 
+/** What a page of another origin may read of an answer, where pages may call. */
+const exposed = ["location", "x-request-id", "retry-after", "idempotent-replayed"] as const;
 /** A caller's own id is kept if it is a plain word. */
 const requestId = /^[\w.:-]{1,128}$/;
 
@@ -114,7 +124,7 @@ function addHeaders(app: App, options: ResolvedHttpOptions): void {
   });
   app.use(secureHeaders());
   const { origins = [] } = options.cors ?? {};
-  if (origins.length > 0) app.use(cors({ origin: [...origins], exposeHeaders: ["location", "x-request-id"] }));
+  if (origins.length > 0) app.use(cors({ origin: [...origins], exposeHeaders: [...exposed] }));
 }
 
 function addAdmission(app: App, { admit }: Admission): void {

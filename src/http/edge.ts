@@ -6,6 +6,7 @@ import type { Kernel } from "../index.ts";
 import type { Route } from "./add-route.ts";
 import type { Known } from "./authenticate.ts";
 import type { HttpCaller, ResolvedHttpOptions } from "./http-options.ts";
+import type { StreamPlaces } from "./stream-places.ts";
 
 export interface Env {
   readonly Variables: { readonly caller: HttpCaller; readonly known: Known; readonly trace: string };
@@ -20,7 +21,14 @@ export interface Edge {
   readonly options: ResolvedHttpOptions;
   /** Every route of the app, as it was added. */
   readonly routes: Route[];
+  /** Takes one more of a caller's allowance. @throws KernelErrorException T0_HTTP_RATE_LIMIT. */
+  readonly spend: (caller: HttpCaller) => void;
+  /** For what stays open: streams, and requests that wait for a workflow. */
+  readonly places: StreamPlaces;
 }
 
 export const workflowPath = "/v1/kernel/workflows/:id";
+/** Where a workflow that was accepted is read. */
+export const locationOf = ({ workflow_id }: { readonly workflow_id: string }): string =>
+  `/v1/kernel/workflows/${workflow_id}`;
 export const workflowOf = (call: Call): string => call.req.param("id") ?? "";

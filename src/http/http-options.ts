@@ -10,7 +10,7 @@ import { ScopedCaller } from "../contract/auth-context.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
-import type { Clock, Logger } from "../index.ts";
+import { type Clock, type Logger, wallClock } from "../index.ts";
 
 /** Who calls. Without `scopes` the caller may do here what the kernel grants the role. */
 export const HttpCaller = ScopedCaller;
@@ -65,10 +65,12 @@ export const defaultHttpLimits = {
   maxDepth: 64,
   /** Items of one page. */
   maxPage: 500,
-  /** Streams open at once. */
+  /** Streams open at once, and requests that wait for a workflow. */
   maxStreams: 1024,
   /** Of them, those of one principal. */
   maxStreamsPerCaller: 128,
+  /** How long an answer may wait for its workflow; also what is waited where the caller does not say. */
+  maxWaitMs: 30_000,
   /** A client of a stream that takes nothing for so many ms, while something is there for it, is cut off. */
   maxStallMs: 30_000,
   /** Answers kept for repeated idempotency keys; the oldest goes first. */
@@ -147,16 +149,6 @@ export interface HttpSeen {
 
 const optionsRef = moduleRef(0, "http", "createHttpApp");
 
-/** The machine's clock: the edge is where the outside world's time passes. */
-const machineClock: Clock = {
-  now: () => Date.now(),
-  setTimer(at, fire) {
-    const handle = setTimeout(fire, Math.max(0, at - Date.now()));
-    handle.unref();
-    return () => clearTimeout(handle);
-  },
-};
-
 export interface ResolvedHttpOptions extends Omit<HttpOptions, "sessions"> {
   readonly sessions?: SessionRules;
   readonly limits: HttpLimits;
@@ -171,6 +163,8 @@ export function resolveHttpOptions(options: HttpOptions): ResolvedHttpOptions {
   if (authenticate === undefined && tokens.length === 0 && jwt === undefined && asked === undefined)
     refuseOptions("say who may call: authenticate, tokens, jwt or sessions");
   for (const token of tokens) requireToken(token);
+  if (new Set(tokens.map(({ token }) => token)).size < tokens.length)
+    refuseOptions("a token speaks for one caller; two are the same");
   const limits = { ...defaultHttpLimits, ...options.limits };
   const sessions = asked === undefined ? undefined : resolveSessions(asked);
   const { home: _, ...times } = sessions ?? { home: "/" };
@@ -186,7 +180,7 @@ export function resolveHttpOptions(options: HttpOptions): ResolvedHttpOptions {
     limits,
     heartbeatMs,
     retryMs,
-    clock: options.clock ?? machineClock,
+    clock: options.clock ?? wallClock,
   };
 }
 

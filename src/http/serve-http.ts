@@ -78,6 +78,8 @@ function openServer({ fetch }: Pick<HttpApp, "fetch">, limits: ServerLimits): Se
     maxHeaderSize: maxHeaderBytes,
   };
   const server = createServer(options, guardRequests(getRequestListener(fetch), responseTimeoutMs));
+  // A connection that could not be taken (no more files may be open) is its client's loss, and not the process's end.
+  server.on("error", () => undefined);
   server.maxConnections = limits.maxConnections;
   return server;
 }

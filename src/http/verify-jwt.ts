@@ -9,6 +9,8 @@ import { createLocalJWKSet, createRemoteJWKSet, errors, type JWTPayload, type JW
 import type { Clock } from "../index.ts";
 import { HttpCaller, type JwtOptions, refuseOptions } from "./http-options.ts";
 
+/** That a set of keys cannot be had is no fault of the token: whoever runs the server should hear of it. */
+const keySetFaults: ReadonlySet<string> = new Set(["ERR_JOSE_GENERIC", "ERR_JWKS_TIMEOUT", "ERR_JWKS_INVALID"]);
 const publicAlgorithms = ["RS256", "PS256", "ES256", "EdDSA", "Ed25519"] as const;
 const isShared = (algorithm: string): boolean => algorithm.startsWith("HS");
 
@@ -30,7 +32,7 @@ export function jwtVerifier(options: JwtOptions, clock: Clock): (token: string) 
     try {
       return readCaller((await jwtVerify(token, key, checks)).payload);
     } catch (thrown) {
-      if (thrown instanceof errors.JOSEError) return null;
+      if (thrown instanceof errors.JOSEError && !keySetFaults.has(thrown.code)) return null;
       throw thrown;
     }
   };

@@ -22,6 +22,7 @@ import { raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { isTerminal } from "../contract/workflow.ts";
 import type { WorkflowState } from "../index.ts";
+import { waitForRest } from "../protocol/wait-for-rest.ts";
 import { findTool, readToolArguments } from "./add-tools.ts";
 import { applyAnswers, askableGates, questionKey, toQuestion } from "./ask-person.ts";
 import { abilitiesOf, type Declared, hasForms, hasTasks, isModern, tasksExtension } from "./client-abilities.ts";
@@ -29,7 +30,6 @@ import { isGranted, type McpDesk, requireCommand, requireGranted } from "./mcp-d
 import { orProtocolError } from "./mcp-error.ts";
 import { resultOf } from "./run-workflow.ts";
 import { toDetailedTask, toExtensionTask, toTask } from "./task-view.ts";
-import { waitForRest } from "./wait-for-rest.ts";
 
 const taskRef = moduleRef(0, "mcp", "tasks");
 const OfTask = z.looseObject({ taskId: z.string().max(256) });

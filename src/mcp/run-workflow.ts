@@ -8,11 +8,11 @@
 import { inputRequired, type ServerContext } from "@modelcontextprotocol/server";
 import { isTerminal } from "../contract/workflow.ts";
 import type { KernelProgress, WorkflowState } from "../index.ts";
+import { waitForRest } from "../protocol/wait-for-rest.ts";
 import { applyAnswers, askableGates, questionKey, toQuestion } from "./ask-person.ts";
 import { tellWorkflow, toMcpWorkflow } from "./describe-workflow.ts";
 import { isGranted, type McpDesk, requireGranted } from "./mcp-desk.ts";
 import { structured, type ToolAnswer, type ToolCall } from "./tools/tool.ts";
-import { waitForRest } from "./wait-for-rest.ts";
 
 /** Follows what `submit` begins, or the workflow that the request goes on with. */
 export async function runWorkflow(desk: McpDesk, call: ToolCall, submit: () => Promise<string>): Promise<ToolAnswer> {

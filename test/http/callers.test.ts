@@ -1,7 +1,9 @@
 /** Who may do what over HTTP: credentials, claims, roles and tenants; and bodies that are not what they should be. */
 import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from "jose";
 import { describe, expect, it } from "vitest";
+import { resolveHttpOptions } from "../../src/http/http-options.ts";
 import { createHttpApp } from "../../src/http/index.ts";
+import { wallClock } from "../../src/index.ts";
 import { testCaller } from "../../src/testing/index.ts";
 import { intent, publishing, refusalOf } from "../gates/story.ts";
 import { type Asked, codeOf, openEdge, pathOf, requestOf, submitPath, tokens } from "./edge-fixture.ts";
@@ -91,10 +93,40 @@ describe("authority", () => {
     { jwt: { issuer: "i", audience: "a", secret: "s".repeat(32), algorithms: ["RS256"] } },
     { jwt: { issuer: "i", audience: "a", jwks: { keys: [] }, algorithms: ["HS256"] } },
     { tokens, limits: { maxDepth: 0 } },
+    { tokens: [tokens[0], { ...tokens[1], token: tokens[0]?.token }] },
+    { tokens, mounts: { [submitPath]: async () => new Response("never reached") } },
   ])("options %j make no app", async (options) => {
     await using edge = await openEdge();
     const make = async () => createHttpApp(edge.t.kernel, options as never);
     expect((await refusalOf(make())).code).toBe("T0_VALIDATION_SCHEMA_MISMATCH");
+  });
+});
+
+it("time is the kernel's own by default, whose timers may be as far away as a limit says", () => {
+  expect(resolveHttpOptions({ tokens }).clock).toBe(wallClock);
+});
+
+describe("a mount", () => {
+  const mounts = {
+    "/mount": async (_: Request, { principal }: { principal: { id: unknown } }) => Response.json(principal.id),
+  };
+
+  it("is for callers that are known, whatever the method, and hears who they are", async () => {
+    await using edge = await openEdge({}, { mounts });
+    for (const method of ["GET", "POST", "DELETE", "PUT", "OPTIONS"]) {
+      expect((await edge.fetch("/mount", { as: null, method })).status).toBe(401);
+      expect(await (await edge.fetch("/mount", { method })).json()).toBe(1);
+    }
+  });
+
+  it("is not reached by a page of another origin, nor without the CSRF token", async () => {
+    const authenticate = () => ({ ...testCaller, via: "cookie" as const, csrf_token: "0123456789abcdef" });
+    await using edge = await openEdge({}, { mounts, authenticate });
+    const at = async (headers: Readonly<Record<string, string>>) =>
+      (await edge.fetch("/mount", { as: null, method: "POST", headers })).status;
+    expect(await at({})).toBe(403);
+    expect(await at({ "x-csrf-token": "0123456789abcdef", origin: "http://evil.test" })).toBe(403);
+    expect(await at({ "x-csrf-token": "0123456789abcdef" })).toBe(200);
   });
 });
 
@@ -242,6 +274,17 @@ describe("headers", () => {
     expect(other.headers.has("access-control-allow-origin")).toBe(false);
     const asked = { method: "OPTIONS", as: null, headers: { ...headers, "access-control-request-method": "POST" } };
     expect((await open.ask(submitPath, asked)).status).toBe(204);
+  });
+
+  it("a page that may call may also read when to come again, of a refusal as well", async () => {
+    const limits = { maxRequestBurst: 1, maxRequestsPerSecond: 1 };
+    await using edge = await openEdge({}, { limits, cors: { origins: ["https://page.test"] } });
+    const ask = () => edge.ask("/v1/kernel/gates", { headers: { origin: "https://page.test" } });
+    await ask();
+    const told = await ask();
+    expect([told.status, told.headers.get("retry-after")]).toEqual([429, "1"]);
+    expect(told.headers.get("access-control-allow-origin")).toBe("https://page.test");
+    expect(told.headers.get("access-control-expose-headers")?.split(",")).toContain("retry-after");
   });
 
   it("carry the request's id, its caller's own if that is a plain word", async () => {

@@ -56,9 +56,9 @@ describe("the document", () => {
   it("says who may call: the scope of each route, and nothing for those that are open", async () => {
     const { routes } = await shown();
     const { paths } = makeDocument(routes, { sessionCookie: "session" });
-    for (const { method, path, needs } of routes) {
+    for (const { method, path, needs, alsoNeeds } of routes) {
       const { security } = paths[toTemplate(path)]?.[method] ?? { security: null };
-      const scopes = needs === null ? [] : [needs];
+      const scopes = needs === null ? [] : [needs, ...(alsoNeeds === undefined ? [] : [alsoNeeds])];
       expect([path, security]).toEqual([path, needs === "open" ? [] : [{ bearer: scopes }, { session: scopes }]]);
     }
   });

@@ -38,6 +38,19 @@ describe("a caller", () => {
     expect(await asked(edge, "other", 3)).toEqual([200, 200, 200]);
   });
 
+  it("takes for each message of a batch; what is too much is told to wait, and only that", async () => {
+    await using edge = await openEdge({}, { limits });
+    const batch = [1, 2, 3, 4].map((id) => ({ jsonrpc: "2.0", id, method: "kernel/workflows" }));
+    const { body } = await edge.post<readonly { error?: { data: { kernel: { code: string } } } }[]>("/rpc", batch);
+    expect(body.map(({ error }) => error?.data.kernel.code ?? "done")).toEqual([
+      "done",
+      "done",
+      "done",
+      "T0_HTTP_RATE_LIMIT",
+    ]);
+    expect(await asked(edge, "own", 1)).toEqual([429]);
+  });
+
   it("is not kept waiting by health checks, and they not by anybody", async () => {
     await using edge = await openEdge({}, { limits });
     await asked(edge, "own", 4);

@@ -1,6 +1,8 @@
 /** A real server on the loopback address: streams that outlive it, and the command line that runs it. */
 import type { ChildProcessWithoutNullStreams } from "node:child_process";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
+import type { Server } from "node:http";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { EventSource } from "eventsource";
@@ -92,6 +94,20 @@ describe("a server", () => {
     expect(error.code).toBe("T0_HTTP_ADDRESS_UNAVAILABLE");
     await one.stop();
   });
+});
+
+it("a connection that cannot be taken does not end the process", async () => {
+  folder = makeTempFolder();
+  const one = await openServer(join(folder.path, "ledger.db"));
+  const servers: Server[] = [];
+  const see = (message: unknown) => void servers.push((message as { socket: { server: Server } }).socket.server);
+  subscribe("net.server.socket", see);
+  const ask = async () => (await call(`${one.server.url}/health`)).status;
+  expect(await ask()).toBe(200);
+  unsubscribe("net.server.socket", see);
+  servers[0]?.emit("error", Object.assign(new Error("accept EMFILE"), { code: "EMFILE" }));
+  expect([servers.length > 0, await ask()]).toEqual([true, 200]);
+  await one.stop();
 });
 
 describe("countersign serve", () => {

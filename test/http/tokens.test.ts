@@ -185,11 +185,16 @@ describe("a key set at an address", () => {
     ["says what is no key set", (response) => response.end('{"keys":{}}')],
     ["has keys that are none", (response) => response.end('{"keys":[{"kid":"one","kty":"EC","alg":"ES256"}]}')],
     ["ends in the middle", (response) => void response.destroy()],
-  ])("that %s leaves its callers nobody", async (_what, answer) => {
+  ])("that %s leaves its callers nobody, and the log hears of it", async (what, answer) => {
     await using keys = await openKeys([one]);
     keys.answerWith(answer);
-    await using edge = await open(keys.address);
+    const told: string[] = [];
+    const quiet = () => undefined;
+    const logger = { debug: quiet, info: quiet, warn: quiet, error: (_: object, text = "") => void told.push(text) };
+    await using edge = await openEdge({}, { tokens, logger, jwt: { ...names, jwks: keys.address, jwksCooldownMs: 0 } });
     expect(await statusOf(edge, await tokenOf(one))).toBe(401);
+    // Keys that nobody could use look like keys of somebody else.
+    expect(told).toEqual(what === "has keys that are none" ? [] : ["the authentication of a request failed"]);
     expect(await statusOf(edge, "own")).toBe(200);
   });
 });

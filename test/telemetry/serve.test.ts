@@ -33,8 +33,10 @@ async function serve(...args: readonly string[]) {
   const db = join(folder.path, "l.db");
   const given = ["--json", "--port", "0", "--token", "own", "--db", db];
   const ended = main(["serve", ...given, ...args], terminal);
-  const { url } = JSON.parse(await listening.promise) as { readonly url: string };
+  const { url, login } = JSON.parse(await listening.promise) as { readonly url: string; readonly login: string };
   return {
+    url,
+    login,
     out,
     lines: () => err.map((line) => JSON.parse(line) as Line),
     get: (path: string, token = "own") => fetch(`${url}${path}`, { headers: { authorization: `Bearer ${token}` } }),
@@ -46,6 +48,40 @@ async function serve(...args: readonly string[]) {
 }
 
 describe("countersign serve", () => {
+  it("behind a proxy signs browsers in, and speaks MCP, at the address that it is told", async () => {
+    const server = await serve("--origin", "https://api.example");
+    const link = new URL(server.login);
+    expect(link.origin).toBe("https://api.example");
+    const enter = (origin: string) =>
+      fetch(`${server.url}/login`, {
+        method: "POST",
+        body: link.searchParams,
+        redirect: "manual",
+        headers: { origin },
+      });
+    expect((await enter("http://evil.test")).status).toBe(403);
+    const entered = await enter("https://api.example");
+    expect([entered.status, entered.headers.get("set-cookie")]).toEqual([
+      303,
+      expect.stringMatching(/^__Host-.*; Secure$/),
+    ]);
+    const mcp = async (origin: string) => {
+      const headers = { authorization: "Bearer own", origin, accept: "application/json, text/event-stream" };
+      const clientInfo = { name: "a page", version: "1" };
+      const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo };
+      const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params });
+      return (
+        await fetch(`${server.url}/mcp`, {
+          method: "POST",
+          body,
+          headers: { ...headers, "content-type": "application/json" },
+        })
+      ).status;
+    };
+    expect([await mcp("https://api.example"), await mcp("http://evil.test")]).toEqual([200, 403]);
+    await server.stop();
+  });
+
   it("writes a line a request to stderr, as JSON, and none of them to stdout", async () => {
     const server = await serve();
     await server.get("/v1/kernel/workflows?q=SECRET");

@@ -50,11 +50,6 @@ export const ambientRows: readonly AmbientRow[] = [
   },
   { path: "src/cli/serve.ts", calls: ["crypto.randomBytes"], why: "the token of a server that was given none" },
   {
-    path: "src/http/http-options.ts",
-    calls: ["Date.now", "setTimeout"],
-    why: "the default clock of heartbeats and token expiry; a host may give its own",
-  },
-  {
     path: "src/http/guard-request.ts",
     calls: ["setTimeout"],
     why: "how long a socket may take to be read: the machine's time, as node's own timeouts of sockets",

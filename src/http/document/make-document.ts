@@ -82,11 +82,8 @@ function tagOf({ method, path, answers }: Route): string {
 }
 
 function tellRoute(route: Route, schemas: ComponentSchemas, ways: readonly string[]): Operation {
-  const { operation, summary, description, needs, body, bodyOptional = false } = route;
-  const own = Object.entries(route.answers).map(([status, answer]) => [
-    status,
-    tellAnswer(answer, { status, route, schemas }),
-  ]);
+  const { operation, summary, description, needs, alsoNeeds, body, bodyOptional = false } = route;
+  const own = Object.entries(route.answers).map(([status, answer]) => [status, tellAnswer(answer, { route, schemas })]);
   const problems = problemStatuses(route).map((status) => [status, problemRef(status)]);
   return {
     operationId: operation,
@@ -98,6 +95,11 @@ function tellRoute(route: Route, schemas: ComponentSchemas, ways: readonly strin
       requestBody: { required: !bodyOptional, content: { "application/json": { schema: schemas.refTo(body) } } },
     }),
     responses: Object.fromEntries([...own, ...problems]),
-    security: needs === "open" ? [] : ways.map((name) => ({ [name]: needs === null ? [] : [needs] })),
+    security:
+      needs === "open"
+        ? []
+        : ways.map((name) => ({
+            [name]: needs === null ? [] : [needs, ...(alsoNeeds === undefined ? [] : [alsoNeeds])],
+          })),
   };
 }

@@ -20,6 +20,12 @@ const headerParameters = {
     description: "The same request again under the same key gets the answer that the first one got.",
     schema: { type: "string", pattern: "^[\\x21-\\x7e]{1,255}$" },
   },
+  waits: {
+    name: "Prefer",
+    in: "header",
+    description: "`wait=SECONDS` (RFC 7240): how long the answer may take; the server's own limit counts as well.",
+    schema: { type: "string", pattern: "^wait=\\d{1,6}$" },
+  },
   resumable: {
     name: "Last-Event-ID",
     in: "header",
@@ -28,7 +34,7 @@ const headerParameters = {
   },
 } as const;
 
-export function tellParameters({ path, params, query, idempotent, resumable }: Route): readonly JsonObject[] {
+export function tellParameters({ path, params, query, idempotent, waits, resumable }: Route): readonly JsonObject[] {
   const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => {
     const schema = params?.shape[name] ?? (name === "id" ? WorkflowId : z.string());
     return { name: nameOf(name), in: "path", required: true, ...tellValue(schema as z.ZodType) };
@@ -43,6 +49,7 @@ export function tellParameters({ path, params, query, idempotent, resumable }: R
     ...inPath,
     ...inQuery,
     ...(idempotent ? [headerParameters.idempotent] : []),
+    ...(waits ? [headerParameters.waits] : []),
     ...(resumable ? [headerParameters.resumable] : []),
   ];
 }
@@ -54,12 +61,12 @@ function tellValue(schema: z.ZodType): JsonObject {
 
 export function tellAnswer(
   answer: RouteAnswer,
-  { status, route, schemas }: { readonly status: string; readonly route: Route; readonly schemas: ComponentSchemas },
+  { route, schemas }: { readonly route: Route; readonly schemas: ComponentSchemas },
 ): JsonObject {
-  const { description, schema, mediaType = schema === undefined ? null : "application/json" } = answer;
+  const { description, schema, mediaType = schema === undefined ? null : "application/json", located } = answer;
   const body = tellBody(mediaType ?? "", schema === undefined ? {} : schemas.refTo(schema));
   const content = mediaType === null ? {} : { content: { [mediaType]: body } };
-  return { description, headers: tellHeaders(status, route), ...content };
+  return { description, headers: tellHeaders(route, located), ...content };
 }
 
 /** OpenAPI 3.1 has no word for a stream of events: the text of it is a string, and the data of one event is told beside it. */
@@ -68,11 +75,11 @@ function tellBody(mediaType: string, schema: JsonObject): JsonObject {
   return { schema: { type: "string" }, "x-event-data": schema };
 }
 
-function tellHeaders(status: string, { operation, idempotent }: Route): JsonObject {
+function tellHeaders({ idempotent }: Route, located = false): JsonObject {
   const ref = (name: string) => ({ $ref: `#/components/headers/${name}` });
   return {
     "X-Request-Id": ref("RequestId"),
-    ...(status === "202" && operation === "submitIntent" && { Location: ref("Location") }),
+    ...(located && { Location: ref("Location") }),
     ...(idempotent && { "Idempotent-Replayed": ref("IdempotentReplayed") }),
   };
 }

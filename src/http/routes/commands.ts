@@ -6,7 +6,7 @@ import { SubmitResponse } from "../../index.ts";
 import { addRoute, type Route } from "../add-route.ts";
 import { answerJson } from "../answer.ts";
 import { requireCredentialScope } from "../claim-caller.ts";
-import { type Call, type Edge, workflowOf, workflowPath } from "../edge.ts";
+import { type Call, type Edge, locationOf, workflowOf, workflowPath } from "../edge.ts";
 import { inNameOf, submit, submitScope, toSubmit, workflowCommands } from "../kernel-commands.ts";
 import { readJsonBody } from "../read-body.ts";
 import { readKey, withKey } from "../read-key.ts";
@@ -22,7 +22,11 @@ const submitRoute: Route = {
   idempotent: true,
   body: SaidSubmit,
   answers: {
-    202: { description: "Accepted: the intent is in the ledger. `Location` is its workflow.", schema: SubmitResponse },
+    202: {
+      description: "Accepted: the intent is in the ledger. `Location` is its workflow.",
+      schema: SubmitResponse,
+      located: true,
+    },
   },
 };
 
@@ -34,7 +38,7 @@ export function addCommands(edge: Edge): void {
     const body = withKey(inNameOf(call.get("caller"), submitScope, raw), readKey(call.req.header("idempotency-key")));
     return answerOnce(call, { answers, body }, async () => {
       const accepted = await submit(kernel, body);
-      return { status: 202, body: accepted, headers: { location: `/v1/kernel/workflows/${accepted.workflow_id}` } };
+      return { status: 202, body: accepted, headers: { location: locationOf(accepted) } };
     });
   });
   for (const [name, { needs, run, answer, ...told }] of Object.entries(workflowCommands)) {
@@ -51,7 +55,7 @@ export function addCommands(edge: Edge): void {
 }
 
 /** The body, which is not read for a credential that does not reach so far. */
-function readCommand(call: Call, { options }: Edge, needs: string): Promise<unknown> {
+export function readCommand(call: Call, { options }: Edge, needs: string): Promise<unknown> {
   requireCredentialScope(call.get("caller"), needs);
   return readJsonBody(call.req.raw, options.limits);
 }

@@ -2,7 +2,7 @@
  * JSON-RPC 2.0 at one address: the same calls as the other routes, by method (rpc-methods.ts).
  *
  * J1  What the envelope or the kernel refuses is an error of JSON-RPC under status 200; notifications alone get 204.
- * J2  A batch is done and answered in its order, each message for itself.
+ * J2  A batch is done and answered in its order, each message for itself; each takes of the caller's allowance.
  * J3  Ids are texts in our records (A-14). Here every id that JSON-RPC knows is taken, and comes back as it was: a text, a
  *     number, even null, which is an id and no notification.
  * J4  Params are given by name; by position they are bad params, not a bad request.
@@ -44,12 +44,15 @@ async function answerText(text: string, call: Call, edge: Edge): Promise<object 
   const { maxDepth, maxBatch } = edge.options.limits;
   const parsed = tryParse(text, maxDepth);
   if (parsed === null) return createErrorResponse(null, codes.parse, "parse error: the body is not JSON");
-  if (!Array.isArray(parsed.value)) return answerMessage(parsed.value, call, edge);
+  // The request itself has taken for the first.
+  const first: Edge = { ...edge, spend: () => undefined };
+  if (!Array.isArray(parsed.value)) return answerMessage(parsed.value, call, first);
   const { length } = parsed.value;
   if (length === 0 || length > maxBatch)
     return createErrorResponse(null, codes.invalid, `invalid request: a batch has 1 to ${maxBatch} messages`);
   const answers: (object | null)[] = [];
-  for (const message of parsed.value) answers.push(await answerMessage(message, call, edge));
+  for (const [i, message] of parsed.value.entries())
+    answers.push(await answerMessage(message, call, i === 0 ? first : edge));
   const said = answers.filter((answer) => answer !== null);
   return said.length === 0 ? null : said;
 }
@@ -103,6 +106,7 @@ async function answerRequest({ method: name, params = {}, isNamed }: Asked, call
   if (method === undefined) return createErrorResponse(null, codes.method, `there is no method ${name}`);
   if (!isNamed) return createErrorResponse(null, codes.params, "invalid params: they are given by name");
   try {
+    edge.spend(call.get("caller"));
     const asker = { caller: call.get("caller"), trace: call.get("trace") };
     return createSuccessResponse("", { ...(await method.run(edge, params, asker)) });
   } catch (thrown) {

@@ -13,7 +13,6 @@ import { addRoute, type Route } from "../add-route.ts";
 import { type Call, type Edge, workflowOf } from "../edge.ts";
 import { feedQuery, readCursor, readFeedFilter, readSequence, sequenceQuery } from "../read-query.ts";
 import { sseStream, type Told, type ToldItems } from "../sse-stream.ts";
-import { createStreamPlaces, type StreamPlaces } from "../stream-places.ts";
 import { readScope, requireReader } from "./reads.ts";
 
 interface ChannelTold {
@@ -69,21 +68,20 @@ const routeOf = (channel: Channel): Route => {
 };
 
 export function addStreams(edge: Edge): void {
-  const places = createStreamPlaces(edge.options.limits);
   for (const channel of Object.keys(channels) as Channel[])
     addRoute(edge, routeOf(channel), async (call) => {
       const caller = await requireReader(call, edge);
       const after = readSequence(call);
       const open = ({ signal, onCaughtUp }: Opening) =>
         edge.kernel.channel(channel, workflowOf(call), { after, signal, onCaughtUp }, caller);
-      return answerStream(call, edge, { places, event: channels[channel].event, open });
+      return answerStream(call, edge, { event: channels[channel].event, open });
     });
   addRoute(edge, feedRoute, async (call) => {
     const caller = await requireReader(call, edge);
     const after = readCursor(call);
     const options = { ...readFeedFilter(call), ...(after !== undefined && { after }) };
     const open = (opening: Opening) => numbered(edge.kernel.feed({ ...options, ...opening }, caller));
-    return answerStream(call, edge, { places, event: "kernel.feed", open });
+    return answerStream(call, edge, { event: "kernel.feed", open });
   });
 }
 
@@ -110,7 +108,6 @@ interface Opening {
 }
 
 interface Streaming {
-  readonly places: StreamPlaces;
   readonly event: string;
   readonly open: (opening: Opening) => ToldItems;
 }
@@ -121,7 +118,7 @@ const streamHeaders = {
   "x-accel-buffering": "no",
 } as const;
 
-async function answerStream(call: Call, { options }: Edge, { places, event, open }: Streaming): Promise<Response> {
+async function answerStream(call: Call, { options, places }: Edge, { event, open }: Streaming): Promise<Response> {
   const free = places.take(call.get("caller"));
   const stop = new AbortController();
   const end = (): void => {

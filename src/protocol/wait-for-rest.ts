@@ -1,12 +1,33 @@
 /**
- * Waits until a workflow rests: it has ended, or waits for a person. By its own channel, which ends with the signal.
+ * Waits until a workflow rests: it has ended, or waits for a person. By its own channel, which ends with the signal. All
+ * faces that answer when the work is done wait so.
  *
  * W1  Nothing of a wait is left once it is over, however it ends: no listener, no timer.
  * W2  The wait ends with the connection or the request; the workflow does not.
  */
+import type { Caller } from "../contract/auth-context.ts";
+import type { KernelProgress } from "../contract/progress.ts";
 import { isAtRest } from "../contract/workflow.ts";
-import type { KernelProgress, WorkflowState } from "../index.ts";
-import type { McpDesk } from "./mcp-desk.ts";
+import type { WorkflowState } from "../contract/workflow-state.ts";
+
+interface FollowOptions {
+  readonly after: number;
+  readonly signal: AbortSignal;
+}
+
+/** Where a workflow is read and followed, and by whom. */
+export interface RestDesk {
+  readonly kernel: {
+    readonly workflow: (workflowId: string, caller: Caller) => Promise<WorkflowState>;
+    readonly channel: (
+      name: "progress",
+      workflowId: string,
+      options: FollowOptions,
+      caller: Caller,
+    ) => AsyncIterable<{ readonly item: KernelProgress }>;
+  };
+  readonly caller: Caller;
+}
 
 export interface Waiting {
   readonly signal: AbortSignal;
@@ -17,7 +38,7 @@ export interface Waiting {
 
 /** @throws KernelErrorException T4_WORKFLOW_NOT_FOUND; the signal's reason. */
 export async function waitForRest(
-  { kernel, caller }: McpDesk,
+  { kernel, caller }: RestDesk,
   workflowId: string,
   { signal, after = -1, onProgress }: Waiting,
 ): Promise<WorkflowState> {
