@@ -24,6 +24,7 @@ import { isTerminal } from "../contract/workflow.ts";
 import type { WorkflowState } from "../index.ts";
 import { findTool, readToolArguments } from "./add-tools.ts";
 import { applyAnswers, askableGates, questionKey, toQuestion } from "./ask-person.ts";
+import { readCallMeta } from "./call-meta.ts";
 import { abilitiesOf, type Declared, hasForms, hasTasks, isModern, tasksExtension } from "./client-abilities.ts";
 import { isGranted, type McpDesk, requireCommand, requireGranted } from "./mcp-desk.ts";
 import { orProtocolError } from "./mcp-error.ts";
@@ -57,7 +58,8 @@ export async function beginTask(
     const tool = await findTool(desk, call.name);
     if (tool.begin === undefined) return modern ? null : refuseTask(tool.name);
     await requireGranted(desk, "read");
-    const workflowId = await tool.begin(desk, readToolArguments(call.arguments, maxDepth));
+    const args = readToolArguments(call.arguments, maxDepth);
+    const workflowId = await tool.begin(desk, args, readCallMeta(ctx.mcpReq._meta));
     const state = await desk.kernel.workflow(workflowId, desk.caller);
     if (modern) return { ...toExtensionTask(state, pollIntervalMs), resultType: "task" };
     return { task: toTask(state, pollIntervalMs) };

@@ -9,6 +9,7 @@ import { kernelError } from "../contract/error-codes.ts";
 import { isPlainObject, type JsonObject, NotJson, requireSafeJson } from "../contract/json.ts";
 import { raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
+import { readCallMeta } from "./call-meta.ts";
 import { abilitiesOf, type Declared, hasForms } from "./client-abilities.ts";
 import type { McpDesk } from "./mcp-desk.ts";
 import { errorOf, orProtocolError } from "./mcp-error.ts";
@@ -74,7 +75,8 @@ interface RawCall {
 async function callTool(desk: McpDesk, tool: McpTool, { raw, ctx, declared }: RawCall): Promise<ToolAnswer> {
   try {
     const args = readToolArguments(raw, desk.options.limits.maxDepth);
-    return await tool.call(desk, args, { ctx, hasForms: hasForms(abilitiesOf(ctx, declared)) });
+    const meta = readCallMeta(ctx.mcpReq._meta);
+    return await tool.call(desk, args, { ctx, meta, hasForms: hasForms(abilitiesOf(ctx, declared)) });
   } catch (thrown) {
     if (ctx.mcpReq.signal.aborted) throw thrown;
     return refusal(errorOf(thrown, desk.options.logger));
