@@ -79,6 +79,15 @@ describe("a session", () => {
     expect(face.mcp.vitals().sessions).toBe(2);
   });
 
+  it("of one principal leave others their place, also where many are begun at once", async () => {
+    await using face = await openMcp({}, { limits: { maxSessionsPerCaller: 2 } });
+    const answers = await Promise.all([1, 2, 3, 4].map(() => post(face, initialize)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 429, 429]);
+    expect(await errorIn(await post(face, initialize))).toEqual([429, -32603, "T0_MCP_CALLER_SESSION_LIMIT"]);
+    expect((await post(face, initialize, { as: "admin" })).status).toBe(200);
+    expect((await post(face, initialize, { as: "foreign" })).status).toBe(200);
+  });
+
   it("ends by DELETE, after its idle time, and with the handler; no timer is left", async () => {
     await using face = await openMcp({}, { limits: { sessionIdleMs: 60_000 } });
     const timers = face.t.clock.pending();

@@ -41,10 +41,11 @@ const toolRef = moduleRef(0, "mcp", "call_tool");
 const errorSchema = z.toJSONSchema(McpError, { unrepresentable: "any" });
 
 /** An input schema for clients; its root is an object, as MCP asks. */
-export function inputSchemaOf(schema: z.ZodType): JsonObject {
-  const json = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as JsonObject;
-  return json["type"] === "object" ? json : { ...json, type: "object" };
-}
+export const asObject = (json: JsonObject): JsonObject =>
+  json["type"] === "object" ? json : { ...json, type: "object" };
+
+export const inputSchemaOf = (schema: z.ZodType): JsonObject =>
+  asObject(z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as JsonObject);
 
 /** The schema of a tool's structured content: its own record, or an error. */
 export function outputSchemaOf(schema: z.ZodType): JsonObject {
