@@ -1,4 +1,5 @@
 /** What an MCP connection cannot do: reach other tenants and sessions, pass its scopes, hang, grow, or leave anything behind. */
+import type { Client } from "@modelcontextprotocol/client";
 import { InMemoryTransport } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
 import { createMcpServer } from "../../src/mcp/index.ts";
@@ -256,6 +257,11 @@ describe("tenants and scopes", () => {
     }
     expect((await call(reader, "read-workflow", { workflow_id })).isError).toBeUndefined();
     const stranger = await face.connect("stranger");
+    const namesFor = async (client: Client) => (await client.listTools()).tools.map((tool) => tool.name);
+    expect([await namesFor(reader), await namesFor(stranger)].map((names) => names.includes(name))).toEqual([
+      true,
+      false,
+    ]);
     for (const tool of ["list-workflows", "list-gates", name])
       expect((await call(stranger, tool)).isError, tool).toBe(true);
     expect(await face.t.kernel.workflows()).toHaveLength(1);
