@@ -64,9 +64,7 @@ export function createSessions(options: ResolvedMcpOptions, open: (caller: Scope
 
   async function begin(caller: ScopedCaller): Promise<Session> {
     const owner = ownerOf(caller);
-    if (sessions.size >= limits.maxSessions) refuseMore(limits.maxSessions);
-    const own = [...sessions.values()].filter((session) => session.owner === owner);
-    if (own.length >= limits.maxSessionsPerCaller) refuseCaller(limits.maxSessionsPerCaller);
+    requirePlace([...sessions.values()], owner, limits);
     const server = open(caller);
     const id = crypto.randomUUID();
     const transport = new Transport({ sessionIdGenerator: () => id, maxRequestBodySize: limits.maxBodyBytes });
@@ -128,6 +126,16 @@ function findSession(sessions: ReadonlyMap<string, Session>, id: string, caller:
   const session = sessions.get(id);
   if (session !== undefined && session.key === keyOf(caller)) return session;
   return raise(kernelError("T0_MCP_SESSION_UNKNOWN", "there is no such session", sessionRef));
+}
+
+function requirePlace(
+  open: readonly Session[],
+  owner: string,
+  { maxSessions, maxSessionsPerCaller }: ResolvedMcpOptions["limits"],
+): void {
+  if (open.length >= maxSessions) refuseMore(maxSessions);
+  const own = open.filter((session) => session.owner === owner);
+  if (own.length >= maxSessionsPerCaller) refuseCaller(maxSessionsPerCaller);
 }
 
 const refuseStranger = (): never =>
