@@ -2,24 +2,35 @@
  * `mcp`: the kernel as an MCP server over stdio, for the program that started this one, until it closes the pipe.
  *
  * INV-1  Nothing but protocol is written to stdout; what is to be told goes to stderr.
- * INV-2  The end of the input ends the connection, and then stops the kernel; unfinished work waits in the ledger.
+ * INV-2  The end of the input, or a message beyond the limit, ends the connection, and then stops the kernel; unfinished work waits in the ledger.
  */
 import type { Command } from "commander";
+import type { Logger } from "../index.ts";
 import { type Desk, withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions } from "./options.ts";
 import { readVersion } from "./read-version.ts";
 import type { Terminal } from "./terminal.ts";
 
+/** What goes wrong with the connection itself; what a call is refused is in its answer. */
+function complainTo({ complain }: Terminal): Logger {
+  const tell = (detail: object, message = ""): void =>
+    complain(`${message}: ${String((detail as { readonly error?: unknown }).error ?? "")}`);
+  return { debug: () => undefined, info: () => undefined, warn: tell, error: tell };
+}
+
 export function addMcp(program: Command, terminal: Terminal): void {
   addCommonOptions(program.command("mcp"))
     .description("serve the kernel over stdio as an MCP server; it speaks for --tenant, --principal and --role")
-    .action((options: CommonOptions) => withKernel({ options, terminal }, serve, { recover: true, create: true }));
+    .action((options: CommonOptions) =>
+      withKernel({ options, terminal }, (desk) => serve(desk, terminal), { recover: true, create: true }),
+    );
 }
 
-async function serve({ kernel, caller }: Desk): Promise<void> {
+async function serve({ kernel, caller }: Desk, terminal: Terminal): Promise<void> {
   // Only now: the other commands need no SDK.
   const { serveMcpStdio } = await import("../mcp/index.ts");
-  const connection = serveMcpStdio(kernel, { caller, version: readVersion() });
+  const logger = complainTo(terminal);
+  const connection = serveMcpStdio(kernel, { caller, logger, version: readVersion() });
   await connection.ended;
   await connection.close();
 }

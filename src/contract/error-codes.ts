@@ -110,6 +110,10 @@ export const errorCodes = Object.freeze({
     ...busy,
     http: 503,
   }),
+  T0_MCP_CALLER_SESSION_LIMIT: resource("End sessions of yours that you no longer use, then begin this one again.", {
+    ...busy,
+    http: 429,
+  }),
   T0_HTTP_ADDRESS_UNAVAILABLE: external("Choose another address or port, or stop what listens there.", {
     retryable: false,
     http: 503,

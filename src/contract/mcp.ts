@@ -6,6 +6,11 @@ import { z } from "zod";
 import { ErrorCategory } from "./kernel-error.ts";
 import { WorkflowStateName } from "./progress.ts";
 
+/** In `_meta` of a tools/call: the key under which the same call is one workflow, however often it is sent. */
+export const idempotencyMeta = "countersign/idempotency-key";
+/** In `_meta` of a tools/call: "end" of who wants what became of it, and has nobody to show a gate to. */
+export const untilMeta = "countersign/until";
+
 /** A KernelError for who reads it at the other end: without its place in the code, with what to do next. */
 export const McpError = z.looseObject({
   code: z.string(),

@@ -3,14 +3,11 @@
  * cancel of 2025-11-25, and tasks/get, update and cancel of the extension of 2026-07-28. The SDK brings the words only.
  *
  * T1  A task is a workflow; every answer is read from the ledger. Restarts and other processes change nothing.
- * T2  tasks/result waits until the workflow has ended; at a gate it asks the person, if the client can, else it waits for
- *     whoever decides. It ends with its request.
- * T3  tasks/update is a decision by the caller, bound to what the question showed.
+ * T2  tasks/update is a decision by the caller, bound to what the question showed.
  */
 import {
   type JSONRPCRequest,
   MissingRequiredClientCapabilityError,
-  RELATED_TASK_META_KEY,
   type Result,
   type Server,
   type ServerContext,
@@ -24,11 +21,12 @@ import { isTerminal } from "../contract/workflow.ts";
 import type { WorkflowState } from "../index.ts";
 import { waitForRest } from "../protocol/wait-for-rest.ts";
 import { findTool, readToolArguments } from "./add-tools.ts";
-import { applyAnswers, askableGates, questionKey, toQuestion } from "./ask-person.ts";
+import { applyAnswers } from "./ask-person.ts";
+import { awaitResult } from "./await-result.ts";
+import { readCallMeta } from "./call-meta.ts";
 import { abilitiesOf, type Declared, hasForms, hasTasks, isModern, tasksExtension } from "./client-abilities.ts";
-import { isGranted, type McpDesk, requireCommand, requireGranted } from "./mcp-desk.ts";
+import { type McpDesk, requireCommand, requireGranted } from "./mcp-desk.ts";
 import { orProtocolError } from "./mcp-error.ts";
-import { resultOf } from "./run-workflow.ts";
 import { toDetailedTask, toExtensionTask, toTask } from "./task-view.ts";
 
 const taskRef = moduleRef(0, "mcp", "tasks");
@@ -57,7 +55,8 @@ export async function beginTask(
     const tool = await findTool(desk, call.name);
     if (tool.begin === undefined) return modern ? null : refuseTask(tool.name);
     await requireGranted(desk, "read");
-    const workflowId = await tool.begin(desk, readToolArguments(call.arguments, maxDepth));
+    const args = readToolArguments(call.arguments, maxDepth);
+    const workflowId = await tool.begin(desk, args, readCallMeta(ctx.mcpReq._meta));
     const state = await desk.kernel.workflow(workflowId, desk.caller);
     if (modern) return { ...toExtensionTask(state, pollIntervalMs), resultType: "task" };
     return { task: toTask(state, pollIntervalMs) };
@@ -124,46 +123,4 @@ export function addTasks(server: Server, desk: McpDesk, declared: Declared): voi
 /** @throws KernelErrorException T4_WORKFLOW_NOT_FOUND, also for ids that are none. */
 async function readTask(desk: McpDesk, taskId: string): Promise<WorkflowState> {
   return desk.kernel.workflow(taskId, await requireGranted(desk, "read"));
-}
-
-interface Awaited {
-  readonly taskId: string;
-  readonly ctx: ServerContext;
-}
-
-async function awaitResult(server: Server, desk: McpDesk, { taskId, ctx }: Awaited): Promise<Result> {
-  const { signal } = ctx.mcpReq;
-  const dismissed = new Set<string>();
-  const maySay = hasForms(server.getClientCapabilities() ?? {}) && (await isGranted(desk, "gate"));
-  for (let state = await readTask(desk, taskId); ; ) {
-    state = await waitForRest(desk, taskId, { signal });
-    if (isTerminal(state.state)) return { ...resultOf(state), _meta: { [RELATED_TASK_META_KEY]: { taskId } } };
-    const gate = maySay ? askableGates(state).find((open) => !dismissed.has(questionKey(open))) : undefined;
-    if (gate === undefined) {
-      await waitForRest(desk, taskId, { signal, after: state.sequence });
-      continue;
-    }
-    const key = questionKey(gate);
-    dismissed.add(key);
-    const answer = await askOverConnection(server, desk, { taskId, ctx, question: toQuestion(gate) });
-    if (answer !== null) await applyAnswers(desk, state, { [key]: answer });
-  }
-}
-
-/** The person's answer; null where the client could not put the question. */
-async function askOverConnection(
-  server: Server,
-  desk: McpDesk,
-  { taskId, ctx, question }: Awaited & { readonly question: ReturnType<typeof toQuestion> },
-): Promise<object | null> {
-  const _meta = { [RELATED_TASK_META_KEY]: { taskId } };
-  const { signal, id: relatedRequestId } = ctx.mcpReq;
-  try {
-    const params = { ...question.params, _meta } as Parameters<Server["elicitInput"]>[0];
-    return await server.elicitInput(params, { signal, relatedRequestId, timeout: desk.options.limits.elicitationMs });
-  } catch (thrown) {
-    if (signal.aborted) throw thrown;
-    desk.options.logger?.warn({ thrown, taskId }, "a client could not put a question");
-    return null;
-  }
 }

@@ -2,15 +2,17 @@
  * tools/list and tools/call: the tools of the kernel and one for each capability, as they are registered now.
  *
  * L1  The list is made anew each time; where it has changed since a client was told, the client is told that.
- * L2  What a tool refuses is its result; what is no call of a tool at all is an error of the protocol.
+ * L2  What is registered is told to those who may read workflows or begin one, as over HTTP; to others, the kernel's own.
+ * L3  What a tool refuses is its result; what is no call of a tool at all is an error of the protocol.
  */
 import type { Server, ServerContext } from "@modelcontextprotocol/server";
 import { kernelError } from "../contract/error-codes.ts";
 import { isPlainObject, type JsonObject, NotJson, requireSafeJson } from "../contract/json.ts";
 import { raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
+import { readCallMeta } from "./call-meta.ts";
 import { abilitiesOf, type Declared, hasForms } from "./client-abilities.ts";
-import type { McpDesk } from "./mcp-desk.ts";
+import { isGranted, type McpDesk } from "./mcp-desk.ts";
 import { errorOf, orProtocolError } from "./mcp-error.ts";
 import { capabilityTools } from "./tools/capability-tools.ts";
 import { type McpTool, refusal, type ToolAnswer } from "./tools/tool.ts";
@@ -51,7 +53,8 @@ export function addTools(server: Server, desk: McpDesk, declared: Declared): voi
     orProtocolError(logger, async () => {
       const tools = await listTools(desk);
       told = namesOf(tools);
-      const { items, nextCursor } = pageOf(tools, params?.cursor, limits.maxPage);
+      const shown = (await mayUse(desk)) ? tools : workflowTools;
+      const { items, nextCursor } = pageOf(shown, params?.cursor, limits.maxPage);
       return { tools: items.map(describeTool) as never, ...(nextCursor !== undefined && { nextCursor }) };
     }),
   );
@@ -65,6 +68,9 @@ export function addTools(server: Server, desk: McpDesk, declared: Declared): voi
   });
 }
 
+const mayUse = async (desk: McpDesk): Promise<boolean> =>
+  (await isGranted(desk, "read")) || (await isGranted(desk, "submit"));
+
 interface RawCall {
   readonly raw: unknown;
   readonly ctx: ServerContext;
@@ -74,7 +80,8 @@ interface RawCall {
 async function callTool(desk: McpDesk, tool: McpTool, { raw, ctx, declared }: RawCall): Promise<ToolAnswer> {
   try {
     const args = readToolArguments(raw, desk.options.limits.maxDepth);
-    return await tool.call(desk, args, { ctx, hasForms: hasForms(abilitiesOf(ctx, declared)) });
+    const meta = readCallMeta(ctx.mcpReq._meta);
+    return await tool.call(desk, args, { ctx, meta, hasForms: hasForms(abilitiesOf(ctx, declared)) });
   } catch (thrown) {
     if (ctx.mcpReq.signal.aborted) throw thrown;
     return refusal(errorOf(thrown, desk.options.logger));

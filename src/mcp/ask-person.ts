@@ -30,7 +30,7 @@ type Decision = Omit<GateRequest, "tenant_id" | "principal">;
 
 /** Names the question: the same gate with another payload, or opened once more, is another one. */
 export const questionKey = ({ gate_id, opened_at, payload_digest }: Gate): string =>
-  `${gate_id}.${Date.parse(opened_at).toString(36)}.${payload_digest.slice(-12)}`;
+  `${gate_id}.${Date.parse(opened_at).toString(36)}.${payload_digest}`;
 
 const commentField = { type: "string", title: "Comment", description: "Kept with the decision." } as const;
 const approvalForm = {

@@ -1,6 +1,5 @@
 /** The entry `countersign/mcp`: a kernel as an MCP server, over HTTP, over stdio, or over any transport of the SDK. */
-export { McpError, McpGate, McpOutcome, McpWorkflow } from "../contract/mcp.ts";
-export { idempotencyMeta } from "../operators/mcp/call-mcp-tool.ts";
+export { idempotencyMeta, McpError, McpGate, McpOutcome, McpWorkflow, untilMeta } from "../contract/mcp.ts";
 export type { TransportSource } from "../operators/mcp/connection.ts";
 export type { LeftOutTool, McpDefaults, McpToolOptions } from "../operators/mcp/define-tools.ts";
 export { defaultMcpClientLimits, type McpClientLimits } from "../operators/mcp/mcp-limits.ts";

@@ -2,7 +2,7 @@
  * subscriptions/listen of 2026-07-28 over HTTP: a stream that says which of the named workflows have changed.
  *
  * L1  Each stream has a bus of its own, fed by what its caller may read: nobody hears of another tenant's workflows.
- * L2  There are at most `maxSubscriptions` streams, and as many addresses in one; all of it ends with the stream.
+ * L2  Streams are bounded in number, over all callers and of each, and their addresses in each; all ends with the stream.
  */
 import {
   createMcpHandler as createSdkHandler,
@@ -11,11 +11,14 @@ import {
 } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import type { ScopedCaller } from "../contract/auth-context.ts";
+import { type ErrorCode, kernelError } from "../contract/error-codes.ts";
+import { raise } from "../contract/kernel-error.ts";
+import { moduleRef } from "../contract/module-ref.ts";
 import type { Kernel } from "../index.ts";
 import { readAddress, refuseWatching } from "./add-resources.ts";
 import { endingStream } from "./ending-stream.ts";
 import { requireGranted } from "./mcp-desk.ts";
-import type { ResolvedMcpOptions } from "./mcp-options.ts";
+import { type McpLimits, ownerOf, type ResolvedMcpOptions } from "./mcp-options.ts";
 import { authInfoOf, sdkOptions } from "./sdk-options.ts";
 import { watchWorkflow } from "./watch-workflow.ts";
 
@@ -38,13 +41,15 @@ export function createListening(
   options: ResolvedMcpOptions,
   open: (caller: ScopedCaller) => Server,
 ): Listening {
-  const streams = new Set<() => Promise<void>>();
+  const streams = new Map<() => Promise<void>, string>();
   const { maxSubscriptions } = options.limits;
   return {
     isAsked: (message) => Listen.safeParse(message).success,
     async answer(request, caller, message) {
       const uris = new Set(Listen.parse(message).params.notifications.resourceSubscriptions);
-      if (streams.size >= maxSubscriptions || uris.size > maxSubscriptions) refuseWatching(maxSubscriptions);
+      const owner = ownerOf(caller);
+      requirePlace([...streams.values()], owner, options.limits);
+      if (uris.size > maxSubscriptions) refuseWatching(maxSubscriptions);
       const bus = new InMemoryServerEventBus();
       const stop = new AbortController();
       const handler = createSdkHandler(() => open(caller), { ...sdkOptions(options), bus });
@@ -53,7 +58,7 @@ export function createListening(
         stop.abort();
         await handler.close();
       };
-      streams.add(end);
+      streams.set(end, owner);
       try {
         const desk = { kernel, caller, options };
         await requireGranted(desk, "read");
@@ -72,10 +77,20 @@ export function createListening(
     },
     count: () => streams.size,
     close: async () => {
-      await Promise.all([...streams].map((end) => end()));
+      await Promise.all([...streams.keys()].map((end) => end()));
     },
   };
 }
+
+/** @throws KernelErrorException T0_HTTP_STREAM_LIMIT, T0_HTTP_CALLER_STREAM_LIMIT. */
+function requirePlace(owners: readonly string[], owner: string, { maxStreams, maxStreamsPerCaller }: McpLimits): void {
+  const own = owners.filter((one) => one === owner).length;
+  if (owners.length >= maxStreams) refuseStream("T0_HTTP_STREAM_LIMIT", { maxStreams });
+  if (own >= maxStreamsPerCaller) refuseStream("T0_HTTP_CALLER_STREAM_LIMIT", { maxStreamsPerCaller });
+}
+
+const refuseStream = (code: ErrorCode, detail: Readonly<Record<string, number>>): never =>
+  raise(kernelError(code, "as many streams are open as may be", moduleRef(0, "mcp", "listen"), { detail }));
 
 async function endWith(response: Response, end: () => Promise<void>): Promise<Response> {
   await end();

@@ -31,10 +31,14 @@ export function followListening(transport: Transport, desk: McpDesk, tell: Tell)
     const cancelled = Cancelled.safeParse(message).data?.params.requestId;
     if (cancelled !== undefined) stop(listening, cancelled);
     const asked = Listen.safeParse(message).data;
-    if (asked === undefined || listening.size >= desk.options.limits.maxSubscriptions) return;
+    if (asked === undefined) return;
+    // An id that is used again stands for the newer listening.
+    stop(listening, asked.id);
+    const { maxSubscriptions } = desk.options.limits;
+    if (listening.size >= maxSubscriptions) return;
     const end = new AbortController();
     listening.set(asked.id, end);
-    for (const uri of new Set(asked.params.notifications.resourceSubscriptions))
+    for (const uri of [...new Set(asked.params.notifications.resourceSubscriptions)].slice(0, maxSubscriptions))
       void followOne(desk, { uri, signal: end.signal, tell });
   };
   transport.onmessage = (message, extra) => {

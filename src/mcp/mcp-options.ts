@@ -18,10 +18,16 @@ export const defaultMcpLimits = {
   maxPage: 100,
   /** Sessions open at once, over all callers of one handler. */
   maxSessions: 1_000,
+  /** Those of one principal. */
+  maxSessionsPerCaller: 100,
   /** A session that nobody spoke in for so long is ended. */
   sessionIdleMs: 1_800_000,
-  /** Resources that one connection watches; streams that watch, over all callers of one handler. */
+  /** Resources that one connection watches. */
   maxSubscriptions: 100,
+  /** Streams of subscriptions/listen open at once, over all callers of one handler. */
+  maxStreams: 1_000,
+  /** Those of one principal. */
+  maxStreamsPerCaller: 32,
   /** How long a person may take over one question before the call gives up waiting; the gate stays open. */
   elicitationMs: 3_600_000,
   /** Questions that one call may ask, one after the other. */
@@ -74,3 +80,7 @@ export function requireCaller(given: unknown): ScopedCaller {
 function refuseOptions(reason: string): never {
   return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `createMcpServer: ${reason}`, optionsRef));
 }
+
+/** Whom limits of one caller count for, whatever role or scopes they come with. */
+export const ownerOf = ({ tenant_id, principal }: ScopedCaller): string =>
+  JSON.stringify([tenant_id, principal.type, principal.id]);

@@ -2,7 +2,7 @@
  * Sessions over streamable HTTP, for clients of 2025-11-25 and before: one server and one transport each.
  *
  * S1  A session is its caller's, with the scopes it was begun with; to anybody else it is not there.
- * S2  There are at most `maxSessions`; one that nobody spoke or listened in for `sessionIdleMs` is ended. What ends leaves
+ * S2  There are at most `maxSessions`, and of one principal so many that others find a place; one that nobody spoke or listened in for `sessionIdleMs` is ended. What ends leaves
  *     no timer.
  * S3  The end of a session ends nothing that it began: workflows go on.
  */
@@ -17,10 +17,11 @@ import { kernelError } from "../contract/error-codes.ts";
 import { raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { endingStream } from "./ending-stream.ts";
-import type { ResolvedMcpOptions } from "./mcp-options.ts";
+import { ownerOf, type ResolvedMcpOptions } from "./mcp-options.ts";
 
 interface Session {
   readonly key: string;
+  readonly owner: string;
   readonly server: Server;
   readonly transport: Transport;
   /** Requests under way, and answers that are still being read. */
@@ -29,7 +30,7 @@ interface Session {
 }
 
 export interface McpSessions {
-  /** @throws KernelErrorException T0_MCP_SESSION_UNKNOWN, T0_MCP_SESSION_LIMIT, or for a request outside any session. */
+  /** @throws KernelErrorException T0_MCP_SESSION_UNKNOWN, T0_MCP_(CALLER_)SESSION_LIMIT, or for a request outside any session. */
   readonly answer: (request: Request, caller: ScopedCaller, parsedBody: unknown) => Promise<Response>;
   readonly count: () => number;
   readonly close: () => Promise<void>;
@@ -62,19 +63,21 @@ export function createSessions(options: ResolvedMcpOptions, open: (caller: Scope
   }
 
   async function begin(caller: ScopedCaller): Promise<Session> {
-    if (sessions.size >= limits.maxSessions) refuseMore(limits.maxSessions);
+    const owner = ownerOf(caller);
+    requirePlace([...sessions.values()], owner, limits);
     const server = open(caller);
     const id = crypto.randomUUID();
     const transport = new Transport({ sessionIdGenerator: () => id, maxRequestBodySize: limits.maxBodyBytes });
-    const session: Session = { key: keyOf(caller), server, transport, busy: 0, cancelTimer: () => undefined };
+    const session: Session = { key: keyOf(caller), owner, server, transport, busy: 0, cancelTimer: () => undefined };
     const closed = server.onclose;
     server.onclose = () => {
       session.cancelTimer();
       sessions.delete(id);
       closed?.();
     };
-    await server.connect(transport);
+    // Its place is taken at once: whoever comes meanwhile finds it taken.
     sessions.set(id, session);
+    await server.connect(transport);
     return session;
   }
 
@@ -125,6 +128,16 @@ function findSession(sessions: ReadonlyMap<string, Session>, id: string, caller:
   return raise(kernelError("T0_MCP_SESSION_UNKNOWN", "there is no such session", sessionRef));
 }
 
+function requirePlace(
+  open: readonly Session[],
+  owner: string,
+  { maxSessions, maxSessionsPerCaller }: ResolvedMcpOptions["limits"],
+): void {
+  if (open.length >= maxSessions) refuseMore(maxSessions);
+  const own = open.filter((session) => session.owner === owner);
+  if (own.length >= maxSessionsPerCaller) refuseCaller(maxSessionsPerCaller);
+}
+
 const refuseStranger = (): never =>
   raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", "the request names no session and begins none", sessionRef));
 
@@ -132,5 +145,12 @@ const refuseMore = (maxSessions: number): never =>
   raise(
     kernelError("T0_MCP_SESSION_LIMIT", `${maxSessions} sessions are open, as many as may be`, sessionRef, {
       detail: { maxSessions },
+    }),
+  );
+
+const refuseCaller = (maxSessionsPerCaller: number): never =>
+  raise(
+    kernelError("T0_MCP_CALLER_SESSION_LIMIT", `${maxSessionsPerCaller} sessions of this caller are open`, sessionRef, {
+      detail: { maxSessionsPerCaller },
     }),
   );

@@ -2,7 +2,9 @@
  * A tool call that is a workflow: submitted, followed to its rest, and put to the person where it waits for one.
  *
  * R1  The work is durable: a call that is cancelled or cut off ends the waiting, never the workflow.
- * R2  A question that comes back answered names its workflow and goes on with that; nothing is submitted twice. The name
+ * R2  Under one key of `_meta` a call is one workflow, however often it is sent. What a program is answered under
+ *     "countersign/until" is an end; what did not end as it was asked for is an error.
+ * R3  A question that comes back answered names its workflow and goes on with that; nothing is submitted twice. The name
  *     in it is the client's word: whatever it says, the caller can reach no more by it than by the tools.
  */
 import { inputRequired, type ServerContext } from "@modelcontextprotocol/server";
@@ -20,10 +22,8 @@ export async function runWorkflow(desk: McpDesk, call: ToolCall, submit: () => P
   const named = call.ctx.mcpReq.requestState<string>();
   const workflowId = typeof named === "string" ? named : await submit();
   const answers = typeof named === "string" ? (call.ctx.mcpReq.inputResponses ?? {}) : {};
-  const { signal } = call.ctx.mcpReq;
   const dismissed = await applyAnswers(desk, await desk.kernel.workflow(workflowId, desk.caller), answers);
-  const state = await waitForRest(desk, workflowId, { signal, onProgress: progressTeller(call.ctx) });
-  return answerState(desk, call, { state, dismissed });
+  return answerRest(desk, call, { workflowId, dismissed });
 }
 
 /** Refuses a name that no question of ours could have carried. @throws KernelErrorException; the SDK tells it as -32602. */
@@ -31,23 +31,30 @@ export async function requireBegun(desk: McpDesk, named: string): Promise<void> 
   await desk.kernel.workflow(named, await requireGranted(desk, "read"));
 }
 
-interface Rested {
-  readonly state: WorkflowState;
+interface Followed {
+  readonly workflowId: string;
   readonly dismissed: ReadonlySet<string>;
 }
 
-async function answerState(desk: McpDesk, call: ToolCall, { state, dismissed }: Rested): Promise<ToolAnswer> {
-  const gate = askableGates(state).find((open) => !dismissed.has(questionKey(open)));
-  if (gate === undefined || !call.hasForms || !(await isGranted(desk, "gate"))) return resultOf(state);
-  const inputRequests = { [questionKey(gate)]: toQuestion(gate) };
-  return inputRequired({ inputRequests, requestState: state.workflow_id });
+/** Its question or its result. Who waits for the end is answered at no gate that they are not asked about. */
+async function answerRest(desk: McpDesk, call: ToolCall, { workflowId, dismissed }: Followed): Promise<ToolAnswer> {
+  const waiting = { signal: call.ctx.mcpReq.signal, onProgress: progressTeller(call.ctx) };
+  const mayAsk = call.hasForms && (await isGranted(desk, "gate"));
+  for (let after = -1; ; ) {
+    const state = await waitForRest(desk, workflowId, { ...waiting, after });
+    const gate = mayAsk ? askableGates(state).find((open) => !dismissed.has(questionKey(open))) : undefined;
+    if (gate !== undefined)
+      return inputRequired({ inputRequests: { [questionKey(gate)]: toQuestion(gate) }, requestState: workflowId });
+    if (!call.meta.untilEnd || isTerminal(state.state)) return resultOf(state);
+    after = state.sequence;
+  }
 }
 
 /** The tool result of a workflow as it stands. */
 export function resultOf(state: WorkflowState) {
   const told = toMcpWorkflow(state);
   const texts = [...(told.text === "" ? [] : [told.text]), tellWorkflow(state), ...tellOutcomes(state)];
-  const failed = state.state === "failed" ? { isError: true } : {};
+  const failed = state.state === "failed" || state.state === "cancelled" ? { isError: true } : {};
   const error = told.error === undefined ? [] : [`${told.error.code}: ${told.error.message}. ${told.error.next}`];
   return { ...structured(told, [...error, ...texts]), ...failed };
 }

@@ -2,7 +2,7 @@
  * MCP over this process's own stdin and stdout: one connection, for one caller.
  *
  * IO1  Nothing but protocol is written to stdout.
- * IO2  The connection ends when its input does; the kernel is the host's to stop.
+ * IO2  The connection ends when its input does, when nobody reads its output, and at a message beyond the limit; the kernel is the host's to stop.
  */
 import type { Readable, Writable } from "node:stream";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
@@ -17,7 +17,7 @@ export interface StdioOptions extends McpServerOptions {
 }
 
 export interface StdioConnection {
-  /** Resolves when the client has closed the input. */
+  /** Resolves when the connection is over, whoever ended it. */
   readonly ended: Promise<void>;
   readonly close: () => Promise<void>;
 }
@@ -30,9 +30,8 @@ export function serveMcpStdio(
   const desk = { kernel, caller: requireCaller(options.caller), options: resolveMcpOptions(options) };
   const { limits, logger } = desk.options;
   let server = createMcpServer(kernel, options);
-  const ended = new Promise<void>((resolve) => {
-    for (const event of ["end", "close", "error"]) input.once(event, () => resolve());
-  });
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  for (const event of ["end", "close", "error"]) input.once(event, () => end());
   const transport = new StdioServerTransport(input, output, { maxBufferSize: limits.maxBodyBytes });
   const open = () => {
     server = createMcpServer(kernel, options);
@@ -41,6 +40,11 @@ export function serveMcpStdio(
   const { maxSubscriptions } = limits;
   const onerror = (error: Error): void => logger?.warn({ error: error.message }, "the MCP connection had an error");
   const handle = serveStdio(open, { transport, maxSubscriptions, onerror });
+  const { onclose } = transport;
+  transport.onclose = () => {
+    onclose?.();
+    end();
+  };
   const unfollow = followListening(transport, desk, (uri) => server.sendResourceUpdated({ uri }));
   void ended.then(unfollow);
   const close = (): Promise<void> => {

@@ -1,4 +1,5 @@
 /** What an MCP connection cannot do: reach other tenants and sessions, pass its scopes, hang, grow, or leave anything behind. */
+import type { Client } from "@modelcontextprotocol/client";
 import { InMemoryTransport } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
 import { createMcpServer } from "../../src/mcp/index.ts";
@@ -77,6 +78,15 @@ describe("a session", () => {
     await begin(face, "foreign");
     expect(await errorIn(await post(face, initialize))).toEqual([503, -32603, "T0_MCP_SESSION_LIMIT"]);
     expect(face.mcp.vitals().sessions).toBe(2);
+  });
+
+  it("of one principal leave others their place, also where many are begun at once", async () => {
+    await using face = await openMcp({}, { limits: { maxSessionsPerCaller: 2 } });
+    const answers = await Promise.all([1, 2, 3, 4].map(() => post(face, initialize)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 429, 429]);
+    expect(await errorIn(await post(face, initialize))).toEqual([429, -32603, "T0_MCP_CALLER_SESSION_LIMIT"]);
+    expect((await post(face, initialize, { as: "admin" })).status).toBe(200);
+    expect((await post(face, initialize, { as: "foreign" })).status).toBe(200);
   });
 
   it("ends by DELETE, after its idle time, and with the handler; no timer is left", async () => {
@@ -247,6 +257,11 @@ describe("tenants and scopes", () => {
     }
     expect((await call(reader, "read-workflow", { workflow_id })).isError).toBeUndefined();
     const stranger = await face.connect("stranger");
+    const namesFor = async (client: Client) => (await client.listTools()).tools.map((tool) => tool.name);
+    expect([await namesFor(reader), await namesFor(stranger)].map((names) => names.includes(name))).toEqual([
+      true,
+      false,
+    ]);
     for (const tool of ["list-workflows", "list-gates", name])
       expect((await call(stranger, tool)).isError, tool).toBe(true);
     expect(await face.t.kernel.workflows()).toHaveLength(1);

@@ -100,6 +100,19 @@ describe("being told of changes", () => {
     });
   });
 
+  it("over streams of 2026-07-28 has a limit for each principal, so that others find a place", async () => {
+    const { capability } = publishing();
+    await using face = await openMcp({ capabilities: [capability] }, { limits: { maxStreamsPerCaller: 1 } });
+    const { workflow_id: id } = workflowOf(await call(await face.connect(), name));
+    const modern = { versionNegotiation: { mode: { pin: "2026-07-28" } } } as const;
+    const listen = async (as: string) =>
+      (await face.connect(as, modern)).listen({ resourceSubscriptions: [uriOf(id)] });
+    await listen("own");
+    await expect(listen("own")).rejects.toThrow();
+    await listen("admin");
+    expect(face.mcp.vitals().streams).toBe(2);
+  });
+
   it("over a stream of 2026-07-28, which tells of one's own tenant only and leaves nothing behind", async () => {
     const { capability } = publishing();
     await using face = await openMcp({ capabilities: [capability] });

@@ -20,6 +20,20 @@ interface Line {
 }
 
 describe("a connection over stdio", () => {
+  it.each<readonly [string, (input: PassThrough, output: PassThrough) => unknown]>([
+    ["at a message beyond the limit", (input) => input.write("x".repeat(2_000))],
+    ["when nobody reads its output", (_input, output) => output.destroy(new Error("EPIPE"))],
+    ["when its input does", (input) => input.end()],
+  ])("ends %s, and says so", async (_when, end) => {
+    await using t = await createTestKernel();
+    const [input, output] = [new PassThrough(), new PassThrough()];
+    const limits = { maxBodyBytes: 1_000 };
+    const connection = serveMcpStdio(t.kernel, { caller: testCaller, input, output, limits });
+    end(input, output);
+    await connection.ended;
+    await connection.close();
+  });
+
   it("tells who listens of the workflows they may read, and follows none once it has ended", async () => {
     await using t = await createTestKernel({ capabilities: [publishing().capability] });
     const own = (await t.run(intent)).workflow_id;

@@ -109,6 +109,44 @@ describe("a task of 2025-11-25", () => {
     expect(face.t.kernel.vitals().listeners).toBe(idle);
   });
 
+  it("takes its question back when somebody else has decided", async () => {
+    const { capability } = publishing();
+    await using face = await openMcp({ capabilities: [capability] });
+    const asked = Promise.withResolvers<void>();
+    const person = (): Promise<ElicitResult> => {
+      asked.resolve();
+      return new Promise(() => undefined);
+    };
+    const client = await face.connect("own", { person });
+    const { taskId } = await begin(client);
+    const idle = face.t.kernel.vitals().listeners;
+    const pending = result(client, taskId);
+    await asked.promise;
+    await face.t.approve(taskId);
+    expect(await pending).toMatchObject({ structuredContent: { state: "completed" } });
+    expect(face.t.kernel.vitals().listeners).toBe(idle);
+  });
+
+  it("asks anew where what was shown has changed before the answer came", async () => {
+    const gate = { quorum: { approvals: 2 }, approvers: [{ id: 1 }, { id: "bo" }] };
+    const send = counted("Note.Send", { effect: "write_draft" });
+    const capability = story([send], [step("only", send, { gate, params: { to: "board" } })]);
+    await using face = await openMcp({ capabilities: [capability] });
+    const bo = { tenant_id: 1, principal: { type: "user", id: "bo", role: "user" } };
+    const shown: string[] = [];
+    const client = await face.connect("own", {
+      async person({ message }) {
+        const revise = { ...bo, decision: "approve", payload: { edit: { to: "wall" } } } as const;
+        if (shown.push(message) === 1) await face.t.kernel.decideGate(taskId, revise);
+        return { action: "accept", content: { decision: "approve" } };
+      },
+    });
+    const { taskId } = await begin(client);
+    expect(await result(client, taskId)).toMatchObject({ structuredContent: { state: "completed" } });
+    expect(shown.map((message) => /"to":"(\w+)"/.exec(message)?.[1])).toEqual(["board", "wall"]);
+    expect(send.calls.map(({ input }) => input)).toEqual([{ to: "wall" }]);
+  });
+
   it("is cancelled with its workflow, once", async () => {
     const { capability } = publishing();
     await using face = await openMcp({ capabilities: [capability] });

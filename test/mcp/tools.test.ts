@@ -6,7 +6,7 @@ import { z } from "zod";
 import { defineCapability } from "../../src/index.ts";
 import { toolNameOf } from "../../src/mcp/index.ts";
 import { counted, publishing, step, story } from "../gates/story.ts";
-import { call, openMcp } from "./mcp-fixture.ts";
+import { call, openMcp, workflowOf } from "./mcp-fixture.ts";
 
 const name = "Story_Note_Publish";
 const part = fc.stringMatching(/^[A-Za-z][A-Za-z0-9]{0,40}$/);
@@ -59,6 +59,30 @@ describe("what a tool says of itself", () => {
       counted("Note.Write", { effect: "final_write" }),
     );
     expect(hints).toMatchObject({ readOnlyHint: false, destructiveHint: true });
+  });
+
+  it("is nothing of its inputs where its schema cannot be told as JSON; the other tools are there all the same", async () => {
+    const work = counted("Note.Work");
+    const same = (): z.ZodString => z.string().meta({ id: "McpToolsTest" });
+    const input = z.object({ one: same(), two: same() });
+    await using face = await openMcp({ capabilities: [story([work], [step("only", work)], { input })] });
+    const client = await face.connect();
+    const { tools } = await client.listTools();
+    expect(tools.find((one) => one.name === name)?.inputSchema).toEqual({ type: "object" });
+    expect(tools).toHaveLength(fixed.length + deciding.length + 1);
+    expect((await call(client, name, { one: 1 })).isError).toBe(true);
+    expect(workflowOf(await call(client, name, { one: "a", two: "b" })).state).toBe("completed");
+  });
+
+  it("is a choice where its schema is one, below a root that is an object", async () => {
+    const work = counted("Note.Work");
+    const input = z.union([z.object({ one: z.string() }), z.object({ two: z.int() })]);
+    await using face = await openMcp({ capabilities: [story([work], [step("only", work)], { input })] });
+    const client = await face.connect();
+    const tool = (await client.listTools()).tools.find((one) => one.name === name);
+    expect(tool?.inputSchema).toMatchObject({ type: "object", anyOf: [{ required: ["one"] }, { required: ["two"] }] });
+    expect(workflowOf(await call(client, name, { two: 2 })).state).toBe("completed");
+    expect((await call(client, name, { two: "2" })).isError).toBe(true);
   });
 
   it("is its input schema, a description, an output schema, and that it may be a task", async () => {

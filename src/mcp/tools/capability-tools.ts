@@ -13,10 +13,11 @@ import type { JsonObject } from "../../contract/json.ts";
 import { KernelErrorException } from "../../contract/kernel-error.ts";
 import { McpWorkflow } from "../../contract/mcp.ts";
 import type { Effect, OperatorMetadata } from "../../contract/operator.ts";
-import type { Kernel } from "../../index.ts";
+import { type Caller, describeCapability, type Kernel, type SubmitRequest } from "../../index.ts";
+import type { CallMeta } from "../call-meta.ts";
 import { type McpDesk, requireCommand } from "../mcp-desk.ts";
 import { runWorkflow } from "../run-workflow.ts";
-import { inputSchemaOf, type McpTool, outputSchemaOf } from "./tool.ts";
+import { asObject, type McpTool, outputSchemaOf } from "./tool.ts";
 
 const maxName = 64;
 const answer = outputSchemaOf(McpWorkflow);
@@ -55,23 +56,24 @@ function findCapability(kernel: Kernel, name: string): CapabilityDefinition | nu
 }
 
 function toTool(capability: CapabilityDefinition): McpTool {
-  const { intentType, version, description, input } = capability;
-  const submit = (desk: McpDesk, inputs: JsonObject) => submitCapability(desk, intentType, inputs);
+  const { intentType, version, description } = capability;
+  const { input } = describeCapability(capability, () => null);
+  const submit = (desk: McpDesk, inputs: JsonObject, { key }: CallMeta) =>
+    submitIntent(desk, { intent_hint: { intent_type: intentType, inputs }, ...key });
   return {
     name: toolNameOf(intentType),
     title: `${intentType} ${version}`,
     description: description === "" ? `Runs ${intentType} as a workflow, to its end or its next gate.` : description,
-    inputSchema: inputSchemaOf(input),
+    inputSchema: asObject(input),
     outputSchema: answer,
     annotations: hintsOf(capability),
-    call: (desk, inputs, call) => runWorkflow(desk, call, () => submit(desk, inputs)),
+    call: (desk, inputs, call) => runWorkflow(desk, call, () => submit(desk, inputs, call.meta)),
     begin: submit,
   };
 }
 
-async function submitCapability(desk: McpDesk, intent_type: string, inputs: JsonObject): Promise<string> {
-  const request = { ...requireCommand(desk, "submit"), intent_hint: { intent_type, inputs } };
-  return (await desk.kernel.submit(request)).workflow_id;
+async function submitIntent(desk: McpDesk, asked: Omit<SubmitRequest, keyof Caller>): Promise<string> {
+  return (await desk.kernel.submit({ ...requireCommand(desk, "submit"), ...asked })).workflow_id;
 }
 
 const harmless: ReadonlySet<Effect> = new Set(["none", "read"]);

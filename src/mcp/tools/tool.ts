@@ -11,6 +11,7 @@ import type { JsonObject } from "../../contract/json.ts";
 import { type KernelError, raise } from "../../contract/kernel-error.ts";
 import { McpError } from "../../contract/mcp.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
+import type { CallMeta } from "../call-meta.ts";
 import type { McpDesk } from "../mcp-desk.ts";
 import { tellError, toMcpError } from "../mcp-error.ts";
 
@@ -18,6 +19,7 @@ export interface ToolCall {
   readonly ctx: ServerContext;
   /** Whether the client can put a form to a person. */
   readonly hasForms: boolean;
+  readonly meta: CallMeta;
 }
 
 export type ToolAnswer = CallToolResult | InputRequiredResult;
@@ -32,17 +34,18 @@ export interface McpTool {
   /** Gives the result. @throws KernelErrorException, which becomes a result with `isError`. */
   readonly call: (desk: McpDesk, args: JsonObject, call: ToolCall) => Promise<ToolAnswer>;
   /** Begins the work as a task; tools that do nothing for long have none. */
-  readonly begin?: (desk: McpDesk, args: JsonObject) => Promise<string>;
+  readonly begin?: (desk: McpDesk, args: JsonObject, meta: CallMeta) => Promise<string>;
 }
 
 const toolRef = moduleRef(0, "mcp", "call_tool");
 const errorSchema = z.toJSONSchema(McpError, { unrepresentable: "any" });
 
 /** An input schema for clients; its root is an object, as MCP asks. */
-export function inputSchemaOf(schema: z.ZodType): JsonObject {
-  const json = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as JsonObject;
-  return json["type"] === "object" ? json : { ...json, type: "object" };
-}
+export const asObject = (json: JsonObject): JsonObject =>
+  json["type"] === "object" ? json : { ...json, type: "object" };
+
+export const inputSchemaOf = (schema: z.ZodType): JsonObject =>
+  asObject(z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as JsonObject);
 
 /** The schema of a tool's structured content: its own record, or an error. */
 export function outputSchemaOf(schema: z.ZodType): JsonObject {

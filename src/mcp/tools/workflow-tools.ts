@@ -13,6 +13,7 @@ import { McpGate, McpWorkflow } from "../../contract/mcp.ts";
 import { OutcomesResponse } from "../../contract/outcome.ts";
 import { WorkflowStateName } from "../../contract/progress.ts";
 import { CancelRequest, CancelResponse, RetryRequest, RetryResponse } from "../../contract/retry.ts";
+import type { CallMeta } from "../call-meta.ts";
 import { tellWorkflow, toMcpGate, toMcpWorkflow } from "../describe-workflow.ts";
 import { type McpDesk, requireCommand, requireGranted } from "../mcp-desk.ts";
 import { inputSchemaOf, type McpTool, outputSchemaOf, readArguments, structured, type ToolAnswer } from "./tool.ts";
@@ -28,8 +29,8 @@ interface Spec<S extends z.ZodType> {
   readonly input: S;
   readonly output: z.ZodType;
   readonly annotations: ToolAnnotations;
-  readonly run: (desk: McpDesk, args: z.output<S>) => Promise<ToolAnswer>;
-  readonly begin?: (desk: McpDesk, args: z.output<S>) => Promise<string>;
+  readonly run: (desk: McpDesk, args: z.output<S>, meta: CallMeta) => Promise<ToolAnswer>;
+  readonly begin?: (desk: McpDesk, args: z.output<S>, meta: CallMeta) => Promise<string>;
 }
 
 function makeTool<S extends z.ZodType>({ input, output, run, begin, ...told }: Spec<S>): McpTool {
@@ -37,8 +38,8 @@ function makeTool<S extends z.ZodType>({ input, output, run, begin, ...told }: S
     ...told,
     inputSchema: inputSchemaOf(input),
     outputSchema: outputSchemaOf(output),
-    call: (desk, args) => run(desk, readArguments(input, args)),
-    ...(begin !== undefined && { begin: (desk, args) => begin(desk, readArguments(input, args)) }),
+    call: (desk, args, { meta }) => run(desk, readArguments(input, args), meta),
+    ...(begin !== undefined && { begin: (desk, args, meta) => begin(desk, readArguments(input, args), meta) }),
   };
 }
 
@@ -55,7 +56,7 @@ const Submission = z.strictObject({
 });
 
 /** Gives the workflow's id. @throws KernelErrorException as `submit` does. */
-async function beginIntent(desk: McpDesk, asked: z.output<typeof Submission>) {
+async function beginIntent(desk: McpDesk, asked: z.output<typeof Submission>, { key }: CallMeta) {
   const { intent_type, inputs, text, thread_id = null, constraints } = asked;
   return desk.kernel.submit({
     ...requireCommand(desk, "submit"),
@@ -63,6 +64,7 @@ async function beginIntent(desk: McpDesk, asked: z.output<typeof Submission>) {
     constraints,
     input: { mode: text === "" ? "data" : "message", text },
     intent_hint: intent_type === undefined ? null : { intent_type, inputs },
+    ...key,
   });
 }
 
@@ -74,8 +76,8 @@ const submitIntent = makeTool({
   input: Submission,
   output: SubmitResponse,
   annotations: runs,
-  run: async (desk, asked) => structured(await beginIntent(desk, asked)),
-  begin: async (desk, asked) => (await beginIntent(desk, asked)).workflow_id,
+  run: async (desk, asked, meta) => structured(await beginIntent(desk, asked, meta)),
+  begin: async (desk, asked, meta) => (await beginIntent(desk, asked, meta)).workflow_id,
 });
 
 const listWorkflows = makeTool({
@@ -198,8 +200,8 @@ const retryWorkflow = makeTool({
   input: RetryRequest.omit({ tenant_id: true, principal: true }).extend({ workflow_id: WorkflowId }).strict(),
   output: RetryResponse,
   annotations: runs,
-  async run(desk, { workflow_id, ...asked }) {
-    const request = { ...requireCommand(desk, "retry"), ...dropUnset(asked) };
+  async run(desk, { workflow_id, ...asked }, { key }) {
+    const request = { ...requireCommand(desk, "retry"), ...key, ...dropUnset(asked) };
     return structured(await desk.kernel.retry(workflow_id, request));
   },
 });

@@ -3,20 +3,19 @@
 // Never: checks arguments (the operator's schema did), judges a result's meaning, keeps files: T0's bridge takes them.
 // INV-1  A tool is called only while its server lists it as it was when the operator was made.
 // INV-2  What a server sends as a result is bounded and has a result's form, or the call has failed for good.
-// INV-3  An abort is told to the server: by notifications/cancelled, or by ending the stream that the call had to itself.
+// INV-3  A person's no at another kernel is one here: it is not planned around.
+// INV-4  An abort is told to the server: by notifications/cancelled, or by ending the stream that the call had to itself.
 
 import type { CallToolResult, Progress, Tool } from "@modelcontextprotocol/client";
 import { z } from "zod";
 import { digest } from "../../contract/digest.ts";
 import { isPlainObject, type JsonObject } from "../../contract/json.ts";
+import { idempotencyMeta, untilMeta } from "../../contract/mcp.ts";
 import { type ToolCallContext, type ToolClient, ToolResult } from "../../contract/tool.ts";
 import type { McpConnection } from "./connection.ts";
 import type { McpLine } from "./line.ts";
 import { mcpError, readCallFailure } from "./mcp-error.ts";
 import type { McpClientLimits } from "./mcp-limits.ts";
-
-/** Where the operator call's idempotency key stands in the request's `_meta`. */
-export const idempotencyMeta = "countersign/idempotency-key";
 
 /** Longer than any operator's timeout can be measured: the kernel's own ends a call. */
 const unlimitedMs = 2 ** 31 - 1;
@@ -75,7 +74,7 @@ function send({ tool, limits }: McpTool, { client }: McpLine, { arguments: args,
   const { outputSchema: _checkedLater, ...toolDefinition } = tool;
   const options = { toolDefinition, timeout: unlimitedMs };
   if (call === undefined) return client.callTool({ name: tool.name, arguments: args }, options);
-  const _meta = { [idempotencyMeta]: call.idempotencyKey };
+  const _meta = { [idempotencyMeta]: call.idempotencyKey, [untilMeta]: "end" };
   return client.callTool(
     { name: tool.name, arguments: args, _meta },
     { ...options, signal: call.signal, onprogress: passOn(call, limits) },
@@ -92,8 +91,18 @@ function passOn(call: ToolCallContext, { maxProgress, maxProgressChars }: McpCli
   };
 }
 
+const Denied = z.object({ error: z.object({ code: z.literal("T5_HUMAN_DENIED"), message: z.string() }) });
+
+/** @throws KernelErrorException T5_HUMAN_DENIED. Whoever lies so ends their caller's workflow, and no more. */
+function requireNoDenial({ name }: Tool, { isError, structuredContent }: CallToolResult): void {
+  const denied = isError === true ? Denied.safeParse(structuredContent).data : undefined;
+  if (denied !== undefined) throw mcpError("T5_HUMAN_DENIED", `${name}: ${denied.error.message.slice(0, 1_000)}`);
+}
+
 /** @throws KernelErrorException T0_VALIDATION_PAYLOAD_TOO_LARGE, T4_OUTPUT_INVALID: the tool has been called. */
-function readResult({ tool, limits }: McpTool, { content, structuredContent, isError }: CallToolResult): ToolResult {
+function readResult({ tool, limits }: McpTool, answer: CallToolResult): ToolResult {
+  requireNoDenial(tool, answer);
+  const { content, structuredContent, isError } = answer;
   const size = JSON.stringify([content, structuredContent]).length;
   if (size > limits.maxResultChars)
     throw mcpError(
