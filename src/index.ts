@@ -4,6 +4,7 @@
 // The kernel
 
 export { type ApprovalSigning, signApproval } from "./adapters/jws-signer.ts";
+export { guardLogger } from "./adapters/quiet-telemetry.ts";
 export { defaultRoles, type Role, roleAuthenticator } from "./adapters/role-authenticator.ts";
 export { seededRandom } from "./adapters/seeded-random.ts";
 export { type SignatureCheck, verifySignatures } from "./adapters/verify-signatures.ts";

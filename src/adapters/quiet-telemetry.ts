@@ -5,40 +5,31 @@ const nothing = (): void => undefined;
 export const quietTelemetry: Telemetry = Object.freeze({ mark: nothing });
 export const quietLogger: Logger = Object.freeze({ debug: nothing, info: nothing, warn: nothing, error: nothing });
 
-/** A logger that throws is ignored. */
+/** What throws is ignored, and so is what comes to nothing later: a host's function may well be async. */
+function ignoreFailure(work: () => unknown): void {
+  try {
+    const begun = work();
+    if (begun instanceof Promise) begun.catch(nothing);
+  } catch {
+    return;
+  }
+}
+
+/** The same logger, which does no harm: one that throws, at once or later, is ignored. */
 export function guardLogger(logger: Logger): Logger {
   const guard =
     (level: keyof Logger) =>
-    (detail: object, message?: string): void => {
-      try {
-        logger[level](detail, message);
-      } catch {
-        return;
-      }
-    };
+    (detail: object, message?: string): void =>
+      ignoreFailure(() => logger[level](detail, message));
   return { debug: guard("debug"), info: guard("info"), warn: guard("warn"), error: guard("error") };
 }
 
 export function guardTelemetry(telemetry: Telemetry): Telemetry {
   if (telemetry === quietTelemetry) return telemetry;
   return {
-    mark(stage, detail) {
-      try {
-        telemetry.mark(stage, detail);
-      } catch {
-        return;
-      }
-    },
-    ...(telemetry.committed === undefined ? {} : { committed: guardCommitted(telemetry) }),
+    mark: (stage, detail) => ignoreFailure(() => telemetry.mark(stage, detail)),
+    ...(telemetry.committed === undefined
+      ? {}
+      : { committed: (commit) => ignoreFailure(() => telemetry.committed?.(commit)) }),
   };
 }
-
-const guardCommitted =
-  (telemetry: Telemetry): Telemetry["committed"] =>
-  (commit) => {
-    try {
-      telemetry.committed?.(commit);
-    } catch {
-      return;
-    }
-  };

@@ -10,7 +10,7 @@ import { ScopedCaller } from "../contract/auth-context.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
-import { type Clock, type Logger, wallClock } from "../index.ts";
+import { type Clock, guardLogger, type Logger, wallClock } from "../index.ts";
 
 /** Who calls. Without `scopes` the caller may do here what the kernel grants the role. */
 export const HttpCaller = ScopedCaller;
@@ -173,6 +173,7 @@ export function resolveHttpOptions(options: HttpOptions): ResolvedHttpOptions {
   requireOrigin(options.origin);
   return {
     ...rest,
+    ...(options.logger !== undefined && { logger: guardLogger(options.logger) }),
     ...(authenticate !== undefined && { authenticate }),
     ...(jwt !== undefined && { jwt }),
     ...(sessions !== undefined && { sessions }),

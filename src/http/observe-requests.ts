@@ -2,7 +2,7 @@
  * Tells the host of each request that was answered: what a log and measurements need.
  *
  * O1  Nothing is told that a caller could have put a secret into: no address, header, parameter or body.
- * O2  An observer that throws harms no answer.
+ * O2  An observer that throws, at once or later, harms no answer and no process.
  */
 import { matchedRoutes } from "hono/route";
 import type { App, Call } from "./edge.ts";
@@ -17,7 +17,8 @@ export function addObservation(app: App, { observe, clock }: ResolvedHttpOptions
     const began = clock.now();
     await next();
     try {
-      observe(describeRequest(call, clock.now() - began));
+      const told: unknown = observe(describeRequest(call, clock.now() - began));
+      if (told instanceof Promise) told.catch(() => undefined);
     } catch {
       return;
     }

@@ -35,7 +35,7 @@ const heartbeat = encoder.encode(": heartbeat\n\n");
 
 export function sseStream(items: ToldItems, options: SseOptions): ReadableStream<Uint8Array> {
   const { clock, retryMs, maxStallMs, onError } = options;
-  let next: Promise<Uint8Array | null> | null = null;
+  let next: PendingMessage | null = null;
   let cancelStall = (): void => undefined;
   const end = once(() => {
     cancelStall();
@@ -56,7 +56,7 @@ export function sseStream(items: ToldItems, options: SseOptions): ReadableStream
     start: (controller) => hand(controller, encoder.encode(`retry: ${retryMs}\n\n`)),
     async pull(controller) {
       cancelStall();
-      next ??= readMessage(items, options.event);
+      next ??= pend(readMessage(items, options.event));
       const bytes = await orHeartbeat(next, options).catch((thrown: unknown) => {
         if (!end.isDone()) onError?.(thrown);
         return null;
@@ -97,14 +97,41 @@ function encodeMessage({ sequence, item }: Told, event: string): Uint8Array {
   return bytes;
 }
 
+interface PendingMessage {
+  readonly message: Promise<Uint8Array | null>;
+  /** Tells when it is there or has failed; who asked before is told no more. */
+  readonly whenSettled: (tell: () => void) => void;
+}
+
+/** A message that may be long in coming is listened to once: each heartbeat would leave a listener behind. */
+function pend(message: PendingMessage["message"]): PendingMessage {
+  let isSettled = false;
+  let tell = (): void => undefined;
+  const settle = (): void => {
+    isSettled = true;
+    tell();
+  };
+  message.then(settle, settle);
+  return {
+    message,
+    whenSettled(next) {
+      tell = next;
+      if (isSettled) tell();
+    },
+  };
+}
+
 /** The message, or a heartbeat where it takes longer than that. */
 function orHeartbeat(
-  message: Promise<Uint8Array | null>,
+  { message, whenSettled }: PendingMessage,
   { clock, heartbeatMs }: Pick<SseOptions, "clock" | "heartbeatMs">,
 ): Promise<Uint8Array | null> {
-  return new Promise((resolve, reject) => {
+  return new Promise((resolve) => {
     const cancel = clock.setTimer(clock.now() + heartbeatMs, () => resolve(heartbeat), true);
-    message.then(resolve, reject).finally(cancel);
+    whenSettled(() => {
+      cancel();
+      resolve(message);
+    });
   });
 }
 

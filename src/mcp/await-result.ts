@@ -8,12 +8,12 @@
 import { RELATED_TASK_META_KEY, type Result, type Server, type ServerContext } from "@modelcontextprotocol/server";
 import { isTerminal } from "../contract/workflow.ts";
 import type { Gate, WorkflowState } from "../index.ts";
+import { waitForRest } from "../protocol/wait-for-rest.ts";
 import { applyAnswers, askableGates, questionKey, toQuestion } from "./ask-person.ts";
 import { hasForms } from "./client-abilities.ts";
 import { openGates } from "./describe-workflow.ts";
 import { isGranted, type McpDesk, requireGranted } from "./mcp-desk.ts";
 import { resultOf } from "./run-workflow.ts";
-import { waitForRest } from "./wait-for-rest.ts";
 
 export interface Awaited {
   readonly taskId: string;

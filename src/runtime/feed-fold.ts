@@ -4,7 +4,7 @@
  * Owns: the records of workflows that are under way. Never: decides what is told of a turn; the projection does.
  * F1  What is told of a row follows from the rows up to it and from nothing else.
  * F2  Records whose logs are longer than `maxChars` together are not kept: the one unused longest is let go, and read
- *     again when its workflow goes on. A workflow that has ended is let go at once.
+ *     again when its workflow goes on. A workflow that has ended is let go at once; a refused request never was one.
  */
 import { foldWorkflow } from "../../machines/fold.ts";
 import type { FeedWorkflow } from "../contract/feed.ts";
@@ -50,8 +50,9 @@ export class FeedFold<M> {
     const before = await this.#before(row);
     const mark = projection.before(before.record);
     const after = foldRow(before, row);
-    if (after.record === null || !isTerminal(after.record.state)) this.#keep(row.stream, after);
-    return after.record === null ? null : projection.after(after.record, { before: mark, position });
+    if (after.record === null) return null;
+    if (!isTerminal(after.record.state)) this.#keep(row.stream, after);
+    return projection.after(after.record, { before: mark, position });
   }
 
   /** The workflow as the rows before this one left it. */

@@ -12,6 +12,7 @@ import type { TurnEnvelope, TurnRow } from "../contract/turn.ts";
 import type { LedgerStore, PositionedRow, WorkflowHead } from "../ports/ledger-store.ts";
 import { FeedFold, type FeedProjection } from "./feed-fold.ts";
 import type { LedgerWatch } from "./ledger-watch.ts";
+import { letOthersRun } from "./let-others-run.ts";
 import { type Pull, SharedTail, TailReader } from "./shared-tail.ts";
 import { deepFreeze, rowsPerPage } from "./workflow-tails.ts";
 
@@ -111,15 +112,17 @@ const charsOfItem = 1_000;
 
 const nameOf = (tenant: Tenant | undefined): string => JSON.stringify(tenant ?? null);
 
-/** The rows of workflows, a page at a time. */
+/** The rows of workflows, a page at a time; others run between two. */
 export function openRows(store: Pick<LedgerStore, "tail">, after: number): Pull<TenantRow> {
   let position = after;
+  let isLast = true;
   return async () => {
+    if (!isLast) await letOthersRun();
     const rows = await store.tail(position, rowsPerPage);
+    isLast = rows.length < rowsPerPage;
     if (rows.length === 0) return null;
     position = rows.at(-1)?.position ?? position;
     const chars = rows.reduce((sum, { row }) => sum + row.envelope.length + (row.body?.length ?? 0), 0);
-    const isLast = rows.length < rowsPerPage;
     return { items: rows.flatMap(ownRow), through: position, chars, isLast, ended: false };
   };
 }

@@ -13,6 +13,7 @@ import { workflowStates } from "../contract/progress.ts";
 import { isTerminal } from "../contract/workflow.ts";
 import type { WorkflowHead } from "../ports/ledger-store.ts";
 import { type FeedParts, FeedTails, openRows, type Tenant } from "./feed-tails.ts";
+import { letOthersRun } from "./let-others-run.ts";
 import { TailReader } from "./shared-tail.ts";
 
 export interface FeedOptions {
@@ -35,6 +36,8 @@ export interface TenantFeed {
   readonly close: (reason: unknown) => void;
 }
 
+/** How far back a shared tail may begin: who goes on from further away reads up to it alone, and nobody waits for that. */
+const sharedReach = 10_000;
 /** Positions without anything for a reader after which its cursor is moved on nevertheless. */
 const bookmarkEvery = 1_000;
 const headsPerPage = 100;
@@ -58,7 +61,7 @@ async function* followFeed<M>(
   const now = await store.position();
   const isNew = after === undefined || after > now;
   const from = isNew ? now : after;
-  const tail = tails.enter(tenant, from);
+  const tail = tails.enter(tenant, Math.max(from, now - sharedReach));
   try {
     if (isNew) yield* snapshot(tails.parts, options, tenant);
     const teller = new FeedTeller(options, { from, until: isNew ? await store.position() : null });
@@ -106,7 +109,9 @@ async function* snapshot<M>(
       if (only === undefined || gates.length > 0) yield tellHead(head, gates);
     }
     const last = heads.at(-1) as WorkflowHead;
-    heads = heads.length < headsPerPage ? [] : await store.heads({ ...filter, after: last.workflow_id });
+    if (heads.length < headsPerPage) return;
+    await letOthersRun();
+    heads = await store.heads({ ...filter, after: last.workflow_id });
   }
 }
 

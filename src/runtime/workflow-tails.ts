@@ -9,6 +9,7 @@ import type { LedgerEvent } from "../contract/event.ts";
 import { openTurn, type TurnEnvelope, type TurnRow } from "../contract/turn.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
 import type { LedgerWatch } from "./ledger-watch.ts";
+import { letOthersRun } from "./let-others-run.ts";
 import { type Pull, SharedTail, type Stretch, TailReader, type TailSource } from "./shared-tail.ts";
 
 /** An item with the number that following goes on after: the sequence of the event it was made of. */
@@ -154,12 +155,15 @@ function projectPull<T>({ begin }: Projection<T>, pull: Pull<LogEvent>): Pull<Nu
   };
 }
 
-/** The events of a log, a page of rows at a time. */
+/** The events of a log, a page of rows at a time; others run between two. */
 function openLog(store: Pick<LedgerStore, "read">, workflowId: string, after: number): Pull<LogEvent> {
   let position = after;
   let ended = false;
+  let isLast = true;
   return async () => {
+    if (!isLast) await letOthersRun();
     const rows = await store.read(workflowId, position, rowsPerPage);
+    isLast = rows.length < rowsPerPage;
     if (rows.length === 0) return null;
     const events = rows.flatMap(openTurn);
     ended = hasEnded(events, ended);

@@ -54,7 +54,7 @@ export interface Observer extends Telemetry {
   readonly ledger: (store: LedgerStore) => LedgerStore;
   /** For the HTTP app's `observe`: measures a request, and logs it. */
   readonly http: (seen: HttpRequestSeen) => void;
-  /** Gauges of this process and its kernel, until the function it gives is called. */
+  /** Gauges of this process and its kernels, all that are watched together, until the function it gives is called. */
   readonly watch: (kernel: Kernel) => () => void;
   /** Everything measured so far, in Prometheus' text. */
   readonly prometheus: () => Promise<string>;
@@ -81,7 +81,7 @@ export function createObserver(options: ObserverOptions = {}): Observer {
   const models = new Set<string>();
   const parts = createParts(options, limits, (operator) => models.has(operator));
   const { lifetimes, metrics, spans, prometheus, sinks, guard } = parts;
-  const watching = new Set<() => void>();
+  const watched = watchKernels((kernels) => observeProcess(kernels, sinks, limits));
   let stopped = false;
   const enter = contextFinder(parts);
   return {
@@ -97,22 +97,39 @@ export function createObserver(options: ObserverOptions = {}): Observer {
     http(seen) {
       if (stopped) return;
       guard(() => metrics.record("httpDuration", seen.ms / 1000, httpLabels(seen)));
-      guard(() => options.logger !== undefined && logRequest(seen, options.logger));
+      guard(() => options.logger && logRequest(seen, options.logger));
     },
-    watch(kernel) {
-      const end = observeProcess(kernel, sinks, limits);
-      watching.add(end);
-      return () => {
-        if (watching.delete(end)) end();
-      };
-    },
+    watch: watched.add,
     prometheus: () => prometheus.text(),
     size: () => lifetimes.size,
     stop() {
       stopped = true;
       lifetimes.forgetAll();
-      for (const end of watching) end();
-      watching.clear();
+      watched.clear();
+    },
+  };
+}
+
+/** The kernels whose gauges are told together: they share the process. */
+function watchKernels(begin: (kernels: () => readonly Kernel[]) => () => void) {
+  const watches = new Set<{ readonly kernel: Kernel }>();
+  let end: (() => void) | null = null;
+  const stop = (): void => {
+    end?.();
+    end = null;
+  };
+  return {
+    add(kernel: Kernel) {
+      const watch = { kernel };
+      watches.add(watch);
+      end ??= begin(() => [...new Set([...watches].map((each) => each.kernel))]);
+      return () => {
+        if (watches.delete(watch) && watches.size === 0) stop();
+      };
+    },
+    clear() {
+      watches.clear();
+      stop();
     },
   };
 }
@@ -130,12 +147,18 @@ function createParts(
   const prometheus = prometheusSink(tenantLabel ? ["tenant"] : []);
   const sinks = [prometheus, ...(meter === undefined ? [] : [meterSink(meter)])];
   const metrics = new MetricBook(sinks, { maxLabelValues, tenantLabel });
+  const fail = () => {
+    prometheus.record("failures", 1, {});
+    return null;
+  };
   const guard: Guard = (work) => {
     try {
-      return work();
+      const made = work();
+      // A logger may well be async.
+      if (made instanceof Promise) made.catch(fail);
+      return made;
     } catch {
-      prometheus.record("failures", 1, {});
-      return null;
+      return fail();
     }
   };
   const spans = tracer === undefined ? null : new SpanBook(tracer, ids, isModel);

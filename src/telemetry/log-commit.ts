@@ -36,7 +36,7 @@ const codeOf = ({ error }: { readonly error: { readonly code: string } }) => ({ 
 const pick = ({ payload }: LedgerEvent, name: string) => ({ [name]: payload[name] });
 
 /** What another process appended stands in that one's log. */
-export function logCommit({ events, own }: Commit, logger: Logger, guard: (work: () => void) => void): void {
+export function logCommit({ events, own }: Commit, logger: Logger, guard: (work: () => unknown) => void): void {
   if (!own) return;
   for (const event of events) {
     const say = said[event.event_type]?.(event) ?? null;

@@ -18,11 +18,11 @@ export interface HttpRequestSeen {
   } | null;
 }
 
-export function logRequest({ trace, caller, ...seen }: HttpRequestSeen, logger: Logger): void {
+export function logRequest({ trace, caller, ...seen }: HttpRequestSeen, logger: Logger): unknown {
   const by = {
     tenant_id: caller?.tenant_id ?? null,
     principal_type: caller?.principal.type ?? null,
     principal_id: caller?.principal.id ?? null,
   };
-  logger[seen.status >= 500 ? "error" : "info"]({ ...seen, request_id: trace, ...by }, "a request was answered");
+  return logger[seen.status >= 500 ? "error" : "info"]({ ...seen, request_id: trace, ...by }, "a request was answered");
 }

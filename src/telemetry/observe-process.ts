@@ -9,18 +9,19 @@ type Read = () => number | Promise<number>;
 
 const resolution = 10;
 
-/** Gives the way to end it: nothing listens and nothing is sampled any more. */
+/** Over all kernels that are watched when it is asked. Gives the way to end it: nothing is sampled any more. */
 export function observeProcess(
-  kernel: Kernel,
+  kernels: () => readonly Kernel[],
   sinks: readonly MetricSink[],
   { maxGatesCounted }: { readonly maxGatesCounted: number },
 ): () => void {
   const delay = monitorEventLoopDelay({ resolution });
   delay.enable();
+  const sum = (of: "workflows" | "listeners") => kernels().reduce((all, kernel) => all + kernel.vitals()[of], 0);
   const gauges: readonly (readonly [InstrumentName, Read])[] = [
-    ["workflowsAwake", () => kernel.vitals().workflows],
-    ["listeners", () => kernel.vitals().listeners],
-    ["gatesOpen", () => countGates(kernel, maxGatesCounted)],
+    ["workflowsAwake", () => sum("workflows")],
+    ["listeners", () => sum("listeners")],
+    ["gatesOpen", () => countGates(kernels(), maxGatesCounted)],
     ["loopDelay", () => readDelay(delay)],
   ];
   const ends = sinks.flatMap((sink) => gauges.map(([name, read]) => sink.watch(name, read)));
@@ -30,12 +31,18 @@ export function observeProcess(
   };
 }
 
+/** A gate of a ledger that several kernels share is one. */
+async function countGates(kernels: readonly Kernel[], limit: number): Promise<number> {
+  const lists = await Promise.all(kernels.map((kernel) => readGates(kernel, limit)));
+  return Math.min(limit, new Set(lists.flat()).size);
+}
+
 /** A kernel that has stopped has none to decide. */
-async function countGates(kernel: Kernel, limit: number): Promise<number> {
+async function readGates(kernel: Kernel, limit: number): Promise<readonly string[]> {
   try {
-    return (await kernel.gates({ limit })).length;
+    return (await kernel.gates({ limit })).map(({ workflow_id, gate_id }) => `${workflow_id}/${gate_id}`);
   } catch {
-    return 0;
+    return [];
   }
 }
 

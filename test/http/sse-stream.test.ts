@@ -36,6 +36,22 @@ function open(most: number, then: "wait" | "end" | "fail" = "wait") {
   return { clock, seen, reader, read };
 }
 
+/** How often `then` was called of one promise, at most. */
+function countListeners() {
+  const asked = new WeakMap<object, number>();
+  let most = 0;
+  const { then } = Promise.prototype;
+  const count: typeof then = function (this: Promise<unknown>, ...told) {
+    const now = (asked.get(this) ?? 0) + 1;
+    asked.set(this, now);
+    most = Math.max(most, now);
+    return Reflect.apply(then, this, told);
+  };
+  const put = (value: typeof then): void => void Reflect.set(Promise.prototype, "then", value);
+  put(count);
+  return { most: () => most, end: () => put(then) };
+}
+
 describe("a stream of server-sent events", () => {
   it("takes from the channel only what its client reads", async () => {
     const { seen, reader, read } = open(Number.POSITIVE_INFINITY);
@@ -84,6 +100,23 @@ describe("a stream of server-sent events", () => {
     expect(clock.pending()).toBe(1);
     await clock.advance(1_000);
     expect(await next).toBe(": heartbeat\n\n");
+  });
+
+  it("leaves nothing behind for a heartbeat, however long nothing comes", async () => {
+    const { clock, read, reader } = open(0);
+    await read();
+    const listeners = countListeners();
+    try {
+      for (let i = 0; i < 50; i += 1) {
+        const next = read();
+        await clock.advance(1_000);
+        await next;
+      }
+    } finally {
+      listeners.end();
+    }
+    expect(listeners.most()).toBeLessThan(5);
+    await reader.cancel();
   });
 
   it("closes when its channel fails, so that the client comes back, and tells the host alone why", async () => {

@@ -32,4 +32,26 @@ describe("the fold of the feed", () => {
       { numRuns: 60, endOnFailure: true },
     );
   });
+
+  it("keeps nothing of refused requests: what is under way is not let go for them", async () => {
+    const ledger = memoryLedger();
+    await using t = await createTestKernel({ ledger, capabilities: [gatedSteps(1).capability] });
+    await t.run(intent);
+    const known = (await ledger.tail(0, 1_000)).length;
+    for (let i = 0; i < 20; i += 1) await t.submit("No.Such.Thing").catch(() => undefined);
+    const rows = await ledger.tail(0, 1_000);
+    expect(rows.length).toBe(known + 20);
+    const reads: string[] = [];
+    const read = async (stream: string) => {
+      reads.push(stream);
+      return ledger.read(stream);
+    };
+    const chars = rows.slice(0, known).reduce((sum, { row }) => sum + row.envelope.length + (row.body?.length ?? 0), 0);
+    const projection = { before: markFeed, after: feedAfter };
+    const fold = new FeedFold({ store: { read }, projection, maxChars: chars + 100 });
+    const [last] = rows.slice(known - 1);
+    const order = [...rows.slice(0, known - 1), ...rows.slice(known), ...(last === undefined ? [] : [last])];
+    for (const { row, position } of order) await fold.tell(row, position);
+    expect(reads).toEqual([]);
+  });
 });

@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isOpenGate } from "../../src/contract/gate.ts";
+import type { TurnRow } from "../../src/contract/turn.ts";
 import { FeedItem, type FeedOptions, type FeedWorkflow } from "../../src/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { createTestKernel, letRun, memoryLedger, type TestKernel, testCaller } from "../../src/testing/index.ts";
@@ -259,6 +260,54 @@ describe("many readers of one tenant's feed", () => {
     await stopped.return();
     await Promise.all(feeds.map(({ end }) => end()));
     expect([t.kernel.vitals().listeners, t.clock.pending()]).toEqual(before);
+  });
+});
+
+describe("a long ledger", () => {
+  /** A ledger of so many positions, each of which holds a row of one tenant's workflow. */
+  async function longLedger(most: number) {
+    const { store, counts } = countingLedger();
+    await using t = await createTestKernel({ ledger: { ...store, close: async () => undefined } });
+    await t.submit("Other.Thing.Do").catch(() => undefined);
+    const [first] = await store.tail(0, 1);
+    const row = first?.row as TurnRow;
+    const tail: LedgerStore["tail"] = async (after, limit) => {
+      counts.tail += 1;
+      return Array.from({ length: Math.min(limit, most - after) }, (_, i) => ({ position: after + i + 1, row }));
+    };
+    return { counts, ledger: { ...store, tail, position: async () => most } };
+  }
+
+  it("is read a page at a time, and others run between two pages", async () => {
+    const { ledger, counts } = await longLedger(20_000);
+    await using t = await createTestKernel({ ledger, recover: false });
+    let turns = 0;
+    let reading = true;
+    const run = (): void => {
+      turns += 1;
+      if (reading) setImmediate(run);
+    };
+    run();
+    const items = await tell(t, { of: foreign, after: 0 });
+    reading = false;
+    expect(items.length).toBeGreaterThan(10);
+    expect(counts.tail).toBeGreaterThan(150);
+    expect(turns).toBeGreaterThanOrEqual(counts.tail - 2);
+  });
+
+  it("that one reader reads from its beginning keeps nobody waiting who begins now", async () => {
+    const { ledger, counts } = await longLedger(200_000);
+    await using t = await createTestKernel({ ledger, recover: false });
+    const behind = t.kernel.feed({ after: 0 }, foreign);
+    await behind.next();
+    const before = counts.tail;
+    for (const of of [foreign, testCaller]) {
+      const now = t.kernel.feed({}, of);
+      expect((await now.next()).value).toEqual({ type: "bookmark", position: 200_000 });
+      await now.return();
+    }
+    expect(counts.tail - before).toBeLessThan(100);
+    await behind.return();
   });
 });
 

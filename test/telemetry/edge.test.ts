@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { HttpSeen } from "../../src/http/index.ts";
 import { createObserver } from "../../src/telemetry/index.ts";
+import { letRun } from "../../src/testing/index.ts";
 import { codeOf, openEdge, pathOf, submitPath, tokens } from "../http/edge-fixture.ts";
 import { createWorld, job, step, work } from "../recovery/shared-file.ts";
 import { readSamples } from "./read-samples.ts";
@@ -73,5 +74,29 @@ describe("what is told of a request", () => {
     };
     await using edge = await openEdge({}, { observe });
     expect((await edge.ask("/health")).status).toBe(200);
+  });
+
+  it("an observer, a logger and a telemetry that fail later harm neither the run nor the process", async () => {
+    const unheard: unknown[] = [];
+    const hear = (reason: unknown) => void unheard.push(reason);
+    process.on("unhandledRejection", hear);
+    const fail = async () => {
+      throw new Error("the collector is away");
+    };
+    const logger = { debug: fail, info: fail, warn: fail, error: fail };
+    const observer = createObserver({ logger });
+    for (const telemetry of [{ mark: fail, committed: fail }, observer]) {
+      const seen = async (request: HttpSeen) => {
+        observer.http(request);
+        await fail();
+      };
+      await using edge = await openEdge({ telemetry, logger, capabilities: capabilities() }, { observe: seen, logger });
+      expect((await edge.post(submitPath, submission)).status).toBe(202);
+      expect((await edge.post(submitPath, { tenant_id: 1, intent_hint: { intent_type: "No.Such" } })).status).toBe(400);
+      await letRun();
+    }
+    process.off("unhandledRejection", hear);
+    expect(unheard).toEqual([]);
+    expect(await observer.prometheus()).toMatch(/countersign_telemetry_failures_total [1-9]/);
   });
 });

@@ -91,6 +91,30 @@ describe("measurements", () => {
     await close();
   });
 
+  it("of several kernels in a process are told together, and of those that are still watched", async () => {
+    const { meter, sums, close } = openMeter();
+    const observer = createObserver({ meter });
+    const ledger = memoryLedger();
+    await using one = await createTestKernel({ ledger, capabilities: [gated()] });
+    await using reader = await createTestKernel({ ledger, recover: false });
+    await using other = await createTestKernel({ capabilities: [gated()], seed: 2 });
+    const ends = [one, reader, other, other].map((t) => observer.watch(t.kernel));
+    await one.run("Test.Job");
+    await other.run("Test.Job");
+    await other.run("Test.Job");
+    const open = async () => readSamples(await observer.prometheus()).sum("countersign_gates_open");
+    expect([await open(), (await sums()).get("countersign.gates.open")]).toEqual([3, 3]);
+    ends[2]?.();
+    expect(await open()).toBe(3);
+    ends[3]?.();
+    expect([await open(), (await sums()).get("countersign.gates.open")]).toEqual([1, 1]);
+    ends[0]?.();
+    expect(await open()).toBe(1);
+    ends[1]?.();
+    expect((await observer.prometheus()).includes("countersign_gates_open 1")).toBe(false);
+    await close();
+  });
+
   it("every row of the table is a family of the text, under its name and type", async () => {
     const { types } = readSamples(await createObserver().prometheus());
     const expected = (Object.keys(instruments) as (keyof typeof instruments)[]).map((name) => [
