@@ -21,6 +21,8 @@ interface WorkflowCommand {
   /** Whether nothing needs to be said beyond the command itself. */
   readonly bodyOptional?: boolean;
   readonly answer: z.ZodType;
+  /** It may begin a workflow: its Idempotency-Key is kept in the ledger. */
+  readonly isKeyed?: boolean;
   readonly run: (kernel: Kernel, workflowId: string, body: JsonObject) => Promise<object>;
 }
 
@@ -60,6 +62,7 @@ export const workflowCommands: Readonly<Record<string, WorkflowCommand>> = {
     body: SaidRetry,
     bodyOptional: true,
     answer: RetryResponse,
+    isKeyed: true,
     run: (kernel, id, body) => kernel.retry(id, body as never),
   },
   cancel: {

@@ -41,13 +41,12 @@ export function addCommands(edge: Edge): void {
       return { status: 202, body: accepted, headers: { location: locationOf(accepted) } };
     });
   });
-  for (const [name, { needs, run, answer, ...told }] of Object.entries(workflowCommands)) {
+  for (const [name, { needs, run, answer, isKeyed = false, ...told }] of Object.entries(workflowCommands)) {
     const answered = { 200: { description: "Done, or done before.", schema: answer } };
     const path = `${workflowPath}/${name}`;
     addRoute(edge, { ...told, method: "post", path, needs, idempotent: true, answers: answered }, async (call) => {
       const said = inNameOf(call.get("caller"), needs, await readCommand(call, edge, needs));
-      // A retry may begin a workflow.
-      const body = name === "retry" ? withKey(said, readKey(call.req.header("idempotency-key"))) : said;
+      const body = isKeyed ? withKey(said, readKey(call.req.header("idempotency-key"))) : said;
       const work = async () => ({ status: 200, body: await run(kernel, workflowOf(call), body) });
       return answerOnce(call, { answers, body }, work);
     });
