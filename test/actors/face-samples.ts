@@ -196,6 +196,17 @@ export function faceSamples(parts: Parts): Readonly<Record<string, Sample>> {
     EventPage: fields({ workflow_id: ids.wf, events: [event], next: 13 }, { next: "13" }),
     GatePage: fields({ gates: [gate], next: null }, { gates: gate }),
     WorkflowPage: fields({ workflows: [state], next: ids.wf }, { next: 5 }),
+    JobPending: fields(
+      {
+        workflow_id: ids.wf,
+        intent_id: ids.int,
+        plan_id: ids.pln,
+        correlation_id: ids.cor,
+        stream: { events: "/e", progress: "/p", assistant: "/a" },
+        status: "waiting_for_user",
+      },
+      { status: "accepted" },
+    ),
     StepView: fields(step, { attempts: "1" }),
     WorkflowState: fields(state, { sequence: "12" }),
     DataPayload: fields(payload, { schema: 1 }),
