@@ -1,18 +1,14 @@
-/** What has ended is in the ledger at once: it does not wait for what runs beside it, or comes after it. */
+/** What has ended is in the ledger at once: it does not wait for what runs beside it. */
 import { describe, expect, it } from "vitest";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/index.ts";
 import { flow, intent, skill, step } from "../execution/flow.ts";
-import { createWorld, job, ledgerPaths, minute, openProcess, work } from "./shared-file.ts";
 
-const pathOf = ledgerPaths();
 async function endsOf({ kernel }: TestKernel, id: string): Promise<readonly (readonly [string | null, number])[]> {
   const ends: (readonly [string | null, number])[] = [];
   for await (const { event_type: type, step_id, timestamp } of kernel.events(id, { live: false }))
     if (type === "STEP_SUCCEEDED") ends.push([step_id, Date.parse(timestamp)]);
   return ends;
 }
-
-const never = () => new Promise<never>(() => undefined);
 
 describe("the end of a call", () => {
   it("is committed while another step still runs, under its own instant", async () => {
@@ -34,27 +30,5 @@ describe("the end of a call", () => {
       ["b", then],
       ["a", then + 10_000],
     ]);
-  });
-
-  it("is not lost with the process though nothing has followed it yet: the call is not made again", async () => {
-    const path = pathOf();
-    const world = createWorld();
-    const capabilities = [
-      job([step("s1", "T.Send"), step("s2", "T.Send", { depends_on: ["s1"] })], [work(world, "T.Send")]),
-    ];
-    const ponders = {
-      name: "ponders",
-      stages: ["action"] as const,
-      evaluate: ({ subject }: { readonly subject: unknown }) =>
-        JSON.stringify(subject).includes('"s2"') ? never() : null,
-    };
-    const first = await openProcess(path, { capabilities, policies: [ponders], policyVersion: "default-1" });
-    await first.submit("Test.Job");
-    await first.clock.settle();
-    expect(world.stepsCalled()).toEqual(["s1"]);
-    first.freeze();
-    await using second = await openProcess(path, { capabilities, at: 10 * minute, policyVersion: "default-1" });
-    await second.clock.advance(minute);
-    expect(world.stepsCalled()).toEqual(["s1", "s2"]);
   });
 });

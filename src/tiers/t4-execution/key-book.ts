@@ -2,7 +2,7 @@
  * The key book of one step's attempt: the action ledger, seen from the operator boundary.
  *
  * Owns: which events a key's life writes.
- * B1  A start is committed before the call. An end is noted as soon as it is known, and waits for nothing to be committed.
+ * B1  A start is committed before the call. An end is noted as soon as it is known.
  */
 import type { OperatorResult, Usage } from "../../contract/action.ts";
 import type { Reservation } from "../../contract/budget.ts";
@@ -194,10 +194,7 @@ function settleCharge(
 
 /** An end that comes when the step has no ear for it any more is logged, not recorded: final states ignore events. */
 function noteEnd(run: Run, ended: EventDraft): void {
-  if (run.log.lost === null && run.log.accepts(ended)) {
-    run.log.note(ended);
-    return run.commitSoon();
-  }
+  if (run.log.lost === null && run.log.accepts(ended)) return run.log.note(ended);
   run.kit.logger.warn(
     { step_id: ended.step_id, workflow_id: run.log.identity.workflow_id },
     "an operator ended after its step",

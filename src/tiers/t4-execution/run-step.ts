@@ -58,6 +58,11 @@ const resultOf = (step: StepRecord): StepResult => ({
   status: step.status ?? (step.state === "succeeded" ? "COMPLETED" : "FAILED"),
 });
 
+/** What has ended is not held back by what still runs; else what follows it at once brings it to the ledger. */
+export function commitBesideOthers({ log, commitSoon }: Run): void {
+  if ([...log.record.steps.values()].some((step) => step.state === "running")) commitSoon();
+}
+
 /** Whether the step still waits for a person. A gate whose draft was regenerated is opened again on the new version. */
 async function mustWait(run: Run, stepId: string): Promise<boolean> {
   const step = stepOf(run, stepId);

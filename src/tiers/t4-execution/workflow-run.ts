@@ -28,7 +28,7 @@ import { planWorkflow, warnOfLoop } from "./plan-workflow.ts";
 import { findOperator, isRepeatable } from "./prepare-step.ts";
 import { dagStatus, lastDecidedGate, queueSteps } from "./read-steps.ts";
 import { type Desk, mark, oodaRef, type Run } from "./run.ts";
-import { isLost, openDoubtGate, operatorOf, runStep } from "./run-step.ts";
+import { commitBesideOthers, isLost, openDoubtGate, operatorOf, runStep } from "./run-step.ts";
 
 /** What the executor keeps for a run while it is awake. */
 export interface RunHost {
@@ -291,7 +291,7 @@ export class WorkflowRun implements Run {
     const { plan, steps } = this.log.record;
     const dag = new DagExecutor<PlanStep>({
       steps: plan?.steps ?? [],
-      executeFn: (step) => runStep(this, step.step_id).finally(this.commitSoon),
+      executeFn: (step) => runStep(this, step.step_id).finally(() => commitBesideOthers(this)),
       budgetCheckFn: (step) => this.#checkInTurn(step),
       maxConcurrent: this.kit.limits.maxConcurrentSteps,
       settled: new Map(
