@@ -1,11 +1,49 @@
-import { defineConfig } from "vitest/config";
+import { configDefaults, defineConfig } from "vitest/config";
+
+/** The replay of the suite mocks a module of the kernel, for which every file needs modules of its own. */
+const replays = process.env["REPLAY"] === "1";
+
+/** Long ones, most of which wait for processes of their own: they begin first, so that nothing waits for them at the end. */
+const slow = [
+  "test/sim/crash-loop.test.ts",
+  "test/mcp/conformance.test.ts",
+  "test/mcp/processes.test.ts",
+  "test/tidy/build.test.ts",
+];
+
+/** Files that change what the process shares: timers, the clock, `fetch`, `process.env`, the console. */
+const isolated = [
+  "test/http/sockets.test.ts",
+  "test/invariants/outside.test.ts",
+  "test/operators/git-log.test.ts",
+  "test/pains/records.test.ts",
+  "test/pains/resume.test.ts",
+  "test/tokens/events.test.ts",
+];
+
+const project = (
+  name: string,
+  test: { readonly include: string[]; readonly exclude?: string[]; readonly isolate: boolean },
+) => ({
+  extends: true as const,
+  test: { name, ...test },
+});
 
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
     pool: "forks",
+    maxWorkers: "100%",
     testTimeout: 30_000,
-    setupFiles: process.env["REPLAY"] === "1" ? ["test/replay/setup.ts"] : [],
+    setupFiles: replays ? ["test/replay/setup.ts"] : [],
     reporters: process.env["CI"] ? ["default"] : ["dot"],
+    projects: [
+      project("slow", { include: slow, isolate: true }),
+      project("isolated", { include: isolated, isolate: true }),
+      project("shared", {
+        include: ["test/**/*.test.ts"],
+        exclude: [...configDefaults.exclude, ...slow, ...isolated],
+        isolate: replays,
+      }),
+    ],
   },
 });
