@@ -15,7 +15,8 @@ export type ModuleRef = z.infer<typeof ModuleRef>;
 
 /** A frozen ModuleRef. Throws a ZodError for a tier outside 0..7 or an empty name: that is a programmer's mistake. */
 export function moduleRef(tier: number, module: string, fn: string): ModuleRef {
-  return ModuleRef.parse({ tier, module, function: fn });
+  const ref = { tier, module, function: fn };
+  return isModuleRef(ref) ? Object.freeze(ref) : ModuleRef.parse(ref);
 }
 
 /** Allocation-free shape test for hot paths. */

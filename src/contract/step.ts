@@ -17,14 +17,18 @@ export type StepState = (typeof stepStates)[number];
 
 /** A StepResult from whatever an operator returned: a StepResult as it is, a string as text, anything else as data. */
 export function toStepResult(value: Json): StepResult {
-  const parsed = StepResult.safeParse(value);
-  if (parsed.success && Object.keys(value as object).length === 3) return parsed.data;
+  const parsed = hasShape(value) ? StepResult.safeParse(value) : null;
+  if (parsed?.success === true) return parsed.data;
   return {
     data: value,
     output_text: typeof value === "string" ? value : JSON.stringify(value ?? null),
     status: "COMPLETED",
   };
 }
+
+/** Cheaper than a parse that fails, which is what most results would meet. */
+const hasShape = (value: Json): boolean =>
+  typeof value === "object" && value !== null && "status" in value && Object.keys(value).length === 3;
 
 /** A JSON-safe text of at most `limit` characters, for traces (A-48: 500). What was shown before, functions and throws are named. */
 export function tracePreview(value: unknown, limit = 500): string {

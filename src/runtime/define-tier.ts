@@ -128,20 +128,21 @@ function refOf(definition: TierDefinition, door: Door | undefined): ModuleRef {
   return known;
 }
 
+const doorRef = moduleRef(0, "validation", "validate_signal");
+
 function inspectAtDoor(signal: Signal, door: Door | undefined, definition: TierDefinition): KernelError | null {
   const valid = validateSignal(signal);
   if (isKernelError(valid)) return valid;
-  const source = moduleRef(0, "validation", "validate_signal");
   if (door === undefined)
     return kernelError(
       "T0_VALIDATION_SCHEMA_MISMATCH",
       `tier ${definition.tier} has no door for ${keyOf(signal)}`,
-      source,
+      doorRef,
     );
   const problem = door.check?.(signal.body) ?? null;
   return problem === null
     ? null
-    : kernelError("T0_VALIDATION_SCHEMA_MISMATCH", problem, source, { detail: { schema: keyOf(signal) } });
+    : kernelError("T0_VALIDATION_SCHEMA_MISMATCH", problem, doorRef, { detail: { schema: keyOf(signal) } });
 }
 
 type Outcome = { readonly result: Result } | { readonly thrown: unknown };
