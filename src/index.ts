@@ -147,7 +147,7 @@ export { defineCapability, definePolicy } from "./define/define-capability.ts";
 export { defineOperator, defineTool, OperatorError, operatorError } from "./define/define-operator.ts";
 export { definePolicySet } from "./define/define-policy-set.ts";
 export { describeCapability } from "./define/describe-capability.ts";
-export { createKernel } from "./kernel.ts";
+export { createKernel } from "./kernel/create-kernel.ts";
 export type {
   Channels,
   FeedOptions,
@@ -157,29 +157,9 @@ export type {
   Numbered,
   Verification,
   WorkflowFilter,
-} from "./kernel-face.ts";
-export type { KernelOptions } from "./kernel-options.ts";
-export type { Policies } from "./kernel-policies.ts";
-export { replayRows } from "./kernel-replay.ts";
-// The token kernel
-export type { TokenContext } from "./kernel-token-context.ts";
-export type { Processed } from "./kernel-token-core.ts";
-export {
-  type ExecutionStatus,
-  type TokenExecutor,
-  TokenKernelLimits,
-  type TokenKernelOptions,
-} from "./kernel-token-options.ts";
-export {
-  parseTokenEvents,
-  replayTokens,
-  type TokenReplay,
-  type TokenReplayDifference,
-  type TokenReplayOptions,
-} from "./kernel-token-replay.ts";
-export type { RunSummary } from "./kernel-token-stream.ts";
-export { createTokenKernel, type TokenKernel } from "./kernel-tokens.ts";
-export type { WhatIf, WhatIfFinding, WhatIfReport } from "./kernel-whatif.ts";
+} from "./kernel/face.ts";
+export type { KernelOptions } from "./kernel/options.ts";
+export type { Policies } from "./kernel/policies.ts";
 export type { Authenticator } from "./ports/authenticator.ts";
 // Ports
 export type { Clock } from "./ports/clock.ts";
@@ -221,6 +201,8 @@ export { signalToNotification } from "./protocol/signal-to-notification.ts";
 // Bridges and the envelope
 export { signalToToolCall } from "./protocol/signal-to-tool-call.ts";
 export { toolResultToSignal } from "./protocol/tool-result-to-signal.ts";
+export { replayRows } from "./replay/replay.ts";
+export type { WhatIf, WhatIfFinding, WhatIfReport } from "./replay/whatif.ts";
 export { defaultLimits, type Limits } from "./runtime/kit.ts";
 export {
   createFederatedMemory,
@@ -246,3 +228,21 @@ export {
   verifyEvidence,
 } from "./tiers/t6-metacognition/verify-evidence.ts";
 export { createModelRouter, type ModelRouter } from "./tiers/t7-orchestration/route-model.ts";
+// The token kernel
+export type { TokenContext } from "./token-kernel/context.ts";
+export type { Processed } from "./token-kernel/core.ts";
+export { createTokenKernel, type TokenKernel } from "./token-kernel/create-token-kernel.ts";
+export {
+  type ExecutionStatus,
+  type TokenExecutor,
+  TokenKernelLimits,
+  type TokenKernelOptions,
+} from "./token-kernel/options.ts";
+export {
+  parseTokenEvents,
+  replayTokens,
+  type TokenReplay,
+  type TokenReplayDifference,
+  type TokenReplayOptions,
+} from "./token-kernel/replay-tokens.ts";
+export type { RunSummary } from "./token-kernel/stream.ts";

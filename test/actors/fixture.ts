@@ -20,7 +20,7 @@ import {
   type OperatorOptions,
   type ToolOptions,
 } from "../../src/define/define-operator.ts";
-import type { TierPatch } from "../../src/kernel-options.ts";
+import type { TierPatch } from "../../src/kernel/options.ts";
 import type { Answer, BusItem, Delivery, Tier } from "../../src/runtime/bus.ts";
 import type { Door } from "../../src/runtime/define-tier.ts";
 import type { TestKernel } from "../../src/testing/test-kernel.ts";

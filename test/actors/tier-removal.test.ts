@@ -1,6 +1,6 @@
 /** No tier is decoration: with the doors of any one of the eight gone, work that was done is done no longer. */
 import { describe, expect, it } from "vitest";
-import type { TierPatch } from "../../src/kernel-options.ts";
+import type { TierPatch } from "../../src/kernel/options.ts";
 import { createTestKernel, type TestKernel } from "../../src/testing/test-kernel.ts";
 import { allTiers, errand, eventsOf, intentType, operator, step, tool } from "./fixture.ts";
 

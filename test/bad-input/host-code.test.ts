@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from "vitest";
 import type { PolicyRule } from "../../src/contract/policy.ts";
-import type { KernelOptions } from "../../src/kernel-options.ts";
+import type { KernelOptions } from "../../src/kernel/options.ts";
 import type { Classifier, Security } from "../../src/ports/perception.ts";
 import { createWorld, job, step, work } from "../recovery/shared-file.ts";
 import { endOf, expectAlive, expectOnly, expectRefused, never, openKernel, throws, who } from "./fixture.ts";

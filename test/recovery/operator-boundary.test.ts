@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineCapability, type LedgerStore } from "../../src/index.ts";
-import type { KernelOptions } from "../../src/kernel-options.ts";
+import type { KernelOptions } from "../../src/kernel/options.ts";
 import {
   createTestKernel,
   createVirtualClock,

@@ -5,7 +5,7 @@
 import type { HrTime } from "@opentelemetry/api";
 import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import type { LedgerEvent } from "../../src/index.ts";
-import type { Kernel } from "../../src/kernel-face.ts";
+import type { Kernel } from "../../src/kernel/face.ts";
 import { createObserver, type ObserverOptions, workflowIds } from "../../src/telemetry/index.ts";
 
 export interface Tracing {

@@ -5,20 +5,20 @@
  * the kernel comes to by itself has come before anybody looks here.
  */
 
-import type { AuthContext } from "./contract/auth-context.ts";
-import { type EventType, type LedgerEvent, payloadOf } from "./contract/event.ts";
-import { DelegationRequest, GateRequest, type ParsedGateRequest } from "./contract/gate.ts";
-import type { PrincipalRef } from "./contract/gate-vote.ts";
-import type { Principal } from "./contract/intent.ts";
-import type { Json } from "./contract/json.ts";
-import type { RecordedSource } from "./runtime/recorded-source.ts";
-import { admitPayload } from "./tiers/t4-execution/admit-payload.ts";
-import { judgeDecision } from "./tiers/t4-execution/judge-decision.ts";
-import { decideGate } from "./tiers/t4-execution/judge-gate.ts";
-import { delegateGate, withdrawVote } from "./tiers/t4-execution/lend-seat.ts";
-import { checkPayload, prepareStep } from "./tiers/t4-execution/prepare-step.ts";
-import { restartWorkflow } from "./tiers/t4-execution/restart-workflow.ts";
-import type { WorkflowRun } from "./tiers/t4-execution/workflow-run.ts";
+import type { AuthContext } from "../contract/auth-context.ts";
+import { type EventType, type LedgerEvent, payloadOf } from "../contract/event.ts";
+import { DelegationRequest, GateRequest, type ParsedGateRequest } from "../contract/gate.ts";
+import type { PrincipalRef } from "../contract/gate-vote.ts";
+import type { Principal } from "../contract/intent.ts";
+import type { Json } from "../contract/json.ts";
+import type { RecordedSource } from "../runtime/recorded-source.ts";
+import { admitPayload } from "../tiers/t4-execution/admit-payload.ts";
+import { judgeDecision } from "../tiers/t4-execution/judge-decision.ts";
+import { decideGate } from "../tiers/t4-execution/judge-gate.ts";
+import { delegateGate, withdrawVote } from "../tiers/t4-execution/lend-seat.ts";
+import { checkPayload, prepareStep } from "../tiers/t4-execution/prepare-step.ts";
+import { restartWorkflow } from "../tiers/t4-execution/restart-workflow.ts";
+import type { WorkflowRun } from "../tiers/t4-execution/workflow-run.ts";
 
 /** Gives the input again, on the workflow's run. */
 export type Input = (run: WorkflowRun) => Promise<unknown>;

@@ -3,39 +3,39 @@
  *
  * Owns: the wiring. Never: opens or closes the ledger, serves a caller.
  */
-import { respondOperator } from "./adapters/respond-operator.ts";
-import type { ParsedBudgets } from "./contract/budget.ts";
-import { KernelErrorException } from "./contract/error.ts";
-import { kernelError } from "./contract/error-codes.ts";
-import { createIdSource } from "./contract/ids.ts";
-import { moduleRef } from "./contract/module-ref.ts";
-import { createSignalFactory } from "./contract/signal.ts";
-import { EmbeddedHost } from "./hosts/embedded/embedded-host.ts";
-import type { KernelOptions, Resolved, TierPatch } from "./kernel-options.ts";
-import { createDesk, defineTiers } from "./kernel-tiers.ts";
-import type { LedgerStore } from "./ports/ledger-store.ts";
-import { SignalBus, type Tier } from "./runtime/bus.ts";
-import { createFeed, type Feed } from "./runtime/feed.ts";
-import type { Kit } from "./runtime/kit.ts";
-import { createLedgerReading, type LedgerReading } from "./runtime/ledger-reader.ts";
-import { createLedgerWatch, type LedgerWatch } from "./runtime/ledger-watch.ts";
-import { createLedgerWriter, type LedgerWriter } from "./runtime/ledger-writer.ts";
-import { LifecycleHost } from "./runtime/lifecycle-host.ts";
-import { createRegistry, type Registry } from "./runtime/registry.ts";
-import { createRestWaiters, type RestWaiters } from "./runtime/rest-waiters.ts";
-import { Supervision } from "./runtime/supervision.ts";
-import { createTenantFeed, type TenantFeed } from "./runtime/tenant-feed.ts";
-import { createTenantAppend, type TenantAppend } from "./runtime/tenant-log.ts";
-import { createTimers, type Timers } from "./runtime/timers.ts";
-import type { TurnSource } from "./runtime/turn-source.ts";
-import { createWorkflowTails, type WorkflowTails } from "./runtime/workflow-tails.ts";
-import { Executor } from "./tiers/t4-execution/executor.ts";
-import type { Desk } from "./tiers/t4-execution/run.ts";
-import type { WorkflowRun } from "./tiers/t4-execution/workflow-run.ts";
-import { createBudgetBook } from "./tiers/t5-ego/admission/budget-book.ts";
-import { type CapabilityShelf, createCapabilityShelf } from "./tiers/t5-ego/admission/capability-shelf.ts";
-import type { PolicyEngine } from "./tiers/t5-ego/policy/evaluate-policies.ts";
-import { feedAfter, feedOfHead, markFeed } from "./tiers/t6-metacognition/project-feed.ts";
+import { respondOperator } from "../adapters/respond-operator.ts";
+import type { ParsedBudgets } from "../contract/budget.ts";
+import { KernelErrorException } from "../contract/error.ts";
+import { kernelError } from "../contract/error-codes.ts";
+import { createIdSource } from "../contract/ids.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+import { createSignalFactory } from "../contract/signal.ts";
+import { EmbeddedHost } from "../hosts/embedded/embedded-host.ts";
+import type { LedgerStore } from "../ports/ledger-store.ts";
+import { SignalBus, type Tier } from "../runtime/bus.ts";
+import { createFeed, type Feed } from "../runtime/feed.ts";
+import type { Kit } from "../runtime/kit.ts";
+import { createLedgerReading, type LedgerReading } from "../runtime/ledger-reader.ts";
+import { createLedgerWatch, type LedgerWatch } from "../runtime/ledger-watch.ts";
+import { createLedgerWriter, type LedgerWriter } from "../runtime/ledger-writer.ts";
+import { LifecycleHost } from "../runtime/lifecycle-host.ts";
+import { createRegistry, type Registry } from "../runtime/registry.ts";
+import { createRestWaiters, type RestWaiters } from "../runtime/rest-waiters.ts";
+import { Supervision } from "../runtime/supervision.ts";
+import { createTenantFeed, type TenantFeed } from "../runtime/tenant-feed.ts";
+import { createTenantAppend, type TenantAppend } from "../runtime/tenant-log.ts";
+import { createTimers, type Timers } from "../runtime/timers.ts";
+import type { TurnSource } from "../runtime/turn-source.ts";
+import { createWorkflowTails, type WorkflowTails } from "../runtime/workflow-tails.ts";
+import { Executor } from "../tiers/t4-execution/executor.ts";
+import type { Desk } from "../tiers/t4-execution/run.ts";
+import type { WorkflowRun } from "../tiers/t4-execution/workflow-run.ts";
+import { createBudgetBook } from "../tiers/t5-ego/admission/budget-book.ts";
+import { type CapabilityShelf, createCapabilityShelf } from "../tiers/t5-ego/admission/capability-shelf.ts";
+import type { PolicyEngine } from "../tiers/t5-ego/policy/evaluate-policies.ts";
+import { feedAfter, feedOfHead, markFeed } from "../tiers/t6-metacognition/project-feed.ts";
+import type { KernelOptions, Resolved, TierPatch } from "./options.ts";
+import { createDesk, defineTiers } from "./tiers.ts";
 
 const restRef = moduleRef(4, "ooda_loop", "rest");
 
@@ -226,7 +226,7 @@ export class KernelParts {
 
 /** Where turns are kept when nobody says: SQLite in memory. */
 export async function openMemoryLedger(): Promise<LedgerStore> {
-  const { sqliteLedger } = await import("./ledgers/sqlite/index.ts");
+  const { sqliteLedger } = await import("../ledgers/sqlite/index.ts");
   return sqliteLedger({});
 }
 

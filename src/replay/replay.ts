@@ -8,20 +8,20 @@
  * R3  A wrong record is refused before anything is replayed.
  */
 
-import { foldEvents } from "../machines/fold.ts";
-import { raise } from "./contract/error.ts";
-import { kernelError } from "./contract/error-codes.ts";
-import { type LedgerEvent, payloadOf } from "./contract/event.ts";
-import { moduleRef } from "./contract/module-ref.ts";
-import type { Replay } from "./contract/replay.ts";
-import { openTurn, type TurnRow, verifyChain } from "./contract/turn.ts";
-import { isAtRest, isRunnable, isTerminal, type WorkflowRecord } from "./contract/workflow.ts";
-import { type KernelOptions, resolveOptions } from "./kernel-options.ts";
-import { fillRegistry, stopParts } from "./kernel-parts.ts";
-import { type Input, inputOf } from "./kernel-replay-inputs.ts";
-import { openStage, type Rules, type Stage } from "./kernel-replay-stage.ts";
-import { compareTurns } from "./runtime/compare-turns.ts";
-import type { WorkflowLog } from "./runtime/workflow-log.ts";
+import { foldEvents } from "../../machines/fold.ts";
+import { raise } from "../contract/error.ts";
+import { kernelError } from "../contract/error-codes.ts";
+import { type LedgerEvent, payloadOf } from "../contract/event.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+import type { Replay } from "../contract/replay.ts";
+import { openTurn, type TurnRow, verifyChain } from "../contract/turn.ts";
+import { isAtRest, isRunnable, isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
+import { type KernelOptions, resolveOptions } from "../kernel/options.ts";
+import { fillRegistry, stopParts } from "../kernel/parts.ts";
+import { compareTurns } from "../runtime/compare-turns.ts";
+import type { WorkflowLog } from "../runtime/workflow-log.ts";
+import { type Input, inputOf } from "./inputs.ts";
+import { openStage, type Rules, type Stage } from "./stage.ts";
 
 const replayRef = moduleRef(0, "kernel", "replay");
 

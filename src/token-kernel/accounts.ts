@@ -5,11 +5,11 @@
  * B1  `restoreBook(book.capture())` goes on as the book itself would.
  * B2  Tokens that completed are forgotten, but for their id.
  */
-import type { AdmissionState } from "./contract/admission.ts";
-import type { Json } from "./contract/json.ts";
-import type { KernelToken, TokenId } from "./contract/token.ts";
-import type { RunningToken, TokenKernelState } from "./contract/token-snapshot.ts";
-import { ReadyQueue } from "./tiers/t4-execution/ready-queue.ts";
+import type { AdmissionState } from "../contract/admission.ts";
+import type { Json } from "../contract/json.ts";
+import type { KernelToken, TokenId } from "../contract/token.ts";
+import type { RunningToken, TokenKernelState } from "../contract/token-snapshot.ts";
+import { ReadyQueue } from "../tiers/t4-execution/ready-queue.ts";
 
 /** States that leave a trace: who depends on one of these waits in vain. */
 const deadStates = ["failed", "refused", "cancelled"] as const;

@@ -5,9 +5,9 @@
  * V1  Time is the position in the stream: 1, 2, 3 …
  * V2  What was recorded is frozen.
  */
-import { deepFreeze } from "./contract/json.ts";
-import { type TokenEvent, tokenEventToJson } from "./contract/token.ts";
-import { hashEvents } from "./contract/token-snapshot.ts";
+import { deepFreeze } from "../contract/json.ts";
+import { type TokenEvent, tokenEventToJson } from "../contract/token.ts";
+import { hashEvents } from "../contract/token-snapshot.ts";
 
 /** How many tokens ended how since `run` was called; `waiting` is what is still in the queue. */
 export interface RunSummary {

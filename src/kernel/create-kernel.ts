@@ -7,22 +7,22 @@
  * K3  `stop` leaves no timer, handle or subscription behind.
  */
 
-import { allMachines, definitionOf } from "../machines/definitions.ts";
-import { raise } from "./contract/error.ts";
-import { kernelError } from "./contract/error-codes.ts";
-import { moduleRef } from "./contract/module-ref.ts";
-import { isAtRest, isTerminal, type WorkflowRecord } from "./contract/workflow.ts";
-import type { WorkflowState } from "./contract/workflow-state.ts";
-import type { Kernel } from "./kernel-face.ts";
-import { type KernelOptions, resolveOptions, type TierPatch } from "./kernel-options.ts";
-import { fillRegistry, KernelParts, openMemoryLedger, stopParts } from "./kernel-parts.ts";
-import { createReads, viewOf } from "./kernel-reads.ts";
-import { createRecords } from "./kernel-records.ts";
-import { replayTurns } from "./kernel-replay.ts";
-import { retryOrBeginAgain } from "./kernel-retry.ts";
-import { createTokenView } from "./kernel-token-view.ts";
-import { createGateway, type Gateway } from "./tiers/t0-foundation/gateway.ts";
-import type { WorkflowRun } from "./tiers/t4-execution/workflow-run.ts";
+import { allMachines, definitionOf } from "../../machines/definitions.ts";
+import { raise } from "../contract/error.ts";
+import { kernelError } from "../contract/error-codes.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+import { isAtRest, isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
+import type { WorkflowState } from "../contract/workflow-state.ts";
+import { replayTurns } from "../replay/replay.ts";
+import { createGateway, type Gateway } from "../tiers/t0-foundation/gateway.ts";
+import type { WorkflowRun } from "../tiers/t4-execution/workflow-run.ts";
+import type { Kernel } from "./face.ts";
+import { type KernelOptions, resolveOptions, type TierPatch } from "./options.ts";
+import { fillRegistry, KernelParts, openMemoryLedger, stopParts } from "./parts.ts";
+import { createReads, viewOf } from "./reads.ts";
+import { createRecords } from "./records.ts";
+import { retryOrBeginAgain } from "./retry.ts";
+import { createTokenView } from "./token-view.ts";
 
 const kernelRef = moduleRef(0, "kernel", "createKernel");
 

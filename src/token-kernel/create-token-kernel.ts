@@ -12,11 +12,11 @@ import type {
   TokenDraft,
   TokenEvent,
   TokenId,
-} from "./contract/token.ts";
-import type { TokenCapture, TokenSnapshot } from "./contract/token-snapshot.ts";
-import { type Processed, TokenKernelCore } from "./kernel-token-core.ts";
-import type { TokenKernelOptions } from "./kernel-token-options.ts";
-import type { RunSummary } from "./kernel-token-stream.ts";
+} from "../contract/token.ts";
+import type { TokenCapture, TokenSnapshot } from "../contract/token-snapshot.ts";
+import { type Processed, TokenKernelCore } from "./core.ts";
+import type { TokenKernelOptions } from "./options.ts";
+import type { RunSummary } from "./stream.ts";
 
 export interface TokenKernel {
   /** @throws KernelErrorException (input) for a bad name or limit, or a known name with other limits. */

@@ -8,22 +8,22 @@
  * W3  One workflow's events and one page of heads are in memory at a time.
  */
 import { z } from "zod";
-import { foldWorkflow } from "../machines/fold.ts";
-import type { Caller } from "./contract/auth-context.ts";
-import { canonicalJson } from "./contract/digest.ts";
-import { raise } from "./contract/error.ts";
-import { kernelError } from "./contract/error-codes.ts";
-import { type LedgerEvent, payloadOf } from "./contract/event.ts";
-import { moduleRef } from "./contract/module-ref.ts";
-import type { PlanStep } from "./contract/plan.ts";
-import type { PolicyDecision, PolicyStage } from "./contract/policy.ts";
-import { openTurn } from "./contract/turn.ts";
-import type { WorkflowRecord } from "./contract/workflow.ts";
-import { type PastDecision, pastQuestion } from "./kernel-past-question.ts";
-import { assemblePolicies, type Policies } from "./kernel-policies.ts";
-import type { LedgerStore, WorkflowHead } from "./ports/ledger-store.ts";
-import type { Registry } from "./runtime/registry.ts";
-import { evaluatePolicies, type PolicyEngine } from "./tiers/t5-ego/policy/evaluate-policies.ts";
+import { foldWorkflow } from "../../machines/fold.ts";
+import type { Caller } from "../contract/auth-context.ts";
+import { canonicalJson } from "../contract/digest.ts";
+import { raise } from "../contract/error.ts";
+import { kernelError } from "../contract/error-codes.ts";
+import { type LedgerEvent, payloadOf } from "../contract/event.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+import type { PlanStep } from "../contract/plan.ts";
+import type { PolicyDecision, PolicyStage } from "../contract/policy.ts";
+import { openTurn } from "../contract/turn.ts";
+import type { WorkflowRecord } from "../contract/workflow.ts";
+import { assemblePolicies, type Policies } from "../kernel/policies.ts";
+import type { LedgerStore, WorkflowHead } from "../ports/ledger-store.ts";
+import type { Registry } from "../runtime/registry.ts";
+import { evaluatePolicies, type PolicyEngine } from "../tiers/t5-ego/policy/evaluate-policies.ts";
+import { type PastDecision, pastQuestion } from "./past-question.ts";
 
 /** Another policy set, and which past decisions it is asked about. */
 export interface WhatIf {

@@ -9,8 +9,8 @@
  *     refusal what was left. A ceiling that nothing ever met stands nowhere, and makes no difference.
  * R3  Several asynchronous executors at once are started in the recorded order; what they do between is theirs (A-22).
  */
-import type { StartedDetail } from "./contract/admission.ts";
-import { canonicalJson } from "./contract/digest.ts";
+import type { StartedDetail } from "../contract/admission.ts";
+import { canonicalJson } from "../contract/digest.ts";
 import {
   type CapabilityEntry,
   type CapabilityHandle,
@@ -21,11 +21,11 @@ import {
   type TokenDraft,
   TokenEvent,
   tokenEventToJson,
-} from "./contract/token.ts";
-import type { TokenCapture } from "./contract/token-snapshot.ts";
-import { TokenKernelCore } from "./kernel-token-core.ts";
-import { refuseRecord, type TokenKernelOptions } from "./kernel-token-options.ts";
-import { isPromise, messageOf } from "./runtime/within.ts";
+} from "../contract/token.ts";
+import type { TokenCapture } from "../contract/token-snapshot.ts";
+import { isPromise, messageOf } from "../runtime/within.ts";
+import { TokenKernelCore } from "./core.ts";
+import { refuseRecord, type TokenKernelOptions } from "./options.ts";
 
 export interface TokenReplayOptions extends TokenKernelOptions {
   /** In the order of their handles; without it, what the record tells of them. */

@@ -2,29 +2,29 @@
  * The eight tiers and the desk of T4, with the ports that a host's options filled.
  */
 
-import { jwsVerifier } from "./adapters/jws-verifier.ts";
-import { moduleRef } from "./contract/module-ref.ts";
-import type { KernelOptions, Resolved } from "./kernel-options.ts";
-import type { LedgerStore } from "./ports/ledger-store.ts";
-import type { TierDefinition } from "./runtime/define-tier.ts";
-import type { LedgerReading } from "./runtime/ledger-reader.ts";
-import type { createLedgerWriter } from "./runtime/ledger-writer.ts";
-import type { Registry } from "./runtime/registry.ts";
-import type { TenantAppend } from "./runtime/tenant-log.ts";
-import { callWithin } from "./runtime/within.ts";
-import { createFoundationTier } from "./tiers/t0-foundation/tier.ts";
-import { createPerceptionTier } from "./tiers/t1-perception/tier.ts";
-import { createCognitionTier } from "./tiers/t2-cognition/tier.ts";
-import { createPlanningTier } from "./tiers/t3-planning/tier.ts";
-import type { Executor } from "./tiers/t4-execution/executor.ts";
-import { renameReferences } from "./tiers/t4-execution/resolve-templates.ts";
-import { type Desk, draftOfStep } from "./tiers/t4-execution/run.ts";
-import { createExecutionTier } from "./tiers/t4-execution/tier.ts";
-import type { BudgetBook } from "./tiers/t5-ego/admission/budget-book.ts";
-import type { CapabilityShelf } from "./tiers/t5-ego/admission/capability-shelf.ts";
-import { createEgoTier } from "./tiers/t5-ego/tier.ts";
-import { createMetacognitionTier } from "./tiers/t6-metacognition/tier.ts";
-import { createOrchestrationTier } from "./tiers/t7-orchestration/tier.ts";
+import { jwsVerifier } from "../adapters/jws-verifier.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+import type { LedgerStore } from "../ports/ledger-store.ts";
+import type { TierDefinition } from "../runtime/define-tier.ts";
+import type { LedgerReading } from "../runtime/ledger-reader.ts";
+import type { createLedgerWriter } from "../runtime/ledger-writer.ts";
+import type { Registry } from "../runtime/registry.ts";
+import type { TenantAppend } from "../runtime/tenant-log.ts";
+import { callWithin } from "../runtime/within.ts";
+import { createFoundationTier } from "../tiers/t0-foundation/tier.ts";
+import { createPerceptionTier } from "../tiers/t1-perception/tier.ts";
+import { createCognitionTier } from "../tiers/t2-cognition/tier.ts";
+import { createPlanningTier } from "../tiers/t3-planning/tier.ts";
+import type { Executor } from "../tiers/t4-execution/executor.ts";
+import { renameReferences } from "../tiers/t4-execution/resolve-templates.ts";
+import { type Desk, draftOfStep } from "../tiers/t4-execution/run.ts";
+import { createExecutionTier } from "../tiers/t4-execution/tier.ts";
+import type { BudgetBook } from "../tiers/t5-ego/admission/budget-book.ts";
+import type { CapabilityShelf } from "../tiers/t5-ego/admission/capability-shelf.ts";
+import { createEgoTier } from "../tiers/t5-ego/tier.ts";
+import { createMetacognitionTier } from "../tiers/t6-metacognition/tier.ts";
+import { createOrchestrationTier } from "../tiers/t7-orchestration/tier.ts";
+import type { KernelOptions, Resolved } from "./options.ts";
 
 interface DeskParts {
   readonly resolved: Resolved;

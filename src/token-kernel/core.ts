@@ -11,11 +11,11 @@
  * K4  Who depends on a token that failed, was refused or was cancelled is cancelled; who depends on one that yielded
  *     waits for what it yielded.
  */
-import { compileChart, tokenMachine } from "../machines/index.ts";
-import { digest } from "./contract/digest.ts";
-import { kernelError } from "./contract/error-codes.ts";
-import { deepFreeze, type Json, type JsonObject } from "./contract/json.ts";
-import { raise } from "./contract/kernel-error.ts";
+import { compileChart, tokenMachine } from "../../machines/index.ts";
+import { digest } from "../contract/digest.ts";
+import { kernelError } from "../contract/error-codes.ts";
+import { deepFreeze, type Json, type JsonObject } from "../contract/json.ts";
+import { raise } from "../contract/kernel-error.ts";
 import {
   type CapabilityHandle,
   type CapabilityLimits,
@@ -25,10 +25,13 @@ import {
   type TokenEvent,
   type TokenEventKind,
   type TokenId,
-} from "./contract/token.ts";
-import { type RunningToken, sealSnapshot, type TokenCapture, type TokenSnapshot } from "./contract/token-snapshot.ts";
-import { restoreBook, TokenBook } from "./kernel-token-book.ts";
-import { createContext } from "./kernel-token-context.ts";
+} from "../contract/token.ts";
+import { type RunningToken, sealSnapshot, type TokenCapture, type TokenSnapshot } from "../contract/token-snapshot.ts";
+import { errorOf, isPromise } from "../runtime/within.ts";
+import { admitToken } from "../tiers/t5-ego/admission/admit-token.ts";
+import { createAdmission, registerCapability } from "../tiers/t5-ego/admission/register-capability.ts";
+import { restoreBook, TokenBook } from "./accounts.ts";
+import { createContext } from "./context.ts";
 import {
   type ExecutionStatus,
   type ReadDraft,
@@ -44,11 +47,8 @@ import {
   type TokenKernelLimits,
   type TokenKernelOptions,
   tokenRef,
-} from "./kernel-token-options.ts";
-import { type RunSummary, TokenStream } from "./kernel-token-stream.ts";
-import { errorOf, isPromise } from "./runtime/within.ts";
-import { admitToken } from "./tiers/t5-ego/admission/admit-token.ts";
-import { createAdmission, registerCapability } from "./tiers/t5-ego/admission/register-capability.ts";
+} from "./options.ts";
+import { type RunSummary, TokenStream } from "./stream.ts";
 
 /** What became of the token that was taken. */
 export interface Processed {

@@ -5,23 +5,23 @@
  * Q1  What is not in the ledger (older ledgers say less) is named, in place of a question.
  * Q2  The record is folded up to the decision and not beyond; later events serve as keepers of payloads only.
  */
-import { digest } from "./contract/digest.ts";
-import type { EventPayloads, LedgerEvent } from "./contract/event.ts";
-import { type Gate, gateIdOf } from "./contract/gate.ts";
-import { deepFreeze, type Json } from "./contract/json.ts";
-import type { Plan, PlanStep } from "./contract/plan.ts";
-import type { PolicyQuestion, PolicySubject } from "./contract/policy.ts";
+import { digest } from "../contract/digest.ts";
+import type { EventPayloads, LedgerEvent } from "../contract/event.ts";
+import { type Gate, gateIdOf } from "../contract/gate.ts";
+import { deepFreeze, type Json } from "../contract/json.ts";
+import type { Plan, PlanStep } from "../contract/plan.ts";
+import type { PolicyQuestion, PolicySubject } from "../contract/policy.ts";
 import {
   actionSubject,
   gateSubject,
   outcomeSubject,
   type PlannedStep,
   planSubject,
-} from "./contract/policy-subject.ts";
-import { toStepResult } from "./contract/step.ts";
-import type { WorkflowRecord } from "./contract/workflow.ts";
-import { resolveParams } from "./tiers/t4-execution/resolve-templates.ts";
-import { outputsOf } from "./tiers/t4-execution/run.ts";
+} from "../contract/policy-subject.ts";
+import { toStepResult } from "../contract/step.ts";
+import type { WorkflowRecord } from "../contract/workflow.ts";
+import { resolveParams } from "../tiers/t4-execution/resolve-templates.ts";
+import { outputsOf } from "../tiers/t4-execution/run.ts";
 
 type Decided = EventPayloads["POLICY_DECIDED"];
 

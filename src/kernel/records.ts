@@ -2,24 +2,24 @@
  * What a host feeds into a tenant's own log: documents, memory, changes of other replicas.
  */
 import { z } from "zod";
-import type { Caller } from "./contract/auth-context.ts";
-import { DocumentRecord, MemoryRecord, type ParsedMemoryRecord } from "./contract/context-bundle.ts";
-import { raise } from "./contract/error.ts";
-import { kernelError } from "./contract/error-codes.ts";
-import { draft } from "./contract/event.ts";
-import { type FederatedChange, type FederationOptions, requireFewChanges } from "./contract/federation.ts";
-import { TenantId } from "./contract/ids.ts";
-import { requireSafeJson, toJson } from "./contract/json.ts";
-import { moduleRef } from "./contract/module-ref.ts";
-import type { Kernel } from "./kernel-face.ts";
-import { attachReport } from "./kernel-reports.ts";
-import type { LedgerStore } from "./ports/ledger-store.ts";
-import type { Kit } from "./runtime/kit.ts";
-import type { LedgerReading } from "./runtime/ledger-reader.ts";
-import type { TenantAppend } from "./runtime/tenant-log.ts";
-import { messageOf } from "./runtime/within.ts";
-import type { Gateway } from "./tiers/t0-foundation/gateway.ts";
-import { changeOf, stampRecord } from "./tiers/t2-cognition/merge-changes.ts";
+import type { Caller } from "../contract/auth-context.ts";
+import { DocumentRecord, MemoryRecord, type ParsedMemoryRecord } from "../contract/context-bundle.ts";
+import { raise } from "../contract/error.ts";
+import { kernelError } from "../contract/error-codes.ts";
+import { draft } from "../contract/event.ts";
+import { type FederatedChange, type FederationOptions, requireFewChanges } from "../contract/federation.ts";
+import { TenantId } from "../contract/ids.ts";
+import { requireSafeJson, toJson } from "../contract/json.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+import type { LedgerStore } from "../ports/ledger-store.ts";
+import type { Kit } from "../runtime/kit.ts";
+import type { LedgerReading } from "../runtime/ledger-reader.ts";
+import type { TenantAppend } from "../runtime/tenant-log.ts";
+import { messageOf } from "../runtime/within.ts";
+import type { Gateway } from "../tiers/t0-foundation/gateway.ts";
+import { changeOf, stampRecord } from "../tiers/t2-cognition/merge-changes.ts";
+import type { Kernel } from "./face.ts";
+import { attachReport } from "./reports.ts";
 
 export interface RecordParts {
   readonly store: LedgerStore;

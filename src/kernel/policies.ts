@@ -6,13 +6,13 @@
  *     stance: `2026-11+code-1f0a9c3e+default-1`. A rule in code that changes under its old name does not show: put it into
  *     a set with a version of its own, or state `policyVersion`.
  */
-import { digest } from "./contract/digest.ts";
-import { raise } from "./contract/error.ts";
-import { kernelError } from "./contract/error-codes.ts";
-import { moduleRef } from "./contract/module-ref.ts";
-import type { PolicyRule, RuleSet } from "./contract/policy.ts";
-import { definePolicy } from "./define/define-capability.ts";
-import { defaultPolicyVersion, defaultRules } from "./tiers/t5-ego/policy/default-rules.ts";
+import { digest } from "../contract/digest.ts";
+import { raise } from "../contract/error.ts";
+import { kernelError } from "../contract/error-codes.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+import type { PolicyRule, RuleSet } from "../contract/policy.ts";
+import { definePolicy } from "../define/define-capability.ts";
+import { defaultPolicyVersion, defaultRules } from "../tiers/t5-ego/policy/default-rules.ts";
 
 /** Rules in code, and sets of rules. */
 export type Policies = readonly (PolicyRule | RuleSet)[];

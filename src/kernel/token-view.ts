@@ -1,17 +1,17 @@
 /**
  * The tokens of workflows as hosts read them: projections of the committed ledger beside the ceilings of this kernel.
  */
-import type { Caller } from "./contract/auth-context.ts";
-import { raise } from "./contract/error.ts";
-import { kernelError } from "./contract/error-codes.ts";
-import { moduleRef } from "./contract/module-ref.ts";
-import { type GovernorUsage, tokenEventToJson } from "./contract/token.ts";
-import type { KernelTokens } from "./kernel-face.ts";
-import type { LedgerStore } from "./ports/ledger-store.ts";
-import type { LedgerReading } from "./runtime/ledger-reader.ts";
-import { governorOf } from "./tiers/t5-ego/admission/admit-call.ts";
-import type { CapabilityShelf } from "./tiers/t5-ego/admission/capability-shelf.ts";
-import { projectTokens } from "./tiers/t6-metacognition/project-tokens.ts";
+import type { Caller } from "../contract/auth-context.ts";
+import { raise } from "../contract/error.ts";
+import { kernelError } from "../contract/error-codes.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+import { type GovernorUsage, tokenEventToJson } from "../contract/token.ts";
+import type { LedgerStore } from "../ports/ledger-store.ts";
+import type { LedgerReading } from "../runtime/ledger-reader.ts";
+import { governorOf } from "../tiers/t5-ego/admission/admit-call.ts";
+import type { CapabilityShelf } from "../tiers/t5-ego/admission/capability-shelf.ts";
+import { projectTokens } from "../tiers/t6-metacognition/project-tokens.ts";
+import type { KernelTokens } from "./face.ts";
 
 export interface TokenViewParts {
   readonly store: LedgerStore;

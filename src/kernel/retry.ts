@@ -2,13 +2,13 @@
  * Retrying, with the two cases that are a new workflow: regenerating what has ended (A-38), and doing it again under the
  * same keys, so that stored results answer and only what never succeeded runs.
  */
-import { RetryRequest } from "./contract/retry.ts";
-import { isTerminal, type WorkflowRecord } from "./contract/workflow.ts";
-import type { Kernel } from "./kernel-face.ts";
-import type { LedgerReading } from "./runtime/ledger-reader.ts";
-import type { createGateway } from "./tiers/t0-foundation/gateway.ts";
-import { affectedSteps } from "./tiers/t4-execution/restart-workflow.ts";
-import { baseIdOf } from "./tiers/t4-execution/run.ts";
+import { RetryRequest } from "../contract/retry.ts";
+import { isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
+import type { LedgerReading } from "../runtime/ledger-reader.ts";
+import type { createGateway } from "../tiers/t0-foundation/gateway.ts";
+import { affectedSteps } from "../tiers/t4-execution/restart-workflow.ts";
+import { baseIdOf } from "../tiers/t4-execution/run.ts";
+import type { Kernel } from "./face.ts";
 
 interface Again {
   readonly gateway: ReturnType<typeof createGateway>;

@@ -5,14 +5,14 @@
  * O1  Whatever comes from a host is copied as plain JSON and checked whole before any of it counts.
  */
 import { z } from "zod";
-import { kernelError } from "./contract/error-codes.ts";
-import { type Json, JsonObject, JsonValue, toJson } from "./contract/json.ts";
-import { raise } from "./contract/kernel-error.ts";
-import { moduleRef } from "./contract/module-ref.ts";
-import { GovernorLimits, type KernelToken, OwnLabel, TokenDraft } from "./contract/token.ts";
-import { hashEvents, TokenCapture, type TokenSnapshot, verifySnapshots } from "./contract/token-snapshot.ts";
-import type { TokenContext } from "./kernel-token-context.ts";
-import { messageOf } from "./runtime/within.ts";
+import { kernelError } from "../contract/error-codes.ts";
+import { type Json, JsonObject, JsonValue, toJson } from "../contract/json.ts";
+import { raise } from "../contract/kernel-error.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+import { GovernorLimits, type KernelToken, OwnLabel, TokenDraft } from "../contract/token.ts";
+import { hashEvents, TokenCapture, type TokenSnapshot, verifySnapshots } from "../contract/token-snapshot.ts";
+import { messageOf } from "../runtime/within.ts";
+import type { TokenContext } from "./context.ts";
 
 export const tokenRef = moduleRef(4, "token_kernel", "process_next");
 

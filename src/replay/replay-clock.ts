@@ -2,7 +2,7 @@
  * The clock of a replay: it stands where the record is, and its timers fire one at a time, when the replay has nothing else
  * to do. Instants that get into the ledger do not come from here.
  */
-import type { Clock } from "./ports/clock.ts";
+import type { Clock } from "../ports/clock.ts";
 
 export interface ReplayClock extends Clock {
   /** Moves on to an instant (epoch ms), never back; fires nothing. */

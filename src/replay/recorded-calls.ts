@@ -8,13 +8,13 @@
  */
 
 import { z } from "zod";
-import type { Usage } from "./contract/action.ts";
-import { KernelErrorException } from "./contract/error.ts";
-import { type EventPayloads, type LedgerEvent, payloadOf } from "./contract/event.ts";
-import type { Json } from "./contract/json.ts";
-import type { Operator, OperatorCall } from "./contract/operator.ts";
-import type { Verdict } from "./ports/perception.ts";
-import type { RecordedSource } from "./runtime/recorded-source.ts";
+import type { Usage } from "../contract/action.ts";
+import { KernelErrorException } from "../contract/error.ts";
+import { type EventPayloads, type LedgerEvent, payloadOf } from "../contract/event.ts";
+import type { Json } from "../contract/json.ts";
+import type { Operator, OperatorCall } from "../contract/operator.ts";
+import type { Verdict } from "../ports/perception.ts";
+import type { RecordedSource } from "../runtime/recorded-source.ts";
 
 /** What the record holds has passed the operator's own schema. */
 const anything = z.unknown();

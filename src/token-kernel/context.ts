@@ -6,11 +6,11 @@
  * X1  A call after the token has ended is refused and leaves nothing.
  * X2  Chance is the kernel's seed and the token's id: what other tokens draw meanwhile does not matter.
  */
-import { seededRandom } from "./adapters/seeded-random.ts";
-import { digest } from "./contract/digest.ts";
-import type { Json } from "./contract/json.ts";
-import type { CapabilityHandle, CapabilityUsage, GovernorUsage } from "./contract/token.ts";
-import type { RunningToken, TokenSnapshot } from "./contract/token-snapshot.ts";
+import { seededRandom } from "../adapters/seeded-random.ts";
+import { digest } from "../contract/digest.ts";
+import type { Json } from "../contract/json.ts";
+import type { CapabilityHandle, CapabilityUsage, GovernorUsage } from "../contract/token.ts";
+import type { RunningToken, TokenSnapshot } from "../contract/token-snapshot.ts";
 
 export interface TokenContext {
   readonly goal: string | null;

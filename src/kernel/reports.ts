@@ -2,21 +2,21 @@
  * Evaluation reports: opaque to the kernel, kept in the tenant's ledger as documents of their workflow, so that they share
  * storage with the events and the audit, and are exported with them (RLH-05, A-29).
  */
-import type { Caller } from "./contract/auth-context.ts";
-import { DocumentRecord } from "./contract/context-bundle.ts";
-import { digest } from "./contract/digest.ts";
-import { raise } from "./contract/error.ts";
-import { kernelError } from "./contract/error-codes.ts";
-import { draft } from "./contract/event.ts";
-import { type Json, requireSafeJson, toJson } from "./contract/json.ts";
-import { moduleRef } from "./contract/module-ref.ts";
-import type { LedgerStore } from "./ports/ledger-store.ts";
-import type { Kit } from "./runtime/kit.ts";
-import type { LedgerReading } from "./runtime/ledger-reader.ts";
-import type { TenantAppend } from "./runtime/tenant-log.ts";
-import { messageOf } from "./runtime/within.ts";
-import type { Gateway } from "./tiers/t0-foundation/gateway.ts";
-import type { EvaluationReport } from "./tiers/t6-metacognition/compose-evidence.ts";
+import type { Caller } from "../contract/auth-context.ts";
+import { DocumentRecord } from "../contract/context-bundle.ts";
+import { digest } from "../contract/digest.ts";
+import { raise } from "../contract/error.ts";
+import { kernelError } from "../contract/error-codes.ts";
+import { draft } from "../contract/event.ts";
+import { type Json, requireSafeJson, toJson } from "../contract/json.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+import type { LedgerStore } from "../ports/ledger-store.ts";
+import type { Kit } from "../runtime/kit.ts";
+import type { LedgerReading } from "../runtime/ledger-reader.ts";
+import type { TenantAppend } from "../runtime/tenant-log.ts";
+import { messageOf } from "../runtime/within.ts";
+import type { Gateway } from "../tiers/t0-foundation/gateway.ts";
+import type { EvaluationReport } from "../tiers/t6-metacognition/compose-evidence.ts";
 
 const reportRef = moduleRef(6, "evaluation", "attach");
 const idOf = (workflowId: string, n: number): string => `evaluation:${workflowId}:${n}`;

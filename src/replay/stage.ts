@@ -5,28 +5,28 @@
  * Owns: what of a host takes part. Its capabilities, operators' metadata and input schemas, policies, limits, scorers and
  * parameter checks do; its operators, previews, output validators, middleware, planner, listeners and stores do not.
  */
-import { quietLogger, quietTelemetry } from "./adapters/quiet-telemetry.ts";
-import { seededRandom } from "./adapters/seeded-random.ts";
-import { type KernelError, KernelErrorException } from "./contract/error.ts";
-import { type EventPayloads, type LedgerEvent, payloadOf } from "./contract/event.ts";
-import { createIdSource } from "./contract/ids.ts";
-import { moduleRef } from "./contract/module-ref.ts";
-import { fail, metricsOf, ok, type Result } from "./contract/result.ts";
-import type { Signal } from "./contract/signal.ts";
-import { type KernelOptions, resolveOptions, type TierPatch } from "./kernel-options.ts";
-import { KernelParts, openMemoryLedger } from "./kernel-parts.ts";
-import { RecordedCalls } from "./kernel-replay-calls.ts";
-import { createReplayClock, type ReplayClock } from "./kernel-replay-clock.ts";
-import type { Middleware } from "./ports/middleware.ts";
-import type { ApproverKeys } from "./ports/signature-verifier.ts";
-import type { Door } from "./runtime/define-tier.ts";
-import type { Kit } from "./runtime/kit.ts";
-import { RecordedSource } from "./runtime/recorded-source.ts";
-import type { Registry } from "./runtime/registry.ts";
-import { isPromise } from "./runtime/within.ts";
-import { isBlocking } from "./tiers/t4-execution/end-step.ts";
-import type { Desk } from "./tiers/t4-execution/run.ts";
-import type { CapabilityShelf } from "./tiers/t5-ego/admission/capability-shelf.ts";
+import { quietLogger, quietTelemetry } from "../adapters/quiet-telemetry.ts";
+import { seededRandom } from "../adapters/seeded-random.ts";
+import { type KernelError, KernelErrorException } from "../contract/error.ts";
+import { type EventPayloads, type LedgerEvent, payloadOf } from "../contract/event.ts";
+import { createIdSource } from "../contract/ids.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+import { fail, metricsOf, ok, type Result } from "../contract/result.ts";
+import type { Signal } from "../contract/signal.ts";
+import { type KernelOptions, resolveOptions, type TierPatch } from "../kernel/options.ts";
+import { KernelParts, openMemoryLedger } from "../kernel/parts.ts";
+import type { Middleware } from "../ports/middleware.ts";
+import type { ApproverKeys } from "../ports/signature-verifier.ts";
+import type { Door } from "../runtime/define-tier.ts";
+import type { Kit } from "../runtime/kit.ts";
+import { RecordedSource } from "../runtime/recorded-source.ts";
+import type { Registry } from "../runtime/registry.ts";
+import { isPromise } from "../runtime/within.ts";
+import { isBlocking } from "../tiers/t4-execution/end-step.ts";
+import type { Desk } from "../tiers/t4-execution/run.ts";
+import type { CapabilityShelf } from "../tiers/t5-ego/admission/capability-shelf.ts";
+import { RecordedCalls } from "./recorded-calls.ts";
+import { createReplayClock, type ReplayClock } from "./replay-clock.ts";
 
 /** What a replay is made with: the host's options, and what is registered in its process. */
 export interface Rules {

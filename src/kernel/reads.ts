@@ -2,33 +2,33 @@
  * The kernel's reads: views and projections of the committed ledger.
  */
 import { z } from "zod";
-import { foldWorkflow } from "../machines/fold.ts";
-import { createSignatureAudit, type SignatureCheck } from "./adapters/verify-signatures.ts";
-import type { Caller } from "./contract/auth-context.ts";
-import { raise } from "./contract/error.ts";
-import { kernelError } from "./contract/error-codes.ts";
-import { plainGate } from "./contract/gate.ts";
-import { ThreadId } from "./contract/ids.ts";
-import { moduleRef } from "./contract/module-ref.ts";
-import { type KernelProgress, WorkflowStateName } from "./contract/progress.ts";
-import { checkRow, genesisHash, type TurnRow, verifyChain } from "./contract/turn.ts";
-import type { WorkflowRecord } from "./contract/workflow.ts";
-import type { WorkflowState } from "./contract/workflow-state.ts";
-import type { Channels, Kernel, Numbered, Verification, WorkflowFilter } from "./kernel-face.ts";
-import { numberReports, readReports } from "./kernel-reports.ts";
-import { whatIf } from "./kernel-whatif.ts";
-import type { LedgerStore } from "./ports/ledger-store.ts";
-import type { Kit } from "./runtime/kit.ts";
-import type { LedgerReading } from "./runtime/ledger-reader.ts";
-import type { Registry } from "./runtime/registry.ts";
-import type { TenantFeed } from "./runtime/tenant-feed.ts";
-import type { Projection } from "./runtime/workflow-tails.ts";
-import { traceOf, viewWorkflow } from "./tiers/t4-execution/build-trace.ts";
-import type { PolicyEngine } from "./tiers/t5-ego/policy/evaluate-policies.ts";
-import { composeEvidence } from "./tiers/t6-metacognition/compose-evidence.ts";
-import { explainWorkflow } from "./tiers/t6-metacognition/explain.ts";
-import { projectAudit } from "./tiers/t6-metacognition/project-audit.ts";
-import { assistantDeltas, progressAfter, progressOf } from "./tiers/t6-metacognition/project-progress.ts";
+import { foldWorkflow } from "../../machines/fold.ts";
+import { createSignatureAudit, type SignatureCheck } from "../adapters/verify-signatures.ts";
+import type { Caller } from "../contract/auth-context.ts";
+import { raise } from "../contract/error.ts";
+import { kernelError } from "../contract/error-codes.ts";
+import { plainGate } from "../contract/gate.ts";
+import { ThreadId } from "../contract/ids.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+import { type KernelProgress, WorkflowStateName } from "../contract/progress.ts";
+import { checkRow, genesisHash, type TurnRow, verifyChain } from "../contract/turn.ts";
+import type { WorkflowRecord } from "../contract/workflow.ts";
+import type { WorkflowState } from "../contract/workflow-state.ts";
+import type { LedgerStore } from "../ports/ledger-store.ts";
+import { whatIf } from "../replay/whatif.ts";
+import type { Kit } from "../runtime/kit.ts";
+import type { LedgerReading } from "../runtime/ledger-reader.ts";
+import type { Registry } from "../runtime/registry.ts";
+import type { TenantFeed } from "../runtime/tenant-feed.ts";
+import type { Projection } from "../runtime/workflow-tails.ts";
+import { traceOf, viewWorkflow } from "../tiers/t4-execution/build-trace.ts";
+import type { PolicyEngine } from "../tiers/t5-ego/policy/evaluate-policies.ts";
+import { composeEvidence } from "../tiers/t6-metacognition/compose-evidence.ts";
+import { explainWorkflow } from "../tiers/t6-metacognition/explain.ts";
+import { projectAudit } from "../tiers/t6-metacognition/project-audit.ts";
+import { assistantDeltas, progressAfter, progressOf } from "../tiers/t6-metacognition/project-progress.ts";
+import type { Channels, Kernel, Numbered, Verification, WorkflowFilter } from "./face.ts";
+import { numberReports, readReports } from "./reports.ts";
 
 type Reads = Pick<
   Kernel,
