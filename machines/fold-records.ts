@@ -110,6 +110,7 @@ export function newStep(step: StepRecord["step"], planId: string): StepRecord {
     started_at: null,
     finished_at: null,
     input: null,
+    unresolved: false,
     policy_events: [],
     approval_events: [],
   };
@@ -150,7 +151,7 @@ export function restartStep(record: WorkflowRecord, stepId: string): void {
   for (const gate of record.gates.values())
     if (gate.step_id === stepId && gate.status === "voided") record.gates.delete(gate.gate_id);
   const fresh = newStep(step.step, step.plan_id);
-  const { attempts, policy_events, approval_events, doubts, action_id, input, checkpoint } = step;
+  const { attempts, policy_events, approval_events, doubts, action_id, input, checkpoint, unresolved } = step;
   record.steps.set(stepId, {
     ...fresh,
     attempts,
@@ -160,6 +161,7 @@ export function restartStep(record: WorkflowRecord, stepId: string): void {
     action_id,
     input,
     checkpoint,
+    unresolved,
     run: step.run + 1,
   });
 }

@@ -270,6 +270,10 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
     if (step !== undefined && kind === "snapshot_created")
       step.checkpoint = (detail["state"] ?? null) as StepRecord["checkpoint"];
   },
+  TEMPLATE_UNRESOLVED(record, _payload, { step_id }) {
+    const step = record.steps.get(step_id ?? "");
+    if (step !== undefined) step.unresolved = true;
+  },
   BUDGET_REFUSED(record, { error }) {
     record.budget_refused = error;
   },

@@ -211,7 +211,7 @@ export {
 } from "./tiers/t2-cognition/federated-memory.ts";
 // Pure pieces, usable alone
 export { type DAGResult, DagExecutor, parked } from "./tiers/t4-execution/dag-executor.ts";
-export { resolveTemplates } from "./tiers/t4-execution/resolve-templates.ts";
+export { resolveTemplates } from "./tiers/t4-execution/decide/resolve-templates.ts";
 export { admitToken } from "./tiers/t5-ego/admission/admit-token.ts";
 export { evaluatePolicies } from "./tiers/t5-ego/policy/evaluate-policies.ts";
 export {

@@ -51,6 +51,8 @@ export interface StepRecord {
   started_at: string | null;
   finished_at: string | null;
   input: Json;
+  /** It is on record that references of its params could not be resolved. */
+  unresolved: boolean;
   policy_events: Json[];
   approval_events: Json[];
 }

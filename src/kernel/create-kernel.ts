@@ -15,7 +15,7 @@ import { isAtRest, isTerminal, type WorkflowRecord } from "../contract/workflow.
 import type { WorkflowState } from "../contract/workflow-state.ts";
 import { replayTurns } from "../replay/replay.ts";
 import { createGateway, type Gateway } from "../tiers/t0-foundation/gateway.ts";
-import type { WorkflowRun } from "../tiers/t4-execution/workflow-run.ts";
+import type { Mailbox } from "../tiers/t4-execution/mailbox.ts";
 import type { Kernel } from "./face.ts";
 import { type KernelOptions, resolveOptions, type TierPatch } from "./options.ts";
 import { fillRegistry, KernelParts, openMemoryLedger, stopParts } from "./parts.ts";
@@ -194,8 +194,8 @@ class RunningKernel {
 }
 
 /** Whether the ledger may say that the workflow rests although it is awake: host code may never end, a log may be lost. */
-const mayRest = ({ isBusy, log }: WorkflowRun): boolean =>
+const mayRest = ({ isBusy, log }: Mailbox): boolean =>
   log.lost !== null || (log.exists && (!isBusy || isTerminal(log.record.state)));
 
-const hasAllSaved = ({ log }: WorkflowRun): boolean =>
+const hasAllSaved = ({ log }: Mailbox): boolean =>
   log.lost === null && log.exists && log.record.sequence === log.confirmed;

@@ -35,7 +35,7 @@ import type { Logger, Telemetry } from "../ports/telemetry.ts";
 import type { TierDefinition } from "../runtime/define-tier.ts";
 import { defaultLimits, type Limits } from "../runtime/kit.ts";
 import type { Inspect } from "../runtime/supervision.ts";
-import { checkCustomMiddleware } from "../tiers/t4-execution/middleware.ts";
+import { checkCustomMiddleware } from "../tiers/t4-execution/decide/middleware.ts";
 import type { PolicyEngine } from "../tiers/t5-ego/policy/evaluate-policies.ts";
 import { defaultDomainPipelines, type Pipeline } from "../tiers/t6-metacognition/route-activation.ts";
 import { assemblePolicies, type Policies } from "./policies.ts";

@@ -25,29 +25,23 @@ import { Supervision } from "../runtime/supervision.ts";
 import { createTenantFeed, type TenantFeed } from "../runtime/tenant-feed.ts";
 import { createTenantAppend, type TenantAppend } from "../runtime/tenant-log.ts";
 import { createTimers, type Timers } from "../runtime/timers.ts";
-import type { TurnSource } from "../runtime/turn-source.ts";
 import { createWorkflowTails, type WorkflowTails } from "../runtime/workflow-tails.ts";
 import { Executor } from "../tiers/t4-execution/executor.ts";
-import type { Desk } from "../tiers/t4-execution/run.ts";
-import type { WorkflowRun } from "../tiers/t4-execution/workflow-run.ts";
+import type { Mailbox } from "../tiers/t4-execution/mailbox.ts";
 import { createBudgetBook } from "../tiers/t5-ego/admission/budget-book.ts";
 import { type CapabilityShelf, createCapabilityShelf } from "../tiers/t5-ego/admission/capability-shelf.ts";
 import type { PolicyEngine } from "../tiers/t5-ego/policy/evaluate-policies.ts";
 import { feedAfter, feedOfHead, markFeed } from "../tiers/t6-metacognition/project-feed.ts";
 import type { KernelOptions, Resolved, TierPatch } from "./options.ts";
-import { createDesk, defineTiers } from "./tiers.ts";
+import { createServices, createSettings, defineTiers } from "./tiers.ts";
 
 const restRef = moduleRef(4, "ooda_loop", "rest");
 
-/** What fills a kernel's parts beside the ports of its options. The last two are a replay's. */
+/** What fills a kernel's parts beside the ports of its options. */
 export interface Staffing {
   readonly registry: Registry;
   readonly shelf: CapabilityShelf;
   readonly patchTier: TierPatch;
-  /** Where the turns of logs get instants and ids. */
-  readonly sourceOf?: (workflowId: string) => TurnSource;
-  /** T4's desk as it is to be. */
-  readonly fillDesk?: (desk: Desk) => Desk;
 }
 
 export class KernelParts {
@@ -73,7 +67,7 @@ export class KernelParts {
   /** The engine, and whether the default stance is part of it. */
   readonly policies: { readonly engine: PolicyEngine; readonly withDefault: boolean };
 
-  constructor(resolved: Resolved, store: LedgerStore, { registry, shelf, patchTier, ...replay }: Staffing) {
+  constructor(resolved: Resolved, store: LedgerStore, { registry, shelf, patchTier }: Staffing) {
     const { options, clock, limits, logger, budgets } = resolved;
     this.resolved = resolved;
     this.store = store;
@@ -105,7 +99,7 @@ export class KernelParts {
       inspected: options.inspect !== undefined,
       onError: (error) => logger.error({ error }, "a lifecycle actor failed"),
     });
-    this.executor = this.#createExecutor(resolved, replay);
+    this.executor = this.#createExecutor(resolved);
     this.host = this.#createHost(resolved);
     this.supervision = new Supervision({
       definitions: defineTiers({
@@ -141,11 +135,12 @@ export class KernelParts {
       telemetry,
       signals: createSignalFactory({ ids, now: clock.now }),
       ask: (to, signal) => bus.ask(to, signal),
+      askNow: (to, signal) => bus.askNow(to, signal),
       send: (to, signal) => bus.publish({ to, signal, reply: null }),
     };
   }
 
-  #createExecutor(resolved: Resolved, { sourceOf, fillDesk = (desk) => desk }: Partial<Staffing>): Executor {
+  #createExecutor(resolved: Resolved): Executor {
     const { store, writer, kit, lifecycles, registry, reading, timers } = this;
     return new Executor({
       store,
@@ -153,8 +148,8 @@ export class KernelParts {
       kit,
       lifecycles,
       owner: resolved.options.owner ?? kit.ids.next("kernel"),
-      desk: fillDesk(createDesk({ resolved, registry, store, reading, timers })),
-      ...(sourceOf === undefined ? {} : { sourceOf }),
+      settings: createSettings(resolved, registry),
+      services: createServices({ resolved, store, reading, timers }),
       onCommitted: (log, events, own) => {
         kit.telemetry.committed?.({ events, record: log.exists ? log.record : null, own });
         this.feed.announce(log.identity.workflow_id);
@@ -175,23 +170,19 @@ export class KernelParts {
       tailPollMs: limits.tailPollMs,
       foldAgainMs: limits.foldAgainMs,
       wake: (workflowId) => this.wake(workflowId),
-      logs: () => this.executor.runs().map((run) => run.log),
-      onForeign: (log) => this.executor.awake(log.identity.workflow_id)?.drive(),
-      onLeaseLost: (log) => {
-        const run = this.executor.awake(log.identity.workflow_id);
-        run?.interrupt();
-        run?.drive();
-      },
+      logs: () => this.executor.mailboxes().map(({ log }) => log),
+      onForeign: (log) => this.executor.awake(log.identity.workflow_id)?.refreshed(),
+      onLeaseLost: (log) => this.executor.awake(log.identity.workflow_id)?.interrupt(),
     });
   }
 
   /** Brings a workflow to life from the ledger and lets it go on. */
   wake(workflowId: string): Promise<void> {
-    return this.executor.withRun(workflowId, null, async () => undefined);
+    return this.executor.wake(workflowId);
   }
 
   /** T7 strikes it off, who waits is told, the host keeps what falls due. */
-  #rested({ log, parentId }: WorkflowRun): void {
+  #rested({ log, parentId }: Mailbox): void {
     const { workflow_id, correlation_id } = log.identity;
     const { signals, send } = this.kit;
     send(7, signals.createDataSignal({ workflow_id }, "Release", restRef, correlation_id, null, { parentId }));
@@ -248,9 +239,10 @@ export async function stopParts(parts: KernelParts, drainMs: number): Promise<vo
   const { executor, store, writer, supervision, kit } = parts;
   supervision.root.send({ type: "STOP" });
   await drain(parts, kit.clock.now() + drainMs);
-  const held = executor.runs().map((run) => run.log);
-  for (const run of executor.runs()) run.interrupt();
-  await letUnwind(executor.runs().map((run) => run.idle()));
+  const awake = executor.mailboxes();
+  const held = awake.map(({ log }) => log);
+  for (const mailbox of awake) mailbox.interrupt();
+  await letUnwind(awake.map((mailbox) => mailbox.idle()));
   await writer.drained();
   for (const log of held)
     if (log.lease !== null) await store.release(log.identity.workflow_id, log.lease).catch(() => undefined);
@@ -269,8 +261,8 @@ async function letUnwind(ends: readonly Promise<void>[]): Promise<void> {
 
 /** Lets running workflows come to rest, up to a time. */
 async function drain({ executor, timers, restWaiters }: KernelParts, until: number): Promise<void> {
-  const busy = executor.runs().filter((run) => run.isBusy);
-  const rested = Promise.all(busy.map((run) => restWaiters.next(run.log.identity.workflow_id)));
+  const busy = executor.mailboxes().filter((mailbox) => mailbox.isBusy);
+  const rested = Promise.all(busy.map(({ log }) => restWaiters.next(log.identity.workflow_id)));
   const abort = new AbortController();
   await Promise.race([rested, timers.until(until, abort.signal)]);
   abort.abort();

@@ -6,8 +6,8 @@ import { RetryRequest } from "../contract/retry.ts";
 import { isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
 import type { LedgerReading } from "../runtime/ledger-reader.ts";
 import type { createGateway } from "../tiers/t0-foundation/gateway.ts";
-import { affectedSteps } from "../tiers/t4-execution/restart-workflow.ts";
-import { baseIdOf } from "../tiers/t4-execution/run.ts";
+import { affectedSteps } from "../tiers/t4-execution/decide/restart-workflow.ts";
+import { baseIdOf } from "../tiers/t4-execution/decide/run.ts";
 import type { Kernel } from "./face.ts";
 
 interface Again {

@@ -1,5 +1,5 @@
 /**
- * The eight tiers and the desk of T4, with the ports that a host's options filled.
+ * The eight tiers, and the settings and services of T4, with the ports that a host's options filled.
  */
 
 import { jwsVerifier } from "../adapters/jws-verifier.ts";
@@ -16,8 +16,9 @@ import { createPerceptionTier } from "../tiers/t1-perception/tier.ts";
 import { createCognitionTier } from "../tiers/t2-cognition/tier.ts";
 import { createPlanningTier } from "../tiers/t3-planning/tier.ts";
 import type { Executor } from "../tiers/t4-execution/executor.ts";
-import { renameReferences } from "../tiers/t4-execution/resolve-templates.ts";
-import { type Desk, draftOfStep } from "../tiers/t4-execution/run.ts";
+import { renameReferences } from "../tiers/t4-execution/decide/resolve-templates.ts";
+import { draftOfStep, type Settings } from "../tiers/t4-execution/decide/run.ts";
+import type { Services } from "../tiers/t4-execution/perform/services.ts";
 import { createExecutionTier } from "../tiers/t4-execution/tier.ts";
 import type { BudgetBook } from "../tiers/t5-ego/admission/budget-book.ts";
 import type { CapabilityShelf } from "../tiers/t5-ego/admission/capability-shelf.ts";
@@ -26,25 +27,34 @@ import { createMetacognitionTier } from "../tiers/t6-metacognition/tier.ts";
 import { createOrchestrationTier } from "../tiers/t7-orchestration/tier.ts";
 import type { KernelOptions, Resolved } from "./options.ts";
 
-interface DeskParts {
-  readonly resolved: Resolved;
-  readonly registry: Registry;
-  readonly store: LedgerStore;
-  readonly reading: LedgerReading;
-  readonly timers: Desk["timers"];
-}
-
-export function createDesk({ resolved, registry, store, reading, timers }: DeskParts): Desk {
-  const { options, security, budgets, retryPolicies, engine } = resolved;
+export function createSettings(resolved: Resolved, registry: Registry): Settings {
+  const { options, budgets, retryPolicies, engine, limits } = resolved;
   return {
     registry,
-    security,
-    timers,
+    limits,
     maxCost: budgets.maxCost,
     perToken: budgets.perToken,
     reserves: budgets.limits.length > 0,
     retryPolicies,
     policyVersion: engine.version,
+    holdsStreams: options.security?.validateOutput !== undefined,
+    checkAllOutput: options.checkAllOutput ?? false,
+    middleware: options.middleware ?? [],
+  };
+}
+
+interface ServiceParts {
+  readonly resolved: Resolved;
+  readonly store: LedgerStore;
+  readonly reading: LedgerReading;
+  readonly timers: Services["timers"];
+}
+
+export function createServices({ resolved, store, reading, timers }: ServiceParts): Services {
+  const { options, security } = resolved;
+  return {
+    security,
+    timers,
     holdsStreams: options.security?.validateOutput !== undefined,
     checkAllOutput: options.checkAllOutput ?? false,
     middleware: options.middleware ?? [],
@@ -54,13 +64,13 @@ export function createDesk({ resolved, registry, store, reading, timers }: DeskP
   };
 }
 
-type SharedKeyQuestion = Parameters<Desk["findSharedKey"]>[0];
+type SharedKeyQuestion = Parameters<Services["findSharedKey"]>[0];
 
 /** An apply key is indexed by the store; any other is asked of the workflow whose work is made again, and of its own origin. */
 async function findSharedKey(
-  { store, reading }: Pick<DeskParts, "store" | "reading">,
+  { store, reading }: Pick<ServiceParts, "store" | "reading">,
   { tenant_id, key, workflow_id, parent_workflow_id }: SharedKeyQuestion,
-): ReturnType<Desk["findSharedKey"]> {
+): ReturnType<Services["findSharedKey"]> {
   const indexed = key.startsWith("apply:") ? await store.findKey(tenant_id, key) : null;
   const holder = indexed !== null && indexed.workflow_id !== workflow_id ? indexed.workflow_id : parent_workflow_id;
   if (holder === null) return null;
@@ -89,7 +99,7 @@ const initializing = {
 } as const;
 
 /** One initialisation, however many runs start at once; one that failed is tried again by the next run (LIF-04). */
-function createInitializer({ options: { initialize }, clock, limits }: Resolved): Desk["ensureInitialized"] {
+function createInitializer({ options: { initialize }, clock, limits }: Resolved): Services["ensureInitialized"] {
   let under: Promise<void> | null = null;
   let ready = initialize === undefined;
   const begin = async (): Promise<void> => {
@@ -171,7 +181,7 @@ export function defineTiers({
       publish: publisher(options, resolved.logger),
     }),
     createOrchestrationTier({
-      running: () => executor.runs().map((run) => run.log.identity.workflow_id),
+      running: () => executor.mailboxes().map(({ log }) => log.identity.workflow_id),
       models: resolved.models,
       charges: (tenantId, counters) => store.charges(tenantId, counters),
     }),

@@ -20,8 +20,8 @@ import {
 } from "../contract/policy-subject.ts";
 import { toStepResult } from "../contract/step.ts";
 import type { WorkflowRecord } from "../contract/workflow.ts";
-import { resolveParams } from "../tiers/t4-execution/resolve-templates.ts";
-import { outputsOf } from "../tiers/t4-execution/run.ts";
+import { resolveParams } from "../tiers/t4-execution/decide/resolve-templates.ts";
+import { outputsOf } from "../tiers/t4-execution/decide/run.ts";
 
 type Decided = EventPayloads["POLICY_DECIDED"];
 

@@ -35,7 +35,7 @@ export interface Answer {
 export type BusItem = Delivery | Answer;
 
 /** The bus as tiers and their doors see it. */
-export type Bus = Pick<SignalBus, "publish" | "ask" | "connect">;
+export type Bus = Pick<SignalBus, "publish" | "ask" | "askNow" | "connect">;
 
 const busRef = moduleRef(0, "bus", "publish");
 const stopped = kernelError("T0_KERNEL_STOPPED", "the kernel has stopped", busRef);
@@ -84,11 +84,23 @@ export class SignalBus {
 
   /** Publishes and waits for the Result of whoever ends the Signal's way. Never rejects. */
   ask(to: Tier, signal: Signal): Promise<Result> {
+    return Promise.resolve(this.askNow(to, signal));
+  }
+
+  /** As `ask`; where everybody on the Signal's way answers at once, and nobody is being told anything, so is the asker. */
+  askNow(to: Tier, signal: Signal): Result | Promise<Result> {
     const refusal = this.#refusal(signal);
-    if (refusal !== null) return Promise.resolve(fail(refusal, metricsOf(busRef)));
+    if (refusal !== null) return fail(refusal, metricsOf(busRef));
+    let answered: Result | null = null;
+    let later: ((result: Result) => void) | null = null;
+    this.#waiters.set(signal.id, (result) => {
+      if (later === null) answered = result;
+      else later(result);
+    });
+    this.publish({ to, signal, reply: signal.id });
+    if (answered !== null) return answered;
     return new Promise((resolve) => {
-      this.#waiters.set(signal.id, resolve);
-      this.publish({ to, signal, reply: signal.id });
+      later = resolve;
     });
   }
 

@@ -111,6 +111,8 @@ export interface Kit {
   readonly logger: Logger;
   readonly telemetry: Telemetry;
   readonly ask: (to: Tier, signal: Signal) => Promise<Result>;
+  /** As `ask`; the Result itself where it is there at once. */
+  readonly askNow: (to: Tier, signal: Signal) => Result | Promise<Result>;
   /** Publishes without expecting an answer. */
   readonly send: (to: Tier, signal: Signal) => void;
 }

@@ -8,21 +8,24 @@
  */
 import type { Append, AppendReceipt, LedgerStore } from "../ports/ledger-store.ts";
 
-export interface LedgerWriter {
-  /** `seal` is called when the transaction begins, so that what is decided until then shares its row. */
-  readonly append: (seal: () => Append) => Promise<AppendReceipt>;
-  /** Resolves when nothing is queued or under way. */
-  readonly drained: () => Promise<void>;
-}
-
-interface Waiting {
+export interface Posting {
+  /** Called when the transaction begins, so that what is decided until then shares its row. */
   readonly seal: () => Append;
   readonly resolve: (receipt: AppendReceipt) => void;
   readonly reject: (error: unknown) => void;
 }
 
+export interface LedgerWriter {
+  /** Queues an append; its end is told once, after the transaction. What the told ones throw is their own affair. */
+  readonly post: (posting: Posting) => void;
+  /** As `post`, for who waits with a promise. */
+  readonly append: (seal: () => Append) => Promise<AppendReceipt>;
+  /** Resolves when nothing is queued or under way. */
+  readonly drained: () => Promise<void>;
+}
+
 /** What cannot be sealed fails alone. */
-function sealOne(waiting: Waiting): (Waiting & { readonly entry: Append }) | null {
+function sealOne(waiting: Posting): (Posting & { readonly entry: Append }) | null {
   try {
     return { ...waiting, entry: waiting.seal() };
   } catch (error) {
@@ -32,13 +35,9 @@ function sealOne(waiting: Waiting): (Waiting & { readonly entry: Append }) | nul
 }
 
 export function createLedgerWriter(store: LedgerStore, maxBatch: number): LedgerWriter {
-  let queue: Waiting[] = [];
+  let queue: Posting[] = [];
   let busy = false;
   const idle: (() => void)[] = [];
-
-  const settle = (batch: readonly Waiting[], receipts: readonly AppendReceipt[]): void => {
-    for (const [i, waiting] of batch.entries()) waiting.resolve(receipts[i] ?? { ok: false, reason: "clash" });
-  };
 
   const flush = async (): Promise<void> => {
     const batch = queue
@@ -46,11 +45,9 @@ export function createLedgerWriter(store: LedgerStore, maxBatch: number): Ledger
       .map(sealOne)
       .filter((w) => w !== null);
     queue = queue.slice(maxBatch);
-    try {
-      if (batch.length > 0) settle(batch, await store.append(batch.map((w) => w.entry)));
-    } catch (error) {
-      for (const waiting of batch) waiting.reject(error);
-    }
+    const told = batch.length === 0 ? none : await appendAll(store, batch);
+    // Whoever is told goes on from here; what is queued then is in the next transaction.
+    for (const tell of told) tell();
     if (queue.length > 0) return schedule();
     busy = false;
     for (const resolve of idle.splice(0)) resolve();
@@ -62,12 +59,29 @@ export function createLedgerWriter(store: LedgerStore, maxBatch: number): Ledger
     setImmediate(() => void flush());
   };
 
+  const post = (posting: Posting): void => {
+    queue.push(posting);
+    if (!busy) schedule();
+  };
+
   return {
-    append: (seal) =>
-      new Promise((resolve, reject) => {
-        queue.push({ seal, resolve, reject });
-        if (!busy) schedule();
-      }),
+    post,
+    append: (seal) => new Promise((resolve, reject) => post({ seal, resolve, reject })),
     drained: () => (busy ? new Promise((resolve) => idle.push(resolve)) : Promise.resolve()),
   };
+}
+
+const none: readonly (() => void)[] = [];
+
+/** One transaction; gives how each is to be told of its end. */
+async function appendAll(
+  store: LedgerStore,
+  batch: readonly (Posting & { readonly entry: Append })[],
+): Promise<readonly (() => void)[]> {
+  try {
+    const receipts = await store.append(batch.map((w) => w.entry));
+    return batch.map((w, i) => () => w.resolve(receipts[i] ?? { ok: false, reason: "clash" }));
+  } catch (error) {
+    return batch.map((w) => () => w.reject(error));
+  }
 }

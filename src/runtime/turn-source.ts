@@ -27,13 +27,6 @@ export interface TurnSource {
   readonly stamp: (draft: EventDraft) => Stamp;
   /** The turn is sealed; the next event begins another. */
   readonly end: () => void;
-  /**
-   * A step, or the workflow itself (null), is about to go on to what it notes next: resolves when it is its turn. Null where
-   * nothing is to be waited for, which is always so but in a replay.
-   */
-  readonly turnOf: (stepId: string | null) => Promise<void> | null;
-  /** A sealed turn was not taken in and goes on, at the instant it had. */
-  readonly again: (at: number) => void;
   /** An id for what the payload of an event of this step (or of the workflow) will carry. */
   readonly drawId: (kind: DrawnId, stepId: string | null) => string;
 }
@@ -52,10 +45,6 @@ export function createLiveSource({ clock, ids }: Kit): TurnSource {
     end() {
       turn = null;
     },
-    again(at) {
-      turn = at;
-    },
-    turnOf: () => null,
     drawId: (kind) => ids.next(kind),
   };
 }

@@ -1,14 +1,13 @@
 /**
  * A workflow's log as its owner holds it: the folded record, and the events decided but not yet in the ledger.
  *
- * Owns: the turn's order: note (check, give id and sequence, fold) → commit (seal one row, append, then tell).
- * Never: decides anything.
- * L1  Memory may run ahead of the disk between `note` and `commit`, never outside a turn: nothing is told or performed
- *     before `commit` resolves.
- * L2  One row is under way at a time; what is noted meanwhile shares the next row.
- * L3  When somebody else's append came first (a decision of another process), the log is read again and what was noted
- *     is put behind it; where anything no longer fits the charts, what rested on it does not either: the log is lost.
- * L4  After a failed append the log is lost: every later use rejects, and the workflow is folded again from the ledger.
+ * Owns: the turn's order: note (check, give id and sequence, fold) → flush (seal one row, append, then tell the listener).
+ * Never: decides anything, waits for anything.
+ * L1  Memory may run ahead of the disk between `note` and the listener's `committed`, never outside a turn.
+ * L2  One row is under way at a time; what is noted meanwhile is the next row.
+ * L3  When somebody else's append came first (a decision of another process), everything that is not in the ledger is
+ *     forgotten, and the log stands where the ledger does; whoever decided it decides again.
+ * L4  After a failed append the log is lost: every later use throws, and the workflow is folded again from the ledger.
  */
 import { acceptsEvent } from "../../machines/charts.ts";
 import { foldEvents, foldWorkflow } from "../../machines/fold.ts";
@@ -25,11 +24,12 @@ import {
   sealTexts,
   type TurnEnvelope,
   type TurnEvent,
+  type TurnRow,
   toLedgerEvent,
   turnSchemaVersion,
 } from "../contract/turn.ts";
 import { isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
-import type { Append, AppendIndexes, Lease } from "../ports/ledger-store.ts";
+import type { Append, AppendIndexes, AppendReceipt, Lease } from "../ports/ledger-store.ts";
 import { deriveIndexes, dueOf, type IndexQuestion } from "./derive-indexes.ts";
 import type { FoldedLog, LogServices, NewWorkflow } from "./log-services.ts";
 import type { DrawnId, TurnSource } from "./turn-source.ts";
@@ -37,6 +37,14 @@ import { errorOf } from "./within.ts";
 
 const system: Actor = Object.freeze({ type: "system", id: "kernel" });
 const logRef = moduleRef(4, "workflow_log", "commit");
+
+/** Told what became of a row; called outside the transaction. */
+export interface LogListener {
+  readonly committed: () => void;
+  /** The log stands where the ledger does; what was noted and not committed is gone. */
+  readonly overtaken: () => void;
+  readonly lost: () => void;
+}
 
 interface Noted {
   readonly draft: EventDraft;
@@ -47,7 +55,7 @@ interface Noted {
 
 interface Sealed {
   readonly entry: Append;
-  readonly noted: Noted[];
+  readonly noted: readonly Noted[];
   readonly envelope: TurnEnvelope;
   /** What the head says once this row is in. */
   readonly known: KnownHead;
@@ -69,12 +77,15 @@ export class WorkflowLog {
   #stamped = { now: -1, text: "" };
   #lease: Lease | null = null;
   #known: KnownHead;
-  #commit: Promise<void> | null = null;
   /** Events of the row that is being appended. */
   #underWay = 0;
+  #flushing = false;
+  #reading = false;
   #lost: KernelError | null = null;
   #release = false;
   #foreign = false;
+  #listener: LogListener | null = null;
+  #waiting: { readonly resolve: () => void; readonly reject: (error: unknown) => void }[] = [];
 
   constructor(identity: NewWorkflow, services: LogServices, past: FoldedLog | null = null) {
     this.identity = identity;
@@ -84,6 +95,10 @@ export class WorkflowLog {
     this.#hash = past?.last.hash ?? genesisHash;
     this.#confirmed = past?.last.last_sequence ?? 0;
     this.#known = { state: past?.head.state ?? null, due_at: past?.head.due_at ?? null };
+  }
+
+  listen(listener: LogListener): void {
+    this.#listener = listener;
   }
 
   /** The record with everything noted so far. */
@@ -110,9 +125,19 @@ export class WorkflowLog {
     return this.#record === null ? null : dueOf(this.#record);
   }
 
-  /** Whether anything is noted that is not durable yet. */
+  /** Whether anything is noted that no row under way holds. */
   get isDirty(): boolean {
     return this.#noted.length > 0;
+  }
+
+  /** Whether everything noted is in the ledger. */
+  get isSettled(): boolean {
+    return this.#noted.length === 0 && !this.#flushing;
+  }
+
+  /** Somebody else's append came first, and the ledger is being read: until then nothing may be decided. */
+  get isReading(): boolean {
+    return this.#reading;
   }
 
   /** Makes the log useless: its workflow is folded again elsewhere. */
@@ -123,6 +148,11 @@ export class WorkflowLog {
   /** The last sequence that is durable. */
   get confirmed(): number {
     return this.#confirmed;
+  }
+
+  /** The sequence of what was noted last. */
+  get position(): number {
+    return this.#confirmed + this.#underWay + this.#noted.length;
   }
 
   setLease(lease: Lease): void {
@@ -143,10 +173,7 @@ export class WorkflowLog {
     return this.#record !== null && acceptsEvent(this.#record, draft);
   }
 
-  /**
-   * The instant of the turn under way, epoch ms; reading it begins one. To be read where the event that carries it is
-   * noted, without waiting between, so that payload and envelope say the same.
-   */
+  /** The instant of the turn under way, epoch ms; reading it begins one. */
   instantOf(type: EventType, stepId: string | null): number {
     return this.#source.now(type, stepId);
   }
@@ -154,11 +181,6 @@ export class WorkflowLog {
   /** The instant that a question to policy names; epoch ms. */
   instantOfQuestion(stage: PolicyStage, stepId: string | null): number {
     return this.#source.asked(stage, stepId);
-  }
-
-  /** When a step, or the workflow itself, may go on to what it notes next; null: at once. */
-  turnOf(stepId: string | null): Promise<void> | null {
-    return this.#source.turnOf(stepId);
   }
 
   /** An id for a record that an event of this step will carry. */
@@ -211,7 +233,10 @@ export class WorkflowLog {
       payload: draft.payload as unknown as JsonObject,
     };
     this.#noted.push({ draft, event, text: eventText(event) });
-    this.#fold(event, this.#confirmed + this.#underWay + this.#noted.length);
+    this.#record = foldWorkflow(
+      this.#record,
+      toLedgerEvent(this.#envelope(this.position, 1), event, 0, this.#timestamp()),
+    );
     return event.id;
   }
 
@@ -220,10 +245,6 @@ export class WorkflowLog {
     const current = this.#record?.plan_id ?? this.identity.plan_id;
     const plan = draft.type === "PLAN_CREATED" ? draft.payload.plan.plan_id : current;
     return { ...(plan === this.identity.plan_id ? {} : { plan }), ...(actor === system ? {} : { actor }) };
-  }
-
-  #fold(event: TurnEvent, sequence: number): void {
-    this.#record = foldWorkflow(this.#record, toLedgerEvent(this.#envelope(sequence, 1), event, 0, this.#timestamp()));
   }
 
   /** One ISO text per instant: formatting a date costs more than folding an event. */
@@ -250,77 +271,56 @@ export class WorkflowLog {
     };
   }
 
-  /** Gives the lease up with the next commit: the workflow parks or has ended. */
+  /** Gives the lease up with the next row: the workflow parks or has ended. */
   releaseWithNext(): void {
     this.#release = true;
   }
 
-  /** Makes everything noted durable. @throws KernelErrorException when the log is lost. */
-  async commit(): Promise<void> {
-    while (this.#commit !== null) await this.#commit;
-    if (this.#lost !== null) raise(this.#lost);
-    if (this.#noted.length === 0) return;
-    this.#commit = this.#flush();
-    try {
-      await this.#commit;
-    } finally {
-      this.#commit = null;
-    }
-  }
-
-  async #flush(): Promise<void> {
-    for (let tries = 0; tries < 16; tries += 1) {
-      if (await this.#appendNoted()) return;
-      await this.#rebase();
-      if (this.#noted.length === 0) return;
-    }
-    this.#lose(kernelError("T0_LEDGER_CONFLICT", "the workflow's log kept changing under its owner", logRef));
-  }
-
-  /** The row is sealed when its transaction begins: whatever was noted until then is in it. */
-  async #appendNoted(): Promise<boolean> {
+  /** Has what was noted written; the listener hears what came of it. What is noted until its transaction begins joins it. */
+  flush(): void {
+    if (this.#flushing || this.#lost !== null || this.#noted.length === 0) return;
+    this.#flushing = true;
     let sealed: Sealed | null = null;
-    const receipt = await this.#services.writer
-      .append(() => {
+    this.#services.writer.post({
+      seal: () => {
         // Lost while it waited for its turn: nothing of it may be written any more.
         if (this.#lost !== null) raise(this.#lost);
         sealed = this.#seal();
         return sealed.entry;
-      })
-      .catch((error: unknown) => this.#lose(errorOf(error, "T0_LEDGER_UNAVAILABLE", logRef)));
-    this.#underWay = 0;
-    const { entry, noted, envelope, known } = sealed as unknown as Sealed;
-    if (!receipt.ok) return this.#refused(receipt.reason, sealed as unknown as Sealed);
-    if (this.#lost !== null) raise(this.#lost);
-    this.#known = known;
-    if (entry.claim !== undefined && receipt.epoch !== null) this.#lease = { ...entry.claim, epoch: receipt.epoch };
-    this.#confirmed = entry.row.last_sequence;
-    this.#hash = entry.row.hash;
-    if (entry.indexes?.release === true) this.#lease = null;
-    const timestamp = new Date(entry.now).toISOString();
-    const events = noted.map((n, i) => toLedgerEvent(envelope, n.event, i, timestamp));
-    this.#services.onCommitted(this, events);
-    return true;
+      },
+      resolve: (receipt) => this.#appended(receipt, sealed as unknown as Sealed),
+      reject: (error) => this.#lose(errorOf(error, "T0_LEDGER_UNAVAILABLE", logRef)),
+    });
+  }
+
+  /** As `flush`, for who waits: resolves when everything noted is durable. @throws KernelErrorException when the log is lost. */
+  commit(): Promise<void> {
+    if (this.#lost !== null) return Promise.reject(new KernelErrorException(this.#lost));
+    this.flush();
+    if (this.isSettled) return Promise.resolve();
+    return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
   }
 
   #seal(): Sealed {
     const noted = this.#noted;
     const now = this.#now;
     const envelope = this.#envelope(this.#confirmed + 1, noted.length);
-    const texts = noted.map((n) => n.text);
-    const row = sealTexts(envelope, texts, this.#hash);
+    const row = sealTexts(
+      envelope,
+      noted.map((n) => n.text),
+      this.#hash,
+    );
     this.#noted = [];
     this.#source.end();
     this.#underWay = noted.length;
     const { owner, kit } = this.#services;
     const record = this.#record;
     const claims = this.#lease === null && !this.#foreign;
-    const indexes = this.#indexes(noted.map((n) => n.draft));
     const entry: Append = {
       tenant_id: this.identity.tenant_id,
       row,
       now,
-      indexes,
+      indexes: this.#indexes(noted.map((n) => n.draft)),
       ...(this.#lease === null ? {} : { lease: this.#lease }),
       ...(claims ? { claim: { owner, expires_at: now + kit.limits.leaseMs } } : {}),
     };
@@ -336,54 +336,73 @@ export class WorkflowLog {
     return deriveIndexes({ record, drafts, known: this.#known, isNew: this.#confirmed === 0, release, now: this.#now });
   }
 
-  #refused(reason: "clash" | "fenced" | "missing" | "taken", { entry, noted }: Sealed): boolean {
-    if (reason === "taken") this.#lose(kernelError("T4_WORKFLOW_CONFLICT", "another workflow has this key", logRef));
-    if (reason !== "clash")
-      this.#lose(
-        kernelError("T4_WORKFLOW_LEASED", "another process owns this workflow", logRef, { detail: { reason } }),
-      );
-    this.#source.again(entry.now);
-    this.#noted = [...noted, ...this.#noted];
-    this.#release = entry.indexes?.release === true;
-    return false;
+  #appended(receipt: AppendReceipt, sealed: Sealed): void {
+    this.#flushing = false;
+    if (!receipt.ok) return this.#refused(receipt.reason);
+    this.#underWay = 0;
+    const { entry, noted, envelope, known } = sealed;
+    this.#known = known;
+    if (entry.claim !== undefined && receipt.epoch !== null) this.#lease = { ...entry.claim, epoch: receipt.epoch };
+    this.#confirmed = entry.row.last_sequence;
+    this.#hash = entry.row.hash;
+    if (entry.indexes?.release === true) this.#lease = null;
+    if (this.#lost !== null) return this.#lose(this.#lost);
+    const timestamp = new Date(entry.now).toISOString();
+    const events = noted.map((n, i) => toLedgerEvent(envelope, n.event, i, timestamp));
+    this.#services.onCommitted(this, events);
+    this.#listener?.committed();
+    this.#tellWaiting();
   }
 
-  /** Reads what others appended and puts what was noted behind it. */
-  async #rebase(): Promise<void> {
-    const rows = await this.#services
-      .read(this.identity.workflow_id, 0)
-      .catch((error: unknown) => this.#lose(errorOf(error, "T0_LEDGER_UNAVAILABLE", logRef)));
-    const noted = this.#noted;
-    const now = this.#now;
+  #tellWaiting(): void {
+    if (!this.isSettled) return this.flush();
+    for (const { resolve } of this.#waiting.splice(0)) resolve();
+  }
+
+  #refused(reason: "clash" | "fenced" | "missing" | "taken"): void {
+    if (reason === "taken")
+      return this.#lose(kernelError("T4_WORKFLOW_CONFLICT", "another workflow has this key", logRef));
+    if (reason !== "clash")
+      return this.#lose(
+        kernelError("T4_WORKFLOW_LEASED", "another process owns this workflow", logRef, { detail: { reason } }),
+      );
+    this.#flushing = true;
+    this.#reading = true;
+    this.#services.read(this.identity.workflow_id, 0).then(
+      (rows) => this.#overtaken(rows),
+      (error: unknown) => this.#lose(errorOf(error, "T0_LEDGER_UNAVAILABLE", logRef)),
+    );
+  }
+
+  /** Everything that is not in the ledger is forgotten. */
+  #overtaken(rows: readonly TurnRow[]): void {
     const before = this.#confirmed;
     const events = rows.flatMap(openTurn);
+    this.#flushing = false;
+    this.#reading = false;
+    this.#underWay = 0;
     this.#noted = [];
+    this.#release = false;
+    this.#source.end();
     this.#known = unknownHead;
     this.#record = foldEvents(events);
     this.#hash = rows.at(-1)?.hash ?? genesisHash;
     this.#confirmed = rows.at(-1)?.last_sequence ?? 0;
-    this.#now = now;
-    for (const item of noted) this.#noteAgain(item);
-    const theirs = events.filter((event) => event.sequence > before);
-    this.#services.onForeign(this, theirs);
-  }
-
-  #noteAgain(item: Noted): void {
-    if (this.#record !== null && !acceptsEvent(this.#record, item.draft)) {
-      const detail = { event_type: item.draft.type, state: this.#record.state };
-      this.#lose(kernelError("T0_LEDGER_CONFLICT", "another process's append came first", logRef, { detail }));
-    }
-    this.#noted.push(item);
-    this.#fold(item.event, this.#confirmed + this.#noted.length);
+    if (this.#lost !== null) return this.#lose(this.#lost);
+    this.#services.onForeign(
+      this,
+      events.filter((event) => event.sequence > before),
+    );
+    this.#listener?.overtaken();
+    this.#tellWaiting();
   }
 
   /** Takes in what another process appended, when nothing of ours is under way. True when there was something. */
   async refresh(): Promise<boolean> {
-    if (this.#commit !== null || this.#noted.length > 0) return false;
+    if (!this.isSettled || this.#lost !== null) return false;
     const before = this.#confirmed;
     const rows = await this.#services.read(this.identity.workflow_id, before);
-    if (rows.length === 0 || this.#commit !== null || this.#noted.length > 0 || this.#confirmed !== before)
-      return false;
+    if (rows.length === 0 || !this.isSettled || this.#confirmed !== before) return false;
     const events = rows.flatMap(openTurn);
     for (const event of events) this.#record = foldWorkflow(this.#record, event);
     this.#known = unknownHead;
@@ -393,8 +412,11 @@ export class WorkflowLog {
     return true;
   }
 
-  #lose(error: KernelError): never {
-    this.#lost = error;
-    throw new KernelErrorException(error);
+  #lose(error: KernelError): void {
+    this.#flushing = false;
+    this.#reading = false;
+    this.#lost ??= error;
+    this.#listener?.lost();
+    for (const { reject } of this.#waiting.splice(0)) reject(new KernelErrorException(this.#lost));
   }
 }

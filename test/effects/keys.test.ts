@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { PlanStepDraft } from "../../src/contract/plan.ts";
 import { type OperatorError, operatorError } from "../../src/index.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/index.ts";
-import { deriveKey } from "../../src/tiers/t4-execution/derive-key.ts";
+import { deriveKey } from "../../src/tiers/t4-execution/decide/derive-key.ts";
 import { count, counted, decide, gateOf, held, intent, Note, payloads, step, story } from "../gates/story.ts";
 
 type Answer = Parameters<typeof counted>[2];

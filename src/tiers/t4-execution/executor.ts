@@ -1,183 +1,186 @@
 /**
  * The executor: which workflows are awake in this process, and how one is brought to life from the ledger.
  *
- * Owns: the runs. Never: what a run does.
- * E1  One run per workflow at a time; commands to a workflow go through its run.
- * E2  A run that rests leaves memory; the next command folds it again from the ledger.
- * E3  A session (marks `session.open`, `session.close`) lasts from waking to resting; every ledger write of the run is in it.
+ * Owns: the mailboxes. Never: what is decided in one.
+ * E1  One mailbox a workflow; whatever comes to it goes through that one.
+ * E2  A workflow that rests leaves memory; what comes next folds it again from the ledger.
+ * E3  A session (marks `session.open`, `session.close`) lasts from waking to resting; every ledger write of it is in it.
+ * E4  Nobody works on a workflow without having claimed it: in the store before it goes on by itself, and in the row of
+ *     what a person says to one that rests.
  */
-
 import { foldEvents } from "../../../machines/fold.ts";
 import { type KernelError, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { LedgerEvent } from "../../contract/event.ts";
 import { openTurn, type TurnRow } from "../../contract/turn.ts";
-import type { WorkflowRecord } from "../../contract/workflow.ts";
+import { isTerminal, type WorkflowRecord } from "../../contract/workflow.ts";
 import type { LedgerStore, WorkflowHead } from "../../ports/ledger-store.ts";
 import type { Kit } from "../../runtime/kit.ts";
 import type { LedgerWriter } from "../../runtime/ledger-writer.ts";
 import type { LifecycleHost } from "../../runtime/lifecycle-host.ts";
 import type { LogServices, NewWorkflow } from "../../runtime/log-services.ts";
-import { createLiveSource, type TurnSource } from "../../runtime/turn-source.ts";
+import { createLiveSource } from "../../runtime/turn-source.ts";
 import { WorkflowLog } from "../../runtime/workflow-log.ts";
-import type { Desk } from "./run.ts";
-import { oodaRef } from "./run.ts";
-import { type RunHost, WorkflowRun } from "./workflow-run.ts";
+import { notFound } from "./decide/decide.ts";
+import type { Input } from "./decide/input.ts";
+import { oodaRef, type Settings } from "./decide/run.ts";
+import { Mailbox, type MailboxHost } from "./mailbox.ts";
+import type { Services } from "./perform/services.ts";
 
 export interface ExecutorOptions {
   readonly store: LedgerStore;
   readonly writer: LedgerWriter;
   readonly kit: Kit;
-  readonly desk: Desk;
+  readonly settings: Settings;
+  readonly services: Services;
   readonly lifecycles: LifecycleHost;
   readonly owner: string;
-  /** Where turns get their instants and ids; a replay brings its own. */
-  readonly sourceOf?: (workflowId: string) => TurnSource;
   /** Told after each commit; `own` is false for what another process appended. */
   readonly onCommitted: (log: WorkflowLog, events: readonly LedgerEvent[], own: boolean) => void;
-  /** Told when a run has ended or rests. */
-  readonly onRest: (run: WorkflowRun) => void;
+  /** Told when a workflow has ended or rests. */
+  readonly onRest: (mailbox: Mailbox) => void;
 }
 
 const executorRef = oodaRef("execute");
+const maxTries = 8;
+
+/** How a log is lost to another process. */
+const overtaken: ReadonlySet<string> = new Set(["T0_LEDGER_CONFLICT", "T4_WORKFLOW_LEASED"]);
 
 export class Executor {
   readonly #options: ExecutorOptions;
   readonly #services: LogServices;
-  readonly #host: RunHost;
-  readonly #runs = new Map<string, WorkflowRun>();
-  readonly #waking = new Map<string, Promise<WorkflowRun>>();
+  readonly #host: MailboxHost;
+  readonly #awake = new Map<string, Mailbox>();
+  readonly #waking = new Map<string, Promise<Mailbox>>();
 
   constructor(options: ExecutorOptions) {
     this.#options = options;
-    const { kit, desk, store, writer, owner, sourceOf } = options;
-    this.#host = { kit, desk, onRest: (run) => this.#rest(run) };
+    const { kit, settings, services, store, writer, owner } = options;
+    this.#host = { kit, settings, services, onRest: (mailbox) => this.#rest(mailbox) };
     this.#services = {
       kit,
-      sourceOf: sourceOf ?? (() => createLiveSource(kit)),
+      sourceOf: () => createLiveSource(kit),
       writer,
       owner,
       read: (id, after) => store.read(id, after),
       onCommitted: (log, events) => this.#committed(log, events, true),
-      onForeign: (log, events) => this.#overtaken(log, events),
+      onForeign: (log, events) => this.#committed(log, events, false),
     };
   }
 
-  /** A run for a workflow that has no events yet. */
-  begin(identity: NewWorkflow, parentId: string | null): WorkflowRun {
+  /** A mailbox for a workflow that has no events yet. */
+  begin(identity: NewWorkflow, parentId: string | null): Mailbox {
     return this.#adopt(new WorkflowLog(identity, this.#services), parentId);
   }
 
   /**
-   * Works on a workflow's run, waking it if need be. Where another process's append came first, what was decided is
-   * decided again on what stands now. @throws T4_WORKFLOW_NOT_FOUND.
+   * Hands a workflow what is wanted of it, waking it if need be, and gives the answer. Where its log is lost to another
+   * process meanwhile, it is folded again and asked again. @throws T4_WORKFLOW_NOT_FOUND; what it is refused with.
    */
-  async withRun<T>(workflowId: string, parentId: string | null, work: (run: WorkflowRun) => Promise<T>): Promise<T> {
+  async command<T>(workflowId: string, parentId: string | null, make: (re: number) => Input): Promise<T> {
     for (let tries = 1; ; tries += 1) {
-      const run = await this.#liveRun(workflowId, parentId);
+      const mailbox = await this.#live(workflowId, parentId);
       try {
-        return await run.use(() => work(run));
+        return await mailbox.command<T>(make);
       } catch (thrown) {
-        if (!overtaken.has(run.log.lost?.code ?? "") || tries === maxTries) throw thrown;
+        if (!overtaken.has(mailbox.log.lost?.code ?? "") || tries === maxTries) throw thrown;
       }
     }
   }
 
-  async #liveRun(workflowId: string, parentId: string | null): Promise<WorkflowRun> {
+  /** Lets a workflow go on by itself, if this process may have it. */
+  async wake(workflowId: string, parentId: string | null = null): Promise<void> {
+    const { store, kit, owner } = this.#options;
+    if (this.#awake.get(workflowId) === undefined) {
+      const held = await store.claim(workflowId, owner, kit.clock.now(), kit.limits.leaseMs);
+      if (held === null) return;
+    }
+    const mailbox = await this.#live(workflowId, parentId);
+    mailbox.wake();
+  }
+
+  async #live(workflowId: string, parentId: string | null): Promise<Mailbox> {
     for (;;) {
-      const live = this.#runs.get(workflowId);
+      const live = this.#awake.get(workflowId);
       if (live !== undefined && live.log.lost === null) return live;
       await this.#wakeOnce(workflowId, parentId);
     }
   }
 
-  awake(workflowId: string): WorkflowRun | null {
-    return this.#runs.get(workflowId) ?? null;
+  awake(workflowId: string): Mailbox | null {
+    return this.#awake.get(workflowId) ?? null;
   }
 
   count(): number {
-    return this.#runs.size;
+    return this.#awake.size;
   }
 
-  runs(): readonly WorkflowRun[] {
-    return [...this.#runs.values()];
+  mailboxes(): readonly Mailbox[] {
+    return [...this.#awake.values()];
   }
 
-  /** Drops every run and names them; they are folded again when needed (after a crash of T4). */
+  /** Drops every mailbox and names their workflows; they are folded again when needed (after a crash of T4). */
   dropAll(): readonly string[] {
-    const ids = [...this.#runs.keys()];
+    const dropped = [...this.#awake];
     const error = kernelError("T0_TIER_CRASHED", "the execution tier was restarted", executorRef);
-    for (const run of this.#runs.values()) {
-      run.log.abandon(error);
-      run.interrupt();
+    this.#awake.clear();
+    for (const [, mailbox] of dropped) {
+      mailbox.log.abandon(error);
+      mailbox.interrupt();
     }
-    this.#runs.clear();
     this.#options.lifecycles.clear();
-    return ids;
+    return dropped.map(([id]) => id);
   }
 
   #committed(log: WorkflowLog, events: readonly LedgerEvent[], own: boolean): void {
     const { lifecycles, onCommitted } = this.#options;
-    if (this.#runs.get(log.identity.workflow_id)?.log === log) lifecycles.deliver(log.identity.workflow_id, events);
+    const { workflow_id } = log.identity;
+    if (this.#awake.get(workflow_id)?.log === log) lifecycles.deliver(workflow_id, events);
     onCommitted(log, events, own);
   }
 
-  /** What another process appended reaches actors and readers like our own; the run looks at what follows from it. */
-  #overtaken(log: WorkflowLog, events: readonly LedgerEvent[]): void {
-    this.#committed(log, events, false);
-    const run = this.#runs.get(log.identity.workflow_id);
-    if (run?.log === log) run.drive();
-  }
-
-  #rest(run: WorkflowRun): void {
+  #rest(mailbox: Mailbox): void {
     const { lifecycles, kit, onRest } = this.#options;
-    const id = run.log.identity.workflow_id;
-    const holdsCalls = run.handles.size > 0 && run.log.lost === null;
-    if (run.isBusy || run.isAsleep || holdsCalls || this.#runs.get(id) !== run) return;
-    this.#runs.delete(id);
+    const id = mailbox.log.identity.workflow_id;
+    if (this.#awake.get(id) !== mailbox || isHeld(mailbox)) return;
+    this.#awake.delete(id);
     lifecycles.sleep(id);
     kit.telemetry.mark("session.close", { workflow_id: id });
-    onRest(run);
+    onRest(mailbox);
   }
 
-  #adopt(log: WorkflowLog, parentId: string | null): WorkflowRun {
-    const run = new WorkflowRun(log, this.#host, parentId);
-    this.#runs.set(log.identity.workflow_id, run);
+  #adopt(log: WorkflowLog, parentId: string | null): Mailbox {
+    const mailbox = new Mailbox(log, this.#host, parentId);
+    this.#awake.set(log.identity.workflow_id, mailbox);
     this.#options.kit.telemetry.mark("session.open", { workflow_id: log.identity.workflow_id });
-    return run;
+    return mailbox;
   }
 
-  #wakeOnce(workflowId: string, parentId: string | null): Promise<WorkflowRun> {
-    const begin = (): Promise<WorkflowRun> =>
-      this.#wake(workflowId, parentId).finally(() => this.#waking.delete(workflowId));
+  #wakeOnce(workflowId: string, parentId: string | null): Promise<Mailbox> {
+    const begin = (): Promise<Mailbox> =>
+      this.#fold(workflowId, parentId).finally(() => this.#waking.delete(workflowId));
     const waking = this.#waking.get(workflowId) ?? begin();
     this.#waking.set(workflowId, waking);
     return waking;
   }
 
-  async #wake(workflowId: string, parentId: string | null): Promise<WorkflowRun> {
+  async #fold(workflowId: string, parentId: string | null): Promise<Mailbox> {
     const { store, kit, owner, lifecycles } = this.#options;
     const head = (await store.head(workflowId)) ?? raise(notFound(workflowId));
     const rows = await store.read(workflowId);
     const record = foldEvents(rows.flatMap(openTurn)) ?? raise(notFound(workflowId));
     const log = new WorkflowLog(identityOf(record), this.#services, { record, last: rows.at(-1) as TurnRow, head });
     adoptLease(log, head, { owner, now: kit.clock.now() });
-    const run = this.#adopt(log, parentId);
+    const mailbox = this.#adopt(log, parentId);
     lifecycles.wake(record);
-    return run;
+    return mailbox;
   }
 }
 
-const maxTries = 8;
-
-/** How a log is lost to another process. */
-const overtaken: ReadonlySet<string> = new Set(["T0_LEDGER_CONFLICT", "T4_WORKFLOW_LEASED"]);
-
-/** What is said of a workflow that is not there, and of another tenant's: the same, to the byte. */
-export const notFound = (workflowId: string): KernelError =>
-  kernelError("T4_WORKFLOW_NOT_FOUND", `there is no workflow ${workflowId}`, executorRef, {
-    detail: { workflow_id: workflowId },
-  });
+/** A call whose operator has not ended keeps its workflow in memory, where its end is heard; of one that is over it is not. */
+const isHeld = ({ log, handles, interrupted }: Mailbox): boolean =>
+  handles.size > 0 && log.lost === null && !interrupted && log.exists && !isTerminal(log.record.state);
 
 function identityOf(record: WorkflowRecord): NewWorkflow {
   const { tenant_id, workflow_id, thread_id, correlation_id, intent } = record;

@@ -8,29 +8,22 @@ import type { AuthContext } from "../../contract/auth-context.ts";
 import type { KernelError } from "../../contract/error.ts";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
-import { draft } from "../../contract/event.ts";
 import type {
-  GateResponse,
   ParsedDelegationRequest,
   ParsedGateRequest,
   WithdrawalRequest,
 } from "../../contract/gate.ts";
 import type { Intent, Principal, Submission } from "../../contract/intent.ts";
 import { metricsOf, ok, type Result } from "../../contract/result.ts";
-import type { RetryResponse } from "../../contract/retry.ts";
 import type { Signal } from "../../contract/signal.ts";
 import { genesisHash, openTurn, sealTurn, turnSchemaVersion } from "../../contract/turn.ts";
-import { isTerminal } from "../../contract/workflow.ts";
 import type { Door, TierDefinition } from "../../runtime/define-tier.ts";
 import { consume, type Kit } from "../../runtime/kit.ts";
 import type { LedgerWriter } from "../../runtime/ledger-writer.ts";
-import { type Executor, notFound } from "./executor.ts";
-import { decideGate } from "./judge-gate.ts";
-import { delegateGate, withdrawVote } from "./lend-seat.ts";
-import { acceptedOf, recallFirst, type SubmissionQuery, type SubmissionStore } from "./recall-submission.ts";
-import { restartWorkflow } from "./restart-workflow.ts";
-import { oodaRef } from "./run.ts";
-import type { WorkflowRun } from "./workflow-run.ts";
+import type { Executor } from "./executor.ts";
+import type { Command, Input, Word } from "./decide/input.ts";
+import { oodaRef } from "./decide/run.ts";
+import { acceptedOf, recallFirst, type SubmissionQuery, type SubmissionStore } from "./perform/recall-submission.ts";
 
 /** What intake hands over once the intent is known (T1) and routed (T6). */
 export interface Intake {
@@ -79,6 +72,13 @@ const answer = (
   );
 
 export function createExecutionTier({ executor, writer, store, onStart }: ExecutionTierOptions): TierDefinition {
+  const commanding = (fn: string, schema: string, wanted: (body: Signal["body"]) => Command): Door => ({
+    module: "ooda_loop",
+    function: fn,
+    check: needsWorkflow,
+    handle: (signal, kit) =>
+      handOver(executor(), { signal, kit }, { schema, fn, say: command(wanted(signal.body)) }),
+  });
   const doors: Record<string, Door> = {
     "command:activate": {
       module: "ooda_loop",
@@ -89,35 +89,16 @@ export function createExecutionTier({ executor, writer, store, onStart }: Execut
           : "an activation carries an intake, or a workflow_id",
       handle: (signal, kit) => {
         if (signal.body["intake"] !== undefined) return startWorkflow({ executor: executor(), store }, signal, kit);
-        return atGate(signal.body) === null
-          ? wakeWorkflow(executor(), signal, kit)
-          : hearAtGate(executor(), signal, kit);
+        const word = wordOf(signal.body);
+        const say = word === null ? command({ kind: "activate" }) : (re: number): Input => ({ type: "decided", word, re });
+        const schema = word === null ? "Awake" : "GateResponse";
+        return handOver(executor(), { signal, kit }, { schema, fn: "act", say });
       },
     },
-    "command:abort": {
-      module: "ooda_loop",
-      function: "abort",
-      check: needsWorkflow,
-      handle: (signal, kit) => abortWorkflow(executor(), signal, kit),
-    },
-    "command:retry": {
-      module: "ooda_loop",
-      function: "retry",
-      check: needsWorkflow,
-      handle: (signal, kit) => retryWorkflow(executor(), signal, kit),
-    },
-    "command:pivot": {
-      module: "ooda_loop",
-      function: "pivot",
-      check: needsWorkflow,
-      handle: (signal, kit) => pivotWorkflow(executor(), signal, kit),
-    },
-    "command:sleep": {
-      module: "ooda_loop",
-      function: "sleep",
-      check: needsWorkflow,
-      handle: (signal, kit) => sleepWorkflow(executor(), signal, kit),
-    },
+    "command:abort": commanding("abort", "CancelResponse", (body) => cancelOf(body as unknown as Commanded)),
+    "command:retry": commanding("retry", "RetryResponse", (body) => retryOf(body as unknown as Commanded)),
+    "command:pivot": commanding("pivot", "Pivoted", ({ objective }) => ({ kind: "pivot", objective: String(objective) })),
+    "command:sleep": commanding("sleep", "Asleep", () => ({ kind: "sleep" })),
     "data:SubmissionQuery": {
       module: "ooda_loop",
       function: "recall",
@@ -148,7 +129,7 @@ async function startWorkflow({ executor, store }: Beginning, signal: Signal, kit
     ),
     () => undefined,
   );
-  const run = executor.begin(
+  const mailbox = executor.begin(
     { workflow_id, plan_id, tenant_id, thread_id, intent_id: intent.intent_id, correlation_id: signal.trace_id },
     signal.id,
   );
@@ -166,10 +147,7 @@ async function startWorkflow({ executor, store }: Beginning, signal: Signal, kit
   };
   const said = { schema: "SubmitResponse", fn: "act" };
   try {
-    await run.begin(async () => {
-      run.log.note(draft("INTENT_RECEIVED", { intent, auth, plan_id, ...facts }));
-      await run.log.commit();
-    });
+    await mailbox.command((re) => ({ type: "begin", facts: { intent, auth, plan_id, ...facts }, re }));
   } catch (thrown) {
     // Whoever came first under this key has the workflow, in whichever process.
     const first = await recallFirst(store, { tenant_id, principal: intent.actor, submission });
@@ -192,7 +170,6 @@ async function recallSubmission(store: SubmissionStore, signal: Signal, kit: Kit
 }
 
 interface AtGate {
-  readonly workflow_id: string;
   readonly auth: AuthContext;
   readonly decision?: ParsedGateRequest;
   readonly withdrawal?: WithdrawalRequest;
@@ -200,114 +177,52 @@ interface AtGate {
 }
 
 /** What an activation says to a gate; null where it says nothing to one. */
-function atGate(body: Signal["body"]): ((run: WorkflowRun) => Promise<GateResponse>) | null {
+function wordOf(body: Signal["body"]): Word | null {
   const { auth, decision, withdrawal, delegation } = body as unknown as AtGate;
-  if (decision !== undefined) return (run) => decideGate(run, decision, auth);
-  if (withdrawal !== undefined) return (run) => withdrawVote(run, withdrawal);
-  return delegation === undefined ? null : (run) => delegateGate(run, delegation, auth);
+  if (decision !== undefined) return { kind: "decision", request: decision, auth };
+  if (withdrawal !== undefined) return { kind: "withdrawal", request: withdrawal, auth };
+  return delegation === undefined ? null : { kind: "delegation", request: delegation, auth };
 }
 
-function hearAtGate(executor: Executor, signal: Signal, kit: Kit): Promise<Result> {
-  const { workflow_id, auth } = signal.body as unknown as AtGate;
-  return withLeased(executor, signal, workflow_id, async (run) => {
-    requireTenant(run, auth);
-    const response = await atGate(signal.body)?.(run);
-    return answer(signal, kit, response, { schema: "GateResponse", fn: "act" });
-  });
+interface Said {
+  readonly schema: string;
+  readonly fn: string;
 }
 
-function wakeWorkflow(executor: Executor, signal: Signal, kit: Kit): Promise<Result> {
-  const workflowId = String(signal.body["workflow_id"]);
-  return withLeased(executor, signal, workflowId, async (run) => {
-    run.setAsleep(false);
-    return answer(
-      signal,
-      kit,
-      { workflow_id: workflowId, state: run.log.record.state },
-      { schema: "Awake", fn: "act" },
-    );
-  });
-}
-
-/** Runs a command on the workflow's run; a workflow that another process holds is refused with a retryable error. */
-function withLeased(
+/** Hands the workflow that the Signal names what is wanted of it, and answers with its answer. */
+async function handOver(
   executor: Executor,
-  signal: Signal,
-  workflowId: string,
-  work: (run: WorkflowRun) => Promise<Result>,
+  { signal, kit }: { readonly signal: Signal; readonly kit: Kit },
+  { say, ...said }: Said & { readonly say: (re: number) => Input },
 ): Promise<Result> {
-  return executor.withRun(workflowId, signal.id, work);
+  return answer(signal, kit, await executor.command(String(signal.body["workflow_id"]), signal.id, say), said);
 }
 
-/** Another tenant's workflow does not exist for this caller: the refusal is that of one that never was, to the letter. */
-function requireTenant(run: WorkflowRun, auth: AuthContext): void {
-  if (run.log.record.tenant_id !== auth.tenant_id) raise(notFound(run.log.identity.workflow_id));
-}
+const command =
+  (wanted: Command) =>
+  (re: number): Input => ({ type: "commanded", command: wanted, re });
 
 interface Commanded {
-  readonly workflow_id: string;
   readonly auth: AuthContext;
   readonly principal: Principal;
+  readonly reason?: unknown;
+  readonly mode: "resume_failed_steps" | "regenerate";
+  readonly step_ids?: readonly string[];
+  readonly feedback?: string;
 }
 
-function abortWorkflow(executor: Executor, signal: Signal, kit: Kit): Promise<Result> {
-  const { workflow_id, auth, principal } = signal.body as unknown as Commanded;
-  return withLeased(executor, signal, workflow_id, async (run) => {
-    requireTenant(run, auth);
-    const { state } = run.log.record;
-    if (isTerminal(state) && state !== "cancelled")
-      raise(
-        kernelError("T4_WORKFLOW_CONFLICT", `a ${state} workflow cannot be cancelled`, ref("abort"), {
-          detail: { state },
-        }),
-      );
-    if (state !== "cancelled") await run.cancel(String(signal.body["reason"] ?? "cancelled by request"), principal);
-    return answer(
-      signal,
-      kit,
-      { workflow_id, status: "cancelled", correlation_id: run.log.record.correlation_id },
-      { schema: "CancelResponse", fn: "abort" },
-    );
-  });
+function cancelOf({ auth, principal, reason = "cancelled by request" }: Commanded): Command {
+  return { kind: "cancel", auth, principal, reason: String(reason) };
 }
 
-function retryWorkflow(executor: Executor, signal: Signal, kit: Kit): Promise<Result> {
-  const { workflow_id, auth, principal } = signal.body as unknown as Commanded;
-  const { mode, step_ids, feedback } = signal.body as unknown as {
-    mode: "resume_failed_steps" | "regenerate";
-    step_ids?: readonly string[];
-    feedback?: string;
-  };
-  return withLeased(executor, signal, workflow_id, async (run) => {
-    requireTenant(run, auth);
-    restartWorkflow(run, { mode, step_ids, principal, feedback });
-    await run.log.commit();
-    const response: RetryResponse = { workflow_id, status: "restarted", correlation_id: run.log.record.correlation_id };
-    return answer(signal, kit, response, { schema: "RetryResponse", fn: "retry" });
-  });
-}
-
-/** The next plan follows another objective. */
-function pivotWorkflow(executor: Executor, signal: Signal, kit: Kit): Promise<Result> {
-  const workflowId = String(signal.body["workflow_id"]);
-  return withLeased(executor, signal, workflowId, async (run) => {
-    run.objective = String(signal.body["objective"]);
-    return answer(
-      signal,
-      kit,
-      { workflow_id: workflowId, objective: run.objective },
-      { schema: "Pivoted", fn: "pivot" },
-    );
-  });
-}
-
-function sleepWorkflow(executor: Executor, signal: Signal, kit: Kit): Promise<Result> {
-  const workflowId = String(signal.body["workflow_id"]);
-  return withLeased(executor, signal, workflowId, async (run) => {
-    run.setAsleep(true);
-    return answer(signal, kit, { workflow_id: workflowId, asleep: true }, { schema: "Asleep", fn: "sleep" });
-  });
-}
+const retryOf = ({ auth, principal, mode, step_ids, feedback }: Commanded): Command => ({
+  kind: "retry",
+  auth,
+  principal,
+  mode,
+  step_ids,
+  feedback,
+});
 
 /** A refused request leaves one event on a log of its own; there is no workflow. */
 async function rejectIntent(writer: LedgerWriter, signal: Signal, kit: Kit): Promise<Result> {

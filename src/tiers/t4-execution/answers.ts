@@ -1,0 +1,118 @@
+/**
+ * What passes over a record have been answered so far (`Scopes` of deciding).
+ *
+ * Owns: the answers of passes that are not through. Never: puts a question itself.
+ * P1  A question is put once a scope; its answer is there for every later pass, until the scope is through or forgotten.
+ * P2  An answer that comes after its scope was forgotten is nobody's.
+ */
+import type { Answered, Input } from "./decide/input.ts";
+import type { Question } from "./decide/intention.ts";
+import { pending, type Scopes } from "./decide/run.ts";
+
+interface Entry {
+  answer: Answered | null;
+  heard: boolean;
+}
+
+interface Scope {
+  readonly entries: Map<string, Entry>;
+  readonly kept: Map<string, unknown>;
+  /** Marks of the passes so far, and of this one: what was marked is not marked again. */
+  marked: number;
+  marks: number;
+}
+
+export class PassScopes implements Scopes {
+  /** Gives the answer, or null where it comes later. */
+  readonly #put: (scope: string, key: string, question: Question) => Answered | null;
+  readonly #scopes = new Map<string, Scope>();
+  #current: { readonly name: string; readonly scope: Scope } | null = null;
+
+  constructor(put: (scope: string, key: string, question: Question) => Answered | null) {
+    this.#put = put;
+  }
+
+  pass(name: string, work: () => void): boolean {
+    const before = this.#current;
+    const scope = this.#scopes.get(name) ?? { entries: new Map(), kept: new Map(), marked: 0, marks: 0 };
+    this.#scopes.set(name, scope);
+    this.#current = { name, scope };
+    scope.marks = 0;
+    try {
+      work();
+      this.#scopes.delete(name);
+      return true;
+    } catch (thrown) {
+      if (thrown !== pending) this.#scopes.delete(name);
+      if (thrown === pending) return false;
+      throw thrown;
+    } finally {
+      this.#current = before;
+    }
+  }
+
+  waits(name: string): boolean {
+    return this.#scopes.has(name) && this.#current?.name !== name && this.#hasOpen(name);
+  }
+
+  #hasOpen(name: string): boolean {
+    for (const { answer } of this.#scopes.get(name)?.entries.values() ?? []) if (answer === null) return true;
+    return false;
+  }
+
+  anyWaits(): boolean {
+    for (const name of this.#scopes.keys()) if (this.#hasOpen(name)) return true;
+    return false;
+  }
+
+  forget(name: string): void {
+    this.#scopes.delete(name);
+  }
+
+  clear(): void {
+    this.#scopes.clear();
+  }
+
+  hear(key: string, question: Question): { readonly answer: Answered; readonly isNew: boolean } {
+    const { name, scope } = this.#here();
+    const known = scope.entries.get(key);
+    if (known?.answer === null) throw pending;
+    if (known !== undefined) {
+      const isNew = !known.heard;
+      known.heard = true;
+      return { answer: known.answer as Answered, isNew };
+    }
+    const entry: Entry = { answer: null, heard: false };
+    scope.entries.set(key, entry);
+    entry.answer = this.#put(name, key, question);
+    if (entry.answer === null) throw pending;
+    entry.heard = true;
+    return { answer: entry.answer, isNew: true };
+  }
+
+  keep<T>(key: string, make: () => T): T {
+    const { kept } = this.#here().scope;
+    if (!kept.has(key)) kept.set(key, make());
+    return kept.get(key) as T;
+  }
+
+  #here(): { readonly name: string; readonly scope: Scope } {
+    if (this.#current === null) throw new Error("a question outside a pass");
+    return this.#current;
+  }
+
+  /** Whether an earlier pass has marked this already; counts the mark. */
+  isMarked(): boolean {
+    const scope = this.#current?.scope;
+    if (scope === undefined) return false;
+    scope.marks += 1;
+    if (scope.marks <= scope.marked) return true;
+    scope.marked = scope.marks;
+    return false;
+  }
+
+  answered({ scope, key, answer }: Extract<Input, { readonly type: "answered" }>): void {
+    const entry = this.#scopes.get(scope)?.entries.get(key);
+    if (entry?.answer === null) entry.answer = answer;
+  }
+}

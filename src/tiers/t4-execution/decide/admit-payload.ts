@@ -1,0 +1,79 @@
+/**
+ * Putting a payload to policy: one question to T5, one decision in the ledger, and the payload as it is let through.
+ */
+import { digest } from "../../../contract/digest.ts";
+import { raise } from "../../../contract/error.ts";
+import { kernelError } from "../../../contract/error-codes.ts";
+import { deepFreeze } from "../../../contract/json.ts";
+import { moduleRef } from "../../../contract/module-ref.ts";
+import type { PolicyDecision } from "../../../contract/policy.ts";
+import { type AdmissionAnswer, keepAdmission, workOf } from "./admit-call.ts";
+import { instantOf, noteDecision } from "./note-decision.ts";
+import { checkPayload, type Prepared } from "./prepare-step.ts";
+import { askOnce, type Run, stepOf } from "./run.ts";
+import { redact } from "./redact.ts";
+
+const policyRef = moduleRef(5, "policy", "evaluate");
+
+/** What T5 answers once per step: policy, authority and budget, in one answer. */
+export interface StepAnswer extends AdmissionAnswer {
+  readonly decision: PolicyDecision;
+  /** Whether the call would be admitted as things stand; one that is not, is asked for and refused when it is to begin. */
+  readonly fits: boolean;
+}
+
+interface Admitting {
+  /** Writes a payload down that stands nowhere else. */
+  readonly keep?: boolean;
+  /** Asks although policy has seen this payload: it is another policy now. */
+  readonly anew?: boolean;
+}
+
+/** A payload that policy has not seen is put to it, and comes back as it is let through. @throws T5_POLICY_DENIED. */
+export function admitPayload(run: Run, prepared: Prepared, { keep = false, anew = false }: Admitting = {}): Prepared {
+  const { step, payload } = prepared;
+  const hash = digest(payload);
+  const standing = anew ? null : stepOf(run, step.step_id).decision;
+  const decision = standing?.payload_hash === hash ? standing : admit(run, prepared, { keep, key: `policy:${hash}` });
+  if (decision.decision === "DENY")
+    raise(
+      kernelError("T5_POLICY_DENIED", decision.reason || "denied by policy", policyRef, {
+        detail: { policies: decision.policies, step_id: step.step_id },
+      }),
+    );
+  return applyDecision(run, prepared, decision);
+}
+
+/** The payload as policy lets it through. What a person approved is that already. */
+export function applyDecision(run: Run, prepared: Prepared, decision: PolicyDecision): Prepared {
+  if (prepared.gate !== null || (decision.transform === null && decision.redactions.length === 0)) return prepared;
+  const payload = deepFreeze(redact(decision.transform ?? prepared.payload, decision.redactions));
+  return { ...prepared, payload, input: checkPayload(run, prepared.operator, payload, "check:transformed") };
+}
+
+/** What T5 is asked of a step's payload, at an ISO instant. */
+export function stepQuestion(run: Run, of: Pick<Prepared, "step" | "operator" | "payload">, now: string) {
+  const { auth, intent, bundle, spent } = run.log.record;
+  const { step, payload } = of;
+  const { metadata } = of.operator;
+  const work = workOf(run, step.step_id, metadata);
+  return { step, metadata, payload, auth, intent, bundle, spent, now, work };
+}
+
+function admit(
+  run: Run,
+  { step, operator, payload }: Prepared,
+  { keep, key }: { readonly keep: boolean; readonly key: string },
+): PolicyDecision {
+  const { admitted } = run.log.record;
+  const now = run.scopes.keep(`${key}:now`, () => instantOf(run, "action", step.step_id));
+  const data = stepQuestion(run, { step, operator, payload }, now);
+  const question = { ask: "data", to: 5, schema: "StepQuestion", fn: "admit", data } as const;
+  const heard = askOnce<StepAnswer>(run, key, question);
+  const { decision, ...admission } = heard.data;
+  if (!heard.isNew) return decision;
+  // A call that reserves is asked for at the last moment: a person may take days over its gate.
+  if (admission.fits && !run.settings.reserves) keepAdmission(run, step.step_id, admission, admitted);
+  noteDecision(run, decision, { stage: "action", subject: step.name, step_id: step.step_id, payload, now, keep });
+  return decision;
+}

@@ -1,0 +1,201 @@
+/**
+ * The turn: one input, what it does to the record, what it asks for. Synchronous; reads nothing but the run it is given.
+ *
+ * T1  What comes from outside is noted first; then the workflow is taken on as far as it goes.
+ * T2  A command is answered by what is committed; what it is refused with changes nothing but what policy said of it.
+ * T3  What of deciding is a fault of the kernel's ends the workflow with a code.
+ */
+import { type KernelError, KernelErrorException, raise } from "../../../contract/error.ts";
+import { kernelError } from "../../../contract/error-codes.ts";
+import { draft } from "../../../contract/event.ts";
+import type { Principal } from "../../../contract/intent.ts";
+import { isTerminal } from "../../../contract/workflow.ts";
+import { errorOf } from "../../../runtime/within.ts";
+import { reviseOutdated } from "./edit-gate.ts";
+import { hearEnd } from "./end-call.ts";
+import { cancelWorkflow, completeWorkflow, failWorkflow } from "./end-workflow.ts";
+import { expireGates } from "./expire-gates.ts";
+import { hearTold } from "./hear-told.ts";
+import type { Command, Input, Word } from "./input.ts";
+import { decideGate } from "./judge-gate.ts";
+import { delegateGate, withdrawVote } from "./lend-seat.ts";
+import { planWorkflow } from "./plan-workflow.ts";
+import { findOperator } from "./prepare-step.ts";
+import { restartWorkflow } from "./restart-workflow.ts";
+import { ask, type Commanding, oodaRef, type Run } from "./run.ts";
+import { mayGoOn, startPlan, workPlan } from "./work-plan.ts";
+
+export function decide(run: Run, input: Input): void {
+  switch (input.type) {
+    case "begin":
+      run.log.note(draft("INTENT_RECEIVED", input.facts));
+      return run.intend({ do: "answer", re: input.re, data: null });
+    case "ended":
+      hearEnd(run, input);
+      break;
+    case "told":
+      hearTold(run, input);
+      break;
+    case "decided":
+    case "commanded":
+      hearCommand(run, input);
+      break;
+    case "answered":
+      for (const [re, waiting] of run.commands) if (input.scope === commandScope(re)) hearCommand(run, waiting);
+      break;
+    default:
+  }
+  advance(run);
+}
+
+// --- commands ---
+
+const commandScope = (re: number): string => `command:${re}`;
+
+function hearCommand(run: Run, command: Commanding): void {
+  const { re } = command;
+  try {
+    // What is said after a gate's time meets its expiry first (B-06).
+    if (command.type === "decided" && !isTerminal(run.log.record.state)) expireGates(run);
+    const through = run.scopes.pass(commandScope(re), () => {
+      const data = command.type === "decided" ? hearWord(run, command.word) : obey(run, command.command);
+      run.intend({ do: "answer", re, data });
+    });
+    if (through) run.commands.delete(re);
+    else run.commands.set(re, command);
+  } catch (thrown) {
+    if (run.log.lost !== null) throw thrown;
+    run.commands.delete(re);
+    run.intend({ do: "refuse", re, error: errorOf(thrown, "T0_TIER_CRASHED", oodaRef("decide")) });
+  }
+}
+
+/** Another tenant's workflow does not exist for this caller: the refusal is that of one that never was, to the letter. */
+function requireTenant({ log }: Run, tenantId: string | number): void {
+  if (log.record.tenant_id !== tenantId) raise(notFound(log.identity.workflow_id));
+}
+
+/** What is said of a workflow that is not there, and of another tenant's: the same, to the byte. */
+export const notFound = (workflowId: string): KernelError =>
+  kernelError("T4_WORKFLOW_NOT_FOUND", `there is no workflow ${workflowId}`, oodaRef("execute"), {
+    detail: { workflow_id: workflowId },
+  });
+
+function hearWord(run: Run, word: Word) {
+  requireTenant(run, word.auth.tenant_id);
+  switch (word.kind) {
+    case "decision":
+      return decideGate(run, word.request, word.auth);
+    case "withdrawal":
+      return withdrawVote(run, word.request);
+    default:
+      return delegateGate(run, word.request, word.auth);
+  }
+}
+
+function obey(run: Run, command: Command): unknown {
+  const { workflow_id, correlation_id } = run.log.identity;
+  switch (command.kind) {
+    case "cancel":
+      requireTenant(run, command.auth.tenant_id);
+      cancel(run, command);
+      return { workflow_id, status: "cancelled", correlation_id };
+    case "retry":
+      requireTenant(run, command.auth.tenant_id);
+      restartWorkflow(run, command);
+      return { workflow_id, status: "restarted", correlation_id };
+    case "pivot":
+      run.objective = command.objective;
+      return { workflow_id, objective: run.objective };
+    case "sleep":
+      run.asleep = true;
+      return { workflow_id, asleep: true };
+    default:
+      run.asleep = false;
+      return { workflow_id, state: run.log.record.state };
+  }
+}
+
+/** No operator is told before the ledger has it: the append may fail. */
+function cancel(run: Run, { reason, principal }: { readonly reason: string; readonly principal: Principal }): void {
+  const { state } = run.log.record;
+  if (isTerminal(state) && state !== "cancelled")
+    raise(
+      kernelError("T4_WORKFLOW_CONFLICT", `a ${state} workflow cannot be cancelled`, oodaRef("abort"), {
+        detail: { state },
+      }),
+    );
+  if (state === "cancelled") return;
+  cancelWorkflow(run, { reason, error: null, principal });
+  run.intend({ do: "abort", reason: "cancelled" });
+}
+
+// --- going on ---
+
+/** Takes the workflow on as far as it goes. What cannot be done for it ends it, as failed. */
+export function advance(run: Run): void {
+  if (!mayGoOn(run)) return;
+  try {
+    if (run.ending === null) goOn(run);
+  } catch (thrown) {
+    if (run.log.lost !== null || !mayGoOn(run)) throw thrown;
+    if (!(thrown instanceof KernelErrorException)) run.warn({ thrown }, "workflow crashed");
+    run.ending = { how: "fail", error: errorOf(thrown, "T0_TIER_CRASHED", oodaRef("drive")) };
+  }
+  endIfDue(run);
+}
+
+function endIfDue(run: Run): void {
+  const { ending } = run;
+  if (ending === null || !mayGoOn(run)) return;
+  const through = run.scopes.pass("end", () =>
+    ending.how === "complete" ? completeWorkflow(run) : failWorkflow(run, ending.error),
+  );
+  if (through) run.ending = null;
+}
+
+function goOn(run: Run): void {
+  if (!initialize(run)) return;
+  if (run.log.record.gates.size > 0 && !lookAtGates(run)) return;
+  for (let plans = run.log.record.plan === null; ; plans = true) {
+    if (plans && !(run.asleep ? false : plan(run))) return;
+    if (run.log.record.state === "planned" && !startPlanned(run)) return;
+    if (!workPlan(run)) return;
+  }
+}
+
+/** The host's own initialisation comes before anything of the workflow is done here (LIF-04). */
+function initialize(run: Run): boolean {
+  if (run.initialized) return true;
+  if (run.asleep || run.scopes.waits("initialize")) return false;
+  run.initialized = run.scopes.pass("initialize", () => {
+    run.mark("ensure_initialized");
+    ask(run, "initialize", { ask: "initialize" });
+  });
+  return run.initialized;
+}
+
+/** What fell due is noted; what would go on under a policy of before is put to the one of now. */
+function lookAtGates(run: Run): boolean {
+  if (run.asleep) return true;
+  if (run.scopes.waits("gates")) return false;
+  const through = run.scopes.pass("gates", () => reviseOutdated(run));
+  if (through) expireGates(run);
+  return through;
+}
+
+/** Another plan, or the first. A workflow that was put to sleep meanwhile rests as planned. */
+function plan(run: Run): boolean {
+  if (run.scopes.waits("plan")) return false;
+  const planned = run.scopes.pass("plan", () => planWorkflow(run, run.objective));
+  if (planned && run.log.record.state !== "planned") startPlan(run);
+  return planned;
+}
+
+/** Nothing of a plan runs unless all of it can: it may have been made by another process. */
+function startPlanned(run: Run): boolean {
+  if (run.asleep) return false;
+  for (const step of run.log.record.plan?.steps ?? []) findOperator(run, step);
+  startPlan(run);
+  return true;
+}

@@ -1,0 +1,154 @@
+/**
+ * One step, as far as it goes now: what it waits for is read from the record, and from nothing else.
+ *
+ * D1  One way in: a step that begins, comes back from a gate, a pause, a crash or another process is the same function.
+ * D2  What a step's own deciding throws ends the step, not the workflow; what kept it from going on says nothing of a call
+ *     that it had made before.
+ */
+import type { KernelError } from "../../../contract/error.ts";
+import { draft } from "../../../contract/event.ts";
+import { gateIdOf } from "../../../contract/gate.ts";
+import { toStepResult } from "../../../contract/step.ts";
+import type { ActionEntry, StepRecord } from "../../../contract/workflow.ts";
+import { errorOf } from "../../../runtime/within.ts";
+import { admitPayload } from "./admit-payload.ts";
+import { releaseHold } from "./admit-call.ts";
+import { attemptStep } from "./attempt-step.ts";
+import { failStep } from "./end-step.ts";
+import { finishStep } from "./finish-step.ts";
+import { backOut } from "./hooks.ts";
+import { describeGate, openGate, showsNewest } from "./open-gate.ts";
+import { findKnownOperator, isRepeatable, prepareStep } from "./prepare-step.ts";
+import { oodaRef, parked, type Run, scopeOf, stepOf } from "./run.ts";
+import { openDoubtGate, settleFailure } from "./settle-failure.ts";
+
+/** What a step is about to do. */
+export type Phase =
+  | "waiting"
+  | "judging"
+  | "revising"
+  | "asking"
+  | "calling"
+  | "lost"
+  | "finishing"
+  | "settling"
+  | "backing_off"
+  | "over";
+
+export function phaseOf(run: Run, step: StepRecord): Phase {
+  if (step.state === "queued") return "waiting";
+  if (step.state !== "running") return "over";
+  if (step.phase === "in_doubt") return "asking";
+  if (step.phase === "awaiting_approval") return isShown(run, step) ? "asking" : "revising";
+  if (run.calls.has(step.step.step_id)) return "calling";
+  if (step.phase === "backing_off") return isDue(run, step) ? "judging" : "backing_off";
+  return step.attempt === 0 ? "judging" : phaseAfter(step.attempts.at(-1)?.outcome, entryOf(run, step));
+}
+
+/** What follows the step's last attempt. One that a person settled as to be made again has failed for nobody. */
+function phaseAfter(outcome: string | undefined, entry: ActionEntry | null): Phase {
+  if (outcome === "running") return "lost";
+  if (outcome === "succeeded") return "finishing";
+  return entry?.seen === "failed_retryable" && entry.record.error === null ? "judging" : "settling";
+}
+
+const isDue = (run: Run, { retry_due }: StepRecord): boolean =>
+  retry_due === null || Date.parse(retry_due) <= run.now;
+
+function isShown(run: Run, { step }: StepRecord): boolean {
+  const gate = run.log.record.gates.get(gateIdOf(step.step_id));
+  return gate === undefined || showsNewest(run, gate);
+}
+
+const entryOf = ({ log }: Run, { action_id }: StepRecord): ActionEntry | null =>
+  (action_id === null ? undefined : log.record.actions.get(action_id)) ?? null;
+
+const moving: ReadonlySet<Phase> = new Set(["judging", "revising", "lost", "finishing", "settling"]);
+
+/** Takes a running step on as far as it goes. */
+export function driveStep(run: Run, stepId: string): void {
+  const scope = scopeOf(stepId);
+  if (run.scopes.waits(scope)) return;
+  let from = -1;
+  while (from !== run.log.position && moving.has(phaseOf(run, stepOf(run, stepId)))) {
+    from = run.log.position;
+    if (!takePass(run, stepId, scope)) return;
+  }
+  if (from === run.log.position && moving.has(phaseOf(run, stepOf(run, stepId)))) stuck(run, stepId);
+  if (phaseOf(run, stepOf(run, stepId)) === "over") run.contexts.delete(stepId);
+}
+
+/** False where the pass waits for an answer. */
+function takePass(run: Run, stepId: string, scope: string): boolean {
+  try {
+    return run.scopes.pass(scope, () => go(run, stepId));
+  } catch (thrown) {
+    if (thrown === parked) return true;
+    if (run.log.lost !== null) throw thrown;
+    releaseHold(run, stepId);
+    endThrown(run, stepId, errorOf(thrown, "T4_OPERATOR_BUG", oodaRef("run_step")));
+    return true;
+  }
+}
+
+function go(run: Run, stepId: string): void {
+  const step = stepOf(run, stepId);
+  switch (phaseOf(run, step)) {
+    case "revising":
+      return showNewest(run, stepId);
+    case "lost":
+      return isRepeatable(findKnownOperator(run, step.step))
+        ? attemptStep(run, stepId, true)
+        : void openDoubtGate(run, stepId, "the process ended while the call was under way");
+    case "finishing":
+      return finish(run, step);
+    case "settling":
+      return settle(run, step);
+    default:
+      return attemptStep(run, stepId, false);
+  }
+}
+
+/** A gate whose draft was regenerated is opened again on the new version. */
+function showNewest(run: Run, stepId: string): void {
+  const gate = run.log.record.gates.get(gateIdOf(stepId));
+  const prepared = admitPayload(run, prepareStep(run, stepId));
+  openGate(run, describeGate(run, prepared, gate?.reasons ?? []));
+}
+
+function finish(run: Run, { step, action_id }: StepRecord): void {
+  backOut(run, step.step_id, "after");
+  const result = run.log.record.actions.get(action_id ?? "")?.record.result_payload ?? null;
+  finishStep(run, { step, actionId: action_id, result: toStepResult(result) });
+}
+
+function settle(run: Run, step: StepRecord): void {
+  const { step_id } = step.step;
+  const entry = entryOf(run, step);
+  backOut(run, step_id, "on_error");
+  const { error = null, cached = false } = step.attempts.at(-1) ?? {};
+  const failed = { action_id: step.action_id ?? "", error, cached };
+  settleFailure(run, step_id, { ...failed, pending: entry?.seen === "running" });
+}
+
+function endThrown(run: Run, stepId: string, error: KernelError): void {
+  const step = stepOf(run, stepId);
+  const doubtful = entryOf(run, step)?.seen === "running" && !isRepeatable(findKnownOperator(run, step.step));
+  if (doubtful && openDoubtGate(run, stepId, `the step cannot go on: ${error.message}`)) return;
+  failStep(run, stepId, error);
+}
+
+/** A round that moves nothing would be a loop: it ends the step, with a code. */
+function stuck(run: Run, stepId: string): void {
+  const { phase, attempt } = stepOf(run, stepId);
+  const thrown = new Error(`step ${stepId} does not go on from ${phase ?? "where it is"}, attempt ${attempt}`);
+  endThrown(run, stepId, errorOf(thrown, "T4_OPERATOR_BUG", oodaRef("run_step")));
+}
+
+/** A step whose turn it is begins. */
+export function beginStep(run: Run, step: StepRecord): void {
+  run.mark("step.execute", { step_id: step.step.step_id });
+  run.log.note(draft("STEP_STARTED", { run: step.run }, step.step.step_id));
+  driveStep(run, step.step.step_id);
+}
+

@@ -1,0 +1,113 @@
+/**
+ * The end of a call, as it comes: noted before anything follows from it.
+ *
+ * E1  A success, however late, is the call's result (B-01).
+ * E2  An end that comes when the step has no ear for it any more is logged, not recorded: final states ignore events.
+ * E3  A call that was told to stop fails because of that: its key stays running for whoever takes the workflow up.
+ */
+import type { Usage } from "../../../contract/action.ts";
+import { isRetryable, type KernelError, toExecutorError } from "../../../contract/error.ts";
+import { draft, type EventDraft } from "../../../contract/event.ts";
+import type { Json } from "../../../contract/json.ts";
+import { isTerminal } from "../../../contract/workflow.ts";
+import { settleCharge } from "./admit-call.ts";
+import type { Input } from "./input.ts";
+import { findKnownOperator } from "./prepare-step.ts";
+import { outcomeOfStep, type Run, stepOf } from "./run.ts";
+import { maxAttemptsOf, mayBeRetried } from "./settle-failure.ts";
+
+/** A result as it was screened. */
+export interface Screened {
+  readonly result: Json;
+  /** Why it was replaced; null where it was not. */
+  readonly sanitized: string | null;
+  /** Characters of the whole output. */
+  readonly length: number;
+}
+
+export type Ended = Extract<Input, { readonly type: "ended" }>;
+
+export function hearEnd(run: Run, ended: Ended): void {
+  const { step_id, action_id, attempt, end } = ended;
+  const awaited = run.calls.get(step_id);
+  if (awaited?.action_id === action_id && awaited.attempt === attempt) run.calls.delete(step_id);
+  const charged = releaseHandle(run, ended);
+  const stops = end.status === "failed" && (run.interrupted || isTerminal(run.log.record.state));
+  if (!stops) noteEnd(run, ended);
+  else if (!isTerminal(run.log.record.state)) return;
+  if (end.status === "succeeded" || !end.pending) settleCharge(run, step_id, charged, end.usage);
+}
+
+/** The operator has ended: nobody waits for its key any more. Gives what was set aside for the call, once. */
+function releaseHandle(run: Run, { step_id, action_id, end }: Ended) {
+  if (end.cached) return null;
+  const key = run.log.record.actions.get(action_id)?.record.idempotency_key ?? "";
+  const handle = run.handles.get(key);
+  if (handle === undefined || handle.step_id !== step_id) return null;
+  if (end.over) run.handles.delete(key);
+  return handle.charged;
+}
+
+function noteEnd(run: Run, ended: Ended): void {
+  const { step_id, action_id, attempt, end } = ended;
+  const { operator } = stepOf(run, step_id).step;
+  const outcome_id = outcomeIdOf(run, step_id);
+  const common = { operator_name: operator, attempt, action_id, usage: end.usage, cached: end.cached, outcome_id };
+  if (end.status === "failed") return note(run, failureOf(run, { attempt, stepId: step_id }, { ...common, ...end }));
+  noteScreening(run, step_id, end);
+  note(run, draft("ACTION_SUCCEEDED", { ...common, late: end.late, result: end.result }, step_id));
+}
+
+const outcomeIdOf = (run: Run, stepId: string): string | null =>
+  outcomeOfStep(run.log.record, stepOf(run, stepId).step.applies ?? stepId)?.outcome_id ?? null;
+
+function note(run: Run, ended: EventDraft): void {
+  if (run.log.accepts(ended)) return run.log.note(ended);
+  run.warn(
+    { step_id: ended.step_id, workflow_id: run.log.identity.workflow_id },
+    "an operator ended after its step",
+  );
+}
+
+export function noteScreening(run: Run, stepId: string, { sanitized, length }: Omit<Screened, "result">): void {
+  if (stepOf(run, stepId).state !== "running") return;
+  const { checkAllOutput, holdsStreams } = run.settings;
+  if (sanitized !== null) run.log.note(draft("OUTPUT_SANITIZED", { reason: sanitized, stage: "output" }, stepId));
+  else if (length > 5000 && !checkAllOutput && holdsStreams)
+    run.log.note(draft("OUTPUT_UNCHECKED", { checked: 5000, length }, stepId));
+}
+
+interface Failure {
+  readonly action_id: string;
+  readonly error: KernelError;
+  readonly usage: Usage;
+  readonly pending: boolean;
+  readonly cached: boolean;
+}
+
+/** ACTION_FAILED, with what the failure means for the attempts that are left. */
+export function failureOf(
+  run: Run,
+  { attempt, stepId }: { readonly attempt: number; readonly stepId: string },
+  { action_id, error, usage, pending, cached }: Failure,
+): EventDraft {
+  const { step } = stepOf(run, stepId);
+  const retries = mayBeRetried(findKnownOperator(run, step), error) && attempt < maxAttemptsOf(run, step);
+  const judged = { error, category: toExecutorError(error).category, retryable: isRetryable(error) };
+  return draft(
+    "ACTION_FAILED",
+    {
+      operator_name: step.operator,
+      attempt,
+      action_id,
+      ...judged,
+      final: !pending && !retries,
+      pending,
+      usage,
+      cached,
+      outcome_id: outcomeIdOf(run, stepId),
+    },
+    stepId,
+  );
+}
+

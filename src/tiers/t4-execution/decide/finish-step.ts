@@ -1,0 +1,174 @@
+/**
+ * A step whose call succeeded: its outcome is judged and recorded, then its success.
+ *
+ * F1  Outcome content is valid by its capability's schema and has passed policy before it is recorded (OUT-03, OUT-05).
+ * F2  A step that applies an outcome makes its newest version final by adding a version; drafts stay readable.
+ */
+import { z } from "zod";
+import { digest } from "../../../contract/digest.ts";
+import { raise } from "../../../contract/error.ts";
+import { kernelError } from "../../../contract/error-codes.ts";
+import { draft } from "../../../contract/event.ts";
+import type { Json } from "../../../contract/json.ts";
+import type { Outcome } from "../../../contract/outcome.ts";
+import type { PlanStep } from "../../../contract/plan.ts";
+import type { PolicyDecision } from "../../../contract/policy.ts";
+import { outcomeSubject } from "../../../contract/policy-subject.ts";
+import type { StepResult } from "../../../contract/step.ts";
+import { failStep } from "./end-step.ts";
+import { instantOf, noteDecision } from "./note-decision.ts";
+import { ask, askOnce, baseIdOf, capabilityOf, oodaRef, outcomeOfStep, type Run } from "./run.ts";
+import { redact, sanitizedMarker } from "./redact.ts";
+
+const outcomeRef = oodaRef("outcome");
+
+interface Finished {
+  readonly step: PlanStep;
+  readonly actionId: string | null;
+  readonly result: StepResult;
+}
+
+export function finishStep(run: Run, { step, actionId, result }: Finished): void {
+  if (result.status !== "COMPLETED") return failStep(run, step.step_id, notCompleted(step, result));
+  const data =
+    step.outcome === null
+      ? result.data
+      : draftOutcome(run, step, { type: step.outcome, content: result.data, actionId });
+  if (step.applies !== null) finalizeOutcome(run, step, actionId);
+  const finished = data === result.data ? result : { ...result, data };
+  run.log.note(
+    draft(
+      "STEP_SUCCEEDED",
+      {
+        action_id: actionId,
+        output: finished.data,
+        output_text: finished.output_text,
+        status: "COMPLETED",
+        cost: step.estimated_cost,
+      },
+      step.step_id,
+    ),
+  );
+}
+
+const notCompleted = (step: PlanStep, result: StepResult) =>
+  result.status === "BLOCKED"
+    ? kernelError("T4_STEP_BLOCKED", result.output_text, outcomeRef, { detail: { operator: step.operator } })
+    : kernelError("T4_DEPENDENCY_FAILED", result.output_text, outcomeRef, { detail: { operator: step.operator } });
+
+interface Drafted {
+  readonly type: string;
+  readonly content: Json;
+  readonly actionId: string | null;
+}
+
+/** Records a draft and gives the content as policy let it through. */
+function draftOutcome(run: Run, step: PlanStep, { type, content, actionId }: Drafted): Json {
+  const known = draftOnRecord(run, step);
+  const made = known?.content ?? content;
+  const valid = made === sanitizedMarker ? made : checkOutcome(run, type, made);
+  const allowed = judgeOutcome(run, step, { type, content: valid });
+  if (known !== null && digest(allowed) === digest(known.content)) {
+    run.log.recordOutcome({ outcome: known, action_id: actionId }, step.step_id);
+    return allowed;
+  }
+  const outcome = nextVersion(run, step, { type, content: allowed, status: "draft", draftVersion: step.draft_version });
+  run.log.recordOutcome({ outcome, action_id: actionId }, step.step_id);
+  return allowed;
+}
+
+/**
+ * A draft whose call the record of another run answered is that run's draft, as it was left: what applied it there has
+ * applied it, under the same key.
+ */
+function draftOnRecord(run: Run, { step_id }: PlanStep): Outcome | null {
+  const { parent_workflow_id, steps } = run.log.record;
+  const answered = steps.get(step_id)?.attempts.at(-1)?.cached === true;
+  if (parent_workflow_id === null || !answered) return null;
+  return ask(run, "draft", { ask: "draft", workflow_id: parent_workflow_id, step_id });
+}
+
+/** @throws KernelErrorException T4_OUTCOME_INVALID. */
+export function checkOutcome(run: Run, type: string, content: Json): Json {
+  const schema = capabilityOf(run).outcomes[type];
+  if (schema === undefined) return content;
+  const parsed = schema.safeParse(content);
+  if (parsed.success) return content;
+  return raise(
+    kernelError("T4_OUTCOME_INVALID", `outcome ${type}: ${z.prettifyError(parsed.error)}`, outcomeRef, {
+      detail: { outcome_type: type },
+    }),
+  );
+}
+
+/** Policy at stage outcome; `keep` writes a person's edit down. @throws KernelErrorException T5_POLICY_DENIED. */
+export function judgeOutcome(
+  run: Run,
+  step: PlanStep,
+  { type, content, keep = false }: { readonly type: string; readonly content: Json; readonly keep?: boolean },
+): Json {
+  const { auth, intent, bundle } = run.log.record;
+  const now = run.scopes.keep("outcome:now", () => instantOf(run, "outcome", step.step_id));
+  const subject = outcomeSubject(step, type, content);
+  const data = { stage: "outcome", subject, auth, intent, context: bundle, now };
+  const question = { ask: "data", to: 5, schema: "PolicyQuestion", fn: "outcome", data } as const;
+  const { data: decision, isNew } = askOnce<PolicyDecision>(run, "outcome", question);
+  const asked = { stage: "outcome", subject: type, step_id: step.step_id, payload: content, now, keep } as const;
+  if (isNew) noteDecision(run, decision, asked);
+  if (decision.decision === "DENY")
+    raise(
+      kernelError("T5_POLICY_DENIED", decision.reason || "the outcome was denied by policy", outcomeRef, {
+        detail: { policies: decision.policies, outcome_type: type },
+      }),
+    );
+  return redact(decision.transform ?? content, decision.redactions);
+}
+
+interface Version {
+  readonly type: string;
+  readonly content: Json;
+  readonly status: Outcome["status"];
+  readonly draftVersion: number;
+}
+
+/** The next version of a step's outcome; the first one gets a new id. */
+export function nextVersion(run: Run, step: PlanStep, { type, content, status, draftVersion }: Version): Outcome {
+  const { tenant_id, workflow_id, intent } = run.log.record;
+  const previous = outcomeOfStep(run.log.record, step.applies ?? step.step_id);
+  return {
+    outcome_id: previous?.outcome_id ?? run.log.drawId("outcome", step.step_id),
+    tenant_id,
+    workflow_id,
+    intent_id: intent.intent_id,
+    outcome_type: type,
+    schema_version: intent.version,
+    status,
+    content,
+    confidence: confidenceOf(content),
+    created_at: createdAt(run, status, step.step_id),
+    version: (previous?.version ?? 0) + 1,
+    draft_version: Math.max(draftVersion, previous?.draft_version ?? 1),
+    step_id: previous?.step_id ?? baseIdOf(step.step_id),
+  };
+}
+
+const createdAt = (run: Run, status: Outcome["status"], stepId: string): string =>
+  new Date(run.log.instantOf(status === "final" ? "OUTCOME_FINALIZED" : "OUTCOME_DRAFTED", stepId)).toISOString();
+
+/** An operator may state its confidence in the content; without it a draft counts as certain of itself. */
+function confidenceOf(content: Json): number {
+  const stated = typeof content === "object" && content !== null && "confidence" in content ? content.confidence : 1;
+  return typeof stated === "number" && stated >= 0 && stated <= 1 ? stated : 1;
+}
+
+function finalizeOutcome(run: Run, step: PlanStep, actionId: string | null): void {
+  const target = step.applies === null ? null : outcomeOfStep(run.log.record, step.applies);
+  if (target === null || target.status === "final") return;
+  const outcome: Outcome = {
+    ...target,
+    status: "final",
+    version: target.version + 1,
+    created_at: createdAt(run, "final", step.step_id),
+  };
+  run.log.recordOutcome({ outcome, action_id: actionId }, step.step_id);
+}

@@ -1,0 +1,42 @@
+/**
+ * What an operator says while its call runs: chunks and progress, records, routes, a repaired payload. It counts while the
+ * call is the one its step waits for.
+ */
+import { raise } from "../../../contract/error.ts";
+import { kernelError } from "../../../contract/error-codes.ts";
+import { draft, type EventDraft } from "../../../contract/event.ts";
+import { errorOf } from "../../../runtime/within.ts";
+import type { CallOf, Input } from "./input.ts";
+import { oodaRef, type Run } from "./run.ts";
+
+/** Whether the step still runs this very attempt. */
+export function isCurrent({ log }: Pick<Run, "log">, { step_id, attempt, run: round }: CallOf): boolean {
+  if (log.lost !== null) return false;
+  const step = log.record.steps.get(step_id);
+  if (step?.run !== round || step.attempt !== attempt || step.phase !== "executing") return false;
+  return step.attempts.at(-1)?.outcome === "running";
+}
+
+export function hearTold(run: Run, told: Extract<Input, { readonly type: "told" }>): void {
+  const { re, drafts } = told;
+  try {
+    if (!isRunning(run, told.step_id))
+      raise(kernelError("T4_WORKFLOW_CONFLICT", "the call that says this is over", oodaRef("told")));
+    for (const said of drafts) noteSaid(run, said);
+    if (re !== null) run.intend({ do: "answer", re, data: null });
+  } catch (thrown) {
+    if (run.log.lost !== null) throw thrown;
+    if (re !== null) run.intend({ do: "refuse", re, error: errorOf(thrown, "T0_TIER_CRASHED", oodaRef("told")) });
+  }
+}
+
+const isRunning = ({ log }: Run, stepId: string): boolean => log.record.steps.get(stepId)?.state === "running";
+
+function noteSaid(run: Run, said: EventDraft): void {
+  if (said.type !== "STEP_STREAMED") return run.log.note(said);
+  // Batches rise over the workflow: which one this is, is known when it is noted.
+  const sequence = run.log.record.streamed + 1;
+  run.log.note(draft("STEP_STREAMED", { ...said.payload, sequence }, said.step_id));
+  const text = said.payload.chunks.join("");
+  if (text !== "") run.intend({ do: "stream", text, sequence, final: said.payload.final });
+}

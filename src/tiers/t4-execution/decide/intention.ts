@@ -1,0 +1,63 @@
+/**
+ * What a turn asks for: questions, answered within the turn where that can be, and intentions, performed once the row that
+ * holds what was decided before them is committed. Plain data.
+ */
+import type { KernelError } from "../../../contract/error.ts";
+import type { Json, JsonObject } from "../../../contract/json.ts";
+import type { Tier } from "../../../runtime/bus.ts";
+import type { CallOf } from "./input.ts";
+
+/** A question to a tier, as a Signal, or to a host's code. None has an effect outside. */
+export type Question =
+  | { readonly ask: "data"; readonly to: Tier; readonly schema: string; readonly fn: string; readonly data: unknown }
+  | {
+      readonly ask: "text";
+      readonly to: Tier;
+      readonly fn: string;
+      readonly text: string;
+      readonly tags: Readonly<Record<string, string>>;
+    }
+  | { readonly ask: "error"; readonly to: Tier; readonly fn: string; readonly error: KernelError }
+  | { readonly ask: "initialize" }
+  | { readonly ask: "check"; readonly payload: Json }
+  | { readonly ask: "screen"; readonly result: Json }
+  | { readonly ask: "show"; readonly step_id: string; readonly input: unknown }
+  | {
+      readonly ask: "hook";
+      readonly step_id: string;
+      readonly name: string;
+      readonly phase: "before" | "after" | "onError";
+    }
+  /** Answered once everything noted is in the ledger. */
+  | { readonly ask: "saved" }
+  | { readonly ask: "shared_key"; readonly key: string }
+  | { readonly ask: "draft"; readonly workflow_id: string; readonly step_id: string };
+
+export type Intention =
+  | ({
+      readonly do: "call";
+      readonly key: string;
+      readonly payload: Json;
+      /** The payload as the operator's input schema parsed it. */
+      readonly input: unknown;
+      readonly timeout_ms: number;
+    } & CallOf)
+  /** Another attempt waits for a call that is under way. */
+  | ({ readonly do: "join"; readonly key: string; readonly timeout_ms: number } & CallOf)
+  | { readonly do: "abort"; readonly reason: string }
+  | {
+      readonly do: "tell";
+      readonly to: Tier;
+      readonly fn: string;
+      readonly schema: string;
+      readonly data: JsonObject;
+      readonly tags?: Readonly<Record<string, string>>;
+    }
+  | {
+      readonly do: "stream";
+      readonly text: string;
+      readonly sequence: number;
+      readonly final: boolean;
+    }
+  | { readonly do: "answer"; readonly re: number; readonly data: unknown }
+  | { readonly do: "refuse"; readonly re: number; readonly error: KernelError };

@@ -1,0 +1,273 @@
+/**
+ * A person's decision, from the request to the ledger (seed 003 section 3.2; A-35, house section 3).
+ *
+ * J1  First decision wins; the same again gets the recorded answer; a contradicting one is refused (409).
+ * J2  An edit makes a new version, is checked like any payload, and the gate is bound to it before it is approved.
+ * J3  A decision before its declared gate opens is kept if it names the digest; without one it is refused.
+ * J4  Nothing is answered before it is committed.
+ */
+
+import { isSamePrincipal, isSeatTaken, standingVote, tallyOf } from "../../../../machines/quorum.ts";
+import type { AuthContext } from "../../../contract/auth-context.ts";
+import { digest } from "../../../contract/digest.ts";
+import { raise } from "../../../contract/error.ts";
+import { type ErrorCode, kernelError } from "../../../contract/error-codes.ts";
+import { draft, type GateDecided } from "../../../contract/event.ts";
+import { type Gate, type GateResponse, gateIdOf, isOpenGate, type ParsedGateRequest } from "../../../contract/gate.ts";
+import type { Json, JsonObject } from "../../../contract/json.ts";
+import { type Ballot, castVote, endIfRejected } from "./cast-vote.ts";
+import { merge, prepareEdit, reviseForPolicy } from "./edit-gate.ts";
+import { failStep } from "./end-step.ts";
+import { type Judged, judgeDecision } from "./judge-decision.ts";
+import { requireRoom } from "./limit-gate.ts";
+import { showsNewest } from "./open-gate.ts";
+import { isOutdated, oodaRef, type Run, stepOf } from "./run.ts";
+
+const gateRef = oodaRef("decide_gate");
+
+function refuse(code: ErrorCode, message: string, detail: JsonObject): never {
+  return raise(kernelError(code, message, gateRef, { detail }));
+}
+
+/**
+ * @throws KernelErrorException T5_GATE_NOT_FOUND, T5_GATE_CONFLICT, T5_GATE_AMBIGUOUS, T5_AUTHZ_FORBIDDEN, T5_POLICY_DENIED,
+ *   T5_SIGNATURE_REQUIRED, T5_SIGNATURE_INVALID, T5_GATE_FULL.
+ */
+export function decideGate(run: Run, request: ParsedGateRequest, auth: AuthContext): GateResponse {
+  const gateId = run.scopes.keep("gate", () => gateIdFrom(run, request.gate_id));
+  const standing = run.log.record.gates.get(gateId);
+  if (standing === undefined) return keepDecision(run, gateId, { request, auth });
+  const answered = answerFromRecord(run, standing, request);
+  if (answered !== null) return answered;
+  const first = run.scopes.keep("first", () => standing);
+  if (isOutdated(run, standing)) return reviseForPolicy(run, standing);
+  const judged = judge(run, first, { request, auth });
+  requireUnchanged(first, standing, judged);
+  const edited = request.payload.edit === undefined ? null : prepareEdit(run, standing, request);
+  if (judged.seat.advisory) requireRoom(run, gateId, adviceAt(standing));
+  if (edited !== null) requireRoom(run, gateId, standing.spent_signatures);
+  const gate = edited?.(standing) ?? standing;
+  const waitsForSignature = edited !== null && gate.signed;
+  if (!waitsForSignature) apply(run, gate, { request, judged });
+  return respond(run, gateId, waitsForSignature ? "revised" : request.decision);
+}
+
+/** The answer to what was said to a gate: the decision where that closed it, and where the votes stand. */
+export function respond(
+  run: Run,
+  gateId: string,
+  said: "approve" | "reject" | "withdrawn" | "delegated" | "revised",
+): GateResponse {
+  const { workflow_id, correlation_id, gates } = run.log.record;
+  const gate = gates.get(gateId) as Gate;
+  const tally = gate.quorum === null && gate.votes.length === 0 ? {} : { tally: tallyOf(gate) };
+  const decided = { approve: "resumed", reject: "rejected" } as const;
+  const isWord = said === "approve" || said === "reject";
+  const status = !isWord ? said : isOpenGate(gate) ? "voted" : decided[said];
+  return { workflow_id, status, correlation_id, ...tally };
+}
+
+const adviceAt = ({ votes }: Gate): Gate["votes"] => votes.filter((vote) => vote.advisory);
+
+/** Without a gate id the decision is for the one open gate; with several open it is refused. */
+export function gateIdFrom(run: Run, named: string | undefined): string {
+  if (named !== undefined) return named;
+  const open = [...run.log.record.gates.values()].filter(isOpenGate);
+  if (open.length === 1) return (open[0] as Gate).gate_id;
+  if (open.length > 1)
+    return refuse("T5_GATE_AMBIGUOUS", `${open.length} gates are open; name one`, {
+      gates: open.map((g) => g.gate_id),
+    });
+  return refuse("T5_GATE_NOT_FOUND", "no gate of this workflow is open", { state: run.log.record.state });
+}
+
+/** What was said before is answered from the record; null for what is new. */
+function answerFromRecord(run: Run, gate: Gate, request: ParsedGateRequest): GateResponse | null {
+  if (isOpenGate(gate)) {
+    checkOpen(run, gate, request);
+    return answerVote(run, gate, request);
+  }
+  const alike = gate.decision?.decision === request.decision && isSamePayload(run, gate, request);
+  if (alike && gate.status !== "voided") return respond(run, gate.gate_id, request.decision);
+  return refuse("T5_GATE_CONFLICT", `${gate.gate_id} is ${gate.status} already`, {
+    gate_id: gate.gate_id,
+    status: gate.status,
+    decision: gate.decision?.decision ?? null,
+  });
+}
+
+/** A vote that stands is answered; an edit voids it with all the others, and is new. */
+function answerVote(run: Run, gate: Gate, { principal, decision, payload }: ParsedGateRequest): GateResponse | null {
+  const vote = payload.edit === undefined ? standingVote(gate, principal) : null;
+  if (vote === null) return null;
+  if (vote.decision === decision) return respond(run, gate.gate_id, decision);
+  return refuse("T5_GATE_CONFLICT", `this seat has voted to ${vote.decision} already; withdraw that vote first`, {
+    gate_id: gate.gate_id,
+    decision: vote.decision,
+  });
+}
+
+/** What was judged is what is decided: the same payload, asked of the same people, and a seat that is still free. */
+function requireUnchanged(standing: Gate, still: Gate, { seat }: Judged): void {
+  const { gate_id } = still;
+  if (still.payload_digest !== standing.payload_digest || still.target?.version !== standing.target?.version)
+    refuse("T5_GATE_CONFLICT", `${gate_id} was opened again on a new version meanwhile; look again`, { gate_id });
+  if (seat.on_behalf_of !== null && isSeatTaken(still, seat.on_behalf_of))
+    refuse("T5_GATE_CONFLICT", `this seat at ${gate_id} was taken meanwhile`, { gate_id });
+  if (whoDecides(still) !== whoDecides(standing))
+    refuse("T5_GATE_CONFLICT", `${gate_id} asks others meanwhile; look again`, { gate_id });
+}
+
+/** Whom a gate asks, to be compared. */
+export const whoDecides = ({ roles, approvers, delegations }: Gate): string =>
+  JSON.stringify([roles, approvers, delegations]);
+
+/** The same decision is one on the same payload: as it was shown, or with the very edit that was decided. */
+function isSamePayload(run: Run, gate: Gate, { payload }: ParsedGateRequest): boolean {
+  const { edit, payload_digest } = payload;
+  if (edit === undefined) return payload_digest === undefined || payload_digest === gate.payload_digest;
+  if (gate.decision?.edited !== true) return false;
+  const decided = gate.target === null ? gate.payload : editedContent(run, gate.target);
+  return decided !== null && digest(merge(decided, edit)) === digest(decided);
+}
+
+/** The content of the outcome version that a gate is about. */
+function editedContent(run: Run, { outcome_id, version }: NonNullable<Gate["target"]>): Json | null {
+  const versions = run.log.record.outcomes.get(outcome_id) ?? [];
+  return versions.find((outcome) => outcome.version === version)?.content ?? null;
+}
+
+function checkOpen(run: Run, gate: Gate, { payload }: ParsedGateRequest): void {
+  if (digest(gate.payload) !== gate.payload_digest)
+    refuse("T5_GATE_CONFLICT", `${gate.gate_id} does not show the payload that it was opened with; verify the ledger`, {
+      gate_id: gate.gate_id,
+    });
+  if (payload.payload_digest !== undefined && payload.payload_digest !== gate.payload_digest) {
+    refuse("T5_GATE_CONFLICT", `${gate.gate_id} now shows another payload than the one decided on; look again`, {
+      gate_id: gate.gate_id,
+      payload_digest: gate.payload_digest,
+    });
+  }
+  if (payload.target !== undefined && gate.target !== null && payload.target.outcome_id !== gate.target.outcome_id) {
+    refuse("T5_GATE_CONFLICT", `${gate.gate_id} is about another outcome`, {
+      gate_id: gate.gate_id,
+      outcome_id: gate.target.outcome_id,
+    });
+  }
+  const unready = stepOf(run, gate.step_id).step.depends_on.some(
+    (id) => run.log.record.steps.get(id)?.state !== "succeeded",
+  );
+  if (gate.kind === "approval" && (unready || !showsNewest(run, gate)))
+    refuse("T5_GATE_CONFLICT", `what ${gate.gate_id} is about is being made again`, { gate_id: gate.gate_id });
+}
+
+interface Asked {
+  readonly request: ParsedGateRequest;
+  readonly auth: AuthContext;
+}
+
+/** @throws KernelErrorException what T5 raises; T5_POLICY_DENIED; T5_SIGNATURE_INVALID for a signed edit. */
+function judge(run: Run, gate: Gate, { request, auth }: Asked): Judged {
+  const { decision, principal, payload } = request;
+  const { signature = null, edit } = payload;
+  if (signature !== null && edit !== undefined)
+    refuse("T5_SIGNATURE_INVALID", "an edit makes a new version; sign that one once it is shown", {
+      gate_id: gate.gate_id,
+    });
+  const resolution = resolutionOf(gate, request);
+  const by = { decision, principal, auth, resolution, signature, edits: edit !== undefined };
+  const judged = judgeDecision(run, gate, by);
+  if (judged.policy.decision !== "DENY") return judged;
+  return refuse("T5_POLICY_DENIED", judged.policy.reason || "policy does not let this person decide", {
+    gate_id: gate.gate_id,
+    policies: judged.policy.policies,
+  });
+}
+
+/** One of each person is kept, for who may decide is known when the gate opens: then the first that holds counts. */
+function keepDecision(run: Run, gateId: string, { request, auth }: Asked): GateResponse {
+  const { record } = run.log;
+  if (record.plan?.gates.includes(gateId) !== true)
+    refuse("T5_GATE_NOT_FOUND", `${gateId} is not a gate of this workflow`, { gate_id: gateId });
+  const { payload_digest, apply_targets } = request.payload;
+  if (payload_digest === undefined || record.finished_at !== null)
+    return refuse("T5_GATE_CONFLICT", `${gateId} is not open yet; name the payload digest to decide ahead`, {
+      gate_id: gateId,
+    });
+  const spec = record.plan.steps.find((step) => gateIdOf(step.step_id) === gateId)?.gate;
+  if (spec?.signed === true)
+    refuse("T5_SIGNATURE_REQUIRED", `${gateId} is not open yet; what is to be signed is not known`, {
+      gate_id: gateId,
+    });
+  const { decision, principal } = request;
+  const kept = record.kept.get(gateId) ?? [];
+  const standing = kept.find(({ decided: by }) => by.principal !== null && isSamePrincipal(by.principal, principal));
+  if (standing !== undefined && (standing.decision !== decision || standing.payload_digest !== payload_digest))
+    refuse("T5_GATE_CONFLICT", `another decision of theirs on ${gateId} is kept already`, { gate_id: gateId });
+  if (standing === undefined) {
+    requireRoom(run, gateId, kept);
+    const { type, id } = principal;
+    const said = { gate_id: gateId, decision, principal, auth, payload_digest, apply_targets };
+    run.log.noteBy({ type, id }, draft("GATE_DECISION_KEPT", said));
+  }
+  return { workflow_id: record.workflow_id, status: "kept", correlation_id: record.correlation_id };
+}
+
+function apply(
+  run: Run,
+  gate: Gate,
+  { request, judged }: { readonly request: ParsedGateRequest; readonly judged: Judged },
+): void {
+  const { decision, principal, payload } = request;
+  const { apply_targets, comment = null } = payload;
+  const resolution = resolutionOf(gate, request);
+  const { seat, signature } = judged;
+  const ballot: Ballot = {
+    decision,
+    principal,
+    seat,
+    signature,
+    edited: payload.edit !== undefined,
+    resolution,
+    apply_targets,
+    comment,
+  };
+  castVote(run, gate, ballot);
+  if (gate.kind === "approval") endIfRejected(run, gate);
+  else if (resolution !== null && !seat.advisory)
+    settleDoubt(run, gate, { resolution, result: payload.result ?? null });
+}
+
+function resolutionOf(gate: Gate, { decision, payload }: ParsedGateRequest): GateDecided["resolution"] {
+  if (gate.kind === "approval") return null;
+  if (decision === "reject") return "failed";
+  return (
+    payload.resolution ??
+    refuse("T5_GATE_CONFLICT", 'an in-doubt gate needs payload.resolution "done" or "retry"', { gate_id: gate.gate_id })
+  );
+}
+
+/** What a person knows about a lost call becomes its end (house section 3). */
+function settleDoubt(
+  run: Run,
+  gate: Gate,
+  { resolution, result }: { readonly resolution: "done" | "retry" | "failed"; readonly result: Json },
+): void {
+  const step = stepOf(run, gate.step_id);
+  if (step.action_id === null) return;
+  run.log.note(
+    draft(
+      "ACTION_SETTLED",
+      { action_id: step.action_id, resolution, result: resolution === "done" ? result : null },
+      gate.step_id,
+    ),
+  );
+  if (resolution === "failed")
+    failStep(
+      run,
+      gate.step_id,
+      kernelError("T4_DEPENDENCY_FAILED", "a person settled the lost call as failed", gateRef, {
+        detail: { operator: gate.operator },
+      }),
+    );
+}

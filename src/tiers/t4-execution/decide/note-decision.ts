@@ -1,0 +1,54 @@
+/**
+ * Writing down what policy said, with all that a later reader needs to put the very same question again.
+ *
+ * N1  The question's instant is its turn's; where the answer is noted in a later turn it is written beside it.
+ * N2  A payload that no other event holds is kept with the decision: the outline of a plan that was denied, and a person's
+ *     edit unless policy denied it or masks any of it.
+ * N3  Of a workflow that has ended meanwhile nothing is noted: nothing follows from the answer any more.
+ */
+import { digest } from "../../../contract/digest.ts";
+import { draft, type EventDraft, type EventPayloads } from "../../../contract/event.ts";
+import type { Json } from "../../../contract/json.ts";
+import type { PolicyDecision, PolicyStage } from "../../../contract/policy.ts";
+import { isTerminal } from "../../../contract/workflow.ts";
+import type { Run } from "./run.ts";
+
+export interface Asked {
+  readonly stage: PolicyStage;
+  readonly subject: string;
+  readonly step_id: string | null;
+  readonly payload: Json;
+  /** ISO instant the question named. */
+  readonly now: string;
+  /** The payload stands nowhere else in the ledger. */
+  readonly keep?: boolean | undefined;
+  /** At stage gate: whose decision was judged. */
+  readonly by?: EventPayloads["POLICY_DECIDED"]["by"];
+}
+
+/** ISO instant of a question to policy: of the turn under way, or of now. */
+export const instantOf = ({ log }: Run, stage: PolicyStage, stepId: string | null): string =>
+  new Date(log.instantOfQuestion(stage, stepId)).toISOString();
+
+export function noteDecision(run: Run, decision: PolicyDecision, asked: Asked): void {
+  if (!isTerminal(run.log.record.state)) run.log.note(decisionDraft(run, decision, asked));
+}
+
+export function decisionDraft(run: Run, decision: PolicyDecision, asked: Asked): EventDraft {
+  const { stage, subject, payload, by, step_id } = asked;
+  const noted = new Date(run.log.instantOf("POLICY_DECIDED", step_id)).toISOString();
+  const decided = {
+    ...decision,
+    stage,
+    subject,
+    payload_hash: digest(payload),
+    ...(by === undefined ? {} : { by }),
+    ...(asked.keep === true && mayKeep(decision, stage) ? { payload } : {}),
+    ...(asked.now === noted ? {} : { asked_at: asked.now }),
+  };
+  return draft("POLICY_DECIDED", decided, step_id);
+}
+
+/** A plan's outline holds no value that anybody gave; an edit may be denied for what it holds. */
+const mayKeep = ({ decision, redactions }: PolicyDecision, stage: PolicyStage): boolean =>
+  stage === "plan" || (decision !== "DENY" && redactions.length === 0);

@@ -1,0 +1,267 @@
+/**
+ * Opening a gate: the record a person decides on, complete before it is shown.
+ *
+ * G1  One gate per step; further triggers add reasons, not gates (C-12).
+ * G2  A decision that was kept for this gate applies if it names the digest that opens and whoever gave it may decide
+ *     what opens; otherwise it is void. It is spent by the opening: no later version brings it back.
+ * G3  What became of a gated call is said by those who were asked before it, and by nobody else.
+ */
+import { seatsOf, standingVote } from "../../../../machines/quorum.ts";
+import { digest } from "../../../contract/digest.ts";
+import { KernelErrorException } from "../../../contract/error.ts";
+import { draft } from "../../../contract/event.ts";
+import { doubtGateIdOf, type Gate, type GateReason, gateIdOf, isOpenGate, plainGate } from "../../../contract/gate.ts";
+import { completeQuorum, type GateExpiry, type GateSpec } from "../../../contract/gate-spec.ts";
+import type { Principal } from "../../../contract/intent.ts";
+import type { Json } from "../../../contract/json.ts";
+import type { PlanStep } from "../../../contract/plan.ts";
+import type { KeptDecision } from "../../../contract/workflow.ts";
+import { type Ballot, castVote } from "./cast-vote.ts";
+import { judgeDecision } from "./judge-decision.ts";
+import type { Prepared } from "./prepare-step.ts";
+import { baseIdOf, capabilityOf, draftOfStep, type Run, stepOf } from "./run.ts";
+
+/** Builds the gate of a step that waits for approval of exactly this payload. */
+export function describeGate(run: Run, prepared: Prepared, reasons: readonly GateReason[]): Gate {
+  const { step, operator, payload } = prepared;
+  const { record } = run.log;
+  const target = step.applies === null ? null : draftOfStep(record, step.applies);
+  const { preview, diff } = previewOf(run, prepared);
+  const base = baseGate(run, step, payload);
+  return {
+    ...base,
+    gate_id: gateIdOf(step.step_id),
+    kind: "approval",
+    title: step.name,
+    reasons: [...reasons],
+    target:
+      target === null ? null : { type: target.outcome_type, outcome_id: target.outcome_id, version: target.version },
+    preview,
+    diff,
+    risk_level: step.risk_level,
+    effect: operator.metadata.effect,
+    consequences: consequencesOf(run, step),
+    ui_actions: [...(capabilityOf(run).uiActions[baseIdOf(step.step_id)] ?? [])],
+    ...whoDecides(run, step.gate ?? {}),
+    ...ladderOf(step.gate, base.opened_at),
+  };
+}
+
+/** Who may decide, and how many it takes; the kernel knows who asked. */
+function whoDecides(run: Run, spec: Partial<GateSpec>) {
+  const { type, id } = run.log.record.intent.actor;
+  const seats = seatsOf(spec, { type, id });
+  return {
+    roles: spec.roles ?? null,
+    quorum: completeQuorum(spec, seats?.length ?? null),
+    approvers: spec.approvers ?? null,
+    advisors: spec.advisors ?? [],
+    separation: spec.separation ?? false,
+    delegation: spec.delegation ?? true,
+    signed: spec.signed ?? false,
+    requester: { type, id },
+  };
+}
+
+/** What happens while nobody decides: the rungs of the ladder, then the expiry. */
+function ladderOf(spec: GateSpec | null, openedAt: string) {
+  const rungs = (spec?.escalation ?? []).map((rung) => ({ ...rung, action: "escalate" as const }));
+  const ladder = spec?.expiry === undefined ? rungs : [...rungs, spec.expiry];
+  const [first] = ladder;
+  return {
+    ladder,
+    due_at: first === undefined ? null : dueAfter(Date.parse(openedAt), first),
+    expiry_action: first?.action ?? null,
+    escalate_to: first?.role ?? null,
+  };
+}
+
+export const dueAfter = (from: number, { after_ms }: GateExpiry): string => new Date(from + after_ms).toISOString();
+
+/** A gate on a new version: who decides, and until when, stays as it stands; votes on the version before are void. */
+export const reviseGate = (standing: Gate, shown: Gate): Gate => ({
+  ...shown,
+  roles: standing.roles,
+  approvers: standing.approvers,
+  ladder: standing.ladder,
+  due_at: standing.due_at,
+  expiry_action: standing.expiry_action,
+  escalate_to: standing.escalate_to,
+  delegations: standing.delegations,
+  spent_signatures: standing.spent_signatures,
+});
+
+/** Whether a gate shows what its step would do now: of the newest draft, and of the inputs of this round. */
+export function showsNewest(run: Run, { step_id, target, draft_version }: Gate): boolean {
+  const { step } = stepOf(run, step_id);
+  if (draft_version !== undefined && draft_version !== step.draft_version) return false;
+  const newest = step.applies === null ? null : draftOfStep(run.log.record, step.applies);
+  return newest === null || newest.version === target?.version;
+}
+
+/** Who asks for a person before this step may run, and why. */
+export function approvalReasons(run: Run, { step, operator }: Pick<Prepared, "step" | "operator">): GateReason[] {
+  const decision = stepOf(run, step.step_id).decision;
+  const reasons: GateReason[] = [];
+  if (decision?.decision === "REQUIRE_HUMAN_APPROVAL")
+    reasons.push({ source: "policy", rule: decision.policies.join(", "), reason: decision.reason });
+  if (step.gate !== null) reasons.push({ source: "plan", rule: "declared gate", reason: step.gate.reason });
+  if (operator.metadata.policy_tags.includes("human_approval"))
+    reasons.push({ source: "operator", rule: "human_approval", reason: `${step.operator} asks for a person` });
+  return reasons;
+}
+
+/** What every gate says of the step it holds, the moment it opens. */
+function baseGate(run: Run, step: PlanStep, payload: Json) {
+  const { tenant_id, workflow_id } = run.log.record;
+  return {
+    ...plainGate,
+    tenant_id,
+    workflow_id,
+    step_id: step.step_id,
+    status: "open",
+    operator: step.operator,
+    payload,
+    payload_digest: digest(payload),
+    policy_version: run.settings.policyVersion,
+    estimated_cost: step.estimated_cost,
+    opened_at: new Date(run.now).toISOString(),
+  } as const;
+}
+
+function consequencesOf(run: Run, step: PlanStep): Gate["consequences"] {
+  const dependents = [...run.log.record.steps.values()].filter((s) => s.step.depends_on.includes(step.step_id)).length;
+  const makesFinal = step.applies === null ? "" : ` and makes the outcome of ${step.applies} final`;
+  return {
+    approve: `${step.operator} runs once with exactly this payload${makesFinal}.`,
+    reject: `${step.operator} is not called; ${dependents} dependent step(s) are skipped and the workflow ends as cancelled once its other branches have ended.`,
+    edit:
+      step.applies === null
+        ? "Your payload replaces this one and is checked like any other."
+        : `Your content becomes a new version of the outcome of ${step.applies}; earlier votes are void.`,
+  };
+}
+
+/** What the operator shows, or the payload itself where it shows nothing or fails to. */
+function previewOf(
+  run: Run,
+  { operator, input, payload, step }: Prepared,
+): { readonly preview: string; readonly diff: string | null } {
+  const plain = JSON.stringify(payload, null, 2);
+  if (operator.preview === null) return { preview: plain, diff: null };
+  const { step_id } = step;
+  const { answer } = run.scopes.hear(`show:${digest(payload)}`, { ask: "show", step_id, input });
+  if (answer.error !== null) return { preview: `${plain}\n\n(no preview: ${answer.error.message})`, diff: null };
+  return answer.data as { readonly preview: string; readonly diff: string | null };
+}
+
+/**
+ * Opens a gate, or opens it again on a new version, and applies what was said ahead of it. True when that decided it.
+ * The caller ends a step whose gate was rejected so.
+ */
+export function openGate(run: Run, shown: Gate): boolean {
+  const { gate_id, step_id } = shown;
+  const standing = run.log.record.gates.get(gate_id);
+  run.mark("gate.open", { gate_id });
+  const ballots = standing === undefined ? ballotsAhead(run, shown) : [];
+  run.log.note(
+    standing === undefined
+      ? draft("GATE_OPENED", { gate: openNow(run, shown, "GATE_OPENED") }, step_id)
+      : draft("GATE_REVISED", { gate: reviseGate(standing, shown), cause: "regenerate", principal: null }, step_id),
+  );
+  for (const ballot of ballots) if (isStillFree(run, shown, ballot)) castVote(run, shown, ballot);
+  return !isOpenGate(gateOf(run, shown));
+}
+
+/** A gate opens at its turn's instant, and its time is counted from there. */
+function openNow(run: Run, gate: Gate, type: "GATE_OPENED" | "GATE_REVISED"): Gate {
+  const at = run.log.instantOf(type, gate.step_id);
+  const waits = gate.due_at === null ? null : Date.parse(gate.due_at) - Date.parse(gate.opened_at);
+  const due_at = waits === null ? null : new Date(at + waits).toISOString();
+  return { ...gate, opened_at: new Date(at).toISOString(), due_at };
+}
+
+const gateOf = (run: Run, { gate_id }: Gate): Gate => run.log.record.gates.get(gate_id) as Gate;
+
+/** What was said ahead by others may have closed the gate, or taken the seat. */
+const isStillFree = (run: Run, shown: Gate, { principal }: Ballot): boolean =>
+  isOpenGate(gateOf(run, shown)) && standingVote(gateOf(run, shown), principal) === null;
+
+/** Decisions ahead of this gate that bind to what it shows, by whoever may decide it. */
+function ballotsAhead(run: Run, gate: Gate): readonly Ballot[] {
+  const ballots: Ballot[] = [];
+  // One that is kept while another is judged is judged too: the pass that hears the answer sees it.
+  for (const kept of run.log.record.kept.get(gate.gate_id) ?? []) {
+    const judged = judgeKept(run, gate, kept);
+    if (judged === null) continue;
+    const { principal, apply_targets, comment } = kept.decided;
+    const { decision } = kept;
+    const ballot = {
+      decision,
+      principal: principal as Principal,
+      apply_targets,
+      comment,
+      edited: false,
+      resolution: null,
+    };
+    ballots.push({ ...ballot, ...judged });
+  }
+  return ballots;
+}
+
+function judgeKept(run: Run, gate: Gate, kept: KeptDecision): Pick<Ballot, "seat" | "signature"> | null {
+  const { decision, payload_digest, decided, auth } = kept;
+  const { principal } = decided;
+  if (payload_digest !== gate.payload_digest || principal === null) return null;
+  try {
+    const key = `kept:${principal.type}:${principal.id}`;
+    const { policy, ...judged } = judgeDecision(run, gate, { decision, principal, auth }, key);
+    return policy.decision === "DENY" ? null : judged;
+  } catch (thrown) {
+    if (!(thrown instanceof KernelErrorException)) throw thrown;
+    run.warn({ gate_id: gate.gate_id, error: thrown.error }, "a decision given early is void");
+    return null;
+  }
+}
+
+/** Who was asked before the call may say what became of it, signed where that was; one of them is enough. */
+function whoMayKnow(run: Run, { step_id }: PlanStep) {
+  const asked = run.log.record.gates.get(gateIdOf(step_id)) ?? plainGate;
+  const { roles, approvers, advisors, separation, delegation, signed, requester } = asked;
+  const apart = separation ? requester : null;
+  return { roles, approvers, advisors, separation, delegation, signed, requester: apart };
+}
+
+/** The gate that asks a person what became of a lost call. */
+export function describeDoubtGate(run: Run, step: PlanStep, payload: Json): Gate {
+  const doubts = run.log.record.steps.get(step.step_id)?.doubts ?? 1;
+  const reason = `${step.operator} was started and its end was never recorded; it may or may not have taken effect`;
+  return {
+    ...baseGate(run, step, payload),
+    ...whoMayKnow(run, step),
+    gate_id: doubtGateIdOf(step.step_id, doubts),
+    kind: "in_doubt",
+    opened_at: new Date(run.log.instantOf("GATE_OPENED", step.step_id)).toISOString(),
+    title: `What became of ${step.name}?`,
+    reasons: [{ source: "recovery", rule: "in-doubt", reason }],
+    target: null,
+    preview: JSON.stringify(payload, null, 2),
+    diff: null,
+    risk_level: "high",
+    effect: run.settings.registry.findOperator(step.operator, step.operator_version)?.metadata.effect ?? "none",
+    consequences: {
+      approve:
+        'With resolution "done" the step counts as done and is not called again; with "retry" it is called again under the same key.',
+      reject: "The step counts as failed.",
+      edit: "An in-doubt call cannot be edited.",
+    },
+    ui_actions: [],
+  };
+}
+
+/** Tells the outside, through T6's artifact bus, that somebody is asked. */
+export function notifyGate(run: Run, stepId: string, reasons: readonly GateReason[]): void {
+  const { workflow_id } = run.log.record;
+  const data = { type: "gate_opened", workflow_id, gate_id: gateIdOf(stepId), reasons };
+  run.intend({ do: "tell", to: 6, fn: "gate", schema: "Notification", data, tags: { source_type: "system" } });
+}

@@ -1,0 +1,40 @@
+/**
+ * What an operator may know about the run it serves: ids, authority, the context bundle; never a store, a ledger or a
+ * raw credential (ATH-05, CTX-07).
+ */
+import { hasScope } from "../../../contract/auth-context.ts";
+import { gateIdOf } from "../../../contract/gate.ts";
+import type { Operator, OperatorContext } from "../../../contract/operator.ts";
+import type { PlanStep } from "../../../contract/plan.ts";
+import { draftOfStep, type Run } from "./run.ts";
+
+export function operatorContext(run: Pick<Run, "log" | "settings">, step: PlanStep, operator: Operator): OperatorContext {
+  const { record } = run.log;
+  const retrieval = run.settings.registry.retrievalFor(operator);
+  const target = step.applies === null ? null : draftOfStep(record, step.applies);
+  const applyTargets = record.gates.get(gateIdOf(step.step_id))?.decision?.apply_targets ?? [];
+  return Object.freeze({
+    workflow_id: record.workflow_id,
+    step_id: step.step_id,
+    tenant_id: record.tenant_id,
+    correlation_id: record.correlation_id,
+    auth: record.auth,
+    bundle: record.bundle,
+    ...(record.feedback === null ? {} : { feedback: record.feedback }),
+    ...(retrieval === undefined ? {} : { retrieval }),
+    ...(usesCredential(step, operator) && hasScope(record.auth.scopes, "credential:use")
+      ? {
+          credential: {
+            handle: `credential:${record.tenant_id}:${record.auth.principal_id}`,
+            scopes: ["credential:use"],
+          },
+        }
+      : {}),
+    ...(target === null
+      ? {}
+      : { target: { outcome_id: target.outcome_id, version: target.version, apply_targets: applyTargets } }),
+  });
+}
+
+const usesCredential = (step: PlanStep, operator: Operator): boolean =>
+  operator.metadata.effect === "credential_use" || step.policy_tags.includes("credential_use");

@@ -1,0 +1,171 @@
+/**
+ * From an accepted intent, or a failed round, to a recorded plan: context (T2), budget, planning (T3), policy (T5).
+ *
+ * P1  With the budget spent the planner is not asked (PLN-05, RPL-07).
+ * P2  The plan passes policy before any of its steps runs (PLN-11).
+ * P3  Steps beyond the limit are dropped with an event each (C-13).
+ */
+import type { ContextBundle } from "../../../contract/context-bundle.ts";
+import { type KernelError, KernelErrorException, raise } from "../../../contract/error.ts";
+import { kernelError } from "../../../contract/error-codes.ts";
+import { draft, type EventDraft } from "../../../contract/event.ts";
+import type { Plan, PlanStep } from "../../../contract/plan.ts";
+import type { PolicyDecision } from "../../../contract/policy.ts";
+import { planSubject } from "../../../contract/policy-subject.ts";
+import type { WorkflowRecord } from "../../../contract/workflow.ts";
+import { instantOf, noteDecision } from "./note-decision.ts";
+import { ask, askOnce, oodaRef, type Run } from "./run.ts";
+
+/** What T3 answers. */
+export interface PlanAnswer {
+  readonly plan: Plan;
+  readonly dropped: readonly string[];
+  readonly cost: number;
+}
+
+const planRef = oodaRef("plan");
+
+/** @throws KernelErrorException when there can be no plan; PLAN_REJECTED is noted. */
+export function planWorkflow(run: Run, objective: string | null = null): void {
+  const { record } = run.log;
+  const round = record.plan === null ? 0 : record.round + 1;
+  if (record.bundle === null) buildContext(run, objective);
+  const data = { spent: run.log.record.spent, work: planningOf(run) };
+  ask(run, "budget", { ask: "data", to: 5, schema: "BudgetCheck", fn: "plan", data });
+  if (round > 0) run.mark("replan", { round });
+  try {
+    run.mark("plan.create", { round });
+    const request = run.scopes.keep("request", () => planRequest(run, round, objective));
+    const question = { ask: "data", to: 3, schema: "PlanRequest", fn: "orient", data: request } as const;
+    const answer = ask<PlanAnswer>(run, "plan", question);
+    run.mark("policy.record_cost", { total_cost: answer.cost });
+    const judged = judgePlan(run, answer.plan);
+    if (record.pipeline === "enhanced") reviewPlan(run, judged);
+    run.log.note(...planEvents(run, { ...answer, plan: judged }, round === 0 ? "submit" : "replan"));
+  } catch (thrown) {
+    if (thrown instanceof KernelErrorException && run.log.lost === null) rejectPlan(run, thrown.error);
+    throw thrown;
+  }
+}
+
+/** What takes the enhanced pipeline has its plan looked at by T6's load monitor; a finding is a warning. */
+function reviewPlan(run: Run, plan: Plan): void {
+  const calls = plan.steps.map((s) => `${s.operator}(${JSON.stringify(s.params)})`);
+  run.intend({ do: "tell", to: 6, fn: "plan", schema: "PlanReview", data: { calls } });
+}
+
+function buildContext(run: Run, objective: string | null): void {
+  const { intent, auth, thread_id, workflow_id } = run.log.record;
+  const data = { intent, auth, thread_id, workflow_id, objective };
+  const question = { ask: "data", to: 2, schema: "ContextRequest", fn: "observe", data } as const;
+  const answer = ask<{ readonly bundle: ContextBundle; readonly cache_hit: boolean }>(run, "context", question);
+  run.log.note(draft("CONTEXT_BUILT", answer));
+}
+
+/** A round of planning as T5 admits it: a token that counts for the package. */
+function planningOf(run: Run) {
+  const { tokens, intent, used } = run.log.record;
+  const none = { cpu_time: 0, memory_bytes: 0, network_bytes: 0, tokens: 0 };
+  return {
+    token_id: tokens + 1,
+    name: intent.type,
+    cost: 0,
+    budget: { limit: null, consumed: 0 },
+    resources: none,
+    used: {
+      capability: used.capabilities.get(intent.type) ?? { invocations: 0, tokens: 0 },
+      resources: used.resources,
+    },
+  };
+}
+
+function planRequest(run: Run, round: number, objective: string | null) {
+  const { record } = run.log;
+  return {
+    intent: record.intent,
+    auth: record.auth,
+    bundle: record.bundle,
+    objective: objective ?? (record.intent.text || record.intent.type),
+    workflow_id: record.workflow_id,
+    plan_id: round === 0 ? record.plan_id : run.log.drawId("plan", null),
+    parent_plan_id: record.plan?.plan_id ?? null,
+    used_step_ids: [...record.steps.keys()],
+    regenerate: { steps: record.regenerate, draft_version: record.draft_version },
+    situation: situationOf(record, round, objective),
+  };
+}
+
+/** What the planner is told about the rounds before. */
+export function situationOf(record: WorkflowRecord, round: number, objective: string | null) {
+  const steps = [...record.steps.values()];
+  return {
+    round,
+    completed: steps.filter((s) => s.state === "succeeded").map((s) => ({ step_id: s.step.step_id, output: s.output })),
+    failed: steps
+      .filter((s) => s.state === "failed")
+      .map((s) => ({ step_id: s.step.step_id, code: s.error?.code ?? "", message: s.error?.message ?? "" })),
+    objective,
+  };
+}
+
+/** Policy at stage plan; a demand for approval becomes a gate on the plan's first steps. */
+function judgePlan(run: Run, plan: Plan): Plan {
+  const { auth, intent, bundle } = run.log.record;
+  const now = run.scopes.keep("judge:now", () => instantOf(run, "plan", null));
+  const subject = planSubject(plan.plan_id, plan.steps);
+  const data = { stage: "plan", subject, auth, intent, context: bundle, now };
+  const question = { ask: "data", to: 5, schema: "PolicyQuestion", fn: "plan", data } as const;
+  const { data: decision, isNew } = askOnce<PolicyDecision>(run, "judge", question);
+  const denied = decision.decision === "DENY";
+  const { payload } = subject;
+  const asked = { stage: "plan", subject: plan.plan_id, step_id: null, payload, now, keep: denied } as const;
+  if (isNew) noteDecision(run, decision, asked);
+  if (denied)
+    raise(
+      kernelError("T5_POLICY_DENIED", decision.reason || "the plan was denied by policy", planRef, {
+        detail: { policies: decision.policies },
+      }),
+    );
+  return decision.decision === "REQUIRE_HUMAN_APPROVAL" ? gateFirstSteps(plan, decision.reason) : plan;
+}
+
+/** The first steps are those that wait for no other of this plan; what an earlier round has done holds nobody back. */
+function gateFirstSteps(plan: Plan, reason: string): Plan {
+  const own = new Set(plan.steps.map((s) => s.step_id));
+  const gated = (step: PlanStep): PlanStep =>
+    step.depends_on.some((id) => own.has(id)) || step.gate !== null
+      ? step
+      : { ...step, gate: { reason: reason || "policy asks for approval of the plan" } };
+  const steps = plan.steps.map(gated);
+  return { ...plan, steps, gates: steps.filter((s) => s.gate !== null).map((s) => `gate-${s.step_id}`) };
+}
+
+/** PLAN_CREATED, the cut if there was one, and the skips of what the new plan leaves behind. */
+export function planEvents(
+  run: Run,
+  { plan, dropped, cost }: PlanAnswer,
+  cause: "submit" | "replan" | "regenerate",
+  named?: readonly string[],
+): EventDraft[] {
+  const kept = new Set(plan.steps.map((s) => s.step_id));
+  const left = [...run.log.record.steps.values()].filter((s) => s.state === "queued" && !kept.has(s.step.step_id));
+  return [
+    draft("PLAN_CREATED", { plan, planner_cost: cost, cause, ...(named === undefined ? {} : { named }) }),
+    ...(dropped.length === 0 ? [] : [draft("PLAN_TRUNCATED", { kept: plan.steps.length, dropped })]),
+    ...dropped.map((id) => draft("STEP_SKIPPED", { reason: "max_steps", because: null }, id)),
+    ...left.map((s) => draft("STEP_SKIPPED", { reason: "replanned", because: plan.plan_id }, s.step.step_id)),
+  ];
+}
+
+function rejectPlan(run: Run, error: KernelError): void {
+  const rejected = draft("PLAN_REJECTED", { plan_id: run.log.record.plan_id, error });
+  if (run.log.accepts(rejected)) run.log.note(rejected);
+}
+
+/** T6's load monitor sees when a plan that failed is about to be tried again unchanged. */
+export function warnOfLoop(run: Run): void {
+  const { record } = run.log;
+  const plans = record.plans.map((p) => p.steps.map((s) => `${s.operator}(${JSON.stringify(s.params)})`));
+  const review = { workflow_id: record.workflow_id, plans };
+  run.intend({ do: "tell", to: 6, fn: "replan", schema: "ReplanReview", data: review });
+}

@@ -1,0 +1,218 @@
+/**
+ * A turn as deciding sees it: the folded record, what is under way, and the ways to ask and to want.
+ *
+ * Owns: the words of deciding, and readings of the record. Never: waits; what a question is not answered with at once ends
+ * the pass, and the answer begins it anew.
+ * R1  Everything here but the log can be derived from the record: after waking, and where an append came first.
+ */
+import type { CapabilityDefinition } from "../../../contract/capability.ts";
+import { type KernelError, raise } from "../../../contract/error.ts";
+import { kernelError } from "../../../contract/error-codes.ts";
+import type { Gate } from "../../../contract/gate.ts";
+import type { Json } from "../../../contract/json.ts";
+import { type ModuleRef, moduleRef } from "../../../contract/module-ref.ts";
+import type { Outcome } from "../../../contract/outcome.ts";
+import type { PlanStep } from "../../../contract/plan.ts";
+import type { WorkflowRecord } from "../../../contract/workflow.ts";
+import type { Middleware, SkillExecutionContext } from "../../../ports/middleware.ts";
+import type { Limits } from "../../../runtime/kit.ts";
+import type { Registry } from "../../../runtime/registry.ts";
+import type { WorkflowLog } from "../../../runtime/workflow-log.ts";
+import type { Admission, Charged } from "./admit-call.ts";
+import type { Answered, Input } from "./input.ts";
+import type { Intention, Question } from "./intention.ts";
+
+/** What a kernel's options fix for every workflow. */
+export interface Settings {
+  readonly registry: Registry;
+  readonly limits: Limits;
+  /** True when the host brought its own output validator: streams are held until it has passed (SEC-04). */
+  readonly holdsStreams: boolean;
+  readonly checkAllOutput: boolean;
+  readonly middleware: readonly Middleware[];
+  readonly maxCost: number | null;
+  /** What the tokens of one step may cost. */
+  readonly perToken: number | null;
+  /** Whether calls reserve from budgets over workflows. */
+  readonly reserves: boolean;
+  /** Maximum attempts by retry policy. */
+  readonly retryPolicies: Readonly<Record<string, number>>;
+  readonly policyVersion: string;
+}
+
+/** A call that a step waits for in this process. */
+export interface UnderWay {
+  readonly action_id: string;
+  readonly key: string;
+  readonly attempt: number;
+  /** False until the row with its start is committed and it was made. */
+  made: boolean;
+}
+
+/** A call whose operator has not ended in this process, also where nobody waits for it any more. */
+export interface Handle {
+  readonly step_id: string;
+  /** What was set aside for it. */
+  readonly charged: Charged | null;
+}
+
+export type Ending = { readonly how: "complete" } | { readonly how: "fail"; readonly error: KernelError };
+
+export type Commanding = Extract<Input, { readonly type: "decided" | "commanded" }>;
+
+export type DecidingLog = Pick<
+  WorkflowLog,
+  | "record"
+  | "exists"
+  | "identity"
+  | "lost"
+  | "foreign"
+  | "position"
+  | "accepts"
+  | "instantOf"
+  | "instantOfQuestion"
+  | "drawId"
+  | "note"
+  | "noteBy"
+  | "recordOutcome"
+>;
+
+export interface Run {
+  readonly log: DecidingLog;
+  readonly settings: Settings;
+  /** The instant of the input that is handled; epoch ms. */
+  readonly now: number;
+  /** By step. */
+  readonly calls: Map<string, UnderWay>;
+  /** By idempotency key. */
+  readonly handles: Map<string, Handle>;
+  /** What T5 found of steps' next calls. */
+  readonly admissions: Map<string, Admission>;
+  /** What middleware sees of a step's attempt. */
+  readonly contexts: Map<string, SkillExecutionContext>;
+  readonly scopes: Scopes;
+  /** A pivot's word to the next planning. */
+  objective: string | null;
+  /** Held back by a command. */
+  asleep: boolean;
+  /** The host's initialisation has been asked for by this run. */
+  initialized: boolean;
+  /** How the workflow is about to end, while the tiers above are asked. */
+  ending: Ending | null;
+  /** The plan whose steps this run has begun to work on. */
+  workingOn: string | null;
+  /** Commands that wait for an answer, by who waits for theirs. */
+  readonly commands: Map<number, Commanding>;
+  /** The owner stops, or another took over: nothing is begun any more. */
+  readonly interrupted: boolean;
+  readonly intend: (intention: Intention) => void;
+  readonly mark: (stage: string, detail?: Readonly<Record<string, unknown>>) => void;
+  readonly warn: (detail: object, message: string) => void;
+}
+
+/** Passes over the record that may wait for an answer, by name: one a step, one for planning, one for each command. */
+export interface Scopes {
+  /** Runs a pass; false when it waits. What it asked is kept for its next pass, and forgotten when it is through. */
+  readonly pass: (scope: string, work: () => void) => boolean;
+  /** Whether the scope has a question out. */
+  readonly waits: (scope: string) => boolean;
+  /** Whether any has. */
+  readonly anyWaits: () => boolean;
+  readonly forget: (scope: string) => void;
+  /** The answer, and whether this pass is the first to hear it. */
+  readonly hear: (key: string, question: Question) => { readonly answer: Answered; readonly isNew: boolean };
+  /** A value that is the same in every pass of the scope. */
+  readonly keep: <T>(key: string, make: () => T) => T;
+}
+
+/** Thrown to end a pass that waits for an answer. No Error: nothing went wrong, and a stack costs more than the rest. */
+export const pending: unique symbol = Symbol("pending");
+
+/** Thrown to leave a step waiting for a person. */
+export const parked: unique symbol = Symbol("parked");
+
+/** @throws pending; KernelErrorException what the answer says. */
+export function ask<T>(run: Run, key: string, question: Question): T {
+  const { answer } = run.scopes.hear(key, question);
+  return answer.error === null ? (answer.data as T) : raise(answer.error);
+}
+
+/** As `ask`, and whether this pass is the first to hear the answer: what follows from it is noted once. */
+export function askOnce<T>(run: Run, key: string, question: Question): { readonly data: T; readonly isNew: boolean } {
+  const { answer, isNew } = run.scopes.hear(key, question);
+  return answer.error === null ? { data: answer.data as T, isNew } : raise(answer.error);
+}
+
+const refs = new Map<string, ModuleRef>();
+
+export function oodaRef(fn: string): ModuleRef {
+  const known = refs.get(fn) ?? moduleRef(4, "ooda_loop", fn);
+  refs.set(fn, known);
+  return known;
+}
+
+
+export function capabilityOf(run: Run): CapabilityDefinition {
+  const { type, version } = run.log.record.intent;
+  return run.settings.registry.getCapability(type, version);
+}
+
+export function stepOf(run: Run, stepId: string) {
+  return (
+    run.log.record.steps.get(stepId) ??
+    raise(kernelError("T4_WORKFLOW_CONFLICT", `step ${stepId} is not part of this workflow`, oodaRef("stepOf")))
+  );
+}
+
+/** Whether the gate was opened under another policy than the one that holds now. A lost call has been made already. */
+export const isOutdated = (run: Run, { kind, policy_version }: Gate): boolean =>
+  kind === "approval" && policy_version !== run.settings.policyVersion;
+
+export const scopeOf = (stepId: string): string => `step:${stepId}`;
+
+/** `s2_r1` → `s2`: the step whose work this one does again. */
+export const baseIdOf = (stepId: string): string => stepId.replace(/_r\d+$/, "");
+
+/** The newest version of the outcome that a step, or the step it does again, drafted. */
+export const outcomeOfStep = (record: WorkflowRecord, stepId: string): Outcome | null =>
+  versionsOf(record, stepId).at(-1) ?? null;
+
+/** What an apply is about: the newest draft. The final version is a copy of one under a number of its own (IDM-08). */
+export const draftOfStep = (record: WorkflowRecord, stepId: string): Outcome | null =>
+  versionsOf(record, stepId).findLast((version) => version.status === "draft") ?? null;
+
+function versionsOf(record: WorkflowRecord, stepId: string): readonly Outcome[] {
+  for (const versions of record.outcomes.values()) {
+    const [first] = versions;
+    if (first?.step_id != null && baseIdOf(first.step_id) === baseIdOf(stepId)) return versions;
+  }
+  return [];
+}
+
+/**
+ * What a step's templates see: outputs of the succeeded steps it depends on; where an outcome was drafted, its newest
+ * content. What merely happened to end earlier is not there, or the order of ends would decide what a call gets (A-45).
+ */
+export function outputsOf(record: WorkflowRecord, of: PlanStep): ReadonlyMap<string, Json> {
+  const outputs = new Map<string, Json>();
+  for (const id of dependenciesOf(record, of)) {
+    const step = record.steps.get(id);
+    if (step?.state !== "succeeded") continue;
+    const outcome = step.step.outcome === null ? null : outcomeOfStep(record, id);
+    outputs.set(id, outcome === null ? step.output : outcome.content);
+  }
+  return outputs;
+}
+
+/** Ids of the steps that a step rests on, directly or through others; the set grows while it is walked. */
+function dependenciesOf(record: WorkflowRecord, of: PlanStep): ReadonlySet<string> {
+  const found = new Set<string>(needsOf(of));
+  for (const id of found) {
+    const step = record.steps.get(id)?.step;
+    if (step !== undefined) for (const further of needsOf(step)) found.add(further);
+  }
+  return found;
+}
+
+const needsOf = ({ depends_on, applies }: PlanStep): readonly string[] =>
+  applies === null ? depends_on : [...depends_on, applies];

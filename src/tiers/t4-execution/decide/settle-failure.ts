@@ -1,0 +1,126 @@
+/**
+ * What follows from an attempt that failed: another one, a question to a person, or the end of the step (seed 002 section 8).
+ *
+ * R1  T4 is the only retrier: an attempt is made iff the error is retryable, the call may be repeated or says itself that
+ *     nothing happened, and attempts are left; the pause is the larger of 2^attempt seconds and the operator's hint, and is
+ *     a ledger fact (C-08, B-02).
+ * R2  An action that may still take effect, or have taken it, is in doubt, not failed: its step asks a person and ends no
+ *     other way. A step that meets another's doubt fails, for only that one's answer can settle it.
+ */
+import { isRetryable, type KernelError, toExecutorError } from "../../../contract/error.ts";
+import { kernelError } from "../../../contract/error-codes.ts";
+import { draft } from "../../../contract/event.ts";
+import { doubtGateIdOf } from "../../../contract/gate.ts";
+import type { Json } from "../../../contract/json.ts";
+import { type Operator, retryPolicies } from "../../../contract/operator.ts";
+import type { PlanStep } from "../../../contract/plan.ts";
+import { failStep } from "./end-step.ts";
+import { describeDoubtGate } from "./open-gate.ts";
+import { findKnownOperator, isRepeatable } from "./prepare-step.ts";
+import { oodaRef, type Run, stepOf } from "./run.ts";
+
+export interface Failed {
+  readonly action_id: string;
+  /** Null where nobody knows more than that it may have taken effect. */
+  readonly error: KernelError | null;
+  readonly pending: boolean;
+  readonly cached: boolean;
+}
+
+export function settleFailure(run: Run, stepId: string, failed: Failed): void {
+  const { step } = stepOf(run, stepId);
+  const { action_id, error } = failed;
+  if (error !== null && mayRetry(run, step, failed)) return scheduleRetry(run, step, { action_id, error });
+  if (failed.pending || run.log.record.actions.get(action_id)?.seen === "running")
+    return settleDoubtful(run, stepId, failed);
+  const cause = error ?? inDoubt(action_id);
+  const ends = cause.detail["unstructured"] === true ? asOperatorBug(cause, step.operator) : cause;
+  if (toExecutorError(ends).category === "operator_bug")
+    raiseAlert(run, stepId, { action_id, operator_name: step.operator, error: ends });
+  failStep(run, stepId, ends);
+}
+
+const inDoubt = (action_id: string): KernelError =>
+  kernelError("T4_ACTION_IN_DOUBT", "nobody knows whether this call took effect", oodaRef("run_step"), {
+    detail: { action_id },
+  });
+
+export const maxAttemptsOf = (run: Run, { operator, operator_version }: PlanStep): number => {
+  const policy = run.settings.registry.findOperator(operator, operator_version)?.metadata.retry ?? "STANDARD";
+  return (
+    run.settings.retryPolicies[policy] ?? retryPolicies[policy as keyof typeof retryPolicies] ?? retryPolicies.STANDARD
+  );
+};
+
+/** Whether this failure leaves the call as one that may be made again: it is repeatable, or says that nothing happened. */
+export const mayBeRetried = (operator: Operator | null, error: KernelError): boolean =>
+  isRetryable(error) && (isRepeatable(operator) || saysRetryable(error));
+
+/** A plain throw, or a time that ran out, says nothing of what was done. */
+const saysRetryable = (error: KernelError): boolean =>
+  error.detail["unstructured"] !== true && error.code !== "T4_TOOL_TIMEOUT";
+
+function mayRetry(run: Run, step: PlanStep, { error, cached, pending, action_id }: Failed): boolean {
+  if (error === null || cached || !isRetryable(error)) return false;
+  if (stepOf(run, step.step_id).attempt >= maxAttemptsOf(run, step)) return false;
+  const key = run.log.record.actions.get(action_id)?.record.idempotency_key ?? "";
+  // A call that goes on is waited for once more; nothing of it is made again.
+  if (pending) return run.handles.has(key);
+  return mayBeRetried(findKnownOperator(run, step), error);
+}
+
+function scheduleRetry(
+  run: Run,
+  { step_id }: PlanStep,
+  { action_id, error }: { readonly action_id: string; readonly error: KernelError },
+): void {
+  const { attempt } = stepOf(run, step_id);
+  const hint = toExecutorError(error).retry_after_ms ?? 0;
+  const due = run.log.instantOf("ACTION_RETRY_SCHEDULED", step_id) + Math.max(1000 * 2 ** attempt, hint);
+  const due_at = new Date(due).toISOString();
+  run.log.note(draft("ACTION_RETRY_SCHEDULED", { action_id, attempt, due_at }, step_id));
+}
+
+/** The step's own call is asked about; on another step's or workflow's it has no gate to open, and would wait for ever. */
+function settleDoubtful(run: Run, stepId: string, { action_id, error }: Failed): void {
+  const isOwn = stepOf(run, stepId).action_id === action_id;
+  const reason = "the call has not ended for this process and may have taken effect";
+  if (isOwn && openDoubtGate(run, stepId, reason)) return;
+  const message = `the same call, made as ${action_id}, may or may not have taken effect`;
+  const detail = { action_id };
+  failStep(
+    run,
+    stepId,
+    kernelError("T4_ACTION_IN_DOUBT", message, oodaRef("run_step"), { detail, cause: error ?? inDoubt(action_id) }),
+  );
+}
+
+/** Opens the gate that asks a person about the step's lost call. False when there is none to ask about. */
+export function openDoubtGate(run: Run, stepId: string, reason: string): boolean {
+  const step = stepOf(run, stepId);
+  const { action_id } = step;
+  if (action_id === null || run.log.record.gates.has(doubtGateIdOf(stepId, step.doubts + 1))) return false;
+  const doubted = draft("ACTION_IN_DOUBT", { action_id, reason }, stepId);
+  if (!run.log.accepts(doubted)) return false;
+  const input: Json = run.log.record.actions.get(action_id)?.record.input_payload ?? null;
+  run.log.note(doubted);
+  run.log.note(draft("GATE_OPENED", { gate: describeDoubtGate(run, step.step, input) }, stepId));
+  return true;
+}
+
+/** The last attempt ended in a plain throw: the operator's own fault (C-09). */
+const asOperatorBug = (error: KernelError, operator: string): KernelError =>
+  kernelError("T4_OPERATOR_BUG", `${operator} kept throwing: ${error.message}`, oodaRef("run_step"), {
+    detail: { operator, thrown: error.message },
+    cause: error,
+  });
+
+function raiseAlert(
+  run: Run,
+  stepId: string,
+  alert: { readonly action_id: string; readonly operator_name: string; readonly error: KernelError },
+): void {
+  run.log.note(draft("OPERATOR_ALERT", alert, stepId));
+  const data = { type: "operator_alert", ...alert };
+  run.intend({ do: "tell", to: 6, fn: "alert", schema: "Notification", data, tags: { source_type: "system" } });
+}

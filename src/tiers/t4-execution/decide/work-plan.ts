@@ -1,0 +1,183 @@
+/**
+ * What of the plan can go on now; when nothing can: rest, plan again, or end.
+ *
+ * W1  waiting_for_user exactly when a gate is open and no step is running or ready (A-33).
+ * W2  A failed step is replanned while rounds are left; a blocked one never (C-16), nor one whose effect nobody knows.
+ * W3  The budget is asked before each start; a refusal starts nothing more and skips what has not started.
+ * W4  Nothing is forgotten: a step that can never start, for want of what it depends on, is skipped by name.
+ */
+import { checkBudget } from "../../../contract/budget.ts";
+import { kernelError } from "../../../contract/error-codes.ts";
+import { draft } from "../../../contract/event.ts";
+import { isOpenGate } from "../../../contract/gate.ts";
+import type { PlanStep } from "../../../contract/plan.ts";
+import { isRunnable, isTerminal, type StepRecord } from "../../../contract/workflow.ts";
+import { beginStep, driveStep, type Phase, phaseOf } from "./drive-step.ts";
+import { failStep } from "./end-step.ts";
+import { cancelWorkflow } from "./end-workflow.ts";
+import { warnOfLoop } from "./plan-workflow.ts";
+import { lastDecidedGate, queueSteps } from "./read-steps.ts";
+import { oodaRef, type Run, scopeOf } from "./run.ts";
+
+/** Whether anything of the workflow may be begun by this run. */
+export const mayGoOn = ({ log, interrupted }: Run): boolean =>
+  log.exists && log.lost === null && !log.foreign && !interrupted && !isTerminal(log.record.state);
+
+/** Starts the workflow if this is its first plan, and queues the plan's steps. */
+export function startPlan(run: Run): void {
+  const { record } = run.log;
+  if (record.state === "planned") run.log.note(draft("WORKFLOW_STARTED", { round: record.round }));
+  const ids = (record.plan?.steps ?? []).map((s) => s.step_id);
+  run.log.note(...queueSteps(record, ids));
+}
+
+/** Works on the plan as far as it goes. True when another round of planning follows. */
+export function workPlan(run: Run): boolean {
+  markRound(run);
+  for (let from = -1; from !== run.log.position && mayGoOn(run); ) {
+    from = run.log.position;
+    resumeIfRunnable(run);
+    skipDead(run);
+    for (const step of stepsOf(run)) if (step.state === "running" && mayGoOn(run)) driveStep(run, step.step.step_id);
+    if (!run.asleep) beginReady(run);
+  }
+  return mayGoOn(run) && !run.asleep && !isBusy(run) && settlePlan(run);
+}
+
+/** A direct response is one step of the kernel's own; the DAG is not entered (C-14). */
+function markRound(run: Run): void {
+  const { plan } = run.log.record;
+  if (plan === null || run.workingOn === plan.plan_id) return;
+  run.workingOn = plan.plan_id;
+  if (plan.direct_response === null) run.mark("dag.run");
+}
+
+const stepsOf = ({ log: { record } }: Run): StepRecord[] =>
+  (record.plan?.steps ?? []).flatMap((s) => record.steps.get(s.step_id) ?? []);
+
+const resting: ReadonlySet<Phase> = new Set(["waiting", "asking", "over"]);
+
+/** Whether a step runs, waits for an answer, or pauses. */
+const isActive = (run: Run, step: StepRecord): boolean =>
+  !resting.has(phaseOf(run, step)) || run.scopes.waits(scopeOf(step.step.step_id));
+
+const isBusy = (run: Run): boolean => stepsOf(run).some((step) => isActive(run, step));
+
+/** WORKFLOW_RESUMED once something has made a step ready. */
+function resumeIfRunnable(run: Run): void {
+  const { record } = run.log;
+  if (record.state !== "waiting_for_user" || run.asleep) return;
+  const ready = [...record.steps.values()].find((s) => isRunnable(record, s));
+  if (ready !== undefined) noteResumed(run, ready.step.step_id);
+}
+
+export const noteResumed = (run: Run, step_id: string | null): void =>
+  run.log.note(draft("WORKFLOW_RESUMED", { gate_id: lastDecidedGate(run.log.record), step_id }));
+
+/** What depends, however far, on a step that did not succeed will not run. */
+function skipDead(run: Run): void {
+  const { steps } = run.log.record;
+  for (let from = -1; from !== run.log.position; ) {
+    from = run.log.position;
+    for (const step of stepsOf(run)) {
+      if (step.state !== "queued" && step.phase !== "awaiting_approval") continue;
+      const because = step.step.depends_on.find((id) => isDead(steps.get(id)));
+      if (because !== undefined) skip(run, step, because);
+    }
+  }
+}
+
+const isDead = (step: StepRecord | undefined): boolean => step?.state === "failed" || step?.state === "skipped";
+
+function skip(run: Run, { step, state }: StepRecord, because: string): void {
+  const cause = run.log.record.steps.get(because);
+  if (state !== "queued") {
+    const message = `${because}, on which ${step.step_id} rests, did not succeed`;
+    return failStep(run, step.step_id, kernelError("T4_DEPENDENCY_FAILED", message, oodaRef("run_step")));
+  }
+  const blocked = cause?.blocked === true || cause?.skip_reason === "dependency_blocked";
+  const reason = because === "budget" ? "budget" : blocked ? "dependency_blocked" : "dependency_failed";
+  run.log.note(draft("STEP_SKIPPED", { reason, because }, step.step_id));
+}
+
+/** Begins what is ready: by priority, then in the plan's order, as many as may run at once. */
+function beginReady(run: Run): void {
+  const limit = Math.max(1, run.settings.limits.maxConcurrentSteps);
+  for (let next = nextReady(run); next !== undefined && mayGoOn(run); next = nextReady(run)) {
+    if (stepsOf(run).filter((step) => isActive(run, step)).length >= limit) return;
+    if (!checkStart(run, next.step)) return;
+    beginStep(run, next);
+  }
+}
+
+function nextReady(run: Run): StepRecord | undefined {
+  const { steps } = run.log.record;
+  let best: StepRecord | undefined;
+  for (const step of stepsOf(run)) {
+    if (step.state !== "queued" || (best !== undefined && step.step.priority <= best.step.priority)) continue;
+    if (step.step.depends_on.every((id) => steps.get(id)?.state === "succeeded")) best = step;
+  }
+  return best;
+}
+
+function checkStart(run: Run, { step_id }: PlanStep): boolean {
+  run.mark("policy.budget_check", { step_id });
+  const refusal = checkBudget(run.log.record.spent, run.settings.maxCost);
+  if (refusal === null) return true;
+  run.log.note(draft("BUDGET_REFUSED", { error: refusal }, step_id));
+  for (const open of stepsOf(run)) if (open.state === "queued") skip(run, open, "budget");
+  return false;
+}
+
+/** Nothing runs and nothing is ready. True when another plan is to be made. */
+function settlePlan(run: Run): boolean {
+  const { record } = run.log;
+  if (record.budget_refused !== null) return endWith(run, { how: "fail", error: record.budget_refused });
+  const steps = stepsOf(run);
+  if (steps.some((step) => phaseOf(run, step) === "asking")) return park(run);
+  for (const step of steps) if (step.state === "queued") skip(run, step, unmetOf(run, step));
+  const failed = steps.filter((step) => step.state === "failed");
+  if (failed.length === 0 && steps.every((step) => step.state === "succeeded")) return endWith(run, { how: "complete" });
+  if (!mayReplan(run, failed)) return endFailed(run, failed);
+  const refusal = checkBudget(record.spent, run.settings.maxCost);
+  // What ends the workflow is then the budget, not the failure: with more of it there would be another plan.
+  if (refusal !== null) run.log.note(draft("BUDGET_REFUSED", { error: refusal }));
+  if (refusal !== null) return endWith(run, { how: "fail", error: refusal });
+  warnOfLoop(run);
+  if (record.state === "waiting_for_user") noteResumed(run, null);
+  return true;
+}
+
+const unmetOf = ({ log: { record } }: Run, { step }: StepRecord): string =>
+  step.depends_on.find((id) => record.steps.get(id)?.state !== "succeeded") ?? "unreachable";
+
+function endWith(run: Run, ending: NonNullable<Run["ending"]>): false {
+  run.ending = ending;
+  return false;
+}
+
+/** The wait is recorded; the lease is given up with its row, and nothing of the workflow stays in memory. */
+function park(run: Run): false {
+  const { record } = run.log;
+  const open = [...record.gates.values()].filter(isOpenGate).map((gate) => gate.gate_id);
+  if (record.state === "running") run.log.note(draft("WORKFLOW_WAITING", { gates: open }));
+  return false;
+}
+
+function mayReplan({ log: { record }, settings }: Run, failed: readonly StepRecord[]): boolean {
+  const technical = failed.some((s) => !s.blocked);
+  const final = failed.some((s) => s.error?.code === "T5_HUMAN_DENIED" || s.error?.code === "T4_ACTION_IN_DOUBT");
+  return technical && !final && record.plan?.direct_response == null && record.round < settings.limits.maxReplans;
+}
+
+function endFailed(run: Run, failed: readonly StepRecord[]): false {
+  const denied = failed.find((s) => s.error?.code === "T5_HUMAN_DENIED");
+  if (denied !== undefined) {
+    cancelWorkflow(run, { reason: "human_denied", error: denied.error, principal: null });
+    return false;
+  }
+  const error =
+    failed.find((s) => s.error !== null)?.error ??
+    kernelError("T4_DEPENDENCY_FAILED", "a step this workflow needs did not run", oodaRef("end"));
+  return endWith(run, { how: "fail", error });
+}

@@ -1,0 +1,447 @@
+/**
+ * One workflow while it is awake: its mailbox, and the one interpreter of what its turns ask for.
+ *
+ * Owns: one input after another; turn, row, what waits for the row. Never: what an input means (decide), how a call is made
+ * (perform).
+ * M1  An input is handled to its end before the next. Questions that are answered at once are part of the same turn.
+ * M2  What a turn wants is performed once the row that holds what was decided before it is committed.
+ * M3  Inputs from outside stay until their row is committed; where another process's append came first, they are decided
+ *     again on what stands then, and every tier is asked anew.
+ * M4  After a lost log nothing more is done; the workflow is folded again from the ledger.
+ */
+import { type KernelError, KernelErrorException } from "../../contract/error.ts";
+import { kernelError } from "../../contract/error-codes.ts";
+import type { EventDraft } from "../../contract/event.ts";
+import { isTerminal } from "../../contract/workflow.ts";
+import type { SkillExecutionContext } from "../../ports/middleware.ts";
+import type { Kit } from "../../runtime/kit.ts";
+import { errorOf } from "../../runtime/within.ts";
+import type { WorkflowLog } from "../../runtime/workflow-log.ts";
+import { PassScopes } from "./answers.ts";
+import type { Admission } from "./decide/admit-call.ts";
+import { advance, decide } from "./decide/decide.ts";
+import { nextDue } from "./decide/expire-gates.ts";
+import { type CallEnd, type CallOf, type Input, isExternal } from "./decide/input.ts";
+import type { Intention } from "./decide/intention.ts";
+import { type Commanding, type Ending, type Handle, oodaRef, type Run, type Settings, type UnderWay } from "./decide/run.ts";
+import { putQuestion } from "./perform/ask.ts";
+import { type Calling, callOperator, joinCall } from "./perform/call-operator.ts";
+import type { Services } from "./perform/services.ts";
+
+/** What all mailboxes work with. */
+export interface MailboxHost {
+  readonly kit: Kit;
+  readonly settings: Settings;
+  readonly services: Services;
+  /** The workflow has come to rest, ended, or lost its log: forget it. */
+  readonly onRest: (mailbox: Mailbox) => void;
+}
+
+interface Kept {
+  readonly input: Input;
+  /** The last sequence that it led to; infinite while that is not known. */
+  at: number;
+}
+
+interface Waiting {
+  readonly intention: Intention;
+  readonly at: number;
+}
+
+interface Reply {
+  readonly resolve: (data: never) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export class Mailbox implements Run, Calling {
+  readonly log: WorkflowLog;
+  readonly kit: Kit;
+  readonly settings: Settings;
+  readonly services: Services;
+  readonly parentId: string | null;
+  readonly calls = new Map<string, UnderWay>();
+  readonly handles = new Map<string, Handle>();
+  readonly admissions = new Map<string, Admission>();
+  readonly contexts = new Map<string, SkillExecutionContext>();
+  readonly commands = new Map<number, Commanding>();
+  readonly scopes: PassScopes;
+  objective: string | null = null;
+  asleep = false;
+  initialized = false;
+  ending: Ending | null = null;
+  workingOn: string | null = null;
+  interrupted = false;
+  now = 0;
+  readonly #host: MailboxHost;
+  readonly #inputs: Input[] = [];
+  #wanted: Waiting[] = [];
+  #kept: Kept[] = [];
+  readonly #replies = new Map<number, Reply>();
+  readonly #ends = new Map<string, Promise<void>>();
+  #handling = false;
+  #scheduled = false;
+  #users = 0;
+  #nextReply = 0;
+  #armedFor: number | null = null;
+  #abort: AbortController | null = null;
+  #idle: (() => void)[] = [];
+
+  constructor(log: WorkflowLog, host: MailboxHost, parentId: string | null) {
+    this.log = log;
+    this.kit = host.kit;
+    this.settings = host.settings;
+    this.services = host.services;
+    this.parentId = parentId;
+    this.#host = host;
+    this.scopes = new PassScopes((scope, key, question) => this.#put(scope, key, question));
+    log.listen({
+      committed: () => this.#committed(),
+      overtaken: () => this.#overtaken(),
+      lost: () => this.#lost(),
+    });
+  }
+
+  get run(): Run {
+    return this;
+  }
+
+  get signal(): AbortSignal {
+    this.#abort ??= new AbortController();
+    return this.#abort.signal;
+  }
+
+  /** True while something is under way or somebody works with it. */
+  get isBusy(): boolean {
+    return (
+      this.log.lost === null &&
+      (this.#users > 0 ||
+        this.#handling ||
+        this.#scheduled ||
+        this.#inputs.length > 0 ||
+        this.#wanted.length > 0 ||
+        this.#replies.size > 0 ||
+        this.calls.size > 0 ||
+        this.scopes.anyWaits() ||
+        !this.log.isSettled ||
+        this.#pauses)
+    );
+  }
+
+  /** A step backs off: this process waits for its time. */
+  get #pauses(): boolean {
+    if (!this.log.exists || this.log.foreign || this.interrupted || isTerminal(this.log.record.state)) return false;
+    for (const step of this.log.record.steps.values()) if (step.phase === "backing_off") return true;
+    return false;
+  }
+
+  /** True while a command holds it back; it stays in memory, where the command is known. */
+  get isAsleep(): boolean {
+    return this.asleep && this.log.exists && this.log.lost === null && !isTerminal(this.log.record.state);
+  }
+
+  // --- the mailbox ---
+
+  post(input: Input): void {
+    this.#inputs.push(input);
+    if (!this.#handling) this.#drain();
+  }
+
+  /** From inside somebody else's delivery: the turn begins when that is over, and its questions are answered at once. */
+  postSoon(input: Input): void {
+    this.#inputs.push(input);
+    if (this.#handling || this.#scheduled) return;
+    this.#scheduled = true;
+    queueMicrotask(() => {
+      this.#scheduled = false;
+      if (!this.#handling) this.#drain();
+    });
+  }
+
+  /** An input that is answered, once what it led to is committed. @throws KernelErrorException what it is refused with. */
+  command<T>(make: (re: number) => Input): Promise<T> {
+    if (this.log.lost !== null) return Promise.reject(new KernelErrorException(this.log.lost));
+    return new Promise((resolve, reject) => {
+      this.#nextReply += 1;
+      this.#replies.set(this.#nextReply, { resolve, reject });
+      this.postSoon(make(this.#nextReply));
+    });
+  }
+
+  /** Looks at what can go on. */
+  wake(): void {
+    this.postSoon({ type: "woken" });
+  }
+
+  /** Stops without ending the workflow: the owner stops, or another one took over. */
+  interrupt(): void {
+    this.interrupted = true;
+    this.#abort?.abort(new Error("interrupted"));
+    this.#arm(null);
+    if (!this.#handling) this.#restIfIdle();
+  }
+
+  /** Resolves when nothing is under way. */
+  idle(): Promise<void> {
+    return this.isBusy ? new Promise((resolve) => this.#idle.push(resolve)) : Promise.resolve();
+  }
+
+  #drain(): void {
+    if (this.log.isReading) return;
+    this.#handling = true;
+    try {
+      for (let next = this.#inputs.shift(); next !== undefined; next = this.#inputs.shift()) this.#handle(next);
+    } finally {
+      this.#handling = false;
+    }
+    this.#leave();
+  }
+
+  /** The turn is over: its row is written, its times are kept, and who has nothing left rests. */
+  #leave(): void {
+    if (this.log.lost !== null) return this.#restIfIdle();
+    if (this.#mayPark()) this.log.releaseWithNext();
+    this.log.flush();
+    this.#arm(this.#nextTime());
+    if (this.log.isSettled) this.#performDue();
+    else if (!this.isBusy) this.#restIfIdle();
+  }
+
+  #mayPark(): boolean {
+    const { log } = this;
+    if (!log.isDirty || log.foreign || !log.exists || log.record.state !== "waiting_for_user") return false;
+    return this.handles.size === 0 && this.#users === 0 && !this.asleep && !this.scopes.anyWaits();
+  }
+
+  #nextTime(): number | null {
+    if (!this.log.exists || this.log.foreign || this.interrupted || isTerminal(this.log.record.state)) return null;
+    const due = nextDue(this);
+    return Number.isFinite(due) ? due : null;
+  }
+
+  #arm(at: number | null): void {
+    if (at === this.#armedFor) return;
+    this.#armedFor = at;
+    const name = `due:${this.log.identity.workflow_id}`;
+    const fire = (): void => {
+      this.#armedFor = null;
+      this.post({ type: "due" });
+    };
+    this.services.timers.alarm(name, at, fire, false);
+  }
+
+  #handle(input: Input): void {
+    if (this.log.lost !== null) return;
+    const kept: Kept | null = isExternal(input) ? { input, at: Number.POSITIVE_INFINITY } : null;
+    if (kept !== null) this.#kept.push(kept);
+    this.now = this.kit.clock.now();
+    if (input.type === "answered") this.scopes.answered(input);
+    this.#turn(input);
+    for (const one of this.#kept) if (!this.#isDeciding(one.input)) one.at = Math.min(one.at, this.log.position);
+  }
+
+  /** A command that waits for an answer is not decided yet. */
+  #isDeciding(input: Input): boolean {
+    return (input.type === "decided" || input.type === "commanded") && this.commands.has(input.re);
+  }
+
+  #turn(input: Input): void {
+    try {
+      decide(this, input);
+    } catch (thrown) {
+      if (this.log.lost !== null) return;
+      const error = errorOf(thrown, "T0_TIER_CRASHED", oodaRef("drive"));
+      this.kit.logger.error({ error, thrown }, "workflow crashed");
+      if ("re" in input && input.re !== null) this.intend({ do: "refuse", re: input.re, error });
+      this.#endCrashed(error);
+    }
+  }
+
+  #endCrashed(error: KernelError): void {
+    if (!this.log.exists || this.ending !== null) return;
+    this.ending = { how: "fail", error };
+    try {
+      advance(this);
+    } catch (again) {
+      const told = errorOf(again, "T0_TIER_CRASHED", oodaRef("drive"));
+      this.kit.logger.error({ error: told }, "a failed workflow could not be recorded");
+      this.log.abandon(told);
+    }
+  }
+
+  // --- what a turn asks for ---
+
+  readonly intend = (intention: Intention): void => {
+    this.#wanted.push({ intention, at: this.log.position });
+  };
+
+  readonly mark = (stage: string, detail: Readonly<Record<string, unknown>> = {}): void => {
+    if (this.scopes.isMarked()) return;
+    this.kit.telemetry.mark(stage, { workflow_id: this.log.identity.workflow_id, ...detail });
+  };
+
+  readonly warn = (detail: object, message: string): void => this.kit.logger.warn(detail, message);
+
+  #put(scope: string, key: string, question: Parameters<typeof putQuestion>[0]) {
+    const answer = putQuestion(question, this);
+    if (!(answer instanceof Promise)) return answer;
+    void answer.then((said) => this.post({ type: "answered", scope, key, answer: said }));
+    return null;
+  }
+
+  readonly saved = (): Promise<void> => this.log.commit();
+
+  // --- what waited for its row ---
+
+  #committed(): void {
+    const { confirmed } = this.log;
+    if (this.#kept.length > 0) this.#kept = this.#kept.filter((kept) => kept.at > confirmed);
+    this.#performDue();
+  }
+
+  /** Performs what no row is waited for any more; what follows from it at once is part of the next turn. */
+  #performDue(): void {
+    const { confirmed } = this.log;
+    this.#handling = true;
+    try {
+      for (let next = this.#wanted[0]; next !== undefined && next.at <= confirmed; next = this.#wanted[0]) {
+        this.#wanted.shift();
+        this.#perform(next.intention);
+        if (this.log.lost !== null) break;
+      }
+    } finally {
+      this.#handling = false;
+    }
+    if (this.#inputs.length > 0) this.#drain();
+    else this.#restIfIdle();
+  }
+
+  #perform(intention: Intention): void {
+    switch (intention.do) {
+      case "call":
+      case "join":
+        return this.#makeCall(intention);
+      case "abort":
+        return this.#abort?.abort(new Error(intention.reason));
+      case "tell":
+        return this.#tell(intention);
+      case "stream":
+        return this.#stream(intention);
+      default:
+        return this.#answer(intention);
+    }
+  }
+
+  /** Who was cancelled or overtaken while the start was being committed makes no call. */
+  #makeCall(wanted: Extract<Intention, { readonly do: "call" | "join" }>): void {
+    const call = this.calls.get(wanted.step_id);
+    if (this.interrupted || isTerminal(this.log.record.state) || call?.action_id !== wanted.action_id) {
+      this.calls.delete(wanted.step_id);
+      if (wanted.do === "call") this.handles.delete(wanted.key);
+      return;
+    }
+    call.made = true;
+    if (wanted.do === "join")
+      return void joinCall(this, wanted, this.#ends.get(wanted.key) ?? Promise.resolve());
+    const ended = callOperator(this, wanted).finally(() => {
+      if (this.#ends.get(wanted.key) === ended) this.#ends.delete(wanted.key);
+    });
+    if (this.handles.has(wanted.key)) this.#ends.set(wanted.key, ended);
+  }
+
+  /** An end of a call, from the operator boundary. */
+  readonly tell = ({ step_id, action_id, attempt, run }: CallOf, end: CallEnd): void =>
+    this.post({ type: "ended", step_id, action_id, attempt, run, end });
+
+  /** What a call says while it runs. */
+  readonly note = ({ step_id, action_id, attempt, run }: CallOf, drafts: readonly EventDraft[]): Promise<void> =>
+    this.command((re) => ({ type: "told", step_id, action_id, attempt, run, drafts, re }));
+
+  #tell({ to, fn, schema, data, tags }: Extract<Intention, { readonly do: "tell" }>): void {
+    const { signals, send } = this.kit;
+    const { correlation_id } = this.log.identity;
+    const from = { parentId: this.parentId };
+    send(to, signals.createDataSignal(data, schema, oodaRef(fn), correlation_id, tags ?? null, from));
+  }
+
+  #stream({ text, sequence, final }: Extract<Intention, { readonly do: "stream" }>): void {
+    const { signals, send } = this.kit;
+    const { correlation_id } = this.log.identity;
+    const from = { parentId: this.parentId };
+    send(6, signals.createStreamSignal(text, sequence, final, oodaRef("act"), correlation_id, from));
+  }
+
+  #answer(said: Extract<Intention, { readonly do: "answer" | "refuse" }>): void {
+    const reply = this.#replies.get(said.re);
+    this.#replies.delete(said.re);
+    if (said.do === "answer") reply?.resolve(said.data as never);
+    else reply?.reject(new KernelErrorException(said.error));
+    if (this.log.exists && this.log.record.sequence === 1) this.#beginLater();
+  }
+
+  /** The caller has its answer before anything is fetched or run (INT-04). */
+  #beginLater(): void {
+    this.#users += 1;
+    setImmediate(() => {
+      this.#users -= 1;
+      this.post({ type: "woken" });
+    });
+  }
+
+  // --- overtaken, lost, at rest ---
+
+  /** What was decided and not committed is decided again on what stands now; no tier's answer of before counts. */
+  #overtaken(): void {
+    this.scopes.clear();
+    this.admissions.clear();
+    this.commands.clear();
+    this.ending = null;
+    this.#wanted = this.#wanted.filter(({ at }) => at <= this.log.confirmed);
+    for (const [step, call] of this.calls) if (!call.made) this.#forgetCall(step, call);
+    const again = this.#kept.map(({ input }) => input);
+    this.#kept = [];
+    this.#inputs.unshift(...again);
+    this.#inputs.push({ type: "woken" });
+    this.#heedCancel();
+    this.#drain();
+  }
+
+  #forgetCall(step: string, { key }: UnderWay): void {
+    this.calls.delete(step);
+    if (!this.#ends.has(key)) this.handles.delete(key);
+  }
+
+  /** A cancellation that another process appended ends what is under way here. */
+  #heedCancel(): void {
+    if (this.log.exists && this.log.record.state === "cancelled") this.#abort?.abort(new Error("cancelled"));
+  }
+
+  /** What another process appended was taken in while nothing of ours was under way. */
+  refreshed(): void {
+    this.#heedCancel();
+    this.wake();
+  }
+
+  #lost(): void {
+    const error = this.log.lost ?? kernelError("T0_LEDGER_CONFLICT", "the log was lost", oodaRef("drive"));
+    this.#wanted = [];
+    this.#kept = [];
+    this.#inputs.length = 0;
+    this.scopes.clear();
+    this.calls.clear();
+    this.#arm(null);
+    this.#abort?.abort(new Error("lost"));
+    this.kit.logger.error({ error, workflow_id: this.log.identity.workflow_id }, "workflow log lost; it will be folded again");
+    const replies = [...this.#replies.values()];
+    this.#replies.clear();
+    for (const { reject } of replies) reject(new KernelErrorException(error));
+    this.#restIfIdle();
+  }
+
+  #restIfIdle(): void {
+    if (this.isBusy) return;
+    for (const resolve of this.#idle.splice(0)) resolve();
+    if (this.isAsleep && !this.interrupted) return;
+    this.#arm(null);
+    this.#host.onRest(this);
+  }
+}

@@ -1,0 +1,226 @@
+/**
+ * Putting a turn's questions: to tiers as Signals over the bus, to hosts' code within its time. What answers at once is
+ * heard in the same turn.
+ *
+ * Never: decides, notes. A question has no effect outside.
+ */
+import { z } from "zod";
+import { type KernelError, raise } from "../../../contract/error.ts";
+import { type ErrorCode, kernelError } from "../../../contract/error-codes.ts";
+import type { Json } from "../../../contract/json.ts";
+import type { Result } from "../../../contract/result.ts";
+import type { StepResult } from "../../../contract/step.ts";
+import type { Kit } from "../../../runtime/kit.ts";
+import { callWithin, errorOf, isPromise, type Within } from "../../../runtime/within.ts";
+import type { Screened } from "../decide/end-call.ts";
+import { readThrown } from "../decide/hooks.ts";
+import type { Answered } from "../decide/input.ts";
+import type { Question } from "../decide/intention.ts";
+import { operatorContext } from "../decide/operator-context.ts";
+import { oodaRef, type Run, stepOf } from "../decide/run.ts";
+import { screenOutput } from "./screen-output.ts";
+import type { Services } from "./services.ts";
+
+/** A workflow's mailbox as those see it who perform for it. */
+export interface Asking {
+  readonly run: Run;
+  readonly kit: Kit;
+  readonly services: Services;
+  /** The Signal that woke the run: parent of those it sends. */
+  readonly parentId: string | null;
+  /** Fires when the workflow is cancelled or its owner stops. */
+  readonly signal: AbortSignal;
+  /** Resolves once everything noted is in the ledger. */
+  readonly saved: () => Promise<void>;
+}
+
+export function putQuestion(question: Question, at: Asking): Answered | Promise<Answered> {
+  switch (question.ask) {
+    case "data":
+    case "text":
+    case "error":
+      return askTier(question, at);
+    default:
+      return hear(() => askHost(question, at), question.ask === "hook" ? readThrown : failureIn);
+  }
+}
+
+const failureIn = (thrown: unknown): KernelError => errorOf(thrown, "T4_TOOL_EXECUTION_FAILED", oodaRef("ask"));
+
+/** What host code gave, or threw. */
+function hear(work: () => unknown, read: (thrown: unknown) => KernelError): Answered | Promise<Answered> {
+  const said = (data: unknown): Answered => ({ error: null, data, tags: {} });
+  const failed = (thrown: unknown): Answered => ({ error: read(thrown), data: null, tags: {} });
+  try {
+    const answer = work();
+    return isPromise(answer) ? answer.then(said, failed) : said(answer);
+  } catch (thrown) {
+    return failed(thrown);
+  }
+}
+
+// --- tiers ---
+
+type TierQuestion = Extract<Question, { readonly ask: "data" | "text" | "error" }>;
+
+function askTier(question: TierQuestion, at: Asking): Answered | Promise<Answered> {
+  const answer = at.kit.askNow(question.to, signalOf(question, at));
+  const read = (result: Result): Answered => readResult(result, question.ask === "data", at.kit);
+  return isPromise(answer) ? answer.then(read) : read(answer);
+}
+
+function signalOf(question: TierQuestion, { kit: { signals }, run, parentId }: Asking) {
+  const { correlation_id } = run.log.identity;
+  const ref = oodaRef(question.fn);
+  const from = { parentId };
+  if (question.ask === "data")
+    return signals.createDataSignal(question.data, question.schema, ref, correlation_id, null, from);
+  if (question.ask === "text")
+    return signals.createTextSignal(question.text, ref, correlation_id, question.tags, from);
+  return signals.createErrorSignal(question.error, ref, correlation_id, from);
+}
+
+/** A question with data wants data; of any other the Signal's body is the answer, and its error a warning beside it. */
+function readResult({ status, error, signals }: Result, wantsData: boolean, { logger }: Kit): Answered {
+  const [signal] = signals;
+  if (!wantsData) return { error, data: signal?.body ?? null, tags: signal?.tags ?? {} };
+  if (status === "error") return { error: error ?? noData(), data: null, tags: {} };
+  if (status === "partial" && error !== null) logger.warn({ error }, "partial answer");
+  if (signal?.kind !== "data") return { error: noData(), data: null, tags: {} };
+  return { error: null, data: signal.body["data"], tags: signal.tags };
+}
+
+const noData = (): KernelError =>
+  kernelError("T0_VALIDATION_SCHEMA_MISMATCH", "the answer carries no data", oodaRef("consume"));
+
+// --- hosts ---
+
+type HostQuestion = Exclude<Question, TierQuestion>;
+
+function askHost(question: HostQuestion, at: Asking): unknown {
+  const { services } = at;
+  switch (question.ask) {
+    case "initialize":
+      return services.ensureInitialized();
+    case "check":
+      return callWithin(() => services.security.validateParams(question.payload), checking(at));
+    case "screen":
+      return screen(at, question.result, "");
+    case "show":
+      return show(at, question);
+    case "hook":
+      return callHook(at, question);
+    case "saved":
+      return at.saved();
+    case "shared_key":
+      return services.findSharedKey(sharing(at, question.key));
+    default:
+      return services.findDraft(question.workflow_id, question.step_id);
+  }
+}
+
+function sharing({ run }: Asking, key: string) {
+  const { tenant_id, workflow_id, parent_workflow_id } = run.log.record;
+  return { tenant_id, key, workflow_id, parent_workflow_id };
+}
+
+interface Bound {
+  readonly timeoutMs: number;
+  readonly fn: string;
+  readonly onTimeout: ErrorCode;
+  readonly onThrow: ErrorCode;
+  readonly what: string;
+}
+
+const within = ({ kit }: Asking, { fn, ...bound }: Bound): Within => ({
+  clock: kit.clock,
+  source: oodaRef(fn),
+  ...bound,
+});
+
+const checking = (at: Asking): Within =>
+  within(at, {
+    timeoutMs: at.kit.limits.securityTimeoutMs,
+    fn: "prepare_step",
+    onTimeout: "T4_PARAMS_REFUSED",
+    onThrow: "T4_PARAMS_REFUSED",
+    what: "security.validateParams",
+  });
+
+/** validateOutput, once, on what is about to be recorded. */
+export function screen(at: Asking, raw: Json, operator: string): Screened | Promise<Screened> {
+  const { security, checkAllOutput } = at.services;
+  const { maxOutputChars, securityTimeoutMs } = at.kit.limits;
+  const bound = { onTimeout: "T4_OUTPUT_INVALID", onThrow: "T4_OUTPUT_INVALID", fn: "screen" } as const;
+  const what = "security.validateOutput";
+  const answer = callWithin(
+    () => screenOutput(raw, security.validateOutput, checkAllOutput),
+    within(at, { ...bound, timeoutMs: securityTimeoutMs, what }),
+  );
+  const read = ({ result, sanitized, length }: ScreenedStep): Screened => {
+    if (length > maxOutputChars)
+      raise(
+        kernelError(
+          "T0_VALIDATION_PAYLOAD_TOO_LARGE",
+          `the output of ${operator} has ${length} characters, more than limits.maxOutputChars = ${maxOutputChars}`,
+          oodaRef("screen"),
+        ),
+      );
+    return { result: sanitized === null ? raw : (result as unknown as Json), sanitized, length };
+  };
+  return isPromise(answer) ? answer.then(read) : read(answer);
+}
+
+interface ScreenedStep {
+  readonly result: StepResult;
+  readonly sanitized: string | null;
+  readonly length: number;
+}
+
+const Shown = z.object({ preview: z.string(), diff: z.string().nullable().default(null) });
+
+function show(at: Asking, { step_id, input }: Extract<Question, { readonly ask: "show" }>): unknown {
+  const { step } = stepOf(at.run, step_id);
+  const operator = at.run.settings.registry.findOperator(step.operator, step.operator_version);
+  const context = operator === null ? null : operatorContext(at.run, step, operator);
+  const bound = within(at, {
+    timeoutMs: at.kit.limits.previewTimeoutMs,
+    fn: "preview",
+    onTimeout: "T4_TOOL_TIMEOUT",
+    onThrow: "T4_TOOL_EXECUTION_FAILED",
+    what: `the preview of ${step.operator}`,
+  });
+  const call = () => operator?.preview?.({ input: input as never, context: context as never, signal: at.signal });
+  const shown = callWithin<unknown>(call, bound);
+  return isPromise(shown) ? shown.then((said) => Shown.parse(said)) : Shown.parse(shown);
+}
+
+function callHook(at: Asking, { name, phase, step_id }: Extract<Question, { readonly ask: "hook" }>): unknown {
+  const middleware = at.services.middleware.find((one) => one.name === name);
+  const context = at.run.contexts.get(step_id);
+  if (middleware === undefined || context === undefined) return null;
+  const bound = within(at, {
+    timeoutMs: at.kit.limits.middlewareTimeoutMs,
+    fn: "middleware",
+    onTimeout: "T4_TOOL_TIMEOUT",
+    onThrow: "T4_TOOL_EXECUTION_FAILED",
+    what: `middleware ${name}`,
+  });
+  return callWithin<unknown>(() => keepMeant(() => middleware[phase]?.(context)), bound);
+}
+
+/** What a hook throws on purpose, an operator error among it, stays what it says; the rest is the middleware's own failure. */
+function keepMeant(hook: () => unknown): unknown {
+  const rethrow = (thrown: unknown): never => {
+    const error = readThrown(thrown);
+    if (error.detail["unstructured"] === true) throw thrown;
+    return raise(error);
+  };
+  try {
+    const answer = hook();
+    return isPromise(answer) ? answer.catch(rethrow) : undefined;
+  } catch (thrown) {
+    return rethrow(thrown);
+  }
+}
+

@@ -1,0 +1,240 @@
+/**
+ * The operator boundary: one call, with its time (seed 003 sections 5.7 and 7.1).
+ *
+ * Owns: the timeout race, the reading of what an operator gave or threw. Never: retries, notes; each end is an input.
+ * I1  A call is made once its start is committed; who was cancelled or overtaken meanwhile makes none.
+ * I2  A success that arrives is the result, however late. Any other end after the time is in doubt, unless the call may be
+ *     repeated or its operator says that it honours its abort (B-01).
+ * I3  A plain throw of a call that may not be repeated leaves it in doubt: nobody knows what was done before it (B-02).
+ * I4  An answer is an end: what cannot be read, kept or passed by the screening fails the call for good.
+ */
+import { z } from "zod";
+import { Usage } from "../../../contract/action.ts";
+import { type KernelError, KernelErrorException, raise } from "../../../contract/error.ts";
+import { kernelError } from "../../../contract/error-codes.ts";
+import type { EventDraft } from "../../../contract/event.ts";
+import { type Json, toJson } from "../../../contract/json.ts";
+import type { Operator, OperatorCall } from "../../../contract/operator.ts";
+import { isPromise, messageOf } from "../../../runtime/within.ts";
+import { invokerRef } from "../decide/answer-key.ts";
+import type { Screened } from "../decide/end-call.ts";
+import { readThrown } from "../decide/hooks.ts";
+import type { CallEnd, CallOf } from "../decide/input.ts";
+import type { Intention } from "../decide/intention.ts";
+import { operatorContext } from "../decide/operator-context.ts";
+import { isRepeatable } from "../decide/prepare-step.ts";
+import { stepOf } from "../decide/run.ts";
+import { type Asking, screen } from "./ask.ts";
+import { callTool } from "./call-tool.ts";
+import { createRecording } from "./record-call.ts";
+import { createRouteCall } from "./route-call.ts";
+import { createStepStream, type StepStream } from "./stream-step.ts";
+
+/** A mailbox as calls see it. */
+export interface Calling extends Asking {
+  readonly tell: (call: CallOf, end: CallEnd) => void;
+  /** Notes what the call says; resolves once that is committed. */
+  readonly note: (call: CallOf, drafts: readonly EventDraft[]) => Promise<void>;
+}
+
+type Wanted = Extract<Intention, { readonly do: "call" }>;
+
+/** How a call came out, before anybody asks whether in time. */
+type Outcome =
+  | { readonly ok: true; readonly screened: Screened }
+  | { readonly ok: false; readonly error: KernelError; readonly answered: boolean };
+
+interface Made {
+  readonly at: Calling;
+  readonly wanted: Wanted;
+  readonly operator: Operator;
+  readonly stream: StepStream;
+  readonly used: { value: Usage };
+  readonly abort: AbortController;
+  readonly endRoutes: (usage: Usage) => void;
+  unlisten: () => void;
+}
+
+/** Makes the call. Its end is told; the promise is for those who join it: it resolves when the operator has ended. */
+export function callOperator(at: Calling, wanted: Wanted): Promise<void> {
+  const { step } = stepOf(at.run, wanted.step_id);
+  const operator = at.run.settings.registry.findOperator(step.operator, step.operator_version) as Operator;
+  const routes = createRouteCall(at, wanted);
+  const made: Made = {
+    at,
+    wanted,
+    operator,
+    stream: createStepStream(at, wanted),
+    used: { value: {} },
+    abort: new AbortController(),
+    endRoutes: routes.end,
+    unlisten: () => undefined,
+  };
+  const outcome = start(made, routes.route);
+  if (isPromise(outcome)) return race(made, outcome);
+  return end(made, outcome, { late: false });
+}
+
+function start(made: Made, route: OperatorCall["route"]): Outcome | Promise<Outcome> {
+  const { at, wanted, operator } = made;
+  const cancel = (): void => made.abort.abort(at.signal.reason);
+  if (at.signal.aborted) cancel();
+  else at.signal.addEventListener("abort", cancel);
+  made.unlisten = () => at.signal.removeEventListener("abort", cancel);
+  const { step } = stepOf(at.run, wanted.step_id);
+  const call = Object.freeze({
+    input: wanted.input,
+    idempotencyKey: wanted.key,
+    signal: made.abort.signal,
+    attempt: wanted.attempt,
+    isRetry: wanted.attempt > 1,
+    context: operatorContext(at.run, step, operator),
+    report: made.stream.report,
+    stream: made.stream.write,
+    ...createRecording(at, wanted),
+    route,
+    usage: (reported: Usage) => {
+      made.used.value = { ...made.used.value, ...readUsage(reported, operator) };
+    },
+  }) as never;
+  let answered = false;
+  const read = (raw: unknown): Outcome | Promise<Outcome> => {
+    answered = true;
+    const screened = screen(at, plainOutput(operator, raw), operator.metadata.name);
+    return isPromise(screened)
+      ? screened.then((found): Outcome => ({ ok: true, screened: found }))
+      : { ok: true, screened };
+  };
+  const failed = (thrown: unknown): Outcome => ({ ok: false, error: readThrown(thrown), answered });
+  try {
+    // What was cancelled before its first line is not begun any more.
+    made.abort.signal.throwIfAborted();
+    const raw: unknown = operator.tool === null ? operator.run(call) : callTool(at, wanted, call);
+    const outcome = isPromise(raw) ? Promise.resolve(raw).then(read) : read(raw);
+    return isPromise(outcome) ? outcome.catch(failed) : outcome;
+  } catch (thrown) {
+    return failed(thrown);
+  }
+}
+
+/** What a ledger cannot keep is refused for good: the call has been made and is not to be made again. */
+function plainOutput(operator: Operator, raw: unknown): Json {
+  const output = operator.output.safeParse(raw);
+  if (!output.success)
+    raise(
+      kernelError(
+        "T4_OUTPUT_INVALID",
+        `${operator.metadata.name} returned what its output schema refuses: ${z.prettifyError(output.error)}`,
+        invokerRef,
+      ),
+    );
+  try {
+    return toJson(output.data);
+  } catch (thrown) {
+    return raise(
+      kernelError("T4_OUTPUT_INVALID", `${operator.metadata.name} returned no JSON: ${messageOf(thrown)}`, invokerRef),
+    );
+  }
+}
+
+/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH, into the operator that reported it. */
+function readUsage(reported: unknown, { metadata }: Operator): Usage {
+  const parsed = Usage.safeParse(reported);
+  if (parsed.success) return parsed.data;
+  const message = `usage of ${metadata.name}: ${z.prettifyError(parsed.error)}`;
+  return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, invokerRef));
+}
+
+const timedOut = Symbol("timed out");
+
+async function race(made: Made, work: Promise<Outcome>): Promise<void> {
+  const { at, wanted, abort } = made;
+  const { clock } = at.kit;
+  const first = await new Promise<Outcome | typeof timedOut>((resolve) => {
+    const cancel = clock.setTimer(clock.now() + wanted.timeout_ms, () => resolve(timedOut));
+    void work.then(resolve).finally(cancel);
+  });
+  if (first !== timedOut) return end(made, first, { late: false });
+  const error = timeoutError(made);
+  abort.abort(new KernelErrorException(error));
+  const heeded = await Promise.race([work, new Promise<null>((resolve) => setImmediate(() => resolve(null)))]);
+  if (heeded?.ok === true) return end(made, heeded, { late: false });
+  if (heeded !== null) return end(made, { ...heeded, error: doubtOf(heeded.error, error) }, { late: false, timedOut: true });
+  const goesOn = !made.operator.metadata.honours_abort && !isHarmless(made.operator);
+  tellFailed(made, { error, pending: goesOn, late: false, over: !goesOn });
+  if (goesOn) await end(made, await work, { late: true, timedOut: true });
+}
+
+/** It ended, and could not say whether its work was done. */
+const doubtOf = (own: KernelError, timeout: KernelError): KernelError =>
+  own.code === "T4_ACTION_IN_DOUBT" ? own : timeout;
+
+const isHarmless = ({ metadata: { effect } }: Operator): boolean => effect === "none" || effect === "read";
+
+const timeoutError = ({ operator, wanted }: Made): KernelError => {
+  const { name } = operator.metadata;
+  return kernelError("T4_TOOL_TIMEOUT", `${name} gave no answer within ${wanted.timeout_ms} ms`, invokerRef, {
+    detail: { operator: name, timeout_ms: wanted.timeout_ms },
+  });
+};
+
+interface When {
+  readonly late: boolean;
+  readonly timedOut?: boolean;
+}
+
+async function end(made: Made, outcome: Outcome, { late, timedOut: ranOut = false }: When): Promise<void> {
+  const { at, wanted, stream, used } = made;
+  made.unlisten();
+  if (outcome.ok) {
+    made.endRoutes(used.value);
+    const { result, sanitized, length } = outcome.screened;
+    const told = { usage: used.value, late, cached: false, over: true, sanitized, length };
+    const streamed = stream.end(sanitized === null);
+    if (streamed !== null) await streamed;
+    return at.tell(wanted, { status: "succeeded", result, ...told });
+  }
+  const { error, answered } = outcome;
+  tellFailed(made, { error, pending: leavesDoubt(made, { error, answered, ranOut }), late, over: true });
+}
+
+function leavesDoubt(
+  { operator }: Made,
+  { error, answered, ranOut }: { readonly error: KernelError; readonly answered: boolean; readonly ranOut: boolean },
+): boolean {
+  if (error.code === "T4_ACTION_IN_DOUBT") return true;
+  if (answered || isRepeatable(operator)) return false;
+  if (ranOut) return !operator.metadata.honours_abort;
+  return error.detail["unstructured"] === true || error.code === "T4_TOOL_TIMEOUT";
+}
+
+function tellFailed(
+  { at, wanted, stream, used, endRoutes }: Made,
+  failed: { readonly error: KernelError; readonly pending: boolean; readonly late: boolean; readonly over: boolean },
+): void {
+  endRoutes(used.value);
+  void stream.end(false);
+  at.tell(wanted, { status: "failed", usage: used.value, cached: false, ...failed });
+}
+
+/** Waiting for a call under way is bounded by the waiting attempt's own time. */
+export async function joinCall(
+  at: Calling,
+  wanted: Extract<Intention, { readonly do: "join" }>,
+  under: Promise<void>,
+): Promise<void> {
+  const { clock } = at.kit;
+  const inTime = await new Promise<boolean>((resolve) => {
+    const cancel = clock.setTimer(clock.now() + wanted.timeout_ms, () => resolve(false));
+    void under.then(() => resolve(true)).finally(cancel);
+  });
+  const { record, seen } = at.run.log.record.actions.get(wanted.action_id) ?? {};
+  const common = { usage: {}, late: false, cached: true, over: false };
+  if (inTime && seen === "succeeded")
+    return at.tell(wanted, { status: "succeeded", result: record?.result_payload ?? null, sanitized: null, length: 0, ...common });
+  const ranOut = kernelError("T4_TOOL_TIMEOUT", `no answer within ${wanted.timeout_ms} ms`, invokerRef, {
+    detail: { timeout_ms: wanted.timeout_ms },
+  });
+  const error = inTime ? (record?.error ?? ranOut) : ranOut;
+  at.tell(wanted, { status: "failed", error, pending: !inTime || seen === "running", ...common, cached: inTime });
+}

@@ -1,0 +1,163 @@
+/**
+ * Calling a tool: a DATA Signal to T0's bridge, Signals back (OPR-06). A refused request is repaired once by T2's
+ * curiosity and tried again within the same attempt; a policy denial under the same number never is (C-21).
+ */
+import { type KernelError, raise } from "../../../contract/error.ts";
+import { kernelError } from "../../../contract/error-codes.ts";
+import { gateIdOf } from "../../../contract/gate.ts";
+import type { Json, JsonObject } from "../../../contract/json.ts";
+import { moduleRef } from "../../../contract/module-ref.ts";
+import type { Operator } from "../../../contract/operator.ts";
+import type { PlanStep } from "../../../contract/plan.ts";
+import type { PolicyDecision } from "../../../contract/policy.ts";
+import type { Result } from "../../../contract/result.ts";
+import type { Signal } from "../../../contract/signal.ts";
+import type { ToolCallContext } from "../../../contract/tool.ts";
+import { tieCall } from "../../../runtime/call-context.ts";
+import { dataOf } from "../../../runtime/kit.ts";
+import { type StepAnswer, stepQuestion } from "../decide/admit-payload.ts";
+import { readThrown } from "../decide/hooks.ts";
+import type { Intention } from "../decide/intention.ts";
+import { decisionDraft } from "../decide/note-decision.ts";
+import { findOperator, isRepeatable, readVerdict, type Verdict } from "../decide/prepare-step.ts";
+import { redact } from "../decide/redact.ts";
+import { oodaRef, stepOf } from "../decide/run.ts";
+import { putQuestion } from "./ask.ts";
+import type { Calling } from "./call-operator.ts";
+
+const toolRef = moduleRef(4, "tool_execution", "call");
+
+type Wanted = Extract<Intention, { readonly do: "call" }>;
+
+/** The tool's answer: its structured data where it gave any, else its text and files. @throws KernelErrorException. */
+export async function callTool(at: Calling, wanted: Wanted, call: ToolCallContext): Promise<Json> {
+  const { step } = stepOf(at.run, wanted.step_id);
+  const tool = { at, wanted, call, step, operator: findOperator(at.run, step) };
+  const first = await send(tool, wanted.payload as JsonObject);
+  if (first.status !== "error") return readAnswer(tool, first.signals);
+  const error = first.error as KernelError;
+  const repaired = isRepairable(error) ? await repair(tool, error) : null;
+  const admitted = repaired === null ? null : await admitRepaired(tool, repaired);
+  if (admitted === null) return raise(error);
+  const second = await send(tool, admitted);
+  return second.status === "error" ? raise(second.error as KernelError) : readAnswer(tool, second.signals);
+}
+
+interface ToolCall {
+  readonly at: Calling;
+  readonly wanted: Wanted;
+  readonly call: ToolCallContext;
+  readonly step: PlanStep;
+  readonly operator: Operator;
+}
+
+function send({ at: { kit, run, parentId }, operator, step, call }: ToolCall, args: JsonObject): Promise<Result> {
+  const body = {
+    tool: operator.tool?.name ?? operator.metadata.name,
+    args,
+    data: args,
+    schema: "ToolCall",
+    operator: step.operator,
+    version: operator.metadata.version,
+  };
+  const { correlation_id } = run.log.identity;
+  return kit.ask(0, tieCall(kit.signals.createSignal("data", body, toolRef, correlation_id, null, parentId), call));
+}
+
+/** A bad request may be put right; a denial must not be evaded. */
+function isRepairable(error: KernelError): boolean {
+  const code = error.detail["rpc_code"];
+  const kernel = (error.detail["data"] as { readonly kernel?: { readonly category?: string } } | null)?.kernel;
+  return (code === -32600 || code === -32602) && kernel?.category !== "policy";
+}
+
+async function askTier<T>(
+  { kit, run, parentId }: Calling,
+  to: 2 | 5,
+  { schema, fn, data }: { readonly schema: string; readonly fn: string; readonly data: unknown },
+): Promise<T> {
+  const { correlation_id } = run.log.identity;
+  return dataOf<T>(
+    await kit.ask(to, kit.signals.createDataSignal(data, schema, oodaRef(fn), correlation_id, null, { parentId })),
+  );
+}
+
+async function repair({ at, operator, wanted }: ToolCall, error: KernelError): Promise<JsonObject | null> {
+  const { message, detail } = error;
+  const input_schema = operator.tool?.inputSchema ?? null;
+  const data = { params: wanted.payload, message, data: detail, input_schema };
+  const question = { schema: "Repair", fn: "repair", data };
+  const { params, changed } = await askTier<{ readonly params: JsonObject; readonly changed: boolean }>(at, 2, question);
+  return changed ? params : null;
+}
+
+/**
+ * A repaired request is another payload: it passes validateParams, the schema and policy like the first, and never stands
+ * in for what a person has approved, or would have to. Null when it may not be sent.
+ */
+async function admitRepaired(tool: ToolCall, repaired: JsonObject): Promise<JsonObject | null> {
+  const { at, step } = tool;
+  if (at.run.log.record.gates.get(gateIdOf(step.step_id))?.status === "approved") return null;
+  try {
+    await checkRepaired(tool, repaired);
+    const decision = await judgeRepaired(tool, repaired);
+    if (decision.decision === "DENY" || decision.decision === "REQUIRE_HUMAN_APPROVAL") return null;
+    const payload = redact(decision.transform ?? (repaired as Json), decision.redactions) as JsonObject;
+    if (payload !== repaired) await checkRepaired(tool, payload);
+    return payload;
+  } catch (thrown) {
+    const error = readThrown(thrown);
+    at.kit.logger.warn({ step_id: step.step_id, error }, "a repaired call was not let through");
+    return null;
+  }
+}
+
+/** @throws KernelErrorException T4_PARAMS_REFUSED, T4_PARAMS_INVALID. */
+async function checkRepaired({ at, operator }: ToolCall, payload: JsonObject): Promise<void> {
+  const answer = await putQuestion({ ask: "check", payload: payload as Json }, at);
+  if (answer.error !== null) raise(answer.error);
+  readVerdict(operator, payload as Json, answer.data as Verdict);
+}
+
+async function judgeRepaired({ at, step, operator, wanted }: ToolCall, repaired: JsonObject): Promise<PolicyDecision> {
+  const { run } = at;
+  const payload = repaired as Json;
+  const now = new Date(at.kit.clock.now()).toISOString();
+  const data = stepQuestion(run, { step, operator, payload }, now);
+  const { decision } = await askTier<StepAnswer>(at, 5, { schema: "StepQuestion", fn: "admit", data });
+  const asked = { stage: "action", subject: step.name, step_id: step.step_id, payload, now, keep: true } as const;
+  await at.note(wanted, [decisionDraft(run, decision, asked)]);
+  return decision;
+}
+
+/** A tool that says it failed may have done half of its work: only what may be repeated is tried again. */
+function readAnswer({ at, operator }: ToolCall, signals: readonly Signal[]): Json {
+  const failed = signals.find((s) => s.tags["is_error"] === "true");
+  if (failed !== undefined)
+    raise(
+      kernelError("T4_TOOL_EXECUTION_FAILED", String(failed.body["text"]), toolRef, { retry: isRepeatable(operator) }),
+    );
+  for (const file of signals.filter((s) => s.kind === "file")) tellFile(at, file);
+  const [data] = signals.filter((s) => s.kind === "data");
+  const text = signals
+    .filter((s) => s.kind === "text")
+    .map((s) => String(s.body["text"]))
+    .join("\n");
+  const files = signals.filter((s) => s.kind === "file").map((s) => ({ ...s.body }) as Json);
+  if (files.length > 0) return { text, files, ...(data === undefined ? {} : { data: data.body["data"] as Json }) };
+  return data === undefined ? text : (data.body["data"] as Json);
+}
+
+/** A file that a tool made is announced by T4, by reference. */
+function tellFile({ kit, run }: Calling, file: Signal): void {
+  const { file_id, file_type, path } = file.body as { file_id: string; file_type: string; path: string | null };
+  const announced = kit.signals.createFileSignal(
+    file_id,
+    file_type,
+    path ?? null,
+    toolRef,
+    run.log.identity.correlation_id,
+    { parentId: file.id },
+  );
+  kit.send(6, announced);
+}

@@ -1,0 +1,59 @@
+/**
+ * The first answer to a submit key, from the ledger alone: whichever process gave it, and also if it died before it could.
+ *
+ * Owns: what a submit is answered with. Never: writes; the key is written with the workflow's first turn.
+ * S1  A key is one principal's of one tenant; the workflow that holds it never changes.
+ * S2  Under a known key another payload is refused, by its digest.
+ */
+import { raise } from "../../../contract/error.ts";
+import { kernelError } from "../../../contract/error-codes.ts";
+import { payloadOf } from "../../../contract/event.ts";
+import { type Principal, type Submission, type SubmitResponse, submissionKey } from "../../../contract/intent.ts";
+import { openTurn } from "../../../contract/turn.ts";
+import type { LedgerStore } from "../../../ports/ledger-store.ts";
+import { oodaRef } from "../decide/run.ts";
+
+export type SubmissionStore = Pick<LedgerStore, "findKey" | "read">;
+
+export interface SubmissionQuery {
+  readonly tenant_id: string | number;
+  readonly principal: Principal;
+  readonly submission: Submission | undefined;
+}
+
+type Accepted = Omit<SubmitResponse, "stream" | "status">;
+
+export function acceptedOf({ workflow_id, intent_id, plan_id, correlation_id }: Accepted): SubmitResponse {
+  const stream = (channel: string): string => `/v1/kernel/stream/${workflow_id}/${channel}`;
+  return {
+    workflow_id,
+    intent_id,
+    plan_id,
+    correlation_id,
+    stream: { events: stream("events"), progress: stream("progress"), assistant: stream("assistant") },
+    status: "accepted",
+  };
+}
+
+/** Null where nothing came under the key, or there is none. @throws T4_IDEMPOTENCY_PAYLOAD_MISMATCH. */
+export async function recallFirst(
+  store: SubmissionStore,
+  { tenant_id, principal, submission }: SubmissionQuery,
+): Promise<SubmitResponse | null> {
+  if (submission === undefined) return null;
+  const holder = await store.findKey(tenant_id, submissionKey(principal, submission.key));
+  const rows = holder === null ? [] : await store.read(holder.workflow_id, 0, 1);
+  const [received] = rows.flatMap(openTurn);
+  if (received === undefined) return null;
+  const { intent, plan_id, submission: known } = payloadOf(received, "INTENT_RECEIVED");
+  if (known?.digest !== submission.digest) refuseOther(received.workflow_id);
+  const { workflow_id, correlation_id } = received;
+  return acceptedOf({ workflow_id: workflow_id as string, intent_id: intent.intent_id, plan_id, correlation_id });
+}
+
+const refuseOther = (workflow_id: string | null): never =>
+  raise(
+    kernelError("T4_IDEMPOTENCY_PAYLOAD_MISMATCH", "this key came with another request before", oodaRef("recall"), {
+      detail: { workflow_id },
+    }),
+  );

@@ -1,0 +1,67 @@
+/**
+ * What a running operator leaves in the ledger beside its result: events of its own, and what it has done so far, for the
+ * attempt after this one (seed 001, ExecutionContext).
+ *
+ * O1  It is written while the call's step runs and its own call is under way; later words are refused.
+ * O2  Only JSON is kept, and no more of it than the limits say.
+ */
+import { digest } from "../../../contract/digest.ts";
+import { raise } from "../../../contract/error.ts";
+import { kernelError } from "../../../contract/error-codes.ts";
+import { draft, type EventPayloads } from "../../../contract/event.ts";
+import { JsonObject, toJson } from "../../../contract/json.ts";
+import { moduleRef } from "../../../contract/module-ref.ts";
+import type { OperatorCall } from "../../../contract/operator.ts";
+import { OwnLabel } from "../../../contract/token.ts";
+import { messageOf } from "../../../runtime/within.ts";
+import { isCurrent } from "../decide/hear-told.ts";
+import type { CallOf } from "../decide/input.ts";
+import { stepOf } from "../decide/run.ts";
+import type { Calling } from "./call-operator.ts";
+
+type Recording = Pick<OperatorCall, "emit" | "checkpoint" | "restored" | "capabilityUsage">;
+type Recorded = Pick<EventPayloads["TOKEN_RECORDED"], "kind" | "label" | "detail">;
+
+const recordRef = moduleRef(4, "operator_invoker", "record");
+
+export function createRecording(at: Calling, call: CallOf): Recording {
+  const { run } = at;
+  const { limits } = at.kit;
+  const { checkpoint, step, token_id } = stepOf(run, call.step_id);
+  let left = limits.maxCallRecords;
+  const record = (recorded: Recorded): void => {
+    left -= 1;
+    if (left < 0) refuse(`it recorded more than limits.maxCallRecords = ${limits.maxCallRecords}`);
+    if (!isCurrent(run, call)) refuse("its call is over");
+    const said = draft("TOKEN_RECORDED", { token_id: token_id ?? 0, ...recorded }, call.step_id);
+    at.note(call, [said]).catch(() => undefined);
+  };
+  return {
+    restored: checkpoint,
+    emit(label, detail = {}) {
+      const own = OwnLabel.safeParse(label);
+      if (!own.success) return refuse(`an event needs a label: ${own.error.issues[0]?.message}`);
+      const kept = JsonObject.safeParse(readJson(limits.maxOutputChars, { detail })["detail"]);
+      if (!kept.success) return refuse("the detail of an event is an object");
+      record({ kind: "custom", label: own.data, detail: kept.data as JsonObject });
+    },
+    checkpoint(state) {
+      const kept = readJson(limits.maxOutputChars, { state });
+      record({ kind: "snapshot_created", label: null, detail: { ...kept, hash: digest(kept["state"]) } });
+    },
+    capabilityUsage: () => run.log.record.used.capabilities.get(step.operator) ?? { invocations: 0, tokens: 0 },
+  };
+}
+
+function readJson(maxOutputChars: number, value: Readonly<Record<string, unknown>>): JsonObject {
+  try {
+    const json = toJson(value) as JsonObject;
+    if (JSON.stringify(json).length <= maxOutputChars) return json;
+  } catch (thrown) {
+    refuse(`it is no JSON: ${messageOf(thrown)}`);
+  }
+  return refuse(`it is longer than limits.maxOutputChars = ${maxOutputChars}`);
+}
+
+const refuse = (why: string): never =>
+  raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `nothing was recorded for the call: ${why}`, recordRef));
