@@ -102,6 +102,7 @@ export function newStep(step: StepRecord["step"], planId: string): StepRecord {
     error: null,
     blocked: false,
     skip_reason: null,
+    settled: null,
     doubts: 0,
     token_id: null,
     token_started: false,

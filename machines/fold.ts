@@ -185,6 +185,7 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
       attempt: payload.attempt,
       action_id: payload.action_id,
       retry_due: null,
+      settled: null,
       input: payload.input ?? step.input,
     });
     if (payload.recovered !== true || step.attempts.at(-1)?.outcome !== "running")
@@ -242,6 +243,7 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
   },
   ACTION_SETTLED(record, payload, meta) {
     const step = moveStep(record, meta, payload);
+    if (step !== null) step.settled = payload.resolution;
     if (step !== null)
       endAttempt(step, meta.at, {
         outcome: payload.resolution === "done" ? "succeeded" : "failed",

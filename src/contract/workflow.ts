@@ -39,6 +39,8 @@ export interface StepRecord {
   error: KernelError | null;
   blocked: boolean;
   skip_reason: SkipReason | null;
+  /** What a person said of the lost call, until it is begun again. */
+  settled: "done" | "retry" | "failed" | null;
   doubts: number;
   /** The token of the attempt that is queued or under way; null before the step is queued. */
   token_id: number | null;

@@ -41,8 +41,8 @@ const logRef = moduleRef(4, "workflow_log", "commit");
 /** Told what became of a row; called outside the transaction. */
 export interface LogListener {
   readonly committed: () => void;
-  /** The log stands where the ledger does; what was noted and not committed is gone. */
-  readonly overtaken: () => void;
+  /** The log stands where the ledger does; what was noted behind this sequence is gone. */
+  readonly overtaken: (confirmed: number) => void;
   readonly lost: () => void;
 }
 
@@ -393,7 +393,7 @@ export class WorkflowLog {
       this,
       events.filter((event) => event.sequence > before),
     );
-    this.#listener?.overtaken();
+    this.#listener?.overtaken(before);
     this.#tellWaiting();
   }
 

@@ -135,7 +135,7 @@ describe("authority", () => {
         [],
       );
       const stopped = field === "extra" ? TypeError : KernelErrorException;
-      await expect(runBefore(chain, context, idle)).rejects.toBeInstanceOf(stopped);
+      expect(() => runBefore(chain, context, idle)).toThrow(stopped as never);
       expect(fieldsOf(context)).toEqual(fieldsOf(fresh()));
     },
   );
@@ -276,7 +276,7 @@ describe("retries and refusals", () => {
     };
     const chain = buildChain({ Trace: slot("Trace"), Policy: slot("Policy"), Approval: broken, Timeout: broken }, []);
     const context = {} as SkillExecutionContext;
-    await expect(runBack(chain, "after", { context, mark: () => undefined })).rejects.toThrow("inner");
+    expect(() => runBack(chain, "after", { context, mark: () => undefined })).toThrow("inner");
     expect(seen).toEqual(["Policy", "Trace"]);
   });
 });

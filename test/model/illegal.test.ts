@@ -170,7 +170,7 @@ describe("what comes late", () => {
     expect(subject.script.calls).toHaveLength(1);
   });
 
-  it("a failure that comes while its step backs off is heard: the next attempt calls again", async () => {
+  it("a failure that comes after its call's time leaves it in doubt: a person is asked, and it is not called again (B-01)", async () => {
     await using subject = await Subject.open();
     subject.script.plan([step("send", "Model.Send")]);
     await subject.submit();
@@ -179,8 +179,8 @@ describe("what comes late", () => {
     subject.script.answer("send", "flake");
     subject.script.queue("send", "succeed");
     await subject.t.clock.advance(hour);
-    expect(await subject.view()).toMatchObject({ state: "completed" });
-    expect(subject.script.calls.map((c) => c.attempt)).toEqual([1, 2]);
+    expect(await subject.view()).toMatchObject({ state: "waiting_for_user", steps: [{ phase: "in_doubt" }] });
+    expect(subject.script.calls.map((c) => c.attempt)).toEqual([1]);
   });
 });
 

@@ -55,6 +55,10 @@ export class PassScopes implements Scopes {
     return this.#scopes.has(name) && this.#current?.name !== name && this.#hasOpen(name);
   }
 
+  hasBegun(name: string): boolean {
+    return this.#scopes.has(name);
+  }
+
   #hasOpen(name: string): boolean {
     for (const { answer } of this.#scopes.get(name)?.entries.values() ?? []) if (answer === null) return true;
     return false;

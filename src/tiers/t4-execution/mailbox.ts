@@ -96,7 +96,7 @@ export class Mailbox implements Run, Calling {
     this.scopes = new PassScopes((scope, key, question) => this.#put(scope, key, question));
     log.listen({
       committed: () => this.#committed(),
-      overtaken: () => this.#overtaken(),
+      overtaken: (confirmed) => this.#overtaken(confirmed),
       lost: () => this.#lost(),
     });
   }
@@ -390,12 +390,12 @@ export class Mailbox implements Run, Calling {
   // --- overtaken, lost, at rest ---
 
   /** What was decided and not committed is decided again on what stands now; no tier's answer of before counts. */
-  #overtaken(): void {
+  #overtaken(confirmed: number): void {
     this.scopes.clear();
     this.admissions.clear();
     this.commands.clear();
     this.ending = null;
-    this.#wanted = this.#wanted.filter(({ at }) => at <= this.log.confirmed);
+    this.#wanted = this.#wanted.filter(({ at }) => at <= confirmed);
     for (const [step, call] of this.calls) if (!call.made) this.#forgetCall(step, call);
     const again = this.#kept.map(({ input }) => input);
     this.#kept = [];
@@ -429,7 +429,8 @@ export class Mailbox implements Run, Calling {
     this.scopes.clear();
     this.calls.clear();
     this.#arm(null);
-    this.#abort?.abort(new Error("lost"));
+    // Another owner acts: what it takes up is not to be gone on with here.
+    if (error.code === "T4_WORKFLOW_LEASED") this.#abort?.abort(new Error("overtaken"));
     this.kit.logger.error({ error, workflow_id: this.log.identity.workflow_id }, "workflow log lost; it will be folded again");
     const replies = [...this.#replies.values()];
     this.#replies.clear();

@@ -49,12 +49,11 @@ function passBefore(run: Run, at: Attempt): Attempt | null {
   const current = { prepared: at.prepared };
   const context = contextOf(run, at.prepared, at.attempt);
   const chain = chainOf(run, step.step_id, {
-    Trace: { after: () => run.mark("trace.append", { step_id: step.step_id }) },
+    Trace: { before: () => undefined },
     Policy: {
       before: () => {
         if (current.prepared.gate === null) current.prepared = admitPayload(run, current.prepared);
       },
-      after: () => undefined,
     },
     Approval: { before: () => askApproval(run, current.prepared) },
     Timeout: { before: () => writeTimeout(context, operator.metadata.timeout_sec) },

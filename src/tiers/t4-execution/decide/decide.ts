@@ -158,7 +158,7 @@ function goOn(run: Run): void {
   if (!initialize(run)) return;
   if (run.log.record.gates.size > 0 && !lookAtGates(run)) return;
   for (let plans = run.log.record.plan === null; ; plans = true) {
-    if (plans && !(run.asleep ? false : plan(run))) return;
+    if (plans && !plan(run)) return;
     if (run.log.record.state === "planned" && !startPlanned(run)) return;
     if (!workPlan(run)) return;
   }
@@ -186,7 +186,7 @@ function lookAtGates(run: Run): boolean {
 
 /** Another plan, or the first. A workflow that was put to sleep meanwhile rests as planned. */
 function plan(run: Run): boolean {
-  if (run.scopes.waits("plan")) return false;
+  if (run.scopes.waits("plan") || (run.asleep && !run.scopes.hasBegun("plan"))) return false;
   const planned = run.scopes.pass("plan", () => planWorkflow(run, run.objective));
   if (planned && run.log.record.state !== "planned") startPlan(run);
   return planned;

@@ -8,18 +8,20 @@
 import type { KernelError } from "../../../contract/error.ts";
 import { draft } from "../../../contract/event.ts";
 import { gateIdOf } from "../../../contract/gate.ts";
+import type { Json } from "../../../contract/json.ts";
 import { toStepResult } from "../../../contract/step.ts";
 import type { ActionEntry, StepRecord } from "../../../contract/workflow.ts";
 import { errorOf } from "../../../runtime/within.ts";
 import { admitPayload } from "./admit-payload.ts";
 import { releaseHold } from "./admit-call.ts";
 import { attemptStep } from "./attempt-step.ts";
+import { noteScreening, type Screened } from "./end-call.ts";
 import { failStep } from "./end-step.ts";
 import { finishStep } from "./finish-step.ts";
 import { backOut } from "./hooks.ts";
 import { describeGate, openGate, showsNewest } from "./open-gate.ts";
 import { findKnownOperator, isRepeatable, prepareStep } from "./prepare-step.ts";
-import { oodaRef, parked, type Run, scopeOf, stepOf } from "./run.ts";
+import { ask, oodaRef, parked, type Run, scopeOf, stepOf } from "./run.ts";
 import { openDoubtGate, settleFailure } from "./settle-failure.ts";
 
 /** What a step is about to do. */
@@ -39,25 +41,27 @@ export function phaseOf(run: Run, step: StepRecord): Phase {
   if (step.state === "queued") return "waiting";
   if (step.state !== "running") return "over";
   if (step.phase === "in_doubt") return "asking";
-  if (step.phase === "awaiting_approval") return isShown(run, step) ? "asking" : "revising";
+  if (step.phase === "awaiting_approval") return mayShowNewer(run, step) ? "revising" : "asking";
   if (run.calls.has(step.step.step_id)) return "calling";
   if (step.phase === "backing_off") return isDue(run, step) ? "judging" : "backing_off";
-  return step.attempt === 0 ? "judging" : phaseAfter(step.attempts.at(-1)?.outcome, entryOf(run, step));
+  return step.attempt === 0 || step.settled === "retry" ? "judging" : phaseAfter(step.attempts.at(-1)?.outcome, entryOf(run, step));
 }
 
-/** What follows the step's last attempt. One that a person settled as to be made again has failed for nobody. */
 function phaseAfter(outcome: string | undefined, entry: ActionEntry | null): Phase {
+  if (entry?.seen === "succeeded") return "finishing";
   if (outcome === "running") return "lost";
-  if (outcome === "succeeded") return "finishing";
-  return entry?.seen === "failed_retryable" && entry.record.error === null ? "judging" : "settling";
+  return "settling";
 }
 
 const isDue = (run: Run, { retry_due }: StepRecord): boolean =>
   retry_due === null || Date.parse(retry_due) <= run.now;
 
-function isShown(run: Run, { step }: StepRecord): boolean {
-  const gate = run.log.record.gates.get(gateIdOf(step.step_id));
-  return gate === undefined || showsNewest(run, gate);
+/** What its gate shows is made again, and all that it rests on is there. */
+function mayShowNewer(run: Run, { step }: StepRecord): boolean {
+  const { gates, steps } = run.log.record;
+  const gate = gates.get(gateIdOf(step.step_id));
+  if (gate === undefined || showsNewest(run, gate)) return false;
+  return step.depends_on.every((id) => steps.get(id)?.state === "succeeded");
 }
 
 const entryOf = ({ log }: Run, { action_id }: StepRecord): ActionEntry | null =>
@@ -116,10 +120,19 @@ function showNewest(run: Run, stepId: string): void {
   openGate(run, describeGate(run, prepared, gate?.reasons ?? []));
 }
 
-function finish(run: Run, { step, action_id }: StepRecord): void {
+function finish(run: Run, { step, action_id, settled }: StepRecord): void {
   backOut(run, step.step_id, "after");
   const result = run.log.record.actions.get(action_id ?? "")?.record.result_payload ?? null;
-  finishStep(run, { step, actionId: action_id, result: toStepResult(result) });
+  const screened = settled === "done" ? screenSaid(run, step.step_id, result) : result;
+  finishStep(run, { step, actionId: action_id, result: toStepResult(screened) });
+}
+
+/** What a person said the call gave passes the screening like what an operator gives (INV-04). */
+function screenSaid(run: Run, step_id: string, result: Json): Json {
+  run.mark("security.validate_output", { step_id });
+  const screened = ask<Screened>(run, "screen", { ask: "screen", result });
+  noteScreening(run, step_id, screened);
+  return screened.result;
 }
 
 function settle(run: Run, step: StepRecord): void {

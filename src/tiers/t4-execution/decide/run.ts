@@ -116,7 +116,9 @@ export interface Scopes {
   readonly pass: (scope: string, work: () => void) => boolean;
   /** Whether the scope has a question out. */
   readonly waits: (scope: string) => boolean;
-  /** Whether any has. */
+  /** Whether a pass of the scope has been made, and is not through. */
+  readonly hasBegun: (scope: string) => boolean;
+  /** Whether any has a question out. */
   readonly anyWaits: () => boolean;
   readonly forget: (scope: string) => void;
   /** The answer, and whether this pass is the first to hear it. */

@@ -54,11 +54,13 @@ export const maxAttemptsOf = (run: Run, { operator, operator_version }: PlanStep
 
 /** Whether this failure leaves the call as one that may be made again: it is repeatable, or says that nothing happened. */
 export const mayBeRetried = (operator: Operator | null, error: KernelError): boolean =>
-  isRetryable(error) && (isRepeatable(operator) || saysRetryable(error));
+  isRetryable(error) && (isRepeatable(operator) || saysRetryable(operator, error));
 
-/** A plain throw, or a time that ran out, says nothing of what was done. */
-const saysRetryable = (error: KernelError): boolean =>
-  error.detail["unstructured"] !== true && error.code !== "T4_TOOL_TIMEOUT";
+/** A plain throw says nothing of what was done; a time that ran out does, of an operator that ends on its abort. */
+const saysRetryable = (operator: Operator | null, error: KernelError): boolean =>
+  error.code === "T4_TOOL_TIMEOUT"
+    ? operator?.metadata.honours_abort === true
+    : error.detail["unstructured"] !== true;
 
 function mayRetry(run: Run, step: PlanStep, { error, cached, pending, action_id }: Failed): boolean {
   if (error === null || cached || !isRetryable(error)) return false;

@@ -10,7 +10,7 @@
  */
 import { z } from "zod";
 import { Usage } from "../../../contract/action.ts";
-import { type KernelError, KernelErrorException, raise } from "../../../contract/error.ts";
+import { isRetryable, type KernelError, KernelErrorException, raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import type { EventDraft } from "../../../contract/event.ts";
 import { type Json, toJson } from "../../../contract/json.ts";
@@ -70,8 +70,19 @@ export function callOperator(at: Calling, wanted: Wanted): Promise<void> {
     endRoutes: routes.end,
     unlisten: () => undefined,
   };
+  // The operator's first line runs once its time is kept.
+  const { clock } = at.kit;
+  let ranOut: () => void = () => undefined;
+  const cancel = clock.setTimer(clock.now() + wanted.timeout_ms, () => ranOut());
   const outcome = start(made, routes.route);
-  if (isPromise(outcome)) return race(made, outcome);
+  if (isPromise(outcome)) {
+    const first = new Promise<Outcome | typeof timedOut>((resolve) => {
+      ranOut = () => resolve(timedOut);
+      void outcome.then(resolve).finally(cancel);
+    });
+    return race(made, outcome, first);
+  }
+  cancel();
   return end(made, outcome, { late: false });
 }
 
@@ -100,6 +111,7 @@ function start(made: Made, route: OperatorCall["route"]): Outcome | Promise<Outc
   let answered = false;
   const read = (raw: unknown): Outcome | Promise<Outcome> => {
     answered = true;
+    at.run.mark("security.validate_output", { step_id: wanted.step_id });
     const screened = screen(at, plainOutput(operator, raw), operator.metadata.name);
     return isPromise(screened)
       ? screened.then((found): Outcome => ({ ok: true, screened: found }))
@@ -147,19 +159,22 @@ function readUsage(reported: unknown, { metadata }: Operator): Usage {
 
 const timedOut = Symbol("timed out");
 
-async function race(made: Made, work: Promise<Outcome>): Promise<void> {
-  const { at, wanted, abort } = made;
-  const { clock } = at.kit;
-  const first = await new Promise<Outcome | typeof timedOut>((resolve) => {
-    const cancel = clock.setTimer(clock.now() + wanted.timeout_ms, () => resolve(timedOut));
-    void work.then(resolve).finally(cancel);
-  });
+async function race(
+  made: Made,
+  work: Promise<Outcome>,
+  ended: Promise<Outcome | typeof timedOut>,
+): Promise<void> {
+  const { abort } = made;
+  const first = await ended;
   if (first !== timedOut) return end(made, first, { late: false });
   const error = timeoutError(made);
   abort.abort(new KernelErrorException(error));
   const heeded = await Promise.race([work, new Promise<null>((resolve) => setImmediate(() => resolve(null)))]);
   if (heeded?.ok === true) return end(made, heeded, { late: false });
-  if (heeded !== null) return end(made, { ...heeded, error: doubtOf(heeded.error, error) }, { late: false, timedOut: true });
+  if (heeded !== null) {
+    const says = { ...heeded, error: doubtOf(heeded.error, error), answered: heeded.answered || saysUndone(heeded.error, error) };
+    return end(made, says, { late: false, timedOut: true });
+  }
   const goesOn = !made.operator.metadata.honours_abort && !isHarmless(made.operator);
   tellFailed(made, { error, pending: goesOn, late: false, over: !goesOn });
   if (goesOn) await end(made, await work, { late: true, timedOut: true });
@@ -168,6 +183,10 @@ async function race(made: Made, work: Promise<Outcome>): Promise<void> {
 /** It ended, and could not say whether its work was done. */
 const doubtOf = (own: KernelError, timeout: KernelError): KernelError =>
   own.code === "T4_ACTION_IN_DOUBT" ? own : timeout;
+
+/** An error of the operator's own that may be retried says that nothing was done; our own reason, thrown back, says nothing. */
+const saysUndone = (own: KernelError, timeout: KernelError): boolean =>
+  own !== timeout && own.detail["unstructured"] !== true && isRetryable(own);
 
 const isHarmless = ({ metadata: { effect } }: Operator): boolean => effect === "none" || effect === "read";
 
