@@ -1,2 +1,157 @@
-export async function replayTurns(..._args: readonly unknown[]): Promise<never> { throw new Error("not yet"); }
-export async function replayRows(..._args: readonly unknown[]): Promise<never> { throw new Error("not yet"); }
+/**
+ * Replay: from one workflow's ledger alone, with recorded results, deciding comes to the same events, ids, hashes and chain
+ * head, or the first event that differs is named (C-37).
+ *
+ * Owns: which input comes next. Never: runs an operator, opens a store, writes.
+ * R1  An input is given when the record's next event is one that it leaves; a question's answer is heard when the next event
+ *     is one that follows from it.
+ * R2  Time is the instant of the record's next row.
+ * R3  A wrong record is refused before anything is replayed; a foreign or damaged one ends in a named difference.
+ */
+import { foldEvents } from "../../machines/fold.ts";
+import { quietLogger, quietTelemetry } from "../adapters/quiet-telemetry.ts";
+import { seededRandom } from "../adapters/seeded-random.ts";
+import { raise } from "../contract/error.ts";
+import { kernelError } from "../contract/error-codes.ts";
+import { type LedgerEvent, payloadOf } from "../contract/event.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+import type { Replay } from "../contract/replay.ts";
+import { openTurn, type TurnRow, verifyChain } from "../contract/turn.ts";
+import { isAtRest, isRunnable, isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
+import { type KernelOptions, resolveOptions } from "../kernel/options.ts";
+import { fillRegistry, KernelParts, openMemoryLedger } from "../kernel/parts.ts";
+import { createSettings } from "../kernel/tiers.ts";
+import { sealAgain } from "../runtime/compare-turns.ts";
+import type { Registry } from "../runtime/registry.ts";
+import type { CapabilityShelf } from "../tiers/t5-ego/admission/capability-shelf.ts";
+import { keysIn } from "./recorded-keys.ts";
+import { RecordedLog } from "./recorded-log.ts";
+import { Replaying } from "./replaying.ts";
+
+/** What a replay is made with: the host's options, and what is registered in its process. */
+export interface Rules {
+  readonly options: KernelOptions;
+  readonly registry: Registry;
+  readonly shelf: CapabilityShelf;
+}
+
+const replayRef = moduleRef(0, "kernel", "replay");
+
+/**
+ * Replays the rows of one workflow, as `Kernel.export` gives them, under the rules of these options: capabilities, operators,
+ * policies, limits. Nothing is run, and no ledger is touched. Rejects as `Kernel.replay` does.
+ */
+export const replayRows = (rows: readonly TurnRow[], options: KernelOptions): Promise<Replay> =>
+  replayTurns(rows, { options, ...fillRegistry(options, resolveOptions(options).budgets) });
+
+/**
+ * As `replayRows`, with what a kernel has registered.
+ * @throws KernelErrorException T0_LEDGER_CORRUPT for a broken chain, T4_WORKFLOW_CONFLICT where a body was erased,
+ * T4_WORKFLOW_NOT_FOUND for the log of a refused request, T1_NORMALIZE_UNKNOWN_INTENT or T4_OPERATOR_UNKNOWN for what is not
+ * registered in this process.
+ */
+export async function replayTurns(rows: readonly TurnRow[], rules: Rules): Promise<Replay> {
+  const events = openRecord(rows);
+  requireRegistered(events, rules);
+  const log = new RecordedLog(rows, endsOpen(events));
+  const parts = await openTiers(events, rules);
+  try {
+    const { options } = rules;
+    const settings = { ...createSettings(parts.resolved, rules.registry), middleware: options.middleware ?? [] };
+    await new Replaying(log, { settings, parts, options }).run();
+  } finally {
+    parts.close();
+  }
+  return judge(rows, log);
+}
+
+function judge(rows: readonly TurnRow[], log: RecordedLog): Replay {
+  const { workflow_id } = log.identity;
+  const sealed = log.difference === null ? sealAgain(rows, { stream: workflow_id, ...log.identity }) : null;
+  const head = sealed !== null && "head" in sealed ? sealed.head : null;
+  const difference = log.difference ?? (sealed !== null && "difference" in sealed ? sealed.difference : null);
+  return { workflow_id, identical: difference === null, events: log.position, head, difference };
+}
+
+/** Of a workflow that was under way when its record was taken, what comes next is no difference. */
+function endsOpen(events: readonly LedgerEvent[]): boolean {
+  const record = foldEvents(events);
+  return record !== null && !isTerminal(record.state) && !(isAtRest(record.state) && !isUnderWay(record));
+}
+
+const isUnderWay = (record: WorkflowRecord): boolean =>
+  [...record.steps.values()].some((step) => isRunnable(record, step));
+
+/** Options of a host that have no part in a replay: they watch, keep, or reach outside. */
+const outside: ReadonlySet<string> = new Set([
+  "ledger",
+  "inspect",
+  "notify",
+  "initialize",
+  "artifacts",
+  "planner",
+  "classifier",
+  "retrieval",
+  "middleware",
+] satisfies (keyof KernelOptions)[]);
+
+/** The tiers as the host's rules make them, with nothing behind them that keeps or reaches anything. */
+async function openTiers(events: readonly LedgerEvent[], { options, registry, shelf }: Rules): Promise<KernelParts> {
+  const at = Date.parse((events[0] as LedgerEvent).timestamp);
+  const kept = Object.fromEntries(Object.entries(options).filter(([name]) => !outside.has(name))) as KernelOptions;
+  const resolved = resolveOptions({
+    ...kept,
+    ...(options.approverKeys === undefined ? {} : { approverKeys: keysIn(events) }),
+    random: seededRandom(1),
+    clock: { now: () => at, setTimer: standingTimers },
+    logger: quietLogger,
+    telemetry: quietTelemetry,
+  });
+  const parts = new KernelParts(resolved, await openMemoryLedger(), { shelf, registry, patchTier: (tier) => tier });
+  parts.supervision.root.send({ type: "OPENED" });
+  return parts;
+}
+
+/** Time stands still between two inputs: what a rule's limit waits for does not come. */
+const standingTimers = () => () => undefined;
+
+/** The events of a sound record. */
+function openRecord(rows: readonly TurnRow[]): readonly LedgerEvent[] {
+  const broken = verifyChain(rows);
+  if (broken !== null)
+    raise(
+      kernelError(
+        "T0_LEDGER_CORRUPT",
+        `${broken.stream} cannot be replayed: its chain is broken at sequence ${broken.sequence} (${broken.reason})`,
+        replayRef,
+        { detail: { broken } },
+      ),
+    );
+  const erased = rows.find((row) => row.body === null);
+  if (erased !== undefined)
+    raise(
+      kernelError("T4_WORKFLOW_CONFLICT", `the body at sequence ${erased.first_sequence} was erased`, replayRef, {
+        detail: { sequence: erased.first_sequence },
+      }),
+    );
+  const events = rows.flatMap(openTurn);
+  if (events[0]?.event_type === "INTENT_RECEIVED") return events;
+  return raise(kernelError("T4_WORKFLOW_NOT_FOUND", "these rows hold no workflow to replay", replayRef));
+}
+
+function requireRegistered(events: readonly LedgerEvent[], { registry }: Rules): void {
+  const { intent } = payloadOf(events[0] as LedgerEvent, "INTENT_RECEIVED");
+  registry.getCapability(intent.type, intent.version);
+  const started = events.filter((e) => e.event_type === "ACTION_STARTED").map((e) => payloadOf(e, "ACTION_STARTED"));
+  const missing = started.find((a) => registry.findOperator(a.operator_name, a.operator_version) === null);
+  if (missing === undefined) return;
+  const name = `${missing.operator_name}@${missing.operator_version}`;
+  raise(
+    kernelError(
+      "T4_OPERATOR_UNKNOWN",
+      `operator ${name} is not registered in this process; load the package that brings it`,
+      replayRef,
+      { detail: { operator: missing.operator_name } },
+    ),
+  );
+}

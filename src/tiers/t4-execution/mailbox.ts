@@ -23,7 +23,15 @@ import { advance, decide } from "./decide/decide.ts";
 import { nextDue } from "./decide/expire-gates.ts";
 import { type CallEnd, type CallOf, type Input, isExternal } from "./decide/input.ts";
 import type { Intention } from "./decide/intention.ts";
-import { type Commanding, type Ending, type Handle, oodaRef, type Run, type Settings, type UnderWay } from "./decide/run.ts";
+import {
+  type Commanding,
+  type Ending,
+  type Handle,
+  oodaRef,
+  type Run,
+  type Settings,
+  type UnderWay,
+} from "./decide/run.ts";
 import { putQuestion } from "./perform/ask.ts";
 import { type Calling, callOperator, joinCall } from "./perform/call-operator.ts";
 import type { Services } from "./perform/services.ts";
@@ -340,8 +348,7 @@ export class Mailbox implements Run, Calling {
       return;
     }
     call.made = true;
-    if (wanted.do === "join")
-      return void joinCall(this, wanted, this.#ends.get(wanted.key) ?? Promise.resolve());
+    if (wanted.do === "join") return void joinCall(this, wanted, this.#ends.get(wanted.key) ?? Promise.resolve());
     const ended = callOperator(this, wanted).finally(() => {
       if (this.#ends.get(wanted.key) === ended) this.#ends.delete(wanted.key);
     });
@@ -431,7 +438,10 @@ export class Mailbox implements Run, Calling {
     this.#arm(null);
     // Another owner acts: what it takes up is not to be gone on with here.
     if (error.code === "T4_WORKFLOW_LEASED") this.#abort?.abort(new Error("overtaken"));
-    this.kit.logger.error({ error, workflow_id: this.log.identity.workflow_id }, "workflow log lost; it will be folded again");
+    this.kit.logger.error(
+      { error, workflow_id: this.log.identity.workflow_id },
+      "workflow log lost; it will be folded again",
+    );
     const replies = [...this.#replies.values()];
     this.#replies.clear();
     for (const { reject } of replies) reject(new KernelErrorException(error));

@@ -8,11 +8,7 @@ import type { AuthContext } from "../../contract/auth-context.ts";
 import type { KernelError } from "../../contract/error.ts";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
-import type {
-  ParsedDelegationRequest,
-  ParsedGateRequest,
-  WithdrawalRequest,
-} from "../../contract/gate.ts";
+import type { ParsedDelegationRequest, ParsedGateRequest, WithdrawalRequest } from "../../contract/gate.ts";
 import type { Intent, Principal, Submission } from "../../contract/intent.ts";
 import { metricsOf, ok, type Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
@@ -20,9 +16,9 @@ import { genesisHash, openTurn, sealTurn, turnSchemaVersion } from "../../contra
 import type { Door, TierDefinition } from "../../runtime/define-tier.ts";
 import { consume, type Kit } from "../../runtime/kit.ts";
 import type { LedgerWriter } from "../../runtime/ledger-writer.ts";
-import type { Executor } from "./executor.ts";
 import type { Command, Input, Word } from "./decide/input.ts";
 import { oodaRef } from "./decide/run.ts";
+import type { Executor } from "./executor.ts";
 import { acceptedOf, recallFirst, type SubmissionQuery, type SubmissionStore } from "./perform/recall-submission.ts";
 
 /** What intake hands over once the intent is known (T1) and routed (T6). */
@@ -76,8 +72,7 @@ export function createExecutionTier({ executor, writer, store, onStart }: Execut
     module: "ooda_loop",
     function: fn,
     check: needsWorkflow,
-    handle: (signal, kit) =>
-      handOver(executor(), { signal, kit }, { schema, fn, say: command(wanted(signal.body)) }),
+    handle: (signal, kit) => handOver(executor(), { signal, kit }, { schema, fn, say: command(wanted(signal.body)) }),
   });
   const doors: Record<string, Door> = {
     "command:activate": {
@@ -90,14 +85,18 @@ export function createExecutionTier({ executor, writer, store, onStart }: Execut
       handle: (signal, kit) => {
         if (signal.body["intake"] !== undefined) return startWorkflow({ executor: executor(), store }, signal, kit);
         const word = wordOf(signal.body);
-        const say = word === null ? command({ kind: "activate" }) : (re: number): Input => ({ type: "decided", word, re });
+        const say =
+          word === null ? command({ kind: "activate" }) : (re: number): Input => ({ type: "decided", word, re });
         const schema = word === null ? "Awake" : "GateResponse";
         return handOver(executor(), { signal, kit }, { schema, fn: "act", say });
       },
     },
     "command:abort": commanding("abort", "CancelResponse", (body) => cancelOf(body as unknown as Commanded)),
     "command:retry": commanding("retry", "RetryResponse", (body) => retryOf(body as unknown as Commanded)),
-    "command:pivot": commanding("pivot", "Pivoted", ({ objective }) => ({ kind: "pivot", objective: String(objective) })),
+    "command:pivot": commanding("pivot", "Pivoted", ({ objective }) => ({
+      kind: "pivot",
+      objective: String(objective),
+    })),
     "command:sleep": commanding("sleep", "Asleep", () => ({ kind: "sleep" })),
     "data:SubmissionQuery": {
       module: "ooda_loop",

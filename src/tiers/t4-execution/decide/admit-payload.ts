@@ -10,8 +10,8 @@ import type { PolicyDecision } from "../../../contract/policy.ts";
 import { type AdmissionAnswer, keepAdmission, workOf } from "./admit-call.ts";
 import { instantOf, noteDecision } from "./note-decision.ts";
 import { checkPayload, type Prepared } from "./prepare-step.ts";
-import { askOnce, type Run, stepOf } from "./run.ts";
 import { redact } from "./redact.ts";
+import { askOnce, type Run, stepOf } from "./run.ts";
 
 const policyRef = moduleRef(5, "policy", "evaluate");
 

@@ -100,4 +100,3 @@ function usageOf({ record: { tokens, cost, trace } }: ActionEntry): Usage {
     ...(trace === null ? {} : { trace }),
   };
 }
-

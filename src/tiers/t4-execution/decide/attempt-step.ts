@@ -10,8 +10,8 @@ import { type KernelError, raise } from "../../../contract/error.ts";
 import { draft } from "../../../contract/event.ts";
 import { gateIdOf, isOpenGate } from "../../../contract/gate.ts";
 import type { Json } from "../../../contract/json.ts";
-import { admitPayload, applyDecision } from "./admit-payload.ts";
 import { askAdmission, releaseHold, reserve, standingAdmission, tokenOf } from "./admit-call.ts";
+import { admitPayload, applyDecision } from "./admit-payload.ts";
 import { answerKey, keyOf, sharedKey } from "./answer-key.ts";
 import { failureOf, noteScreening, type Screened } from "./end-call.ts";
 import { humanDenied, isBlocking } from "./end-step.ts";
@@ -102,7 +102,9 @@ function refuse(run: Run, at: Attempt, error: KernelError): void {
   // An earlier attempt's call may still be under way: its key stays running.
   const end = { usage: {}, pending: run.handles.has(key), cached: false };
   run.log.note(draft("ACTION_STARTED", started, step.step_id));
-  run.log.note(failureOf(run, { attempt: at.attempt, stepId: step.step_id }, { action_id: started.action_id, error, ...end }));
+  run.log.note(
+    failureOf(run, { attempt: at.attempt, stepId: step.step_id }, { action_id: started.action_id, error, ...end }),
+  );
   settleFailure(run, step.step_id, { action_id: started.action_id, error, ...end });
 }
 
@@ -190,12 +192,16 @@ function answerFromRecord(
   run.log.note(draft("ACTION_STARTED", { operator_name, ...started }, step_id));
   noteScreening(run, step_id, screened);
   const { attempt, action_id, outcome_id } = started;
-  const ended = { operator_name, attempt, action_id, outcome_id, usage: known.usage, cached: true, late: false };
-  run.log.note(draft("ACTION_SUCCEEDED", { ...ended, result: screened.result }, step_id));
+  const ended = { operator_name, attempt, action_id, result: screened.result, usage: known.usage };
+  run.log.note(draft("ACTION_SUCCEEDED", { ...ended, cached: true, late: false, outcome_id }, step_id));
 }
 
 /** A key whose call is under way is in progress: the attempt waits for its end, within its own time. */
-function joinCall(run: Run, at: Attempt, { key, action_id }: { readonly key: string; readonly action_id: string }): void {
+function joinCall(
+  run: Run,
+  at: Attempt,
+  { key, action_id }: { readonly key: string; readonly action_id: string },
+): void {
   const { step_id } = at.prepared.step;
   const started = startOf(run, at, key);
   run.log.note(draft("ACTION_STARTED", started, step_id));
@@ -203,4 +209,3 @@ function joinCall(run: Run, at: Attempt, { key, action_id }: { readonly key: str
   const call = { step_id, action_id, attempt: at.attempt, run: stepOf(run, step_id).run, key };
   run.intend({ do: "join", ...call, timeout_ms: started.timeout_ms });
 }
-

@@ -12,8 +12,8 @@ import type { Json } from "../../../contract/json.ts";
 import { toStepResult } from "../../../contract/step.ts";
 import type { ActionEntry, StepRecord } from "../../../contract/workflow.ts";
 import { errorOf } from "../../../runtime/within.ts";
-import { admitPayload } from "./admit-payload.ts";
 import { releaseHold } from "./admit-call.ts";
+import { admitPayload } from "./admit-payload.ts";
 import { attemptStep } from "./attempt-step.ts";
 import { noteScreening, type Screened } from "./end-call.ts";
 import { failStep } from "./end-step.ts";
@@ -44,7 +44,9 @@ export function phaseOf(run: Run, step: StepRecord): Phase {
   if (step.phase === "awaiting_approval") return mayShowNewer(run, step) ? "revising" : "asking";
   if (run.calls.has(step.step.step_id)) return "calling";
   if (step.phase === "backing_off") return isDue(run, step) ? "judging" : "backing_off";
-  return step.attempt === 0 || step.settled === "retry" ? "judging" : phaseAfter(step.attempts.at(-1)?.outcome, entryOf(run, step));
+  return step.attempt === 0 || step.settled === "retry"
+    ? "judging"
+    : phaseAfter(step.attempts.at(-1)?.outcome, entryOf(run, step));
 }
 
 function phaseAfter(outcome: string | undefined, entry: ActionEntry | null): Phase {
@@ -53,8 +55,7 @@ function phaseAfter(outcome: string | undefined, entry: ActionEntry | null): Pha
   return "settling";
 }
 
-const isDue = (run: Run, { retry_due }: StepRecord): boolean =>
-  retry_due === null || Date.parse(retry_due) <= run.now;
+const isDue = (run: Run, { retry_due }: StepRecord): boolean => retry_due === null || Date.parse(retry_due) <= run.now;
 
 /** What its gate shows is made again, and all that it rests on is there. */
 function mayShowNewer(run: Run, { step }: StepRecord): boolean {
@@ -164,4 +165,3 @@ export function beginStep(run: Run, step: StepRecord): void {
   run.log.note(draft("STEP_STARTED", { run: step.run }, step.step.step_id));
   driveStep(run, step.step.step_id);
 }
-

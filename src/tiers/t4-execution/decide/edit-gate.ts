@@ -57,11 +57,7 @@ export function prepareEdit(run: Run, gate: Gate, request: ParsedGateRequest): (
       if (outcomeOfStep(run.log.record, id)?.outcome_id === outcome.outcome_id) outputs.set(id, outcome.content);
   const payload = deepFreeze(outcome === null ? merge(gate.payload, edit) : resolveParams(step.params, outputs).value);
   const input = checkPayload(run, operator, payload);
-  const prepared = admitPayload(
-    run,
-    { step, operator, inputs: payload, payload, input, gate: null },
-    { keep: true },
-  );
+  const prepared = admitPayload(run, { step, operator, inputs: payload, payload, input, gate: null }, { keep: true });
   const shown = describeGate(run, prepared, gate.reasons);
   return (still) => {
     const revised: Gate = {

@@ -48,14 +48,14 @@ function releaseHandle(run: Run, { step_id, action_id, end }: Ended) {
   return handle.charged;
 }
 
-function noteEnd(run: Run, ended: Ended): void {
-  const { step_id, action_id, attempt, end } = ended;
+function noteEnd(run: Run, { step_id, action_id, attempt, end }: Ended): void {
   const { operator } = stepOf(run, step_id).step;
-  const outcome_id = outcomeIdOf(run, step_id);
-  const common = { operator_name: operator, attempt, action_id, usage: end.usage, cached: end.cached, outcome_id };
-  if (end.status === "failed") return note(run, failureOf(run, { attempt, stepId: step_id }, { ...common, ...end }));
+  if (end.status === "failed")
+    return note(run, failureOf(run, { attempt, stepId: step_id }, { action_id, ...end }));
   noteScreening(run, step_id, end);
-  note(run, draft("ACTION_SUCCEEDED", { ...common, late: end.late, result: end.result }, step_id));
+  const { result, usage, cached, late } = end;
+  const common = { operator_name: operator, attempt, action_id, result, usage, cached, late };
+  note(run, draft("ACTION_SUCCEEDED", { ...common, outcome_id: outcomeIdOf(run, step_id) }, step_id));
 }
 
 const outcomeIdOf = (run: Run, stepId: string): string | null =>
@@ -63,10 +63,7 @@ const outcomeIdOf = (run: Run, stepId: string): string | null =>
 
 function note(run: Run, ended: EventDraft): void {
   if (run.log.accepts(ended)) return run.log.note(ended);
-  run.warn(
-    { step_id: ended.step_id, workflow_id: run.log.identity.workflow_id },
-    "an operator ended after its step",
-  );
+  run.warn({ step_id: ended.step_id, workflow_id: run.log.identity.workflow_id }, "an operator ended after its step");
 }
 
 export function noteScreening(run: Run, stepId: string, { sanitized, length }: Omit<Screened, "result">): void {
@@ -110,4 +107,3 @@ export function failureOf(
     stepId,
   );
 }
-

@@ -17,8 +17,8 @@ import { outcomeSubject } from "../../../contract/policy-subject.ts";
 import type { StepResult } from "../../../contract/step.ts";
 import { failStep } from "./end-step.ts";
 import { instantOf, noteDecision } from "./note-decision.ts";
-import { ask, askOnce, baseIdOf, capabilityOf, oodaRef, outcomeOfStep, type Run } from "./run.ts";
 import { redact, sanitizedMarker } from "./redact.ts";
+import { ask, askOnce, baseIdOf, capabilityOf, oodaRef, outcomeOfStep, type Run } from "./run.ts";
 
 const outcomeRef = oodaRef("outcome");
 

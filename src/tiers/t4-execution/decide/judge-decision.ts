@@ -60,7 +60,6 @@ function judgeAt<T extends Pick<Judged, "policy">>(run: Run, gate: Gate, asked: 
   const question = { ask: "data", to: 5, schema, fn: "decide_gate", data: { ...data, ...about } } as const;
   const { data: judged, isNew } = askOnce<T>(run, key, question);
   const { gate_id, step_id, payload } = gate;
-  if (isNew)
-    noteDecision(run, judged.policy, { stage: "gate", subject: gate_id, step_id, payload, now, by });
+  if (isNew) noteDecision(run, judged.policy, { stage: "gate", subject: gate_id, step_id, payload, now, by });
   return judged;
 }

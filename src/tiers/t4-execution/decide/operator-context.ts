@@ -8,7 +8,11 @@ import type { Operator, OperatorContext } from "../../../contract/operator.ts";
 import type { PlanStep } from "../../../contract/plan.ts";
 import { draftOfStep, type Run } from "./run.ts";
 
-export function operatorContext(run: Pick<Run, "log" | "settings">, step: PlanStep, operator: Operator): OperatorContext {
+export function operatorContext(
+  run: Pick<Run, "log" | "settings">,
+  step: PlanStep,
+  operator: Operator,
+): OperatorContext {
   const { record } = run.log;
   const retrieval = run.settings.registry.retrievalFor(operator);
   const target = step.applies === null ? null : draftOfStep(record, step.applies);

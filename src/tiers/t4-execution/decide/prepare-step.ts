@@ -101,7 +101,9 @@ export type Verdict = { readonly ok: boolean; readonly reason?: string } | null;
 export function readVerdict({ metadata, input }: Operator, payload: Json, verdict: Verdict): unknown {
   const detail = { operator: metadata.name };
   if (verdict?.ok !== true)
-    raise(kernelError("T4_PARAMS_REFUSED", `params refused: ${verdict?.reason ?? "no verdict"}`, paramsRef, { detail }));
+    raise(
+      kernelError("T4_PARAMS_REFUSED", `params refused: ${verdict?.reason ?? "no verdict"}`, paramsRef, { detail }),
+    );
   const parsed = input.safeParse(payload);
   if (parsed.success) return parsed.data;
   const message = `params of ${metadata.name}: ${z.prettifyError(parsed.error)}`;

@@ -153,7 +153,6 @@ export function oodaRef(fn: string): ModuleRef {
   return known;
 }
 
-
 export function capabilityOf(run: Run): CapabilityDefinition {
   const { type, version } = run.log.record.intent;
   return run.settings.registry.getCapability(type, version);

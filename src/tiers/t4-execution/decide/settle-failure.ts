@@ -58,9 +58,7 @@ export const mayBeRetried = (operator: Operator | null, error: KernelError): boo
 
 /** A plain throw says nothing of what was done; a time that ran out does, of an operator that ends on its abort. */
 const saysRetryable = (operator: Operator | null, error: KernelError): boolean =>
-  error.code === "T4_TOOL_TIMEOUT"
-    ? operator?.metadata.honours_abort === true
-    : error.detail["unstructured"] !== true;
+  error.code === "T4_TOOL_TIMEOUT" ? operator?.metadata.honours_abort === true : error.detail["unstructured"] !== true;
 
 function mayRetry(run: Run, step: PlanStep, { error, cached, pending, action_id }: Failed): boolean {
   if (error === null || cached || !isRetryable(error)) return false;

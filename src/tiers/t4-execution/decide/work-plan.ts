@@ -137,7 +137,8 @@ function settlePlan(run: Run): boolean {
   if (steps.some((step) => phaseOf(run, step) === "asking")) return park(run);
   for (const step of steps) if (step.state === "queued") skip(run, step, unmetOf(run, step));
   const failed = steps.filter((step) => step.state === "failed");
-  if (failed.length === 0 && steps.every((step) => step.state === "succeeded")) return endWith(run, { how: "complete" });
+  if (failed.length === 0 && steps.every((step) => step.state === "succeeded"))
+    return endWith(run, { how: "complete" });
   if (!mayReplan(run, failed)) return endFailed(run, failed);
   const refusal = checkBudget(record.spent, run.settings.maxCost);
   // What ends the workflow is then the budget, not the failure: with more of it there would be another plan.

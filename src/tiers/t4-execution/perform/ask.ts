@@ -75,8 +75,7 @@ function signalOf(question: TierQuestion, { kit: { signals }, run, parentId }: A
   const from = { parentId };
   if (question.ask === "data")
     return signals.createDataSignal(question.data, question.schema, ref, correlation_id, null, from);
-  if (question.ask === "text")
-    return signals.createTextSignal(question.text, ref, correlation_id, question.tags, from);
+  if (question.ask === "text") return signals.createTextSignal(question.text, ref, correlation_id, question.tags, from);
   return signals.createErrorSignal(question.error, ref, correlation_id, from);
 }
 
@@ -223,4 +222,3 @@ function keepMeant(hook: () => unknown): unknown {
     return rethrow(thrown);
   }
 }
-

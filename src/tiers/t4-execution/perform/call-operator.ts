@@ -159,11 +159,7 @@ function readUsage(reported: unknown, { metadata }: Operator): Usage {
 
 const timedOut = Symbol("timed out");
 
-async function race(
-  made: Made,
-  work: Promise<Outcome>,
-  ended: Promise<Outcome | typeof timedOut>,
-): Promise<void> {
+async function race(made: Made, work: Promise<Outcome>, ended: Promise<Outcome | typeof timedOut>): Promise<void> {
   const { abort } = made;
   const first = await ended;
   if (first !== timedOut) return end(made, first, { late: false });
@@ -172,7 +168,11 @@ async function race(
   const heeded = await Promise.race([work, new Promise<null>((resolve) => setImmediate(() => resolve(null)))]);
   if (heeded?.ok === true) return end(made, heeded, { late: false });
   if (heeded !== null) {
-    const says = { ...heeded, error: doubtOf(heeded.error, error), answered: heeded.answered || saysUndone(heeded.error, error) };
+    const says = {
+      ...heeded,
+      error: doubtOf(heeded.error, error),
+      answered: heeded.answered || saysUndone(heeded.error, error),
+    };
     return end(made, says, { late: false, timedOut: true });
   }
   const goesOn = !made.operator.metadata.honours_abort && !isHarmless(made.operator);
@@ -250,7 +250,13 @@ export async function joinCall(
   const { record, seen } = at.run.log.record.actions.get(wanted.action_id) ?? {};
   const common = { usage: {}, late: false, cached: true, over: false };
   if (inTime && seen === "succeeded")
-    return at.tell(wanted, { status: "succeeded", result: record?.result_payload ?? null, sanitized: null, length: 0, ...common });
+    return at.tell(wanted, {
+      status: "succeeded",
+      result: record?.result_payload ?? null,
+      sanitized: null,
+      length: 0,
+      ...common,
+    });
   const ranOut = kernelError("T4_TOOL_TIMEOUT", `no answer within ${wanted.timeout_ms} ms`, invokerRef, {
     detail: { timeout_ms: wanted.timeout_ms },
   });

@@ -87,7 +87,11 @@ async function repair({ at, operator, wanted }: ToolCall, error: KernelError): P
   const input_schema = operator.tool?.inputSchema ?? null;
   const data = { params: wanted.payload, message, data: detail, input_schema };
   const question = { schema: "Repair", fn: "repair", data };
-  const { params, changed } = await askTier<{ readonly params: JsonObject; readonly changed: boolean }>(at, 2, question);
+  const { params, changed } = await askTier<{ readonly params: JsonObject; readonly changed: boolean }>(
+    at,
+    2,
+    question,
+  );
   return changed ? params : null;
 }
 

@@ -10,7 +10,12 @@ import type { Usage } from "../../../contract/action.ts";
 import { type KernelError, raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { draft } from "../../../contract/event.ts";
-import { type RouteAnswer, type RouteDecision, type RouteQuestion, RouteRequest } from "../../../contract/model-route.ts";
+import {
+  type RouteAnswer,
+  type RouteDecision,
+  type RouteQuestion,
+  RouteRequest,
+} from "../../../contract/model-route.ts";
 import type { OperatorCall } from "../../../contract/operator.ts";
 import type { Result } from "../../../contract/result.ts";
 import { dataOf } from "../../../runtime/kit.ts";

@@ -23,4 +23,3 @@ export interface Services {
   /** The newest draft that a step made in the workflow whose work is made again. */
   readonly findDraft: (workflowId: string, stepId: string) => Promise<Outcome | null>;
 }
-

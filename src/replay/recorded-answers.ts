@@ -1,0 +1,176 @@
+/**
+ * What the record says that a question was answered with; the rest is asked of the tiers and rules of now.
+ *
+ * Owns: the table of what a replay does not ask again: contexts, a host planner's plans, hooks, previews, screenings, routes,
+ * other workflows' keys and counters.
+ */
+import type { KernelError } from "../contract/error.ts";
+import { kernelError } from "../contract/error-codes.ts";
+import { type EventType, type LedgerEvent, payloadOf } from "../contract/event.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+import { toStepResult } from "../contract/step.ts";
+import { isBlocking } from "../tiers/t4-execution/decide/end-step.ts";
+import type { Answered } from "../tiers/t4-execution/decide/input.ts";
+import type { Question } from "../tiers/t4-execution/decide/intention.ts";
+import { sanitizedMarker } from "../tiers/t4-execution/decide/redact.ts";
+import type { RecordedLog } from "./recorded-log.ts";
+
+const said = (data: unknown): Answered => ({ error: null, data, tags: {} });
+const failed = (error: KernelError): Answered => ({ error, data: null, tags: {} });
+
+export interface Recorded {
+  readonly log: RecordedLog;
+  readonly stepId: string | null;
+  /** The host plans itself. */
+  readonly hasPlanner: boolean;
+  readonly hasBudgets: boolean;
+}
+
+/** Undefined where the question is put to whoever answers it today. */
+export function answerOf(question: Question, at: Recorded): Answered | undefined {
+  switch (question.ask) {
+    case "data":
+      return dataOf(question.schema, question.data, at);
+    case "initialize":
+      return initialized(at.log);
+    case "saved":
+      return said(null);
+    case "screen":
+      return said(screened(question.result, at));
+    case "show":
+      return said(shown(at));
+    case "hook":
+      return hooked(question, at);
+    case "shared_key":
+      return said(shared(question.key, at.log));
+    case "draft": {
+      const drafted = at.log.find("OUTCOME_DRAFTED", question.step_id);
+      return said(drafted === null ? null : payloadOf(drafted, "OUTCOME_DRAFTED").outcome);
+    }
+    default:
+      return undefined;
+  }
+}
+
+function dataOf(schema: string, data: unknown, at: Recorded): Answered | undefined {
+  const { log, hasPlanner, hasBudgets } = at;
+  if (schema === "ContextRequest") {
+    const built = log.find("CONTEXT_BUILT", null);
+    return built === null ? failedWith(log, "WORKFLOW_FAILED") : said(built.payload);
+  }
+  if (schema === "PlanRequest" && hasPlanner) return planned(log, (data as { readonly plan_id: string }).plan_id);
+  return schema === "CallQuestion" && hasBudgets ? admitted(at) : undefined;
+}
+
+/** What ended the workflow instead; of a record that ends before, nothing is known. */
+function failedWith(log: RecordedLog, type: "WORKFLOW_FAILED" | "PLAN_REJECTED"): Answered {
+  const event = log.find(type, null) ?? log.find("WORKFLOW_FAILED", null);
+  return failed(
+    event === null
+      ? kernelError(
+          "T4_WORKFLOW_CONFLICT",
+          "the record ends before this was answered",
+          moduleRef(0, "replay", "answer"),
+        )
+      : payloadOf(event, type).error,
+  );
+}
+
+function planned(log: RecordedLog, planId: string): Answered {
+  const created = log.find("PLAN_CREATED", null, ({ plan }) => plan.plan_id === planId);
+  if (created !== null) {
+    const { plan, planner_cost: cost } = payloadOf(created, "PLAN_CREATED");
+    const cut = log.find("PLAN_TRUNCATED", null, (_payload, { sequence }) => sequence === created.sequence + 1);
+    return said({ plan, dropped: cut === null ? [] : payloadOf(cut, "PLAN_TRUNCATED").dropped, cost });
+  }
+  const denied = log.find("POLICY_DECIDED", null, ({ subject }) => subject === planId);
+  const outline = denied === null ? undefined : payloadOf(denied, "POLICY_DECIDED").payload;
+  if (outline === undefined) return failedWith(log, "PLAN_REJECTED");
+  return said({ plan: { ...(outline as object), plan_id: planId }, dropped: [], cost: 0 });
+}
+
+/** What a budget over workflows had left is known by what was reserved of it, or refused. */
+function admitted({ log, stepId }: Recorded): Answered {
+  const started = log.find("ACTION_STARTED", stepId)?.sequence ?? Number.POSITIVE_INFINITY;
+  const before = (type: "BUDGET_REFUSED" | "BUDGET_RESERVED" | "STEP_FAILED"): LedgerEvent | null =>
+    log.find(type, stepId, (_payload, { sequence }) => sequence < started);
+  const refused = before("BUDGET_REFUSED");
+  if (refused !== null) return failed(payloadOf(refused, "BUDGET_REFUSED").error);
+  const reserved = before("BUDGET_RESERVED");
+  const ended = before("STEP_FAILED");
+  // The budget could not be read.
+  if (ended !== null && ended.sequence < (reserved?.sequence ?? Number.POSITIVE_INFINITY))
+    return failed(payloadOf(ended, "STEP_FAILED").error);
+  if (reserved === null) return said({ unlimited: false, reservation: null });
+  const { counters, amounts } = payloadOf(reserved, "BUDGET_RESERVED");
+  return said({ unlimited: false, reservation: { counters, amounts } });
+}
+
+const ends: ReadonlySet<EventType> = new Set(["STEP_SKIPPED", "ERROR_ESCALATED", "WORKFLOW_FAILED"]);
+
+function initialized(log: RecordedLog): Answered {
+  const event = log.next !== undefined && ends.has(log.next.event_type) ? log.find("WORKFLOW_FAILED", null) : null;
+  const error = event === null ? null : payloadOf(event, "WORKFLOW_FAILED").error;
+  return error?.code === "T0_KERNEL_INITIALIZE_FAILED" ? failed(error) : said(null);
+}
+
+function screened(result: unknown, { log, stepId }: Recorded) {
+  const ended = log.find("ACTION_SUCCEEDED", stepId)?.sequence ?? Number.POSITIVE_INFINITY;
+  const isBefore = (_payload: unknown, { sequence }: LedgerEvent): boolean => sequence < ended;
+  const sanitized = log.find("OUTPUT_SANITIZED", stepId, isBefore);
+  if (sanitized !== null) {
+    const { status } = toStepResult(result as never);
+    const marker = { data: sanitizedMarker, output_text: sanitizedMarker, status };
+    return { result: marker, sanitized: payloadOf(sanitized, "OUTPUT_SANITIZED").reason, length: 0 };
+  }
+  const unchecked = log.find("OUTPUT_UNCHECKED", stepId, isBefore);
+  return { result, sanitized: null, length: unchecked === null ? 0 : payloadOf(unchecked, "OUTPUT_UNCHECKED").length };
+}
+
+function shown({ log, stepId }: Recorded) {
+  const opened = log.find("GATE_OPENED", stepId);
+  const revised = log.find("GATE_REVISED", stepId);
+  const first = [opened, revised].filter((one) => one !== null).sort((a, b) => a.sequence - b.sequence)[0];
+  const { preview = "", diff = null } = first === undefined ? {} : payloadOf(first, "GATE_REVISED").gate;
+  return { preview, diff };
+}
+
+/**
+ * A hook that said no before a call left a blocked step without a start, or a start that made no call and its failure; what
+ * it did otherwise left what a call would have left.
+ */
+function hooked({ phase }: Extract<Question, { readonly ask: "hook" }>, { log, stepId }: Recorded): Answered {
+  if (phase !== "before") return said(null);
+  const started = log.find("ACTION_STARTED", stepId);
+  const ended = log.find("ACTION_FAILED", stepId);
+  // A start without a token made no call.
+  const madeNone = started !== null && payloadOf(started, "ACTION_STARTED").token === undefined;
+  if (
+    ended !== null &&
+    madeNone &&
+    ended.sequence === started.sequence + 1 &&
+    !payloadOf(ended, "ACTION_FAILED").cached
+  )
+    return failed(payloadOf(ended, "ACTION_FAILED").error);
+  const denied = log.find("STEP_FAILED", stepId);
+  if (denied === null || (started !== null && started.sequence < denied.sequence)) return said(null);
+  const { error } = payloadOf(denied, "STEP_FAILED");
+  return isBlocking(error) ? failed(error) : said(null);
+}
+
+/** What another workflow had made of a key is known by what this one took over from it. */
+function shared(key: string, log: RecordedLog) {
+  const started = log.find("ACTION_STARTED", undefined, (payload) => payload.key === key);
+  if (started === null) return inDoubt(log);
+  const { action_id } = payloadOf(started, "ACTION_STARTED");
+  const ended = log.find("ACTION_SUCCEEDED", started.step_id, (payload) => payload.action_id === action_id);
+  const { cached = false, result = null } = ended === null ? {} : payloadOf(ended, "ACTION_SUCCEEDED");
+  return cached ? { action_id, result, succeeded: true } : null;
+}
+
+function inDoubt(log: RecordedLog) {
+  const failure = log.find("STEP_FAILED", undefined);
+  const error = failure === null ? null : payloadOf(failure, "STEP_FAILED").error;
+  if (error?.code !== "T4_ACTION_IN_DOUBT") return null;
+  return { action_id: String(error.detail["action_id"]), result: null, succeeded: false };
+}

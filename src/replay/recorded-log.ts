@@ -1,0 +1,196 @@
+/**
+ * A workflow's log in a replay: what is noted is held against the record, event by event and byte by byte, and gets its id
+ * and instant from there.
+ *
+ * Owns: the place in the record. Never: decides, writes.
+ * L1  The first event that comes out otherwise ends the replay: what follows from it would differ for that reason alone.
+ */
+import { acceptsEvent } from "../../machines/charts.ts";
+import { foldWorkflow } from "../../machines/fold.ts";
+import { raise } from "../contract/error.ts";
+import { kernelError } from "../contract/error-codes.ts";
+import {
+  type Actor,
+  draft,
+  type EventDraft,
+  type EventPayloads,
+  type EventType,
+  type LedgerEvent,
+  payloadOf,
+} from "../contract/event.ts";
+import type { JsonObject } from "../contract/json.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+import type { PolicyStage } from "../contract/policy.ts";
+import type { ReplayDifference } from "../contract/replay.ts";
+import { openTurn, type TurnEnvelope, type TurnEvent, type TurnRow } from "../contract/turn.ts";
+import type { WorkflowRecord } from "../contract/workflow.ts";
+import { compareEvent, goesBeyond, missing } from "../runtime/compare-turns.ts";
+import type { NewWorkflow } from "../runtime/log-services.ts";
+import type { DrawnId } from "../runtime/turn-source.ts";
+import type { DecidingLog } from "../tiers/t4-execution/decide/run.ts";
+
+/** Thrown to end a replay whose difference is known, or that has come to the end of its record. */
+export const replayOver: unique symbol = Symbol("the replay is over");
+
+const logRef = moduleRef(0, "kernel", "replay");
+
+export class RecordedLog implements DecidingLog {
+  readonly identity: NewWorkflow;
+  readonly events: readonly LedgerEvent[];
+  readonly #recorded: readonly TurnEvent[];
+  /** The instant of each event's row; epoch ms. */
+  readonly #instants: readonly number[];
+  readonly #endsOpen: boolean;
+  #record: WorkflowRecord | null = null;
+  #position = 0;
+  difference: ReplayDifference | null = null;
+  /** Nothing more is compared. */
+  isOver = false;
+  readonly lost = null;
+  readonly foreign = false;
+
+  /** `endsOpen`: the workflow was under way when the record was taken; what would come next is no difference. */
+  constructor(rows: readonly TurnRow[], endsOpen: boolean) {
+    this.events = rows.flatMap(openTurn);
+    this.#recorded = rows.flatMap((row) => JSON.parse(row.body ?? "[]") as TurnEvent[]);
+    this.#instants = rows.flatMap((row) => {
+      const { now, count } = JSON.parse(row.envelope) as TurnEnvelope;
+      return Array.from({ length: count }, () => now);
+    });
+    this.#endsOpen = endsOpen;
+    const { tenant_id, workflow_id, thread_id, intent_id, plan_id, correlation_id } = this.events[0] as LedgerEvent;
+    this.identity = { tenant_id, workflow_id, thread_id, intent_id, plan_id, correlation_id } as NewWorkflow;
+  }
+
+  get record(): WorkflowRecord {
+    return this.#record ?? raise(kernelError("T4_WORKFLOW_NOT_FOUND", "the workflow has no events yet", logRef));
+  }
+
+  get exists(): boolean {
+    return this.#record !== null;
+  }
+
+  get position(): number {
+    return this.#position;
+  }
+
+  /** What the record holds next; undefined at its end. */
+  get next(): LedgerEvent | undefined {
+    return this.events[this.#position];
+  }
+
+  /** The instant of what comes next; at the end, of what came last. Epoch ms. */
+  get now(): number {
+    return this.#instants[Math.min(this.#position, this.#instants.length - 1)] ?? 0;
+  }
+
+  /** The first event still to come that fits. */
+  find<T extends keyof EventPayloads>(
+    type: T,
+    stepId: string | null | undefined,
+    fits: (payload: EventPayloads[T], event: LedgerEvent) => boolean = () => true,
+  ): LedgerEvent | null {
+    for (let at = this.#position; at < this.events.length; at += 1) {
+      const event = this.events[at] as LedgerEvent;
+      const isSteps = stepId === undefined || event.step_id === stepId;
+      if (event.event_type === type && isSteps && fits(event.payload as unknown as EventPayloads[T], event)) return event;
+    }
+    return null;
+  }
+
+  accepts(draft: EventDraft): boolean {
+    return this.#record !== null && acceptsEvent(this.#record, draft);
+  }
+
+  instantOf(): number {
+    return this.now;
+  }
+
+  instantOfQuestion(stage: PolicyStage, stepId: string | null): number {
+    const decided = this.find("POLICY_DECIDED", stepId, (asked) => asked.stage === stage);
+    const { asked_at = decided?.timestamp } =
+      decided === null ? { asked_at: undefined } : payloadOf(decided, "POLICY_DECIDED");
+    return asked_at === undefined ? this.now : Date.parse(asked_at);
+  }
+
+  drawId(kind: DrawnId, stepId: string | null): string {
+    return drawn[kind](this, stepId) ?? `${kind}_of_no_record`;
+  }
+
+  note(...drafts: readonly EventDraft[]): void {
+    for (const one of drafts) this.#noteOne(one, null);
+  }
+
+  noteBy(actor: Actor, ...drafts: readonly EventDraft[]): void {
+    for (const one of drafts) this.#noteOne(one, actor);
+  }
+
+  recordOutcome(recorded: EventPayloads["OUTCOME_DRAFTED"], stepId: string): string {
+    const type = recorded.outcome.status === "final" ? "OUTCOME_FINALIZED" : "OUTCOME_DRAFTED";
+    this.note(draft(type, recorded, stepId));
+    return recorded.outcome.outcome_id;
+  }
+
+  #noteOne(made: EventDraft, actor: Actor | null): void {
+    if (this.isOver) throw replayOver;
+    if (this.#record !== null && !acceptsEvent(this.#record, made))
+      raise(kernelError("T4_WORKFLOW_CONFLICT", `${made.type} cannot happen in ${this.#record.state}`, logRef));
+    const { next } = this;
+    if (next === undefined) return this.#end(this.#endsOpen ? null : goesBeyond(this.#position + 1, made));
+    const recorded = this.#recorded[this.#position] as TurnEvent;
+    const event = this.#eventOf(made, actor, recorded.id);
+    const difference =
+      event.type === recorded.type && event.step === recorded.step
+        ? compareEvent(next.sequence, recorded, event)
+        : missing(next.sequence, recorded, made);
+    if (difference !== null) return this.#end(difference);
+    this.#position += 1;
+    this.#record = foldWorkflow(this.#record, next);
+  }
+
+  #eventOf({ type, step_id, payload }: EventDraft, actor: Actor | null, id: string): TurnEvent {
+    const current = this.#record?.plan_id ?? this.identity.plan_id;
+    const own = type === "PLAN_CREATED" ? (payload as EventPayloads["PLAN_CREATED"]).plan.plan_id : current;
+    const plan = own === this.identity.plan_id ? {} : { plan: own };
+    return {
+      id,
+      type,
+      step: step_id,
+      ...plan,
+      ...(actor === null ? {} : { actor }),
+      payload: payload as unknown as JsonObject,
+    };
+  }
+
+  /** Nothing leads to what the record holds next. */
+  stop(): void {
+    const recorded = this.#recorded[this.#position];
+    if (recorded !== undefined) this.difference = missing((this.next as LedgerEvent).sequence, recorded, null);
+  }
+
+  #end(difference: ReplayDifference | null): never {
+    this.isOver = true;
+    this.difference = difference;
+    throw replayOver;
+  }
+}
+
+type Drawing = (log: RecordedLog, stepId: string | null) => string | undefined;
+
+/** Where the record says the id that was drawn. */
+const drawn: Readonly<Record<DrawnId, Drawing>> = {
+  action(log, stepId) {
+    const started = log.find("ACTION_STARTED", stepId);
+    return started === null ? undefined : payloadOf(started, "ACTION_STARTED").action_id;
+  },
+  outcome(log, stepId) {
+    const drafted = log.find("OUTCOME_DRAFTED", stepId);
+    return drafted === null ? undefined : payloadOf(drafted, "OUTCOME_DRAFTED").outcome.outcome_id;
+  },
+  plan(log) {
+    const created = log.find("PLAN_CREATED", null);
+    const judged = log.find("POLICY_DECIDED", null, ({ stage }) => stage === "plan");
+    const plan = created === null ? undefined : payloadOf(created, "PLAN_CREATED").plan.plan_id;
+    return plan ?? (judged === null ? undefined : payloadOf(judged, "POLICY_DECIDED").subject);
+  },
+};

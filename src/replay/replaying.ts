@@ -1,0 +1,183 @@
+/**
+ * A run whose inputs and answers come out of a record: the same deciding as live, and nothing else.
+ *
+ * P1  Each of what may lead to the next event is tried once; what nothing leads to is the difference.
+ */
+
+import { type LedgerEvent, payloadOf } from "../contract/event.ts";
+import type { KernelOptions } from "../kernel/options.ts";
+import type { KernelParts } from "../kernel/parts.ts";
+import { createServices } from "../kernel/tiers.ts";
+import type { SkillExecutionContext } from "../ports/middleware.ts";
+import { errorOf, isPromise } from "../runtime/within.ts";
+import { PassScopes } from "../tiers/t4-execution/answers.ts";
+import type { Admission } from "../tiers/t4-execution/decide/admit-call.ts";
+import { decide } from "../tiers/t4-execution/decide/decide.ts";
+import type { Answered, Input } from "../tiers/t4-execution/decide/input.ts";
+import type { Intention, Question } from "../tiers/t4-execution/decide/intention.ts";
+import {
+  type Commanding,
+  type Ending,
+  type Handle,
+  oodaRef,
+  type Run,
+  type Settings,
+  type UnderWay,
+} from "../tiers/t4-execution/decide/run.ts";
+import { putQuestion } from "../tiers/t4-execution/perform/ask.ts";
+import { inputOf } from "./read-inputs.ts";
+import { answerOf } from "./recorded-answers.ts";
+import { type RecordedLog, replayOver } from "./recorded-log.ts";
+
+interface Stage {
+  readonly settings: Settings;
+  readonly parts: KernelParts;
+  readonly options: KernelOptions;
+}
+
+interface Held {
+  readonly scope: string;
+  readonly key: string;
+  readonly question: Question;
+}
+
+export class Replaying implements Run {
+  readonly log: RecordedLog;
+  readonly settings: Settings;
+  readonly calls = new Map<string, UnderWay>();
+  readonly handles = new Map<string, Handle>();
+  readonly admissions = new Map<string, Admission>();
+  readonly contexts = new Map<string, SkillExecutionContext>();
+  readonly commands = new Map<number, Commanding>();
+  readonly scopes: PassScopes;
+  objective: string | null = null;
+  asleep = false;
+  initialized = false;
+  ending: Ending | null = null;
+  workingOn: string | null = null;
+  readonly interrupted = false;
+  readonly #stage: Stage;
+  readonly #signal = new AbortController().signal;
+  #held: Held[] = [];
+
+  constructor(log: RecordedLog, stage: Stage) {
+    this.log = log;
+    this.settings = stage.settings;
+    this.#stage = stage;
+    this.scopes = new PassScopes((scope, key, question) => this.#put({ scope, key, question }));
+  }
+
+  get now(): number {
+    return this.log.now;
+  }
+
+  readonly intend = (_intention: Intention): void => undefined;
+  readonly mark = (): void => undefined;
+  readonly warn = (): void => undefined;
+
+  /** Feeds the record until it is through, or a difference is known. */
+  async run(): Promise<void> {
+    const { log } = this;
+    this.#give({ type: "begin", facts: payloadOf(log.events[0] as LedgerEvent, "INTENT_RECEIVED"), re: 0 });
+    while (log.next !== undefined && !log.isOver && (await this.#goOn()));
+    if (log.next !== undefined && !log.isOver) log.stop();
+    if (log.next === undefined && !log.isOver) this.#give({ type: "woken" });
+  }
+
+  /** Whether anything led to the next event. */
+  async #goOn(): Promise<boolean> {
+    const from = this.log.position;
+    for (const attempt of [this.#nothing, this.#giveInput, this.#wake, this.#crash]) {
+      await attempt.call(this);
+      await this.#answer();
+      if (this.log.position !== from || this.log.isOver) return true;
+    }
+    return false;
+  }
+
+  async #nothing(): Promise<void> {}
+
+  /** The questions whose answer the next event may follow from, first of all; then any. */
+  async #answer(): Promise<void> {
+    for (const isFit of [(one: Held) => this.#leadsOn(one), () => true]) {
+      const from = this.log.position;
+      for (const held of this.#held.filter(isFit)) {
+        if (!this.#held.includes(held)) continue;
+        this.#held = this.#held.filter((one) => one !== held);
+        const { scope, key } = held;
+        this.#give({ type: "answered", scope, key, answer: await this.#ask(held) });
+        if (this.log.position !== from || this.log.isOver) return;
+      }
+      if (this.#hasInput()) return;
+    }
+  }
+
+  #hasInput(): boolean {
+    const { next } = this.log;
+    return next !== undefined && inputOf(next, this.log, this) !== null;
+  }
+
+  async #giveInput(): Promise<void> {
+    const { next } = this.log;
+    const input = next === undefined ? null : inputOf(next, this.log, this);
+    if (input !== null) this.#give(input);
+  }
+
+  async #wake(): Promise<void> {
+    this.#give({ type: "woken" });
+  }
+
+  /** As a process that ends and another that takes up what it left. */
+  async #crash(): Promise<void> {
+    this.calls.clear();
+    this.handles.clear();
+    this.admissions.clear();
+    this.contexts.clear();
+    this.commands.clear();
+    this.scopes.clear();
+    this.#held = [];
+    this.ending = null;
+    this.initialized = false;
+    this.#give({ type: "woken" });
+  }
+
+  #give(input: Input): void {
+    if (input.type === "answered") this.scopes.answered(input);
+    try {
+      decide(this, input);
+    } catch (thrown) {
+      // A fault of deciding is what a live workflow fails with.
+      if (thrown !== replayOver)
+        this.ending = { how: "fail", error: errorOf(thrown, "T0_TIER_CRASHED", oodaRef("drive")) };
+    }
+  }
+
+  /** Answered at once where the record's next event is what follows from it; else when it is. */
+  #put(held: Held): Answered | null {
+    const answer = this.#leadsOn(held) ? this.#ask(held) : null;
+    if (answer !== null && !isPromise(answer)) return answer;
+    this.#held.push(held);
+    return null;
+  }
+
+  #leadsOn({ scope }: Held): boolean {
+    const { next } = this.log;
+    if (next === undefined || scope === "initialize" || scope === "gates") return true;
+    if (scope.startsWith("step:")) return next.step_id === scope.slice("step:".length);
+    const isCancel = inputOf(next, this.log, this)?.type === "commanded";
+    return scope.startsWith("command:") || !isCancel;
+  }
+
+  #ask({ scope, question }: Held): Answered | Promise<Answered> {
+    const { options, parts } = this.#stage;
+    const stepId = scope.startsWith("step:") ? scope.slice("step:".length) : (this.log.next?.step_id ?? null);
+    const hasPlanner = options.planner !== undefined;
+    const hasBudgets = (options.budgets?.limits ?? []).length > 0;
+    const recorded = answerOf(question, { log: this.log, stepId, hasPlanner, hasBudgets });
+    if (recorded !== undefined) return recorded;
+    const { kit, resolved, store, reading, timers } = parts;
+    const services = createServices({ resolved, store, reading, timers });
+    const saved = (): Promise<void> => Promise.resolve();
+    return putQuestion(question, { run: this, kit, services, parentId: null, signal: this.#signal, saved });
+  }
+}
