@@ -120,22 +120,20 @@ function startOf(run: Run, { prepared, attempt, recovered }: Attempt, key: strin
     key,
     operator_version: operator.metadata.version,
     payload_hash: digest(payload),
-    timeout_ms: timeoutOf(run, step.step_id),
+    timeout_ms: timeoutOf(prepared),
     ...(actions.has(action_id) ? {} : { input: payload }),
     ...(recovered ? { recovered: true } : {}),
     outcome_id: outcomeOfStep(run.log.record, step.applies ?? step.step_id)?.outcome_id ?? null,
   };
 }
 
-/** As the Timeout middleware wrote it. */
-const timeoutOf = (run: Run, stepId: string): number =>
-  1000 * (run.contexts.get(stepId)?.timeout || fallbackTimeoutSec);
+const timeoutOf = ({ operator }: Prepared): number => 1000 * (operator.metadata.timeout_sec || fallbackTimeoutSec);
 
 function makeAttempt(run: Run, at: Attempt): void {
   const { prepared } = at;
   const { step_id } = prepared.step;
   const key = keyOf(run, prepared);
-  run.mark("skill.execute", { step_id, attempt: at.attempt, timeout_ms: timeoutOf(run, step_id) });
+  run.mark("skill.execute", { step_id, attempt: at.attempt, timeout_ms: timeoutOf(prepared) });
   const known = answerKey(run, prepared, key);
   switch (known.seen) {
     case "unseen":
@@ -166,7 +164,7 @@ function settleAfter(
 function startCall(run: Run, at: Attempt, key: string): void {
   const { prepared, attempt } = at;
   const { step_id } = prepared.step;
-  if (standingAdmission(run, step_id) === null) askAdmission(run, prepared, timeoutOf(run, step_id));
+  if (standingAdmission(run, step_id) === null) askAdmission(run, prepared, timeoutOf(prepared));
   const started = { ...startOf(run, at, key), token: tokenOf(run, prepared) };
   const { action_id, timeout_ms } = started;
   const charged = reserve(run, step_id, action_id);
