@@ -1,0 +1,125 @@
+/**
+ * `npm run mutate -- --seed S --count N [--files GLOB] [--json]`: draws small changes of the kernel's sources, runs for each the
+ * tests that enter its block, and lists the changes that no test notices.
+ *
+ * Owns: the trial of one mutation, and the listing. Never: changes the checkout; survivors are a list, not a failure (exit code 0).
+ * T1  A mutation is killed by the first failing test, by a run past its limit, or by the compiler; it survives otherwise.
+ * T2  The compiler is asked about survivors only: it is slower than the tests that kill most.
+ */
+import { matchesGlob } from "node:path";
+import { parseArgs } from "node:util";
+import { sourcesIn } from "../tidy/source-files.ts";
+import { type CheckoutCopy, copyCheckout } from "./checkout-copy.ts";
+import { readCoverage, type TestFile } from "./coverage.ts";
+import { drawMutations } from "./draw-mutations.ts";
+import { type Mutation, mutate, mutationsOf } from "./mutations.ts";
+
+type Fate = "killed" | "timeout" | "types" | "survived";
+
+export interface Trial extends Mutation {
+  readonly fate: Fate;
+  /** The test file that noticed. */
+  readonly by: string | null;
+  readonly covered_by: readonly string[];
+}
+
+export interface MutationReport {
+  readonly seed: number;
+  readonly count: number;
+  readonly fates: Readonly<Record<Fate, number>>;
+  readonly failing_before: readonly string[];
+  readonly survivors: readonly Trial[];
+}
+
+const mutated: readonly string[] = ["machines/**", "src/contract/**", "src/tiers/**"];
+
+export const sourcesMatching = (globs: readonly string[]) =>
+  sourcesIn("machines", "src").filter(({ path }) => globs.some((glob) => matchesGlob(path, glob)));
+
+/** The tests that can notice, fastest first. What stands outside every block can be noticed by whoever enters its file. */
+export function noticing({ path, block }: Mutation, tests: readonly TestFile[]): readonly TestFile[] {
+  const enters = ({ blocks }: TestFile): boolean =>
+    block === null ? blocks.some((entered) => entered.startsWith(`${path}:`)) : blocks.includes(block);
+  const able = tests.filter(({ passed }) => passed);
+  const entering = able.filter(enters);
+  const noticed = entering.length === 0 && block === null ? able : entering;
+  return noticed.toSorted((a, b) => a.tookMs - b.tookMs);
+}
+
+async function tryMutation(copy: CheckoutCopy, mutation: Mutation, tests: readonly TestFile[]): Promise<Trial> {
+  const able = noticing(mutation, tests);
+  const covered_by = able.map(({ path }) => path);
+  const told = (fate: Fate, by: string | null = null): Trial => ({ ...mutation, fate, by, covered_by });
+  const text = copy.read(mutation.path);
+  copy.write(mutation.path, mutate(text, mutation));
+  try {
+    if (able.length > 0) {
+      const limitMs = 60_000 + 4 * able.reduce((sum, { tookMs }) => sum + tookMs, 0);
+      const { passed, timedOut, failed } = await copy.runTests(covered_by, { bail: 1, limitMs });
+      if (!passed) return told(timedOut ? "timeout" : "killed", failed[0] ?? null);
+    }
+    return told((await copy.compiles()) ? "survived" : "types");
+  } finally {
+    copy.write(mutation.path, text);
+  }
+}
+
+const excerpt = (text: string): string => text.replaceAll(/\s+/g, " ").slice(0, 100);
+
+function describeTrial({ path, line, kind, before, after, covered_by }: Trial): string {
+  const covering = covered_by.length === 0 ? "no test" : `${covered_by.length}: ${covered_by.slice(0, 4).join(" ")}`;
+  return `${path}:${line}  ${kind}\n    - ${excerpt(before)}\n    + ${excerpt(after)}\n    covered by ${covering}`;
+}
+
+/** Draws, tries each in turn, and tells how each ended; `tell` hears of it at once. */
+export async function runMutations(
+  {
+    seed,
+    count,
+    globs = mutated,
+  }: { readonly seed: number; readonly count: number; readonly globs?: readonly string[] },
+  tell: (line: string) => void,
+): Promise<MutationReport> {
+  const tests = await readCoverage((files) => tell(`collects what ${files} test files enter`));
+  const drawn = drawMutations(sourcesMatching(globs).flatMap(mutationsOf), { seed, count });
+  using copy = copyCheckout();
+  const trials: Trial[] = [];
+  for (const mutation of drawn) {
+    const trial = await tryMutation(copy, mutation, tests);
+    trials.push(trial);
+    tell(`${trials.length}/${drawn.length} ${trial.fate} ${trial.path}:${trial.line} ${trial.kind} ${trial.by ?? ""}`);
+  }
+  const having = (fate: Fate): readonly Trial[] => trials.filter((trial) => trial.fate === fate);
+  const fates = { killed: 0, timeout: 0, types: 0, survived: 0 };
+  for (const { fate } of trials) fates[fate] += 1;
+  return {
+    seed,
+    count: trials.length,
+    fates,
+    failing_before: tests.filter(({ passed }) => !passed).map(({ path }) => path),
+    survivors: having("survived"),
+  };
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({
+    options: {
+      seed: { type: "string", default: "1" },
+      count: { type: "string", default: "50" },
+      files: { type: "string", multiple: true },
+      json: { type: "boolean", default: false },
+    },
+  });
+  const settings = { seed: Number(values.seed), count: Number(values.count), globs: values.files };
+  const report = await runMutations(settings, (line) => console.error(line));
+  if (values.json) console.log(JSON.stringify(report, null, 2));
+  else {
+    const { killed, timeout, types, survived } = report.fates;
+    console.log([...report.survivors.map(describeTrial), ""].join("\n"));
+    console.log(
+      `seed ${report.seed}: ${killed} killed, ${timeout} past their limit, ${types} by types, ${survived} survived`,
+    );
+    if (report.failing_before.length > 0)
+      console.log(`left out, as they fail unchanged: ${report.failing_before.join(" ")}`);
+  }
+}
