@@ -4,7 +4,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type DAGResult, DagExecutor, type StepResult } from "../../src/index.ts";
-import { letRun } from "../../src/testing/virtual-clock.ts";
+import { letRun } from "../../src/testing/let-run.ts";
 
 interface Node {
   readonly step_id: string;

@@ -2,8 +2,9 @@
 import { describe, expect, it } from "vitest";
 import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
+import { letRun } from "../../src/testing/let-run.ts";
 import { createTestKernel, testCaller } from "../../src/testing/test-kernel.ts";
-import { createVirtualClock, letRun } from "../../src/testing/virtual-clock.ts";
+import { createVirtualClock } from "../../src/testing/virtual-clock.ts";
 import { createWorld, job, ledgerPaths, minute, never, openProcess, start, step, work } from "./shared-file.ts";
 
 const pathOf = ledgerPaths();
