@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { digest, GateSpec } from "../../src/index.ts";
 import { createTestKernel } from "../../src/testing/index.ts";
+import { runs } from "../properties/property-runs.ts";
 import { ann, approve, bob, cat, dan, gated, reject, requester, say, waiting } from "./people.ts";
 import {
   counted,
@@ -142,7 +143,7 @@ describe("n of m", () => {
       await t.clock.settle();
       expect(sent()).toEqual(status === "approved" ? ["s1"] : []);
     };
-    await fc.assert(fc.asyncProperty(quorums, fc.array(vote, { maxLength: 8 }), law), { numRuns: 25 });
+    await fc.assert(fc.asyncProperty(quorums, fc.array(vote, { maxLength: 8 }), law), { numRuns: runs(25) });
   });
 });
 

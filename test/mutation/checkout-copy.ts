@@ -44,6 +44,8 @@ interface Report {
   }[];
 }
 
+const compiler: readonly string[] = ["node_modules/typescript/bin/tsc", "-p", "tsconfig.json", "--incremental"];
+
 const git = (cwd: string, ...args: readonly string[]): string =>
   execFileSync("git", args, { cwd, encoding: "utf8", maxBuffer: 64_000_000 });
 
@@ -66,7 +68,7 @@ function runProgram(cwd: string, args: readonly string[], limitMs: number): Prom
     cwd,
     stdio: "ignore",
     detached: true,
-    env: { ...process.env, FC_SEED: process.env["FC_SEED"] ?? "1" },
+    env: { FC_SEED: "1", FC_RUNS: "25", ...process.env },
   });
   const endGroup = (): void => {
     if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, "SIGKILL");
@@ -98,11 +100,10 @@ function readReport(path: string, folder: string): Report["testResults"] {
 export function copyCheckout(): CheckoutCopy {
   const scratch = mkdtempSync(join(tmpdir(), "countersign-mutation-"));
   const folder = join(scratch, "copy");
-  const [plan, report, cache] = ["plan.json", "report.json", "modules"].map((name) => join(scratch, name)) as [
-    string,
-    string,
-    string,
-  ];
+  const at = (name: string): string => join(scratch, name);
+  const [plan, report, cache, types] = [at("plan.json"), at("report.json"), at("modules"), at("types.json")];
+  const remove = (): void => rmSync(scratch, { recursive: true, force: true });
+  process.once("exit", remove);
   mkdirSync(folder);
   copyFiles(folder);
   return {
@@ -121,8 +122,7 @@ export function copyCheckout(): CheckoutCopy {
         tookMs: new Map(results.map(({ name, startTime, endTime }) => [name, endTime - startTime])),
       };
     },
-    compiles: async () =>
-      (await runProgram(folder, ["node_modules/typescript/bin/tsc", "-p", "tsconfig.json"], 120_000)) === "passed",
-    [Symbol.dispose]: () => rmSync(scratch, { recursive: true, force: true }),
+    compiles: async () => (await runProgram(folder, [...compiler, "--tsBuildInfoFile", types], 300_000)) === "passed",
+    [Symbol.dispose]: remove,
   };
 }

@@ -38,18 +38,25 @@ const mutated: readonly string[] = ["machines/**", "src/contract/**", "src/tiers
 export const sourcesMatching = (globs: readonly string[]) =>
   sourcesIn("machines", "src").filter(({ path }) => globs.some((glob) => matchesGlob(path, glob)));
 
-/** The tests that can notice, fastest first. What stands outside every block can be noticed by whoever enters its file. */
-export function noticing({ path, block }: Mutation, tests: readonly TestFile[]): readonly TestFile[] {
+/**
+ * The tests that can notice, fastest first, and sooner those that have noticed others. What stands outside every block can be noticed by
+ * whoever enters its file.
+ */
+export function noticing(
+  { path, block }: Mutation,
+  tests: readonly TestFile[],
+  kills: ReadonlyMap<string, number> = new Map(),
+): readonly TestFile[] {
   const enters = ({ blocks }: TestFile): boolean =>
     block === null ? blocks.some((entered) => entered.startsWith(`${path}:`)) : blocks.includes(block);
   const able = tests.filter(({ passed }) => passed);
   const entering = able.filter(enters);
   const noticed = entering.length === 0 && block === null ? able : entering;
-  return noticed.toSorted((a, b) => a.tookMs - b.tookMs);
+  const cost = (test: TestFile): number => test.tookMs / (1 + (kills.get(test.path) ?? 0));
+  return noticed.toSorted((a, b) => cost(a) - cost(b));
 }
 
-async function tryMutation(copy: CheckoutCopy, mutation: Mutation, tests: readonly TestFile[]): Promise<Trial> {
-  const able = noticing(mutation, tests);
+async function tryMutation(copy: CheckoutCopy, mutation: Mutation, able: readonly TestFile[]): Promise<Trial> {
   const covered_by = able.map(({ path }) => path);
   const told = (fate: Fate, by: string | null = null): Trial => ({ ...mutation, fate, by, covered_by });
   const text = copy.read(mutation.path);
@@ -89,9 +96,11 @@ export async function runMutations(
   using copy = copyCheckout();
   const tests = await readCoverage((files) => tell(`collects what ${files} test files enter`));
   const trials: Trial[] = [];
+  const kills = new Map<string, number>();
   for (const mutation of drawn) {
-    const trial = await tryMutation(copy, mutation, tests);
+    const trial = await tryMutation(copy, mutation, noticing(mutation, tests, kills));
     trials.push(trial);
+    if (trial.by !== null) kills.set(trial.by, (kills.get(trial.by) ?? 0) + 1);
     tell(`${trials.length}/${drawn.length} ${trial.fate} ${trial.path}:${trial.line} ${trial.kind} ${trial.by ?? ""}`);
   }
   const having = (fate: Fate): readonly Trial[] => trials.filter((trial) => trial.fate === fate);
@@ -107,6 +116,8 @@ export async function runMutations(
 }
 
 if (import.meta.main) {
+  // Ending by the way of every exit ends what runs in the copy, and removes it.
+  for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => process.exit(1));
   const { values } = parseArgs({
     options: {
       seed: { type: "string", default: "1" },

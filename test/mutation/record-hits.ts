@@ -5,13 +5,9 @@
 import { writeFileSync } from "node:fs";
 import { afterAll } from "vitest";
 
-declare global {
-  var __hit: ((block: string) => void) | undefined;
-}
-
 /** From now on, what is entered counts for this test file; written into `file` once its tests have run. */
 export function recordHits(file: string): void {
   const hits = new Set<string>();
-  globalThis.__hit = (block) => void hits.add(block);
+  Object.assign(globalThis, { __hit: (block: string) => void hits.add(block) });
   afterAll(() => writeFileSync(file, JSON.stringify([...hits])));
 }

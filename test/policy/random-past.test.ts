@@ -12,6 +12,7 @@ import {
 } from "../../src/index.ts";
 import { createTestKernel, memoryLedger, type TestKernel } from "../../src/testing/index.ts";
 import { counted, intent, Note, story } from "../gates/story.ts";
+import { runs } from "../properties/property-runs.ts";
 import { askPast, decisionsOf } from "./past.ts";
 
 const rules = [
@@ -199,7 +200,7 @@ describe("the same set over any past", () => {
           await world.t.kernel.stop();
         },
       ),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 });
