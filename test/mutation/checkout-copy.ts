@@ -73,7 +73,8 @@ function runProgram(cwd: string, args: readonly string[], limitMs: number): Prom
   const endGroup = (): void => {
     if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, "SIGKILL");
   };
-  process.once("exit", endGroup);
+  // Before the folder goes.
+  process.prependOnceListener("exit", endGroup);
   return new Promise((resolve) => {
     let timedOut = false;
     const timer = setTimeout(() => {

@@ -97,7 +97,7 @@ function swapBranches({ file, node }: Site): readonly Change[] {
 }
 
 function dropStatement({ node }: Site): readonly Change[] {
-  return node["directive"] === undefined ? [replaced("drop statement", node, ";")] : [];
+  return typeof node["directive"] !== "string" ? [replaced("drop statement", node, ";")] : [];
 }
 
 function changeReturn({ node }: Site): readonly Change[] {
@@ -184,6 +184,7 @@ export function mutationsOf(file: SourceFile): readonly Mutation[] {
   for (const site of visitFile(file)) {
     for (const change of changes[site.node.type]?.(site) ?? []) {
       const before = file.text.slice(change.start, change.end);
+      if (before === change.after) continue;
       found.push({ path: file.path, line: lineAt(file, change.start), ...change, before, block: site.block });
     }
   }
