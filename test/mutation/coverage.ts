@@ -3,13 +3,13 @@
  *
  * Owns: the instrumented run and its cache under `node_modules/`. Never: runs a changed source.
  * V1  A test file that fails in the unchanged copy notices nothing: it is listed, and left out of every run.
- * V2  What is kept for a test file holds as long as its own text and all that is no test file stay as they are.
+ * V2  What is kept for a test file holds as long as its own text and that of everything it imports stay as they are.
  * V3  Blocks entered in processes that tests start are not counted.
  */
 import { hash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { listPaths, readSource, root, sourcesIn } from "../tidy/source-files.ts";
+import { importsOf, listPaths, readSource, root, sourcesIn } from "../tidy/source-files.ts";
 import { type CheckoutCopy, copyCheckout } from "./checkout-copy.ts";
 import { instrument } from "./mutations.ts";
 
@@ -41,14 +41,23 @@ const isTest = (path: string): boolean => path.endsWith(".test.ts");
 export const testPaths = (): readonly string[] =>
   listPaths("test").filter((path) => isTest(path) && !leftOut.some((folder) => path.startsWith(folder)));
 
-/** What a test file's coverage rests on: its own text, and every file that is not a test. */
-function keysOf(paths: readonly string[]): ReadonlyMap<string, string> {
-  const others = sourcesIn("src", "machines", "test").filter(
-    ({ path }) => !isTest(path) && !path.startsWith("test/mutation/"),
-  );
-  const shared = hash("sha256", others.map(({ path, text }) => `${path}\n${text}`).join("\n"));
-  return new Map(paths.map((path) => [path, hash("sha256", shared + readSource(path).text)]));
+/** The file and all that it imports, directly or through others, in a stable order. */
+function closureOf(path: string): readonly string[] {
+  const reached = new Set([path]);
+  for (const at of reached) {
+    for (const { file, kind } of importsOf(readSource(at))) if (file !== null && kind !== "type") reached.add(file);
+  }
+  return [...reached].sort();
 }
+
+/** What a test file's coverage rests on: its own text, and that of everything it imports. */
+const keyOf = (path: string): string =>
+  hash(
+    "sha256",
+    closureOf(path)
+      .map((reached) => `${reached}\n${readSource(reached).text}`)
+      .join("\n"),
+  );
 
 const readCache = (): readonly TestFile[] =>
   existsSync(cachePath) ? (JSON.parse(readFileSync(cachePath, "utf8")) as readonly TestFile[]) : [];
@@ -86,7 +95,7 @@ async function collect(missing: readonly string[], keys: ReadonlyMap<string, str
 /** Every test file with what it enters; runs only those of which nothing valid is kept. */
 export async function readCoverage(onCollect: (files: number) => void): Promise<readonly TestFile[]> {
   const paths = testPaths();
-  const keys = keysOf(paths);
+  const keys = new Map(paths.map((path) => [path, keyOf(path)]));
   const kept = readCache().filter(({ path, key }) => keys.get(path) === key);
   const known = new Set(kept.map(({ path }) => path));
   const missing = paths.filter((path) => !known.has(path));

@@ -1,11 +1,12 @@
 /**
  * `npm run mutate -- --seed S --count N [--files GLOB] [--json]`: draws small changes of the kernel's sources, runs for each the
- * tests that enter its block, and lists the changes that no test notices.
+ * tests that enter its block, and lists the changes that no test notices. `--again REPORT` tries the survivors of a report (of `--json`) once more.
  *
  * Owns: the trial of one mutation, and the listing. Never: changes the checkout; survivors are a list, not a failure (exit code 0).
  * T1  A mutation is killed by the first failing test, by a run past its limit, or by the compiler; it survives otherwise.
  * T2  The compiler is asked before a long run of tests and after a short one that noticed nothing.
  */
+import { readFileSync } from "node:fs";
 import { matchesGlob } from "node:path";
 import { parseArgs } from "node:util";
 import { sourcesIn } from "../tidy/source-files.ts";
@@ -24,7 +25,6 @@ export interface Trial extends Mutation {
 }
 
 export interface MutationReport {
-  readonly seed: number;
   readonly count: number;
   readonly fates: Readonly<Record<Fate, number>>;
   readonly failing_before: readonly string[];
@@ -82,17 +82,8 @@ function describeTrial({ path, line, kind, before, after, covered_by }: Trial): 
   return `${path}:${line}  ${kind}\n    - ${excerpt(before)}\n    + ${excerpt(after)}\n    covered by ${covering}`;
 }
 
-/** Draws, tries each in turn, and tells how each ended; `tell` hears of it at once. */
-export async function runMutations(
-  {
-    seed,
-    count,
-    globs = mutated,
-  }: { readonly seed: number; readonly count: number; readonly globs?: readonly string[] },
-  tell: (line: string) => void,
-): Promise<MutationReport> {
-  // What is drawn and what is changed are the same text, whatever happens to the checkout meanwhile.
-  const drawn = drawMutations(sourcesMatching(globs).flatMap(mutationsOf), { seed, count });
+/** Tries each in turn, and tells how each ended; `tell` hears of it at once. What is changed is the text that was drawn from. */
+export async function tryMutations(drawn: readonly Mutation[], tell: (line: string) => void): Promise<MutationReport> {
   using copy = copyCheckout();
   const tests = await readCoverage((files) => tell(`collects what ${files} test files enter`));
   const trials: Trial[] = [];
@@ -103,16 +94,28 @@ export async function runMutations(
     if (trial.by !== null) kills.set(trial.by, (kills.get(trial.by) ?? 0) + 1);
     tell(`${trials.length}/${drawn.length} ${trial.fate} ${trial.path}:${trial.line} ${trial.kind} ${trial.by ?? ""}`);
   }
-  const having = (fate: Fate): readonly Trial[] => trials.filter((trial) => trial.fate === fate);
   const fates = { killed: 0, timeout: 0, types: 0, survived: 0 };
   for (const { fate } of trials) fates[fate] += 1;
   return {
-    seed,
     count: trials.length,
     fates,
     failing_before: tests.filter(({ passed }) => !passed).map(({ path }) => path),
-    survivors: having("survived"),
+    survivors: trials.filter(({ fate }) => fate === "survived"),
   };
+}
+
+/** Of these, what an earlier report lists as survivors: the same change of the same file, nearest to where it stood. */
+export const survivorsAmong = (all: readonly Mutation[], { survivors }: MutationReport): readonly Mutation[] =>
+  survivors.flatMap(({ path, kind, before, after, start }) => {
+    const same = all.filter((m) => m.path === path && m.kind === kind && m.before === before && m.after === after);
+    return same.toSorted((a, b) => Math.abs(a.start - start) - Math.abs(b.start - start)).slice(0, 1);
+  });
+
+function printReport({ survivors, fates, failing_before }: MutationReport): void {
+  const { killed, timeout, types, survived } = fates;
+  console.log([...survivors.map(describeTrial), ""].join("\n"));
+  console.log(`${killed} killed, ${timeout} past their limit, ${types} by types, ${survived} survived`);
+  if (failing_before.length > 0) console.log(`left out, as they fail unchanged: ${failing_before.join(" ")}`);
 }
 
 if (import.meta.main) {
@@ -122,20 +125,17 @@ if (import.meta.main) {
     options: {
       seed: { type: "string", default: "1" },
       count: { type: "string", default: "50" },
-      files: { type: "string", multiple: true },
+      files: { type: "string", multiple: true, default: [...mutated] },
+      again: { type: "string" },
       json: { type: "boolean", default: false },
     },
   });
-  const settings = { seed: Number(values.seed), count: Number(values.count), globs: values.files };
-  const report = await runMutations(settings, (line) => console.error(line));
+  const all = sourcesMatching(values.files).flatMap(mutationsOf);
+  const drawn =
+    values.again === undefined
+      ? drawMutations(all, { seed: Number(values.seed), count: Number(values.count) })
+      : survivorsAmong(all, JSON.parse(readFileSync(values.again, "utf8")) as MutationReport);
+  const report = await tryMutations(drawn, (line) => console.error(line));
   if (values.json) console.log(JSON.stringify(report, null, 2));
-  else {
-    const { killed, timeout, types, survived } = report.fates;
-    console.log([...report.survivors.map(describeTrial), ""].join("\n"));
-    console.log(
-      `seed ${report.seed}: ${killed} killed, ${timeout} past their limit, ${types} by types, ${survived} survived`,
-    );
-    if (report.failing_before.length > 0)
-      console.log(`left out, as they fail unchanged: ${report.failing_before.join(" ")}`);
-  }
+  else printReport(report);
 }

@@ -4,7 +4,7 @@ import { parseAst } from "vitest/node";
 import { type SourceFile, sourcesIn } from "../tidy/source-files.ts";
 import type { TestFile } from "./coverage.ts";
 import { drawMutations } from "./draw-mutations.ts";
-import { noticing, sourcesMatching } from "./mutate.ts";
+import { type MutationReport, noticing, sourcesMatching, survivorsAmong } from "./mutate.ts";
 import { instrument, mutate, mutationsOf } from "./mutations.ts";
 
 const sourceOf = (text: string): SourceFile => ({ path: "sample.ts", text });
@@ -94,6 +94,15 @@ describe("a draw", () => {
     expect(drawMutations(all, { seed: 8, count: 60 })).not.toEqual(drawn);
     expect(new Set(drawn).size).toBe(60);
     expect(new Set(drawMutations(all, { seed: 7, count: all.length + 9 })).size).toBe(all.length);
+  });
+
+  it("is found again where the file has changed around it", () => {
+    const [first, second] = mutationsOf(sourceOf("f(1);\ng(2);")).filter(({ kind }) => kind === "change number");
+    const report = { survivors: [second] } as unknown as MutationReport;
+    const moved = mutationsOf(sourceOf("g(2);\n// more\nf(1);\ng(2);\n"));
+    const [again] = survivorsAmong(moved, report);
+    expect([again?.before, again?.line]).toEqual(["2", 1]);
+    expect(survivorsAmong([first as never], report)).toEqual([]);
   });
 
   it("has about as many of each kind", () => {
