@@ -5,27 +5,21 @@
 import { seededRandom } from "../../src/adapters/seeded-random.ts";
 import type { Mutation } from "./mutations.ts";
 
-export interface Draw {
-  readonly seed: number;
-  readonly count: number;
-}
-
 /**
- * At most `count` of them, none twice, in the order of path and place. First a kind is drawn, then one of that kind: there are
- * more properties to drop than all else together, and most of those the compiler notices.
+ * All of them in the order of the draw. First a kind is drawn, then one of that kind: there are more properties to drop than all else
+ * together, and most of those the compiler notices.
  */
-export function drawMutations(all: readonly Mutation[], { seed, count }: Draw): readonly Mutation[] {
+export function drawMutations(all: readonly Mutation[], seed: number): readonly Mutation[] {
   const random = seededRandom(seed);
   const below = (length: number): number => Math.floor(random() * length);
-  const left = [...Map.groupBy(all, ({ kind }) => kind)]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([, same]) => [...same]);
+  const kinds = [...Map.groupBy(all, ({ kind }) => kind)].sort(([a], [b]) => (a < b ? -1 : 1));
+  const left = kinds.map(([, same]) => [...same]);
   const drawn: Mutation[] = [];
-  while (drawn.length < count && left.length > 0) {
+  while (left.length > 0) {
     const at = below(left.length);
     const same = left[at] ?? [];
     drawn.push(...same.splice(below(same.length), 1));
     if (same.length === 0) left.splice(at, 1);
   }
-  return drawn.toSorted((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : a.start - b.start));
+  return drawn;
 }

@@ -3,8 +3,8 @@
  * tests that enter its block, and lists the changes that no test notices. `--again REPORT` tries the survivors of a report (of `--json`) once more.
  *
  * Owns: the trial of one mutation, and the listing. Never: changes the checkout; survivors are a list, not a failure (exit code 0).
- * T1  A mutation is killed by the first failing test, by a run past its limit, or by the compiler; it survives otherwise.
- * T2  The compiler is asked before a long run of tests and after a short one that noticed nothing.
+ * T1  A mutation is killed by the first failing test or by a run past its limit; it survives otherwise.
+ * T2  What does not compile is no mutation: it is passed over, and so is a survivor that breaks the types of another file.
  */
 import { readFileSync } from "node:fs";
 import { matchesGlob } from "node:path";
@@ -14,8 +14,9 @@ import { type CheckoutCopy, copyCheckout } from "./checkout-copy.ts";
 import { readCoverage, type TestFile } from "./coverage.ts";
 import { drawMutations } from "./draw-mutations.ts";
 import { type Mutation, mutate, mutationsOf } from "./mutations.ts";
+import { openTypeChecker, type TypeChecker } from "./type-checker.ts";
 
-type Fate = "killed" | "timeout" | "types" | "survived";
+type Fate = "killed" | "timeout" | "survived";
 
 export interface Trial extends Mutation {
   readonly fate: Fate;
@@ -31,8 +32,6 @@ export interface MutationReport {
   readonly survivors: readonly Trial[];
 }
 
-/** From here on the compiler is quicker than the tests. */
-const longMs = 15_000;
 const mutated: readonly string[] = ["machines/**", "src/contract/**", "src/tiers/**"];
 
 export const sourcesMatching = (globs: readonly string[]) =>
@@ -56,20 +55,26 @@ export function noticing(
   return noticed.toSorted((a, b) => cost(a) - cost(b));
 }
 
-async function tryMutation(copy: CheckoutCopy, mutation: Mutation, able: readonly TestFile[]): Promise<Trial> {
+interface Trying {
+  readonly copy: CheckoutCopy;
+  readonly types: TypeChecker;
+  readonly able: readonly TestFile[];
+}
+
+/** Null for a change that does not compile. */
+async function tryMutation(mutation: Mutation, { copy, types, able }: Trying): Promise<Trial | null> {
   const covered_by = able.map(({ path }) => path);
   const told = (fate: Fate, by: string | null = null): Trial => ({ ...mutation, fate, by, covered_by });
   const text = copy.read(mutation.path);
   copy.write(mutation.path, mutate(text, mutation));
   try {
-    const tookMs = able.reduce((sum, test) => sum + test.tookMs, 0);
-    const isLong = tookMs > longMs;
-    if (isLong && !(await copy.compiles())) return told("types");
+    if (!types.accepts(mutation.path)) return null;
     if (able.length > 0) {
-      const { passed, timedOut, failed } = await copy.runTests(covered_by, { bail: 1, limitMs: 60_000 + 4 * tookMs });
+      const limitMs = 60_000 + 4 * able.reduce((sum, { tookMs }) => sum + tookMs, 0);
+      const { passed, timedOut, failed } = await copy.runTests(covered_by, { bail: 1, limitMs });
       if (!passed) return told(timedOut ? "timeout" : "killed", failed[0] ?? null);
     }
-    return told(isLong || (await copy.compiles()) ? "survived" : "types");
+    return (await copy.compiles()) ? told("survived") : null;
   } finally {
     copy.write(mutation.path, text);
   }
@@ -82,19 +87,29 @@ function describeTrial({ path, line, kind, before, after, covered_by }: Trial): 
   return `${path}:${line}  ${kind}\n    - ${excerpt(before)}\n    + ${excerpt(after)}\n    covered by ${covering}`;
 }
 
-/** Tries each in turn, and tells how each ended; `tell` hears of it at once. What is changed is the text that was drawn from. */
-export async function tryMutations(drawn: readonly Mutation[], tell: (line: string) => void): Promise<MutationReport> {
+/**
+ * Tries one after another until so many have been tried, and tells how each ended; `tell` hears of it at once. What is changed is
+ * the text that was drawn from.
+ */
+export async function tryMutations(
+  drawn: readonly Mutation[],
+  { count, tell }: { readonly count: number; readonly tell: (line: string) => void },
+): Promise<MutationReport> {
   using copy = copyCheckout();
+  using types = openTypeChecker(copy.folder);
   const tests = await readCoverage((files) => tell(`collects what ${files} test files enter`));
   const trials: Trial[] = [];
   const kills = new Map<string, number>();
   for (const mutation of drawn) {
-    const trial = await tryMutation(copy, mutation, noticing(mutation, tests, kills));
+    if (trials.length === count) break;
+    const trial = await tryMutation(mutation, { copy, types, able: noticing(mutation, tests, kills) });
+    if (trial === null) continue;
+    const { fate, path, line, kind, by } = trial;
     trials.push(trial);
-    if (trial.by !== null) kills.set(trial.by, (kills.get(trial.by) ?? 0) + 1);
-    tell(`${trials.length}/${drawn.length} ${trial.fate} ${trial.path}:${trial.line} ${trial.kind} ${trial.by ?? ""}`);
+    if (by !== null) kills.set(by, (kills.get(by) ?? 0) + 1);
+    tell(`${trials.length} ${fate} ${path}:${line} ${kind} ${by ?? ""}`);
   }
-  const fates = { killed: 0, timeout: 0, types: 0, survived: 0 };
+  const fates = { killed: 0, timeout: 0, survived: 0 };
   for (const { fate } of trials) fates[fate] += 1;
   return {
     count: trials.length,
@@ -112,9 +127,9 @@ export const survivorsAmong = (all: readonly Mutation[], { survivors }: Mutation
   });
 
 function printReport({ survivors, fates, failing_before }: MutationReport): void {
-  const { killed, timeout, types, survived } = fates;
+  const { killed, timeout, survived } = fates;
   console.log([...survivors.map(describeTrial), ""].join("\n"));
-  console.log(`${killed} killed, ${timeout} past their limit, ${types} by types, ${survived} survived`);
+  console.log(`${killed} killed, ${timeout} past their limit, ${survived} survived`);
   if (failing_before.length > 0) console.log(`left out, as they fail unchanged: ${failing_before.join(" ")}`);
 }
 
@@ -133,9 +148,10 @@ if (import.meta.main) {
   const all = sourcesMatching(values.files).flatMap(mutationsOf);
   const drawn =
     values.again === undefined
-      ? drawMutations(all, { seed: Number(values.seed), count: Number(values.count) })
+      ? drawMutations(all, Number(values.seed))
       : survivorsAmong(all, JSON.parse(readFileSync(values.again, "utf8")) as MutationReport);
-  const report = await tryMutations(drawn, (line) => console.error(line));
+  const count = values.again === undefined ? Number(values.count) : drawn.length;
+  const report = await tryMutations(drawn, { count, tell: (line) => console.error(line) });
   if (values.json) console.log(JSON.stringify(report, null, 2));
   else printReport(report);
 }
