@@ -12,6 +12,7 @@ import type { Command } from "commander";
 import { ReleaseNotesInput, releaseNotes } from "../capabilities/index.ts";
 import type { Gate } from "../contract/gate.ts";
 import type { WorkflowState } from "../contract/workflow-state.ts";
+import { showLine } from "../protocol/visible-text.ts";
 import { type Answer, askGate } from "./ask-gate.ts";
 import { renderWhy } from "./explain.ts";
 import { type Desk, withKernel } from "./open-kernel.ts";
@@ -58,7 +59,8 @@ async function runDemo(session: Session<DemoOptions>): Promise<void> {
   const tell = async (desk: Desk) => {
     const request = { ...desk.caller, intent_hint: { intent_type: releaseNotes.intentType, inputs } };
     const { workflow_id } = await desk.kernel.submit(request);
-    if (!options.json) terminal.print(`Release notes of ${repo}\nworkflow ${workflow_id}, ledger ${options.db}`);
+    if (!options.json)
+      terminal.print(`Release notes of ${showLine(repo)}\nworkflow ${workflow_id}, ledger ${showLine(options.db)}`);
     await tellEnd({ desk, session, file }, await answerGates({ desk, session, file }, workflow_id));
   };
   await withKernel(session, tell, { recover: options.recover, create: true });
@@ -126,7 +128,7 @@ async function tellEnd({ desk, session, file }: Story, state: WorkflowState): Pr
   else if (approve !== null) terminal.print(tellWaiting(approve, state, options));
   else {
     terminal.print(renderWorkflow(state, terminal));
-    if (written !== null) terminal.print(`\n${terminal.paint("green", `written: ${written}`)}`);
+    if (written !== null) terminal.print(`\n${terminal.paint("green", `written: ${showLine(written)}`)}`);
     terminal.print(`\n${terminal.paint("bold", "Why")}\n${renderWhy(why)}`);
   }
   failIfFailed(state);
