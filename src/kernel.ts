@@ -15,7 +15,7 @@ import { isAtRest, isTerminal, type WorkflowRecord } from "./contract/workflow.t
 import type { WorkflowState } from "./contract/workflow-state.ts";
 import type { Kernel } from "./kernel-face.ts";
 import { type KernelOptions, resolveOptions, type TierPatch } from "./kernel-options.ts";
-import { fillRegistry, KernelParts, openMemoryLedger, stopParts } from "./kernel-parts.ts";
+import { fillRegistry, KernelParts, openMemoryLedger, openParts, stopParts } from "./kernel-parts.ts";
 import { createReads, viewOf } from "./kernel-reads.ts";
 import { createRecords } from "./kernel-records.ts";
 import { replayTurns } from "./kernel-replay.ts";
@@ -41,8 +41,8 @@ export async function assembleKernel(
 ): Promise<Kernel> {
   const resolved = resolveOptions(options);
   const store = options.ledger ?? (await openMemoryLedger());
-  await store.open();
   const parts = new KernelParts(resolved, store, { ...fillRegistry(options, resolved.budgets), patchTier });
+  await openParts(parts);
   const kernel = new RunningKernel(parts, options);
   if (options.recover !== false) await kernel.takeUp();
   return kernel.face;
@@ -60,7 +60,6 @@ class RunningKernel {
     this.#parts = parts;
     this.#options = options;
     this.#gateway = createGateway(parts.kit);
-    parts.supervision.root.send({ type: "OPENED" });
     this.face = {
       ...createReads({ ...parts, ...parts.policies, authorize: this.#gateway.authorize }),
       tokens: createTokenView(parts),

@@ -5,13 +5,13 @@
  * INV-1  Without --yes and without a terminal it stops at the gate, says how to approve, and ends well.
  * INV-2  --yes approves what is shown, to the digest; it never answers for a call in doubt.
  */
-import { execFile } from "node:child_process";
 import { join, resolve } from "node:path";
-import { promisify } from "node:util";
 import type { Command } from "commander";
 import { ReleaseNotesInput, releaseNotes } from "../capabilities/index.ts";
 import type { Gate } from "../contract/gate.ts";
 import type { WorkflowState } from "../contract/workflow-state.ts";
+import { runGit } from "../operators/git-log/run-git.ts";
+import { showLine } from "../protocol/visible-text.ts";
 import { type Answer, askGate } from "./ask-gate.ts";
 import { renderWhy } from "./explain.ts";
 import { type Desk, withKernel } from "./open-kernel.ts";
@@ -52,23 +52,24 @@ export function addDemo(program: Command, terminal: Terminal): void {
 
 async function runDemo(session: Session<DemoOptions>): Promise<void> {
   const { options, terminal } = session;
-  const repo = await findRepository(options.repo);
+  const repo = await findRepository(options.repo, terminal);
   const inputs = { repo, ...(options.since && { since: options.since }), ...(options.out && { out: options.out }) };
   const file = join(repo, ReleaseNotesInput.safeParse(inputs).data?.out ?? "");
   const tell = async (desk: Desk) => {
     const request = { ...desk.caller, intent_hint: { intent_type: releaseNotes.intentType, inputs } };
     const { workflow_id } = await desk.kernel.submit(request);
-    if (!options.json) terminal.print(`Release notes of ${repo}\nworkflow ${workflow_id}, ledger ${options.db}`);
+    if (!options.json)
+      terminal.print(`Release notes of ${showLine(repo)}\nworkflow ${workflow_id}, ledger ${showLine(options.db)}`);
     await tellEnd({ desk, session, file }, await answerGates({ desk, session, file }, workflow_id));
   };
   await withKernel(session, tell, { recover: options.recover, create: true });
 }
 
 /** The top of the git repository around a folder; the folder itself where there is none, for the kernel to refuse. */
-async function findRepository(folder: string): Promise<string> {
+async function findRepository(folder: string, { signal }: Terminal): Promise<string> {
   try {
-    const { stdout } = await promisify(execFile)("git", ["-C", folder, "rev-parse", "--show-toplevel"]);
-    return resolve(stdout.trimEnd());
+    const program = { git: "git", repo: folder, signal, maxOutputBytes: 64 * 1024 };
+    return resolve((await runGit(program, ["rev-parse", "--show-toplevel"])).trimEnd());
   } catch {
     return resolve(folder);
   }
@@ -126,7 +127,7 @@ async function tellEnd({ desk, session, file }: Story, state: WorkflowState): Pr
   else if (approve !== null) terminal.print(tellWaiting(approve, state, options));
   else {
     terminal.print(renderWorkflow(state, terminal));
-    if (written !== null) terminal.print(`\n${terminal.paint("green", `written: ${written}`)}`);
+    if (written !== null) terminal.print(`\n${terminal.paint("green", `written: ${showLine(written)}`)}`);
     terminal.print(`\n${terminal.paint("bold", "Why")}\n${renderWhy(why)}`);
   }
   failIfFailed(state);

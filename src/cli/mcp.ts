@@ -6,6 +6,7 @@
  */
 import type { Command } from "commander";
 import type { Logger } from "../index.ts";
+import { showLine } from "../protocol/visible-text.ts";
 import { type Desk, withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions } from "./options.ts";
 import { readVersion } from "./read-version.ts";
@@ -14,7 +15,7 @@ import type { Terminal } from "./terminal.ts";
 /** What goes wrong with the connection itself; what a call is refused is in its answer. */
 function complainTo({ complain }: Terminal): Logger {
   const tell = (detail: object, message = ""): void =>
-    complain(`${message}: ${String((detail as { readonly error?: unknown }).error ?? "")}`);
+    complain(showLine(`${message}: ${String((detail as { readonly error?: unknown }).error ?? "")}`));
   return { debug: () => undefined, info: () => undefined, warn: tell, error: tell };
 }
 

@@ -10,10 +10,12 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Logger } from "../index.ts";
+import { escapeJson } from "../protocol/visible-text.ts";
 import type { LogLevel, Observer } from "../telemetry/index.ts";
 import { type Desk, withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, readCount, type Session } from "./options.ts";
 import { readVersion } from "./read-version.ts";
+import { toJsonText } from "./render-text.ts";
 import type { Terminal } from "./terminal.ts";
 
 interface ServeOptions extends CommonOptions {
@@ -68,7 +70,7 @@ async function openAndServe(session: Session<ServeOptions>): Promise<void> {
   const { options, terminal } = session;
   // Only now: the other commands need no network and no log.
   const { createLogger, createObserver } = await import("../telemetry/index.ts");
-  const destination = { write: (line: string) => terminal.complain(line.trimEnd()) };
+  const destination = { write: (line: string) => terminal.complain(escapeJson(line.trimEnd())) };
   const logger = createLogger({ level: options.logLevel, destination });
   const observer = createObserver({ logger });
   const opening = { recover: true, create: true, logger, telemetry: observer };
@@ -100,7 +102,7 @@ async function serve(
   const server = await serveHttp(app, options);
   const made = options.token === undefined;
   const login = `${origin ?? server.url}${app.loginPath(caller)}`;
-  if (options.json) terminal.print(JSON.stringify({ url: server.url, ...(made && { token }), login }));
+  if (options.json) terminal.print(toJsonText({ url: server.url, ...(made && { token }), login }));
   else tell(terminal, { url: server.url, token: made ? token : null, login });
   if (!terminal.signal.aborted) await once(terminal.signal, "abort");
   await mcp.close();

@@ -12,6 +12,7 @@ import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { EvidenceCheck, EvidenceVerdict } from "../index.ts";
+import { showLine } from "../protocol/visible-text.ts";
 import { readApproverKeys } from "./approver-keys.ts";
 import { withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, type Session } from "./options.ts";
@@ -124,12 +125,12 @@ export function renderVerdict(
   const head = ok
     ? paint("green", `sound: ${checked} entries checked${erased === 0 ? "" : `, ${erased} of them erased`}`)
     : paint("red", `broken: ${broken.length} of the chains checked`);
-  const breaks = broken.map((found) => `  ${tellPlace(found)}: ${tellBreak(found.reason)}`);
-  const ends = heads.map(({ stream, sequence, hash }) => `  ${stream} up to ${sequence}, head ${hash}`);
+  const breaks = broken.map((found) => `${tellPlace(found)}: ${tellBreak(found.reason)}`);
+  const ends = heads.map(({ stream, sequence, hash }) => `${stream} up to ${sequence}, head ${hash}`);
   const beside = evidence.map(
-    ({ stream, audit_entries, reports }) => `  ${stream}: ${audit_entries} audit entries, ${reports} reports`,
+    ({ stream, audit_entries, reports }) => `${stream}: ${audit_entries} audit entries, ${reports} reports`,
   );
-  return [head, ...(ok ? [...ends, ...beside] : breaks)].join("\n");
+  return [head, ...(ok ? [...ends, ...beside] : breaks).map((line) => `  ${showLine(line)}`)].join("\n");
 }
 
 const tellPlace = ({ line, stream, sequence }: Break): string =>

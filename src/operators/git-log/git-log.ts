@@ -94,7 +94,17 @@ async function readCommits(program: GitProgram, range: string, input: GitLogInpu
   const limit = `--max-count=${input.max_commits + 1}`;
   const commits = parseLog(await runGit(program, ["log", "-z", "--abbrev=7", ...plain, limit, logFormat, range, "--"]));
   if (!input.files) return [...commits];
-  const names = ["log", "--name-only", "--no-ext-diff", ...plain, limit, "--format=%x00%H", range, "--"];
+  const names = [
+    "log",
+    "--name-only",
+    "--no-ext-diff",
+    "--no-textconv",
+    ...plain,
+    limit,
+    "--format=%x00%H",
+    range,
+    "--",
+  ];
   const counts = parseFileCounts(await runGit(program, names));
   return commits.map((commit) => ({ ...commit, files_changed: counts.get(commit.hash) ?? 0 }));
 }
@@ -130,7 +140,7 @@ const tagRef = (tag: string): string => `refs/tags/${tag}`;
 
 /** The address of `origin`, else of the first remote by name. */
 async function findRemote(program: GitProgram): Promise<string | null> {
-  const listed = await askGit(program, ["config", "--get-regexp", "^remote\\..*\\.url$"]);
+  const listed = await askGit(program, ["config", "--local", "--no-includes", "--get-regexp", "^remote\\..*\\.url$"]);
   const remotes = (listed ?? "").split("\n").filter(Boolean).sort();
   const chosen = remotes.find((line) => line.startsWith("remote.origin.url ")) ?? remotes[0];
   return chosen === undefined ? null : toWebUrl(chosen.slice(chosen.indexOf(" ") + 1));
