@@ -140,7 +140,7 @@ export {
 export { type SnapshotBreak, TokenCapture, TokenSnapshot, verifySnapshots } from "./contract/token-snapshot.ts";
 export { type ToolCallContext, ToolCallRequest, type ToolClient, ToolResult } from "./contract/tool.ts";
 export { AttemptTrace, RequestTrace, StepTrace } from "./contract/trace.ts";
-export { type ChainBreak, openTurn, type TurnRow, verifyChain } from "./contract/turn.ts";
+export { type ChainBreak, type IndexBreak, openTurn, type TurnRow, verifyChain } from "./contract/turn.ts";
 export { StepView, WorkflowState } from "./contract/workflow-state.ts";
 // Defining packages
 export { defineCapability, definePolicy } from "./define/define-capability.ts";

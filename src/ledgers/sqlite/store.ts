@@ -9,6 +9,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type { LedgerStore } from "../../ports/ledger-store.ts";
 import { appendBatch } from "./append.ts";
 import { idText, threadText, toHead, toTurnRow } from "./columns.ts";
+import { dumpIndexes } from "./dump-indexes.ts";
 import { ledgerFailure, ledgerName, toLedgerFailure } from "./failure.ts";
 import { claimLease, releaseLease, renewLeases } from "./leases.ts";
 import { readHeads } from "./read-heads.ts";
@@ -127,10 +128,11 @@ function createWorkflowIndex(run: Run): Pick<LedgerStore, WorkflowIndex> {
   };
 }
 
-type RecordIndex = "gates" | "findKey" | "charges" | "chargesOf" | "memory" | "documents" | "version";
+type RecordIndex = "indexes" | "gates" | "findKey" | "charges" | "chargesOf" | "memory" | "documents" | "version";
 
 function createRecordIndexes(run: Run): Pick<LedgerStore, RecordIndex> {
   return {
+    indexes: () => run("indexes", dumpIndexes),
     gates: (filter) => run("gates", (on) => readGates(on, filter)),
     findKey: (tenantId, key) => run("findKey", (on) => readKey(on, tenantId, key)),
     charges: (tenantId, counters) => run("charges", (on) => readCharges(on, tenantId, counters)),
