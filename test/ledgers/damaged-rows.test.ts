@@ -114,7 +114,7 @@ const passesOn = new Set([
 ]);
 
 describe.each(damages)("%s", (what, damage) => {
-  it("[LED-07] [ERR-01] every read of the workflow is refused as T0_LEDGER_CORRUPT, and another workflow runs", async () => {
+  it("[LED-02] [ERR-01] every read of the workflow is refused as T0_LEDGER_CORRUPT, and another workflow runs", async () => {
     const path = freshPath();
     await using t = await open(path);
     const { workflow_id, state } = await t.run("Test.Job");
@@ -131,7 +131,7 @@ describe.each(damages)("%s", (what, damage) => {
     expect((await t.run("Test.Neighbour")).state).toBe("completed");
   });
 
-  it("[LED-07] a process that starts on it takes up the others, and verify names the stream", async () => {
+  it("[LED-02] a process that starts on it takes up the others, and verify names the stream", async () => {
     const path = freshPath();
     const first = await open(path);
     const { workflow_id } = await first.run("Test.Job");
@@ -149,7 +149,7 @@ describe.each(damages)("%s", (what, damage) => {
     expect(broken.some(({ stream }) => stream === workflow_id)).toBe(true);
   });
 
-  it("[STR-02] the feed of all workflows goes on with the others", async () => {
+  it("[LED-02] the feed of all workflows goes on with the others", async () => {
     const path = freshPath();
     await using t = await open(path);
     const { workflow_id } = await t.run("Test.Job");

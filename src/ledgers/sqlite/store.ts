@@ -14,6 +14,7 @@ import { ledgerFailure, ledgerName, toLedgerFailure } from "./failure.ts";
 import { claimLease, releaseLease, renewLeases } from "./leases.ts";
 import { readHeads } from "./read-heads.ts";
 import { readAllCharges, readCharges, readDocuments, readGates, readKey, readMemory } from "./read-records.ts";
+import { watchFile } from "./same-file.ts";
 import { prepareStatements } from "./statements.ts";
 import { StreamHeads } from "./stream-heads.ts";
 import type { Connection } from "./transaction.ts";
@@ -48,7 +49,7 @@ function createSession(path: string, connect: Connect): Session {
   return {
     open: async () => {
       if (connection !== null) return;
-      connection = await coded(path, "open", async () => prepareConnection(await connect()));
+      connection = await coded(path, "open", async () => prepareConnection(path, await connect()));
     },
     run: (fn, body) =>
       coded(path, fn, async () => {
@@ -63,9 +64,10 @@ function createSession(path: string, connect: Connect): Session {
   };
 }
 
-function prepareConnection(db: DatabaseSync): Connection {
+function prepareConnection(path: string, db: DatabaseSync): Connection {
   try {
-    return { db, statements: prepareStatements(db), heads: new StreamHeads() };
+    const requireSameFile = watchFile(path);
+    return { db, statements: prepareStatements(db), heads: new StreamHeads(), requireSameFile };
   } catch (error) {
     db.close();
     throw error;
