@@ -8,7 +8,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { LedgerStore } from "../../ports/ledger-store.ts";
 import { appendBatch } from "./append.ts";
-import { idText, threadText, toHead, toTurnRow } from "./columns.ts";
+import { idText, readableHead, threadText, toHead, toTurnRow } from "./columns.ts";
 import { dumpIndexes } from "./dump-indexes.ts";
 import { ledgerFailure, ledgerName, toLedgerFailure } from "./failure.ts";
 import { claimLease, releaseLease, renewLeases } from "./leases.ts";
@@ -124,9 +124,10 @@ function createWorkflowIndex(run: Run): Pick<LedgerStore, WorkflowIndex> {
     claim: (workflowId, owner, now, ttlMs) => run("claim", (on) => claimLease(on, { workflowId, owner, now, ttlMs })),
     renew: (leases, now, ttlMs) => run("renew", (on) => renewLeases(on, leases, now + ttlMs)),
     release: (workflowId, lease) => run("release", (on) => releaseLease(on, workflowId, lease)),
-    due: (now, limit) => run("due", ({ statements }) => statements.due.all(now, limit).map(toHead)),
+    due: (now, limit) => run("due", ({ statements }) => statements.due.all(now, limit).flatMap(readableHead)),
     nextDue: () => run("nextDue", ({ statements }) => (statements.nextDue.get()?.["at"] as number | undefined) ?? null),
-    abandoned: (now, limit) => run("abandoned", ({ statements }) => statements.abandoned.all(now, limit).map(toHead)),
+    abandoned: (now, limit) =>
+      run("abandoned", ({ statements }) => statements.abandoned.all(now, limit).flatMap(readableHead)),
   };
 }
 
