@@ -57,16 +57,19 @@ describe("an answer that has a then", () => {
   const ask = (answer: unknown) => evaluatePolicies({ rules: [rule(answer)], version: "1" }, question());
 
   it("[PLC-06] is waited for, though its then gives nothing back", async () => {
-    const thenable = { then: (done: (answer: unknown) => void) => void done({ decision: "DENY", reason: "no" }) };
-    expect(await ask(thenable)).toMatchObject({ decision: "DENY", decided_by: "odd" });
-    const broken = {
-      then: () => {
-        throw new Error("no then");
-      },
-    };
-    expect(await ask(broken)).toMatchObject({ decision: "DENY" });
-    expect(await ask({ then: (_: unknown, fail: (why: Error) => void) => void fail(new Error("no")) })).toMatchObject({
+    type Settle = (settled: unknown) => void;
+    // biome-ignore lint/suspicious/noThenProperty: that it has one is what is tested
+    const thenable = (then: (done: Settle, fail: Settle) => void) => Object.fromEntries([["then", then]]);
+    const no = new Error("no");
+    expect(await ask(thenable((done) => done({ decision: "DENY", reason: "no" })))).toMatchObject({
       decision: "DENY",
+      decided_by: "odd",
     });
+    expect(await ask(thenable((_, fail) => fail(no)))).toMatchObject({ decision: "DENY" });
+    expect(await ask(thenable(() => rethrow(no)))).toMatchObject({ decision: "DENY" });
   });
 });
+
+function rethrow(thrown: Error): never {
+  throw thrown;
+}
