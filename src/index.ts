@@ -36,6 +36,7 @@ export {
   externalError,
   fromExecutorError,
   inputError,
+  isKernelError,
   isRetryable,
   KernelError,
   KernelErrorException,
@@ -140,7 +141,7 @@ export {
 export { type SnapshotBreak, TokenCapture, TokenSnapshot, verifySnapshots } from "./contract/token-snapshot.ts";
 export { type ToolCallContext, ToolCallRequest, type ToolClient, ToolResult } from "./contract/tool.ts";
 export { AttemptTrace, RequestTrace, StepTrace } from "./contract/trace.ts";
-export { type ChainBreak, openTurn, type TurnRow, verifyChain } from "./contract/turn.ts";
+export { type ChainBreak, type IndexBreak, openTurn, type TurnRow, verifyChain } from "./contract/turn.ts";
 export { StepView, WorkflowState } from "./contract/workflow-state.ts";
 // Defining packages
 export { defineCapability, definePolicy } from "./define/define-capability.ts";
@@ -165,6 +166,7 @@ export { replayRows } from "./kernel-replay.ts";
 export type { TokenContext } from "./kernel-token-context.ts";
 export type { Processed } from "./kernel-token-core.ts";
 export {
+  type Answered,
   type ExecutionStatus,
   type TokenExecutor,
   TokenKernelLimits,
@@ -198,6 +200,7 @@ export {
   fromEnvelope,
   matchResponseToRequest,
   toEnvelope,
+  tryValidateMessageEnvelope,
   validateMessageEnvelope,
 } from "./protocol/envelope.ts";
 export { errorToJsonrpcError } from "./protocol/error-to-jsonrpc-error.ts";
@@ -219,7 +222,7 @@ export {
 export { resultToHttpResponse } from "./protocol/result-to-http-response.ts";
 export { signalToNotification } from "./protocol/signal-to-notification.ts";
 // Bridges and the envelope
-export { signalToToolCall } from "./protocol/signal-to-tool-call.ts";
+export { signalToToolCall, trySignalToToolCall } from "./protocol/signal-to-tool-call.ts";
 export { toolResultToSignal } from "./protocol/tool-result-to-signal.ts";
 export { defaultLimits, type Limits } from "./runtime/kit.ts";
 export {
@@ -237,7 +240,7 @@ export {
   type ReviewPipeline,
   type ReviewPipelineOptions,
 } from "./tiers/t5-ego/review-pipeline.ts";
-export { foldTokenSpend, type TokenSpend } from "./tiers/t6-metacognition/fold-token-spend.ts";
+export { type CapabilitySpend, foldTokenSpend, type TokenSpend } from "./tiers/t6-metacognition/fold-token-spend.ts";
 export {
   type EvidenceBreak,
   type EvidenceCheck,

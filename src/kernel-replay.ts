@@ -14,13 +14,14 @@ import { kernelError } from "./contract/error-codes.ts";
 import { type LedgerEvent, payloadOf } from "./contract/event.ts";
 import { moduleRef } from "./contract/module-ref.ts";
 import type { Replay } from "./contract/replay.ts";
-import { openTurn, type TurnRow, verifyChain } from "./contract/turn.ts";
+import { openTurns, type TurnRow, verifyChain } from "./contract/turn.ts";
 import { isAtRest, isRunnable, isTerminal, type WorkflowRecord } from "./contract/workflow.ts";
 import { type KernelOptions, resolveOptions } from "./kernel-options.ts";
 import { fillRegistry, stopParts } from "./kernel-parts.ts";
 import { type Input, inputOf } from "./kernel-replay-inputs.ts";
 import { openStage, type Rules, type Stage } from "./kernel-replay-stage.ts";
 import { compareTurns } from "./runtime/compare-turns.ts";
+import { refuseUnreadable } from "./runtime/read-turns.ts";
 import type { WorkflowLog } from "./runtime/workflow-log.ts";
 
 const replayRef = moduleRef(0, "kernel", "replay");
@@ -39,10 +40,15 @@ export const replayRows = (rows: readonly TurnRow[], options: KernelOptions): Pr
  * registered in this process.
  */
 export async function replayTurns(rows: readonly TurnRow[], rules: Rules): Promise<Replay> {
-  const events = openRecord(rows);
-  requireRegistered(events, rules);
-  const replaying: Replaying = new Replaying(events, await openStage(events, rules, () => replaying.lookSoon()));
-  return replaying.run(rows);
+  try {
+    const events = openRecord(rows);
+    requireRegistered(events, rules);
+    const replaying: Replaying = new Replaying(events, await openStage(events, rules, () => replaying.lookSoon()));
+    return await replaying.run(rows);
+  } catch (thrown) {
+    // A record of which nothing can be made, though its chain is sound: no kernel wrote it.
+    return refuseUnreadable(String(rows[0]?.stream), thrown);
+  }
 }
 
 /** Rounds of the event loop without news after which nothing more happens by itself. */
@@ -236,7 +242,7 @@ function openRecord(rows: readonly TurnRow[]): readonly LedgerEvent[] {
         detail: { sequence: erased.first_sequence },
       }),
     );
-  const events = rows.flatMap(openTurn);
+  const events = openTurns(rows);
   if (events[0]?.event_type === "INTENT_RECEIVED") return events;
   return raise(kernelError("T4_WORKFLOW_NOT_FOUND", "these rows hold no workflow to replay", replayRef));
 }

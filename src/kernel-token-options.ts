@@ -49,11 +49,16 @@ export type TokenExecutor = (
   // biome-ignore lint/suspicious/noConfusingVoidType: an executor that answers nothing has completed
 ) => ExecutionStatus | void | Promise<ExecutionStatus | void>;
 
-export interface TokenKernelOptions {
+/** What a kernel with this executor gives: at once, where the executor never gives a promise. */
+export type Answered<E extends TokenExecutor, T> = [Extract<ReturnType<E>, PromiseLike<unknown>>] extends [never]
+  ? T
+  : T | Promise<T>;
+
+export interface TokenKernelOptions<E extends TokenExecutor = TokenExecutor> {
   /** Decides what executors draw from `random`; nothing else depends on it. */
   readonly seed: number | string;
   readonly limits?: z.input<typeof TokenKernelLimits>;
-  readonly executor: TokenExecutor;
+  readonly executor: E;
   /** Begin where another kernel was captured, under its limits. */
   readonly snapshot?: TokenCapture;
 }

@@ -11,6 +11,7 @@
  */
 import type { StartedDetail } from "./contract/admission.ts";
 import { canonicalJson } from "./contract/digest.ts";
+import { KernelErrorException } from "./contract/kernel-error.ts";
 import {
   type CapabilityEntry,
   type CapabilityHandle,
@@ -54,6 +55,7 @@ export interface TokenReplay {
  * @throws KernelErrorException (input, T4_TOKEN_RECORD_INVALID) that names the line, from 1.
  */
 export function parseTokenEvents(jsonl: string): readonly TokenEvent[] {
+  if (typeof jsonl !== "string") refuseRecord("a record is JSON Lines, as text", { line: 0 });
   const events = jsonl.split("\n").flatMap((line, i) => (line.trim() === "" ? [] : [parseLine(line, i + 1)]));
   return events.sort((a, b) => a.timestamp - b.timestamp);
 }
@@ -77,10 +79,16 @@ function parseLine(line: string, number: number): TokenEvent {
  */
 export async function replayTokens(jsonl: string, options: TokenReplayOptions): Promise<TokenReplay> {
   const recorded = parseTokenEvents(jsonl);
-  const replay = new TokenReplaying(recorded, options);
-  await replay.run();
-  const difference = replay.difference();
-  return { identical: difference === null, jsonl: replay.core.toJsonl(), difference };
+  try {
+    const replay = new TokenReplaying(recorded, options);
+    await replay.run();
+    const difference = replay.difference();
+    return { identical: difference === null, jsonl: replay.core.toJsonl(), difference };
+  } catch (thrown) {
+    if (thrown instanceof KernelErrorException) throw thrown;
+    // Lines that are token events each, and tell together what no kernel writes.
+    return refuseRecord(`the record cannot be replayed: ${messageOf(thrown)}`, { events: recorded.length });
+  }
 }
 
 class TokenReplaying {

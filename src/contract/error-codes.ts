@@ -66,6 +66,9 @@ export const errorCodes = Object.freeze({
   T0_LEDGER_LOCKED: resource("Wait until the other process has finished, or stop it.", { ...busy, http: 503 }),
   T0_LEDGER_READ_ONLY: resource("Make the ledger file and its folder writable for this process.", { http: 503 }),
   T0_LEDGER_CORRUPT: processing("Stop, keep the file, restore a backup, and verify it before going on."),
+  T0_LEDGER_REPLACED: resource("Stop the kernel, put the ledger file back that it had opened, and start it again.", {
+    http: 503,
+  }),
   T0_LEDGER_NEWER_SCHEMA: input("Use the version that wrote this ledger, or a newer one.", { severity: "fatal" }),
   T0_LEDGER_NOT_A_DATABASE: input("Point to a ledger file, or to a path that does not exist yet.", {
     severity: "fatal",

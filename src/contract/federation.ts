@@ -94,14 +94,14 @@ export const failedVerdict = (message: string): string => `forbidden by policy: 
 
 /**
  * Above zero where `a` is newer than `b` of the same key: by version, then by origin id. A sound replica never gives a
- * version twice; of two changes that share version and origin and still differ, the one with the lesser text stands,
- * whichever came first.
+ * version twice; of two changes that share version and origin and still differ, the one with the greater canonical text
+ * stands on every replica, whichever came first (B-07).
  */
 export function compareChanges(a: FederatedChange, b: FederatedChange): number {
   if (a.version !== b.version) return a.version - b.version;
   if (a.origin !== b.origin) return a.origin < b.origin ? -1 : 1;
   const [left, right] = [a, b].map(({ value, capability }) => canonicalJson([value, capability])) as [string, string];
-  return left === right ? 0 : left < right ? 1 : -1;
+  return left === right ? 0 : left < right ? -1 : 1;
 }
 
 export interface FederationLimits {

@@ -79,6 +79,7 @@ export interface OperatorCall<I = unknown> {
   readonly report: (percent: number) => void;
   /** A piece of output for people to read while the step runs. */
   readonly stream: (chunk: string) => void;
+  /** Reports what the call used; several reports of one call add up. */
   readonly usage: (usage: Usage) => void;
   /** Records an event of the operator's own. @throws KernelErrorException for no JSON, too much, and after the call. */
   readonly emit: (label: string, detail?: Readonly<Record<string, unknown>>) => void;

@@ -4,7 +4,7 @@
 
 import { errorCodes, httpStatusByCategory, isErrorCode } from "../contract/error-codes.ts";
 import type { ProblemCause, ProblemDetails } from "../contract/http.ts";
-import type { KernelError } from "../contract/kernel-error.ts";
+import { boundError, type KernelError } from "../contract/kernel-error.ts";
 
 /** `retryAfterSec`: the hint for transient errors, in seconds, 1 unless told. `instance`: the correlation id. */
 export type ProblemOptions = { readonly retryAfterSec?: number; readonly instance?: string };
@@ -35,7 +35,7 @@ function retryHint({ severity }: KernelError, retryAfterSec: number): number | n
 
 function listCauses(error: KernelError): readonly ProblemCause[] {
   const chain: ProblemCause[] = [];
-  for (let link: KernelError | null = error; link !== null; link = link.cause) {
+  for (let link: KernelError | null = boundError(error); link !== null; link = link.cause) {
     const { cause: _, ...rest } = link;
     chain.push(rest);
   }

@@ -11,7 +11,7 @@
  * L4  After a failed append the log is lost: every later use rejects, and the workflow is folded again from the ledger.
  */
 import { acceptsEvent } from "../../machines/charts.ts";
-import { foldEvents, foldWorkflow } from "../../machines/fold.ts";
+import { foldWorkflow } from "../../machines/fold.ts";
 import { type KernelError, KernelErrorException, raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { type Actor, draft, type EventDraft, type EventPayloads, type EventType } from "../contract/event.ts";
@@ -21,7 +21,6 @@ import type { PolicyStage } from "../contract/policy.ts";
 import {
   eventText,
   genesisHash,
-  openTurn,
   sealTexts,
   type TurnEnvelope,
   type TurnEvent,
@@ -32,6 +31,7 @@ import { isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
 import type { Append, AppendIndexes, Lease } from "../ports/ledger-store.ts";
 import { deriveIndexes, dueOf, type IndexQuestion } from "./derive-indexes.ts";
 import type { FoldedLog, LogServices, NewWorkflow } from "./log-services.ts";
+import { type ReadStream, readStream } from "./read-turns.ts";
 import type { DrawnId, TurnSource } from "./turn-source.ts";
 import { errorOf } from "./within.ts";
 
@@ -61,9 +61,9 @@ export class WorkflowLog {
   readonly identity: NewWorkflow;
   readonly #services: LogServices;
   readonly #source: TurnSource;
-  #record: WorkflowRecord | null;
-  #hash: string;
-  #confirmed: number;
+  #record: WorkflowRecord | null = null;
+  #hash = genesisHash;
+  #confirmed = 0;
   #noted: Noted[] = [];
   #now = 0;
   #stamped = { now: -1, text: "" };
@@ -80,9 +80,7 @@ export class WorkflowLog {
     this.identity = identity;
     this.#services = services;
     this.#source = services.sourceOf(identity.workflow_id);
-    this.#record = past?.record ?? null;
-    this.#hash = past?.last.hash ?? genesisHash;
-    this.#confirmed = past?.last.last_sequence ?? 0;
+    this.#takeIn({ record: past?.record ?? null, last: past?.last ?? null });
     this.#known = { state: past?.head.state ?? null, due_at: past?.head.due_at ?? null };
   }
 
@@ -287,7 +285,7 @@ export class WorkflowLog {
         sealed = this.#seal();
         return sealed.entry;
       })
-      .catch((error: unknown) => this.#lose(errorOf(error, "T0_LEDGER_UNAVAILABLE", logRef)));
+      .catch((error: unknown) => this.#fail(error));
     this.#underWay = 0;
     const { entry, noted, envelope, known } = sealed as unknown as Sealed;
     if (!receipt.ok) return this.#refused(receipt.reason, sealed as unknown as Sealed);
@@ -350,22 +348,22 @@ export class WorkflowLog {
 
   /** Reads what others appended and puts what was noted behind it. */
   async #rebase(): Promise<void> {
-    const rows = await this.#services
-      .read(this.identity.workflow_id, 0)
-      .catch((error: unknown) => this.#lose(errorOf(error, "T0_LEDGER_UNAVAILABLE", logRef)));
-    const noted = this.#noted;
-    const now = this.#now;
-    const before = this.#confirmed;
-    const events = rows.flatMap(openTurn);
+    const { workflow_id } = this.identity;
+    const reading = this.#services.read(workflow_id, 0).then((rows) => readStream(workflow_id, rows));
+    const read = await reading.catch((error: unknown) => this.#fail(error));
+    const [noted, before] = [this.#noted, this.#confirmed];
     this.#noted = [];
-    this.#known = unknownHead;
-    this.#record = foldEvents(events);
-    this.#hash = rows.at(-1)?.hash ?? genesisHash;
-    this.#confirmed = rows.at(-1)?.last_sequence ?? 0;
-    this.#now = now;
+    this.#takeIn(read);
     for (const item of noted) this.#noteAgain(item);
-    const theirs = events.filter((event) => event.sequence > before);
+    const theirs = read.events.filter((event) => event.sequence > before);
     this.#services.onForeign(this, theirs);
+  }
+
+  #takeIn({ record, last }: Pick<ReadStream, "record" | "last">): void {
+    this.#known = unknownHead;
+    this.#record = record;
+    this.#hash = last?.hash ?? genesisHash;
+    this.#confirmed = last?.last_sequence ?? 0;
   }
 
   #noteAgain(item: Noted): void {
@@ -381,16 +379,18 @@ export class WorkflowLog {
   async refresh(): Promise<boolean> {
     if (this.#commit !== null || this.#noted.length > 0) return false;
     const before = this.#confirmed;
-    const rows = await this.#services.read(this.identity.workflow_id, before);
+    const { workflow_id } = this.identity;
+    const rows = await this.#services.read(workflow_id, before);
     if (rows.length === 0 || this.#commit !== null || this.#noted.length > 0 || this.#confirmed !== before)
       return false;
-    const events = rows.flatMap(openTurn);
-    for (const event of events) this.#record = foldWorkflow(this.#record, event);
-    this.#known = unknownHead;
-    this.#hash = rows.at(-1)?.hash ?? this.#hash;
-    this.#confirmed = rows.at(-1)?.last_sequence ?? before;
-    this.#services.onForeign(this, events);
+    const read = readStream(workflow_id, rows, { after: before, record: this.#record });
+    this.#takeIn(read);
+    this.#services.onForeign(this, read.events);
     return true;
+  }
+
+  #fail(thrown: unknown): never {
+    return this.#lose(errorOf(thrown, "T0_LEDGER_UNAVAILABLE", logRef));
   }
 
   #lose(error: KernelError): never {

@@ -140,8 +140,9 @@ describe("toolResultToSignal", () => {
       ],
     });
     const made = toolResultToSignal(inline, "t", "cor_1", { putArtifact });
-    expect(made.map((signal) => signal.body["file_id"])).toEqual(["art-1", "art-2", "art-3"]);
-    expect(kept.map(([, mediaType]) => mediaType)).toEqual(["image/png", "x/y", "application/octet-stream"]);
+    expect(made.map((signal) => signal.body["file_id"])).toEqual(["art-1", "art-1", "art-1"]);
+    expect(made.map((signal) => signal.body["file_type"])).toEqual(["image/png", "x/y", "application/octet-stream"]);
+    expect(kept.map(([, mediaType]) => mediaType)).toEqual(["image/png"]);
     for (const [bytes] of kept) expect(bytes).toEqual(new Uint8Array([137, 80, 78, 71, 0, 255]));
     for (const signal of [...made, ...toolResultToSignal(inline, "t", "cor_1")]) {
       expect(JSON.stringify(signal)).not.toContain(png);

@@ -7,17 +7,17 @@
  * E3  A session (marks `session.open`, `session.close`) lasts from waking to resting; every ledger write of the run is in it.
  */
 
-import { foldEvents } from "../../../machines/fold.ts";
 import { type KernelError, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { LedgerEvent } from "../../contract/event.ts";
-import { openTurn, type TurnRow } from "../../contract/turn.ts";
+import type { TurnRow } from "../../contract/turn.ts";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
 import type { LedgerStore, WorkflowHead } from "../../ports/ledger-store.ts";
 import type { Kit } from "../../runtime/kit.ts";
 import type { LedgerWriter } from "../../runtime/ledger-writer.ts";
 import type { LifecycleHost } from "../../runtime/lifecycle-host.ts";
 import type { LogServices, NewWorkflow } from "../../runtime/log-services.ts";
+import { readStream } from "../../runtime/read-turns.ts";
 import { createLiveSource, type TurnSource } from "../../runtime/turn-source.ts";
 import { WorkflowLog } from "../../runtime/workflow-log.ts";
 import type { Desk } from "./run.ts";
@@ -159,7 +159,7 @@ export class Executor {
     const { store, kit, owner, lifecycles } = this.#options;
     const head = (await store.head(workflowId)) ?? raise(notFound(workflowId));
     const rows = await store.read(workflowId);
-    const record = foldEvents(rows.flatMap(openTurn)) ?? raise(notFound(workflowId));
+    const record = readStream(workflowId, rows).record ?? raise(notFound(workflowId));
     const log = new WorkflowLog(identityOf(record), this.#services, { record, last: rows.at(-1) as TurnRow, head });
     adoptLease(log, head, { owner, now: kit.clock.now() });
     const run = this.#adopt(log, parentId);

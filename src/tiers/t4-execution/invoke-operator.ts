@@ -11,9 +11,10 @@
  * I5  An operator that fails with T4_ACTION_IN_DOUBT cannot say whether its call took effect: the key stays running.
  */
 import { z } from "zod";
-import { type OperatorResult, Usage } from "../../contract/action.ts";
+import { addUsage, type OperatorResult, Usage } from "../../contract/action.ts";
 import type { AuthContext } from "../../contract/auth-context.ts";
 import {
+  boundError,
   ExecutorError,
   fromExecutorError,
   isKernelError,
@@ -230,7 +231,7 @@ async function startCall(invocation: Invocation, signal: AbortSignal, usage: { v
       idempotencyKey,
       signal,
       usage: (reported: Usage) => {
-        usage.value = { ...usage.value, ...readUsage(reported, operator) };
+        usage.value = addUsage(usage.value, readUsage(reported, operator));
       },
     }) as never,
   );
@@ -346,7 +347,7 @@ export function readThrown(thrown: unknown): KernelError {
 }
 
 function identify(thrown: unknown): KernelError {
-  if (thrown instanceof KernelErrorException && isKernelError(thrown.error)) return thrown.error;
+  if (thrown instanceof KernelErrorException && isKernelError(thrown.error)) return boundError(thrown.error);
   const structured = ExecutorError.safeParse((thrown as { readonly executorError?: unknown } | null)?.executorError);
   if (structured.success) return fromExecutorError(structured.data);
   const name = thrown instanceof Error ? thrown.name : "";
