@@ -10,6 +10,7 @@ import { plainScorers } from "./adapters/plain-scorers.ts";
 import { guardLogger, guardTelemetry, quietLogger, quietTelemetry } from "./adapters/quiet-telemetry.ts";
 import { type Role, roleAuthenticator } from "./adapters/role-authenticator.ts";
 import { machineRandom } from "./adapters/seeded-random.ts";
+import { guardPlanner } from "./adapters/tell-data.ts";
 import { templatePlanner } from "./adapters/template-planner.ts";
 import { wallClock } from "./adapters/wall-clock.ts";
 import { matchWords } from "./adapters/word-matcher.ts";
@@ -149,7 +150,7 @@ export function resolveOptions(options: KernelOptions): Resolved {
     security: { ...openSecurity, ...options.security },
     scorers: { ...plainScorers, ...options.scorers },
     classifier: options.classifier ?? keywordClassifier,
-    planner: options.planner ?? templatePlanner,
+    planner: options.planner === undefined ? templatePlanner : guardPlanner(options.planner),
     artifacts: options.artifacts ?? memoryArtifacts(),
     matchMemory: options.matchMemory ?? matchWords,
     models: resolveModels(options.models ?? { endpoints: [] }),

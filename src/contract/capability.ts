@@ -7,8 +7,8 @@ import type { AuthContext } from "./auth-context.ts";
 import type { ContextBundle } from "./context-bundle.ts";
 import { UiAction } from "./gate.ts";
 import type { Intent } from "./intent.ts";
-import type { Operator } from "./operator.ts";
-import type { ExecutionPlan } from "./plan.ts";
+import { type Operator, OperatorName } from "./operator.ts";
+import { ExecutionPlan } from "./plan.ts";
 import { CapabilityLimits } from "./token.ts";
 
 const zodSchema = z.custom<z.ZodType>((value) => value instanceof z.ZodType, "must be a zod schema");
@@ -17,21 +17,28 @@ const fn = z.custom<(...args: readonly never[]) => unknown>(
   "must be a function",
 );
 
+const anOperator = z.custom<Operator>(
+  (value) => typeof value === "object" && value !== null && "metadata" in value && "run" in value,
+  "must be an operator, or the name of one",
+);
+
 /** Dotted intent type, as in `Area.Thing.Verb`. */
 export const IntentType = z
   .string()
+  .max(256)
   .regex(/^[A-Za-z][A-Za-z0-9]*(\.[A-Za-z][A-Za-z0-9]*)+$/, "must be a dotted name such as Area.Thing.Verb");
 export const CapabilityVersion = z.string().regex(/^\d+\.\d+$/, "must be major.minor");
 
-export const CapabilityPackage = z.object({
+export const CapabilityPackage = z.strictObject({
   intentType: IntentType,
   version: CapabilityVersion,
   description: z.string().default(""),
   keywords: z.array(z.string().min(1)).default([]),
   input: zodSchema,
-  operators: z.array(z.unknown()).min(1, "a package lists the operators it may use"),
+  operators: z.array(z.union([OperatorName, anOperator])).min(1, "a package lists the operators it may use"),
   outcomes: z.record(z.string(), zodSchema).default({}),
-  plan: z.union([fn, z.object({ reasoning: z.string(), steps: z.array(z.unknown()) })]),
+  /** A template is checked whole; what a function gives is checked when it has given it. */
+  plan: z.union([fn, ExecutionPlan]),
   policyTags: z.record(z.string(), z.array(z.string())).default({}),
   uiActions: z.record(z.string(), z.array(UiAction)).default({}),
   weights: z.record(z.string(), z.number().positive()).default({}),
