@@ -37,7 +37,7 @@ export function readStrictly<S extends z.ZodType>(schema: S, value: unknown, rea
 /** Refuses keys that are not in the table; `path` is where the object stands. @throws as readStrictly. */
 export function requireKnownKeys(
   given: object,
-  known: Readonly<Record<string, unknown>>,
+  known: object,
   { path = "", ...reading }: Reading & { readonly path?: string },
 ): void {
   const names = Object.keys(known);
@@ -51,7 +51,7 @@ export function requireKnownKeys(
 }
 
 /** Checks the keys of a host's own object; what has a class of its own may hold what it likes. @throws as readStrictly. */
-export function requireKnownMembers(given: unknown, known: Readonly<Record<string, unknown>>, reading: Reading): void {
+export function requireKnownMembers(given: unknown, known: object, reading: Reading): void {
   if (isPlainObject(given)) requireKnownKeys(given, known, reading);
 }
 
@@ -73,7 +73,7 @@ function tellIssue(issue: z.core.$ZodIssue, before: readonly PropertyKey[]): rea
   const path = [...before, ...issue.path];
   if (issue.code === "unrecognized_keys") {
     const told = issue.message.split("\n");
-    return issue.keys.map((key, i) => ({ path: joinPath([...path, key]), problem: told[i] ?? "there is no such key" }));
+    return issue.keys.map((key, i) => ({ path: joinPath([...path, key]), problem: told[i] as string }));
   }
   // Of a choice the form that came furthest is told: what was meant is known by its mistakes.
   if (issue.code === "invalid_union" && issue.errors.length > 0) {

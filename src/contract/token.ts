@@ -59,7 +59,7 @@ export const KernelToken = z.object({
 export type KernelToken = z.infer<typeof KernelToken>;
 
 /** A token before the kernel has given it an id; an id that it brings along is ignored. */
-export const TokenDraft = KernelToken.omit({ id: true });
+export const TokenDraft = KernelToken.extend({ id: z.unknown().optional() }).strict();
 export type TokenDraft = z.input<typeof TokenDraft>;
 
 /** The draft, bound to the capability that it needs. */
