@@ -74,7 +74,17 @@ function judgeTexts(plan: ExecutionPlan, judgeOf: (text: string, step: number, a
 
 function holdsPlaceholder(plan: ExecutionPlan | undefined): boolean {
   if (!Array.isArray(plan?.steps)) return false;
-  return plan.steps.some((step) => textsIn(step?.params).some((text) => text.search(placeholder) >= 0));
+  return plan.steps.some((step) => [...textsOf(step?.params).values()].some((text) => text.search(placeholder) >= 0));
+}
+
+/** The plain texts of params by their place. */
+function textsOf(params: unknown): ReadonlyMap<string, string> {
+  const texts = new Map<string, string>();
+  mapTexts(params, (text, at) => {
+    if (typeof text === "string") texts.set(at, text);
+    return text;
+  });
+  return texts;
 }
 
 /** The texts of each step's params by their place; nothing where no second answer came. */
@@ -84,14 +94,7 @@ async function answerAgain<Q>(
 ): Promise<readonly ReadonlyMap<string, string>[]> {
   try {
     const { steps } = await plan(question);
-    return steps.map(({ params }) => {
-      const texts = new Map<string, string>();
-      mapTexts(params, (text, at) => {
-        if (typeof text === "string") texts.set(at, text);
-        return text;
-      });
-      return texts;
-    });
+    return steps.map(({ params }) => textsOf(params));
   } catch {
     return [];
   }

@@ -7,20 +7,25 @@ import type { AuthContext } from "./auth-context.ts";
 import type { ContextBundle } from "./context-bundle.ts";
 import { UiAction } from "./gate.ts";
 import type { Intent } from "./intent.ts";
+import { explainKeys, problemsOf } from "./known-keys.ts";
 import { type Operator, OperatorName } from "./operator.ts";
 import { ExecutionPlan } from "./plan.ts";
 import { CapabilityLimits } from "./token.ts";
 
 const zodSchema = z.custom<z.ZodType>((value) => value instanceof z.ZodType, "must be a zod schema");
-const fn = z.custom<(...args: readonly never[]) => unknown>(
-  (value) => typeof value === "function",
-  "must be a function",
-);
 
 const anOperator = z.custom<Operator>(
   (value) => typeof value === "object" && value !== null && "metadata" in value && "run" in value,
   "must be an operator, or the name of one",
 );
+
+/** A template is checked whole, and stays as it was written; what a function gives is checked when it has given it. */
+const planTemplate = z.unknown().superRefine((plan, { addIssue }) => {
+  if (typeof plan === "function") return;
+  const { error } = ExecutionPlan.safeParse(plan, { error: explainKeys });
+  for (const { path, problem } of error === undefined ? [] : problemsOf(error))
+    addIssue({ code: "custom", path: path === "" ? [] : path.split("."), message: problem });
+}) as unknown as z.ZodType<PlanTemplate<never>, PlanTemplate<never>>;
 
 /** Dotted intent type, as in `Area.Thing.Verb`. */
 export const IntentType = z
@@ -37,8 +42,7 @@ export const CapabilityPackage = z.strictObject({
   input: zodSchema,
   operators: z.array(z.union([OperatorName, anOperator])).min(1, "a package lists the operators it may use"),
   outcomes: z.record(z.string(), zodSchema).default({}),
-  /** A template is checked whole; what a function gives is checked when it has given it. */
-  plan: z.union([fn, ExecutionPlan]),
+  plan: planTemplate,
   policyTags: z.record(z.string(), z.array(z.string())).default({}),
   uiActions: z.record(z.string(), z.array(UiAction)).default({}),
   weights: z.record(z.string(), z.number().positive()).default({}),
