@@ -24,12 +24,12 @@ export const RetryPolicyName = z.string().min(1);
 
 /**
  * An operator's name: words of letters, digits, `_` and `-`, joined by dots; the first begins with a letter, such as
- * `Git.Log` or `Files.read_text_file`.
+ * `Area.Verb` or `Files.read_text_file`.
  */
 export const OperatorName = z
   .string()
   .max(256)
-  .regex(/^[A-Za-z][\w-]*(\.[\w-]+)*$/, "it must be words joined by dots, such as Git.Log");
+  .regex(/^[A-Za-z][\w-]*(\.[\w-]+)*$/, "it must be words joined by dots, such as Area.Verb");
 
 export const OperatorMetadata = z.strictObject({
   name: OperatorName,

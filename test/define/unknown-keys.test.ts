@@ -1,7 +1,6 @@
 /** Nothing unknown passes: a key, a name or a limit that nobody knows is refused, and what was meant is named. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { z } from "zod";
 import { nearestOf } from "../../src/contract/known-keys.ts";
 import { createHttpApp, serveHttp } from "../../src/http/index.ts";
 import {
@@ -10,12 +9,9 @@ import {
   createModelRouter,
   createReviewPipeline,
   createTokenKernel,
-  defineCapability,
-  defineOperator,
   definePolicy,
   definePolicySet,
   defineTool,
-  KernelErrorException,
   replayTokens,
   roleAuthenticator,
 } from "../../src/index.ts";
@@ -25,31 +21,7 @@ import { createGitLog } from "../../src/operators/git-log/git-log.ts";
 import { llmOperator } from "../../src/operators/llm/index.ts";
 import { createLogger, createObserver } from "../../src/telemetry/index.ts";
 import { createTestKernel, testCaller } from "../../src/testing/index.ts";
-
-const operator = (more: object = {}) =>
-  defineOperator({ name: "Probe.Act", input: z.object({}), run: () => ({}), ...more });
-const step = (more: object = {}) => ({ step_id: "s1", name: "Act", operator: "Probe.Act", ...more });
-const plan = (more: object = {}, ofPlan: object = {}) => ({ reasoning: "as told", steps: [step(more)], ...ofPlan });
-const capability = (more: object = {}) =>
-  defineCapability({
-    intentType: "Probe.Run",
-    version: "1.0",
-    input: z.object({}),
-    operators: [operator()],
-    plan: plan(),
-    ...more,
-  } as never);
-
-/** The refusal's code and what it says, of a throw or of a promise. */
-async function refusalOf(work: () => unknown): Promise<{ readonly code: string; readonly message: string }> {
-  try {
-    await work();
-  } catch (thrown) {
-    if (thrown instanceof KernelErrorException) return thrown.error;
-    throw thrown;
-  }
-  throw new Error("it was taken");
-}
+import { capability, operator, plan, refusalOf } from "./parts.ts";
 
 const kernel = {} as never;
 const rule = { name: "r", stages: ["action"], evaluate: () => null };
@@ -350,105 +322,6 @@ describe("a key that nobody knows", () => {
       evaluate = () => null;
     }
     expect(definePolicy(new Rule()).name).toBe("own");
-  });
-});
-
-describe("a value that no option can be", () => {
-  const refused: readonly (readonly [string, () => unknown, string])[] = [
-    ["a limit below its least", () => createKernel({ limits: { maxSteps: 0 } }), "limits.maxSteps"],
-    ["a limit that is a text", () => createKernel({ limits: { maxSteps: "5" } } as never), "limits.maxSteps"],
-    ["a limit that is no whole number", () => createKernel({ limits: { leaseMs: 0.5 } }), "limits.leaseMs"],
-    ["a limit without end", () => createKernel({ limits: { maxBatch: Number.POSITIVE_INFINITY } }), "limits.maxBatch"],
-    ["a limit inherited by every object", () => createKernel({ limits: { toString: 1 } } as never), "limits.toString"],
-    ["a durability that is not offered", () => createKernel({ durability: "effects" } as never), "durability"],
-    ["a planner that cannot plan", () => createKernel({ planner: {} } as never), "planner"],
-    ["a notifier that is no function", () => createKernel({ notify: {} } as never), "notify"],
-    ["a threshold above one", () => createKernel({ thresholds: { confidence: 2 } }), "thresholds.confidence"],
-    ["a seed without a value", () => createTokenKernel({ executor } as never), "seed"],
-    ["a seed that is no number", () => createTokenKernel({ seed: Number.NaN, executor }), "seed"],
-    ["a seed that is an object", () => createTokenKernel({ seed: {}, executor } as never), "seed"],
-    ["no executor", () => createTokenKernel({ seed: 1 } as never), "executor"],
-    ["a ceiling below nothing", () => createTokenKernel({ seed: 1, executor, limits: { tokens: -1 } }), "tokens"],
-    ["a ceiling in parts", () => createTokenKernel({ seed: 1, executor, limits: { max_queued: 1.5 } }), "max_queued"],
-    ["limits that are a list", () => createTokenKernel({ seed: 1, executor, limits: [] } as never), "limits"],
-    ["a replay's seed", () => replayTokens("", { seed: Number.POSITIVE_INFINITY, executor }), "seed"],
-    [
-      "memory's limit below nothing",
-      () => createFederatedMemory({ replica: "a", limits: { maxMemoryChars: -1 } }),
-      "limits.maxMemoryChars",
-    ],
-    [
-      "memory's limit that is no number",
-      () => createFederatedMemory({ replica: "a", limits: { maxSyncChanges: Number.NaN } }),
-      "limits.maxSyncChanges",
-    ],
-    ["memory's policy that is none", () => createFederatedMemory({ replica: "a", policy: true } as never), "policy"],
-    ["a replica without a name", () => createFederatedMemory({ replica: "a", replicas: { "": [] } }), "replicas."],
-    [
-      "a version below nothing",
-      () =>
-        createFederatedMemory({ replica: "a" }).applyFederatedChanges([
-          { origin: "b", key: "k", value: 1, version: -1, capability: "c" },
-        ]),
-      "0.version",
-    ],
-    [
-      "a version in parts",
-      () =>
-        createFederatedMemory({ replica: "a" }).applyFederatedChanges([
-          { origin: "b", key: "k", value: 1, version: 0.5, capability: "c" },
-        ]),
-      "0.version",
-    ],
-    ["a router's seed", () => createModelRouter({ endpoints: [], seed: 0.5 }), "seed"],
-    ["a sync that is not known", () => sqliteLedger({ synchronous: "off" } as never), "synchronous"],
-    ["an operator without a function", () => operator({ run: undefined }), "run"],
-    ["an operator's input that is no schema", () => operator({ input: {} }), "input"],
-  ];
-
-  it.each(refused)("[CARD-19] is refused by its path: %s", async (_title, work, path) => {
-    const { code, message } = await refusalOf(work);
-    expect(code).toBe("T0_VALIDATION_SCHEMA_MISMATCH");
-    expect(message).toContain(`${path}: `);
-  });
-});
-
-describe("names", () => {
-  const bad = [
-    "",
-    ".",
-    "A.",
-    ".A",
-    "A..B",
-    "1A",
-    "A B",
-    "A\n.B",
-    "Ä.B",
-    "A/B",
-    "A.B@1.0",
-    "a".repeat(300),
-    "{{s1.output}}",
-  ];
-
-  it.each(bad)("[OPR-04] %j is no operator's", async (name) => {
-    expect((await refusalOf(() => operator({ name }))).message).toContain("name: ");
-    expect((await refusalOf(() => capability({ operators: [name] }))).message).toContain("operators.0");
-    expect((await refusalOf(() => capability({ plan: plan({ operator: name }) }))).message).toContain(
-      "plan.steps.0.operator: ",
-    );
-    await using t = await createTestKernel({ capabilities: [capability({ plan: () => plan({ operator: name }) })] });
-    expect((await t.run("Probe.Run")).error).toMatchObject({ code: "T3_PLAN_INVALID", detail: { step_id: "s1" } });
-  });
-
-  it.each(["Git.Log", "Files.read_text_file", "All.get-sum", "search", "A.B.C.D"])(
-    "[OPR-04] %s is an operator's",
-    (name) => {
-      expect(operator({ name }).metadata.name).toBe(name);
-    },
-  );
-
-  it.each([...bad, "Single"])("[REG-01] %j is no intent's", async (intentType) => {
-    expect((await refusalOf(() => capability({ intentType }))).message).toContain("intentType: ");
   });
 });
 
