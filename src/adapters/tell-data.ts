@@ -55,7 +55,7 @@ export function guardPlanner(planner: Planner): Planner {
 
 const squeeze = (text: string): string => text.replace(/\s+/g, "");
 
-/** Whether the author's place, from and to, is the author's own. */
+/** Whether the placeholder that stands from here to there is the author's own. */
 type Judge = (from: number, to: number) => boolean;
 
 function judgeTexts(plan: ExecutionPlan, judgeOf: (text: string, step: number, at: string) => Judge): ExecutionPlan {
@@ -65,7 +65,7 @@ function judgeTexts(plan: ExecutionPlan, judgeOf: (text: string, step: number, a
     return judged.literals.length === 0 ? text : judged;
   };
   const steps = plan.steps.map((step, i) =>
-    isPlainObject(step) && "params" in step
+    typeof step === "object" && step !== null && "params" in step
       ? { ...step, params: mapTexts(step.params, (text, at) => judge(text, i, at)) }
       : step,
   );

@@ -72,6 +72,11 @@ export interface PlanQuestion<I = unknown> {
   readonly situation: PlanningSituation;
 }
 
+/**
+ * A plan, or a pure function that makes one. In what its author wrote `{{look.output.card}}` refers to what a step gave;
+ * what came from the question is text, which a function may be asked a second time to tell apart. `ref` and `text` say
+ * it outright.
+ */
 export type PlanTemplate<I = unknown> =
   | ExecutionPlan
   | ((question: PlanQuestion<I>) => ExecutionPlan | Promise<ExecutionPlan>);

@@ -39,7 +39,10 @@ export const PlanStepDraft = z.strictObject({
 });
 export type PlanStepDraft = z.input<typeof PlanStepDraft>;
 
-/** A planner's whole output; a key that is not known here fails it (B-10). Reasoning is required; `direct_response` stands for a plan without tools. */
+/**
+ * A planner's whole output; a key that is not known here fails it (B-10). Reasoning is required; `direct_response` stands
+ * for a plan without tools.
+ */
 export const ExecutionPlan = z.strictObject({
   steps: z.array(PlanStepDraft),
   reasoning: z.string(),
