@@ -82,6 +82,7 @@ export { ExecutionPlan, Plan, PlanStep } from "./contract/plan.ts";
 export { PolicyDecision, type PolicyQuestion, type PolicyRule, PolicyStage, type RuleSet } from "./contract/policy.ts";
 export { PolicySet } from "./contract/policy-set.ts";
 export { KernelProgress } from "./contract/progress.ts";
+export { type MarkedText, type Reference, ref, text } from "./contract/reference.ts";
 export type { Replay, ReplayDifference } from "./contract/replay.ts";
 export {
   fail,

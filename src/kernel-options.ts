@@ -2,7 +2,6 @@
  * What a host may bring to a kernel, and what it gets where it brings nothing.
  */
 
-import { z } from "zod";
 import { keywordClassifier } from "./adapters/keyword-classifier.ts";
 import { memoryArtifacts } from "./adapters/memory-artifacts.ts";
 import { openSecurity } from "./adapters/open-security.ts";
@@ -10,6 +9,7 @@ import { plainScorers } from "./adapters/plain-scorers.ts";
 import { guardLogger, guardTelemetry, quietLogger, quietTelemetry } from "./adapters/quiet-telemetry.ts";
 import { type Role, roleAuthenticator } from "./adapters/role-authenticator.ts";
 import { machineRandom } from "./adapters/seeded-random.ts";
+import { guardPlanner } from "./adapters/tell-data.ts";
 import { templatePlanner } from "./adapters/template-planner.ts";
 import { wallClock } from "./adapters/wall-clock.ts";
 import { matchWords } from "./adapters/word-matcher.ts";
@@ -18,10 +18,12 @@ import type { CapabilityDefinition } from "./contract/capability.ts";
 import { raise } from "./contract/error.ts";
 import { kernelError } from "./contract/error-codes.ts";
 import { checkFederation, type FederationOptions } from "./contract/federation.ts";
+import { readStrictly } from "./contract/known-keys.ts";
 import { ModelRouting, type ParsedModelRouting } from "./contract/model-route.ts";
 import { moduleRef } from "./contract/module-ref.ts";
 import { type Operator, type RetrievalProvider, retryPolicies } from "./contract/operator.ts";
 import type { RpcNotification } from "./contract/rpc.ts";
+import { checkKernelOptions } from "./kernel-options-shape.ts";
 import { assemblePolicies, type Policies } from "./kernel-policies.ts";
 import type { ArtifactStore } from "./ports/artifact-store.ts";
 import type { Authenticator } from "./ports/authenticator.ts";
@@ -128,11 +130,10 @@ export interface Resolved {
 
 /** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH, T4_MIDDLEWARE_VIOLATION. */
 export function resolveOptions(options: KernelOptions): Resolved {
-  const limits = resolveLimits(options.limits ?? {});
+  checkKernelOptions(options);
+  const limits = Object.freeze({ ...defaultLimits, ...options.limits });
   const clock = options.clock ?? wallClock;
   checkCustomMiddleware(options.middleware ?? []);
-  if ((options.durability ?? "full") !== "full")
-    refuse(`durability ${String(options.durability)} is not available; every commit is synced`);
   const policies = assemblePolicies(options.policies ?? [], {
     withDefault: options.defaultPolicies,
     version: options.policyVersion,
@@ -149,33 +150,15 @@ export function resolveOptions(options: KernelOptions): Resolved {
     security: { ...openSecurity, ...options.security },
     scorers: { ...plainScorers, ...options.scorers },
     classifier: options.classifier ?? keywordClassifier,
-    planner: options.planner ?? templatePlanner,
+    planner: options.planner === undefined ? templatePlanner : guardPlanner(options.planner),
     artifacts: options.artifacts ?? memoryArtifacts(),
     matchMemory: options.matchMemory ?? matchWords,
-    models: resolveModels(options.models ?? { endpoints: [] }),
+    models: readStrictly(ModelRouting, options.models ?? { endpoints: [] }, { what: "models", source: optionsRef }),
     federation: checkFederation(options.federation ?? { replica: "local", replicas: {} }),
-    budgets: resolveBudgets(options.budgets ?? {}),
+    budgets: readStrictly(Budgets, options.budgets ?? {}, { what: "budgets", source: optionsRef }),
     domainPipelines: options.domainPipelines ?? defaultDomainPipelines,
     retryPolicies: resolveRetryPolicies(options.retryPolicies ?? {}),
   };
-}
-
-function resolveLimits(given: Partial<Limits>): Limits {
-  for (const [name, value] of Object.entries(given)) {
-    if (!(name in defaultLimits)) refuse(`limits.${name} is not a limit`);
-    if (!Number.isFinite(value) || value < 0) refuse(`limits.${name} must be a number of at least 0`);
-  }
-  return Object.freeze({ ...defaultLimits, ...given });
-}
-
-function resolveModels(given: ModelRouting): ParsedModelRouting {
-  const parsed = ModelRouting.safeParse(given);
-  return parsed.success ? parsed.data : refuse(`models: ${z.prettifyError(parsed.error)}`);
-}
-
-function resolveBudgets(given: Budgets): ParsedBudgets {
-  const parsed = Budgets.safeParse(given);
-  return parsed.success ? parsed.data : refuse(`budgets: ${z.prettifyError(parsed.error)}`);
 }
 
 function resolveRetryPolicies(given: Readonly<Record<string, number>>): Readonly<Record<string, number>> {

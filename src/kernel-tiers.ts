@@ -129,8 +129,8 @@ export function defineTiers({
   const { options, security, classifier, scorers, planner, engine, authenticator, budgets, artifacts, matchMemory } =
     resolved;
   const { classification = 0.5, confidence = 0.5, grounding = 0.5 } = options.thresholds ?? {};
-  const rename = (params: Parameters<typeof renameReferences>[0], renamed: ReadonlyMap<string, string>) =>
-    renameReferences(params, renamed) as never;
+  const rename = (step: Parameters<typeof renameReferences>[0], renamed: ReadonlyMap<string, string>) =>
+    renameReferences(step, renamed) as never;
   return [
     createFoundationTier({
       client: (operator, version) => registry.findOperator(operator, version)?.tool?.client ?? null,

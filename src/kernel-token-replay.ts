@@ -25,7 +25,7 @@ import {
 } from "./contract/token.ts";
 import type { TokenCapture } from "./contract/token-snapshot.ts";
 import { TokenKernelCore } from "./kernel-token-core.ts";
-import { refuseRecord, type TokenKernelOptions } from "./kernel-token-options.ts";
+import { checkReplayOptions, refuseRecord, type TokenKernelOptions } from "./kernel-token-options.ts";
 import { isPromise, messageOf } from "./runtime/within.ts";
 
 export interface TokenReplayOptions extends TokenKernelOptions {
@@ -78,6 +78,7 @@ function parseLine(line: string, number: number): TokenEvent {
  * @throws KernelErrorException (input) for a malformed record or snapshot; a difference is an answer, no error.
  */
 export async function replayTokens(jsonl: string, options: TokenReplayOptions): Promise<TokenReplay> {
+  checkReplayOptions(options);
   const recorded = parseTokenEvents(jsonl);
   try {
     const replay = new TokenReplaying(recorded, options);
@@ -149,7 +150,7 @@ class TokenReplaying {
   /** Whatever comes from outside at this place of the stream. */
   #feed(): void {
     for (let next = this.#next; next !== undefined && isSubmission(next); next = this.#next)
-      if (!this.#try(() => this.core.submitToken(next.detail as unknown as TokenDraft))) return;
+      if (!this.#try(() => this.core.submitToken(draftOf(next)))) return;
   }
 
   #begins(): boolean {
@@ -189,6 +190,10 @@ class TokenReplaying {
     }
   }
 }
+
+/** What was submitted: `scheduled` tells it beside the token's place in the stream. */
+const draftOf = ({ detail: { sequence: _at, parent: _of, ...token } }: TokenEvent): TokenDraft =>
+  token as unknown as TokenDraft;
 
 const isSubmission = ({ kind, detail }: TokenEvent): boolean => kind === "scheduled" && detail["parent"] === null;
 

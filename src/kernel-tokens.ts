@@ -15,7 +15,7 @@ import type {
 } from "./contract/token.ts";
 import type { TokenCapture, TokenSnapshot } from "./contract/token-snapshot.ts";
 import { type Processed, TokenKernelCore } from "./kernel-token-core.ts";
-import type { Answered, TokenExecutor, TokenKernelOptions } from "./kernel-token-options.ts";
+import { type Answered, checkTokenOptions, type TokenExecutor, type TokenKernelOptions } from "./kernel-token-options.ts";
 import type { RunSummary } from "./kernel-token-stream.ts";
 
 export interface TokenKernel<E extends TokenExecutor = TokenExecutor> {
@@ -46,9 +46,10 @@ export interface TokenKernel<E extends TokenExecutor = TokenExecutor> {
 
 /**
  * A kernel for tokens alone.
- * @throws KernelErrorException (input) for limits that are none, and for a snapshot that is broken or of another seed.
+ * @throws KernelErrorException (input) for options and limits that are none, and for a snapshot that is broken or of another seed.
  */
 export function createTokenKernel<E extends TokenExecutor>(options: TokenKernelOptions<E>): TokenKernel<E> {
+  checkTokenOptions(options as unknown as TokenKernelOptions);
   const core = new TokenKernelCore(options);
   return {
     registerCapability: (name, limits) => core.registerCapability(name, limits),

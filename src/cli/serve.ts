@@ -99,7 +99,7 @@ async function serve(
     ...(scraper === undefined ? {} : { metrics: observer.prometheus }),
   });
   observer.watch(kernel);
-  const server = await serveHttp(app, options);
+  const server = await serveHttp(app, { host: options.host, port: options.port });
   const made = options.token === undefined;
   const login = `${origin ?? server.url}${app.loginPath(caller)}`;
   if (options.json) terminal.print(toJsonText({ url: server.url, ...(made && { token }), login }));

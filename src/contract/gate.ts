@@ -13,7 +13,7 @@ import { Principal } from "./intent.ts";
 import { JsonObject, JsonValue } from "./json.ts";
 
 /** A button for the host's user interface; its meaning is the host's. */
-export const UiAction = z.object({ action: z.string(), label: z.string(), payload: JsonObject.optional() });
+export const UiAction = z.strictObject({ action: z.string(), label: z.string(), payload: JsonObject.optional() });
 export type UiAction = z.infer<typeof UiAction>;
 
 export const gateStatuses = ["declared", "open", "suspended", "approved", "rejected", "expired", "voided"] as const;

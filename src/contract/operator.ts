@@ -22,8 +22,17 @@ export type Effect = z.infer<typeof Effect>;
 export const retryPolicies = { NONE: 1, STANDARD: 3, AGGRESSIVE: 5 } as const;
 export const RetryPolicyName = z.string().min(1);
 
-export const OperatorMetadata = z.object({
-  name: z.string().min(1).max(256),
+/**
+ * An operator's name: words of letters, digits, `_` and `-`, joined by dots; the first begins with a letter, such as
+ * `Area.Verb` or `Files.read_text_file`.
+ */
+export const OperatorName = z
+  .string()
+  .max(256)
+  .regex(/^[A-Za-z][\w-]*(\.[\w-]+)*$/, "it must be words joined by dots, such as Area.Verb");
+
+export const OperatorMetadata = z.strictObject({
+  name: OperatorName,
   version: z.string().min(1).default("1.0"),
   description: z.string().default(""),
   effect: Effect.default("none"),

@@ -11,6 +11,7 @@ import { kernelError } from "../contract/error-codes.ts";
 import { raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { type Clock, guardLogger, type Logger, wallClock } from "../index.ts";
+import { requireKnownOptions } from "./known-options.ts";
 
 /** Who calls. Without `scopes` the caller may do here what the kernel grants the role. */
 export const HttpCaller = ScopedCaller;
@@ -157,8 +158,9 @@ export interface ResolvedHttpOptions extends Omit<HttpOptions, "sessions"> {
   readonly clock: Clock;
 }
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH: nobody may call, or a limit or token is not one. */
+/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH: nobody may call, a limit or token is not one, a key is not known. */
 export function resolveHttpOptions(options: HttpOptions): ResolvedHttpOptions {
+  requireKnownOptions(options, defaultHttpLimits);
   const { authenticate, tokens = [], jwt, sessions: asked, heartbeatMs = 15_000, retryMs = 1_000, ...rest } = options;
   if (authenticate === undefined && tokens.length === 0 && jwt === undefined && asked === undefined)
     refuseOptions("say who may call: authenticate, tokens, jwt or sessions");

@@ -9,6 +9,7 @@ import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { kernelError } from "../contract/error-codes.ts";
 import { raise } from "../contract/kernel-error.ts";
+import { type KeysOf, requireKnownKeys } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { HttpApp } from "./create-http-app.ts";
 import { guardRequests } from "./guard-request.ts";
@@ -48,10 +49,11 @@ const serveRef = moduleRef(0, "http", "serve");
  * Listens on the loopback address unless told otherwise.
  * @throws KernelErrorException T0_HTTP_ADDRESS_UNAVAILABLE, T0_VALIDATION_SCHEMA_MISMATCH for a limit that is none.
  */
-export async function serveHttp(
-  app: Pick<HttpApp, "fetch">,
-  { host = "127.0.0.1", port = 8787, limits }: HttpAddress = {},
-): Promise<HttpServer> {
+export async function serveHttp(app: Pick<HttpApp, "fetch">, address: HttpAddress = {}): Promise<HttpServer> {
+  const { host = "127.0.0.1", port = 8787, limits = {} } = address;
+  const reading = { what: "serveHttp", source: serveRef };
+  requireKnownKeys(address, { host, port, limits } satisfies KeysOf<Required<HttpAddress>>, reading);
+  requireKnownKeys(limits, defaultServerLimits, { ...reading, path: "limits" });
   const server = openServer(app, { ...defaultServerLimits, ...limits });
   try {
     server.listen(port, host);

@@ -46,7 +46,10 @@ export interface McpHandler {
 const handlerRef = moduleRef(0, "mcp", "handler");
 
 /** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for bad options. */
-export function createMcpHandler(kernel: Kernel, given: McpHandlerOptions = {}): McpHandler {
+export function createMcpHandler(
+  kernel: Kernel,
+  { allowedHosts, allowedOrigins, ...given }: McpHandlerOptions = {},
+): McpHandler {
   const options = resolveMcpOptions(given);
   const open = (caller: ScopedCaller) => createMcpServer(kernel, { ...given, caller });
   const sessions = createSessions(options, open);
@@ -61,7 +64,9 @@ export function createMcpHandler(kernel: Kernel, given: McpHandlerOptions = {}):
   return {
     async handle(request, caller, trace) {
       try {
-        return refuseForeign(request, given) ?? (await answer(request, requireCaller(caller)));
+        return (
+          refuseForeign(request, { allowedHosts, allowedOrigins }) ?? (await answer(request, requireCaller(caller)))
+        );
       } catch (thrown) {
         return answerError(errorOf(thrown, options.logger), trace);
       }
@@ -73,7 +78,12 @@ export function createMcpHandler(kernel: Kernel, given: McpHandlerOptions = {}):
   };
 }
 
-function refuseForeign(request: Request, { allowedHosts, allowedOrigins }: McpHandlerOptions): Response | undefined {
+interface Allowed {
+  readonly allowedHosts: readonly string[] | undefined;
+  readonly allowedOrigins: readonly string[] | undefined;
+}
+
+function refuseForeign(request: Request, { allowedHosts, allowedOrigins }: Allowed): Response | undefined {
   const local = localhostAllowedHostnames();
   return (
     hostHeaderValidationResponse(request, [...(allowedHosts ?? local)]) ??

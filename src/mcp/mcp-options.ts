@@ -6,6 +6,7 @@
 import { ScopedCaller } from "../contract/auth-context.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { raise } from "../contract/kernel-error.ts";
+import { type KeysOf, requireKnownKeys } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { type Clock, type Logger, wallClock } from "../index.ts";
 
@@ -58,14 +59,14 @@ export interface ResolvedMcpOptions {
 
 const optionsRef = moduleRef(0, "mcp", "options");
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH: a limit is not one. */
-export function resolveMcpOptions({
-  name = "countersign",
-  version = "0",
-  limits: given,
-  clock = wallClock,
-  logger,
-}: McpOptions): ResolvedMcpOptions {
+const known = { name: 0, version: 0, limits: 0, clock: 0, logger: 0 } satisfies KeysOf<Required<McpOptions>>;
+
+/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH: a limit is not one, or a key is not known. */
+export function resolveMcpOptions(options: McpOptions): ResolvedMcpOptions {
+  const reading = { what: "createMcpServer", source: optionsRef };
+  requireKnownKeys(options, known, reading);
+  const { name = "countersign", version = "0", limits: given = {}, clock = wallClock, logger } = options;
+  requireKnownKeys(given, defaultMcpLimits, { ...reading, path: "limits" });
   const limits = { ...defaultMcpLimits, ...given };
   for (const [limit, value] of Object.entries(limits))
     if (!Number.isSafeInteger(value) || value <= 0) refuseOptions(`${limit} is a whole number above 0`);

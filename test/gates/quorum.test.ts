@@ -1,7 +1,7 @@
 /** Several people decide: how many it takes, who they are, and what never satisfies a gate. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { digest, GateSpec } from "../../src/index.ts";
+import { digest, type ExecutionPlan, GateSpec } from "../../src/index.ts";
 import { createTestKernel } from "../../src/testing/index.ts";
 import { runs } from "../properties/property-runs.ts";
 import { ann, approve, bob, cat, dan, gated, reject, requester, say, waiting } from "./people.ts";
@@ -187,6 +187,10 @@ describe("a gate that can never be satisfied", () => {
     expect(GateSpec.safeParse(spec).success).toBe(false);
   });
 
+  it.each(unsatisfiable)("is refused where a template's package is defined: %s", (_title, spec) => {
+    expect(() => gated(spec as never)).toThrow("T0_VALIDATION_SCHEMA_MISMATCH");
+  });
+
   it.each([
     ...unsatisfiable,
     [
@@ -195,8 +199,10 @@ describe("a gate that can never be satisfied", () => {
     ],
     ["signed, where no approver's keys are known", { signed: true }],
   ] as const)("ends the workflow before anything ran: %s", async (_title, spec) => {
-    const { capability, sent } = gated(spec as never);
-    await using t = await createTestKernel({ capabilities: [capability] });
+    const { capability, sent } = gated({});
+    const { plan } = capability as { readonly plan: ExecutionPlan };
+    const asked = { ...plan, steps: plan.steps.map((one) => ({ ...one, gate: spec as never })) };
+    await using t = await createTestKernel({ capabilities: [{ ...capability, plan: () => asked }] });
     const end = await t.run(intent);
     expect([end.state, end.error?.code, sent()]).toEqual(["failed", "T3_PLAN_INVALID", []]);
     expect(await t.types(end.workflow_id)).not.toContain("PLAN_CREATED");

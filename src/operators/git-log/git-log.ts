@@ -5,6 +5,8 @@
 // INV-2  More commits than `max_commits` are cut to the newest, and `truncated` says so.
 
 import { z } from "zod";
+import { type KeysOf, requireKnownKeys } from "../../contract/known-keys.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
 import { defineOperator, operatorError } from "../../define/define-operator.ts";
 import { Commit, logFormat, parseFileCounts, parseLog } from "./commit.ts";
 import { toWebUrl } from "./remote-url.ts";
@@ -52,7 +54,13 @@ export interface GitLogOptions {
 }
 
 /** Git.Log over another git program or another bound on its output. */
-export function createGitLog({ git = "git", maxOutputBytes = 32 * 1024 * 1024 }: GitLogOptions = {}) {
+export function createGitLog(options: GitLogOptions = {}) {
+  const { git = "git", maxOutputBytes = 32 * 1024 * 1024 } = options;
+  const source = moduleRef(0, "validation", "createGitLog");
+  requireKnownKeys(options, { git, maxOutputBytes } satisfies KeysOf<Required<GitLogOptions>>, {
+    what: "createGitLog",
+    source,
+  });
   return defineOperator({
     name: "Git.Log",
     version: "1.0",

@@ -9,7 +9,6 @@ import type { ContextBundle } from "../../contract/context-bundle.ts";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { Intent } from "../../contract/intent.ts";
-import type { JsonObject } from "../../contract/json.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { metricsOf, ok, type Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
@@ -23,7 +22,7 @@ import { type CompileRequest, compilePlan } from "./compile-plan.ts";
 export interface PlanningTierOptions {
   readonly registry: Registry;
   readonly planner: Planner;
-  readonly rename: (params: JsonObject, renamed: ReadonlyMap<string, string>) => JsonObject;
+  readonly rename: CompileRequest["rename"];
   /** Whether approvers can sign here. */
   readonly takesSignatures: boolean;
 }

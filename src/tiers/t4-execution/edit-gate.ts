@@ -56,7 +56,7 @@ export async function prepareEdit(run: Run, gate: Gate, request: ParsedGateReque
   if (outcome !== null && step.applies !== null)
     for (const id of outputs.keys())
       if (outcomeOfStep(run.log.record, id)?.outcome_id === outcome.outcome_id) outputs.set(id, outcome.content);
-  const payload = deepFreeze(outcome === null ? merge(gate.payload, edit) : resolveParams(step.params, outputs).value);
+  const payload = deepFreeze(outcome === null ? merge(gate.payload, edit) : resolveParams(step, outputs).value);
   const input = await checkPayload(run, operator, payload);
   const prepared = await admitPayload(
     run,

@@ -158,7 +158,7 @@ function redo(step: PlanStep, renamed: ReadonlyMap<string, string>, draftVersion
     ...step,
     step_id: renamed.get(step.step_id) ?? step.step_id,
     depends_on: step.depends_on.map((id) => renamed.get(id) ?? id),
-    params: renameReferences(step.params, renamed) as JsonObject,
+    params: renameReferences(step, renamed) as JsonObject,
     applies: target,
     idempotency: { ...step.idempotency, target },
     draft_version: draftVersion,
