@@ -59,8 +59,9 @@ const openGate: Handler<"GATE_OPENED" | "GATE_REVISED"> = (record, payload, meta
   putGate(record, payload.gate);
   record.kept.delete(payload.gate.gate_id);
   if (standing === undefined) return;
-  const { delegations, spent_signatures } = standing;
-  changeGate(record, standing.gate_id, () => ({ delegations, spent_signatures }));
+  const { delegations, spent_signatures, payload_digest, revised_from = [] } = standing;
+  const shown = [...new Set([...revised_from, payload_digest])];
+  changeGate(record, standing.gate_id, () => ({ delegations, spent_signatures, revised_from: shown }));
 };
 
 const decideGate: Handler<"USER_APPROVED" | "USER_REJECTED"> = (record, payload, meta) => {

@@ -86,8 +86,12 @@ function readDecision(event: LedgerEvent, record: RecordedSource): Input | null 
     ...(decided?.resolution === "done" || decided?.resolution === "retry" ? { resolution: decided.resolution } : {}),
     ...settledAs(record, closing),
   };
-  const request = requestOf(event, { decision, principal, gate_id, payload });
-  return (run) => decideGate(run, request, auth);
+  // What was judged was on what the gate showed then.
+  return (run) => {
+    const payload_digest = run.log.record.gates.get(gate_id)?.payload_digest;
+    const named = payload_digest === undefined ? payload : { ...payload, payload_digest };
+    return decideGate(run, requestOf(event, { decision, principal, gate_id, payload: named }), auth);
+  };
 }
 
 /** An attempt to decide that was refused, or came after another's, leaves its judgement only. */

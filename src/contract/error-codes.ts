@@ -181,6 +181,7 @@ export const errorCodes = Object.freeze({
   T5_POLICY_INVALID: input("Correct the rules and fields named in the detail; until then none of the set applies."),
   T5_HUMAN_DENIED: policy("Talk to the person who rejected it, then submit a changed request."),
   T5_GATE_NOT_FOUND: input("Check the gate id and the workflow id.", { http: 404 }),
+  T5_GATE_UNNAMED: input("Say which gate: its gate_id, or of a decision the payload.payload_digest that it shows."),
   T5_GATE_CONFLICT: input("The gate was decided otherwise; read the workflow for its answer.", { http: 409 }),
   T5_GATE_AMBIGUOUS: input("Say which gate; several are open.", { http: 409 }),
   T5_GATE_FULL: resource("Decide the gate as it stands, or raise the limit named in the detail."),

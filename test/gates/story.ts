@@ -97,6 +97,11 @@ export async function gateOf(t: TestKernel, workflowId: string, gateId = "gate-p
   return found;
 }
 
+/** What a decision says of the payload that a gate shows now. */
+export const asShown = async (t: TestKernel, workflowId: string, gateId = "gate-publish") => ({
+  payload_digest: (await gateOf(t, workflowId, gateId)).payload_digest,
+});
+
 export async function eventsOf(t: TestKernel, workflowId: string): Promise<LedgerEvent[]> {
   const events: LedgerEvent[] = [];
   for await (const event of t.kernel.events(workflowId, { live: false })) events.push(event);

@@ -5,6 +5,7 @@
  * J2  An edit makes a new version, is checked like any payload, and the gate is bound to it before it is approved.
  * J3  A decision before its declared gate opens is kept if it names the digest; without one it is refused.
  * J4  Nothing is answered before it is committed.
+ * J5  Which gate a decision means: name-gate.ts.
  */
 
 import { isSamePrincipal, isSeatTaken, standingVote, tallyOf } from "../../../machines/quorum.ts";
@@ -20,6 +21,7 @@ import { merge, prepareEdit, reviseForPolicy } from "./edit-gate.ts";
 import { failStep } from "./end-step.ts";
 import { type Judged, judgeDecision } from "./judge-decision.ts";
 import { requireRoom } from "./limit-gate.ts";
+import { gateMeant, isOnEarlier, isOnNewest } from "./name-gate.ts";
 import { showsNewest } from "./open-gate.ts";
 import { isOutdated, oodaRef, type Run, stepOf } from "./run.ts";
 
@@ -30,11 +32,11 @@ function refuse(code: ErrorCode, message: string, detail: JsonObject): never {
 }
 
 /**
- * @throws KernelErrorException T5_GATE_NOT_FOUND, T5_GATE_CONFLICT, T5_GATE_AMBIGUOUS, T5_AUTHZ_FORBIDDEN, T5_POLICY_DENIED,
+ * @throws KernelErrorException T5_GATE_UNNAMED, T5_GATE_NOT_FOUND, T5_GATE_CONFLICT, T5_GATE_AMBIGUOUS, T5_AUTHZ_FORBIDDEN, T5_POLICY_DENIED,
  *   T5_SIGNATURE_REQUIRED, T5_SIGNATURE_INVALID, T5_GATE_FULL.
  */
 export async function decideGate(run: Run, request: ParsedGateRequest, auth: AuthContext): Promise<GateResponse> {
-  const gateId = gateIdFrom(run, request.gate_id);
+  const gateId = gateMeant(run.log.record, request);
   const standing = run.log.record.gates.get(gateId);
   if (standing === undefined) return keepDecision(run, gateId, { request, auth });
   const answered = answerFromRecord(run, standing, request);
@@ -78,21 +80,11 @@ export function respond(
 
 const adviceAt = ({ votes }: Gate): Gate["votes"] => votes.filter((vote) => vote.advisory);
 
-/** Without a gate id the decision is for the one open gate; with several open it is refused. */
-export function gateIdFrom(run: Run, named: string | undefined): string {
-  if (named !== undefined) return named;
-  const open = [...run.log.record.gates.values()].filter(isOpenGate);
-  if (open.length === 1) return (open[0] as Gate).gate_id;
-  if (open.length > 1)
-    return refuse("T5_GATE_AMBIGUOUS", `${open.length} gates are open; name one`, {
-      gates: open.map((g) => g.gate_id),
-    });
-  return refuse("T5_GATE_NOT_FOUND", "no gate of this workflow is open", { state: run.log.record.state });
-}
-
 /** What was said before is answered from the record; null for what is new. */
 function answerFromRecord(run: Run, gate: Gate, request: ParsedGateRequest): GateResponse | null {
   if (isOpenGate(gate)) {
+    const edited = answerEdit(run, gate, request);
+    if (edited !== null) return edited;
     checkOpen(run, gate, request);
     return answerVote(run, gate, request);
   }
@@ -116,6 +108,15 @@ function answerVote(run: Run, gate: Gate, { principal, decision, payload }: Pars
   });
 }
 
+/** The edit that made what the gate shows is answered when it comes again: it names what it was made on. */
+function answerEdit(run: Run, gate: Gate, request: ParsedGateRequest): GateResponse | null {
+  const { edit, payload_digest } = request.payload;
+  if (edit === undefined || !isOnEarlier(gate, payload_digest) || !hasEdit(run, gate, edit)) return null;
+  if (gate.signed) return respond(run, gate.gate_id, "revised");
+  const vote = standingVote(gate, request.principal);
+  return vote?.decision === request.decision ? respond(run, gate.gate_id, request.decision) : null;
+}
+
 /** What was judged is what is decided: the same payload, asked of the same people, and a seat that is still free. */
 function requireUnchanged(standing: Gate, still: Gate, { seat }: Judged): void {
   const { gate_id } = still;
@@ -135,9 +136,13 @@ export const whoDecides = ({ roles, approvers, delegations }: Gate): string =>
 function isSamePayload(run: Run, gate: Gate, { payload }: ParsedGateRequest): boolean {
   const { edit, payload_digest } = payload;
   if (edit === undefined) return payload_digest === undefined || payload_digest === gate.payload_digest;
-  if (gate.decision?.edited !== true) return false;
-  const decided = gate.target === null ? gate.payload : editedContent(run, gate.target);
-  return decided !== null && digest(merge(decided, edit)) === digest(decided);
+  return gate.decision?.edited === true && hasEdit(run, gate, edit);
+}
+
+/** Whether what the gate shows has an edit in it already. */
+function hasEdit(run: Run, gate: Gate, edit: JsonObject): boolean {
+  const shown = gate.target === null ? gate.payload : editedContent(run, gate.target);
+  return gate.edited && shown !== null && digest(merge(shown, edit)) === digest(shown);
 }
 
 /** The content of the outcome version that a gate is about. */
@@ -151,7 +156,8 @@ function checkOpen(run: Run, gate: Gate, { payload }: ParsedGateRequest): void {
     refuse("T5_GATE_CONFLICT", `${gate.gate_id} does not show the payload that it was opened with; verify the ledger`, {
       gate_id: gate.gate_id,
     });
-  if (payload.payload_digest !== undefined && payload.payload_digest !== gate.payload_digest) {
+  // A signature says itself what it was made on.
+  if (!isOnNewest(gate, payload.payload_digest) && payload.signature === undefined) {
     refuse("T5_GATE_CONFLICT", `${gate.gate_id} now shows another payload than the one decided on; look again`, {
       gate_id: gate.gate_id,
       payload_digest: gate.payload_digest,
