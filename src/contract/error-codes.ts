@@ -105,6 +105,9 @@ export const errorCodes = Object.freeze({
   T0_MCP_TOOL_UNKNOWN: input("Call tools/list and use a name that it gives.", { http: 404 }),
   T0_MCP_RESOURCE_UNKNOWN: input("Use an address of resources/list or of its templates.", { http: 404 }),
   T0_MCP_TASK_REFUSED: input("Call the tool without a task; it answers at once."),
+  T0_MCP_GATE_REFUSED: policy(
+    "Let a person decide it where they are signed in, or turn gates on for people who connect.",
+  ),
   T0_MCP_SESSION_UNKNOWN: input("Begin a new session with an initialize request.", { http: 404 }),
   T0_MCP_SESSION_LIMIT: resource("End sessions that nobody uses, or raise the limit named in the detail.", {
     ...busy,
