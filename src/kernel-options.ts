@@ -31,6 +31,7 @@ import type { Middleware } from "./ports/middleware.ts";
 import type { Classifier, Scorers, Security } from "./ports/perception.ts";
 import type { Planner } from "./ports/planner.ts";
 import type { Random } from "./ports/random.ts";
+import type { SamePerson } from "./ports/same-person.ts";
 import type { ApproverKeys } from "./ports/signature-verifier.ts";
 import type { Logger, Telemetry } from "./ports/telemetry.ts";
 import type { TierDefinition } from "./runtime/define-tier.ts";
@@ -54,6 +55,8 @@ export interface KernelOptions {
   readonly authenticator?: Authenticator;
   /** The public keys of approvers, for signed approvals; without it no signature is taken. */
   readonly approverKeys?: ApproverKeys;
+  /** Which principals are one person, for separation of duties, votes, loans of seats and withdrawals; by default none are. */
+  readonly samePerson?: SamePerson;
   readonly classifier?: Classifier;
   readonly planner?: Planner;
   readonly scorers?: Partial<Scorers>;
@@ -133,6 +136,7 @@ export function resolveOptions(options: KernelOptions): Resolved {
   checkCustomMiddleware(options.middleware ?? []);
   if ((options.durability ?? "full") !== "full")
     refuse(`durability ${String(options.durability)} is not available; every commit is synced`);
+  if (options.samePerson !== undefined && typeof options.samePerson !== "function") refuse("samePerson is a function");
   const policies = assemblePolicies(options.policies ?? [], {
     withDefault: options.defaultPolicies,
     version: options.policyVersion,

@@ -223,14 +223,14 @@ function readCancel(event: LedgerEvent, record: RecordedSource): Input | null {
 /** A restart of what failed, or a regeneration of what waits or failed. */
 function readRestart(event: LedgerEvent, record: RecordedSource): Input | null {
   const restarted = event.event_type === "WORKFLOW_RESTARTED" ? payloadOf(event, "WORKFLOW_RESTARTED") : null;
-  const { mode = "regenerate", principal, feedback } = restarted ?? {};
+  const resumed = event.event_type === "WORKFLOW_RESUMED" ? payloadOf(event, "WORKFLOW_RESUMED") : null;
+  const { mode = "regenerate", principal = resumed?.principal ?? null, feedback } = restarted ?? {};
   const planned = record.peek("PLAN_CREATED", null);
   const plan = planned === null ? null : payloadOf(planned, "PLAN_CREATED");
   if (restarted === null && (plan?.cause !== "regenerate" || !isBareResume(event))) return null;
-  const by = principal ?? { type: "system", id: "kernel", role: "system" };
   const step_ids = mode === "regenerate" ? plan?.named : undefined;
   return async (run) => {
-    restartWorkflow(run, { mode, step_ids, principal: by, feedback: feedback ?? undefined });
+    restartWorkflow(run, { mode, step_ids, principal, feedback: feedback ?? undefined });
     await run.log.commit();
   };
 }

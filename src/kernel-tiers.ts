@@ -10,6 +10,7 @@ import type { TierDefinition } from "./runtime/define-tier.ts";
 import type { LedgerReading } from "./runtime/ledger-reader.ts";
 import type { createLedgerWriter } from "./runtime/ledger-writer.ts";
 import type { Registry } from "./runtime/registry.ts";
+import { guardSamePerson } from "./runtime/same-person.ts";
 import type { TenantAppend } from "./runtime/tenant-log.ts";
 import { callWithin } from "./runtime/within.ts";
 import { createFoundationTier } from "./tiers/t0-foundation/tier.ts";
@@ -45,6 +46,8 @@ export function createDesk({ resolved, registry, store, reading, timers }: DeskP
     reserves: budgets.limits.length > 0,
     retryPolicies,
     policyVersion: engine.version,
+    same: guardSamePerson(options.samePerson),
+    tellsPeople: options.samePerson !== undefined,
     holdsStreams: options.security?.validateOutput !== undefined,
     checkAllOutput: options.checkAllOutput ?? false,
     middleware: options.middleware ?? [],
@@ -153,7 +156,13 @@ export function defineTiers({
       matchMemory,
       threadWorkflows: (tenant_id, thread_id, limit) => store.heads({ tenant_id, thread_id, limit }),
     }),
-    createPlanningTier({ registry, planner, rename, takesSignatures: options.approverKeys !== undefined }),
+    createPlanningTier({
+      registry,
+      planner,
+      rename,
+      takesSignatures: options.approverKeys !== undefined,
+      same: guardSamePerson(options.samePerson),
+    }),
     createExecutionTier({ executor: () => executor, writer, store }),
     createEgoTier({
       authenticator,
@@ -161,6 +170,7 @@ export function defineTiers({
       maxCost: budgets.maxCost,
       shelf,
       book,
+      same: guardSamePerson(options.samePerson),
       federation: resolved.federation,
       signatures: { verifier: jwsVerifier, keysOf: options.approverKeys ?? null },
     }),

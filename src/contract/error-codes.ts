@@ -187,6 +187,7 @@ export const errorCodes = Object.freeze({
   T5_GATE_UNNAMED: input("Say which gate: its gate_id, or of a decision the payload.payload_digest that it shows."),
   T5_GATE_CONFLICT: input("The gate was decided otherwise; read the workflow for its answer.", { http: 409 }),
   T5_GATE_AMBIGUOUS: input("Say which gate; several are open.", { http: 409 }),
+  T5_PERSON_UNDECIDED: policy("Repair the host's samePerson; until then nothing is decided that rests on it."),
   T5_GATE_FULL: resource("Decide the gate as it stands, or raise the limit named in the detail."),
   T5_REVIEWER_UNKNOWN: input("Name a registered reviewer, or a role that one of them has.", { http: 404 }),
   T5_REVIEW_NOT_FOUND: input("Check the review id; the log names it where the interaction was queued.", { http: 404 }),

@@ -84,7 +84,9 @@ export const Gate = z.object({
   draft_version: z.int().optional(),
   /** Digests of what it showed before it was revised, oldest first; the fold adds it. */
   revised_from: z.array(z.string()).optional(),
-  /** Who asked for the work. */
+  /** All who asked for what it shows: who submitted, regenerated, retried or edited, here and in linked workflows; the fold adds it. */
+  requesters: z.array(PrincipalRef).optional(),
+  /** Who submitted the work. */
   requester: PrincipalRef.nullable().default(null),
   /** Standing votes on what the gate now shows. */
   votes: z.array(GateVote).default([]),

@@ -72,8 +72,8 @@ describe("the count", () => {
     expect(isSamePrincipal({ type: "user", id: 1 }, { type: "agent", id: 1 })).toBe(false);
     expect(isSamePrincipal({ id: 1 }, { type: "agent", id: 1 })).toBe(true);
     const approvers = [{ id: "1" }, { type: "user", id: "ann" }];
-    expect(seatsOf({ approvers, separation: true }, { type: "user", id: 1 })).toEqual([approvers[1]]);
-    expect(seatsOf({ approvers }, { type: "user", id: 1 })).toEqual(approvers);
+    expect(seatsOf({ approvers, separation: true }, [{ type: "user", id: 1 }])).toEqual([approvers[1]]);
+    expect(seatsOf({ approvers }, [{ type: "user", id: 1 }])).toEqual(approvers);
   });
 });
 

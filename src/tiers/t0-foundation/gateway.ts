@@ -21,6 +21,7 @@ import {
   type ParsedGateRequest,
   WithdrawalRequest,
 } from "../../contract/gate.ts";
+import type { PrincipalRef } from "../../contract/gate-vote.ts";
 import { WorkflowId } from "../../contract/ids.ts";
 import {
   type ParsedSubmitRequest,
@@ -46,6 +47,8 @@ export interface Lineage {
   /** Steps that are made again; the others keep their keys. */
   readonly regenerate: readonly string[];
   readonly correlation_id: string;
+  /** Who asked for the work until now. */
+  readonly requesters: readonly PrincipalRef[];
 }
 
 export interface Gateway {
@@ -165,7 +168,8 @@ function submissionOf(kit: Kit, { request: { idempotency_key: key }, raw, lineag
   const plain = copy(raw, kit.limits.maxDepth) as JsonObject;
   const { idempotency_key: _key, tenant_id: _tenant, principal: _by, ...rest } = plain;
   if (lineage === undefined) return { key, digest: digest(rest) };
-  return { key: `${lineage.parent_workflow_id} ${key}`, digest: digest({ ...rest, lineage }) };
+  const { requesters: _people, ...again } = lineage;
+  return { key: `${lineage.parent_workflow_id} ${key}`, digest: digest({ ...rest, lineage: again }) };
 }
 
 /** What the key was answered with before, in this process or another. */
@@ -235,6 +239,7 @@ async function enter(kit: Kit, { request, auth, ids, lineage, submission }: Entr
     parent_workflow_id: lineage?.parent_workflow_id ?? null,
     draft_version: lineage?.draft_version ?? 1,
     regenerate: lineage?.regenerate ?? [],
+    ...(lineage === undefined ? {} : { requesters: lineage.requesters }),
     ...(submission === null ? {} : { submission }),
   };
   const entry = kit.signals.createDataSignal(question, "SubmitRequest", gatewayRef, correlation_id, user, {

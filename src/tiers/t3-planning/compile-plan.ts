@@ -6,7 +6,7 @@
  * L3  Ids are unique in a workflow: an id used before gets `_rN`, references follow; completed steps are dropped.
  */
 import { z } from "zod";
-import { seatsOf } from "../../../machines/quorum.ts";
+import { type Same, seatsOf } from "../../../machines/quorum.ts";
 import type { CapabilityDefinition } from "../../contract/capability.ts";
 import { raise } from "../../contract/error.ts";
 import { type ErrorCode, kernelError } from "../../contract/error-codes.ts";
@@ -32,7 +32,8 @@ export interface CompileRequest {
   readonly regenerate: { readonly steps: readonly string[]; readonly draft_version: number };
   readonly rename: (params: JsonObject, renamed: ReadonlyMap<string, string>) => JsonObject;
   /** Who asked for the work; may not decide on it where a gate separates the two. */
-  readonly requester: PrincipalRef;
+  readonly requesters: readonly PrincipalRef[];
+  readonly same: Same;
   readonly takesSignatures: boolean;
 }
 
@@ -150,9 +151,9 @@ function findOperator({ registry, capability }: CompileRequest, step: Draft): Op
 }
 
 /** A gate that nobody could ever satisfy is none; what shows without the requester the schema has refused already. */
-function requireSatisfiable({ step_id, gate }: Draft, { requester, takesSignatures }: CompileRequest): void {
+function requireSatisfiable({ step_id, gate }: Draft, { requesters, same, takesSignatures }: CompileRequest): void {
   if (gate === undefined) return;
-  const why = whyUnsatisfiable(gate, seatsOf(gate, requester)?.length ?? null);
+  const why = whyUnsatisfiable(gate, seatsOf(gate, requesters, same)?.length ?? null);
   if (why !== null)
     refuse("T3_PLAN_INVALID", `the gate of step ${step_id} can never be satisfied: ${why}`, { step_id });
   if (gate.signed === true && !takesSignatures)

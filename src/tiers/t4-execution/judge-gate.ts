@@ -8,7 +8,7 @@
  * J5  Which gate a decision means: name-gate.ts.
  */
 
-import { isSamePrincipal, isSeatTaken, standingVote, tallyOf } from "../../../machines/quorum.ts";
+import { isSeatTaken, standingVote, tallyOf } from "../../../machines/quorum.ts";
 import type { AuthContext } from "../../contract/auth-context.ts";
 import { digest } from "../../contract/digest.ts";
 import { raise } from "../../contract/error.ts";
@@ -47,15 +47,15 @@ export async function decideGate(run: Run, request: ParsedGateRequest, auth: Aut
   const still = run.log.record.gates.get(gateId) as Gate;
   const meanwhile = answerFromRecord(run, still, request);
   if (meanwhile !== null) return settleAnswer(run, meanwhile);
-  requireUnchanged(standing, still, judged);
+  requireUnchanged(run, { standing, still }, judged);
   if (judged.seat.advisory) requireRoom(run, gateId, adviceAt(still));
   if (edited !== null) requireRoom(run, gateId, still.spent_signatures);
   const gate = edited?.(still) ?? still;
-  const waitsForSignature = edited !== null && gate.signed;
-  if (!waitsForSignature) apply(run, gate, { request, judged });
+  const waitsForOthers = edited !== null && isForOthers(gate);
+  if (!waitsForOthers) apply(run, gate, { request, judged });
   // The work goes on at once, so that the decision and the step behind it share a row (and its sync).
   run.goOn();
-  return settleAnswer(run, respond(run, gateId, waitsForSignature ? "revised" : request.decision));
+  return settleAnswer(run, respond(run, gateId, waitsForOthers ? "revised" : request.decision));
 }
 
 export async function settleAnswer(run: Run, answer: GateResponse): Promise<GateResponse> {
@@ -99,7 +99,7 @@ function answerFromRecord(run: Run, gate: Gate, request: ParsedGateRequest): Gat
 
 /** A vote that stands is answered; an edit voids it with all the others, and is new. */
 function answerVote(run: Run, gate: Gate, { principal, decision, payload }: ParsedGateRequest): GateResponse | null {
-  const vote = payload.edit === undefined ? standingVote(gate, principal) : null;
+  const vote = payload.edit === undefined ? standingVote(gate, principal, run.desk.same) : null;
   if (vote === null) return null;
   if (vote.decision === decision) return respond(run, gate.gate_id, decision);
   return refuse("T5_GATE_CONFLICT", `this seat has voted to ${vote.decision} already; withdraw that vote first`, {
@@ -108,29 +108,38 @@ function answerVote(run: Run, gate: Gate, { principal, decision, payload }: Pars
   });
 }
 
+/** What an edit made is still to be signed, or to be approved by somebody else than who made it. */
+const isForOthers = ({ signed, separation }: Gate): boolean => signed || separation;
+
 /** The edit that made what the gate shows is answered when it comes again: it names what it was made on. */
 function answerEdit(run: Run, gate: Gate, request: ParsedGateRequest): GateResponse | null {
   const { edit, payload_digest } = request.payload;
   if (edit === undefined || !isOnEarlier(gate, payload_digest) || !hasEdit(run, gate, edit)) return null;
-  if (gate.signed) return respond(run, gate.gate_id, "revised");
-  const vote = standingVote(gate, request.principal);
+  if (isForOthers(gate)) return respond(run, gate.gate_id, "revised");
+  const vote = standingVote(gate, request.principal, run.desk.same);
   return vote?.decision === request.decision ? respond(run, gate.gate_id, request.decision) : null;
 }
 
+/** A gate as it was judged, and as it stands now. */
+interface Looked {
+  readonly standing: Gate;
+  readonly still: Gate;
+}
+
 /** What was judged is what is decided: the same payload, asked of the same people, and a seat that is still free. */
-function requireUnchanged(standing: Gate, still: Gate, { seat }: Judged): void {
+function requireUnchanged(run: Run, { standing, still }: Looked, { seat }: Judged): void {
   const { gate_id } = still;
   if (still.payload_digest !== standing.payload_digest || still.target?.version !== standing.target?.version)
     refuse("T5_GATE_CONFLICT", `${gate_id} was opened again on a new version meanwhile; look again`, { gate_id });
-  if (seat.on_behalf_of !== null && isSeatTaken(still, seat.on_behalf_of))
+  if (seat.on_behalf_of !== null && isSeatTaken(still, seat.on_behalf_of, run.desk.same))
     refuse("T5_GATE_CONFLICT", `this seat at ${gate_id} was taken meanwhile`, { gate_id });
   if (whoDecides(still) !== whoDecides(standing))
     refuse("T5_GATE_CONFLICT", `${gate_id} asks others meanwhile; look again`, { gate_id });
 }
 
-/** Whom a gate asks, to be compared. */
-export const whoDecides = ({ roles, approvers, delegations }: Gate): string =>
-  JSON.stringify([roles, approvers, delegations]);
+/** Whom a gate asks, and for whom, to be compared. */
+export const whoDecides = ({ roles, approvers, delegations, requesters }: Gate): string =>
+  JSON.stringify([roles, approvers, delegations, requesters]);
 
 /** The same decision is one on the same payload: as it was shown, or with the very edit that was decided. */
 function isSamePayload(run: Run, gate: Gate, { payload }: ParsedGateRequest): boolean {
@@ -217,7 +226,7 @@ function keepDecision(run: Run, gateId: string, { request, auth }: Asked): Promi
     });
   const { decision, principal } = request;
   const kept = record.kept.get(gateId) ?? [];
-  const standing = kept.find(({ decided: by }) => by.principal !== null && isSamePrincipal(by.principal, principal));
+  const standing = kept.find(({ decided: by }) => by.principal !== null && run.desk.same(by.principal, principal));
   if (standing !== undefined && (standing.decision !== decision || standing.payload_digest !== payload_digest))
     refuse("T5_GATE_CONFLICT", `another decision of theirs on ${gateId} is kept already`, { gate_id: gateId });
   if (standing === undefined) {

@@ -41,7 +41,8 @@ const refOf = ({ type, id }: PrincipalRef): PrincipalRef => ({ type, id });
 export function withdrawVote(run: Run, { principal, gate_id }: WithdrawalRequest): Promise<GateResponse> {
   const gate = requireOpen(run, gate_id);
   const vote =
-    standingVote(gate, principal) ?? refuse("T5_GATE_CONFLICT", gate.gate_id, "there is no vote of yours to take back");
+    standingVote(gate, principal, run.desk.same) ??
+    refuse("T5_GATE_CONFLICT", gate.gate_id, "there is no vote of yours to take back");
   if (vote.signature !== null) requireRoom(run, gate.gate_id, gate.spent_signatures);
   const withdrawn = { gate_id: gate.gate_id, principal: vote.principal };
   run.log.noteBy(refOf(principal), draft("GATE_VOTE_WITHDRAWN", withdrawn, gate.step_id));
