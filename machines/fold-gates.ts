@@ -33,7 +33,8 @@ const optionalInGates = {
 function putGate(record: WorkflowRecord, gate: Gate): void {
   const draft_version = record.steps.get(gate.step_id)?.step.draft_version;
   const round = draft_version === undefined ? {} : { draft_version };
-  record.gates.set(gate.gate_id, { ...optionalInGates, ...gate, ...round, requesters: [...record.requesters] });
+  const asked = record.requesters.length === 0 ? {} : { requesters: [...record.requesters] };
+  record.gates.set(gate.gate_id, { ...optionalInGates, ...gate, ...round, ...asked });
 }
 
 function changeGate(record: WorkflowRecord, gateId: string, change: (gate: Gate) => Partial<Gate>): void {

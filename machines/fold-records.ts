@@ -89,12 +89,15 @@ export function beginRecord(event: LedgerEvent): WorkflowRecord {
   };
 }
 
-const withPerson = (people: readonly PrincipalRef[], { type, id }: PrincipalRef): readonly PrincipalRef[] =>
-  people.some((one) => isSamePrincipal(one, { type, id })) ? people : [...people, { type, id }];
+/** With one more person; events of older ledgers may name nobody. */
+function withPerson(people: readonly PrincipalRef[], person: PrincipalRef | null | undefined): readonly PrincipalRef[] {
+  if (person == null || people.some((one) => isSamePrincipal(one, person))) return people;
+  return [...people, { type: person.type, id: person.id }];
+}
 
 /** Who regenerated, retried or edited asks for what follows. */
 export function addRequester(record: WorkflowRecord, person: PrincipalRef | null | undefined): void {
-  if (person != null) record.requesters = withPerson(record.requesters, person);
+  record.requesters = withPerson(record.requesters, person);
 }
 
 export function newStep(step: StepRecord["step"], planId: string): StepRecord {

@@ -195,7 +195,11 @@ describe("a gate of an older ledger", () => {
       decision: null,
     };
     const record = foldEvents([
-      event(1, "INTENT_RECEIVED", { intent: { intent_id: "int_1" }, auth: {}, plan_id: "pln_1" }),
+      event(1, "INTENT_RECEIVED", {
+        intent: { intent_id: "int_1" },
+        auth: {},
+        plan_id: "pln_1",
+      }),
       event(2, "GATE_OPENED", { gate: old }),
     ]);
     expect(record?.gates.get("gate-s1")).toEqual({ ...plainGate, ...old });
