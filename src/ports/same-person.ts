@@ -1,3 +1,4 @@
+/** What a host knows of its people: which principals are one person. */
 import type { PrincipalRef } from "../contract/gate-vote.ts";
 
 /**
