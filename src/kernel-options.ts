@@ -3,6 +3,7 @@
  */
 
 import { z } from "zod";
+import type { Same } from "../machines/quorum.ts";
 import { keywordClassifier } from "./adapters/keyword-classifier.ts";
 import { memoryArtifacts } from "./adapters/memory-artifacts.ts";
 import { openSecurity } from "./adapters/open-security.ts";
@@ -36,6 +37,7 @@ import type { ApproverKeys } from "./ports/signature-verifier.ts";
 import type { Logger, Telemetry } from "./ports/telemetry.ts";
 import type { TierDefinition } from "./runtime/define-tier.ts";
 import { defaultLimits, type Limits } from "./runtime/kit.ts";
+import { guardSamePerson } from "./runtime/same-person.ts";
 import type { Inspect } from "./runtime/supervision.ts";
 import { checkCustomMiddleware } from "./tiers/t4-execution/middleware.ts";
 import type { PolicyEngine } from "./tiers/t5-ego/policy/evaluate-policies.ts";
@@ -127,6 +129,7 @@ export interface Resolved {
   readonly budgets: ParsedBudgets;
   readonly domainPipelines: Readonly<Record<string, Pipeline>>;
   readonly retryPolicies: Readonly<Record<string, number>>;
+  readonly same: Same;
 }
 
 /** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH, T4_MIDDLEWARE_VIOLATION. */
@@ -161,6 +164,7 @@ export function resolveOptions(options: KernelOptions): Resolved {
     budgets: resolveBudgets(options.budgets ?? {}),
     domainPipelines: options.domainPipelines ?? defaultDomainPipelines,
     retryPolicies: resolveRetryPolicies(options.retryPolicies ?? {}),
+    same: guardSamePerson(options.samePerson),
   };
 }
 

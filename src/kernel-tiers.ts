@@ -10,7 +10,6 @@ import type { TierDefinition } from "./runtime/define-tier.ts";
 import type { LedgerReading } from "./runtime/ledger-reader.ts";
 import type { createLedgerWriter } from "./runtime/ledger-writer.ts";
 import type { Registry } from "./runtime/registry.ts";
-import { guardSamePerson } from "./runtime/same-person.ts";
 import type { TenantAppend } from "./runtime/tenant-log.ts";
 import { callWithin } from "./runtime/within.ts";
 import { createFoundationTier } from "./tiers/t0-foundation/tier.ts";
@@ -46,7 +45,7 @@ export function createDesk({ resolved, registry, store, reading, timers }: DeskP
     reserves: budgets.limits.length > 0,
     retryPolicies,
     policyVersion: engine.version,
-    same: guardSamePerson(options.samePerson),
+    same: resolved.same,
     tellsPeople: options.samePerson !== undefined,
     holdsStreams: options.security?.validateOutput !== undefined,
     checkAllOutput: options.checkAllOutput ?? false,
@@ -161,7 +160,7 @@ export function defineTiers({
       planner,
       rename,
       takesSignatures: options.approverKeys !== undefined,
-      same: guardSamePerson(options.samePerson),
+      same: resolved.same,
     }),
     createExecutionTier({ executor: () => executor, writer, store }),
     createEgoTier({
@@ -170,7 +169,7 @@ export function defineTiers({
       maxCost: budgets.maxCost,
       shelf,
       book,
-      same: guardSamePerson(options.samePerson),
+      same: resolved.same,
       federation: resolved.federation,
       signatures: { verifier: jwsVerifier, keysOf: options.approverKeys ?? null },
     }),

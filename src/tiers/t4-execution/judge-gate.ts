@@ -167,10 +167,14 @@ function checkOpen(run: Run, gate: Gate, { payload }: ParsedGateRequest): void {
     });
   // A signature says itself what it was made on.
   if (!isOnNewest(gate, payload.payload_digest) && payload.signature === undefined) {
-    refuse("T5_GATE_CONFLICT", `${gate.gate_id} now shows another payload than the one decided on; look again`, {
-      gate_id: gate.gate_id,
-      payload_digest: gate.payload_digest,
-    });
+    refuse(
+      "T5_GATE_CONFLICT",
+      `${gate.gate_id} was revised, or shows another payload than the one decided on; look again`,
+      {
+        gate_id: gate.gate_id,
+        payload_digest: gate.payload_digest,
+      },
+    );
   }
   if (payload.target !== undefined && gate.target !== null && payload.target.outcome_id !== gate.target.outcome_id) {
     refuse("T5_GATE_CONFLICT", `${gate.gate_id} is about another outcome`, {
