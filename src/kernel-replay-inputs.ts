@@ -5,6 +5,7 @@
  * the kernel comes to by itself has come before anybody looks here.
  */
 
+import { isSamePrincipal } from "../machines/quorum.ts";
 import type { AuthContext } from "./contract/auth-context.ts";
 import { type EventType, type LedgerEvent, payloadOf } from "./contract/event.ts";
 import { DelegationRequest, GateRequest, type ParsedGateRequest } from "./contract/gate.ts";
@@ -106,12 +107,16 @@ async function judgeAgain(
   await run.log.commit();
 }
 
+/** One id may stand for a user and for a service. */
+const isBy = (one: PrincipalRef | null | undefined, other: PrincipalRef | undefined): boolean =>
+  one != null && other !== undefined && isSamePrincipal(one, other);
+
 /** Where the same person's next attempt at deciding this gate so begins. */
 function nextAttempt(event: LedgerEvent, record: RecordedSource): number {
   const { by, subject } = payloadOf(event, "POLICY_DECIDED");
   const again = record.peek("POLICY_DECIDED", event.step_id, (later) => {
     const asked = payloadOf(later, "POLICY_DECIDED");
-    const isTheirs = asked.by?.principal.id === by?.principal.id && asked.by?.decision === by?.decision;
+    const isTheirs = isBy(asked.by?.principal, by?.principal) && asked.by?.decision === by?.decision;
     return asked.stage === "gate" && asked.subject === subject && isTheirs && later.sequence > event.sequence;
   });
   return again?.sequence ?? Number.POSITIVE_INFINITY;
@@ -126,7 +131,7 @@ function voteOf(
   const until = nextAttempt(event, record);
   return record.peek("GATE_VOTED", event.step_id, (later) => {
     const vote = payloadOf(later, "GATE_VOTED");
-    const isTheirs = vote.gate_id === gate_id && vote.principal.id === principal.id && vote.decision === decision;
+    const isTheirs = vote.gate_id === gate_id && isBy(vote.principal, principal) && vote.decision === decision;
     return isTheirs && later.sequence < until;
   });
 }
@@ -144,7 +149,7 @@ function readDelegation(event: LedgerEvent, record: RecordedSource, lending: Len
   if (to === undefined) return null;
   const lent = record.peek("GATE_DELEGATED", event.step_id, (later) => {
     const { from, ...loan } = payloadOf(later, "GATE_DELEGATED");
-    return loan.gate_id === gate_id && from.id === principal.id && loan.to.id === to.id;
+    return loan.gate_id === gate_id && isBy(from, principal) && isBy(loan.to, to);
   });
   const until = lent === null ? "9999-12-31T00:00:00.000Z" : payloadOf(lent, "GATE_DELEGATED").expires_at;
   const request = { tenant_id: event.tenant_id, principal, gate_id, to: { ...to }, expires_at: until };
@@ -160,7 +165,7 @@ function closingOf(
   const until = nextAttempt(event, record);
   return record.peek(type, event.step_id, (later) => {
     const decided = payloadOf(later, type);
-    return decided.gate_id === gate_id && decided.principal?.id === principal.id && later.sequence < until;
+    return decided.gate_id === gate_id && isBy(decided.principal, principal) && later.sequence < until;
   });
 }
 
