@@ -90,6 +90,7 @@ const shape = {
   thresholds: z.strictObject({ classification: share, confidence: share, grounding: share }),
   checkAllOutput: z.boolean(),
   owner: z.string().min(1),
+  samePerson: fn,
 } satisfies KeysOf<KernelOptions>;
 
 const Shape = z.strictObject(shape).partial();

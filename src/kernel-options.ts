@@ -2,6 +2,7 @@
  * What a host may bring to a kernel, and what it gets where it brings nothing.
  */
 
+import type { Same } from "../machines/quorum.ts";
 import { keywordClassifier } from "./adapters/keyword-classifier.ts";
 import { memoryArtifacts } from "./adapters/memory-artifacts.ts";
 import { openSecurity } from "./adapters/open-security.ts";
@@ -33,10 +34,12 @@ import type { Middleware } from "./ports/middleware.ts";
 import type { Classifier, Scorers, Security } from "./ports/perception.ts";
 import type { Planner } from "./ports/planner.ts";
 import type { Random } from "./ports/random.ts";
+import type { SamePerson } from "./ports/same-person.ts";
 import type { ApproverKeys } from "./ports/signature-verifier.ts";
 import type { Logger, Telemetry } from "./ports/telemetry.ts";
 import type { TierDefinition } from "./runtime/define-tier.ts";
 import { defaultLimits, type Limits } from "./runtime/kit.ts";
+import { guardSamePerson } from "./runtime/same-person.ts";
 import type { Inspect } from "./runtime/supervision.ts";
 import { checkCustomMiddleware } from "./tiers/t4-execution/middleware.ts";
 import type { PolicyEngine } from "./tiers/t5-ego/policy/evaluate-policies.ts";
@@ -56,6 +59,8 @@ export interface KernelOptions {
   readonly authenticator?: Authenticator;
   /** The public keys of approvers, for signed approvals; without it no signature is taken. */
   readonly approverKeys?: ApproverKeys;
+  /** Which principals are one person, for separation of duties, votes, loans of seats and withdrawals; by default none are. */
+  readonly samePerson?: SamePerson;
   readonly classifier?: Classifier;
   readonly planner?: Planner;
   readonly scorers?: Partial<Scorers>;
@@ -126,6 +131,7 @@ export interface Resolved {
   readonly budgets: ParsedBudgets;
   readonly domainPipelines: Readonly<Record<string, Pipeline>>;
   readonly retryPolicies: Readonly<Record<string, number>>;
+  readonly same: Same;
 }
 
 /** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH, T4_MIDDLEWARE_VIOLATION. */
@@ -158,6 +164,7 @@ export function resolveOptions(options: KernelOptions): Resolved {
     budgets: readStrictly(Budgets, options.budgets ?? {}, { what: "budgets", source: optionsRef }),
     domainPipelines: options.domainPipelines ?? defaultDomainPipelines,
     retryPolicies: resolveRetryPolicies(options.retryPolicies ?? {}),
+    same: guardSamePerson(options.samePerson),
   };
 }
 

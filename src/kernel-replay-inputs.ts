@@ -5,6 +5,7 @@
  * the kernel comes to by itself has come before anybody looks here.
  */
 
+import { isSamePrincipal } from "../machines/quorum.ts";
 import type { AuthContext } from "./contract/auth-context.ts";
 import { type EventType, type LedgerEvent, payloadOf } from "./contract/event.ts";
 import { DelegationRequest, GateRequest, type ParsedGateRequest } from "./contract/gate.ts";
@@ -86,8 +87,12 @@ function readDecision(event: LedgerEvent, record: RecordedSource): Input | null 
     ...(decided?.resolution === "done" || decided?.resolution === "retry" ? { resolution: decided.resolution } : {}),
     ...settledAs(record, closing),
   };
-  const request = requestOf(event, { decision, principal, gate_id, payload });
-  return (run) => decideGate(run, request, auth);
+  // What was judged was on what the gate showed then.
+  return (run) => {
+    const payload_digest = run.log.record.gates.get(gate_id)?.payload_digest;
+    const named = payload_digest === undefined ? payload : { ...payload, payload_digest };
+    return decideGate(run, requestOf(event, { decision, principal, gate_id, payload: named }), auth);
+  };
 }
 
 /** An attempt to decide that was refused, or came after another's, leaves its judgement only. */
@@ -102,12 +107,16 @@ async function judgeAgain(
   await run.log.commit();
 }
 
+/** One id may stand for a user and for a service. */
+const isBy = (one: PrincipalRef | null | undefined, other: PrincipalRef | undefined): boolean =>
+  one != null && other !== undefined && isSamePrincipal(one, other);
+
 /** Where the same person's next attempt at deciding this gate so begins. */
 function nextAttempt(event: LedgerEvent, record: RecordedSource): number {
   const { by, subject } = payloadOf(event, "POLICY_DECIDED");
   const again = record.peek("POLICY_DECIDED", event.step_id, (later) => {
     const asked = payloadOf(later, "POLICY_DECIDED");
-    const isTheirs = asked.by?.principal.id === by?.principal.id && asked.by?.decision === by?.decision;
+    const isTheirs = isBy(asked.by?.principal, by?.principal) && asked.by?.decision === by?.decision;
     return asked.stage === "gate" && asked.subject === subject && isTheirs && later.sequence > event.sequence;
   });
   return again?.sequence ?? Number.POSITIVE_INFINITY;
@@ -122,7 +131,7 @@ function voteOf(
   const until = nextAttempt(event, record);
   return record.peek("GATE_VOTED", event.step_id, (later) => {
     const vote = payloadOf(later, "GATE_VOTED");
-    const isTheirs = vote.gate_id === gate_id && vote.principal.id === principal.id && vote.decision === decision;
+    const isTheirs = vote.gate_id === gate_id && isBy(vote.principal, principal) && vote.decision === decision;
     return isTheirs && later.sequence < until;
   });
 }
@@ -140,7 +149,7 @@ function readDelegation(event: LedgerEvent, record: RecordedSource, lending: Len
   if (to === undefined) return null;
   const lent = record.peek("GATE_DELEGATED", event.step_id, (later) => {
     const { from, ...loan } = payloadOf(later, "GATE_DELEGATED");
-    return loan.gate_id === gate_id && from.id === principal.id && loan.to.id === to.id;
+    return loan.gate_id === gate_id && isBy(from, principal) && isBy(loan.to, to);
   });
   const until = lent === null ? "9999-12-31T00:00:00.000Z" : payloadOf(lent, "GATE_DELEGATED").expires_at;
   const request = { tenant_id: event.tenant_id, principal, gate_id, to: { ...to }, expires_at: until };
@@ -156,7 +165,7 @@ function closingOf(
   const until = nextAttempt(event, record);
   return record.peek(type, event.step_id, (later) => {
     const decided = payloadOf(later, type);
-    return decided.gate_id === gate_id && decided.principal?.id === principal.id && later.sequence < until;
+    return decided.gate_id === gate_id && isBy(decided.principal, principal) && later.sequence < until;
   });
 }
 
@@ -219,14 +228,14 @@ function readCancel(event: LedgerEvent, record: RecordedSource): Input | null {
 /** A restart of what failed, or a regeneration of what waits or failed. */
 function readRestart(event: LedgerEvent, record: RecordedSource): Input | null {
   const restarted = event.event_type === "WORKFLOW_RESTARTED" ? payloadOf(event, "WORKFLOW_RESTARTED") : null;
-  const { mode = "regenerate", principal, feedback } = restarted ?? {};
+  const resumed = event.event_type === "WORKFLOW_RESUMED" ? payloadOf(event, "WORKFLOW_RESUMED") : null;
+  const { mode = "regenerate", principal = resumed?.principal ?? null, feedback } = restarted ?? {};
   const planned = record.peek("PLAN_CREATED", null);
   const plan = planned === null ? null : payloadOf(planned, "PLAN_CREATED");
   if (restarted === null && (plan?.cause !== "regenerate" || !isBareResume(event))) return null;
-  const by = principal ?? { type: "system", id: "kernel", role: "system" };
   const step_ids = mode === "regenerate" ? plan?.named : undefined;
   return async (run) => {
-    restartWorkflow(run, { mode, step_ids, principal: by, feedback: feedback ?? undefined });
+    restartWorkflow(run, { mode, step_ids, principal, feedback: feedback ?? undefined });
     await run.log.commit();
   };
 }

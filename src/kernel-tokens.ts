@@ -15,7 +15,12 @@ import type {
 } from "./contract/token.ts";
 import type { TokenCapture, TokenSnapshot } from "./contract/token-snapshot.ts";
 import { type Processed, TokenKernelCore } from "./kernel-token-core.ts";
-import { type Answered, checkTokenOptions, type TokenExecutor, type TokenKernelOptions } from "./kernel-token-options.ts";
+import {
+  type Answered,
+  checkTokenOptions,
+  type TokenExecutor,
+  type TokenKernelOptions,
+} from "./kernel-token-options.ts";
 import type { RunSummary } from "./kernel-token-stream.ts";
 
 export interface TokenKernel<E extends TokenExecutor = TokenExecutor> {

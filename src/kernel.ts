@@ -8,12 +8,14 @@
  */
 
 import { allMachines, definitionOf } from "../machines/definitions.ts";
+import type { Caller } from "./contract/auth-context.ts";
 import { raise } from "./contract/error.ts";
 import { kernelError } from "./contract/error-codes.ts";
 import { moduleRef } from "./contract/module-ref.ts";
 import { isAtRest, isTerminal, type WorkflowRecord } from "./contract/workflow.ts";
 import type { WorkflowState } from "./contract/workflow-state.ts";
 import type { Kernel } from "./kernel-face.ts";
+import { findOpenGate } from "./kernel-open-gate.ts";
 import { type KernelOptions, resolveOptions, type TierPatch } from "./kernel-options.ts";
 import { fillRegistry, KernelParts, openMemoryLedger, openParts, stopParts } from "./kernel-parts.ts";
 import { createReads, viewOf } from "./kernel-reads.ts";
@@ -59,7 +61,7 @@ class RunningKernel {
   constructor(parts: KernelParts, options: KernelOptions) {
     this.#parts = parts;
     this.#options = options;
-    this.#gateway = createGateway(parts.kit);
+    this.#gateway = createGateway(parts.kit, (workflowId, caller) => this.#openGate(workflowId, caller));
     this.face = {
       ...createReads({ ...parts, ...parts.policies, authorize: this.#gateway.authorize }),
       tokens: createTokenView(parts),
@@ -73,6 +75,12 @@ class RunningKernel {
   async takeUp(): Promise<void> {
     await this.#parts.host.recover();
     await this.#parts.host.armDue();
+  }
+
+  /** Who may say nothing at gates learns of none. */
+  async #openGate(workflowId: string, caller: Caller): Promise<string> {
+    await this.#gateway.authorize(caller, "gate:approve");
+    return findOpenGate(this.#parts, workflowId, caller);
   }
 
   async #serve<T>(work: () => Promise<T>): Promise<T> {

@@ -18,7 +18,7 @@ import { type Desk, withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, type Session } from "./options.ts";
 import { renderGate } from "./render-gate.ts";
 import { renderWorkflow } from "./render-workflow.ts";
-import { commandLine, failIfFailed, openGatesOf, printJson } from "./show-result.ts";
+import { commandLine, decideLine, failIfFailed, openGatesOf, printJson } from "./show-result.ts";
 import type { Terminal } from "./terminal.ts";
 import { watchRun } from "./watch-run.ts";
 
@@ -121,10 +121,10 @@ async function tellEnd({ desk, session, file }: Story, state: WorkflowState): Pr
   const { options, terminal } = session;
   const { why } = await desk.kernel.explain(state.workflow_id, desk.caller);
   const [gate] = openGatesOf(state);
-  const approve = gate === undefined ? null : commandLine(options, "approve", gate.workflow_id, gate.gate_id);
+  const approve = gate === undefined ? null : decideLine(options, "approve", gate);
   const written = state.state === "completed" ? file : null;
   if (options.json) printJson(session, { ...state, file: written, approve, why });
-  else if (approve !== null) terminal.print(tellWaiting(approve, state, options));
+  else if (gate !== undefined) terminal.print(tellWaiting(gate, options));
   else {
     terminal.print(renderWorkflow(state, terminal));
     if (written !== null) terminal.print(`\n${terminal.paint("green", `written: ${showLine(written)}`)}`);
@@ -133,7 +133,8 @@ async function tellEnd({ desk, session, file }: Story, state: WorkflowState): Pr
   failIfFailed(state);
 }
 
-function tellWaiting(approve: string, { workflow_id }: WorkflowState, options: CommonOptions): string {
-  const [reject, explain] = ["reject", "explain"].map((word) => commandLine(options, word, workflow_id));
+function tellWaiting(gate: Gate, options: CommonOptions): string {
+  const [approve, reject] = [decideLine(options, "approve", gate), decideLine(options, "reject", gate)];
+  const explain = commandLine(options, "explain", gate.workflow_id);
   return `Waiting for a person; nothing is written yet. Answer from any process:\n  ${approve}\n  ${reject}\nWhy it waits:\n  ${explain}`;
 }

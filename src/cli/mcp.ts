@@ -8,7 +8,7 @@ import type { Command } from "commander";
 import type { Logger } from "../index.ts";
 import { showLine } from "../protocol/visible-text.ts";
 import { type Desk, withKernel } from "./open-kernel.ts";
-import { addCommonOptions, type CommonOptions } from "./options.ts";
+import { type AnswerGates, addAnswerGates, addCommonOptions, type CommonOptions } from "./options.ts";
 import { readVersion } from "./read-version.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -20,18 +20,22 @@ function complainTo({ complain }: Terminal): Logger {
 }
 
 export function addMcp(program: Command, terminal: Terminal): void {
-  addCommonOptions(program.command("mcp"))
+  addAnswerGates(addCommonOptions(program.command("mcp")))
     .description("serve the kernel over stdio as an MCP server; it speaks for --tenant, --principal and --role")
-    .action((options: CommonOptions) =>
-      withKernel({ options, terminal }, (desk) => serve(desk, terminal), { recover: true, create: true }),
+    .action((options: CommonOptions & AnswerGates) =>
+      withKernel({ options, terminal }, (desk) => serve(desk, terminal, options), { recover: true, create: true }),
     );
 }
 
-async function serve({ kernel, caller }: Desk, terminal: Terminal): Promise<void> {
+async function serve(
+  { kernel, caller }: Desk,
+  terminal: Terminal,
+  { answerGates: answersGates }: AnswerGates,
+): Promise<void> {
   // Only now: the other commands need no SDK.
   const { serveMcpStdio } = await import("../mcp/index.ts");
   const logger = complainTo(terminal);
-  const connection = serveMcpStdio(kernel, { caller, logger, version: readVersion() });
+  const connection = serveMcpStdio(kernel, { caller, answersGates, logger, version: readVersion() });
   await connection.ended;
   await connection.close();
 }

@@ -67,6 +67,7 @@ function renderVotes({
   approvers,
   quorum,
   requester,
+  requesters,
   separation,
   signed,
   delegations,
@@ -75,7 +76,8 @@ function renderVotes({
   const lines: string[] = [];
   if (approvers !== null) lines.push(`approvers ${approvers.map(nameOf).join(", ")}`);
   if (quorum !== null) lines.push(`takes     ${quorum.approvals} to approve, ${quorum.rejections} to reject`);
-  if (separation && requester !== null) lines.push(`not by    ${nameOf(requester)}, who asked for it`);
+  const asked = requesters ?? (requester === null ? [] : [requester]);
+  if (separation && asked.length > 0) lines.push(`not by    ${asked.map(nameOf).join(", ")}, who asked for it`);
   if (signed) lines.push("signed    every vote that counts");
   for (const { from, to, expires_at } of delegations)
     lines.push(`lent      ${nameOf(from)} to ${nameOf(to)} until ${expires_at}`);

@@ -34,9 +34,16 @@ export const openGatesOf = ({ gates }: WorkflowState): readonly Gate[] => gates.
 const tellGate = (gate: Gate, options: CommonOptions): string =>
   [
     `waiting at ${showLine(gate.gate_id)}. Look:  ${commandLine(options, "show", gate.workflow_id)}`,
-    `Approve:  ${commandLine(options, "approve", gate.workflow_id, gate.gate_id)}`,
-    `Reject:   ${commandLine(options, "reject", gate.workflow_id, gate.gate_id)}`,
+    `Approve:  ${decideLine(options, "approve", gate)}`,
+    `Reject:   ${decideLine(options, "reject", gate)}`,
   ].join("\n  ");
+
+/** A decision on what was shown here, and on nothing that it has become since. */
+export const decideLine = (
+  options: CommonOptions,
+  word: "approve" | "reject",
+  { workflow_id, gate_id, payload_digest }: Gate,
+): string => commandLine(options, word, workflow_id, gate_id, "--digest", payload_digest);
 
 /** A command as a person would type it to act on the same ledger as the same caller. */
 export function commandLine(options: CommonOptions, ...words: readonly string[]): string {

@@ -108,6 +108,9 @@ export const errorCodes = Object.freeze({
   T0_MCP_TOOL_UNKNOWN: input("Call tools/list and use a name that it gives.", { http: 404 }),
   T0_MCP_RESOURCE_UNKNOWN: input("Use an address of resources/list or of its templates.", { http: 404 }),
   T0_MCP_TASK_REFUSED: input("Call the tool without a task; it answers at once."),
+  T0_MCP_GATE_REFUSED: policy(
+    "Let a person decide it where they are signed in, or turn gates on for people who connect.",
+  ),
   T0_MCP_SESSION_UNKNOWN: input("Begin a new session with an initialize request.", { http: 404 }),
   T0_MCP_SESSION_LIMIT: resource("End sessions that nobody uses, or raise the limit named in the detail.", {
     ...busy,
@@ -184,8 +187,10 @@ export const errorCodes = Object.freeze({
   T5_POLICY_INVALID: input("Correct the rules and fields named in the detail; until then none of the set applies."),
   T5_HUMAN_DENIED: policy("Talk to the person who rejected it, then submit a changed request."),
   T5_GATE_NOT_FOUND: input("Check the gate id and the workflow id.", { http: 404 }),
+  T5_GATE_UNNAMED: input("Say which gate: its gate_id, or of a decision the payload.payload_digest that it shows."),
   T5_GATE_CONFLICT: input("The gate was decided otherwise; read the workflow for its answer.", { http: 409 }),
   T5_GATE_AMBIGUOUS: input("Say which gate; several are open.", { http: 409 }),
+  T5_PERSON_UNDECIDED: policy("Repair the host's samePerson; until then nothing is decided that rests on it."),
   T5_GATE_FULL: resource("Decide the gate as it stands, or raise the limit named in the detail."),
   T5_REVIEWER_UNKNOWN: input("Name a registered reviewer, or a role that one of them has.", { http: 404 }),
   T5_REVIEW_NOT_FOUND: input("Check the review id; the log names it where the interaction was queued.", { http: 404 }),

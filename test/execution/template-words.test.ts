@@ -10,7 +10,8 @@ describe("a template with another word", () => {
   it.each(written)("[NOT-06] %s stays as it was written, alone and in text, and is told as unresolved", (template) => {
     expect(resolveTemplates(template, outputs)).toBe(template);
     expect(resolveTemplates(`a ${template} b {{s1.output.a}}`, outputs)).toBe(`a ${template} b 1`);
-    expect(resolveParams({ text: `a ${template} b` }, outputs).unresolved).toEqual([template]);
-    expect(renameReferences(`a ${template}`, new Map([["s1", "s9"]]))).toBe(`a ${template}`);
+    expect(resolveParams({ params: { text: `a ${template} b` } }, outputs).unresolved).toEqual([template]);
+    const params = { text: `a ${template}` };
+    expect(renameReferences({ params }, new Map([["s1", "s9"]]))).toEqual(params);
   });
 });

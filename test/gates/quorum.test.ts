@@ -6,6 +6,7 @@ import { createTestKernel } from "../../src/testing/index.ts";
 import { runs } from "../properties/property-runs.ts";
 import { ann, approve, bob, cat, dan, gated, reject, requester, say, waiting } from "./people.ts";
 import {
+  asShown,
   counted,
   eventsOf,
   gateOf,
@@ -233,7 +234,7 @@ describe("a new version", () => {
       [["bob", gate.payload_digest]],
     ]);
     expect(publish.calls).toHaveLength(0);
-    expect((await approve(t, id, ann)).status).toBe("resumed");
+    expect((await approve(t, id, ann, await asShown(t, id))).status).toBe("resumed");
     await t.rest(id);
     expect(publish.calls.map((c) => c.input)).toEqual([{ text: "edited", to: "board" }]);
     expect(await payloads(t, id, "USER_APPROVED")).toMatchObject([{ outcome_version: 2, edited: true }]);
@@ -248,7 +249,7 @@ describe("a new version", () => {
     await t.rest(id);
     const gate = await gateOf(t, id);
     expect([gate.target?.version, gate.votes, gate.quorum]).toEqual([2, [], { approvals: 2, rejections: 1 }]);
-    expect((await approve(t, id, ann)).status).toBe("voted");
+    expect((await approve(t, id, ann, await asShown(t, id))).status).toBe("voted");
   });
 
   it("is no longer what an older look decided on", async () => {

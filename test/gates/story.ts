@@ -76,6 +76,11 @@ export async function gateOf(t: TestKernel, workflowId: string, gateId = "gate-p
   return found;
 }
 
+/** What a decision says of the payload that a gate shows now. */
+export const asShown = async (t: TestKernel, workflowId: string, gateId = "gate-publish") => ({
+  payload_digest: (await gateOf(t, workflowId, gateId)).payload_digest,
+});
+
 /** Payloads of one type, in order. */
 export async function payloads<T extends keyof EventPayloads>(
   t: TestKernel,

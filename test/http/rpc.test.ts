@@ -32,7 +32,10 @@ describe("/rpc", () => {
     RpcMessage.parse(submitted.body);
     const workflow_id = submitted.body.result?.["workflow_id"] as string;
     await edge.t.rest(workflow_id);
-    const decided = await rpc(edge, request("kernel/gate", { workflow_id, decision: "approve" }, 7));
+    const decided = await rpc(
+      edge,
+      request("kernel/gate", { workflow_id, gate_id: "gate-publish", decision: "approve" }, 7),
+    );
     expect(decided.body).toMatchObject({ jsonrpc: "2.0", id: 7, result: { workflow_id, status: "resumed" } });
     expect((await edge.t.rest(workflow_id)).state).toBe("completed");
     const outcomes = await rpc(edge, request("kernel/outcomes", { workflow_id }));
@@ -179,7 +182,9 @@ describe("/rpc", () => {
     expect(await code("reader", "kernel/submit", hint)).toBe("T5_AUTHZ_FORBIDDEN");
     expect(await code("support", "kernel/submit", hint)).toBe("T5_AUTHZ_FORBIDDEN");
     expect(await code("foreign", "kernel/outcomes", { workflow_id })).toBe("T4_WORKFLOW_NOT_FOUND");
-    expect(await code("foreign", "kernel/gate", { workflow_id, decision: "approve" })).toBe("T4_WORKFLOW_NOT_FOUND");
+    expect(await code("foreign", "kernel/gate", { workflow_id, gate_id: "gate-publish", decision: "approve" })).toBe(
+      "T4_WORKFLOW_NOT_FOUND",
+    );
     expect((await rpc(edge, request("kernel/submit", hint), "nobody's")).status).toBe(401);
     expect((await edge.ask("/rpc", { body: "{}", headers: { "content-type": "text/plain" } })).status).toBe(415);
   });

@@ -7,7 +7,7 @@
  * L4  Ids are unique in a workflow: an id used before gets `_rN`, references follow; completed steps are dropped.
  */
 import type { z } from "zod";
-import { seatsOf } from "../../../machines/quorum.ts";
+import { type Same, seatsOf } from "../../../machines/quorum.ts";
 import type { CapabilityDefinition } from "../../contract/capability.ts";
 import { raise } from "../../contract/error.ts";
 import { type ErrorCode, kernelError } from "../../contract/error-codes.ts";
@@ -35,7 +35,8 @@ export interface CompileRequest {
   readonly regenerate: { readonly steps: readonly string[]; readonly draft_version: number };
   readonly rename: (step: Pick<PlanStep, "params" | "literals">, renamed: ReadonlyMap<string, string>) => JsonObject;
   /** Who asked for the work; may not decide on it where a gate separates the two. */
-  readonly requester: PrincipalRef;
+  readonly requesters: readonly PrincipalRef[];
+  readonly same: Same;
   readonly takesSignatures: boolean;
 }
 
@@ -182,9 +183,9 @@ function findOperator({ registry, capability }: CompileRequest, step: Draft): Op
 }
 
 /** A gate that nobody could ever satisfy is none; what shows without the requester the schema has refused already. */
-function requireSatisfiable({ step_id, gate }: Draft, { requester, takesSignatures }: CompileRequest): void {
+function requireSatisfiable({ step_id, gate }: Draft, { requesters, same, takesSignatures }: CompileRequest): void {
   if (gate === undefined) return;
-  const why = whyUnsatisfiable(gate, seatsOf(gate, requester)?.length ?? null);
+  const why = whyUnsatisfiable(gate, seatsOf(gate, requesters, same)?.length ?? null);
   if (why !== null)
     refuse("T3_PLAN_INVALID", `the gate of step ${step_id} can never be satisfied: ${why}`, { step_id });
   if (gate.signed === true && !takesSignatures)

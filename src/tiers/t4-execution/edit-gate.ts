@@ -20,6 +20,7 @@ import { approvalReasons, describeGate, reviseGate } from "./open-gate.ts";
 import { checkPayload, findOperator } from "./prepare-step.ts";
 import { resolveParams } from "./resolve-templates.ts";
 import { isOutdated, oodaRef, outcomeOfStep, outputsOf, type Run, stepOf } from "./run.ts";
+import { quorumWithout } from "./separate-editor.ts";
 
 /**
  * Checks an edit before anything is noted; the returned function notes the new version and gives the revised gate.
@@ -67,6 +68,7 @@ export async function prepareEdit(run: Run, gate: Gate, request: ParsedGateReque
   return (still) => {
     const revised: Gate = {
       ...reviseGate(still, shown),
+      ...quorumWithout(run, still, request.principal),
       opened_at: still.opened_at,
       edited: true,
       target:

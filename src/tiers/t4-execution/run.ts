@@ -2,6 +2,7 @@
  * What a running workflow's functions share: its log, the desk of T4, and the ways to ask other tiers.
  */
 
+import type { Same } from "../../../machines/quorum.ts";
 import type { OperatorResult } from "../../contract/action.ts";
 import type { CapabilityDefinition } from "../../contract/capability.ts";
 import { raise } from "../../contract/error.ts";
@@ -50,6 +51,10 @@ export interface Desk {
   /** The newest draft that a step made in the workflow whose work is made again. */
   readonly findDraft: (workflowId: string, stepId: string) => Promise<Outcome | null>;
   readonly policyVersion: string;
+  /** Who is one person. @throws KernelErrorException T5_PERSON_UNDECIDED. */
+  readonly same: Same;
+  /** Whether a host's own word is behind it: votes then say whom they were held against. */
+  readonly tellsPeople: boolean;
 }
 
 export interface Run {

@@ -15,6 +15,7 @@ import type {
   ParsedGateRequest,
   WithdrawalRequest,
 } from "../../contract/gate.ts";
+import type { PrincipalRef } from "../../contract/gate-vote.ts";
 import type { Intent, Principal, Submission } from "../../contract/intent.ts";
 import { metricsOf, ok, type Result } from "../../contract/result.ts";
 import type { RetryResponse } from "../../contract/retry.ts";
@@ -46,6 +47,7 @@ export interface Intake {
   readonly parent_workflow_id: string | null;
   readonly draft_version: number;
   readonly regenerate: readonly string[];
+  readonly requesters?: readonly PrincipalRef[];
   readonly submission?: Submission;
 }
 
@@ -152,7 +154,8 @@ async function startWorkflow({ executor, store }: Beginning, signal: Signal, kit
     { workflow_id, plan_id, tenant_id, thread_id, intent_id: intent.intent_id, correlation_id: signal.trace_id },
     signal.id,
   );
-  const { auth, domain, urgency, warnings, parent_workflow_id, draft_version, regenerate, submission } = intake;
+  const { auth, domain, urgency, warnings, parent_workflow_id, draft_version, regenerate, requesters, submission } =
+    intake;
   const facts = {
     pipeline: String(signal.body["pipeline"]),
     complexity: signal.tags["complexity"] ?? "simple",
@@ -162,6 +165,7 @@ async function startWorkflow({ executor, store }: Beginning, signal: Signal, kit
     parent_workflow_id,
     draft_version,
     ...(regenerate.length === 0 ? {} : { regenerate }),
+    ...(requesters === undefined ? {} : { requesters }),
     ...(submission === undefined ? {} : { submission }),
   };
   const said = { schema: "SubmitResponse", fn: "act" };
