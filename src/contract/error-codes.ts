@@ -85,6 +85,12 @@ export const errorCodes = Object.freeze({
   ),
   T0_TIER_CRASHED: processing("The tier was restarted; retry the workflow and report the error.", degraded),
   T0_HTTP_MEDIA_TYPE: input("Send the body as application/json.", { http: 415 }),
+  T0_HTTP_CONTENT_ENCODING: input("Send the body as it is, without a Content-Encoding.", { http: 415 }),
+  T0_HTTP_REQUEST_MALFORMED: input(
+    "Send a request of HTTP/1.1; what comes before it on a connection is its own affair.",
+  ),
+  T0_HTTP_HEADERS_TOO_LARGE: input("Send fewer or shorter headers, or a shorter address.", { http: 431 }),
+  T0_HTTP_REQUEST_TIMEOUT: input("Send the whole request without a pause.", { http: 408 }),
   T0_HTTP_ROUTE_UNKNOWN: input("Check the method and the path.", { http: 404 }),
   T0_HTTP_REQUEST_FAILED: processing("Tell whoever runs this server the request's id; its log has the cause."),
   T0_HTTP_NAME_UNKNOWN: input("Read the list of what is there, and use a name of it.", { http: 404 }),

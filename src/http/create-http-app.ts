@@ -107,6 +107,8 @@ function addErrors(app: App, { logger }: ResolvedHttpOptions): void {
 
 /** What a page of another origin may read of an answer, where pages may call. */
 const exposed = ["location", "x-request-id", "retry-after", "idempotent-replayed"] as const;
+/** Said over https only: over http browsers pass it over, and behind a proxy it is for whoever knows what browsers see (`origin`). */
+const hsts = "max-age=15552000; includeSubDomains";
 /** A caller's own id is kept if it is a plain word. */
 const requestId = /^[\w.:-]{1,128}$/;
 
@@ -120,9 +122,10 @@ function addHeaders(app: App, options: ResolvedHttpOptions): void {
     if (!call.res.headers.has("cache-control")) call.header("cache-control", "no-store");
     const { headers } = call.res;
     const isPage = headers.get("content-type")?.startsWith("text/html") ?? false;
+    if ((options.origin ?? call.req.url).startsWith("https:")) call.header("strict-transport-security", hsts);
     if (!isPage) call.header("content-security-policy", "default-src 'none'; frame-ancestors 'none'");
   });
-  app.use(secureHeaders());
+  app.use(secureHeaders({ strictTransportSecurity: false }));
   const { origins = [] } = options.cors ?? {};
   if (origins.length > 0) app.use(cors({ origin: [...origins], exposeHeaders: [...exposed] }));
 }

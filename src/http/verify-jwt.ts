@@ -3,7 +3,8 @@
  *
  * J1  The algorithms are the host's list, and never the token's word: `none` is no algorithm, and a public key is never
  *     taken for a shared one.
- * J2  A token without expiry or subject is refused.
+ * J2  A token without expiry or subject is refused, and so is one whose claims make no caller: a `scope` that can be read as
+ *     nothing narrows nothing, and must therefore be nobody's.
  */
 import { createLocalJWKSet, createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from "jose";
 import type { Clock } from "../index.ts";
@@ -58,7 +59,7 @@ function findKey({ jwks, secret, jwksTimeoutMs = 3_000, jwksCooldownMs = 30_000 
 }
 
 function readClaims({ tenant_id, sub, principal_type = "user", role, scope }: JWTPayload): HttpCaller | null {
-  const scopes = typeof scope === "string" ? { scopes: scope.split(" ").filter((word) => word !== "") } : {};
-  const caller = { tenant_id, principal: { type: principal_type, id: sub, role }, ...scopes };
-  return HttpCaller.safeParse(caller).data ?? null;
+  const scopes = typeof scope === "string" ? scope.split(" ").filter((word) => word !== "") : scope;
+  const caller = { tenant_id, principal: { type: principal_type, id: sub, role } };
+  return HttpCaller.safeParse(scopes === undefined ? caller : { ...caller, scopes }).data ?? null;
 }

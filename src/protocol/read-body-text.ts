@@ -3,7 +3,8 @@
  *
  * B1  No more than `maxBodyBytes` is ever read, whatever the request says of its length.
  * B2  An object that names a member twice is refused: JSON.parse would keep the last, another reader the first.
- * B3  Bytes that are not UTF-8, text that is not JSON, and trees that are too deep are input errors; nothing is guessed.
+ * B3  A body that was encoded is refused, whatever by: nothing is unpacked here, so that nothing grows while it is read.
+ * B4  Bytes that are not UTF-8, text that is not JSON, and trees that are too deep are input errors; nothing is guessed.
  */
 import { kernelError } from "../contract/error-codes.ts";
 import { NotJson, requireSafeJson } from "../contract/json.ts";
@@ -50,8 +51,13 @@ export async function readBodyText(
   }
 }
 
-/** The body's bytes. @throws KernelErrorException with status 400 or 413. */
+/** The body's bytes. @throws KernelErrorException with status 400, 413 or 415. */
 export async function readBytes(request: Request, most: number): Promise<Uint8Array> {
+  const encoding = request.headers.get("content-encoding") ?? "";
+  if (!/^(?:identity)?$/i.test(encoding))
+    raise(
+      kernelError("T0_HTTP_CONTENT_ENCODING", "the body has a Content-Encoding", bodyRef, { detail: { encoding } }),
+    );
   if (Number(request.headers.get("content-length") ?? 0) > most) refuseSize(most);
   const parts: Uint8Array[] = [];
   let size = 0;

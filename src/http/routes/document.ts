@@ -11,6 +11,7 @@ import { addRoute, type Route } from "../add-route.ts";
 import { makeDocument } from "../document/make-document.ts";
 import { pagePolicy, renderPage } from "../document/render-page.ts";
 import type { Call, Edge } from "../edge.ts";
+import { isMatched } from "../match-etag.ts";
 
 const unchanged = { description: "It is what `If-None-Match` names." };
 
@@ -68,6 +69,6 @@ function once<T>(make: () => T): () => T {
 
 function answerText(call: Call, { body, etag }: Text, headers: Readonly<Record<string, string>>): Response {
   const kept = { etag, "cache-control": "no-cache" };
-  if (call.req.header("if-none-match") === etag) return new Response(null, { status: 304, headers: kept });
+  if (isMatched(call.req.header("if-none-match"), etag)) return new Response(null, { status: 304, headers: kept });
   return new Response(body, { headers: { ...headers, ...kept } });
 }
