@@ -20,7 +20,7 @@ export interface BodyLimits {
 
 const bodyRef = moduleRef(0, "bridge", "read_body");
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH, which also JSON-RPC tells as a parse error. */
+/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
 export function parseJson(text: string, maxDepth: number): unknown {
   try {
     const value: unknown = JSON.parse(text);
@@ -48,6 +48,17 @@ export async function readBodyText(
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
     return refuse("it is not UTF-8");
+  }
+}
+
+/** Reads a body as JSON-RPC does: what cannot be read is a parse error. Type and size are HTTP's own affair. */
+export async function orUnparsed<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (thrown) {
+    const isUnread = thrown instanceof KernelErrorException && thrown.error.code === "T0_VALIDATION_SCHEMA_MISMATCH";
+    if (!isUnread) throw thrown;
+    return raise(kernelError("T0_RPC_PARSE_FAILED", `parse error: ${thrown.error.message}`, bodyRef));
   }
 }
 
