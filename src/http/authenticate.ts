@@ -91,8 +91,9 @@ function readBearer(authorization: string): string {
 const readAnswer = (answer: unknown): HookAnswer | null =>
   answer === null || answer === undefined ? null : HookAnswer.parse(answer);
 
-function knownByHost({ via, csrf_token: csrfToken = null, ...caller }: HookAnswer, watch: Watch): Known {
-  return { caller, via: "host", proof: via === "cookie" ? { csrfToken } : null, expiresAt: null, watch };
+function knownByHost({ via, csrf_token, ...caller }: HookAnswer, watch: Watch): Known {
+  const proof = via === "cookie" ? { csrfToken: csrf_token ?? null } : null;
+  return { caller, via: "host", proof, expiresAt: null, watch };
 }
 
 const isSameCaller = (known: HookAnswer, now: HookAnswer | null): boolean =>
