@@ -18,8 +18,10 @@ import { readQuery } from "./read-query.ts";
 /** An answer that a route may give. Without a schema it has no body that a document could tell. */
 export interface RouteAnswer {
   readonly description: string;
-  /** Of `text/event-stream`: what the data of one event holds. */
+  /** Of `text/event-stream`: what the data of one message holds. */
   readonly schema?: z.ZodType;
+  /** Of `text/event-stream`: the name of its messages. */
+  readonly event?: string;
   /** `application/json` where nothing is said. */
   readonly mediaType?: string;
   /** Whether `Location` names the workflow. */
@@ -50,6 +52,8 @@ export interface Route<Q extends z.ZodObject = z.ZodObject> {
   /** Whether `Last-Event-ID` says where to go on. */
   readonly resumable?: boolean;
   readonly body?: z.ZodType;
+  /** The fields of a body that is a form. */
+  readonly form?: z.ZodObject;
   /** Whether the body may be left out; then it is `{}`. */
   readonly bodyOptional?: boolean;
   /** Answers of this route alone; problems that any route may answer with are told once. */

@@ -139,6 +139,7 @@ describe("requests that are refused", () => {
     ["[RPC-05] another version", { ...list, jsonrpc: "1.0" }, {}, [400, -32600, "T0_RPC_REQUEST_INVALID"]],
     ["too much", { ...list, pad: "x".repeat(3000) }, {}, [413, -32602, "T0_VALIDATION_PAYLOAD_TOO_LARGE"]],
     ["another type", list, { headers: { "content-type": "text/plain" } }, [415, -32602, "T0_HTTP_MEDIA_TYPE"]],
+    ["an encoded body", list, { headers: { "content-encoding": "gzip" } }, [415, -32602, "T0_HTTP_CONTENT_ENCODING"]],
     ["a request outside any session", list, {}, [400, -32602, "T0_VALIDATION_SCHEMA_MISMATCH"]],
   ])("%s", async (_what, body, posted, expected) => {
     await using face = await openMcp({}, { limits: { maxBodyBytes: 2000 } });

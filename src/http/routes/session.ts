@@ -39,6 +39,7 @@ export const doorOf = ({ options }: Edge, admission: Admission): Door | null =>
 /** The addresses for those who are not known yet. */
 export function addLogin(edge: Edge, door: Door): void {
   const query = z.object({ code: z.string().optional() });
+  const form = z.object({ code: z.string().regex(secretPattern).describe("The code of the link.") });
   const describe = { path: "/login", needs: "open" } as const;
   addRoute(
     edge,
@@ -59,7 +60,8 @@ export function addLogin(edge: Edge, door: Door): void {
       method: "post",
       operation: "login",
       summary: "Exchanges the code of a login link, once, for the cookie of a session",
-      answers: { 303: { description: "Signed in; the cookie is set." } },
+      form,
+      answers: { 303: { description: "Signed in: `Set-Cookie` is the session, `Location` the page to go to." } },
     },
     (call) => login(call, edge, door),
   );

@@ -61,6 +61,7 @@ const routeOf = (channel: Channel): Route<typeof sequenceQuery> => {
         description: `Server-sent events called \`${event}\`; \`id\` is the ledger's sequence. The stream ends with the workflow.`,
         mediaType: "text/event-stream",
         schema: data,
+        event,
       },
       204: { description: "The workflow has ended and there is nothing after the cursor." },
     },
@@ -98,6 +99,7 @@ const feedRoute: Route<typeof feedQuery> = {
       description: "Server-sent events called `kernel.feed`; `id` is the ledger's position. The feed never ends.",
       mediaType: "text/event-stream",
       schema: FeedItem,
+      event: "kernel.feed",
     },
   },
 };
