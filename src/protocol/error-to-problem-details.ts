@@ -7,7 +7,10 @@ import { FieldErrors } from "../contract/field-error.ts";
 import type { ProblemCause, ProblemDetails } from "../contract/http.ts";
 import type { KernelError } from "../contract/kernel-error.ts";
 
-/** `retryAfterSec`: the hint for transient errors that another attempt may mend, in seconds, 1 unless told. `instance`: the correlation id. */
+/**
+ * `retryAfterSec`: the hint for transient errors that another attempt may mend, in seconds, 1 unless told. `instance`: the
+ * correlation id.
+ */
 export type ProblemOptions = { readonly retryAfterSec?: number; readonly instance?: string };
 
 /**

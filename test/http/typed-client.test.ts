@@ -23,7 +23,7 @@ function layOut(folder: string, document: string): void {
   copyFileSync(join(root, "test/http/typed-client/story.ts"), join(folder, "story.ts"));
   writeFileSync(join(folder, "openapi.json"), document);
   writeFileSync(join(folder, "package.json"), '{"type":"module"}');
-  const maker = join(root, "test/http/make-client-types.ts");
+  const maker = join(root, "test/http/generate-client.ts");
   execFileSync(process.execPath, [maker, join(folder, "openapi.json"), join(folder, "api.ts")], { stdio: "pipe" });
   const compilerOptions = {
     target: "es2024",
@@ -59,12 +59,9 @@ describe("the document, to others", () => {
     const { stdout, status } = spawnSync(process.execPath, [tsc, "-p", folder.path], { encoding: "utf8" });
     expect([stdout, status]).toEqual(["", 0]);
     const story = (await import(/* @vite-ignore */ pathToFileURL(join(folder.path, "story.js")).href)) as {
-      readonly tell: (fetch: unknown, how: object) => Promise<Readonly<Record<string, readonly unknown[]>>>;
+      readonly tell: (setting: object) => Promise<Readonly<Record<string, readonly unknown[]>>>;
     };
-    const told = await story.tell((request: Request) => edge.app.fetch(request), {
-      intent,
-      settle: edge.t.clock.settle,
-    });
+    const told = await story.tell({ fetch: edge.app.fetch, intent, settle: edge.t.clock.settle });
     const { events, streamed, feed, digest, ...rest } = told;
     expect(rest).toEqual({
       refused: ["#/mode", "T5_AUTHN_FAILED", "204", "T0_HTTP_ROUTE_UNKNOWN"],

@@ -21,96 +21,112 @@ export interface Told {
   readonly csrf: string | null;
 }
 
-/** `fetch` reaches the API; `intent` is a registered one that waits for a person; `settle` waits until all is at rest. */
-export async function tell(
-  fetch: (request: Request) => Promise<Response>,
-  { intent, settle }: { readonly intent: string; readonly settle: () => Promise<unknown> },
-): Promise<Told> {
-  const api = createClient<paths>({ baseUrl: "http://edge.test", fetch, headers: { authorization: "Bearer own" } });
+interface Setting {
+  readonly fetch: (request: Request) => Promise<Response>;
+  /** A registered intent that waits for a person. */
+  readonly intent: string;
+  /** Waits until all is at rest. */
+  readonly settle: () => Promise<unknown>;
+}
 
-  const submitted = await api.POST("/v1/kernel/submit", {
+const makeClient = ({ fetch }: Setting) =>
+  createClient<paths>({ baseUrl: "http://edge.test", fetch, headers: { authorization: "Bearer own" } });
+type Api = ReturnType<typeof makeClient>;
+
+export async function tell(setting: Setting): Promise<Told> {
+  const api = makeClient(setting);
+  const workflowId = await submit(api, setting);
+  const decided = await approve(api, workflowId);
+  await setting.settle();
+  const [known, followed] = [await read(api, workflowId), await follow(api, workflowId)];
+  const rpc = await call(api, workflowId);
+  return { ...decided, ...known, ...followed, rpc, ...(await beRefused(api, workflowId)) };
+}
+
+async function submit(api: Api, { intent, settle }: Setting): Promise<string> {
+  const { data, error } = await api.POST("/v1/kernel/submit", {
     params: { header: { "Idempotency-Key": "story-1" } },
     body: { intent_hint: { intent_type: intent, inputs: { any: ["free", { json: 1 }] } } },
   });
-  if (submitted.error !== undefined) throw new Error(submitted.error.detail);
-  const { workflow_id } = submitted.data;
-  const path = { workflow_id };
+  if (error !== undefined) throw new Error(error.detail);
   await settle();
+  return data.workflow_id;
+}
 
+async function approve(api: Api, workflow_id: string): Promise<Pick<Told, "digest" | "answered">> {
   const { data: open } = await api.GET("/v1/kernel/gates", { params: { query: { workflow_id, limit: 10 } } });
   const gate = open?.gates[0];
   if (gate === undefined) throw new Error("nobody is asked");
   const { gate_id, payload_digest } = gate;
-  const decided = await api.POST("/v1/kernel/workflows/{workflow_id}/gate", {
-    params: { path },
+  const { data } = await api.POST("/v1/kernel/workflows/{workflow_id}/gate", {
+    params: { path: { workflow_id } },
     body: { gate_id, decision: "approve", payload: { payload_digest, comment: "as agreed" } },
   });
-  await settle();
+  return { digest: payload_digest, answered: data?.status ?? "" };
+}
 
+async function read(api: Api, workflow_id: string): Promise<Pick<Told, "state" | "outcome" | "events">> {
+  const path = { workflow_id };
   const { data: workflow } = await api.GET("/v1/kernel/workflows/{workflow_id}", { params: { path } });
+  const { data: explained } = await api.GET("/v1/kernel/workflows/{workflow_id}/explain", { params: { path } });
+  if (workflow === undefined || explained === undefined) throw new Error("it is not there");
+  const inputs: { readonly [key: string]: unknown } = workflow.intent.inputs;
+  if (inputs["any"] === undefined) throw new Error("the inputs are lost");
   const { data: outcomes } = await api.GET("/v1/kernel/workflows/{workflow_id}/outcomes", { params: { path } });
   const { data: page } = await api.GET("/v1/kernel/workflows/{workflow_id}/events", {
     params: { path, query: { after: 0 } },
   });
-  const explained = await api.GET("/v1/kernel/workflows/{workflow_id}/explain", { params: { path } });
-  if (workflow === undefined || explained.data === undefined) throw new Error("it is not there");
-  const inputs: { readonly [key: string]: unknown } = workflow.intent.inputs;
-  if (inputs["any"] === undefined) throw new Error("the inputs are lost");
+  const events = page?.events.map(({ event_type }) => event_type) ?? [];
+  return { state: workflow.state, outcome: outcomes?.outcomes[0]?.outcome_type, events };
+}
 
-  const stream = await api.GET("/v1/kernel/stream/{workflow_id}/events", {
-    params: { path, query: { after: 0 } },
+async function follow(api: Api, workflow_id: string): Promise<Pick<Told, "streamed" | "feed">> {
+  const { data: text = "" } = await api.GET("/v1/kernel/stream/{workflow_id}/events", {
+    params: { path: { workflow_id }, query: { after: 0 } },
     parseAs: "text",
   });
-  const streamed = messagesOf<Schemas["LedgerEvent"]>(stream.data ?? "").map(({ event_type }) => event_type);
-
-  const feed = await api.GET("/v1/kernel/stream/feed", { params: { query: { only: "gates" } }, parseAs: "stream" });
-  const reader = feed.data?.getReader();
+  const { data: feed } = await api.GET("/v1/kernel/stream/feed", {
+    params: { query: { only: "gates" } },
+    parseAs: "stream",
+  });
+  const reader = feed?.getReader();
   const first = await readUntil(reader, "bookmark");
   await reader?.cancel();
+  return {
+    streamed: messagesOf<Schemas["LedgerEvent"]>(text).map(({ event_type }) => event_type),
+    feed: messagesOf<Schemas["FeedItem"]>(first).map(({ type }) => type),
+  };
+}
 
-  const called = await api.POST("/rpc", {
+async function call(api: Api, workflow_id: string): Promise<readonly unknown[]> {
+  const { data } = await api.POST("/rpc", {
     body: [
       { jsonrpc: "2.0", id: 1, method: "kernel/outcomes", params: { workflow_id } },
       { jsonrpc: "2.0", id: "two", method: "kernel/sing" },
     ],
   });
-  const answers = Array.isArray(called.data) ? called.data : [];
+  return Array.isArray(data) ? data.map((answer) => ("error" in answer ? answer.error.code : answer.id)) : [];
+}
 
-  const session = await api.GET("/v1/session");
-  const signedOut = await api.DELETE("/v1/session", {
-    params: { header: { "X-CSRF-Token": session.data?.csrf_token ?? "" } },
+async function beRefused(api: Api, workflow_id: string): Promise<Pick<Told, "refused" | "csrf">> {
+  // A word that is none is found by the compiler, and by the server, which says where it stands.
+  const wrong = await api.POST("/v1/kernel/workflows/{workflow_id}/retry", {
+    params: { path: { workflow_id } },
+    // @ts-expect-error there is no such mode
+    body: { mode: "again" },
   });
   const login = await api.POST("/login", {
     body: { code: "no code" },
     bodySerializer: (body) => new URLSearchParams(body),
     headers: { "content-type": "application/x-www-form-urlencoded" },
   });
-  // A field of the wrong type is found by the compiler, and by the server, which says where it is.
-  const wrong = await api.POST("/v1/kernel/workflows/{workflow_id}/retry", {
-    params: { path },
-    // @ts-expect-error there is no such mode
-    body: { mode: "again" },
-  });
+  const { data: session } = await api.GET("/v1/session");
+  const csrf = session?.csrf_token ?? null;
+  const { response } = await api.DELETE("/v1/session", { params: { header: { "X-CSRF-Token": csrf ?? "" } } });
   // @ts-expect-error there is no such address
-  const nowhere = await api.GET("/v1/kernel/nowhere", {});
-
-  return {
-    refused: [
-      wrong.error?.errors?.[0]?.pointer,
-      login.error?.extensions.code,
-      signedOut.response.status.toString(),
-      (nowhere as { readonly error?: Schemas["ProblemDetails"] }).error?.extensions.code,
-    ],
-    digest: payload_digest,
-    answered: decided.data?.status ?? "",
-    state: workflow.state,
-    outcome: outcomes?.outcomes[0]?.outcome_type,
-    events: page?.events.map(({ event_type }) => event_type) ?? [],
-    streamed,
-    feed: messagesOf<Schemas["FeedItem"]>(first).map(({ type }) => type),
-    rpc: answers.map((answer) => ("error" in answer ? answer.error.code : answer.id)),
-    csrf: session.data?.csrf_token ?? null,
-  };
+  const nowhere = (await api.GET("/v1/kernel/nowhere", {})) as { readonly error?: Schemas["ProblemDetails"] };
+  const refused = [wrong.error?.errors?.[0]?.pointer, login.error?.extensions.code, String(response.status)];
+  return { refused: [...refused, nowhere.error?.extensions.code], csrf };
 }
 
 const messagesOf = <T>(text: string): readonly T[] =>

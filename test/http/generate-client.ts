@@ -1,5 +1,5 @@
 /**
- * `node test/http/make-client-types.ts DOCUMENT TYPES`: the types of a client, as openapi-typescript makes them by itself.
+ * `node test/http/generate-client.ts DOCUMENT TYPES`: the types of a client, as openapi-typescript makes them by itself.
  * Runs in a process of its own, in which `typescript` is a release with the API that it prints with; ours has another.
  */
 import { readFileSync, writeFileSync } from "node:fs";
