@@ -9,9 +9,6 @@ import type { Clock } from "../index.ts";
 /** Is given what to run when the credential ends, at once if it has; gives what forgets it. */
 export type Watch = (end: () => void) => () => void;
 
-/** A credential whose end the edge does not know. */
-export const unending: Watch = () => () => undefined;
-
 /** Ends at an instant, epoch ms. */
 export const endingAt =
   (clock: Clock, at: number): Watch =>
