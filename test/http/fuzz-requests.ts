@@ -4,7 +4,7 @@
  */
 import fc from "fast-check";
 import type { ApiDocument, Operation } from "../../src/http/document/make-document.ts";
-import { type Drawing, drawChanged, drawSchema, drawText, type Schema } from "./schema-arbitrary.ts";
+import { type Drawing, drawAnyText, drawChanged, drawSchema, type Schema } from "./schema-arbitrary.ts";
 
 export interface FuzzRequest {
   readonly method: string;
@@ -323,6 +323,6 @@ const rawBody: fc.Arbitrary<string | Uint8Array> = fc.oneof(
     "[".repeat(2_000) + "]".repeat(2_000),
     `{"a":"${"z".repeat(70_000)}"}`,
   ),
-  drawText(10),
+  drawAnyText(10),
   fc.uint8Array({ maxLength: 40 }),
 );

@@ -15,13 +15,13 @@ export interface Drawing {
 }
 
 /** Text of any characters; the library's own takes a second to make, for a shrinking that nobody asks for here. */
-export const drawText = (most: number): fc.Arbitrary<string> =>
+export const drawAnyText = (most: number): fc.Arbitrary<string> =>
   fc.array(fc.integer({ min: 0, max: 0x10ffff }), { maxLength: most }).map((points) => String.fromCodePoint(...points));
 
 const text = (most: number) =>
   fc.oneof(
     { weight: 4, arbitrary: fc.string({ maxLength: Math.min(most, 24) }) },
-    { weight: 2, arbitrary: drawText(Math.min(most, 12)) },
+    { weight: 2, arbitrary: drawAnyText(Math.min(most, 12)) },
     { weight: 1, arbitrary: fc.constant("x".repeat(Math.min(most, 5_000))) },
   );
 
