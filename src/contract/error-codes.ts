@@ -112,7 +112,7 @@ export const errorCodes = Object.freeze({
   }),
   T0_HTTP_RATE_LIMIT: resource("Wait as long as Retry-After says; the limit named in the detail may be raised.", busy),
   T0_RPC_PARSE_FAILED: input("Send one JSON value in UTF-8, in which no object names a member twice.", { rpc: -32700 }),
-  T0_RPC_REQUEST_INVALID: input("Send one message of JSON-RPC 2.0.", { rpc: -32600 }),
+  T0_RPC_REQUEST_INVALID: input("Send one JSON-RPC message in a body, and no batch.", { rpc: -32600 }),
   T0_MCP_TOOL_UNKNOWN: input("Call tools/list and use a name that it gives.", { http: 404 }),
   T0_MCP_RESOURCE_UNKNOWN: input("Use an address of resources/list or of its templates.", { http: 404 }),
   T0_MCP_TASK_REFUSED: input("Call the tool without a task; it answers at once."),
