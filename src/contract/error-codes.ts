@@ -4,7 +4,7 @@
 // Invariants
 // 1. Input rows are never retryable: a corrected request is a new one (C-43).
 // 2. Policy rows are fatal and never retryable.
-// 3. The JSON-RPC code follows from the category alone; the HTTP status does so unless the row says otherwise.
+// 3. HTTP status and JSON-RPC code follow from the category unless the row says otherwise.
 
 import { createError, type ErrorCategory, type KernelError, type Severity } from "./kernel-error.ts";
 import type { ModuleRef } from "./module-ref.ts";
@@ -19,7 +19,12 @@ export type ErrorCodeRow = {
   readonly next: string;
 };
 
-type RowOptions = { readonly severity?: Severity; readonly retryable?: boolean; readonly http?: number };
+type RowOptions = {
+  readonly severity?: Severity;
+  readonly retryable?: boolean;
+  readonly http?: number;
+  readonly rpc?: number;
+};
 
 /** HTTP status by category (seed 000, error_to_problem_details). */
 export const httpStatusByCategory = { input: 400, processing: 500, external: 502, resource: 429, policy: 403 } as const;
@@ -39,7 +44,7 @@ function row(category: ErrorCategory, severity: Severity, next: string, options:
     severity: options.severity ?? severity,
     retryable: options.retryable ?? false,
     http: options.http ?? httpStatusByCategory[category],
-    rpc: rpcCodeByCategory[category],
+    rpc: options.rpc ?? rpcCodeByCategory[category],
     next,
   });
 }
@@ -88,6 +93,10 @@ export const errorCodes = Object.freeze({
   ),
   T0_TIER_CRASHED: processing("The tier was restarted; retry the workflow and report the error.", degraded),
   T0_HTTP_MEDIA_TYPE: input("Send the body as application/json.", { http: 415 }),
+  T0_HTTP_CONTENT_ENCODING: input("Send the body as it is, without a Content-Encoding.", { http: 415 }),
+  T0_HTTP_REQUEST_MALFORMED: input("Send one well-formed HTTP request to this host."),
+  T0_HTTP_HEADERS_TOO_LARGE: input("Send fewer or shorter headers, or a shorter address.", { http: 431 }),
+  T0_HTTP_REQUEST_TIMEOUT: input("Send the whole request without a pause.", { http: 408 }),
   T0_HTTP_ROUTE_UNKNOWN: input("Check the method and the path.", { http: 404 }),
   T0_HTTP_REQUEST_FAILED: processing("Tell whoever runs this server the request's id; its log has the cause."),
   T0_HTTP_NAME_UNKNOWN: input("Read the list of what is there, and use a name of it.", { http: 404 }),
@@ -105,6 +114,8 @@ export const errorCodes = Object.freeze({
     http: 429,
   }),
   T0_HTTP_RATE_LIMIT: resource("Wait as long as Retry-After says; the limit named in the detail may be raised.", busy),
+  T0_RPC_PARSE_FAILED: input("Send one JSON value in UTF-8, in which no object names a member twice.", { rpc: -32700 }),
+  T0_RPC_REQUEST_INVALID: input("Send one JSON-RPC message in a body, and no batch.", { rpc: -32600 }),
   T0_MCP_TOOL_UNKNOWN: input("Call tools/list and use a name that it gives.", { http: 404 }),
   T0_MCP_RESOURCE_UNKNOWN: input("Use an address of resources/list or of its templates.", { http: 404 }),
   T0_MCP_TASK_REFUSED: input("Call the tool without a task; it answers at once."),

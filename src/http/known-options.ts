@@ -17,6 +17,7 @@ const options = {
   mounts: 0,
   heartbeatMs: 0,
   retryMs: 0,
+  recheckMs: 0,
   clock: 0,
   logger: 0,
   observe: 0,

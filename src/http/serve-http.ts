@@ -1,7 +1,8 @@
 /**
  * An app on an address of this machine: the one place that opens a socket.
  *
- * V1  Connections are counted, and have so long to send what they began; who is slower, or one too many, is cut off.
+ * V1  Whatever is refused here, before there is a request, is a problem document too (refuse-unparsed.ts).
+ * V2  Connections are counted, and have so long to send what they began; who is slower, or one too many, is cut off.
  */
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
@@ -12,7 +13,8 @@ import { raise } from "../contract/kernel-error.ts";
 import { type KeysOf, requireKnownKeys } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { HttpApp } from "./create-http-app.ts";
-import { guardRequests } from "./guard-request.ts";
+import { guardRequests, isAnswered } from "./guard-request.ts";
+import { refuseTunnel, refuseUnparsed } from "./refuse-unparsed.ts";
 
 export const defaultServerLimits = {
   /** Connections at once; further ones are closed. */
@@ -78,8 +80,15 @@ function openServer({ fetch }: Pick<HttpApp, "fetch">, limits: ServerLimits): Se
     // How often node looks for who took too long: often enough for the shortest of them.
     connectionsCheckingInterval: Math.ceil(Math.min(headersTimeoutMs, requestTimeoutMs) / 4),
     maxHeaderSize: maxHeaderBytes,
+    // The guard asks for it, and answers with a problem.
+    requireHostHeader: false,
   };
-  const server = createServer(options, guardRequests(getRequestListener(fetch), responseTimeoutMs));
+  const listener = guardRequests(getRequestListener(fetch), responseTimeoutMs);
+  const server = createServer(options, listener);
+  server.on("clientError", (error, socket) => refuseUnparsed(error, socket, isAnswered(socket)));
+  server.on("connect", (_, socket) => refuseTunnel(socket));
+  // An expectation may be left unmet; what is asked for is answered.
+  server.on("checkExpectation", listener);
   // A connection that could not be taken (no more files may be open) is its client's loss, and not the process's end.
   server.on("error", () => undefined);
   server.maxConnections = limits.maxConnections;

@@ -14,12 +14,13 @@ import {
 } from "@modelcontextprotocol/server";
 import type { ScopedCaller } from "../contract/auth-context.ts";
 import { errorCodes, isErrorCode, kernelError } from "../contract/error-codes.ts";
+import { isPlainObject } from "../contract/json.ts";
 import { type KernelError, raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Kernel } from "../index.ts";
 import { createErrorResponse } from "../protocol/envelope.ts";
 import { errorToJsonrpcError } from "../protocol/error-to-jsonrpc-error.ts";
-import { parseJson, readBodyText } from "../protocol/read-body-text.ts";
+import { orUnparsed, parseJson, readBodyText } from "../protocol/read-body-text.ts";
 import { createMcpServer } from "./create-mcp-server.ts";
 import { createListening } from "./listen-modern.ts";
 import { errorOf } from "./mcp-error.ts";
@@ -94,11 +95,16 @@ function refuseForeign(request: Request, { allowedHosts, allowedOrigins }: Allow
 /** The message; undefined where a request has none. @throws KernelErrorException with status 400, 413 or 415. */
 async function readMessage(request: Request, { limits }: ResolvedMcpOptions): Promise<unknown> {
   if (request.method !== "POST") return undefined;
-  const message = parseJson(await readBodyText(request, limits), limits.maxDepth);
-  if (Array.isArray(message))
-    raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", "one request holds one message, no batch", handlerRef));
+  const message = await orUnparsed(async () => parseJson(await readBodyText(request, limits), limits.maxDepth));
+  if (!isMessage(message))
+    raise(kernelError("T0_RPC_REQUEST_INVALID", "the body is one message of JSON-RPC 2.0, and no batch", handlerRef));
   return message;
 }
+
+const isMessage = (body: unknown): boolean =>
+  isPlainObject(body) &&
+  body["jsonrpc"] === "2.0" &&
+  (typeof body["method"] === "string" || "result" in body || "error" in body);
 
 /** An error outside any message, as JSON-RPC has it: with the id null. */
 function answerError(error: KernelError, trace: string): Response {

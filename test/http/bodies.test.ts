@@ -1,7 +1,7 @@
 /** Bodies that two readers would read differently, and types that are not what they say. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseJson } from "../../src/http/read-body.ts";
+import { parseJson } from "../../src/protocol/read-body-text.ts";
 import { intent, publishing } from "../gates/story.ts";
 import { runs } from "../properties/property-runs.ts";
 import { codeOf, openEdge, pathOf, submitPath } from "./edge-fixture.ts";

@@ -48,8 +48,13 @@ describe("/rpc", () => {
 
   it.each([
     ["no JSON", '{"jsonrpc":', -32700, null],
+    ["no UTF-8", Uint8Array.of(0x22, 0xff, 0x22), -32700, null],
+    ["a member that is named twice", '{"jsonrpc":"2.0","id":"a","id":"b","method":"kernel/gates"}', -32700, null],
+    ["nothing", "", -32700, null],
     ["no UTF-16 inside", '{"jsonrpc":"2.0","id":"a","method":"\\ud800"}', -32700, null],
     ["an empty batch", [], -32600, null],
+    ["a number in a batch", [1], -32600, null],
+    ["a method that is no text", { jsonrpc: "2.0", id: "r1", method: 1 }, -32600, "r1"],
     ["a text", '"hello"', -32600, null],
     ["another version", { ...request("kernel/submit"), jsonrpc: "1.0" }, -32600, "r1"],
     ["an answer", { jsonrpc: "2.0", id: "r1", result: {} }, -32600, null],
@@ -68,7 +73,7 @@ describe("/rpc", () => {
     ["bad params", request("kernel/submit", { source: "owl" }), -32602, "r1"],
     ["no workflow", request("kernel/gate", { decision: "approve" }), -32602, "r1"],
     ["another tenant's name", request("kernel/submit", { ...hint, tenant_id: 2 }), -32600, "r1"],
-  ])("%s is answered with its code", async (_what, body, code, id) => {
+  ])("[API-07] %s is answered with its code", async (_what, body, code, id) => {
     await using edge = await openEdge(publish());
     const told = await rpc(edge, body);
     const [answer = told.body] = Array.isArray(told.body) ? (told.body as Answer[]) : [];

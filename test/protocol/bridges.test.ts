@@ -208,11 +208,12 @@ describe("HTTP", () => {
     expect(codes).toEqual(["T7_C_C", "T4_B_B", "T4_SOME_THING"]);
   });
 
-  it("[BRG-11] the hint is -1 for fatal, the configured delay for transient, none for degraded", () => {
-    const hint = (severity: KernelError["severity"]) =>
-      errorToProblemDetails(errorOf("external", severity), { retryAfterSec: 5 });
+  it("[BRG-11] the hint is -1 for fatal, the configured delay for what may be sent again, else none", () => {
+    const hint = (severity: KernelError["severity"], retry_eligible = true) =>
+      errorToProblemDetails({ ...errorOf("external", severity), retry_eligible }, { retryAfterSec: 5 });
     expect(hint("fatal").retry_after).toBe(-1);
     expect(hint("transient").retry_after).toBe(5);
+    expect(hint("transient", false)).not.toHaveProperty("retry_after");
     expect(hint("degraded")).not.toHaveProperty("retry_after");
   });
 

@@ -95,6 +95,11 @@ export const ambientRows: readonly AmbientRow[] = [
     why: "shows that the started program's environment is a clean one",
   },
   {
+    path: "test/http/fuzz-api.ts",
+    calls: ["performance.now"],
+    why: "its figures say how long real requests take; nothing is judged by them",
+  },
+  {
     path: "test/http/raw-requests.test.ts",
     calls: ["setInterval"],
     why: "drips bytes at a server whose timeouts are those of real sockets",

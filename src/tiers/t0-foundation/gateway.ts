@@ -13,6 +13,7 @@ import { digest } from "../../contract/digest.ts";
 import { KernelErrorException, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { type FederatedSyncReport, requireFewChanges, SyncRequest } from "../../contract/federation.ts";
+import { fieldErrorsOf } from "../../contract/field-error.ts";
 import {
   DelegationRequest,
   GateRequest,
@@ -108,7 +109,7 @@ function admit<S extends z.ZodType>(kit: Kit, schema: S, raw: unknown): z.output
   if (!parsed.success)
     raise(
       kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `request: ${z.prettifyError(parsed.error)}`, gatewayRef, {
-        detail: { issues: parsed.error.issues.map((i) => i.path.join(".")) },
+        detail: { issues: parsed.error.issues.map((i) => i.path.join(".")), errors: fieldErrorsOf(parsed.error) },
       }),
     );
   const text = (parsed.data as { readonly input?: { readonly text?: string } }).input?.text ?? "";
