@@ -34,7 +34,7 @@ export default defineConfig({
     pool: "forks",
     maxWorkers: "100%",
     testTimeout: 30_000,
-    setupFiles: replays ? ["test/replay/setup.ts"] : [],
+    setupFiles: ["test/properties/setup.ts", ...(replays ? ["test/replay/setup.ts"] : [])],
     reporters: process.env["CI"] ? ["default"] : ["dot"],
     projects: [
       project("slow", { include: slow, isolate: true }),

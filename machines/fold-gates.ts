@@ -8,7 +8,7 @@ import type { Gate, GateStatus } from "../src/contract/gate.ts";
 import type { GateDelegation, GateVote, PrincipalRef } from "../src/contract/gate-vote.ts";
 import type { KeptDecision, WorkflowRecord } from "../src/contract/workflow.ts";
 import { chartEvent, lifecycleCharts } from "./charts.ts";
-import { type Folded, type Handler, moveStep } from "./fold-records.ts";
+import { addRequester, type Folded, type Handler, moveStep } from "./fold-records.ts";
 import { isSamePrincipal, signedPart } from "./quorum.ts";
 import type { ChartEvent } from "./table.ts";
 
@@ -29,10 +29,12 @@ const optionalInGates = {
   spent_signatures: [],
 } satisfies Partial<Gate>;
 
+/** The gate with what only the fold knows: the round it is in, and who has asked for what it shows. */
 function putGate(record: WorkflowRecord, gate: Gate): void {
   const draft_version = record.steps.get(gate.step_id)?.step.draft_version;
   const round = draft_version === undefined ? {} : { draft_version };
-  record.gates.set(gate.gate_id, { ...optionalInGates, ...gate, ...round });
+  const asked = record.requesters.length === 0 ? {} : { requesters: [...record.requesters] };
+  record.gates.set(gate.gate_id, { ...optionalInGates, ...gate, ...round, ...asked });
 }
 
 function changeGate(record: WorkflowRecord, gateId: string, change: (gate: Gate) => Partial<Gate>): void {
@@ -56,11 +58,13 @@ export function voidGates(record: WorkflowRecord, type: string, stepId: string |
 const openGate: Handler<"GATE_OPENED" | "GATE_REVISED"> = (record, payload, meta) => {
   moveStep(record, meta, payload);
   const standing = record.gates.get(payload.gate.gate_id);
+  if ("cause" in payload && payload.cause === "edit") addRequester(record, payload.principal);
   putGate(record, payload.gate);
   record.kept.delete(payload.gate.gate_id);
   if (standing === undefined) return;
-  const { delegations, spent_signatures } = standing;
-  changeGate(record, standing.gate_id, () => ({ delegations, spent_signatures }));
+  const { delegations, spent_signatures, payload_digest, revised_from = [] } = standing;
+  const shown = [...new Set([...revised_from, payload_digest])];
+  changeGate(record, standing.gate_id, () => ({ delegations, spent_signatures, revised_from: shown }));
 };
 
 const decideGate: Handler<"USER_APPROVED" | "USER_REJECTED"> = (record, payload, meta) => {

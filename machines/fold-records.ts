@@ -3,12 +3,14 @@
  */
 import type { ActionRecord } from "../src/contract/action.ts";
 import type { EventPayloads, LedgerEvent } from "../src/contract/event.ts";
+import type { PrincipalRef } from "../src/contract/gate-vote.ts";
 import type { WorkflowStateName } from "../src/contract/progress.ts";
 import type { StepState } from "../src/contract/step.ts";
 import type { AttemptTrace } from "../src/contract/trace.ts";
 import type { ActionEntry, StepRecord, WorkflowRecord } from "../src/contract/workflow.ts";
 import type { StepPhase } from "../src/contract/workflow-state.ts";
 import { chartEvent, lifecycleCharts, stepPath } from "./charts.ts";
+import { isSamePrincipal } from "./quorum.ts";
 
 /** Where an event stands in its log, as handlers need it. */
 export interface Folded {
@@ -37,6 +39,7 @@ export function moveStep(record: WorkflowRecord, meta: Folded, payload: object):
 
 export function beginRecord(event: LedgerEvent): WorkflowRecord {
   const p = event.payload as unknown as EventPayloads["INTENT_RECEIVED"];
+  const parent_workflow_id = p.parent_workflow_id ?? null;
   return {
     tenant_id: event.tenant_id,
     workflow_id: event.workflow_id as string,
@@ -44,7 +47,9 @@ export function beginRecord(event: LedgerEvent): WorkflowRecord {
     correlation_id: event.correlation_id,
     intent: p.intent,
     auth: p.auth,
-    parent_workflow_id: p.parent_workflow_id ?? null,
+    parent_workflow_id,
+    knowsLineage: parent_workflow_id === null || p.requesters !== undefined,
+    requesters: withPerson(p.requesters ?? [], p.intent.actor),
     pipeline: p.pipeline ?? "standard",
     regenerate: p.regenerate ?? [],
     accepted_at: event.timestamp,
@@ -82,6 +87,17 @@ export function beginRecord(event: LedgerEvent): WorkflowRecord {
     updated_at: event.timestamp,
     last_event: event,
   };
+}
+
+/** With one more person; events of older ledgers may name nobody. */
+function withPerson(people: readonly PrincipalRef[], person: PrincipalRef | null | undefined): readonly PrincipalRef[] {
+  if (person == null || people.some((one) => isSamePrincipal(one, person))) return people;
+  return [...people, { type: person.type, id: person.id }];
+}
+
+/** Who regenerated, retried or edited asks for what follows. */
+export function addRequester(record: WorkflowRecord, person: PrincipalRef | null | undefined): void {
+  record.requesters = withPerson(record.requesters, person);
 }
 
 export function newStep(step: StepRecord["step"], planId: string): StepRecord {

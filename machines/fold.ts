@@ -15,6 +15,7 @@ import { chartEvent, lifecycleCharts } from "./charts.ts";
 import { gateHandlers, voidGates } from "./fold-gates.ts";
 import {
   addAttempt,
+  addRequester,
   beginRecord,
   endAttempt,
   type Handler,
@@ -99,10 +100,12 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
   WORKFLOW_WAITING(record) {
     record.status = "waiting";
   },
-  WORKFLOW_RESUMED(record) {
+  WORKFLOW_RESUMED(record, { principal }) {
+    addRequester(record, principal);
     record.status = "running";
   },
-  WORKFLOW_RESTARTED(record, { step_ids, run, feedback }, { type, at }) {
+  WORKFLOW_RESTARTED(record, { step_ids, run, feedback, principal }, { type, at }) {
+    addRequester(record, principal);
     record.run = run;
     record.run_began_at = at;
     record.feedback = feedback ?? null;

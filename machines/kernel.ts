@@ -2,7 +2,7 @@
  * The lifecycle of a kernel: opens its ledger, serves, drains, stops.
  *
  * Owns: when a kernel accepts requests. Never: the requests.
- * K1  Only a ready kernel accepts work; a draining one finishes what it holds.
+ * K1  Nobody has a kernel before it is ready, so that nothing stops one that opens. Only a ready kernel accepts work; a draining one finishes what it holds.
  */
 import { setup } from "xstate";
 
@@ -16,7 +16,7 @@ export const kernelMachine = setup({ types: { events: {} as KernelEvent } }).cre
   id: "kernel",
   initial: "opening",
   states: {
-    opening: { on: { OPENED: "ready", OPEN_FAILED: "failed", STOP: "stopped" } },
+    opening: { on: { OPENED: "ready", OPEN_FAILED: "failed" } },
     ready: { on: { STOP: "draining" } },
     draining: { on: { DRAINED: "stopped" } },
     failed: { type: "final" },

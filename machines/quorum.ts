@@ -5,7 +5,8 @@
  * Q1  A person has one vote at a gate, and a seat is taken once, by its owner or by whoever it was lent to; an approver
  *     named without a type is one seat, whichever types go by that name.
  * Q2  Advisory votes stand beside the others and are never counted.
- * Q3  Nothing closes a gate that its votes do not carry, no vote or decision holds for another payload, outcome version or
+ * Q3  Who is one person under several names a host says (`Same`): here it is only what votes were found to be apart from.
+ * Q4  Nothing closes a gate that its votes do not carry, no vote or decision holds for another payload, outcome version or
  *     policy than the gate's, and no signature serves twice: such events are refused before they are appended, also where
  *     another process was faster.
  */
@@ -17,17 +18,31 @@ import type { GateTally, GateVote, PrincipalRef } from "../src/contract/gate-vot
 export const isSamePrincipal = (a: Partial<PrincipalRef>, b: Partial<PrincipalRef>): boolean =>
   String(a.id) === String(b.id) && (a.type === undefined || b.type === undefined || a.type === b.type);
 
-/** Named approvers who may decide on this person's request; null where they are not named. */
+/** Whether two names are one person's: `isSamePrincipal`, or more where a host knows more. */
+export type Same = (a: Partial<PrincipalRef>, b: Partial<PrincipalRef>) => boolean;
+
+interface Spec {
+  readonly approvers?: Gate["approvers"] | undefined;
+  readonly separation?: boolean | undefined;
+}
+
+/** Named approvers who may decide on these persons' request, each person once; null where they are not named. */
 export function seatsOf(
-  {
-    approvers,
-    separation,
-  }: { readonly approvers?: Gate["approvers"] | undefined; readonly separation?: boolean | undefined },
-  requester: PrincipalRef,
+  { approvers, separation }: Spec,
+  requesters: readonly PrincipalRef[],
+  same: Same = isSamePrincipal,
 ): NonNullable<Gate["approvers"]> | null {
   if (approvers === undefined || approvers === null) return null;
-  return separation === true ? approvers.filter((one) => !isSamePrincipal(one, requester)) : approvers;
+  const people = approvers.filter((one, at) => !approvers.slice(0, at).some((other) => same(one, other)));
+  return separation === true ? people.filter((one) => !requesters.some((other) => same(one, other))) : people;
 }
+
+/** All who asked for what a gate shows; gates of older ledgers know one. */
+export const requestersOf = ({
+  requesters,
+  requester,
+}: Pick<Gate, "requesters" | "requester">): readonly PrincipalRef[] =>
+  requesters ?? (requester === null ? [] : [requester]);
 
 type Seats = Pick<Gate, "votes" | "approvers">;
 
@@ -36,17 +51,32 @@ const seatOf = ({ approvers }: Seats, person: PrincipalRef): Partial<PrincipalRe
   approvers?.find((one) => isSamePrincipal(one, person)) ?? person;
 
 /** The counted vote that takes this person's seat, given by them or in their place. */
-const voteOnSeat = (gate: Seats, owner: PrincipalRef): GateVote | undefined =>
-  gate.votes.find(
-    (vote) => !vote.advisory && isSamePrincipal(seatOf(gate, vote.on_behalf_of ?? vote.principal), seatOf(gate, owner)),
-  );
+const voteOnSeat = (gate: Seats, owner: PrincipalRef, same: Same): GateVote | undefined =>
+  gate.votes.find((vote) => {
+    const voter = vote.on_behalf_of ?? vote.principal;
+    return !vote.advisory && (isSamePrincipal(seatOf(gate, voter), seatOf(gate, owner)) || same(voter, owner));
+  });
 
 /** Whether this person's seat is taken by a counted vote. */
-export const isSeatTaken = (gate: Seats, owner: PrincipalRef): boolean => voteOnSeat(gate, owner) !== undefined;
+export const isSeatTaken = (gate: Seats, owner: PrincipalRef, same: Same = isSamePrincipal): boolean =>
+  voteOnSeat(gate, owner, same) !== undefined;
 
 /** The vote that this person gave, or that was given in their place; null where there is none. */
-export const standingVote = (gate: Seats, person: PrincipalRef): GateVote | null =>
-  gate.votes.find((vote) => isSamePrincipal(vote.principal, person)) ?? voteOnSeat(gate, person) ?? null;
+export const standingVote = (gate: Seats, person: PrincipalRef, same: Same = isSamePrincipal): GateVote | null =>
+  gate.votes.find((vote) => same(vote.principal, person)) ?? voteOnSeat(gate, person, same) ?? null;
+
+const votersOf = ({ votes }: Pick<Gate, "votes">): readonly PrincipalRef[] =>
+  votes.flatMap(({ advisory, principal, on_behalf_of }) =>
+    advisory ? [] : [principal, ...(on_behalf_of ? [on_behalf_of] : [])],
+  );
+
+/** Who has voted, for a vote to say whom it was found to be no other name of. */
+export const apartFrom = (gate: Pick<Gate, "votes">): readonly PrincipalRef[] =>
+  votersOf(gate).map(({ type, id }) => ({ type, id }));
+
+/** Whether a vote was held against all that stand now, also those that another process brought. */
+const isHeldAgainstAll = (gate: Gate, apart: readonly PrincipalRef[]): boolean =>
+  votersOf(gate).every((voter) => apart.some((one) => isSamePrincipal(one, voter)));
 
 export const countedVotes = ({ votes }: Pick<Gate, "votes">, decision: GateVote["decision"]): readonly GateVote[] =>
   votes.filter((vote) => !vote.advisory && vote.decision === decision);
@@ -76,7 +106,8 @@ export const isSpent = ({ spent_signatures }: Pick<Gate, "spent_signatures">, jw
 export function fitsGate(gate: Gate, draft: EventDraft): boolean {
   switch (draft.type) {
     case "GATE_VOTED": {
-      const { principal, on_behalf_of, signature } = draft.payload;
+      const { principal, on_behalf_of, signature, advisory, apart_from } = draft.payload;
+      if (!advisory && apart_from !== undefined && !isHeldAgainstAll(gate, apart_from)) return false;
       const isFree =
         standingVote(gate, principal) === null && !(on_behalf_of !== null && isSeatTaken(gate, on_behalf_of));
       return isFree && isBoundTo(gate, draft.payload) && !(signature !== null && isSpent(gate, signature.jws));

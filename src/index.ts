@@ -36,6 +36,7 @@ export {
   externalError,
   fromExecutorError,
   inputError,
+  isKernelError,
   isRetryable,
   KernelError,
   KernelErrorException,
@@ -81,6 +82,7 @@ export { ExecutionPlan, Plan, PlanStep } from "./contract/plan.ts";
 export { PolicyDecision, type PolicyQuestion, type PolicyRule, PolicyStage, type RuleSet } from "./contract/policy.ts";
 export { PolicySet } from "./contract/policy-set.ts";
 export { KernelProgress } from "./contract/progress.ts";
+export { type MarkedText, type Reference, ref, text } from "./contract/reference.ts";
 export type { Replay, ReplayDifference } from "./contract/replay.ts";
 export {
   fail,
@@ -140,7 +142,7 @@ export {
 export { type SnapshotBreak, TokenCapture, TokenSnapshot, verifySnapshots } from "./contract/token-snapshot.ts";
 export { type ToolCallContext, ToolCallRequest, type ToolClient, ToolResult } from "./contract/tool.ts";
 export { AttemptTrace, RequestTrace, StepTrace } from "./contract/trace.ts";
-export { type ChainBreak, openTurn, type TurnRow, verifyChain } from "./contract/turn.ts";
+export { type ChainBreak, type IndexBreak, openTurn, type TurnRow, verifyChain } from "./contract/turn.ts";
 export { StepView, WorkflowState } from "./contract/workflow-state.ts";
 // Defining packages
 export { defineCapability, definePolicy } from "./define/define-capability.ts";
@@ -167,6 +169,7 @@ export type { LedgerStore } from "./ports/ledger-store.ts";
 export type { Middleware, SkillExecutionContext } from "./ports/middleware.ts";
 export type { Classifier, Scorers, Security } from "./ports/perception.ts";
 export type { Planner } from "./ports/planner.ts";
+export type { SamePerson } from "./ports/same-person.ts";
 export type { ApproverKeys, SignatureVerifier } from "./ports/signature-verifier.ts";
 export type { Commit, Logger, Telemetry } from "./ports/telemetry.ts";
 export {
@@ -178,6 +181,7 @@ export {
   fromEnvelope,
   matchResponseToRequest,
   toEnvelope,
+  tryValidateMessageEnvelope,
   validateMessageEnvelope,
 } from "./protocol/envelope.ts";
 export { errorToJsonrpcError } from "./protocol/error-to-jsonrpc-error.ts";
@@ -199,7 +203,7 @@ export {
 export { resultToHttpResponse } from "./protocol/result-to-http-response.ts";
 export { signalToNotification } from "./protocol/signal-to-notification.ts";
 // Bridges and the envelope
-export { signalToToolCall } from "./protocol/signal-to-tool-call.ts";
+export { signalToToolCall, trySignalToToolCall } from "./protocol/signal-to-tool-call.ts";
 export { toolResultToSignal } from "./protocol/tool-result-to-signal.ts";
 export { replayRows } from "./replay/replay.ts";
 export type { WhatIf, WhatIfFinding, WhatIfReport } from "./replay/whatif.ts";
@@ -219,7 +223,7 @@ export {
   type ReviewPipeline,
   type ReviewPipelineOptions,
 } from "./tiers/t5-ego/review-pipeline.ts";
-export { foldTokenSpend, type TokenSpend } from "./tiers/t6-metacognition/fold-token-spend.ts";
+export { type CapabilitySpend, foldTokenSpend, type TokenSpend } from "./tiers/t6-metacognition/fold-token-spend.ts";
 export {
   type EvidenceBreak,
   type EvidenceCheck,
@@ -233,6 +237,7 @@ export type { TokenContext } from "./token-kernel/context.ts";
 export type { Processed } from "./token-kernel/core.ts";
 export { createTokenKernel, type TokenKernel } from "./token-kernel/create-token-kernel.ts";
 export {
+  type Answered,
   type ExecutionStatus,
   type TokenExecutor,
   TokenKernelLimits,

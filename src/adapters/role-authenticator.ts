@@ -1,7 +1,10 @@
 /**
  * The default authenticator: a table of roles. A role that is not in the table is refused.
  */
+import { z } from "zod";
 import { type DataPolicy, publicScopes } from "../contract/auth-context.ts";
+import { type KeysOf, readStrictly } from "../contract/known-keys.ts";
+import { moduleRef } from "../contract/module-ref.ts";
 import type { Authenticator } from "../ports/authenticator.ts";
 
 export interface Role {
@@ -15,12 +18,25 @@ export const defaultRoles: Readonly<Record<string, Role>> = Object.freeze({
   support: { scopes: ["outcome:read", "gate:approve"], data_policy: { allow_pii: false } },
 });
 
-export function roleAuthenticator(roles: Readonly<Record<string, Role>> = defaultRoles): Authenticator {
+const Roles = z.record(
+  z.string(),
+  z.strictObject({
+    scopes: z.array(z.string()),
+    data_policy: z.strictObject({ allow_pii: z.boolean(), allow_external_send: z.boolean() }).partial().optional(),
+  } satisfies KeysOf<Role>),
+);
+
+/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for a role that is none. */
+export function roleAuthenticator(given: Readonly<Record<string, Role>> = defaultRoles): Authenticator {
+  const roles = readStrictly(Roles, given, { what: "roles", source: moduleRef(5, "ego", "roles") });
   return {
     authorize({ principal, tenant_id }) {
       const role = Object.hasOwn(roles, principal.role) ? roles[principal.role] : undefined;
       if (role === undefined) return null;
-      const data_policy = { allow_pii: true, allow_external_send: false, ...role.data_policy };
+      const data_policy = {
+        allow_pii: role.data_policy?.allow_pii ?? true,
+        allow_external_send: role.data_policy?.allow_external_send ?? false,
+      };
       return {
         tenant_id,
         principal_id: principal.id,

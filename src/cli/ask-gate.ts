@@ -3,6 +3,7 @@
  * Owns: the questions. Never: decides; the answer goes to the kernel with the digest of what was shown.
  */
 import type { Gate } from "../contract/gate.ts";
+import { showLine } from "../protocol/visible-text.ts";
 import { editText } from "./edit-text.ts";
 
 export interface Answer {
@@ -24,7 +25,11 @@ type Choice = "approve" | "edit" | "reject" | "later";
 export async function askGate(question: Question): Promise<Answer | null> {
   const { isCancel, select } = await import("@clack/prompts");
   const { gate, draft, signal } = question;
-  const choice = await select<Choice>({ message: `${gate.title}?`, options: listChoices(draft !== null), signal });
+  const choice = await select<Choice>({
+    message: `${showLine(gate.title)}?`,
+    options: listChoices(draft !== null),
+    signal,
+  });
   if (isCancel(choice) || choice === "later") return null;
   if (choice !== "edit" || draft === null) return { decision: choice === "reject" ? "reject" : "approve" };
   const text = await editText(draft, "draft.md", signal);

@@ -5,20 +5,20 @@
  * INV-1  Without --yes and without a terminal it stops at the gate, says how to approve, and ends well.
  * INV-2  --yes approves what is shown, to the digest; it never answers for a call in doubt.
  */
-import { execFile } from "node:child_process";
 import { join, resolve } from "node:path";
-import { promisify } from "node:util";
 import type { Command } from "commander";
 import { ReleaseNotesInput, releaseNotes } from "../capabilities/index.ts";
 import type { Gate } from "../contract/gate.ts";
 import type { WorkflowState } from "../contract/workflow-state.ts";
+import { runGit } from "../operators/git-log/run-git.ts";
+import { showLine } from "../protocol/visible-text.ts";
 import { type Answer, askGate } from "./ask-gate.ts";
 import { renderWhy } from "./explain.ts";
 import { type Desk, withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, type Session } from "./options.ts";
 import { renderGate } from "./render-gate.ts";
 import { renderWorkflow } from "./render-workflow.ts";
-import { commandLine, failIfFailed, openGatesOf, printJson } from "./show-result.ts";
+import { commandLine, decideLine, failIfFailed, openGatesOf, printJson } from "./show-result.ts";
 import type { Terminal } from "./terminal.ts";
 import { watchRun } from "./watch-run.ts";
 
@@ -52,23 +52,24 @@ export function addDemo(program: Command, terminal: Terminal): void {
 
 async function runDemo(session: Session<DemoOptions>): Promise<void> {
   const { options, terminal } = session;
-  const repo = await findRepository(options.repo);
+  const repo = await findRepository(options.repo, terminal);
   const inputs = { repo, ...(options.since && { since: options.since }), ...(options.out && { out: options.out }) };
   const file = join(repo, ReleaseNotesInput.safeParse(inputs).data?.out ?? "");
   const tell = async (desk: Desk) => {
     const request = { ...desk.caller, intent_hint: { intent_type: releaseNotes.intentType, inputs } };
     const { workflow_id } = await desk.kernel.submit(request);
-    if (!options.json) terminal.print(`Release notes of ${repo}\nworkflow ${workflow_id}, ledger ${options.db}`);
+    if (!options.json)
+      terminal.print(`Release notes of ${showLine(repo)}\nworkflow ${workflow_id}, ledger ${showLine(options.db)}`);
     await tellEnd({ desk, session, file }, await answerGates({ desk, session, file }, workflow_id));
   };
   await withKernel(session, tell, { recover: options.recover, create: true });
 }
 
 /** The top of the git repository around a folder; the folder itself where there is none, for the kernel to refuse. */
-async function findRepository(folder: string): Promise<string> {
+async function findRepository(folder: string, { signal }: Terminal): Promise<string> {
   try {
-    const { stdout } = await promisify(execFile)("git", ["-C", folder, "rev-parse", "--show-toplevel"]);
-    return resolve(stdout.trimEnd());
+    const program = { git: "git", repo: folder, signal, maxOutputBytes: 64 * 1024 };
+    return resolve((await runGit(program, ["rev-parse", "--show-toplevel"])).trimEnd());
   } catch {
     return resolve(folder);
   }
@@ -120,19 +121,20 @@ async function tellEnd({ desk, session, file }: Story, state: WorkflowState): Pr
   const { options, terminal } = session;
   const { why } = await desk.kernel.explain(state.workflow_id, desk.caller);
   const [gate] = openGatesOf(state);
-  const approve = gate === undefined ? null : commandLine(options, "approve", gate.workflow_id, gate.gate_id);
+  const approve = gate === undefined ? null : decideLine(options, "approve", gate);
   const written = state.state === "completed" ? file : null;
   if (options.json) printJson(session, { ...state, file: written, approve, why });
-  else if (approve !== null) terminal.print(tellWaiting(approve, state, options));
+  else if (gate !== undefined) terminal.print(tellWaiting(gate, options));
   else {
     terminal.print(renderWorkflow(state, terminal));
-    if (written !== null) terminal.print(`\n${terminal.paint("green", `written: ${written}`)}`);
+    if (written !== null) terminal.print(`\n${terminal.paint("green", `written: ${showLine(written)}`)}`);
     terminal.print(`\n${terminal.paint("bold", "Why")}\n${renderWhy(why)}`);
   }
   failIfFailed(state);
 }
 
-function tellWaiting(approve: string, { workflow_id }: WorkflowState, options: CommonOptions): string {
-  const [reject, explain] = ["reject", "explain"].map((word) => commandLine(options, word, workflow_id));
+function tellWaiting(gate: Gate, options: CommonOptions): string {
+  const [approve, reject] = [decideLine(options, "approve", gate), decideLine(options, "reject", gate)];
+  const explain = commandLine(options, "explain", gate.workflow_id);
   return `Waiting for a person; nothing is written yet. Answer from any process:\n  ${approve}\n  ${reject}\nWhy it waits:\n  ${explain}`;
 }

@@ -9,9 +9,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
 import type { LedgerEvent } from "../contract/event.ts";
 import { isTerminal } from "../contract/workflow.ts";
+import { showLine } from "../protocol/visible-text.ts";
 import { type Desk, withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, readCount, type Session } from "./options.ts";
-import { cutLine, tellOffset } from "./render-text.ts";
+import { cutLine, tellOffset, toJsonText } from "./render-text.ts";
 import type { Terminal } from "./terminal.ts";
 import { lookMs } from "./watch-run.ts";
 
@@ -37,8 +38,7 @@ async function listEvents(workflowId: string, session: Session<EventOptions>): P
   const { terminal, options } = session;
   await withKernel(session, async (desk) => {
     const { accepted_at } = await desk.kernel.workflow(workflowId, desk.caller);
-    const show = (event: LedgerEvent) =>
-      options.json ? JSON.stringify(event) : renderEvent(event, accepted_at, terminal);
+    const show = (event: LedgerEvent) => (options.json ? toJsonText(event) : renderEvent(event, accepted_at, terminal));
     await terminal.printAll(mapEach(readEvents(desk, workflowId, session), show));
   });
 }
@@ -73,7 +73,7 @@ export function renderEvent(
   { paint, columns }: Pick<Terminal, "paint" | "columns">,
 ): string {
   const head = `${String(event.sequence).padStart(4)}  ${tellOffset(event.timestamp, from).padStart(11)}  `;
-  const middle = `${event.event_type.padEnd(typeWidth)}${(event.step_id ?? "").padEnd(10)} `;
+  const middle = `${showLine(event.event_type).padEnd(typeWidth)}${showLine(event.step_id ?? "").padEnd(10)} `;
   const rest = cutLine(tellPayload(event), Math.max(20, columns - head.length - middle.length));
   return `${paint("dim", head)}${middle}${paint("dim", rest)}`.trimEnd();
 }
@@ -91,5 +91,7 @@ function tellValue(value: unknown): string {
 }
 
 async function exportEvidence(workflowId: string, session: Session): Promise<void> {
-  await withKernel(session, ({ kernel, caller }) => session.terminal.printAll(kernel.evidence(workflowId, caller)));
+  await withKernel(session, ({ kernel, caller }) =>
+    session.terminal.printAll(kernel.evidence(workflowId, caller), "exact"),
+  );
 }

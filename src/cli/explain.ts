@@ -5,10 +5,11 @@ import type { Command } from "commander";
 import { tellCarriers } from "../contract/gate.ts";
 import type { RequestTrace, StepTrace } from "../contract/trace.ts";
 import type { CausalChain } from "../index.ts";
+import { showLine } from "../protocol/visible-text.ts";
 import { withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions } from "./options.ts";
 import { type Column, renderTable } from "./render-table.ts";
-import { cleanText, cutLine } from "./render-text.ts";
+import { cutLine } from "./render-text.ts";
 import { printJson } from "./show-result.ts";
 import type { Paint, Terminal } from "./terminal.ts";
 
@@ -32,7 +33,7 @@ async function explain(workflowId: string, options: CommonOptions, terminal: Ter
   for (const link of explained.chain) terminal.print(`\n${renderChain(link, terminal)}`);
 }
 
-export const renderWhy = (why: readonly string[]): string => why.map((line) => `  ${cleanText(line)}`).join("\n");
+export const renderWhy = (why: readonly string[]): string => why.map((line) => `  ${showLine(line)}`).join("\n");
 
 /** From intent to effect, a line each: what was done, who asked, which rule, who approved, what it cost, how it went. */
 export function renderChain(chain: CausalChain, { paint }: Pick<Terminal, "paint">): string {
@@ -48,7 +49,9 @@ export function renderChain(chain: CausalChain, { paint }: Pick<Terminal, "paint
     effect?.outcome && `made      ${effect.outcome.outcome_id} version ${effect.outcome.version}`,
     refusal && `refused   ${refusal.code}: ${refusal.message}`,
   ].filter((line) => typeof line === "string");
-  return [paint("bold", `${step_id ?? "plan"}: ${what}`), ...lines.map((line) => `  ${cleanText(line)}`)].join("\n");
+  return [paint("bold", showLine(`${step_id ?? "plan"}: ${what}`)), ...lines.map((line) => `  ${showLine(line)}`)].join(
+    "\n",
+  );
 }
 
 /** The charge under ceilings over workflows, without what it does not use. */

@@ -6,11 +6,12 @@ import { type Command, Option } from "commander";
 import type { Gate } from "../contract/gate.ts";
 import { type WorkflowStateName, workflowStates } from "../contract/progress.ts";
 import type { WorkflowState } from "../contract/workflow-state.ts";
+import { showLine } from "../protocol/visible-text.ts";
 import { withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, readCount } from "./options.ts";
-import { renderGate } from "./render-gate.ts";
+import { renderGate, renderHidden } from "./render-gate.ts";
 import { type Column, renderTable } from "./render-table.ts";
-import { tellTime } from "./render-text.ts";
+import { indent, tellTime } from "./render-text.ts";
 import { renderWorkflow, styleOfState } from "./render-workflow.ts";
 import { openGatesOf, printJson } from "./show-result.ts";
 import type { Terminal } from "./terminal.ts";
@@ -67,8 +68,14 @@ async function showWorkflow(workflowId: string, options: CommonOptions, terminal
 async function listGates(options: ListOptions, terminal: Terminal): Promise<void> {
   const session = { terminal, options };
   const gates = await withKernel(session, ({ kernel, caller }) => kernel.gates({ limit: options.limit }, caller));
-  if (options.json) printJson(session, { gates });
-  else terminal.print(gates.length === 0 ? "no gate is open" : renderTable(gates, gateColumns(terminal), terminal));
+  if (options.json) return printJson(session, { gates });
+  terminal.print(gates.length === 0 ? "no gate is open" : renderTable(gates, gateColumns(terminal), terminal));
+  for (const gate of gates) {
+    const hidden = renderHidden(gate);
+    if (hidden === "") continue;
+    const head = showLine(`${gate.gate_id} of ${gate.workflow_id}, ${gate.operator}: not in the preview`);
+    terminal.print(`\n${head}\n${indent(hidden)}`);
+  }
 }
 
 const gateColumns = ({ now }: Terminal): readonly Column<Gate>[] => [

@@ -5,6 +5,7 @@
  * INV-1  Never ends the process itself: the exit code is returned, and output that is under way gets out.
  */
 import { Command } from "commander";
+import { nameForbidden } from "../protocol/visible-text.ts";
 import { addDecisions, addRestarts } from "./decide.ts";
 import { addDemo } from "./demo.ts";
 import { addStreams } from "./events.ts";
@@ -16,7 +17,7 @@ import { addReplay } from "./replay.ts";
 import { reportError } from "./report-error.ts";
 import { addRun } from "./run.ts";
 import { addServe } from "./serve.ts";
-import { openTerminal, type Terminal } from "./terminal.ts";
+import { guardTerminal, openTerminal, type Terminal } from "./terminal.ts";
 import { addVerify } from "./verify.ts";
 import { addVotes } from "./vote.ts";
 import { addWhatIf } from "./whatif.ts";
@@ -24,7 +25,7 @@ import { addWhatIf } from "./whatif.ts";
 /** `args` are the words after the program's name; without a terminal it is the process's own. */
 export async function main(args: readonly string[], given?: Terminal): Promise<number> {
   const json = args.includes("--json");
-  const terminal = given ?? openTerminal(json);
+  const terminal = guardTerminal(given ?? openTerminal(json));
   try {
     await buildProgram(terminal).parseAsync([...args], { from: "user" });
     return 0;
@@ -38,7 +39,7 @@ function buildProgram(terminal: Terminal): Command {
     .description("Run, decide, explain and verify accountable workflows.")
     .version(readVersion())
     .exitOverride()
-    .configureOutput({ writeOut: terminal.write, writeErr: (text) => terminal.complain(text.trimEnd()) })
+    .configureOutput({ writeOut: terminal.write, writeErr: (text) => terminal.complain(nameForbidden(text.trimEnd())) })
     .showHelpAfterError("(--help says what there is)");
   const decisions = [addDecisions, addVotes, addRestarts];
   const readings = [addExplanations, addStreams, addVerify, addReplay, addWhatIf];

@@ -6,31 +6,36 @@
  */
 import type { Command } from "commander";
 import type { Logger } from "../index.ts";
+import { showLine } from "../protocol/visible-text.ts";
 import { type Desk, withKernel } from "./open-kernel.ts";
-import { addCommonOptions, type CommonOptions } from "./options.ts";
+import { type AnswerGates, addAnswerGates, addCommonOptions, type CommonOptions } from "./options.ts";
 import { readVersion } from "./read-version.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** What goes wrong with the connection itself; what a call is refused is in its answer. */
 function complainTo({ complain }: Terminal): Logger {
   const tell = (detail: object, message = ""): void =>
-    complain(`${message}: ${String((detail as { readonly error?: unknown }).error ?? "")}`);
+    complain(showLine(`${message}: ${String((detail as { readonly error?: unknown }).error ?? "")}`));
   return { debug: () => undefined, info: () => undefined, warn: tell, error: tell };
 }
 
 export function addMcp(program: Command, terminal: Terminal): void {
-  addCommonOptions(program.command("mcp"))
+  addAnswerGates(addCommonOptions(program.command("mcp")))
     .description("serve the kernel over stdio as an MCP server; it speaks for --tenant, --principal and --role")
-    .action((options: CommonOptions) =>
-      withKernel({ options, terminal }, (desk) => serve(desk, terminal), { recover: true, create: true }),
+    .action((options: CommonOptions & AnswerGates) =>
+      withKernel({ options, terminal }, (desk) => serve(desk, terminal, options), { recover: true, create: true }),
     );
 }
 
-async function serve({ kernel, caller }: Desk, terminal: Terminal): Promise<void> {
+async function serve(
+  { kernel, caller }: Desk,
+  terminal: Terminal,
+  { answerGates: answersGates }: AnswerGates,
+): Promise<void> {
   // Only now: the other commands need no SDK.
   const { serveMcpStdio } = await import("../mcp/index.ts");
   const logger = complainTo(terminal);
-  const connection = serveMcpStdio(kernel, { caller, logger, version: readVersion() });
+  const connection = serveMcpStdio(kernel, { caller, answersGates, logger, version: readVersion() });
   await connection.ended;
   await connection.close();
 }

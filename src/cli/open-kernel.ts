@@ -19,6 +19,7 @@ import type { Logger, Telemetry } from "../ports/telemetry.ts";
 import { readApproverKeys } from "./approver-keys.ts";
 import { closeAll, type Loaded, loadModules, loadPolicies } from "./load-modules.ts";
 import { type CommonOptions, callerOf, type Session } from "./options.ts";
+import { toJsonText } from "./render-text.ts";
 
 export interface Opening {
   readonly recover?: boolean;
@@ -104,7 +105,7 @@ function logErrors(complain: (line: string) => void): Logger {
   const silent = () => undefined;
   if (process.env["COUNTERSIGN_LOG"] === undefined) return { debug: silent, info: silent, warn: silent, error: silent };
   const log = (level: string) => (detail: object, message?: string) =>
-    complain(JSON.stringify({ level, message, ...detail }));
+    complain(toJsonText({ level, message, ...detail }));
   return { debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") };
 }
 

@@ -57,6 +57,17 @@ export function addCommonOptions(command: Command): Command {
     .option("--keys <file>", 'approvers\' public keys, as {"user:ann": JWK}; for signed approvals');
 }
 
+export interface AnswerGates {
+  readonly answerGates: boolean;
+}
+
+export const addAnswerGates = (command: Command): Command =>
+  command.option(
+    "--answer-gates",
+    "let a person answer gates over MCP (decide-gate, questions); the client must ask that person, not its model",
+    false,
+  );
+
 const collect = (value: string, previous: readonly string[]): readonly string[] => [...previous, value];
 
 /** A host's id: digits are an integer, all else is text. */

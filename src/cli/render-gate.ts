@@ -1,10 +1,14 @@
 /**
  * A gate as a person decides on it: who asked and why, what would run, what changes, what each answer does.
- * Owns: the layout and the colours of a unified diff. Never: leaves out a line without saying so.
+ * Owns: the layout and the colours of a unified diff. Never: leaves out a line, or a field of what would run, without
+ *       saying so; lets a text from outside begin a line of the layout.
  */
 import type { Gate, GateReason } from "../contract/gate.ts";
 import type { GateVote } from "../contract/gate-vote.ts";
-import { cleanText, clipLines, indent, tellTime } from "./render-text.ts";
+import type { Json } from "../contract/json.ts";
+import { listHiddenFields } from "../protocol/hidden-fields.ts";
+import { showLine, showText } from "../protocol/visible-text.ts";
+import { clipLines, hangLines, indent, tellTime } from "./render-text.ts";
 import type { Paint, Style, Terminal } from "./terminal.ts";
 
 type Look = Pick<Terminal, "paint" | "now">;
@@ -16,11 +20,12 @@ export interface GateView {
 }
 
 export function renderGate(gate: Gate, { paint, now }: Look, view: GateView = {}): string {
-  const head = `${paint("bold", cleanText(gate.title))}  ${paint("cyan", gate.gate_id)}  ${gate.status}, opened ${tellTime(gate.opened_at, now())}`;
+  const head = `${paint("bold", showLine(gate.title))}  ${paint("cyan", showLine(gate.gate_id))}  ${gate.status}, opened ${tellTime(gate.opened_at, now())}`;
   const parts = [head, indent(renderFacts(gate, now()))];
-  parts.push(paint("bold", "Preview"), indent(clip(cleanText(gate.preview), view)));
-  if (gate.diff !== null)
-    parts.push(paint("bold", "Changes"), indent(renderDiff(clip(cleanText(gate.diff), view), paint)));
+  parts.push(paint("bold", "Preview"), indent(clip(showText(gate.preview), view)));
+  const hidden = renderHidden(gate);
+  if (hidden !== "") parts.push(paint("bold", "Not in the preview"), indent(clip(hidden, view)));
+  if (gate.diff !== null) parts.push(paint("bold", "Changes"), indent(clip(renderDiff(gate.diff, paint), view)));
   parts.push(paint("bold", "Answers"), indent(renderAnswers(gate)));
   return parts.join("\n");
 }
@@ -35,7 +40,23 @@ function renderFacts(gate: Gate, now: number): string {
   lines.push(...renderVotes(gate));
   if (gate.due_at !== null) lines.push(`due       ${tellTime(gate.due_at, now)}, then ${gate.expiry_action}`);
   lines.push(`digest    ${gate.payload_digest}`);
-  return cleanText(lines.join("\n"));
+  return lines.map((line) => hangLines(line, margin)).join("\n");
+}
+
+/** The width of the names of facts. */
+const margin = 10;
+const longestValue = 2000;
+
+/** The fields that run and that the preview does not say, a line each; empty where it says all. */
+export const renderHidden = ({ payload, preview }: Pick<Gate, "payload" | "preview">): string =>
+  listHiddenFields(payload, preview)
+    .map(({ path, value }) => `${showLine(path).padEnd(margin - 1)} ${renderValue(value)}`)
+    .join("\n");
+
+function renderValue(value: Json): string {
+  const text = JSON.stringify(value);
+  const left = text.length - longestValue;
+  return left <= 0 ? showLine(text) : `${showLine(text.slice(0, longestValue))}… ${left} more characters`;
 }
 
 const nameOf = ({ type, id }: { readonly type?: string | undefined; readonly id: string | number }): string =>
@@ -46,6 +67,7 @@ function renderVotes({
   approvers,
   quorum,
   requester,
+  requesters,
   separation,
   signed,
   delegations,
@@ -54,7 +76,8 @@ function renderVotes({
   const lines: string[] = [];
   if (approvers !== null) lines.push(`approvers ${approvers.map(nameOf).join(", ")}`);
   if (quorum !== null) lines.push(`takes     ${quorum.approvals} to approve, ${quorum.rejections} to reject`);
-  if (separation && requester !== null) lines.push(`not by    ${nameOf(requester)}, who asked for it`);
+  const asked = requesters ?? (requester === null ? [] : [requester]);
+  if (separation && asked.length > 0) lines.push(`not by    ${asked.map(nameOf).join(", ")}, who asked for it`);
   if (signed) lines.push("signed    every vote that counts");
   for (const { from, to, expires_at } of delegations)
     lines.push(`lent      ${nameOf(from)} to ${nameOf(to)} until ${expires_at}`);
@@ -75,11 +98,12 @@ function tellVote({ principal, decision, on_behalf_of, advisory, signature, comm
 export const tellReason = ({ source, rule, reason }: GateReason): string => `${source} "${rule}": ${reason}`;
 
 function renderAnswers({ consequences: { approve, edit, reject } }: Gate): string {
-  return cleanText(`approve   ${approve}\nedit      ${edit}\nreject    ${reject}`);
+  const lines = [`approve   ${approve}`, `edit      ${edit}`, `reject    ${reject}`];
+  return lines.map((line) => hangLines(line, margin)).join("\n");
 }
 
 function clip(text: string, { maxLines = Number.POSITIVE_INFINITY, rest = "" }: GateView): string {
-  const clipped = clipLines(text.trimEnd(), maxLines);
+  const clipped = clipLines(text, maxLines);
   return clipped.left === 0 ? clipped.text : `${clipped.text}\n… ${clipped.left} more lines${rest && `: ${rest}`}`;
 }
 
@@ -89,9 +113,14 @@ export const renderDiff = (diff: string, paint: Paint): string =>
     .split("\n")
     .map((line) => {
       const style = styleOf(line);
-      return style === null ? line : paint(style, line);
+      const shown = showDiffLine(line);
+      return style === null ? shown : paint(style, shown);
     })
     .join("\n");
+
+/** The sign at the beginning is the diff's own; before an empty line it is a space that says nothing. */
+const showDiffLine = (line: string): string =>
+  /^[ +-]/.test(line) ? line.slice(0, 1) + showLine(line.slice(1)) : showLine(line);
 
 function styleOf(line: string): Style | null {
   if (line.startsWith("--- ") || line.startsWith("+++ ")) return "bold";

@@ -2,7 +2,7 @@
  * A table whose columns line up and that fits the terminal: columns that may shrink give way, widest first.
  * Never: shrinks a column that is not marked so; ids stay whole, so that they can be copied.
  */
-import { cutLine } from "./render-text.ts";
+import { cutLine, cutShown } from "./render-text.ts";
 import type { Style, Terminal } from "./terminal.ts";
 
 export interface Column<R> {
@@ -27,7 +27,7 @@ export function renderTable<R>(
   );
   fitWidths(widths, columns, width);
   const pad = (text: string, i: number) => {
-    const cut = cutLine(text, widths[i]!);
+    const cut = cutShown(text, widths[i]!);
     return i === columns.length - 1 ? cut : cut + " ".repeat(widths[i]! - [...cut].length);
   };
   const head = columns.map((column, i) => paint("dim", pad(column.title, i))).join(gap);

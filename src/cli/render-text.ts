@@ -1,25 +1,27 @@
 /**
- * Text for people: made safe to show, cut, indented, and times told relative to now.
+ * Text for people: cut, indented, and times told relative to now.
  *
- * INV-1  Nothing that came from outside can move the cursor, colour the screen or turn the reading direction: what a
- *        person approves is what they see.
+ * INV-1  What came from outside is shown by `showText` and `showLine` (src/protocol/visible-text.ts), once: every character
+ *        of it can be seen, and none of it can stand where the program itself speaks.
  */
-import { stripVTControlCharacters } from "node:util";
+import { escapeJson, nameForbidden, showLine, showText } from "../protocol/visible-text.ts";
 
-const bidiControls = /[\u202a-\u202e\u2066-\u2069]/g;
-const otherControls = /[^\P{Cc}\n\t]/gu;
+/** JSON for programs; what cannot be seen in it is escaped. `space` as for JSON.stringify. */
+export const toJsonText = (value: unknown, space = 0): string => escapeJson(JSON.stringify(value, null, space));
 
-const nameCharacter = (char: string): string => `<U+${char.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}>`;
-
-/** Without terminal sequences; other control characters and direction marks are named. Keeps line ends and tabs. */
-export function cleanText(text: string): string {
-  const plain = stripVTControlCharacters(text).replaceAll("\r\n", "\n");
-  return plain.replace(bidiControls, nameCharacter).replace(otherControls, nameCharacter);
-}
+/** Of several lines, those after the first under the first: `margin` is the width of what stands before it. */
+export const hangLines = (text: string, margin: number): string =>
+  showText(text).replaceAll("\n", `\n${" ".repeat(margin)}`);
 
 /** On one line, of at most `width` characters. */
 export function cutLine(text: string, width: number): string {
-  const line = [...cleanText(text).replace(/\s+/g, " ").trim()];
+  // A character is two units at most: what is far beyond the width need not be looked at.
+  return cutShown(showLine(text.slice(0, 2 * width + 2)), width);
+}
+
+/** The same of what is shown already. */
+export function cutShown(shown: string, width: number): string {
+  const line = [...shown];
   if (line.length <= width) return line.join("");
   return `${line.slice(0, Math.max(0, width - 1)).join("")}…`;
 }
@@ -56,6 +58,15 @@ export function tellTime(iso: string, now: number): string {
 export const tellOffset = (iso: string, from: string): string =>
   `+${((Date.parse(iso) - Date.parse(from)) / 1000).toFixed(3)} s`;
 
-/** For a shell: as it is where that is safe, else in single quotes. */
-export const quoteWord = (word: string): string =>
-  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+/** For a shell: as it is where that is safe, else in single quotes; what cannot be seen as an escape, in $'…'. */
+export function quoteWord(word: string): string {
+  if (/^[\w@%+=:,./-]+$/.test(word)) return word;
+  if (nameForbidden(word) === word && !word.includes("\n")) return `'${word.replaceAll("'", "'\\''")}'`;
+  return `$'${Array.from(word, escapeForShell).join("")}'`;
+}
+
+function escapeForShell(char: string): string {
+  if (char === "'" || char === "\\") return `\\${char}`;
+  if (char !== "\n" && nameForbidden(char) === char) return char;
+  return `\\U${(char.codePointAt(0) as number).toString(16).padStart(8, "0")}`;
+}

@@ -5,8 +5,9 @@
 import type { KernelProgress, WorkflowStateName } from "../contract/progress.ts";
 import type { StepState } from "../contract/step.ts";
 import type { StepView, WorkflowState } from "../contract/workflow-state.ts";
+import { showLine } from "../protocol/visible-text.ts";
 import { type Column, renderTable } from "./render-table.ts";
-import { cleanText, cutLine, indent, tellTime } from "./render-text.ts";
+import { cutLine, hangLines, indent, tellTime } from "./render-text.ts";
 import type { Paint, Style, Terminal } from "./terminal.ts";
 
 export type Look = Pick<Terminal, "paint" | "now" | "columns">;
@@ -28,19 +29,20 @@ export const styleOfState = (state: WorkflowStateName | StepState): Style => sty
 
 export function renderWorkflow(state: WorkflowState, look: Look): string {
   const { paint, now } = look;
-  const head = `${paint("bold", state.workflow_id)}  ${cleanText(state.intent.type)}  ${paint(styles[state.state], state.state)}  ${state.progress.percent} %`;
+  const head = `${paint("bold", state.workflow_id)}  ${showLine(state.intent.type)}  ${paint(styles[state.state], state.state)}  ${state.progress.percent} %`;
   const end = state.finished_at === null ? "" : `, ended ${tellTime(state.finished_at, now())}`;
   const facts = `accepted ${tellTime(state.accepted_at, now())}${end}, by ${state.intent.actor.id}, cost ${state.spent}, ${state.sequence} events`;
-  const parts = [head, indent(cleanText(facts))];
+  const parts = [head, indent(showLine(facts))];
   if (state.steps.length > 0) parts.push("", indent(renderSteps(state.steps, { ...look, columns: look.columns - 2 })));
   for (const outcome of state.outcomes) {
     parts.push(
       indent(
-        `outcome ${cleanText(outcome.outcome_type)} ${outcome.outcome_id} version ${outcome.version}, ${outcome.status}`,
+        showLine(`outcome ${outcome.outcome_type} ${outcome.outcome_id} version ${outcome.version}, ${outcome.status}`),
       ),
     );
   }
-  if (state.error !== null) parts.push(indent(paint("red", `${state.error.code}: ${cleanText(state.error.message)}`)));
+  if (state.error !== null)
+    parts.push(indent(paint("red", hangLines(`${state.error.code}: ${state.error.message}`, 2))));
   return parts.join("\n");
 }
 

@@ -12,6 +12,7 @@ import type { Json } from "../contract/json.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Replay } from "../contract/replay.ts";
 import type { TurnRow } from "../contract/turn.ts";
+import { showLine } from "../protocol/visible-text.ts";
 import { withKernel, withRules } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, type Session } from "./options.ts";
 import { cutLine } from "./render-text.ts";
@@ -72,10 +73,12 @@ export function renderReplay({ workflow_id, events, head, difference }: Replay, 
   return [
     paint(
       "red",
-      `different: ${workflow_id} at sequence ${sequence}, ${event_type}${step_id === null ? "" : ` of ${step_id}`}`,
+      showLine(
+        `different: ${workflow_id} at sequence ${sequence}, ${event_type}${step_id === null ? "" : ` of ${step_id}`}`,
+      ),
     ),
     `  ${cutLine(reason, Math.max(40, columns - 2))}`,
-    ...(path === null ? [] : [`  at      ${path}`]),
+    ...(path === null ? [] : [`  at      ${showLine(path)}`]),
     `  ledger  ${show(expected)}`,
     `  replay  ${show(actual)}`,
   ].join("\n");

@@ -9,7 +9,8 @@ import { KernelErrorException } from "../contract/error.ts";
 import { errorCodes, isErrorCode } from "../contract/error-codes.ts";
 import type { KernelError } from "../contract/kernel-error.ts";
 import { errorToProblemDetails } from "../protocol/error-to-problem-details.ts";
-import { cleanText } from "./render-text.ts";
+import { showLine, showText } from "../protocol/visible-text.ts";
+import { hangLines, toJsonText } from "./render-text.ts";
 import { Interrupted, type Terminal } from "./terminal.ts";
 
 /** The command cannot be understood, or names something that is not there. */
@@ -26,17 +27,17 @@ export function reportError(thrown: unknown, terminal: Terminal, json: boolean):
   // commander has told it already.
   if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : 2;
   if (thrown instanceof KernelErrorException) {
-    terminal.complain(json ? JSON.stringify(errorToProblemDetails(thrown.error)) : renderError(thrown.error));
+    terminal.complain(json ? toJsonText(errorToProblemDetails(thrown.error)) : renderError(thrown.error));
     return 1;
   }
-  if (thrown instanceof UsageError) terminal.complain(`error: ${cleanText(thrown.message)}`);
-  else terminal.complain(json ? JSON.stringify(unexpectedProblem(thrown)) : describeUnexpected(thrown));
+  if (thrown instanceof UsageError) terminal.complain(`error: ${hangLines(thrown.message, 7)}`);
+  else terminal.complain(json ? toJsonText(unexpectedProblem(thrown)) : describeUnexpected(thrown));
   return thrown instanceof UsageError ? 2 : 1;
 }
 
 function describeUnexpected(thrown: unknown): string {
   const text = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
-  return `error: countersign failed in a way it should not; please report this.\n${cleanText(text)}`;
+  return `error: countersign failed in a way it should not; please report this.\n${showText(text)}`;
 }
 
 /** Problem details without a type of their own (RFC 7807): no row of the catalogue stands for it. */
@@ -49,9 +50,9 @@ const unexpectedProblem = (thrown: unknown) => ({
 
 /** What happened, the code, the causes, the next step. */
 export function renderError(error: KernelError): string {
-  const lines = [`error: ${cleanText(error.message)}`, `  code     ${error.code}`];
+  const lines = [`error: ${hangLines(error.message, 11)}`, `  code     ${showLine(error.code)}`];
   for (let cause = error.cause; cause !== null; cause = cause.cause) {
-    lines.push(`  because  ${cause.code}: ${cleanText(cause.message)}`);
+    lines.push(`  because  ${hangLines(`${cause.code}: ${cause.message}`, 11)}`);
   }
   const next = findNextStep(error);
   if (next !== null) lines.push(`  next     ${next}`);

@@ -1,26 +1,38 @@
 /**
  * `serve`: the HTTP API of one ledger, on this machine unless told otherwise, until the program is interrupted.
  *
- * INV-1  Nobody calls without the token; where none is given, one is made and told once.
+ * INV-1  Nobody calls without a token; where none is given, one is made and told once. It submits, runs and reads.
  * INV-2  A browser comes in by a link that is told once, is good once, and soon is not.
- * INV-3  What happens is logged to stderr as JSON lines, without what callers wrote; stdout says where it listens.
- * INV-4  An interruption takes no more requests, cuts the streams off, and then stops the kernel.
+ * INV-3  Gates are decided by a person: in a browser's session, or with the approver's token.
+ * INV-4  What happens is logged to stderr as JSON lines, without what callers wrote; stdout says where it listens.
+ * INV-5  An interruption takes no more requests, cuts the streams off, and then stops the kernel.
  */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { agentScopes, approverScopes } from "../contract/auth-context.ts";
 import type { Logger } from "../index.ts";
+import { escapeJson } from "../protocol/visible-text.ts";
 import type { LogLevel, Observer } from "../telemetry/index.ts";
 import { type Desk, withKernel } from "./open-kernel.ts";
-import { addCommonOptions, type CommonOptions, readCount, type Session } from "./options.ts";
+import {
+  type AnswerGates,
+  addAnswerGates,
+  addCommonOptions,
+  type CommonOptions,
+  readCount,
+  type Session,
+} from "./options.ts";
 import { readVersion } from "./read-version.ts";
+import { toJsonText } from "./render-text.ts";
 import type { Terminal } from "./terminal.ts";
 
-interface ServeOptions extends CommonOptions {
+interface ServeOptions extends CommonOptions, AnswerGates {
   readonly host: string;
   readonly port: number;
   readonly origin?: string;
   readonly token?: string;
+  readonly approverToken?: string;
   readonly logLevel: LogLevel;
   readonly metricsToken?: string;
 }
@@ -29,8 +41,8 @@ interface ServeOptions extends CommonOptions {
 const logLevels = ["debug", "info", "warn", "error", "silent"] as const satisfies readonly LogLevel[];
 
 export function addServe(program: Command, terminal: Terminal): void {
-  addCommonOptions(program.command("serve"))
-    .description("serve the HTTP API; the token speaks for --tenant, --principal and --role")
+  addAnswerGates(addCommonOptions(program.command("serve")))
+    .description("serve the HTTP API; tokens speak for --tenant, --principal and --role")
     .option("--host <host>", "the address to listen on", "127.0.0.1")
     .option("--port <port>", "the port; 0 takes any that is free", readPort, 8787)
     .option(
@@ -38,7 +50,16 @@ export function addServe(program: Command, terminal: Terminal): void {
       "the scheme and host that browsers know it by, where a proxy stands before it",
       readOrigin,
     )
-    .option("--token <token>", "the bearer token that callers send; without one, one is made", readToken)
+    .option(
+      "--token <token>",
+      "the bearer token of programs: it submits, runs and reads, and decides no gate; without one, one is made",
+      readToken,
+    )
+    .option(
+      "--approver-token <token>",
+      "a bearer token that decides gates and reads, for a person; without one, people sign in",
+      readToken,
+    )
     .addOption(new Option("--log-level <level>", "what is logged to stderr").choices(logLevels).default("info"))
     .option(
       "--metrics-token <token>",
@@ -68,7 +89,7 @@ async function openAndServe(session: Session<ServeOptions>): Promise<void> {
   const { options, terminal } = session;
   // Only now: the other commands need no network and no log.
   const { createLogger, createObserver } = await import("../telemetry/index.ts");
-  const destination = { write: (line: string) => terminal.complain(line.trimEnd()) };
+  const destination = { write: (line: string) => terminal.complain(escapeJson(line.trimEnd())) };
   const logger = createLogger({ level: options.logLevel, destination });
   const observer = createObserver({ logger });
   const opening = { recover: true, create: true, logger, telemetry: observer };
@@ -82,12 +103,13 @@ async function serve(
 ): Promise<void> {
   const { createHttpApp, serveHttp } = await import("../http/index.ts");
   const token = options.token ?? randomBytes(24).toString("base64url");
-  const { metricsToken: scraper, origin } = options;
+  const { metricsToken: scraper, approverToken: approver, origin } = options;
   const mcp = await openMcp(kernel, options);
   const app = createHttpApp(kernel, {
     mounts: { "/mcp": mcp.handle },
     tokens: [
-      { token, ...caller },
+      { token, ...caller, scopes: agentScopes },
+      ...(approver === undefined ? [] : [{ token: approver, ...caller, scopes: approverScopes }]),
       ...(scraper === undefined ? [] : [{ token: scraper, ...caller, scopes: ["metrics:read"] }]),
     ],
     sessions: {},
@@ -97,10 +119,10 @@ async function serve(
     ...(scraper === undefined ? {} : { metrics: observer.prometheus }),
   });
   observer.watch(kernel);
-  const server = await serveHttp(app, options);
+  const server = await serveHttp(app, { host: options.host, port: options.port });
   const made = options.token === undefined;
   const login = `${origin ?? server.url}${app.loginPath(caller)}`;
-  if (options.json) terminal.print(JSON.stringify({ url: server.url, ...(made && { token }), login }));
+  if (options.json) terminal.print(toJsonText({ url: server.url, ...(made && { token }), login }));
   else tell(terminal, { url: server.url, token: made ? token : null, login });
   if (!terminal.signal.aborted) await once(terminal.signal, "abort");
   await mcp.close();
@@ -109,12 +131,13 @@ async function serve(
 }
 
 /** MCP at /mcp: for programs and pages of this machine, of the host that is listened on, and of the one that is named. */
-async function openMcp(kernel: Desk["kernel"], { host, origin }: ServeOptions) {
+async function openMcp(kernel: Desk["kernel"], { host, origin, answerGates: answersGates }: ServeOptions) {
   const { createMcpHandler } = await import("../mcp/index.ts");
   const local = ["localhost", "127.0.0.1", "[::1]"];
   const named = origin === undefined ? [] : [new URL(origin).hostname];
   const allowedHosts = [...local, host.includes(":") ? `[${host}]` : host, ...named];
-  return createMcpHandler(kernel, { allowedHosts, allowedOrigins: [...local, ...named], version: readVersion() });
+  const allowedOrigins = [...local, ...named];
+  return createMcpHandler(kernel, { allowedHosts, allowedOrigins, answersGates, version: readVersion() });
 }
 
 interface Told {
@@ -125,7 +148,7 @@ interface Told {
 
 function tell(terminal: Terminal, { url, token, login }: Told): void {
   terminal.print(`listening on ${url}`);
-  terminal.print(`sign in  ${login}  (once, within five minutes)`);
-  if (token !== null) terminal.print(`token ${token}`);
+  terminal.print(`sign in  ${login}  (once, within five minutes; who signs in may decide gates)`);
+  if (token !== null) terminal.print(`token ${token}  (submits and reads)`);
   terminal.print(`try  curl -H "Authorization: Bearer ${token ?? "TOKEN"}" ${url}/v1/kernel/workflows`);
 }

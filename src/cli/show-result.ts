@@ -7,12 +7,12 @@
 import { raise } from "../contract/error.ts";
 import { type Gate, isOpenGate } from "../contract/gate.ts";
 import type { WorkflowState } from "../contract/workflow-state.ts";
+import { showLine } from "../protocol/visible-text.ts";
 import { type CommonOptions, defaultLedger, type Session } from "./options.ts";
-import { quoteWord } from "./render-text.ts";
+import { quoteWord, toJsonText } from "./render-text.ts";
 import { renderWorkflow } from "./render-workflow.ts";
 
-export const printJson = ({ terminal }: Session, value: unknown): void =>
-  terminal.print(JSON.stringify(value, null, 2));
+export const printJson = ({ terminal }: Session, value: unknown): void => terminal.print(toJsonText(value, 2));
 
 /** Shows a workflow at rest; `fields` are added to the JSON document only. */
 export function showResult(session: Session, state: WorkflowState, fields: object = {}): void {
@@ -33,10 +33,17 @@ export const openGatesOf = ({ gates }: WorkflowState): readonly Gate[] => gates.
 
 const tellGate = (gate: Gate, options: CommonOptions): string =>
   [
-    `waiting at ${gate.gate_id}. Look:  ${commandLine(options, "show", gate.workflow_id)}`,
-    `Approve:  ${commandLine(options, "approve", gate.workflow_id, gate.gate_id)}`,
-    `Reject:   ${commandLine(options, "reject", gate.workflow_id, gate.gate_id)}`,
+    `waiting at ${showLine(gate.gate_id)}. Look:  ${commandLine(options, "show", gate.workflow_id)}`,
+    `Approve:  ${decideLine(options, "approve", gate)}`,
+    `Reject:   ${decideLine(options, "reject", gate)}`,
   ].join("\n  ");
+
+/** A decision on what was shown here, and on nothing that it has become since. */
+export const decideLine = (
+  options: CommonOptions,
+  word: "approve" | "reject",
+  { workflow_id, gate_id, payload_digest }: Gate,
+): string => commandLine(options, word, workflow_id, gate_id, "--digest", payload_digest);
 
 /** A command as a person would type it to act on the same ledger as the same caller. */
 export function commandLine(options: CommonOptions, ...words: readonly string[]): string {

@@ -11,7 +11,8 @@ import { createSignatureAudit, type SignatureCheck } from "../adapters/verify-si
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { moduleRef } from "../contract/module-ref.ts";
-import type { EvidenceCheck, EvidenceVerdict } from "../index.ts";
+import type { EvidenceCheck, EvidenceVerdict, IndexBreak } from "../index.ts";
+import { showLine } from "../protocol/visible-text.ts";
 import { readApproverKeys } from "./approver-keys.ts";
 import { withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, type Session } from "./options.ts";
@@ -35,6 +36,7 @@ interface Break {
   readonly stream: string;
   readonly sequence: number;
   readonly reason: string;
+  readonly index?: IndexBreak;
 }
 
 export function addVerify(program: Command, terminal: Terminal): void {
@@ -123,17 +125,17 @@ export function renderVerdict(
 ): string {
   const head = ok
     ? paint("green", `sound: ${checked} entries checked${erased === 0 ? "" : `, ${erased} of them erased`}`)
-    : paint("red", `broken: ${broken.length} of the chains checked`);
-  const breaks = broken.map((found) => `  ${tellPlace(found)}: ${tellBreak(found.reason)}`);
-  const ends = heads.map(({ stream, sequence, hash }) => `  ${stream} up to ${sequence}, head ${hash}`);
+    : paint("red", `broken: ${broken.length} of what was checked`);
+  const breaks = broken.map((found) => `${tellPlace(found)}: ${tellBreak(found)}`);
+  const ends = heads.map(({ stream, sequence, hash }) => `${stream} up to ${sequence}, head ${hash}`);
   const beside = evidence.map(
-    ({ stream, audit_entries, reports }) => `  ${stream}: ${audit_entries} audit entries, ${reports} reports`,
+    ({ stream, audit_entries, reports }) => `${stream}: ${audit_entries} audit entries, ${reports} reports`,
   );
-  return [head, ...(ok ? [...ends, ...beside] : breaks)].join("\n");
+  return [head, ...(ok ? [...ends, ...beside] : breaks).map((line) => `  ${showLine(line)}`)].join("\n");
 }
 
-const tellPlace = ({ line, stream, sequence }: Break): string =>
-  `${line === undefined ? "" : `line ${line}, `}${stream} at sequence ${sequence}`;
+const tellPlace = ({ line, stream, sequence, index }: Break): string =>
+  `${line === undefined ? "" : `line ${line}, `}${stream} ${index === undefined ? `at sequence ${sequence}` : `in the index ${index.table}`}`;
 
 const meanings: Readonly<Record<string, string>> = {
   hash: "the hash does not fit the entry",
@@ -141,15 +143,23 @@ const meanings: Readonly<Record<string, string>> = {
   link: "the entry does not follow the one before it",
   sequence: "the numbering has a gap or a wrong number",
   format: "the entry cannot be read",
+  index: "the index does not say what the log does",
   audit: "the audit is not what the events say",
   signature: "a decision's signature is missing or not good",
   closing: "the export does not end as it was closed",
 };
 
-const tellBreak = (reason: string): string => (reason in meanings ? `${reason}, ${meanings[reason]}` : reason);
+const tellBreak = ({ reason, index }: Break): string => {
+  const meaning = reason in meanings ? `${reason}, ${meanings[reason]}` : reason;
+  if (index === undefined) return meaning;
+  const { wrong, key, columns } = index;
+  return `${meaning}: ${[wrong, ...columns].join(" ")} ${JSON.stringify(key)}`;
+};
 
 function refuseBroken({ broken }: Verdict): never {
   const [first] = broken as readonly [Break];
-  const message = `the chain is broken, first at ${tellPlace(first)} (${first.reason})`;
+  const what =
+    first.index === undefined ? "the chain is broken, first at" : "the log is sound, and not its indexes, first";
+  const message = `${what} ${tellPlace(first)} (${first.reason})`;
   return raise(kernelError("T0_LEDGER_CORRUPT", message, moduleRef(0, "cli", "verify"), { detail: { broken } }));
 }

@@ -11,11 +11,10 @@ import type { WorkflowState } from "../contract/workflow-state.ts";
 import type { Kernel } from "../index.ts";
 import type { Session } from "./options.ts";
 import { renderProgress, renderProgressLine } from "./render-workflow.ts";
-import type { Terminal } from "./terminal.ts";
+import { eraseLine, type Terminal } from "./terminal.ts";
 
 /** Between two looks at what other processes write. */
 export const lookMs = 250;
-const eraseLine = "\r\u001b[2K";
 
 export interface Watched {
   readonly kernel: Kernel;

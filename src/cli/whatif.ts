@@ -6,11 +6,12 @@
  */
 import { type Command, InvalidArgumentError } from "commander";
 import type { WhatIfFinding, WhatIfReport } from "../index.ts";
+import { showLine } from "../protocol/visible-text.ts";
 import { loadPolicies } from "./load-modules.ts";
 import { withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, readCount, type Session } from "./options.ts";
 import { type Column, renderTable } from "./render-table.ts";
-import { tellTime } from "./render-text.ts";
+import { tellTime, toJsonText } from "./render-text.ts";
 import { UsageError } from "./report-error.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -71,7 +72,7 @@ async function show(found: Found, { options, terminal }: Session<WhatIfOptions>)
   const lines = async function* (): AsyncGenerator<string> {
     const report = yield* eachLine(found);
     kept.report = report;
-    yield JSON.stringify({ kind: "report", ...report });
+    yield toJsonText({ kind: "report", ...report });
   };
   if (options.json) await terminal.printAll(lines());
   else kept.report = await keepFirst(found, options.limit, findings);
@@ -84,7 +85,7 @@ async function* eachLine(found: Found): AsyncGenerator<string, WhatIfReport, voi
   for (;;) {
     const next = await found.next();
     if (next.done === true) return next.value;
-    yield JSON.stringify(next.value);
+    yield toJsonText(next.value);
   }
 }
 
@@ -102,8 +103,8 @@ export function renderReport(report: WhatIfReport, rows: readonly WhatIfFinding[
   const lines = [
     ...(rows.length === 0 ? [] : [renderTable(rows, columnsFor(terminal), terminal), ""]),
     ...(hidden > 0 ? [`and ${hidden} more (--limit, or --json for all)`] : []),
-    `${differing} of ${decisions} decisions in ${workflows} workflows would differ under ${policy_version}`,
-    ...Object.entries(changes).map(([change, n]) => `  ${n}  ${change}`),
+    `${differing} of ${decisions} decisions in ${workflows} workflows would differ under ${showLine(policy_version)}`,
+    ...Object.entries(changes).map(([change, n]) => `  ${n}  ${showLine(change)}`),
     ...(unknown === 0 ? [] : [`${unknown} cannot be told`]),
     ...(erased_rows === 0 ? [] : [`${erased_rows} rows were erased; what they decided cannot be told`]),
   ];

@@ -25,6 +25,16 @@ export const Usage = z.object({
 });
 export type Usage = z.infer<typeof Usage>;
 
+/** Two reports of one call: what is counted adds up; trace and model are those named last. */
+export function addUsage(one: Usage, other: Usage): Usage {
+  const [a, b] = [one.tokens, other.tokens];
+  const tokens =
+    a === undefined || b === undefined ? (a ?? b) : { in: a.in + b.in, out: a.out + b.out, total: a.total + b.total };
+  const [x, y] = [one.cost, other.cost];
+  const cost = x === undefined || y === undefined ? (x ?? y) : { total: x.total + y.total };
+  return { ...one, ...other, ...(tokens === undefined ? {} : { tokens }), ...(cost === undefined ? {} : { cost }) };
+}
+
 export const ActionRecord = z.object({
   action_id: ActionId,
   tenant_id: TenantId,

@@ -10,6 +10,15 @@ import type { ModuleRef } from "./module-ref.ts";
 /** The scopes that public operations ask for; hosts add their own words (`operator:<name>`, `effect:<effect>`, …). */
 export const publicScopes = ["intent:submit", "workflow:execute", "outcome:read", "gate:approve"] as const;
 
+/** What an agent's credential is for: to submit, run and read. Gates are for people. */
+export const agentScopes = publicScopes.filter((scope) => scope !== "gate:approve");
+
+/** What a person's token is for who decides on what others submit. */
+export const approverScopes = [
+  "gate:approve",
+  "outcome:read",
+] as const satisfies readonly (typeof publicScopes)[number][];
+
 export const DataPolicy = z.object({
   allow_pii: z.boolean().default(true),
   allow_external_send: z.boolean().default(false),

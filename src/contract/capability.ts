@@ -7,31 +7,42 @@ import type { AuthContext } from "./auth-context.ts";
 import type { ContextBundle } from "./context-bundle.ts";
 import { UiAction } from "./gate.ts";
 import type { Intent } from "./intent.ts";
-import type { Operator } from "./operator.ts";
-import type { ExecutionPlan } from "./plan.ts";
+import { explainKeys, problemsOf } from "./known-keys.ts";
+import { type Operator, OperatorName } from "./operator.ts";
+import { ExecutionPlan } from "./plan.ts";
 import { CapabilityLimits } from "./token.ts";
 
 const zodSchema = z.custom<z.ZodType>((value) => value instanceof z.ZodType, "must be a zod schema");
-const fn = z.custom<(...args: readonly never[]) => unknown>(
-  (value) => typeof value === "function",
-  "must be a function",
+
+const anOperator = z.custom<Operator>(
+  (value) => typeof value === "object" && value !== null && "metadata" in value && "run" in value,
+  "must be an operator, or the name of one",
 );
+
+/** A template is checked whole, and stays as it was written; what a function gives is checked when it has given it. */
+const planTemplate = z.unknown().superRefine((plan, { addIssue }) => {
+  if (typeof plan === "function") return;
+  const { error } = ExecutionPlan.safeParse(plan, { error: explainKeys });
+  for (const { path, problem } of error === undefined ? [] : problemsOf(error))
+    addIssue({ code: "custom", path: path === "" ? [] : path.split("."), message: problem });
+}) as unknown as z.ZodType<PlanTemplate<never>, PlanTemplate<never>>;
 
 /** Dotted intent type, as in `Area.Thing.Verb`. */
 export const IntentType = z
   .string()
+  .max(256)
   .regex(/^[A-Za-z][A-Za-z0-9]*(\.[A-Za-z][A-Za-z0-9]*)+$/, "must be a dotted name such as Area.Thing.Verb");
 export const CapabilityVersion = z.string().regex(/^\d+\.\d+$/, "must be major.minor");
 
-export const CapabilityPackage = z.object({
+export const CapabilityPackage = z.strictObject({
   intentType: IntentType,
   version: CapabilityVersion,
   description: z.string().default(""),
   keywords: z.array(z.string().min(1)).default([]),
   input: zodSchema,
-  operators: z.array(z.unknown()).min(1, "a package lists the operators it may use"),
+  operators: z.array(z.union([OperatorName, anOperator])).min(1, "a package lists the operators it may use"),
   outcomes: z.record(z.string(), zodSchema).default({}),
-  plan: z.union([fn, z.object({ reasoning: z.string(), steps: z.array(z.unknown()) })]),
+  plan: planTemplate,
   policyTags: z.record(z.string(), z.array(z.string())).default({}),
   uiActions: z.record(z.string(), z.array(UiAction)).default({}),
   weights: z.record(z.string(), z.number().positive()).default({}),
@@ -61,6 +72,11 @@ export interface PlanQuestion<I = unknown> {
   readonly situation: PlanningSituation;
 }
 
+/**
+ * A plan, or a pure function that makes one. In what its author wrote `{{look.output.card}}` refers to what a step gave;
+ * what came from the question is text, which a function may be asked a second time to tell apart. `ref` and `text` say
+ * it outright.
+ */
 export type PlanTemplate<I = unknown> =
   | ExecutionPlan
   | ((question: PlanQuestion<I>) => ExecutionPlan | Promise<ExecutionPlan>);

@@ -4,7 +4,7 @@
 // Invariants
 // 1. Input rows are never retryable: a corrected request is a new one (C-43).
 // 2. Policy rows are fatal and never retryable.
-// 3. The JSON-RPC code follows from the category alone; the HTTP status does so unless the row says otherwise.
+// 3. HTTP status and JSON-RPC code follow from the category unless the row says otherwise.
 
 import { createError, type ErrorCategory, type KernelError, type Severity } from "./kernel-error.ts";
 import type { ModuleRef } from "./module-ref.ts";
@@ -19,7 +19,12 @@ export type ErrorCodeRow = {
   readonly next: string;
 };
 
-type RowOptions = { readonly severity?: Severity; readonly retryable?: boolean; readonly http?: number };
+type RowOptions = {
+  readonly severity?: Severity;
+  readonly retryable?: boolean;
+  readonly http?: number;
+  readonly rpc?: number;
+};
 
 /** HTTP status by category (seed 000, error_to_problem_details). */
 export const httpStatusByCategory = { input: 400, processing: 500, external: 502, resource: 429, policy: 403 } as const;
@@ -39,7 +44,7 @@ function row(category: ErrorCategory, severity: Severity, next: string, options:
     severity: options.severity ?? severity,
     retryable: options.retryable ?? false,
     http: options.http ?? httpStatusByCategory[category],
-    rpc: rpcCodeByCategory[category],
+    rpc: options.rpc ?? rpcCodeByCategory[category],
     next,
   });
 }
@@ -66,6 +71,9 @@ export const errorCodes = Object.freeze({
   T0_LEDGER_LOCKED: resource("Wait until the other process has finished, or stop it.", { ...busy, http: 503 }),
   T0_LEDGER_READ_ONLY: resource("Make the ledger file and its folder writable for this process.", { http: 503 }),
   T0_LEDGER_CORRUPT: processing("Stop, keep the file, restore a backup, and verify it before going on."),
+  T0_LEDGER_REPLACED: resource("Stop the kernel, put the ledger file back that it had opened, and start it again.", {
+    http: 503,
+  }),
   T0_LEDGER_NEWER_SCHEMA: input("Use the version that wrote this ledger, or a newer one.", { severity: "fatal" }),
   T0_LEDGER_NOT_A_DATABASE: input("Point to a ledger file, or to a path that does not exist yet.", {
     severity: "fatal",
@@ -85,6 +93,10 @@ export const errorCodes = Object.freeze({
   ),
   T0_TIER_CRASHED: processing("The tier was restarted; retry the workflow and report the error.", degraded),
   T0_HTTP_MEDIA_TYPE: input("Send the body as application/json.", { http: 415 }),
+  T0_HTTP_CONTENT_ENCODING: input("Send the body as it is, without a Content-Encoding.", { http: 415 }),
+  T0_HTTP_REQUEST_MALFORMED: input("Send one well-formed HTTP request to this host."),
+  T0_HTTP_HEADERS_TOO_LARGE: input("Send fewer or shorter headers, or a shorter address.", { http: 431 }),
+  T0_HTTP_REQUEST_TIMEOUT: input("Send the whole request without a pause.", { http: 408 }),
   T0_HTTP_ROUTE_UNKNOWN: input("Check the method and the path.", { http: 404 }),
   T0_HTTP_REQUEST_FAILED: processing("Tell whoever runs this server the request's id; its log has the cause."),
   T0_HTTP_NAME_UNKNOWN: input("Read the list of what is there, and use a name of it.", { http: 404 }),
@@ -102,9 +114,14 @@ export const errorCodes = Object.freeze({
     http: 429,
   }),
   T0_HTTP_RATE_LIMIT: resource("Wait as long as Retry-After says; the limit named in the detail may be raised.", busy),
+  T0_RPC_PARSE_FAILED: input("Send one JSON value in UTF-8, in which no object names a member twice.", { rpc: -32700 }),
+  T0_RPC_REQUEST_INVALID: input("Send one JSON-RPC message in a body, and no batch.", { rpc: -32600 }),
   T0_MCP_TOOL_UNKNOWN: input("Call tools/list and use a name that it gives.", { http: 404 }),
   T0_MCP_RESOURCE_UNKNOWN: input("Use an address of resources/list or of its templates.", { http: 404 }),
   T0_MCP_TASK_REFUSED: input("Call the tool without a task; it answers at once."),
+  T0_MCP_GATE_REFUSED: policy(
+    "Let a person decide it where they are signed in, or turn gates on for people who connect.",
+  ),
   T0_MCP_SESSION_UNKNOWN: input("Begin a new session with an initialize request.", { http: 404 }),
   T0_MCP_SESSION_LIMIT: resource("End sessions that nobody uses, or raise the limit named in the detail.", {
     ...busy,
@@ -181,8 +198,10 @@ export const errorCodes = Object.freeze({
   T5_POLICY_INVALID: input("Correct the rules and fields named in the detail; until then none of the set applies."),
   T5_HUMAN_DENIED: policy("Talk to the person who rejected it, then submit a changed request."),
   T5_GATE_NOT_FOUND: input("Check the gate id and the workflow id.", { http: 404 }),
+  T5_GATE_UNNAMED: input("Say which gate: its gate_id, or of a decision the payload.payload_digest that it shows."),
   T5_GATE_CONFLICT: input("The gate was decided otherwise; read the workflow for its answer.", { http: 409 }),
   T5_GATE_AMBIGUOUS: input("Say which gate; several are open.", { http: 409 }),
+  T5_PERSON_UNDECIDED: policy("Repair the host's samePerson; until then nothing is decided that rests on it."),
   T5_GATE_FULL: resource("Decide the gate as it stands, or raise the limit named in the detail."),
   T5_REVIEWER_UNKNOWN: input("Name a registered reviewer, or a role that one of them has.", { http: 404 }),
   T5_REVIEW_NOT_FOUND: input("Check the review id; the log names it where the interaction was queued.", { http: 404 }),

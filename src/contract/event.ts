@@ -117,6 +117,8 @@ export interface EventPayloads {
     readonly parent_workflow_id: string | null;
     readonly draft_version: number;
     readonly regenerate?: readonly string[];
+    /** Who asked for the work that is made again; absent where there is none. */
+    readonly requesters?: readonly PrincipalRef[];
     /** Absent where the request named no key. */
     readonly submission?: Submission;
   };
@@ -133,7 +135,12 @@ export interface EventPayloads {
   PLAN_REJECTED: { readonly plan_id: string; readonly error: KernelError };
   WORKFLOW_STARTED: { readonly round: number };
   WORKFLOW_WAITING: { readonly gates: readonly string[] };
-  WORKFLOW_RESUMED: { readonly gate_id: string | null; readonly step_id: string | null };
+  /** `principal`: who regenerated what waited; older ledgers do not say. */
+  WORKFLOW_RESUMED: {
+    readonly gate_id: string | null;
+    readonly step_id: string | null;
+    readonly principal?: Principal;
+  };
   WORKFLOW_RESTARTED: {
     readonly run: number;
     readonly step_ids: readonly string[];
@@ -317,6 +324,8 @@ export interface GateVoted {
   readonly outcome_version: number | null;
   readonly signature: GateSignature | null;
   readonly comment: string | null;
+  /** Where the host says who is one person: the voters that this one was found to be another than. */
+  readonly apart_from?: readonly PrincipalRef[];
 }
 
 /** An event before it has an id, a sequence and a place: what a turn decides. */

@@ -13,6 +13,7 @@ import { kernelError } from "./error-codes.ts";
 import { TenantId } from "./ids.ts";
 import { JsonValue } from "./json.ts";
 import { raise } from "./kernel-error.ts";
+import { type KeysOf, readStrictly } from "./known-keys.ts";
 import { moduleRef } from "./module-ref.ts";
 
 const name = z.string().min(1).max(256);
@@ -52,19 +53,26 @@ export interface FederationOptions {
   readonly policy?: FederationPolicy;
 }
 
-const Settings = z.object({
+const Settings = z.strictObject({
   replica: name,
-  replicas: z.record(z.string(), z.array(name)),
-  policy: z.custom<FederationPolicy>((value) => typeof value === "function").optional(),
-});
+  replicas: z.record(name, z.array(name)),
+  policy: z.custom<FederationPolicy>((value) => typeof value === "function", "must be a function").optional(),
+} satisfies KeysOf<FederationOptions>);
 
 /** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for options that are none. */
 export function checkFederation(options: FederationOptions): FederationOptions {
-  const { error } = Settings.safeParse(options);
-  if (error === undefined) return options;
-  const message = `federation: ${z.prettifyError(error)}`;
-  return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, mergeRef));
+  readStrictly(Settings, options, { what: "federation", source: mergeRef });
+  return options;
 }
+
+const limit = z.int("must be a whole number").nonnegative("must be at least 0").optional();
+
+/** What a replica that stands alone takes: the same, and limits; the replicas may come later. */
+export const MemorySettings = Settings.partial({ replicas: true }).extend({
+  limits: z
+    .strictObject({ maxSyncChanges: limit, maxMemoryChars: limit } satisfies KeysOf<FederationLimits>)
+    .optional(),
+});
 
 /** A change with the reason why it may not be merged; null where it may. */
 export interface JudgedChange {
@@ -94,14 +102,14 @@ export const failedVerdict = (message: string): string => `forbidden by policy: 
 
 /**
  * Above zero where `a` is newer than `b` of the same key: by version, then by origin id. A sound replica never gives a
- * version twice; of two changes that share version and origin and still differ, the one with the lesser text stands,
- * whichever came first.
+ * version twice; of two changes that share version and origin and still differ, the one with the greater canonical text
+ * stands on every replica, whichever came first (B-07).
  */
 export function compareChanges(a: FederatedChange, b: FederatedChange): number {
   if (a.version !== b.version) return a.version - b.version;
   if (a.origin !== b.origin) return a.origin < b.origin ? -1 : 1;
   const [left, right] = [a, b].map(({ value, capability }) => canonicalJson([value, capability])) as [string, string];
-  return left === right ? 0 : left < right ? 1 : -1;
+  return left === right ? 0 : left < right ? -1 : 1;
 }
 
 export interface FederationLimits {

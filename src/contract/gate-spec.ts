@@ -14,7 +14,7 @@ const Wait = z.int().positive().max(hundredYears);
 const RoleName = z.string().min(1).max(64);
 
 /** What happens when nobody decides in time; without it a gate waits for ever. */
-export const GateExpiry = z.object({
+export const GateExpiry = z.strictObject({
   after_ms: Wait,
   action: z.enum(["deny", "allow", "suspend", "escalate"]),
   role: z.string().optional(),
@@ -25,7 +25,7 @@ export type GateExpiry = z.infer<typeof GateExpiry>;
 export const defaultEscalation = "admin";
 
 /** A named approver; without a type whoever has the id. */
-export const Approver = z.object({ type: z.string().min(1).max(64).optional(), id: PrincipalId });
+export const Approver = z.strictObject({ type: z.string().min(1).max(64).optional(), id: PrincipalId });
 export type Approver = z.infer<typeof Approver>;
 
 /** A rung of the escalation ladder: after so long without a decision the gate is for this role. */

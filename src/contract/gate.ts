@@ -6,14 +6,17 @@
  * INV-2  An approval binds to gate, outcome id and version, payload digest and policy version.
  */
 import { z } from "zod";
+import { kernelError } from "./error-codes.ts";
 import { Approver, GateExpiry } from "./gate-spec.ts";
 import { GateDelegation, GateQuorum, GateSignature, GateTally, GateVote, PrincipalRef } from "./gate-vote.ts";
 import { CorrelationId, GateId, OutcomeId, StepId, TenantId, WorkflowId } from "./ids.ts";
 import { Principal } from "./intent.ts";
 import { JsonObject, JsonValue } from "./json.ts";
+import { raise } from "./kernel-error.ts";
+import type { ModuleRef } from "./module-ref.ts";
 
 /** A button for the host's user interface; its meaning is the host's. */
-export const UiAction = z.object({ action: z.string(), label: z.string(), payload: JsonObject.optional() });
+export const UiAction = z.strictObject({ action: z.string(), label: z.string(), payload: JsonObject.optional() });
 export type UiAction = z.infer<typeof UiAction>;
 
 export const gateStatuses = ["declared", "open", "suspended", "approved", "rejected", "expired", "voided"] as const;
@@ -79,7 +82,11 @@ export const Gate = z.object({
   signed: z.boolean().default(false),
   /** The round of drafting that its step was in; the fold adds it. What is regenerated is shown anew. */
   draft_version: z.int().optional(),
-  /** Who asked for the work. */
+  /** Digests of what it showed before it was revised, oldest first; the fold adds it. */
+  revised_from: z.array(z.string()).optional(),
+  /** All who asked for what it shows: who submitted, regenerated, retried or edited, here and in linked workflows; the fold adds it. */
+  requesters: z.array(PrincipalRef).optional(),
+  /** Who submitted the work. */
   requester: PrincipalRef.nullable().default(null),
   /** Standing votes on what the gate now shows. */
   votes: z.array(GateVote).default([]),
@@ -126,7 +133,11 @@ export const plainGate = Object.freeze({
   decision: null,
 } satisfies Partial<Gate>);
 
-/** A person's decision. `edit` replaces the payload first; `resolution` answers an in-doubt gate. */
+/** Who says something at a gate without saying at which. @throws KernelErrorException T5_GATE_UNNAMED. */
+export const refuseUnnamed = (source: ModuleRef): never =>
+  raise(kernelError("T5_GATE_UNNAMED", "the request names neither a gate nor what one shows", source));
+
+/** A person's decision. It names its gate, or what the gate shows; in process the one open gate need not be named. `edit` replaces the payload first; `resolution` answers an in-doubt gate. */
 export const GateRequest = z.object({
   tenant_id: TenantId,
   principal: Principal,

@@ -3,6 +3,7 @@
 // Never: knows routes, headers or sockets.
 
 import { z } from "zod";
+import { FieldErrors } from "./field-error.ts";
 import { SubmitResponse } from "./intent.ts";
 import { JsonObject } from "./json.ts";
 import { ErrorCategory, Severity } from "./kernel-error.ts";
@@ -25,7 +26,8 @@ export const ProblemCause = z
 export type ProblemCause = z.infer<typeof ProblemCause>;
 
 /**
- * RFC 7807. `retry_after` is -1 (do not retry) or seconds; it is a hint, and only values from 0 make a header (C-35).
+ * RFC 9457. `retry_after` is -1 (do not retry), seconds where another attempt may help, or absent where the request has to be
+ * mended; only values from 0 make a header (C-35). `errors` says what is wrong where, if a request did not hold its schema.
  * `extensions.chain` is the whole cause chain, outermost first; `next` is the next step for a person.
  */
 export const ProblemDetails = z
@@ -36,6 +38,7 @@ export const ProblemDetails = z
     detail: z.string(),
     instance: z.string().optional(),
     retry_after: z.number().min(-1).optional(),
+    errors: FieldErrors.optional(),
     extensions: z.object({
       code: z.string(),
       severity: Severity,

@@ -5,9 +5,11 @@
 // Invariants
 // 1. A KernelError is frozen and its code obeys T<tier>_<MODULE>_<REASON>.
 // 2. cause leads from the outermost failure to the root, whose cause is null.
+// 3. What createError makes is bounded: a text has at most maxErrorChars, a chain at most maxCauses. Of a longer one the
+//    outermost and the root are kept. A parse refuses what is longer.
 
 import { z } from "zod";
-import { deepFreeze, JsonObject } from "./json.ts";
+import { deepFreeze, isPlainObject, JsonObject } from "./json.ts";
 import { isModuleRef, ModuleRef, moduleRef } from "./module-ref.ts";
 
 /** input, processing, external, resource or policy. */
@@ -36,8 +38,13 @@ type KernelErrorInput = Omit<KernelError, "detail" | "cause"> & {
   readonly cause?: KernelErrorInput | null | undefined;
 };
 
-/** Parses to a frozen KernelError; detail defaults to {} and cause to null. */
-export const KernelError: z.ZodType<KernelError, KernelErrorInput> = z
+/** Characters of a message; those of an error in the message of another: the rest stands in the cause. */
+export const maxErrorChars = 4_000;
+const maxNestedChars = 500;
+/** Causes behind an error. */
+export const maxCauses = 32;
+
+const KernelErrorRecord: z.ZodType<KernelError, KernelErrorInput> = z
   .object({
     code: z.string().regex(errorCodePattern),
     category: ErrorCategory,
@@ -51,6 +58,60 @@ export const KernelError: z.ZodType<KernelError, KernelErrorInput> = z
     },
   })
   .overwrite(deepFreeze);
+
+/** Parses to a frozen KernelError; detail defaults to {} and cause to null. Refuses more than maxCauses causes. */
+export const KernelError = z.preprocess((value, context) => {
+  if (isPlainObject(value) && isTooDeep(value["cause"]))
+    context.addIssue({ code: "custom", message: `an error has at most ${maxCauses} causes`, path: ["cause"] });
+  return value;
+}, KernelErrorRecord) as unknown as z.ZodType<KernelError, KernelErrorInput>;
+
+function isTooDeep(cause: unknown): boolean {
+  let left = maxCauses;
+  for (let at = cause; isPlainObject(at); at = at["cause"]) {
+    if (left === 0) return true;
+    left -= 1;
+  }
+  return false;
+}
+
+/** An error's text, cut where it is longer than may be. */
+export const capText = (text: string, most = maxErrorChars): string =>
+  text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`;
+
+/** An error as the message of another one tells it. */
+export const tellError = ({ code, message }: KernelError): string => `${code}: ${capText(message, maxNestedChars)}`;
+
+/** The same reference where it is bounded already (invariant 3). */
+export function boundError(error: KernelError): KernelError {
+  const message = capText(error.message);
+  const cause = boundCauses(error.cause ?? null);
+  return message === error.message && cause === error.cause ? error : deepFreeze({ ...error, message, cause });
+}
+
+function boundCauses(cause: KernelError | null): KernelError | null {
+  if (cause === null || (!isTooDeep(cause) && isShort(cause))) return cause;
+  const kept: KernelError[] = [];
+  let root = cause;
+  // A chain that leads back to itself ends where it begins anew.
+  const seen = new Set<KernelError>();
+  for (let at: KernelError | null = cause; at !== null && !seen.has(at); at = at.cause ?? null) {
+    if (kept.length < maxCauses - 1) kept.push(at);
+    seen.add(at);
+    root = at;
+  }
+  if (kept.at(-1) !== root) kept.push(root);
+  return kept.reduceRight<KernelError | null>(
+    (inner, at) => ({ ...at, message: capText(at.message), cause: inner }),
+    null,
+  );
+}
+
+function isShort(error: KernelError): boolean {
+  for (let at: KernelError | null = error; at !== null; at = at.cause ?? null)
+    if (at.message.length > maxErrorChars) return false;
+  return true;
+}
 
 /** Carries a KernelError where a throw is the language's way: inside a tier, and out of the in-process API. */
 export class KernelErrorException extends Error {
@@ -87,11 +148,11 @@ export function createError(
     code,
     category,
     severity,
-    message,
+    message: capText(message),
     source: Object.isFrozen(source) ? source : { ...source },
     retry_eligible: retry,
     detail: detail ?? {},
-    cause,
+    cause: boundCauses(cause),
   });
 }
 

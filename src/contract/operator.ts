@@ -22,8 +22,17 @@ export type Effect = z.infer<typeof Effect>;
 export const retryPolicies = { NONE: 1, STANDARD: 3, AGGRESSIVE: 5 } as const;
 export const RetryPolicyName = z.string().min(1);
 
-export const OperatorMetadata = z.object({
-  name: z.string().min(1).max(256),
+/**
+ * An operator's name: words of letters, digits, `_` and `-`, joined by dots; the first begins with a letter, such as
+ * `Area.Verb` or `Files.read_text_file`.
+ */
+export const OperatorName = z
+  .string()
+  .max(256)
+  .regex(/^[A-Za-z][\w-]*(\.[\w-]+)*$/, "it must be words joined by dots, such as Area.Verb");
+
+export const OperatorMetadata = z.strictObject({
+  name: OperatorName,
   version: z.string().min(1).default("1.0"),
   description: z.string().default(""),
   effect: Effect.default("none"),
@@ -79,6 +88,7 @@ export interface OperatorCall<I = unknown> {
   readonly report: (percent: number) => void;
   /** A piece of output for people to read while the step runs. */
   readonly stream: (chunk: string) => void;
+  /** Reports what the call used; several reports of one call add up. */
   readonly usage: (usage: Usage) => void;
   /** Records an event of the operator's own. @throws KernelErrorException for no JSON, too much, and after the call. */
   readonly emit: (label: string, detail?: Readonly<Record<string, unknown>>) => void;

@@ -6,7 +6,8 @@ import { z } from "zod";
 import { GateSpec } from "./gate-spec.ts";
 import { IntentId, PlanId, StepId, WorkflowId } from "./ids.ts";
 import { JsonObject } from "./json.ts";
-import { Effect } from "./operator.ts";
+import { Effect, OperatorName } from "./operator.ts";
+import { Literals } from "./reference.ts";
 
 export const RiskLevel = z.enum(["low", "medium", "high"]);
 export type RiskLevel = z.infer<typeof RiskLevel>;
@@ -19,10 +20,10 @@ export const IdempotencyStrategy = z.object({
 export type IdempotencyStrategy = z.infer<typeof IdempotencyStrategy>;
 
 /** One step as a planner writes it. `applies` names the step whose outcome this one makes final. */
-export const PlanStepDraft = z.object({
+export const PlanStepDraft = z.strictObject({
   step_id: StepId,
   name: z.string().min(1).max(256),
-  operator: z.string().min(1).max(256),
+  operator: OperatorName,
   operator_version: z.string().optional(),
   params: JsonObject.default({}),
   depends_on: z.array(StepId).default([]),
@@ -38,12 +39,15 @@ export const PlanStepDraft = z.object({
 });
 export type PlanStepDraft = z.input<typeof PlanStepDraft>;
 
-/** A planner's whole output. Reasoning is required; `direct_response` stands for a plan without tools. */
-export const ExecutionPlan = z.object({
+/**
+ * A planner's whole output; a key that is not known here fails it (B-10). Reasoning is required; `direct_response` stands
+ * for a plan without tools.
+ */
+export const ExecutionPlan = z.strictObject({
   steps: z.array(PlanStepDraft),
   reasoning: z.string(),
   direct_response: z.string().nullable().default(null),
-  goals: z.array(z.object({ goal_id: z.string(), depends_on: z.array(z.string()).default([]) })).optional(),
+  goals: z.array(z.strictObject({ goal_id: z.string(), depends_on: z.array(z.string()).default([]) })).optional(),
 });
 export type ExecutionPlan = z.input<typeof ExecutionPlan>;
 
@@ -54,6 +58,8 @@ export const PlanStep = z.object({
   operator: z.string(),
   operator_version: z.string(),
   params: JsonObject,
+  /** What in the params is text to the letter, although it reads like a reference; absent where nothing is. */
+  literals: Literals.optional(),
   depends_on: z.array(StepId),
   outcome: z.string().nullable().default(null),
   applies: StepId.nullable().default(null),

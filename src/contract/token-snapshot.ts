@@ -8,7 +8,7 @@
  */
 import { z } from "zod";
 import { digest, sha256 } from "./digest.ts";
-import { JsonValue } from "./json.ts";
+import { isPlainObject, JsonValue } from "./json.ts";
 import { CapabilityEntry, GovernorUsage, KernelToken, TokenEvent, TokenId, tokenEventToJson } from "./token.ts";
 
 const ids = z.array(TokenId);
@@ -78,16 +78,30 @@ export function sealSnapshot(
 
 export interface SnapshotBreak {
   readonly index: number;
-  readonly reason: "index" | "previous_hash" | "hash" | "restores";
+  /** `format`: it is no snapshot at all. */
+  readonly reason: "index" | "previous_hash" | "hash" | "restores" | "format";
 }
 
-/** The first entry that is not what was sealed, or not where it belongs; null when all are. */
+/** The first entry that is not what was sealed, or not where it belongs; null when all are. Throws for nothing. */
 export function verifySnapshots(chain: readonly TokenSnapshot[]): SnapshotBreak | null {
-  for (const [index, entry] of chain.entries()) {
-    const reason = breakOf(entry, index, chain[index - 1]?.hash ?? genesis);
+  if (!Array.isArray(chain)) return { index: 0, reason: "format" };
+  let previous = genesis;
+  for (let index = 0; index < chain.length; index += 1) {
+    const entry: unknown = chain[index];
+    const reason = isPlainObject(entry) ? breakSafely(entry as TokenSnapshot, index, previous) : "format";
     if (reason !== null) return { index, reason };
+    previous = (entry as TokenSnapshot).hash;
   }
   return null;
+}
+
+/** What cannot be hashed was never sealed. */
+function breakSafely(entry: TokenSnapshot, index: number, previous: string): SnapshotBreak["reason"] | null {
+  try {
+    return breakOf(entry, index, previous) ?? (TokenSnapshot.safeParse(entry).success ? null : "format");
+  } catch {
+    return "format";
+  }
 }
 
 function breakOf(entry: TokenSnapshot, index: number, previous: string): SnapshotBreak["reason"] | null {

@@ -26,11 +26,11 @@ export const TokenKind = z.enum(tokenKinds);
 export type TokenKind = z.infer<typeof TokenKind>;
 
 /** The ceiling on the cost of one token, and what of it is used. */
-export const TokenBudget = z.object({ limit: ceiling, consumed: quantity.default(0) });
+export const TokenBudget = z.strictObject({ limit: ceiling, consumed: quantity.default(0) });
 export type TokenBudget = z.infer<typeof TokenBudget>;
 
 /** What a token, or one call of an operator, asks of the resources that all share. */
-export const ResourceRequest = z.object({
+export const ResourceRequest = z.strictObject({
   cpu_time: quantity.default(0),
   memory_bytes: quantity.default(0),
   network_bytes: quantity.default(0),
@@ -59,7 +59,7 @@ export const KernelToken = z.object({
 export type KernelToken = z.infer<typeof KernelToken>;
 
 /** A token before the kernel has given it an id; an id that it brings along is ignored. */
-export const TokenDraft = KernelToken.omit({ id: true });
+export const TokenDraft = KernelToken.extend({ id: z.unknown().optional() }).strict();
 export type TokenDraft = z.input<typeof TokenDraft>;
 
 /** The draft, bound to the capability that it needs. */

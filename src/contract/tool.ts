@@ -73,7 +73,8 @@ export type ToolContent = z.infer<typeof ToolContent>;
 export const ToolResult = z
   .object({
     content: z.array(ToolContent).readonly().default([]),
-    structuredContent: JsonObject.optional(),
+    /** Any JSON, though most tools give an object. */
+    structuredContent: z.unknown().optional(),
     isError: z.boolean().optional(),
   })
   .readonly();

@@ -7,6 +7,7 @@
  *        the chain still verifies.
  * INV-2  Readers see single events; nobody outside this file knows that a row holds several.
  * INV-3  No row holds an event whose type is not in the closed list.
+ * INV-4  A row that is not as it was sealed is never read as if it were: T0_LEDGER_CORRUPT names stream and sequence.
  */
 import { sha256 } from "./digest.ts";
 import { kernelError } from "./error-codes.ts";
@@ -64,6 +65,7 @@ export function rowText(row: TurnRow): string {
 
 const known: ReadonlySet<string> = new Set(eventTypes);
 const sealRef = moduleRef(0, "ledger", "seal");
+const readRef = moduleRef(0, "ledger", "read");
 
 /** An event as it lies in a body. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for an event type there is not, and for what is no JSON. */
 export function eventText(event: TurnEvent): string {
@@ -102,12 +104,54 @@ export function sealTexts(envelope: TurnEnvelope, events: readonly string[], pre
 export const chainHash = (prev: string, envelope: string, bodyHash: string): string =>
   sha256(prev + envelope + bodyHash);
 
-/** The single events of a row; none where the body was erased. */
+/**
+ * The single events of a row; none where the body was erased.
+ * @throws KernelErrorException T0_LEDGER_CORRUPT for a row that is not as it was sealed.
+ */
 export function openTurn(row: TurnRow): readonly LedgerEvent[] {
-  if (row.body === null) return [];
-  const envelope = JSON.parse(row.envelope) as TurnEnvelope;
-  const timestamp = new Date(envelope.now).toISOString();
-  return (JSON.parse(row.body) as TurnEvent[]).map((event, i) => toLedgerEvent(envelope, event, i, timestamp));
+  const reason = findDamage(row);
+  return reason === null ? readEvents(row) : refuseDamage({ ...placeOf(row), reason });
+}
+
+/** As openTurn, of the rows that a stream has after this sequence: what is missing between them is damage as well. */
+export function openTurns(rows: readonly TurnRow[], after = 0): readonly LedgerEvent[] {
+  const [first] = rows;
+  if (first === undefined) return [];
+  const next = Math.min(first.first_sequence, after + 1);
+  const broken = verifyChain(rows, { prev: next === 1 ? genesisHash : first.prev_hash, next });
+  return broken === null ? rows.flatMap(readEvents) : refuseDamage(broken);
+}
+
+/** What all events of a row share. @throws as openTurn, for what cannot be read. */
+export function openEnvelope(row: TurnRow): TurnEnvelope {
+  return readRow(row, () => JSON.parse(row.envelope) as TurnEnvelope);
+}
+
+function readEvents(row: TurnRow): readonly LedgerEvent[] {
+  const { body } = row;
+  if (body === null) return [];
+  const envelope = openEnvelope(row);
+  return readRow(row, () => {
+    const timestamp = new Date(envelope.now).toISOString();
+    return (JSON.parse(body) as TurnEvent[]).map((event, i) => toLedgerEvent(envelope, event, i, timestamp));
+  });
+}
+
+function readRow<T>(row: TurnRow, read: () => T): T {
+  try {
+    return read();
+  } catch {
+    return refuseDamage({ ...placeOf(row), reason: "format" });
+  }
+}
+
+const placeOf = ({ stream, first_sequence }: TurnRow) => ({ stream, sequence: first_sequence });
+
+/** @throws KernelErrorException T0_LEDGER_CORRUPT. */
+export function refuseDamage(broken: ChainBreak): never {
+  const { stream, sequence, reason } = broken;
+  const message = `the ledger is damaged: ${stream} at sequence ${sequence} (${reason})`;
+  raise(kernelError("T0_LEDGER_CORRUPT", message, readRef, { detail: { broken } }));
 }
 
 export function toLedgerEvent(envelope: TurnEnvelope, event: TurnEvent, index: number, timestamp: string): LedgerEvent {
@@ -132,20 +176,29 @@ export function toLedgerEvent(envelope: TurnEnvelope, event: TurnEvent, index: n
 export interface ChainBreak {
   readonly stream: string;
   readonly sequence: number;
-  /** `signature`: the chain is sound there, and a signed approval in it is not. */
-  readonly reason: "hash" | "body" | "link" | "sequence" | "format" | "signature";
+  /**
+   * `signature`: the chain is sound there, and a signed approval in it is not. `index`: the log is sound, and a row of an
+   * index beside it does not say what the log does.
+   */
+  readonly reason: "hash" | "body" | "link" | "sequence" | "format" | "signature" | "index";
+  /** Of an index: which row, and what is wrong with it. */
+  readonly index?: IndexBreak;
+}
+
+export interface IndexBreak {
+  readonly table: string;
+  readonly key: JsonObject;
+  /** `missing`: the log tells of it; `extra`: it does not; `forged`: `columns` say otherwise than the log. */
+  readonly wrong: "missing" | "extra" | "forged";
+  readonly columns: readonly string[];
 }
 
 /** Verifies one row against the hash before it and the sequence it must begin with. */
 export function checkRow(row: TurnRow, prevHash: string, expectedFirst: number): ChainBreak | null {
-  const broken = (reason: ChainBreak["reason"]): ChainBreak => ({
-    stream: row.stream,
-    sequence: row.first_sequence,
-    reason,
-  });
+  const broken = (reason: ChainBreak["reason"]): ChainBreak => ({ ...placeOf(row), reason });
   if (row.prev_hash !== prevHash) return broken("link");
-  if (row.body !== null && sha256(row.body) !== row.body_hash) return broken("body");
-  if (chainHash(row.prev_hash, row.envelope, row.body_hash) !== row.hash) return broken("hash");
+  const damage = findDamage(row);
+  if (damage !== null) return broken(damage);
   const envelope = JSON.parse(row.envelope) as TurnEnvelope;
   const whole =
     envelope.first === expectedFirst &&
@@ -155,10 +208,18 @@ export function checkRow(row: TurnRow, prevHash: string, expectedFirst: number):
   return null;
 }
 
-/** Verifies the rows of one stream in order. */
-export function verifyChain(rows: Iterable<TurnRow>): ChainBreak | null {
-  let prev = genesisHash;
-  let next = 1;
+/** What is wrong with the bytes of a row by themselves. */
+function findDamage(row: TurnRow): "body" | "hash" | null {
+  if (row.body !== null && sha256(row.body) !== row.body_hash) return "body";
+  return chainHash(row.prev_hash, row.envelope, row.body_hash) === row.hash ? null : "hash";
+}
+
+/** Verifies the rows of one stream in order, from the first or from a known place on. */
+export function verifyChain(
+  rows: Iterable<TurnRow>,
+  from: { readonly prev: string; readonly next: number } = { prev: genesisHash, next: 1 },
+): ChainBreak | null {
+  let { prev, next } = from;
   for (const row of rows) {
     const broken = checkRowSafely(row, prev, next);
     if (broken !== null) return broken;
@@ -172,6 +233,6 @@ function checkRowSafely(row: TurnRow, prev: string, next: number): ChainBreak | 
   try {
     return checkRow(row, prev, next);
   } catch {
-    return { stream: row.stream, sequence: row.first_sequence, reason: "format" };
+    return { ...placeOf(row), reason: "format" };
   }
 }

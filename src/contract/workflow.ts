@@ -10,6 +10,7 @@ import type { ContextBundle } from "./context-bundle.ts";
 import type { KernelError } from "./error.ts";
 import type { GateDecided, LedgerEvent } from "./event.ts";
 import type { Gate } from "./gate.ts";
+import type { PrincipalRef } from "./gate-vote.ts";
 import type { Intent } from "./intent.ts";
 import type { Json } from "./json.ts";
 import type { Outcome } from "./outcome.ts";
@@ -90,6 +91,10 @@ export interface WorkflowRecord {
   readonly intent: Intent;
   readonly auth: AuthContext;
   readonly parent_workflow_id: string | null;
+  /** Whether its first event names those who asked for the work that it makes again. */
+  readonly knowsLineage: boolean;
+  /** Who asked for the work, oldest first: who submitted, regenerated, retried or edited, here and in what it makes again. */
+  requesters: readonly PrincipalRef[];
   readonly pipeline: string;
   /** In a workflow that makes another one's work again: the steps that are made anew. */
   readonly regenerate: readonly string[];

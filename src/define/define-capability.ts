@@ -3,8 +3,10 @@
  */
 import { z } from "zod";
 import { type CapabilityDefinition, CapabilityPackage, type PlanTemplate } from "../contract/capability.ts";
-import { createError, KernelErrorException } from "../contract/error.ts";
+import { kernelError } from "../contract/error-codes.ts";
 import type { UiAction } from "../contract/gate.ts";
+import { raise } from "../contract/kernel-error.ts";
+import { readStrictly, requireKnownMembers } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Operator } from "../contract/operator.ts";
 import { type PolicyRule, PolicyStage } from "../contract/policy.ts";
@@ -29,18 +31,17 @@ export interface CapabilityOptions<I extends z.ZodType> {
 
 const maxTemplateSteps = 10;
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH naming what the package lacks. */
+const defineRef = moduleRef(0, "validation", "define");
+
+/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH naming what the package lacks, and keys that none has. */
 export function defineCapability<I extends z.ZodType>(options: CapabilityOptions<I>): CapabilityDefinition {
-  const parsed = CapabilityPackage.safeParse(options);
-  if (!parsed.success) throw refused(`capability package: ${z.prettifyError(parsed.error)}`);
+  const parsed = readStrictly(CapabilityPackage, options, { what: "capability package", source: defineRef });
   const { plan } = options;
   if (typeof plan !== "function" && plan.steps.length > maxTemplateSteps) {
-    throw refused(
-      `a plan template has at most ${maxTemplateSteps} steps, ${options.intentType} has ${plan.steps.length}`,
-    );
+    refuse(`a plan template has at most ${maxTemplateSteps} steps, ${options.intentType} has ${plan.steps.length}`);
   }
   return Object.freeze({
-    ...parsed.data,
+    ...parsed,
     operators: options.operators,
     plan: plan as PlanTemplate<never>,
   }) as CapabilityDefinition;
@@ -49,19 +50,18 @@ export function defineCapability<I extends z.ZodType>(options: CapabilityOptions
 const RuleShape = z.object({
   name: z.string().min(1),
   stages: z.array(PolicyStage).min(1),
-  evaluate: z.custom<PolicyRule["evaluate"]>((value) => typeof value === "function"),
+  evaluate: z.custom<PolicyRule["evaluate"]>((value) => typeof value === "function", "must be a function"),
 });
 
-/** Checks a rule's shape; the rule itself stays the host's code. @throws as defineCapability. */
+/**
+ * Checks a rule's shape; the rule itself stays the host's code, and one with a class of its own may hold what it needs.
+ * @throws as defineCapability.
+ */
 export function definePolicy(rule: PolicyRule): PolicyRule {
-  const parsed = RuleShape.safeParse(rule);
-  if (!parsed.success)
-    throw refused("a policy has a name, an evaluate function and at least one stage of plan, action, outcome, gate");
-  return Object.freeze({ ...rule, stages: Object.freeze(parsed.data.stages), evaluate: rule.evaluate.bind(rule) });
+  const reading = { what: "policy", source: defineRef };
+  requireKnownMembers(rule, RuleShape.shape, reading);
+  const { name, stages } = readStrictly(RuleShape, rule, reading);
+  return Object.freeze({ name, stages: Object.freeze(stages), evaluate: rule.evaluate.bind(rule) });
 }
 
-function refused(message: string): KernelErrorException {
-  return new KernelErrorException(
-    createError("T0_VALIDATION_SCHEMA_MISMATCH", "input", "transient", message, moduleRef(0, "validation", "define")),
-  );
-}
+const refuse = (message: string): never => raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, defineRef));

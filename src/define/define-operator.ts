@@ -2,8 +2,8 @@
  * Defining an operator: typed by its zod schemas, normalised metadata, frozen. Source: seed 002 section 15, seed 003 5.7.
  */
 import { z } from "zod";
-import { createError, KernelErrorException } from "../contract/error.ts";
-import { deepFreeze, type JsonObject } from "../contract/json.ts";
+import { deepFreeze, JsonObject } from "../contract/json.ts";
+import { type KeysOf, readStrictly, requireKnownMembers } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import {
   type GatePreview,
@@ -45,14 +45,48 @@ export interface OperatorOptions<I extends z.ZodType, O extends z.ZodType> {
   }) => Promise<GatePreview> | GatePreview;
 }
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH when the metadata is not valid. */
+const validationRef = moduleRef(0, "validation", "define");
+
+const zodSchema = z.custom<z.ZodType>((value) => value instanceof z.ZodType, "must be a zod schema");
+const fn = z.custom<unknown>((value) => typeof value === "function", "must be a function");
+const { shape: said } = OperatorMetadata;
+
+/** By the options' own names, so that what is wrong is told as it was written. */
+const operatorShape = {
+  name: said.name,
+  version: said.version,
+  description: said.description,
+  input: zodSchema,
+  output: zodSchema.optional(),
+  effect: said.effect,
+  idempotent: said.idempotent,
+  honoursAbort: said.honours_abort,
+  timeoutSec: said.timeout_sec,
+  retry: said.retry,
+  capabilities: said.capabilities,
+  policyTags: said.policy_tags,
+  riskLevel: said.risk_level,
+  estimatedCost: said.estimated_cost,
+  resources: said.resources,
+  limits: said.limits,
+  outputs: said.outputs,
+  kind: said.kind,
+  extensions: said.extensions,
+  run: fn,
+  preview: fn.optional(),
+} satisfies KeysOf<Required<OperatorOptions<z.ZodType, z.ZodType>>>;
+const OperatorShape = z.strictObject(operatorShape);
+
+/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for what is not valid, and for a key that no operator has. */
 export function defineOperator<I extends z.ZodType, O extends z.ZodType = z.ZodType<unknown>>(
   options: OperatorOptions<I, O>,
 ): Operator {
-  const { input, output, run, preview, honoursAbort, timeoutSec, policyTags, riskLevel, estimatedCost, ...rest } =
-    options;
+  const told = readStrictly(OperatorShape, options, { what: `operator ${options?.name}`, source: validationRef });
+  const { honoursAbort, timeoutSec, policyTags, riskLevel, estimatedCost, ...rest } = told;
+  const { input: _input, output: _output, run: _run, preview: _preview, ...metadataOptions } = rest;
+  const { input, output, run, preview } = options;
   const metadata = normalizeMetadata({
-    ...rest,
+    ...metadataOptions,
     honours_abort: honoursAbort,
     timeout_sec: timeoutSec,
     policy_tags: policyTags,
@@ -79,7 +113,20 @@ export interface ToolOptions extends Omit<OperatorOptions<z.ZodType, z.ZodType>,
   readonly inputSchema?: JsonObject;
 }
 
-export function defineTool({ tool, client, inputSchema, input, ...options }: ToolOptions): Operator {
+const ToolShape = OperatorShape.omit({ run: true, preview: true, kind: true }).extend({
+  input: zodSchema.optional(),
+  tool: z.string().min(1),
+  client: z.custom<ToolClient>(
+    (value) => typeof (value as ToolClient | null)?.request === "function",
+    "must be a client with a request function",
+  ),
+  inputSchema: JsonObject.nullish(),
+} satisfies Partial<KeysOf<ToolOptions>>);
+
+/** @throws as defineOperator. */
+export function defineTool(given: ToolOptions): Operator {
+  readStrictly(ToolShape, given, { what: `tool ${given?.name}`, source: validationRef });
+  const { tool, client, inputSchema, input, ...options } = given;
   const operator = defineOperator({
     effect: "external_send",
     ...options,
@@ -92,21 +139,14 @@ export function defineTool({ tool, client, inputSchema, input, ...options }: Too
 
 /** Any accepted form of metadata becomes a full, frozen record of its own (SKL-01, SKL-04). */
 export function normalizeMetadata(raw: unknown): OperatorMetadata {
-  const parsed = OperatorMetadata.safeParse(raw);
-  if (parsed.success) return deepFreeze(structuredClone(parsed.data));
-  throw new KernelErrorException(
-    createError(
-      "T0_VALIDATION_SCHEMA_MISMATCH",
-      "input",
-      "transient",
-      `operator metadata: ${z.prettifyError(parsed.error)}`,
-      moduleRef(0, "validation", "normalizeMetadata"),
-    ),
+  return deepFreeze(
+    structuredClone(readStrictly(OperatorMetadata, raw, { what: "operator metadata", source: validationRef })),
   );
 }
 
 /** A copy for keeping: metadata made whole and checked, nothing in it the caller's to change (SKL-01, SKL-04). */
 export function closeOperator(given: Operator): Operator {
+  requireKnownMembers(given, operatorMembers, { what: "operator", source: validationRef });
   const { input = z.unknown(), output = z.unknown(), tool = null } = given;
   return Object.freeze({
     metadata: normalizeMetadata(given.metadata),
@@ -117,6 +157,15 @@ export function closeOperator(given: Operator): Operator {
     preview: given.preview?.bind(given) ?? null,
   });
 }
+
+const operatorMembers = {
+  metadata: 0,
+  input: 0,
+  output: 0,
+  run: 0,
+  tool: 0,
+  preview: 0,
+} satisfies KeysOf<Operator>;
 
 /** How an operator fails with intent (seed 003 section 8.1). Throw what this returns. */
 export interface OperatorErrorOptions {

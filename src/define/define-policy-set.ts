@@ -11,6 +11,7 @@ import type { z } from "zod";
 import { kernelError } from "../contract/error-codes.ts";
 import { isPlainObject, type Json, type JsonObject, requireSafeJson, toJson } from "../contract/json.ts";
 import { raise } from "../contract/kernel-error.ts";
+import { explainKeys } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { PolicyQuestion, PolicyRule, RuleAnswer, RuleSet } from "../contract/policy.ts";
 import {
@@ -27,7 +28,7 @@ import { valuesAt, withField, withoutField } from "./payload-path.ts";
 /** @throws KernelErrorException T5_POLICY_INVALID, its detail listing rule, field and problem of each mistake. */
 export function definePolicySet(data: unknown): RuleSet {
   const plain = toPlain(data);
-  const parsed = PolicySet.safeParse(plain);
+  const parsed = PolicySet.safeParse(plain, { error: explainKeys });
   if (!parsed.success) return refuseSet(parsed.error.issues.flatMap((issue) => problemsOf(plain, issue)));
   const { version, rules } = parsed.data;
   return Object.freeze({ version, rules: Object.freeze(rules.map(compileRule)) });
@@ -73,7 +74,11 @@ function problemsOf(data: unknown, issue: z.core.$ZodIssue): readonly Problem[] 
   const rule = isInRule ? nameOf(data, issue.path[1] as number) : null;
   const path = isInRule ? issue.path.slice(2) : issue.path;
   if (issue.code === "unrecognized_keys")
-    return issue.keys.map((key) => ({ rule, field: [...path, key].join("."), problem: "there is no such field" }));
+    return issue.keys.map((key, i) => ({
+      rule,
+      field: [...path, key].join("."),
+      problem: issue.message.split("\n")[i] as string,
+    }));
   return [{ rule, field: path.join(".") || (rule === null ? "set" : "rule"), problem: issue.message }];
 }
 

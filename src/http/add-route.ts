@@ -4,26 +4,31 @@
  * Owns: the list of routes that an app has. The document, the authorization matrix and the fuzzer read it.
  * R1  A route that is not in the list does not exist; one that is answers what its `answers` name, or a problem. A mount is
  *     no route: another protocol, which tells of itself.
- * R2  Another method at an address that is there is 405 and told which are allowed; OPTIONS asks just that.
+ * R2  What stands after the question mark holds the route's `query`, before the route runs: no other name, and none twice that
+ *     is no list.
+ * R3  Another method at an address that is there is 405 and told which are allowed; OPTIONS asks just that.
  */
-import type { z } from "zod";
+import { z } from "zod";
 import { kernelError } from "../contract/error-codes.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { answerProblem } from "./answer.ts";
 import type { Call, Edge } from "./edge.ts";
+import { readQuery } from "./read-query.ts";
 
 /** An answer that a route may give. Without a schema it has no body that a document could tell. */
 export interface RouteAnswer {
   readonly description: string;
-  /** Of `text/event-stream`: what the data of one event holds. */
+  /** Of `text/event-stream`: what the data of one message holds. */
   readonly schema?: z.ZodType;
+  /** Of `text/event-stream`: the name of its messages. */
+  readonly event?: string;
   /** `application/json` where nothing is said. */
   readonly mediaType?: string;
   /** Whether `Location` names the workflow. */
   readonly located?: boolean;
 }
 
-export interface Route {
+export interface Route<Q extends z.ZodObject = z.ZodObject> {
   readonly method: "get" | "post" | "delete";
   /** As hono spells it: `:id` is a parameter. */
   readonly path: string;
@@ -39,7 +44,7 @@ export interface Route {
   /** Parameters of the path, where they are no workflow's id. */
   readonly params?: z.ZodObject;
   /** Parameters after the question mark, as texts arrive; its schemas read them. */
-  readonly query?: z.ZodObject;
+  readonly query?: Q;
   /** Whether an `Idempotency-Key` is heeded. */
   readonly idempotent?: boolean;
   /** Whether `Prefer: wait` says how long the answer may take. */
@@ -47,6 +52,8 @@ export interface Route {
   /** Whether `Last-Event-ID` says where to go on. */
   readonly resumable?: boolean;
   readonly body?: z.ZodType;
+  /** The fields of a body that is a form. */
+  readonly form?: z.ZodObject;
   /** Whether the body may be left out; then it is `{}`. */
   readonly bodyOptional?: boolean;
   /** Answers of this route alone; problems that any route may answer with are told once. */
@@ -55,9 +62,17 @@ export interface Route {
 
 const routeRef = moduleRef(0, "http", "add_route");
 
-export function addRoute(edge: Edge, route: Route, answer: (call: Call) => Response | Promise<Response>): void {
+const noQuery = z.object({});
+
+/** `answer` is given the query as the route's schema reads it. */
+export function addRoute<Q extends z.ZodObject>(
+  edge: Edge,
+  route: Route<Q>,
+  answer: (call: Call, query: z.output<Q>) => Response | Promise<Response>,
+): void {
+  const query = route.query ?? (noQuery as unknown as Q);
   edge.routes.push(route);
-  edge.app.on(route.method.toUpperCase(), route.path, answer);
+  edge.app.on(route.method.toUpperCase(), route.path, (call) => answer(call, readQuery(call.req.url, query)));
 }
 
 /** To be called when every route is there: what they do not answer, other methods get. */

@@ -24,6 +24,8 @@ export interface Admission {
   /** Null where the host offers none. */
   readonly sessions: Sessions | null;
   readonly ownOrigin: (request: Request) => string;
+  /** A static token is nobody's from now on. False where there is no such token. */
+  readonly revoke: (token: string) => boolean;
 }
 
 export function createAdmission(options: ResolvedHttpOptions): Admission {
@@ -39,7 +41,7 @@ export function createAdmission(options: ResolvedHttpOptions): Admission {
   );
   const sessions = openSessions(options);
   const ownOrigin = (request: Request): string => originOf(request, origin);
-  const authenticate = createAuthentication(options, { sessions, failures, ownOrigin });
+  const { authenticate, revoke } = createAuthentication(options, { sessions, failures, ownOrigin });
   const spend = (caller: HttpCaller): void => {
     if (!callers.take(nameOf(caller))) refuseRate("maxRequestsPerSecond");
   };
@@ -48,6 +50,7 @@ export function createAdmission(options: ResolvedHttpOptions): Admission {
     failures,
     sessions,
     ownOrigin,
+    revoke,
     async admit(request) {
       const known = (await authenticate(request)) ?? refuseNobody(request, failures);
       if (known.proof !== null) requireOwnPage(request, known.proof, ownOrigin(request));
@@ -60,7 +63,7 @@ export function createAdmission(options: ResolvedHttpOptions): Admission {
 function openSessions({ sessions, limits, clock }: ResolvedHttpOptions): Sessions | null {
   if (sessions === undefined) return null;
   const { maxLoginCodes: maxCodes, maxSessions } = limits;
-  return createSessions({ ...sessions, maxCodes, maxSessions }, clock.now);
+  return createSessions({ ...sessions, maxCodes, maxSessions }, clock);
 }
 
 const nameOf = ({ tenant_id, principal }: HttpCaller): string =>

@@ -29,6 +29,7 @@ export function answerProblem(error: KernelError, trace: string): Response {
 export function sendProblem(problem: ProblemDetails, more: Readonly<Record<string, string>> = {}): Response {
   const { retry_after = -1, status, extensions } = problem;
   const headers = new Headers({ ...more, "content-type": "application/problem+json" });
+  if (extensions.code === "T0_HTTP_CONTENT_ENCODING") headers.set("accept-encoding", "identity");
   if (status === 401) headers.set("www-authenticate", 'Bearer realm="countersign"');
   if (extensions.retry_eligible && retry_after >= 0) headers.set("retry-after", String(retry_after));
   return new Response(JSON.stringify(problem), { status, headers });

@@ -8,16 +8,14 @@
  *     what a browser adds.
  * A4  Tokens that a host chose may be guessed: while the allowance for failed calls is spent, those that were used here
  *     before go through and no others. Signatures and secrets of 256 bits cannot be guessed, and go through.
+ * A5  Who is known is known until the credential ends: by its own time, by a word (signing out, revoking), or because the host's
+ *     hook, asked again every `recheckMs` while a stream is open, knows the caller no more, or otherwise.
  */
 import { hash, timingSafeEqual } from "node:crypto";
+import { canonicalJson } from "../contract/digest.ts";
 import type { CookieProof } from "./check-origin.ts";
-import {
-  bearerPattern,
-  HookAnswer,
-  type HttpCaller,
-  type ResolvedHttpOptions,
-  type StaticToken,
-} from "./http-options.ts";
+import { askedAgain, createEnders, endingAt, type Watch } from "./credential-end.ts";
+import { bearerPattern, HookAnswer, HttpCaller, type ResolvedHttpOptions, type StaticToken } from "./http-options.ts";
 import { type Allowance, refuseRate } from "./limit-rate.ts";
 import { readCookie } from "./session-cookie.ts";
 import type { Sessions } from "./sessions.ts";
@@ -31,6 +29,8 @@ export interface Known {
   readonly proof: CookieProof | null;
   /** Epoch ms; null where the edge does not know. */
   readonly expiresAt: number | null;
+  /** Tells when the credential ends: streams that were opened with it end then. */
+  readonly watch: Watch;
 }
 
 export interface Credentials {
@@ -41,29 +41,44 @@ export interface Credentials {
   readonly ownOrigin: (request: Request) => string;
 }
 
-type Find<T> = (found: T) => HttpCaller | null | Promise<HttpCaller | null>;
+export interface Authentication {
+  /** @throws KernelErrorException T0_HTTP_RATE_LIMIT. */
+  readonly authenticate: (request: Request) => Promise<Known | null>;
+  readonly revoke: (token: string) => boolean;
+}
 
-/** @throws KernelErrorException T0_HTTP_RATE_LIMIT. */
 export function createAuthentication(
   options: ResolvedHttpOptions,
   { sessions, failures, ownOrigin }: Credentials,
-): (request: Request) => Promise<Known | null> {
-  const { authenticate, tokens = [], jwt, clock, logger } = options;
-  const findToken = tokenFinder(tokens, failures);
-  const findJwt: Find<string> = jwt === undefined ? () => null : jwtVerifier(jwt, clock);
+): Authentication {
+  const { authenticate, tokens = [], jwt, clock, logger, recheckMs } = options;
+  const known = keepTokens(tokens, failures);
+  const findJwt = jwt === undefined ? null : jwtVerifier(jwt, clock);
   const nobody = (thrown: unknown): null => {
     logger?.error({ thrown }, "the authentication of a request failed");
     return null;
   };
-  const askHook = async (request: Request): Promise<Known | null> => knownByHost(await authenticate?.(request));
-  const findBearer = async (token: string): Promise<Known | null> =>
-    knownByToken(findToken(token) ?? (await Promise.resolve(findJwt(token)).catch(nobody)));
-  return async (request) => {
-    const authorization = request.headers.get("authorization");
-    const known = await askHook(request).catch(nobody);
-    if (known !== null && (known.proof === null || authorization === null)) return known;
-    if (authorization !== null) return findBearer(readBearer(authorization));
-    return sessions === null ? null : findSession(readCookie(request, ownOrigin(request)), sessions);
+  const askHook = async (request: Request): Promise<Known | null> => {
+    const found = readAnswer(await authenticate?.(request));
+    if (found === null) return null;
+    const stands = async (): Promise<boolean> => isSameCaller(found, readAnswer(await authenticate?.(request)));
+    return knownByHost(found, askedAgain(clock, recheckMs, stands));
+  };
+  const findBearer = async (token: string): Promise<Known | null> => {
+    const found = known.find(token);
+    if (found !== null) return found;
+    const signed = (await findJwt?.(token).catch(nobody)) ?? null;
+    return signed === null ? null : knownByToken(signed.caller, endingAt(clock, signed.until));
+  };
+  return {
+    revoke: known.revoke,
+    async authenticate(request) {
+      const authorization = request.headers.get("authorization");
+      const caller = await askHook(request).catch(nobody);
+      if (caller !== null && (caller.proof === null || authorization === null)) return caller;
+      if (authorization !== null) return findBearer(readBearer(authorization));
+      return sessions === null ? null : findSession(readCookie(request, ownOrigin(request)), sessions);
+    },
   };
 }
 
@@ -73,33 +88,65 @@ function readBearer(authorization: string): string {
   return bearerPattern.test(token) ? token : "";
 }
 
-function knownByHost(answer: unknown): Known | null {
-  if (answer === null || answer === undefined) return null;
-  const { via, csrf_token: csrfToken = null, ...caller } = HookAnswer.parse(answer);
-  return { caller, via: "host", proof: via === "cookie" ? { csrfToken } : null, expiresAt: null };
+const readAnswer = (answer: unknown): HookAnswer | null =>
+  answer === null || answer === undefined ? null : HookAnswer.parse(answer);
+
+function knownByHost({ via, csrf_token, ...caller }: HookAnswer, watch: Watch): Known {
+  const proof = via === "cookie" ? { csrfToken: csrf_token ?? null } : null;
+  return { caller, via: "host", proof, expiresAt: null, watch };
 }
 
-const knownByToken = (caller: HttpCaller | null): Known | null =>
-  caller === null ? null : { caller, via: "token", proof: null, expiresAt: null };
+const isSameCaller = (known: HookAnswer, now: HookAnswer | null): boolean =>
+  now !== null && canonicalJson(HttpCaller.parse(now)) === canonicalJson(HttpCaller.parse(known));
+
+const knownByToken = (caller: HttpCaller, watch: Watch): Known => ({
+  caller,
+  via: "token",
+  proof: null,
+  expiresAt: null,
+  watch,
+});
 
 function findSession(secret: string | null, sessions: Sessions): Known | null {
   const session = secret === null ? null : sessions.find(secret);
   if (session === null) return null;
-  const { caller, csrfToken, expiresAt } = session;
-  return { caller, via: "session", proof: { csrfToken }, expiresAt };
+  const { caller, csrfToken, expiresAt, watch } = session;
+  return { caller, via: "session", proof: { csrfToken }, expiresAt, watch };
 }
 
 const digestOf = (text: string): Buffer => hash("sha256", text, "buffer");
 
-function tokenFinder(tokens: readonly StaticToken[], failures: Allowance): (token: string) => HttpCaller | null {
-  const known = tokens.map(({ token, ...caller }) => ({ digest: digestOf(token), caller, isProven: false }));
-  return (token) => {
+interface KeptTokens {
+  readonly find: (token: string) => Known | null;
+  readonly revoke: (token: string) => boolean;
+}
+
+function keepTokens(tokens: readonly StaticToken[], failures: Allowance): KeptTokens {
+  const keep = ({ token, ...caller }: StaticToken) => {
+    const enders = createEnders();
+    return { digest: digestOf(token), known: knownByToken(caller, enders.watch), enders, isProven: false };
+  };
+  let kept = tokens.map(keep);
+  /** Every token is compared, found or not. */
+  const compare = (token: string): (typeof kept)[number] | null => {
     const digest = digestOf(token);
-    let found: (typeof known)[number] | null = null;
-    for (const one of known) if (timingSafeEqual(digest, one.digest)) found = one;
-    if (found === null) return null;
-    if (!found.isProven && failures.isSpent()) refuseRate("maxFailedCallsPerSecond");
-    found.isProven = true;
-    return found.caller;
+    let found: (typeof kept)[number] | null = null;
+    for (const one of kept) if (timingSafeEqual(digest, one.digest)) found = one;
+    return found;
+  };
+  return {
+    find(token) {
+      const found = compare(token);
+      if (found === null) return null;
+      if (!found.isProven && failures.isSpent()) refuseRate("maxFailedCallsPerSecond");
+      found.isProven = true;
+      return found.known;
+    },
+    revoke(token) {
+      const found = compare(token);
+      kept = kept.filter((one) => one !== found);
+      found?.enders.end();
+      return found !== null;
+    },
   };
 }

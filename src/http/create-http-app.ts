@@ -4,7 +4,8 @@
  *
  * Owns: the order of what every request passes: id, safe headers, authentication, its route, its error.
  * H1  Everything but the routes that say `open` is for callers that are known.
- * H2  Whatever goes wrong is answered with problem details.
+ * H2  A stream ends with the credential that it was opened with.
+ * H3  Whatever goes wrong is answered with problem details.
  */
 import { Hono } from "hono";
 import { cors } from "hono/cors";
@@ -13,10 +14,12 @@ import { kernelError } from "../contract/error-codes.ts";
 import { generateId } from "../contract/ids.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Kernel } from "../index.ts";
+import { endingStream } from "../protocol/ending-stream.ts";
 import { addOtherMethods, type Route } from "./add-route.ts";
 import { type Admission, createAdmission } from "./admit-caller.ts";
 import { answerProblem, errorOf } from "./answer.ts";
-import type { App, Edge, Env } from "./edge.ts";
+import type { Known } from "./authenticate.ts";
+import type { App, Call, Edge, Env } from "./edge.ts";
 import {
   HttpCaller,
   type HttpOptions,
@@ -46,6 +49,8 @@ export interface HttpApp {
    * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH where the app has no sessions, or this is no caller.
    */
   readonly loginPath: (caller: HttpCaller) => string;
+  /** A token of the option `tokens` is nobody's from now on, and streams that were opened with it end. False where it is none. */
+  readonly revokeToken: (token: string) => boolean;
 }
 
 const appRef = moduleRef(0, "http", "route");
@@ -82,6 +87,7 @@ export function createHttpApp(kernel: Kernel, options: HttpOptions): HttpApp {
   return {
     fetch: async (request) => app.fetch(request),
     routes: edge.routes,
+    revokeToken: admission.revoke,
     loginPath(caller) {
       const known = HttpCaller.safeParse(caller);
       if (door === null || !known.success) refuseOptions("a login link is for a caller, and needs the option sessions");
@@ -107,6 +113,8 @@ function addErrors(app: App, { logger }: ResolvedHttpOptions): void {
 
 /** What a page of another origin may read of an answer, where pages may call. */
 const exposed = ["location", "x-request-id", "retry-after", "idempotent-replayed"] as const;
+/** Said over https only: over http browsers pass it over, and behind a proxy it is for whoever knows what browsers see (`origin`). */
+const hsts = "max-age=15552000; includeSubDomains";
 /** A caller's own id is kept if it is a plain word. */
 const requestId = /^[\w.:-]{1,128}$/;
 
@@ -120,11 +128,19 @@ function addHeaders(app: App, options: ResolvedHttpOptions): void {
     if (!call.res.headers.has("cache-control")) call.header("cache-control", "no-store");
     const { headers } = call.res;
     const isPage = headers.get("content-type")?.startsWith("text/html") ?? false;
+    if ((options.origin ?? call.req.url).startsWith("https:")) call.header("strict-transport-security", hsts);
     if (!isPage) call.header("content-security-policy", "default-src 'none'; frame-ancestors 'none'");
   });
-  app.use(secureHeaders());
+  app.use(secureHeaders({ strictTransportSecurity: false }));
   const { origins = [] } = options.cors ?? {};
   if (origins.length > 0) app.use(cors({ origin: [...origins], exposeHeaders: [...exposed] }));
+}
+
+/** What is read for long, of a route or of a mount, is read no longer than its credential stands. */
+function endWithCredential(call: Call, { watch }: Known): void {
+  const { body, headers } = call.res;
+  if (body === null || !headers.get("content-type")?.startsWith("text/event-stream")) return;
+  call.res = new Response(endingStream(body, { until: watch }), call.res);
 }
 
 function addAdmission(app: App, { admit }: Admission): void {
@@ -133,5 +149,6 @@ function addAdmission(app: App, { admit }: Admission): void {
     call.set("known", known);
     call.set("caller", known.caller);
     await next();
+    endWithCredential(call, known);
   });
 }

@@ -5,9 +5,8 @@
  * G2  An answer that its client does not take is cut off.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { kernelError } from "../contract/error-codes.ts";
-import { moduleRef } from "../contract/module-ref.ts";
-import { errorToProblemDetails } from "../protocol/error-to-problem-details.ts";
+import type { Duplex } from "node:stream";
+import { makeRefusal } from "./refuse-unparsed.ts";
 
 const single: ReadonlySet<string> = new Set([
   "authorization",
@@ -28,7 +27,8 @@ function findAmbiguity({ rawHeaders, headers, url = "" }: IncomingMessage): stri
   const { host = "" } = headers;
   if (!hostPattern.test(host) || !URL.canParse(`http://${host}`)) return "the header host names no host";
   if (url.startsWith("/")) return null;
-  const isOurs = /^https?:/i.test(url) && URL.canParse(url) && new URL(url).host === new URL(`http://${host}`).host;
+  // Over this connection nothing comes by https, whatever the target says.
+  const isOurs = /^http:/i.test(url) && URL.canParse(url) && new URL(url).host === new URL(`http://${host}`).host;
   return isOurs ? null : "the target is no path, and no address of this host";
 }
 
@@ -41,6 +41,7 @@ type Listener = (incoming: IncomingMessage, outgoing: ServerResponse) => unknown
 export function guardRequests(listener: Listener, responseTimeoutMs: number): Listener {
   return (incoming, outgoing) => {
     const ambiguity = findAmbiguity(incoming);
+    answers.set(incoming.socket, outgoing);
     if (ambiguity !== null) return refuse(outgoing, ambiguity);
     cutWhenNotTaken(outgoing, responseTimeoutMs);
     return listener(incoming, outgoing);
@@ -48,9 +49,17 @@ export function guardRequests(listener: Listener, responseTimeoutMs: number): Li
 }
 
 function refuse(outgoing: ServerResponse, reason: string): void {
-  const error = kernelError("T0_VALIDATION_SCHEMA_MISMATCH", reason, moduleRef(0, "http", "guard_request"));
-  outgoing.writeHead(400, { "content-type": "application/problem+json", connection: "close" });
-  outgoing.end(JSON.stringify(errorToProblemDetails(error)));
+  const { status, headers, body } = makeRefusal("T0_HTTP_REQUEST_MALFORMED", reason);
+  outgoing.writeHead(status, headers);
+  outgoing.end(body);
+}
+
+/** The answer that a connection is at. */
+const answers = new WeakMap<Duplex, ServerResponse>();
+
+export function isAnswered(socket: Duplex): boolean {
+  const { headersSent = false, writableFinished = true } = answers.get(socket) ?? {};
+  return headersSent && !writableFinished;
 }
 
 /** All is said, and the client has so long to take it. */

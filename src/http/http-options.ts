@@ -11,6 +11,7 @@ import { kernelError } from "../contract/error-codes.ts";
 import { raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { type Clock, guardLogger, type Logger, wallClock } from "../index.ts";
+import { requireKnownOptions } from "./known-options.ts";
 
 /** Who calls. Without `scopes` the caller may do here what the kernel grants the role. */
 export const HttpCaller = ScopedCaller;
@@ -124,6 +125,8 @@ export interface HttpOptions {
   readonly heartbeatMs?: number;
   /** After how long a client connects again; 1 000 ms by default. */
   readonly retryMs?: number;
+  /** How often the host's hook is asked again about the caller of a stream that is open; 60 000 ms by default. */
+  readonly recheckMs?: number;
   /** For heartbeats and the expiry of tokens; the machine's by default. */
   readonly clock?: Clock;
   /** Hears of failures that are nobody's fault but the server's. */
@@ -154,12 +157,15 @@ export interface ResolvedHttpOptions extends Omit<HttpOptions, "sessions"> {
   readonly limits: HttpLimits;
   readonly heartbeatMs: number;
   readonly retryMs: number;
+  readonly recheckMs: number;
   readonly clock: Clock;
 }
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH: nobody may call, or a limit or token is not one. */
+/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH: nobody may call, a limit or token is not one, a key is not known. */
 export function resolveHttpOptions(options: HttpOptions): ResolvedHttpOptions {
-  const { authenticate, tokens = [], jwt, sessions: asked, heartbeatMs = 15_000, retryMs = 1_000, ...rest } = options;
+  requireKnownOptions(options, defaultHttpLimits);
+  const { authenticate, tokens = [], jwt, sessions: asked, ...rest } = options;
+  const { heartbeatMs = 15_000, retryMs = 1_000, recheckMs = 60_000 } = options;
   if (authenticate === undefined && tokens.length === 0 && jwt === undefined && asked === undefined)
     refuseOptions("say who may call: authenticate, tokens, jwt or sessions");
   for (const token of tokens) requireToken(token);
@@ -168,7 +174,7 @@ export function resolveHttpOptions(options: HttpOptions): ResolvedHttpOptions {
   const limits = { ...defaultHttpLimits, ...options.limits };
   const sessions = asked === undefined ? undefined : resolveSessions(asked);
   const { home: _, ...times } = sessions ?? { home: "/" };
-  for (const [name, value] of Object.entries({ ...limits, ...times, heartbeatMs, retryMs }))
+  for (const [name, value] of Object.entries({ ...limits, ...times, heartbeatMs, retryMs, recheckMs }))
     if (!Number.isSafeInteger(value) || value <= 0) refuseOptions(`${name} is a whole number above 0`);
   requireOrigin(options.origin);
   return {
@@ -181,6 +187,7 @@ export function resolveHttpOptions(options: HttpOptions): ResolvedHttpOptions {
     limits,
     heartbeatMs,
     retryMs,
+    recheckMs,
     clock: options.clock ?? wallClock,
   };
 }

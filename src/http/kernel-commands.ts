@@ -11,11 +11,12 @@ import { CancelResponse, GateResponse, type Kernel, RetryResponse, type SubmitRe
 import { httpRequestToSignal } from "../protocol/http-request-to-signal.ts";
 import { claimCaller, requireCredentialScope } from "./claim-caller.ts";
 import type { HttpCaller } from "./http-options.ts";
-import { SaidCancel, SaidDelegation, SaidGate, SaidRetry, SaidWithdrawal } from "./said-body.ts";
+import { requireNamed, SaidCancel, SaidDelegation, SaidGate, SaidRetry, SaidWithdrawal } from "./said-body.ts";
 
 interface WorkflowCommand {
   readonly operation: string;
   readonly summary: string;
+  readonly description?: string;
   readonly needs: string;
   readonly body: z.ZodType;
   /** Whether nothing needs to be said beyond the command itself. */
@@ -33,19 +34,21 @@ export const workflowCommands: Readonly<Record<string, WorkflowCommand>> = {
   gate: {
     operation: "decideGate",
     summary: "Approves or rejects what waits at a gate; the same decision again gets the same answer",
+    description:
+      "It names the gate by gate_id, or what the gate shows by payload.payload_digest; at a gate that was revised, what it \
+shows now: else it is refused with the digest of that.",
     needs: commandScopes.gate,
     body: SaidGate,
     answer: GateResponse,
-    run: (kernel, id, body) => kernel.decideGate(id, body as never),
+    run: (kernel, id, body) => kernel.decideGate(id, requireNamed(body) as never),
   },
   withdraw: {
     operation: "withdrawVote",
     summary: "Takes the caller's vote back while the gate is open",
     needs: commandScopes.withdraw,
     body: SaidWithdrawal,
-    bodyOptional: true,
     answer: GateResponse,
-    run: (kernel, id, body) => kernel.withdrawVote(id, body as never),
+    run: (kernel, id, body) => kernel.withdrawVote(id, requireNamed(body) as never),
   },
   delegate: {
     operation: "delegateGate",
@@ -53,7 +56,7 @@ export const workflowCommands: Readonly<Record<string, WorkflowCommand>> = {
     needs: commandScopes.delegate,
     body: SaidDelegation,
     answer: GateResponse,
-    run: (kernel, id, body) => kernel.delegateGate(id, body as never),
+    run: (kernel, id, body) => kernel.delegateGate(id, requireNamed(body) as never),
   },
   retry: {
     operation: "retryWorkflow",

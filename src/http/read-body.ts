@@ -8,8 +8,6 @@ import { moduleRef } from "../contract/module-ref.ts";
 import { parseJson, readBodyText, readBytes } from "../protocol/read-body-text.ts";
 import type { HttpLimits } from "./http-options.ts";
 
-export { parseJson, readBodyText };
-
 const bodyRef = moduleRef(0, "http", "read_body");
 const maxFormBytes = 4096;
 

@@ -1,12 +1,17 @@
 /**
  * What stands after the question mark: filters, cursors and page sizes.
+ *
+ * Owns: the schemas of queries, and the one reading of them (`addRoute` does it for every route).
+ * Q1  A name that the schema does not have is refused, and so is a value that it does not read: a filter that were passed
+ *     over would show what nobody asked for.
  */
 import { z } from "zod";
-import { CapabilityVersion } from "../contract/capability.ts";
 import { kernelError } from "../contract/error-codes.ts";
-import { ThreadId } from "../contract/ids.ts";
+import type { FieldError } from "../contract/field-error.ts";
+import { ThreadId, WorkflowId } from "../contract/ids.ts";
 import { raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
+import { nearestWord } from "../contract/nearest-word.ts";
 import { WorkflowStateName } from "../contract/progress.ts";
 import type { Call } from "./edge.ts";
 
@@ -20,13 +25,13 @@ const hostId = z.preprocess(
 );
 const pageSize = (most: number) => z.preprocess(digits, z.int().min(1).max(most));
 const states = z.preprocess(
-  (given) => (Array.isArray(given) ? given.flatMap((text) => String(text).split(",")) : given),
+  (given) => [given].flat().flatMap((text) => (typeof text === "string" ? text.split(",") : [text])),
   z.array(WorkflowStateName),
 );
 const intentType = z.string().min(1);
-const cursor = z.string();
+const gateCursor = z.templateLiteral([WorkflowId, "/", z.string().min(1).max(256)]);
 
-const pageOf = (most: number) => ({
+const pageOf = <C extends z.ZodType>(most: number, cursor: C) => ({
   after: cursor.optional().describe("The cursor of a page: what the one before it called `next`."),
   limit: pageSize(most).optional().describe("Items of the page."),
 });
@@ -36,11 +41,13 @@ export const workflowQuery = (most: number) =>
     state: states.optional().describe("Of these states; several are repeated or joined by commas."),
     thread_id: hostId.optional(),
     intent_type: intentType.optional(),
-    ...pageOf(most),
+    ...pageOf(most, WorkflowId),
   });
-export const gateQuery = (most: number) => z.object({ workflow_id: z.string().optional(), ...pageOf(most) });
+export const gateQuery = (most: number) =>
+  z.object({ workflow_id: WorkflowId.optional(), ...pageOf(most, gateCursor) });
 const after = wholeNumber.optional().describe("The sequence of the last event that the reader has.");
-export const eventQuery = (most: number) => z.object({ after, limit: pageOf(most).limit });
+export const eventQuery = (most: number) =>
+  z.object({ after, limit: pageSize(most).optional().describe("Items of the page.") });
 export const sequenceQuery = z.object({ after });
 const onlyGates = z.literal("gates");
 export const feedQuery = z.object({
@@ -49,57 +56,63 @@ export const feedQuery = z.object({
   intent_type: intentType.optional(),
 });
 
-/** A query parameter's value as the schema has it, or undefined where it is not given. @throws T0_VALIDATION_SCHEMA_MISMATCH. */
-function readParameter<S extends z.ZodType>(call: Call, name: string, schema: S): z.output<S> | undefined {
-  const raw = call.req.query(name);
-  return raw === undefined ? undefined : checkValue(schema, raw, name);
-}
+const usual = 50;
+/** Items of a page whose size nobody names. */
+export const usualPage = (most: number): number => Math.min(usual, most);
 
-function checkValue<S extends z.ZodType>(schema: S, raw: unknown, name: string): z.output<S> {
-  const parsed = schema.safeParse(raw);
-  if (parsed.success) return parsed.data;
-  const message = `${name}: ${z.prettifyError(parsed.error)}`;
-  return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, queryRef, { detail: { parameter: name } }));
-}
+type WorkflowQuery = z.output<ReturnType<typeof workflowQuery>>;
 
-/** `limit`, from 1 to what a page may hold. */
-export function readLimit(call: Call, most: number, usual = 50): number {
-  return readParameter(call, "limit", pageSize(most)) ?? Math.min(usual, most);
-}
-
-export function readFilter(call: Call) {
-  const given = call.req.queries("state");
-  const thread_id = readParameter(call, "thread_id", hostId);
-  const intent_type = readParameter(call, "intent_type", intentType);
-  return {
-    ...(given !== undefined && { states: checkValue(states, given, "state") }),
-    ...(thread_id !== undefined && { thread_id }),
-    ...(intent_type !== undefined && { intent_type }),
-    ...readAfter(call),
-  };
-}
-
-/** The version of a capability. */
-export const readVersion = (call: Call): string | undefined => readParameter(call, "version", CapabilityVersion);
-
-/** The cursor of a list: what the page before it called `next`. */
-export function readAfter(call: Call): { readonly after?: string } {
-  const after = call.req.query("after");
-  return after === undefined ? {} : { after };
-}
+export const toWorkflowFilter = ({ state, ...rest }: WorkflowQuery, most: number) => ({
+  limit: usualPage(most),
+  ...rest,
+  ...(state !== undefined && { states: state }),
+});
 
 /** What a stream goes on after: a client that connects again says what it saw last, whatever the address says. */
-export function readCursor(call: Call): number | undefined {
+export function readCursor(call: Call, { after }: { readonly after?: number | undefined }): number | undefined {
   const last = call.req.header("last-event-id");
-  if (last !== undefined && last !== "") return checkValue(wholeNumber, last, "Last-Event-ID");
-  return readParameter(call, "after", wholeNumber);
+  if (last === undefined || last === "") return after;
+  const parsed = wholeNumber.safeParse(last);
+  if (parsed.success) return parsed.data;
+  const message = "Last-Event-ID is the number of an event";
+  const detail = { header: "Last-Event-ID" };
+  return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, queryRef, { detail }));
 }
 
-export const readSequence = (call: Call): number => readCursor(call) ?? 0;
+/**
+ * The query of an address as the schema reads it: the one name and its value, or its values in a list.
+ * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH, with `detail.errors` by parameter.
+ */
+export function readQuery<Q extends z.ZodObject>(address: string, schema: Q): z.output<Q> {
+  const start = address.indexOf("?");
+  const given = new URLSearchParams(start === -1 ? "" : address.slice(start));
+  const names = [...new Set(given.keys())];
+  const unknown = names.filter((name) => !Object.hasOwn(schema.shape, name));
+  const values = names.filter((name) => !unknown.includes(name)).map((name) => [name, toValue(given.getAll(name))]);
+  const parsed = schema.safeParse(Object.fromEntries(values));
+  if (parsed.success && unknown.length === 0) return parsed.data as z.output<Q>;
+  const issues = parsed.error?.issues ?? [];
+  return refuseQuery([
+    ...unknown.map((parameter) => ({ parameter, detail: tellUnknown(parameter, Object.keys(schema.shape)) })),
+    ...issues.map(({ path, message }) => ({ parameter: String(path[0]), detail: message })),
+  ]);
+}
 
-/** What of the feed is asked for. */
-export function readFeedFilter(call: Call) {
-  const only = readParameter(call, "only", onlyGates);
-  const intent_type = readParameter(call, "intent_type", intentType);
-  return { ...(only !== undefined && { only }), ...(intent_type !== undefined && { intent_type }) };
+const toValue = (values: readonly string[]): unknown => (values.length === 1 ? values[0] : values);
+
+function tellUnknown(name: string, known: readonly string[]): string {
+  if (known.length === 0) return "this address takes no parameters";
+  const near = nearestWord(name, known);
+  return near === null ? `this address takes ${known.join(", ")}` : `did you mean ${near}?`;
+}
+
+const maxTold = 8;
+const maxNameChars = 64;
+
+function refuseQuery(errors: readonly FieldError[]): never {
+  const told = errors
+    .slice(0, maxTold)
+    .map(({ parameter = "", detail }) => ({ parameter: parameter.slice(0, maxNameChars).toWellFormed(), detail }));
+  const message = `query: ${told.map(({ parameter, detail }) => `${parameter}: ${detail}`).join("; ")}`;
+  return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, queryRef, { detail: { errors: told } }));
 }

@@ -6,6 +6,7 @@
  */
 import { z } from "zod";
 import { kernelError } from "../contract/error-codes.ts";
+import { fieldErrorsOf } from "../contract/field-error.ts";
 import { ThreadId } from "../contract/ids.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { raise } from "../contract/kernel-error.ts";
@@ -13,7 +14,7 @@ import { moduleRef } from "../contract/module-ref.ts";
 import type { Edge } from "./edge.ts";
 import type { HttpCaller } from "./http-options.ts";
 import { inNameOf, submit, submitScope, toSubmit, workflowCommands } from "./kernel-commands.ts";
-import { eventQuery, gateQuery, workflowQuery } from "./read-query.ts";
+import { eventQuery, gateQuery, toWorkflowFilter, usualPage, workflowQuery } from "./read-query.ts";
 import { listEvents, listGates, listWorkflows, readScope, requireMayRead, workflowViews } from "./routes/reads.ts";
 
 /** Who asks, and the request's id. */
@@ -53,21 +54,23 @@ const reading = (read: (edge: Edge, caller: HttpCaller, params: JsonObject) => P
 
 /** `kernel/workflow`, `kernel/outcomes`, `kernel/trace`, `kernel/explain`. */
 const viewMethods = Object.entries(workflowViews).map(([path, { read }]) => {
-  const view = reading(async ({ kernel }, caller, params) => read(kernel, takeWorkflow(params).workflowId, caller));
+  const view = reading(async ({ kernel }, caller, params) => {
+    const { workflowId, body } = takeWorkflow(params);
+    takeParams(z.object({}), body);
+    return read(kernel, workflowId, caller);
+  });
   return [`kernel/${path === "" ? "workflow" : path.slice(1)}`, view] as const;
 });
 
 const listMethods: Readonly<Record<string, RpcMethod>> = {
   "kernel/workflows": reading((edge, caller, params) => {
     const { maxPage } = edge.options.limits;
-    const { state, ...rest } = takeParams(workflowQuery(maxPage).extend({ thread_id: ThreadId.optional() }), params);
-    const { limit = Math.min(50, maxPage) } = rest;
-    return listWorkflows(edge, caller, { ...rest, ...(state !== undefined && { states: state }), limit });
+    const query = takeParams(workflowQuery(maxPage).extend({ thread_id: ThreadId.optional() }), params);
+    return listWorkflows(edge, caller, toWorkflowFilter(query, maxPage));
   }),
   "kernel/gates": reading((edge, caller, params) => {
     const { maxPage } = edge.options.limits;
-    const filter = takeParams(gateQuery(maxPage), params);
-    return listGates(edge, caller, { ...filter, limit: filter.limit ?? Math.min(50, maxPage) });
+    return listGates(edge, caller, { limit: usualPage(maxPage), ...takeParams(gateQuery(maxPage), params) });
   }),
   "kernel/events": reading((edge, caller, params) => {
     const { maxPage } = edge.options.limits;
@@ -89,8 +92,11 @@ function takeWorkflow({ workflow_id: workflowId, ...body }: JsonObject) {
   return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", "params.workflow_id is the workflow's id", rpcRef));
 }
 
-function takeParams<S extends z.ZodType>(schema: S, params: JsonObject): z.output<S> {
-  const parsed = schema.safeParse(params);
-  if (parsed.success) return parsed.data;
-  return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `params: ${z.prettifyError(parsed.error)}`, rpcRef));
+/** What nobody knows is refused here as it is in a query. */
+function takeParams<S extends z.ZodObject>(schema: S, params: JsonObject): z.output<S> {
+  const parsed = schema.strict().safeParse(params);
+  if (parsed.success) return parsed.data as z.output<S>;
+  const detail = { errors: fieldErrorsOf(parsed.error, ["params"]) };
+  const message = `params: ${z.prettifyError(parsed.error)}`;
+  return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, rpcRef, { detail }));
 }

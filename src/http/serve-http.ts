@@ -1,7 +1,8 @@
 /**
  * An app on an address of this machine: the one place that opens a socket.
  *
- * V1  Connections are counted, and have so long to send what they began; who is slower, or one too many, is cut off.
+ * V1  Whatever is refused here, before there is a request, is a problem document too (refuse-unparsed.ts).
+ * V2  Connections are counted, and have so long to send what they began; who is slower, or one too many, is cut off.
  */
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
@@ -9,9 +10,11 @@ import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { kernelError } from "../contract/error-codes.ts";
 import { raise } from "../contract/kernel-error.ts";
+import { type KeysOf, requireKnownKeys } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { HttpApp } from "./create-http-app.ts";
-import { guardRequests } from "./guard-request.ts";
+import { guardRequests, isAnswered } from "./guard-request.ts";
+import { refuseTunnel, refuseUnparsed } from "./refuse-unparsed.ts";
 
 export const defaultServerLimits = {
   /** Connections at once; further ones are closed. */
@@ -48,10 +51,11 @@ const serveRef = moduleRef(0, "http", "serve");
  * Listens on the loopback address unless told otherwise.
  * @throws KernelErrorException T0_HTTP_ADDRESS_UNAVAILABLE, T0_VALIDATION_SCHEMA_MISMATCH for a limit that is none.
  */
-export async function serveHttp(
-  app: Pick<HttpApp, "fetch">,
-  { host = "127.0.0.1", port = 8787, limits }: HttpAddress = {},
-): Promise<HttpServer> {
+export async function serveHttp(app: Pick<HttpApp, "fetch">, address: HttpAddress = {}): Promise<HttpServer> {
+  const { host = "127.0.0.1", port = 8787, limits = {} } = address;
+  const reading = { what: "serveHttp", source: serveRef };
+  requireKnownKeys(address, { host, port, limits } satisfies KeysOf<Required<HttpAddress>>, reading);
+  requireKnownKeys(limits, defaultServerLimits, { ...reading, path: "limits" });
   const server = openServer(app, { ...defaultServerLimits, ...limits });
   try {
     server.listen(port, host);
@@ -76,8 +80,15 @@ function openServer({ fetch }: Pick<HttpApp, "fetch">, limits: ServerLimits): Se
     // How often node looks for who took too long: often enough for the shortest of them.
     connectionsCheckingInterval: Math.ceil(Math.min(headersTimeoutMs, requestTimeoutMs) / 4),
     maxHeaderSize: maxHeaderBytes,
+    // The guard asks for it, and answers with a problem.
+    requireHostHeader: false,
   };
-  const server = createServer(options, guardRequests(getRequestListener(fetch), responseTimeoutMs));
+  const listener = guardRequests(getRequestListener(fetch), responseTimeoutMs);
+  const server = createServer(options, listener);
+  server.on("clientError", (error, socket) => refuseUnparsed(error, socket, isAnswered(socket)));
+  server.on("connect", (_, socket) => refuseTunnel(socket));
+  // An expectation may be left unmet; what is asked for is answered.
+  server.on("checkExpectation", listener);
   // A connection that could not be taken (no more files may be open) is its client's loss, and not the process's end.
   server.on("error", () => undefined);
   server.maxConnections = limits.maxConnections;

@@ -10,7 +10,7 @@ import { secretPattern } from "./sessions.ts";
 const isSecure = (origin: string): boolean => origin.startsWith("https:");
 
 /** `__Host-` is taken by browsers only with Secure, Path=/ and no domain. */
-function nameFor(origin: string): string {
+export function nameFor(origin: string): string {
   const { port } = new URL(origin);
   const name = port === "" ? "countersign_session" : `countersign_session_${port}`;
   return isSecure(origin) ? `__Host-${name}` : name;

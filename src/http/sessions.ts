@@ -5,9 +5,12 @@
  * S1  Code and secret are 256 random bits. A code is good once, and until it expires; a session ends when it was idle too
  *     long, when it is too old, and when its holder says so.
  * S2  Both are bounded: beyond the limit the one that was used longest ago goes.
- * S3  The CSRF token follows from the secret and does not lead back to it.
+ * S3  What was opened with a session is told when it ends, however it does. Only requests keep a session from being idle.
+ * S4  The CSRF token follows from the secret and does not lead back to it.
  */
 import { hash, randomBytes, timingSafeEqual } from "node:crypto";
+import type { Clock } from "../index.ts";
+import { createEnders, type Enders, type Watch } from "./credential-end.ts";
 import type { HttpCaller } from "./http-options.ts";
 
 export interface SessionTimes {
@@ -23,6 +26,7 @@ export interface Session {
   readonly csrfToken: string;
   /** When it ends unless it is used again; epoch ms. */
   readonly expiresAt: number;
+  readonly watch: Watch;
 }
 
 export interface Sessions {
@@ -44,6 +48,7 @@ interface Kept {
   readonly caller: HttpCaller;
   readonly bornAt: number;
   usedAt: number;
+  readonly enders: Enders;
 }
 
 /** The form of codes and secrets; anything else is not looked up. */
@@ -55,24 +60,49 @@ const digestOf = (text: string): Buffer => hash("sha256", text, "buffer");
 const nameOf = (secret: string): string => hash("sha256", secret, "base64url");
 const csrfOf = (secret: string): string => hash("sha256", `csrf ${secret}`, "base64url");
 
-export function createSessions(times: SessionTimes, now: () => number): Sessions {
+export function createSessions(times: SessionTimes, clock: Clock): Sessions {
+  const { now } = clock;
   const kept = new Map<string, Kept>();
   const endOf = ({ bornAt, usedAt }: Kept): number => Math.min(bornAt + times.maxAgeMs, usedAt + times.idleMs);
+  const end = (name: string): void => {
+    const session = kept.get(name);
+    kept.delete(name);
+    session?.enders.end();
+  };
+  /** An open stream waits for the session's end, whenever requests have put that off to. */
+  const watch = (name: string, session: Kept): Watch => {
+    return (tell) => {
+      let cancel = (): void => undefined;
+      const arm = (): void => {
+        cancel = clock.setTimer(endOf(session), () => (endOf(session) <= now() ? end(name) : arm()), true);
+      };
+      arm();
+      const forget = session.enders.watch(tell);
+      return () => {
+        cancel();
+        forget();
+      };
+    };
+  };
   const begin = (caller: HttpCaller): string => {
     const secret = newSecret();
-    makeRoom(kept, times.maxSessions);
-    kept.set(nameOf(secret), { caller, bornAt: now(), usedAt: now() });
+    for (const name of tooMany(kept, times.maxSessions)) end(name);
+    kept.set(nameOf(secret), { caller, bornAt: now(), usedAt: now(), enders: createEnders() });
     return secret;
   };
   const find = (secret: string): Session | null => {
     const name = nameOf(secret);
     const session = kept.get(name);
     if (session === undefined) return null;
-    kept.delete(name);
-    if (endOf(session) <= now()) return null;
+    if (endOf(session) <= now()) {
+      end(name);
+      return null;
+    }
     session.usedAt = now();
+    kept.delete(name);
     kept.set(name, session);
-    return { caller: session.caller, csrfToken: csrfOf(secret), expiresAt: endOf(session) };
+    const { caller } = session;
+    return { caller, csrfToken: csrfOf(secret), expiresAt: endOf(session), watch: watch(name, session) };
   };
   const codes = createCodes(times, now);
   return {
@@ -82,7 +112,7 @@ export function createSessions(times: SessionTimes, now: () => number): Sessions
       return caller === null ? null : begin(caller);
     },
     find,
-    end: (secret) => void kept.delete(nameOf(secret)),
+    end: (secret) => end(nameOf(secret)),
   };
 }
 
@@ -106,10 +136,6 @@ function createCodes({ codeMs, maxCodes }: SessionTimes, now: () => number) {
   };
 }
 
-/** The Map's order is that of use: the first was used longest ago. */
-function makeRoom(kept: Map<string, Kept>, most: number): void {
-  for (const name of kept.keys()) {
-    if (kept.size < most) return;
-    kept.delete(name);
-  }
-}
+/** What goes so that one more finds room. The Map's order is that of use: the first was used longest ago. */
+const tooMany = (kept: ReadonlyMap<string, Kept>, most: number): readonly string[] =>
+  [...kept.keys()].slice(0, Math.max(0, kept.size - most + 1));

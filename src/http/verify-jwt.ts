@@ -3,7 +3,8 @@
  *
  * J1  The algorithms are the host's list, and never the token's word: `none` is no algorithm, and a public key is never
  *     taken for a shared one.
- * J2  A token without expiry or subject is refused.
+ * J2  A token without expiry or subject is refused, and so is one whose claims make no caller: a `scope` that can be read as
+ *     nothing narrows nothing, and must therefore be nobody's.
  */
 import { createLocalJWKSet, createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from "jose";
 import type { Clock } from "../index.ts";
@@ -14,8 +15,14 @@ const keySetFaults: ReadonlySet<string> = new Set(["ERR_JOSE_GENERIC", "ERR_JWKS
 const publicAlgorithms = ["RS256", "PS256", "ES256", "EdDSA", "Ed25519"] as const;
 const isShared = (algorithm: string): boolean => algorithm.startsWith("HS");
 
-/** The caller a token speaks for, or null. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for bad options. */
-export function jwtVerifier(options: JwtOptions, clock: Clock): (token: string) => Promise<HttpCaller | null> {
+/** A caller, until an instant (epoch ms). */
+export interface Signed {
+  readonly caller: HttpCaller;
+  readonly until: number;
+}
+
+/** Whom a token speaks for, and how long; or null. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for bad options. */
+export function jwtVerifier(options: JwtOptions, clock: Clock): (token: string) => Promise<Signed | null> {
   const { issuer, audience, clockToleranceSec = 5, readCaller = readClaims } = options;
   if (issuer.length === 0 || audience.length === 0) refuseOptions("jwt names an issuer and an audience");
   const algorithms = [...listAlgorithms(options)];
@@ -30,7 +37,11 @@ export function jwtVerifier(options: JwtOptions, clock: Clock): (token: string) 
       currentDate: new Date(clock.now()),
     };
     try {
-      return readCaller((await jwtVerify(token, key, checks)).payload);
+      const { payload } = await jwtVerify(token, key, checks);
+      const caller = HttpCaller.safeParse(readCaller(payload)).data;
+      // Without `exp` no token gets here.
+      const { exp = 0 } = payload;
+      return caller === undefined ? null : { caller, until: (exp + clockToleranceSec) * 1000 };
     } catch (thrown) {
       if (thrown instanceof errors.JOSEError && !keySetFaults.has(thrown.code)) return null;
       throw thrown;
@@ -57,8 +68,9 @@ function findKey({ jwks, secret, jwksTimeoutMs = 3_000, jwksCooldownMs = 30_000 
   return async () => bytes;
 }
 
+/** What is no caller, the check of it says. */
 function readClaims({ tenant_id, sub, principal_type = "user", role, scope }: JWTPayload): HttpCaller | null {
-  const scopes = typeof scope === "string" ? { scopes: scope.split(" ").filter((word) => word !== "") } : {};
-  const caller = { tenant_id, principal: { type: principal_type, id: sub, role }, ...scopes };
-  return HttpCaller.safeParse(caller).data ?? null;
+  const scopes = typeof scope === "string" ? scope.split(" ").filter((word) => word !== "") : scope;
+  const caller = { tenant_id, principal: { type: principal_type, id: sub, role } };
+  return (scopes === undefined ? caller : { ...caller, scopes }) as HttpCaller;
 }

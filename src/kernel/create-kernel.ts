@@ -8,6 +8,7 @@
  */
 
 import { allMachines, definitionOf } from "../../machines/definitions.ts";
+import type { Caller } from "../contract/auth-context.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { moduleRef } from "../contract/module-ref.ts";
@@ -17,8 +18,9 @@ import { replayTurns } from "../replay/replay.ts";
 import { createGateway, type Gateway } from "../tiers/t0-foundation/gateway.ts";
 import type { Mailbox } from "../tiers/t4-execution/mailbox.ts";
 import type { Kernel } from "./face.ts";
+import { findOpenGate } from "./open-gate.ts";
 import { type KernelOptions, resolveOptions, type TierPatch } from "./options.ts";
-import { fillRegistry, KernelParts, openMemoryLedger, stopParts } from "./parts.ts";
+import { fillRegistry, KernelParts, openMemoryLedger, openParts, stopParts } from "./parts.ts";
 import { createReads, viewOf } from "./reads.ts";
 import { createRecords } from "./records.ts";
 import { retryOrBeginAgain } from "./retry.ts";
@@ -41,8 +43,8 @@ export async function assembleKernel(
 ): Promise<Kernel> {
   const resolved = resolveOptions(options);
   const store = options.ledger ?? (await openMemoryLedger());
-  await store.open();
   const parts = new KernelParts(resolved, store, { ...fillRegistry(options, resolved.budgets), patchTier });
+  await openParts(parts);
   const kernel = new RunningKernel(parts, options);
   if (options.recover !== false) await kernel.takeUp();
   return kernel.face;
@@ -59,8 +61,7 @@ class RunningKernel {
   constructor(parts: KernelParts, options: KernelOptions) {
     this.#parts = parts;
     this.#options = options;
-    this.#gateway = createGateway(parts.kit);
-    parts.supervision.root.send({ type: "OPENED" });
+    this.#gateway = createGateway(parts.kit, (workflowId, caller) => this.#openGate(workflowId, caller));
     this.face = {
       ...createReads({ ...parts, ...parts.policies, authorize: this.#gateway.authorize }),
       tokens: createTokenView(parts),
@@ -74,6 +75,12 @@ class RunningKernel {
   async takeUp(): Promise<void> {
     await this.#parts.host.recover();
     await this.#parts.host.armDue();
+  }
+
+  /** Who may say nothing at gates learns of none. */
+  async #openGate(workflowId: string, caller: Caller): Promise<string> {
+    await this.#gateway.authorize(caller, "gate:approve");
+    return findOpenGate(this.#parts, workflowId, caller);
   }
 
   async #serve<T>(work: () => Promise<T>): Promise<T> {

@@ -143,7 +143,10 @@ export interface Kernel extends AsyncDisposable {
   ): AsyncGenerator<string, void, void>;
   /** Keeps an evaluation report, any JSON, beside the workflow; a caller needs the scope `evaluation:write`. Gives its id. */
   attachReport(workflowId: string, report: unknown, caller?: Caller): Promise<string>;
-  /** The hash chain and the signed approvals; with keys, also that those signed whose keys they are. */
+  /**
+   * The hash chain and the signed approvals; with keys, also that those signed whose keys they are. Of the whole ledger,
+   * also that its indexes say what the log does.
+   */
   verify(workflowId?: string, check?: SignatureCheck): Promise<Verification>;
   /**
    * Replays the workflow from its ledger with this kernel's capabilities, policies and limits: nothing is run, nothing is

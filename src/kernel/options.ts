@@ -2,7 +2,7 @@
  * What a host may bring to a kernel, and what it gets where it brings nothing.
  */
 
-import { z } from "zod";
+import type { Same } from "../../machines/quorum.ts";
 import { keywordClassifier } from "../adapters/keyword-classifier.ts";
 import { memoryArtifacts } from "../adapters/memory-artifacts.ts";
 import { openSecurity } from "../adapters/open-security.ts";
@@ -10,6 +10,7 @@ import { plainScorers } from "../adapters/plain-scorers.ts";
 import { guardLogger, guardTelemetry, quietLogger, quietTelemetry } from "../adapters/quiet-telemetry.ts";
 import { type Role, roleAuthenticator } from "../adapters/role-authenticator.ts";
 import { machineRandom } from "../adapters/seeded-random.ts";
+import { guardPlanner } from "../adapters/tell-data.ts";
 import { templatePlanner } from "../adapters/template-planner.ts";
 import { wallClock } from "../adapters/wall-clock.ts";
 import { matchWords } from "../adapters/word-matcher.ts";
@@ -18,6 +19,7 @@ import type { CapabilityDefinition } from "../contract/capability.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { checkFederation, type FederationOptions } from "../contract/federation.ts";
+import { readStrictly } from "../contract/known-keys.ts";
 import { ModelRouting, type ParsedModelRouting } from "../contract/model-route.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { type Operator, type RetrievalProvider, retryPolicies } from "../contract/operator.ts";
@@ -30,14 +32,17 @@ import type { Middleware } from "../ports/middleware.ts";
 import type { Classifier, Scorers, Security } from "../ports/perception.ts";
 import type { Planner } from "../ports/planner.ts";
 import type { Random } from "../ports/random.ts";
+import type { SamePerson } from "../ports/same-person.ts";
 import type { ApproverKeys } from "../ports/signature-verifier.ts";
 import type { Logger, Telemetry } from "../ports/telemetry.ts";
 import type { TierDefinition } from "../runtime/define-tier.ts";
 import { defaultLimits, type Limits } from "../runtime/kit.ts";
+import { guardSamePerson } from "../runtime/same-person.ts";
 import type { Inspect } from "../runtime/supervision.ts";
 import { checkCustomMiddleware } from "../tiers/t4-execution/decide/middleware.ts";
 import type { PolicyEngine } from "../tiers/t5-ego/policy/evaluate-policies.ts";
 import { defaultDomainPipelines, type Pipeline } from "../tiers/t6-metacognition/route-activation.ts";
+import { checkKernelOptions } from "./options-shape.ts";
 import { assemblePolicies, type Policies } from "./policies.ts";
 
 export interface KernelOptions {
@@ -54,6 +59,8 @@ export interface KernelOptions {
   readonly authenticator?: Authenticator;
   /** The public keys of approvers, for signed approvals; without it no signature is taken. */
   readonly approverKeys?: ApproverKeys;
+  /** Which principals are one person, for separation of duties, votes, loans of seats and withdrawals; by default none are. */
+  readonly samePerson?: SamePerson;
   readonly classifier?: Classifier;
   readonly planner?: Planner;
   readonly scorers?: Partial<Scorers>;
@@ -124,15 +131,15 @@ export interface Resolved {
   readonly budgets: ParsedBudgets;
   readonly domainPipelines: Readonly<Record<string, Pipeline>>;
   readonly retryPolicies: Readonly<Record<string, number>>;
+  readonly same: Same;
 }
 
 /** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH, T4_MIDDLEWARE_VIOLATION. */
 export function resolveOptions(options: KernelOptions): Resolved {
-  const limits = resolveLimits(options.limits ?? {});
+  checkKernelOptions(options);
+  const limits = Object.freeze({ ...defaultLimits, ...options.limits });
   const clock = options.clock ?? wallClock;
   checkCustomMiddleware(options.middleware ?? []);
-  if ((options.durability ?? "full") !== "full")
-    refuse(`durability ${String(options.durability)} is not available; every commit is synced`);
   const policies = assemblePolicies(options.policies ?? [], {
     withDefault: options.defaultPolicies,
     version: options.policyVersion,
@@ -149,33 +156,16 @@ export function resolveOptions(options: KernelOptions): Resolved {
     security: { ...openSecurity, ...options.security },
     scorers: { ...plainScorers, ...options.scorers },
     classifier: options.classifier ?? keywordClassifier,
-    planner: options.planner ?? templatePlanner,
+    planner: options.planner === undefined ? templatePlanner : guardPlanner(options.planner),
     artifacts: options.artifacts ?? memoryArtifacts(),
     matchMemory: options.matchMemory ?? matchWords,
-    models: resolveModels(options.models ?? { endpoints: [] }),
+    models: readStrictly(ModelRouting, options.models ?? { endpoints: [] }, { what: "models", source: optionsRef }),
     federation: checkFederation(options.federation ?? { replica: "local", replicas: {} }),
-    budgets: resolveBudgets(options.budgets ?? {}),
+    budgets: readStrictly(Budgets, options.budgets ?? {}, { what: "budgets", source: optionsRef }),
     domainPipelines: options.domainPipelines ?? defaultDomainPipelines,
     retryPolicies: resolveRetryPolicies(options.retryPolicies ?? {}),
+    same: guardSamePerson(options.samePerson),
   };
-}
-
-function resolveLimits(given: Partial<Limits>): Limits {
-  for (const [name, value] of Object.entries(given)) {
-    if (!(name in defaultLimits)) refuse(`limits.${name} is not a limit`);
-    if (!Number.isFinite(value) || value < 0) refuse(`limits.${name} must be a number of at least 0`);
-  }
-  return Object.freeze({ ...defaultLimits, ...given });
-}
-
-function resolveModels(given: ModelRouting): ParsedModelRouting {
-  const parsed = ModelRouting.safeParse(given);
-  return parsed.success ? parsed.data : refuse(`models: ${z.prettifyError(parsed.error)}`);
-}
-
-function resolveBudgets(given: Budgets): ParsedBudgets {
-  const parsed = Budgets.safeParse(given);
-  return parsed.success ? parsed.data : refuse(`budgets: ${z.prettifyError(parsed.error)}`);
 }
 
 function resolveRetryPolicies(given: Readonly<Record<string, number>>): Readonly<Record<string, number>> {

@@ -234,6 +234,19 @@ export function fillRegistry(
   return { registry, shelf };
 }
 
+/** @throws what the ledger throws that cannot be opened; nothing is left running then. */
+export async function openParts(parts: KernelParts): Promise<void> {
+  const { root } = parts.supervision;
+  try {
+    await parts.store.open();
+  } catch (thrown) {
+    root.send({ type: "OPEN_FAILED" });
+    parts.close();
+    throw thrown;
+  }
+  root.send({ type: "OPENED" });
+}
+
 /** Runs come to rest or are interrupted; leases are given up; everything is closed. */
 export async function stopParts(parts: KernelParts, drainMs: number): Promise<void> {
   const { executor, store, writer, supervision, kit } = parts;

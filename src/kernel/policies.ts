@@ -9,6 +9,7 @@
 import { digest } from "../contract/digest.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
+import { requireKnownMembers } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { PolicyRule, RuleSet } from "../contract/policy.ts";
 import { definePolicy } from "../define/define-capability.ts";
@@ -30,6 +31,8 @@ export function assemblePolicies(policies: Policies, { withDefault = true, versi
   if (!Array.isArray(policies))
     raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", "policies: a list is needed", assembleRef));
   const sets = policies.filter(isSet);
+  for (const set of sets)
+    requireKnownMembers(set, { version: 0, rules: 0 }, { what: "policy set", source: assembleRef });
   const loose = policies.filter((policy): policy is PolicyRule => !isSet(policy));
   const rules = policies.flatMap((policy) => (isSet(policy) ? policy.rules : [policy])).map(definePolicy);
   const versions = [

@@ -3,7 +3,6 @@
  */
 import { z } from "zod";
 import { foldWorkflow } from "../../machines/fold.ts";
-import { createSignatureAudit, type SignatureCheck } from "../adapters/verify-signatures.ts";
 import type { Caller } from "../contract/auth-context.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
@@ -11,13 +10,14 @@ import { plainGate } from "../contract/gate.ts";
 import { ThreadId } from "../contract/ids.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { type KernelProgress, WorkflowStateName } from "../contract/progress.ts";
-import { checkRow, genesisHash, type TurnRow, verifyChain } from "../contract/turn.ts";
+import { openEnvelope, type TurnRow } from "../contract/turn.ts";
 import type { WorkflowRecord } from "../contract/workflow.ts";
 import type { WorkflowState } from "../contract/workflow-state.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
 import { whatIf } from "../replay/whatif.ts";
 import type { Kit } from "../runtime/kit.ts";
 import type { LedgerReading } from "../runtime/ledger-reader.ts";
+import { readable } from "../runtime/read-turns.ts";
 import type { Registry } from "../runtime/registry.ts";
 import type { TenantFeed } from "../runtime/tenant-feed.ts";
 import type { Projection } from "../runtime/workflow-tails.ts";
@@ -27,8 +27,9 @@ import { composeEvidence } from "../tiers/t6-metacognition/compose-evidence.ts";
 import { explainWorkflow } from "../tiers/t6-metacognition/explain.ts";
 import { projectAudit } from "../tiers/t6-metacognition/project-audit.ts";
 import { assistantDeltas, progressAfter, progressOf } from "../tiers/t6-metacognition/project-progress.ts";
-import type { Channels, Kernel, Numbered, Verification, WorkflowFilter } from "./face.ts";
+import type { Channels, Kernel, Numbered, WorkflowFilter } from "./face.ts";
 import { numberReports, readReports } from "./reports.ts";
+import { verifyAll, verifyOne } from "./verify.ts";
 
 type Reads = Pick<
   Kernel,
@@ -89,10 +90,10 @@ export function createReads(parts: ReadParts): Reads {
   const tenant = (caller: Caller | undefined) => (caller === undefined ? {} : { tenant_id: caller.tenant_id });
   const isModelCall = (operator: string): boolean => registry.findOperator(operator)?.metadata.kind === "llm";
   return {
-    workflow: async (workflowId, caller) => viewOf(await reading.readWorkflowState(workflowId, caller)),
+    workflow: (workflowId, caller) => reading.tell(workflowId, caller, viewOf),
     async workflows(filter: WorkflowFilter = {}, caller) {
       const heads = await store.heads({ limit: pageSize, ...parseFilter(workflowFilter, filter), ...tenant(caller) });
-      return Promise.all(heads.map(async (head) => viewOf(await reading.readWorkflowState(head.workflow_id))));
+      return Promise.all(heads.map((head) => reading.tell(head.workflow_id, undefined, viewOf)));
     },
     // The index keeps gates as they were written; those of an older kernel lack what is new.
     gates: async (filter = {}, caller) =>
@@ -102,11 +103,13 @@ export function createReads(parts: ReadParts): Reads {
       })),
     async outcomes(workflowId, caller) {
       await authorize(caller, "outcome:read");
-      const record = await reading.readWorkflowState(workflowId, caller);
-      return { workflow_id: record.workflow_id, outcomes: [...record.outcomes.values()].flat() };
+      return reading.tell(workflowId, caller, (record) => ({
+        workflow_id: record.workflow_id,
+        outcomes: [...record.outcomes.values()].flat(),
+      }));
     },
-    actions: async (workflowId, caller) =>
-      [...(await reading.readWorkflowState(workflowId, caller)).actions.values()].map((a) => a.record),
+    actions: (workflowId, caller) =>
+      reading.tell(workflowId, caller, (record) => [...record.actions.values()].map((a) => a.record)),
     events: (workflowId, options = {}, caller) =>
       items(reading.channel(projections.events, workflowId, options, caller)),
     progress: (workflowId, options = {}, caller) =>
@@ -119,23 +122,21 @@ export function createReads(parts: ReadParts): Reads {
       await authorize(caller, "outcome:read");
       yield* tenantFeed.follow(options, caller?.tenant_id);
     },
-    trace: async (workflowId, caller) => traceOf(await reading.readWorkflowState(workflowId, caller), isModelCall),
-    async explain(workflowId, caller) {
-      return explainWorkflow(
-        await reading.readWorkflowState(workflowId, caller),
-        await reading.events(workflowId, caller),
-      );
-    },
+    trace: (workflowId, caller) => reading.tell(workflowId, caller, (record) => traceOf(record, isModelCall)),
+    explain: (workflowId, caller) => reading.tell(workflowId, caller, explainWorkflow),
     async *whatIf(asked, caller) {
       await authorize(caller, "outcome:read");
       return yield* whatIf(asked, { store, registry, caller, engine, withDefault });
     },
-    audit: async (workflowId, caller) => projectAudit(await reading.events(workflowId, caller)),
+    async audit(workflowId, caller) {
+      const events = await reading.events(workflowId, caller);
+      return readable(workflowId, () => projectAudit(events));
+    },
     async *evidence(workflowId, caller, { reports = [] } = {}) {
       const rows = await reading.rows(workflowId, caller);
-      const { tenant_id } = JSON.parse((rows[0] as TurnRow).envelope) as { readonly tenant_id: string | number };
+      const { tenant_id } = openEnvelope(rows[0] as TurnRow);
       const kept = await readReports(store, { tenant_id, workflow_id: workflowId, limit: kit.limits.maxReports });
-      yield* composeEvidence(rows, [...kept, ...numberReports(reports)]);
+      yield* readable(workflowId, () => composeEvidence(rows, [...kept, ...numberReports(reports)]));
     },
     verify: (workflowId, check) =>
       workflowId === undefined ? verifyAll(store, check) : verifyOne(store, workflowId, check),
@@ -167,49 +168,4 @@ const projections: { readonly [C in keyof Channels]: Projection<Channels[C]> } =
 
 async function* items<T>(numbered: AsyncGenerator<Numbered<T>, void, void>): AsyncGenerator<T, void, void> {
   for await (const { item } of numbered) yield item;
-}
-
-async function verifyOne(store: LedgerStore, stream: string, check?: SignatureCheck): Promise<Verification> {
-  const rows = await store.read(stream);
-  const link = verifyChain(rows);
-  const audit = createSignatureAudit(check);
-  if (link === null) rows.forEach(audit.see);
-  const broken = link === null ? await audit.end() : [link];
-  return { ok: broken.length === 0, checked: rows.length, broken };
-}
-
-const chunk = 1000;
-
-/** All streams in one pass over the store, in position order. */
-async function verifyAll(store: LedgerStore, check?: SignatureCheck): Promise<Verification> {
-  const heads = new Map<string, { hash: string; next: number }>();
-  const broken = new Map<string, Verification["broken"][number]>();
-  const audit = createSignatureAudit(check);
-  let checked = 0;
-  for (let position = 0; ; ) {
-    const rows = await store.tail(position, chunk);
-    for (const { row } of rows) {
-      checkNext(row, heads, broken);
-      if (!broken.has(row.stream)) audit.see(row);
-    }
-    checked += rows.length;
-    const last = rows.at(-1);
-    if (last === undefined) {
-      const all = [...broken.values(), ...(await audit.end())];
-      return { ok: all.length === 0, checked, broken: all };
-    }
-    position = last.position;
-  }
-}
-
-function checkNext(
-  row: TurnRow,
-  heads: Map<string, { hash: string; next: number }>,
-  broken: Map<string, Verification["broken"][number]>,
-): void {
-  if (broken.has(row.stream)) return;
-  const head = heads.get(row.stream) ?? { hash: genesisHash, next: 1 };
-  const wrong = checkRow(row, head.hash, head.next);
-  if (wrong !== null) broken.set(row.stream, wrong);
-  heads.set(row.stream, { hash: row.hash, next: row.last_sequence + 1 });
 }

@@ -51,7 +51,7 @@ export function createRecords(parts: RecordParts): Pick<Kernel, "documents" | "m
 
 async function recordDocument({ tenantLog }: RecordParts, raw: unknown): Promise<string> {
   const record = parse(DocumentRecord, raw);
-  const turn = { drafts: [draft("DOCUMENT_RECORDED", { record })], indexes: { documents: [record] }, answer: null };
+  const turn = { drafts: [draft("DOCUMENT_RECORDED", { record })], answer: null };
   return firstOf(await tenantLog(record.tenant_id, () => turn));
 }
 
@@ -64,7 +64,7 @@ async function writeMemory(
     const standing = thread_id === null ? await store.memory({ tenant_id, thread_id, keys: [key], limit: 1 }) : [];
     const record = thread_id === null ? stampRecord(given, standing[0], federation.replica) : given;
     requireSendable(changeOf(record), kit);
-    return { drafts: [draft("MEMORY_WRITTEN", { record })], indexes: { memory: [record] }, answer: null };
+    return { drafts: [draft("MEMORY_WRITTEN", { record })], answer: null };
   };
   return firstOf(await tenantLog(tenant_id, decide));
 }

@@ -53,7 +53,7 @@ export async function attachReport(
       content,
     });
     const answer = String(record.document_id);
-    return { drafts: [draft("DOCUMENT_RECORDED", { record })], indexes: { documents: [record] }, answer };
+    return { drafts: [draft("DOCUMENT_RECORDED", { record })], answer };
   };
   return (await tenantLog(tenant_id, decide, caller?.principal)).answer;
 }

@@ -2,6 +2,8 @@
  * Retrying, with the two cases that are a new workflow: regenerating what has ended (A-38), and doing it again under the
  * same keys, so that stored results answer and only what never succeeded runs.
  */
+
+import type { PrincipalRef } from "../contract/gate-vote.ts";
 import { RetryRequest } from "../contract/retry.ts";
 import { isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
 import type { LedgerReading } from "../runtime/ledger-reader.ts";
@@ -49,8 +51,19 @@ export async function retryOrBeginAgain({ gateway, reading, workflowId, request 
     intent_id: intent.intent_id,
     ...(mode === "replay" ? sameVersions(record) : nextVersions(record, request.step_ids)),
     correlation_id,
+    requesters: await lineageOf(reading, record),
   });
   return { workflow_id: accepted.workflow_id, status: "restarted", correlation_id };
+}
+
+/** Who has asked for the work until now; what an older release linked is followed to its beginning. */
+async function lineageOf(reading: LedgerReading, record: WorkflowRecord): Promise<readonly PrincipalRef[]> {
+  const people = [...record.requesters];
+  for (let at = record; !at.knowsLineage && at.parent_workflow_id !== null; ) {
+    at = await reading.readWorkflowState(at.parent_workflow_id);
+    people.unshift(...at.requesters);
+  }
+  return people;
 }
 
 interface Versions {

@@ -37,6 +37,8 @@ export function createSettings(resolved: Resolved, registry: Registry): Settings
     reserves: budgets.limits.length > 0,
     retryPolicies,
     policyVersion: engine.version,
+    same: resolved.same,
+    tellsPeople: options.samePerson !== undefined,
     holdsStreams: options.security?.validateOutput !== undefined,
     checkAllOutput: options.checkAllOutput ?? false,
     middleware: options.middleware ?? [],
@@ -139,8 +141,8 @@ export function defineTiers({
   const { options, security, classifier, scorers, planner, engine, authenticator, budgets, artifacts, matchMemory } =
     resolved;
   const { classification = 0.5, confidence = 0.5, grounding = 0.5 } = options.thresholds ?? {};
-  const rename = (params: Parameters<typeof renameReferences>[0], renamed: ReadonlyMap<string, string>) =>
-    renameReferences(params, renamed) as never;
+  const rename = (step: Parameters<typeof renameReferences>[0], renamed: ReadonlyMap<string, string>) =>
+    renameReferences(step, renamed) as never;
   return [
     createFoundationTier({
       client: (operator, version) => registry.findOperator(operator, version)?.tool?.client ?? null,
@@ -163,7 +165,13 @@ export function defineTiers({
       matchMemory,
       threadWorkflows: (tenant_id, thread_id, limit) => store.heads({ tenant_id, thread_id, limit }),
     }),
-    createPlanningTier({ registry, planner, rename, takesSignatures: options.approverKeys !== undefined }),
+    createPlanningTier({
+      registry,
+      planner,
+      rename,
+      takesSignatures: options.approverKeys !== undefined,
+      same: resolved.same,
+    }),
     createExecutionTier({ executor: () => executor, writer, store }),
     createEgoTier({
       authenticator,
@@ -171,6 +179,7 @@ export function defineTiers({
       maxCost: budgets.maxCost,
       shelf,
       book,
+      same: resolved.same,
       federation: resolved.federation,
       signatures: { verifier: jwsVerifier, keysOf: options.approverKeys ?? null },
     }),

@@ -3,7 +3,7 @@
  * cancel of 2025-11-25, and tasks/get, update and cancel of the extension of 2026-07-28. The SDK brings the words only.
  *
  * T1  A task is a workflow; every answer is read from the ledger. Restarts and other processes change nothing.
- * T2  tasks/update is a decision by the caller, bound to what the question showed.
+ * T2  tasks/update is a decision by the caller, bound to what the question showed. Who may not answer gates is not asked.
  */
 import {
   type JSONRPCRequest,
@@ -25,7 +25,7 @@ import { applyAnswers } from "./ask-person.ts";
 import { awaitResult } from "./await-result.ts";
 import { readCallMeta } from "./call-meta.ts";
 import { abilitiesOf, type Declared, hasForms, hasTasks, isModern, tasksExtension } from "./client-abilities.ts";
-import { type McpDesk, requireCommand, requireGranted } from "./mcp-desk.ts";
+import { isGranted, type McpDesk, requireCommand, requireGranted } from "./mcp-desk.ts";
 import { orProtocolError } from "./mcp-error.ts";
 import { toDetailedTask, toExtensionTask, toTask } from "./task-view.ts";
 
@@ -85,7 +85,8 @@ export function addTasks(server: Server, desk: McpDesk, declared: Declared): voi
     guard(ctx, async () => {
       const state = await readTask(desk, taskId);
       if (!isModern(ctx)) return toTask(state, limits.pollIntervalMs);
-      return toDetailedTask(state, limits.pollIntervalMs, hasForms(abilitiesOf(ctx, declared)));
+      const mayAsk = hasForms(abilitiesOf(ctx, declared)) && (await isGranted(desk, "gate"));
+      return toDetailedTask(state, limits.pollIntervalMs, mayAsk);
     }),
   );
   server.setRequestHandler("tasks/update", { params: Updated }, ({ taskId, inputResponses }, ctx) =>

@@ -3,7 +3,8 @@
  *
  * L1  The list is made anew each time; where it has changed since a client was told, the client is told that.
  * L2  What is registered is told to those who may read workflows or begin one, as over HTTP; to others, the kernel's own.
- * L3  What a tool refuses is its result; what is no call of a tool at all is an error of the protocol.
+ * L3  The tool that decides gates is told of, and there, where the connection may answer them.
+ * L4  What a tool refuses is its result; what is no call of a tool at all is an error of the protocol.
  */
 import type { Server, ServerContext } from "@modelcontextprotocol/server";
 import { kernelError } from "../contract/error-codes.ts";
@@ -12,18 +13,21 @@ import { raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { readCallMeta } from "./call-meta.ts";
 import { abilitiesOf, type Declared, hasForms } from "./client-abilities.ts";
-import { isGranted, type McpDesk } from "./mcp-desk.ts";
+import { answersGates, isGranted, type McpDesk } from "./mcp-desk.ts";
 import { errorOf, orProtocolError } from "./mcp-error.ts";
 import { capabilityTools } from "./tools/capability-tools.ts";
 import { type McpTool, refusal, type ToolAnswer } from "./tools/tool.ts";
-import { workflowTools } from "./tools/workflow-tools.ts";
+import { decideGate, workflowTools } from "./tools/workflow-tools.ts";
 
 const toolsRef = moduleRef(0, "mcp", "tools");
 
-export const listTools = async ({ kernel }: McpDesk): Promise<readonly McpTool[]> => [
-  ...workflowTools,
-  ...(await capabilityTools(kernel)),
+export const listTools = async (desk: McpDesk): Promise<readonly McpTool[]> => [
+  ...ownTools(desk),
+  ...(await capabilityTools(desk.kernel)),
 ];
+
+const ownTools = (desk: McpDesk): readonly McpTool[] =>
+  answersGates(desk) ? workflowTools : workflowTools.filter((tool) => tool !== decideGate);
 
 /** @throws KernelErrorException T0_MCP_TOOL_UNKNOWN. */
 export async function findTool(desk: McpDesk, name: string): Promise<McpTool> {
@@ -53,7 +57,7 @@ export function addTools(server: Server, desk: McpDesk, declared: Declared): voi
     orProtocolError(logger, async () => {
       const tools = await listTools(desk);
       told = namesOf(tools);
-      const shown = (await mayUse(desk)) ? tools : workflowTools;
+      const shown = (await mayUse(desk)) ? tools : ownTools(desk);
       const { items, nextCursor } = pageOf(shown, params?.cursor, limits.maxPage);
       return { tools: items.map(describeTool) as never, ...(nextCursor !== undefined && { nextCursor }) };
     }),

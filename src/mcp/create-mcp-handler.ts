@@ -14,12 +14,13 @@ import {
 } from "@modelcontextprotocol/server";
 import type { ScopedCaller } from "../contract/auth-context.ts";
 import { errorCodes, isErrorCode, kernelError } from "../contract/error-codes.ts";
+import { isPlainObject } from "../contract/json.ts";
 import { type KernelError, raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Kernel } from "../index.ts";
 import { createErrorResponse } from "../protocol/envelope.ts";
 import { errorToJsonrpcError } from "../protocol/error-to-jsonrpc-error.ts";
-import { parseJson, readBodyText } from "../protocol/read-body-text.ts";
+import { orUnparsed, parseJson, readBodyText } from "../protocol/read-body-text.ts";
 import { createMcpServer } from "./create-mcp-server.ts";
 import { createListening } from "./listen-modern.ts";
 import { errorOf } from "./mcp-error.ts";
@@ -46,7 +47,10 @@ export interface McpHandler {
 const handlerRef = moduleRef(0, "mcp", "handler");
 
 /** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for bad options. */
-export function createMcpHandler(kernel: Kernel, given: McpHandlerOptions = {}): McpHandler {
+export function createMcpHandler(
+  kernel: Kernel,
+  { allowedHosts, allowedOrigins, ...given }: McpHandlerOptions = {},
+): McpHandler {
   const options = resolveMcpOptions(given);
   const open = (caller: ScopedCaller) => createMcpServer(kernel, { ...given, caller });
   const sessions = createSessions(options, open);
@@ -61,7 +65,9 @@ export function createMcpHandler(kernel: Kernel, given: McpHandlerOptions = {}):
   return {
     async handle(request, caller, trace) {
       try {
-        return refuseForeign(request, given) ?? (await answer(request, requireCaller(caller)));
+        return (
+          refuseForeign(request, { allowedHosts, allowedOrigins }) ?? (await answer(request, requireCaller(caller)))
+        );
       } catch (thrown) {
         return answerError(errorOf(thrown, options.logger), trace);
       }
@@ -73,7 +79,12 @@ export function createMcpHandler(kernel: Kernel, given: McpHandlerOptions = {}):
   };
 }
 
-function refuseForeign(request: Request, { allowedHosts, allowedOrigins }: McpHandlerOptions): Response | undefined {
+interface Allowed {
+  readonly allowedHosts: readonly string[] | undefined;
+  readonly allowedOrigins: readonly string[] | undefined;
+}
+
+function refuseForeign(request: Request, { allowedHosts, allowedOrigins }: Allowed): Response | undefined {
   const local = localhostAllowedHostnames();
   return (
     hostHeaderValidationResponse(request, [...(allowedHosts ?? local)]) ??
@@ -84,11 +95,16 @@ function refuseForeign(request: Request, { allowedHosts, allowedOrigins }: McpHa
 /** The message; undefined where a request has none. @throws KernelErrorException with status 400, 413 or 415. */
 async function readMessage(request: Request, { limits }: ResolvedMcpOptions): Promise<unknown> {
   if (request.method !== "POST") return undefined;
-  const message = parseJson(await readBodyText(request, limits), limits.maxDepth);
-  if (Array.isArray(message))
-    raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", "one request holds one message, no batch", handlerRef));
+  const message = await orUnparsed(async () => parseJson(await readBodyText(request, limits), limits.maxDepth));
+  if (!isMessage(message))
+    raise(kernelError("T0_RPC_REQUEST_INVALID", "the body is one message of JSON-RPC 2.0, and no batch", handlerRef));
   return message;
 }
+
+const isMessage = (body: unknown): boolean =>
+  isPlainObject(body) &&
+  body["jsonrpc"] === "2.0" &&
+  (typeof body["method"] === "string" || "result" in body || "error" in body);
 
 /** An error outside any message, as JSON-RPC has it: with the id null. */
 function answerError(error: KernelError, trace: string): Response {

@@ -30,7 +30,7 @@ const capabilities = {
 } satisfies ServerCapabilities;
 
 const instructions =
-  "Each capability is a tool; a call of it is a workflow that policy, budget and people may stop. Where one waits for a person, show them the gate as it is (what would run, its effect, its digest) and pass on their decision, not yours.";
+  "Each capability is a tool; a call of it is a workflow that policy, budget and people may stop. Where one waits for a person, show them the gate as it is (what would run, its effect, its digest); they decide it where they are signed in. Only where decide-gate is offered may you pass on a decision, theirs and never yours.";
 
 /** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for bad options. */
 export function createMcpServer(kernel: Kernel, { caller, ...given }: McpServerOptions): Server {

@@ -41,7 +41,7 @@ function nextOf(state: WorkflowState): string {
   if (isTerminal(state.state)) return "";
   const [gate] = openGates(state);
   if (gate === undefined) return `It goes on by itself; read-workflow tells where it stands.`;
-  return `A person decides: show them the gate, then call decide-gate with its workflow_id, gate_id, payload_digest and their decision.`;
+  return "A person decides: show them the gate. They decide it where they are signed in, by gate_id and payload_digest; only where decide-gate is offered may their decision be passed on by it.";
 }
 
 /** All that a person sees of a gate before they answer. */

@@ -15,8 +15,8 @@ import { type ErrorCode, kernelError } from "../contract/error-codes.ts";
 import { raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Kernel } from "../index.ts";
+import { endingStream } from "../protocol/ending-stream.ts";
 import { readAddress, refuseWatching } from "./add-resources.ts";
-import { endingStream } from "./ending-stream.ts";
 import { requireGranted } from "./mcp-desk.ts";
 import { type McpLimits, ownerOf, type ResolvedMcpOptions } from "./mcp-options.ts";
 import { authInfoOf, sdkOptions } from "./sdk-options.ts";
@@ -69,7 +69,7 @@ export function createListening(
           const tell = () => bus.publish({ kind: "resource_updated", uri });
           await watchWorkflow({ desk, caller, workflowId, signal: stop.signal, tell, onEnd: () => undefined });
         }
-        return new Response(endingStream(response.body, end), response);
+        return new Response(endingStream(response.body, { onEnd: end }), response);
       } catch (thrown) {
         await end();
         throw thrown;

@@ -2,9 +2,11 @@
  * What everything of one connection shares: the kernel, who asks, the options.
  *
  * D1  Every call of the kernel is made in the caller's name; a connection never speaks for its host.
+ * D2  A gate is answered by a person, where the host lets people do so over MCP, whatever the credential would reach.
  */
 import { commandScopes, requireCredentialScope, type ScopedCaller } from "../contract/auth-context.ts";
-import { KernelErrorException } from "../contract/kernel-error.ts";
+import { kernelError } from "../contract/error-codes.ts";
+import { KernelErrorException, raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Caller, Kernel } from "../index.ts";
 import type { ResolvedMcpOptions } from "./mcp-options.ts";
@@ -19,13 +21,20 @@ const deskRef = moduleRef(0, "mcp", "desk");
 
 type Command = keyof typeof commandScopes;
 
-/** The caller as commands name them, if the credential reaches so far. @throws T5_AUTHZ_FORBIDDEN. */
-export function requireCommand({ caller }: McpDesk, command: Command): Caller {
+/** Whether gates may be answered over this connection at all. */
+export const answersGates = ({ caller, options }: Pick<McpDesk, "caller" | "options">): boolean =>
+  options.answersGates && caller.principal.type === "user";
+
+/** The caller as commands name them, if the credential reaches so far. @throws T5_AUTHZ_FORBIDDEN, T0_MCP_GATE_REFUSED. */
+export function requireCommand(desk: McpDesk, command: Command): Caller {
+  const { caller } = desk;
   requireCredentialScope(caller, commandScopes[command], deskRef);
+  if (commandScopes[command] === "gate:approve" && !answersGates(desk))
+    raise(kernelError("T0_MCP_GATE_REFUSED", "gates are not answered over this connection", deskRef));
   return { tenant_id: caller.tenant_id, principal: caller.principal };
 }
 
-/** The same for what no command of the kernel asks for. @throws T5_AUTHZ_FORBIDDEN, T5_AUTHN_FAILED. */
+/** The same for what no command of the kernel asks for. @throws as `requireCommand`, T5_AUTHN_FAILED. */
 export async function requireGranted(desk: McpDesk, command: Command): Promise<Caller> {
   const caller = requireCommand(desk, command);
   await desk.kernel.authorize(caller, commandScopes[command]);

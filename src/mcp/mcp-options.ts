@@ -6,6 +6,7 @@
 import { ScopedCaller } from "../contract/auth-context.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { raise } from "../contract/kernel-error.ts";
+import { type KeysOf, requireKnownKeys } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { type Clock, type Logger, wallClock } from "../index.ts";
 
@@ -42,6 +43,12 @@ export interface McpOptions {
   readonly name?: string;
   readonly version?: string;
   readonly limits?: Partial<McpLimits>;
+  /**
+   * True: people may answer gates over these connections, by the tool decide-gate and by questions (elicitation). It takes
+   * a principal of type `user` with `gate:approve`, and a client that puts questions to that person and not to its model.
+   * Off by default: an agent's credential answers no gate.
+   */
+  readonly answersGates?: boolean;
   /** For the idle time of sessions; the machine's by default. */
   readonly clock?: Clock;
   /** Hears of failures that are nobody's fault but the server's. */
@@ -52,24 +59,28 @@ export interface ResolvedMcpOptions {
   readonly name: string;
   readonly version: string;
   readonly limits: McpLimits;
+  readonly answersGates: boolean;
   readonly clock: Clock;
   readonly logger: Logger | undefined;
 }
 
 const optionsRef = moduleRef(0, "mcp", "options");
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH: a limit is not one. */
-export function resolveMcpOptions({
-  name = "countersign",
-  version = "0",
-  limits: given,
-  clock = wallClock,
-  logger,
-}: McpOptions): ResolvedMcpOptions {
+const known = { name: 0, version: 0, limits: 0, answersGates: 0, clock: 0, logger: 0 } satisfies KeysOf<
+  Required<McpOptions>
+>;
+
+/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH: a limit is not one, or a key is not known. */
+export function resolveMcpOptions(options: McpOptions): ResolvedMcpOptions {
+  const reading = { what: "createMcpServer", source: optionsRef };
+  requireKnownKeys(options, known, reading);
+  const { name = "countersign", version = "0", limits: given = {}, clock = wallClock, logger } = options;
+  const { answersGates = false } = options;
+  requireKnownKeys(given, defaultMcpLimits, { ...reading, path: "limits" });
   const limits = { ...defaultMcpLimits, ...given };
   for (const [limit, value] of Object.entries(limits))
     if (!Number.isSafeInteger(value) || value <= 0) refuseOptions(`${limit} is a whole number above 0`);
-  return { name, version, limits, clock, logger };
+  return { name, version, limits, answersGates, clock, logger };
 }
 
 /** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH: this is nobody who could call. */

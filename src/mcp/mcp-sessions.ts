@@ -16,7 +16,7 @@ import { canonicalJson } from "../contract/digest.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
-import { endingStream } from "./ending-stream.ts";
+import { endingStream } from "../protocol/ending-stream.ts";
 import { ownerOf, type ResolvedMcpOptions } from "./mcp-options.ts";
 
 interface Session {
@@ -93,10 +93,7 @@ export function createSessions(options: ResolvedMcpOptions, open: (caller: Scope
     try {
       response = await session.transport.handleRequest(request, parsedBody === undefined ? {} : { parsedBody });
       if (response.body === null) return response;
-      return new Response(
-        endingStream(response.body, () => leave(session)),
-        response,
-      );
+      return new Response(endingStream(response.body, { onEnd: () => leave(session) }), response);
     } finally {
       if (response?.body == null) leave(session);
     }

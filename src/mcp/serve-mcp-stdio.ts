@@ -27,7 +27,8 @@ export function serveMcpStdio(
   kernel: Kernel,
   { input = process.stdin, output = process.stdout, ...options }: StdioOptions,
 ): StdioConnection {
-  const desk = { kernel, caller: requireCaller(options.caller), options: resolveMcpOptions(options) };
+  const { caller, ...told } = options;
+  const desk = { kernel, caller: requireCaller(caller), options: resolveMcpOptions(told) };
   const { limits, logger } = desk.options;
   let server = createMcpServer(kernel, options);
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();

@@ -54,10 +54,10 @@ export function toExtensionTask(state: WorkflowState, pollIntervalMs: number) {
   return { ...base, status: base.status === "failed" ? "completed" : base.status, ttlMs: null, pollIntervalMs };
 }
 
-/** As the extension has it, with questions or result. Questions only for clients that can put them. */
-export function toDetailedTask(state: WorkflowState, pollIntervalMs: number, hasForms: boolean) {
+/** As the extension has it, with questions or result. Questions only for who may answer them, and can put them. */
+export function toDetailedTask(state: WorkflowState, pollIntervalMs: number, mayAsk: boolean) {
   const task = toExtensionTask(state, pollIntervalMs);
-  if (task.status === "input_required") return { ...task, inputRequests: hasForms ? questionsOf(state) : {} };
+  if (task.status === "input_required") return { ...task, inputRequests: mayAsk ? questionsOf(state) : {} };
   if (task.status === "completed") return { ...task, result: resultOf(state) };
   return task;
 }

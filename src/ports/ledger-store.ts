@@ -112,6 +112,19 @@ export interface StoredMemory extends ParsedMemoryRecord {
   readonly position: number;
 }
 
+/** A table of indexes, with all columns that the log tells; `key` names those that tell its rows apart. */
+export interface IndexTable {
+  readonly name: string;
+  readonly key: readonly string[];
+  readonly rows: readonly Readonly<Record<string, string | number | null>>[];
+}
+
+/** What the indexes hold when the log's last row is at `position`. */
+export interface StoredIndexes {
+  readonly position: number;
+  readonly tables: readonly IndexTable[];
+}
+
 export interface LedgerStore {
   /** A name for messages, such as a file's base name. */
   readonly name: string;
@@ -160,5 +173,7 @@ export interface LedgerStore {
   documents(tenantId: Id, documentIds: readonly Id[]): Promise<readonly ParsedDocumentRecord[]>;
   /** A value that changes with every write to the tenant's memory or documents or the thread's workflows. */
   version(tenantId: Id, threadId: Id | null): Promise<number>;
+  /** The indexes as they stand. A store that has it has them verified against its log. */
+  readonly indexes?: () => Promise<StoredIndexes>;
   close(): Promise<void>;
 }

@@ -1,4 +1,8 @@
-/** The planner port: an intent in its context becomes a plan with what planning cost (C-48). */
+/**
+ * The planner port: an intent in its context becomes a plan with what planning cost (C-48). A placeholder of the plan that
+ * also stands in what the planner was given is text (B-05); a `ref` as a whole param, or in a `text`, is a
+ * reference in any case.
+ */
 import type { AuthContext } from "../contract/auth-context.ts";
 import type { CapabilityDefinition, PlanningSituation } from "../contract/capability.ts";
 import type { ContextBundle } from "../contract/context-bundle.ts";

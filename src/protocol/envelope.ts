@@ -9,7 +9,7 @@
 import { kernelError } from "../contract/error-codes.ts";
 import { generateId, type IdSource } from "../contract/ids.ts";
 import { isPlainObject, type JsonObject } from "../contract/json.ts";
-import { raise } from "../contract/kernel-error.ts";
+import { boundError, raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { Result } from "../contract/result.ts";
 import { RpcErrorResponse, type RpcMessage, RpcNotification, RpcRequest, RpcSuccess } from "../contract/rpc.ts";
@@ -135,7 +135,8 @@ export function toEnvelope(value: Signal | Result, options: EnvelopeOptions = {}
 
 function renderResult(result: Result, options: EnvelopeOptions): RpcMessage {
   const id = options.requestId ?? (result.signals[0]?.parent_id || drawRequestId(options.ids));
-  const plain = { ...result, signals: result.signals.map((signal) => ({ ...signal })) };
+  const error = result.error === null ? null : boundError(result.error);
+  const plain = { ...result, error, signals: result.signals.map((signal) => ({ ...signal })) };
   if (result.status !== "error" || result.error === null) return createSuccessResponse(id, plain);
   const { code, message, data } = errorToJsonrpcError(result.error);
   const kernel = { ...(data?.["kernel"] as JsonObject), result: plain };

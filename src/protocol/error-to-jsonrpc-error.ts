@@ -1,16 +1,20 @@
 // A KernelError as a JSON-RPC error object (seed 000, error_to_jsonrpc_error; C-21).
-// Owns: the code by category, and the one reserved key data.kernel, by which a reader tells a policy denial from a bad
-// request although both may say -32600.
+// Owns: the code, of the catalogue's row or of the category, and the one reserved key data.kernel, by which a reader tells
+// a policy denial from a bad request although both may say -32600.
 
-import { rpcCodeByCategory } from "../contract/error-codes.ts";
+import { errorCodes, isErrorCode, rpcCodeByCategory } from "../contract/error-codes.ts";
 import type { KernelError } from "../contract/kernel-error.ts";
 import type { RpcErrorObject } from "../contract/rpc.ts";
 
-/** code by category, the message, and data: every key of detail, and kernel {code, category, severity}. */
+/**
+ * code: the row's, unless the code has no row or wraps an error of another category: then it is the category's. The message,
+ * and data: every key of detail, and kernel {code, category, severity}.
+ */
 export function errorToJsonrpcError(error: KernelError): RpcErrorObject {
   const { code, category, severity } = error;
+  const row = isErrorCode(code) ? errorCodes[code] : undefined;
   return {
-    code: rpcCodeByCategory[category],
+    code: row?.category === category ? row.rpc : rpcCodeByCategory[category],
     message: error.message,
     data: { ...error.detail, kernel: { code, category, severity } },
   };

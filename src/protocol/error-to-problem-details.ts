@@ -1,17 +1,21 @@
-// A KernelError as RFC 7807 problem details (seed 000, error_to_problem_details; C-35, A-10).
+// A KernelError as RFC 9457 problem details (seed 000, error_to_problem_details; C-35, A-10).
 // Owns: type, title, status and the retry hint by severity.
 // Never: sends a header; the HTTP edge does, and only for hints from 0 upwards.
 
 import { errorCodes, httpStatusByCategory, isErrorCode } from "../contract/error-codes.ts";
+import { FieldErrors } from "../contract/field-error.ts";
 import type { ProblemCause, ProblemDetails } from "../contract/http.ts";
-import type { KernelError } from "../contract/kernel-error.ts";
+import { boundError, type KernelError } from "../contract/kernel-error.ts";
 
-/** `retryAfterSec`: the hint for transient errors, in seconds, 1 unless told. `instance`: the correlation id. */
+/**
+ * `retryAfterSec`: the hint for transient errors that another attempt may mend, in seconds, 1 unless told. `instance`: the
+ * correlation id.
+ */
 export type ProblemOptions = { readonly retryAfterSec?: number; readonly instance?: string };
 
 /**
  * type `urn:kernel:error:<code>`, title the category, detail the message. The status is the catalogue row's, unless the
- * code has no row or wraps an error of another category: then it is the category's.
+ * code has no row or wraps an error of another category: then it is the category's. `errors` are those of the error's detail.
  */
 export function errorToProblemDetails(error: KernelError, options: ProblemOptions = {}): ProblemDetails {
   const row = isErrorCode(error.code) ? errorCodes[error.code] : undefined;
@@ -24,18 +28,24 @@ export function errorToProblemDetails(error: KernelError, options: ProblemOption
     detail: error.message,
     ...(options.instance !== undefined && { instance: options.instance }),
     ...(hint !== null && { retry_after: hint }),
+    ...tellFields(error),
     extensions: { code, severity, retry_eligible, ...(row && { next: row.next }), chain: listCauses(error) },
   };
 }
 
-function retryHint({ severity }: KernelError, retryAfterSec: number): number | null {
+function retryHint({ severity, retry_eligible }: KernelError, retryAfterSec: number): number | null {
   if (severity === "fatal") return -1;
-  return severity === "transient" ? retryAfterSec : null;
+  return severity === "transient" && retry_eligible ? retryAfterSec : null;
+}
+
+function tellFields({ detail }: KernelError): Pick<ProblemDetails, "errors"> {
+  const { data: errors } = FieldErrors.safeParse(detail["errors"]);
+  return errors === undefined ? {} : { errors };
 }
 
 function listCauses(error: KernelError): readonly ProblemCause[] {
   const chain: ProblemCause[] = [];
-  for (let link: KernelError | null = error; link !== null; link = link.cause) {
+  for (let link: KernelError | null = boundError(error); link !== null; link = link.cause) {
     const { cause: _, ...rest } = link;
     chain.push(rest);
   }

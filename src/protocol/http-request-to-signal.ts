@@ -3,6 +3,7 @@
 // Never: authenticates or submits. The Signal has no parent: every chain of parents ends here.
 
 import { kernelError } from "../contract/error-codes.ts";
+import { fieldErrorsOf } from "../contract/field-error.ts";
 import { JobRequest } from "../contract/http.ts";
 import { isPlainObject } from "../contract/json.ts";
 import { raise } from "../contract/kernel-error.ts";
@@ -47,7 +48,11 @@ function parseJob(request: unknown): JobRequest {
   if (parsed.success) return parsed.data;
   const invalid = parsed.error.issues.map((issue) => issue.path.join("."));
   const message = `job request: ${invalid.join(", ")}`;
-  return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, bridgeRef, { detail: { invalid } }));
+  return raise(
+    kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, bridgeRef, {
+      detail: { invalid, errors: fieldErrorsOf(parsed.error) },
+    }),
+  );
 }
 
 function jobTags({ job_type, depth, max_steps }: JobRequest): Readonly<Record<string, string>> {

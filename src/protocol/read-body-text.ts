@@ -3,7 +3,8 @@
  *
  * B1  No more than `maxBodyBytes` is ever read, whatever the request says of its length.
  * B2  An object that names a member twice is refused: JSON.parse would keep the last, another reader the first.
- * B3  Bytes that are not UTF-8, text that is not JSON, and trees that are too deep are input errors; nothing is guessed.
+ * B3  A body that was encoded is refused, whatever by: nothing is unpacked here, so that nothing grows while it is read.
+ * B4  Bytes that are not UTF-8, text that is not JSON, and trees that are too deep are input errors; nothing is guessed.
  */
 import { kernelError } from "../contract/error-codes.ts";
 import { NotJson, requireSafeJson } from "../contract/json.ts";
@@ -19,7 +20,7 @@ export interface BodyLimits {
 
 const bodyRef = moduleRef(0, "bridge", "read_body");
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH, which also JSON-RPC tells as a parse error. */
+/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
 export function parseJson(text: string, maxDepth: number): unknown {
   try {
     const value: unknown = JSON.parse(text);
@@ -50,8 +51,24 @@ export async function readBodyText(
   }
 }
 
-/** The body's bytes. @throws KernelErrorException with status 400 or 413. */
+/** Reads a body as JSON-RPC does: what cannot be read is a parse error. Type and size are HTTP's own affair. */
+export async function orUnparsed<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (thrown) {
+    const isUnread = thrown instanceof KernelErrorException && thrown.error.code === "T0_VALIDATION_SCHEMA_MISMATCH";
+    if (!isUnread) throw thrown;
+    return raise(kernelError("T0_RPC_PARSE_FAILED", `parse error: ${thrown.error.message}`, bodyRef));
+  }
+}
+
+/** The body's bytes. @throws KernelErrorException with status 400, 413 or 415. */
 export async function readBytes(request: Request, most: number): Promise<Uint8Array> {
+  const encoding = request.headers.get("content-encoding") ?? "";
+  if (!/^(?:identity)?$/i.test(encoding))
+    raise(
+      kernelError("T0_HTTP_CONTENT_ENCODING", "the body has a Content-Encoding", bodyRef, { detail: { encoding } }),
+    );
   if (Number(request.headers.get("content-length") ?? 0) > most) refuseSize(most);
   const parts: Uint8Array[] = [];
   let size = 0;

@@ -107,7 +107,7 @@ function findPayload({ decided }: PastDecision, payloads: Iterable<Json | undefi
 
 function* actionPayloads(past: PastDecision, step: PlanStep): Generator<Json | undefined> {
   const { record } = past;
-  yield resolveParams(step.params, outputsOf(record, step)).value;
+  yield resolveParams(step, outputsOf(record, step)).value;
   yield record.steps.get(step.step_id)?.input;
   yield gateOf(past)?.payload;
   yield laterOf(past, "ACTION_STARTED", (_started, event) => event.step_id === step.step_id)?.input;

@@ -3,8 +3,10 @@
  *
  * Owns: the table "event type → the input that leaves it first". Never: judges whether the workflow comes to it by itself.
  */
+import { isSamePrincipal } from "../../machines/quorum.ts";
 import { type EventPayloads, type EventType, type LedgerEvent, payloadOf } from "../contract/event.ts";
 import { DelegationRequest, GateRequest, type ParsedGateRequest } from "../contract/gate.ts";
+import type { PrincipalRef } from "../contract/gate-vote.ts";
 import type { Principal } from "../contract/intent.ts";
 import type { Json } from "../contract/json.ts";
 import type { CallEnd, Command, Input, Word } from "../tiers/t4-execution/decide/input.ts";
@@ -176,7 +178,7 @@ function readDecision(event: LedgerEvent, log: RecordedLog): Input | null {
   const isTheirs = (
     said: { readonly gate_id: string; readonly principal: Principal | null },
     at: LedgerEvent,
-  ): boolean => said.gate_id === gate_id && said.principal?.id === principal.id && at.sequence < until;
+  ): boolean => said.gate_id === gate_id && isBy(said.principal, principal) && at.sequence < until;
   const type = decision === "approve" ? "USER_APPROVED" : "USER_REJECTED";
   const closing = log.find(type, event.step_id, isTheirs);
   const voted = log.find("GATE_VOTED", event.step_id, (vote, at) => vote.decision === decision && isTheirs(vote, at));
@@ -194,14 +196,21 @@ function readDecision(event: LedgerEvent, log: RecordedLog): Input | null {
     ...(resolution === "done" || resolution === "retry" ? { resolution } : {}),
     ...(resolution === "done" ? { result: settledAs(log, event.step_id) } : {}),
   };
-  return word({ kind: "decision", request: requestOf(event, { decision, principal, gate_id, payload }), auth });
+  // What was judged was on what the gate showed then.
+  const payload_digest = log.record.gates.get(gate_id)?.payload_digest;
+  const named = payload_digest === undefined ? payload : { ...payload, payload_digest };
+  return word({ kind: "decision", request: requestOf(event, { decision, principal, gate_id, payload: named }), auth });
 }
+
+/** One id may stand for a user and for a service. */
+const isBy = (one: PrincipalRef | null | undefined, other: PrincipalRef | undefined): boolean =>
+  one != null && other !== undefined && isSamePrincipal(one, other);
 
 /** Where the same person's next attempt at deciding this gate so begins. */
 function nextAttempt(event: LedgerEvent, log: RecordedLog): number {
   const { by, subject } = payloadOf(event, "POLICY_DECIDED");
   const again = log.find("POLICY_DECIDED", event.step_id, (asked, later) => {
-    const isTheirs = asked.by?.principal.id === by?.principal.id && asked.by?.decision === by?.decision;
+    const isTheirs = isBy(asked.by?.principal, by?.principal) && asked.by?.decision === by?.decision;
     return asked.stage === "gate" && asked.subject === subject && isTheirs && later.sequence > event.sequence;
   });
   return again?.sequence ?? Number.POSITIVE_INFINITY;
@@ -215,7 +224,7 @@ function readDelegation(event: LedgerEvent, log: RecordedLog): Input | null {
   const lent = log.find(
     "GATE_DELEGATED",
     event.step_id,
-    (loan) => loan.gate_id === gate_id && loan.from.id === principal.id && loan.to.id === to.id,
+    (loan) => loan.gate_id === gate_id && isBy(loan.from, principal) && isBy(loan.to, to),
   );
   const expires_at = lent === null ? "9999-12-31T00:00:00.000Z" : payloadOf(lent, "GATE_DELEGATED").expires_at;
   const request = DelegationRequest.parse({
@@ -275,14 +284,14 @@ function readCancel(event: LedgerEvent, log: RecordedLog): Input | null {
 /** A restart of what failed, or a regeneration of what waits or failed. */
 function readRestart(event: LedgerEvent, log: RecordedLog): Input | null {
   const restarted = event.event_type === "WORKFLOW_RESTARTED" ? payloadOf(event, "WORKFLOW_RESTARTED") : null;
-  const { mode = "regenerate", principal, feedback } = restarted ?? {};
+  const resumed = event.event_type === "WORKFLOW_RESUMED" ? payloadOf(event, "WORKFLOW_RESUMED") : null;
+  const { mode = "regenerate", principal = resumed?.principal ?? null, feedback } = restarted ?? {};
   const planned = log.find("PLAN_CREATED", null);
   const plan = planned === null ? null : payloadOf(planned, "PLAN_CREATED");
   if (restarted === null && (plan?.cause !== "regenerate" || !isBareResume(event))) return null;
-  const by = principal ?? { type: "system", id: "kernel", role: "system" };
   const step_ids = mode === "regenerate" ? plan?.named : undefined;
   const auth = log.record.auth;
-  return command({ kind: "retry", mode, step_ids, feedback: feedback ?? undefined, principal: by, auth });
+  return command({ kind: "retry", mode, step_ids, feedback: feedback ?? undefined, principal, auth });
 }
 
 const isBareResume = (event: LedgerEvent): boolean => {

@@ -22,7 +22,7 @@ import type { JsonObject } from "../contract/json.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { PolicyStage } from "../contract/policy.ts";
 import type { ReplayDifference } from "../contract/replay.ts";
-import { openTurn, type TurnEnvelope, type TurnEvent, type TurnRow } from "../contract/turn.ts";
+import { openTurns, type TurnEnvelope, type TurnEvent, type TurnRow } from "../contract/turn.ts";
 import type { WorkflowRecord } from "../contract/workflow.ts";
 import { compareEvent, goesBeyond, missing } from "../runtime/compare-turns.ts";
 import type { NewWorkflow } from "../runtime/log-services.ts";
@@ -51,7 +51,7 @@ export class RecordedLog implements DecidingLog {
 
   /** `endsOpen`: the workflow was under way when the record was taken; what would come next is no difference. */
   constructor(rows: readonly TurnRow[], endsOpen: boolean) {
-    this.events = rows.flatMap(openTurn);
+    this.events = openTurns(rows);
     this.#recorded = rows.flatMap((row) => JSON.parse(row.body ?? "[]") as TurnEvent[]);
     this.#instants = rows.flatMap((row) => {
       const { now, count } = JSON.parse(row.envelope) as TurnEnvelope;
@@ -93,7 +93,8 @@ export class RecordedLog implements DecidingLog {
     for (let at = this.#position; at < this.events.length; at += 1) {
       const event = this.events[at] as LedgerEvent;
       const isSteps = stepId === undefined || event.step_id === stepId;
-      if (event.event_type === type && isSteps && fits(event.payload as unknown as EventPayloads[T], event)) return event;
+      if (event.event_type === type && isSteps && fits(event.payload as unknown as EventPayloads[T], event))
+        return event;
     }
     return null;
   }

@@ -16,12 +16,13 @@ import { kernelError } from "../contract/error-codes.ts";
 import { type LedgerEvent, payloadOf } from "../contract/event.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Replay } from "../contract/replay.ts";
-import { openTurn, type TurnRow, verifyChain } from "../contract/turn.ts";
+import { openTurns, type TurnRow, verifyChain } from "../contract/turn.ts";
 import { isAtRest, isRunnable, isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
 import { type KernelOptions, resolveOptions } from "../kernel/options.ts";
 import { fillRegistry, KernelParts, openMemoryLedger } from "../kernel/parts.ts";
 import { createSettings } from "../kernel/tiers.ts";
 import { sealAgain } from "../runtime/compare-turns.ts";
+import { refuseUnreadable } from "../runtime/read-turns.ts";
 import type { Registry } from "../runtime/registry.ts";
 import type { CapabilityShelf } from "../tiers/t5-ego/admission/capability-shelf.ts";
 import { keysIn } from "./recorded-keys.ts";
@@ -51,6 +52,15 @@ export const replayRows = (rows: readonly TurnRow[], options: KernelOptions): Pr
  * registered in this process.
  */
 export async function replayTurns(rows: readonly TurnRow[], rules: Rules): Promise<Replay> {
+  try {
+    return await replaySound(rows, rules);
+  } catch (thrown) {
+    // A record of which nothing can be made, though its chain is sound: no kernel wrote it.
+    return refuseUnreadable(String(rows[0]?.stream), thrown);
+  }
+}
+
+async function replaySound(rows: readonly TurnRow[], rules: Rules): Promise<Replay> {
   const events = openRecord(rows);
   requireRegistered(events, rules);
   const log = new RecordedLog(rows, endsOpen(events));
@@ -134,7 +144,7 @@ function openRecord(rows: readonly TurnRow[]): readonly LedgerEvent[] {
         detail: { sequence: erased.first_sequence },
       }),
     );
-  const events = rows.flatMap(openTurn);
+  const events = openTurns(rows);
   if (events[0]?.event_type === "INTENT_RECEIVED") return events;
   return raise(kernelError("T4_WORKFLOW_NOT_FOUND", "these rows hold no workflow to replay", replayRef));
 }

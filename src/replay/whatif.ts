@@ -17,10 +17,11 @@ import { type LedgerEvent, payloadOf } from "../contract/event.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { PlanStep } from "../contract/plan.ts";
 import type { PolicyDecision, PolicyStage } from "../contract/policy.ts";
-import { openTurn } from "../contract/turn.ts";
+import { openTurns } from "../contract/turn.ts";
 import type { WorkflowRecord } from "../contract/workflow.ts";
 import { assemblePolicies, type Policies } from "../kernel/policies.ts";
 import type { LedgerStore, WorkflowHead } from "../ports/ledger-store.ts";
+import { readable } from "../runtime/read-turns.ts";
 import type { Registry } from "../runtime/registry.ts";
 import { evaluatePolicies, type PolicyEngine } from "../tiers/t5-ego/policy/evaluate-policies.ts";
 import { type PastDecision, pastQuestion } from "./past-question.ts";
@@ -157,13 +158,13 @@ async function* headsIn({ store, scope, tenant }: Walk): AsyncGenerator<Workflow
 
 async function* askWorkflow(walk: Walk, workflowId: string, counts: Counts): AsyncGenerator<WhatIfFinding, void, void> {
   const rows = await walk.store.read(workflowId);
-  const events = rows.flatMap(openTurn);
+  const events = openTurns(rows);
   counts.workflows += 1;
   counts.erased_rows += rows.filter((row) => row.body === null).length;
   let record: WorkflowRecord | null = null;
   for (const [index, event] of events.entries()) {
     const finding = isInScope(event, walk.scope) ? await askAgain(walk, { record, event, events, index }) : undefined;
-    record = foldWorkflow(record, event);
+    record = readable(workflowId, () => foldWorkflow(record, event));
     if (finding === undefined) continue;
     counts.decisions += 1;
     if (finding === null) continue;
@@ -199,7 +200,7 @@ async function askAgain(
   const question =
     record === null
       ? "the beginning of the workflow is not in the ledger"
-      : pastQuestion({ record, event, decided, effectToday, ...place });
+      : readable(record.workflow_id, () => pastQuestion({ record, event, decided, effectToday, ...place }));
   const { decision, reason, transform, redactions, policies = [], policy_version = "1" } = decided;
   const was: PolicyDecision = { decision, reason, transform, redactions, policies, policy_version };
   const base = {

@@ -95,6 +95,8 @@ function admit(definition: TierDefinition, host: TierHost, lifecycle: AnyActorRe
   const at = host.kit.clock.now();
   const leave = (result: Result): void =>
     release({ definition, host, item, door, result: timed(result, host.kit.clock.now() - at) });
+  const valid = validateSignal(signal);
+  if (isKernelError(valid)) return leave(fail(valid, metricsOf(ref)));
   if (toggles(definition, key, signal.body)) return leave(toggle(lifecycle, key, ref));
   const { value: state } = lifecycle.getSnapshot();
   if (state === "dormant") return leave(skip(`tier ${definition.tier} is dormant`, metricsOf(ref)));
@@ -131,8 +133,6 @@ function refOf(definition: TierDefinition, door: Door | undefined): ModuleRef {
 const doorRef = moduleRef(0, "validation", "validate_signal");
 
 function inspectAtDoor(signal: Signal, door: Door | undefined, definition: TierDefinition): KernelError | null {
-  const valid = validateSignal(signal);
-  if (isKernelError(valid)) return valid;
   if (door === undefined)
     return kernelError(
       "T0_VALIDATION_SCHEMA_MISMATCH",

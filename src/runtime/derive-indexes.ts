@@ -54,9 +54,11 @@ function headOf(record: WorkflowRecord, now: number): NonNullable<AppendIndexes[
   };
 }
 
-function recordsOf(drafts: readonly EventDraft[]): AppendIndexes {
+/** Memory and documents, in a workflow's log and in a tenant's own. */
+export function recordsOf(drafts: readonly EventDraft[]): AppendIndexes {
   const memory = drafts.flatMap((d) => (d.type === "MEMORY_WRITTEN" ? [d.payload.record] : []));
-  return memory.length === 0 ? {} : { memory };
+  const documents = drafts.flatMap((d) => (d.type === "DOCUMENT_RECORDED" ? [d.payload.record] : []));
+  return { ...(memory.length === 0 ? {} : { memory }), ...(documents.length === 0 ? {} : { documents }) };
 }
 
 /**

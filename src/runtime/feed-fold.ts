@@ -6,11 +6,11 @@
  * F2  Records whose logs are longer than `maxChars` together are not kept: the one unused longest is let go, and read
  *     again when its workflow goes on. A workflow that has ended is let go at once; a refused request never was one.
  */
-import { foldWorkflow } from "../../machines/fold.ts";
 import type { FeedWorkflow } from "../contract/feed.ts";
-import { openTurn, type TurnRow } from "../contract/turn.ts";
+import type { TurnRow } from "../contract/turn.ts";
 import { isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
+import { foldRow, readable, unlessDamaged } from "./read-turns.ts";
 
 /** What the feed tells of a turn: what was there before is handed back to be told after. */
 export interface FeedProjection<M> {
@@ -33,6 +33,11 @@ export interface FoldParts<M> {
   readonly maxChars: number;
 }
 
+interface Earlier {
+  readonly from: Kept;
+  readonly rows: readonly TurnRow[];
+}
+
 const nothing: Kept = { record: null, through: 0, chars: 0 };
 
 export class FeedFold<M> {
@@ -47,21 +52,24 @@ export class FeedFold<M> {
   /** What the feed tells of a row; null for nothing. */
   async tell(row: TurnRow, position: number): Promise<FeedWorkflow | null> {
     const { projection } = this.#parts;
-    const before = await this.#before(row);
-    const mark = projection.before(before.record);
-    const after = foldRow(before, row);
-    if (after.record === null) return null;
-    if (!isTerminal(after.record.state)) this.#keep(row.stream, after);
-    return projection.after(after.record, { before: mark, position });
+    const earlier = await this.#earlier(row);
+    return unlessDamaged(() => {
+      const before = earlier.rows.reduce(addRow, earlier.from);
+      const mark = projection.before(before.record);
+      const after = addRow(before, row);
+      if (after.record === null) return null;
+      if (!isTerminal(after.record.state)) this.#keep(row.stream, after);
+      return readable(row.stream, () => projection.after(after.record as WorkflowRecord, { before: mark, position }));
+    });
   }
 
-  /** The workflow as the rows before this one left it. */
-  async #before(row: TurnRow): Promise<Kept> {
+  /** What leads to the workflow as the rows before this one left it. */
+  async #earlier(row: TurnRow): Promise<Earlier> {
     const kept = this.#letGo(row.stream);
-    if (kept?.through === row.first_sequence - 1) return kept;
-    if (row.first_sequence === 1) return nothing;
+    if (kept?.through === row.first_sequence - 1) return { from: kept, rows: [] };
+    if (row.first_sequence === 1) return { from: nothing, rows: [] };
     const rows = await this.#parts.store.read(row.stream);
-    return rows.filter((earlier) => earlier.last_sequence < row.first_sequence).reduce(foldRow, nothing);
+    return { from: nothing, rows: rows.filter(({ last_sequence }) => last_sequence < row.first_sequence) };
   }
 
   #letGo(stream: string): Kept | undefined {
@@ -81,9 +89,9 @@ export class FeedFold<M> {
   }
 }
 
-function foldRow({ record, chars }: Kept, row: TurnRow): Kept {
+function addRow({ record, chars }: Kept, row: TurnRow): Kept {
   return {
-    record: openTurn(row).reduce(foldWorkflow, record),
+    record: foldRow(record, row),
     through: row.last_sequence,
     chars: chars + row.envelope.length + (row.body?.length ?? 0),
   };

@@ -4,17 +4,20 @@
  *
  * Owns: which tails there are, and how many read them. Never: knows what a reader asked for.
  * T1  Rows of tenants that nobody follows are passed over: their bodies are not parsed.
- * T2  With the last reader of a tenant its tail goes, and with the last tenant the tail of the rows.
+ * T2  A damaged row takes its own workflow out of the feed from there on, and no other: its own reads tell the damage.
+ * T3  With the last reader of a tenant its tail goes, and with the last tenant the tail of the rows.
  */
 import type { FeedWorkflow } from "../contract/feed.ts";
 import type { Gate } from "../contract/gate.ts";
-import type { TurnEnvelope, TurnRow } from "../contract/turn.ts";
+import { deepFreeze } from "../contract/json.ts";
+import { openEnvelope, type TurnRow } from "../contract/turn.ts";
 import type { LedgerStore, PositionedRow, WorkflowHead } from "../ports/ledger-store.ts";
 import { FeedFold, type FeedProjection } from "./feed-fold.ts";
 import type { LedgerWatch } from "./ledger-watch.ts";
 import { letOthersRun } from "./let-others-run.ts";
+import { unlessDamaged } from "./read-turns.ts";
 import { type Pull, SharedTail, TailReader } from "./shared-tail.ts";
-import { deepFreeze, rowsPerPage } from "./workflow-tails.ts";
+import { rowsPerPage } from "./workflow-tails.ts";
 
 export type Tenant = string | number;
 
@@ -129,6 +132,6 @@ export function openRows(store: Pick<LedgerStore, "tail">, after: number): Pull<
 
 /** Rows that belong to no workflow hold what tenants record beside them. */
 function ownRow({ position, row }: PositionedRow): readonly TenantRow[] {
-  const { tenant_id: tenant, workflow_id } = JSON.parse(row.envelope) as TurnEnvelope;
-  return workflow_id === null ? [] : [{ position, tenant, row }];
+  const envelope = unlessDamaged(() => openEnvelope(row));
+  return envelope === null || envelope.workflow_id === null ? [] : [{ position, tenant: envelope.tenant_id, row }];
 }

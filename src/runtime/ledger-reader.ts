@@ -12,11 +12,19 @@ import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import type { LedgerEvent } from "../contract/event.ts";
 import { moduleRef } from "../contract/module-ref.ts";
-import { openTurn, type TurnRow } from "../contract/turn.ts";
+import { openTurns, type TurnRow } from "../contract/turn.ts";
 import type { WorkflowRecord } from "../contract/workflow.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
+import { readable } from "./read-turns.ts";
 import { type Stretch, TailReader } from "./shared-tail.ts";
-import { type Numbered, openChannel, ownerOf, type Projection, type WorkflowTails } from "./workflow-tails.ts";
+import {
+  type Numbered,
+  openChannel,
+  ownerOf,
+  ownerOfRow,
+  type Projection,
+  type WorkflowTails,
+} from "./workflow-tails.ts";
 
 export interface FollowOptions {
   /** Events after this sequence. */
@@ -30,8 +38,15 @@ export interface FollowOptions {
 }
 
 export interface LedgerReading {
+  /** Sound ones: of a damaged log none is given. */
   readonly rows: (workflowId: string, caller?: Caller) => Promise<readonly TurnRow[]>;
   readonly events: (workflowId: string, caller?: Caller) => Promise<readonly LedgerEvent[]>;
+  /** What is made of a workflow: its record and the events that it was folded from. */
+  readonly tell: <T>(
+    workflowId: string,
+    caller: Caller | undefined,
+    make: (record: WorkflowRecord, events: readonly LedgerEvent[]) => T,
+  ) => Promise<T>;
   /** The fold of the committed events (seed 003 section 5.8). */
   readonly readWorkflowState: (workflowId: string, caller?: Caller) => Promise<WorkflowRecord>;
   /** A workflow's events as the projection tells them. What is given is shared between readers, and frozen. */
@@ -58,32 +73,28 @@ interface Asked {
 
 export function createLedgerReading(parts: ChannelParts): LedgerReading {
   const { store } = parts;
-  const rows = async (workflowId: string, caller?: Caller): Promise<readonly TurnRow[]> => {
-    const found = await store.read(String(workflowId));
-    const tenant =
-      found[0] === undefined ? undefined : (JSON.parse(found[0].envelope) as { tenant_id: unknown }).tenant_id;
-    if (found.length > 0 && (caller === undefined || caller.tenant_id === tenant)) return found;
-    return refuseWorkflow(String(workflowId));
+  const read = async (workflowId: string, caller?: Caller): Promise<readonly TurnRow[]> => {
+    const rows = await store.read(workflowId);
+    const [first] = rows;
+    if (first === undefined) return refuseWorkflow(workflowId);
+    if (caller !== undefined) requireOwner(await ownerOfRow(store, first), workflowId, caller);
+    return rows;
   };
   const events = async (workflowId: string, caller?: Caller): Promise<readonly LedgerEvent[]> =>
-    (await rows(workflowId, caller)).flatMap(openTurn);
+    openTurns(await read(String(workflowId), caller));
+  const tell: LedgerReading["tell"] = async (workflowId, caller, make) => {
+    const found = await events(workflowId, caller);
+    return readable(String(workflowId), () => make(foldEvents(found) ?? refuseRejected(String(workflowId)), found));
+  };
   return {
-    rows,
-    events,
-    async readWorkflowState(workflowId, caller) {
-      const record = foldEvents(await events(workflowId, caller));
-      return (
-        record ??
-        raise(
-          kernelError(
-            "T4_WORKFLOW_NOT_FOUND",
-            `the request ${workflowId} was refused; there is no workflow`,
-            readerRef,
-            { detail: { workflow_id: String(workflowId) } },
-          ),
-        )
-      );
+    async rows(workflowId, caller) {
+      const rows = await read(String(workflowId), caller);
+      openTurns(rows);
+      return rows;
     },
+    events,
+    tell,
+    readWorkflowState: (workflowId, caller) => tell(workflowId, caller, (record) => record),
     channel: (projection, workflowId, options, caller) => {
       const asked = { workflowId: String(workflowId), options, caller };
       return options.live === false ? readChannel(parts, projection, asked) : followTail(parts, projection, asked);
@@ -145,6 +156,13 @@ function* itemsAfter<T>(
 function requireOwner(owner: string | number | undefined, workflowId: string, caller: Caller | undefined): void {
   if (owner === undefined || (caller !== undefined && caller.tenant_id !== owner)) refuseWorkflow(workflowId);
 }
+
+const refuseRejected = (workflowId: string): never =>
+  raise(
+    kernelError("T4_WORKFLOW_NOT_FOUND", `the request ${workflowId} was refused; there is no workflow`, readerRef, {
+      detail: { workflow_id: workflowId },
+    }),
+  );
 
 const refuseWorkflow = (workflowId: string): never =>
   raise(

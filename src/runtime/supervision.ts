@@ -61,7 +61,8 @@ export class Supervision {
   stop(): void {
     this.#stopped = true;
     for (const actor of this.#actors.values()) actor.stop();
-    this.root.send({ type: "DRAINED" });
+    // One that never opened is at its end already.
+    if (this.root.getSnapshot().status === "active") this.root.send({ type: "DRAINED" });
     this.root.stop();
   }
 

@@ -12,7 +12,8 @@ import type { Actor, EventDraft } from "../contract/event.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { genesisHash, sealTurn, type TurnRow, turnSchemaVersion } from "../contract/turn.ts";
-import type { AppendIndexes, LedgerStore } from "../ports/ledger-store.ts";
+import type { LedgerStore } from "../ports/ledger-store.ts";
+import { recordsOf } from "./derive-indexes.ts";
 import type { Kit } from "./kit.ts";
 import type { LedgerWriter } from "./ledger-writer.ts";
 
@@ -25,7 +26,6 @@ interface TenantServices {
 /** What is to be appended, and what the one who asked is told once it is. */
 export interface TenantTurn<T> {
   readonly drafts: readonly EventDraft[];
-  readonly indexes: AppendIndexes;
   readonly answer: T;
 }
 
@@ -62,12 +62,12 @@ async function appendTurn<T>(
 ): Promise<{ readonly event_ids: readonly string[]; readonly answer: T }> {
   for (let tries = 0; tries < maxTries; tries += 1) {
     const last = await store.last(tenantStream(tenantId));
-    const { drafts, indexes, answer } = await decide();
+    const { drafts, answer } = await decide();
     const event_ids = drafts.map(() => kit.ids.next("event"));
     if (drafts.length === 0) return { event_ids, answer };
     const now = kit.clock.now();
     const row = sealRow({ tenantId, drafts, event_ids, actor, now, last, correlation: kit.ids.next("correlation") });
-    const receipt = await writer.append(() => ({ tenant_id: tenantId, row, now, indexes }));
+    const receipt = await writer.append(() => ({ tenant_id: tenantId, row, now, indexes: recordsOf(drafts) }));
     if (receipt.ok) return { event_ids, answer };
   }
   return raise(kernelError("T0_LEDGER_CONFLICT", "the tenant's log kept changing", moduleRef(0, "ledger", "append")));

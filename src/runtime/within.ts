@@ -2,7 +2,7 @@
  * A host's code, called with a limit: its time is bounded, its throws become KernelErrors, its late answer is dropped.
  * Ports and policies may be async; a synchronous endless loop in a host's code is outside the guarantee.
  */
-import { type KernelError, KernelErrorException } from "../contract/error.ts";
+import { boundError, capText, type KernelError, KernelErrorException } from "../contract/error.ts";
 import { type ErrorCode, kernelError } from "../contract/error-codes.ts";
 import type { ModuleRef } from "../contract/module-ref.ts";
 import type { Clock } from "../ports/clock.ts";
@@ -57,11 +57,11 @@ function asException(thrown: unknown, { source, onThrow, what }: Within): Kernel
   );
 }
 
-/** The message of anything thrown. */
+/** The message of anything thrown, cut where it is long: it is about to be nested. */
 export function messageOf(thrown: unknown): string {
   try {
-    if (thrown instanceof Error) return String(thrown.message);
-    return typeof thrown === "string" ? thrown : (JSON.stringify(thrown) ?? String(thrown));
+    if (thrown instanceof Error) return capText(String(thrown.message));
+    return capText(typeof thrown === "string" ? thrown : (JSON.stringify(thrown) ?? String(thrown)));
   } catch {
     return "a value that cannot be shown";
   }
@@ -69,6 +69,6 @@ export function messageOf(thrown: unknown): string {
 
 /** The KernelError of anything thrown inside a tier; `code` names what a raw throw means there. */
 export function errorOf(thrown: unknown, code: ErrorCode, source: ModuleRef): KernelError {
-  if (thrown instanceof KernelErrorException) return thrown.error;
+  if (thrown instanceof KernelErrorException) return boundError(thrown.error);
   return kernelError(code, messageOf(thrown), source, { detail: { thrown: messageOf(thrown) } });
 }

@@ -10,7 +10,7 @@
  * L4  After a failed append the log is lost: every later use throws, and the workflow is folded again from the ledger.
  */
 import { acceptsEvent } from "../../machines/charts.ts";
-import { foldEvents, foldWorkflow } from "../../machines/fold.ts";
+import { foldWorkflow } from "../../machines/fold.ts";
 import { type KernelError, KernelErrorException, raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { type Actor, draft, type EventDraft, type EventPayloads, type EventType } from "../contract/event.ts";
@@ -20,7 +20,6 @@ import type { PolicyStage } from "../contract/policy.ts";
 import {
   eventText,
   genesisHash,
-  openTurn,
   sealTexts,
   type TurnEnvelope,
   type TurnEvent,
@@ -32,6 +31,7 @@ import { isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
 import type { Append, AppendIndexes, AppendReceipt, Lease } from "../ports/ledger-store.ts";
 import { deriveIndexes, dueOf, type IndexQuestion } from "./derive-indexes.ts";
 import type { FoldedLog, LogServices, NewWorkflow } from "./log-services.ts";
+import { type ReadStream, readStream } from "./read-turns.ts";
 import type { DrawnId, TurnSource } from "./turn-source.ts";
 import { errorOf } from "./within.ts";
 
@@ -69,9 +69,9 @@ export class WorkflowLog {
   readonly identity: NewWorkflow;
   readonly #services: LogServices;
   readonly #source: TurnSource;
-  #record: WorkflowRecord | null;
-  #hash: string;
-  #confirmed: number;
+  #record: WorkflowRecord | null = null;
+  #hash = genesisHash;
+  #confirmed = 0;
   #noted: Noted[] = [];
   #now = 0;
   #stamped = { now: -1, text: "" };
@@ -91,9 +91,7 @@ export class WorkflowLog {
     this.identity = identity;
     this.#services = services;
     this.#source = services.sourceOf(identity.workflow_id);
-    this.#record = past?.record ?? null;
-    this.#hash = past?.last.hash ?? genesisHash;
-    this.#confirmed = past?.last.last_sequence ?? 0;
+    this.#takeIn({ record: past?.record ?? null, last: past?.last ?? null });
     this.#known = { state: past?.head.state ?? null, due_at: past?.head.due_at ?? null };
   }
 
@@ -368,30 +366,28 @@ export class WorkflowLog {
       );
     this.#flushing = true;
     this.#reading = true;
-    this.#services.read(this.identity.workflow_id, 0).then(
-      (rows) => this.#overtaken(rows),
+    const { workflow_id } = this.identity;
+    const reading = this.#services.read(workflow_id, 0).then((rows) => readStream(workflow_id, rows));
+    reading.then(
+      (read) => this.#overtaken(read),
       (error: unknown) => this.#lose(errorOf(error, "T0_LEDGER_UNAVAILABLE", logRef)),
     );
   }
 
   /** Everything that is not in the ledger is forgotten. */
-  #overtaken(rows: readonly TurnRow[]): void {
+  #overtaken(read: ReadStream): void {
     const before = this.#confirmed;
-    const events = rows.flatMap(openTurn);
     this.#flushing = false;
     this.#reading = false;
     this.#underWay = 0;
     this.#noted = [];
     this.#release = false;
     this.#source.end();
-    this.#known = unknownHead;
-    this.#record = foldEvents(events);
-    this.#hash = rows.at(-1)?.hash ?? genesisHash;
-    this.#confirmed = rows.at(-1)?.last_sequence ?? 0;
+    this.#takeIn(read);
     if (this.#lost !== null) return this.#lose(this.#lost);
     this.#services.onForeign(
       this,
-      events.filter((event) => event.sequence > before),
+      read.events.filter((event) => event.sequence > before),
     );
     this.#listener?.overtaken(before);
     this.#tellWaiting();
@@ -401,15 +397,20 @@ export class WorkflowLog {
   async refresh(): Promise<boolean> {
     if (!this.isSettled || this.#lost !== null) return false;
     const before = this.#confirmed;
-    const rows = await this.#services.read(this.identity.workflow_id, before);
+    const { workflow_id } = this.identity;
+    const rows = await this.#services.read(workflow_id, before);
     if (rows.length === 0 || !this.isSettled || this.#confirmed !== before) return false;
-    const events = rows.flatMap(openTurn);
-    for (const event of events) this.#record = foldWorkflow(this.#record, event);
-    this.#known = unknownHead;
-    this.#hash = rows.at(-1)?.hash ?? this.#hash;
-    this.#confirmed = rows.at(-1)?.last_sequence ?? before;
-    this.#services.onForeign(this, events);
+    const read = readStream(workflow_id, rows, { after: before, record: this.#record });
+    this.#takeIn(read);
+    this.#services.onForeign(this, read.events);
     return true;
+  }
+
+  #takeIn({ record, last }: Pick<ReadStream, "record" | "last">): void {
+    this.#known = unknownHead;
+    this.#record = record;
+    this.#hash = last?.hash ?? genesisHash;
+    this.#confirmed = last?.last_sequence ?? 0;
   }
 
   #lose(error: KernelError): void {

@@ -6,10 +6,12 @@
  * W2  A tail begins at the first event, so that whether the workflow has ended is read, not guessed.
  */
 import type { LedgerEvent } from "../contract/event.ts";
-import { openTurn, type TurnEnvelope, type TurnRow } from "../contract/turn.ts";
+import { deepFreeze } from "../contract/json.ts";
+import { openEnvelope, openTurns, type TurnRow } from "../contract/turn.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
 import type { LedgerWatch } from "./ledger-watch.ts";
 import { letOthersRun } from "./let-others-run.ts";
+import { readable } from "./read-turns.ts";
 import { type Pull, SharedTail, type Stretch, TailReader, type TailSource } from "./shared-tail.ts";
 
 /** An item with the number that following goes on after: the sequence of the event it was made of. */
@@ -124,13 +126,23 @@ class Followed implements FollowedWorkflow {
   }
 }
 
+type OwnerStore = Pick<LedgerStore, "last" | "head">;
+
 /** Whose log it is; undefined where there is none. */
-export async function ownerOf(
-  store: Pick<LedgerStore, "last">,
-  workflowId: string,
-): Promise<string | number | undefined> {
+export async function ownerOf(store: OwnerStore, workflowId: string): Promise<string | number | undefined> {
   const row = await store.last(workflowId);
-  return row === null ? undefined : (JSON.parse(row.envelope) as TurnEnvelope).tenant_id;
+  return row === null ? undefined : ownerOfRow(store, row);
+}
+
+/** Whose row it is. Where it cannot be read the index says so: nobody else learns that there is a damaged one. */
+export async function ownerOfRow(store: OwnerStore, row: TurnRow): Promise<string | number> {
+  try {
+    return openEnvelope(row).tenant_id;
+  } catch (damaged) {
+    const head = await store.head(row.stream);
+    if (head === null) throw damaged;
+    return head.tenant_id;
+  }
 }
 
 /** Reads a log by itself, shared with nobody, as a projection tells it. */
@@ -148,7 +160,7 @@ function projectPull<T>({ begin }: Projection<T>, pull: Pull<LogEvent>): Pull<Nu
     const stretch = await pull();
     if (stretch === null) return null;
     const items = stretch.items.flatMap(({ sequence, item }) =>
-      tell(item).map((told) => ({ sequence, item: deepFreeze(told) })),
+      readable(String(item.workflow_id), () => tell(item)).map((told) => ({ sequence, item: deepFreeze(told) })),
     );
     // Of a held stretch it is not known whether others have followed it.
     return { ...stretch, items, isLast: false };
@@ -165,13 +177,14 @@ function openLog(store: Pick<LedgerStore, "read">, workflowId: string, after: nu
     const rows = await store.read(workflowId, position, rowsPerPage);
     isLast = rows.length < rowsPerPage;
     if (rows.length === 0) return null;
-    const events = rows.flatMap(openTurn);
+    const events = openTurns(rows, position);
     ended = hasEnded(events, ended);
     position = rows.at(-1)?.last_sequence ?? position;
     return stretchOf(rows, { items: events.map(toLogEvent), through: position, ended });
   };
 }
 
+// Many readers are given the same record: nobody may change it.
 const toLogEvent = (event: LedgerEvent): LogEvent => ({ sequence: event.sequence, item: deepFreeze(event) });
 
 function stretchOf<T>(rows: readonly TurnRow[], told: Pick<Stretch<T>, "items" | "through" | "ended">): Stretch<T> {
@@ -185,11 +198,4 @@ const rests = new Set(["WORKFLOW_COMPLETED", "WORKFLOW_CANCELLED", "WORKFLOW_FAI
 function hasEnded(events: readonly LedgerEvent[], before: boolean): boolean {
   const last = events.findLast(({ event_type: type }) => rests.has(type) || type === "WORKFLOW_RESTARTED");
   return last === undefined ? before : last.event_type !== "WORKFLOW_RESTARTED";
-}
-
-/** Many readers are given the same record: nobody may change it. */
-export function deepFreeze<T>(value: T): T {
-  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
-  for (const key of Object.keys(value)) deepFreeze((value as Record<string, unknown>)[key]);
-  return Object.freeze(value);
 }

@@ -2,6 +2,9 @@
  * A log of JSON lines over pino, of which nothing gets out that is not let through.
  */
 import { type DestinationStream, type Logger as Pino, pino } from "pino";
+import { z } from "zod";
+import { type KeysOf, readStrictly } from "../contract/known-keys.ts";
+import { moduleRef } from "../contract/module-ref.ts";
 import type { Logger } from "../index.ts";
 import { redact, scrubText } from "./redact.ts";
 
@@ -22,7 +25,16 @@ export interface ChildLogger extends Logger {
   readonly child: (bindings: object) => ChildLogger;
 }
 
-export function createLogger({ level = "info", destination, allow = [] }: LoggerOptions = {}): ChildLogger {
+const Options = z.strictObject({
+  level: z.enum(logLevels).default("info"),
+  destination: z.custom<DestinationStream>().optional(),
+  allow: z.array(z.string()).default([]),
+} satisfies KeysOf<Required<LoggerOptions>>);
+
+/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for an option that is none. */
+export function createLogger(given: LoggerOptions = {}): ChildLogger {
+  const source = moduleRef(0, "telemetry", "createLogger");
+  const { level, destination, allow } = readStrictly(Options, given, { what: "createLogger", source });
   const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, messageKey: "message" };
   const levels = { formatters: { level: (label: string) => ({ level: label }) } };
   return wrapPino(pino({ ...options, ...levels }, destination ?? pino.destination(2)), new Set(allow));

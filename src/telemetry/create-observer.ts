@@ -7,7 +7,10 @@
  * O3  At most `maxLives` lives are held, of what is under way; after `stop` nothing is.
  */
 import { context, type Meter, type Tracer } from "@opentelemetry/api";
+import { z } from "zod";
 import type { CapabilityDefinition } from "../contract/capability.ts";
+import { type KeysOf, readStrictly, requireKnownKeys } from "../contract/known-keys.ts";
+import { moduleRef } from "../contract/module-ref.ts";
 import type { Operator } from "../contract/operator.ts";
 import type { Commit, Kernel, LedgerStore, Logger, Telemetry } from "../index.ts";
 import type { MetricSink } from "./instruments.ts";
@@ -76,7 +79,18 @@ interface Parts {
 /** Runs what may throw; null where it did. */
 type Guard = <T>(work: () => T) => T | null;
 
+const known = {
+  tracer: 0,
+  ids: 0,
+  meter: 0,
+  logger: 0,
+  tenantLabel: 0,
+  limits: 0,
+} satisfies KeysOf<Required<ObserverOptions>>;
+
+/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for an option that is none. */
 export function createObserver(options: ObserverOptions = {}): Observer {
+  checkOptions(options);
   const limits = { ...defaultObserverLimits, ...options.limits };
   const models = new Set<string>();
   const parts = createParts(options, limits, (operator) => models.has(operator));
@@ -108,6 +122,14 @@ export function createObserver(options: ObserverOptions = {}): Observer {
       watched.clear();
     },
   };
+}
+
+function checkOptions(options: ObserverOptions): void {
+  const reading = { what: "createObserver", source: moduleRef(0, "telemetry", "createObserver") };
+  requireKnownKeys(options, known, reading);
+  const limit = z.int().nonnegative().optional();
+  const limits = { maxLives: limit, maxLabelValues: limit, maxGatesCounted: limit } satisfies KeysOf<ObserverLimits>;
+  readStrictly(z.strictObject(limits), options.limits ?? {}, { ...reading, what: "createObserver: limits" });
 }
 
 /** The kernels whose gauges are told together: they share the process. */

@@ -2,7 +2,8 @@
 export { seededRandom } from "../adapters/seeded-random.ts";
 export { callOperator, trialContext } from "./call-operator.ts";
 export { type LedgerStoreSuite, ledgerStoreSuite } from "./ledger-store-suite.ts";
+export { letRun } from "./let-run.ts";
 export { memoryLedger } from "./memory-row-store.ts";
 export { operatorContract } from "./operator-contract.ts";
 export { createTestKernel, type Mark, type TestKernel, type TestKernelOptions, testCaller } from "./test-kernel.ts";
-export { createVirtualClock, letRun, type VirtualClock } from "./virtual-clock.ts";
+export { createVirtualClock, type VirtualClock } from "./virtual-clock.ts";

@@ -3,6 +3,7 @@
  * that can run without time passing is let run.
  */
 import type { Clock } from "../ports/clock.ts";
+import { letRun } from "./let-run.ts";
 
 export interface VirtualClock extends Clock {
   /** Moves time by so many milliseconds, firing what falls due. */
@@ -19,12 +20,6 @@ interface Timer {
   readonly order: number;
   readonly fire: () => void;
   readonly background: boolean;
-}
-
-const rounds = 40;
-
-export async function letRun(): Promise<void> {
-  for (let i = 0; i < rounds; i += 1) await new Promise<void>((resolve) => setImmediate(resolve));
 }
 
 export function createVirtualClock(startAt = Date.UTC(2026, 0, 1)): VirtualClock {

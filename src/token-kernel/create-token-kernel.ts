@@ -15,10 +15,10 @@ import type {
 } from "../contract/token.ts";
 import type { TokenCapture, TokenSnapshot } from "../contract/token-snapshot.ts";
 import { type Processed, TokenKernelCore } from "./core.ts";
-import type { TokenKernelOptions } from "./options.ts";
+import { type Answered, checkTokenOptions, type TokenExecutor, type TokenKernelOptions } from "./options.ts";
 import type { RunSummary } from "./stream.ts";
 
-export interface TokenKernel {
+export interface TokenKernel<E extends TokenExecutor = TokenExecutor> {
   /** @throws KernelErrorException (input) for a bad name or limit, or a known name with other limits. */
   readonly registerCapability: (name: string, limits?: Partial<CapabilityLimits>) => CapabilityHandle;
   /**
@@ -27,9 +27,9 @@ export interface TokenKernel {
    */
   readonly submitToken: (draft: TokenDraft) => TokenId;
   /** Takes the next ready token; null when there is none. A promise only if the executor gave one. */
-  readonly processNext: () => Processed | null | Promise<Processed | null>;
+  readonly processNext: () => Answered<E, Processed | null>;
   /** Takes one token after the other until none is ready. */
-  readonly run: () => RunSummary | Promise<RunSummary>;
+  readonly run: () => Answered<E, RunSummary>;
   readonly events: () => readonly TokenEvent[];
   /** One event a line, without a line break at the end. */
   readonly toJsonl: () => string;
@@ -46,15 +46,17 @@ export interface TokenKernel {
 
 /**
  * A kernel for tokens alone.
- * @throws KernelErrorException (input) for limits that are none, and for a snapshot that is broken or of another seed.
+ * @throws KernelErrorException (input) for options and limits that are none, and for a snapshot that is broken or of another seed.
  */
-export function createTokenKernel(options: TokenKernelOptions): TokenKernel {
+export function createTokenKernel<E extends TokenExecutor>(options: TokenKernelOptions<E>): TokenKernel<E> {
+  checkTokenOptions(options as unknown as TokenKernelOptions);
   const core = new TokenKernelCore(options);
   return {
     registerCapability: (name, limits) => core.registerCapability(name, limits),
     submitToken: (draft) => core.submitToken(draft),
-    processNext: () => core.processNext(),
-    run: () => core.run(),
+    // What the core gives is a promise only where the executor gave one.
+    processNext: () => core.processNext() as Answered<E, Processed | null>,
+    run: () => core.run() as Answered<E, RunSummary>,
     events: () => [...core.stream],
     toJsonl: () => core.toJsonl(),
     snapshot: () => core.snapshot(),

@@ -8,6 +8,7 @@ import { z } from "zod";
 import { kernelError } from "../contract/error-codes.ts";
 import { type Json, JsonObject, JsonValue, toJson } from "../contract/json.ts";
 import { raise } from "../contract/kernel-error.ts";
+import { type KeysOf, readStrictly } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { GovernorLimits, type KernelToken, OwnLabel, TokenDraft } from "../contract/token.ts";
 import { hashEvents, TokenCapture, type TokenSnapshot, verifySnapshots } from "../contract/token-snapshot.ts";
@@ -49,20 +50,43 @@ export type TokenExecutor = (
   // biome-ignore lint/suspicious/noConfusingVoidType: an executor that answers nothing has completed
 ) => ExecutionStatus | void | Promise<ExecutionStatus | void>;
 
-export interface TokenKernelOptions {
+/** What a kernel with this executor gives: at once, where the executor never gives a promise. */
+export type Answered<E extends TokenExecutor, T> = [Extract<ReturnType<E>, PromiseLike<unknown>>] extends [never]
+  ? T
+  : T | Promise<T>;
+
+export interface TokenKernelOptions<E extends TokenExecutor = TokenExecutor> {
   /** Decides what executors draw from `random`; nothing else depends on it. */
   readonly seed: number | string;
   readonly limits?: z.input<typeof TokenKernelLimits>;
-  readonly executor: TokenExecutor;
+  readonly executor: E;
   /** Begin where another kernel was captured, under its limits. */
   readonly snapshot?: TokenCapture;
 }
 
-export type ReadDraft = z.output<typeof TokenDraft>;
+const Options = z.strictObject({
+  seed: z.union([z.number(), z.string()], "must be a finite number or a text"),
+  executor: z.custom<TokenExecutor>((value) => typeof value === "function", "must be a function"),
+  limits: z.unknown().optional(),
+  snapshot: z.unknown().optional(),
+} satisfies KeysOf<TokenKernelOptions>);
+const ReplayOptions = Options.extend({
+  capabilities: z.array(z.strictObject({ name: z.string(), limits: z.unknown().optional() })).optional(),
+});
+
+/** @throws KernelErrorException (input) for an option that is none, and for a key that nobody knows. */
+export const checkTokenOptions = (options: TokenKernelOptions): void =>
+  void readStrictly(Options, options, { what: "createTokenKernel", source: tokenRef });
+
+/** @throws as checkTokenOptions. */
+export const checkReplayOptions = (options: TokenKernelOptions): void =>
+  void readStrictly(ReplayOptions, options, { what: "replayTokens", source: tokenRef });
+
+export type ReadDraft = Omit<z.output<typeof TokenDraft>, "id">;
 
 /** @throws KernelErrorException (input) for what is not JSON, and for what the schema refuses. */
 export function readDraft(draft: unknown, { max_payload_chars }: TokenKernelLimits): ReadDraft {
-  const read = parse(TokenDraft, copyJson(draft, "a token"), "a token");
+  const { id: _ignored, ...read } = parse(TokenDraft, copyJson(draft, "a token"), "a token");
   requireSize(read.payload, max_payload_chars, "payload");
   return read;
 }
@@ -97,7 +121,7 @@ export const readMemory = (entry: unknown, limits: TokenKernelLimits): z.infer<t
 
 /** @throws KernelErrorException (input) for a limit that is not one, and a name that no limit has. */
 export function readLimits(limits: unknown): TokenKernelLimits {
-  return parse(TokenKernelLimits, limits ?? {}, "the limits");
+  return readStrictly(TokenKernelLimits, limits ?? {}, { what: "limits", source: tokenRef });
 }
 
 /** @throws KernelErrorException (input) for a capture that is malformed, broken, or of another seed. */
@@ -134,14 +158,7 @@ function parse<S extends z.ZodType>(
   what: string,
   code: Refusal = "T0_VALIDATION_SCHEMA_MISMATCH",
 ): z.output<S> {
-  const read = schema.safeParse(value);
-  if (read.success) return read.data;
-  const issues = read.error.issues.map(({ path, message }) => ({ path: path.join("."), message }));
-  raise(
-    kernelError(code, `${what} is not well formed: ${issues[0]?.path} ${issues[0]?.message}`, tokenRef, {
-      detail: { issues },
-    }),
-  );
+  return readStrictly(schema, value, { what: `${what} is not well formed`, source: tokenRef, code });
 }
 
 /** Deeper than a payload may be by itself: a snapshot holds payloads. */

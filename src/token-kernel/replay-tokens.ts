@@ -11,6 +11,7 @@
  */
 import type { StartedDetail } from "../contract/admission.ts";
 import { canonicalJson } from "../contract/digest.ts";
+import { KernelErrorException } from "../contract/kernel-error.ts";
 import {
   type CapabilityEntry,
   type CapabilityHandle,
@@ -25,7 +26,7 @@ import {
 import type { TokenCapture } from "../contract/token-snapshot.ts";
 import { isPromise, messageOf } from "../runtime/within.ts";
 import { TokenKernelCore } from "./core.ts";
-import { refuseRecord, type TokenKernelOptions } from "./options.ts";
+import { checkReplayOptions, refuseRecord, type TokenKernelOptions } from "./options.ts";
 
 export interface TokenReplayOptions extends TokenKernelOptions {
   /** In the order of their handles; without it, what the record tells of them. */
@@ -54,6 +55,7 @@ export interface TokenReplay {
  * @throws KernelErrorException (input, T4_TOKEN_RECORD_INVALID) that names the line, from 1.
  */
 export function parseTokenEvents(jsonl: string): readonly TokenEvent[] {
+  if (typeof jsonl !== "string") refuseRecord("a record is JSON Lines, as text", { line: 0 });
   const events = jsonl.split("\n").flatMap((line, i) => (line.trim() === "" ? [] : [parseLine(line, i + 1)]));
   return events.sort((a, b) => a.timestamp - b.timestamp);
 }
@@ -76,11 +78,18 @@ function parseLine(line: string, number: number): TokenEvent {
  * @throws KernelErrorException (input) for a malformed record or snapshot; a difference is an answer, no error.
  */
 export async function replayTokens(jsonl: string, options: TokenReplayOptions): Promise<TokenReplay> {
+  checkReplayOptions(options);
   const recorded = parseTokenEvents(jsonl);
-  const replay = new TokenReplaying(recorded, options);
-  await replay.run();
-  const difference = replay.difference();
-  return { identical: difference === null, jsonl: replay.core.toJsonl(), difference };
+  try {
+    const replay = new TokenReplaying(recorded, options);
+    await replay.run();
+    const difference = replay.difference();
+    return { identical: difference === null, jsonl: replay.core.toJsonl(), difference };
+  } catch (thrown) {
+    if (thrown instanceof KernelErrorException) throw thrown;
+    // Lines that are token events each, and tell together what no kernel writes.
+    return refuseRecord(`the record cannot be replayed: ${messageOf(thrown)}`, { events: recorded.length });
+  }
 }
 
 class TokenReplaying {
@@ -141,7 +150,7 @@ class TokenReplaying {
   /** Whatever comes from outside at this place of the stream. */
   #feed(): void {
     for (let next = this.#next; next !== undefined && isSubmission(next); next = this.#next)
-      if (!this.#try(() => this.core.submitToken(next.detail as unknown as TokenDraft))) return;
+      if (!this.#try(() => this.core.submitToken(draftOf(next)))) return;
   }
 
   #begins(): boolean {
@@ -181,6 +190,10 @@ class TokenReplaying {
     }
   }
 }
+
+/** What was submitted: `scheduled` tells it beside the token's place in the stream. */
+const draftOf = ({ detail: { sequence: _at, parent: _of, ...token } }: TokenEvent): TokenDraft =>
+  token as unknown as TokenDraft;
 
 const isSubmission = ({ kind, detail }: TokenEvent): boolean => kind === "scheduled" && detail["parent"] === null;
 

@@ -4,8 +4,6 @@
  */
 import { z } from "zod";
 import type { CapabilityDefinition } from "../../src/contract/capability.ts";
-import type { KernelError } from "../../src/contract/error.ts";
-import type { LedgerEvent } from "../../src/contract/event.ts";
 import type { JsonObject } from "../../src/contract/json.ts";
 import { moduleRef } from "../../src/contract/module-ref.ts";
 import type { Operator } from "../../src/contract/operator.ts";
@@ -24,6 +22,8 @@ import type { TierPatch } from "../../src/kernel/options.ts";
 import type { Answer, BusItem, Delivery, Tier } from "../../src/runtime/bus.ts";
 import type { Door } from "../../src/runtime/define-tier.ts";
 import type { TestKernel } from "../../src/testing/test-kernel.ts";
+
+export { eventsOf, refusalOf as refusal } from "../fixtures.ts";
 
 export const intentType = "Test.Errand.Run";
 export const testRef = moduleRef(0, "gateway", "submit");
@@ -134,21 +134,4 @@ export function codesOf(error: { readonly code: string; readonly cause: unknown 
   const codes: string[] = [];
   for (let at = error; at !== null; at = at.cause as typeof error) codes.push(at.code);
   return codes;
-}
-
-export async function eventsOf(t: TestKernel, workflowId: string): Promise<readonly LedgerEvent[]> {
-  const events: LedgerEvent[] = [];
-  for await (const event of t.kernel.events(workflowId, { live: false })) events.push(event);
-  return events;
-}
-
-/** The error that a call of the kernel's face rejects with. */
-export async function refusal(call: Promise<unknown>): Promise<KernelError> {
-  const thrown = await call.then(
-    () => null,
-    (error: unknown) => error,
-  );
-  const error = (thrown as { readonly error?: unknown } | null)?.error;
-  if (error === undefined) throw new Error(`expected a KernelErrorException, got ${String(thrown)}`);
-  return error as KernelError;
 }

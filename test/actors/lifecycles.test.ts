@@ -129,8 +129,8 @@ const stories: Readonly<Record<string, readonly [ReturnType<typeof errand>, Stor
     async (t) => {
       const { workflow_id } = await t.run(intentType);
       await t.kernel.retry(workflow_id, { ...testCaller, mode: "regenerate" });
-      await t.rest(workflow_id);
-      await t.approve(workflow_id);
+      const { payload_digest } = (await t.rest(workflow_id)).gates[0] ?? {};
+      await t.approve(workflow_id, undefined, { payload_digest });
       await t.rest(workflow_id);
     },
   ],

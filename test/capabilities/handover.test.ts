@@ -76,7 +76,6 @@ describe("the notes", () => {
           expect(writeChecklist(question)).toMatch(/^- \[[ x]\] /m);
         },
       ),
-      { seed: 1 },
     );
   });
 

@@ -22,6 +22,7 @@ import type { Commit } from "../../src/operators/git-log/commit.ts";
 import { callOperator } from "../../src/testing/call-operator.ts";
 import { operatorContract } from "../../src/testing/operator-contract.ts";
 import { commit, git, makeTempFolder } from "../operators/temp-folder.ts";
+import { runs } from "../properties/property-runs.ts";
 import { commits, remoteUrl } from "./commit-arbitrary.ts";
 import { runPlan } from "./run-plan.ts";
 
@@ -103,7 +104,6 @@ describe("group, draft and check", () => {
           expect(own.length).toBeGreaterThan(0);
         }
       }),
-      { seed: 1 },
     );
   });
 
@@ -114,7 +114,7 @@ describe("group, draft and check", () => {
         expect(markdown).toBe(draft(list, remote));
         expect(checkDraft({ markdown, commits: list, remoteUrl: remote })).toEqual(nothing);
       }),
-      { seed: 2, numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -129,7 +129,6 @@ describe("group, draft and check", () => {
         expect(check(lines.toSpliced(at, 1).join("\n")).missing).toHaveLength(1);
         expect(check(lines.toSpliced(at, 0, lines[at]!).join("\n")).repeated).toHaveLength(1);
       }),
-      { seed: 3 },
     );
   });
 

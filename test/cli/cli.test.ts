@@ -56,8 +56,9 @@ describe("demo", () => {
     expect(stopped.err).toBe("");
     expect(stopped.code).toBe(0);
     expect(existsSync(join(repo, "LATER.md"))).toBe(false);
-    const command = /countersign (approve wf_\S+ gate-publish --db \S+)/.exec(stopped.out)?.[1]?.split(" ") ?? [];
-    expect(command).toHaveLength(5);
+    const command =
+      /countersign (approve wf_\S+ gate-publish --digest \S+ --db \S+)/.exec(stopped.out)?.[1]?.split(" ") ?? [];
+    expect(command).toHaveLength(7);
     const approved = await runProcess(folder.path, ...command);
     expect(approved).toMatchObject({ code: 0, err: "" });
     expect(approved.out).toContain("completed");
@@ -71,7 +72,8 @@ describe("demo", () => {
   it("stops with one JSON document that says how to go on", async () => {
     const shown = await stopAtGate("JSON.md");
     expect(shown).toMatchObject({ state: "waiting_for_user", file: null });
-    expect(shown.approve).toBe(`countersign approve ${shown.workflow_id} gate-publish --db ${db}`);
+    const digest = shown.gates[0]?.payload_digest;
+    expect(shown.approve).toBe(`countersign approve ${shown.workflow_id} gate-publish --digest ${digest} --db ${db}`);
     expect(shown.why.length).toBeGreaterThan(0);
   });
 
@@ -120,7 +122,9 @@ describe("decisions", () => {
     const again = await readHere<Shown>("retry", workflow_id, "--mode", "regenerate", "--db", db);
     expect(again.state).toBe("waiting_for_user");
     expect(again.plan?.steps.map(({ step_id }) => step_id)).toContain("draft_r1");
-    await readHere("approve", workflow_id, "--db", db);
+    const blind = await runHere("approve", workflow_id, "--db", db);
+    expect([blind.code, blind.err]).toEqual([1, expect.stringContaining("T5_GATE_CONFLICT")]);
+    await readHere("approve", workflow_id, "--digest", String(again.gates[0]?.payload_digest), "--db", db);
     const over = await runHere("retry", workflow_id, "--db", db);
     expect(over.code).toBe(1);
     expect(over.err).toContain("T4_WORKFLOW_CONFLICT");

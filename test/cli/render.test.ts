@@ -3,9 +3,9 @@
 
 import { describe, expect, it } from "vitest";
 import { renderEvent } from "../../src/cli/events.ts";
-import { renderDiff, renderGate } from "../../src/cli/render-gate.ts";
+import { renderDiff, renderGate, renderHidden } from "../../src/cli/render-gate.ts";
 import { renderTable } from "../../src/cli/render-table.ts";
-import { cleanText, cutLine, quoteWord, tellTime } from "../../src/cli/render-text.ts";
+import { cutLine, hangLines, quoteWord, tellTime, toJsonText } from "../../src/cli/render-text.ts";
 import { renderProgress, renderProgressLine } from "../../src/cli/render-workflow.ts";
 import { renderError } from "../../src/cli/report-error.ts";
 import type { Style } from "../../src/cli/terminal.ts";
@@ -80,14 +80,21 @@ describe("table", () => {
 });
 
 describe("text", () => {
-  it("takes away what could move the cursor, colour the screen or turn the reading direction", () => {
-    expect(cleanText("a\u001b[31mb\u001b[2Jc\u0007\r\nd\te")).toBe("abc<U+0007>\nd\te");
-    expect(cleanText("safe\u202eevil")).toBe("safe<U+202E>evil");
+  it("[GAT-05] cuts to one line, on which a line feed is named", () => {
+    expect(cutLine("one\n  two three", 12)).toBe("one‹LF›  tw…");
+    expect(cutLine("short", 9)).toBe("short");
+    expect(cutLine(`${"\u{1f600}".repeat(9)}x`, 9)).toBe(`${"\u{1f600}".repeat(8)}…`);
+    expect(cutLine(`\u202e${"x".repeat(1_000_000)}`, 40)).toBe(`‹U+202E RIGHT-TO-LEFT OVERRIDE›${"x".repeat(8)}…`);
   });
 
-  it("cuts to one line", () => {
-    expect(cutLine("one\n  two three", 9)).toBe("one two …");
-    expect(cutLine("short", 9)).toBe("short");
+  it("[GAT-05] further lines stand under the first, where the program itself begins none", () => {
+    expect(hangLines("all is well\nrisk      low", 10)).toBe("all is well\n          risk      low");
+  });
+
+  it("[GAT-05] JSON for programs has escapes for what cannot be seen, and says the same", () => {
+    const value = { text: "a\u202eb\u{e0041}\u007f" };
+    expect(toJsonText(value)).toBe(String.raw`{"text":"a\u202eb\udb40\udc41\u007f"}`);
+    expect(JSON.parse(toJsonText(value, 2))).toEqual(value);
   });
 
   it.each([
@@ -101,6 +108,7 @@ describe("text", () => {
   it("quotes for a shell only where it must", () => {
     expect(quoteWord("a/b-c.db")).toBe("a/b-c.db");
     expect(quoteWord("my file's.db")).toBe("'my file'\\''s.db'");
+    expect(quoteWord("it's\u202e.db")).toBe(String.raw`$'it\'s\U0000202e.db'`);
   });
 });
 
@@ -128,6 +136,41 @@ describe("gate", () => {
   it("says what it leaves out", () => {
     expect(renderGate(gate, look, { maxLines: 2, rest: "see all" })).toContain("… 2 more lines: see all");
     expect(renderGate(gate, look)).not.toContain("more lines");
+  });
+
+  it("[GAT-05] lists the fields that the preview does not say", () => {
+    const payload = { folder: "/etc", path: "N.md", content: gate.preview };
+    const text = renderGate({ ...gate, payload }, look);
+    expect(text).toContain('\nNot in the preview\n  folder    "/etc"\n  path      "N.md"\nChanges\n');
+    expect(renderGate({ ...gate, payload: gate.preview }, look)).not.toContain("Not in the preview");
+    const long = renderHidden({ payload: { text: "x".repeat(5000) }, preview: "a letter" });
+    expect(long.length).toBeLessThan(2100);
+    expect(long).toContain("… 3002 more characters");
+  });
+
+  it("[GAT-05] no text of others begins a line of the layout, and every character of it can be seen", () => {
+    const reason = "it is late\nrisk      low, estimated cost 0";
+    const text = renderGate(
+      {
+        ...gate,
+        title: "Publish\nAnswers",
+        reasons: [{ source: "plan", rule: "gate", reason }],
+        preview: "pay\u202e 001\u200b\r\nDigest",
+        diff: "@@ -1 +1 @@\n \n-a \n+a\u00a0",
+      },
+      look,
+    );
+    expect(text.split("\n").filter((line) => /^( {2})?(risk|Answers|Digest)/.test(line))).toEqual([
+      "  risk      medium, estimated cost 2",
+      "  Digest",
+      "Answers",
+    ]);
+    for (const part of [
+      "Publish‹LF›Answers",
+      "pay‹U+202E RIGHT-TO-LEFT OVERRIDE› 001‹U+200B ZERO WIDTH SPACE›‹CR›",
+      "  @@ -1 +1 @@\n   \n  -a‹SPACE›\n  +a‹U+00A0 NO-BREAK SPACE›",
+    ])
+      expect(text).toContain(part);
   });
 
   it("colours a diff by line", () => {

@@ -39,7 +39,7 @@ describe("catalogue", () => {
       expect(Severity.options).toContain(row.severity);
       expect(row.http).toBeGreaterThanOrEqual(400);
       expect(row.http).toBeLessThan(600);
-      expect([-32600, -32602, -32603, -32003]).toContain(row.rpc);
+      expect([-32700, -32600, -32602, -32603, -32003]).toContain(row.rpc);
       expect([code, row.next]).toEqual([code, expect.stringMatching(/^[A-Z][^.]*\.$/)]);
     }
   });

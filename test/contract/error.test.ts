@@ -23,6 +23,7 @@ import {
 } from "../../src/contract/error.ts";
 import { type ErrorCode, errorCodes, kernelError } from "../../src/contract/error-codes.ts";
 import { moduleRef } from "../../src/contract/module-ref.ts";
+import { runs } from "../properties/property-runs.ts";
 import { jsonObject, kernelCode, kernelErrors, ref, throughJson, thrown } from "./samples.ts";
 
 const without = (value: object, key: string) => Object.fromEntries(Object.entries(value).filter(([at]) => at !== key));
@@ -260,7 +261,7 @@ describe("executor view", () => {
         expect(toExecutorError(kernel)).toEqual({ ...error, retryable: isRetryable(error) });
         expect(fromExecutorError(toExecutorError(kernel))).toEqual(kernel);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 

@@ -21,6 +21,7 @@ import {
   validateSignal,
 } from "../../src/contract/signal.ts";
 import { signalBodies } from "../../src/contract/signal-body.ts";
+import { runs } from "../properties/property-runs.ts";
 import { bodies, countingFactory, fixedNow, nest, ref, seededRandom, signals, throughJson, thrown } from "./samples.ts";
 
 const kinds = SignalKind.options;
@@ -148,7 +149,7 @@ describe("bodies", () => {
         const accepted = signalBodies[kind].safeParse(candidate).success;
         expect(isKernelError(validateSignal(createSignal(kind, { ...candidate }, ref, "t")))).toBe(!accepted);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 });

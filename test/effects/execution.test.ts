@@ -13,7 +13,7 @@ import { createRegistry } from "../../src/runtime/registry.ts";
 import { createTestKernel, createVirtualClock, type TestKernel, testCaller } from "../../src/testing/index.ts";
 import { runStep } from "../../src/tiers/t4-execution/run-step.ts";
 import { createCapabilityShelf } from "../../src/tiers/t5-ego/admission/capability-shelf.ts";
-import { type Counted, counted, eventsOf, intent, publishing, step, story } from "../gates/story.ts";
+import { asShown, type Counted, counted, eventsOf, intent, publishing, step, story } from "../gates/story.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "countersign-execution-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -172,7 +172,7 @@ describe("no step is without a word", () => {
     const { workflow_id } = await t.run(intent);
     await t.kernel.retry(workflow_id, { ...testCaller, mode: "regenerate" });
     await t.rest(workflow_id);
-    await t.approve(workflow_id);
+    await t.approve(workflow_id, "gate-publish", await asShown(t, workflow_id));
     expect((await t.rest(workflow_id)).state).toBe("completed");
     await expectAccounted(t, workflow_id, 3);
   });

@@ -207,7 +207,7 @@ describe("what an operator throws", () => {
   it("[OPR-03] a rejected promise is no different", async () => {
     const work = defineOperator({ name: "Note.Work", input: anyObject, run: () => Promise.reject(new Error("later")) });
     const ended = await createInvoker(mapBook(), createVirtualClock()).invoke(
-      invocation({ operator: work, calls: [] }),
+      invocation({ operator: work, name: "Note.Work", calls: [] }),
     );
     expect(ended).toMatchObject({ status: "failed", error: { message: "later" } });
   });

@@ -17,7 +17,7 @@ describe("operators are registered", () => {
       },
     });
     const capability: CapabilityDefinition = {
-      ...story([], [step("s1", { operator: late, calls: [] }, { params: { a: 1 } })], {
+      ...story([], [step("s1", { operator: late, name: "Brand.New", calls: [] }, { params: { a: 1 } })], {
         operators: ["Brand.New"],
       } as never),
       operators: ["Brand.New"],

@@ -4,7 +4,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type DAGResult, DagExecutor, type StepResult } from "../../src/index.ts";
-import { letRun } from "../../src/testing/virtual-clock.ts";
+import { letRun } from "../../src/testing/let-run.ts";
+import { runs } from "../properties/property-runs.ts";
 
 interface Node {
   readonly step_id: string;
@@ -110,7 +111,7 @@ const overGraphs = (law: (trial: Trial, result: DAGResult) => void): Promise<voi
       const trial = new Trial(drawn, (result) => scheduler.schedule(result));
       law(trial, await scheduler.waitFor(trial.run()));
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
 
 const failingChain: Graph = {

@@ -3,6 +3,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ReadyQueue } from "../../src/tiers/t4-execution/ready-queue.ts";
+import { runs } from "../properties/property-runs.ts";
 
 interface Entry {
   readonly id: number;
@@ -92,7 +93,7 @@ describe("the ready queue", () => {
             sorted.filter(({ dependencies }) => dependencies.includes(dependency)).map((entry) => entry.id),
           );
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 

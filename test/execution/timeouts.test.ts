@@ -26,12 +26,12 @@ function timeline() {
 
 describe("the source of a timeout", () => {
   it.each([undefined, 1, 99])(
-    "[TMO-01] params, plan, intent and limits cannot set it (they say %s): metadata does",
+    "[TMO-01] params, intent and limits cannot set it (they say %s): metadata does",
     async (said) => {
       const { clock, now } = timeline();
       const saying = said === undefined ? {} : { timeout: said, timeout_sec: said, timeoutSec: said };
       const act = skill("Probe.Act", forever, { timeoutSec: 5, retry: "NONE" });
-      const capability = oneStep(act, { params: saying, ...saying });
+      const capability = oneStep(act, { params: saying });
       await using t = await createTestKernel({ capabilities: [capability], clock, ...noReplans });
       const { workflow_id } = await t.run(intent, saying, { constraints: saying, context_refs: saying });
       expect(now()).toBe(5_000);

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { RpcNotification } from "../../src/index.ts";
 import { defaultRoles, type FederatedChange, KernelErrorException } from "../../src/index.ts";
 import { testCaller } from "../../src/testing/test-kernel.ts";
+import { runs } from "../properties/property-runs.ts";
 import { change, openReplica, type Replica, recordsOf, tenantEvents } from "./replicas.ts";
 
 const sync = ({ t }: Replica, ...changes: FederatedChange[]) => t.kernel.memory.sync({ tenant_id: 1, changes });
@@ -295,7 +296,7 @@ describe("replicas", () => {
         expect(ends[1]).toEqual(ends[0]);
         expect(ends[2]).toEqual(ends[0]);
       }),
-      { numRuns: 25 },
+      { numRuns: runs(25) },
     );
   });
 });

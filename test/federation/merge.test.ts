@@ -8,6 +8,7 @@ import {
   type FederatedMemoryOptions,
   FederatedSyncReport,
 } from "../../src/index.ts";
+import { runs } from "../properties/property-runs.ts";
 import { codeOf } from "./replicas.ts";
 
 const change = (more: Partial<FederatedChange> = {}): FederatedChange => ({
@@ -197,7 +198,7 @@ describe("order", () => {
         });
         for (const end of ends) expect(end).toEqual(ends[0]);
       }),
-      { numRuns: 150 },
+      { numRuns: runs(150) },
     );
   });
 
@@ -229,7 +230,7 @@ describe("order", () => {
         const [first, ...others] = memories.map((memory) => memory.records());
         for (const other of others) expect(other).toEqual(first);
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 });

@@ -130,7 +130,10 @@ describe("a decision", () => {
     const { capability, publish } = publishing();
     await using t = await createTestKernel({ capabilities: [capability] });
     const { workflow_id } = await t.run(intent);
-    const [yes, no] = await Promise.allSettled([t.approve(workflow_id), t.reject(workflow_id, "gate-publish")]);
+    const [yes, no] = await Promise.allSettled([
+      t.approve(workflow_id, "gate-publish"),
+      t.reject(workflow_id, "gate-publish"),
+    ]);
     expect([yes.status, no.status]).toEqual(["fulfilled", "rejected"]);
     await t.rest(workflow_id);
     expect((await refusalOf(t.reject(workflow_id, "gate-publish"))).code).toBe("T5_GATE_CONFLICT");

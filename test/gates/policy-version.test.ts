@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { definePolicy, type LedgerStore, type PolicyRule } from "../../src/index.ts";
 import { createTestKernel, createVirtualClock, memoryLedger } from "../../src/testing/index.ts";
 import { ann, approve, bob, gated, waiting } from "./people.ts";
-import { gateOf, payloads, publishing, refusalOf, steps } from "./story.ts";
+import { asShown, gateOf, payloads, publishing, refusalOf, steps } from "./story.ts";
 
 const rule = (evaluate: PolicyRule["evaluate"]) => definePolicy({ name: "new rule", stages: ["action"], evaluate });
 const denies = rule(() => ({ decision: "DENY", reason: "no longer" }));
@@ -51,8 +51,9 @@ describe("a decision under another policy than the gate's", () => {
     expect((await payloads(t, id, "POLICY_DECIDED")).filter((p) => p.stage === "action").at(-1)).toMatchObject({
       policy_version: "2",
     });
-    await approve(t, id, ann);
-    expect((await approve(t, id, bob)).status).toBe("resumed");
+    const shown = await asShown(t, id);
+    await approve(t, id, ann, shown);
+    expect((await approve(t, id, bob, shown)).status).toBe("resumed");
     expect((await t.rest(id)).state).toBe("completed");
     expect(await payloads(t, id, "USER_APPROVED")).toMatchObject([{ policy_version: "2" }]);
   });
@@ -63,7 +64,7 @@ describe("a decision under another policy than the gate's", () => {
     const { t, id, made } = desk;
     await refusalOf(approve(t, id, ann));
     expect((await gateOf(t, id, "gate-s1")).payload).toEqual({ id: "short" });
-    await approve(t, id, ann);
+    await approve(t, id, ann, await asShown(t, id, "gate-s1"));
     await t.rest(id);
     expect("send" in made && made.send.calls.map((c) => c.input)).toEqual([{ id: "short" }]);
   });

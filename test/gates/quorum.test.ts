@@ -1,10 +1,12 @@
 /** Several people decide: how many it takes, who they are, and what never satisfies a gate. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { digest, GateSpec } from "../../src/index.ts";
+import { digest, type ExecutionPlan, GateSpec } from "../../src/index.ts";
 import { createTestKernel } from "../../src/testing/index.ts";
+import { runs } from "../properties/property-runs.ts";
 import { ann, approve, bob, cat, dan, gated, reject, requester, say, waiting } from "./people.ts";
 import {
+  asShown,
   counted,
   eventsOf,
   gateOf,
@@ -142,7 +144,7 @@ describe("n of m", () => {
       await t.clock.settle();
       expect(sent()).toEqual(status === "approved" ? ["s1"] : []);
     };
-    await fc.assert(fc.asyncProperty(quorums, fc.array(vote, { maxLength: 8 }), law), { numRuns: 25 });
+    await fc.assert(fc.asyncProperty(quorums, fc.array(vote, { maxLength: 8 }), law), { numRuns: runs(25) });
   });
 });
 
@@ -186,6 +188,10 @@ describe("a gate that can never be satisfied", () => {
     expect(GateSpec.safeParse(spec).success).toBe(false);
   });
 
+  it.each(unsatisfiable)("is refused where a template's package is defined: %s", (_title, spec) => {
+    expect(() => gated(spec as never)).toThrow("T0_VALIDATION_SCHEMA_MISMATCH");
+  });
+
   it.each([
     ...unsatisfiable,
     [
@@ -194,8 +200,10 @@ describe("a gate that can never be satisfied", () => {
     ],
     ["signed, where no approver's keys are known", { signed: true }],
   ] as const)("ends the workflow before anything ran: %s", async (_title, spec) => {
-    const { capability, sent } = gated(spec as never);
-    await using t = await createTestKernel({ capabilities: [capability] });
+    const { capability, sent } = gated({});
+    const { plan } = capability as { readonly plan: ExecutionPlan };
+    const asked = { ...plan, steps: plan.steps.map((one) => ({ ...one, gate: spec as never })) };
+    await using t = await createTestKernel({ capabilities: [{ ...capability, plan: () => asked }] });
     const end = await t.run(intent);
     expect([end.state, end.error?.code, sent()]).toEqual(["failed", "T3_PLAN_INVALID", []]);
     expect(await t.types(end.workflow_id)).not.toContain("PLAN_CREATED");
@@ -226,7 +234,7 @@ describe("a new version", () => {
       [["bob", gate.payload_digest]],
     ]);
     expect(publish.calls).toHaveLength(0);
-    expect((await approve(t, id, ann)).status).toBe("resumed");
+    expect((await approve(t, id, ann, await asShown(t, id))).status).toBe("resumed");
     await t.rest(id);
     expect(publish.calls.map((c) => c.input)).toEqual([{ text: "edited", to: "board" }]);
     expect(await payloads(t, id, "USER_APPROVED")).toMatchObject([{ outcome_version: 2, edited: true }]);
@@ -241,7 +249,7 @@ describe("a new version", () => {
     await t.rest(id);
     const gate = await gateOf(t, id);
     expect([gate.target?.version, gate.votes, gate.quorum]).toEqual([2, [], { approvals: 2, rejections: 1 }]);
-    expect((await approve(t, id, ann)).status).toBe("voted");
+    expect((await approve(t, id, ann, await asShown(t, id))).status).toBe("voted");
   });
 
   it("is no longer what an older look decided on", async () => {

@@ -4,6 +4,7 @@ import { definePolicy } from "../../src/index.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/index.ts";
 import { ann, approve, bob } from "./people.ts";
 import {
+  asShown,
   counted,
   decide,
   gateOf,
@@ -39,7 +40,7 @@ describe("regenerating at a gate", () => {
     expect(second.payload_digest).not.toBe(first.payload_digest);
     expect(publish.calls).toHaveLength(0);
 
-    await t.approve(workflow_id);
+    await t.approve(workflow_id, "gate-publish", await asShown(t, workflow_id));
     const done = await t.rest(workflow_id);
     expect(done.state).toBe("completed");
     expect([draft.calls.length, publish.calls.map((c) => c.input)]).toEqual([2, [{ text: "draft 2", to: "board" }]]);
@@ -115,7 +116,7 @@ describe("regenerating at a gate", () => {
       expect((await gateOf(t, workflow_id)).target?.version).toBe(n);
     }
     expect(new Set(draft.calls.map((c) => c.idempotencyKey)).size).toBe(4);
-    await t.approve(workflow_id);
+    await t.approve(workflow_id, "gate-publish", await asShown(t, workflow_id));
     const done = await t.rest(workflow_id);
     expect(done.outcomes.map((o) => o.draft_version)).toEqual([1, 2, 3, 4, 4]);
   });
@@ -251,7 +252,7 @@ describe("while a gate is about to show the next version", () => {
     shown.release({ preview: "look again" });
     await t.rest(id);
     expect(await gateOf(t, id)).toMatchObject({ status: "open", target: { version: 2 }, preview: "look again" });
-    await decide(t, id, { decision: "approve" });
+    await decide(t, id, { decision: "approve", payload: await asShown(t, id) });
     expect((await t.rest(id)).state).toBe("completed");
     expect(send.calls.map((c) => c.input)).toEqual([{ text: "text 2" }]);
   });
@@ -273,11 +274,11 @@ describe("regenerating what a gated step that applies nothing gets", () => {
     await regenerate(t, id, ["first"]);
     expect((await t.rest(id)).state).toBe("waiting_for_user");
     expect(await gateOf(t, id, "gate-second")).toMatchObject({ payload: { text: "text 2" }, votes: [] });
-    await approve(t, id, ann);
+    await approve(t, id, ann, await asShown(t, id, "gate-second"));
     await regenerate(t, id, ["first_r1"]);
     await t.rest(id);
     expect(await gateOf(t, id, "gate-second")).toMatchObject({ payload: { text: "text 3" }, votes: [] });
-    for (const who of [ann, bob]) await approve(t, id, who);
+    for (const who of [ann, bob]) await approve(t, id, who, await asShown(t, id, "gate-second"));
     expect((await t.rest(id)).state).toBe("completed");
     expect(send.calls.map((c) => c.input)).toEqual([{ text: "text 3" }]);
   });

@@ -2,46 +2,25 @@
  * The story that the tests of gates and effects tell: something is drafted, a person decides, it is published.
  * Owns: operators that keep their calls, packages of plain steps, short ways to read the ledger. Never: asserts anything.
  */
+
 import { z } from "zod";
-import type { KernelError } from "../../src/contract/error.ts";
-import type { EventPayloads, LedgerEvent } from "../../src/contract/event.ts";
-import type { Operator, OperatorCall } from "../../src/contract/operator.ts";
+import type { EventPayloads } from "../../src/contract/event.ts";
 import type { PlanStepDraft } from "../../src/contract/plan.ts";
 import { type CapabilityOptions, defineCapability } from "../../src/define/define-capability.ts";
-import { defineOperator, type OperatorOptions } from "../../src/define/define-operator.ts";
-import { type Gate, type GateRequest, KernelErrorException } from "../../src/index.ts";
+import type { Gate, GateRequest } from "../../src/index.ts";
 import { type TestKernel, testCaller } from "../../src/testing/index.ts";
+import { type AnyCall, type Counted, counted as countCalls, eventsOf, type OperatorMore } from "../fixtures.ts";
+
+export { type Counted, eventsOf, refusalOf } from "../fixtures.ts";
 
 export const intent = "Story.Note.Publish";
 export const anyObject = z.record(z.string(), z.unknown());
 
-type Call = OperatorCall<Record<string, unknown>>;
-type OperatorMore = Partial<Omit<OperatorOptions<z.ZodType, z.ZodType>, "name" | "run">>;
 type PackageMore = Partial<CapabilityOptions<z.ZodType>>;
 
-/** An operator and the calls that reached it. */
-export interface Counted {
-  readonly operator: Operator;
-  readonly calls: Call[];
-}
-
-/** Takes any object, keeps its calls and answers with its input where nothing else is said. */
-export function counted(name: string, more: OperatorMore = {}, answer: (call: Call) => unknown = echo): Counted {
-  const calls: Call[] = [];
-  const operator = defineOperator({
-    name,
-    input: anyObject,
-    retry: "NONE",
-    ...more,
-    run(call) {
-      calls.push(call as Call);
-      return answer(call as Call);
-    },
-  });
-  return { operator, calls };
-}
-
-const echo = ({ input }: Call): unknown => ({ ...input });
+/** Takes any object, keeps its calls, is not retried, and answers with its input where nothing else is said. */
+export const counted = (name: string, more: OperatorMore = {}, answer?: (call: AnyCall) => unknown): Counted =>
+  countCalls(name, { retry: "NONE", ...more }, answer);
 
 /** A step named like its id. */
 export const step = (
@@ -97,11 +76,10 @@ export async function gateOf(t: TestKernel, workflowId: string, gateId = "gate-p
   return found;
 }
 
-export async function eventsOf(t: TestKernel, workflowId: string): Promise<LedgerEvent[]> {
-  const events: LedgerEvent[] = [];
-  for await (const event of t.kernel.events(workflowId, { live: false })) events.push(event);
-  return events;
-}
+/** What a decision says of the payload that a gate shows now. */
+export const asShown = async (t: TestKernel, workflowId: string, gateId = "gate-publish") => ({
+  payload_digest: (await gateOf(t, workflowId, gateId)).payload_digest,
+});
 
 /** Payloads of one type, in order. */
 export async function payloads<T extends keyof EventPayloads>(
@@ -120,17 +98,6 @@ export async function steps(t: TestKernel, workflowId: string, types: readonly s
 }
 
 export const count = (items: readonly unknown[], wanted: unknown): number => items.filter((i) => i === wanted).length;
-
-/** The error a call is refused with. */
-export async function refusalOf(call: Promise<unknown>): Promise<KernelError> {
-  try {
-    await call;
-  } catch (thrown) {
-    if (thrown instanceof KernelErrorException) return thrown.error;
-    throw thrown;
-  }
-  throw new Error("nothing was refused");
-}
 
 /** A promise that the test fulfils when it likes. */
 export function held<T>(): { readonly promise: Promise<T>; readonly release: (value: T) => void } {

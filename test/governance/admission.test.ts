@@ -13,6 +13,7 @@ import { createTestKernel, type TestKernel } from "../../src/testing/test-kernel
 import { createVirtualClock } from "../../src/testing/virtual-clock.ts";
 import { flow, intent, payloads, skill, step } from "../execution/flow.ts";
 import { freshPaths } from "../ledgers/ledger-files.ts";
+import { runs } from "../properties/property-runs.ts";
 
 const calls = (count: number, more: object = {}) =>
   Array.from({ length: count }, (_, i) =>
@@ -384,7 +385,7 @@ describe("counters", () => {
         for (const [counter, { invocations }] of Object.entries(counted))
           if (counter.startsWith("operator:")) expect(invocations).toBeLessThanOrEqual(2);
       }),
-      { numRuns: 25 },
+      { numRuns: runs(25) },
     );
   });
 });

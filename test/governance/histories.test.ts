@@ -12,6 +12,7 @@ import { memoryLedger } from "../../src/testing/memory-row-store.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/test-kernel.ts";
 import { createVirtualClock } from "../../src/testing/virtual-clock.ts";
 import { flow, intent, payloads, skill, step } from "../execution/flow.ts";
+import { runs } from "../properties/property-runs.ts";
 
 const chart = compileChart(tokenMachine);
 const limits: Budgets["limits"] = [
@@ -173,6 +174,6 @@ it("counters are the fold of the events, and tokens go the way of their chart, w
         }
       },
     ),
-    { numRuns: 40 },
+    { numRuns: runs(40) },
   );
 });

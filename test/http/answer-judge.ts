@@ -28,8 +28,7 @@ interface Place {
   readonly methods: Readonly<Record<string, Operation>>;
 }
 interface Content {
-  readonly schema: object;
-  readonly "x-event-data"?: object;
+  readonly schema: object & { readonly contentSchema?: { readonly properties: { readonly data: object } } };
 }
 interface Told {
   readonly content?: Readonly<Record<string, Content>>;
@@ -82,7 +81,7 @@ function decodePath(path: string): string {
   }
 }
 
-const problem = { $ref: "#/components/schemas/ProblemDetails" } as const;
+const problem: Content["schema"] = { ...{ $ref: "#/components/schemas/ProblemDetails" } };
 type Check = (schema: object) => ValidateFunction;
 
 function checksOf(ajv: Ajv2020): Check {
@@ -123,7 +122,7 @@ function judgeBody({ headers, text }: Heard, { content }: Told, check: Check): r
 
 function judgeEvents(text: string, told: Content, check: Check): readonly string[] {
   const data = [...text.matchAll(/^data: (.*)$/gm)].map(([, line = ""]) => JSON.parse(line) as unknown);
-  return data.flatMap((item) => complaints(check(told["x-event-data"] as object), item));
+  return data.flatMap((item) => complaints(check(told.schema.contentSchema?.properties.data as object), item));
 }
 
 const complaints = (check: ValidateFunction, value: unknown): readonly string[] =>

@@ -73,7 +73,7 @@ describe("a workflow", () => {
   });
 
   it("[CARD-17] deciding over HTTP leaves the events that deciding in process leaves", async () => {
-    const decision = { decision: "approve", payload: { comment: "good" } } as const;
+    const decision = { gate_id: "gate-publish", decision: "approve", payload: { comment: "good" } } as const;
     const ui_actions = [{ action: "open_editor", label: "Edit the note", payload: { field: "text" } }];
     const capability = () => publishing({}, { uiActions: { publish: ui_actions } }).capability;
     const play = async (overHttp: boolean) => {

@@ -1,8 +1,9 @@
 /** Bodies that two readers would read differently, and types that are not what they say. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseJson } from "../../src/http/read-body.ts";
+import { parseJson } from "../../src/protocol/read-body-text.ts";
 import { intent, publishing } from "../gates/story.ts";
+import { runs } from "../properties/property-runs.ts";
 import { codeOf, openEdge, pathOf, submitPath } from "./edge-fixture.ts";
 
 const publish = () => ({ capabilities: [publishing().capability] });
@@ -55,7 +56,7 @@ describe("an object that names a member twice", () => {
       fc.property(values, (value) => {
         expect(isTaken(JSON.stringify(value))).toBe(true);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
     const names = fc.string({ unit: "grapheme" }).filter((name) => name !== "__proto__");
     fc.assert(
@@ -65,7 +66,7 @@ describe("an object that names a member twice", () => {
         expect(isTaken(twice)).toBe(false);
         expect(isTaken(`[${JSON.stringify(around)},{"a":${twice}}]`)).toBe(false);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 });

@@ -22,7 +22,7 @@ const matrix: readonly (readonly [string, Asked, readonly number[]])[] = [
   ["ID/explain", {}, [200, 200, 200, 200, 401, 404, 401]],
   ["ID/events", {}, [200, 200, 200, 200, 401, 404, 401]],
   [submitPath, { body: hint }, [202, 202, 403, 403, 401, 202, 401]],
-  ["ID/gate", { body: { decision: "approve" } }, [200, 200, 200, 403, 401, 404, 401]],
+  ["ID/gate", { body: { gate_id: "gate-publish", decision: "approve" } }, [200, 200, 200, 403, 401, 404, 401]],
   ["ID/retry", { body: {} }, [409, 409, 403, 403, 401, 404, 401]],
   ["ID/cancel", { body: {} }, [200, 200, 403, 403, 401, 404, 401]],
 ];
@@ -62,7 +62,7 @@ describe("authority", () => {
     const before = await edge.t.types(workflow_id);
     for (const told of [
       await edge.post(submitPath, { ...hint, ...claims }),
-      await edge.post(pathOf(workflow_id, "/gate"), { decision: "approve", ...claims }),
+      await edge.post(pathOf(workflow_id, "/gate"), { gate_id: "gate-publish", decision: "approve", ...claims }),
       await edge.post(pathOf(workflow_id, "/cancel"), claims),
     ])
       expect([told.status, codeOf(told)]).toEqual([403, "T5_IDENTITY_VIOLATION"]);

@@ -5,69 +5,123 @@
  * L2  Each answer is one that the document names, and its body holds the schema told there and nothing more.
  * L3  Each problem has a code and a next step.
  * L4  The kernel is unaffected: afterwards a workflow completes, chains are sound, and no reader is left behind.
+ * L5  Memory is bounded: what a kernel held goes with it, so that a million requests need what a thousand do.
  * The same seed sends the same requests. A failure is told as a line for curl. Exit code 1 when a law is broken.
  */
+import { createHistogram, type RecordableHistogram } from "node:perf_hooks";
 import { parseArgs } from "node:util";
 import fc from "fast-check";
 import { makeDocument } from "../../src/http/document/make-document.ts";
 import { createHttpApp, type HttpApp } from "../../src/http/index.ts";
+import type { Logger } from "../../src/index.ts";
 import { createTestKernel, type TestKernel } from "../../src/testing/index.ts";
 import { intent, publishing } from "../gates/story.ts";
 import { answerJudge } from "./answer-judge.ts";
 import { tokens } from "./edge-fixture.ts";
-import { drawRequests, type FuzzRequest, newest } from "./fuzz-requests.ts";
+import { drawRequests, type FuzzRequest, newest, standing } from "./fuzz-requests.ts";
 
 export interface FuzzReport {
   readonly requests: number;
+  readonly seed: number;
   readonly byStatus: Readonly<Record<string, number>>;
   /** By operation id: how many requests reached it. */
   readonly byOperation: Readonly<Record<string, number>>;
   readonly failures: readonly string[];
 }
 
+/** What differs from run to run: times in ms, memory in MB. */
+export interface FuzzFigures {
+  readonly seconds: number;
+  readonly requestsPerSecond: number;
+  /** From the request to the end of its answer, or of what a stream has to say at once. */
+  readonly p50: number;
+  readonly p99: number;
+  readonly max: number;
+  /** Resident: before the first kernel, the most after any kernel, after the last. */
+  readonly rssStart: number;
+  readonly rssMost: number;
+  readonly rssEnd: number;
+}
+
+/** A kernel lives so long: then its ledger is judged as a whole, and what it holds is let go. */
 const perKernel = 1_000;
 const maxBodyBytes = 64_000;
+
+interface Fuzzing {
+  readonly requests: number;
+  readonly seed: number;
+  /** Told after each kernel. */
+  readonly onProgress?: (done: number) => void;
+}
 
 export async function fuzzApi({
   requests,
   seed,
-}: {
-  readonly requests: number;
-  readonly seed: number;
-}): Promise<FuzzReport> {
-  const counts = { status: new Map<string, number>(), operation: new Map<string, number>() };
+  onProgress,
+}: Fuzzing): Promise<FuzzReport & { readonly figures: FuzzFigures }> {
+  const counts: Counts = { status: new Map(), operation: new Map(), took: createHistogram() };
   const failures: string[] = [];
+  const [began, rssStart] = [performance.now(), readRss()];
+  const draw = await drawingOnce();
+  let rssMost = rssStart;
   for (let done = 0; done < requests; done += perKernel) {
     const numRuns = Math.min(perKernel, requests - done);
-    failures.push(...(await fuzzKernel({ numRuns, seed: seed * 1_000_003 + done }, counts)));
+    failures.push(...(await fuzzKernel(fc.sample(draw, { numRuns, seed: seed * 1_000_003 + done }), counts)));
+    rssMost = Math.max(rssMost, readRss());
+    onProgress?.(done + numRuns);
   }
-  const { status, operation } = counts;
-  return { requests, byStatus: sorted(status), byOperation: sorted(operation), failures };
+  const { status, operation, took } = counts;
+  const seconds = (performance.now() - began) / 1_000;
+  const ms = (micros: number): number => micros / 1_000;
+  const figures = {
+    seconds: Math.round(seconds),
+    requestsPerSecond: Math.round(requests / seconds),
+    p50: ms(took.percentile(50)),
+    p99: ms(took.percentile(99)),
+    max: ms(took.max),
+    rssStart,
+    rssMost,
+    rssEnd: readRss(),
+  };
+  return { requests, seed, byStatus: sorted(status), byOperation: sorted(operation), failures, figures };
 }
+
+const readRss = (): number => Math.round(process.memoryUsage.rss() / 1_000_000);
 
 interface Counts {
   readonly status: Map<string, number>;
   readonly operation: Map<string, number>;
+  readonly took: RecordableHistogram;
 }
 
 const sorted = (counts: ReadonlyMap<string, number>) =>
   Object.fromEntries([...counts].sort(([a], [b]) => (a < b ? -1 : 1)));
 const count = (counts: Map<string, number>, name: string): void => void counts.set(name, (counts.get(name) ?? 0) + 1);
 
-async function fuzzKernel(
-  parameters: { readonly numRuns: number; readonly seed: number },
-  counts: Counts,
-): Promise<string[]> {
-  await using t = await createTestKernel({ capabilities: [publishing().capability], fallbackIntent: intent });
-  const app = createHttpApp(t.kernel, { tokens, clock: t.clock, limits: { maxBodyBytes }, logger: failOn(t) });
+const openApp = (t: TestKernel, logger: Logger): HttpApp =>
+  createHttpApp(t.kernel, { tokens, clock: t.clock, limits: { maxBodyBytes }, logger });
+const openKernel = () => createTestKernel({ capabilities: [publishing().capability], fallbackIntent: intent });
+
+/** What requests may be: made once, for it costs as much as a thousand of them. */
+async function drawingOnce(): Promise<fc.Arbitrary<FuzzRequest>> {
+  await using t = await openKernel();
+  const { routes } = openApp(t, failOn(t));
+  return drawRequests({ document: makeDocument(routes), intent, tokens: tokens.map(({ token }) => token) });
+}
+
+async function fuzzKernel(requests: readonly FuzzRequest[], counts: Counts): Promise<string[]> {
+  await using t = await openKernel();
+  const app = openApp(t, failOn(t));
   const workflows = [await t.submit(intent), await t.submit(intent), await t.submit(intent, {}, foreign)];
   for (const id of workflows) await t.rest(id);
-  const known = { document: makeDocument(app.routes), workflows, intent, tokens: tokens.map(({ token }) => token) };
   const failures: string[] = [];
   const { listeners } = t.kernel.vitals();
   let last = workflows[0] as string;
-  for (const drawn of fc.sample(drawRequests(known), parameters)) {
-    const request = aimAt(last, drawn);
+  for (const drawn of requests) {
+    const request = aimAt(
+      [[newest, last], ...standing.map((name, i) => [name, workflows[i] as string] as const)],
+      drawn,
+    );
     const { wrong, accepted } = await judgeOne(app, request, counts);
     last = accepted ?? last;
     failures.push(...[...wrong, ...takeErrors(t)].map((law) => `${law}\n  ${toCurl(request)}`));
@@ -88,9 +142,10 @@ function failOn(t: TestKernel) {
 }
 const takeErrors = (t: TestKernel): readonly string[] => errors.get(t)?.splice(0) ?? [];
 
-function aimAt(last: string, { path, body, ...rest }: FuzzRequest): FuzzRequest {
-  const aimed = typeof body === "string" ? body.replaceAll(newest, last) : body;
-  return { ...rest, path: path.replaceAll(newest, last), body: aimed };
+/** The request with what its placeholders stand for. */
+function aimAt(names: readonly (readonly [string, string])[], { path, body, ...rest }: FuzzRequest): FuzzRequest {
+  const aim = (text: string): string => names.reduce((aimed, [name, id]) => aimed.replaceAll(name, id), text);
+  return { ...rest, path: aim(path), body: typeof body === "string" ? aim(body) : body };
 }
 
 interface Judged {
@@ -101,8 +156,10 @@ interface Judged {
 
 async function judgeOne(app: HttpApp, drawn: FuzzRequest, counts: Counts): Promise<Judged> {
   const request = toRequest(drawn);
-  const response = await app.fetch(toRequest(drawn));
+  const began = performance.now();
+  const response = await app.fetch(request);
   const text = await readSome(response);
+  counts.took.record(Math.max(1, Math.round((performance.now() - began) * 1_000)));
   const { status, headers } = response;
   const { pathname: path } = new URL(request.url);
   const judge = answerJudge(app.routes);
@@ -190,7 +247,14 @@ if (import.meta.main) {
   const { values } = parseArgs({
     options: { requests: { type: "string", default: "20000" }, seed: { type: "string", default: "1" } },
   });
-  const report = await fuzzApi({ requests: Number(values.requests), seed: Number(values.seed) });
+  const asked = { requests: Number(values.requests), seed: Number(values.seed) };
+  const began = performance.now();
+  const onProgress = (done: number): void => {
+    if (done % 50_000 !== 0) return;
+    const seconds = Math.round((performance.now() - began) / 1_000);
+    console.error(`${done} requests in ${seconds} s, ${readRss()} MB`);
+  };
+  const report = await fuzzApi({ ...asked, onProgress });
   for (const failure of report.failures.slice(0, 40)) console.log(failure);
   console.log(JSON.stringify({ ...report, failures: report.failures.length }, null, 2));
   process.exitCode = report.failures.length === 0 ? 0 : 1;

@@ -4,7 +4,7 @@
  */
 import fc from "fast-check";
 import type { ApiDocument, Operation } from "../../src/http/document/make-document.ts";
-import { type Drawing, drawChanged, drawSchema, type Schema } from "./schema-arbitrary.ts";
+import { type Drawing, drawAnyText, drawChanged, drawSchema, type Schema } from "./schema-arbitrary.ts";
 
 export interface FuzzRequest {
   readonly method: string;
@@ -16,14 +16,14 @@ export interface FuzzRequest {
 
 export interface Known {
   readonly document: ApiDocument;
-  /** Workflows that are there: of the callers' own tenant and of another. */
-  readonly workflows: readonly string[];
   readonly intent: string;
   readonly tokens: readonly string[];
 }
 
-/** Stands, in a path or a body, for the workflow that was accepted last: which that is shows as requests are sent. */
+/** Stand, in a path or a body, for the workflow that was accepted last: which that is shows as requests are sent; and for those
+ *  that are there from the beginning, of the callers' own tenant and of another. */
 export const newest = "wf_NEWEST";
+export const standing: readonly string[] = ["wf_FIRST", "wf_SECOND", "wf_FOREIGN"];
 
 const oddSegments = [
   "..",
@@ -132,9 +132,9 @@ const drawStray = (known: Known): fc.Arbitrary<FuzzRequest> =>
     })
     .map(fitBody);
 
-function drawPath(path: string, { workflows, intent }: Known): fc.Arbitrary<string> {
+function drawPath(path: string, { intent }: Known): fc.Arbitrary<string> {
   const values: Readonly<Record<string, readonly string[]>> = {
-    "{workflow_id}": [newest, newest, ...workflows],
+    "{workflow_id}": [newest, newest, ...standing],
     "{intent_type}": [intent],
     "{name}": ["workflow", "gate", "step"],
   };
@@ -235,14 +235,14 @@ function drawHeaders(
 }
 
 /** Values of fields that lead somewhere: what is registered, what is waiting, who calls. */
-function wordsOf({ intent, workflows }: Known): Drawing["words"] {
+function wordsOf({ intent }: Known): Drawing["words"] {
   const principal = pick<object>(
     [6, fc.constantFrom({ type: "user", id: 1, role: "user" }, { id: 1 }, {})],
     [1, fc.constantFrom({ type: "user", id: 2, role: "admin" }, { role: "admin" })],
   );
   const params = fc.record(
     {
-      workflow_id: fc.constantFrom(newest, ...workflows),
+      workflow_id: fc.constantFrom(newest, ...standing),
       gate_id: fc.constant("gate-publish"),
       decision: fc.constantFrom("approve", "reject"),
       mode: fc.constantFrom("replay", "regenerate", "resume_failed_steps"),
@@ -256,7 +256,7 @@ function wordsOf({ intent, workflows }: Known): Drawing["words"] {
   );
   return {
     intent_type: fc.constant(intent),
-    workflow_id: fc.constantFrom(newest, ...workflows),
+    workflow_id: fc.constantFrom(newest, ...standing),
     gate_id: fc.constantFrom("gate-publish", "gate-draft"),
     tenant_id: fc.constantFrom<unknown>(1, 1, 1, 1, 1, 1, 1, 2),
     principal,
@@ -323,6 +323,6 @@ const rawBody: fc.Arbitrary<string | Uint8Array> = fc.oneof(
     "[".repeat(2_000) + "]".repeat(2_000),
     `{"a":"${"z".repeat(70_000)}"}`,
   ),
-  fc.string({ unit: "binary" }),
+  drawAnyText(10),
   fc.uint8Array({ maxLength: 40 }),
 );

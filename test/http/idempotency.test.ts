@@ -47,10 +47,14 @@ describe("a key", () => {
     expect(ids).toHaveLength(3);
     for (const id of ids) await edge.t.rest(id);
     for (const id of ids.slice(0, 2)) {
-      const gate = await keyed(edge, pathOf(id, "/gate"), { decision: "reject" });
+      const gate = await keyed(edge, pathOf(id, "/gate"), { gate_id: "gate-publish", decision: "reject" });
       expect(gate).toMatchObject({ status: 200, body: { workflow_id: id, status: "rejected" } });
-      expect((await keyed(edge, pathOf(id, "/gate"), { decision: "reject" })).body).toEqual(gate.body);
-      expect((await keyed(edge, pathOf(id, "/gate"), { decision: "approve" })).status).toBe(422);
+      expect((await keyed(edge, pathOf(id, "/gate"), { gate_id: "gate-publish", decision: "reject" })).body).toEqual(
+        gate.body,
+      );
+      expect((await keyed(edge, pathOf(id, "/gate"), { gate_id: "gate-publish", decision: "approve" })).status).toBe(
+        422,
+      );
     }
   });
 

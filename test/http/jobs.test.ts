@@ -74,7 +74,7 @@ describe("a job that is not done", () => {
         "waiting_for_user",
         id,
       ]);
-      await edge.post(pathOf(id, "/gate"), { decision });
+      await edge.post(pathOf(id, "/gate"), { gate_id: "gate-publish", decision });
       await edge.t.rest(id);
       const done = await ask(edge, { "idempotency-key": key });
       expect([done.status, idOf(done)]).toEqual([status, id]);

@@ -32,7 +32,10 @@ describe("/rpc", () => {
     RpcMessage.parse(submitted.body);
     const workflow_id = submitted.body.result?.["workflow_id"] as string;
     await edge.t.rest(workflow_id);
-    const decided = await rpc(edge, request("kernel/gate", { workflow_id, decision: "approve" }, 7));
+    const decided = await rpc(
+      edge,
+      request("kernel/gate", { workflow_id, gate_id: "gate-publish", decision: "approve" }, 7),
+    );
     expect(decided.body).toMatchObject({ jsonrpc: "2.0", id: 7, result: { workflow_id, status: "resumed" } });
     expect((await edge.t.rest(workflow_id)).state).toBe("completed");
     const outcomes = await rpc(edge, request("kernel/outcomes", { workflow_id }));
@@ -45,8 +48,13 @@ describe("/rpc", () => {
 
   it.each([
     ["no JSON", '{"jsonrpc":', -32700, null],
+    ["no UTF-8", Uint8Array.of(0x22, 0xff, 0x22), -32700, null],
+    ["a member that is named twice", '{"jsonrpc":"2.0","id":"a","id":"b","method":"kernel/gates"}', -32700, null],
+    ["nothing", "", -32700, null],
     ["no UTF-16 inside", '{"jsonrpc":"2.0","id":"a","method":"\\ud800"}', -32700, null],
     ["an empty batch", [], -32600, null],
+    ["a number in a batch", [1], -32600, null],
+    ["a method that is no text", { jsonrpc: "2.0", id: "r1", method: 1 }, -32600, "r1"],
     ["a text", '"hello"', -32600, null],
     ["another version", { ...request("kernel/submit"), jsonrpc: "1.0" }, -32600, "r1"],
     ["an answer", { jsonrpc: "2.0", id: "r1", result: {} }, -32600, null],
@@ -65,7 +73,7 @@ describe("/rpc", () => {
     ["bad params", request("kernel/submit", { source: "owl" }), -32602, "r1"],
     ["no workflow", request("kernel/gate", { decision: "approve" }), -32602, "r1"],
     ["another tenant's name", request("kernel/submit", { ...hint, tenant_id: 2 }), -32600, "r1"],
-  ])("%s is answered with its code", async (_what, body, code, id) => {
+  ])("[API-07] %s is answered with its code", async (_what, body, code, id) => {
     await using edge = await openEdge(publish());
     const told = await rpc(edge, body);
     const [answer = told.body] = Array.isArray(told.body) ? (told.body as Answer[]) : [];
@@ -179,7 +187,9 @@ describe("/rpc", () => {
     expect(await code("reader", "kernel/submit", hint)).toBe("T5_AUTHZ_FORBIDDEN");
     expect(await code("support", "kernel/submit", hint)).toBe("T5_AUTHZ_FORBIDDEN");
     expect(await code("foreign", "kernel/outcomes", { workflow_id })).toBe("T4_WORKFLOW_NOT_FOUND");
-    expect(await code("foreign", "kernel/gate", { workflow_id, decision: "approve" })).toBe("T4_WORKFLOW_NOT_FOUND");
+    expect(await code("foreign", "kernel/gate", { workflow_id, gate_id: "gate-publish", decision: "approve" })).toBe(
+      "T4_WORKFLOW_NOT_FOUND",
+    );
     expect((await rpc(edge, request("kernel/submit", hint), "nobody's")).status).toBe(401);
     expect((await edge.ask("/rpc", { body: "{}", headers: { "content-type": "text/plain" } })).status).toBe(415);
   });

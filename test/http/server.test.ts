@@ -74,7 +74,10 @@ describe("a server", () => {
     await seen("WORKFLOW_WAITING");
     await first.stop();
     const second = await openServer(path, Number(new URL(url).port));
-    const decided = await call(`${url}/v1/kernel/workflows/${id}/gate`, { decision: "approve" });
+    const decided = await call(`${url}/v1/kernel/workflows/${id}/gate`, {
+      gate_id: "gate-publish",
+      decision: "approve",
+    });
     expect(decided.status).toBe(200);
     await seen("WORKFLOW_COMPLETED");
     await over;

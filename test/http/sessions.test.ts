@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { SessionView } from "../../src/contract/session.ts";
 import { createHttpApp, type HookAnswer, type HttpOptions } from "../../src/http/index.ts";
 import { createSessions } from "../../src/http/sessions.ts";
-import { testCaller } from "../../src/testing/index.ts";
+import { createVirtualClock, testCaller } from "../../src/testing/index.ts";
 import { intent, publishing, refusalOf } from "../gates/story.ts";
 import { type Asked, codeOf, type EdgeUnderTest, openEdge, submitPath, type Told, tokens } from "./edge-fixture.ts";
 
@@ -236,7 +236,7 @@ describe("a session", () => {
       return set.call(this, key, value);
     };
     try {
-      const sessions = createSessions(times, () => 0);
+      const sessions = createSessions(times, createVirtualClock(0));
       const code = sessions.mintCode(testCaller);
       const secret = sessions.begin(code) as string;
       expect(sessions.find(secret)?.caller).toEqual(testCaller);

@@ -139,7 +139,9 @@ describe("many clients", () => {
     // Half of them begin a request that they never end.
     for (const socket of sockets.slice(200)) socket.write(`GET ${feedPath} HTTP/1.1\r\nhost: edge.test\r\n`);
     const stream = follow(await server.ask(streamPath(id, "events")));
-    expect((await server.ask(`/v1/kernel/workflows/${id}/gate`, { decision: "approve" })).status).toBe(200);
+    expect(
+      (await server.ask(`/v1/kernel/workflows/${id}/gate`, { gate_id: "gate-publish", decision: "approve" })).status,
+    ).toBe(200);
     await t.rest(id);
     await until(() => stream.isClosed());
     for (const socket of sockets) socket.destroy();

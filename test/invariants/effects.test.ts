@@ -16,6 +16,7 @@ import {
   testCaller,
   type VirtualClock,
 } from "../../src/testing/index.ts";
+import { moreThan, runs } from "../properties/property-runs.ts";
 import {
   anyStory,
   baseOf,
@@ -93,9 +94,12 @@ describe("an effect", () => {
           expect(world.effects.get(key)).toBe(1);
         effects += own.length;
       },
-      { numRuns: 30, play: { onRest, decide: (play, gate) => decideThrice(now as unknown as Story, play, gate) } },
+      {
+        numRuns: runs(30),
+        play: { onRest, decide: (play, gate) => decideThrice(now as unknown as Story, play, gate) },
+      },
     );
-    expect(effects).toBeGreaterThan(10);
+    expect(effects).toBeGreaterThan(moreThan(10));
   });
 
   it("[INV-15] of 100 approvals at one moment is one: one transition, one effect, 100 equal answers", async () => {
@@ -139,7 +143,7 @@ describe("an effect", () => {
           if (!sides) expect(answers[i]).toBe("T5_GATE_CONFLICT");
         }
       }),
-      { numRuns: 40, endOnFailure: true },
+      { numRuns: runs(40) },
     );
   });
 });
@@ -197,7 +201,7 @@ describe("two kernels on one file", () => {
           else expect(answers.filter((answer) => answer === "T5_GATE_CONFLICT")).toHaveLength(1);
           expect((await b.kernel.verify()).ok).toBe(true);
         }),
-        { numRuns: 12, endOnFailure: true },
+        { numRuns: runs(12) },
       );
     },
   );

@@ -16,6 +16,7 @@ import { defineOperator } from "../../src/define/define-operator.ts";
 import type { LedgerEvent } from "../../src/index.ts";
 import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 import { createTestKernel, createVirtualClock, type TestKernel } from "../../src/testing/index.ts";
+import { moreThan, runs } from "../properties/property-runs.ts";
 import { anyStory, beginStory, holdsFor, type Play, playStory } from "./stories.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "countersign-ledger-"));
@@ -50,7 +51,7 @@ describe("nothing happens outside a workflow", () => {
       }
       expect(await t.kernel.workflows()).toHaveLength(1);
     });
-    expect(calls).toBeGreaterThan(25);
+    expect(calls).toBeGreaterThan(moreThan(25));
   });
 
   it.each(["direct", "one operator"])(
@@ -97,7 +98,7 @@ describe("there is no hidden state", () => {
         await using play = await playStory(story, { ledger: sqliteLedger({ path }), onRest });
         expect((await play.t.kernel.verify()).ok).toBe(true);
       }),
-      { numRuns: 12, endOnFailure: true },
+      { numRuns: runs(12) },
     );
   });
 
@@ -159,9 +160,9 @@ describe("there is no hidden state", () => {
           }
         },
       ),
-      { numRuns: 15, endOnFailure: true },
+      { numRuns: runs(15) },
     );
-    expect(compared).toBeGreaterThan(5);
+    expect(compared).toBeGreaterThan(moreThan(5));
   });
 });
 

@@ -5,18 +5,20 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
+import type { Sprung } from "./traps.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "countersign-outside-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
-const script = fileURLToPath(new URL("./trapped-kernel.ts", import.meta.url));
+const scriptAt = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
 interface Told {
   readonly state: string;
-  readonly sprung: readonly { readonly way: string; readonly by: "operator" | "kernel" }[];
+  readonly sprung: readonly Sprung[];
 }
 
-const run = (...args: readonly string[]): Told =>
-  JSON.parse(execFileSync(process.execPath, [script, ...args], { encoding: "utf8", timeout: 60_000 })) as Told;
+const runScript = (name: string, ...args: readonly string[]): unknown =>
+  JSON.parse(execFileSync(process.execPath, [scriptAt(name), ...args], { encoding: "utf8", timeout: 60_000 }));
+const run = (...args: readonly string[]): Told => runScript("./trapped-kernel.ts", ...args) as Told;
 
 describe("a kernel whose ways out are trapped", () => {
   it.each(["in memory", "in a file"])(
@@ -39,4 +41,19 @@ describe("a kernel whose ways out are trapped", () => {
     },
     90_000,
   );
+
+  it("[INV-13] sends, writes and starts nothing either when a workflow fails, is denied, rejected, cancelled or cut short", () => {
+    const { ended, sprung } = runScript("./trapped-failures.ts") as { readonly ended: object } & Pick<Told, "sprung">;
+    expect(ended).toEqual({
+      "throws every time": "failed T4_OPERATOR_BUG",
+      "fails with intent": "failed T4_DEPENDENCY_FAILED",
+      "never answers": "failed T4_TOOL_TIMEOUT",
+      "is denied by policy": "failed T5_POLICY_DENIED",
+      "has no such plan": "failed T3_PLANNER_FAILED",
+      "is rejected by a person": "cancelled",
+      "is cancelled": "cancelled",
+      "fails again on retry": "failed T4_OPERATOR_BUG",
+    });
+    expect(sprung).toEqual([]);
+  }, 90_000);
 });

@@ -13,6 +13,7 @@ import { defineCapability } from "../../src/define/define-capability.ts";
 import { defineOperator, operatorError } from "../../src/define/define-operator.ts";
 import { type Gate, KernelErrorException, type LedgerEvent, type WorkflowState } from "../../src/index.ts";
 import { createTestKernel, type TestKernel, type TestKernelOptions, testCaller } from "../../src/testing/index.ts";
+import { runs } from "../properties/property-runs.ts";
 
 export const intent = "Story.Random.Play";
 export const timeoutSec = 7;
@@ -312,5 +313,5 @@ export const holdsFor = (
       await using play = await playStory(story, options);
       await law(play, story);
     }),
-    { numRuns, endOnFailure: true },
+    { numRuns: runs(numRuns) },
   ) as Promise<void>;

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Follow } from "../../src/kernel/face.ts";
 import { memoryLedger, type TestKernel } from "../../src/testing/index.ts";
+import { moreThan, runs } from "../properties/property-runs.ts";
 import { anyStory, beginStory, playStory } from "./stories.ts";
 
 const channels = ["events", "progress", "assistant"] as const;
@@ -41,9 +42,9 @@ describe("the three streams", () => {
         expect(again).toEqual(seen);
         items += again.flat().length;
       }),
-      { numRuns: 25, endOnFailure: true },
+      { numRuns: runs(25) },
     );
-    expect(items).toBeGreaterThan(200);
+    expect(items).toBeGreaterThan(moreThan(200));
   });
 
   it("[INV-16] received from the first moment on lack nothing and repeat nothing", async () => {
@@ -63,7 +64,7 @@ describe("the three streams", () => {
           expect(await Promise.all(again)).toEqual(await live);
         },
       ),
-      { numRuns: 20, endOnFailure: true },
+      { numRuns: runs(20) },
     );
   });
 });

@@ -7,6 +7,7 @@ import { defineCapability } from "../../src/define/define-capability.ts";
 import { defineOperator } from "../../src/define/define-operator.ts";
 import { resolveTemplates } from "../../src/index.ts";
 import { createTestKernel } from "../../src/testing/index.ts";
+import { runs } from "../properties/property-runs.ts";
 
 const hostile = [
   "{{constructor.constructor}}",
@@ -55,7 +56,7 @@ describe("a template", () => {
       expect(typeof resolved).not.toBe("function");
       if (!isData) expect(resolved).toBe(template);
     });
-    fc.assert(property, { numRuns: 500 });
+    fc.assert(property, { numRuns: runs(500) });
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
   });
 

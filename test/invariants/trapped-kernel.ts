@@ -1,36 +1,15 @@
 // Run as a process of its own: a kernel whose every way out (files, sockets, processes, fetch) is a trap that notes who
 // sprang it. Prints the traps as JSON: inside an operator, or in the kernel's own code.
-import { AsyncLocalStorage } from "node:async_hooks";
 import child_process from "node:child_process";
-import dgram from "node:dgram";
-import dns from "node:dns";
 import fs from "node:fs";
 import http from "node:http";
-import https from "node:https";
-import { syncBuiltinESMExports } from "node:module";
 import net from "node:net";
-import tls from "node:tls";
 import { z } from "zod";
 import { defineCapability } from "../../src/define/define-capability.ts";
 import { defineOperator } from "../../src/define/define-operator.ts";
 import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 import { createTestKernel, memoryLedger, testCaller } from "../../src/testing/index.ts";
-
-const { writeSync } = fs;
-const inOperator = new AsyncLocalStorage<true>();
-const sprung: { readonly way: string; readonly by: "operator" | "kernel" }[] = [];
-
-/** Replaces each function of a module by a trap: it notes, and does nothing. */
-function trap(name: string, module: object): void {
-  for (const [key, value] of Object.entries(module)) {
-    if (typeof value !== "function" || /^[A-Z]/.test(key)) continue;
-    Object.defineProperty(module, key, {
-      configurable: true,
-      value: () =>
-        void sprung.push({ way: `${name}.${key}`, by: inOperator.getStore() === true ? "operator" : "kernel" }),
-    });
-  }
-}
+import { asOperator, setTraps, tell } from "./traps.ts";
 
 const anything = z.record(z.string(), z.unknown());
 const outward = {
@@ -48,7 +27,7 @@ const operators = Object.entries(outward).map(([name, go]) =>
     effect: "write_draft",
     input: anything,
     output: z.object({ done: z.boolean() }),
-    run: () => inOperator.run(true, () => ({ done: go() === null || true })),
+    run: () => asOperator(() => ({ done: go() === null || true })),
   }),
 );
 const names = Object.keys(outward);
@@ -74,11 +53,7 @@ const capability = defineCapability({
 const before = await createTestKernel({ ledger: sqliteLedger() });
 await before.kernel.stop({ drainMs: 0 });
 
-const modules = { fs, "fs.promises": fs.promises, net, tls, http, https, dgram, dns, child_process };
-for (const [name, module] of Object.entries(modules)) trap(name, module);
-globalThis.fetch = (() =>
-  void sprung.push({ way: "fetch", by: inOperator.getStore() === true ? "operator" : "kernel" })) as never;
-syncBuiltinESMExports();
+setTraps();
 
 const withFile = process.argv[2];
 const ledger = withFile === undefined ? memoryLedger() : sqliteLedger({ path: withFile });
@@ -99,4 +74,4 @@ await t.kernel.trace(id);
 await t.kernel.retry(id, { ...testCaller, mode: "regenerate" });
 await t.clock.settle();
 await t.kernel.stop({ drainMs: 0 });
-writeSync(1, JSON.stringify({ state: state.state, sprung }));
+tell({ state: state.state });

@@ -44,6 +44,7 @@ describe("the ledger service", () => {
       telemetry: quietTelemetry,
       signals: createSignalFactory({ ids, now: clock.now }),
       ask: () => Promise.reject(new Error("no tiers here")),
+      askNow: () => Promise.reject(new Error("no tiers here")),
       send: () => undefined,
     };
     const watch = createLedgerWatch({ store, feed: createFeed(() => undefined), clock, pollMs: 250 });

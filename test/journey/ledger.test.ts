@@ -76,8 +76,8 @@ describe("outcomes", () => {
     await using t = await createTestKernel({ capabilities: [pkg] });
     const { workflow_id } = await t.run(intentType);
     await t.kernel.retry(workflow_id, { ...testCaller, mode: "regenerate" });
-    await t.rest(workflow_id);
-    await t.approve(workflow_id);
+    const { payload_digest } = (await t.rest(workflow_id)).gates[0] ?? {};
+    await t.approve(workflow_id, undefined, { payload_digest });
     expect((await t.rest(workflow_id)).state).toBe("completed");
     const { outcomes } = await t.kernel.outcomes(workflow_id);
     expect(write.calls).toHaveLength(2);

@@ -3,8 +3,10 @@
  */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import type { TurnEvent } from "../../src/contract/turn.ts";
 import { Outcome, toExecutorError } from "../../src/index.ts";
 import { createTestKernel, memoryLedger, testCaller } from "../../src/testing/index.ts";
+import { reseal } from "../ledgers/reseal.ts";
 import { counted, eventsOf, intentType, ofType, oneStep, packageOf, planStep, refusalOf, ruleOf } from "./parts.ts";
 
 const ulid = "0000000000000000000000000A";
@@ -126,18 +128,15 @@ describe("a final outcome", () => {
 
   it("[OUT-04] outcomes have events of their own: without any action result they read the same", async () => {
     const ledger = memoryLedger();
-    const blind = {
-      ...ledger,
-      read: async (...args: Parameters<typeof ledger.read>) =>
-        (await ledger.read(...args)).map((row) => ({
-          ...row,
-          body: row.body === null ? null : withoutResults(row.body),
-        })),
-    };
+    await using seeing = await createTestKernel({ ledger, capabilities: [draftAndApply()] });
+    const { workflow_id } = await seeing.run(intentType);
+    await seeing.approve(workflow_id);
+    await seeing.rest(workflow_id);
+    const blind = memoryLedger();
+    await blind.open();
+    const rows = reseal(await ledger.read(workflow_id), { event: withoutResult });
+    await blind.append(rows.map((row) => ({ tenant_id: 1, row, now: 0 })));
     await using t = await createTestKernel({ ledger: blind, capabilities: [draftAndApply()] });
-    const { workflow_id } = await t.run(intentType);
-    await t.approve(workflow_id);
-    await t.rest(workflow_id);
     for (const action of await t.kernel.actions(workflow_id)) expect(action.result_payload).toBeNull();
     const { outcomes } = await t.kernel.outcomes(workflow_id);
     expect(outcomes.map((o) => [o.version, o.status, o.content])).toEqual([
@@ -147,10 +146,6 @@ describe("a final outcome", () => {
   });
 });
 
-/** A row's body as a store would give it that keeps no action results. */
-function withoutResults(body: string): string {
-  const events = JSON.parse(body) as { readonly type: string; readonly payload: object }[];
-  return JSON.stringify(
-    events.map((e) => (e.type === "ACTION_SUCCEEDED" ? { ...e, payload: { ...e.payload, result: null } } : e)),
-  );
-}
+/** An event as a ledger would have it that keeps no action results. */
+const withoutResult = (event: TurnEvent): TurnEvent =>
+  event.type === "ACTION_SUCCEEDED" ? { ...event, payload: { ...event.payload, result: null } } : event;

@@ -2,44 +2,20 @@
  * Parts for the journeys: operators that count their calls, packages made of plain steps, a ledger that tells what is asked
  * of it, and short ways to read what a kernel did.
  */
+
 import { z } from "zod";
-import type { KernelError } from "../../src/contract/error.ts";
 import type { LedgerEvent } from "../../src/contract/event.ts";
-import type { Operator, OperatorCall } from "../../src/contract/operator.ts";
 import type { PlanStepDraft } from "../../src/contract/plan.ts";
 import type { PolicyRule } from "../../src/contract/policy.ts";
 import type { CapabilityOptions } from "../../src/define/define-capability.ts";
-import { defineCapability, defineOperator, definePolicy, KernelErrorException } from "../../src/index.ts";
+import { defineCapability, definePolicy } from "../../src/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
-import { memoryLedger, type TestKernel } from "../../src/testing/index.ts";
+import { memoryLedger } from "../../src/testing/index.ts";
+import type { Counted } from "../fixtures.ts";
+
+export { type Counted, counted, eventsOf, refusalOf } from "../fixtures.ts";
 
 export const intentType = "Notes.Draft";
-
-type Call = OperatorCall<Record<string, unknown>>;
-type OperatorMore = Partial<Omit<Parameters<typeof defineOperator>[0], "name" | "run">>;
-
-export interface Counted {
-  readonly operator: Operator;
-  readonly name: string;
-  readonly calls: Call[];
-}
-
-/** An operator that takes any object, remembers its calls, and answers with its input where nothing else is said. */
-export function counted(name: string, more: OperatorMore = {}, answer: (call: Call) => unknown = echo): Counted {
-  const calls: Call[] = [];
-  const operator = defineOperator({
-    name,
-    input: z.record(z.string(), z.unknown()),
-    ...more,
-    run(call) {
-      calls.push(call as Call);
-      return answer(call as Call);
-    },
-  });
-  return { operator, name, calls };
-}
-
-const echo = ({ input }: Call): unknown => ({ ...input });
 
 export function planStep(step_id: string, { name }: Counted, more: Partial<PlanStepDraft> = {}): PlanStepDraft {
   return { step_id, name: `Step ${step_id}`, operator: name, ...more };
@@ -69,12 +45,6 @@ export const ruleOf = (
   name = "test rule",
 ): PolicyRule => definePolicy({ name, stages, evaluate });
 
-export async function eventsOf(t: TestKernel, workflowId: string): Promise<LedgerEvent[]> {
-  const events: LedgerEvent[] = [];
-  for await (const event of t.kernel.events(workflowId, { live: false })) events.push(event);
-  return events;
-}
-
 export async function listOf<T>(items: AsyncIterable<T>): Promise<T[]> {
   const list: T[] = [];
   for await (const item of items) list.push(item);
@@ -83,17 +53,6 @@ export async function listOf<T>(items: AsyncIterable<T>): Promise<T[]> {
 
 export const ofType = (events: readonly LedgerEvent[], type: string): LedgerEvent[] =>
   events.filter((event) => event.event_type === type);
-
-/** The error a call is refused with. */
-export async function refusalOf(call: Promise<unknown>): Promise<KernelError> {
-  try {
-    await call;
-  } catch (thrown) {
-    if (thrown instanceof KernelErrorException) return thrown.error;
-    throw thrown;
-  }
-  throw new Error("nothing was refused");
-}
 
 export interface Asked {
   readonly call: string;

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { genesisHash, sealTurn, type TurnEnvelope, type TurnRow, verifyChain } from "../../src/contract/turn.ts";
 import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 import { firstTurn, nextTurn, testStream } from "../../src/testing/ledger-turns.ts";
+import { runs } from "../properties/property-runs.ts";
 import { freshPaths } from "./ledger-files.ts";
 
 const freshPath = freshPaths();
@@ -64,7 +65,7 @@ describe("the hash chain of a ledger file", () => {
         const other = String.fromCharCode(32 + ((text.charCodeAt(at) - 32 + by) % 91));
         expect(await verdictAfter(position, column, text.slice(0, at) + other + text.slice(at + 1))).not.toBe(null);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 

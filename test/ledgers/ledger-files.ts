@@ -1,24 +1,12 @@
 /** Ledger files for tests: a folder of their own, filled ledgers, their bytes, and what a rejection says. */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { afterAll } from "vitest";
 import { type KernelError, KernelErrorException } from "../../src/contract/error.ts";
 import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { firstTurn, nextTurn, testStream } from "../../src/testing/ledger-turns.ts";
 
-/** Paths in a fresh folder that goes away after the file's tests. */
-export function freshPaths(): () => string {
-  const folder = mkdtempSync(join(tmpdir(), "countersign-"));
-  let count = 0;
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
-  return () => {
-    count += 1;
-    return join(folder, `ledger-${count}.db`);
-  };
-}
+export { freshPaths } from "../fixtures.ts";
 
 /** Writes `rows` rows in streams of four to a closed ledger file. */
 export async function writeLedger(path: string, rows = 8): Promise<void> {

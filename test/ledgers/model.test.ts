@@ -13,6 +13,7 @@ import {
   testStream,
 } from "../../src/testing/ledger-turns.ts";
 import { memoryLedger } from "../../src/testing/memory-row-store.ts";
+import { runs } from "../properties/property-runs.ts";
 import { freshPaths, withStore } from "./ledger-files.ts";
 
 const freshPath = freshPaths();
@@ -148,7 +149,7 @@ describe("stores of different kinds", () => {
         );
         expect(actual).toEqual(expected);
       }),
-      { numRuns: 150 },
+      { numRuns: runs(150) },
     );
   });
 });

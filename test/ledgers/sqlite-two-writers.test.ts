@@ -74,7 +74,12 @@ describe("the cache of stream heads", () => {
 
   it("may forget any stream: appends go on from the file", async () => {
     const db = await connect({ path: freshPath(), busyTimeoutMs: 0, synchronous: "normal" });
-    const connection = { db, statements: prepareStatements(db), heads: new StreamHeads(2) };
+    const connection = {
+      db,
+      statements: prepareStatements(db),
+      heads: new StreamHeads(2),
+      requireSameFile: () => undefined,
+    };
     let streams = [1, 2, 3, 4, 5].map((n) => testStream(n));
     for (let round = 0; round < 5; round += 1) {
       const turns = streams.map((stream) => nextTurn(stream));

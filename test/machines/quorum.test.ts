@@ -72,8 +72,8 @@ describe("the count", () => {
     expect(isSamePrincipal({ type: "user", id: 1 }, { type: "agent", id: 1 })).toBe(false);
     expect(isSamePrincipal({ id: 1 }, { type: "agent", id: 1 })).toBe(true);
     const approvers = [{ id: "1" }, { type: "user", id: "ann" }];
-    expect(seatsOf({ approvers, separation: true }, { type: "user", id: 1 })).toEqual([approvers[1]]);
-    expect(seatsOf({ approvers }, { type: "user", id: 1 })).toEqual(approvers);
+    expect(seatsOf({ approvers, separation: true }, [{ type: "user", id: 1 }])).toEqual([approvers[1]]);
+    expect(seatsOf({ approvers }, [{ type: "user", id: 1 }])).toEqual(approvers);
   });
 });
 
@@ -195,7 +195,11 @@ describe("a gate of an older ledger", () => {
       decision: null,
     };
     const record = foldEvents([
-      event(1, "INTENT_RECEIVED", { intent: { intent_id: "int_1" }, auth: {}, plan_id: "pln_1" }),
+      event(1, "INTENT_RECEIVED", {
+        intent: { intent_id: "int_1" },
+        auth: {},
+        plan_id: "pln_1",
+      }),
       event(2, "GATE_OPENED", { gate: old }),
     ]);
     expect(record?.gates.get("gate-s1")).toEqual({ ...plainGate, ...old });

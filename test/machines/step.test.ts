@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { stepMachine } from "../../machines/step.ts";
+import { runs } from "../properties/property-runs.ts";
 import { accepts, anyEventOf, begin, event, eventsOf, type ProbeEvent, pathOf, send, walk } from "./interpreter.ts";
 
 const stateOf = (value: Parameters<typeof pathOf>[0]): string => pathOf(value).split(".")[0] as string;
@@ -31,7 +32,7 @@ describe("the step lifecycle", () => {
     const property = fc.property(walks, (events) => {
       expect(strayMoves(events)).toEqual([]);
     });
-    fc.assert(property, { numRuns: 300 });
+    fc.assert(property, { numRuns: runs(300) });
   });
 
   it("reaches each of the seed's moves", () => {

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type AnyStateMachine, createMachine, setup } from "xstate";
 import { type Chart, compileChart } from "../../machines/table.ts";
+import { runs } from "../properties/property-runs.ts";
 import {
   accepts,
   allMachines,
@@ -76,7 +77,7 @@ describe.each(allMachines)("the table of %s", (_name, machine) => {
       const { table, interpreter } = bothAnswers(machine, chart, events);
       expect(table).toEqual(interpreter);
     });
-    fc.assert(property, { numRuns: 500 });
+    fc.assert(property, { numRuns: runs(500) });
   });
 
   it("says so in every state, for every event, with every guard in both ways", () => {

@@ -133,9 +133,13 @@ describe("a session", () => {
 
 describe("requests that are refused", () => {
   it.each<readonly [string, unknown, Posted, readonly unknown[]]>([
-    ["what is not JSON", "{", {}, [400, -32602, "T0_VALIDATION_SCHEMA_MISMATCH"]],
+    ["[RPC-05] what is not JSON", "{", {}, [400, -32700, "T0_RPC_PARSE_FAILED"]],
+    ["[RPC-05] what is no message", {}, {}, [400, -32600, "T0_RPC_REQUEST_INVALID"]],
+    ["[RPC-05] a number", 1, {}, [400, -32600, "T0_RPC_REQUEST_INVALID"]],
+    ["[RPC-05] another version", { ...list, jsonrpc: "1.0" }, {}, [400, -32600, "T0_RPC_REQUEST_INVALID"]],
     ["too much", { ...list, pad: "x".repeat(3000) }, {}, [413, -32602, "T0_VALIDATION_PAYLOAD_TOO_LARGE"]],
     ["another type", list, { headers: { "content-type": "text/plain" } }, [415, -32602, "T0_HTTP_MEDIA_TYPE"]],
+    ["an encoded body", list, { headers: { "content-encoding": "gzip" } }, [415, -32602, "T0_HTTP_CONTENT_ENCODING"]],
     ["a request outside any session", list, {}, [400, -32602, "T0_VALIDATION_SCHEMA_MISMATCH"]],
   ])("%s", async (_what, body, posted, expected) => {
     await using face = await openMcp({}, { limits: { maxBodyBytes: 2000 } });
@@ -143,13 +147,17 @@ describe("requests that are refused", () => {
     expect(face.mcp.vitals().sessions).toBe(0);
   });
 
-  it.each<readonly [string, unknown]>([
-    ["a batch", [list, { ...list, id: 3 }]],
-    ["what is too deep", { ...list, params: { _meta: JSON.parse(`${"[".repeat(80)}${"]".repeat(80)}`) } }],
-  ])("%s, in a session as well", async (_what, body) => {
+  it.each<readonly [string, unknown, readonly unknown[]]>([
+    ["[RPC-05] a batch", [list, { ...list, id: 3 }], [400, -32600, "T0_RPC_REQUEST_INVALID"]],
+    [
+      "[RPC-05] what is too deep",
+      { ...list, params: { _meta: JSON.parse(`${"[".repeat(80)}${"]".repeat(80)}`) } },
+      [400, -32700, "T0_RPC_PARSE_FAILED"],
+    ],
+  ])("%s, in a session as well", async (_what, body, expected) => {
     await using face = await openMcp();
     const headers = { "mcp-session-id": await begin(face) };
-    expect(await errorIn(await post(face, body, { headers }))).toEqual([400, -32602, "T0_VALIDATION_SCHEMA_MISMATCH"]);
+    expect(await errorIn(await post(face, body, { headers }))).toEqual(expected);
   });
 
   it("a page of another origin, a host that is not this one, a version nobody speaks, and who is not known", async () => {
@@ -275,7 +283,7 @@ describe("what a connection leaves behind", () => {
     const { workflow_id } = workflowOf(await call(await face.connect(), name));
     const { listeners } = face.t.kernel.vitals();
     const pending = face.t.clock.pending();
-    const server = createMcpServer(face.t.kernel, { caller: testCaller });
+    const server = createMcpServer(face.t.kernel, { caller: testCaller, answersGates: true });
     const asked = Promise.withResolvers<void>();
     const client = makeClient({
       person: () => {

@@ -30,7 +30,7 @@ describe("the conformance suite", () => {
     await using kernel = await createKernel({ capabilities: fixtures });
     // Something to list and read.
     await kernel.submit({ ...testCaller, intent_hint: { intent_type: "test.simple.text" } });
-    const mcp = createMcpHandler(kernel);
+    const mcp = createMcpHandler(kernel, { answersGates: true });
     const app = createHttpApp(kernel, { authenticate: () => testCaller, mounts: { "/mcp": mcp.handle } });
     const server = await serveHttp(app, { port: 0 });
     const args = ["server", "--url", `${server.url}/mcp`, "--suite", "all", "--expected-failures", baseline];

@@ -51,7 +51,7 @@ export async function openMcp(
   more: readonly StaticToken[] = [],
 ): Promise<McpUnderTest> {
   const t = await createTestKernel(kernelOptions);
-  const face = openApp(t.kernel, { clock: t.clock, ...options }, more);
+  const face = openApp(t.kernel, { clock: t.clock, answersGates: true, ...options }, more);
   const clients: Client[] = [];
   return {
     t,

@@ -26,7 +26,7 @@ afterEach(() => folder[Symbol.dispose]());
 
 /** `countersign mcp` as a client starts it. */
 async function connectStdio(options: ConnectOptions = {}) {
-  const args = [launcher, "mcp", "--db", join(folder.path, "ledger.db"), "--principal", "ann"];
+  const args = [launcher, "mcp", "--answer-gates", "--db", join(folder.path, "ledger.db"), "--principal", "ann"];
   const transport = new StdioClientTransport({ command: process.execPath, args, cwd: folder.path, stderr: "pipe" });
   const client = makeClient(options);
   await client.connect(transport);
@@ -81,7 +81,7 @@ describe("a server that is started again", () => {
       ledger: sqliteLedger({ path: join(folder.path, "l.db") }),
       capabilities: [capability],
     });
-    const mcp = createMcpHandler(kernel);
+    const mcp = createMcpHandler(kernel, { answersGates: true });
     const app = createHttpApp(kernel, { authenticate: () => testCaller, mounts: { "/mcp": mcp.handle } });
     const server = await serveHttp(app, { port: 0 });
     const client = makeClient();

@@ -59,13 +59,12 @@ const countOf = ({ seats }: Model, decision: string): number =>
 const refused = (model: Model): Model => ({ ...model, last: "refused" });
 const answered = (model: Model): Model => ({ ...model, last: "answered" });
 
-/** Two of two approve, one rejects; who asked for it has no seat. */
+/** Two of two approve, one rejects; who asked for it has no seat. Whom an edit makes one who asked: test/gates/persons.test.ts. */
 const spec: GateSpec = {
   reason: "two must agree",
   quorum: { approvals: 2 },
   approvers: people.map((id) => ({ id })),
   advisors: ["support"],
-  separation: true,
 };
 
 /** The status moves by the shipped chart alone. */
@@ -164,16 +163,18 @@ const tenant_id = testCaller.tenant_id;
 const principalOf = (who: Name) =>
   who === "requester" ? testCaller.principal : { type: "user", id: who, role: who === "coach" ? "support" : "user" };
 
-function ask({ t, id }: Subject, { who, word }: Said, version: number): Promise<unknown> {
+async function ask(subject: Subject, { who, word }: Said, version: number): Promise<unknown> {
+  const { t, id } = subject;
   const caller = { tenant_id, principal: principalOf(who), gate_id: "gate-asked" };
   if (word === "withdraw") return t.kernel.withdrawVote(id, caller);
   if (word === "lend")
     return t.kernel.delegateGate(id, { ...caller, to: { id: "cat" }, expires_at: "2030-01-01T00:00:00.000Z" });
   const decision = word === "reject" ? word : "approve";
+  const { payload_digest } = gateIn(await subject.view());
   return t.kernel.decideGate(id, {
     ...caller,
     decision,
-    payload: word === "edit" ? { edit: { version: version + 1 } } : {},
+    payload: { payload_digest, ...(word === "edit" && { edit: { version: version + 1 } }) },
   });
 }
 

@@ -12,26 +12,7 @@ import { type ChartEvent, type ChartPath, createModel, eventsOf } from "./paths.
 import { step } from "./scripted.ts";
 import { Subject } from "./subject.ts";
 
-const types: readonly string[] = [
-  "GATE_DECISION_KEPT",
-  "GATE_OPENED",
-  "GATE_REVISED",
-  "GATE_ESCALATED",
-  "GATE_SUSPENDED",
-  "GATE_VOTED",
-  "GATE_VOTE_WITHDRAWN",
-  "GATE_DELEGATED",
-  "USER_APPROVED",
-  "USER_REJECTED",
-  "STEP_FAILED",
-  "WORKFLOW_CANCELLED",
-  "WORKFLOW_FAILED",
-];
-const expiries: readonly ChartEvent[] = [
-  { type: "GATE_EXPIRED", action: "deny" },
-  { type: "GATE_EXPIRED", action: "allow" },
-];
-const model = createModel(gateMachine, [...types.map((type) => ({ type })), ...expiries]);
+const model = createModel(gateMachine);
 const coverage = createCoverage();
 const hour = 3_600_000;
 const gateId = "gate-asked";
@@ -147,10 +128,7 @@ function project(all: readonly LedgerEvent[]): readonly ChartEvent[] {
   const decided = said.findIndex((e) => isDecision(e.event_type));
   return said
     .filter((e, i) => decided < 0 || i <= decided || !isEnd(e.event_type))
-    .map(({ event_type: type, payload }) => ({
-      type,
-      ...(type === "GATE_EXPIRED" ? { action: payload["action"] as "deny" } : {}),
-    }));
+    .map(({ event_type, payload }) => model.wordFor(event_type, payload) ?? { type: event_type });
 }
 
 const createDriver = (subject: Subject): Driver => ({

@@ -9,26 +9,17 @@
 import { createTestModel, getAdjacencyMap, type TestPath } from "@xstate/graph";
 import type { AnyMachineSnapshot, AnyStateMachine, EventObject } from "xstate";
 import { accepts, begin, type ProbeEvent, pathOf, event as probe, send } from "../machines/interpreter.ts";
+import { type ChartEvent, nameOf, type Words, wordsOf } from "./words.ts";
 
-/** The part of an event that the charts read. */
-export interface ChartEvent {
-  readonly type: string;
-  readonly action?: "deny" | "allow";
-  readonly status?: "failed";
-  readonly label?: "dependency_cancelled";
-}
+export { type ChartEvent, nameOf } from "./words.ts";
 
 export type ChartPath = TestPath<AnyMachineSnapshot, EventObject>;
 
-export function nameOf({ type, action, status, label }: ChartEvent): string {
-  const guarded = action ?? status ?? label;
-  return guarded === undefined ? type : `${type}(${guarded})`;
-}
 export const pairOf = (state: string, event: ChartEvent): string => `${state} + ${nameOf(event)}`;
 const probeOf = (event: ChartEvent): ProbeEvent => probe(event.type, event);
 const stateOf = (snapshot: AnyMachineSnapshot): string => pathOf(snapshot.value);
 
-export interface Model {
+export interface Model extends Words {
   readonly machine: AnyStateMachine;
   /** `state + EVENT` for each transition that the chart declares, by the adjacency map. */
   readonly pairs: readonly string[];
@@ -37,8 +28,9 @@ export interface Model {
   readonly paths: readonly ChartPath[];
 }
 
-/** @param events those of the machine; one that a guard reads comes once for each way through the guard. */
-export function createModel(machine: AnyStateMachine, events: readonly ChartEvent[]): Model {
+export function createModel(machine: AnyStateMachine): Model {
+  const words = wordsOf(machine);
+  const events = words.all;
   const model = createTestModel(machine, { events: events as never, serializeState: stateOf });
   const shortest = new Map(
     model.getShortestPaths({ allowDuplicatePaths: true }).map((path) => [stateOf(path.state), path] as const),
@@ -47,6 +39,7 @@ export function createModel(machine: AnyStateMachine, events: readonly ChartEven
   const routes = declared.map(({ state, event }) => [...eventsOf(shortest.get(state) as ChartPath), event]);
   const paths = dropPrefixes(routes).flatMap((route) => model.getPathsFromEvents(route as never));
   return {
+    ...words,
     machine,
     pairs: declared.map(({ state, event }) => pairOf(state, event)),
     states: [...shortest.keys()],

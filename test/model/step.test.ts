@@ -9,27 +9,7 @@ import { type ChartEvent, type ChartPath, createModel, eventsOf } from "./paths.
 import { step } from "./scripted.ts";
 import { Subject } from "./subject.ts";
 
-const types: readonly string[] = [
-  "STEP_STARTED",
-  "STEP_SUCCEEDED",
-  "STEP_FAILED",
-  "STEP_SKIPPED",
-  "ACTION_STARTED",
-  "ACTION_SUCCEEDED",
-  "ACTION_FAILED",
-  "ACTION_RETRY_SCHEDULED",
-  "ACTION_IN_DOUBT",
-  "ACTION_SETTLED",
-  "GATE_OPENED",
-  "GATE_REVISED",
-  "USER_APPROVED",
-  "USER_REJECTED",
-];
-const expiries: readonly ChartEvent[] = [
-  { type: "GATE_EXPIRED", action: "deny" },
-  { type: "GATE_EXPIRED", action: "allow" },
-];
-const model = createModel(stepMachine, [...types.map((type) => ({ type })), ...expiries]);
+const model = createModel(stepMachine);
 const coverage = createCoverage();
 const hour = 3_600_000;
 const timeout = 10_000;
@@ -81,11 +61,8 @@ function createDriver(path: ChartPath, subject: Subject): Driver {
     view,
     project: (events) =>
       events
-        .filter((e) => e.step_id === "subject" && (types.includes(e.event_type) || e.event_type === "GATE_EXPIRED"))
-        .map((e) => ({
-          type: e.event_type,
-          ...(e.event_type === "GATE_EXPIRED" ? { action: e.payload["action"] as "deny" } : {}),
-        })),
+        .filter((e) => e.step_id === "subject")
+        .flatMap(({ event_type, payload }) => model.wordFor(event_type, payload) ?? []),
     live: () => (subject.t.kernel.lifecycles(subject.id)?.steps["subject"] as string | undefined) ?? null,
     bring: async (event) => acts[event.type]?.(subject, await view(), route),
   };

@@ -11,11 +11,8 @@ import { createTestKernel, type TestKernel } from "../../src/testing/index.ts";
 import { titleOf } from "./driver.ts";
 import { type ChartEvent, type ChartPath, createModel, eventsOf, follow, missingOf, pairOf } from "./paths.ts";
 
-const types = ["ACTIVATE", "SLEEP", "CRASHED", "RESTARTED", "GAVE_UP", "STOP"];
-const model = createModel(
-  tierMachine,
-  types.map((type) => ({ type })),
-);
+const model = createModel(tierMachine);
+const types = model.all.map(({ type }) => type);
 const covered = new Set<string>();
 const visited = new Set<string>();
 const ref = { tier: 2, module: "test", function: "tier" } as const;
@@ -29,10 +26,9 @@ const withTrapdoor = (definition: TierDefinition): TierDefinition => {
   return { ...definition, doors: { ...definition.doors, "data:Fall": { module: "test", function: "fall", handle } } };
 };
 
-/** What the tier's own lifecycle actor heard and became, in order. */
-function watch(inspected: readonly Heard[], actor: AnyActorRef): readonly Heard[] {
-  return inspected.filter((heard) => heard.actor === actor);
-}
+/** What the tier's own lifecycle actor heard, in order. */
+const watch = (inspected: readonly Heard[], actor: AnyActorRef): readonly ChartEvent[] =>
+  inspected.filter((heard) => heard.actor === actor).map(({ type }) => ({ type }));
 
 interface Heard {
   readonly actor: unknown;

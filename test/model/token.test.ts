@@ -15,14 +15,7 @@ import {
 import { titleOf } from "./driver.ts";
 import { type ChartEvent, type ChartPath, createModel, eventsOf, follow, missingOf, nameOf } from "./paths.ts";
 
-const words: readonly ChartEvent[] = [
-  ...["scheduled", "started", "completed", "yielded", "custom"].map((type) => ({ type })),
-  ...["capability_violation", "resource_violation", "budget_violation"].map((type) => ({ type })),
-  ...["memory_write", "memory_read", "snapshot_created"].map((type) => ({ type })),
-  { type: "completed", status: "failed" },
-  { type: "custom", label: "dependency_cancelled" },
-];
-const model = createModel(tokenMachine, words);
+const model = createModel(tokenMachine);
 const covered = new Set<string>();
 const visited = new Set<string>();
 
@@ -49,10 +42,8 @@ const works: Readonly<Record<string, (context: TokenContext) => unknown>> = {
 };
 
 /** The part of a token event that the chart reads. */
-function wordOf({ kind, label, detail }: TokenEvent): ChartEvent {
-  if (detail["status"] === "failed") return { type: kind, status: "failed" };
-  return label === "dependency_cancelled" ? { type: kind, label } : { type: kind };
-}
+const wordOf = ({ kind, label, detail }: TokenEvent): ChartEvent =>
+  model.wordFor(kind, { label, status: detail["status"] ?? null }) ?? { type: kind };
 
 /** Token 1 fails, so that who depends on it is cancelled; token 2 is the subject. */
 class Subject {
@@ -127,7 +118,7 @@ async function walkPath(path: ChartPath): Promise<void> {
     for (const pair of pairs) covered.add(pair);
     visited.add(state);
   };
-  await path.test({ events: Object.fromEntries(words.map(({ type }) => [type, bring])), states: { "*": compare } });
+  await path.test({ events: Object.fromEntries(model.all.map(({ type }) => [type, bring])), states: { "*": compare } });
   expect(missingOf(model, path, subject.trace())).toEqual([]);
 }
 

@@ -11,24 +11,7 @@ import { type ChartEvent, type ChartPath, createModel, eventsOf } from "./paths.
 import { step } from "./scripted.ts";
 import { Subject } from "./subject.ts";
 
-const types: readonly string[] = [
-  "PLAN_CREATED",
-  "PLAN_REJECTED",
-  "WORKFLOW_STARTED",
-  "WORKFLOW_WAITING",
-  "WORKFLOW_RESUMED",
-  "WORKFLOW_RESTARTED",
-  "WORKFLOW_COMPLETED",
-  "WORKFLOW_FAILED",
-  "WORKFLOW_CANCELLED",
-  "USER_APPROVED",
-  "USER_REJECTED",
-  "GATE_EXPIRED",
-];
-const model = createModel(
-  workflowMachine,
-  types.map((type) => ({ type })),
-);
+const model = createModel(workflowMachine);
 const coverage = createCoverage();
 const hour = 3_600_000;
 
@@ -104,7 +87,7 @@ function createDriver(path: ChartPath, subject: Subject): Driver {
   return {
     subject,
     view,
-    project: (events) => events.map((e) => ({ type: e.event_type })).filter(({ type }) => types.includes(type)),
+    project: (events) => events.flatMap((e) => model.wordFor(e.event_type) ?? []),
     live: () => (subject.t.kernel.lifecycles(subject.id)?.workflow as string | undefined) ?? null,
     bring: async (event) => acts[event.type]?.(subject, await view(), eventsOf(path)),
   };

@@ -1,20 +1,10 @@
-// A folder of its own for a test, and real git commands in it.
+// Real git commands in a folder of a test.
 // Owns: a fixed identity and time, so that the same commits have the same hashes on every machine.
 // Never: reads the identity or the signing settings of whoever runs the test.
 
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 
-export interface TempFolder extends Disposable {
-  readonly path: string;
-}
-
-export function makeTempFolder(): TempFolder {
-  const path = mkdtempSync(join(tmpdir(), "countersign-test-"));
-  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
-}
+export { makeTempFolder, type TempFolder } from "../fixtures.ts";
 
 const identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"];
 const plain = ["-c", "commit.gpgsign=false", "-c", "tag.gpgsign=false", "-c", "init.defaultBranch=main"];

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { unifiedDiff } from "../../src/operators/files/unified-diff.ts";
+import { runs } from "../properties/property-runs.ts";
 import { git, makeTempFolder } from "./temp-folder.ts";
 
 const line = fc.constantFrom("a", "b", "c", "", "-x", "+y", "@@ -1 +1 @@");
@@ -27,7 +28,7 @@ it("a diff applied to the old text gives the new one", () => {
       execFileSync("git", ["-C", folder.path, "apply", "--unidiff-zero", "-"], { input: diff, stdio: "pipe" });
       expect(readFileSync(file, "utf8")).toBe(after);
     }),
-    { numRuns: 60, seed: 1 },
+    { numRuns: runs(60) },
   );
 });
 

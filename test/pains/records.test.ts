@@ -17,6 +17,7 @@ import { definePolicy } from "../../src/define/define-capability.ts";
 import { operatorError } from "../../src/define/define-operator.ts";
 import { createTestKernel } from "../../src/testing/test-kernel.ts";
 import { createVirtualClock } from "../../src/testing/virtual-clock.ts";
+import { runs } from "../properties/property-runs.ts";
 import { createWorld, job, ledgerPaths, openProcess, step, work } from "../recovery/shared-file.ts";
 
 const freshPath = ledgerPaths();
@@ -86,7 +87,7 @@ describe("pain 10: serialized state drops fields", () => {
         expect(LedgerEvent.safeParse(read).success).toBe(true);
         expect(checkRow(row, genesisHash, 1)).toBeNull();
       }),
-      { numRuns: 20 },
+      { numRuns: runs(20) },
     );
   });
 

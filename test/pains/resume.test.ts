@@ -6,10 +6,12 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { wallClock } from "../../src/adapters/wall-clock.ts";
 import { digest } from "../../src/contract/digest.ts";
 import { payloadOf } from "../../src/contract/event.ts";
+import type { TurnEvent } from "../../src/contract/turn.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { memoryLedger } from "../../src/testing/memory-row-store.ts";
 import { createTestKernel } from "../../src/testing/test-kernel.ts";
 import { createVirtualClock } from "../../src/testing/virtual-clock.ts";
+import { reseal } from "../ledgers/reseal.ts";
 import { createWorld, job, ledgerPaths, openProcess, start, step, work } from "../recovery/shared-file.ts";
 import { secondProcessJob } from "./second-process.ts";
 
@@ -174,17 +176,13 @@ async function startedHash(t: Awaited<ReturnType<typeof openProcess>>, id: strin
   return found === undefined ? "" : payloadOf(found, "ACTION_STARTED").payload_hash;
 }
 
-/** The same store, with another amount in the gate that its rows hold: a ledger somebody wrote into. */
+/** A ledger in which somebody wrote another payload under the gate's digest, and made the hashes fit. */
 function falsified(store: LedgerStore): LedgerStore {
-  return {
-    ...store,
-    read: async (stream, after, limit) =>
-      (await store.read(stream, after, limit)).map((row) =>
-        row.body?.includes("GATE_OPENED") === true
-          ? { ...row, body: row.body.replace('"payload":{"amount":10}', '"payload":{"amount":99}') }
-          : row,
-      ),
+  const pays99 = (event: TurnEvent): TurnEvent => {
+    const text = JSON.stringify(event).replace('"payload":{"amount":10}', '"payload":{"amount":99}');
+    return event.type === "GATE_OPENED" ? (JSON.parse(text) as TurnEvent) : event;
   };
+  return { ...store, read: async (stream) => reseal(await store.read(stream), { event: pays99 }) };
 }
 
 function runNode(args: readonly string[]): Promise<string> {

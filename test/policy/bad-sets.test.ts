@@ -164,7 +164,7 @@ describe("a kernel", () => {
       "a set and a rule in code",
       [
         definePolicySet({ version: "1", rules: [good] }),
-        definePolicy({ ...good, stages: ["plan"], evaluate: () => null }),
+        definePolicy({ name: good.name, stages: ["plan"], evaluate: () => null }),
       ],
     ],
     [

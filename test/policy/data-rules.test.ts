@@ -1,6 +1,7 @@
 /** Rules written as data: what each condition says, and that a compiled rule says just that. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { runs } from "../properties/property-runs.ts";
 import { type Asking, askSet, holds, oneRule } from "./questions.ts";
 
 const payload = (value: unknown): Asking => ({ subject: { payload: value as never } });
@@ -248,7 +249,7 @@ describe("a compiled rule", () => {
         };
         expect(holds(when, asking, { decision })).toBe(says(want, have, decision === "DENY"));
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 });

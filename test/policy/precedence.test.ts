@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { DecisionName, PolicyDecision, PolicyRule, PolicyStage, RuleAnswer } from "../../src/contract/policy.ts";
 import { evaluatePolicies, PolicyDecision as PolicyDecisionSchema } from "../../src/index.ts";
+import { runs } from "../properties/property-runs.ts";
 import { question } from "./questions.ts";
 
 type Evaluate = PolicyRule["evaluate"];
@@ -153,7 +154,7 @@ describe("any rules", () => {
         expect(decision).toMatchObject(reference(answers));
         expect(PolicyDecisionSchema.parse(decision)).toEqual(decision);
       }),
-      { numRuns: 400 },
+      { numRuns: runs(400) },
     );
   });
 });

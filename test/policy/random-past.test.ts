@@ -12,6 +12,7 @@ import {
 } from "../../src/index.ts";
 import { createTestKernel, memoryLedger, type TestKernel } from "../../src/testing/index.ts";
 import { counted, intent, Note, story } from "../gates/story.ts";
+import { runs } from "../properties/property-runs.ts";
 import { askPast, decisionsOf } from "./past.ts";
 
 const rules = [
@@ -148,14 +149,22 @@ function open(steps: readonly Step[], seen: string[], ledger = memoryLedger(), v
 
 async function act({ t }: World, id: string, { what, who, sum }: Act): Promise<unknown> {
   const { gates, steps } = await t.kernel.workflow(id);
-  const gate_id = gates.find(({ status }) => status === "open")?.gate_id ?? gates.at(-1)?.gate_id ?? "gate-s1";
+  const shown = gates.find(({ status }) => status === "open") ?? gates.at(-1);
+  const { gate_id = "gate-s1", payload_digest } = shown ?? {};
   const by = { tenant_id: 1, principal: who };
   const expires_at = new Date(t.clock.now() + 3_600_000).toISOString();
-  if (what === "approve" || what === "reject") return t.kernel.decideGate(id, { ...by, gate_id, decision: what });
+  if (what === "approve" || what === "reject")
+    return t.kernel.decideGate(id, { ...by, gate_id, decision: what, payload: { payload_digest } });
   const edit = (principal: Act["who"], to: number) =>
-    t.kernel.decideGate(id, { tenant_id: 1, principal, gate_id, decision: "approve", payload: { edit: { sum: to } } });
+    t.kernel.decideGate(id, {
+      tenant_id: 1,
+      principal,
+      gate_id,
+      decision: "approve",
+      payload: { payload_digest, edit: { sum: to } },
+    });
   const approve = (principal: Act["who"]) =>
-    t.kernel.decideGate(id, { tenant_id: 1, principal, gate_id, decision: "approve" });
+    t.kernel.decideGate(id, { tenant_id: 1, principal, gate_id, decision: "approve", payload: { payload_digest } });
   if (what === "edit") return edit(who, sum);
   if (what === "race") return Promise.allSettled(people.map((one, i) => (i === 2 ? approve(one) : edit(one, sum + i))));
   if (what === "all") return Promise.allSettled(people.map(approve));
@@ -199,7 +208,7 @@ describe("the same set over any past", () => {
           await world.t.kernel.stop();
         },
       ),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 });

@@ -140,8 +140,9 @@ describe("toolResultToSignal", () => {
       ],
     });
     const made = toolResultToSignal(inline, "t", "cor_1", { putArtifact });
-    expect(made.map((signal) => signal.body["file_id"])).toEqual(["art-1", "art-2", "art-3"]);
-    expect(kept.map(([, mediaType]) => mediaType)).toEqual(["image/png", "x/y", "application/octet-stream"]);
+    expect(made.map((signal) => signal.body["file_id"])).toEqual(["art-1", "art-1", "art-1"]);
+    expect(made.map((signal) => signal.body["file_type"])).toEqual(["image/png", "x/y", "application/octet-stream"]);
+    expect(kept.map(([, mediaType]) => mediaType)).toEqual(["image/png"]);
     for (const [bytes] of kept) expect(bytes).toEqual(new Uint8Array([137, 80, 78, 71, 0, 255]));
     for (const signal of [...made, ...toolResultToSignal(inline, "t", "cor_1")]) {
       expect(JSON.stringify(signal)).not.toContain(png);
@@ -207,11 +208,12 @@ describe("HTTP", () => {
     expect(codes).toEqual(["T7_C_C", "T4_B_B", "T4_SOME_THING"]);
   });
 
-  it("[BRG-11] the hint is -1 for fatal, the configured delay for transient, none for degraded", () => {
-    const hint = (severity: KernelError["severity"]) =>
-      errorToProblemDetails(errorOf("external", severity), { retryAfterSec: 5 });
+  it("[BRG-11] the hint is -1 for fatal, the configured delay for what may be sent again, else none", () => {
+    const hint = (severity: KernelError["severity"], retry_eligible = true) =>
+      errorToProblemDetails({ ...errorOf("external", severity), retry_eligible }, { retryAfterSec: 5 });
     expect(hint("fatal").retry_after).toBe(-1);
     expect(hint("transient").retry_after).toBe(5);
+    expect(hint("transient", false)).not.toHaveProperty("retry_after");
     expect(hint("degraded")).not.toHaveProperty("retry_after");
   });
 

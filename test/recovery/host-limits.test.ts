@@ -2,8 +2,9 @@
 import { describe, expect, it } from "vitest";
 import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
+import { letRun } from "../../src/testing/let-run.ts";
 import { createTestKernel, testCaller } from "../../src/testing/test-kernel.ts";
-import { createVirtualClock, letRun } from "../../src/testing/virtual-clock.ts";
+import { createVirtualClock } from "../../src/testing/virtual-clock.ts";
 import { createWorld, job, ledgerPaths, minute, never, openProcess, start, step, work } from "./shared-file.ts";
 
 const pathOf = ledgerPaths();
@@ -58,24 +59,24 @@ describe("what is due", () => {
 });
 
 describe("a gate that a failure closed undecided", () => {
-  const limited = (path: string, maxCost: number, more: object = {}) => {
+  const limited = (maxCost: number, more: object = {}) => {
     const steps = [
       step("s1", "T.Act", { gate: {} }),
       step("s2", "T.Act", { estimated_cost: 5 }),
       step("s3", "T.Act", { depends_on: ["s2"], estimated_cost: 1 }),
     ];
-    return { path, capabilities: [job(steps, [work(createWorld(), "T.Act")])], budgets: { maxCost }, ...more };
+    return { capabilities: [job(steps, [work(createWorld(), "T.Act")])], budgets: { maxCost }, ...more };
   };
 
   it("opens anew when its step is resumed, and is decided then", async () => {
     const path = pathOf();
-    const first = await openProcess(path, limited(path, 5));
+    const first = await openProcess(path, limited(5));
     const failed = await first.run("Test.Job");
     expect(failed).toMatchObject({ state: "failed", error: { code: "T5_BUDGET_EXHAUSTED" } });
     expect(failed.gates.map((g) => g.status)).toEqual(["voided"]);
     await first.kernel.stop();
 
-    await using second = await openProcess(path, limited(path, 100, { at: minute }));
+    await using second = await openProcess(path, limited(100, { at: minute }));
     await second.kernel.retry(failed.workflow_id, { ...testCaller, mode: "resume_failed_steps" });
     const waiting = await second.rest(failed.workflow_id);
     expect(waiting).toMatchObject({ state: "waiting_for_user", gates: [{ gate_id: "gate-s1", status: "open" }] });

@@ -34,7 +34,7 @@ describe("a call that another one has left in doubt", () => {
   it("fails the second step that would apply the same draft, and names the action; the first is still asked about", async () => {
     const world = createWorld();
     const gate = held<object>();
-    const apply = { applies: "s1", idempotency: { strategy: "applies" } } as const;
+    const apply = { applies: "s1" } as const;
     const capability = defineCapability({
       intentType: "Test.Job",
       version: "1.0",

@@ -21,7 +21,7 @@ const cancel = (t: TestKernel, id: string) => t.kernel.cancel(id, { ...testCalle
 /** One step whose operator does this. */
 function oneStep(run: (call: OperatorCall<unknown>) => unknown, more: { readonly idempotent?: boolean } = {}) {
   const world = createWorld();
-  return { world, capabilities: [job([step("s1", "Test.Act")], [work(world, "Test.Act", { run, ...more })])] };
+  return { capabilities: [job([step("s1", "Test.Act")], [work(world, "Test.Act", { run, ...more })])] };
 }
 
 /** What `settled` has answered so far. */

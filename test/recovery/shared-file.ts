@@ -2,10 +2,6 @@
  * Kernels that share one ledger file, as processes do: each has a connection, a clock and ids of its own. A cut store
  * stands for a process that froze or died: from then on nothing of it reaches the file.
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll } from "vitest";
 import { z } from "zod";
 import type { OperatorCall } from "../../src/contract/operator.ts";
 import type { PlanStepDraft } from "../../src/contract/plan.ts";
@@ -16,19 +12,10 @@ import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { createTestKernel, type TestKernel, type TestKernelOptions } from "../../src/testing/test-kernel.ts";
 import { createVirtualClock } from "../../src/testing/virtual-clock.ts";
 
+export { freshPaths as ledgerPaths } from "../fixtures.ts";
+
 export const start = Date.UTC(2026, 0, 1);
 export const minute = 60_000;
-
-/** Paths of ledger files in a folder that goes away after the file's tests. */
-export function ledgerPaths(): () => string {
-  const folder = mkdtempSync(join(tmpdir(), "countersign-recovery-"));
-  let count = 0;
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
-  return () => {
-    count += 1;
-    return join(folder, `ledger-${count}.db`);
-  };
-}
 
 export interface Process extends TestKernel {
   /** Nothing of this process reaches the file any more. */

@@ -15,6 +15,7 @@ import {
 } from "../../src/testing/index.ts";
 import { anyObject, counted, intent, publishing, step, story } from "../gates/story.ts";
 import { anyStory, playStory } from "../invariants/stories.ts";
+import { runs } from "../properties/property-runs.ts";
 import { differencesOf, replayAll } from "./replay-all.ts";
 
 async function rowsOf({ kernel }: TestKernel, id: string): Promise<readonly TurnRow[]> {
@@ -71,7 +72,7 @@ describe("a replay", () => {
         await using play = await playStory(told, { middleware });
         expect(differencesOf(await replayAll(play.t.kernel))).toEqual([]);
       }),
-      { numRuns: 60, endOnFailure: true },
+      { numRuns: runs(60) },
     );
   }, 120_000);
 });
@@ -155,7 +156,7 @@ describe("steps side by side", () => {
         await t.rest(id);
         expect(differencesOf(await replayAll(t.kernel))).toEqual([]);
       }),
-      { numRuns: 30, endOnFailure: true },
+      { numRuns: runs(30) },
     );
   }, 120_000);
 });

@@ -44,8 +44,8 @@ const scenarios: Readonly<Record<string, (t: TestKernel) => Promise<string>>> = 
   async regenerated(t) {
     const id = await note(t, "regeneration");
     await t.kernel.retry(id, { ...testCaller, mode: "regenerate", step_ids: ["draft"] });
-    await t.rest(id);
-    await t.approve(id);
+    const { payload_digest } = (await t.rest(id)).gates[0] ?? {};
+    await t.approve(id, undefined, { payload_digest });
     return (await t.rest(id)).workflow_id;
   },
   async retried(t) {

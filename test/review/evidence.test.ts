@@ -13,6 +13,7 @@ import {
 } from "../../src/index.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/test-kernel.ts";
 import { counted, intent, publishing, step, story } from "../gates/story.ts";
+import { runs } from "../properties/property-runs.ts";
 
 type Line = Readonly<Record<string, unknown>> & { readonly evidence?: string; readonly entry?: AuditEntry };
 
@@ -104,7 +105,7 @@ describe("verifyEvidence", () => {
         expect(ok).toBe(false);
         expect(broken[0]?.line).toBeLessThanOrEqual(line);
       }),
-      { numRuns: 400 },
+      { numRuns: runs(400) },
     );
   });
 

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createReviewPipeline, type ReviewPipeline, type ReviewPipelineOptions } from "../../src/index.ts";
 import { codeOf } from "../federation/replicas.ts";
+import { runs } from "../properties/property-runs.ts";
 
 const reviewers = [
   { id: "ann", role: "lead" },
@@ -175,7 +176,7 @@ describe("export", () => {
         const altered = whole.slice(0, at) + other + whole.slice(at + 1);
         expect(codeOf(() => open({ log: altered }))).toBe("T0_LEDGER_CORRUPT");
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
     const lines = whole.trimEnd().split("\n");
     for (let kept = 1; kept < lines.length; kept += 1)

@@ -3,18 +3,24 @@
 // Owns: the count. Never: an opinion on a test; a requirement with one failing test is not shown.
 //   npm run unit ; npm run conformance            every area, and what is missing
 //   npm run conformance -- INV EXE                these areas only
+//   node test/spec/conformance.mjs --report FILE  of another report than report.json
+// Ends with 0 when every counted requirement is shown, 1 when one is not, 2 when there is nothing to count.
 
 import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
 
-const areas = process.argv.slice(2);
+const { positionals: areas, values: options } = parseArgs({
+  allowPositionals: true,
+  options: { report: { type: "string", default: fileURLToPath(new URL("../../report.json", import.meta.url)) } },
+});
 const requirementsUrl = new URL("requirements.yaml", import.meta.url);
-const reportUrl = new URL("../../report.json", import.meta.url);
 
 function readReport() {
   try {
-    return JSON.parse(readFileSync(reportUrl, "utf8"));
+    return JSON.parse(readFileSync(options.report, "utf8"));
   } catch {
-    console.error("there is no readable report.json: run the tests first (npm run unit)");
+    console.error(`there is no readable ${options.report}: run the tests first (npm run unit)`);
     process.exit(2);
   }
 }
@@ -57,3 +63,8 @@ for (const [area, ids] of Map.groupBy(counted, areaOf)) {
   );
 }
 console.log(`${counted.filter(isShown).length} of ${counted.length} requirements are shown by passing tests`);
+
+if (counted.length === 0) {
+  console.error(`no requirement is of ${areas.join(", ")}`);
+  process.exitCode = 2;
+} else if (!counted.every(isShown)) process.exitCode = 1;

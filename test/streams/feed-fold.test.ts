@@ -5,6 +5,7 @@ import { FeedFold } from "../../src/runtime/feed-fold.ts";
 import { createTestKernel, memoryLedger } from "../../src/testing/index.ts";
 import { feedAfter, markFeed } from "../../src/tiers/t6-metacognition/project-feed.ts";
 import { gatedSteps, intent } from "../gates/story.ts";
+import { runs } from "../properties/property-runs.ts";
 
 describe("the fold of the feed", () => {
   it("tells of a row the same in any order, again, and with room for no record", async () => {
@@ -29,7 +30,7 @@ describe("the fold of the feed", () => {
           expect(await fold.tell(row, position)).toEqual(told[i]);
         }
       }),
-      { numRuns: 60, endOnFailure: true },
+      { numRuns: runs(60) },
     );
   });
 

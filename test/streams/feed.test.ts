@@ -7,6 +7,7 @@ import { FeedItem, type FeedOptions, type FeedWorkflow } from "../../src/index.t
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { createTestKernel, letRun, memoryLedger, type TestKernel, testCaller } from "../../src/testing/index.ts";
 import { counted, gatedSteps, intent, publishing, refusalOf, step, story } from "../gates/story.ts";
+import { runs } from "../properties/property-runs.ts";
 import { countingLedger } from "./counting-ledger.ts";
 
 const foreign = { tenant_id: 2, principal: { type: "user", id: 9, role: "user" } } as const;
@@ -393,7 +394,7 @@ describe("a list kept from the feed", () => {
           await end();
         }
       }),
-      { numRuns: 25, endOnFailure: true },
+      { numRuns: runs(25) },
     );
   });
 });

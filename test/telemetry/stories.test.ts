@@ -8,6 +8,7 @@ import { foldEvents } from "../../machines/fold.ts";
 import type { LedgerEvent } from "../../src/index.ts";
 import type { Observer } from "../../src/telemetry/index.ts";
 import { anyStory, type Play, playStory } from "../invariants/stories.ts";
+import { runs } from "../properties/property-runs.ts";
 import { readSamples } from "./read-samples.ts";
 import { hrTimeOf, msOf, openObserver, type Tracing } from "./spans-fixture.ts";
 
@@ -26,7 +27,7 @@ const watch = (law: (watched: Watched) => Promise<void> | void, maxLives = 20_00
       await using play = await playStory(story, { telemetry: observer });
       await law({ play, events: await play.events(), tracing, observer });
     }),
-    { numRuns: 12, endOnFailure: true },
+    { numRuns: runs(12) },
   ) as Promise<void>;
 
 const count = (events: readonly LedgerEvent[], ...types: readonly string[]): number =>

@@ -95,9 +95,9 @@ export const ambientRows: readonly AmbientRow[] = [
     why: "shows that the started program's environment is a clean one",
   },
   {
-    path: "test/actors/ids-and-time.test.ts",
+    path: "test/http/fuzz-api.ts",
     calls: ["performance.now"],
-    why: "shows that minutes of simulated waiting take no real time",
+    why: "its figures say how long real requests take; nothing is judged by them",
   },
   {
     path: "test/http/raw-requests.test.ts",
@@ -106,6 +106,16 @@ export const ambientRows: readonly AmbientRow[] = [
   },
   { path: "test/cli/", calls: ["Date.now"], why: "hands the command line the clock of a terminal" },
   { path: "test/ledgers/sqlite-connection.test.ts", calls: ["Date.now"], why: "processes that meet at one moment" },
+  {
+    path: "test/properties/",
+    calls: ["process.env"],
+    why: "seed and number of runs of all properties come from outside",
+  },
+  {
+    path: "test/mutation/",
+    calls: [...timers, "process.env"],
+    why: "it runs the tests of a copy in processes of their own, and ends them",
+  },
   { path: "test/bench/", calls: [...timing, ...timers, "process.env"], why: "a bench measures real time" },
   {
     path: "test/sim/",

@@ -133,7 +133,19 @@ describe("the store", () => {
     "memory",
     "documents",
   ];
-  const housekeeping = ["name", "open", "claim", "renew", "release", "due", "nextDue", "abandoned", "version", "close"];
+  const housekeeping = [
+    "name",
+    "open",
+    "indexes",
+    "claim",
+    "renew",
+    "release",
+    "due",
+    "nextDue",
+    "abandoned",
+    "version",
+    "close",
+  ];
 
   it("[NOT-04] the port keeps generic collections: turns, heads, gates, keys, charges, memory, documents", () => {
     const file = readSource("src/ports/ledger-store.ts");

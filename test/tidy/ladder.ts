@@ -47,7 +47,12 @@ export const ladder: readonly Floor[] = [
   { room: "telemetry", may: ["index", "protocol", "contract"], packages: "declared", builtins: "any" },
   { room: "inspect", may: ["index", "protocol", "contract"], packages: "declared", builtins: "any" },
   // The port suites check what the ports promise; the test kernel is the kernel with other parts in its ports.
-  { room: "testing", may: ["index", "kernel", "runtime", "adapters", ...ground], packages: ["zod"], builtins: [] },
+  {
+    room: "testing",
+    may: ["index", "kernel", "runtime", "adapters", ...ground],
+    packages: ["zod"],
+    builtins: ["node:async_hooks"],
+  },
   {
     // Hosts implement ports and subscribe to the bus: the types of both are public. So are the defaults that a host builds
     // on: limits, roles, a seeded source of randomness.

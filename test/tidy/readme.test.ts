@@ -10,6 +10,8 @@ import { readSource, root } from "./source-files.ts";
 
 const maxLines = { "README.md": 150, "ARCHITECTURE.md": 400, "CONTRIBUTING.md": 150 } as const;
 const maxRoomLines = 25;
+/** That of the tests has a table with a row for each room of the code. */
+const maxTestLines = 65;
 
 const foldersIn = (folder: string): readonly string[] =>
   readdirSync(join(root, folder), { withFileTypes: true })
@@ -116,7 +118,8 @@ describe("the documents", () => {
 
   it(`every room has a README of at most ${maxRoomLines} lines`, () => {
     expect(roomPages.filter((path) => !existsSync(join(root, path)))).toEqual([]);
-    expect(roomPages.filter((path) => lineCount(path) > maxRoomLines)).toEqual([]);
+    const mostOf = (path: string): number => (path === "test/README.md" ? maxTestLines : maxRoomLines);
+    expect(roomPages.filter((path) => lineCount(path) > mostOf(path))).toEqual([]);
   });
 
   it("the tiers' README has a line for each tier", () => {

@@ -13,6 +13,7 @@ import {
   type TokenDraft,
   withCapability,
 } from "../../src/index.ts";
+import { runs } from "../properties/property-runs.ts";
 import { codeOf, detailOf, draft, eventsOf, kindsOf, open } from "./kernels.ts";
 
 const submitAll = (kernel: ReturnType<typeof open>, drafts: readonly TokenDraft[]): readonly number[] =>
@@ -300,7 +301,7 @@ describe("admission, alone", () => {
         const admission = admitToken(token, state);
         expect(admission.admitted ? null : admission.kind).toBe(expected(token, state));
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 
@@ -318,7 +319,7 @@ describe("admission, alone", () => {
         const used = (accounts: AdmissionState) => accounts.capabilities.get(1)?.usage.invocations ?? 0;
         expect(used(admission.state)).toBe(used(before) + (token.capability === 1 ? 1 : 0));
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 

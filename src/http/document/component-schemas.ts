@@ -52,6 +52,19 @@ function nameAll(known: Readonly<Record<string, z.ZodType>>, more: readonly Name
   return registry;
 }
 
+type Told = z.core.JSONSchema.BaseSchema;
+
+const isFree = ({ type, properties, additionalProperties }: Told): boolean =>
+  type === "object" && properties === undefined && additionalProperties === undefined;
+
+/** In words: makers of clients read `default` as a field that is always there, and ask for it. */
+function tellDefault(schema: Told): void {
+  if (schema.default === undefined) return;
+  const words = `By default \`${JSON.stringify(schema.default)}\`.`;
+  schema.description = schema.description === undefined ? words : `${schema.description} ${words}`;
+  delete schema.default;
+}
+
 function tellAll(registry: Registry, { io, closed }: { readonly io: Io; readonly closed: boolean }) {
   const { schemas } = z.toJSONSchema(registry, {
     io,
@@ -61,6 +74,9 @@ function tellAll(registry: Registry, { io, closed }: { readonly io: Io; readonly
       // In OpenAPI `readOnly` says who may send a field; zod's says only that our own code does not change it.
       delete jsonSchema.readOnly;
       if (!closed && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
+      // Without a word on its fields, makers of clients read an object as an empty one.
+      if (isFree(jsonSchema)) jsonSchema.additionalProperties = true;
+      if (io === "input") tellDefault(jsonSchema);
     },
   });
   return Object.fromEntries(

@@ -9,12 +9,13 @@ import type { JsonObject } from "../../contract/json.ts";
 import type { Route } from "../add-route.ts";
 import { type ComponentSchemas, makeComponentSchemas, type SchemaOptions } from "./component-schemas.ts";
 import { makeProblemAnswers, problemRef, problemStatuses } from "./problem-answers.ts";
-import { tellAnswer, tellParameters, toTemplate } from "./tell-parts.ts";
+import { tellAnswer, tellForm, tellParameters, toTemplate } from "./tell-parts.ts";
 
 export interface ApiDocument {
   readonly openapi: string;
-  readonly info: { readonly title: string; readonly version: string; readonly description: string };
-  readonly tags: readonly { readonly name: string }[];
+  readonly info: { readonly title: string; readonly version: string; readonly description: string } & JsonObject;
+  readonly servers: readonly { readonly url: string }[];
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly components: { readonly schemas: Readonly<Record<string, JsonObject>> } & JsonObject;
 }
@@ -36,6 +37,8 @@ a code and the next step. Clients should be ready for fields that are not told h
 export interface DocumentOptions extends SchemaOptions {
   /** The cookie that stands for a session, where there are sessions. */
   readonly sessionCookie?: string;
+  /** The address that clients know the API by; by default that of the document. */
+  readonly origin?: string;
 }
 
 export function makeDocument(routes: readonly Route[], options: DocumentOptions = {}): ApiDocument {
@@ -48,8 +51,9 @@ export function makeDocument(routes: readonly Route[], options: DocumentOptions 
   }
   return {
     openapi: "3.1.1",
-    info: { title: "Countersign", version: "1.0", description: about },
-    tags: [...new Set(routes.map(tagOf))].map((name) => ({ name })),
+    info: { title: "Countersign", version: "1.0", description: about, license: { name: "MIT", identifier: "MIT" } },
+    servers: [{ url: options.origin ?? "/" }],
+    tags: [...new Set(routes.map(tagOf))].map((name) => ({ name, description: tags[name] })),
     paths,
     components: {
       schemas: schemas.components,
@@ -62,8 +66,13 @@ export function makeDocument(routes: readonly Route[], options: DocumentOptions 
 
 const tellSchemes = ({ sessionCookie }: DocumentOptions): JsonObject => ({
   bearer: { type: "http", scheme: "bearer", description: "A JWT, or a static token of this server." },
-  ...(sessionCookie !== undefined && { session: { type: "apiKey", in: "cookie", name: sessionCookie } }),
+  ...(sessionCookie !== undefined && {
+    session: { type: "apiKey", in: "cookie", name: sessionCookie, description: cookie },
+  }),
 });
+
+const cookie = `A browser's session, which /login sets. Over https the name begins with \`__Host-\`; a port that is not the usual one
+ends it. What changes something shows X-CSRF-Token as well.`;
 
 const headers = {
   RequestId: {
@@ -75,14 +84,21 @@ const headers = {
   Location: { schema: { type: "string" }, description: "Where the new workflow is read." },
 } as const;
 
-function tagOf({ method, path, answers }: Route): string {
+const tags = {
+  Streams: "Server-sent events, which go on where their reader left off.",
+  Beside: "What is no workflow's: health, this document, sessions, JSON-RPC.",
+  Reads: "What is, as the ledger has it.",
+  Commands: "What callers say: submit, decide, retry, cancel.",
+} as const;
+
+function tagOf({ method, path, answers }: Route): keyof typeof tags {
   if (answers[200]?.mediaType === "text/event-stream") return "Streams";
   if (!path.startsWith("/v1/kernel/")) return "Beside";
   return method === "get" ? "Reads" : "Commands";
 }
 
 function tellRoute(route: Route, schemas: ComponentSchemas, ways: readonly string[]): Operation {
-  const { operation, summary, description, needs, alsoNeeds, body, bodyOptional = false } = route;
+  const { operation, summary, description, needs, alsoNeeds, body, bodyOptional = false, form } = route;
   const own = Object.entries(route.answers).map(([status, answer]) => [status, tellAnswer(answer, { route, schemas })]);
   const problems = problemStatuses(route).map((status) => [status, problemRef(status)]);
   return {
@@ -90,7 +106,8 @@ function tellRoute(route: Route, schemas: ComponentSchemas, ways: readonly strin
     tags: [tagOf(route)],
     summary,
     ...(description !== undefined && { description }),
-    parameters: tellParameters(route),
+    parameters: tellParameters(route, ways.includes("session")),
+    ...(form !== undefined && { requestBody: tellForm(form) }),
     ...(body !== undefined && {
       requestBody: { required: !bodyOptional, content: { "application/json": { schema: schemas.refTo(body) } } },
     }),

@@ -90,10 +90,11 @@ const renderParameters = (parameters: readonly JsonObject[]): Html =>
 
 function renderContent({ content }: JsonObject): readonly Html[] {
   const kinds = Object.entries((content ?? {}) as Readonly<Record<string, JsonObject>>);
-  return kinds.map(
-    ([type, told]) => html`<code>${type}</code><pre>${renderSchema(told["x-event-data"] ?? told["schema"])}</pre>`,
-  );
+  return kinds.map(([type, told]) => html`<code>${type}</code><pre>${renderSchema(readContent(told["schema"]))}</pre>`);
 }
+
+/** Of a text that holds something, what it holds. */
+const readContent = (schema: unknown): unknown => (schema as JsonObject | undefined)?.["contentSchema"] ?? schema;
 
 const renderAnswer = ([status, answer]: readonly [string, JsonObject]): Html => {
   const { $ref, description } = answer;

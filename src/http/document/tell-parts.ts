@@ -34,7 +34,17 @@ const headerParameters = {
   },
 } as const;
 
-export function tellParameters({ path, params, query, idempotent, waits, resumable }: Route): readonly JsonObject[] {
+/** Where sessions are: what their cookie's requests show, if they change something. */
+const csrf = {
+  name: "X-CSRF-Token",
+  in: "header",
+  description:
+    "The `csrf_token` of `/v1/session`: asked of a request that carries a session's cookie, and of no other.",
+  schema: { type: "string" },
+} as const;
+
+export function tellParameters(route: Route, hasSessions: boolean): readonly JsonObject[] {
+  const { method, needs, path, params, query, idempotent, waits, resumable } = route;
   const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => {
     const schema = params?.shape[name] ?? (name === "id" ? WorkflowId : z.string());
     return { name: nameOf(name), in: "path", required: true, ...tellValue(schema as z.ZodType) };
@@ -51,8 +61,15 @@ export function tellParameters({ path, params, query, idempotent, waits, resumab
     ...(idempotent ? [headerParameters.idempotent] : []),
     ...(waits ? [headerParameters.waits] : []),
     ...(resumable ? [headerParameters.resumable] : []),
+    ...(hasSessions && method !== "get" && needs !== "open" ? [csrf] : []),
   ];
 }
+
+/** A form, told where it is used: it has few fields, and one use. */
+export const tellForm = (form: z.ZodObject): JsonObject => ({
+  required: true,
+  content: { "application/x-www-form-urlencoded": tellValue(form) },
+});
 
 function tellValue(schema: z.ZodType): JsonObject {
   const { $schema: _, description, ...told } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
@@ -63,16 +80,19 @@ export function tellAnswer(
   answer: RouteAnswer,
   { route, schemas }: { readonly route: Route; readonly schemas: ComponentSchemas },
 ): JsonObject {
-  const { description, schema, mediaType = schema === undefined ? null : "application/json", located } = answer;
-  const body = tellBody(mediaType ?? "", schema === undefined ? {} : schemas.refTo(schema));
+  const { description, schema, located, event, mediaType = schema === undefined ? null : "application/json" } = answer;
+  const body = tellBody(mediaType ?? "", schema === undefined ? {} : schemas.refTo(schema), event);
   const content = mediaType === null ? {} : { content: { [mediaType]: body } };
   return { description, headers: tellHeaders(route, located), ...content };
 }
 
-/** OpenAPI 3.1 has no word for a stream of events: the text of it is a string, and the data of one event is told beside it. */
-function tellBody(mediaType: string, schema: JsonObject): JsonObject {
+/** OpenAPI 3.1 has no word for a stream of events: its text is a string, whose content is told message by message. */
+function tellBody(mediaType: string, schema: JsonObject, event = ""): JsonObject {
   if (mediaType !== "text/event-stream") return { schema };
-  return { schema: { type: "string" }, "x-event-data": schema };
+  const id = { type: "string", description: "Where `Last-Event-ID` goes on; absent where nobody can." };
+  const properties = { id, event: { const: event }, data: schema };
+  const message = { type: "object", description: "One message.", properties, required: ["event", "data"] };
+  return { schema: { type: "string", contentMediaType: mediaType, contentSchema: message } };
 }
 
 function tellHeaders({ idempotent }: Route, located = false): JsonObject {

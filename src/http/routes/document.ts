@@ -11,6 +11,8 @@ import { addRoute, type Route } from "../add-route.ts";
 import { makeDocument } from "../document/make-document.ts";
 import { pagePolicy, renderPage } from "../document/render-page.ts";
 import type { Call, Edge } from "../edge.ts";
+import { isMatched } from "../match-etag.ts";
+import { nameFor } from "../session-cookie.ts";
 
 const unchanged = { description: "It is what `If-None-Match` names." };
 
@@ -45,11 +47,13 @@ interface Text {
 
 const toText = (body: string): Text => ({ body, etag: `"${hash("sha256", body, "base64url").slice(0, 22)}"` });
 
-/** Over https it begins with `__Host-`; a port that is not the usual one ends it. */
-const sessionCookie = "countersign_session";
-
 export function addDocument(edge: Edge): void {
-  const document = once(() => makeDocument(edge.routes, edge.options.sessions === undefined ? {} : { sessionCookie }));
+  const { origin, sessions } = edge.options;
+  const told = {
+    ...(origin !== undefined && { origin }),
+    ...(sessions !== undefined && { sessionCookie: nameFor(origin ?? "http://localhost") }),
+  };
+  const document = once(() => makeDocument(edge.routes, told));
   const json = once(() => toText(JSON.stringify(document())));
   const page = once(() => toText(renderPage(document())));
   addRoute(edge, documentRoute, (call) => answerText(call, json(), { "content-type": "application/json" }));
@@ -68,6 +72,6 @@ function once<T>(make: () => T): () => T {
 
 function answerText(call: Call, { body, etag }: Text, headers: Readonly<Record<string, string>>): Response {
   const kept = { etag, "cache-control": "no-cache" };
-  if (call.req.header("if-none-match") === etag) return new Response(null, { status: 304, headers: kept });
+  if (isMatched(call.req.header("if-none-match"), etag)) return new Response(null, { status: 304, headers: kept });
   return new Response(body, { headers: { ...headers, ...kept } });
 }

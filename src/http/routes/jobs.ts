@@ -8,6 +8,7 @@
  */
 import { z } from "zod";
 import { kernelError } from "../../contract/error-codes.ts";
+import { fieldErrorsOf } from "../../contract/field-error.ts";
 import { JobPending, JobRequest, JobResponse } from "../../contract/http.ts";
 import { raise } from "../../contract/kernel-error.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
@@ -71,7 +72,8 @@ function readJob(body: unknown): JobRequest {
   const parsed = JobRequest.safeParse(body);
   if (parsed.success) return parsed.data;
   const message = `a job: ${z.prettifyError(parsed.error)}`;
-  return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, moduleRef(0, "http", "jobs")));
+  const detail = { errors: fieldErrorsOf(parsed.error) };
+  return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, moduleRef(0, "http", "jobs"), { detail }));
 }
 
 async function submitJob(call: Call, { kernel }: Edge, job: JobRequest): Promise<SubmitResponse> {

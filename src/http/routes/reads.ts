@@ -24,7 +24,7 @@ import { answerJson } from "../answer.ts";
 import { requireCredentialScope } from "../claim-caller.ts";
 import { type Call, type Edge, workflowOf, workflowPath } from "../edge.ts";
 import type { HttpCaller } from "../http-options.ts";
-import { eventQuery, gateQuery, readAfter, readFilter, readLimit, readSequence, workflowQuery } from "../read-query.ts";
+import { eventQuery, gateQuery, readCursor, toWorkflowFilter, usualPage, workflowQuery } from "../read-query.ts";
 
 export const readScope = "outcome:read";
 
@@ -81,10 +81,9 @@ export function addReads(edge: Edge): void {
       query: workflowQuery(maxPage),
       answers: page(WorkflowPage),
     },
-    async (call) => {
+    async (call, query) => {
       const caller = await requireReader(call, edge);
-      const filter = { ...readFilter(call), limit: readLimit(call, maxPage) };
-      return answerJson(await listWorkflows(edge, caller, filter));
+      return answerJson(await listWorkflows(edge, caller, toWorkflowFilter(query, maxPage)));
     },
   );
   addRoute(
@@ -97,15 +96,9 @@ export function addReads(edge: Edge): void {
       query: gateQuery(maxPage),
       answers: page(GatePage),
     },
-    async (call) => {
+    async (call, query) => {
       const caller = await requireReader(call, edge);
-      const workflow_id = call.req.query("workflow_id");
-      const filter = {
-        ...(workflow_id !== undefined && { workflow_id }),
-        ...readAfter(call),
-        limit: readLimit(call, maxPage),
-      };
-      return answerJson(await listGates(edge, caller, filter));
+      return answerJson(await listGates(edge, caller, { limit: usualPage(maxPage), ...query }));
     },
   );
   addRoute(
@@ -118,12 +111,11 @@ export function addReads(edge: Edge): void {
       query: eventQuery(maxPage),
       answers: page(EventPage),
     },
-    async (call) => {
+    async (call, query) => {
       const caller = await requireReader(call, edge);
-      const limit = readLimit(call, maxPage, maxPage);
-      return answerJson(
-        await listEvents(edge, caller, { workflow_id: workflowOf(call), after: readSequence(call), limit }),
-      );
+      const { limit = maxPage } = query;
+      const after = readCursor(call, query) ?? 0;
+      return answerJson(await listEvents(edge, caller, { workflow_id: workflowOf(call), after, limit }));
     },
   );
   for (const [path, { read, answer, ...told }] of Object.entries(workflowViews)) {

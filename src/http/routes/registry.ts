@@ -13,8 +13,7 @@ import { moduleRef } from "../../contract/module-ref.ts";
 import { describeCapability } from "../../index.ts";
 import { addRoute, type Route } from "../add-route.ts";
 import { answerJson } from "../answer.ts";
-import type { Call, Edge } from "../edge.ts";
-import { readVersion } from "../read-query.ts";
+import type { Edge } from "../edge.ts";
 import { readScope, requireReader } from "./reads.ts";
 
 const registryRef = moduleRef(0, "http", "registry");
@@ -28,13 +27,15 @@ const capabilitiesRoute: Route = {
   answers: { 200: { description: "All of them.", schema: z.object({ capabilities: z.array(CapabilityView) }) } },
 };
 
-const capabilityRoute: Route = {
+const versionQuery = z.object({ version: CapabilityVersion.optional() });
+
+const capabilityRoute: Route<typeof versionQuery> = {
   ...get,
   path: "/v1/kernel/capabilities/:intent_type",
   operation: "readCapability",
   summary: "One capability, in its newest version where none is named",
   params: z.object({ intent_type: IntentType }),
-  query: z.object({ version: CapabilityVersion.optional() }),
+  query: versionQuery,
   answers: { 200: { description: "As it is registered.", schema: CapabilityView } },
 };
 
@@ -63,9 +64,9 @@ export function addRegistry(edge: Edge): void {
     await requireReader(call, edge);
     return answerJson({ capabilities: edge.kernel.capabilities().map((one) => viewOf(one, edge)) });
   });
-  addRoute(edge, capabilityRoute, async (call) => {
+  addRoute(edge, capabilityRoute, async (call, { version }) => {
     await requireReader(call, edge);
-    return answerJson(findView(call, edge));
+    return answerJson(findView(edge, call.req.param("intent_type") ?? "", version));
   });
   addRoute(edge, machinesRoute, async (call) => {
     await requireReader(call, edge);
@@ -81,9 +82,8 @@ export function addRegistry(edge: Edge): void {
 const viewOf = (capability: CapabilityDefinition, { kernel }: Edge): CapabilityView =>
   describeCapability(capability, (name) => kernel.findOperator(name));
 
-function findView(call: Call, edge: Edge): CapabilityView {
+function findView(edge: Edge, type: string, version: string | undefined): CapabilityView {
   const { kernel } = edge;
-  const [type, version] = [call.req.param("intent_type") ?? "", readVersion(call)];
   const known = kernel
     .capabilities()
     .some((one) => one.intentType === type && one.version === (version ?? one.version));

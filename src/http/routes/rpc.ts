@@ -8,17 +8,17 @@
  * J4  Params are given by name; by position they are bad params, not a bad request.
  */
 import { isPlainObject, type JsonObject } from "../../contract/json.ts";
-import { KernelErrorException } from "../../contract/kernel-error.ts";
+import { type KernelError, KernelErrorException } from "../../contract/kernel-error.ts";
 import { RpcAnswer, RpcCall } from "../../contract/rpc.ts";
 import { createErrorResponse, createSuccessResponse, tryValidateMessageEnvelope } from "../../protocol/envelope.ts";
 import { errorToJsonrpcError } from "../../protocol/error-to-jsonrpc-error.ts";
+import { orUnparsed, parseJson, readBodyText } from "../../protocol/read-body-text.ts";
 import { addRoute, type Route } from "../add-route.ts";
 import { answerJson, errorOf } from "../answer.ts";
 import type { Call, Edge } from "../edge.ts";
-import { parseJson, readBodyText } from "../read-body.ts";
 import { rpcMethods } from "../rpc-methods.ts";
 
-const codes = { parse: -32700, invalid: -32600, method: -32601, params: -32602 } as const;
+const codes = { invalid: -32600, method: -32601, params: -32602 } as const;
 
 const rpcRoute: Route = {
   method: "post",
@@ -35,35 +35,40 @@ const rpcRoute: Route = {
 
 export function addRpc(edge: Edge): void {
   addRoute(edge, rpcRoute, async (call) => {
-    const answer = await answerText(await readBodyText(call.req.raw, edge.options.limits), call, edge);
+    const answer = await answerBody(call, edge);
     return answer === null ? new Response(null, { status: 204 }) : answerJson(answer);
   });
 }
 
-async function answerText(text: string, call: Call, edge: Edge): Promise<object | null> {
-  const { maxDepth, maxBatch } = edge.options.limits;
-  const parsed = tryParse(text, maxDepth);
-  if (parsed === null) return createErrorResponse(null, codes.parse, "parse error: the body is not JSON");
+async function answerBody(call: Call, edge: Edge): Promise<object | null> {
+  const { limits } = edge.options;
+  try {
+    const text = () => readBodyText(call.req.raw, limits);
+    return await answerAll(await orUnparsed(async () => parseJson(await text(), limits.maxDepth)), call, edge);
+  } catch (thrown) {
+    const error = thrown instanceof KernelErrorException ? thrown.error : null;
+    if (error?.code !== "T0_RPC_PARSE_FAILED") throw thrown;
+    return answerError(error);
+  }
+}
+
+async function answerAll(value: unknown, call: Call, edge: Edge): Promise<object | null> {
+  const { maxBatch } = edge.options.limits;
   // The request itself has taken for the first.
   const first: Edge = { ...edge, spend: () => undefined };
-  if (!Array.isArray(parsed.value)) return answerMessage(parsed.value, call, first);
-  const { length } = parsed.value;
+  if (!Array.isArray(value)) return answerMessage(value, call, first);
+  const { length } = value;
   if (length === 0 || length > maxBatch)
     return createErrorResponse(null, codes.invalid, `invalid request: a batch has 1 to ${maxBatch} messages`);
   const answers: (object | null)[] = [];
-  for (const [i, message] of parsed.value.entries())
-    answers.push(await answerMessage(message, call, i === 0 ? first : edge));
+  for (const [i, message] of value.entries()) answers.push(await answerMessage(message, call, i === 0 ? first : edge));
   const said = answers.filter((answer) => answer !== null);
   return said.length === 0 ? null : said;
 }
 
-function tryParse(text: string, maxDepth: number): { readonly value: unknown } | null {
-  try {
-    return { value: parseJson(text, maxDepth) };
-  } catch (thrown) {
-    if (thrown instanceof KernelErrorException) return null;
-    throw thrown;
-  }
+function answerError(error: KernelError): object {
+  const { code, message, data } = errorToJsonrpcError(error);
+  return createErrorResponse(null, code, message, data);
 }
 
 /** The answer to one message; null for a notification. */
@@ -110,7 +115,6 @@ async function answerRequest({ method: name, params = {}, isNamed }: Asked, call
     const asker = { caller: call.get("caller"), trace: call.get("trace") };
     return createSuccessResponse("", { ...(await method.run(edge, params, asker)) });
   } catch (thrown) {
-    const { code, message: text, data } = errorToJsonrpcError(errorOf(thrown, edge.options.logger));
-    return createErrorResponse(null, code, text, data);
+    return answerError(errorOf(thrown, edge.options.logger));
   }
 }

@@ -38,7 +38,8 @@ export const doorOf = ({ options }: Edge, admission: Admission): Door | null =>
 
 /** The addresses for those who are not known yet. */
 export function addLogin(edge: Edge, door: Door): void {
-  const query = z.object({ code: z.string().regex(secretPattern).optional() });
+  const query = z.object({ code: z.string().optional() });
+  const form = z.object({ code: z.string().regex(secretPattern).describe("The code of the link.") });
   const describe = { path: "/login", needs: "open" } as const;
   addRoute(
     edge,
@@ -50,7 +51,7 @@ export function addLogin(edge: Edge, door: Door): void {
       query,
       answers: { 200: html },
     },
-    showLogin,
+    (_, { code }) => showLogin(code),
   );
   addRoute(
     edge,
@@ -59,7 +60,8 @@ export function addLogin(edge: Edge, door: Door): void {
       method: "post",
       operation: "login",
       summary: "Exchanges the code of a login link, once, for the cookie of a session",
-      answers: { 303: { description: "Signed in; the cookie is set." } },
+      form,
+      answers: { 303: { description: "Signed in: `Set-Cookie` is the session, `Location` the page to go to." } },
     },
     (call) => login(call, edge, door),
   );
@@ -126,8 +128,7 @@ ${body}
 `;
 
 /** The code goes back as it came if it has a code's form; nothing here looks it up. */
-function showLogin(call: Call): Response {
-  const code = call.req.query("code") ?? "";
+function showLogin(code = ""): Response {
   const body = secretPattern.test(code)
     ? `<form method="post" action="/login">
 <input type="hidden" name="code" value="${code}">

@@ -11,7 +11,7 @@ import type { z } from "zod";
 import { AssistantDelta, type Channels, FeedItem, KernelProgress, LedgerEvent } from "../../index.ts";
 import { addRoute, type Route } from "../add-route.ts";
 import { type Call, type Edge, workflowOf } from "../edge.ts";
-import { feedQuery, readCursor, readFeedFilter, readSequence, sequenceQuery } from "../read-query.ts";
+import { feedQuery, readCursor, sequenceQuery } from "../read-query.ts";
 import { sseStream, type Told, type ToldItems } from "../sse-stream.ts";
 import { readScope, requireReader } from "./reads.ts";
 
@@ -46,7 +46,7 @@ const channels: { readonly [C in keyof Channels]: ChannelTold } = {
 };
 type Channel = keyof Channels;
 
-const routeOf = (channel: Channel): Route => {
+const routeOf = (channel: Channel): Route<typeof sequenceQuery> => {
   const { event, operation, summary, data } = channels[channel];
   return {
     method: "get",
@@ -61,6 +61,7 @@ const routeOf = (channel: Channel): Route => {
         description: `Server-sent events called \`${event}\`; \`id\` is the ledger's sequence. The stream ends with the workflow.`,
         mediaType: "text/event-stream",
         schema: data,
+        event,
       },
       204: { description: "The workflow has ended and there is nothing after the cursor." },
     },
@@ -69,23 +70,23 @@ const routeOf = (channel: Channel): Route => {
 
 export function addStreams(edge: Edge): void {
   for (const channel of Object.keys(channels) as Channel[])
-    addRoute(edge, routeOf(channel), async (call) => {
+    addRoute(edge, routeOf(channel), async (call, query) => {
       const caller = await requireReader(call, edge);
-      const after = readSequence(call);
+      const after = readCursor(call, query) ?? 0;
       const open = ({ signal, onCaughtUp }: Opening) =>
         edge.kernel.channel(channel, workflowOf(call), { after, signal, onCaughtUp }, caller);
       return answerStream(call, edge, { event: channels[channel].event, open });
     });
-  addRoute(edge, feedRoute, async (call) => {
+  addRoute(edge, feedRoute, async (call, query) => {
     const caller = await requireReader(call, edge);
-    const after = readCursor(call);
-    const options = { ...readFeedFilter(call), ...(after !== undefined && { after }) };
+    const after = readCursor(call, query);
+    const options = { ...query, ...(after !== undefined && { after }) };
     const open = (opening: Opening) => numbered(edge.kernel.feed({ ...options, ...opening }, caller));
     return answerStream(call, edge, { event: "kernel.feed", open });
   });
 }
 
-const feedRoute: Route = {
+const feedRoute: Route<typeof feedQuery> = {
   method: "get",
   path: "/v1/kernel/stream/feed",
   operation: "streamFeed",
@@ -98,6 +99,7 @@ const feedRoute: Route = {
       description: "Server-sent events called `kernel.feed`; `id` is the ledger's position. The feed never ends.",
       mediaType: "text/event-stream",
       schema: FeedItem,
+      event: "kernel.feed",
     },
   },
 };

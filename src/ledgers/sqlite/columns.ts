@@ -5,6 +5,9 @@
  * Never: parses a turn; its envelope and body are bytes here.
  * INV-1  idText is injective: JSON text tells 1 from "1", and escapes what UTF-8 could not hold.
  */
+import { raise } from "../../contract/error.ts";
+import { kernelError } from "../../contract/error-codes.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
 import type { WorkflowStateName } from "../../contract/progress.ts";
 import type { TurnRow } from "../../contract/turn.ts";
 import type { WorkflowHead } from "../../ports/ledger-store.ts";
@@ -15,7 +18,18 @@ export type Columns = Readonly<Record<string, unknown>>;
 type Id = string | number;
 
 export const idText = (id: Id): string => JSON.stringify(id);
-export const parseId = (text: unknown): Id => JSON.parse(text as string) as Id;
+
+/** A cell that holds JSON. @throws KernelErrorException T0_LEDGER_CORRUPT. */
+export function parseCell<T>(text: unknown, column: string): T {
+  try {
+    return JSON.parse(text as string) as T;
+  } catch {
+    const message = `the ledger is damaged: an index cannot be read at ${column}; verify names the row`;
+    return raise(kernelError("T0_LEDGER_CORRUPT", message, readRef, { detail: { column } }));
+  }
+}
+
+const readRef = moduleRef(0, "sqlite", "read");
 
 /** The text of a thread in a primary key, where NULL would not be unique: '' is no thread and no id's text. */
 export const threadText = (id: Id | null): string => (id === null ? "" : idText(id));
@@ -33,12 +47,24 @@ export function toTurnRow(columns: Columns): TurnRow {
   });
 }
 
+/**
+ * Of a list that the kernel itself goes through, to take up or to wake: a head that cannot be read keeps nobody else from
+ * being taken up. `verify` names it.
+ */
+export function readableHead(columns: Columns): readonly WorkflowHead[] {
+  try {
+    return [toHead(columns)];
+  } catch {
+    return [];
+  }
+}
+
 export function toHead(columns: Columns): WorkflowHead {
   return {
     workflow_id: columns["workflow_id"] as string,
-    tenant_id: parseId(columns["tenant_id"]),
-    thread_id: columns["thread_id"] === null ? null : parseId(columns["thread_id"]),
-    principal_id: parseId(columns["principal_id"]),
+    tenant_id: parseCell(columns["tenant_id"], "tenant_id"),
+    thread_id: columns["thread_id"] === null ? null : parseCell(columns["thread_id"], "thread_id"),
+    principal_id: parseCell(columns["principal_id"], "principal_id"),
     intent_id: columns["intent_id"] as string,
     intent_type: columns["intent_type"] as string,
     correlation_id: columns["correlation_id"] as string,

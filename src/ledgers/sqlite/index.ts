@@ -6,6 +6,9 @@
  * INV-1  Without a path, or with ":memory:", the ledger lives in memory and ends with `close`.
  * Neighbours: store.ts is the port's face, connect.ts opens, append.ts writes.
  */
+import { z } from "zod";
+import { type KeysOf, readStrictly } from "../../contract/known-keys.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
 import type { LedgerStore } from "../../ports/ledger-store.ts";
 import { type ConnectOptions, connect } from "./connect.ts";
 import { createStore } from "./store.ts";
@@ -13,8 +16,15 @@ import { createStore } from "./store.ts";
 /** `busyTimeoutMs`: 2000 when absent. `synchronous`: `full` when absent, see ConnectOptions. */
 export type SqliteLedgerOptions = Partial<ConnectOptions>;
 
-/** A ledger store on `path`; the file is made if it does not exist, its folder must. */
+const Options = z.strictObject({
+  path: z.string().default(":memory:"),
+  busyTimeoutMs: z.int().nonnegative().default(2000),
+  synchronous: z.enum(["full", "normal"]).default("full"),
+} satisfies KeysOf<ConnectOptions>);
+
+/** A ledger store on `path`; the file is made if it does not exist, its folder must. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
 export function sqliteLedger(options: SqliteLedgerOptions = {}): LedgerStore {
-  const { path = ":memory:", busyTimeoutMs = 2000, synchronous = "full" } = options;
+  const source = moduleRef(0, "ledger", "sqliteLedger");
+  const { path, busyTimeoutMs, synchronous } = readStrictly(Options, options, { what: "sqliteLedger", source });
   return createStore(path, () => connect({ path, busyTimeoutMs, synchronous }));
 }

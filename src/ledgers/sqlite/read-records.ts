@@ -8,13 +8,13 @@ import { type Charge, noCharge } from "../../contract/budget.ts";
 import type { ParsedDocumentRecord } from "../../contract/context-bundle.ts";
 import type { Gate } from "../../contract/gate.ts";
 import type { LedgerStore, MemoryQuery, StoredMemory } from "../../ports/ledger-store.ts";
-import { type Columns, idText, threadText } from "./columns.ts";
+import { type Columns, idText, parseCell, threadText } from "./columns.ts";
 import type { Connection } from "./transaction.ts";
 
 type Id = string | number;
 type GateFilter = Parameters<LedgerStore["gates"]>[0];
 
-const parseRecord = <T>(columns: Columns): T => JSON.parse(columns["record"] as string) as T;
+const parseRecord = <T>(columns: Columns): T => parseCell<T>(columns["record"], "record");
 
 /** In order of workflow and gate id. */
 export function readGates({ statements }: Connection, filter: GateFilter): readonly Gate[] {

@@ -8,11 +8,13 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { LedgerStore } from "../../ports/ledger-store.ts";
 import { appendBatch } from "./append.ts";
-import { idText, threadText, toHead, toTurnRow } from "./columns.ts";
+import { idText, readableHead, threadText, toHead, toTurnRow } from "./columns.ts";
+import { dumpIndexes } from "./dump-indexes.ts";
 import { ledgerFailure, ledgerName, toLedgerFailure } from "./failure.ts";
 import { claimLease, releaseLease, renewLeases } from "./leases.ts";
 import { readHeads } from "./read-heads.ts";
 import { readAllCharges, readCharges, readDocuments, readGates, readKey, readMemory } from "./read-records.ts";
+import { watchFile } from "./same-file.ts";
 import { prepareStatements } from "./statements.ts";
 import { StreamHeads } from "./stream-heads.ts";
 import type { Connection } from "./transaction.ts";
@@ -47,7 +49,7 @@ function createSession(path: string, connect: Connect): Session {
   return {
     open: async () => {
       if (connection !== null) return;
-      connection = await coded(path, "open", async () => prepareConnection(await connect()));
+      connection = await coded(path, "open", async () => prepareConnection(path, await connect()));
     },
     run: (fn, body) =>
       coded(path, fn, async () => {
@@ -62,9 +64,10 @@ function createSession(path: string, connect: Connect): Session {
   };
 }
 
-function prepareConnection(db: DatabaseSync): Connection {
+function prepareConnection(path: string, db: DatabaseSync): Connection {
   try {
-    return { db, statements: prepareStatements(db), heads: new StreamHeads() };
+    const requireSameFile = watchFile(path);
+    return { db, statements: prepareStatements(db), heads: new StreamHeads(), requireSameFile };
   } catch (error) {
     db.close();
     throw error;
@@ -121,16 +124,18 @@ function createWorkflowIndex(run: Run): Pick<LedgerStore, WorkflowIndex> {
     claim: (workflowId, owner, now, ttlMs) => run("claim", (on) => claimLease(on, { workflowId, owner, now, ttlMs })),
     renew: (leases, now, ttlMs) => run("renew", (on) => renewLeases(on, leases, now + ttlMs)),
     release: (workflowId, lease) => run("release", (on) => releaseLease(on, workflowId, lease)),
-    due: (now, limit) => run("due", ({ statements }) => statements.due.all(now, limit).map(toHead)),
+    due: (now, limit) => run("due", ({ statements }) => statements.due.all(now, limit).flatMap(readableHead)),
     nextDue: () => run("nextDue", ({ statements }) => (statements.nextDue.get()?.["at"] as number | undefined) ?? null),
-    abandoned: (now, limit) => run("abandoned", ({ statements }) => statements.abandoned.all(now, limit).map(toHead)),
+    abandoned: (now, limit) =>
+      run("abandoned", ({ statements }) => statements.abandoned.all(now, limit).flatMap(readableHead)),
   };
 }
 
-type RecordIndex = "gates" | "findKey" | "charges" | "chargesOf" | "memory" | "documents" | "version";
+type RecordIndex = "indexes" | "gates" | "findKey" | "charges" | "chargesOf" | "memory" | "documents" | "version";
 
 function createRecordIndexes(run: Run): Pick<LedgerStore, RecordIndex> {
   return {
+    indexes: () => run("indexes", dumpIndexes),
     gates: (filter) => run("gates", (on) => readGates(on, filter)),
     findKey: (tenantId, key) => run("findKey", (on) => readKey(on, tenantId, key)),
     charges: (tenantId, counters) => run("charges", (on) => readCharges(on, tenantId, counters)),

@@ -1,5 +1,6 @@
 /**
- * The tools that every server has: submit, read, decide, run again, end. Each is one call of the in-process API.
+ * The tools that every server has: submit, read, run again, end; and where people may answer gates: decide. Each is one call
+ * of the in-process API.
  *
  * N1  Their names hold a dash, which no name made of an intent type does: they meet no capability's tool.
  */
@@ -167,7 +168,8 @@ const listGates = makeTool({
   },
 });
 
-const decideGate = makeTool({
+/** For connections over which people answer gates. */
+export const decideGate = makeTool({
   name: "decide-gate",
   title: "Decide a gate",
   description:

@@ -5,6 +5,8 @@
 // INV-2  More commits than `max_commits` are cut to the newest, and `truncated` says so.
 
 import { z } from "zod";
+import { type KeysOf, requireKnownKeys } from "../../contract/known-keys.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
 import { defineOperator, operatorError } from "../../define/define-operator.ts";
 import { Commit, logFormat, parseFileCounts, parseLog } from "./commit.ts";
 import { toWebUrl } from "./remote-url.ts";
@@ -52,7 +54,13 @@ export interface GitLogOptions {
 }
 
 /** Git.Log over another git program or another bound on its output. */
-export function createGitLog({ git = "git", maxOutputBytes = 32 * 1024 * 1024 }: GitLogOptions = {}) {
+export function createGitLog(options: GitLogOptions = {}) {
+  const { git = "git", maxOutputBytes = 32 * 1024 * 1024 } = options;
+  const source = moduleRef(0, "validation", "createGitLog");
+  requireKnownKeys(options, { git, maxOutputBytes } satisfies KeysOf<Required<GitLogOptions>>, {
+    what: "createGitLog",
+    source,
+  });
   return defineOperator({
     name: "Git.Log",
     version: "1.0",
@@ -94,7 +102,17 @@ async function readCommits(program: GitProgram, range: string, input: GitLogInpu
   const limit = `--max-count=${input.max_commits + 1}`;
   const commits = parseLog(await runGit(program, ["log", "-z", "--abbrev=7", ...plain, limit, logFormat, range, "--"]));
   if (!input.files) return [...commits];
-  const names = ["log", "--name-only", "--no-ext-diff", ...plain, limit, "--format=%x00%H", range, "--"];
+  const names = [
+    "log",
+    "--name-only",
+    "--no-ext-diff",
+    "--no-textconv",
+    ...plain,
+    limit,
+    "--format=%x00%H",
+    range,
+    "--",
+  ];
   const counts = parseFileCounts(await runGit(program, names));
   return commits.map((commit) => ({ ...commit, files_changed: counts.get(commit.hash) ?? 0 }));
 }
@@ -130,7 +148,7 @@ const tagRef = (tag: string): string => `refs/tags/${tag}`;
 
 /** The address of `origin`, else of the first remote by name. */
 async function findRemote(program: GitProgram): Promise<string | null> {
-  const listed = await askGit(program, ["config", "--get-regexp", "^remote\\..*\\.url$"]);
+  const listed = await askGit(program, ["config", "--local", "--no-includes", "--get-regexp", "^remote\\..*\\.url$"]);
   const remotes = (listed ?? "").split("\n").filter(Boolean).sort();
   const chosen = remotes.find((line) => line.startsWith("remote.origin.url ")) ?? remotes[0];
   return chosen === undefined ? null : toWebUrl(chosen.slice(chosen.indexOf(" ") + 1));

@@ -3,6 +3,8 @@
 // Never: touches the network or waits for a password; builds arguments from unchecked text (git-log.ts checks refs).
 // INV-1  The repository is the one named by the caller: GIT_DIR and its relatives are not inherited from a hook.
 // INV-2  An abort throws the signal's own reason.
+// INV-3  Nothing runs that a repository names, in its configuration, its attributes or its hooks: a repository is data that
+//        somebody else wrote. What the machine's own configuration says of trust (safe.directory) holds.
 
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
@@ -23,7 +25,7 @@ export async function runGit(program: GitProgram, args: readonly string[]): Prom
   signal.throwIfAborted();
   try {
     const options = { signal, maxBuffer: maxOutputBytes, env: gitEnvironment(), windowsHide: true };
-    const { stdout } = await execute(git, ["--no-pager", "-C", repo, ...args], options);
+    const { stdout } = await execute(git, ["--no-pager", ...ownSettings, "-C", repo, ...args], options);
     return stdout;
   } catch (failure) {
     signal.throwIfAborted();
@@ -41,13 +43,43 @@ export async function askGit(program: GitProgram, args: readonly string[]): Prom
   }
 }
 
-const repositoryVariables =
-  /^GIT_(DIR|WORK_TREE|INDEX_FILE|COMMON_DIR|NAMESPACE|PREFIX|OBJECT_DIRECTORY|ALTERNATE_.*)$/;
+/** Settings that name a program or a file, each with nothing in it; those of the repository stand behind them. */
+const ownSettings: readonly string[] = [
+  "core.fsmonitor=false",
+  "core.hooksPath=/dev/null",
+  "core.pager=cat",
+  "core.askPass=",
+  "core.sshCommand=false",
+  "core.gitProxy=false",
+  "core.alternateRefsCommand=false",
+  "credential.helper=",
+  "diff.external=",
+  "diff.submodule=short",
+  "log.showSignature=false",
+  "mailmap.file=",
+  "protocol.allow=never",
+  "fetch.bundleURI=",
+  "gc.auto=0",
+  "maintenance.auto=false",
+].flatMap((setting) => ["-c", setting]);
 
-// Messages in English are what toGitError reads.
+/** Of git's own variables those that say where git and its configuration are; none that a hook around us was given. */
+const keptVariables = /^GIT_(EXEC_PATH|CONFIG_.*|CEILING_DIRECTORIES|DISCOVERY_ACROSS_FILESYSTEM)$/;
+
+/**
+ * No protocol is allowed, so that an object that is missing is missing: a partial clone would fetch it through whatever
+ * its remote names. Messages in English are what toGitError reads.
+ */
 function gitEnvironment(): NodeJS.ProcessEnv {
-  const kept = Object.entries(process.env).filter(([name]) => !repositoryVariables.test(name));
-  return { ...Object.fromEntries(kept), LC_ALL: "C", GIT_TERMINAL_PROMPT: "0", GIT_OPTIONAL_LOCKS: "0" };
+  const kept = Object.entries(process.env).filter(([name]) => !name.startsWith("GIT_") || keptVariables.test(name));
+  return {
+    ...Object.fromEntries(kept),
+    LC_ALL: "C",
+    GIT_ALLOW_PROTOCOL: "none",
+    GIT_NO_LAZY_FETCH: "1",
+    GIT_TERMINAL_PROMPT: "0",
+    GIT_OPTIONAL_LOCKS: "0",
+  };
 }
 
 interface ExecFailure extends Error {

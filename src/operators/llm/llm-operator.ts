@@ -10,6 +10,7 @@ import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Prompt
 import { z } from "zod";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
+import { type KeysOf, requireKnownKeys } from "../../contract/known-keys.ts";
 import type { ModelEndpoint, RoutePreference, RouteQuestion } from "../../contract/model-route.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Operator, OperatorCall } from "../../contract/operator.ts";
@@ -92,6 +93,7 @@ export interface LlmOperatorOptions extends Shared {
  * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH when metadata or models are not valid.
  */
 export function llmOperator(options: LlmOperatorOptions): Operator {
+  requireKnownKeys(options, known, { what: "llmOperator", source: llmRef });
   const { name, version, description, effect = "read", timeoutSec = 120 } = options;
   const { retry, policyTags, riskLevel, estimatedCost, resources, limits } = options;
   const models = checkModels(options.models);
@@ -116,13 +118,35 @@ export function llmOperator(options: LlmOperatorOptions): Operator {
   });
 }
 
+const llmRef = moduleRef(0, "validation", "llmOperator");
+const known = {
+  name: 0,
+  version: 0,
+  description: 0,
+  effect: 0,
+  timeoutSec: 0,
+  retry: 0,
+  policyTags: 0,
+  riskLevel: 0,
+  estimatedCost: 0,
+  resources: 0,
+  limits: 0,
+  models: 0,
+  capabilities: 0,
+  prefer: 0,
+  system: 0,
+  maxOutputTokens: 0,
+  temperature: 0,
+  maxAnswerChars: 0,
+  streaming: 0,
+} satisfies KeysOf<Required<LlmOperatorOptions>>;
+
 function checkModels(models: LlmOperatorOptions["models"]): LlmOperatorOptions["models"] {
   const entries = Object.entries(models ?? {});
   const wrong = entries.find(([, model]) => model?.specificationVersion !== "v4");
   const problem =
     entries.length === 0 ? "there is no model" : wrong && `the model of ${wrong[0]} is no LanguageModelV4`;
-  if (problem !== undefined)
-    raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", problem, moduleRef(0, "validation", "llmOperator")));
+  if (problem !== undefined) raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", problem, llmRef));
   return Object.freeze(Object.fromEntries(entries));
 }
 

@@ -9,7 +9,7 @@
 import type { CallToolResult, Progress, Tool } from "@modelcontextprotocol/client";
 import { z } from "zod";
 import { digest } from "../../contract/digest.ts";
-import { isPlainObject, type JsonObject } from "../../contract/json.ts";
+import type { JsonObject } from "../../contract/json.ts";
 import { idempotencyMeta, untilMeta } from "../../contract/mcp.ts";
 import { type ToolCallContext, type ToolClient, ToolResult } from "../../contract/tool.ts";
 import type { McpConnection } from "./connection.ts";
@@ -109,11 +109,7 @@ function readResult({ tool, limits }: McpTool, answer: CallToolResult): ToolResu
       "T0_VALIDATION_PAYLOAD_TOO_LARGE",
       `${tool.name} answered with ${size} characters, more than limits.maxResultChars = ${limits.maxResultChars}`,
     );
-  // Structured content may be any JSON; a ToolResult has objects there, and other JSON as an item.
-  const plain = structuredContent === undefined || isPlainObject(structuredContent);
-  const items = plain ? content : [...content, { type: "json", data: structuredContent }];
-  const result = { content: items, ...(plain ? { structuredContent } : {}), isError };
-  const parsed = ToolResult.safeParse(result);
+  const parsed = ToolResult.safeParse({ content, structuredContent, isError });
   if (parsed.success) return parsed.data;
   throw mcpError("T4_OUTPUT_INVALID", `${tool.name} gave no tool result: ${z.prettifyError(parsed.error)}`);
 }

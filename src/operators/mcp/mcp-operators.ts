@@ -6,6 +6,8 @@
 // INV-3  A broken connection is a failed attempt; the next attempt makes a new one from the transport's function.
 
 import type { Implementation, Root, Tool } from "@modelcontextprotocol/client";
+import { type KeysOf, requireKnownKeys } from "../../contract/known-keys.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
 import type { Effect, Operator } from "../../contract/operator.ts";
 import { fingerprint } from "./call-mcp-tool.ts";
 import { McpConnection, type TransportSource } from "./connection.ts";
@@ -46,6 +48,21 @@ export interface McpOperatorsOptions {
   readonly onError?: (error: Error) => void;
 }
 
+const known = {
+  transport: 0,
+  name: 0,
+  version: 0,
+  effect: 0,
+  trustAnnotations: 0,
+  defaults: 0,
+  tools: 0,
+  roots: 0,
+  negotiation: 0,
+  clientInfo: 0,
+  limits: 0,
+  onError: 0,
+} satisfies KeysOf<Required<McpOperatorsOptions>>;
+
 /** Tool names by what became of them. */
 export interface McpChanges {
   readonly added: readonly string[];
@@ -76,8 +93,14 @@ export interface McpOperators extends AsyncDisposable {
  * is not there), T0_VALIDATION_SCHEMA_MISMATCH (`name`). Nothing is left open then.
  */
 export async function mcpOperators(options: McpOperatorsOptions): Promise<McpOperators> {
+  const reading = { what: "mcpOperators", source: moduleRef(0, "validation", "mcpOperators") };
+  requireKnownKeys(options, known, reading);
+  requireKnownKeys(options.limits ?? {}, defaultMcpClientLimits, { ...reading, path: "limits" });
   if (options.name !== undefined && !namePattern.test(options.name))
-    throw mcpError("T0_VALIDATION_SCHEMA_MISMATCH", "name: parts of letters, digits, - and _, with dots between them");
+    throw mcpError(
+      "T0_VALIDATION_SCHEMA_MISMATCH",
+      "name: parts of letters, digits, - and _, with dots between them; the first begins with a letter",
+    );
   const limits = { ...defaultMcpClientLimits, ...options.limits };
   const { clientInfo = { name: "countersign", version: "1.0" }, negotiation = "legacy", onError = ignore } = options;
   const { transport, roots } = options;
@@ -90,7 +113,7 @@ export async function mcpOperators(options: McpOperatorsOptions): Promise<McpOpe
   }
 }
 
-const namePattern = /^[\w-]{1,60}(\.[\w-]{1,60}){0,3}$/;
+const namePattern = /^[A-Za-z][\w-]{0,59}(\.[\w-]{1,60}){0,3}$/;
 
 const ignore = (): void => undefined;
 

@@ -13,7 +13,16 @@ import { digest } from "../../contract/digest.ts";
 import { KernelErrorException, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { type FederatedSyncReport, requireFewChanges, SyncRequest } from "../../contract/federation.ts";
-import { DelegationRequest, GateRequest, type GateResponse, WithdrawalRequest } from "../../contract/gate.ts";
+import { fieldErrorsOf } from "../../contract/field-error.ts";
+import {
+  DelegationRequest,
+  GateRequest,
+  type GateResponse,
+  type ParsedDelegationRequest,
+  type ParsedGateRequest,
+  WithdrawalRequest,
+} from "../../contract/gate.ts";
+import type { PrincipalRef } from "../../contract/gate-vote.ts";
 import { WorkflowId } from "../../contract/ids.ts";
 import {
   type ParsedSubmitRequest,
@@ -39,6 +48,8 @@ export interface Lineage {
   /** Steps that are made again; the others keep their keys. */
   readonly regenerate: readonly string[];
   readonly correlation_id: string;
+  /** Who asked for the work until now. */
+  readonly requesters: readonly PrincipalRef[];
 }
 
 export interface Gateway {
@@ -54,15 +65,19 @@ export interface Gateway {
   readonly authorize: (caller: Caller | undefined, needs: string) => Promise<void>;
 }
 
-export function createGateway(kit: Kit): Gateway {
+/** The one open gate of a workflow. @throws KernelErrorException where there are none, or several. */
+export type FindOpenGate = (workflowId: string, caller: Caller) => Promise<string>;
+
+export function createGateway(kit: Kit, findOpenGate: FindOpenGate): Gateway {
+  const atGate = (said: SaidAtGate): Promise<GateResponse> => sayAtGate(kit, findOpenGate, said);
   return {
     submit: (request, lineage) => submit(kit, request, lineage),
-    decideGate: (workflowId, request) =>
-      command(kit, workflowId, { request: admit(kit, GateRequest, request), schema: "GateRequest" }),
-    withdrawVote: (workflowId, request) =>
-      command(kit, workflowId, { request: admit(kit, WithdrawalRequest, request), schema: "WithdrawalRequest" }),
-    delegateGate: (workflowId, request) =>
-      command(kit, workflowId, { request: admit(kit, DelegationRequest, request), schema: "DelegationRequest" }),
+    decideGate: async (workflowId, raw) =>
+      atGate({ workflowId, schema: "GateRequest", request: admit(kit, GateRequest, raw) }),
+    withdrawVote: async (workflowId, raw) =>
+      atGate({ workflowId, schema: "WithdrawalRequest", request: admit(kit, WithdrawalRequest, raw) }),
+    delegateGate: async (workflowId, raw) =>
+      atGate({ workflowId, schema: "DelegationRequest", request: admit(kit, DelegationRequest, raw) }),
     retry: (workflowId, request) =>
       command(kit, workflowId, { request: admit(kit, RetryRequest, request), schema: "RetryRequest" }),
     cancel: (workflowId, request) =>
@@ -94,7 +109,7 @@ function admit<S extends z.ZodType>(kit: Kit, schema: S, raw: unknown): z.output
   if (!parsed.success)
     raise(
       kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `request: ${z.prettifyError(parsed.error)}`, gatewayRef, {
-        detail: { issues: parsed.error.issues.map((i) => i.path.join(".")) },
+        detail: { issues: parsed.error.issues.map((i) => i.path.join(".")), errors: fieldErrorsOf(parsed.error) },
       }),
     );
   const text = (parsed.data as { readonly input?: { readonly text?: string } }).input?.text ?? "";
@@ -154,7 +169,8 @@ function submissionOf(kit: Kit, { request: { idempotency_key: key }, raw, lineag
   const plain = copy(raw, kit.limits.maxDepth) as JsonObject;
   const { idempotency_key: _key, tenant_id: _tenant, principal: _by, ...rest } = plain;
   if (lineage === undefined) return { key, digest: digest(rest) };
-  return { key: `${lineage.parent_workflow_id} ${key}`, digest: digest({ ...rest, lineage }) };
+  const { requesters: _people, ...again } = lineage;
+  return { key: `${lineage.parent_workflow_id} ${key}`, digest: digest({ ...rest, lineage: again }) };
 }
 
 /** What the key was answered with before, in this process or another. */
@@ -224,6 +240,7 @@ async function enter(kit: Kit, { request, auth, ids, lineage, submission }: Entr
     parent_workflow_id: lineage?.parent_workflow_id ?? null,
     draft_version: lineage?.draft_version ?? 1,
     regenerate: lineage?.regenerate ?? [],
+    ...(lineage === undefined ? {} : { requesters: lineage.requesters }),
     ...(submission === null ? {} : { submission }),
   };
   const entry = kit.signals.createDataSignal(question, "SubmitRequest", gatewayRef, correlation_id, user, {
@@ -260,18 +277,36 @@ async function sync(kit: Kit, request: SyncRequest, caller: Caller | undefined):
   return dataOf<FederatedSyncReport>(await kit.ask(5, signal));
 }
 
+interface SaidAtGate {
+  readonly workflowId: string;
+  readonly schema: string;
+  readonly request: ParsedGateRequest | WithdrawalRequest | ParsedDelegationRequest;
+}
+
+/** What names no gate is for the one that is open when it is said, and for no other by the time it is judged. */
+async function sayAtGate(kit: Kit, findOpenGate: FindOpenGate, said: SaidAtGate): Promise<GateResponse> {
+  const { workflowId, schema, request } = said;
+  requireWorkflowId(workflowId);
+  const isNamed =
+    request.gate_id !== undefined || ("decision" in request && request.payload.payload_digest !== undefined);
+  const { tenant_id, principal } = request;
+  const gate = isNamed ? {} : { gate_id: await findOpenGate(workflowId, { tenant_id, principal }) };
+  return command(kit, workflowId, { request: { ...request, ...gate }, schema });
+}
+
+function requireWorkflowId(workflowId: string): void {
+  if (WorkflowId.safeParse(workflowId).success) return;
+  const detail = { workflow_id: String(workflowId) };
+  raise(kernelError("T4_WORKFLOW_NOT_FOUND", `there is no workflow ${workflowId}`, gatewayRef, { detail }));
+}
+
 /** A command goes to T5 for authority first, with a trace of its own. */
 async function command<T>(
   kit: Kit,
   workflowId: string,
   { request, schema }: { readonly request: unknown; readonly schema: string },
 ): Promise<T> {
-  if (!WorkflowId.safeParse(workflowId).success)
-    raise(
-      kernelError("T4_WORKFLOW_NOT_FOUND", `there is no workflow ${workflowId}`, gatewayRef, {
-        detail: { workflow_id: String(workflowId) },
-      }),
-    );
+  requireWorkflowId(workflowId);
   const signal = kit.signals.createDataSignal(
     { workflow_id: workflowId, request },
     schema,

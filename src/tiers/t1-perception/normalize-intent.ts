@@ -4,6 +4,7 @@
 import { z } from "zod";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
+import { fieldErrorsOf } from "../../contract/field-error.ts";
 import type { Intent } from "../../contract/intent.ts";
 import { type JsonObject, toJson } from "../../contract/json.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
@@ -26,7 +27,7 @@ export function normalizeIntent(registry: Registry, { request, perceived, intent
   if (!parsed.success)
     raise(
       kernelError("T1_NORMALIZE_INPUTS_INVALID", `inputs of ${type}: ${z.prettifyError(parsed.error)}`, ref, {
-        detail: { intent_type: type },
+        detail: { intent_type: type, errors: fieldErrorsOf(parsed.error, ["intent_hint", "inputs"]) },
       }),
     );
   const { principal, scope, constraints, context_refs, source, input } = request;

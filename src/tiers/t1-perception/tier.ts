@@ -7,6 +7,7 @@
 import type { AuthContext } from "../../contract/auth-context.ts";
 import { type KernelError, raise } from "../../contract/error.ts";
 import { kernelError, rpcCodeByCategory } from "../../contract/error-codes.ts";
+import type { PrincipalRef } from "../../contract/gate-vote.ts";
 import type { ParsedSubmitRequest, Submission } from "../../contract/intent.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { metricsOf, ok, partial, type Result } from "../../contract/result.ts";
@@ -40,6 +41,7 @@ export interface NormalizeQuestion {
   readonly parent_workflow_id: string | null;
   readonly draft_version: number;
   readonly regenerate: readonly string[];
+  readonly requesters?: readonly PrincipalRef[];
   readonly submission?: Submission;
 }
 
@@ -100,7 +102,7 @@ async function checkSafe(security: Security, text: string, kit: Kit): Promise<vo
 async function normalize(options: PerceptionTierOptions, signal: Signal, kit: Kit): Promise<Result> {
   const question = signal.body["data"] as NormalizeQuestion;
   const { request, perceived, auth, workflow_id, plan_id, parent_workflow_id, draft_version, regenerate } = question;
-  const { submission } = question;
+  const { submission, requesters } = question;
   const inputs = request.intent_hint?.inputs ?? {};
   if (perceived === null || Object.keys(inputs).length > 0)
     await checkSafe(options.security, JSON.stringify(inputs), kit);
@@ -120,6 +122,7 @@ async function normalize(options: PerceptionTierOptions, signal: Signal, kit: Ki
     domain,
     urgency,
     warnings: perceived?.warnings ?? [],
+    ...(requesters === undefined ? {} : { requesters }),
     ...(submission === undefined ? {} : { submission }),
   };
   const out = kit.signals.createDataSignal(

@@ -238,14 +238,11 @@ const personal =
   /^(name|first_name|last_name|full_name|phone|mobile|address|birth.*|date_of_birth|ssn|passport.*|iban|e?-?mail.*)$/i;
 const maskedField = "[masked]";
 
-/** Masks personal fields at any depth, for policy and for logs (CTX-06). */
-function maskPersonal<T>(value: T): T {
-  if (Array.isArray(value)) return value.map(maskPersonal) as T;
-  if (typeof value !== "object" || value === null) return value;
+/** Masks what stands in personal fields, at any depth and in any shape, for policy and for logs (CTX-06). Null says nothing and stays. */
+function maskPersonal<T>(value: T, isPersonal = false): T {
+  if (Array.isArray(value)) return value.map((item) => maskPersonal(item, isPersonal)) as T;
+  if (typeof value !== "object" || value === null) return (isPersonal && value !== null ? maskedField : value) as T;
   return Object.fromEntries(
-    Object.entries(value).map(([key, member]) => [
-      key,
-      personal.test(key) && typeof member !== "object" ? maskedField : maskPersonal(member),
-    ]),
+    Object.entries(value).map(([key, member]) => [key, maskPersonal(member, isPersonal || personal.test(key))]),
   ) as T;
 }

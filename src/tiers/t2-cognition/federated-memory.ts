@@ -15,12 +15,14 @@ import {
   type FederationOptions,
   failedVerdict,
   federationLimits,
+  MemorySettings,
   nextVersion,
   readVerdict,
   refuseReplica,
   requireFewChanges,
 } from "../../contract/federation.ts";
 import { deepFreeze, type Json, requireSafeJson, toJson } from "../../contract/json.ts";
+import { readStrictly } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { isPromise, messageOf } from "../../runtime/within.ts";
 import { mergeChanges } from "./merge-changes.ts";
@@ -57,9 +59,9 @@ const Registration = z.object({ id: z.string().min(1).max(256), capabilities: z.
  * does not allow. Nothing is applied then.
  */
 export function createFederatedMemory(options: FederatedMemoryOptions): FederatedMemory {
-  const { policy } = options;
-  const limits = { ...federationLimits, ...options.limits };
-  const { id: replica } = parse(Registration, { id: options.replica, capabilities: [] });
+  const settings = readStrictly(MemorySettings, options, { what: "createFederatedMemory", source: memoryRef });
+  const { policy, replica } = options;
+  const limits = { ...federationLimits, ...settings.limits };
   const replicas = new Map<string, readonly string[]>();
   let records: ReadonlyMap<string, FederatedChange> = new Map();
   let clock = 0;
@@ -68,7 +70,7 @@ export function createFederatedMemory(options: FederatedMemoryOptions): Federate
     const parsed = parse(Registration, { id, capabilities });
     replicas.set(parsed.id, parsed.capabilities);
   };
-  for (const [id, capabilities] of Object.entries(options.replicas ?? {})) register(id, capabilities);
+  for (const [id, capabilities] of Object.entries(settings.replicas ?? {})) register(id, capabilities);
 
   const refuse = (change: FederatedChange): string | null =>
     refuseReplica(change, replicas.get(change.origin)) ?? askPolicy(policy, change);
@@ -118,9 +120,7 @@ function copy(raw: unknown): unknown {
 }
 
 function parse<S extends z.ZodType>(schema: S, raw: unknown): z.output<S> {
-  const parsed = schema.safeParse(raw);
-  if (parsed.success) return parsed.data;
-  return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", z.prettifyError(parsed.error), memoryRef));
+  return readStrictly(schema, raw, { what: "federated memory", source: memoryRef });
 }
 
 function askPolicy(policy: FederationOptions["policy"], change: FederatedChange): string | null {

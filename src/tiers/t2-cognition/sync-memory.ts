@@ -40,7 +40,7 @@ export async function syncMemory(signal: Signal, kit: Kit, { memory, append }: M
     const records = merged.map((change) => recordOf(tenant_id, change));
     const written = records.map((record) => draft("MEMORY_WRITTEN", { record }));
     const drafts = changes.length === 0 ? [] : [...written, draft("MEMORY_SYNCED", { report })];
-    return { drafts, indexes: records.length === 0 ? {} : { memory: records }, answer: report };
+    return { drafts, answer: report };
   };
   const { event_ids, answer: report } = await append(tenant_id, decide, caller?.principal);
   if (report.stale.length > 0 || report.rejected.length > 0) alert(signal, kit, { tenant_id, report, event_ids });

@@ -3,10 +3,11 @@
  *
  * L1  Steps are ordered topologically (stable), then cut; a kept step never depends on a dropped one.
  * L2  An operator is registered and on the capability's list, or there is no plan.
- * L3  Ids are unique in a workflow: an id used before gets `_rN`, references follow; completed steps are dropped.
+ * L3  Nothing unknown passes: a key that no plan has fails it, whatever else is right (B-10).
+ * L4  Ids are unique in a workflow: an id used before gets `_rN`, references follow; completed steps are dropped.
  */
-import { z } from "zod";
-import { seatsOf } from "../../../machines/quorum.ts";
+import type { z } from "zod";
+import { type Same, seatsOf } from "../../../machines/quorum.ts";
 import type { CapabilityDefinition } from "../../contract/capability.ts";
 import { raise } from "../../contract/error.ts";
 import { type ErrorCode, kernelError } from "../../contract/error-codes.ts";
@@ -14,9 +15,11 @@ import { gateIdOf } from "../../contract/gate.ts";
 import { whyUnsatisfiable } from "../../contract/gate-spec.ts";
 import type { PrincipalRef } from "../../contract/gate-vote.ts";
 import { type JsonObject, toJson } from "../../contract/json.ts";
+import { explainKeys, type Problem, problemsOf } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Operator } from "../../contract/operator.ts";
 import { ExecutionPlan, type Plan, type PlanStep, type PlanStepDraft } from "../../contract/plan.ts";
+import { literalsOf, markText } from "../../contract/reference.ts";
 import type { Registry } from "../../runtime/registry.ts";
 import { messageOf } from "../../runtime/within.ts";
 
@@ -30,9 +33,10 @@ export interface CompileRequest {
   readonly used: readonly string[];
   /** Steps that another workflow has made before: these get the draft version, and with it keys of their own. */
   readonly regenerate: { readonly steps: readonly string[]; readonly draft_version: number };
-  readonly rename: (params: JsonObject, renamed: ReadonlyMap<string, string>) => JsonObject;
+  readonly rename: (step: Pick<PlanStep, "params" | "literals">, renamed: ReadonlyMap<string, string>) => JsonObject;
   /** Who asked for the work; may not decide on it where a gate separates the two. */
-  readonly requester: PrincipalRef;
+  readonly requesters: readonly PrincipalRef[];
+  readonly same: Same;
   readonly takesSignatures: boolean;
 }
 
@@ -41,7 +45,7 @@ export type Compiled =
   | { readonly plan: Plan; readonly dropped: readonly string[] }
   | { readonly cyclic: readonly { readonly id: string; readonly depends_on: readonly string[] }[] };
 
-type Draft = z.output<typeof PlanStepDraft>;
+type Draft = z.output<typeof PlanStepDraft> & Pick<PlanStep, "literals">;
 
 const compileRef = moduleRef(3, "dag_compile", "compile");
 const refuse = (code: ErrorCode, message: string, detail: JsonObject = {}): never =>
@@ -49,10 +53,7 @@ const refuse = (code: ErrorCode, message: string, detail: JsonObject = {}): neve
 
 /** @throws KernelErrorException T3_PLAN_INVALID, T3_PLAN_EMPTY, T3_PLAN_UNKNOWN_OPERATOR, T3_PLAN_OPERATOR_NOT_ALLOWED, T3_DAG_COMPILE_UNRESOLVED_DEPS. */
 export function compilePlan(request: CompileRequest): Compiled {
-  const parsed = ExecutionPlan.safeParse(toPlain(request.proposal));
-  if (!parsed.success)
-    return refuse("T3_PLAN_INVALID", `the planner's output is no plan: ${z.prettifyError(parsed.error)}`);
-  const { steps, reasoning, direct_response } = parsed.data;
+  const { steps, reasoning, direct_response } = readProposal(request.proposal);
   if (direct_response !== null) return { plan: respondPlan(request, reasoning, direct_response), dropped: [] };
   const fresh = renameUsed(
     request,
@@ -68,6 +69,38 @@ export function compilePlan(request: CompileRequest): Compiled {
     plan: assemble(request, { reasoning, direct_response: null, steps: compiled }),
     dropped: ordered.slice(request.maxSteps).map((s) => s.step_id),
   };
+}
+
+/** The plan as it was proposed, with what its author marked as text. @throws KernelErrorException T3_PLAN_INVALID. */
+function readProposal(proposal: unknown): Omit<z.output<typeof ExecutionPlan>, "steps"> & { steps: readonly Draft[] } {
+  const plain = toPlain(proposal);
+  const parsed = ExecutionPlan.safeParse(plain, { error: explainKeys });
+  if (!parsed.success) return refuseProposal(plain, problemsOf(parsed.error));
+  const given = proposal as { readonly steps: readonly { readonly params?: unknown }[] };
+  const steps = parsed.data.steps.map((step, i): Draft => {
+    const literals = literalsOf(given.steps[i]?.params);
+    return literals === undefined ? step : { ...step, literals };
+  });
+  return { ...parsed.data, steps };
+}
+
+/** Problems by step: `step s2: gates: there is no such key; did you mean "gate"?`. */
+function refuseProposal(plain: unknown, problems: readonly Problem[]): never {
+  const stepIdAt = (at: string | undefined): string | null => {
+    const id = (plain as { readonly steps: readonly ({ readonly step_id?: unknown } | null)[] }).steps[Number(at)]
+      ?.step_id;
+    return typeof id === "string" ? id : null;
+  };
+  const told = problems.map(({ path, problem }) => {
+    const [part, at, ...rest] = path.split(".");
+    const step_id = part === "steps" && at !== undefined ? stepIdAt(at) : null;
+    return { step_id, path, problem, where: step_id === null ? path : `step ${step_id}: ${rest.join(".")}` };
+  });
+  const words = told.map(({ where, problem }) => (where === "" ? problem : `${where}: ${problem}`)).join("; ");
+  return refuse("T3_PLAN_INVALID", `the planner's output is no plan: ${words}`, {
+    problems: told.map(({ where: _told, ...one }) => one),
+    ...(told[0]?.step_id != null && { step_id: told[0].step_id }),
+  });
 }
 
 /** A copy that shares nothing with the planner's objects and can be kept. */
@@ -101,7 +134,7 @@ function renameUsed({ used, identity, rename }: CompileRequest, steps: readonly 
     ...s,
     step_id: to(s.step_id),
     depends_on: s.depends_on.map(to),
-    params: rename(s.params, renamed),
+    params: rename(s, renamed),
     ...(s.applies === undefined ? {} : { applies: to(s.applies) }),
   }));
 }
@@ -150,9 +183,9 @@ function findOperator({ registry, capability }: CompileRequest, step: Draft): Op
 }
 
 /** A gate that nobody could ever satisfy is none; what shows without the requester the schema has refused already. */
-function requireSatisfiable({ step_id, gate }: Draft, { requester, takesSignatures }: CompileRequest): void {
+function requireSatisfiable({ step_id, gate }: Draft, { requesters, same, takesSignatures }: CompileRequest): void {
   if (gate === undefined) return;
-  const why = whyUnsatisfiable(gate, seatsOf(gate, requester)?.length ?? null);
+  const why = whyUnsatisfiable(gate, seatsOf(gate, requesters, same)?.length ?? null);
   if (why !== null)
     refuse("T3_PLAN_INVALID", `the gate of step ${step_id} can never be satisfied: ${why}`, { step_id });
   if (gate.signed === true && !takesSignatures)
@@ -174,6 +207,7 @@ function compileStep(step: Draft, request: CompileRequest): PlanStep {
     operator: step.operator,
     operator_version: metadata.version,
     params: step.params,
+    ...(step.literals !== undefined && { literals: step.literals }),
     depends_on:
       applies === null || step.depends_on.includes(applies) || request.completed.includes(applies)
         ? step.depends_on
@@ -202,12 +236,15 @@ export const respondOperator = "Kernel.Respond";
 
 function respondPlan(request: CompileRequest, reasoning: string, text: string): Plan {
   const used = request.used.includes("respond");
+  // What is said to a person is no template, whoever's words it repeats.
+  const literals = literalsOf({ text: markText(text, () => false) });
   const step: PlanStep = {
     step_id: used ? `respond_r${request.identity.round}` : "respond",
     name: "Respond",
     operator: respondOperator,
     operator_version: "1.0",
     params: { text },
+    ...(literals !== undefined && { literals }),
     depends_on: [],
     outcome: "Response",
     applies: null,

@@ -3,13 +3,14 @@
  *
  * Owns: asking the planner (a port) and compiling its answer. Never: runs a step, judges whether it may run.
  */
+import type { Same } from "../../../machines/quorum.ts";
 import type { AuthContext } from "../../contract/auth-context.ts";
 import type { PlanningSituation } from "../../contract/capability.ts";
 import type { ContextBundle } from "../../contract/context-bundle.ts";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
+import type { PrincipalRef } from "../../contract/gate-vote.ts";
 import type { Intent } from "../../contract/intent.ts";
-import type { JsonObject } from "../../contract/json.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { metricsOf, ok, type Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
@@ -23,9 +24,10 @@ import { type CompileRequest, compilePlan } from "./compile-plan.ts";
 export interface PlanningTierOptions {
   readonly registry: Registry;
   readonly planner: Planner;
-  readonly rename: (params: JsonObject, renamed: ReadonlyMap<string, string>) => JsonObject;
+  readonly rename: CompileRequest["rename"];
   /** Whether approvers can sign here. */
   readonly takesSignatures: boolean;
+  readonly same: Same;
 }
 
 interface PlanRequest {
@@ -38,6 +40,7 @@ interface PlanRequest {
   readonly used_step_ids: readonly string[];
   readonly regenerate: CompileRequest["regenerate"];
   readonly situation: PlanningSituation;
+  readonly requesters?: readonly PrincipalRef[];
 }
 
 const planRef = moduleRef(3, "planner", "plan");
@@ -53,7 +56,7 @@ export function createPlanningTier(options: PlanningTierOptions): TierDefinition
 }
 
 async function plan(options: PlanningTierOptions, signal: Signal, kit: Kit): Promise<Result> {
-  const { registry, planner, rename, takesSignatures } = options;
+  const { registry, planner, rename, takesSignatures, same } = options;
   const request = signal.body["data"] as PlanRequest;
   const { intent, auth, bundle, situation, plan_id, parent_plan_id, workflow_id } = request;
   const capability = registry.getCapability(intent.type, intent.version);
@@ -77,7 +80,8 @@ async function plan(options: PlanningTierOptions, signal: Signal, kit: Kit): Pro
     completed: situation.completed.map((s) => s.step_id),
     used: request.used_step_ids,
     regenerate: request.regenerate,
-    requester: intent.actor,
+    requesters: request.requesters ?? [intent.actor],
+    same,
     takesSignatures,
     identity: { plan_id, parent_plan_id, workflow_id, intent_id: intent.intent_id, round: situation.round },
   });

@@ -8,17 +8,17 @@
  * E4  Nobody works on a workflow without having claimed it: in the store before it goes on by itself, and in the row of
  *     what a person says to one that rests.
  */
-import { foldEvents } from "../../../machines/fold.ts";
 import { type KernelError, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { LedgerEvent } from "../../contract/event.ts";
-import { openTurn, type TurnRow } from "../../contract/turn.ts";
+import type { TurnRow } from "../../contract/turn.ts";
 import { isTerminal, type WorkflowRecord } from "../../contract/workflow.ts";
 import type { LedgerStore, WorkflowHead } from "../../ports/ledger-store.ts";
 import type { Kit } from "../../runtime/kit.ts";
 import type { LedgerWriter } from "../../runtime/ledger-writer.ts";
 import type { LifecycleHost } from "../../runtime/lifecycle-host.ts";
 import type { LogServices, NewWorkflow } from "../../runtime/log-services.ts";
+import { readStream } from "../../runtime/read-turns.ts";
 import { createLiveSource } from "../../runtime/turn-source.ts";
 import { WorkflowLog } from "../../runtime/workflow-log.ts";
 import { notFound } from "./decide/decide.ts";
@@ -169,7 +169,7 @@ export class Executor {
     const { store, kit, owner, lifecycles } = this.#options;
     const head = (await store.head(workflowId)) ?? raise(notFound(workflowId));
     const rows = await store.read(workflowId);
-    const record = foldEvents(rows.flatMap(openTurn)) ?? raise(notFound(workflowId));
+    const record = readStream(workflowId, rows).record ?? raise(notFound(workflowId));
     const log = new WorkflowLog(identityOf(record), this.#services, { record, last: rows.at(-1) as TurnRow, head });
     adoptLease(log, head, { owner, now: kit.clock.now() });
     const mailbox = this.#adopt(log, parentId);

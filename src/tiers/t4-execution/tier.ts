@@ -9,6 +9,7 @@ import type { KernelError } from "../../contract/error.ts";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { ParsedDelegationRequest, ParsedGateRequest, WithdrawalRequest } from "../../contract/gate.ts";
+import type { PrincipalRef } from "../../contract/gate-vote.ts";
 import type { Intent, Principal, Submission } from "../../contract/intent.ts";
 import { metricsOf, ok, type Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
@@ -35,6 +36,7 @@ export interface Intake {
   readonly parent_workflow_id: string | null;
   readonly draft_version: number;
   readonly regenerate: readonly string[];
+  readonly requesters?: readonly PrincipalRef[];
   readonly submission?: Submission;
 }
 
@@ -132,7 +134,8 @@ async function startWorkflow({ executor, store }: Beginning, signal: Signal, kit
     { workflow_id, plan_id, tenant_id, thread_id, intent_id: intent.intent_id, correlation_id: signal.trace_id },
     signal.id,
   );
-  const { auth, domain, urgency, warnings, parent_workflow_id, draft_version, regenerate, submission } = intake;
+  const { auth, domain, urgency, warnings, parent_workflow_id, draft_version, regenerate, requesters, submission } =
+    intake;
   const facts = {
     pipeline: String(signal.body["pipeline"]),
     complexity: signal.tags["complexity"] ?? "simple",
@@ -142,6 +145,7 @@ async function startWorkflow({ executor, store }: Beginning, signal: Signal, kit
     parent_workflow_id,
     draft_version,
     ...(regenerate.length === 0 ? {} : { regenerate }),
+    ...(requesters === undefined ? {} : { requesters }),
     ...(submission === undefined ? {} : { submission }),
   };
   const said = { schema: "SubmitResponse", fn: "act" };

@@ -3,7 +3,7 @@
  * Never: counts votes or closes a gate.
  */
 
-import { isSamePrincipal, isSeatTaken } from "../../../machines/quorum.ts";
+import { isSeatTaken, type Same } from "../../../machines/quorum.ts";
 import type { AuthContext } from "../../contract/auth-context.ts";
 import type { ContextBundle } from "../../contract/context-bundle.ts";
 import { raise } from "../../contract/error.ts";
@@ -24,6 +24,7 @@ import { forbid, isRequester, type Seat, seatVoter, whyNoSeat } from "./seat-vot
 export interface GateJudge {
   readonly engine: PolicyEngine;
   readonly signatures: Signatures;
+  readonly same: Same;
 }
 
 interface Asked {
@@ -53,10 +54,14 @@ export interface Judged {
 const judgeRef = moduleRef(5, "ego", "judge_gate");
 
 /** Whether this person may decide this gate, and how their word counts. */
-export async function judgeDecision(signal: Signal, kit: Kit, { engine, signatures }: GateJudge): Promise<Result> {
+export async function judgeDecision(
+  signal: Signal,
+  kit: Kit,
+  { engine, signatures, same }: GateJudge,
+): Promise<Result> {
   const asked = signal.body["data"] as DecisionAsked;
   const { gate, decision, edits } = asked;
-  const seat = seatVoter(gate, asked);
+  const seat = seatVoter(gate, asked, same);
   if (seat.advisory && edits) forbid(gate, `${asked.auth.role} advises and does not change what is decided on`);
   const optional = seat.advisory || edits;
   const signature = await checkSignature(kit, { gate, signatures }, { ...asked, optional });
@@ -65,12 +70,12 @@ export async function judgeDecision(signal: Signal, kit: Kit, { engine, signatur
 }
 
 /** Whether this person may lend their seat to that one. @throws KernelErrorException T5_AUTHZ_FORBIDDEN, T5_DELEGATION_REFUSED. */
-export async function judgeDelegation(signal: Signal, kit: Kit, { engine }: GateJudge): Promise<Result> {
+export async function judgeDelegation(signal: Signal, kit: Kit, { engine, same }: GateJudge): Promise<Result> {
   const asked = signal.body["data"] as Asked & Pick<ParsedDelegationRequest, "to" | "expires_at">;
   const { gate, to } = asked;
-  const seatless = whyNoSeat(gate, asked);
+  const seatless = whyNoSeat(gate, asked, same);
   if (seatless !== null) forbid(gate, seatless);
-  const why = whyNotTo(asked);
+  const why = whyNotTo(asked, same);
   if (why !== null)
     raise(
       kernelError("T5_DELEGATION_REFUSED", `${gate.gate_id}: ${why}`, judgeRef, { detail: { gate_id: gate.gate_id } }),
@@ -82,14 +87,14 @@ export async function judgeDelegation(signal: Signal, kit: Kit, { engine }: Gate
   return answer(signal, kit, { policy });
 }
 
-function whyNotTo(asked: Asked & Pick<ParsedDelegationRequest, "to" | "expires_at">): string | null {
+function whyNotTo(asked: Asked & Pick<ParsedDelegationRequest, "to" | "expires_at">, same: Same): string | null {
   const { gate, principal, to, expires_at, now } = asked;
   if (!gate.delegation) return "nobody may lend their seat at it";
   if (!(Date.parse(expires_at) > Date.parse(now))) return `a delegation until ${expires_at} has run out already`;
-  if (isSamePrincipal(to, principal)) return "a seat cannot be lent to its owner";
-  if (isRequester(gate, to)) return "who asked for the work may not decide on it, for others neither";
-  if (gate.approvers?.some((one) => isSamePrincipal(one, to)) === true) return `${to.type} ${to.id} has a seat already`;
-  if (isSeatTaken(gate, principal)) return "the seat has voted; withdraw the vote first";
+  if (same(to, principal)) return "a seat cannot be lent to its owner";
+  if (isRequester(gate, to, same)) return "who asked for the work may not decide on it, for others neither";
+  if (gate.approvers?.some((one) => same(one, to)) === true) return `${to.type} ${to.id} has a seat already`;
+  if (isSeatTaken(gate, principal, same)) return "the seat has voted; withdraw the vote first";
   return null;
 }
 

@@ -20,6 +20,7 @@ import {
   sealEvidence,
 } from "../../contract/evidence.ts";
 import { deepFreeze, type Json, requireSafeJson, toJson } from "../../contract/json.ts";
+import { readStrictly } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { RuleAnswer } from "../../contract/policy.ts";
 import { genesisHash } from "../../contract/turn.ts";
@@ -28,17 +29,17 @@ import { messageOf } from "../../runtime/within.ts";
 const name = z.string().min(1).max(256);
 const Reviewer = z.union([
   name.transform((id) => ({ id, role: null })),
-  z.object({ id: name, role: name }).transform((r): { id: string; role: string | null } => r),
+  z.strictObject({ id: name, role: name }).transform((r): { id: string; role: string | null } => r),
 ]);
 const score = z.number().min(0).max(1).optional();
 
 /** A name alone is a policy that matched and allowed. */
 const MatchedPolicy = z.union([
   name.transform((policy) => ({ name: policy, decision: "ALLOW" as const })),
-  z.object({ name, decision: RuleAnswer.shape.decision }),
+  z.strictObject({ name, decision: RuleAnswer.shape.decision }),
 ]);
 
-const Interaction = z.object({
+const Interaction = z.strictObject({
   interaction_id: name,
   /** In evaluation order. */
   policies: z.array(MatchedPolicy).default([]),
@@ -50,7 +51,7 @@ const Interaction = z.object({
   role: name.optional(),
 });
 
-const Options = z.object({
+const Options = z.strictObject({
   reviewers: z
     .array(Reviewer)
     .min(1)
@@ -256,6 +257,5 @@ function copy(report: unknown): Json {
 }
 
 function parse<S extends z.ZodType>(schema: S, raw: unknown): z.output<S> {
-  const parsed = schema.safeParse(raw);
-  return parsed.success ? parsed.data : refuse("T0_VALIDATION_SCHEMA_MISMATCH", z.prettifyError(parsed.error));
+  return readStrictly(schema, raw, { what: "review pipeline", source: pipelineRef });
 }

@@ -4,6 +4,7 @@
  * Owns: authority, policy, the request budget, the judgement of gate decisions, and the middle hop of escalation.
  * Never: performs, plans, or appends to a ledger.
  */
+import type { Same } from "../../../machines/quorum.ts";
 import type { AuthContext } from "../../contract/auth-context.ts";
 import { checkBudget } from "../../contract/budget.ts";
 import type { ContextBundle } from "../../contract/context-bundle.ts";
@@ -40,6 +41,7 @@ export interface EgoTierOptions {
   readonly signatures: Signatures;
   readonly shelf: CapabilityShelf;
   readonly book: BudgetBook;
+  readonly same: Same;
 }
 
 const refs = {
@@ -114,7 +116,7 @@ function authorityDoors({ authenticator, federation }: EgoTierOptions): Readonly
 
 /** What may happen: budget, policy, gates; and the middle hop of an error that nobody handled. */
 function judgementDoors(options: EgoTierOptions): Readonly<Record<string, Door>> {
-  const { engine, signatures } = options;
+  const { engine, signatures, same } = options;
   return {
     "data:BudgetCheck": {
       module: "budget",
@@ -145,12 +147,12 @@ function judgementDoors(options: EgoTierOptions): Readonly<Record<string, Door>>
     "data:GateJudgement": {
       module: "ego",
       function: "judge_gate",
-      handle: (signal, kit) => judgeDecision(signal, kit, { engine, signatures }),
+      handle: (signal, kit) => judgeDecision(signal, kit, { engine, signatures, same }),
     },
     "data:DelegationJudgement": {
       module: "ego",
       function: "judge_gate",
-      handle: (signal, kit) => judgeDelegation(signal, kit, { engine, signatures }),
+      handle: (signal, kit) => judgeDelegation(signal, kit, { engine, signatures, same }),
     },
     "data:KernelError": { module: "ego", function: "escalate", next: 6, handle: escalateFurther },
   };

@@ -6,7 +6,7 @@
  */
 import { type EvidenceLine, sealEvidence } from "../../contract/evidence.ts";
 import type { Json } from "../../contract/json.ts";
-import { genesisHash, openTurn, rowText, type TurnRow } from "../../contract/turn.ts";
+import { genesisHash, openTurns, rowText, type TurnRow } from "../../contract/turn.ts";
 import { projectAudit } from "./project-audit.ts";
 
 /** An opaque report with the id that it is kept under. */
@@ -19,7 +19,7 @@ export interface EvaluationReport {
 export function composeEvidence(rows: readonly TurnRow[], reports: readonly EvaluationReport[]): readonly string[] {
   const head = rows.at(-1);
   const stream = head?.stream ?? "";
-  const entries = projectAudit(rows.flatMap(openTurn));
+  const entries = projectAudit(openTurns(rows));
   const contents = [
     ...entries.map((entry) => ({ evidence: "audit_entry", stream, entry }) as const),
     ...reports.map(({ report_id, report }) => ({ evidence: "evaluation_report", stream, report_id, report }) as const),

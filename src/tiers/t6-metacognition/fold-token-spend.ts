@@ -4,16 +4,20 @@
  * Owns: the sums. Never: limits, which are no spend. The `started` events say all of it, since a refusal costs nothing.
  */
 import type { StartedDetail } from "../../contract/admission.ts";
-import type { CapabilityHandle, CapabilityUsage, GovernorUsage, TokenEvent } from "../../contract/token.ts";
+import type { CapabilityEntry, CapabilityHandle, GovernorUsage, TokenEvent } from "../../contract/token.ts";
 
+/** What was used of a capability; its limits stand in no event. */
+export type CapabilitySpend = Pick<CapabilityEntry, "handle" | "name" | "usage">;
+
+/** Plain JSON; capabilities in the order of their handles. */
 export interface TokenSpend {
-  readonly capabilities: ReadonlyMap<CapabilityHandle, CapabilityUsage & { readonly name: string }>;
+  readonly capabilities: readonly CapabilitySpend[];
   readonly resources: Readonly<Record<keyof GovernorUsage, number>>;
 }
 
 /** @param events in any order, of one kernel; those of other kinds count nothing. */
 export function foldTokenSpend(events: Iterable<TokenEvent>): TokenSpend {
-  const capabilities = new Map<CapabilityHandle, CapabilityUsage & { readonly name: string }>();
+  const capabilities = new Map<CapabilityHandle, CapabilitySpend>();
   const resources = { cpu: 0, memory: 0, network: 0, tokens: 0 };
   for (const { kind, detail } of events) {
     if (kind !== "started") continue;
@@ -25,14 +29,15 @@ export function foldTokenSpend(events: Iterable<TokenEvent>): TokenSpend {
     resources.tokens += tokens;
     addCall(capabilities, started);
   }
-  return { capabilities, resources };
+  return { capabilities: [...capabilities.values()].sort((a, b) => a.handle - b.handle), resources };
 }
 
 function addCall(
-  capabilities: Map<CapabilityHandle, CapabilityUsage & { readonly name: string }>,
+  capabilities: Map<CapabilityHandle, CapabilitySpend>,
   { capability_handle: handle, capability_name: name = "", tokens_consumed = 0 }: StartedDetail,
 ): void {
   if (handle === undefined) return;
-  const { invocations, tokens } = capabilities.get(handle) ?? { invocations: 0, tokens: 0 };
-  capabilities.set(handle, { name, invocations: invocations + 1, tokens: tokens + tokens_consumed });
+  const { invocations, tokens } = capabilities.get(handle)?.usage ?? { invocations: 0, tokens: 0 };
+  const usage = { invocations: invocations + 1, tokens: tokens + tokens_consumed };
+  capabilities.set(handle, { handle, name, usage });
 }

@@ -11,6 +11,7 @@ import { digest } from "../../contract/digest.ts";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { deepFreeze } from "../../contract/json.ts";
+import { readStrictly } from "../../contract/known-keys.ts";
 import {
   type ModelEndpoint,
   ModelRouting,
@@ -174,6 +175,5 @@ const invalid = (what: string, error: z.ZodError): Refusal =>
   kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `${what}: ${z.prettifyError(error)}`, modelRouterRef);
 
 function parse<T extends z.ZodType>(schema: T, value: unknown, what: string): z.infer<T> {
-  const parsed = schema.safeParse(value);
-  return parsed.success ? parsed.data : raise(invalid(what, parsed.error));
+  return readStrictly(schema, value, { what, source: modelRouterRef });
 }

@@ -6,7 +6,7 @@
  * V2  What the votes decide is decided, also where two processes brought one half of them each.
  */
 
-import { countedVotes, verdictOf } from "../../../../machines/quorum.ts";
+import { apartFrom, countedVotes, verdictOf } from "../../../../machines/quorum.ts";
 import { digest } from "../../../contract/digest.ts";
 import { draft, type GateDecided } from "../../../contract/event.ts";
 import { type Gate, isOpenGate } from "../../../contract/gate.ts";
@@ -30,14 +30,10 @@ export function castVote(run: Run, gate: Gate, ballot: Ballot): void {
   if (!ballot.seat.advisory && gate.quorum === null) return noteVerdict(run, gate, ballot);
   const { decision, principal, signature, comment } = ballot;
   const { type, id } = principal;
-  run.log.noteBy(
-    { type, id },
-    draft(
-      "GATE_VOTED",
-      { gate_id: gate.gate_id, decision, principal, ...ballot.seat, ...bindingOf(gate), signature, comment },
-      gate.step_id,
-    ),
-  );
+  const apart = run.settings.tellsPeople ? { apart_from: apartFrom(now(run, gate)) } : {};
+  const { gate_id } = gate;
+  const vote = { gate_id, decision, principal, ...ballot.seat, ...bindingOf(gate), signature, comment, ...apart };
+  run.log.noteBy({ type, id }, draft("GATE_VOTED", vote, gate.step_id));
   if (verdictOf(now(run, gate)) === decision) noteVerdict(run, now(run, gate), ballot);
 }
 

@@ -19,6 +19,7 @@ import { approvalReasons, describeGate, reviseGate } from "./open-gate.ts";
 import { checkPayload, findOperator } from "./prepare-step.ts";
 import { resolveParams } from "./resolve-templates.ts";
 import { isOutdated, oodaRef, outcomeOfStep, outputsOf, type Run, stepOf } from "./run.ts";
+import { quorumWithout } from "./separate-editor.ts";
 
 /**
  * Checks an edit before anything is noted; the returned function notes the new version and gives the revised gate.
@@ -55,13 +56,14 @@ export function prepareEdit(run: Run, gate: Gate, request: ParsedGateRequest): (
   if (outcome !== null && step.applies !== null)
     for (const id of outputs.keys())
       if (outcomeOfStep(run.log.record, id)?.outcome_id === outcome.outcome_id) outputs.set(id, outcome.content);
-  const payload = deepFreeze(outcome === null ? merge(gate.payload, edit) : resolveParams(step.params, outputs).value);
+  const payload = deepFreeze(outcome === null ? merge(gate.payload, edit) : resolveParams(step, outputs).value);
   const input = checkPayload(run, operator, payload);
   const prepared = admitPayload(run, { step, operator, inputs: payload, payload, input, gate: null }, { keep: true });
   const shown = describeGate(run, prepared, gate.reasons);
   return (still) => {
     const revised: Gate = {
       ...reviseGate(still, shown),
+      ...quorumWithout(run, still, request.principal),
       opened_at: still.opened_at,
       edited: true,
       target:

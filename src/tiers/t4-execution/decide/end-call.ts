@@ -50,8 +50,7 @@ function releaseHandle(run: Run, { step_id, action_id, end }: Ended) {
 
 function noteEnd(run: Run, { step_id, action_id, attempt, end }: Ended): void {
   const { operator } = stepOf(run, step_id).step;
-  if (end.status === "failed")
-    return note(run, failureOf(run, { attempt, stepId: step_id }, { action_id, ...end }));
+  if (end.status === "failed") return note(run, failureOf(run, { attempt, stepId: step_id }, { action_id, ...end }));
   noteScreening(run, step_id, end);
   const { result, usage, cached, late } = end;
   const common = { operator_name: operator, attempt, action_id, result, usage, cached, late };

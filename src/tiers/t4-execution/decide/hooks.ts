@@ -2,6 +2,7 @@
  * The hosts' middleware around an attempt, as questions: each hook is asked once an attempt, with a time limit of its own.
  */
 import {
+  boundError,
   ExecutorError,
   fromExecutorError,
   isKernelError,
@@ -100,7 +101,7 @@ export function readThrown(thrown: unknown): KernelError {
 }
 
 function identify(thrown: unknown): KernelError {
-  if (thrown instanceof KernelErrorException && isKernelError(thrown.error)) return thrown.error;
+  if (thrown instanceof KernelErrorException && isKernelError(thrown.error)) return boundError(thrown.error);
   const structured = ExecutorError.safeParse((thrown as { readonly executorError?: unknown } | null)?.executorError);
   if (structured.success) return fromExecutorError(structured.data);
   const name = thrown instanceof Error ? thrown.name : "";

@@ -65,7 +65,7 @@ export type Command =
       readonly mode: "resume_failed_steps" | "regenerate";
       readonly step_ids: readonly string[] | undefined;
       readonly feedback: string | undefined;
-      readonly principal: Principal;
+      readonly principal: Principal | null;
       readonly auth: AuthContext;
     }
   | { readonly kind: "sleep" }

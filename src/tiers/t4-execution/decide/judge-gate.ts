@@ -5,9 +5,10 @@
  * J2  An edit makes a new version, is checked like any payload, and the gate is bound to it before it is approved.
  * J3  A decision before its declared gate opens is kept if it names the digest; without one it is refused.
  * J4  Nothing is answered before it is committed.
+ * J5  Which gate a decision means: name-gate.ts.
  */
 
-import { isSamePrincipal, isSeatTaken, standingVote, tallyOf } from "../../../../machines/quorum.ts";
+import { isSeatTaken, standingVote, tallyOf } from "../../../../machines/quorum.ts";
 import type { AuthContext } from "../../../contract/auth-context.ts";
 import { digest } from "../../../contract/digest.ts";
 import { raise } from "../../../contract/error.ts";
@@ -20,6 +21,7 @@ import { merge, prepareEdit, reviseForPolicy } from "./edit-gate.ts";
 import { failStep } from "./end-step.ts";
 import { type Judged, judgeDecision } from "./judge-decision.ts";
 import { requireRoom } from "./limit-gate.ts";
+import { gateMeant, isOnEarlier, isOnNewest } from "./name-gate.ts";
 import { showsNewest } from "./open-gate.ts";
 import { isOutdated, oodaRef, type Run, stepOf } from "./run.ts";
 
@@ -30,11 +32,11 @@ function refuse(code: ErrorCode, message: string, detail: JsonObject): never {
 }
 
 /**
- * @throws KernelErrorException T5_GATE_NOT_FOUND, T5_GATE_CONFLICT, T5_GATE_AMBIGUOUS, T5_AUTHZ_FORBIDDEN, T5_POLICY_DENIED,
+ * @throws KernelErrorException T5_GATE_UNNAMED, T5_GATE_NOT_FOUND, T5_GATE_CONFLICT, T5_GATE_AMBIGUOUS, T5_AUTHZ_FORBIDDEN, T5_POLICY_DENIED,
  *   T5_SIGNATURE_REQUIRED, T5_SIGNATURE_INVALID, T5_GATE_FULL.
  */
 export function decideGate(run: Run, request: ParsedGateRequest, auth: AuthContext): GateResponse {
-  const gateId = run.scopes.keep("gate", () => gateIdFrom(run, request.gate_id));
+  const gateId = run.scopes.keep("gate", () => gateMeant(run.log.record, request));
   const standing = run.log.record.gates.get(gateId);
   if (standing === undefined) return keepDecision(run, gateId, { request, auth });
   const answered = answerFromRecord(run, standing, request);
@@ -42,14 +44,14 @@ export function decideGate(run: Run, request: ParsedGateRequest, auth: AuthConte
   const first = run.scopes.keep("first", () => standing);
   if (isOutdated(run, standing)) return reviseForPolicy(run, standing);
   const judged = judge(run, first, { request, auth });
-  requireUnchanged(first, standing, judged);
+  requireUnchanged(run, { standing: first, still: standing }, judged);
   const edited = request.payload.edit === undefined ? null : prepareEdit(run, standing, request);
   if (judged.seat.advisory) requireRoom(run, gateId, adviceAt(standing));
   if (edited !== null) requireRoom(run, gateId, standing.spent_signatures);
   const gate = edited?.(standing) ?? standing;
-  const waitsForSignature = edited !== null && gate.signed;
-  if (!waitsForSignature) apply(run, gate, { request, judged });
-  return respond(run, gateId, waitsForSignature ? "revised" : request.decision);
+  const waitsForOthers = edited !== null && isForOthers(gate);
+  if (!waitsForOthers) apply(run, gate, { request, judged });
+  return respond(run, gateId, waitsForOthers ? "revised" : request.decision);
 }
 
 /** The answer to what was said to a gate: the decision where that closed it, and where the votes stand. */
@@ -69,21 +71,11 @@ export function respond(
 
 const adviceAt = ({ votes }: Gate): Gate["votes"] => votes.filter((vote) => vote.advisory);
 
-/** Without a gate id the decision is for the one open gate; with several open it is refused. */
-export function gateIdFrom(run: Run, named: string | undefined): string {
-  if (named !== undefined) return named;
-  const open = [...run.log.record.gates.values()].filter(isOpenGate);
-  if (open.length === 1) return (open[0] as Gate).gate_id;
-  if (open.length > 1)
-    return refuse("T5_GATE_AMBIGUOUS", `${open.length} gates are open; name one`, {
-      gates: open.map((g) => g.gate_id),
-    });
-  return refuse("T5_GATE_NOT_FOUND", "no gate of this workflow is open", { state: run.log.record.state });
-}
-
 /** What was said before is answered from the record; null for what is new. */
 function answerFromRecord(run: Run, gate: Gate, request: ParsedGateRequest): GateResponse | null {
   if (isOpenGate(gate)) {
+    const edited = answerEdit(run, gate, request);
+    if (edited !== null) return edited;
     checkOpen(run, gate, request);
     return answerVote(run, gate, request);
   }
@@ -98,7 +90,7 @@ function answerFromRecord(run: Run, gate: Gate, request: ParsedGateRequest): Gat
 
 /** A vote that stands is answered; an edit voids it with all the others, and is new. */
 function answerVote(run: Run, gate: Gate, { principal, decision, payload }: ParsedGateRequest): GateResponse | null {
-  const vote = payload.edit === undefined ? standingVote(gate, principal) : null;
+  const vote = payload.edit === undefined ? standingVote(gate, principal, run.settings.same) : null;
   if (vote === null) return null;
   if (vote.decision === decision) return respond(run, gate.gate_id, decision);
   return refuse("T5_GATE_CONFLICT", `this seat has voted to ${vote.decision} already; withdraw that vote first`, {
@@ -107,28 +99,50 @@ function answerVote(run: Run, gate: Gate, { principal, decision, payload }: Pars
   });
 }
 
+/** What an edit made is still to be signed, or to be approved by somebody else than who made it. */
+const isForOthers = ({ signed, separation }: Gate): boolean => signed || separation;
+
+/** The edit that made what the gate shows is answered when it comes again: it names what it was made on. */
+function answerEdit(run: Run, gate: Gate, request: ParsedGateRequest): GateResponse | null {
+  const { edit, payload_digest } = request.payload;
+  if (edit === undefined || !isOnEarlier(gate, payload_digest) || !hasEdit(run, gate, edit)) return null;
+  if (isForOthers(gate)) return respond(run, gate.gate_id, "revised");
+  const vote = standingVote(gate, request.principal, run.settings.same);
+  return vote?.decision === request.decision ? respond(run, gate.gate_id, request.decision) : null;
+}
+
+/** A gate as it was judged, and as it stands now. */
+interface Looked {
+  readonly standing: Gate;
+  readonly still: Gate;
+}
+
 /** What was judged is what is decided: the same payload, asked of the same people, and a seat that is still free. */
-function requireUnchanged(standing: Gate, still: Gate, { seat }: Judged): void {
+function requireUnchanged(run: Run, { standing, still }: Looked, { seat }: Judged): void {
   const { gate_id } = still;
   if (still.payload_digest !== standing.payload_digest || still.target?.version !== standing.target?.version)
     refuse("T5_GATE_CONFLICT", `${gate_id} was opened again on a new version meanwhile; look again`, { gate_id });
-  if (seat.on_behalf_of !== null && isSeatTaken(still, seat.on_behalf_of))
+  if (seat.on_behalf_of !== null && isSeatTaken(still, seat.on_behalf_of, run.settings.same))
     refuse("T5_GATE_CONFLICT", `this seat at ${gate_id} was taken meanwhile`, { gate_id });
   if (whoDecides(still) !== whoDecides(standing))
     refuse("T5_GATE_CONFLICT", `${gate_id} asks others meanwhile; look again`, { gate_id });
 }
 
-/** Whom a gate asks, to be compared. */
-export const whoDecides = ({ roles, approvers, delegations }: Gate): string =>
-  JSON.stringify([roles, approvers, delegations]);
+/** Whom a gate asks, and for whom, to be compared. */
+export const whoDecides = ({ roles, approvers, delegations, requesters }: Gate): string =>
+  JSON.stringify([roles, approvers, delegations, requesters]);
 
 /** The same decision is one on the same payload: as it was shown, or with the very edit that was decided. */
 function isSamePayload(run: Run, gate: Gate, { payload }: ParsedGateRequest): boolean {
   const { edit, payload_digest } = payload;
   if (edit === undefined) return payload_digest === undefined || payload_digest === gate.payload_digest;
-  if (gate.decision?.edited !== true) return false;
-  const decided = gate.target === null ? gate.payload : editedContent(run, gate.target);
-  return decided !== null && digest(merge(decided, edit)) === digest(decided);
+  return gate.decision?.edited === true && hasEdit(run, gate, edit);
+}
+
+/** Whether what the gate shows has an edit in it already. */
+function hasEdit(run: Run, gate: Gate, edit: JsonObject): boolean {
+  const shown = gate.target === null ? gate.payload : editedContent(run, gate.target);
+  return gate.edited && shown !== null && digest(merge(shown, edit)) === digest(shown);
 }
 
 /** The content of the outcome version that a gate is about. */
@@ -142,11 +156,16 @@ function checkOpen(run: Run, gate: Gate, { payload }: ParsedGateRequest): void {
     refuse("T5_GATE_CONFLICT", `${gate.gate_id} does not show the payload that it was opened with; verify the ledger`, {
       gate_id: gate.gate_id,
     });
-  if (payload.payload_digest !== undefined && payload.payload_digest !== gate.payload_digest) {
-    refuse("T5_GATE_CONFLICT", `${gate.gate_id} now shows another payload than the one decided on; look again`, {
-      gate_id: gate.gate_id,
-      payload_digest: gate.payload_digest,
-    });
+  // A signature says itself what it was made on.
+  if (!isOnNewest(gate, payload.payload_digest) && payload.signature === undefined) {
+    refuse(
+      "T5_GATE_CONFLICT",
+      `${gate.gate_id} was revised, or shows another payload than the one decided on; look again`,
+      {
+        gate_id: gate.gate_id,
+        payload_digest: gate.payload_digest,
+      },
+    );
   }
   if (payload.target !== undefined && gate.target !== null && payload.target.outcome_id !== gate.target.outcome_id) {
     refuse("T5_GATE_CONFLICT", `${gate.gate_id} is about another outcome`, {
@@ -201,7 +220,7 @@ function keepDecision(run: Run, gateId: string, { request, auth }: Asked): GateR
     });
   const { decision, principal } = request;
   const kept = record.kept.get(gateId) ?? [];
-  const standing = kept.find(({ decided: by }) => by.principal !== null && isSamePrincipal(by.principal, principal));
+  const standing = kept.find(({ decided: by }) => by.principal !== null && run.settings.same(by.principal, principal));
   if (standing !== undefined && (standing.decision !== decision || standing.payload_digest !== payload_digest))
     refuse("T5_GATE_CONFLICT", `another decision of theirs on ${gateId} is kept already`, { gate_id: gateId });
   if (standing === undefined) {

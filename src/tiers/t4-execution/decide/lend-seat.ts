@@ -15,11 +15,12 @@ import {
   type GateResponse,
   isOpenGate,
   type ParsedDelegationRequest,
+  refuseUnnamed,
   type WithdrawalRequest,
 } from "../../../contract/gate.ts";
 import type { PrincipalRef } from "../../../contract/gate-vote.ts";
 import { judgeDelegation } from "./judge-decision.ts";
-import { gateIdFrom, respond, whoDecides } from "./judge-gate.ts";
+import { respond, whoDecides } from "./judge-gate.ts";
 import { requireRoom } from "./limit-gate.ts";
 import { oodaRef, type Run } from "./run.ts";
 
@@ -29,25 +30,26 @@ const refuse = (code: ErrorCode, gate_id: string, why: string): never =>
   raise(kernelError(code, `${gate_id}: ${why}`, seatRef, { detail: { gate_id } }));
 
 function requireOpen(run: Run, named: string | undefined): Gate {
-  const gateId = gateIdFrom(run, named);
+  const gateId = named ?? refuseUnnamed(seatRef);
   const gate = run.log.record.gates.get(gateId) ?? refuse("T5_GATE_NOT_FOUND", gateId, "no such gate is open");
   return isOpenGate(gate) ? gate : refuse("T5_GATE_CONFLICT", gateId, `it is ${gate.status} already`);
 }
 
 const refOf = ({ type, id }: PrincipalRef): PrincipalRef => ({ type, id });
 
-/** @throws KernelErrorException T5_GATE_NOT_FOUND, T5_GATE_CONFLICT, T5_GATE_AMBIGUOUS, T5_GATE_FULL. */
+/** @throws KernelErrorException T5_GATE_NOT_FOUND, T5_GATE_CONFLICT, T5_GATE_UNNAMED, T5_GATE_FULL. */
 export function withdrawVote(run: Run, { principal, gate_id }: WithdrawalRequest): GateResponse {
   const gate = requireOpen(run, gate_id);
   const vote =
-    standingVote(gate, principal) ?? refuse("T5_GATE_CONFLICT", gate.gate_id, "there is no vote of yours to take back");
+    standingVote(gate, principal, run.settings.same) ??
+    refuse("T5_GATE_CONFLICT", gate.gate_id, "there is no vote of yours to take back");
   if (vote.signature !== null) requireRoom(run, gate.gate_id, gate.spent_signatures);
   const withdrawn = { gate_id: gate.gate_id, principal: vote.principal };
   run.log.noteBy(refOf(principal), draft("GATE_VOTE_WITHDRAWN", withdrawn, gate.step_id));
   return respond(run, gate.gate_id, "withdrawn");
 }
 
-/** @throws KernelErrorException T5_GATE_NOT_FOUND, T5_GATE_CONFLICT, T5_GATE_AMBIGUOUS, T5_AUTHZ_FORBIDDEN, T5_DELEGATION_REFUSED, T5_POLICY_DENIED, T5_GATE_FULL. */
+/** @throws KernelErrorException T5_GATE_NOT_FOUND, T5_GATE_CONFLICT, T5_GATE_UNNAMED, T5_AUTHZ_FORBIDDEN, T5_DELEGATION_REFUSED, T5_POLICY_DENIED, T5_GATE_FULL. */
 export function delegateGate(run: Run, request: ParsedDelegationRequest, auth: AuthContext): GateResponse {
   const { principal, to, expires_at } = request;
   const gate = requireOpen(run, request.gate_id);

@@ -49,8 +49,9 @@ export function describeGate(run: Run, prepared: Prepared, reasons: readonly Gat
 
 /** Who may decide, and how many it takes; the kernel knows who asked. */
 function whoDecides(run: Run, spec: Partial<GateSpec>) {
-  const { type, id } = run.log.record.intent.actor;
-  const seats = seatsOf(spec, { type, id });
+  const { requesters, intent } = run.log.record;
+  const { type, id } = intent.actor;
+  const seats = seatsOf(spec, requesters, run.settings.same);
   return {
     roles: spec.roles ?? null,
     quorum: completeQuorum(spec, seats?.length ?? null),
@@ -185,7 +186,18 @@ const gateOf = (run: Run, { gate_id }: Gate): Gate => run.log.record.gates.get(g
 
 /** What was said ahead by others may have closed the gate, or taken the seat. */
 const isStillFree = (run: Run, shown: Gate, { principal }: Ballot): boolean =>
-  isOpenGate(gateOf(run, shown)) && standingVote(gateOf(run, shown), principal) === null;
+  isOpenGate(gateOf(run, shown)) && isNobodys(run, gateOf(run, shown), principal);
+
+/** Where it cannot be told who is who, what was said ahead is void. */
+function isNobodys(run: Run, gate: Gate, principal: Principal): boolean {
+  try {
+    return standingVote(gate, principal, run.settings.same) === null;
+  } catch (thrown) {
+    if (!(thrown instanceof KernelErrorException)) throw thrown;
+    run.warn({ gate_id: gate.gate_id, error: thrown.error }, "a decision given early is void");
+    return false;
+  }
+}
 
 /** Decisions ahead of this gate that bind to what it shows, by whoever may decide it. */
 function ballotsAhead(run: Run, gate: Gate): readonly Ballot[] {

@@ -91,6 +91,7 @@ function planRequest(run: Run, round: number, objective: string | null) {
     parent_plan_id: record.plan?.plan_id ?? null,
     used_step_ids: [...record.steps.keys()],
     regenerate: { steps: record.regenerate, draft_version: record.draft_version },
+    requesters: record.requesters,
     situation: situationOf(record, round, objective),
   };
 }

@@ -71,7 +71,7 @@ export const isRepeatable = (operator: Operator | null): boolean =>
   (operator.metadata.idempotent || operator.metadata.effect === "none" || operator.metadata.effect === "read");
 
 function resolveInputs(run: Run, step: PlanStep): Json {
-  const { value, unresolved } = resolveParams(step.params, outputsOf(run.log.record, step));
+  const { value, unresolved } = resolveParams(step, outputsOf(run.log.record, step));
   if (unresolved.length > 0 && !stepOf(run, step.step_id).unresolved)
     run.log.note(draft("TEMPLATE_UNRESOLVED", { references: unresolved }, step.step_id));
   return deepFreeze(value);

@@ -1,16 +1,13 @@
 /**
  * Param templates: `{{step_1.output}}`, `{{step_1.output.field.sub}}`, alone or inside text (seed 002 section 4.2, A-45).
  *
- * Owns: the grammar. Never: evaluates anything.
+ * Owns: reading references in params. Never: evaluates anything; reads what a reference brought for another.
  * P1  Only own data properties and array indices of plain outputs are followed: no getter, no prototype, no call.
  * P2  A param that is wholly one reference takes the value with its type; inside text, objects become JSON.
- * P3  What cannot be resolved stays as it was written.
+ * P3  What cannot be resolved stays as it was written, and so does every placeholder that the plan calls a literal.
  */
 import { type Json, type JsonObject, toJson } from "../../../contract/json.ts";
-
-const reference = /\{\{\s*([A-Za-z0-9_-]+)\.output((?:\.[A-Za-z0-9_-]+)*)\s*\}\}/g;
-const whole = /^\{\{\s*([A-Za-z0-9_-]+)\.output((?:\.[A-Za-z0-9_-]+)*)\s*\}\}$/;
-const anyTemplate = /\{\{[^{}]*\}\}/g;
+import { type Literals, placeholder, pointerPart, wholeReference } from "../../../contract/reference.ts";
 
 export interface Resolved {
   readonly value: Json;
@@ -18,27 +15,31 @@ export interface Resolved {
   readonly unresolved: readonly string[];
 }
 
+type Outputs = ReadonlyMap<string, unknown> | Readonly<Record<string, unknown>>;
+
 /** Resolves params against step outputs; see P1 to P3. */
-export function resolveTemplates(
-  params: unknown,
-  outputs: ReadonlyMap<string, unknown> | Readonly<Record<string, unknown>>,
-): Json {
-  return resolveParams(params, outputs).value;
+export function resolveTemplates(params: unknown, outputs: Outputs): Json {
+  return resolveParams({ params }, outputs).value;
 }
 
-export function resolveParams(
-  params: unknown,
-  outputs: ReadonlyMap<string, unknown> | Readonly<Record<string, unknown>>,
-): Resolved {
+interface Written {
+  readonly params: unknown;
+  readonly literals?: Literals | undefined;
+}
+
+export function resolveParams({ params, literals }: Written, outputs: Outputs): Resolved {
   const unresolved: string[] = [];
-  const find = (stepId: string, path: string): unknown => follow(outputOf(outputs, stepId), path);
-  const value = visit(params, (text) => resolveText(text, find, unresolved));
+  const find = (written: string): unknown => {
+    const named = wholeReference.exec(written);
+    return named === null ? missing : follow(outputOf(outputs, named[1] as string), named[2] as string);
+  };
+  const value = visit(params, { literals, at: "" }, (text, texts) => resolveText(text, { find, texts, unresolved }));
   return { value, unresolved };
 }
 
 const missing = Symbol("missing");
 
-function outputOf(outputs: ReadonlyMap<string, unknown> | Readonly<Record<string, unknown>>, stepId: string): unknown {
+function outputOf(outputs: Outputs, stepId: string): unknown {
   if (outputs instanceof Map) return outputs.has(stepId) ? outputs.get(stepId) : missing;
   return ownValue(outputs, stepId);
 }
@@ -60,26 +61,54 @@ function follow(start: unknown, path: string): unknown {
         .reduce((at, key) => (at === missing ? missing : ownValue(at, key)), start);
 }
 
-function visit(value: unknown, onText: (text: string) => Json): Json {
-  if (typeof value === "string") return onText(value);
-  if (Array.isArray(value)) return value.map((item) => visit(item, onText));
-  if (typeof value !== "object" || value === null) return (value ?? null) as Json;
-  return Object.fromEntries(Object.entries(value as JsonObject).map(([key, member]) => [key, visit(member, onText)]));
+/** Where a value stands, as far as it matters: only params with literals are told apart by their place. */
+interface Place {
+  readonly literals: Literals | undefined;
+  readonly at: string;
 }
 
-function resolveText(text: string, find: (stepId: string, path: string) => unknown, unresolved: string[]): Json {
+const noLiterals: readonly number[] = [];
+
+function visit(value: unknown, place: Place, onText: (text: string, literals: readonly number[]) => Json): Json {
+  if (typeof value === "string") return onText(value, place.literals?.[place.at] ?? noLiterals);
+  if (Array.isArray(value)) return value.map((item, i) => visit(item, below(place, String(i)), onText));
+  if (typeof value !== "object" || value === null) return (value ?? null) as Json;
+  return Object.fromEntries(
+    Object.entries(value as JsonObject).map(([key, member]) => [key, visit(member, below(place, key), onText)]),
+  );
+}
+
+const below = (place: Place, key: string): Place =>
+  place.literals === undefined ? place : { literals: place.literals, at: `${place.at}/${pointerPart(key)}` };
+
+interface Resolving {
+  readonly find: (written: string) => unknown;
+  /** Which placeholders of the text are no references. */
+  readonly texts: readonly number[];
+  readonly unresolved: string[];
+}
+
+function resolveText(text: string, { find, texts, unresolved }: Resolving): Json {
   if (!text.includes("{{")) return text;
-  const alone = whole.exec(text);
-  if (alone !== null) {
-    const value = find(alone[1] as string, alone[2] as string);
+  if (texts.length === 0 && wholeReference.test(text)) {
+    const value = find(text);
     if (value !== missing) return plain(value);
   }
-  const rendered = text.replace(reference, (written, stepId: string, path: string) => {
-    const value = find(stepId, path);
-    return value === missing ? written : render(value);
+  return replaceOwn(text, texts, (written) => {
+    const value = find(written);
+    if (value !== missing) return render(value);
+    unresolved.push(written);
+    return written;
   });
-  unresolved.push(...(rendered.match(anyTemplate) ?? []));
-  return rendered;
+}
+
+/** Puts each placeholder that is the author's through `change`. */
+function replaceOwn(text: string, literals: readonly number[], change: (written: string) => string): string {
+  let i = -1;
+  return text.replace(placeholder, (written) => {
+    i += 1;
+    return literals.includes(i) ? written : change(written);
+  });
 }
 
 /** Plain data passes by reference; a model object takes its serialised form. */
@@ -94,9 +123,11 @@ function render(value: unknown): string {
   return JSON.stringify(typeof value === "object" && value !== null ? toJson(value) : (value ?? null));
 }
 
-/** Rewrites references from one step id to another, as a regenerated plan needs. */
-export function renameReferences(params: unknown, renamed: ReadonlyMap<string, string>): Json {
-  return visit(params, (text) =>
-    text.replace(reference, (written, stepId: string) => written.replace(stepId, renamed.get(stepId) ?? stepId)),
-  );
+/** Rewrites references from one step id to another, as a regenerated plan needs; literals stay to the letter. */
+export function renameReferences({ params, literals }: Written, renamed: ReadonlyMap<string, string>): Json {
+  const rename = (written: string): string => {
+    const stepId = wholeReference.exec(written)?.[1];
+    return stepId === undefined ? written : written.replace(stepId, renamed.get(stepId) ?? stepId);
+  };
+  return visit(params, { literals, at: "" }, (text, texts) => replaceOwn(text, texts, rename));
 }

@@ -32,7 +32,8 @@ const conflict = (message: string, record: WorkflowRecord): never =>
 export interface RestartRequest {
   readonly mode: "resume_failed_steps" | "regenerate";
   readonly step_ids?: readonly string[] | undefined;
-  readonly principal: Principal;
+  /** Null where an older ledger does not say. */
+  readonly principal: Principal | null;
   readonly feedback?: string | undefined;
 }
 
@@ -90,7 +91,7 @@ function regenerate(run: Run, { principal, step_ids, feedback }: RestartRequest)
         ...(feedback === undefined ? {} : { feedback }),
       }),
     );
-  else run.log.note(draft("WORKFLOW_RESUMED", { gate_id: null, step_id: null }));
+  else run.log.note(draft("WORKFLOW_RESUMED", { gate_id: null, step_id: null, ...(principal && { principal }) }));
   run.log.note(...planEvents(run, { plan: next, dropped: [], cost: 0 }, "regenerate", step_ids));
   run.log.note(
     ...queueSteps(record, [
@@ -158,7 +159,7 @@ function redo(step: PlanStep, renamed: ReadonlyMap<string, string>, draftVersion
     ...step,
     step_id: renamed.get(step.step_id) ?? step.step_id,
     depends_on: step.depends_on.map((id) => renamed.get(id) ?? id),
-    params: renameReferences(step.params, renamed) as JsonObject,
+    params: renameReferences(step, renamed) as JsonObject,
     applies: target,
     idempotency: { ...step.idempotency, target },
     draft_version: draftVersion,

@@ -5,6 +5,7 @@
  * the pass, and the answer begins it anew.
  * R1  Everything here but the log can be derived from the record: after waking, and where an append came first.
  */
+import type { Same } from "../../../../machines/quorum.ts";
 import type { CapabilityDefinition } from "../../../contract/capability.ts";
 import { type KernelError, raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
@@ -38,6 +39,10 @@ export interface Settings {
   /** Maximum attempts by retry policy. */
   readonly retryPolicies: Readonly<Record<string, number>>;
   readonly policyVersion: string;
+  /** Who is one person. @throws KernelErrorException T5_PERSON_UNDECIDED. */
+  readonly same: Same;
+  /** Whether a host's own word is behind it: votes then say whom they were held against. */
+  readonly tellsPeople: boolean;
 }
 
 /** A call that a step waits for in this process. */

@@ -9,7 +9,7 @@
  * I4  An answer is an end: what cannot be read, kept or passed by the screening fails the call for good.
  */
 import { z } from "zod";
-import { Usage } from "../../../contract/action.ts";
+import { addUsage, Usage } from "../../../contract/action.ts";
 import { isRetryable, type KernelError, KernelErrorException, raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import type { EventDraft } from "../../../contract/event.ts";
@@ -105,7 +105,7 @@ function start(made: Made, route: OperatorCall["route"]): Outcome | Promise<Outc
     ...createRecording(at, wanted),
     route,
     usage: (reported: Usage) => {
-      made.used.value = { ...made.used.value, ...readUsage(reported, operator) };
+      made.used.value = addUsage(made.used.value, readUsage(reported, operator));
     },
   }) as never;
   let answered = false;

@@ -10,6 +10,7 @@ import { canonicalJson } from "../../../contract/digest.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { deepFreeze } from "../../../contract/json.ts";
 import { raise } from "../../../contract/kernel-error.ts";
+import { readStrictly } from "../../../contract/known-keys.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
 import type { CapabilityHandle, CapabilityLimits, GovernorLimits } from "../../../contract/token.ts";
 import { CapabilityEntry } from "../../../contract/token.ts";
@@ -51,10 +52,9 @@ export function registerCapability(
 }
 
 function readEntry(entry: unknown): CapabilityEntry {
-  const parsed = CapabilityEntry.safeParse(entry);
-  if (parsed.success) return deepFreeze(parsed.data);
-  const [issue] = parsed.error.issues;
-  return refuse(`${issue?.path.join(".")}: ${issue?.message}`);
+  return deepFreeze(
+    readStrictly(CapabilityEntry, entry, { what: "a capability cannot be registered", source: shelfRef }),
+  );
 }
 
 function refuse(reason: string): never {

@@ -8,12 +8,13 @@
  * P3  A transform and all redactions of matching rules hold together, and also where approval is asked on top: first the
  *     payload is transformed, then masked.
  * P4  Rules see the payload as it was asked about, never one another's changes. Two that transform it differently deny.
+ * P5  A question is frozen, to the bottom: what a rule is shown is what runs, and no rule can change it.
  */
 import { z } from "zod";
 import { digest } from "../../../contract/digest.ts";
 import { raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
-import { toJson } from "../../../contract/json.ts";
+import { deepFreeze, toJson } from "../../../contract/json.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
 import {
   type DecisionName,
@@ -49,7 +50,7 @@ interface Matched {
 }
 
 /**
- * Evaluates the rules of the question's stage. Synchronous when all rules are.
+ * Evaluates the rules of the question's stage, and freezes the question. Synchronous when all rules are.
  * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for a stage there is not; for nothing else.
  */
 export function evaluatePolicies(
@@ -61,6 +62,7 @@ export function evaluatePolicies(
       kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `there is no policy stage ${String(question.stage)}`, engineRef),
     );
   const rules = engine.rules.filter((rule) => rule.stages.includes(question.stage));
+  deepFreeze(question);
   const answers = rules.map((rule) => ask(rule, question, engine));
   if (answers.some((a) => isPromise(a))) return Promise.all(answers).then((all) => combine(all, engine.version));
   return combine(answers as (Matched | null)[], engine.version);
@@ -83,7 +85,8 @@ function ask(
   try {
     const answer = clock === undefined ? evaluate() : callWithin(evaluate, { ...within, clock });
     if (!isPromise(answer)) return read(rule, answer, question);
-    return answer.then(
+    // What has a `then` need not be a whole promise.
+    return Promise.resolve(answer).then(
       (a) => read(rule, a, question),
       (thrown: unknown) => denied(rule, messageOf(thrown)),
     );

@@ -1,0 +1,148 @@
+/**
+ * Who wrote a placeholder that a plan holds: the plan's author, or what the author was given (B-05).
+ *
+ * A plan function puts its inputs into params as it likes, and text keeps no trace of where it came from. So the function
+ * is asked a second time, with every brace of the data replaced by a character that nobody writes: a placeholder that
+ * still opens with two braces is the author's. What runs is the first answer; the second is only compared with it.
+ * D1  Nothing is asked twice where no brace of the data could have begun a reference, or the plan has no placeholder.
+ * D2  What cannot be told apart is data: a text that came out otherwise, or a second answer that did not come.
+ * D3  A planner is not asked twice: there a placeholder that also stands in what it was given is data.
+ * What a function decodes by itself (from base64, from percent signs) has no braces to replace; it is marked with `text`.
+ */
+import { isPlainObject } from "../contract/json.ts";
+import type { ExecutionPlan } from "../contract/plan.ts";
+import { type MarkedText, mapTexts, markText, placeholder } from "../contract/reference.ts";
+import type { Planner } from "../ports/planner.ts";
+
+/** A noncharacter of Unicode: one code unit, so that lengths and slices stay as they were. */
+const mark = "\uFDD0";
+/** Braces that can begin a reference; those of JSON's own objects cannot, and a function may want to read JSON. */
+const brace = /\{(?!\s*["}])/g;
+const maxDepth = 64;
+
+/** The plan of a plan function, in which what came from the question is marked as text. */
+export async function askForPlan<Q>(
+  plan: (question: Q) => ExecutionPlan | Promise<ExecutionPlan>,
+  question: Q,
+): Promise<ExecutionPlan> {
+  const proposed = await plan(question);
+  if (!holdsPlaceholder(proposed)) return proposed;
+  const marked = markData(question);
+  if (marked === question) return proposed;
+  const again = await answerAgain(plan, marked);
+  return judgeTexts(proposed, (text, step, at) => {
+    const twin = again[step]?.get(at);
+    return (from) => twin !== undefined && isTwin(text, twin) && twin.startsWith("{{", from);
+  });
+}
+
+/** A planner whose placeholders are text where they also stand in what it was given. */
+export function guardPlanner(planner: Planner): Planner {
+  return {
+    async plan(question) {
+      const answer = await planner.plan(question);
+      if (!holdsPlaceholder(answer?.plan)) return answer;
+      const { intent, context, situation } = question;
+      const given = textsIn([intent, context, situation]).map(squeeze);
+      const plan = judgeTexts(answer.plan, (text) => (from, to) => {
+        const written = squeeze(text.slice(from, to));
+        return !given.some((said) => said.includes(written));
+      });
+      return { ...answer, plan };
+    },
+  };
+}
+
+const squeeze = (text: string): string => text.replace(/\s+/g, "");
+
+/** Whether the placeholder that stands from here to there is the author's own. */
+type Judge = (from: number, to: number) => boolean;
+
+function judgeTexts(plan: ExecutionPlan, judgeOf: (text: string, step: number, at: string) => Judge): ExecutionPlan {
+  const judge = (text: unknown, step: number, at: string): unknown => {
+    if (typeof text !== "string" || !text.includes("{{")) return text;
+    const judged: MarkedText = markText(text, judgeOf(text, step, at));
+    return judged.literals.length === 0 ? text : judged;
+  };
+  const steps = plan.steps.map((step, i) =>
+    typeof step === "object" && step !== null && "params" in step
+      ? { ...step, params: mapTexts(step.params, (text, at) => judge(text, i, at)) }
+      : step,
+  );
+  return { ...plan, steps: steps as ExecutionPlan["steps"] };
+}
+
+function holdsPlaceholder(plan: ExecutionPlan | undefined): boolean {
+  if (!Array.isArray(plan?.steps)) return false;
+  return plan.steps.some((step) => [...textsOf(step?.params).values()].some((text) => text.search(placeholder) >= 0));
+}
+
+/** The plain texts of params by their place. */
+function textsOf(params: unknown): ReadonlyMap<string, string> {
+  const texts = new Map<string, string>();
+  mapTexts(params, (text, at) => {
+    if (typeof text === "string") texts.set(at, text);
+    return text;
+  });
+  return texts;
+}
+
+/** The texts of each step's params by their place; nothing where no second answer came. */
+async function answerAgain<Q>(
+  plan: (question: Q) => ExecutionPlan | Promise<ExecutionPlan>,
+  question: Q,
+): Promise<readonly ReadonlyMap<string, string>[]> {
+  try {
+    const { steps } = await plan(question);
+    return steps.map(({ params }) => textsOf(params));
+  } catch {
+    return [];
+  }
+}
+
+/** Whether two texts differ in nothing but the braces that were replaced. */
+function isTwin(text: string, twin: string): boolean {
+  if (text.length !== twin.length) return false;
+  for (let i = 0; i < text.length; i += 1)
+    if (text[i] !== twin[i] && !(text[i] === "{" && twin[i] === mark)) return false;
+  return true;
+}
+
+/** The same data with its braces replaced; the very same where there are none. */
+const markData = <T>(data: T): T => changeTexts(data, (text) => text.replace(brace, mark)) as T;
+
+function textsIn(data: unknown): readonly string[] {
+  const found: string[] = [];
+  const keep = (text: string): string => {
+    found.push(text);
+    return text;
+  };
+  changeTexts(data, keep);
+  return found;
+}
+
+/** All texts and keys of plain data, maps and sets put through `change`; what holds nothing that changes is given back. */
+function changeTexts(data: unknown, change: (text: string) => string, left = maxDepth): unknown {
+  if (typeof data === "string") return change(data);
+  const held = left === 0 ? null : openUp(data);
+  if (held === null) return data;
+  const changed = held.parts.map((part) => changeTexts(part, change, left - 1));
+  return changed.every((part, i) => part === held.parts[i]) ? data : held.close(changed);
+}
+
+interface Opened {
+  readonly parts: readonly unknown[];
+  readonly close: (parts: readonly unknown[]) => unknown;
+}
+
+function openUp(data: unknown): Opened | null {
+  if (Array.isArray(data)) return { parts: data, close: (parts) => parts };
+  if (data instanceof Set) return { parts: [...data], close: (parts) => new Set(parts) };
+  if (data instanceof Map) return { parts: [...data].flat(), close: (parts) => new Map(pairsOf(parts)) };
+  if (!isPlainObject(data)) return null;
+  const close = (parts: readonly unknown[]): unknown => Object.fromEntries(pairsOf(parts) as [string, unknown][]);
+  return { parts: Object.entries(data).flat(), close };
+}
+
+const pairsOf = (parts: readonly unknown[]): [unknown, unknown][] =>
+  parts.flatMap((key, i) => (i % 2 === 0 ? [[key, parts[i + 1]] as [unknown, unknown]] : []));

@@ -1,0 +1,45 @@
+// What is wrong with a request, part by part (RFC 9457, section 3: the member `errors`), made from a schema's complaints.
+// Owns: the shape, JSON pointers (RFC 6901, as a URI fragment), how many are told.
+// Never: repeats a value that was sent.
+
+import { z } from "zod";
+
+/** One of `pointer` (into the body, such as `#/scope/scope_id`) and `parameter` (of the query), and what is wrong there. */
+export const FieldError = z
+  .object({ pointer: z.string().optional(), parameter: z.string().optional(), detail: z.string() })
+  .readonly();
+export type FieldError = z.infer<typeof FieldError>;
+
+export const FieldErrors = z.array(FieldError).readonly();
+
+const maxErrors = 32;
+
+type Path = readonly PropertyKey[];
+type Issue = z.core.$ZodIssue;
+interface Place {
+  readonly path: Path;
+  readonly detail: string;
+}
+
+/** `at`: where in the body the checked value stands. A key that nobody knows is named itself, not the object that has it. */
+export function fieldErrorsOf(error: z.ZodError, at: Path = []): readonly FieldError[] {
+  const places = error.issues.flatMap((issue) => placesOf(issue, at)).slice(0, maxErrors);
+  return places.map(({ path, detail }) => ({ pointer: pointerTo(path), detail }));
+}
+
+/** Of a choice, what is wrong with the alternative that fits best: the one that was read the furthest. */
+function placesOf(issue: Issue, at: Path): readonly Place[] {
+  const path = [...at, ...issue.path];
+  if (issue.code === "unrecognized_keys")
+    return issue.keys.map((key) => ({ path: [...path, key], detail: "nobody knows this key" }));
+  if (issue.code === "invalid_union") {
+    const deepest = issue.errors.toSorted((a, b) => depthOf(b) - depthOf(a))[0] ?? [];
+    if (depthOf(deepest) > 0) return deepest.flatMap((inner) => placesOf(inner, path));
+  }
+  return [{ path, detail: issue.message }];
+}
+
+const depthOf = (issues: readonly Issue[]): number => Math.max(0, ...issues.map(({ path }) => path.length));
+
+const pointerTo = (path: Path): string =>
+  `#${path.map((key) => `/${encodeURIComponent(String(key).replaceAll("~", "~0").replaceAll("/", "~1").toWellFormed())}`).join("")}`;

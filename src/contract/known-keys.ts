@@ -1,0 +1,138 @@
+/**
+ * Nothing unknown passes (B-10): reading what a host, a package or a planner wrote, where a key that nobody knows is an
+ * error that says what may have been meant.
+ *
+ * Owns: the words of such an error. Never: decides what is known; strict schemas do, and tables of options.
+ * K1  Every problem has the path of what is wrong; for an unknown key the path ends in it.
+ * K2  All problems are told at once, in the message and in `detail.problems`.
+ */
+import type { z } from "zod";
+import { type ErrorCode, kernelError } from "./error-codes.ts";
+import { isPlainObject, type JsonObject } from "./json.ts";
+import { raise } from "./kernel-error.ts";
+import type { ModuleRef } from "./module-ref.ts";
+
+/** One thing that is wrong: where, as `steps.0.gates`, and why. */
+export interface Problem extends JsonObject {
+  readonly path: string;
+  readonly problem: string;
+}
+
+/** What is being read, for people; who reads it; the code of the refusal, T0_VALIDATION_SCHEMA_MISMATCH unless given. */
+export interface Reading {
+  readonly what: string;
+  readonly source: ModuleRef;
+  readonly code?: ErrorCode;
+}
+
+/** The keys of `T`, all of them and no others: a table that the type check holds to its interface. */
+export type KeysOf<T> = Readonly<Record<keyof T, unknown>>;
+
+/** The value as a strict schema reads it. @throws KernelErrorException that tells every problem. */
+export function readStrictly<S extends z.ZodType>(schema: S, value: unknown, reading: Reading): z.output<S> {
+  const read = schema.safeParse(value, { error: explainKeys });
+  return read.success ? read.data : refuseProblems(problemsOf(read.error), reading);
+}
+
+/** Refuses keys that are not in the table; `path` is where the object stands. @throws as readStrictly. */
+export function requireKnownKeys(
+  given: object,
+  known: object,
+  { path = "", ...reading }: Reading & { readonly path?: string },
+): void {
+  const names = Object.keys(known);
+  const unknown = Object.keys(given).filter((key) => !names.includes(key));
+  if (unknown.length === 0) return;
+  const problems = unknown.map((key) => ({
+    path: path === "" ? key : `${path}.${key}`,
+    problem: tellUnknown(key, names),
+  }));
+  refuseProblems(problems, reading);
+}
+
+/** Checks the keys of a host's own object; what has a class of its own may hold what it likes. @throws as readStrictly. */
+export function requireKnownMembers(given: unknown, known: object, reading: Reading): void {
+  if (isPlainObject(given)) requireKnownKeys(given, known, reading);
+}
+
+/** @throws KernelErrorException always. */
+export function refuseProblems(problems: readonly Problem[], { what, source, code }: Reading): never {
+  const told = problems.map(({ path, problem }) => (path === "" ? problem : `${path}: ${problem}`)).join("; ");
+  raise(
+    kernelError(code ?? "T0_VALIDATION_SCHEMA_MISMATCH", `${what}: ${told}`, source, {
+      detail: { problems: problems.map((one) => ({ ...one })) },
+    }),
+  );
+}
+
+/** What a schema found; each unknown key is a problem of its own. */
+export const problemsOf = (error: z.ZodError): readonly Problem[] =>
+  error.issues.flatMap((issue) => tellIssue(issue, []));
+
+function tellIssue(issue: z.core.$ZodIssue, before: readonly PropertyKey[]): readonly Problem[] {
+  const path = [...before, ...issue.path];
+  if (issue.code === "unrecognized_keys") {
+    const told = issue.message.split("\n");
+    return issue.keys.map((key, i) => ({ path: joinPath([...path, key]), problem: told[i] as string }));
+  }
+  // Of a choice the form that came furthest is told: what was meant is known by its mistakes.
+  if (issue.code === "invalid_union" && issue.errors.length > 0) {
+    const nearest = issue.errors.toSorted((a, b) => depthOf(b) - depthOf(a))[0] ?? [];
+    if (depthOf(nearest) > 0) return nearest.flatMap((inner) => tellIssue(inner, path));
+  }
+  return [{ path: joinPath(path), problem: issue.message }];
+}
+
+const depthOf = (issues: readonly z.core.$ZodIssue[]): number =>
+  Math.max(0, ...issues.map((issue) => issue.path.length + Number(issue.code === "unrecognized_keys")));
+
+const joinPath = (path: readonly PropertyKey[]): string => path.map(String).join(".");
+
+/** An error map of zod: one line for each unknown key, with the key that may have been meant. */
+export function explainKeys(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code !== "unrecognized_keys") return undefined;
+  const { def } = (issue.inst as z.core.$ZodType)._zod;
+  const known = "shape" in def ? Object.keys(def.shape as object) : [];
+  return (issue.keys as readonly string[]).map((key) => tellUnknown(key, known)).join("\n");
+}
+
+function tellUnknown(key: string, known: readonly string[]): string {
+  const meant = nearestOf(key, known);
+  return meant === null ? "there is no such key" : `there is no such key; did you mean "${meant}"?`;
+}
+
+const most = 64;
+
+/** The known word that is fewest letters away; null where none is near. Case, `_` and `-` count nothing. */
+export function nearestOf(word: string, known: readonly string[]): string | null {
+  const plain = plainWord(word);
+  if (plain.length > most) return null;
+  const near = known
+    .map((name) => ({ name, away: distance(plain, plainWord(name)) }))
+    .filter(({ name, away }) => away <= Math.max(1, Math.floor(Math.max(plain.length, name.length) / 3)))
+    .sort((a, b) => a.away - b.away);
+  return near[0]?.name ?? null;
+}
+
+const plainWord = (word: string): string => word.replace(/[_-]/g, "").toLowerCase();
+
+/** Letters to add, drop, change or swap with their neighbour (optimal string alignment). */
+function distance(a: string, b: string): number {
+  let older: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i += 1) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const cost = Math.min(
+        (last[j] ?? 0) + 1,
+        (row[j - 1] ?? 0) + 1,
+        (last[j - 1] ?? 0) + Number(a[i - 1] !== b[j - 1]),
+      );
+      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      row.push(swapped ? Math.min(cost, (older[j - 2] ?? 0) + 1) : cost);
+    }
+    older = last;
+    last = row;
+  }
+  return last[b.length] ?? 0;
+}

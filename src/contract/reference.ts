@@ -1,0 +1,120 @@
+/**
+ * References of a plan to what its steps will give: `{{look.output.card}}` (seed 002 section 4.2; B-05).
+ *
+ * Owns: the grammar, the marks by which a plan's author says what is a reference and what is text, and the form in which
+ * a stored plan keeps the difference. Never: resolves one (T4 does), guesses who wrote what (the planner's adapter does).
+ * REF-1  A reference is read only in what the plan's author wrote. All else is a literal: text to the letter, for ever.
+ * REF-2  A stored plan's params are as people read them; `literals` names the placeholders in them that are text.
+ * REF-3  A mark is known by a symbol, which no JSON holds: nothing that comes from outside can pass for one.
+ */
+import { z } from "zod";
+import { kernelError } from "./error-codes.ts";
+import { raise } from "./kernel-error.ts";
+import { moduleRef } from "./module-ref.ts";
+
+const name = "[A-Za-z0-9_-]+";
+/** `step.output`, and the way from there. */
+const pathPattern = new RegExp(`^(${name})\\.output((?:\\.${name})*)$`);
+/** One reference and nothing else: the step, and the path with its leading dot. */
+export const wholeReference = new RegExp(`^\\{\\{\\s*(${name})\\.output((?:\\.${name})*)\\s*\\}\\}$`);
+/** Whatever stands in double braces; a reference is one of them. */
+export const placeholder = /\{\{[^{}]*\}\}/g;
+
+/** JSON pointer of a text in the params → which of its placeholders, from 0, are text and no references. */
+export const Literals = z.record(z.string(), z.array(z.int().nonnegative()).readonly()).readonly();
+export type Literals = z.infer<typeof Literals>;
+
+const textMark = Symbol.for("countersign.text");
+const referenceMark = Symbol.for("countersign.reference");
+
+/** Text with references in it; `literals` are the placeholders that are none. */
+export interface MarkedText {
+  readonly text: string;
+  readonly literals: readonly number[];
+  readonly toJSON: () => string;
+}
+
+/** A reference as `ref` makes it: stands alone as a param, in a `text`, or in an author's template string. */
+export interface Reference {
+  readonly path: string;
+  readonly toJSON: () => string;
+  readonly toString: () => string;
+}
+
+const referenceRef = moduleRef(3, "plan", "ref");
+
+/**
+ * A reference to what a step gave: `ref("look.output.card")`. As a whole param it brings the value with its type.
+ * @throws KernelErrorException T3_PLAN_INVALID for what is no path.
+ */
+export function ref(path: string): Reference {
+  if (typeof path !== "string" || !pathPattern.test(path))
+    raise(kernelError("T3_PLAN_INVALID", `ref: ${String(path)} is no path such as look.output.card`, referenceRef));
+  const written = `{{${path}}}`;
+  return Object.freeze({ [referenceMark]: true, path, toJSON: () => written, toString: () => written });
+}
+
+/**
+ * A param's text in which references are those of the template's own words and those made by `ref`; every other value
+ * is put in to the letter: text`Dear ${ref("look.output.name")}, ${input.note}`.
+ */
+export function text(words: TemplateStringsArray, ...values: readonly unknown[]): MarkedText {
+  let joined = words[0] ?? "";
+  const foreign: (readonly [from: number, to: number])[] = [];
+  for (const [i, value] of values.entries()) {
+    const said = wordsOf(value);
+    if (!isReference(value) && said !== "") foreign.push([joined.length, joined.length + said.length]);
+    joined += said + (words[i + 1] ?? "");
+  }
+  return markText(joined, (from, to) => foreign.every(([start, end]) => to <= start || from >= end));
+}
+
+function wordsOf(value: unknown): string {
+  if (typeof value !== "object" || value === null) return String(value);
+  return isReference(value) ? value.toString() : isMarkedText(value) ? value.text : JSON.stringify(value);
+}
+
+/** The text with its placeholders judged: those that `isOwn` (by their place) are the author's, the others are text. */
+export function markText(text: string, isOwn: (from: number, to: number) => boolean): MarkedText {
+  const literals = [...text.matchAll(placeholder)].flatMap(({ index, 0: written }, i) =>
+    isOwn(index, index + written.length) ? [] : [i],
+  );
+  return Object.freeze({ [textMark]: true, text, literals: Object.freeze(literals), toJSON: () => text });
+}
+
+const isReference = (value: unknown): value is Reference => isMarked(value, referenceMark);
+export const isMarkedText = (value: unknown): value is MarkedText => isMarked(value, textMark);
+
+const isMarked = (value: unknown, mark: symbol): boolean =>
+  typeof value === "object" && value !== null && (value as Readonly<Record<symbol, unknown>>)[mark] === true;
+
+const maxDepth = 64;
+
+/** The same data with each text in it put through `change`, which is told where it stands; else it follows `toJson`. */
+export function mapTexts(
+  value: unknown,
+  change: (text: string | MarkedText | Reference, at: string) => unknown,
+  at = "",
+): unknown {
+  if (typeof value === "string" || isMarkedText(value) || isReference(value)) return change(value, at);
+  if (typeof value !== "object" || value === null || at.split("/").length > maxDepth) return value;
+  const plain = (value as { readonly toJSON?: unknown }).toJSON;
+  if (typeof plain === "function") return mapTexts(plain.call(value), change, at);
+  if (Array.isArray(value)) return value.map((item, i) => mapTexts(item, change, `${at}/${i}`));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [key, mapTexts(member, change, `${at}/${pointerPart(key)}`)]),
+  );
+}
+
+/** A member's name in a JSON pointer (RFC 6901). */
+export const pointerPart = (key: string): string => key.replaceAll("~", "~0").replaceAll("/", "~1");
+
+/** What is marked as text in params as a planner gave them; undefined where nothing is. */
+export function literalsOf(params: unknown): Literals | undefined {
+  const found: [string, readonly number[]][] = [];
+  mapTexts(params, (said, at) => {
+    if (isMarkedText(said) && said.literals.length > 0) found.push([at, said.literals]);
+    return said;
+  });
+  return found.length === 0 ? undefined : Object.fromEntries(found);
+}

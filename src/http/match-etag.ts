@@ -1,0 +1,15 @@
+/**
+ * Whether a reader has what would be sent: `If-None-Match` of RFC 9110, section 13.1.2.
+ *
+ * E1  A list is read entry by entry, tags compare weakly, and `*` names whatever is there. What is no list of tags names nothing.
+ */
+
+const tags = /(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g;
+
+/** `etag`: a strong tag, in its quotes. */
+export function isMatched(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  if (ifNoneMatch.trim() === "*") return true;
+  const isList = /^[\t ,]*$/.test(ifNoneMatch.replace(tags, ""));
+  return isList && [...ifNoneMatch.matchAll(tags)].some(([, named]) => named === etag);
+}

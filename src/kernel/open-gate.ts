@@ -1,0 +1,32 @@
+/**
+ * The one open gate of a workflow, for a request that names none. In process only: what comes over the faces names what it
+ * is about, so that nothing that comes late or twice is about something else.
+ */
+import type { Caller } from "../contract/auth-context.ts";
+import { raise } from "../contract/error.ts";
+import { kernelError } from "../contract/error-codes.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+import type { LedgerStore } from "../ports/ledger-store.ts";
+import type { LedgerReading } from "../runtime/ledger-reader.ts";
+
+const openRef = moduleRef(0, "gateway", "find_open_gate");
+
+/** How many are named where there are too many. */
+const maxNamed = 50;
+
+/** @throws KernelErrorException T5_GATE_AMBIGUOUS, T5_GATE_NOT_FOUND, T4_WORKFLOW_NOT_FOUND. */
+export async function findOpenGate(
+  { store, reading }: { readonly store: LedgerStore; readonly reading: LedgerReading },
+  workflow_id: string,
+  caller: Caller,
+): Promise<string> {
+  const open = await store.gates({ workflow_id, tenant_id: caller.tenant_id, limit: maxNamed });
+  const [only, ...others] = open;
+  if (only === undefined) {
+    const { state } = await reading.readWorkflowState(workflow_id, caller);
+    return raise(kernelError("T5_GATE_NOT_FOUND", "no gate of this workflow is open", openRef, { detail: { state } }));
+  }
+  if (others.length === 0) return only.gate_id;
+  const detail = { gates: open.map((gate) => gate.gate_id) };
+  return raise(kernelError("T5_GATE_AMBIGUOUS", `${open.length} gates are open; name one`, openRef, { detail }));
+}

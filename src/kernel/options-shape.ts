@@ -1,0 +1,112 @@
+/**
+ * What `createKernel` takes, key by key: a key that nobody knows, and a value that no option can be, is refused before
+ * anything is opened (B-10). Ports are checked for what they are called by; what they do is the host's.
+ *
+ * Owns: the shape. Never: a default.
+ */
+import { z } from "zod";
+import { type KeysOf, readStrictly, requireKnownMembers } from "../contract/known-keys.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+import type { Scorers, Security } from "../ports/perception.ts";
+import { defaultLimits, type Limits } from "../runtime/kit.ts";
+import type { Pipeline } from "../tiers/t6-metacognition/route-activation.ts";
+import type { KernelOptions } from "./options.ts";
+
+const optionsRef = moduleRef(0, "kernel", "createKernel");
+
+const fn = z.custom<unknown>((value) => typeof value === "function", "must be a function");
+const list = z.array(z.unknown());
+/** A host's own object: whatever class it has, these functions are there. */
+const port = (...functions: readonly string[]) =>
+  z.custom<object>(
+    (value) =>
+      ((typeof value === "object" && value !== null) || typeof value === "function") &&
+      functions.every((name) => typeof (value as Readonly<Record<string, unknown>>)[name] === "function"),
+    functions.length === 0 ? "must be an object" : `must be an object with ${functions.join(", ")}`,
+  );
+
+/** What may be none: nothing is then kept, or repeated, or restarted. Of all else there must be one. */
+const maybeNone: ReadonlySet<string> = new Set([
+  "maxReplans",
+  "maxRecentEvents",
+  "maxMemoryRecords",
+  "maxSyncChanges",
+  "maxReports",
+  "maxCachedBundles",
+  "maxStreamChunks",
+  "maxCallRecords",
+  "maxRoutes",
+  "maxGateEntries",
+  "maxTierRestarts",
+  "maxInFlight",
+] satisfies (keyof Limits)[]);
+
+const whole = z.int("must be a whole number");
+const limitShape = Object.fromEntries(
+  Object.keys(defaultLimits).map((name) => [
+    name,
+    maybeNone.has(name) ? whole.min(0, "must be at least 0").optional() : whole.min(1, "must be at least 1").optional(),
+  ]),
+);
+
+const share = z.number().min(0).max(1).optional();
+const pipeline = z.enum(["direct", "standard", "enhanced"] satisfies Pipeline[]);
+
+const shape = {
+  ledger: port("append", "read"),
+  capabilities: list,
+  operators: list,
+  policies: list,
+  defaultPolicies: z.boolean(),
+  policyVersion: z.string().min(1),
+  /** Read by the authenticator that they are for. */
+  roles: z.unknown(),
+  authenticator: port("authorize"),
+  approverKeys: z.unknown(),
+  classifier: port("classify"),
+  planner: port("plan"),
+  scorers: port(),
+  security: port(),
+  retrieval: port("retrieve"),
+  matchMemory: fn,
+  artifacts: port(),
+  middleware: list,
+  retryPolicies: z.record(z.string(), z.unknown()),
+  federation: z.unknown(),
+  limits: z.strictObject(limitShape),
+  models: z.unknown(),
+  budgets: z.unknown(),
+  durability: z.literal("full", 'every commit is synced: the one there is is "full"'),
+  domainPipelines: z.record(z.string(), pipeline),
+  clock: port("now"),
+  random: z.unknown(),
+  inspect: z.unknown(),
+  logger: port(),
+  telemetry: port(),
+  notify: fn,
+  initialize: fn,
+  recover: z.boolean(),
+  fallbackIntent: z.string().nullable(),
+  thresholds: z.strictObject({ classification: share, confidence: share, grounding: share }),
+  checkAllOutput: z.boolean(),
+  owner: z.string().min(1),
+  samePerson: fn,
+} satisfies KeysOf<KernelOptions>;
+
+const Shape = z.strictObject(shape).partial();
+
+const scorers = { urgency: 0, complexity: 0, confidence: 0, grounding: 0 } satisfies KeysOf<Scorers>;
+const security = {
+  validate: 0,
+  validateParams: 0,
+  validateOutput: 0,
+  validateChunk: 0,
+} satisfies KeysOf<Required<Security>>;
+
+/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH with each option that is wrong. */
+export function checkKernelOptions(options: KernelOptions): void {
+  const reading = { what: "createKernel", source: optionsRef };
+  readStrictly(Shape, options, reading);
+  requireKnownMembers(options.scorers, scorers, { ...reading, what: "createKernel: scorers" });
+  requireKnownMembers(options.security, security, { ...reading, what: "createKernel: security" });
+}

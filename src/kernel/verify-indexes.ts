@@ -1,0 +1,192 @@
+/**
+ * The indexes of a ledger, made again from its log and compared with those that stand beside it.
+ *
+ * Owns: feeding the log, row by row, to the derivation that wrote the indexes (`deriveIndexes`) and to an empty ledger in
+ *       memory; and the comparison, of all tables and all columns that the store names.
+ * Never: knows a table that migrations may add; `workflows.updated_at` alone has a rule of its own (see I3).
+ * I1  What a stream that is broken, or a body that was erased, would have added is not known: its rows are left out, and so
+ *     are tables whose rows belong to no workflow.
+ * I2  A record is compared as its readers read it: the gate of an older kernel with what is new since.
+ * I3  A turn that took the lease and changed nothing else moved `updated_at`, and the log does not tell which did.
+ */
+import { canonicalJson } from "../contract/digest.ts";
+import type { EventDraft, LedgerEvent } from "../contract/event.ts";
+import { plainGate } from "../contract/gate.ts";
+import type { JsonObject } from "../contract/json.ts";
+import { type ChainBreak, genesisHash, openEnvelope, openTurn, type TurnRow } from "../contract/turn.ts";
+import { isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
+import type {
+  Append,
+  AppendIndexes,
+  IndexTable,
+  LedgerStore,
+  PositionedRow,
+  StoredIndexes,
+} from "../ports/ledger-store.ts";
+import { deriveIndexes, dueOf, type IndexQuestion, recordsOf } from "../runtime/derive-indexes.ts";
+import { foldRow, readStream, unlessDamaged } from "../runtime/read-turns.ts";
+
+interface RebuildParts {
+  readonly store: Pick<LedgerStore, "read">;
+  readonly stored: StoredIndexes;
+  /** An empty ledger, open; the rebuild closes it. */
+  readonly scratch: LedgerStore;
+}
+
+type Row = IndexTable["rows"][number];
+
+export class IndexRebuild {
+  readonly #parts: RebuildParts;
+  readonly #broken: ChainBreak[] = [];
+  /** Streams of which the log does not tell everything. */
+  readonly #unknown = new Set<string>();
+  /** Workflows under way; one that goes on after its end is read again. */
+  readonly #records = new Map<string, WorkflowRecord>();
+  /** The instants at which a workflow's index row may have been written last. */
+  readonly #instants = new Map<string, Set<number>>();
+  #position = 0;
+
+  constructor(parts: RebuildParts) {
+    this.#parts = parts;
+  }
+
+  /** @param rows all of the log after those that were added before; `broken` says which streams cannot be believed. */
+  async add(rows: readonly PositionedRow[], broken: ReadonlyMap<string, ChainBreak>): Promise<void> {
+    const { scratch, stored } = this.#parts;
+    const batch: Append[] = [];
+    for (const { position, row } of rows) {
+      if (position > stored.position) break;
+      // Positions are part of what is compared: what is missing keeps its place.
+      while (this.#position < position - 1) batch.push(this.#fill());
+      const entry = broken.has(row.stream) ? null : await this.#derive(row);
+      if (entry === null) this.#unknown.add(row.stream);
+      batch.push(entry === null ? this.#fill() : this.#next(entry));
+    }
+    const receipts = await scratch.append(batch);
+    for (const [i, receipt] of receipts.entries()) if (!receipt.ok) this.#unknown.add((batch[i] as Append).row.stream);
+  }
+
+  async end(): Promise<readonly ChainBreak[]> {
+    const { scratch, stored } = this.#parts;
+    try {
+      const derived = (await scratch.indexes?.())?.tables ?? [];
+      for (const table of derived)
+        this.#compare(
+          table,
+          stored.tables.find(({ name }) => name === table.name),
+        );
+      return this.#broken;
+    } finally {
+      await scratch.close();
+    }
+  }
+
+  #next(entry: Append): Append {
+    this.#position += 1;
+    return entry;
+  }
+
+  #fill(): Append {
+    const stream = `unknown:${this.#position}`;
+    this.#unknown.add(stream);
+    const bytes = { envelope: "", body: null, body_hash: "", prev_hash: genesisHash, hash: "" };
+    const row = { stream, first_sequence: 1, last_sequence: 1, ...bytes };
+    return this.#next({ tenant_id: stream, row, now: 0 });
+  }
+
+  /** What the row's own writer appended; null where the log does not tell it any more. */
+  async #derive(row: TurnRow): Promise<Append | null> {
+    if (row.body === null || this.#unknown.has(row.stream)) return null;
+    const before = await this.#before(row);
+    // Told before the fold goes on: it works on the record itself.
+    const known = { state: before?.state ?? null, due_at: before === null ? null : dueOf(before) };
+    const derived = unlessDamaged(() => {
+      const { tenant_id, now } = openEnvelope(row);
+      const record = foldRow(before, row);
+      return { tenant_id, now, indexes: indexesOf(row, { known, record, now }), record };
+    });
+    if (derived === null) {
+      this.#broken.push({ stream: row.stream, sequence: row.first_sequence, reason: "format" });
+      return null;
+    }
+    const { record, ...entry } = derived;
+    if (record === null || isTerminal(record.state)) this.#records.delete(row.stream);
+    else this.#records.set(row.stream, record);
+    this.#noteInstant(row.stream, entry);
+    return { ...entry, row: { ...row, envelope: "", body: null } };
+  }
+
+  async #before(row: TurnRow): Promise<WorkflowRecord | null> {
+    const kept = this.#records.get(row.stream);
+    if (kept !== undefined || row.first_sequence === 1) return kept ?? null;
+    const rows = await this.#parts.store.read(row.stream);
+    const earlier = rows.filter(({ last_sequence }) => last_sequence < row.first_sequence);
+    return unlessDamaged(() => readStream(row.stream, earlier).record);
+  }
+
+  #noteInstant(stream: string, { now, indexes }: Pick<Append, "now" | "indexes">): void {
+    const isWritten = indexes?.create !== undefined || indexes?.state !== undefined || indexes?.due_at !== undefined;
+    const instants = (isWritten ? undefined : this.#instants.get(stream)) ?? new Set();
+    this.#instants.set(stream, instants.add(now));
+  }
+
+  #compare(derived: IndexTable, stored: IndexTable | undefined): void {
+    if (this.#unknown.size > 0 && !derived.rows.concat(stored?.rows ?? []).every((row) => ownerOf(row) !== null))
+      return;
+    const keyOf = (row: Row): string => canonicalJson(derived.key.map((column) => row[column]));
+    const left = new Map((stored?.rows ?? []).map((row) => [keyOf(row), row]));
+    for (const row of derived.rows) {
+      const key = keyOf(row);
+      this.#judge(derived, row, left.get(key));
+      left.delete(key);
+    }
+    for (const row of left.values()) this.#judge(derived, undefined, row);
+  }
+
+  #judge(table: IndexTable, derived: Row | undefined, stored: Row | undefined): void {
+    if ([derived, stored].some((row) => row !== undefined && this.#unknown.has(ownerOf(row) ?? ""))) return;
+    const columns = derived === undefined || stored === undefined ? [] : this.#differing(table.name, derived, stored);
+    const row = (stored ?? derived) as Row;
+    if (derived !== undefined && stored !== undefined && columns.length === 0) return;
+    const wrong = derived === undefined ? "extra" : stored === undefined ? "missing" : "forged";
+    const key = Object.fromEntries(table.key.map((column) => [column, row[column] ?? null]));
+    const stream = ownerOf(row) ?? `tenant:${row["tenant_id"]}`;
+    this.#broken.push({ stream, sequence: 0, reason: "index", index: { table: table.name, key, wrong, columns } });
+  }
+
+  #differing(table: string, derived: Row, stored: Row): readonly string[] {
+    return Object.keys({ ...derived, ...stored }).filter((column) => {
+      const [one, other] = [derived[column], stored[column]];
+      if (one === other) return false;
+      if (table === "workflows" && column === "updated_at")
+        return this.#instants.get(ownerOf(stored) ?? "")?.has(other as number) !== true;
+      return readCell(table, one) !== readCell(table, other);
+    });
+  }
+}
+
+interface Turn extends Pick<IndexQuestion, "known" | "now"> {
+  readonly record: WorkflowRecord | null;
+}
+
+function indexesOf(row: TurnRow, { record, ...turn }: Turn): AppendIndexes {
+  const drafts = openTurn(row).map(toDraft);
+  if (record === null) return recordsOf(drafts);
+  return deriveIndexes({ ...turn, record, drafts, isNew: row.first_sequence === 1, release: false });
+}
+
+const toDraft = ({ event_type, step_id, payload }: LedgerEvent): EventDraft =>
+  ({ type: event_type, step_id, payload }) as unknown as EventDraft;
+
+/** The stream that a row of an index follows from; null for what many streams add to. */
+const ownerOf = (row: Row): string | null => (row["workflow_id"] ?? row["stream"] ?? null) as string | null;
+
+/** What a cell says, whatever the order of its keys. */
+function readCell(table: string, cell: Row[string] | undefined): string {
+  try {
+    const value = JSON.parse(String(cell)) as JsonObject;
+    return canonicalJson(table === "gates" ? { ...plainGate, ...value } : value);
+  } catch {
+    return String(cell);
+  }
+}

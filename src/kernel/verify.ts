@@ -1,0 +1,75 @@
+/**
+ * Verifying a ledger: the chain of each stream, the signed approvals in it, and the indexes beside it.
+ *
+ * Owns: the one pass over the store. Never: writes to it.
+ * V1  A damaged row breaks its stream and no other. What was damaged first is what is told of a stream.
+ * V2  Indexes are verified with the whole ledger, up to the position at which they were read: others may write meanwhile.
+ */
+import { createSignatureAudit, type SignatureAudit, type SignatureCheck } from "../adapters/verify-signatures.ts";
+import { type ChainBreak, genesisHash, type TurnRow, verifyChain } from "../contract/turn.ts";
+import type { LedgerStore } from "../ports/ledger-store.ts";
+import { letOthersRun } from "../runtime/let-others-run.ts";
+import type { Verification } from "./face.ts";
+import { openMemoryLedger } from "./parts.ts";
+import { IndexRebuild } from "./verify-indexes.ts";
+
+export async function verifyOne(store: LedgerStore, stream: string, check?: SignatureCheck): Promise<Verification> {
+  const rows = await store.read(stream);
+  const link = verifyChain(rows);
+  const audit = createSignatureAudit(check);
+  if (link === null) rows.forEach(audit.see);
+  const broken = link === null ? await audit.end() : [link];
+  return { ok: broken.length === 0, checked: rows.length, broken };
+}
+
+const chunk = 1000;
+
+/** All streams in one pass over the store, in position order. */
+export async function verifyAll(store: LedgerStore, check?: SignatureCheck): Promise<Verification> {
+  const chains = new Chains(createSignatureAudit(check));
+  const rebuild = await beginRebuild(store);
+  let checked = 0;
+  for (let position = 0; ; ) {
+    const rows = await store.tail(position, chunk);
+    for (const { row } of rows) chains.check(row);
+    await rebuild?.add(rows, chains.broken);
+    checked += rows.length;
+    const last = rows.at(-1);
+    if (last === undefined) break;
+    position = last.position;
+    await letOthersRun();
+  }
+  const broken = [...(await chains.end()), ...((await rebuild?.end()) ?? [])];
+  return { ok: broken.length === 0, checked, broken };
+}
+
+async function beginRebuild(store: LedgerStore): Promise<IndexRebuild | null> {
+  if (store.indexes === undefined) return null;
+  const stored = await store.indexes();
+  const scratch = await openMemoryLedger();
+  await scratch.open();
+  return new IndexRebuild({ store, stored, scratch });
+}
+
+/** How far the chain of each stream was found sound, and the first break of each that is not. */
+class Chains {
+  readonly broken = new Map<string, ChainBreak>();
+  readonly #heads = new Map<string, { readonly prev: string; readonly next: number }>();
+  readonly #audit: SignatureAudit;
+
+  constructor(audit: SignatureAudit) {
+    this.#audit = audit;
+  }
+
+  check(row: TurnRow): void {
+    if (this.broken.has(row.stream)) return;
+    const wrong = verifyChain([row], this.#heads.get(row.stream) ?? { prev: genesisHash, next: 1 });
+    if (wrong !== null) this.broken.set(row.stream, wrong);
+    else this.#audit.see(row);
+    this.#heads.set(row.stream, { prev: row.hash, next: row.last_sequence + 1 });
+  }
+
+  async end(): Promise<readonly ChainBreak[]> {
+    return [...this.broken.values(), ...(await this.#audit.end())];
+  }
+}

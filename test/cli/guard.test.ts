@@ -1,0 +1,49 @@
+// The last guard before the terminal: whatever a command forgot to name is named, and nothing else is changed.
+
+import { describe, expect, it } from "vitest";
+import { eraseLine, guardTerminal, type Terminal } from "../../src/cli/terminal.ts";
+
+/** What reaches the terminal behind the guard, piece by piece. */
+function guarded(): { readonly terminal: Terminal; readonly reached: string[] } {
+  const reached: string[] = [];
+  const keep = (text: string): void => void reached.push(text);
+  const printAll = async (lines: AsyncIterable<string>): Promise<void> => {
+    for await (const line of lines) keep(line);
+  };
+  const inner = { interactive: false, live: true, columns: 80, paint: (_style: unknown, text: string) => text };
+  const signal = new AbortController().signal;
+  const terminal = { ...inner, signal, now: () => 0, print: keep, write: keep, complain: keep, printAll };
+  return { terminal: guardTerminal(terminal), reached };
+}
+
+async function* linesOf(...lines: readonly string[]): AsyncGenerator<string> {
+  yield* lines;
+}
+
+const forgotten = "a\u202eb\u001b[8mc\rd\u001b[2K";
+const named = "a‹U+202E RIGHT-TO-LEFT OVERRIDE›b‹U+001B ESCAPE›[8mc‹CR›d‹U+001B ESCAPE›[2K";
+
+describe("the guard of the terminal", () => {
+  it("[GAT-05] names what a command forgot to name, wherever it goes", async () => {
+    const { terminal, reached } = guarded();
+    terminal.print(forgotten);
+    terminal.write(forgotten);
+    terminal.complain(forgotten);
+    await terminal.printAll(linesOf(forgotten));
+    expect(reached).toEqual([named, named, named, named]);
+  });
+
+  it("lets our colours and line feeds pass, and the line that is redrawn", () => {
+    const { terminal, reached } = guarded();
+    const coloured = "\u001b[1mGate\u001b[22m\n\u001b[32m+ok\u001b[39m";
+    terminal.print(coloured);
+    terminal.write(`${eraseLine}  50 %`);
+    expect(reached).toEqual([coloured, `${eraseLine}  50 %`]);
+  });
+
+  it("leaves alone what is for a file", async () => {
+    const { terminal, reached } = guarded();
+    await terminal.printAll(linesOf(forgotten), "exact");
+    expect(reached).toEqual([forgotten]);
+  });
+});

@@ -1,0 +1,103 @@
+/** `serve`: which of its credentials decides gates. */
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { main } from "../../src/cli/main.ts";
+import { Interrupted, type Terminal } from "../../src/cli/terminal.ts";
+import { makeTempFolder } from "../operators/temp-folder.ts";
+
+const workflow = `wf_${"0".repeat(26)}`;
+const decision = { gate_id: "gate-s1", decision: "approve" };
+
+interface Served {
+  readonly url: string;
+  readonly login: string;
+}
+
+async function serve(...args: readonly string[]): Promise<Served> {
+  const folder = makeTempFolder();
+  const interruption = new AbortController();
+  const listening = Promise.withResolvers<string>();
+  const terminal: Terminal = {
+    interactive: false,
+    live: false,
+    columns: 100,
+    paint: (_style, line) => line,
+    signal: interruption.signal,
+    now: () => 0,
+    print: listening.resolve,
+    write: () => undefined,
+    complain: () => undefined,
+    printAll: () => Promise.resolve(),
+  };
+  const given = ["--json", "--port", "0", "--token", "program", "--db", join(folder.path, "l.db")];
+  const ended = main(["serve", ...given, ...args], terminal);
+  onTestFinished(async () => {
+    interruption.abort(new Interrupted("the test", 0));
+    await ended;
+    folder[Symbol.dispose]();
+  });
+  return JSON.parse(await listening.promise) as Served;
+}
+
+type Headers = Readonly<Record<string, string>>;
+const bearer = (token: string): Headers => ({ authorization: `Bearer ${token}` });
+
+/** The code that a request is refused with. Of a workflow that is not there, who may do it learns just that. */
+async function codeOf({ url }: Served, path: string, body: object, headers: Headers): Promise<unknown> {
+  const init = {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers },
+    body: JSON.stringify(body),
+  };
+  const problem = (await (await fetch(`${url}${path}`, init)).json()) as { extensions?: { code?: string } };
+  return problem.extensions?.code;
+}
+
+const gate = `/v1/kernel/workflows/${workflow}/gate`;
+const rpc = { jsonrpc: "2.0", id: 1, method: "kernel/gate", params: { workflow_id: workflow, ...decision } };
+
+/** A browser that came in by the link. */
+async function signIn({ url, login }: Served): Promise<Headers> {
+  const body = new URL(login).searchParams;
+  const entered = await fetch(`${url}/login`, { method: "POST", body, redirect: "manual", headers: { origin: url } });
+  const [cookie = ""] = (entered.headers.get("set-cookie") ?? "").split(";");
+  const session = await fetch(`${url}/v1/session`, { headers: { cookie } });
+  const { csrf_token } = (await session.json()) as { csrf_token: string };
+  return { cookie, origin: url, "x-csrf-token": csrf_token };
+}
+
+describe("countersign serve", () => {
+  it("[ATH-07] gives programs a token that submits, runs and reads, and decides no gate", async () => {
+    const served = await serve();
+    const as = bearer("program");
+    for (const command of ["gate", "withdraw", "delegate"])
+      expect(await codeOf(served, gate.replace("gate", command), decision, as)).toBe("T5_AUTHZ_FORBIDDEN");
+    const told = await (
+      await fetch(`${served.url}/rpc`, {
+        method: "POST",
+        body: JSON.stringify(rpc),
+        headers: { ...as, "content-type": "application/json" },
+      })
+    ).text();
+    expect(told).toContain("T5_AUTHZ_FORBIDDEN");
+    expect(await codeOf(served, "/v1/kernel/submit", { intent_hint: { intent_type: "No.Such" } }, as)).toMatch(/^T1_/);
+    for (const command of ["retry", "cancel"])
+      expect(await codeOf(served, gate.replace("gate", command), {}, as)).toBe("T4_WORKFLOW_NOT_FOUND");
+    expect((await fetch(`${served.url}/v1/kernel/workflows`, { headers: as })).status).toBe(200);
+  });
+
+  it("[ATH-07] lets the person decide who came in by the link", async () => {
+    const served = await serve();
+    expect(await codeOf(served, gate, decision, await signIn(served))).toBe("T4_WORKFLOW_NOT_FOUND");
+  });
+
+  it("[ATH-07] takes decisions of the approver's token, which submits nothing", async () => {
+    const served = await serve("--approver-token", "person");
+    const as = bearer("person");
+    expect(await codeOf(served, gate, decision, as)).toBe("T4_WORKFLOW_NOT_FOUND");
+    expect(await codeOf(served, gate, decision, bearer("program"))).toBe("T5_AUTHZ_FORBIDDEN");
+    for (const path of ["/v1/kernel/submit", gate.replace("gate", "cancel")])
+      expect(await codeOf(served, path, {}, as)).toBe("T5_AUTHZ_FORBIDDEN");
+    expect((await fetch(`${served.url}/v1/kernel/gates`, { headers: as })).status).toBe(200);
+  });
+});

@@ -1,0 +1,168 @@
+/** What a decision names: the gate, or the payload that a gate showed; and that it never reaches another one. */
+import { describe, expect, it } from "vitest";
+import { createCommandSignal, createDataSignal, digest, moduleRef } from "../../src/index.ts";
+import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/index.ts";
+import { ann, bob, person, say } from "./people.ts";
+import {
+  count,
+  counted,
+  decide,
+  gatedSteps,
+  gateOf,
+  intent,
+  publishing,
+  refusalOf,
+  step,
+  steps,
+  story,
+} from "./story.ts";
+
+/** Two gates, one after the other, that show the same payload. */
+function sameTwice() {
+  const send = counted("Note.Send", { effect: "write_draft" });
+  const same = { gate: {}, params: { text: "same" } };
+  const rows = [step("s1", send, same), step("s2", send, { ...same, depends_on: ["s1"] })];
+  return { send, capability: story([send], rows), shown: digest({ text: "same" }) };
+}
+
+const byDigest = (payload_digest: string) => ({ decision: "approve", payload: { payload_digest } }) as const;
+
+describe("a decision by the payload alone", () => {
+  it("[GAT-01] is for the gate that shows it", async () => {
+    const { capability, ids, sent } = gatedSteps(2);
+    await using t = await createTestKernel({ capabilities: [capability] });
+    const { workflow_id } = await t.run(intent);
+    const { payload_digest } = await gateOf(t, workflow_id, `gate-${ids[1]}`);
+    expect((await decide(t, workflow_id, byDigest(payload_digest))).status).toBe("resumed");
+    await t.rest(workflow_id);
+    expect(sent()).toEqual(["s2"]);
+  });
+
+  it("[GAT-03] is answered alike when it comes again, and never reaches the next gate that shows the same", async () => {
+    const { capability, send, shown } = sameTwice();
+    await using t = await createTestKernel({ capabilities: [capability] });
+    const { workflow_id } = await t.run(intent);
+    const first = await decide(t, workflow_id, byDigest(shown));
+    expect((await t.rest(workflow_id)).state).toBe("waiting_for_user");
+    expect(await decide(t, workflow_id, byDigest(shown))).toEqual(first);
+    expect((await gateOf(t, workflow_id, "gate-s2")).status).toBe("open");
+    await decide(t, workflow_id, { ...byDigest(shown), gate_id: "gate-s2" });
+    expect((await t.rest(workflow_id)).state).toBe("completed");
+    expect(await decide(t, workflow_id, byDigest(shown))).toEqual(first);
+    expect(send.calls).toHaveLength(2);
+  });
+
+  it("[GAT-01] that two open gates show is refused, and says which they are", async () => {
+    const send = counted("Note.Send", { effect: "write_draft" });
+    const same = { gate: {}, params: { text: "same" } };
+    await using t = await createTestKernel({
+      capabilities: [story([send], [step("s1", send, same), step("s2", send, same)])],
+    });
+    const { workflow_id } = await t.run(intent);
+    const refused = await refusalOf(decide(t, workflow_id, byDigest(digest({ text: "same" }))));
+    expect(refused).toMatchObject({ code: "T5_GATE_AMBIGUOUS", detail: { gates: ["gate-s1", "gate-s2"] } });
+    expect(send.calls).toEqual([]);
+  });
+
+  it("[GAT-01] that no gate has shown is refused", async () => {
+    const { capability } = gatedSteps(2);
+    await using t = await createTestKernel({ capabilities: [capability] });
+    const { workflow_id } = await t.run(intent);
+    const elsewhere = () => refusalOf(decide(t, workflow_id, byDigest("elsewhere")));
+    expect((await elsewhere()).code).toBe("T5_GATE_NOT_FOUND");
+    await t.approve(workflow_id, "gate-s1");
+    await t.rest(workflow_id);
+    const { payload_digest } = await gateOf(t, workflow_id, "gate-s2");
+    expect(await elsewhere()).toMatchObject({ code: "T5_GATE_CONFLICT", detail: { payload_digest } });
+  });
+
+  it("[GAT-01] settles the call in doubt where it says what became of it, not the gate that was before it", async () => {
+    const lost = counted("Note.Lost", { effect: "final_write", timeoutSec: 1 }, () => new Promise(() => undefined));
+    await using t = await createTestKernel({ capabilities: [story([lost], [step("s1", lost)])] });
+    const { workflow_id } = await t.run(intent);
+    const { payload_digest } = await gateOf(t, workflow_id, "gate-s1");
+    await decide(t, workflow_id, byDigest(payload_digest));
+    expect((await t.rest(workflow_id)).state).toBe("waiting_for_user");
+    expect((await gateOf(t, workflow_id, "gate-s1_doubt1")).payload_digest).toBe(payload_digest);
+    expect((await decide(t, workflow_id, byDigest(payload_digest))).status).toBe("resumed");
+    expect((await gateOf(t, workflow_id, "gate-s1_doubt1")).status).toBe("open");
+    await decide(t, workflow_id, { decision: "approve", payload: { payload_digest, resolution: "done" } });
+    expect((await t.rest(workflow_id)).state).toBe("completed");
+  });
+});
+
+describe("a decision that names nothing", () => {
+  it("[GAT-01] is refused as a Signal, whoever sends it, though one gate is open", async () => {
+    const { capability, sent } = gatedSteps(1);
+    await using t = await createTestKernel({ capabilities: [capability] });
+    const { workflow_id } = await t.run(intent);
+    const from = moduleRef(0, "test", "ask");
+    const request = { ...testCaller, decision: "approve", payload: { apply_targets: [] } };
+    const asked = await t.kernel.ask(5, createDataSignal({ workflow_id, request }, "GateRequest", from, "t-1"));
+    expect(asked.error?.code).toBe("T5_GATE_UNNAMED");
+    const auth = (await t.kernel.workflow(workflow_id)) && {
+      tenant_id: 1,
+      principal_id: 1,
+      principal_type: "user",
+      role: "user",
+      scopes: ["*"],
+      data_policy: { allow_pii: true, allow_external_send: false },
+    };
+    const target = moduleRef(4, "ooda_loop", "act");
+    const activation = { workflow_id, decision: request, auth };
+    const told = await t.kernel.ask(4, createCommandSignal("activate", target, from, "t-2", activation));
+    expect(told.error?.code).toBe("T5_GATE_UNNAMED");
+    expect(sent()).toEqual([]);
+  });
+
+  it("[GAT-03] in process is for the one open gate, and reaches no other when another was faster", async () => {
+    const { capability } = sameTwice();
+    await using t = await createTestKernel({ capabilities: [capability] });
+    const { workflow_id } = await t.run(intent);
+    await Promise.all([t.approve(workflow_id), t.approve(workflow_id), t.approve(workflow_id)]);
+    await t.rest(workflow_id);
+    expect(count(await t.types(workflow_id), "USER_APPROVED")).toBe(1);
+    expect((await gateOf(t, workflow_id, "gate-s2")).status).toBe("open");
+  });
+});
+
+describe("a gate that was revised", () => {
+  async function revised(): Promise<{ t: TestKernel; id: string; before: string; now: string }> {
+    const { capability } = publishing({ gate: { quorum: { approvals: 2 } } });
+    const t = await createTestKernel({ capabilities: [capability] });
+    const { workflow_id: id } = await t.run(intent);
+    const before = (await gateOf(t, id)).payload_digest;
+    const edit = { text: "edited" };
+    await say(t, id, ann, "approve", { payload_digest: before, edit });
+    const now = (await gateOf(t, id)).payload_digest;
+    expect(now).not.toBe(before);
+    return { t, id, before, now };
+  }
+
+  it.each(["the gate alone", "nothing", "the payload before", "gate and payload before"])(
+    "[GAT-04] takes no vote that names %s, and says what it shows now",
+    async (names) => {
+      const { t, id, before, now } = await revised();
+      await using _ = t;
+      const named = names.includes("gate") ? { gate_id: "gate-publish" } : {};
+      const payload = names.includes("before") ? { payload: { payload_digest: before } } : {};
+      const vote = { tenant_id: 1, principal: bob, decision: "approve", ...named, ...payload } as const;
+      expect(await refusalOf(t.kernel.decideGate(id, vote))).toMatchObject({
+        code: "T5_GATE_CONFLICT",
+        detail: { gate_id: "gate-publish", payload_digest: now },
+      });
+      expect(await steps(t, id, ["GATE_VOTED"])).toHaveLength(1);
+      expect((await say(t, id, bob, "approve", { payload_digest: now })).status).toBe("resumed");
+    },
+  );
+
+  it("[GAT-03] answers the edit that revised it alike when it comes again, also by the payload it was made on", async () => {
+    const { t, id, before } = await revised();
+    await using _ = t;
+    const { sequence } = await t.kernel.workflow(id);
+    const again = { payload_digest: before, edit: { text: "edited" } };
+    expect(await say(t, id, ann, "approve", again)).toMatchObject({ status: "voted", tally: { approvals: 1 } });
+    expect((await refusalOf(say(t, id, person("cat"), "approve", again))).code).toBe("T5_GATE_CONFLICT");
+    expect((await t.kernel.workflow(id)).sequence).toBe(sequence);
+  });
+});

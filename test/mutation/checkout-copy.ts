@@ -1,0 +1,129 @@
+/**
+ * A copy of the checkout in a folder of its own, where sources may be changed and tests run without touching the checkout.
+ *
+ * Owns: the folder, and the processes started in it. Never: writes into the checkout, waits without a limit.
+ * C1  The copy holds what git tracks or would track; packages are linked. It is a repository of one commit, as some tests read one.
+ * C2  A run that passes its limit is ended with all the processes that it started, and counts as failed.
+ */
+import { execFileSync, spawn } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { root } from "../tidy/source-files.ts";
+import type { RunPlan } from "./run-tests.ts";
+
+export interface RunOutcome {
+  readonly passed: boolean;
+  readonly timedOut: boolean;
+  /** Test files in which something failed. */
+  readonly failed: readonly string[];
+  /** How long each test file took, in milliseconds. */
+  readonly tookMs: ReadonlyMap<string, number>;
+}
+
+export interface CheckoutCopy extends Disposable {
+  readonly folder: string;
+  readonly read: (path: string) => string;
+  readonly write: (path: string, text: string) => void;
+  readonly runTests: (files: readonly string[], limits: RunLimits) => Promise<RunOutcome>;
+  readonly compiles: () => Promise<boolean>;
+}
+
+export interface RunLimits {
+  readonly bail: number;
+  readonly limitMs: number;
+}
+
+/** The part of vitest's JSON report that is read here. */
+interface Report {
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly status: string;
+    readonly startTime: number;
+    readonly endTime: number;
+  }[];
+}
+
+const compiler: readonly string[] = ["node_modules/typescript/bin/tsc", "-p", "tsconfig.json", "--incremental"];
+
+const git = (cwd: string, ...args: readonly string[]): string =>
+  execFileSync("git", args, { cwd, encoding: "utf8", maxBuffer: 64_000_000 });
+
+function copyFiles(folder: string): void {
+  const listed = git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate");
+  const deleted = new Set(git(root, "ls-files", "-z", "--deleted").split("\0"));
+  for (const path of listed.split("\0").filter((path) => path !== "" && !deleted.has(path))) {
+    mkdirSync(join(folder, dirname(path)), { recursive: true });
+    cpSync(join(root, path), join(folder, path));
+  }
+  symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
+  git(folder, "init", "-q");
+  git(folder, "add", "-A");
+  git(folder, "-c", "user.name=copy", "-c", "user.email=copy@localhost", "commit", "-qm", "A copy of the checkout.");
+}
+
+/** Whether the program ended well within its limit; it and all it started are ended otherwise. */
+function runProgram(cwd: string, args: readonly string[], limitMs: number): Promise<"passed" | "failed" | "timeout"> {
+  const child = spawn(process.execPath, args, {
+    cwd,
+    stdio: "ignore",
+    detached: true,
+    env: { FC_SEED: "1", FC_RUNS: "25", ...process.env },
+  });
+  const endGroup = (): void => {
+    if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, "SIGKILL");
+  };
+  // Before the folder goes.
+  process.prependOnceListener("exit", endGroup);
+  return new Promise((resolve) => {
+    let timedOut = false;
+    const timer = setTimeout(() => {
+      timedOut = true;
+      endGroup();
+    }, limitMs);
+    child.once("exit", (code) => {
+      clearTimeout(timer);
+      process.removeListener("exit", endGroup);
+      resolve(timedOut ? "timeout" : code === 0 ? "passed" : "failed");
+    });
+  });
+}
+
+function readReport(path: string, folder: string): Report["testResults"] {
+  try {
+    const { testResults } = JSON.parse(readFileSync(path, "utf8")) as Report;
+    return testResults.map((result) => ({ ...result, name: result.name.replace(`${folder}/`, "") }));
+  } catch {
+    return [];
+  }
+}
+
+export function copyCheckout(): CheckoutCopy {
+  const scratch = mkdtempSync(join(tmpdir(), "countersign-mutation-"));
+  const folder = join(scratch, "copy");
+  const at = (name: string): string => join(scratch, name);
+  const [plan, report, cache, types] = [at("plan.json"), at("report.json"), at("modules"), at("types.json")];
+  const remove = (): void => rmSync(scratch, { recursive: true, force: true });
+  process.once("exit", remove);
+  mkdirSync(folder);
+  copyFiles(folder);
+  return {
+    folder,
+    read: (path) => readFileSync(join(folder, path), "utf8"),
+    write: (path, text) => writeFileSync(join(folder, path), text),
+    async runTests(files, { bail, limitMs }) {
+      rmSync(report, { force: true });
+      writeFileSync(plan, JSON.stringify({ files, bail, report, cache } satisfies RunPlan));
+      const ended = await runProgram(folder, ["test/mutation/run-tests.ts", plan], limitMs);
+      const results = readReport(report, folder);
+      return {
+        passed: ended === "passed",
+        timedOut: ended === "timeout",
+        failed: results.filter(({ status }) => status === "failed").map(({ name }) => name),
+        tookMs: new Map(results.map(({ name, startTime, endTime }) => [name, endTime - startTime])),
+      };
+    },
+    compiles: async () => (await runProgram(folder, [...compiler, "--tsBuildInfoFile", types], 300_000)) === "passed",
+    [Symbol.dispose]: remove,
+  };
+}

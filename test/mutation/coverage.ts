@@ -1,0 +1,108 @@
+/**
+ * Which test files enter which blocks of the sources, and how long each test file takes; collected once, kept outside git.
+ *
+ * Owns: the instrumented run and its cache under `node_modules/`. Never: runs a changed source.
+ * V1  A test file that fails in the unchanged copy notices nothing: it is listed, and left out of every run.
+ * V2  What is kept for a test file holds as long as its own text and that of everything it imports stay as they are.
+ * V3  Blocks entered in processes that tests start are not counted.
+ */
+import { hash } from "node:crypto";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { importsOf, listPaths, readSource, root, sourcesIn } from "../tidy/source-files.ts";
+import { type CheckoutCopy, copyCheckout } from "./checkout-copy.ts";
+import { instrument } from "./mutations.ts";
+
+export interface TestFile {
+  readonly path: string;
+  readonly key: string;
+  readonly tookMs: number;
+  readonly passed: boolean;
+  readonly blocks: readonly string[];
+}
+
+/**
+ * Tests that read the sources as text, those that build or only start processes, and those of real sockets: the first notice no change by
+ * running it, the last fail of themselves where the machine is busy.
+ */
+const leftOut: readonly string[] = [
+  "test/tidy/",
+  "test/mutation/",
+  "test/sim/",
+  "test/http/sockets.test.ts",
+  "test/http/raw-requests.test.ts",
+  "test/mcp/conformance.test.ts",
+  "test/mcp/processes.test.ts",
+];
+
+const cachePath = join(root, "node_modules/.cache/countersign/mutation-coverage.json");
+const isTest = (path: string): boolean => path.endsWith(".test.ts");
+
+export const testPaths = (): readonly string[] =>
+  listPaths("test").filter((path) => isTest(path) && !leftOut.some((folder) => path.startsWith(folder)));
+
+/** The file and all that it imports, directly or through others, in a stable order. */
+function closureOf(path: string): readonly string[] {
+  const reached = new Set([path]);
+  for (const at of reached) {
+    for (const { file, kind } of importsOf(readSource(at))) if (file !== null && kind !== "type") reached.add(file);
+  }
+  return [...reached].sort();
+}
+
+/** What a test file's coverage rests on: its own text, and that of everything it imports. */
+const keyOf = (path: string): string =>
+  hash(
+    "sha256",
+    closureOf(path)
+      .map((reached) => `${reached}\n${readSource(reached).text}`)
+      .join("\n"),
+  );
+
+const readCache = (): readonly TestFile[] =>
+  existsSync(cachePath) ? (JSON.parse(readFileSync(cachePath, "utf8")) as readonly TestFile[]) : [];
+
+const hitsFile = (folder: string, path: string): string => join(folder, `${path.replaceAll("/", "+")}.json`);
+
+function instrumentCopy(copy: CheckoutCopy, tests: readonly string[], folder: string): void {
+  for (const file of sourcesIn("src", "machines")) {
+    if (file.path.endsWith(".ts")) copy.write(file.path, instrument(file));
+  }
+  for (const path of tests) {
+    const recorder = `${"../".repeat(path.split("/").length - 1)}test/mutation/record-hits.ts`;
+    const head = `import { recordHits } from "${recorder}"; recordHits(${JSON.stringify(hitsFile(folder, path))});`;
+    copy.write(path, `${head}\n${copy.read(path)}`);
+  }
+}
+
+async function collect(missing: readonly string[], keys: ReadonlyMap<string, string>): Promise<readonly TestFile[]> {
+  using copy = copyCheckout();
+  const folder = mkdtempSync(join(dirname(copy.folder), "hits-"));
+  instrumentCopy(copy, missing, folder);
+  const { failed, tookMs } = await copy.runTests(missing, { bail: 0, limitMs: 3_600_000 });
+  return missing.map((path) => {
+    const hits = hitsFile(folder, path);
+    return {
+      path,
+      key: keys.get(path) ?? "",
+      tookMs: Math.round(tookMs.get(path) ?? 0),
+      passed: tookMs.has(path) && !failed.includes(path),
+      blocks: existsSync(hits) ? (JSON.parse(readFileSync(hits, "utf8")) as readonly string[]) : [],
+    };
+  });
+}
+
+/** Every test file with what it enters; runs only those of which nothing valid is kept. */
+export async function readCoverage(onCollect: (files: number) => void): Promise<readonly TestFile[]> {
+  const paths = testPaths();
+  const keys = new Map(paths.map((path) => [path, keyOf(path)]));
+  const kept = readCache().filter(({ path, key }) => keys.get(path) === key);
+  const known = new Set(kept.map(({ path }) => path));
+  const missing = paths.filter((path) => !known.has(path));
+  if (missing.length === 0) return kept;
+  onCollect(missing.length);
+  const all = [...kept, ...(await collect(missing, keys))];
+  mkdirSync(dirname(cachePath), { recursive: true });
+  writeFileSync(cachePath, JSON.stringify(all));
+  return all;
+}

@@ -1,0 +1,130 @@
+/** What is shown of a text: every character, by itself or by its name. Over all code points, and over random texts. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { escapeJson, nameForbidden, showLine, showText } from "../../src/protocol/visible-text.ts";
+
+/** Written apart from the code: what a screen must not be given. */
+const unseen =
+  /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Zs}\p{Variation_Selector}\p{Default_Ignorable_Code_Point}]/u;
+const isUnseen = (char: string): boolean => char !== " " && char !== "\n" && unseen.test(char);
+const hasUnseen = (text: string): boolean => Array.from(text).some(isUnseen);
+
+const shortNames: Readonly<Record<string, string>> = { TAB: "\t", LF: "\n", CR: "\r", SPACE: " " };
+
+/** The way back: what each name stands for. */
+const readShown = (shown: string): string =>
+  shown.replace(/‹(?:U\+([0-9A-F]{4,6})[^›]*|([A-Z]+))›/g, (_name, number: string | undefined, word: string) =>
+    number === undefined ? (shortNames[word] as string) : String.fromCodePoint(Number.parseInt(number, 16)),
+  );
+
+function* allCharacters(): Generator<string> {
+  for (let point = 0; point <= 0x10ffff; point += 1) yield String.fromCodePoint(point);
+}
+
+/** Rich in what is forbidden, in marks and in the marker. */
+const anyText = fc
+  .array(
+    fc.oneof(
+      fc.string({ unit: "binary" }),
+      fc.constantFrom(
+        ..."‹›U+202E \n\t\r\u001b\u202e\u200b\u0301\u0323\u030a\u{e0041}\ufe0fe\u00e9\u212b\u1100\u1161\u11a8\uac00\ud800\udc00",
+      ),
+      fc.string({ unit: "grapheme" }),
+    ),
+    { maxLength: 12 },
+  )
+  .map((parts) => parts.join(""));
+
+describe("text as a person can see it", () => {
+  it("[GAT-05] of all code points none that cannot be seen is left, each is named or itself, and no two look alike", () => {
+    const seen = new Set<string>();
+    const wrong: string[] = [];
+    let count = 0;
+    for (const char of allCharacters()) {
+      const shown = showLine(char);
+      count += 1;
+      seen.add(shown);
+      if (hasUnseen(shown) || shown.includes("\n") || readShown(shown) !== char) wrong.push(shown);
+      if (isUnseen(char) !== isUnseen(char.normalize("NFC")) || (isUnseen(char) && shown === char)) wrong.push(char);
+    }
+    expect(wrong.slice(0, 10)).toEqual([]);
+    expect(seen.size).toBe(count);
+  });
+
+  it("[GAT-05] texts can be read back from what is shown: two different ones never look the same", () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        expect(readShown(showText(text))).toBe(text);
+        expect(readShown(showLine(text))).toBe(text);
+        expect(hasUnseen(showText(text))).toBe(false);
+        expect(showLine(text)).not.toContain("\n");
+        expect(showText(text)).not.toMatch(/ (\n|$)/);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it("[GAT-05] two spellings that look the same are shown differently: what is shown is always composed", () => {
+    for (const char of allCharacters()) {
+      const apart = char.normalize("NFD");
+      if (apart !== char) expect(showText(apart)).not.toBe(showText(char));
+    }
+    fc.assert(
+      fc.property(anyText, (text) => {
+        expect(showText(text).normalize("NFC")).toBe(showText(text));
+      }),
+      { numRuns: 2000 },
+    );
+    expect([showText("caf\u00e9"), showText("cafe\u0301"), showText("\u212b")]).toEqual([
+      "caf\u00e9",
+      "cafe‹U+0301›",
+      "‹U+212B›",
+    ]);
+  });
+
+  it.each([
+    ["pay \u202e001", "pay ‹U+202E RIGHT-TO-LEFT OVERRIDE›001"],
+    ["a\u001b[31mb", "a‹U+001B ESCAPE›[31mb"],
+    ["a\u009b31m", "a‹U+009B CONTROL SEQUENCE INTRODUCER›31m"],
+    ["x\u200by", "x‹U+200B ZERO WIDTH SPACE›y"],
+    ["\u{e0068}\u{e0069}", "‹U+E0068 TAG h›‹U+E0069 TAG i›"],
+    ["\ud800", "‹U+D800 LONE SURROGATE›"],
+    ["\ue000", "‹U+E000 PRIVATE USE›"],
+    ["\u0378", "‹U+0378 UNASSIGNED›"],
+    ["\u2764\ufe0f", "\u2764‹U+FE0F VARIATION SELECTOR-16›"],
+    ["a\r\n\tb \n", "a‹CR›\n‹TAB›b‹SPACE›\n"],
+    ["‹U+202E›", "‹U+2039›U+202E›"],
+    ["\u2800\u3164\u00a0", "‹U+2800›‹U+3164 HANGUL FILLER›‹U+00A0 NO-BREAK SPACE›"],
+    ["\u0336over", "‹U+0336›over"],
+    ["plain – “text”, 日本 עברית हिन्दी 🎉", "plain – “text”, 日本 עברית हिन्दी 🎉"],
+  ])("shows %j as %s", (text, shown) => expect(showText(text)).toBe(shown));
+
+  it("[GAT-05] marks that pile up are named, so that they cover nothing", () => {
+    expect(showText(`Z${"\u0335".repeat(40)}`)).toBe(`Z${"\u0335".repeat(4)}${"‹U+0335›".repeat(36)}`);
+  });
+
+  it("names a line feed where there is to be one line", () => {
+    expect(showLine("a\nb")).toBe("a‹LF›b");
+  });
+});
+
+describe("what stands behind it", () => {
+  it("[GAT-05] the last guard leaves what is shown as it is, and lets nothing through that cannot be seen", () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        expect(nameForbidden(showText(text))).toBe(showText(text));
+        expect(hasUnseen(nameForbidden(text))).toBe(false);
+      }),
+    );
+  });
+
+  it("[GAT-05] JSON says the same, with escapes for what cannot be seen", () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), anyText, (value, text) => {
+        const json = escapeJson(JSON.stringify([value, text], null, 2));
+        expect(JSON.parse(json)).toEqual(JSON.parse(JSON.stringify([value, text])));
+        expect(hasUnseen(json)).toBe(false);
+      }),
+    );
+  });
+});
