@@ -104,7 +104,7 @@ class RunningKernel {
       delegateGate: (workflowId, request) => this.#serve(() => gateway.delegateGate(workflowId, request)),
       retry: (workflowId, request) => this.#serve(() => retryOrBeginAgain({ gateway, reading, workflowId, request })),
       cancel: (workflowId, request) => this.#serve(() => gateway.cancel(workflowId, request)),
-      authorize: (caller, scope) => this.#serve(() => gateway.authorize(caller, scope)),
+      authorize: (caller, scope) => this.#serve(async () => void (await gateway.authorize(caller, scope))),
       settled: (workflowId) => this.#settled(workflowId),
       execute: (workflowId) =>
         this.#serve(async () => {

@@ -24,11 +24,15 @@ const states = z.preprocess(
   z.array(WorkflowStateName),
 );
 const intentType = z.string().min(1);
-const cursor = z.string();
+const cursor = z.string().max(512);
+const instant = z.union([z.iso.datetime({ offset: true }), z.iso.date()]);
+const yes = z.preprocess((text) => (text === "true" ? true : text === "false" ? false : text), z.boolean());
 
 const pageOf = (most: number) => ({
   after: cursor.optional().describe("The cursor of a page: what the one before it called `next`."),
+  before: cursor.optional().describe("What comes before this item, nearest to it: the page that one came from."),
   limit: pageSize(most).optional().describe("Items of the page."),
+  total: yes.optional().describe("Whether the answer has `total`: how many there are, whatever the page."),
 });
 /** What each list takes; a page holds at most so many. */
 export const workflowQuery = (most: number) =>
@@ -36,9 +40,21 @@ export const workflowQuery = (most: number) =>
     state: states.optional().describe("Of these states; several are repeated or joined by commas."),
     thread_id: hostId.optional(),
     intent_type: intentType.optional(),
+    principal: hostId.optional().describe("The id of who asked for the work."),
+    text: z.string().max(200).optional().describe("In title, intent type or id, whatever the case."),
+    since: instant.optional().describe("Created at this instant or day, or later."),
+    until: instant.optional().describe("Created before this instant or day."),
     ...pageOf(most),
   });
-export const gateQuery = (most: number) => z.object({ workflow_id: z.string().optional(), ...pageOf(most) });
+export const gateQuery = (most: number) =>
+  z.object({
+    workflow_id: z.string().optional().describe("Of one workflow: whole, where lists over many are cut."),
+    mine: yes.optional().describe("Those that the caller has a seat at; it takes gate:approve."),
+    role: z.string().optional().describe("Those that name this role."),
+    operator: z.string().optional().describe("By what would run."),
+    due_before: instant.optional().describe("Due before this instant or day."),
+    ...pageOf(most),
+  });
 const after = wholeNumber.optional().describe("The sequence of the last event that the reader has.");
 export const eventQuery = (most: number) => z.object({ after, limit: pageOf(most).limit });
 export const sequenceQuery = z.object({ after });
@@ -67,26 +83,18 @@ export function readLimit(call: Call, most: number, usual = 50): number {
   return readParameter(call, "limit", pageSize(most)) ?? Math.min(usual, most);
 }
 
-export function readFilter(call: Call) {
-  const given = call.req.queries("state");
-  const thread_id = readParameter(call, "thread_id", hostId);
-  const intent_type = readParameter(call, "intent_type", intentType);
-  return {
-    ...(given !== undefined && { states: checkValue(states, given, "state") }),
-    ...(thread_id !== undefined && { thread_id }),
-    ...(intent_type !== undefined && { intent_type }),
-    ...readAfter(call),
-  };
+/** What a list is asked by, without what was not given. @throws T0_VALIDATION_SCHEMA_MISMATCH. */
+export function readFilter<S extends z.ZodObject>(call: Call, schema: S): z.output<S> {
+  const given: Record<string, unknown> = {};
+  for (const [name, parameter] of Object.entries(schema.shape)) {
+    const raw = name === "state" ? call.req.queries(name) : call.req.query(name);
+    if (raw !== undefined) given[name] = checkValue(parameter as z.ZodType, raw, name);
+  }
+  return given as z.output<S>;
 }
 
 /** The version of a capability. */
 export const readVersion = (call: Call): string | undefined => readParameter(call, "version", CapabilityVersion);
-
-/** The cursor of a list: what the page before it called `next`. */
-export function readAfter(call: Call): { readonly after?: string } {
-  const after = call.req.query("after");
-  return after === undefined ? {} : { after };
-}
 
 /** What a stream goes on after: a client that connects again says what it saw last, whatever the address says. */
 export function readCursor(call: Call): number | undefined {

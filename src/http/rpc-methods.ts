@@ -6,7 +6,7 @@
  */
 import { z } from "zod";
 import { kernelError } from "../contract/error-codes.ts";
-import { ThreadId } from "../contract/ids.ts";
+import { PrincipalId, ThreadId } from "../contract/ids.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
@@ -59,15 +59,18 @@ const viewMethods = Object.entries(workflowViews).map(([path, { read }]) => {
 
 const listMethods: Readonly<Record<string, RpcMethod>> = {
   "kernel/workflows": reading((edge, caller, params) => {
-    const { maxPage } = edge.options.limits;
-    const { state, ...rest } = takeParams(workflowQuery(maxPage).extend({ thread_id: ThreadId.optional() }), params);
-    const { limit = Math.min(50, maxPage) } = rest;
-    return listWorkflows(edge, caller, { ...rest, ...(state !== undefined && { states: state }), limit });
+    const query = workflowQuery(edge.options.limits.maxPage).extend({
+      thread_id: ThreadId.optional(),
+      principal: PrincipalId.optional(),
+    });
+    return listWorkflows(edge, caller, takeParams(query, params));
   }),
-  "kernel/gates": reading((edge, caller, params) => {
-    const { maxPage } = edge.options.limits;
-    const filter = takeParams(gateQuery(maxPage), params);
-    return listGates(edge, caller, { ...filter, limit: filter.limit ?? Math.min(50, maxPage) });
+  "kernel/gates": reading((edge, caller, params) =>
+    listGates(edge, caller, takeParams(gateQuery(edge.options.limits.maxPage), params)),
+  ),
+  "kernel/read_gate": reading(({ kernel }, caller, params) => {
+    const { workflowId, body } = takeWorkflow(params);
+    return kernel.gate(workflowId, takeParams(z.object({ gate_id: z.string() }), body).gate_id, caller);
   }),
   "kernel/events": reading((edge, caller, params) => {
     const { maxPage } = edge.options.limits;

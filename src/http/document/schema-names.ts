@@ -29,6 +29,7 @@ import {
   KernelError,
   KernelProgress,
   LedgerEvent,
+  ListedGate,
   ModuleRef,
   OperatorView,
   Outcome,
@@ -45,6 +46,7 @@ import {
   SubmitResponse,
   WorkflowPage,
   WorkflowState,
+  WorkflowSummary,
 } from "../../index.ts";
 import {
   SaidCancel,
@@ -92,6 +94,7 @@ export const outputNames: Names = {
   KernelError,
   KernelProgress,
   LedgerEvent,
+  ListedGate,
   ModuleRef,
   OperatorView,
   Outcome,
@@ -110,4 +113,5 @@ export const outputNames: Names = {
   SubmitResponse,
   WorkflowPage,
   WorkflowState,
+  WorkflowSummary,
 };

@@ -5,9 +5,11 @@
  * Never: parses a turn; its envelope and body are bytes here.
  * INV-1  idText is injective: JSON text tells 1 from "1", and escapes what UTF-8 could not hold.
  */
+import type { Gate } from "../../contract/gate.ts";
+import { listGate } from "../../contract/listed-gate.ts";
 import type { WorkflowStateName } from "../../contract/progress.ts";
 import type { TurnRow } from "../../contract/turn.ts";
-import type { WorkflowHead } from "../../ports/ledger-store.ts";
+import type { ListedHead, WorkflowHead } from "../../ports/ledger-store.ts";
 
 /** A row as the driver gives it. */
 export type Columns = Readonly<Record<string, unknown>>;
@@ -39,6 +41,9 @@ export function toHead(columns: Columns): WorkflowHead {
     tenant_id: parseId(columns["tenant_id"]),
     thread_id: columns["thread_id"] === null ? null : parseId(columns["thread_id"]),
     principal_id: parseId(columns["principal_id"]),
+    principal_type: columns["principal_type"] as string | null,
+    title: columns["title"] as string | null,
+    percent: columns["percent"] as number | null,
     intent_id: columns["intent_id"] as string,
     intent_type: columns["intent_type"] as string,
     correlation_id: columns["correlation_id"] as string,
@@ -49,5 +54,20 @@ export function toHead(columns: Columns): WorkflowHead {
     owner: columns["owner"] as string | null,
     epoch: columns["epoch"] as number,
     expires_at: columns["expires_at"] as number | null,
+  };
+}
+
+export const toListedHead = (columns: Columns): ListedHead => ({
+  ...toHead(columns),
+  open_gates: columns["open_gates"] as number,
+});
+
+/** What the index of gates holds of a gate beside its record. */
+export function gateColumns(gate: Gate) {
+  const listed = listGate(gate);
+  return {
+    operator: gate.operator,
+    due_at: gate.due_at === null ? null : Date.parse(gate.due_at),
+    listed: listed.truncated ? JSON.stringify(listed) : null,
   };
 }
