@@ -5,8 +5,10 @@
 /** At most `max` units; never half a character. */
 export function cutText(text: string, max: number): string {
   if (text.length <= max) return text.toWellFormed();
-  const end = text.slice(0, max - 1).toWellFormed();
-  return `${end.endsWith("\ufffd") && !text.startsWith("\ufffd", max - 2) ? end.slice(0, -1) : end}…`;
+  return `${text
+    .slice(0, max - 1)
+    .replace(/[\ud800-\udbff]$/, "")
+    .toWellFormed()}…`;
 }
 
 /** The same, with every stretch of white space as one space. What lies far behind the cut is not looked at. */

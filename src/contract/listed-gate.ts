@@ -35,8 +35,9 @@ export const wholeGate = (gate: Gate): ListedGate => ({ ...gate, truncated: fals
 function cutGate(gate: Gate | ListedGate, most: number): ListedGate {
   let truncated = "truncated" in gate && gate.truncated;
   const text = (whole: string, max = maxText): string => {
-    if (whole.length > max) truncated = true;
-    return cutText(whole, max);
+    const cut = cutText(whole, max);
+    if (cut !== whole) truncated = true;
+    return cut;
   };
   const phrase = (whole: string): string => text(whole, maxPhrase);
   const some = <T>(whole: readonly T[], cut: (item: T) => T = (item) => item): T[] => {

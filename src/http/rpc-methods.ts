@@ -68,10 +68,6 @@ const listMethods: Readonly<Record<string, RpcMethod>> = {
   "kernel/gates": reading((edge, caller, params) =>
     listGates(edge, caller, takeParams(gateQuery(edge.options.limits.maxPage), params)),
   ),
-  "kernel/read_gate": reading(({ kernel }, caller, params) => {
-    const { workflowId, body } = takeWorkflow(params);
-    return kernel.gate(workflowId, takeParams(z.object({ gate_id: z.string() }), body).gate_id, caller);
-  }),
   "kernel/events": reading((edge, caller, params) => {
     const { maxPage } = edge.options.limits;
     const { workflowId, body } = takeWorkflow(params);
