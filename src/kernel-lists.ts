@@ -75,8 +75,8 @@ function parseFilter<S extends z.ZodType>(schema: S, raw: unknown): z.output<S> 
 
 export function createLists(parts: ListParts): Pick<Kernel, "workflows" | "gates" | "gate"> {
   return {
-    workflows: (filter = {}, caller) => listWorkflows(parts, parseFilter(WorkflowQuery, filter), caller),
-    gates: (filter = {}, caller) => listGates(parts, parseFilter(GateQuery, filter), caller),
+    workflows: async (filter = {}, caller) => listWorkflows(parts, parseFilter(WorkflowQuery, filter), caller),
+    gates: async (filter = {}, caller) => listGates(parts, parseFilter(GateQuery, filter), caller),
     async gate(workflowId, gateId, caller) {
       const { gates } = await parts.reading.readWorkflowState(workflowId, caller);
       const detail = { workflow_id: String(workflowId), gate_id: String(gateId) };

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { cutText } from "../../src/contract/cut-text.ts";
 import type { Gate } from "../../src/contract/gate.ts";
+import type { Json } from "../../src/contract/json.ts";
 import { ListedGate, listGate, maxListedGateChars } from "../../src/contract/listed-gate.ts";
 import { maxTitleChars, titleOf } from "../../src/contract/workflow-summary.ts";
 import { testGate, testStream } from "../../src/testing/ledger-turns.ts";
@@ -16,7 +17,7 @@ const drawn: fc.Arbitrary<Partial<Gate>> = fc.record(
     title: long,
     preview: long,
     diff: fc.option(long),
-    payload: fc.jsonValue(),
+    payload: fc.jsonValue() as fc.Arbitrary<Json>,
     reasons: many(fc.record({ source: fc.constant("policy" as const), rule: long, reason: long })),
     consequences: fc.record({ approve: long, reject: long, edit: long }),
     roles: fc.option(many(long)),
@@ -27,7 +28,7 @@ const drawn: fc.Arbitrary<Partial<Gate>> = fc.record(
   { requiredKeys: [] },
 );
 
-describe("[GAT-05] a gate in a list", () => {
+describe("[API-08] a gate in a list", () => {
   it("is bounded, is a gate, says so where it is cut, and is listed again as it is", () => {
     fc.assert(
       fc.property(drawn, (parts) => {

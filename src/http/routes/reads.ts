@@ -6,6 +6,7 @@
  * R3  Lists are pages of summaries, newest first; `next` goes on, null says that this was all. The whole is read by its id.
  */
 import { z } from "zod";
+import { commandScopes } from "../../contract/auth-context.ts";
 import { GateId } from "../../contract/ids.ts";
 import { gateCursor } from "../../contract/page.ts";
 import {
@@ -177,6 +178,8 @@ export async function listGates(
   caller: HttpCaller,
   { limit = Math.min(usualPage, options.limits.maxPage), ...rest }: Asked<typeof gateQuery>,
 ): Promise<GatePage> {
+  // What a credential may not decide is not theirs, whatever the role may.
+  if (rest.mine === true) requireCredentialScope(caller, commandScopes.gate);
   const gates = await kernel.gates({ ...rest, limit }, caller);
   const last = gates.length < limit ? undefined : gates.at(-1);
   return { gates: [...gates], next: last === undefined ? null : gateCursor(last), ...totalOf(gates) };

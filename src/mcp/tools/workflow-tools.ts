@@ -174,6 +174,7 @@ const listGates = makeTool({
   output: z.looseObject({ gates: z.array(McpGate), ...shownPage }),
   annotations: reads,
   async run(desk, { limit, ...filter }) {
+    if (filter.mine === true) requireCommand(desk, "gate");
     const found = await desk.kernel.gates({ ...dropUnset(filter), limit }, await requireGranted(desk, "read"));
     const last = found.length < limit ? undefined : found.at(-1);
     const gates = found.map((gate) => ({ ...toMcpGate(gate), truncated: gate.truncated }));
