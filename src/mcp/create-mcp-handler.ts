@@ -8,6 +8,7 @@
 import {
   createMcpHandler as createSdkHandler,
   hostHeaderValidationResponse,
+  isJSONRPCRequest,
   isLegacyRequest,
   localhostAllowedHostnames,
   originValidationResponse,
@@ -20,6 +21,8 @@ import type { Kernel } from "../index.ts";
 import { createErrorResponse } from "../protocol/envelope.ts";
 import { errorToJsonrpcError } from "../protocol/error-to-jsonrpc-error.ts";
 import { parseJson, readBodyText } from "../protocol/read-body-text.ts";
+import { listTools } from "./add-tools.ts";
+import { refuseHeaders } from "./check-param-headers.ts";
 import { createMcpServer } from "./create-mcp-server.ts";
 import { createListening } from "./listen-modern.ts";
 import { errorOf } from "./mcp-error.ts";
@@ -48,7 +51,7 @@ const handlerRef = moduleRef(0, "mcp", "handler");
 /** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for bad options. */
 export function createMcpHandler(kernel: Kernel, given: McpHandlerOptions = {}): McpHandler {
   const options = resolveMcpOptions(given);
-  const open = (caller: ScopedCaller) => createMcpServer(kernel, { ...given, caller });
+  const open = (caller: ScopedCaller) => createMcpServer(kernel, { ...given, stateKey: options.stateKey, caller });
   const sessions = createSessions(options, open);
   const modern = createSdkHandler((ctx) => open(ctx.authInfo?.extra?.["caller"] as ScopedCaller), sdkOptions(options));
   const listening = createListening(kernel, options, open);
@@ -56,6 +59,8 @@ export function createMcpHandler(kernel: Kernel, given: McpHandlerOptions = {}):
     const parsedBody = await readMessage(request, options);
     if (await isLegacyRequest(request, parsedBody)) return sessions.answer(request, caller, parsedBody);
     if (listening.isAsked(parsedBody)) return listening.answer(request, caller, parsedBody);
+    const refusal = await refuseParamHeaders(kernel, request, parsedBody);
+    if (refusal !== null) return refusal;
     return modern.fetch(request, { parsedBody, authInfo: authInfoOf(caller) });
   };
   return {
@@ -71,6 +76,13 @@ export function createMcpHandler(kernel: Kernel, given: McpHandlerOptions = {}):
       await Promise.all([sessions.close(), listening.close(), modern.close()]);
     },
   };
+}
+
+/** What is no call, or of no tool that there is, is the SDK's to refuse. */
+async function refuseParamHeaders(kernel: Kernel, { headers }: Request, message: unknown): Promise<Response | null> {
+  if (!isJSONRPCRequest(message) || message.method !== "tools/call") return null;
+  const tool = (await listTools({ kernel })).find(({ name }) => name === message.params?.["name"]);
+  return tool === undefined ? null : refuseHeaders(message, tool.inputSchema, headers);
 }
 
 function refuseForeign(request: Request, { allowedHosts, allowedOrigins }: McpHandlerOptions): Response | undefined {

@@ -42,6 +42,11 @@ export interface McpOptions {
   readonly name?: string;
   readonly version?: string;
   readonly limits?: Partial<McpLimits>;
+  /**
+   * At least 32 bytes that only the servers of one address know: questions come back under its seal. Random by default,
+   * and then a question counts only at the server that asked it, for as long as that runs.
+   */
+  readonly stateKey?: Uint8Array;
   /** For the idle time of sessions; the machine's by default. */
   readonly clock?: Clock;
   /** Hears of failures that are nobody's fault but the server's. */
@@ -52,24 +57,29 @@ export interface ResolvedMcpOptions {
   readonly name: string;
   readonly version: string;
   readonly limits: McpLimits;
+  readonly stateKey: Uint8Array;
   readonly clock: Clock;
   readonly logger: Logger | undefined;
 }
 
+const minKeyBytes = 32;
 const optionsRef = moduleRef(0, "mcp", "options");
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH: a limit is not one. */
+/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH: a limit or a key is not one. */
 export function resolveMcpOptions({
   name = "countersign",
   version = "0",
   limits: given,
+  stateKey = crypto.getRandomValues(new Uint8Array(minKeyBytes)),
   clock = wallClock,
   logger,
 }: McpOptions): ResolvedMcpOptions {
   const limits = { ...defaultMcpLimits, ...given };
   for (const [limit, value] of Object.entries(limits))
     if (!Number.isSafeInteger(value) || value <= 0) refuseOptions(`${limit} is a whole number above 0`);
-  return { name, version, limits, clock, logger };
+  if (!(stateKey instanceof Uint8Array) || stateKey.length < minKeyBytes)
+    refuseOptions(`stateKey has at least ${minKeyBytes} bytes`);
+  return { name, version, limits, stateKey, clock, logger };
 }
 
 /** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH: this is nobody who could call. */
