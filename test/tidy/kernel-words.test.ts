@@ -126,14 +126,30 @@ describe("the store", () => {
     "position",
     "head",
     "heads",
+    "listHeads",
+    "countHeads",
     "gates",
+    "listGates",
+    "countGates",
     "charges",
     "chargesOf",
     "findKey",
     "memory",
     "documents",
   ];
-  const housekeeping = ["name", "open", "claim", "renew", "release", "due", "nextDue", "abandoned", "version", "close"];
+  const housekeeping = [
+    "name",
+    "open",
+    "claim",
+    "renew",
+    "release",
+    "fillHead",
+    "due",
+    "nextDue",
+    "abandoned",
+    "version",
+    "close",
+  ];
 
   it("[NOT-04] the port keeps generic collections: turns, heads, gates, keys, charges, memory, documents", () => {
     const file = readSource("src/ports/ledger-store.ts");

@@ -122,21 +122,7 @@ export function addReads(edge: Edge): void {
       );
     },
   );
-  addRoute(
-    edge,
-    {
-      ...list,
-      path: `${workflowPath}/gates/:gate_id`,
-      operation: "readGate",
-      summary: "A gate, whole, open or decided",
-      params: z.object({ gate_id: GateId }),
-      answers: { 200: { description: "As it stands now.", schema: Gate } },
-    },
-    async (call) => {
-      const caller = await requireReader(call, edge);
-      return answerJson(await kernel.gate(workflowOf(call), call.req.param("gate_id") ?? "", caller));
-    },
-  );
+  addGateRead(edge);
   for (const [path, { read, answer, ...told }] of Object.entries(workflowViews)) {
     const answers = { 200: { description: "As it stands now.", schema: answer } };
     addRoute(edge, { ...list, ...told, path: `${workflowPath}${path}`, answers }, async (call) =>
@@ -154,6 +140,25 @@ export async function requireReader(call: Call, edge: Edge): Promise<HttpCaller>
 export async function requireMayRead(caller: HttpCaller, { kernel }: Edge): Promise<void> {
   requireCredentialScope(caller, readScope);
   await kernel.authorize(caller, readScope);
+}
+
+function addGateRead(edge: Edge): void {
+  addRoute(
+    edge,
+    {
+      method: "get",
+      needs: readScope,
+      path: `${workflowPath}/gates/:gate_id`,
+      operation: "readGate",
+      summary: "A gate, whole, open or decided",
+      params: z.object({ gate_id: GateId }),
+      answers: { 200: { description: "As it stands now.", schema: Gate } },
+    },
+    async (call) => {
+      const caller = await requireReader(call, edge);
+      return answerJson(await edge.kernel.gate(workflowOf(call), call.req.param("gate_id") ?? "", caller));
+    },
+  );
 }
 
 type Asked<Q extends (most: number) => z.ZodType> = z.output<ReturnType<Q>>;
