@@ -9,6 +9,7 @@
 import { Buffer, isUtf8 } from "node:buffer";
 import type { JSONRPCRequest } from "@modelcontextprotocol/server";
 import { isPlainObject, type JsonObject } from "../contract/json.ts";
+import { createErrorResponse } from "../protocol/envelope.ts";
 
 const decimal = /^-?\d+(\.\d+)?$/;
 /** HeaderMismatch. */
@@ -24,8 +25,9 @@ export function refuseHeaders(
     const name = `Mcp-Param-${header}`;
     const why = whyNot(headers.get(name), value);
     if (why === null) continue;
-    const error = { code: headerMismatch, message: `${name} ${why}`, data: { mismatch: { header: name } } };
-    return Response.json({ jsonrpc: "2.0", id, error }, { status: 400 });
+    const body = createErrorResponse(null, headerMismatch, `${name} ${why}`, { mismatch: { header: name } });
+    // Ids of MCP may be numbers.
+    return Response.json({ ...body, id }, { status: 400 });
   }
   return null;
 }
