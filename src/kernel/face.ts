@@ -28,11 +28,11 @@ import type { CapabilityEntry, GovernorUsage, TokenEvent } from "../contract/tok
 import type { RequestTrace } from "../contract/trace.ts";
 import type { ChainBreak, TurnRow } from "../contract/turn.ts";
 import type { WorkflowState } from "../contract/workflow-state.ts";
-import type { WhatIf, WhatIfFinding, WhatIfReport } from "../replay/whatif.ts";
 import type { BusItem, Tier } from "../runtime/bus.ts";
 import type { Supervision } from "../runtime/supervision.ts";
 import type { FeedOptions } from "../runtime/tenant-feed.ts";
 import type { Numbered } from "../runtime/workflow-tails.ts";
+import type { WhatIf, WhatIfFinding, WhatIfReport } from "./whatif-report.ts";
 
 export interface WorkflowFilter {
   readonly states?: readonly WorkflowStateName[];
