@@ -14,7 +14,6 @@ import {
   draft,
   type EventDraft,
   type EventPayloads,
-  type EventType,
   type LedgerEvent,
   payloadOf,
 } from "../contract/event.ts";

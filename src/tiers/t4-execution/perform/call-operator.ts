@@ -119,6 +119,7 @@ function start(made: Made, route: OperatorCall["route"]): Outcome | Promise<Outc
   };
   const failed = (thrown: unknown): Outcome => ({ ok: false, error: readThrown(thrown), answered });
   try {
+    if (wanted.key === "") raise(kernelError("T4_IDEMPOTENCY_KEY_MISSING", "no key, no call", invokerRef));
     // What was cancelled before its first line is not begun any more.
     made.abort.signal.throwIfAborted();
     const raw: unknown = operator.tool === null ? operator.run(call) : callTool(at, wanted, call);
