@@ -11,7 +11,7 @@ describe("retry in mode replay", () => {
   it("begins a linked workflow with the same keys: what had succeeded is answered, only the rest runs", async () => {
     let works = false;
     const one = counted("Note.One", { effect: "write_draft" }, () => ({ n: 1 }));
-    const two = counted("Note.Two", { effect: "write_draft" }, () => {
+    const two = counted("Note.Two", { effect: "write_draft", idempotent: true }, () => {
       if (!works) throw new Error("not yet");
       return { n: 2 };
     });
