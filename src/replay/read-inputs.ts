@@ -187,7 +187,9 @@ function readDecision(event: LedgerEvent, log: RecordedLog): Input | null {
   const edit = editOf(event, log, { closing, until: voted?.sequence ?? closing?.sequence ?? until });
   const signature = vote?.signature ?? decided?.signature;
   const comment = (decided ?? vote)?.comment;
-  const resolution = decided?.resolution;
+  const asksWhat = log.record.gates.get(gate_id)?.kind === "in_doubt" && decision === "approve";
+  // A word that was refused behind its judgement named some way to settle the call.
+  const resolution = decided?.resolution ?? (asksWhat ? "retry" : null);
   const payload = {
     ...(edit === null ? {} : { edit }),
     ...(decided === null ? {} : { apply_targets: decided.apply_targets }),

@@ -14,7 +14,6 @@ import {
   draft,
   type EventDraft,
   type EventPayloads,
-  type EventType,
   type LedgerEvent,
   payloadOf,
 } from "../contract/event.ts";
@@ -122,7 +121,12 @@ export class RecordedLog implements DecidingLog {
     for (const one of drafts) this.#noteOne(one, null);
   }
 
+  /** A person's word that the record does not hold here was refused behind its judgement: nothing says why, only that. */
   noteBy(actor: Actor, ...drafts: readonly EventDraft[]): void {
+    const { next, isOver } = this;
+    const [first] = drafts;
+    const isHeld = next?.event_type === first?.type && next?.step_id === first?.step_id;
+    if (!isOver && !isHeld) raise(kernelError("T5_GATE_CONFLICT", "what was said was refused here", logRef));
     for (const one of drafts) this.#noteOne(one, actor);
   }
 

@@ -5,12 +5,13 @@
  * Owns: which input comes next. Never: runs an operator, opens a store, writes.
  * R1  An input is given when the record's next event is one that it leaves; a question's answer is heard when the next event
  *     is one that follows from it.
- * R2  Time is the instant of the record's next row.
+ * R2  Time is the instant of the record's next row; only a host's rule that gives no answer has its limit in real time.
  * R3  A wrong record is refused before anything is replayed; a foreign or damaged one ends in a named difference.
  */
 import { foldEvents } from "../../machines/fold.ts";
 import { quietLogger, quietTelemetry } from "../adapters/quiet-telemetry.ts";
 import { seededRandom } from "../adapters/seeded-random.ts";
+import { wallClock } from "../adapters/wall-clock.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { type LedgerEvent, payloadOf } from "../contract/event.ts";
@@ -113,7 +114,7 @@ async function openTiers(events: readonly LedgerEvent[], { options, registry, sh
     ...kept,
     ...(options.approverKeys === undefined ? {} : { approverKeys: keysIn(events) }),
     random: seededRandom(1),
-    clock: { now: () => at, setTimer: standingTimers },
+    clock: { now: () => at, setTimer: (due, fire) => wallClock.setTimer(wallClock.now() + due - at, fire, true) },
     logger: quietLogger,
     telemetry: quietTelemetry,
   });
@@ -121,9 +122,6 @@ async function openTiers(events: readonly LedgerEvent[], { options, registry, sh
   parts.supervision.root.send({ type: "OPENED" });
   return parts;
 }
-
-/** Time stands still between two inputs: what a rule's limit waits for does not come. */
-const standingTimers = () => () => undefined;
 
 /** The events of a sound record. */
 function openRecord(rows: readonly TurnRow[]): readonly LedgerEvent[] {

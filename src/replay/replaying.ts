@@ -39,6 +39,8 @@ interface Held {
   readonly scope: string;
   readonly key: string;
   readonly question: Question;
+  /** Asked already; heard when the record holds what follows from it. */
+  readonly asked?: Promise<Answered>;
 }
 
 export class Replaying implements Run {
@@ -105,7 +107,7 @@ export class Replaying implements Run {
         if (!this.#held.includes(held)) continue;
         this.#held = this.#held.filter((one) => one !== held);
         const { scope, key } = held;
-        this.#give({ type: "answered", scope, key, answer: await this.#ask(held) });
+        this.#give({ type: "answered", scope, key, answer: await (held.asked ?? this.#ask(held)) });
         if (this.log.position !== from || this.log.isOver) return;
       }
       if (this.#hasInput()) return;
@@ -156,16 +158,17 @@ export class Replaying implements Run {
   #put(held: Held): Answered | null {
     const answer = this.#leadsOn(held) ? this.#ask(held) : null;
     if (answer !== null && !isPromise(answer)) return answer;
-    this.#held.push(held);
+    // One that nobody waits for any more has its failure heard by nobody.
+    answer?.catch(() => undefined);
+    this.#held.push(answer === null ? held : { ...held, asked: answer });
     return null;
   }
 
   #leadsOn({ scope }: Held): boolean {
     const { next } = this.log;
     if (next === undefined || scope === "initialize" || scope === "gates") return true;
-    if (scope.startsWith("step:")) return next.step_id === scope.slice("step:".length);
-    const isCancel = inputOf(next, this.log, this)?.type === "commanded";
-    return scope.startsWith("command:") || !isCancel;
+    if (inputOf(next, this.log, this)?.type === "commanded") return scope.startsWith("command:");
+    return !scope.startsWith("step:") || next.step_id === scope.slice("step:".length);
   }
 
   #ask({ scope, question }: Held): Answered | Promise<Answered> {
