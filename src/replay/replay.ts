@@ -65,7 +65,7 @@ async function replaySound(rows: readonly TurnRow[], rules: Rules): Promise<Repl
   const events = openRecord(rows);
   requireRegistered(events, rules);
   const log = new RecordedLog(rows, endsOpen(events));
-  const parts = await openTiers(events, rules);
+  const parts = await openTiers(log, rules);
   try {
     const { options } = rules;
     const settings = { ...createSettings(parts.resolved, rules.registry), middleware: options.middleware ?? [] };
@@ -107,20 +107,29 @@ const outside: ReadonlySet<string> = new Set([
 ] satisfies (keyof KernelOptions)[]);
 
 /** The tiers as the host's rules make them, with nothing behind them that keeps or reaches anything. */
-async function openTiers(events: readonly LedgerEvent[], { options, registry, shelf }: Rules): Promise<KernelParts> {
-  const at = Date.parse((events[0] as LedgerEvent).timestamp);
+async function openTiers(log: RecordedLog, { options, registry, shelf }: Rules): Promise<KernelParts> {
+  const at = log.now;
   const kept = Object.fromEntries(Object.entries(options).filter(([name]) => !outside.has(name))) as KernelOptions;
   const resolved = resolveOptions({
     ...kept,
-    ...(options.approverKeys === undefined ? {} : { approverKeys: keysIn(events) }),
+    ...(options.approverKeys === undefined ? {} : { approverKeys: keysIn(log.events) }),
     random: seededRandom(1),
-    clock: { now: () => at, setTimer: (due, fire) => wallClock.setTimer(wallClock.now() + due - at, fire, true) },
+    clock: { now: () => at, setTimer: (due, fire) => limitInTime(log, due - at, fire) },
     logger: quietLogger,
     telemetry: quietTelemetry,
   });
   const parts = new KernelParts(resolved, await openMemoryLedger(), { shelf, registry, patchTier: (tier) => tier });
   parts.supervision.root.send({ type: "OPENED" });
   return parts;
+}
+
+/** What a rule gets that seems not to have answered; real ms. */
+const graceMs = 200;
+
+/** A host's rule has its limit in real time; where the record stood still as long as that, it gave no answer then either. */
+function limitInTime(log: RecordedLog, limitMs: number, fire: () => void): () => void {
+  const ranOut = log.now - log.before >= limitMs;
+  return wallClock.setTimer(wallClock.now() + (ranOut ? Math.min(graceMs, limitMs) : limitMs), fire, true);
 }
 
 /** The events of a sound record. */

@@ -61,6 +61,8 @@ export class Replaying implements Run {
   readonly #stage: Stage;
   readonly #signal = new AbortController().signal;
   #held: Held[] = [];
+  /** Where the record stood when the input that is decided came. */
+  #from = 0;
 
   constructor(log: RecordedLog, stage: Stage) {
     this.log = log;
@@ -69,8 +71,9 @@ export class Replaying implements Run {
     this.scopes = new PassScopes((scope, key, question) => this.#put({ scope, key, question }));
   }
 
+  /** An input is decided at the instant of the row that it leads to. */
   get now(): number {
-    return this.log.now;
+    return this.log.position === this.#from ? this.log.now : this.log.before;
   }
 
   readonly intend = (_intention: Intention): void => undefined;
@@ -144,6 +147,7 @@ export class Replaying implements Run {
   }
 
   #give(input: Input): void {
+    this.#from = this.log.position;
     if (input.type === "answered") this.scopes.answered(input);
     try {
       decide(this, input);
@@ -156,7 +160,8 @@ export class Replaying implements Run {
 
   /** Answered at once where the record's next event is what follows from it; else when it is. */
   #put(held: Held): Answered | null {
-    const answer = this.#leadsOn(held) ? this.#ask(held) : null;
+    const comesLater = this.log.position !== this.#from && this.log.beginsRow;
+    const answer = this.#leadsOn(held) && !comesLater ? this.#ask(held) : null;
     if (answer !== null && !isPromise(answer)) return answer;
     // One that nobody waits for any more has its failure heard by nobody.
     answer?.catch(() => undefined);
