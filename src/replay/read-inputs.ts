@@ -149,12 +149,10 @@ function readSaid(event: LedgerEvent, { record }: RecordedLog): Input | null {
   return { type: "told", ...call, drafts: [{ type, step_id, payload }] as never, re: null };
 }
 
-/** A tool's call that was put right on its way was put to policy again. */
+/** While a step's call is under way, what is put to policy is that call, put right on its way. */
 function readRepaired(event: LedgerEvent, log: RecordedLog, run: Run): Input | null {
-  const { stage, payload } = payloadOf(event, "POLICY_DECIDED");
-  return stage === "action" && payload !== undefined && run.calls.has(event.step_id ?? "")
-    ? readSaid(event, log)
-    : null;
+  const { stage } = payloadOf(event, "POLICY_DECIDED");
+  return stage === "action" && run.calls.has(event.step_id ?? "") ? readSaid(event, log) : null;
 }
 
 // --- people ---
@@ -188,7 +186,9 @@ function readDecision(event: LedgerEvent, log: RecordedLog): Input | null {
   const edit = editOf(event, log, { closing, until: voted?.sequence ?? closing?.sequence ?? until });
   const signature = vote?.signature ?? decided?.signature;
   const comment = (decided ?? vote)?.comment;
-  const resolution = decided?.resolution;
+  const asksWhat = log.record.gates.get(gate_id)?.kind === "in_doubt" && decision === "approve";
+  // A word that was refused behind its judgement named some way to settle the call.
+  const resolution = decided?.resolution ?? (asksWhat ? "retry" : null);
   const payload = {
     ...(edit === null ? {} : { edit }),
     ...(decided === null ? {} : { apply_targets: decided.apply_targets }),

@@ -142,6 +142,11 @@ export class WorkflowLog {
     return this.#record !== null && acceptsEvent(this.#record, draft);
   }
 
+  /** The instant at which an input is decided: that of the turn under way, or of the one that it begins; epoch ms. */
+  beginInput(): number {
+    return this.#source.begin();
+  }
+
   /** The instant of the turn under way, epoch ms; reading it begins one. */
   instantOf(type: EventType, stepId: string | null): number {
     return this.#source.now(type, stepId);

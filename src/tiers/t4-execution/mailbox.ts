@@ -226,7 +226,7 @@ export class Mailbox implements Run, Calling {
     if (this.log.lost !== null) return;
     const kept: Kept | null = isExternal(input) ? { input, at: Number.POSITIVE_INFINITY } : null;
     if (kept !== null) this.#kept.push(kept);
-    this.now = this.kit.clock.now();
+    this.now = this.log.beginInput();
     if (input.type === "answered") this.scopes.answered(input);
     this.#turn(input);
     for (const one of this.#kept) if (!this.#isDeciding(one.input)) one.at = Math.min(one.at, this.log.position);
