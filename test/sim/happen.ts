@@ -1,7 +1,7 @@
 /** What happens in a story, one action at a time: people, time, faults. */
 
 import { KernelErrorException } from "../../src/contract/error.ts";
-import type { Gate } from "../../src/contract/gate.ts";
+import type { Gate, GateRequest } from "../../src/contract/gate.ts";
 import type { Kernel } from "../../src/kernel/face.ts";
 import { letRun } from "../../src/testing/let-run.ts";
 import type { Stage } from "./play-story.ts";
@@ -165,13 +165,19 @@ async function findGate({ kernel }: SimulatedProcess, n: number): Promise<Gate |
   return at(found.gates, n);
 }
 
-/** What a person says to a gate. */
-export function wordOn(gate: Gate, { how }: Pick<Action, "how">) {
-  const isDoubt = gate.kind === "in_doubt";
-  if (how % 6 === 0) return { decision: "reject" as const };
-  if (isDoubt && how % 2 === 0) return { decision: "approve" as const, payload: { resolution: "retry" as const } };
-  if (isDoubt)
-    return { decision: "approve" as const, payload: { resolution: "done" as const, result: { by: "a person" } } };
-  if (how % 6 === 1) return { decision: "approve" as const, payload: { edit: { of: "an editor" } } };
-  return { decision: "approve" as const, payload: how % 6 === 2 ? { payload_digest: gate.payload_digest } : {} };
+interface GateWord {
+  readonly decision: "approve" | "reject";
+  readonly payload: NonNullable<GateRequest["payload"]>;
 }
+
+/** What a person says to a gate; most say what they looked at. */
+export function wordOn(gate: Gate, { how }: Pick<Action, "how">): GateWord {
+  const seen = how % 5 === 4 ? {} : { payload_digest: gate.payload_digest };
+  if (how % 6 === 0) return { decision: "reject", payload: seen };
+  if (gate.kind === "in_doubt") return { decision: "approve", payload: { ...seen, ...resolutionOf(how) } };
+  const edit = how % 6 === 1 ? { edit: { of: "an editor" } } : {};
+  return { decision: "approve", payload: { ...seen, ...edit } };
+}
+
+const resolutionOf = (how: number) =>
+  how % 2 === 0 ? { resolution: "retry" as const } : { resolution: "done" as const, result: { by: "a person" } };

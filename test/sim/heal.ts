@@ -1,4 +1,5 @@
 /** The end of every story: faults are over, all processes but a last one go, and that one sees the work to its end. */
+import type { Gate } from "../../src/contract/gate.ts";
 import { letRun } from "../../src/testing/let-run.ts";
 import { people, wordOn } from "./happen.ts";
 import type { Stage } from "./play-story.ts";
@@ -72,25 +73,38 @@ async function moveOn({ world, broken }: Stage, { clock }: SimulatedProcess): Pr
 }
 
 /** Decides every open gate; false when there was none, and nothing is left to do. */
-async function decideAll(stage: Stage, { kernel }: SimulatedProcess, round: number): Promise<boolean> {
-  const gates = await kernel.gates({ limit: 200 });
+async function decideAll(stage: Stage, last: SimulatedProcess, round: number): Promise<boolean> {
+  const gates = await last.kernel.gates({ limit: 200 });
   for (const gate of gates) {
-    const refusals: string[] = [];
-    for (const [i, principal] of people.entries()) {
-      const how = i === 0 && round < 12 ? stage.story.seed + round + gate.step_id.length : round < 12 ? 3 : 6;
-      const word = { tenant_id: 1, principal, gate_id: gate.gate_id, ...wordOn(gate, { how }) };
-      await kernel.decideGate(gate.workflow_id, word).catch((thrown: unknown) => refusals.push(String(thrown)));
-    }
-    if (refusals.length === people.length) stage.world.mark(`undecided ${gate.kind}`);
-    if (refusals.length === people.length && (await isOpen(kernel, gate)))
+    const refusals = await decideOne(stage, { last, gate, round });
+    if (refusals.length === people.length && (await find(last, gate)) !== undefined)
       stage.broken.push(`decidable: ${gate.gate_id} of ${gate.workflow_id} (${gate.status}): ${refusals.join(" | ")}`);
   }
   return gates.length > 0 && stage.broken.length === 0;
 }
 
-async function isOpen(
-  kernel: SimulatedProcess["kernel"],
-  { workflow_id, gate_id }: { readonly workflow_id: string; readonly gate_id: string },
-) {
-  return (await kernel.gates({ workflow_id, limit: 200 })).some((gate) => gate.gate_id === gate_id);
+interface Deciding {
+  readonly last: SimulatedProcess;
+  readonly gate: Gate;
+  readonly round: number;
 }
+
+/** One person after another looks and says something, until it is decided; gives what they were refused with. */
+async function decideOne({ story }: Stage, { last, gate, round }: Deciding): Promise<readonly string[]> {
+  const refusals: string[] = [];
+  const { workflow_id, gate_id } = gate;
+  for (const [i, principal] of people.entries()) {
+    const shown = await find(last, gate);
+    if (shown === undefined) return refusals;
+    const varied = i === 0 ? story.seed + round + gate_id.length : 3;
+    const { decision, payload } = wordOn(shown, { how: round < 12 ? varied : 6 });
+    const seen = { ...payload, payload_digest: shown.payload_digest };
+    await last.kernel
+      .decideGate(workflow_id, { tenant_id: 1, principal, gate_id, decision, payload: seen })
+      .catch((thrown: unknown) => refusals.push(String(thrown)));
+  }
+  return refusals;
+}
+
+const find = async ({ kernel }: SimulatedProcess, { workflow_id, gate_id }: Gate): Promise<Gate | undefined> =>
+  (await kernel.gates({ workflow_id, limit: 200 })).find((gate) => gate.gate_id === gate_id);

@@ -32,7 +32,7 @@ export function storyPackage(hands: Hands) {
     input: z.record(z.string(), z.unknown()),
     operators: story.operators.map((_, i) => storyOperator(hands, i)),
     outcomes: { "Story.Draft": z.unknown() },
-    plan: { reasoning: "as the story has it", steps: story.steps.map(draftOf) },
+    plan: () => ({ reasoning: "as the story has it", steps: story.steps.map(draftOf) }),
   });
 }
 
