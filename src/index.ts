@@ -60,6 +60,7 @@ export { HttpSuccess, JobPending, JobRequest, JobResponse, ProblemDetails } from
 // Ids and digests
 export { fromUuid, generateId, toUuid } from "./contract/ids.ts";
 export { Intent, Principal, Scope, SubmitRequest, SubmitResponse } from "./contract/intent.ts";
+export { ListedGate } from "./contract/listed-gate.ts";
 export {
   ModelEndpoint,
   type ModelRouting,
@@ -144,6 +145,7 @@ export { type ToolCallContext, ToolCallRequest, type ToolClient, ToolResult } fr
 export { AttemptTrace, RequestTrace, StepTrace } from "./contract/trace.ts";
 export { type ChainBreak, type IndexBreak, openTurn, type TurnRow, verifyChain } from "./contract/turn.ts";
 export { StepView, WorkflowState } from "./contract/workflow-state.ts";
+export { type Listed, WorkflowSummary } from "./contract/workflow-summary.ts";
 // Defining packages
 export { defineCapability, definePolicy } from "./define/define-capability.ts";
 export { defineOperator, defineTool, OperatorError, operatorError } from "./define/define-operator.ts";

@@ -63,7 +63,7 @@ class RunningKernel {
     this.#options = options;
     this.#gateway = createGateway(parts.kit, (workflowId, caller) => this.#openGate(workflowId, caller));
     this.face = {
-      ...createReads({ ...parts, ...parts.policies, authorize: this.#gateway.authorize }),
+      ...createReads({ ...parts, ...parts.policies, same: parts.resolved.same, authorize: this.#gateway.authorize }),
       tokens: createTokenView(parts),
       ...this.#commands(),
       ...this.#records(),
@@ -111,7 +111,7 @@ class RunningKernel {
       delegateGate: (workflowId, request) => this.#serve(() => gateway.delegateGate(workflowId, request)),
       retry: (workflowId, request) => this.#serve(() => retryOrBeginAgain({ gateway, reading, workflowId, request })),
       cancel: (workflowId, request) => this.#serve(() => gateway.cancel(workflowId, request)),
-      authorize: (caller, scope) => this.#serve(() => gateway.authorize(caller, scope)),
+      authorize: (caller, scope) => this.#serve(async () => void (await gateway.authorize(caller, scope))),
       settled: (workflowId) => this.#settled(workflowId),
       execute: (workflowId) =>
         this.#serve(async () => {

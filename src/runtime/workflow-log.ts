@@ -29,7 +29,7 @@ import {
 } from "../contract/turn.ts";
 import { isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
 import type { Append, AppendIndexes, AppendReceipt, Lease } from "../ports/ledger-store.ts";
-import { deriveIndexes, dueOf, type IndexQuestion } from "./derive-indexes.ts";
+import { deriveIndexes, dueOf, headAfter, type KnownHead } from "./derive-indexes.ts";
 import type { FoldedLog, LogServices, NewWorkflow } from "./log-services.ts";
 import { type ReadStream, readStream } from "./read-turns.ts";
 import type { DrawnId, TurnSource } from "./turn-source.ts";
@@ -61,9 +61,8 @@ interface Sealed {
   readonly known: KnownHead;
 }
 
-/** The index row as this log last wrote it; what somebody else may have written is written again with the next row. */
-type KnownHead = IndexQuestion["known"];
-const unknownHead: KnownHead = { state: null, due_at: undefined };
+/** What somebody else may have written is written again with the next row. */
+const unknownHead: KnownHead = { state: null, percent: null, due_at: undefined };
 
 export class WorkflowLog {
   readonly identity: NewWorkflow;
@@ -92,7 +91,7 @@ export class WorkflowLog {
     this.#services = services;
     this.#source = services.sourceOf(identity.workflow_id);
     this.#takeIn({ record: past?.record ?? null, last: past?.last ?? null });
-    this.#known = { state: past?.head.state ?? null, due_at: past?.head.due_at ?? null };
+    this.#known = past?.head ?? { ...unknownHead, due_at: null };
   }
 
   listen(listener: LogListener): void {
@@ -312,18 +311,17 @@ export class WorkflowLog {
     this.#source.end();
     this.#underWay = noted.length;
     const { owner, kit } = this.#services;
-    const record = this.#record;
     const claims = this.#lease === null && !this.#foreign;
+    const indexes = this.#indexes(noted.map((n) => n.draft));
     const entry: Append = {
       tenant_id: this.identity.tenant_id,
       row,
       now,
-      indexes: this.#indexes(noted.map((n) => n.draft)),
+      indexes,
       ...(this.#lease === null ? {} : { lease: this.#lease }),
       ...(claims ? { claim: { owner, expires_at: now + kit.limits.leaseMs } } : {}),
     };
-    const known = record === null ? this.#known : { state: record.state, due_at: dueOf(record) };
-    return { entry, noted, envelope, known };
+    return { entry, noted, envelope, known: headAfter(this.#known, indexes) };
   }
 
   #indexes(drafts: readonly EventDraft[]): AppendIndexes {

@@ -25,6 +25,7 @@ import { type CallEnd, type CallOf, type Input, isExternal } from "./decide/inpu
 import type { Intention } from "./decide/intention.ts";
 import {
   type Commanding,
+  callIdOf,
   type Ending,
   type Handle,
   oodaRef,
@@ -85,7 +86,10 @@ export class Mailbox implements Run, Calling {
   #wanted: Waiting[] = [];
   #kept: Kept[] = [];
   readonly #replies = new Map<number, Reply>();
+  /** How calls end, by key, for those who join them. */
   readonly #ends = new Map<string, Promise<void>>();
+  /** Calls that were made, of those that have a handle. */
+  readonly #made = new Set<string>();
   #handling = false;
   #scheduled = false;
   #users = 0;
@@ -344,15 +348,17 @@ export class Mailbox implements Run, Calling {
     const call = this.calls.get(wanted.step_id);
     if (this.interrupted || isTerminal(this.log.record.state) || call?.action_id !== wanted.action_id) {
       this.calls.delete(wanted.step_id);
-      if (wanted.do === "call") this.handles.delete(wanted.key);
+      if (wanted.do === "call") this.handles.delete(callIdOf(wanted));
       return;
     }
     call.made = true;
     if (wanted.do === "join") return void joinCall(this, wanted, this.#ends.get(wanted.key) ?? Promise.resolve());
+    this.#made.add(callIdOf(wanted));
     const ended = callOperator(this, wanted).finally(() => {
+      this.#made.delete(callIdOf(wanted));
       if (this.#ends.get(wanted.key) === ended) this.#ends.delete(wanted.key);
     });
-    if (this.handles.has(wanted.key)) this.#ends.set(wanted.key, ended);
+    if (this.handles.has(callIdOf(wanted))) this.#ends.set(wanted.key, ended);
   }
 
   /** An end of a call, from the operator boundary. */
@@ -403,18 +409,14 @@ export class Mailbox implements Run, Calling {
     this.commands.clear();
     this.ending = null;
     this.#wanted = this.#wanted.filter(({ at }) => at <= confirmed);
-    for (const [step, call] of this.calls) if (!call.made) this.#forgetCall(step, call);
+    for (const [step, call] of this.calls) if (!call.made) this.calls.delete(step);
+    for (const id of this.handles.keys()) if (!this.#made.has(id)) this.handles.delete(id);
     const again = this.#kept.map(({ input }) => input);
     this.#kept = [];
     this.#inputs.unshift(...again);
     this.#inputs.push({ type: "woken" });
     this.#heedCancel();
     this.#drain();
-  }
-
-  #forgetCall(step: string, { key }: UnderWay): void {
-    this.calls.delete(step);
-    if (!this.#ends.has(key)) this.handles.delete(key);
   }
 
   /** A cancellation that another process appended ends what is under way here. */
