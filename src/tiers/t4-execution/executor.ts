@@ -120,7 +120,7 @@ export class Executor {
     return [...this.#awake.values()];
   }
 
-  /** Drops every mailbox and names their workflows; they are folded again when needed (after a crash of T4). */
+  /** Drops every mailbox and names their workflows; they are folded again when needed (after a crash of T4), or never (after a stop). */
   dropAll(): readonly string[] {
     const dropped = [...this.#awake];
     const error = kernelError("T0_TIER_CRASHED", "the execution tier was restarted", executorRef);
