@@ -8,6 +8,7 @@ import type { Gate, GateStatus } from "../src/contract/gate.ts";
 import type { GateDelegation, GateVote, PrincipalRef } from "../src/contract/gate-vote.ts";
 import type { KeptDecision, WorkflowRecord } from "../src/contract/workflow.ts";
 import { chartEvent, lifecycleCharts } from "./charts.ts";
+import { editableOf } from "./editable.ts";
 import { type Folded, type Handler, moveStep } from "./fold-records.ts";
 import { isSamePrincipal, signedPart } from "./quorum.ts";
 import type { ChartEvent } from "./table.ts";
@@ -32,7 +33,9 @@ const optionalInGates = {
 function putGate(record: WorkflowRecord, gate: Gate): void {
   const draft_version = record.steps.get(gate.step_id)?.step.draft_version;
   const round = draft_version === undefined ? {} : { draft_version };
-  record.gates.set(gate.gate_id, { ...optionalInGates, ...gate, ...round });
+  const folded = { ...optionalInGates, ...gate, ...round };
+  const editable = editableOf(record, folded);
+  record.gates.set(gate.gate_id, editable === null ? folded : { ...folded, editable });
 }
 
 function changeGate(record: WorkflowRecord, gateId: string, change: (gate: Gate) => Partial<Gate>): void {
@@ -60,7 +63,9 @@ const openGate: Handler<"GATE_OPENED" | "GATE_REVISED"> = (record, payload, meta
   record.kept.delete(payload.gate.gate_id);
   if (standing === undefined) return;
   const { delegations, spent_signatures } = standing;
-  changeGate(record, standing.gate_id, () => ({ delegations, spent_signatures }));
+  const basis_changed = standing.basis_changed === true || standing.basis_digest !== payload.gate.basis_digest;
+  const kept = { delegations, spent_signatures, ...(basis_changed ? { basis_changed } : {}) };
+  changeGate(record, standing.gate_id, () => kept);
 };
 
 const decideGate: Handler<"USER_APPROVED" | "USER_REJECTED"> = (record, payload, meta) => {

@@ -183,6 +183,14 @@ export const errorCodes = Object.freeze({
   T5_GATE_NOT_FOUND: input("Check the gate id and the workflow id.", { http: 404 }),
   T5_GATE_CONFLICT: input("The gate was decided otherwise; read the workflow for its answer.", { http: 409 }),
   T5_GATE_AMBIGUOUS: input("Say which gate; several are open.", { http: 409 }),
+  T5_GATE_NOT_RUNNABLE: input(
+    "See the cause: decide in a process that has what it names, edit the payload, or reject; the gate stays open.",
+    { http: 409 },
+  ),
+  T5_EDIT_WITHOUT_EFFECT: input(
+    "Change what the gate names as editable, or decide without an edit; the gate stays open.",
+    { http: 422 },
+  ),
   T5_GATE_FULL: resource("Decide the gate as it stands, or raise the limit named in the detail."),
   T5_REVIEWER_UNKNOWN: input("Name a registered reviewer, or a role that one of them has.", { http: 404 }),
   T5_REVIEW_NOT_FOUND: input("Check the review id; the log names it where the interaction was queued.", { http: 404 }),

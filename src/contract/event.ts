@@ -245,7 +245,7 @@ export interface EventPayloads {
   };
   GATE_REVISED: {
     readonly gate: Gate;
-    readonly cause: "edit" | "regenerate" | "policy";
+    readonly cause: "edit" | "regenerate" | "policy" | "basis";
     readonly principal: Principal | null;
   };
   GATE_EXPIRED: { readonly gate_id: string; readonly action: "deny" | "allow" };
@@ -295,6 +295,8 @@ export interface GateDecided {
   readonly policy_version: string;
   readonly outcome_id: string | null;
   readonly outcome_version: number | null;
+  /** Absent where the gate rested on nothing that was named. */
+  readonly basis_digest?: string;
   readonly edited: boolean;
   readonly resolution: "done" | "retry" | "failed" | null;
   readonly apply_targets: readonly string[];
@@ -315,6 +317,7 @@ export interface GateVoted {
   readonly policy_version: string;
   readonly outcome_id: string | null;
   readonly outcome_version: number | null;
+  readonly basis_digest?: string;
   readonly signature: GateSignature | null;
   readonly comment: string | null;
 }

@@ -9,8 +9,8 @@ import {
   type GatePreview,
   type Operator,
   type OperatorCall,
-  type OperatorContext,
   OperatorMetadata,
+  type OperatorQuestion,
 } from "../contract/operator.ts";
 import type { ToolClient } from "../contract/tool.ts";
 
@@ -38,19 +38,31 @@ export interface OperatorOptions<I extends z.ZodType, O extends z.ZodType> {
   readonly extensions?: Readonly<Record<string, unknown>>;
   readonly run: (call: OperatorCall<z.output<I>>) => Promise<z.input<O>> | z.input<O>;
   /** What a person sees at the gate of this call; reads at most, never writes. */
-  readonly preview?: (question: {
-    readonly input: z.output<I>;
-    readonly context: OperatorContext;
-    readonly signal: AbortSignal;
-  }) => Promise<GatePreview> | GatePreview;
+  readonly preview?: (question: OperatorQuestion<z.output<I>>) => Promise<GatePreview> | GatePreview;
+  /**
+   * Whether this call could be made, beyond what the schema says; reads at most, never writes. Throws (`operatorError`) where
+   * it could not: then nobody is asked about it, and nobody's approval of it is taken.
+   */
+  readonly check?: (question: OperatorQuestion<z.output<I>>) => Promise<void> | void;
 }
 
 /** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH when the metadata is not valid. */
 export function defineOperator<I extends z.ZodType, O extends z.ZodType = z.ZodType<unknown>>(
   options: OperatorOptions<I, O>,
 ): Operator {
-  const { input, output, run, preview, honoursAbort, timeoutSec, policyTags, riskLevel, estimatedCost, ...rest } =
-    options;
+  const {
+    input,
+    output,
+    run,
+    preview,
+    check,
+    honoursAbort,
+    timeoutSec,
+    policyTags,
+    riskLevel,
+    estimatedCost,
+    ...rest
+  } = options;
   const metadata = normalizeMetadata({
     ...rest,
     honours_abort: honoursAbort,
@@ -66,11 +78,13 @@ export function defineOperator<I extends z.ZodType, O extends z.ZodType = z.ZodT
     run: run as Operator["run"],
     tool: null,
     preview: (preview as Operator["preview"]) ?? null,
+    check: (check as Operator["check"]) ?? null,
   });
 }
 
 /** A tool of a tool server as an operator. Its work is done through `client`, bridged by T0 (C-04, OPR-06). */
-export interface ToolOptions extends Omit<OperatorOptions<z.ZodType, z.ZodType>, "run" | "preview" | "kind" | "input"> {
+export interface ToolOptions
+  extends Omit<OperatorOptions<z.ZodType, z.ZodType>, "run" | "preview" | "check" | "kind" | "input"> {
   /** The tool's name at its server. */
   readonly tool: string;
   readonly client: ToolClient;
@@ -115,6 +129,7 @@ export function closeOperator(given: Operator): Operator {
     run: given.run.bind(given),
     tool,
     preview: given.preview?.bind(given) ?? null,
+    check: given.check?.bind(given) ?? null,
   });
 }
 

@@ -17,11 +17,12 @@ import { callWithin, isPromise } from "../../runtime/within.ts";
 import { releaseHold } from "./admit-call.ts";
 import { admitPayload, applyDecision } from "./admit-payload.ts";
 import { callTool } from "./call-tool.ts";
+import { reopenIfMoved } from "./check-basis.ts";
 import { deriveApplyKey, deriveKey } from "./derive-key.ts";
 import { type Failed, humanDenied, isBlocking, ParkStep } from "./end-step.ts";
 import { createExecutionContext, writeTimeout } from "./execution-context.ts";
 import { watchExpiry } from "./expire-gates.ts";
-import { createInvoker, type Invocation, readThrown } from "./invoke-operator.ts";
+import { createInvoker, type Invocation, keepMeant, readThrown } from "./invoke-operator.ts";
 import { createKeyBook } from "./key-book.ts";
 import { buildChain, runBack, runBefore, type Slot } from "./middleware.ts";
 import { approvalReasons, describeGate, openGate } from "./open-gate.ts";
@@ -139,21 +140,6 @@ function bounded(
   };
 }
 
-/** What a hook throws on purpose, an operator error among it, stays what it says; the rest is the middleware's own failure. */
-function keepMeant(hook: () => void | Promise<void>): void | Promise<void> {
-  const rethrow = (thrown: unknown): never => {
-    const error = readThrown(thrown);
-    if (error.detail["unstructured"] === true) throw thrown;
-    return raise(error);
-  };
-  try {
-    const answer = hook();
-    return isPromise(answer) ? answer.catch(rethrow) : undefined;
-  } catch (thrown) {
-    return rethrow(thrown);
-  }
-}
-
 /** A failure before the call: a denial ends the step, anything else is an attempt that failed. */
 async function refusedBefore(run: Run, at: Attempt, error: KernelError): Promise<AttemptEnd> {
   if (isBlocking(error)) raise(error);
@@ -183,7 +169,7 @@ function fixedSlots(run: Run, at: Attempt, current: Draft): Parameters<typeof bu
           estimated_cost: at.prepared.step.estimated_cost,
         }),
     },
-    Approval: { before: () => askApproval(run, current) },
+    Approval: { before: () => askApproval(run, at, current.prepared) },
     Timeout: { before: (context) => writeTimeout(context, at.prepared.operator.metadata.timeout_sec) },
   };
 }
@@ -192,23 +178,30 @@ async function askPolicy(run: Run, current: Draft): Promise<void> {
   if (current.prepared.gate === null) current.prepared = await admitPayload(run, current.prepared);
 }
 
-/** Opens the gate when anything asks for one; passes when it was approved. */
-async function askApproval(run: Run, current: Draft): Promise<void> {
-  const { prepared } = current;
-  if (prepared.gate !== null) return;
+/** Opens the gate when anything asks for one; passes when it was approved, on what still stands. */
+async function askApproval(run: Run, { attempt, recovered }: Attempt, prepared: Prepared): Promise<void> {
+  const { gate: approved } = prepared;
+  if (approved !== null) {
+    const isFirstCall = attempt === 1 && !recovered;
+    if (isFirstCall && (await reopenIfMoved(run, prepared, approved))) park(run, prepared, approved.reasons);
+    return;
+  }
   const reasons = approvalReasons(run, prepared);
   if (reasons.length === 0) return;
   const closed = run.log.record.gates.get(gateIdOf(prepared.step.step_id));
   if (closed === undefined && (await isAnswered(run, prepared))) return;
   if (closed !== undefined && !isOpenGate(closed)) raise(humanDenied(closed.gate_id, closed.status));
-  if (!(await openGate(run, await describeGate(run, prepared, reasons)))) {
-    run.commitSoon();
-    watchExpiry(run);
-    notifyGate(run, prepared, reasons);
-    throw new ParkStep();
-  }
+  if (!(await openGate(run, await describeGate(run, prepared, reasons)))) park(run, prepared, reasons);
   const gate = run.log.record.gates.get(gateIdOf(prepared.step.step_id));
   if (gate?.status === "rejected") raise(humanDenied(gate.gate_id, "rejected"));
+}
+
+/** The step waits for a person, who is told. */
+function park(run: Run, prepared: Prepared, reasons: readonly GateReason[]): never {
+  run.commitSoon();
+  watchExpiry(run);
+  notifyGate(run, prepared, reasons);
+  throw new ParkStep();
 }
 
 /** Whether the work was done already in the run that this one does again: nothing is called, and nobody need be asked. */
