@@ -15,6 +15,7 @@ import { checkRow, genesisHash, type TurnRow, verifyChain } from "./contract/tur
 import type { WorkflowRecord } from "./contract/workflow.ts";
 import type { WorkflowState } from "./contract/workflow-state.ts";
 import type { Channels, Kernel, Numbered, Verification, WorkflowFilter } from "./kernel-face.ts";
+import { tellGate, tellGates } from "./kernel-gates.ts";
 import { numberReports, readReports } from "./kernel-reports.ts";
 import { whatIf } from "./kernel-whatif.ts";
 import type { LedgerStore } from "./ports/ledger-store.ts";
@@ -69,7 +70,8 @@ function parseFilter<S extends z.ZodType>(schema: S, raw: unknown): z.output<S> 
   return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, moduleRef(0, "gateway", "list")));
 }
 
-export const viewOf = (record: WorkflowRecord): WorkflowState => viewWorkflow(record, progressOf(record));
+export const viewOf = (record: WorkflowRecord, registry: Registry): WorkflowState =>
+  tellGates(viewWorkflow(record, progressOf(record)), registry);
 
 export interface ReadParts {
   readonly store: LedgerStore;
@@ -89,17 +91,18 @@ export function createReads(parts: ReadParts): Reads {
   const tenant = (caller: Caller | undefined) => (caller === undefined ? {} : { tenant_id: caller.tenant_id });
   const isModelCall = (operator: string): boolean => registry.findOperator(operator)?.metadata.kind === "llm";
   return {
-    workflow: async (workflowId, caller) => viewOf(await reading.readWorkflowState(workflowId, caller)),
+    workflow: async (workflowId, caller) => viewOf(await reading.readWorkflowState(workflowId, caller), registry),
     async workflows(filter: WorkflowFilter = {}, caller) {
       const heads = await store.heads({ limit: pageSize, ...parseFilter(workflowFilter, filter), ...tenant(caller) });
-      return Promise.all(heads.map(async (head) => viewOf(await reading.readWorkflowState(head.workflow_id))));
+      return Promise.all(
+        heads.map(async (head) => viewOf(await reading.readWorkflowState(head.workflow_id), registry)),
+      );
     },
     // The index keeps gates as they were written; those of an older kernel lack what is new.
     gates: async (filter = {}, caller) =>
-      (await store.gates({ ...parseFilter(gateFilter, filter), ...tenant(caller) })).map((gate) => ({
-        ...plainGate,
-        ...gate,
-      })),
+      (await store.gates({ ...parseFilter(gateFilter, filter), ...tenant(caller) })).map((gate) =>
+        tellGate({ ...plainGate, ...gate }, registry),
+      ),
     async outcomes(workflowId, caller) {
       await authorize(caller, "outcome:read");
       const record = await reading.readWorkflowState(workflowId, caller);

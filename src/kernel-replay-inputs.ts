@@ -13,6 +13,7 @@ import type { Principal } from "./contract/intent.ts";
 import type { Json } from "./contract/json.ts";
 import type { RecordedSource } from "./runtime/recorded-source.ts";
 import { admitPayload } from "./tiers/t4-execution/admit-payload.ts";
+import { askBasisAgain } from "./tiers/t4-execution/check-basis.ts";
 import { judgeDecision } from "./tiers/t4-execution/judge-decision.ts";
 import { decideGate } from "./tiers/t4-execution/judge-gate.ts";
 import { delegateGate, withdrawVote } from "./tiers/t4-execution/lend-seat.ts";
@@ -40,6 +41,10 @@ const inputs: { readonly [T in EventType]?: Reading } = {
     );
     const request = requestOf(event, { decision, principal, gate_id, payload: { payload_digest, apply_targets } });
     return (run) => decideGate(run, request, auth);
+  },
+  GATE_REVISED(event) {
+    const { cause, gate } = payloadOf(event, "GATE_REVISED");
+    return cause === "basis" ? (run) => askBasisAgain(run, gate.gate_id) : null;
   },
   GATE_VOTE_WITHDRAWN(event) {
     const { gate_id } = payloadOf(event, "GATE_VOTE_WITHDRAWN");

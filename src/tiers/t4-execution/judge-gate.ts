@@ -46,7 +46,7 @@ export async function decideGate(run: Run, request: ParsedGateRequest, auth: Aut
   const runnable = requireRunnable(run, standing, request);
   const ready = isPromise(runnable) ? await runnable : runnable;
   if (isOutdated(run, standing)) return reviseForPolicy(run, standing);
-  if (ready !== null) await requireSameBasis(run, standing, ready);
+  if (ready !== null && standing.basis !== undefined) await requireSameBasis(run, standing, ready);
   const judged = await judge(run, standing, { request, auth });
   const edited = request.payload.edit === undefined ? null : await prepareEdit(run, standing, request);
   const still = run.log.record.gates.get(gateId) as Gate;
