@@ -122,8 +122,8 @@ export class RecordedCalls {
 
   /** A call that its operator found it could not make failed before anybody was asked about it. */
   #checked(stepId: string): void {
-    const next = this.#first(stepId, ["GATE_OPENED", "GATE_REVISED", "USER_APPROVED", "GATE_VOTED", "ACTION_FAILED"]);
-    if (next?.event_type === "ACTION_FAILED") throw new KernelErrorException(payloadOf(next, "ACTION_FAILED").error);
+    const next = this.#first(stepId, ["GATE_OPENED", "GATE_REVISED", "STEP_FAILED", ...goingOn]);
+    if (next?.event_type === "STEP_FAILED") throw new KernelErrorException(payloadOf(next, "STEP_FAILED").error);
   }
 
   #first(stepId: string, types: readonly EventType[]): LedgerEvent | null {

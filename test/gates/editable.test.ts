@@ -108,24 +108,31 @@ describe("an edit", () => {
     ["names what the payload calls it, not the outcome", () => publishing(), { to: "the street" }],
     ["says what stands there already", () => publishing(), { text: "draft 1" }],
     ["says nothing", () => publishing(), {}],
-    ["is of an outcome that reaches the call through another step", () => rendered({ text: "{{render.output.html}}" }), edit],
+    [
+      "is of an outcome that reaches the call through another step",
+      () => rendered({ text: "{{render.output.html}}" }),
+      edit,
+    ],
     [
       "would leave what another step made of the outcome as it was",
       () => rendered({ text: "{{draft.output.text}}", html: "{{render.output.html}}" }),
       edit,
     ],
-  ])("[GAT-05] that %s is refused: nothing is noted of it, and the unedited call is not made", async (_why, make, wrong) => {
-    const { capability, publish } = make();
-    await using t = await createTestKernel({ capabilities: [capability] });
-    const { workflow_id } = await t.run(intent);
-    const before = await t.kernel.workflow(workflow_id);
-    const asked = decide(t, workflow_id, { decision: "approve", payload: { edit: wrong } });
-    expect((await refusalOf(asked)).code).toBe("T5_EDIT_WITHOUT_EFFECT");
-    await t.clock.settle();
-    const after = await t.kernel.workflow(workflow_id);
-    expect([after.state, after.gates, after.outcomes]).toEqual(["waiting_for_user", before.gates, before.outcomes]);
-    expect(publish.calls).toEqual([]);
-  });
+  ])(
+    "[GAT-05] that %s is refused: nothing is noted of it, and the unedited call is not made",
+    async (_why, make, wrong) => {
+      const { capability, publish } = make();
+      await using t = await createTestKernel({ capabilities: [capability] });
+      const { workflow_id } = await t.run(intent);
+      const before = await t.kernel.workflow(workflow_id);
+      const asked = decide(t, workflow_id, { decision: "approve", payload: { edit: wrong } });
+      expect((await refusalOf(asked)).code).toBe("T5_EDIT_WITHOUT_EFFECT");
+      await t.clock.settle();
+      const after = await t.kernel.workflow(workflow_id);
+      expect([after.state, after.gates, after.outcomes]).toEqual(["waiting_for_user", before.gates, before.outcomes]);
+      expect(publish.calls).toEqual([]);
+    },
+  );
 
   it("[GAT-05] of a payload in what the operator's schema drops changes nothing of its input, and is refused", async () => {
     const write = counted("Note.Write", { effect: "final_write", input: z.object({ text: z.string() }) });

@@ -1,7 +1,8 @@
 /**
  * One attempt of a step: the before-chain, the call, the on-error chain (seed 002 section 6).
  *
- * A1  Policy and Approval are asked on the first attempt and their answer, which is in the ledger, stands for the rest.
+ * A1  Policy and Approval are asked on the first attempt and their answer, which is in the ledger, stands for the rest. What
+ *     fails before both have passed ends the step: no further attempt would ask them.
  * A2  Nothing is called unless the whole before-chain has passed and the start is committed.
  */
 import type { OperatorResult } from "../../contract/action.ts";
@@ -24,7 +25,7 @@ import { createExecutionContext, writeTimeout } from "./execution-context.ts";
 import { watchExpiry } from "./expire-gates.ts";
 import { createInvoker, type Invocation, keepMeant, readThrown } from "./invoke-operator.ts";
 import { createKeyBook } from "./key-book.ts";
-import { buildChain, runBack, runBefore, type Slot } from "./middleware.ts";
+import { buildChain, isFixed, runBack, runBefore, type Slot } from "./middleware.ts";
 import { approvalReasons, describeGate, openGate } from "./open-gate.ts";
 import { operatorContext } from "./operator-context.ts";
 import type { Prepared } from "./prepare-step.ts";
@@ -50,6 +51,8 @@ export type AttemptEnd =
 
 interface Draft {
   prepared: Prepared;
+  /** The slot whose `before` was entered last. */
+  reached: string;
 }
 
 /** @throws ParkStep when a gate opened; KernelErrorException when the step was denied. */
@@ -59,6 +62,7 @@ export async function attemptStep(run: Run, at: Attempt): Promise<AttemptEnd> {
   const standing = stepOf(run, step.step_id).decision;
   const current: Draft = {
     prepared: at.attempt > 1 && standing !== null ? await applyDecision(run, at.prepared, standing) : at.prepared,
+    reached: "",
   };
   const context = createExecutionContext({
     request_id: run.log.record.workflow_id,
@@ -74,14 +78,18 @@ export async function attemptStep(run: Run, at: Attempt): Promise<AttemptEnd> {
     fixedSlots(run, at, current),
     run.desk.middleware.map((m) => bounded(run, m)),
   );
-  const markHook = (phase: string, name: string): void =>
+  const markHook = (phase: string, name: string): void => {
+    if (phase === "before") current.reached = name;
     mark(run, `middleware.${phase}`, { name, step_id: step.step_id, attempt: at.attempt });
+  };
   try {
     await runBefore(chain, context, markHook);
   } catch (thrown) {
     if (thrown instanceof ParkStep || run.log.lost !== null) throw thrown;
     await backOut(run, chain, { context, mark: markHook });
-    return refusedBefore(run, { ...at, prepared: current.prepared }, readThrown(thrown));
+    const error = readThrown(thrown);
+    if (isBlocking(error) || isFixed(current.reached)) raise(error);
+    return failedBefore(run, { ...at, prepared: current.prepared }, error);
   }
   const ended = await callThrough(run, { ...at, prepared: current.prepared }, context);
   if (ended.status === "failed") await backOut(run, chain, { context, mark: markHook });
@@ -140,9 +148,8 @@ function bounded(
   };
 }
 
-/** A failure before the call: a denial ends the step, anything else is an attempt that failed. */
-async function refusedBefore(run: Run, at: Attempt, error: KernelError): Promise<AttemptEnd> {
-  if (isBlocking(error)) raise(error);
+/** A failure of a custom hook before the call is an attempt that failed. */
+async function failedBefore(run: Run, at: Attempt, error: KernelError): Promise<AttemptEnd> {
   const turn = run.log.turnOf(at.prepared.step.step_id);
   if (turn !== null) await turn;
   const book = createKeyBook(run, { ...at, timeoutMs: timeoutOf(at.prepared) });

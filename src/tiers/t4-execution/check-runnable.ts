@@ -5,7 +5,7 @@
  * Q1  Nobody is asked about what cannot run, and nobody's approval of it is taken: the gate stays open for a process that can,
  *     and for a rejection.
  */
-import { type KernelError, KernelErrorException, raise } from "../../contract/error.ts";
+import { type KernelError, KernelErrorException, raise, toExecutorError } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { Gate, ParsedGateRequest } from "../../contract/gate.ts";
 import { isStepDone } from "../../contract/workflow.ts";
@@ -64,6 +64,6 @@ function readyFor(run: Run, gate: Gate, { payload }: ParsedGateRequest): Ready |
 
 function refuse({ gate_id, operator }: Gate, cause: KernelError): never {
   const message = `this process cannot run what ${gate_id} asks for: ${cause.message}`;
-  const detail = { gate_id, operator, reason: cause.code };
+  const detail = { gate_id, operator, reason: toExecutorError(cause).code };
   return raise(kernelError("T5_GATE_NOT_RUNNABLE", message, oodaRef("decide_gate"), { detail, cause }));
 }
