@@ -14,14 +14,15 @@ import { accepts, begin, type ProbeEvent, pathOf, event as probe, send } from ".
 export interface ChartEvent {
   readonly type: string;
   readonly action?: "deny" | "allow";
+  readonly cause?: "basis";
   readonly status?: "failed";
   readonly label?: "dependency_cancelled";
 }
 
 export type ChartPath = TestPath<AnyMachineSnapshot, EventObject>;
 
-export function nameOf({ type, action, status, label }: ChartEvent): string {
-  const guarded = action ?? status ?? label;
+export function nameOf({ type, action, cause, status, label }: ChartEvent): string {
+  const guarded = action ?? cause ?? status ?? label;
   return guarded === undefined ? type : `${type}(${guarded})`;
 }
 export const pairOf = (state: string, event: ChartEvent): string => `${state} + ${nameOf(event)}`;
@@ -37,14 +38,24 @@ export interface Model {
   readonly paths: readonly ChartPath[];
 }
 
-/** @param events those of the machine; one that a guard reads comes once for each way through the guard. */
-export function createModel(machine: AnyStateMachine, events: readonly ChartEvent[]): Model {
+/**
+ * @param events those of the machine; one that a guard reads comes once for each way through the guard.
+ * @param ways by pair: the events before it, where the shortest way to its state leaves out what the event needs.
+ */
+export function createModel(
+  machine: AnyStateMachine,
+  events: readonly ChartEvent[],
+  ways: Readonly<Record<string, readonly ChartEvent[]>> = {},
+): Model {
   const model = createTestModel(machine, { events: events as never, serializeState: stateOf });
   const shortest = new Map(
     model.getShortestPaths({ allowDuplicatePaths: true }).map((path) => [stateOf(path.state), path] as const),
   );
   const declared = declaredIn(machine, events);
-  const routes = declared.map(({ state, event }) => [...eventsOf(shortest.get(state) as ChartPath), event]);
+  const routes = declared.map(({ state, event }) => [
+    ...(ways[pairOf(state, event)] ?? eventsOf(shortest.get(state) as ChartPath)),
+    event,
+  ]);
   const paths = dropPrefixes(routes).flatMap((route) => model.getPathsFromEvents(route as never));
   return {
     machine,
