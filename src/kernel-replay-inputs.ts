@@ -91,8 +91,14 @@ function readDecision(event: LedgerEvent, record: RecordedSource): Input | null 
     ...(decided?.resolution === "done" || decided?.resolution === "retry" ? { resolution: decided.resolution } : {}),
     ...settledAs(record, closing),
   };
-  const request = requestOf(event, { decision, principal, gate_id, payload });
-  return (run) => decideGate(run, request, auth);
+  return (run) =>
+    decideGate(run, requestOf(event, { decision, principal, gate_id, payload: onBasis(run, gate_id, payload) }), auth);
+}
+
+/** What was decided was decided on what the gate rested on. */
+function onBasis({ log }: WorkflowRun, gateId: string, payload: object): object {
+  const basis_digest = log.record.gates.get(gateId)?.basis_digest;
+  return basis_digest === undefined ? payload : { ...payload, basis_digest };
 }
 
 /** An attempt to decide that was refused, or came after another's, leaves its judgement only. */

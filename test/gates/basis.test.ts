@@ -19,7 +19,7 @@ function board(gate: object = {}) {
   };
   const publish = counted("Note.Publish", { effect: "final_write", preview });
   const busy = held<object>();
-  const slow = counted("Note.Slow", { timeoutSec: 1000 }, () => busy.promise);
+  const slow = counted("Note.Slow", { timeoutSec: 864_000 }, () => busy.promise);
   const plan = [step("publish", publish, { params: { text: "a", to: "board" }, gate })];
   const beside = [...plan, step("slow", slow)];
   return {
@@ -92,6 +92,7 @@ describe("what a preview rests on", () => {
     }
     expect(publish.calls).toEqual([]);
     expect((await reject(t, id, ann)).status).toBe("rejected");
+    expect((await t.rest(id)).state).toBe("cancelled");
   });
 
   it("[GAT-05] changed after the approval and before the call, the gate is asked again and nothing is called", async () => {
