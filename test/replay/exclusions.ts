@@ -39,6 +39,11 @@ const exclusions: readonly Exclusion[] = [
     reason: "one ledger is opened by processes that have registered other versions",
   })),
   {
+    file: "gates/basis.test.ts",
+    title: "changed while no process ran",
+    reason: "a process ends with a call under way, and the first that the next one notes is of another step",
+  },
+  {
     file: "gates/seats.test.ts",
     title: "decides nothing once the gate asks others",
     reason: "the rule answers when the gate asks others already: a replay asks when the answer was noted",

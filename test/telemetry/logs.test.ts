@@ -145,7 +145,7 @@ describe("what a log never says", () => {
     await edge.ask(`${pathOf(secret)}?after=${secret}`, { headers });
     await edge.ask(`/${secret}`, { headers: { authorization: `Bearer ${secret}` } });
     await edge.ask("/v1/kernel/workflows", { headers: { authorization: `Bearer ${jwt}` } });
-    const decision = { decision: "approve", payload: { comment: secret, edit: { password: secret } } };
+    const decision = { decision: "approve", payload: { comment: secret, edit: { password: `another ${secret}` } } };
     await edge.t.rest(accepted.workflow_id);
     await edge.ask(pathOf(accepted.workflow_id, "/gate"), { headers, body: decision });
     await edge.t.rest(accepted.workflow_id);
