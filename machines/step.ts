@@ -5,7 +5,8 @@
  * Owns: which ledger events one run of a step accepts. Never: attempts, outputs, errors (the fold keeps those).
  * S1  succeeded, failed and skipped are final within a run; a restarted workflow begins a new run as a new actor.
  * S2  A skill is called in `executing` only, and a gated step reaches it through USER_APPROVED alone (or an expiry
- *     that allows). What was approved on a basis that has changed is asked again before the call. A step succeeds from there alone, and a doubt is settled or skipped, never failed past the person.
+ *     that allows). What was approved on a basis that has changed is asked again before the call. A step succeeds
+ *     from there alone, and a doubt is settled or skipped, never failed past the person.
  * S3  A call that ends after its attempt was given up is heard: its failure while the step backs off, its success even
  *     in doubt, where it waits for the person's word.
  */

@@ -15,7 +15,10 @@ import { type Prepared, prepareShown } from "./prepare-step.ts";
 import { oodaRef, type Run } from "./run.ts";
 import { type Shown, showCall } from "./show-call.ts";
 
-/** What the operator shows now, if it no longer rests on what the gate shows; else null. @throws KernelErrorException where it cannot show it. */
+/**
+ * What the operator shows now, if it no longer rests on what the gate shows; else null.
+ * @throws KernelErrorException where it cannot show it.
+ */
 async function showIfMoved(run: Run, gate: Gate, prepared: Prepared): Promise<Shown | null> {
   if (gate.basis_digest === undefined) return null;
   const shown = await showCall(run, prepared);
@@ -52,7 +55,10 @@ export async function askBasisAgain(run: Run, gateId: string): Promise<void> {
   if (gate !== undefined && isOpenGate(gate)) await requireSameBasis(run, gate, await prepareShown(run, gate));
 }
 
-/** @throws KernelErrorException T5_GATE_CONFLICT for a decision on another basis, and for an approval that does not say on which where it must. */
+/**
+ * @throws KernelErrorException T5_GATE_CONFLICT for a decision on another basis, and for an approval that does not say on
+ * which, where it must.
+ */
 export function requireNamedBasis(run: Run, gate: Gate, { decision, payload }: ParsedGateRequest): void {
   const { basis_digest } = payload;
   const mustName = decision === "approve" && gate.basis_changed === true;
