@@ -7,6 +7,7 @@ import { openEnvelope, type TurnRow } from "./contract/turn.ts";
 import type { WorkflowRecord } from "./contract/workflow.ts";
 import type { WorkflowState } from "./contract/workflow-state.ts";
 import type { Channels, Kernel, Numbered } from "./kernel-face.ts";
+import { tellGates } from "./kernel-gates.ts";
 import { createLists, type ListParts } from "./kernel-lists.ts";
 import { numberReports, readReports } from "./kernel-reports.ts";
 import { verifyAll, verifyOne } from "./kernel-verify.ts";
@@ -47,7 +48,8 @@ type Reads = Pick<
   | "export"
 >;
 
-export const viewOf = (record: WorkflowRecord): WorkflowState => viewWorkflow(record, progressOf(record));
+export const viewOf = (record: WorkflowRecord, registry: Registry): WorkflowState =>
+  tellGates(viewWorkflow(record, progressOf(record)), registry);
 
 export interface ReadParts {
   readonly store: LedgerStore;
@@ -68,7 +70,7 @@ export function createReads(parts: ReadParts): Reads {
   const isModelCall = (operator: string): boolean => registry.findOperator(operator)?.metadata.kind === "llm";
   return {
     ...createLists(parts),
-    workflow: (workflowId, caller) => reading.tell(workflowId, caller, viewOf),
+    workflow: (workflowId, caller) => reading.tell(workflowId, caller, (record) => viewOf(record, registry)),
     async outcomes(workflowId, caller) {
       await authorize(caller, "outcome:read");
       return reading.tell(workflowId, caller, (record) => ({

@@ -10,9 +10,9 @@
 import { z } from "zod";
 import type { Usage } from "./contract/action.ts";
 import { KernelErrorException } from "./contract/error.ts";
-import { type EventPayloads, type LedgerEvent, payloadOf } from "./contract/event.ts";
+import { type EventPayloads, type EventType, type LedgerEvent, payloadOf } from "./contract/event.ts";
 import type { Json } from "./contract/json.ts";
-import type { Operator, OperatorCall } from "./contract/operator.ts";
+import type { Operator, OperatorCall, OperatorContext } from "./contract/operator.ts";
 import type { Verdict } from "./ports/perception.ts";
 import type { RecordedSource } from "./runtime/recorded-source.ts";
 
@@ -48,7 +48,8 @@ export class RecordedCalls {
       output: anything,
       tool: null,
       run: (call) => this.#hold(call as unknown as OperatorCall),
-      preview: operator.preview === null ? null : ({ context }) => this.#shown(context.step_id),
+      preview: operator.preview === null ? null : ({ context }) => this.#shown(context),
+      check: operator.check == null ? null : ({ context }) => this.#checked(context.step_id),
     };
   }
 
@@ -111,14 +112,23 @@ export class RecordedCalls {
     });
   }
 
-  #shown(stepId: string): object {
-    const source = this.#source();
-    const shown = [source.peek("GATE_OPENED", stepId), source.peek("GATE_REVISED", stepId)]
-      .filter((event) => event !== null)
-      .sort((a, b) => a.sequence - b.sequence)[0];
-    if (shown === undefined) return { preview: "", diff: null };
-    const { preview, diff } = payloadOf(shown, "GATE_OPENED").gate;
-    return { preview, diff };
+  /** What the gate that opens next shows; until the step goes on without one, what it rests on is as it was shown. */
+  #shown({ step_id, basis = [] }: OperatorContext): object {
+    const next = this.#first(step_id, ["GATE_OPENED", "GATE_REVISED", ...goingOn]);
+    if (next === null || goingOn.includes(next.event_type)) return { preview: "", diff: null, basis };
+    const { gate } = payloadOf(next, "GATE_OPENED");
+    return { preview: gate.preview, diff: gate.diff, ...(gate.basis === undefined ? {} : { basis: gate.basis }) };
+  }
+
+  /** A call that its operator found it could not make failed before anybody was asked about it. */
+  #checked(stepId: string): void {
+    const next = this.#first(stepId, ["GATE_OPENED", "GATE_REVISED", "STEP_FAILED", ...goingOn]);
+    if (next?.event_type === "STEP_FAILED") throw new KernelErrorException(payloadOf(next, "STEP_FAILED").error);
+  }
+
+  #first(stepId: string, types: readonly EventType[]): LedgerEvent | null {
+    const found = types.flatMap((type) => this.#source().peek(type, stepId) ?? []);
+    return found.sort((a, b) => a.sequence - b.sequence)[0] ?? null;
   }
 
   #streamed(event: LedgerEvent): boolean {
@@ -192,6 +202,9 @@ export class RecordedCalls {
     return batch.final && batch.attempt === attempt ? batch : null;
   }
 }
+
+/** How a step goes on from its gate. */
+const goingOn: readonly EventType[] = ["USER_APPROVED", "GATE_VOTED", "ACTION_STARTED"];
 
 function say(call: OperatorCall, event: LedgerEvent): void {
   if (event.event_type === "ROUTE_DECIDED")

@@ -14,6 +14,7 @@ import type { Principal } from "./contract/intent.ts";
 import type { Json } from "./contract/json.ts";
 import type { RecordedSource } from "./runtime/recorded-source.ts";
 import { admitPayload } from "./tiers/t4-execution/admit-payload.ts";
+import { askBasisAgain } from "./tiers/t4-execution/check-basis.ts";
 import { judgeDecision } from "./tiers/t4-execution/judge-decision.ts";
 import { decideGate } from "./tiers/t4-execution/judge-gate.ts";
 import { delegateGate, withdrawVote } from "./tiers/t4-execution/lend-seat.ts";
@@ -41,6 +42,10 @@ const inputs: { readonly [T in EventType]?: Reading } = {
     );
     const request = requestOf(event, { decision, principal, gate_id, payload: { payload_digest, apply_targets } });
     return (run) => decideGate(run, request, auth);
+  },
+  GATE_REVISED(event) {
+    const { cause, gate } = payloadOf(event, "GATE_REVISED");
+    return cause === "basis" ? (run) => askBasisAgain(run, gate.gate_id) : null;
   },
   GATE_VOTE_WITHDRAWN(event) {
     const { gate_id } = payloadOf(event, "GATE_VOTE_WITHDRAWN");
@@ -87,12 +92,16 @@ function readDecision(event: LedgerEvent, record: RecordedSource): Input | null 
     ...(decided?.resolution === "done" || decided?.resolution === "retry" ? { resolution: decided.resolution } : {}),
     ...settledAs(record, closing),
   };
-  // What was judged was on what the gate showed then.
-  return (run) => {
-    const payload_digest = run.log.record.gates.get(gate_id)?.payload_digest;
-    const named = payload_digest === undefined ? payload : { ...payload, payload_digest };
-    return decideGate(run, requestOf(event, { decision, principal, gate_id, payload: named }), auth);
-  };
+  return (run) =>
+    decideGate(run, requestOf(event, { decision, principal, gate_id, payload: onShown(run, gate_id, payload) }), auth);
+}
+
+/** What was judged was on what the gate showed then, and on what that rested on. */
+function onShown({ log }: WorkflowRun, gateId: string, payload: object): object {
+  const gate = log.record.gates.get(gateId);
+  if (gate === undefined) return payload;
+  const { payload_digest, basis_digest } = gate;
+  return { ...payload, payload_digest, ...(basis_digest !== undefined && { basis_digest }) };
 }
 
 /** An attempt to decide that was refused, or came after another's, leaves its judgement only. */

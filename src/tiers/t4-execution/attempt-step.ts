@@ -1,7 +1,8 @@
 /**
  * One attempt of a step: the before-chain, the call, the on-error chain (seed 002 section 6).
  *
- * A1  Policy and Approval are asked on the first attempt and their answer, which is in the ledger, stands for the rest.
+ * A1  Policy and Approval are asked on the first attempt and their answer, which is in the ledger, stands for the rest. What
+ *     fails before both have passed ends the step: no further attempt would ask them.
  * A2  Nothing is called unless the whole before-chain has passed and the start is committed.
  */
 import type { OperatorResult } from "../../contract/action.ts";
@@ -17,13 +18,14 @@ import { callWithin, isPromise } from "../../runtime/within.ts";
 import { releaseHold } from "./admit-call.ts";
 import { admitPayload, applyDecision } from "./admit-payload.ts";
 import { callTool } from "./call-tool.ts";
+import { reopenIfMoved } from "./check-basis.ts";
 import { deriveApplyKey, deriveKey } from "./derive-key.ts";
 import { type Failed, humanDenied, isBlocking, ParkStep } from "./end-step.ts";
 import { createExecutionContext, writeTimeout } from "./execution-context.ts";
 import { watchExpiry } from "./expire-gates.ts";
-import { createInvoker, type Invocation, readThrown } from "./invoke-operator.ts";
+import { createInvoker, type Invocation, keepMeant, readThrown } from "./invoke-operator.ts";
 import { createKeyBook } from "./key-book.ts";
-import { buildChain, runBack, runBefore, type Slot } from "./middleware.ts";
+import { buildChain, isFixed, runBack, runBefore, type Slot } from "./middleware.ts";
 import { approvalReasons, describeGate, openGate } from "./open-gate.ts";
 import { operatorContext } from "./operator-context.ts";
 import type { Prepared } from "./prepare-step.ts";
@@ -49,6 +51,8 @@ export type AttemptEnd =
 
 interface Draft {
   prepared: Prepared;
+  /** The slot whose `before` was entered last. */
+  reached: string;
 }
 
 /** @throws ParkStep when a gate opened; KernelErrorException when the step was denied. */
@@ -58,6 +62,7 @@ export async function attemptStep(run: Run, at: Attempt): Promise<AttemptEnd> {
   const standing = stepOf(run, step.step_id).decision;
   const current: Draft = {
     prepared: at.attempt > 1 && standing !== null ? await applyDecision(run, at.prepared, standing) : at.prepared,
+    reached: "",
   };
   const context = createExecutionContext({
     request_id: run.log.record.workflow_id,
@@ -73,14 +78,18 @@ export async function attemptStep(run: Run, at: Attempt): Promise<AttemptEnd> {
     fixedSlots(run, at, current),
     run.desk.middleware.map((m) => bounded(run, m)),
   );
-  const markHook = (phase: string, name: string): void =>
+  const markHook = (phase: string, name: string): void => {
+    if (phase === "before") current.reached = name;
     mark(run, `middleware.${phase}`, { name, step_id: step.step_id, attempt: at.attempt });
+  };
   try {
     await runBefore(chain, context, markHook);
   } catch (thrown) {
     if (thrown instanceof ParkStep || run.log.lost !== null) throw thrown;
     await backOut(run, chain, { context, mark: markHook });
-    return refusedBefore(run, { ...at, prepared: current.prepared }, readThrown(thrown));
+    const error = readThrown(thrown);
+    if (isBlocking(error) || isFixed(current.reached)) raise(error);
+    return failedBefore(run, { ...at, prepared: current.prepared }, error);
   }
   const ended = await callThrough(run, { ...at, prepared: current.prepared }, context);
   if (ended.status === "failed") await backOut(run, chain, { context, mark: markHook });
@@ -139,24 +148,8 @@ function bounded(
   };
 }
 
-/** What a hook throws on purpose, an operator error among it, stays what it says; the rest is the middleware's own failure. */
-function keepMeant(hook: () => void | Promise<void>): void | Promise<void> {
-  const rethrow = (thrown: unknown): never => {
-    const error = readThrown(thrown);
-    if (error.detail["unstructured"] === true) throw thrown;
-    return raise(error);
-  };
-  try {
-    const answer = hook();
-    return isPromise(answer) ? answer.catch(rethrow) : undefined;
-  } catch (thrown) {
-    return rethrow(thrown);
-  }
-}
-
-/** A failure before the call: a denial ends the step, anything else is an attempt that failed. */
-async function refusedBefore(run: Run, at: Attempt, error: KernelError): Promise<AttemptEnd> {
-  if (isBlocking(error)) raise(error);
+/** A failure of a custom hook before the call is an attempt that failed. */
+async function failedBefore(run: Run, at: Attempt, error: KernelError): Promise<AttemptEnd> {
   const turn = run.log.turnOf(at.prepared.step.step_id);
   if (turn !== null) await turn;
   const book = createKeyBook(run, { ...at, timeoutMs: timeoutOf(at.prepared) });
@@ -183,7 +176,7 @@ function fixedSlots(run: Run, at: Attempt, current: Draft): Parameters<typeof bu
           estimated_cost: at.prepared.step.estimated_cost,
         }),
     },
-    Approval: { before: () => askApproval(run, current) },
+    Approval: { before: () => askApproval(run, at, current.prepared) },
     Timeout: { before: (context) => writeTimeout(context, at.prepared.operator.metadata.timeout_sec) },
   };
 }
@@ -192,23 +185,30 @@ async function askPolicy(run: Run, current: Draft): Promise<void> {
   if (current.prepared.gate === null) current.prepared = await admitPayload(run, current.prepared);
 }
 
-/** Opens the gate when anything asks for one; passes when it was approved. */
-async function askApproval(run: Run, current: Draft): Promise<void> {
-  const { prepared } = current;
-  if (prepared.gate !== null) return;
+/** Opens the gate when anything asks for one; passes when it was approved, on what still stands. */
+async function askApproval(run: Run, { attempt, recovered }: Attempt, prepared: Prepared): Promise<void> {
+  const { gate: approved } = prepared;
+  if (approved !== null) {
+    const isFirstCall = attempt === 1 && !recovered;
+    if (isFirstCall && (await reopenIfMoved(run, prepared, approved))) park(run, prepared, approved.reasons);
+    return;
+  }
   const reasons = approvalReasons(run, prepared);
   if (reasons.length === 0) return;
   const closed = run.log.record.gates.get(gateIdOf(prepared.step.step_id));
   if (closed === undefined && (await isAnswered(run, prepared))) return;
   if (closed !== undefined && !isOpenGate(closed)) raise(humanDenied(closed.gate_id, closed.status));
-  if (!(await openGate(run, await describeGate(run, prepared, reasons)))) {
-    run.commitSoon();
-    watchExpiry(run);
-    notifyGate(run, prepared, reasons);
-    throw new ParkStep();
-  }
+  if (!(await openGate(run, await describeGate(run, prepared, reasons)))) park(run, prepared, reasons);
   const gate = run.log.record.gates.get(gateIdOf(prepared.step.step_id));
   if (gate?.status === "rejected") raise(humanDenied(gate.gate_id, "rejected"));
+}
+
+/** The step waits for a person, who is told. */
+function park(run: Run, prepared: Prepared, reasons: readonly GateReason[]): never {
+  run.commitSoon();
+  watchExpiry(run);
+  notifyGate(run, prepared, reasons);
+  throw new ParkStep();
 }
 
 /** Whether the work was done already in the run that this one does again: nothing is called, and nobody need be asked. */

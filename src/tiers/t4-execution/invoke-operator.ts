@@ -27,7 +27,7 @@ import { type Json, toJson } from "../../contract/json.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Operator, OperatorCall } from "../../contract/operator.ts";
 import type { Clock } from "../../ports/clock.ts";
-import { messageOf } from "../../runtime/within.ts";
+import { isPromise, messageOf } from "../../runtime/within.ts";
 
 export const invokerRef = moduleRef(4, "operator_invoker", "invoke");
 
@@ -355,4 +355,19 @@ function identify(thrown: unknown): KernelError {
   return kernelError("T4_TOOL_EXECUTION_FAILED", messageOf(thrown), invokerRef, {
     detail: { thrown: messageOf(thrown), unstructured: true },
   });
+}
+
+/** What a host's function throws on purpose, an operator error among it, stays what it says; the rest is its own failure. */
+export function keepMeant<T>(call: () => T | Promise<T>): T | Promise<T> {
+  const rethrow = (thrown: unknown): never => {
+    const error = readThrown(thrown);
+    if (error.detail["unstructured"] === true) throw thrown;
+    return raise(error);
+  };
+  try {
+    const answer = call();
+    return isPromise(answer) ? Promise.resolve(answer).catch(rethrow) : answer;
+  } catch (thrown) {
+    return rethrow(thrown);
+  }
 }

@@ -13,6 +13,7 @@ import { type Gate, gateIdOf } from "../../contract/gate.ts";
 import { deepFreeze, type Json } from "../../contract/json.ts";
 import type { Operator } from "../../contract/operator.ts";
 import type { PlanStep } from "../../contract/plan.ts";
+import type { Verdict } from "../../ports/perception.ts";
 import { callWithin, isPromise } from "../../runtime/within.ts";
 import { resolveParams } from "./resolve-templates.ts";
 import { mark, oodaRef, outputsOf, type Run, stepOf } from "./run.ts";
@@ -47,6 +48,22 @@ export async function prepareStep(run: Run, stepId: string): Promise<Prepared> {
     input,
     gate: approved,
   };
+}
+
+/** The call as a gate shows it, before anybody has approved it. @throws as `prepareStep`. */
+export function prepareShown(run: Run, { step_id, payload }: Gate): Prepared | Promise<Prepared> {
+  const { step } = stepOf(run, step_id);
+  const operator = findOperator(run, step);
+  const preparedWith = ({ input }: Checked): Prepared => ({
+    step,
+    operator,
+    inputs: payload,
+    payload,
+    input,
+    gate: null,
+  });
+  const checked = checkAtOnce(run, operator, payload);
+  return isPromise(checked) ? checked.then(preparedWith) : preparedWith(checked);
 }
 
 /** @throws KernelErrorException T4_OPERATOR_UNKNOWN. */
@@ -87,6 +104,15 @@ function checkApproved(gate: Gate): Gate {
 
 /** Passes a payload through validateParams and the operator's schema; gives the parsed input. */
 export async function checkPayload(run: Run, operator: Operator, payload: Json): Promise<unknown> {
+  return (await checkAtOnce(run, operator, payload)).input;
+}
+
+interface Checked {
+  readonly input: unknown;
+}
+
+/** At once where the host's check answers at once: who decides first is not overtaken for it. */
+function checkAtOnce(run: Run, operator: Operator, payload: Json): Checked | Promise<Checked> {
   mark(run, "security.validate_params", { params: payload });
   const { security } = run.desk;
   const within = {
@@ -98,7 +124,17 @@ export async function checkPayload(run: Run, operator: Operator, payload: Json):
     what: "security.validateParams",
   } as const;
   const answer = callWithin(() => security.validateParams(payload), within);
-  const verdict = isPromise(answer) ? await answer : answer;
+  const judged = (verdict: Verdict<unknown>): Checked => ({ input: readInput(run, { operator, payload, verdict }) });
+  return isPromise(answer) ? answer.then(judged) : judged(answer);
+}
+
+interface Passing {
+  readonly operator: Operator;
+  readonly payload: Json;
+  readonly verdict: Verdict<unknown>;
+}
+
+function readInput(run: Run, { operator, payload, verdict }: Passing): unknown {
   if (verdict?.ok !== true)
     raise(
       kernelError("T4_PARAMS_REFUSED", `params refused: ${verdict?.reason ?? "no verdict"}`, paramsRef, {
