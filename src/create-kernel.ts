@@ -180,23 +180,24 @@ class RunningKernel {
 
   /** Waits until the workflow rests, here or in the process that holds it. */
   async #settled(workflowId: string): Promise<WorkflowState> {
-    const { executor, restWaiters, reading, kit } = this.#parts;
+    const { executor, restWaiters, reading, kit, registry } = this.#parts;
     for (let last: WorkflowRecord | null = null; ; ) {
       const run = executor.awake(workflowId);
       if (run === null || mayRest(run)) {
         last = await reading.readWorkflowState(workflowId);
         const now = executor.awake(workflowId);
-        if (isTerminal(last.state) || (isAtRest(last.state) && now?.isBusy !== true)) return viewOf(last);
-        if (now === null && this.#stopping !== null) return viewOf(last);
+        if (isTerminal(last.state) || (isAtRest(last.state) && now?.isBusy !== true)) return viewOf(last, registry);
+        if (now === null && this.#stopping !== null) return viewOf(last, registry);
       }
       const until = kit.clock.now() + kit.limits.tailPollMs;
       const goesOn = await restWaiters.next(workflowId, { until, background: run !== null });
       const saved = run !== null && hasAllSaved(run) ? run.log.record : null;
-      if (saved !== null && isAtRest(saved.state) && executor.awake(workflowId) === null) return viewOf(saved);
+      if (saved !== null && isAtRest(saved.state) && executor.awake(workflowId) === null)
+        return viewOf(saved, registry);
       last = saved ?? last;
       if (goesOn) continue;
       // Of a kernel that has stopped nothing more is to be expected, and its ledger can no longer be read.
-      if (last !== null) return viewOf(last);
+      if (last !== null) return viewOf(last, registry);
       raise(kernelError("T0_KERNEL_STOPPED", "the kernel stopped before the workflow rested", kernelRef));
     }
   }

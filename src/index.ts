@@ -53,7 +53,15 @@ export { EvidenceLine } from "./contract/evidence.ts";
 export { CausalChain, Explanation } from "./contract/explanation.ts";
 export { FederatedChange, FederatedSyncReport, type FederationPolicy } from "./contract/federation.ts";
 export { FeedBookmark, FeedGate, FeedItem, FeedWorkflow } from "./contract/feed.ts";
-export { DelegationRequest, Gate, GateRequest, GateResponse, UiAction, WithdrawalRequest } from "./contract/gate.ts";
+export {
+  DelegationRequest,
+  Gate,
+  GateEditable,
+  GateRequest,
+  GateResponse,
+  UiAction,
+  WithdrawalRequest,
+} from "./contract/gate.ts";
 export { GateSpec } from "./contract/gate-spec.ts";
 export { GateDelegation, GateSignature, GateTally, GateVote, PublicJwk } from "./contract/gate-vote.ts";
 export { HttpSuccess, JobPending, JobRequest, JobResponse, ProblemDetails } from "./contract/http.ts";

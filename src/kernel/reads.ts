@@ -21,6 +21,7 @@ import { assistantDeltas, progressAfter, progressOf } from "../tiers/t6-metacogn
 import type { Channels, Kernel, Numbered } from "./face.ts";
 import { createLists, type ListParts } from "./lists.ts";
 import { numberReports, readReports } from "./reports.ts";
+import { tellGates } from "./tell-gate.ts";
 import { verifyAll, verifyOne } from "./verify.ts";
 
 type Reads = Pick<
@@ -44,7 +45,8 @@ type Reads = Pick<
   | "export"
 >;
 
-export const viewOf = (record: WorkflowRecord): WorkflowState => viewWorkflow(record, progressOf(record));
+export const viewOf = (record: WorkflowRecord, registry: Registry): WorkflowState =>
+  tellGates(viewWorkflow(record, progressOf(record)), registry);
 
 export interface ReadParts {
   readonly store: LedgerStore;
@@ -62,7 +64,7 @@ export function createReads(parts: ReadParts): Reads {
   const isModelCall = (operator: string): boolean => registry.findOperator(operator)?.metadata.kind === "llm";
   return {
     ...createLists(parts),
-    workflow: (workflowId, caller) => reading.tell(workflowId, caller, viewOf),
+    workflow: (workflowId, caller) => reading.tell(workflowId, caller, (record) => viewOf(record, registry)),
     async outcomes(workflowId, caller) {
       await authorize(caller, "outcome:read");
       return reading.tell(workflowId, caller, (record) => ({

@@ -37,6 +37,7 @@ const inputs: { readonly [T in EventType]?: Reading } = {
     });
     return word({ kind: "decision", request, auth });
   },
+  GATE_REVISED: readMoved,
   GATE_VOTE_WITHDRAWN(event, { record }) {
     const { gate_id } = payloadOf(event, "GATE_VOTE_WITHDRAWN");
     const principal = { ...event.actor, role: "" };
@@ -198,9 +199,31 @@ function readDecision(event: LedgerEvent, log: RecordedLog): Input | null {
     ...(resolution === "done" ? { result: settledAs(log, event.step_id) } : {}),
   };
   // What was judged was on what the gate showed then.
-  const payload_digest = log.record.gates.get(gate_id)?.payload_digest;
-  const named = payload_digest === undefined ? payload : { ...payload, payload_digest };
+  const named = { ...payload, ...namedOf(log, gate_id) };
   return word({ kind: "decision", request: requestOf(event, { decision, principal, gate_id, payload: named }), auth });
+}
+
+/** What a decision names of the gate as it stands. */
+function namedOf({ record }: RecordedLog, gateId: string): object {
+  const { payload_digest, basis_digest } = record.gates.get(gateId) ?? {};
+  return {
+    ...(payload_digest !== undefined && { payload_digest }),
+    ...(basis_digest !== undefined && { basis_digest }),
+  };
+}
+
+/** The vote that found what a gate rests on changed left nothing of itself: whoever asks finds it. */
+function readMoved(event: LedgerEvent, log: RecordedLog): Input | null {
+  const { cause, gate } = payloadOf(event, "GATE_REVISED");
+  if (cause !== "basis") return null;
+  const { gate_id } = gate;
+  const asked = {
+    decision: "approve",
+    principal: { ...event.actor, role: "" },
+    gate_id,
+    payload: namedOf(log, gate_id),
+  };
+  return word({ kind: "decision", request: requestOf(event, asked as Decided), auth: log.record.auth });
 }
 
 /** One id may stand for a user and for a service. */

@@ -33,6 +33,16 @@ const exclusions: readonly Exclusion[] = [
     file: "policy/newer-set.test.ts",
     reason: "the test opens one ledger under several policies",
   },
+  ...["for want of", "no longer valid", "needs nothing that could run"].map((title) => ({
+    file: "gates/runnable.test.ts",
+    title,
+    reason: "one ledger is opened by processes that have registered other versions",
+  })),
+  {
+    file: "gates/basis.test.ts",
+    title: "changed while no process ran",
+    reason: "a process ends with a call under way, and the first that the next one notes is of another step",
+  },
   {
     file: "gates/seats.test.ts",
     title: "decides nothing once the gate asks others",
