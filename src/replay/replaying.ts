@@ -4,7 +4,7 @@
  * P1  Each of what may lead to the next event is tried once; what nothing leads to is the difference.
  */
 
-import { type LedgerEvent, payloadOf } from "../contract/event.ts";
+import { type EventType, type LedgerEvent, payloadOf } from "../contract/event.ts";
 import type { KernelOptions } from "../kernel/options.ts";
 import type { KernelParts } from "../kernel/parts.ts";
 import { createServices } from "../kernel/tiers.ts";
@@ -40,6 +40,9 @@ interface Held {
   readonly key: string;
   readonly question: Question;
 }
+
+const ends: ReadonlySet<EventType> = new Set(["ACTION_SUCCEEDED", "ACTION_FAILED"]);
+const turns: ReadonlySet<EventType> = new Set([...ends, "ACTION_STARTED", "ACTION_IN_DOUBT"]);
 
 export class Replaying implements Run {
   readonly log: RecordedLog;
@@ -127,10 +130,15 @@ export class Replaying implements Run {
     this.#give({ type: "woken" });
   }
 
-  /** As a process that ends and another that takes up what it left. */
+  /** As a process that ends and another that takes up what it left; what that one has begun itself goes on. */
   async #crash(): Promise<void> {
+    const kept = [...this.calls].filter(([step, { action_id }]) => this.#isHeard(step, action_id));
     this.calls.clear();
     this.handles.clear();
+    for (const [step, call] of kept) {
+      this.calls.set(step, call);
+      this.handles.set(call.key, { step_id: step, charged: null });
+    }
     this.admissions.clear();
     this.contexts.clear();
     this.commands.clear();
@@ -139,6 +147,13 @@ export class Replaying implements Run {
     this.ending = null;
     this.initialized = false;
     this.#give({ type: "woken" });
+  }
+
+  /** A call whose end comes before the step begins another, or asks about it, was not lost. */
+  #isHeard(stepId: string, actionId: string): boolean {
+    const { events, position } = this.log;
+    const next = events.slice(position).find((event) => event.step_id === stepId && turns.has(event.event_type));
+    return next !== undefined && ends.has(next.event_type) && next.payload["action_id"] === actionId;
   }
 
   #give(input: Input): void {
