@@ -60,6 +60,7 @@ export { HttpSuccess, JobPending, JobRequest, JobResponse, ProblemDetails } from
 // Ids and digests
 export { fromUuid, generateId, toUuid } from "./contract/ids.ts";
 export { Intent, Principal, Scope, SubmitRequest, SubmitResponse } from "./contract/intent.ts";
+export { ListedGate } from "./contract/listed-gate.ts";
 export {
   ModelEndpoint,
   type ModelRouting,
@@ -144,12 +145,13 @@ export { type ToolCallContext, ToolCallRequest, type ToolClient, ToolResult } fr
 export { AttemptTrace, RequestTrace, StepTrace } from "./contract/trace.ts";
 export { type ChainBreak, type IndexBreak, openTurn, type TurnRow, verifyChain } from "./contract/turn.ts";
 export { StepView, WorkflowState } from "./contract/workflow-state.ts";
+export { type Listed, WorkflowSummary } from "./contract/workflow-summary.ts";
+export { createKernel } from "./create-kernel.ts";
 // Defining packages
 export { defineCapability, definePolicy } from "./define/define-capability.ts";
 export { defineOperator, defineTool, OperatorError, operatorError } from "./define/define-operator.ts";
 export { definePolicySet } from "./define/define-policy-set.ts";
 export { describeCapability } from "./define/describe-capability.ts";
-export { createKernel } from "./kernel/create-kernel.ts";
 export type {
   Channels,
   FeedOptions,
@@ -162,6 +164,7 @@ export type {
 } from "./kernel/face.ts";
 export type { KernelOptions } from "./kernel/options.ts";
 export type { Policies } from "./kernel/policies.ts";
+export type { WhatIf, WhatIfFinding, WhatIfReport } from "./kernel/whatif-report.ts";
 export type { Authenticator } from "./ports/authenticator.ts";
 // Ports
 export type { Clock } from "./ports/clock.ts";
@@ -206,7 +209,6 @@ export { signalToNotification } from "./protocol/signal-to-notification.ts";
 export { signalToToolCall, trySignalToToolCall } from "./protocol/signal-to-tool-call.ts";
 export { toolResultToSignal } from "./protocol/tool-result-to-signal.ts";
 export { replayRows } from "./replay/replay.ts";
-export type { WhatIf, WhatIfFinding, WhatIfReport } from "./replay/whatif.ts";
 export { defaultLimits, type Limits } from "./runtime/kit.ts";
 export {
   createFederatedMemory,

@@ -4,11 +4,12 @@
  */
 import { type Command, Option } from "commander";
 import type { Gate } from "../contract/gate.ts";
+import type { ListedGate } from "../contract/listed-gate.ts";
 import { type WorkflowStateName, workflowStates } from "../contract/progress.ts";
-import type { WorkflowState } from "../contract/workflow-state.ts";
+import type { WorkflowSummary } from "../contract/workflow-summary.ts";
 import { showLine } from "../protocol/visible-text.ts";
 import { withKernel } from "./open-kernel.ts";
-import { addCommonOptions, type CommonOptions, readCount } from "./options.ts";
+import { addCommonOptions, type CommonOptions, readCount, readId, readTime } from "./options.ts";
 import { renderGate, renderHidden } from "./render-gate.ts";
 import { type Column, renderTable } from "./render-table.ts";
 import { indent, tellTime } from "./render-text.ts";
@@ -16,45 +17,100 @@ import { renderWorkflow, styleOfState } from "./render-workflow.ts";
 import { openGatesOf, printJson } from "./show-result.ts";
 import type { Terminal } from "./terminal.ts";
 
-interface ListOptions extends CommonOptions {
-  readonly state?: WorkflowStateName;
+interface PageOptions extends CommonOptions {
   readonly after?: string;
+  readonly before?: string;
   readonly limit: number;
+  readonly total?: boolean;
+}
+
+interface ListOptions extends PageOptions {
+  readonly state?: readonly WorkflowStateName[];
+  readonly intent?: string;
+  readonly by?: string | number;
+  readonly text?: string;
+  readonly since?: string;
+  readonly until?: string;
+}
+
+interface GateOptions extends PageOptions {
+  readonly workflow?: string;
+  readonly mine?: boolean;
+  readonly forRole?: string;
+  readonly operator?: string;
+  readonly dueBefore?: string;
 }
 
 export function addLists(program: Command, terminal: Terminal): void {
-  addCommonOptions(program.command("list"))
-    .description("list the workflows, oldest first")
-    .addOption(new Option("--state <state>", "only those in this state").choices(workflowStates))
-    .option("--after <workflow>", "only those accepted after this one")
-    .option("--limit <n>", "at most so many", readCount, 50)
+  const states = new Option("--state <states...>", "only those in one of these states").choices(workflowStates);
+  addPage(program.command("list"), "workflow")
+    .description("list the workflows, newest first")
+    .addOption(states)
+    .option("--intent <type>", "only those of this intent type")
+    .option("--by <principal>", "only those that this principal asked for", readId)
+    .option("--text <text>", "only those with this in title, intent type or id")
+    .option(
+      "--since <time>",
+      "only those of this time or later: an instant, a day, or 30m, 12h, 7d ago",
+      readTime(terminal),
+    )
+    .option("--until <time>", "only those from before this time", readTime(terminal))
     .action((options: ListOptions) => listWorkflows(options, terminal));
   addCommonOptions(program.command("show"))
     .description("show a workflow: its steps, its open gates, its outcomes")
     .argument("<workflow>", "its id")
     .action((workflowId: string, options: CommonOptions) => showWorkflow(workflowId, options, terminal));
-  addCommonOptions(program.command("gates"))
-    .description("list the gates that wait for a person")
-    .option("--limit <n>", "at most so many", readCount, 50)
-    .action((options: ListOptions) => listGates(options, terminal));
+  addPage(program.command("gates"), "workflow/gate")
+    .description("list the gates that wait for a person, of the newest workflow first")
+    .option("--workflow <id>", "only those of this workflow, whole")
+    .option("--mine", "only those that --principal has a seat at, as --role")
+    .option("--for-role <role>", "only those that name this role")
+    .option("--operator <name>", "only those before a call of this operator")
+    .option("--due-before <time>", "only those due before this instant or day", readTime(terminal))
+    .action((options: GateOptions) => listGates(options, terminal));
 }
+
+const addPage = (command: Command, cursor: string): Command =>
+  addCommonOptions(command)
+    .option(`--after <${cursor}>`, "only what comes after this one, which is older")
+    .option(`--before <${cursor}>`, "only what comes before this one")
+    .option("--limit <n>", "at most so many", readCount, 50)
+    .option("--total", "count all that there are");
+
+const pageOf = ({ after, before, limit, total }: PageOptions) => ({
+  limit,
+  ...(after !== undefined && { after }),
+  ...(before !== undefined && { before }),
+  ...(total !== undefined && { total }),
+});
 
 async function listWorkflows(options: ListOptions, terminal: Terminal): Promise<void> {
   const session = { terminal, options };
-  const { state, after, limit } = options;
-  const filter = { limit, ...(state && { states: [state] }), ...(after && { after }) };
+  const { state, intent, by, text, since, until } = options;
+  const filter = {
+    ...pageOf(options),
+    ...(state !== undefined && { states: state }),
+    ...(intent !== undefined && { intent_type: intent }),
+    ...(by !== undefined && { principal: by }),
+    ...(text !== undefined && { text }),
+    ...(since !== undefined && { since }),
+    ...(until !== undefined && { until }),
+  };
   const workflows = await withKernel(session, ({ kernel, caller }) => kernel.workflows(filter, caller));
-  if (options.json) return printJson(session, { workflows });
+  const { total } = workflows;
+  if (options.json) return printJson(session, { workflows, ...(total !== undefined && { total }) });
   const columns = workflowColumns(terminal);
   terminal.print(workflows.length === 0 ? "no workflows" : renderTable(workflows, columns, terminal));
+  if (total !== undefined) terminal.print(`${workflows.length} of ${total}`);
 }
 
-const workflowColumns = ({ now }: Terminal): readonly Column<WorkflowState>[] => [
+const workflowColumns = ({ now }: Terminal): readonly Column<WorkflowSummary>[] => [
   { title: "WORKFLOW", value: (row) => row.workflow_id },
   { title: "STATE", value: (row) => row.state, style: (row) => styleOfState(row.state) },
-  { title: "INTENT", value: (row) => row.intent.type, shrinks: true },
+  { title: "INTENT", value: (row) => row.intent_type, shrinks: true },
+  { title: "TITLE", value: (row) => row.title, shrinks: true },
   { title: "DONE", value: (row) => `${row.progress.percent} %` },
-  { title: "ACCEPTED", value: (row) => tellTime(row.accepted_at, now()) },
+  { title: "ACCEPTED", value: (row) => tellTime(row.created_at, now()) },
 ];
 
 async function showWorkflow(workflowId: string, options: CommonOptions, terminal: Terminal): Promise<void> {
@@ -65,17 +121,32 @@ async function showWorkflow(workflowId: string, options: CommonOptions, terminal
   for (const gate of openGatesOf(state)) terminal.print(`\n${renderGate(gate, terminal)}`);
 }
 
-async function listGates(options: ListOptions, terminal: Terminal): Promise<void> {
+async function listGates(options: GateOptions, terminal: Terminal): Promise<void> {
   const session = { terminal, options };
-  const gates = await withKernel(session, ({ kernel, caller }) => kernel.gates({ limit: options.limit }, caller));
-  if (options.json) return printJson(session, { gates });
+  const { workflow, mine, forRole, operator, dueBefore } = options;
+  const filter = {
+    ...pageOf(options),
+    ...(workflow !== undefined && { workflow_id: workflow }),
+    ...(mine !== undefined && { mine }),
+    ...(forRole !== undefined && { role: forRole }),
+    ...(operator !== undefined && { operator }),
+    ...(dueBefore !== undefined && { due_before: dueBefore }),
+  };
+  const gates = await withKernel(session, ({ kernel, caller }) => kernel.gates(filter, caller));
+  const { total } = gates;
+  if (options.json) return printJson(session, { gates, ...(total !== undefined && { total }) });
   terminal.print(gates.length === 0 ? "no gate is open" : renderTable(gates, gateColumns(terminal), terminal));
-  for (const gate of gates) {
-    const hidden = renderHidden(gate);
-    if (hidden === "") continue;
-    const head = showLine(`${gate.gate_id} of ${gate.workflow_id}, ${gate.operator}: not in the preview`);
-    terminal.print(`\n${head}\n${indent(hidden)}`);
-  }
+  for (const gate of gates) printHidden(gate, terminal);
+  if (total !== undefined) terminal.print(`${gates.length} of ${total}`);
+}
+
+/** What was cut is not shown as if it were all: fields that a cut preview lacks are listed, a cut payload is pointed to. */
+function printHidden(gate: ListedGate, terminal: Terminal): void {
+  const isCut = gate.truncated && gate.payload === null;
+  const hidden = isCut ? `all of it: countersign show ${showLine(gate.workflow_id)}` : renderHidden(gate);
+  if (hidden === "") return;
+  const head = showLine(`${gate.gate_id} of ${gate.workflow_id}, ${gate.operator}: not in the preview`);
+  terminal.print(`\n${head}\n${indent(hidden)}`);
 }
 
 const gateColumns = ({ now }: Terminal): readonly Column<Gate>[] => [

@@ -82,6 +82,18 @@ export function readCount(value: string): number {
   return Number(value);
 }
 
+const unitMs = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** An ISO instant, or a duration before now. */
+export const readTime =
+  ({ now }: Pick<Terminal, "now">) =>
+  (value: string): string => {
+    const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(value) ?? [];
+    const at = unit === undefined ? Date.parse(value) : now() - Number(count) * unitMs[unit as keyof typeof unitMs];
+    if (Number.isFinite(at) && (unit !== undefined || /^\d{4}-/.test(value))) return new Date(at).toISOString();
+    throw new InvalidArgumentError("It must be an instant such as 2026-11-01T08:00:00Z, or a duration such as 7d.");
+  };
+
 export const readList = (value: string): readonly string[] =>
   value
     .split(",")

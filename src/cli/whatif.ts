@@ -4,12 +4,12 @@
  * INV-1  Exit 0 whether or not anything differs; stdout carries what was found, stderr how fast.
  * INV-2  With --json each finding is a line, and the last line is the report (`kind` is "report").
  */
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import type { WhatIfFinding, WhatIfReport } from "../index.ts";
 import { showLine } from "../protocol/visible-text.ts";
 import { loadPolicies } from "./load-modules.ts";
 import { withKernel } from "./open-kernel.ts";
-import { addCommonOptions, type CommonOptions, readCount, type Session } from "./options.ts";
+import { addCommonOptions, type CommonOptions, readCount, readTime, type Session } from "./options.ts";
 import { type Column, renderTable } from "./render-table.ts";
 import { tellTime, toJsonText } from "./render-text.ts";
 import { UsageError } from "./report-error.ts";
@@ -26,25 +26,13 @@ interface WhatIfOptions extends CommonOptions {
 export function addWhatIf(program: Command, terminal: Terminal): void {
   addCommonOptions(program.command("whatif"))
     .description("list the past decisions that the rules of --policies would have taken otherwise")
-    .option("--since <time>", "only decisions since this instant, or of the last 30m, 12h, 7d", readSince(terminal))
+    .option("--since <time>", "only decisions since this instant, or of the last 30m, 12h, 7d", readTime(terminal))
     .option("--no-default", "without the default stance behind the rules")
     .option("--intent <type>", "only workflows of this intent type")
     .option("--workflow <id>", "only this workflow")
     .option("--limit <n>", "show at most so many rows; all are counted", readCount, 200)
     .action((options: WhatIfOptions) => listDifferences({ options, terminal }));
 }
-
-const unitMs = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
-
-/** An ISO instant, or a duration before now. */
-export const readSince =
-  ({ now }: Pick<Terminal, "now">) =>
-  (value: string): string => {
-    const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(value) ?? [];
-    const at = unit === undefined ? Date.parse(value) : now() - Number(count) * unitMs[unit as keyof typeof unitMs];
-    if (Number.isFinite(at) && (unit !== undefined || /^\d{4}-/.test(value))) return new Date(at).toISOString();
-    throw new InvalidArgumentError("It must be an instant such as 2026-11-01T08:00:00Z, or a duration such as 7d.");
-  };
 
 async function listDifferences(session: Session<WhatIfOptions>): Promise<void> {
   const { options, terminal } = session;

@@ -40,6 +40,8 @@ export const McpGate = z.looseObject({
   payload_digest: z.string(),
   consequences: z.looseObject({ approve: z.string(), reject: z.string(), edit: z.string() }),
   due_at: z.string().nullable(),
+  /** In lists over many workflows: something is cut. */
+  truncated: z.boolean().optional(),
 });
 export type McpGate = z.infer<typeof McpGate>;
 

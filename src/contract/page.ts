@@ -1,16 +1,20 @@
 /**
- * Pages of lists, in the order of ids: `next` is the cursor of the page after this one, null when this was the last.
+ * Pages of lists. Workflows and gates are newest first: `next` is the cursor of the page after this one (of what is
+ * older), null when this was the last; `total` counts all that the filter finds, where it was asked for.
  */
 import { z } from "zod";
 import { LedgerEvent } from "./event.ts";
-import { Gate } from "./gate.ts";
 import { WorkflowId } from "./ids.ts";
-import { WorkflowState } from "./workflow-state.ts";
+import { ListedGate } from "./listed-gate.ts";
+import { WorkflowSummary } from "./workflow-summary.ts";
 
-export const WorkflowPage = z.object({ workflows: z.array(WorkflowState), next: z.string().nullable() });
+const cursor = z.string().nullable();
+const total = z.int().nonnegative().optional();
+
+export const WorkflowPage = z.object({ workflows: z.array(WorkflowSummary), next: cursor, total });
 export type WorkflowPage = z.infer<typeof WorkflowPage>;
 
-export const GatePage = z.object({ gates: z.array(Gate), next: z.string().nullable() });
+export const GatePage = z.object({ gates: z.array(ListedGate), next: cursor, total });
 export type GatePage = z.infer<typeof GatePage>;
 
 /** Events of one workflow; their cursor is a sequence. */
@@ -20,3 +24,7 @@ export const EventPage = z.object({
   next: z.int().positive().nullable(),
 });
 export type EventPage = z.infer<typeof EventPage>;
+
+/** What a list goes on after: a gate by its workflow and itself. */
+export const gateCursor = ({ workflow_id, gate_id }: { readonly workflow_id: string; readonly gate_id: string }) =>
+  `${workflow_id}/${gate_id}`;

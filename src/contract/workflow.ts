@@ -153,5 +153,27 @@ export function isRunnable({ plan, steps }: Pick<WorkflowRecord, "plan" | "steps
   if (state !== "queued" || plan?.steps.some((s) => s.step_id === step.step_id) !== true) return false;
   return step.depends_on.every((id) => steps.get(id)?.state === "succeeded");
 }
+/**
+ * How much of the plan's weight is done, rounded; 100 exactly when all is, short of it below (seed 003 section 2.8; C-34).
+ * Counted: steps that succeeded in any round, and those of the newest plan that were not dropped.
+ */
+export function percentOf(record: Pick<WorkflowRecord, "plan" | "steps" | "state">): number {
+  if (record.state === "completed") return 100;
+  let total = 0;
+  let done = 0;
+  for (const step of effectiveSteps(record)) {
+    total += step.step.weight;
+    if (step.state === "succeeded") done += step.step.weight;
+  }
+  if (total === 0) return 0;
+  if (done === total && record.state !== "failed" && record.state !== "cancelled") return 100;
+  return Math.min(99, Math.round((100 * done) / total));
+}
+
+/** Steps that succeeded in any round, and those of the newest plan. */
+export function effectiveSteps({ plan, steps }: Pick<WorkflowRecord, "plan" | "steps">): readonly StepRecord[] {
+  const current = new Set(plan?.steps.map((step) => step.step_id));
+  return [...steps.values()].filter((step) => step.state === "succeeded" || current.has(step.step.step_id));
+}
 export const isStepDone = (state: StepState): boolean =>
   state === "succeeded" || state === "failed" || state === "skipped";

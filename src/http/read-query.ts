@@ -8,7 +8,7 @@
 import { z } from "zod";
 import { kernelError } from "../contract/error-codes.ts";
 import type { FieldError } from "../contract/field-error.ts";
-import { ThreadId, WorkflowId } from "../contract/ids.ts";
+import { GateId, ThreadId, WorkflowId } from "../contract/ids.ts";
 import { raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { nearestWord } from "../contract/nearest-word.ts";
@@ -29,11 +29,15 @@ const states = z.preprocess(
   z.array(WorkflowStateName),
 );
 const intentType = z.string().min(1);
-const gateCursor = z.templateLiteral([WorkflowId, "/", z.string().min(1).max(256)]);
+const gateCursor = z.templateLiteral([WorkflowId, "/", GateId]);
+const instant = z.union([z.iso.datetime({ offset: true }), z.iso.date()]);
+const yes = z.preprocess((text) => (text === "true" ? true : text === "false" ? false : text), z.boolean());
 
 const pageOf = <C extends z.ZodType>(most: number, cursor: C) => ({
   after: cursor.optional().describe("The cursor of a page: what the one before it called `next`."),
+  before: cursor.optional().describe("What comes before this item, nearest to it: the page that one came from."),
   limit: pageSize(most).optional().describe("Items of the page."),
+  total: yes.optional().describe("Whether the answer has `total`: how many there are, whatever the page."),
 });
 /** What each list takes; a page holds at most so many. */
 export const workflowQuery = (most: number) =>
@@ -41,10 +45,21 @@ export const workflowQuery = (most: number) =>
     state: states.optional().describe("Of these states; several are repeated or joined by commas."),
     thread_id: hostId.optional(),
     intent_type: intentType.optional(),
+    principal: hostId.optional().describe("The id of who asked for the work."),
+    text: z.string().max(200).optional().describe("In title, intent type or id, whatever the case."),
+    since: instant.optional().describe("Created at this instant or day, or later."),
+    until: instant.optional().describe("Created before this instant or day."),
     ...pageOf(most, WorkflowId),
   });
 export const gateQuery = (most: number) =>
-  z.object({ workflow_id: WorkflowId.optional(), ...pageOf(most, gateCursor) });
+  z.object({
+    workflow_id: WorkflowId.optional().describe("Of one workflow: whole, where lists over many are cut."),
+    mine: yes.optional().describe("Those that the caller has a seat at; it takes gate:approve."),
+    role: z.string().optional().describe("Those that name this role."),
+    operator: z.string().optional().describe("By what would run."),
+    due_before: instant.optional().describe("Due before this instant or day."),
+    ...pageOf(most, gateCursor),
+  });
 const after = wholeNumber.optional().describe("The sequence of the last event that the reader has.");
 export const eventQuery = (most: number) =>
   z.object({ after, limit: pageSize(most).optional().describe("Items of the page.") });
@@ -54,18 +69,6 @@ export const feedQuery = z.object({
   after: wholeNumber.optional().describe("The position of the last item that the reader has."),
   only: onlyGates.optional().describe("Leaves out changes that touch no gate."),
   intent_type: intentType.optional(),
-});
-
-const usual = 50;
-/** Items of a page whose size nobody names. */
-export const usualPage = (most: number): number => Math.min(usual, most);
-
-type WorkflowQuery = z.output<ReturnType<typeof workflowQuery>>;
-
-export const toWorkflowFilter = ({ state, ...rest }: WorkflowQuery, most: number) => ({
-  limit: usualPage(most),
-  ...rest,
-  ...(state !== undefined && { states: state }),
 });
 
 /** What a stream goes on after: a client that connects again says what it saw last, whatever the address says. */

@@ -7,14 +7,14 @@
 import { z } from "zod";
 import { kernelError } from "../contract/error-codes.ts";
 import { fieldErrorsOf } from "../contract/field-error.ts";
-import { ThreadId } from "../contract/ids.ts";
+import { PrincipalId, ThreadId } from "../contract/ids.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Edge } from "./edge.ts";
 import type { HttpCaller } from "./http-options.ts";
 import { inNameOf, submit, submitScope, toSubmit, workflowCommands } from "./kernel-commands.ts";
-import { eventQuery, gateQuery, toWorkflowFilter, usualPage, workflowQuery } from "./read-query.ts";
+import { eventQuery, gateQuery, workflowQuery } from "./read-query.ts";
 import { listEvents, listGates, listWorkflows, readScope, requireMayRead, workflowViews } from "./routes/reads.ts";
 
 /** Who asks, and the request's id. */
@@ -64,14 +64,15 @@ const viewMethods = Object.entries(workflowViews).map(([path, { read }]) => {
 
 const listMethods: Readonly<Record<string, RpcMethod>> = {
   "kernel/workflows": reading((edge, caller, params) => {
-    const { maxPage } = edge.options.limits;
-    const query = takeParams(workflowQuery(maxPage).extend({ thread_id: ThreadId.optional() }), params);
-    return listWorkflows(edge, caller, toWorkflowFilter(query, maxPage));
+    const query = workflowQuery(edge.options.limits.maxPage).extend({
+      thread_id: ThreadId.optional(),
+      principal: PrincipalId.optional(),
+    });
+    return listWorkflows(edge, caller, takeParams(query, params));
   }),
-  "kernel/gates": reading((edge, caller, params) => {
-    const { maxPage } = edge.options.limits;
-    return listGates(edge, caller, { limit: usualPage(maxPage), ...takeParams(gateQuery(maxPage), params) });
-  }),
+  "kernel/gates": reading((edge, caller, params) =>
+    listGates(edge, caller, takeParams(gateQuery(edge.options.limits.maxPage), params)),
+  ),
   "kernel/events": reading((edge, caller, params) => {
     const { maxPage } = edge.options.limits;
     const { workflowId, body } = takeWorkflow(params);

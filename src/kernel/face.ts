@@ -17,6 +17,7 @@ import type { FederatedChange, FederatedSyncReport, SyncRequest } from "../contr
 import type { FeedItem } from "../contract/feed.ts";
 import type { DelegationRequest, Gate, GateRequest, GateResponse, WithdrawalRequest } from "../contract/gate.ts";
 import type { SubmitRequest, SubmitResponse } from "../contract/intent.ts";
+import type { ListedGate } from "../contract/listed-gate.ts";
 import type { Operator, OperatorMetadata } from "../contract/operator.ts";
 import type { OutcomesResponse } from "../contract/outcome.ts";
 import type { KernelProgress, WorkflowStateName } from "../contract/progress.ts";
@@ -28,26 +29,51 @@ import type { CapabilityEntry, GovernorUsage, TokenEvent } from "../contract/tok
 import type { RequestTrace } from "../contract/trace.ts";
 import type { ChainBreak, TurnRow } from "../contract/turn.ts";
 import type { WorkflowState } from "../contract/workflow-state.ts";
-import type { WhatIf, WhatIfFinding, WhatIfReport } from "../replay/whatif.ts";
+import type { Listed, WorkflowSummary } from "../contract/workflow-summary.ts";
 import type { BusItem, Tier } from "../runtime/bus.ts";
 import type { Supervision } from "../runtime/supervision.ts";
 import type { FeedOptions } from "../runtime/tenant-feed.ts";
 import type { Numbered } from "../runtime/workflow-tails.ts";
+import type { WhatIf, WhatIfFinding, WhatIfReport } from "./whatif-report.ts";
 
-export interface WorkflowFilter {
+/** What every list is asked by. Times are ISO 8601: an instant or a day (UTC). */
+interface ListFilter {
+  /** What comes after this item in the list, which is older: the cursor of the next page is its last item. */
+  readonly after?: string;
+  /** What comes before this item; without `after`, the nearest to it. */
+  readonly before?: string;
+  /** At most this many; 50 by default. */
+  readonly limit?: number;
+  /** Whether the answer has `total`: how many there are, whatever the page. */
+  readonly total?: boolean;
+}
+
+export interface WorkflowFilter extends ListFilter {
   readonly states?: readonly WorkflowStateName[];
   readonly thread_id?: string | number;
   readonly intent_type?: string;
-  /** Workflows after this id; ids sort by creation. */
-  readonly after?: string;
-  /** At most this many; 50 by default. */
-  readonly limit?: number;
+  /** The id of who asked for the work. */
+  readonly principal?: string | number;
+  /** In title, intent type or id, whatever the case. */
+  readonly text?: string;
+  /** Created at this time or later. */
+  readonly since?: string;
+  /** Created before this time. */
+  readonly until?: string;
 }
 
-export interface GateFilter {
+/** A cursor of gates is `<workflow_id>/<gate_id>`. */
+export interface GateFilter extends ListFilter {
+  /** Of one workflow: whole. */
   readonly workflow_id?: string;
-  readonly after?: string;
-  readonly limit?: number;
+  /** Those that the caller has a seat at, by role, by name or lent. */
+  readonly mine?: boolean;
+  /** Those that name this role. */
+  readonly role?: string;
+  /** What would run. */
+  readonly operator?: string;
+  /** Due before this time. */
+  readonly due_before?: string;
 }
 
 export interface Follow {
@@ -101,8 +127,15 @@ export interface Kernel extends AsyncDisposable {
   retry(workflowId: string, request: RetryRequest): Promise<RetryResponse>;
   cancel(workflowId: string, request: CancelRequest): Promise<CancelResponse>;
   workflow(workflowId: string, caller?: Caller): Promise<WorkflowState>;
-  workflows(filter?: WorkflowFilter, caller?: Caller): Promise<readonly WorkflowState[]>;
-  gates(filter?: GateFilter, caller?: Caller): Promise<readonly Gate[]>;
+  /** Summaries, newest first; a whole workflow: `workflow`. @throws T0_VALIDATION_SCHEMA_MISMATCH, T0_LIST_TOO_WIDE. */
+  workflows(filter?: WorkflowFilter, caller?: Caller): Promise<Listed<WorkflowSummary>>;
+  /**
+   * Open gates, those of the newest workflow first. Over many workflows long parts are cut, and `truncated` says so.
+   * @throws T0_VALIDATION_SCHEMA_MISMATCH, T0_LIST_TOO_WIDE; with `mine` T5_AUTHZ_FORBIDDEN for who may decide nothing.
+   */
+  gates(filter?: GateFilter, caller?: Caller): Promise<Listed<ListedGate>>;
+  /** One gate, whole, open or not. @throws T4_WORKFLOW_NOT_FOUND, T5_GATE_NOT_FOUND. */
+  gate(workflowId: string, gateId: string, caller?: Caller): Promise<Gate>;
   outcomes(workflowId: string, caller?: Caller): Promise<OutcomesResponse>;
   actions(workflowId: string, caller?: Caller): Promise<readonly ActionRecord[]>;
   events(workflowId: string, options?: Follow, caller?: Caller): AsyncGenerator<LedgerEvent, void, void>;

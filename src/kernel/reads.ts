@@ -1,20 +1,12 @@
 /**
  * The kernel's reads: views and projections of the committed ledger.
  */
-import { z } from "zod";
 import { foldWorkflow } from "../../machines/fold.ts";
-import type { Caller } from "../contract/auth-context.ts";
-import { raise } from "../contract/error.ts";
-import { kernelError } from "../contract/error-codes.ts";
-import { plainGate } from "../contract/gate.ts";
-import { ThreadId } from "../contract/ids.ts";
-import { moduleRef } from "../contract/module-ref.ts";
-import { type KernelProgress, WorkflowStateName } from "../contract/progress.ts";
+import type { KernelProgress } from "../contract/progress.ts";
 import { openEnvelope, type TurnRow } from "../contract/turn.ts";
 import type { WorkflowRecord } from "../contract/workflow.ts";
 import type { WorkflowState } from "../contract/workflow-state.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
-import { whatIf } from "../replay/whatif.ts";
 import type { Kit } from "../runtime/kit.ts";
 import type { LedgerReading } from "../runtime/ledger-reader.ts";
 import { readable } from "../runtime/read-turns.ts";
@@ -22,12 +14,12 @@ import type { Registry } from "../runtime/registry.ts";
 import type { TenantFeed } from "../runtime/tenant-feed.ts";
 import type { Projection } from "../runtime/workflow-tails.ts";
 import { traceOf, viewWorkflow } from "../tiers/t4-execution/build-trace.ts";
-import type { PolicyEngine } from "../tiers/t5-ego/policy/evaluate-policies.ts";
 import { composeEvidence } from "../tiers/t6-metacognition/compose-evidence.ts";
 import { explainWorkflow } from "../tiers/t6-metacognition/explain.ts";
 import { projectAudit } from "../tiers/t6-metacognition/project-audit.ts";
 import { assistantDeltas, progressAfter, progressOf } from "../tiers/t6-metacognition/project-progress.ts";
-import type { Channels, Kernel, Numbered, WorkflowFilter } from "./face.ts";
+import type { Channels, Kernel, Numbered } from "./face.ts";
+import { createLists, type ListParts } from "./lists.ts";
 import { numberReports, readReports } from "./reports.ts";
 import { verifyAll, verifyOne } from "./verify.ts";
 
@@ -36,6 +28,7 @@ type Reads = Pick<
   | "workflow"
   | "workflows"
   | "gates"
+  | "gate"
   | "outcomes"
   | "actions"
   | "events"
@@ -45,30 +38,11 @@ type Reads = Pick<
   | "feed"
   | "trace"
   | "explain"
-  | "whatIf"
   | "audit"
   | "evidence"
   | "verify"
   | "export"
 >;
-
-const pageSize = 50;
-const page = { after: z.string().optional(), limit: z.int().positive().optional() };
-const workflowFilter = z.object({
-  states: z.array(WorkflowStateName).optional(),
-  thread_id: ThreadId.optional(),
-  intent_type: z.string().optional(),
-  ...page,
-});
-const gateFilter = z.object({ workflow_id: z.string().optional(), ...page });
-
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
-function parseFilter<S extends z.ZodType>(schema: S, raw: unknown): z.output<S> {
-  const parsed = schema.safeParse(raw);
-  if (parsed.success) return parsed.data;
-  const message = `filter: ${z.prettifyError(parsed.error)}`;
-  return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, moduleRef(0, "gateway", "list")));
-}
 
 export const viewOf = (record: WorkflowRecord): WorkflowState => viewWorkflow(record, progressOf(record));
 
@@ -77,30 +51,18 @@ export interface ReadParts {
   readonly reading: LedgerReading;
   readonly tenantFeed: TenantFeed;
   readonly registry: Registry;
-  readonly engine: PolicyEngine;
-  /** Whether the kernel has the default stance. */
-  readonly withDefault: boolean;
   readonly kit: Kit;
+  readonly same: ListParts["same"];
   /** Rejects for a caller who lacks the scope; the embedding host itself, without a caller, has all. */
-  readonly authorize: (caller: Caller | undefined, needs: string) => Promise<void>;
+  readonly authorize: ListParts["authorize"];
 }
 
 export function createReads(parts: ReadParts): Reads {
-  const { store, reading, tenantFeed, registry, kit, authorize, engine, withDefault } = parts;
-  const tenant = (caller: Caller | undefined) => (caller === undefined ? {} : { tenant_id: caller.tenant_id });
+  const { store, reading, tenantFeed, registry, kit, authorize } = parts;
   const isModelCall = (operator: string): boolean => registry.findOperator(operator)?.metadata.kind === "llm";
   return {
+    ...createLists(parts),
     workflow: (workflowId, caller) => reading.tell(workflowId, caller, viewOf),
-    async workflows(filter: WorkflowFilter = {}, caller) {
-      const heads = await store.heads({ limit: pageSize, ...parseFilter(workflowFilter, filter), ...tenant(caller) });
-      return Promise.all(heads.map((head) => reading.tell(head.workflow_id, undefined, viewOf)));
-    },
-    // The index keeps gates as they were written; those of an older kernel lack what is new.
-    gates: async (filter = {}, caller) =>
-      (await store.gates({ ...parseFilter(gateFilter, filter), ...tenant(caller) })).map((gate) => ({
-        ...plainGate,
-        ...gate,
-      })),
     async outcomes(workflowId, caller) {
       await authorize(caller, "outcome:read");
       return reading.tell(workflowId, caller, (record) => ({
@@ -124,10 +86,6 @@ export function createReads(parts: ReadParts): Reads {
     },
     trace: (workflowId, caller) => reading.tell(workflowId, caller, (record) => traceOf(record, isModelCall)),
     explain: (workflowId, caller) => reading.tell(workflowId, caller, explainWorkflow),
-    async *whatIf(asked, caller) {
-      await authorize(caller, "outcome:read");
-      return yield* whatIf(asked, { store, registry, caller, engine, withDefault });
-    },
     async audit(workflowId, caller) {
       const events = await reading.events(workflowId, caller);
       return readable(workflowId, () => projectAudit(events));

@@ -3,18 +3,21 @@
  *
  * Owns: feeding the log, row by row, to the derivation that wrote the indexes (`deriveIndexes`) and to an empty ledger in
  *       memory; and the comparison, of all tables and all columns that the store names.
- * Never: knows a table that migrations may add; `workflows.updated_at` alone has a rule of its own (see I3).
+ * Never: knows a table that migrations may add; but for what I3 and I4 say.
  * I1  What a stream that is broken, or a body that was erased, would have added is not known: its rows are left out, and so
  *     are tables whose rows belong to no workflow.
  * I2  A record is compared as its readers read it: the gate of an older kernel with what is new since.
- * I3  A turn that took the lease and changed nothing else moved `updated_at`, and the log does not tell which did.
+ * I3  A head's columns that an older kernel did not write are null until it is first listed. How a gate is listed follows
+ *     from its record.
+ * I4  A turn that took the lease and changed nothing else moved `updated_at`, and the log does not tell which did.
  */
 import { canonicalJson } from "../contract/digest.ts";
 import type { EventDraft, LedgerEvent } from "../contract/event.ts";
-import { plainGate } from "../contract/gate.ts";
-import type { JsonObject } from "../contract/json.ts";
+import { type Gate, plainGate } from "../contract/gate.ts";
+import type { Json, JsonObject } from "../contract/json.ts";
+import { listGate } from "../contract/listed-gate.ts";
 import { type ChainBreak, genesisHash, openEnvelope, openTurn, type TurnRow } from "../contract/turn.ts";
-import { isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
+import { isTerminal, percentOf, type WorkflowRecord } from "../contract/workflow.ts";
 import type {
   Append,
   AppendIndexes,
@@ -99,7 +102,8 @@ export class IndexRebuild {
     if (row.body === null || this.#unknown.has(row.stream)) return null;
     const before = await this.#before(row);
     // Told before the fold goes on: it works on the record itself.
-    const known = { state: before?.state ?? null, due_at: before === null ? null : dueOf(before) };
+    const known =
+      before === null ? unwritten : { state: before.state, percent: percentOf(before), due_at: dueOf(before) };
     const derived = unlessDamaged(() => {
       const { tenant_id, now } = openEnvelope(row);
       const record = foldRow(before, row);
@@ -160,10 +164,15 @@ export class IndexRebuild {
       if (one === other) return false;
       if (table === "workflows" && column === "updated_at")
         return this.#instants.get(ownerOf(stored) ?? "")?.has(other as number) !== true;
-      return readCell(table, one) !== readCell(table, other);
+      if (table === "workflows" && filledLater.has(column) && other === null) return false;
+      if (table === "gates" && column === "listed") return other !== listedFormOf(stored["record"]);
+      if (table === "gates" && column === "record") return readGate(one, one) !== readGate(other, one);
+      return readCell(one) !== readCell(other);
     });
   }
 }
+
+const unwritten: IndexQuestion["known"] = { state: null, percent: null, due_at: null };
 
 interface Turn extends Pick<IndexQuestion, "known" | "now"> {
   readonly record: WorkflowRecord | null;
@@ -181,11 +190,33 @@ const toDraft = ({ event_type, step_id, payload }: LedgerEvent): EventDraft =>
 /** The stream that a row of an index follows from; null for what many streams add to. */
 const ownerOf = (row: Row): string | null => (row["workflow_id"] ?? row["stream"] ?? null) as string | null;
 
+/** What rows of an older kernel lack until they are listed: null says nothing. */
+const filledLater: ReadonlySet<string> = new Set(["principal_type", "title", "percent"]);
+/** What the fold adds to a gate since some release: a record of before lacks it. */
+const foldedIn = ["draft_version", "revised_from", "requesters"] as const satisfies readonly (keyof Gate)[];
+
 /** What a cell says, whatever the order of its keys. */
-function readCell(table: string, cell: Row[string] | undefined): string {
+const readCell = (cell: Row[string] | undefined): string => unlessUnreadable(cell, canonicalJson);
+
+const readGate = (cell: Row[string] | undefined, derived: Row[string] | undefined): string =>
+  unlessUnreadable(cell, (gate) => {
+    const folded = JSON.parse(String(derived)) as JsonObject;
+    const lacking = foldedIn.filter((name) => folded[name] !== undefined).map((name) => [name, folded[name]]);
+    return canonicalJson({ ...plainGate, ...Object.fromEntries(lacking), ...(gate as JsonObject) });
+  });
+
+/** The listed form beside a gate's record follows from that record, which is compared itself. */
+const listedFormOf = (record: Row[string] | undefined): string | null => {
+  const text = unlessUnreadable(record, (gate) => {
+    const listed = listGate(gate as unknown as Gate);
+    return listed.truncated ? JSON.stringify(listed) : "";
+  });
+  return text === "" ? null : text;
+};
+
+function unlessUnreadable(cell: Row[string] | undefined, tell: (value: Json) => string): string {
   try {
-    const value = JSON.parse(String(cell)) as JsonObject;
-    return canonicalJson(table === "gates" ? { ...plainGate, ...value } : value);
+    return tell(JSON.parse(String(cell)) as Json);
   } catch {
     return String(cell);
   }

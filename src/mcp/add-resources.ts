@@ -2,7 +2,7 @@
  * Workflows as resources: `countersign://workflows/{id}`, and `/events`, `/outcomes`, `/explain` below it.
  *
  * R1  Every read needs `outcome:read`; a workflow of another tenant is one that is not there.
- * R2  Lists are pages in the order of ids, which is that of creation.
+ * R2  Lists are pages of summaries, newest first.
  */
 import type { Server } from "@modelcontextprotocol/server";
 import { kernelError } from "../contract/error-codes.ts";
@@ -100,24 +100,24 @@ async function list(desk: McpDesk, cursor: string | undefined) {
   if (cursor !== undefined && !WorkflowId.safeParse(cursor).success)
     raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", "the cursor is none that resources/list gave", resourceRef));
   const after = cursor === undefined ? {} : { after: cursor };
-  const states = await desk.kernel.workflows({ ...after, limit }, await requireGranted(desk, "read"));
-  const resources = states.map(({ workflow_id, intent, state, updated_at }) => ({
+  const found = await desk.kernel.workflows({ ...after, limit }, await requireGranted(desk, "read"));
+  const resources = found.map(({ workflow_id, intent_type, title, state, updated_at }) => ({
     uri: uriOf(workflow_id),
     name: workflow_id,
-    title: `${intent.type}: ${state}`,
+    title: `${intent_type}: ${state}`,
+    description: title,
     mimeType,
     annotations: { lastModified: updated_at },
   }));
-  const last = states.length < limit ? undefined : states.at(-1)?.workflow_id;
+  const last = found.length < limit ? undefined : found.at(-1)?.workflow_id;
   return { resources, ...(last !== undefined && { nextCursor: last }) };
 }
 
-/** Ids that begin so: they sort by their text, and after what they begin with. */
+/** Ids that begin so, newest first. */
 async function completeId(desk: McpDesk, { name, value }: { readonly name: string; readonly value: string }) {
   if (name !== "id" || value.length > 64) return { values: [], hasMore: false };
   const limit = desk.options.limits.maxPage;
-  const after = value === "" ? {} : { after: value };
-  const found = await desk.kernel.workflows({ ...after, limit }, await requireGranted(desk, "read"));
+  const found = await desk.kernel.workflows({ text: value, limit }, await requireGranted(desk, "read"));
   const values = found.map(({ workflow_id }) => workflow_id).filter((id) => id.startsWith(value));
   return { values, hasMore: values.length === limit };
 }

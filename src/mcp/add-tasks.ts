@@ -27,7 +27,7 @@ import { readCallMeta } from "./call-meta.ts";
 import { abilitiesOf, type Declared, hasForms, hasTasks, isModern, tasksExtension } from "./client-abilities.ts";
 import { isGranted, type McpDesk, requireCommand, requireGranted } from "./mcp-desk.ts";
 import { orProtocolError } from "./mcp-error.ts";
-import { toDetailedTask, toExtensionTask, toTask } from "./task-view.ts";
+import { toDetailedTask, toExtensionTask, toListedTask, toTask } from "./task-view.ts";
 
 const taskRef = moduleRef(0, "mcp", "tasks");
 const OfTask = z.looseObject({ taskId: z.string().max(256) });
@@ -110,9 +110,9 @@ export function addTasks(server: Server, desk: McpDesk, declared: Declared): voi
     orProtocolError(logger, async () => {
       const limit = limits.maxPage;
       const after = cursor === undefined ? {} : { after: cursor };
-      const states = await desk.kernel.workflows({ ...after, limit }, await requireGranted(desk, "read"));
-      const last = states.length < limit ? undefined : states.at(-1)?.workflow_id;
-      const tasks = states.map((state) => toTask(state, limits.pollIntervalMs));
+      const found = await desk.kernel.workflows({ ...after, limit }, await requireGranted(desk, "read"));
+      const last = found.length < limit ? undefined : found.at(-1)?.workflow_id;
+      const tasks = found.map((one) => toListedTask(one, limits.pollIntervalMs));
       return { tasks, ...(last !== undefined && { nextCursor: last }) };
     }),
   );

@@ -15,6 +15,7 @@ import { readCallMeta } from "./call-meta.ts";
 import { abilitiesOf, type Declared, hasForms } from "./client-abilities.ts";
 import { answersGates, isGranted, type McpDesk } from "./mcp-desk.ts";
 import { errorOf, orProtocolError } from "./mcp-error.ts";
+import { readQuestionState } from "./question-state.ts";
 import { capabilityTools } from "./tools/capability-tools.ts";
 import { type McpTool, refusal, type ToolAnswer } from "./tools/tool.ts";
 import { decideGate, workflowTools } from "./tools/workflow-tools.ts";
@@ -64,6 +65,7 @@ export function addTools(server: Server, desk: McpDesk, declared: Declared): voi
   );
   server.setRequestHandler("tools/call", async ({ params }, ctx): Promise<ToolAnswer> => {
     const tool = await orProtocolError(logger, () => findTool(desk, params.name));
+    readQuestionState(ctx, tool.name);
     const names = namesOf(await listTools(desk));
     const isStale = told !== null && told !== names;
     told = isStale ? names : told;
@@ -85,7 +87,7 @@ async function callTool(desk: McpDesk, tool: McpTool, { raw, ctx, declared }: Ra
   try {
     const args = readToolArguments(raw, desk.options.limits.maxDepth);
     const meta = readCallMeta(ctx.mcpReq._meta);
-    return await tool.call(desk, args, { ctx, meta, hasForms: hasForms(abilitiesOf(ctx, declared)) });
+    return await tool.call(desk, args, { tool: tool.name, ctx, meta, hasForms: hasForms(abilitiesOf(ctx, declared)) });
   } catch (thrown) {
     if (ctx.mcpReq.signal.aborted) throw thrown;
     return refusal(errorOf(thrown, desk.options.logger));

@@ -8,6 +8,7 @@
 import {
   createMcpHandler as createSdkHandler,
   hostHeaderValidationResponse,
+  isJSONRPCRequest,
   isLegacyRequest,
   localhostAllowedHostnames,
   originValidationResponse,
@@ -21,8 +22,11 @@ import type { Kernel } from "../index.ts";
 import { createErrorResponse } from "../protocol/envelope.ts";
 import { errorToJsonrpcError } from "../protocol/error-to-jsonrpc-error.ts";
 import { orUnparsed, parseJson, readBodyText } from "../protocol/read-body-text.ts";
+import { listTools } from "./add-tools.ts";
+import { refuseHeaders } from "./check-param-headers.ts";
 import { createMcpServer } from "./create-mcp-server.ts";
 import { createListening } from "./listen-modern.ts";
+import type { McpDesk } from "./mcp-desk.ts";
 import { errorOf } from "./mcp-error.ts";
 import { type McpOptions, type ResolvedMcpOptions, requireCaller, resolveMcpOptions } from "./mcp-options.ts";
 import { createSessions } from "./mcp-sessions.ts";
@@ -52,7 +56,7 @@ export function createMcpHandler(
   { allowedHosts, allowedOrigins, ...given }: McpHandlerOptions = {},
 ): McpHandler {
   const options = resolveMcpOptions(given);
-  const open = (caller: ScopedCaller) => createMcpServer(kernel, { ...given, caller });
+  const open = (caller: ScopedCaller) => createMcpServer(kernel, { ...given, stateKey: options.stateKey, caller });
   const sessions = createSessions(options, open);
   const modern = createSdkHandler((ctx) => open(ctx.authInfo?.extra?.["caller"] as ScopedCaller), sdkOptions(options));
   const listening = createListening(kernel, options, open);
@@ -60,6 +64,8 @@ export function createMcpHandler(
     const parsedBody = await readMessage(request, options);
     if (await isLegacyRequest(request, parsedBody)) return sessions.answer(request, caller, parsedBody);
     if (listening.isAsked(parsedBody)) return listening.answer(request, caller, parsedBody);
+    const refusal = await refuseParamHeaders({ kernel, caller, options }, request, parsedBody);
+    if (refusal !== null) return refusal;
     return modern.fetch(request, { parsedBody, authInfo: authInfoOf(caller) });
   };
   return {
@@ -82,6 +88,13 @@ export function createMcpHandler(
 interface Allowed {
   readonly allowedHosts: readonly string[] | undefined;
   readonly allowedOrigins: readonly string[] | undefined;
+}
+
+/** What is no call, or of no tool that there is, is the SDK's to refuse. */
+async function refuseParamHeaders(desk: McpDesk, { headers }: Request, message: unknown): Promise<Response | null> {
+  if (!isJSONRPCRequest(message) || message.method !== "tools/call") return null;
+  const tool = (await listTools(desk)).find(({ name }) => name === message.params?.["name"]);
+  return tool === undefined ? null : refuseHeaders(message, tool.inputSchema, headers);
 }
 
 function refuseForeign(request: Request, { allowedHosts, allowedOrigins }: Allowed): Response | undefined {

@@ -14,7 +14,7 @@ import { addTools } from "./add-tools.ts";
 import { type Declared, tasksExtension } from "./client-abilities.ts";
 import { KernelServer } from "./kernel-server.ts";
 import { type McpOptions, requireCaller, resolveMcpOptions } from "./mcp-options.ts";
-import { requireBegun } from "./run-workflow.ts";
+import { questionStates } from "./question-state.ts";
 
 export interface McpServerOptions extends McpOptions {
   /** On whose behalf the connection speaks. */
@@ -38,7 +38,7 @@ export function createMcpServer(kernel: Kernel, { caller, ...given }: McpServerO
   const { name, version, limits, logger } = desk.options;
   const declared: Declared = () => server.getClientCapabilities();
   const inputRequired = { maxRounds: limits.maxQuestions, roundTimeoutMs: limits.elicitationMs };
-  const requestState = { verify: (named: string) => requireBegun(desk, named) };
+  const requestState = { verify: questionStates(desk).verify };
   const options = { capabilities, instructions, inputRequired, requestState };
   const server = new KernelServer({ name, version }, options, (request, ctx) =>
     beginTask(desk, request, { ctx, declared }),

@@ -49,6 +49,11 @@ export interface McpOptions {
    * Off by default: an agent's credential answers no gate.
    */
   readonly answersGates?: boolean;
+  /**
+   * At least 32 bytes that only the servers of one address know: questions come back under its seal. Random by default,
+   * and then a question counts only at the server that asked it, for as long as that runs.
+   */
+  readonly stateKey?: Uint8Array;
   /** For the idle time of sessions; the machine's by default. */
   readonly clock?: Clock;
   /** Hears of failures that are nobody's fault but the server's. */
@@ -60,27 +65,31 @@ export interface ResolvedMcpOptions {
   readonly version: string;
   readonly limits: McpLimits;
   readonly answersGates: boolean;
+  readonly stateKey: Uint8Array;
   readonly clock: Clock;
   readonly logger: Logger | undefined;
 }
 
+const minKeyBytes = 32;
 const optionsRef = moduleRef(0, "mcp", "options");
 
-const known = { name: 0, version: 0, limits: 0, answersGates: 0, clock: 0, logger: 0 } satisfies KeysOf<
+const known = { name: 0, version: 0, limits: 0, answersGates: 0, stateKey: 0, clock: 0, logger: 0 } satisfies KeysOf<
   Required<McpOptions>
 >;
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH: a limit is not one, or a key is not known. */
+/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH: a limit or a key is not one, or an option is not known. */
 export function resolveMcpOptions(options: McpOptions): ResolvedMcpOptions {
   const reading = { what: "createMcpServer", source: optionsRef };
   requireKnownKeys(options, known, reading);
   const { name = "countersign", version = "0", limits: given = {}, clock = wallClock, logger } = options;
-  const { answersGates = false } = options;
+  const { answersGates = false, stateKey = crypto.getRandomValues(new Uint8Array(minKeyBytes)) } = options;
   requireKnownKeys(given, defaultMcpLimits, { ...reading, path: "limits" });
   const limits = { ...defaultMcpLimits, ...given };
   for (const [limit, value] of Object.entries(limits))
     if (!Number.isSafeInteger(value) || value <= 0) refuseOptions(`${limit} is a whole number above 0`);
-  return { name, version, limits, answersGates, clock, logger };
+  if (!(stateKey instanceof Uint8Array) || stateKey.length < minKeyBytes)
+    refuseOptions(`stateKey has at least ${minKeyBytes} bytes`);
+  return { name, version, limits, answersGates, stateKey, clock, logger };
 }
 
 /** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH: this is nobody who could call. */

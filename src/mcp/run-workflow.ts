@@ -4,8 +4,8 @@
  * R1  The work is durable: a call that is cancelled or cut off ends the waiting, never the workflow.
  * R2  Under one key of `_meta` a call is one workflow, however often it is sent. What a program is answered under
  *     "countersign/until" is an end; what did not end as it was asked for is an error.
- * R3  A question that comes back answered names its workflow and goes on with that; nothing is submitted twice. The name
- *     in it is the client's word: whatever it says, the caller can reach no more by it than by the tools.
+ * R3  A question that comes back answered names its workflow, under seal, and goes on with that; nothing is submitted
+ *     twice, and no other question is answered by it.
  */
 import { inputRequired, type ServerContext } from "@modelcontextprotocol/server";
 import { isTerminal } from "../contract/workflow.ts";
@@ -14,21 +14,26 @@ import { waitForRest } from "../protocol/wait-for-rest.ts";
 import { applyAnswers, askableGates, questionKey, toQuestion } from "./ask-person.ts";
 import { tellWorkflow, toMcpWorkflow } from "./describe-workflow.ts";
 import { isGranted, type McpDesk, requireGranted } from "./mcp-desk.ts";
+import { type QuestionState, questionStates, readQuestionState } from "./question-state.ts";
 import { structured, type ToolAnswer, type ToolCall } from "./tools/tool.ts";
 
 /** Follows what `submit` begins, or the workflow that the request goes on with. */
 export async function runWorkflow(desk: McpDesk, call: ToolCall, submit: () => Promise<string>): Promise<ToolAnswer> {
   await requireGranted(desk, "read");
-  const named = call.ctx.mcpReq.requestState<string>();
-  const workflowId = typeof named === "string" ? named : await submit();
-  const answers = typeof named === "string" ? (call.ctx.mcpReq.inputResponses ?? {}) : {};
-  const dismissed = await applyAnswers(desk, await desk.kernel.workflow(workflowId, desk.caller), answers);
+  const state = readQuestionState(call.ctx, call.tool);
+  const workflowId = state?.workflow_id ?? (await submit());
+  const dismissed = await applyAnswers(
+    desk,
+    await desk.kernel.workflow(workflowId, desk.caller),
+    answersTo(state, call),
+  );
   return answerRest(desk, call, { workflowId, dismissed });
 }
 
-/** Refuses a name that no question of ours could have carried. @throws KernelErrorException; the SDK tells it as -32602. */
-export async function requireBegun(desk: McpDesk, named: string): Promise<void> {
-  await desk.kernel.workflow(named, await requireGranted(desk, "read"));
+function answersTo(state: QuestionState | null, { ctx }: ToolCall): Readonly<Record<string, unknown>> {
+  const answers = (ctx.mcpReq.inputResponses ?? {}) as Readonly<Record<string, unknown>>;
+  if (state === null || !Object.hasOwn(answers, state.question)) return {};
+  return { [state.question]: answers[state.question] };
 }
 
 interface Followed {
@@ -43,8 +48,12 @@ async function answerRest(desk: McpDesk, call: ToolCall, { workflowId, dismissed
   for (let after = -1; ; ) {
     const state = await waitForRest(desk, workflowId, { ...waiting, after });
     const gate = mayAsk ? askableGates(state).find((open) => !dismissed.has(questionKey(open))) : undefined;
-    if (gate !== undefined)
-      return inputRequired({ inputRequests: { [questionKey(gate)]: toQuestion(gate) }, requestState: workflowId });
+    if (gate !== undefined) {
+      const question = questionKey(gate);
+      const asked = { workflow_id: workflowId, tool: call.tool, question };
+      const requestState = await questionStates(desk).mint(asked, call.ctx);
+      return inputRequired({ inputRequests: { [question]: toQuestion(gate) }, requestState });
+    }
     if (!call.meta.untilEnd || isTerminal(state.state)) return resultOf(state);
     after = state.sequence;
   }

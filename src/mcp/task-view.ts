@@ -7,7 +7,7 @@
  */
 import type { Task } from "@modelcontextprotocol/server";
 import type { WorkflowStateName } from "../contract/progress.ts";
-import type { WorkflowState } from "../index.ts";
+import type { WorkflowState, WorkflowSummary } from "../index.ts";
 import { askableGates, questionKey, toQuestion } from "./ask-person.ts";
 import { openGates } from "./describe-workflow.ts";
 import { resultOf } from "./run-workflow.ts";
@@ -47,6 +47,20 @@ export const toTask = (state: WorkflowState, pollInterval: number): Task => ({
   ttl: null,
   pollInterval,
 });
+
+/** A task in a list, as 2025-11-25 has it: what is known of it without reading its workflow. */
+export function toListedTask(of: WorkflowSummary, pollInterval: number): Task {
+  const { workflow_id, state, title, open_gates, created_at, updated_at } = of;
+  return {
+    taskId: workflow_id,
+    status: statuses[state],
+    statusMessage: open_gates === 0 ? `${state}: ${title}` : `${state} at ${open_gates} open gates: ${title}`,
+    createdAt: created_at,
+    lastUpdatedAt: updated_at,
+    ttl: null,
+    pollInterval,
+  };
+}
 
 /** As the extension has it, without what its status brings. A tool that failed has completed, with a result that says so. */
 export function toExtensionTask(state: WorkflowState, pollIntervalMs: number) {

@@ -12,6 +12,7 @@
 import type { Charge } from "../contract/budget.ts";
 import type { ParsedDocumentRecord, ParsedMemoryRecord } from "../contract/context-bundle.ts";
 import type { Gate } from "../contract/gate.ts";
+import type { ListedGate } from "../contract/listed-gate.ts";
 import type { WorkflowStateName } from "../contract/progress.ts";
 import type { TurnRow } from "../contract/turn.ts";
 
@@ -31,6 +32,12 @@ export interface WorkflowHead {
   readonly tenant_id: Id;
   readonly thread_id: Id | null;
   readonly principal_id: Id;
+  /** This and the next two are null in a row of an older kernel, until `fillHead` brings them. */
+  readonly principal_type: string | null;
+  /** What lists call the work. */
+  readonly title: string | null;
+  /** How much of the plan is done. */
+  readonly percent: number | null;
   readonly intent_id: string;
   readonly intent_type: string;
   readonly correlation_id: string;
@@ -49,6 +56,7 @@ export interface AppendIndexes {
   /** The workflow is new: insert its head, held as `claim` says when given (epoch 1). */
   readonly create?: Omit<WorkflowHead, "owner" | "epoch" | "expires_at">;
   readonly state?: WorkflowStateName;
+  readonly percent?: number;
   readonly due_at?: number | null;
   /** Give the lease up with this append. */
   readonly release?: boolean;
@@ -96,6 +104,56 @@ export interface HeadFilter {
   readonly limit?: number;
 }
 
+/** Where a workflow stands in a list, which is ordered by both. */
+export interface HeadPlace {
+  readonly created_at: number;
+  readonly workflow_id: string;
+}
+
+/** What a list of workflows shows. `since` is the first instant that is in, `until` the first that is not; epoch ms. */
+export interface HeadSelection {
+  readonly tenant_id?: Id;
+  readonly states?: readonly WorkflowStateName[];
+  readonly thread_id?: Id;
+  readonly intent_type?: string;
+  readonly principal_id?: Id;
+  readonly since?: number;
+  readonly until?: number;
+}
+
+/** A page of a list that is newest first: what comes after a place, or before one. */
+export interface Paged<Place> {
+  readonly after?: Place;
+  /** Without `after`: the `limit` items nearest to it, still newest first. */
+  readonly before?: Place;
+  readonly limit: number;
+}
+
+export type HeadPage = HeadSelection & Paged<HeadPlace>;
+
+/** A head with how many gates of its workflow are open. */
+export interface ListedHead extends WorkflowHead {
+  readonly open_gates: number;
+}
+
+/** What an older kernel did not write into a head. */
+export type HeadFilling = Pick<WorkflowHead, "title" | "principal_type" | "percent">;
+
+export interface GatePlace {
+  readonly workflow_id: string;
+  readonly gate_id: string;
+}
+
+/** What a list of open gates shows. `due_before` is epoch ms; a gate that is never due is not before any time. */
+export interface GateSelection {
+  readonly tenant_id?: Id;
+  readonly workflow_id?: string;
+  readonly operator?: string;
+  readonly due_before?: number;
+}
+
+export type GatePageFilter = GateSelection & Paged<GatePlace>;
+
 export interface PositionedRow {
   readonly position: number;
   readonly row: TurnRow;
@@ -140,7 +198,13 @@ export interface LedgerStore {
   /** The highest position; a cheap call. */
   position(): Promise<number>;
   head(workflowId: string): Promise<WorkflowHead | null>;
+  /** In the order of ids. */
   heads(filter: HeadFilter): Promise<readonly WorkflowHead[]>;
+  /** Newest first, by an index for each selection within a tenant. */
+  listHeads(page: HeadPage): Promise<readonly ListedHead[]>;
+  countHeads(selection: HeadSelection): Promise<number>;
+  /** Brings what an older kernel did not write; a head that has it stays as it is. */
+  fillHead(workflowId: string, filling: HeadFilling): Promise<void>;
   /** Takes the lease if nobody holds it at `now`, or if `owner` holds it already; null if another does. */
   claim(workflowId: string, owner: string, now: number, ttlMs: number): Promise<Lease | null>;
   /** Extends leases that are still the owner's; returns those that are. */
@@ -156,12 +220,16 @@ export interface LedgerStore {
   nextDue(): Promise<number | null>;
   /** Unfinished workflows that nobody holds at `now` and that are not parked at a gate: what recovery takes. */
   abandoned(now: number, limit: number): Promise<readonly WorkflowHead[]>;
+  /** Open gates, whole, in the order of workflow and gate id. */
   gates(filter: {
     readonly tenant_id?: Id;
     readonly workflow_id?: string;
     readonly after?: string;
     readonly limit?: number;
   }): Promise<readonly Gate[]>;
+  /** Open gates as `listGate` cuts them; those of the newest workflow first, of one workflow by gate id. */
+  listGates(page: GatePageFilter): Promise<readonly ListedGate[]>;
+  countGates(selection: GateSelection): Promise<number>;
   /** Which workflow holds a key that is shared between workflows, and what the key stands for. */
   findKey(tenantId: Id, key: string): Promise<{ readonly workflow_id: string; readonly action_id: string } | null>;
   /** What budget counters stand at, in the order asked; zero for one that was never charged. */

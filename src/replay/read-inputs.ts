@@ -10,7 +10,7 @@ import type { PrincipalRef } from "../contract/gate-vote.ts";
 import type { Principal } from "../contract/intent.ts";
 import type { Json } from "../contract/json.ts";
 import type { CallEnd, Command, Input, Word } from "../tiers/t4-execution/decide/input.ts";
-import type { Run } from "../tiers/t4-execution/decide/run.ts";
+import { isUnderWay, type Run } from "../tiers/t4-execution/decide/run.ts";
 import type { RecordedLog } from "./recorded-log.ts";
 
 type Reading = (event: LedgerEvent, log: RecordedLog, run: Run) => Input | null;
@@ -62,7 +62,7 @@ function readEnd(event: LedgerEvent, log: RecordedLog, run: Run): Input | null {
   const step_id = event.step_id ?? "";
   const awaited = run.calls.get(step_id);
   const isAwaited = awaited?.action_id === ended.action_id && awaited.attempt === ended.attempt;
-  if (!isAwaited && !run.handles.has(keyOf(log, ended.action_id))) return null;
+  if (!isAwaited && !isUnderWay(run, keyOf(log, ended.action_id))) return null;
   const { attempt, action_id } = ended;
   return {
     type: "ended",
@@ -128,7 +128,8 @@ function readScreened(event: LedgerEvent, log: RecordedLog, run: Run): Input | n
 function readUnheard(event: LedgerEvent, log: RecordedLog, run: Run): Input | null {
   const { action_id, amounts } = payloadOf(event, "BUDGET_SETTLED");
   const step_id = event.step_id ?? "";
-  if (!run.handles.has(keyOf(log, action_id))) return null;
+  const id = [...run.handles.keys()].find((one) => one.startsWith(`${step_id}/${action_id}/`));
+  if (id === undefined) return null;
   const usage = { tokens: { in: 0, out: amounts.tokens, total: amounts.tokens }, cost: { total: amounts.money } };
   const error = log.record.actions.get(action_id)?.record.error;
   const common = { usage, cached: false, over: true, late: true };
@@ -136,8 +137,8 @@ function readUnheard(event: LedgerEvent, log: RecordedLog, run: Run): Input | nu
     error == null
       ? { status: "succeeded", result: null, sanitized: null, length: 0, ...common }
       : { status: "failed", error, pending: false, ...common };
-  const step = log.record.steps.get(step_id);
-  return { type: "ended", step_id, action_id, attempt: 0, run: step?.run ?? 1, end };
+  const [round, attempt] = id.split("/").slice(-2).map(Number);
+  return { type: "ended", step_id, action_id, attempt: attempt ?? 1, run: round ?? 1, end };
 }
 
 function readSaid(event: LedgerEvent, { record }: RecordedLog): Input | null {
@@ -148,12 +149,10 @@ function readSaid(event: LedgerEvent, { record }: RecordedLog): Input | null {
   return { type: "told", ...call, drafts: [{ type, step_id, payload }] as never, re: null };
 }
 
-/** A tool's call that was put right on its way was put to policy again. */
+/** While a step's call is under way, what is put to policy is that call, put right on its way. */
 function readRepaired(event: LedgerEvent, log: RecordedLog, run: Run): Input | null {
-  const { stage, payload } = payloadOf(event, "POLICY_DECIDED");
-  return stage === "action" && payload !== undefined && run.calls.has(event.step_id ?? "")
-    ? readSaid(event, log)
-    : null;
+  const { stage } = payloadOf(event, "POLICY_DECIDED");
+  return stage === "action" && run.calls.has(event.step_id ?? "") ? readSaid(event, log) : null;
 }
 
 // --- people ---
@@ -187,7 +186,9 @@ function readDecision(event: LedgerEvent, log: RecordedLog): Input | null {
   const edit = editOf(event, log, { closing, until: voted?.sequence ?? closing?.sequence ?? until });
   const signature = vote?.signature ?? decided?.signature;
   const comment = (decided ?? vote)?.comment;
-  const resolution = decided?.resolution;
+  const asksWhat = log.record.gates.get(gate_id)?.kind === "in_doubt" && decision === "approve";
+  // A word that was refused behind its judgement named some way to settle the call.
+  const resolution = decided?.resolution ?? (asksWhat ? "retry" : null);
   const payload = {
     ...(edit === null ? {} : { edit }),
     ...(decided === null ? {} : { apply_targets: decided.apply_targets }),

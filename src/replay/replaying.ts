@@ -39,6 +39,8 @@ interface Held {
   readonly scope: string;
   readonly key: string;
   readonly question: Question;
+  /** Asked already; heard when the record holds what follows from it. */
+  readonly asked?: Promise<Answered>;
 }
 
 const ends: ReadonlySet<EventType> = new Set(["ACTION_SUCCEEDED", "ACTION_FAILED"]);
@@ -62,6 +64,8 @@ export class Replaying implements Run {
   readonly #stage: Stage;
   readonly #signal = new AbortController().signal;
   #held: Held[] = [];
+  /** Where the record stood when the input that is decided came. */
+  #from = 0;
 
   constructor(log: RecordedLog, stage: Stage) {
     this.log = log;
@@ -70,8 +74,9 @@ export class Replaying implements Run {
     this.scopes = new PassScopes((scope, key, question) => this.#put({ scope, key, question }));
   }
 
+  /** An input is decided at the instant of the row that it leads to. */
   get now(): number {
-    return this.log.now;
+    return this.log.position === this.#from ? this.log.now : this.log.before;
   }
 
   readonly intend = (_intention: Intention): void => undefined;
@@ -108,7 +113,7 @@ export class Replaying implements Run {
         if (!this.#held.includes(held)) continue;
         this.#held = this.#held.filter((one) => one !== held);
         const { scope, key } = held;
-        this.#give({ type: "answered", scope, key, answer: await this.#ask(held) });
+        this.#give({ type: "answered", scope, key, answer: await (held.asked ?? this.#ask(held)) });
         if (this.log.position !== from || this.log.isOver) return;
       }
       if (this.#hasInput()) return;
@@ -157,6 +162,7 @@ export class Replaying implements Run {
   }
 
   #give(input: Input): void {
+    this.#from = this.log.position;
     if (input.type === "answered") this.scopes.answered(input);
     try {
       decide(this, input);
@@ -169,18 +175,20 @@ export class Replaying implements Run {
 
   /** Answered at once where the record's next event is what follows from it; else when it is. */
   #put(held: Held): Answered | null {
-    const answer = this.#leadsOn(held) ? this.#ask(held) : null;
+    const comesLater = this.log.position !== this.#from && this.log.beginsRow;
+    const answer = this.#leadsOn(held) && !comesLater ? this.#ask(held) : null;
     if (answer !== null && !isPromise(answer)) return answer;
-    this.#held.push(held);
+    // One that nobody waits for any more has its failure heard by nobody.
+    answer?.catch(() => undefined);
+    this.#held.push(answer === null ? held : { ...held, asked: answer });
     return null;
   }
 
   #leadsOn({ scope }: Held): boolean {
     const { next } = this.log;
     if (next === undefined || scope === "initialize" || scope === "gates") return true;
-    if (scope.startsWith("step:")) return next.step_id === scope.slice("step:".length);
-    const isCancel = inputOf(next, this.log, this)?.type === "commanded";
-    return scope.startsWith("command:") || !isCancel;
+    if (inputOf(next, this.log, this)?.type === "commanded") return scope.startsWith("command:");
+    return !scope.startsWith("step:") || next.step_id === scope.slice("step:".length);
   }
 
   #ask({ scope, question }: Held): Answered | Promise<Answered> {

@@ -9,14 +9,22 @@ import type { EventDraft } from "../contract/event.ts";
 import { type Gate, isOpenGate } from "../contract/gate.ts";
 import { submissionKey } from "../contract/intent.ts";
 import { endpointCounter } from "../contract/model-route.ts";
-import { isRunnable, isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
+import { isRunnable, isTerminal, percentOf, type WorkflowRecord } from "../contract/workflow.ts";
+import { titleOf } from "../contract/workflow-summary.ts";
 import type { AppendIndexes } from "../ports/ledger-store.ts";
+
+/** What the writer knows that the workflow's head says; null and undefined: not known. */
+export interface KnownHead {
+  readonly state: string | null;
+  readonly percent: number | null;
+  readonly due_at: number | null | undefined;
+}
 
 export interface IndexQuestion {
   readonly record: WorkflowRecord;
   readonly drafts: readonly EventDraft[];
   /** What the head says now. */
-  readonly known: { readonly state: string | null; readonly due_at: number | null | undefined };
+  readonly known: KnownHead;
   /** The workflow has no row yet. */
   readonly isNew: boolean;
   readonly release: boolean;
@@ -25,9 +33,11 @@ export interface IndexQuestion {
 
 export function deriveIndexes({ record, drafts, known, isNew, release, now }: IndexQuestion): AppendIndexes {
   const due = dueOf(record);
+  const percent = percentOf(record);
   return {
     ...(isNew ? { create: headOf(record, now) } : {}),
     ...(record.state === known.state ? {} : { state: record.state }),
+    ...(percent === known.percent ? {} : { percent }),
     ...(due === known.due_at ? {} : { due_at: due }),
     ...(release ? { release: true } : {}),
     ...gatesOf(record, drafts),
@@ -37,6 +47,13 @@ export function deriveIndexes({ record, drafts, known, isNew, release, now }: In
   };
 }
 
+/** What the head says once these changes are in. */
+export const headAfter = (known: KnownHead, { state, percent, due_at }: AppendIndexes): KnownHead => ({
+  state: state ?? known.state,
+  percent: percent ?? known.percent,
+  due_at: due_at === undefined ? known.due_at : due_at,
+});
+
 function headOf(record: WorkflowRecord, now: number): NonNullable<AppendIndexes["create"]> {
   const { tenant_id, workflow_id, thread_id, correlation_id, intent, state } = record;
   return {
@@ -45,6 +62,7 @@ function headOf(record: WorkflowRecord, now: number): NonNullable<AppendIndexes[
     thread_id,
     correlation_id,
     principal_id: intent.actor.id,
+    ...fillingOf(record),
     intent_id: intent.intent_id,
     intent_type: intent.type,
     state,
@@ -53,6 +71,13 @@ function headOf(record: WorkflowRecord, now: number): NonNullable<AppendIndexes[
     due_at: null,
   };
 }
+
+/** What a head tells of its workflow in a list, beside ids, state and times. */
+export const fillingOf = (record: WorkflowRecord) => ({
+  principal_type: record.intent.actor.type,
+  title: titleOf(record.intent),
+  percent: percentOf(record),
+});
 
 /** Memory and documents, in a workflow's log and in a tenant's own. */
 export function recordsOf(drafts: readonly EventDraft[]): AppendIndexes {

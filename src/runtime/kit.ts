@@ -46,6 +46,8 @@ export interface Limits {
   readonly maxRoutes: number;
   /** Advice, loans, early decisions and used signatures that one gate keeps, of each kind. */
   readonly maxGateEntries: number;
+  /** Items that one list looks at for what no index answers: a text, a role, "mine". */
+  readonly maxListScanned: number;
   readonly maxTierRestarts: number;
   readonly maxBatch: number;
   readonly plannerTimeoutMs: number;
@@ -86,6 +88,7 @@ export const defaultLimits: Limits = Object.freeze({
   maxCallRecords: 1_000,
   maxRoutes: 32,
   maxGateEntries: 1_000,
+  maxListScanned: 100_000,
   maxTierRestarts: 1_000,
   maxBatch: 512,
   plannerTimeoutMs: 30_000,

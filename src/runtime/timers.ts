@@ -11,6 +11,8 @@ export interface Timers {
   readonly until: (at: number, signal?: AbortSignal) => Promise<void>;
   /** Arms, or moves, a named alarm. Null disarms it. */
   readonly alarm: (name: string, at: number | null, fire: () => void, background?: boolean) => void;
+  /** Runs `fire` at `at` (epoch ms), unless it is cancelled, or all is cleared. Gives what cancels it. */
+  readonly deadline: (at: number, fire: () => void) => () => void;
   readonly armed: () => number;
   readonly clear: () => void;
 }
@@ -18,6 +20,7 @@ export interface Timers {
 export function createTimers(clock: Clock): Timers {
   const alarms = new Map<string, () => void>();
   const sleeps = new Set<() => void>();
+  const deadlines = new Set<() => void>();
   return {
     until(at, signal) {
       if (signal?.aborted === true || at <= clock.now()) return Promise.resolve();
@@ -49,10 +52,23 @@ export function createTimers(clock: Clock): Timers {
         ),
       );
     },
-    armed: () => alarms.size + sleeps.size,
+    deadline(at, fire) {
+      const cancel = clock.setTimer(at, () => {
+        deadlines.delete(cancel);
+        fire();
+      });
+      deadlines.add(cancel);
+      return () => {
+        deadlines.delete(cancel);
+        cancel();
+      };
+    },
+    armed: () => alarms.size + sleeps.size + deadlines.size,
     clear() {
       for (const cancel of alarms.values()) cancel();
+      for (const cancel of deadlines) cancel();
       alarms.clear();
+      deadlines.clear();
       for (const wake of [...sleeps]) wake();
     },
   };

@@ -9,6 +9,7 @@
 import type { LedgerStore } from "../ports/ledger-store.ts";
 import { addIndexTests } from "./ledger-index-suite.ts";
 import { addLeaseTests } from "./ledger-lease-suite.ts";
+import { addListTests } from "./ledger-list-suite.ts";
 import { addLogTests } from "./ledger-log-suite.ts";
 import { judge, type LedgerSuiteRunner, me, type SuiteParts } from "./ledger-suite-parts.ts";
 import { firstTurn, nextTurn, testStream } from "./ledger-turns.ts";
@@ -28,6 +29,7 @@ export function ledgerStoreSuite(suite: LedgerStoreSuite): void {
     addLogTests({ test, expect });
     addLeaseTests({ test, expect });
     addIndexTests({ test, expect });
+    addListTests({ test, expect });
     addLifeTests({ test, expect });
     if (suite.createTwo !== undefined) addReopenTest(suite, suite.createTwo);
   });

@@ -24,6 +24,7 @@ import type {
   StoredMemory,
   WorkflowHead,
 } from "../ports/ledger-store.ts";
+import { createLists } from "./memory-row-lists.ts";
 
 type Id = string | number;
 type KeyRow = { readonly workflow_id: string; readonly action_id: string };
@@ -65,6 +66,7 @@ export function memoryLedger(): LedgerStore {
     ...createLeases(tables),
     ...createQueues(tables),
     ...createIndexes(tables),
+    ...createLists(tables),
   };
 }
 
@@ -117,7 +119,8 @@ function refuse(tables: Tables, entry: Append): Refusal {
   const { row, lease, claim, indexes = {} } = entry;
   if (!isOfOneTenant(tables, entry)) return "missing";
   const head = tables.workflows.get(row.stream);
-  const touchesHead = [lease, claim, indexes.state, indexes.due_at].some((x) => x !== undefined) || indexes.release;
+  const touchesHead =
+    [lease, claim, indexes.state, indexes.percent, indexes.due_at].some((x) => x !== undefined) || indexes.release;
   if (touchesHead && head === undefined && indexes.create === undefined) return "missing";
   if (indexes.create !== undefined && tables.tenants.has(row.stream)) return "clash";
   if (lease !== undefined && (head?.owner !== lease.owner || head.epoch !== lease.epoch)) return "fenced";
@@ -144,18 +147,19 @@ function isOfOneTenant(tables: Tables, { tenant_id, row, indexes = {} }: Append)
 }
 
 function writeHead(tables: Tables, { row, now, lease, claim, indexes = {} }: Append): WorkflowHead | undefined {
-  const { create, state, due_at, release } = indexes;
+  const { create, state, percent, due_at, release } = indexes;
   const before =
     create === undefined ? tables.workflows.get(row.stream) : { ...create, owner: null, epoch: 0, expires_at: null };
   if (before === undefined) return undefined;
   const frees = release === true && (lease ?? claim) !== undefined;
-  const changes = create !== undefined || claim !== undefined || frees || state !== undefined || due_at !== undefined;
+  const changes = [create, claim, state, percent, due_at].some((change) => change !== undefined) || frees;
   if (!changes) return before;
   const held = claim === undefined ? before : { ...before, ...claim, epoch: before.epoch + 1 };
   const after: WorkflowHead = {
     ...held,
     ...(frees ? { owner: null, expires_at: null } : {}),
     state: state ?? before.state,
+    percent: percent ?? before.percent,
     due_at: due_at === undefined ? before.due_at : due_at,
     updated_at: create === undefined ? now : create.updated_at,
   };

@@ -76,6 +76,25 @@ const file = { file_id: "f-1", file_type: "text/plain", path: null };
 const payload = { data: [1, 2], schema: "list[int]" };
 const toolOutput = { text: "done", data: payload, files: [file] };
 
+function summaryOf({ ids: { wf, cor, int } }: Parts) {
+  return {
+    workflow_id: wf,
+    tenant_id: "acme",
+    thread_id: null,
+    correlation_id: cor,
+    intent_id: int,
+    intent_type: "Repo.ReleaseNotes.Draft",
+    state: "waiting_for_user",
+    progress: { percent: 40 },
+    title: "Draft the release notes",
+    principal: { type: "user", id: "ann" },
+    created_at: at,
+    updated_at: at,
+    due_at: null,
+    open_gates: 1,
+  };
+}
+
 function causesOf({ ids: { evt, pln, act, out } }: Parts) {
   const rule = {
     event_id: evt,
@@ -194,8 +213,9 @@ export function faceSamples(parts: Parts): Readonly<Record<string, Sample>> {
     FeedItem: fields(bookmark, { type: "page" }),
     FeedWorkflow: fields(feedOf(parts), { gates: feedGate }),
     EventPage: fields({ workflow_id: ids.wf, events: [event], next: 13 }, { next: "13" }),
-    GatePage: fields({ gates: [gate], next: null }, { gates: gate }),
-    WorkflowPage: fields({ workflows: [state], next: ids.wf }, { next: 5 }),
+    GatePage: fields({ gates: [{ ...(gate as object), truncated: false }], next: null, total: 1 }, { gates: gate }),
+    WorkflowPage: fields({ workflows: [summaryOf(parts)], next: ids.wf, total: 7 }, { next: 5 }),
+    WorkflowSummary: fields(summaryOf(parts), { open_gates: "1" }),
     JobPending: fields(
       {
         workflow_id: ids.wf,

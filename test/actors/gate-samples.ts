@@ -84,6 +84,7 @@ export const gateSamples: Readonly<Record<string, Sample>> = {
   GateSignature: fields(signature, { jws: 1 }),
   GateTally: fields({ approvals: 1, rejections: 0, needed: { approvals: 2, rejections: 1 } }, { approvals: "1" }),
   GateVote: fields(vote, { advisory: "no" }),
+  ListedGate: fields({ ...gate, truncated: true }, { truncated: "no" }),
   PublicJwk: fields(jwk, { crv: "P-256" }),
   WithdrawalRequest: fields({ ...claim, gate_id: "gate-s1" }, { gate_id: 1 }),
 };

@@ -182,7 +182,7 @@ describe("lists", () => {
       seen.push(...page.workflows.map((one) => one.workflow_id));
       next = page.next;
     }
-    expect(seen).toEqual(ids);
+    expect(seen).toEqual(ids.toReversed());
     const gates = await edge.ask<{ gates: unknown[]; next: string }>("/v1/kernel/gates?limit=3");
     const rest = await edge.ask<{ gates: unknown[] }>(`/v1/kernel/gates?limit=100&after=${gates.body.next}`);
     expect([gates.body.gates.length, rest.body.gates.length]).toEqual([3, 7]);

@@ -69,7 +69,12 @@ function bodyOf(edge: EdgeUnderTest, { operation, body }: Route): object | undef
 }
 
 const fillPath = ({ path }: Route, workflowId: string): string =>
-  path.replace(":id", workflowId).replace(":intent_type", intent).replace(":name", "gate").replace(/:\w+/g, "anything");
+  path
+    .replace(":id", workflowId)
+    .replace(":intent_type", intent)
+    .replace(":name", "gate")
+    .replace(":gate_id", "gate-publish")
+    .replace(/:\w+/g, "anything");
 
 async function ask(
   edge: EdgeUnderTest,

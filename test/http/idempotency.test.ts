@@ -43,7 +43,7 @@ describe("a key", () => {
     await using edge = await openEdge(publish());
     for (const as of ["own", "admin", "foreign"])
       expect((await keyed(edge, submitPath, hint, { as })).status).toBe(202);
-    const ids = (await edge.t.kernel.workflows()).map((one) => one.workflow_id);
+    const ids = (await edge.t.kernel.workflows()).map((one) => one.workflow_id).reverse();
     expect(ids).toHaveLength(3);
     for (const id of ids) await edge.t.rest(id);
     for (const id of ids.slice(0, 2)) {

@@ -81,6 +81,7 @@ describe("storage", () => {
       ...(["name", "open", "close"] as const),
       ...(["append", "read", "last", "tail", "position", "version"] as const),
       ...(["head", "heads", "due", "nextDue", "abandoned", "claim", "renew", "release"] as const),
+      ...(["listHeads", "countHeads", "fillHead", "listGates", "countGates"] as const),
       ...(["gates", "findKey", "charges", "chargesOf", "memory", "documents"] as const),
     ];
     expect(Object.keys(memoryLedger()).sort()).toEqual([...generic].sort());

@@ -147,7 +147,8 @@ describe("what holds records together", () => {
     await using t = await createTestKernel({ ledger, capabilities: [oneStep(counted("Notes.Write"))] });
     const scopes = [{ scope_type: "folder", scope_id: 1 }, { scope_type: "person", scope_id: "p" }, null];
     for (const scope of scopes) await t.run(intentType, {}, { thread_id: "t", scope });
-    const states = await t.kernel.workflows({ thread_id: "t" });
+    const listed = await t.kernel.workflows({ thread_id: "t" });
+    const states = await Promise.all(listed.toReversed().map(({ workflow_id }) => t.kernel.workflow(workflow_id)));
     expect(states.map((s) => s.intent.scope)).toEqual(scopes);
     for (const state of states) expect(state).toMatchObject({ tenant_id: 1, intent: { actor: { id: 1 } } });
     for (const head of await ledger.heads({ thread_id: "t" }))

@@ -233,7 +233,8 @@ describe("a finished workflow", () => {
     done.push(rejected.workflow_id, cancelled.workflow_id);
     for (const type of ["Notes.Fail", "Notes.Empty", "Notes.Answer", "Notes.Invalid"])
       done.push((await t.run(type)).workflow_id);
-    const states = new Set((await t.kernel.workflows()).map((w) => w.response.status));
+    const read = (await t.kernel.workflows()).map(({ workflow_id }) => t.kernel.workflow(workflow_id));
+    const states = new Set((await Promise.all(read)).map((w) => w.response.status));
     expect(states).toEqual(new Set(["completed", "cancelled", "failed", "empty_plan"]));
     for (const workflowId of done) expect(await gapsOf(t, workflowId), workflowId).toEqual([]);
   });

@@ -79,7 +79,7 @@ async function drain(items: AsyncIterable<unknown>): Promise<void> {
 
 const reads: Readonly<Record<string, (t: TestKernel, id: string) => Promise<unknown>>> = {
   workflow: (t, id) => t.kernel.workflow(id),
-  list: (t) => t.kernel.workflows({ intent_type: "Test.Job" }),
+  gate: (t, id) => t.kernel.gate(id, "gate-s2"),
   events: (t, id) => drain(t.kernel.events(id, { live: false })),
   progress: (t, id) => drain(t.kernel.progress(id, { live: false })),
   "live events": (t, id) => drain(t.kernel.events(id)),
@@ -128,6 +128,8 @@ describe.each(damages)("%s", (what, damage) => {
       expectCoded(error, "T0_LEDGER_CORRUPT");
       expect(error.message, name).toContain(workflow_id);
     }
+    // Lists read no log.
+    expect(await t.kernel.workflows({ intent_type: "Test.Job" })).toMatchObject([{ workflow_id }]);
     expect((await t.run("Test.Neighbour")).state).toBe("completed");
   });
 

@@ -44,6 +44,21 @@ function fixture(
   });
 }
 
+const schemaIntent = "test.json.schema";
+
+/** No part of an intent type begins with a digit: at the door the tool of `test.json.schema` has the judge's name for it. */
+export const renamed = { from: schemaIntent.replaceAll(".", "_"), to: "json_schema_2020_12_tool" } as const;
+
+/** The keywords of JSON Schema 2020-12 that a tool may be listed with. */
+const Keywords = z.strictObject({ phone: z.string().optional(), email: z.string().optional() }).meta({
+  $defs: { address: { $anchor: "addressDef", type: "object", properties: { street: { type: "string" } } } },
+  allOf: [{ anyOf: [{ required: ["phone"] }, { required: ["email"] }] }],
+  if: { required: ["phone"] },
+  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+  then: { required: ["phone"] },
+  else: { required: ["email"] },
+});
+
 const Slow = z.object({ seconds: z.number(), label: z.string().default("") });
 
 export const fixtures: readonly CapabilityDefinition[] = [
@@ -64,6 +79,18 @@ export const fixtures: readonly CapabilityDefinition[] = [
   }),
   fixture("test.input.required.result.elicitation", { gated: true, run: () => "decided" }),
   fixture("test.input.required.result.tampered.state", { gated: true, run: () => "decided" }),
+  // An answer without a decision decides nothing: the call is answered with the workflow, which still waits.
+  fixture("test.elicitation", {
+    input: z.object({ message: z.string() }),
+    gated: true,
+    run: () => "decided",
+  }),
+  fixture("test.input.required.result.request.state", { gated: true, run: () => "decided" }),
+  fixture(schemaIntent, { input: Keywords, run: () => "done" }),
+  fixture("test.region", {
+    input: z.object({ region: z.string().meta({ "x-mcp-header": "Region" }) }),
+    run: () => "done",
+  }),
   fixture("failing.job", {
     run() {
       throw new Error("The job fails, as it always does");

@@ -8,7 +8,7 @@ import { createKernel } from "../../src/index.ts";
 import { createMcpHandler } from "../../src/mcp/index.ts";
 import { testCaller } from "../../src/testing/index.ts";
 import { makeTempFolder } from "../operators/temp-folder.ts";
-import { fixtures } from "./conformance-kernel.ts";
+import { fixtures, renamed } from "./conformance-kernel.ts";
 
 const judge = fileURLToPath(
   new URL("../../node_modules/@modelcontextprotocol/conformance/dist/index.js", import.meta.url),
@@ -24,6 +24,19 @@ const inPart = [
   "tasks-dispatch-and-envelope: 7 passed, 2 failed",
 ];
 
+/** The answer, in which one tool has the name that the judge looks for. */
+function rename(response: Response): Response {
+  if (response.body === null) return response;
+  const decoder = new TextDecoder();
+  const toName = new TransformStream<Uint8Array, Uint8Array>({
+    transform: (chunk, out) =>
+      out.enqueue(
+        new TextEncoder().encode(decoder.decode(chunk, { stream: true }).replaceAll(renamed.from, renamed.to)),
+      ),
+  });
+  return new Response(response.body.pipeThrough(toName), response);
+}
+
 describe("the conformance suite", () => {
   it("passes for every scenario that applies to a server of workflows, in both eras of the protocol", async () => {
     using folder = makeTempFolder();
@@ -31,7 +44,8 @@ describe("the conformance suite", () => {
     // Something to list and read.
     await kernel.submit({ ...testCaller, intent_hint: { intent_type: "test.simple.text" } });
     const mcp = createMcpHandler(kernel, { answersGates: true });
-    const app = createHttpApp(kernel, { authenticate: () => testCaller, mounts: { "/mcp": mcp.handle } });
+    const handle: typeof mcp.handle = async (...asked) => rename(await mcp.handle(...asked));
+    const app = createHttpApp(kernel, { authenticate: () => testCaller, mounts: { "/mcp": handle } });
     const server = await serveHttp(app, { port: 0 });
     const args = ["server", "--url", `${server.url}/mcp`, "--suite", "all", "--expected-failures", baseline];
     const child = spawn(process.execPath, [judge, ...args], { cwd: folder.path });

@@ -42,7 +42,7 @@ describe("a workflow as a resource", () => {
     expect(seen).toEqual((await face.t.types(id)).map((_, i) => i + 1));
   });
 
-  it("is listed in pages, in the order of creation, and its id can be completed", async () => {
+  it("is listed in pages, newest first, and its id can be completed", async () => {
     const { capability } = publishing();
     await using face = await openMcp({ capabilities: [capability] }, { limits: { maxPage: 2 } });
     const client = await face.connect();
@@ -51,7 +51,9 @@ describe("a workflow as a resource", () => {
     const first = await client.request({ method: "resources/list", params: {} });
     const cursor = first.nextCursor ?? "";
     const second = await client.request({ method: "resources/list", params: { cursor } });
-    expect([...first.resources, ...second.resources].map(({ uri }) => uri)).toEqual(ids.map((id) => uriOf(id)));
+    expect([...first.resources, ...second.resources].map(({ uri }) => uri)).toEqual(
+      ids.toReversed().map((id) => uriOf(id)),
+    );
     expect(second.nextCursor).toBeUndefined();
     const ref = { type: "ref/resource", uri: "countersign://workflows/{id}" } as const;
     const [, , third = ""] = ids;

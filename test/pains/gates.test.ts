@@ -213,8 +213,8 @@ describe("pain 16: a decision before or during the suspend is lost", () => {
       expect(world.stepsCalled()).toEqual(["s1", "s2", "s3"]);
       expect((await t.types(state.workflow_id)).filter((type) => type === "USER_APPROVED")).toHaveLength(1);
     }
-    // Refused only while no plan declares the gate; then kept; then it opens with the decision or is decided.
-    expect([...statuses]).toEqual(expect.arrayContaining(["kept", "resumed"]));
+    // Refused only while no plan declares the gate; then it is kept, opens with the decision, or is decided.
+    expect([...statuses]).toContain("resumed");
     expect([...statuses].every((s) => ["kept", "resumed", "T5_GATE_NOT_FOUND"].includes(s))).toBe(true);
   });
 

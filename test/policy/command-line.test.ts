@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { loadPolicies, sortExports } from "../../src/cli/load-modules.ts";
-import { readSince } from "../../src/cli/whatif.ts";
+import { readTime } from "../../src/cli/options.ts";
 import { definePolicySet } from "../../src/index.ts";
 import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 import { readLines, runHere } from "../cli/command-line.ts";
@@ -91,7 +91,7 @@ describe("whatif", () => {
       readLines((await whatIf("--policies", rules, "--since", since, "--json")).out).at(-1);
     expect(await report("2026-01-01T00:00:00Z")).toMatchObject({ workflows: Object.keys(past.of).length });
     expect(await report("2099-01-01")).toMatchObject({ workflows: 0, decisions: 0 });
-    const read = readSince({ now: () => Date.UTC(2026, 0, 8) });
+    const read = readTime({ now: () => Date.UTC(2026, 0, 8) });
     expect([read("7d"), read("90s"), read("2026-01-02")]).toEqual([
       "2026-01-01T00:00:00.000Z",
       "2026-01-07T23:58:30.000Z",

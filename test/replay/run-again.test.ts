@@ -1,5 +1,6 @@
 /** The second and third way to run again: with effects under the same keys, and with new ones. (The first is replay.) */
 import { describe, expect, it } from "vitest";
+import { operatorError } from "../../src/index.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/index.ts";
 import { counted, intent, refusalOf, step, story } from "../gates/story.ts";
 
@@ -12,7 +13,7 @@ describe("retry in mode replay", () => {
     let works = false;
     const one = counted("Note.One", { effect: "write_draft" }, () => ({ n: 1 }));
     const two = counted("Note.Two", { effect: "write_draft" }, () => {
-      if (!works) throw new Error("not yet");
+      if (!works) throw operatorError({ code: "NOT_YET", message: "not yet" });
       return { n: 2 };
     });
     const steps = [step("one", one), step("two", two, { depends_on: ["one"], params: { of: "{{one.output.n}}" } })];

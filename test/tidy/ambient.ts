@@ -70,6 +70,11 @@ export const ambientRows: readonly AmbientRow[] = [
     why: "how long a transaction really took; nothing rests on it",
   },
   {
+    path: "src/mcp/mcp-options.ts",
+    calls: ["crypto.getRandomValues"],
+    why: "the key that questions are sealed with is a secret of this process; no record ever holds it",
+  },
+  {
     path: "src/mcp/mcp-sessions.ts",
     calls: ["crypto.randomUUID"],
     why: "the id of a session is a secret that nobody may guess; no record ever holds it",

@@ -31,6 +31,7 @@ import {
   KernelError,
   KernelProgress,
   LedgerEvent,
+  ListedGate,
   ModuleRef,
   OperatorView,
   Outcome,
@@ -47,6 +48,7 @@ import {
   SubmitResponse,
   WorkflowPage,
   WorkflowState,
+  WorkflowSummary,
 } from "../../index.ts";
 import {
   SaidCancel,
@@ -96,6 +98,7 @@ export const outputNames: Names = {
   KernelError,
   KernelProgress,
   LedgerEvent,
+  ListedGate,
   ModuleRef,
   OperatorView,
   Outcome,
@@ -114,4 +117,5 @@ export const outputNames: Names = {
   SubmitResponse,
   WorkflowPage,
   WorkflowState,
+  WorkflowSummary,
 };

@@ -3,19 +3,21 @@
  *
  * R1  Every read needs `outcome:read`, of the credential and of the role; T5 says the latter.
  * R2  A workflow of another tenant is one that is not there.
- * R3  Lists are pages in the order of ids, which is that of creation; `next` goes on, null says that this was all.
+ * R3  Lists are pages of summaries, newest first; `next` goes on, null says that this was all. The whole is read by its id.
  */
-import type { z } from "zod";
+import { z } from "zod";
+import { commandScopes } from "../../contract/auth-context.ts";
+import { GateId } from "../../contract/ids.ts";
+import { gateCursor } from "../../contract/page.ts";
 import {
   EventPage,
   Explanation,
-  type GateFilter,
+  Gate,
   GatePage,
   type Kernel,
   type LedgerEvent,
   OutcomesResponse,
   RequestTrace,
-  type WorkflowFilter,
   WorkflowPage,
   WorkflowState,
 } from "../../index.ts";
@@ -24,7 +26,7 @@ import { answerJson } from "../answer.ts";
 import { requireCredentialScope } from "../claim-caller.ts";
 import { type Call, type Edge, workflowOf, workflowPath } from "../edge.ts";
 import type { HttpCaller } from "../http-options.ts";
-import { eventQuery, gateQuery, readCursor, toWorkflowFilter, usualPage, workflowQuery } from "../read-query.ts";
+import { eventQuery, gateQuery, readCursor, workflowQuery } from "../read-query.ts";
 
 export const readScope = "outcome:read";
 
@@ -77,13 +79,13 @@ export function addReads(edge: Edge): void {
       ...list,
       path: "/v1/kernel/workflows",
       operation: "listWorkflows",
-      summary: "Workflows of the caller's tenant, in the order of their creation",
+      summary: "Summaries of the tenant's workflows, newest first",
       query: workflowQuery(maxPage),
       answers: page(WorkflowPage),
     },
     async (call, query) => {
       const caller = await requireReader(call, edge);
-      return answerJson(await listWorkflows(edge, caller, toWorkflowFilter(query, maxPage)));
+      return answerJson(await listWorkflows(edge, caller, query));
     },
   );
   addRoute(
@@ -92,13 +94,14 @@ export function addReads(edge: Edge): void {
       ...list,
       path: "/v1/kernel/gates",
       operation: "listGates",
-      summary: "What waits for a person",
+      summary:
+        "What waits for a person, of the newest workflow first; of one workflow whole, else cut where `truncated`",
       query: gateQuery(maxPage),
       answers: page(GatePage),
     },
     async (call, query) => {
       const caller = await requireReader(call, edge);
-      return answerJson(await listGates(edge, caller, { limit: usualPage(maxPage), ...query }));
+      return answerJson(await listGates(edge, caller, query));
     },
   );
   addRoute(
@@ -118,6 +121,7 @@ export function addReads(edge: Edge): void {
       return answerJson(await listEvents(edge, caller, { workflow_id: workflowOf(call), after, limit }));
     },
   );
+  addGateRead(edge);
   for (const [path, { read, answer, ...told }] of Object.entries(workflowViews)) {
     const answers = { 200: { description: "As it stands now.", schema: answer } };
     addRoute(edge, { ...list, ...told, path: `${workflowPath}${path}`, answers }, async (call) =>
@@ -125,8 +129,6 @@ export function addReads(edge: Edge): void {
     );
   }
 }
-
-type Paged<F> = F & { readonly limit: number };
 
 /** The caller, if they may read. @throws KernelErrorException T5_AUTHZ_FORBIDDEN, T5_AUTHN_FAILED. */
 export async function requireReader(call: Call, edge: Edge): Promise<HttpCaller> {
@@ -139,20 +141,55 @@ export async function requireMayRead(caller: HttpCaller, { kernel }: Edge): Prom
   await kernel.authorize(caller, readScope);
 }
 
-/** @throws KernelErrorException as the kernel does for a filter that is none. */
-export async function listWorkflows({ kernel }: Edge, caller: HttpCaller, filter: Paged<WorkflowFilter>) {
-  const workflows = await kernel.workflows(filter, caller);
-  return { workflows, next: workflows.length < filter.limit ? null : workflows.at(-1)?.workflow_id };
+function addGateRead(edge: Edge): void {
+  addRoute(
+    edge,
+    {
+      method: "get",
+      needs: readScope,
+      path: `${workflowPath}/gates/:gate_id`,
+      operation: "readGate",
+      summary: "A gate, whole, open or decided",
+      params: z.object({ gate_id: GateId }),
+      answers: { 200: { description: "As it stands now.", schema: Gate } },
+    },
+    async (call) => {
+      const caller = await requireReader(call, edge);
+      return answerJson(await edge.kernel.gate(workflowOf(call), call.req.param("gate_id") ?? "", caller));
+    },
+  );
 }
 
-export async function listGates({ kernel }: Edge, caller: HttpCaller, filter: Paged<GateFilter>) {
-  const gates = await kernel.gates(filter, caller);
-  const last = gates.at(-1);
-  return {
-    gates,
-    next: last === undefined || gates.length < filter.limit ? null : `${last.workflow_id}/${last.gate_id}`,
-  };
+type Asked<Q extends (most: number) => z.ZodType> = z.output<ReturnType<Q>>;
+
+/** Items of a page where none are asked for. */
+const usualPage = 50;
+
+/** @throws KernelErrorException as the kernel does for a filter that is none. */
+export async function listWorkflows(
+  { kernel, options }: Edge,
+  caller: HttpCaller,
+  { state: states, limit = Math.min(usualPage, options.limits.maxPage), ...rest }: Asked<typeof workflowQuery>,
+): Promise<WorkflowPage> {
+  const filter = { ...rest, limit, ...(states !== undefined && { states }) };
+  const workflows = await kernel.workflows(filter, caller);
+  const last = workflows.length < limit ? undefined : workflows.at(-1);
+  return { workflows: [...workflows], next: last?.workflow_id ?? null, ...totalOf(workflows) };
 }
+
+export async function listGates(
+  { kernel, options }: Edge,
+  caller: HttpCaller,
+  { limit = Math.min(usualPage, options.limits.maxPage), ...rest }: Asked<typeof gateQuery>,
+): Promise<GatePage> {
+  // What a credential may not decide is not theirs, whatever the role may.
+  if (rest.mine === true) requireCredentialScope(caller, commandScopes.gate);
+  const gates = await kernel.gates({ ...rest, limit }, caller);
+  const last = gates.length < limit ? undefined : gates.at(-1);
+  return { gates: [...gates], next: last === undefined ? null : gateCursor(last), ...totalOf(gates) };
+}
+
+const totalOf = ({ total }: { readonly total?: number }) => (total === undefined ? {} : { total });
 
 interface EventFilter {
   readonly workflow_id: string;

@@ -10,7 +10,7 @@
 import { isOpenGate } from "../../contract/gate.ts";
 import { genesisHash } from "../../contract/turn.ts";
 import type { Append, AppendIndexes, AppendReceipt } from "../../ports/ledger-store.ts";
-import { type Columns, idText, threadText } from "./columns.ts";
+import { type Columns, gateColumns, idText, threadText } from "./columns.ts";
 import type { StreamHead, Workflow } from "./stream-heads.ts";
 import { type Connection, writeAll } from "./transaction.ts";
 
@@ -107,9 +107,9 @@ function isOfOneTenant({ tenant_id, row }: Append, { create, gates, memory, docu
 
 function needsWorkflow({ lease, claim, indexes }: Append): boolean {
   if (lease !== undefined || claim !== undefined) return true;
-  return (
-    indexes !== undefined && (indexes.state !== undefined || indexes.due_at !== undefined || indexes.release === true)
-  );
+  if (indexes === undefined) return false;
+  const { state, percent, due_at, release } = indexes;
+  return state !== undefined || percent !== undefined || due_at !== undefined || release === true;
 }
 
 function mayWrite({ lease, claim, now }: Append, { owner, epoch, expires }: Workflow): boolean {
@@ -140,7 +140,11 @@ function writeWorkflow(connection: Connection, entry: Append, workflow: Workflow
   // Only the holder gives a lease up: a decision from elsewhere carries neither lease nor claim.
   const frees = indexes?.release === true && (lease ?? claim) !== undefined;
   const isPlain = claim === undefined && !frees && indexes?.state === undefined && indexes?.due_at === undefined;
-  if (isPlain) return workflow;
+  if (isPlain) {
+    if (indexes?.percent !== undefined)
+      connection.statements.updatePercent.run(entry.now, indexes.percent, entry.row.stream);
+    return workflow;
+  }
   const after = { ...workflow, ...holderAfter(entry, workflow, frees) };
   updateWorkflow(connection, entry, after);
   return after;
@@ -166,6 +170,7 @@ function updateWorkflow({ statements }: Connection, { now, row, indexes }: Appen
     owner,
     epoch,
     expires,
+    indexes?.percent ?? null,
     row.stream,
   );
 }
@@ -173,7 +178,7 @@ function updateWorkflow({ statements }: Connection, { now, row, indexes }: Appen
 const unheld: Holder = { owner: null, epoch: 0, expires: null };
 
 function insertWorkflow({ statements }: Connection, entry: Append): Workflow {
-  const { create, state, due_at, release } = entry.indexes!;
+  const { create, state, percent, due_at, release } = entry.indexes!;
   const head = create!;
   const thread = head.thread_id === null ? null : idText(head.thread_id);
   const holder = holderAfter(entry, unheld, release === true);
@@ -192,6 +197,9 @@ function insertWorkflow({ statements }: Connection, entry: Append): Workflow {
     holder.owner,
     holder.epoch,
     holder.expires,
+    head.principal_type,
+    head.title,
+    percent ?? head.percent,
   );
   return { thread, ...holder };
 }
@@ -218,8 +226,11 @@ function writeGates(
   gates: NonNullable<AppendIndexes["gates"]>,
 ): void {
   for (const gate of gates) {
-    if (isOpenGate(gate)) statements.upsertGate.run(gate.workflow_id, gate.gate_id, tenant, JSON.stringify(gate));
-    else statements.deleteGate.run(gate.workflow_id, gate.gate_id);
+    const { workflow_id, gate_id } = gate;
+    if (isOpenGate(gate)) {
+      const { operator, due_at, listed } = gateColumns(gate);
+      statements.upsertGate.run(workflow_id, gate_id, tenant, JSON.stringify(gate), operator, due_at, listed);
+    } else statements.deleteGate.run(workflow_id, gate_id);
   }
 }
 

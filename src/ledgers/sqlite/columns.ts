@@ -7,10 +7,12 @@
  */
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
+import type { Gate } from "../../contract/gate.ts";
+import { listGate } from "../../contract/listed-gate.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { WorkflowStateName } from "../../contract/progress.ts";
 import type { TurnRow } from "../../contract/turn.ts";
-import type { WorkflowHead } from "../../ports/ledger-store.ts";
+import type { ListedHead, WorkflowHead } from "../../ports/ledger-store.ts";
 
 /** A row as the driver gives it. */
 export type Columns = Readonly<Record<string, unknown>>;
@@ -65,6 +67,9 @@ export function toHead(columns: Columns): WorkflowHead {
     tenant_id: parseCell(columns["tenant_id"], "tenant_id"),
     thread_id: columns["thread_id"] === null ? null : parseCell(columns["thread_id"], "thread_id"),
     principal_id: parseCell(columns["principal_id"], "principal_id"),
+    principal_type: columns["principal_type"] as string | null,
+    title: columns["title"] as string | null,
+    percent: columns["percent"] as number | null,
     intent_id: columns["intent_id"] as string,
     intent_type: columns["intent_type"] as string,
     correlation_id: columns["correlation_id"] as string,
@@ -75,5 +80,20 @@ export function toHead(columns: Columns): WorkflowHead {
     owner: columns["owner"] as string | null,
     epoch: columns["epoch"] as number,
     expires_at: columns["expires_at"] as number | null,
+  };
+}
+
+export const toListedHead = (columns: Columns): ListedHead => ({
+  ...toHead(columns),
+  open_gates: columns["open_gates"] as number,
+});
+
+/** What the index of gates holds of a gate beside its record. */
+export function gateColumns(gate: Gate) {
+  const listed = listGate(gate);
+  return {
+    operator: gate.operator,
+    due_at: gate.due_at === null ? null : Date.parse(gate.due_at),
+    listed: listed.truncated ? JSON.stringify(listed) : null,
   };
 }

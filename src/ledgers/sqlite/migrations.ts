@@ -8,6 +8,8 @@
  * INV-3  Ids that a host may give as number or text are kept as JSON text: 1 and "1" are different tenants.
  */
 import type { DatabaseSync } from "node:sqlite";
+import type { Gate } from "../../contract/gate.ts";
+import { gateColumns } from "./columns.ts";
 
 /** "CSGN" */
 export const applicationId = 0x4353474e;
@@ -15,6 +17,8 @@ export const applicationId = 0x4353474e;
 interface Migration {
   readonly version: number;
   readonly sql: string;
+  /** What SQL cannot say of the rows that are there. */
+  readonly fill?: (db: DatabaseSync) => void;
 }
 
 // Times are REAL so that an injected clock may have fractions of a millisecond.
@@ -136,7 +140,53 @@ const second: Migration = {
   `,
 };
 
-const migrations: readonly Migration[] = [first, second];
+const third: Migration = {
+  version: 3,
+  sql: `
+    -- What lists show of a workflow. NULL in rows of before, until a kernel that reads them fills them in.
+    ALTER TABLE workflows ADD COLUMN principal_type TEXT;
+    ALTER TABLE workflows ADD COLUMN title TEXT;
+    ALTER TABLE workflows ADD COLUMN percent INTEGER;
+    -- Each list of a tenant is read off an index in its own order, whatever it selects by.
+    CREATE INDEX workflows_newest ON workflows (tenant_id, created_at, workflow_id);
+    CREATE INDEX workflows_newest_by_state ON workflows (tenant_id, state, created_at, workflow_id);
+    CREATE INDEX workflows_newest_by_type ON workflows (tenant_id, intent_type, created_at, workflow_id);
+    CREATE INDEX workflows_newest_by_principal ON workflows (tenant_id, principal_id, created_at, workflow_id);
+
+    ALTER TABLE gates ADD COLUMN operator TEXT;
+    ALTER TABLE gates ADD COLUMN due_at REAL;
+    -- The gate as lists show it; NULL where that is the record itself.
+    ALTER TABLE gates ADD COLUMN listed TEXT;
+    CREATE INDEX gates_newest ON gates (tenant_id, workflow_id DESC, gate_id);
+    CREATE INDEX gates_newest_by_operator ON gates (tenant_id, operator, workflow_id DESC, gate_id);
+    CREATE INDEX gates_due ON gates (tenant_id, due_at, workflow_id DESC, gate_id) WHERE due_at IS NOT NULL;
+  `,
+  fill: listGates,
+};
+
+/** The open gates of before get what lists show of them. */
+function listGates(db: DatabaseSync): void {
+  const fill = db.prepare(
+    "UPDATE gates SET operator = ?, due_at = ?, listed = ? WHERE workflow_id = ? AND gate_id = ?",
+  );
+  for (const { record, workflow_id, gate_id } of db.prepare("SELECT * FROM gates").all()) {
+    const columns = readColumns(record as string);
+    if (columns === null) continue;
+    const { operator, due_at, listed } = columns;
+    fill.run(operator, due_at, listed, workflow_id as string, gate_id as string);
+  }
+}
+
+/** Null for a damaged record: it keeps no file from being opened, and `verify` names it. */
+function readColumns(record: string): ReturnType<typeof gateColumns> | null {
+  try {
+    return gateColumns(JSON.parse(record) as Gate);
+  } catch {
+    return null;
+  }
+}
+
+const migrations: readonly Migration[] = [first, second, third];
 
 /** The newest schema that this code reads and writes. */
 export const schemaVersion = migrations.length;
@@ -160,7 +210,11 @@ export function migrate(db: DatabaseSync): void {
 }
 
 function applyPending(db: DatabaseSync, from: number): void {
-  for (const migration of migrations) if (migration.version > from) db.exec(migration.sql);
+  for (const { version, sql, fill } of migrations) {
+    if (version <= from) continue;
+    db.exec(sql);
+    fill?.(db);
+  }
   db.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${Math.max(from, schemaVersion)}`);
   db.prepare("INSERT INTO meta VALUES ('schema_version', ?) ON CONFLICT DO UPDATE SET value = excluded.value").run(
     String(Math.max(from, schemaVersion)),

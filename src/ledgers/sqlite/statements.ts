@@ -1,7 +1,7 @@
 /**
  * The statements of a ledger, prepared once per connection.
  *
- * Owns: all fixed SQL text. The one query that depends on its filter is in read-heads.ts.
+ * Owns: all fixed SQL text. Queries that depend on their filter are in read-heads.ts and list-queries.ts.
  * Never: runs anything.
  * INV-1  The conditions of due and abandoned repeat those of their partial indexes word for word.
  */
@@ -36,11 +36,15 @@ const texts = {
 
   insertWorkflow: `
     INSERT INTO workflows (workflow_id, tenant_id, thread_id, principal_id, intent_id, intent_type, correlation_id, state,
-      created_at, updated_at, due_at, owner, epoch, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      created_at, updated_at, due_at, owner, epoch, expires_at, principal_type, title, percent)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   // ?2 state or NULL to keep it; ?3 whether ?4 is the new due time. The holder is known from the stream's head.
   updateWorkflow: `
     UPDATE workflows SET updated_at = ?1, state = coalesce(?2, state), due_at = iif(?3, ?4, due_at),
-      owner = ?5, epoch = ?6, expires_at = ?7 WHERE workflow_id = ?8`,
+      owner = ?5, epoch = ?6, expires_at = ?7, percent = coalesce(?8, percent) WHERE workflow_id = ?9`,
+  // Touches no index.
+  updatePercent: "UPDATE workflows SET updated_at = ?, percent = ? WHERE workflow_id = ?",
+  fillHead: "UPDATE workflows SET title = ?, principal_type = ?, percent = ? WHERE workflow_id = ? AND title IS NULL",
   head: "SELECT * FROM workflows WHERE workflow_id = ?",
   claim: `
     UPDATE workflows SET owner = ?2, epoch = epoch + 1, expires_at = ?4
@@ -52,8 +56,9 @@ const texts = {
   abandoned: `SELECT * FROM workflows WHERE ${unfinished} AND ${freeAt} <= ? ORDER BY ${freeAt}, workflow_id LIMIT ?`,
 
   upsertGate: `
-    INSERT INTO gates (workflow_id, gate_id, tenant_id, record) VALUES (?, ?, ?, ?)
-    ON CONFLICT DO UPDATE SET record = excluded.record`,
+    INSERT INTO gates (workflow_id, gate_id, tenant_id, record, operator, due_at, listed) VALUES (?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET record = excluded.record, operator = excluded.operator, due_at = excluded.due_at,
+      listed = excluded.listed`,
   deleteGate: "DELETE FROM gates WHERE workflow_id = ? AND gate_id = ?",
   gatesOfTenant: `
     SELECT record FROM gates WHERE tenant_id = ? AND (workflow_id, gate_id) > (?, ?)

@@ -12,6 +12,7 @@ import { idText, readableHead, threadText, toHead, toTurnRow } from "./columns.t
 import { dumpIndexes } from "./dump-indexes.ts";
 import { ledgerFailure, ledgerName, toLedgerFailure } from "./failure.ts";
 import { claimLease, releaseLease, renewLeases } from "./leases.ts";
+import { countGates, countHeads, listGates, listHeads } from "./list-queries.ts";
 import { readHeads } from "./read-heads.ts";
 import { readAllCharges, readCharges, readDocuments, readGates, readKey, readMemory } from "./read-records.ts";
 import { watchFile } from "./same-file.ts";
@@ -111,7 +112,18 @@ function createLog(run: Run): Pick<LedgerStore, "append" | "read" | "last" | "ta
   };
 }
 
-type WorkflowIndex = "head" | "heads" | "claim" | "renew" | "release" | "due" | "nextDue" | "abandoned";
+type WorkflowIndex =
+  | "head"
+  | "heads"
+  | "listHeads"
+  | "countHeads"
+  | "fillHead"
+  | "claim"
+  | "renew"
+  | "release"
+  | "due"
+  | "nextDue"
+  | "abandoned";
 
 function createWorkflowIndex(run: Run): Pick<LedgerStore, WorkflowIndex> {
   return {
@@ -121,6 +133,12 @@ function createWorkflowIndex(run: Run): Pick<LedgerStore, WorkflowIndex> {
         return row === undefined ? null : toHead(row);
       }),
     heads: (filter) => run("heads", (on) => readHeads(on, filter)),
+    listHeads: (page) => run("listHeads", (on) => listHeads(on, page)),
+    countHeads: (selection) => run("countHeads", (on) => countHeads(on, selection)),
+    fillHead: (workflowId, { title, principal_type, percent }) =>
+      run("fillHead", ({ statements }) => {
+        statements.fillHead.run(title, principal_type, percent, workflowId);
+      }),
     claim: (workflowId, owner, now, ttlMs) => run("claim", (on) => claimLease(on, { workflowId, owner, now, ttlMs })),
     renew: (leases, now, ttlMs) => run("renew", (on) => renewLeases(on, leases, now + ttlMs)),
     release: (workflowId, lease) => run("release", (on) => releaseLease(on, workflowId, lease)),
@@ -131,12 +149,24 @@ function createWorkflowIndex(run: Run): Pick<LedgerStore, WorkflowIndex> {
   };
 }
 
-type RecordIndex = "indexes" | "gates" | "findKey" | "charges" | "chargesOf" | "memory" | "documents" | "version";
+type RecordIndex =
+  | "indexes"
+  | "gates"
+  | "listGates"
+  | "countGates"
+  | "findKey"
+  | "charges"
+  | "chargesOf"
+  | "memory"
+  | "documents"
+  | "version";
 
 function createRecordIndexes(run: Run): Pick<LedgerStore, RecordIndex> {
   return {
     indexes: () => run("indexes", dumpIndexes),
     gates: (filter) => run("gates", (on) => readGates(on, filter)),
+    listGates: (page) => run("listGates", (on) => listGates(on, page)),
+    countGates: (selection) => run("countGates", (on) => countGates(on, selection)),
     findKey: (tenantId, key) => run("findKey", (on) => readKey(on, tenantId, key)),
     charges: (tenantId, counters) => run("charges", (on) => readCharges(on, tenantId, counters)),
     chargesOf: (tenantId) => run("chargesOf", (on) => readAllCharges(on, tenantId)),

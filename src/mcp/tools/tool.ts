@@ -16,6 +16,8 @@ import type { McpDesk } from "../mcp-desk.ts";
 import { tellError, toMcpError } from "../mcp-error.ts";
 
 export interface ToolCall {
+  /** The tool that is called. */
+  readonly tool: string;
   readonly ctx: ServerContext;
   /** Whether the client can put a form to a person. */
   readonly hasForms: boolean;

@@ -7,13 +7,15 @@
 import type { ToolAnnotations } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import { GateResponse } from "../../contract/gate.ts";
-import { GateId, ThreadId, WorkflowId } from "../../contract/ids.ts";
+import { GateId, PrincipalId, ThreadId, WorkflowId } from "../../contract/ids.ts";
 import { SubmitRequest, SubmitResponse } from "../../contract/intent.ts";
 import { JsonObject } from "../../contract/json.ts";
 import { McpGate, McpWorkflow } from "../../contract/mcp.ts";
 import { OutcomesResponse } from "../../contract/outcome.ts";
+import { gateCursor } from "../../contract/page.ts";
 import { WorkflowStateName } from "../../contract/progress.ts";
 import { CancelRequest, CancelResponse, RetryRequest, RetryResponse } from "../../contract/retry.ts";
+import { WorkflowSummary } from "../../contract/workflow-summary.ts";
 import type { CallMeta } from "../call-meta.ts";
 import { tellWorkflow, toMcpGate, toMcpWorkflow } from "../describe-workflow.ts";
 import { type McpDesk, requireCommand, requireGranted } from "../mcp-desk.ts";
@@ -45,8 +47,16 @@ function makeTool<S extends z.ZodType>({ input, output, run, begin, ...told }: S
 }
 
 const OfWorkflow = z.strictObject({ workflow_id: WorkflowId });
-const page = { after: z.string().max(512).optional(), limit: z.int().min(1).max(100).default(20) };
-const nextPage = z.string().nullable();
+const cursor = z.string().max(512);
+const page = {
+  after: cursor.optional(),
+  before: cursor.optional(),
+  limit: z.int().min(1).max(100).default(20),
+  total: z.boolean().optional(),
+};
+const shownPage = { next: z.string().nullable(), total: z.int().optional() };
+const time = z.union([z.iso.datetime({ offset: true }), z.iso.date()]);
+const Name = z.string().min(1).max(256);
 
 const Submission = z.strictObject({
   intent_type: z.string().min(1).max(256).optional(),
@@ -84,30 +94,27 @@ const submitIntent = makeTool({
 const listWorkflows = makeTool({
   name: "list-workflows",
   title: "List workflows",
-  description: "Workflows of this tenant in the order of their creation; next goes on after the last of them.",
+  description:
+    "Summaries of this tenant's workflows, newest first; next, as after, goes on with older ones. read-workflow tells the whole of one.",
   input: z.strictObject({
     states: z.array(WorkflowStateName).min(1).optional(),
-    intent_type: z.string().min(1).max(256).optional(),
+    intent_type: Name.optional(),
+    principal: PrincipalId.optional().describe("The id of who asked for the work."),
+    text: z.string().max(200).optional().describe("In title, intent type or id."),
+    since: time.optional(),
+    until: time.optional(),
     ...page,
   }),
-  output: z.looseObject({
-    workflows: z.array(z.looseObject({ workflow_id: z.string(), intent_type: z.string(), state: WorkflowStateName })),
-    next: nextPage,
-  }),
+  output: z.looseObject({ workflows: z.array(WorkflowSummary), ...shownPage }),
   annotations: reads,
   async run(desk, { limit, ...filter }) {
-    const caller = await requireGranted(desk, "read");
-    const found = await desk.kernel.workflows({ ...dropUnset(filter), limit }, caller);
-    const workflows = found.map(({ workflow_id, intent, state, accepted_at, updated_at }) => ({
-      workflow_id,
-      intent_type: intent.type,
-      state,
-      accepted_at,
-      updated_at,
-    }));
-    return structured({ workflows, next: found.length < limit ? null : (found.at(-1)?.workflow_id ?? null) });
+    const workflows = await desk.kernel.workflows({ ...dropUnset(filter), limit }, await requireGranted(desk, "read"));
+    const last = workflows.length < limit ? undefined : workflows.at(-1);
+    return structured({ workflows, next: last?.workflow_id ?? null, ...totalOf(workflows) });
   },
 });
+
+const totalOf = ({ total }: { readonly total?: number }) => (total === undefined ? {} : { total });
 
 const readWorkflow = makeTool({
   name: "read-workflow",
@@ -156,15 +163,23 @@ const listGates = makeTool({
   name: "list-gates",
   title: "List gates",
   description:
-    "What waits for a person, of one workflow or of the tenant: what would run, its digest, what each answer does.",
-  input: z.strictObject({ workflow_id: WorkflowId.optional(), ...page }),
-  output: z.looseObject({ gates: z.array(McpGate), next: nextPage }),
+    "What waits for a person: of one workflow whole (what would run, its digest, what each answer does), over many with long parts cut where truncated says so.",
+  input: z.strictObject({
+    workflow_id: WorkflowId.optional(),
+    mine: z.boolean().optional().describe("Those that the caller may decide."),
+    role: Name.optional(),
+    operator: Name.optional(),
+    due_before: time.optional(),
+    ...page,
+  }),
+  output: z.looseObject({ gates: z.array(McpGate), ...shownPage }),
   annotations: reads,
   async run(desk, { limit, ...filter }) {
+    if (filter.mine === true) requireCommand(desk, "gate");
     const found = await desk.kernel.gates({ ...dropUnset(filter), limit }, await requireGranted(desk, "read"));
-    const last = found.at(-1);
-    const next = last === undefined || found.length < limit ? null : `${last.workflow_id}/${last.gate_id}`;
-    return structured({ gates: found.map(toMcpGate), next });
+    const last = found.length < limit ? undefined : found.at(-1);
+    const gates = found.map((gate) => ({ ...toMcpGate(gate), truncated: gate.truncated }));
+    return structured({ gates, next: last === undefined ? null : gateCursor(last), ...totalOf(found) });
   },
 });
 

@@ -61,8 +61,8 @@ export interface Gateway {
   readonly cancel: (workflowId: string, request: unknown) => Promise<CancelResponse>;
   /** Changes of other replicas for a tenant's memory; the embedding host itself names no caller. */
   readonly sync: (request: unknown, caller?: Caller) => Promise<FederatedSyncReport>;
-  /** Rejects for a caller who lacks the scope; the embedding host itself, which names no caller, has all. */
-  readonly authorize: (caller: Caller | undefined, needs: string) => Promise<void>;
+  /** Rejects for a caller who lacks the scope; the embedding host itself, which names no caller, has all (null). */
+  readonly authorize: (caller: Caller | undefined, needs: string) => Promise<AuthContext | null>;
 }
 
 /** The one open gate of a workflow. @throws KernelErrorException where there are none, or several. */
@@ -84,10 +84,10 @@ export function createGateway(kit: Kit, findOpenGate: FindOpenGate): Gateway {
       command(kit, workflowId, { request: admit(kit, CancelRequest, request), schema: "CancelRequest" }),
     sync: (request, caller) => sync(kit, admit(kit, SyncRequest, request), caller),
     async authorize(caller, needs) {
-      if (caller === undefined) return;
+      if (caller === undefined) return null;
       const { principal, tenant_id } = caller;
       const question = { principal, tenant_id, scope: null, intent_hint: null, needs };
-      await authorize(kit, question, kit.ids.next("correlation"));
+      return authorize(kit, question, kit.ids.next("correlation"));
     },
   };
 }

@@ -9,25 +9,16 @@ import type { AssistantDelta } from "../../contract/assistant-delta.ts";
 import type { LedgerEvent } from "../../contract/event.ts";
 import { payloadOf } from "../../contract/event.ts";
 import type { KernelProgress } from "../../contract/progress.ts";
-import type { StepRecord, WorkflowRecord } from "../../contract/workflow.ts";
-
-/** Completed steps of all rounds, and the steps of the newest plan that were not dropped. */
-function effectiveSteps(record: WorkflowRecord): readonly StepRecord[] {
-  const current = new Set(record.plan?.steps.map((s) => s.step_id));
-  return [...record.steps.values()].filter((s) => s.state === "succeeded" || current.has(s.step.step_id));
-}
+import { effectiveSteps, percentOf, type WorkflowRecord } from "../../contract/workflow.ts";
 
 export function progressOf(record: WorkflowRecord): KernelProgress {
   const steps = effectiveSteps(record);
-  const total = steps.reduce((sum, s) => sum + s.step.weight, 0);
-  const done = steps.filter((s) => s.state === "succeeded").reduce((sum, s) => sum + s.step.weight, 0);
-  const percent = record.state === "completed" ? 100 : total === 0 ? 0 : Math.min(99, Math.round((100 * done) / total));
   const current = steps.find((s) => s.state === "running") ?? steps.find((s) => s.state === "queued");
   return {
     tenant_id: record.tenant_id,
     workflow_id: record.workflow_id,
     correlation_id: record.correlation_id,
-    percent: done === total && total > 0 && record.state !== "failed" && record.state !== "cancelled" ? 100 : percent,
+    percent: percentOf(record),
     stage: record.state,
     current_step:
       current === undefined || record.finished_at !== null

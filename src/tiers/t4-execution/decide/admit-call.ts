@@ -114,14 +114,18 @@ export function tokenOf(run: Run, { step, operator }: Prepared): CallToken {
 
 const holdOf = (run: Run, stepId: string): string => `${run.log.identity.workflow_id}/${stepId}`;
 
+/** T5 is told that what it set aside for the step will not be used. */
+export function dropHold(run: Run, stepId: string): void {
+  if (!run.settings.reserves) return;
+  run.intend({ do: "tell", to: 5, fn: "release_hold", schema: "HoldRelease", data: { hold: holdOf(run, stepId) } });
+}
+
 /** What T5 set aside in memory is in the ledger now, or will not be used: the next call is asked for anew. */
 export function releaseHold(run: Run, stepId: string): void {
   if (!run.settings.reserves) return;
   const reserved = run.admissions.get(stepId)?.reservation;
   run.admissions.delete(stepId);
-  if (reserved == null) return;
-  const data = { hold: holdOf(run, stepId) };
-  run.intend({ do: "tell", to: 5, fn: "release_hold", schema: "HoldRelease", data });
+  if (reserved != null) dropHold(run, stepId);
 }
 
 /** What was set aside for one call: a key that is called again reserves again. */

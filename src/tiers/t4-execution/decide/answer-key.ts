@@ -14,7 +14,7 @@ import { moduleRef } from "../../../contract/module-ref.ts";
 import type { ActionEntry } from "../../../contract/workflow.ts";
 import { deriveApplyKey, deriveKey } from "./derive-key.ts";
 import { isRepeatable, type Prepared } from "./prepare-step.ts";
-import { ask, draftOfStep, type Run } from "./run.ts";
+import { ask, draftOfStep, isUnderWay, type Run } from "./run.ts";
 
 export const invokerRef = moduleRef(4, "operator_invoker", "invoke");
 
@@ -88,7 +88,7 @@ function readEntry(
     case "in_doubt":
       return { seen: "in_doubt", action_id };
     default:
-      if (run.handles.has(key)) return { seen: "running", action_id };
+      if (isUnderWay(run, key)) return { seen: "running", action_id };
       return isRepeatable(operator) ? { seen: "unseen", recovered: true } : { seen: "in_doubt", action_id };
   }
 }

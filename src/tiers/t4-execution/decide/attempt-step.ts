@@ -20,7 +20,7 @@ import { backOut, chainOf, contextOf, readThrown } from "./hooks.ts";
 import { runBefore } from "./middleware.ts";
 import { approvalReasons, describeGate, notifyGate, openGate } from "./open-gate.ts";
 import { type Prepared, prepareStep } from "./prepare-step.ts";
-import { ask, outcomeOfStep, parked, pending, type Run, stepOf } from "./run.ts";
+import { ask, callIdOf, isUnderWay, outcomeOfStep, parked, pending, type Run, stepOf } from "./run.ts";
 import { type Failed, settleFailure } from "./settle-failure.ts";
 
 const fallbackTimeoutSec = 60;
@@ -100,7 +100,7 @@ function refuse(run: Run, at: Attempt, error: KernelError): void {
   const key = keyOf(run, at.prepared);
   const started = startOf(run, at, key);
   // An earlier attempt's call may still be under way: its key stays running.
-  const end = { usage: {}, pending: run.handles.has(key), cached: false };
+  const end = { usage: {}, pending: isUnderWay(run, key), cached: false };
   run.log.note(draft("ACTION_STARTED", started, step.step_id));
   run.log.note(
     failureOf(run, { attempt: at.attempt, stepId: step.step_id }, { action_id: started.action_id, error, ...end }),
@@ -170,9 +170,8 @@ function startCall(run: Run, at: Attempt, key: string): void {
   const charged = reserve(run, step_id, action_id);
   run.log.note(draft("ACTION_STARTED", started, step_id));
   run.calls.set(step_id, { action_id, key, attempt, made: false });
-  run.handles.set(key, { step_id, charged });
-  const { run: round } = stepOf(run, step_id);
-  const call = { step_id, action_id, attempt, run: round, key, timeout_ms };
+  const call = { step_id, action_id, attempt, run: stepOf(run, step_id).run, key, timeout_ms };
+  run.handles.set(callIdOf(call), { key, charged });
   run.intend({ do: "call", ...call, payload: prepared.payload, input: prepared.input });
   releaseHold(run, step_id);
 }

@@ -11,6 +11,7 @@ import { draft } from "../../../contract/event.ts";
 import type { Principal } from "../../../contract/intent.ts";
 import { isTerminal } from "../../../contract/workflow.ts";
 import { errorOf } from "../../../runtime/within.ts";
+import { dropHold } from "./admit-call.ts";
 import { reviseOutdated } from "./edit-gate.ts";
 import { hearEnd } from "./end-call.ts";
 import { cancelWorkflow, completeWorkflow, failWorkflow } from "./end-workflow.ts";
@@ -41,6 +42,8 @@ export function decide(run: Run, input: Input): void {
       hearCommand(run, input);
       break;
     case "answered":
+      // What was set aside for a call of a workflow that ended meanwhile is not kept from others.
+      if (!mayGoOn(run) && input.key.startsWith("admit:")) dropHold(run, input.scope.slice("step:".length));
       for (const [re, waiting] of run.commands) if (input.scope === commandScope(re)) hearCommand(run, waiting);
       break;
     default:

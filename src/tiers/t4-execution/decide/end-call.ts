@@ -13,7 +13,7 @@ import { isTerminal } from "../../../contract/workflow.ts";
 import { settleCharge } from "./admit-call.ts";
 import type { Input } from "./input.ts";
 import { findKnownOperator } from "./prepare-step.ts";
-import { outcomeOfStep, type Run, stepOf } from "./run.ts";
+import { callIdOf, outcomeOfStep, type Run, stepOf } from "./run.ts";
 import { maxAttemptsOf, mayBeRetried } from "./settle-failure.ts";
 
 /** A result as it was screened. */
@@ -35,16 +35,15 @@ export function hearEnd(run: Run, ended: Ended): void {
   const stops = end.status === "failed" && (run.interrupted || isTerminal(run.log.record.state));
   if (!stops) noteEnd(run, ended);
   else if (!isTerminal(run.log.record.state)) return;
-  if (end.status === "succeeded" || !end.pending) settleCharge(run, step_id, charged, end.usage);
+  const isKnown = end.status === "succeeded" || !end.pending || (stops && end.over);
+  if (isKnown) settleCharge(run, step_id, charged, end.usage);
 }
 
 /** The operator has ended: nobody waits for its key any more. Gives what was set aside for the call, once. */
-function releaseHandle(run: Run, { step_id, action_id, end }: Ended) {
-  if (end.cached) return null;
-  const key = run.log.record.actions.get(action_id)?.record.idempotency_key ?? "";
-  const handle = run.handles.get(key);
-  if (handle === undefined || handle.step_id !== step_id) return null;
-  if (end.over) run.handles.delete(key);
+function releaseHandle(run: Run, ended: Ended) {
+  const handle = ended.end.cached ? undefined : run.handles.get(callIdOf(ended));
+  if (handle === undefined) return null;
+  if (ended.end.over) run.handles.delete(callIdOf(ended));
   return handle.charged;
 }
 

@@ -20,7 +20,7 @@ import type { Limits } from "../../../runtime/kit.ts";
 import type { Registry } from "../../../runtime/registry.ts";
 import type { WorkflowLog } from "../../../runtime/workflow-log.ts";
 import type { Admission, Charged } from "./admit-call.ts";
-import type { Answered, Input } from "./input.ts";
+import type { Answered, CallOf, Input } from "./input.ts";
 import type { Intention, Question } from "./intention.ts";
 
 /** What a kernel's options fix for every workflow. */
@@ -56,7 +56,7 @@ export interface UnderWay {
 
 /** A call whose operator has not ended in this process, also where nobody waits for it any more. */
 export interface Handle {
-  readonly step_id: string;
+  readonly key: string;
   /** What was set aside for it. */
   readonly charged: Charged | null;
 }
@@ -89,7 +89,7 @@ export interface Run {
   readonly now: number;
   /** By step. */
   readonly calls: Map<string, UnderWay>;
-  /** By idempotency key. */
+  /** By call: a person may have a key called again while its first call goes on. */
   readonly handles: Map<string, Handle>;
   /** What T5 found of steps' next calls. */
   readonly admissions: Map<string, Admission>;
@@ -173,6 +173,16 @@ export function stepOf(run: Run, stepId: string) {
 /** Whether the gate was opened under another policy than the one that holds now. A lost call has been made already. */
 export const isOutdated = (run: Run, { kind, policy_version }: Gate): boolean =>
   kind === "approval" && policy_version !== run.settings.policyVersion;
+
+/** Names a call of this process. */
+export const callIdOf = ({ step_id, action_id, run, attempt }: CallOf): string =>
+  `${step_id}/${action_id}/${run}/${attempt}`;
+
+/** Whether a call under this key goes on in this process. */
+export function isUnderWay({ handles }: Pick<Run, "handles">, key: string): boolean {
+  for (const handle of handles.values()) if (handle.key === key) return true;
+  return false;
+}
 
 export const scopeOf = (stepId: string): string => `step:${stepId}`;
 

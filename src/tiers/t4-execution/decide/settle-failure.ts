@@ -17,7 +17,7 @@ import type { PlanStep } from "../../../contract/plan.ts";
 import { failStep } from "./end-step.ts";
 import { describeDoubtGate } from "./open-gate.ts";
 import { findKnownOperator, isRepeatable } from "./prepare-step.ts";
-import { oodaRef, type Run, stepOf } from "./run.ts";
+import { isUnderWay, oodaRef, type Run, stepOf } from "./run.ts";
 
 export interface Failed {
   readonly action_id: string;
@@ -65,7 +65,7 @@ function mayRetry(run: Run, step: PlanStep, { error, cached, pending, action_id 
   if (stepOf(run, step.step_id).attempt >= maxAttemptsOf(run, step)) return false;
   const key = run.log.record.actions.get(action_id)?.record.idempotency_key ?? "";
   // A call that goes on is waited for once more; nothing of it is made again.
-  if (pending) return run.handles.has(key);
+  if (pending) return isUnderWay(run, key);
   return mayBeRetried(findKnownOperator(run, step), error);
 }
 

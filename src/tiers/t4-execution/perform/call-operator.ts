@@ -79,7 +79,7 @@ export function callOperator(at: Calling, wanted: Wanted): Promise<void> {
   // The operator's first line runs once its time is kept.
   const { clock } = at.kit;
   let ranOut: () => void = () => undefined;
-  const cancel = clock.setTimer(clock.now() + wanted.timeout_ms, () => ranOut());
+  const cancel = at.services.timers.deadline(clock.now() + wanted.timeout_ms, () => ranOut());
   const outcome = start(made, routes.route);
   if (isPromise(outcome)) {
     const first = new Promise<Outcome | typeof timedOut>((resolve) => {
@@ -128,6 +128,7 @@ function start(made: Made, route: OperatorCall["route"]): Outcome | Promise<Outc
     return { ok: false, error: stage === "answered" ? asAnswered(error) : error, known: stage !== "running" };
   };
   try {
+    if (wanted.key === "") raise(kernelError("T4_IDEMPOTENCY_KEY_MISSING", "no key, no call", invokerRef));
     // What was cancelled before its first line is not begun any more.
     made.abort.signal.throwIfAborted();
     requireKey(wanted.key);
@@ -263,7 +264,7 @@ export async function joinCall(
 ): Promise<void> {
   const { clock } = at.kit;
   const inTime = await new Promise<boolean>((resolve) => {
-    const cancel = clock.setTimer(clock.now() + wanted.timeout_ms, () => resolve(false));
+    const cancel = at.services.timers.deadline(clock.now() + wanted.timeout_ms, () => resolve(false));
     void under.then(() => resolve(true)).finally(cancel);
   });
   const { record, seen } = at.run.log.record.actions.get(wanted.action_id) ?? {};

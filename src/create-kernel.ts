@@ -7,24 +7,25 @@
  * K3  `stop` leaves no timer, handle or subscription behind.
  */
 
-import { allMachines, definitionOf } from "../../machines/definitions.ts";
-import type { Caller } from "../contract/auth-context.ts";
-import { raise } from "../contract/error.ts";
-import { kernelError } from "../contract/error-codes.ts";
-import { moduleRef } from "../contract/module-ref.ts";
-import { isAtRest, isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
-import type { WorkflowState } from "../contract/workflow-state.ts";
-import { replayTurns } from "../replay/replay.ts";
-import { createGateway, type Gateway } from "../tiers/t0-foundation/gateway.ts";
-import type { Mailbox } from "../tiers/t4-execution/mailbox.ts";
-import type { Kernel } from "./face.ts";
-import { findOpenGate } from "./open-gate.ts";
-import { type KernelOptions, resolveOptions, type TierPatch } from "./options.ts";
-import { fillRegistry, KernelParts, openMemoryLedger, openParts, stopParts } from "./parts.ts";
-import { createReads, viewOf } from "./reads.ts";
-import { createRecords } from "./records.ts";
-import { retryOrBeginAgain } from "./retry.ts";
-import { createTokenView } from "./token-view.ts";
+import { allMachines, definitionOf } from "../machines/definitions.ts";
+import type { Caller } from "./contract/auth-context.ts";
+import { raise } from "./contract/error.ts";
+import { kernelError } from "./contract/error-codes.ts";
+import { moduleRef } from "./contract/module-ref.ts";
+import { isAtRest, isTerminal, type WorkflowRecord } from "./contract/workflow.ts";
+import type { WorkflowState } from "./contract/workflow-state.ts";
+import type { Kernel } from "./kernel/face.ts";
+import { findOpenGate } from "./kernel/open-gate.ts";
+import { type KernelOptions, resolveOptions, type TierPatch } from "./kernel/options.ts";
+import { fillRegistry, KernelParts, openMemoryLedger, openParts, stopParts } from "./kernel/parts.ts";
+import { createReads, viewOf } from "./kernel/reads.ts";
+import { createRecords } from "./kernel/records.ts";
+import { retryOrBeginAgain } from "./kernel/retry.ts";
+import { createTokenView } from "./kernel/token-view.ts";
+import { replayTurns } from "./replay/replay.ts";
+import { whatIf } from "./replay/whatif.ts";
+import { createGateway, type Gateway } from "./tiers/t0-foundation/gateway.ts";
+import type { Mailbox } from "./tiers/t4-execution/mailbox.ts";
 
 const kernelRef = moduleRef(0, "kernel", "createKernel");
 
@@ -63,7 +64,7 @@ class RunningKernel {
     this.#options = options;
     this.#gateway = createGateway(parts.kit, (workflowId, caller) => this.#openGate(workflowId, caller));
     this.face = {
-      ...createReads({ ...parts, ...parts.policies, authorize: this.#gateway.authorize }),
+      ...createReads({ ...parts, same: parts.resolved.same, authorize: this.#gateway.authorize }),
       tokens: createTokenView(parts),
       ...this.#commands(),
       ...this.#records(),
@@ -111,7 +112,7 @@ class RunningKernel {
       delegateGate: (workflowId, request) => this.#serve(() => gateway.delegateGate(workflowId, request)),
       retry: (workflowId, request) => this.#serve(() => retryOrBeginAgain({ gateway, reading, workflowId, request })),
       cancel: (workflowId, request) => this.#serve(() => gateway.cancel(workflowId, request)),
-      authorize: (caller, scope) => this.#serve(() => gateway.authorize(caller, scope)),
+      authorize: (caller, scope) => this.#serve(async () => void (await gateway.authorize(caller, scope))),
       settled: (workflowId) => this.#settled(workflowId),
       execute: (workflowId) =>
         this.#serve(async () => {
@@ -152,11 +153,17 @@ class RunningKernel {
     };
   }
 
-  #insights(): Pick<Kernel, "replay" | "bus" | "ask" | "vitals" | "system" | "lifecycles"> {
-    const { bus, executor, lifecycles, feed, timers, supervision, reading, registry, shelf } = this.#parts;
+  #insights(): Pick<Kernel, "replay" | "whatIf" | "bus" | "ask" | "vitals" | "system" | "lifecycles"> {
+    const { authorize } = this.#gateway;
+    const { bus, executor, lifecycles, feed, timers, supervision, reading, registry, shelf, store, policies } =
+      this.#parts;
     return {
       replay: async (workflowId, caller) =>
         replayTurns(await reading.rows(workflowId, caller), { options: this.#options, registry, shelf }),
+      async *whatIf(asked, caller) {
+        await authorize(caller, "outcome:read");
+        return yield* whatIf(asked, { store, registry, caller, ...policies });
+      },
       bus: { signals: bus.signals, items: bus.items },
       ask: (tier, signal) => this.#serve(() => bus.ask(tier, signal)),
       vitals: () => ({

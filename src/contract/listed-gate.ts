@@ -1,0 +1,81 @@
+/**
+ * A gate as lists over many workflows show it: a Gate whose long parts are cut, and which says so.
+ *
+ * INV-1  Bounded: whatever a gate holds, its listed form has at most `maxListedGateChars` characters of JSON.
+ * INV-2  `truncated` is true whenever anything is cut or left out: who decides then reads the gate itself.
+ * INV-3  Listing what is listed changes nothing.
+ */
+import { z } from "zod";
+import { cutText } from "./cut-text.ts";
+import { Gate } from "./gate.ts";
+
+export const ListedGate = Gate.extend({
+  /** Something is cut or left out; the gate itself, by workflow and gate id, has all. */
+  truncated: z.boolean(),
+});
+export type ListedGate = z.infer<typeof ListedGate>;
+
+/** The most that a listed gate comes to, with the quotes and escapes of its texts; as a rule it is a tenth of that. */
+export const maxListedGateChars = 64_000;
+/** Of a text that a person reads, and of a payload as JSON. */
+const maxText = 1000;
+/** Of a name or a sentence. */
+const maxPhrase = 200;
+
+/** The gate for a list. */
+export function listGate(gate: Gate | ListedGate): ListedGate {
+  const listed = cutGate(gate, 8);
+  return JSON.stringify(listed).length <= maxListedGateChars ? listed : cutGate(gate, 1);
+}
+
+/** The gate as it is, where a list shows all of it. */
+export const wholeGate = (gate: Gate): ListedGate => ({ ...gate, truncated: false });
+
+/** Of each list the newest `most`. */
+function cutGate(gate: Gate | ListedGate, most: number): ListedGate {
+  let truncated = "truncated" in gate && gate.truncated;
+  const text = (whole: string, max = maxText): string => {
+    const cut = cutText(whole, max);
+    if (cut !== whole) truncated = true;
+    return cut;
+  };
+  const phrase = (whole: string): string => text(whole, maxPhrase);
+  const some = <T>(whole: readonly T[], cut: (item: T) => T = (item) => item): T[] => {
+    if (whole.length > most) truncated = true;
+    return whole.slice(-most).map(cut);
+  };
+  const small = <T, N>(whole: T, without: N): T | N => {
+    const fits = JSON.stringify(whole).length <= maxText;
+    if (!fits) truncated = true;
+    return fits ? whole : without;
+  };
+  const { reasons, consequences, ladder, votes } = gate;
+  const cut = {
+    ...gate,
+    title: phrase(gate.title),
+    preview: text(gate.preview),
+    diff: gate.diff === null ? null : text(gate.diff),
+    payload: small(gate.payload, null),
+    reasons: some(reasons, ({ source, rule, reason }) => ({ source, rule: phrase(rule), reason: phrase(reason) })),
+    consequences: {
+      approve: phrase(consequences.approve),
+      reject: phrase(consequences.reject),
+      edit: phrase(consequences.edit),
+    },
+    ui_actions: small(gate.ui_actions, []),
+    roles: gate.roles === null ? null : some(gate.roles, phrase),
+    approvers: gate.approvers == null ? null : some(gate.approvers),
+    advisors: some(gate.advisors ?? []),
+    ladder: some(ladder ?? [], (rung) => (rung.role === undefined ? rung : { ...rung, role: phrase(rung.role) })),
+    delegations: some(gate.delegations ?? []),
+    votes: some(votes ?? [], (vote) => ({
+      ...vote,
+      signature: small(vote.signature, null),
+      comment: vote.comment === null ? null : phrase(vote.comment),
+    })),
+    ...(gate.revised_from !== undefined && { revised_from: some(gate.revised_from) }),
+    ...(gate.requesters !== undefined && { requesters: some(gate.requesters) }),
+    spent_signatures: small(gate.spent_signatures ?? [], []),
+  };
+  return { ...cut, truncated };
+}

@@ -1,0 +1,57 @@
+/**
+ * A workflow as lists show it: what the ledger's index knows of it. The whole of it: workflow-state.ts, by its id.
+ *
+ * INV-1  Bounded: whatever a workflow holds, its summary has a few hundred characters, `maxTitleChars` of them its title.
+ * INV-2  A list is newest first, by `created_at`, then `workflow_id`.
+ */
+import { z } from "zod";
+import { cutToLine } from "./cut-text.ts";
+import { PrincipalRef } from "./gate-vote.ts";
+import { CorrelationId, IntentId, TenantId, ThreadId, WorkflowId } from "./ids.ts";
+import type { Intent } from "./intent.ts";
+import { WorkflowStateName } from "./progress.ts";
+
+export const maxTitleChars = 200;
+
+export const WorkflowSummary = z
+  .object({
+    workflow_id: WorkflowId,
+    tenant_id: TenantId,
+    thread_id: ThreadId.nullable(),
+    correlation_id: CorrelationId,
+    intent_id: IntentId,
+    intent_type: z.string(),
+    state: WorkflowStateName,
+    progress: z.object({ percent: z.int().min(0).max(100) }).readonly(),
+    /** The request's text, or its inputs in short where it came without; one line. */
+    title: z.string(),
+    /** Who asked for the work. */
+    principal: PrincipalRef.readonly(),
+    created_at: z.iso.datetime(),
+    updated_at: z.iso.datetime(),
+    /** When something of it falls due while it rests. */
+    due_at: z.iso.datetime().nullable(),
+    open_gates: z.int().nonnegative(),
+  })
+  .readonly();
+export type WorkflowSummary = z.infer<typeof WorkflowSummary>;
+
+/** A page of a list; `total` counts all that the filter finds, where it was asked for. */
+export type Listed<T> = readonly T[] & { readonly total?: number };
+
+/** What a list calls the work: one line of at most `maxTitleChars`. */
+export function titleOf({ text, inputs }: Pick<Intent, "text" | "inputs">): string {
+  const line = cutToLine(text, maxTitleChars);
+  return line === "" ? tellInputs(inputs) : line;
+}
+
+/** `order A-7, cents 1999`: the inputs that are no lists or records themselves. */
+function tellInputs(inputs: Intent["inputs"]): string {
+  let told = "";
+  for (const [name, value] of Object.entries(inputs)) {
+    if (typeof value === "object" || told.length > maxTitleChars) continue;
+    const shown = typeof value === "string" ? value.slice(0, 4 * maxTitleChars) : String(value);
+    told += `${told === "" ? "" : ", "}${name.slice(0, maxTitleChars)} ${shown}`;
+  }
+  return cutToLine(told, maxTitleChars);
+}

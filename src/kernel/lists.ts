@@ -1,0 +1,306 @@
+/**
+ * The kernel's lists: workflows and open gates, newest first, from the indexes alone.
+ *
+ * Owns: what the filters mean. Never: folds a workflow, but once for one that an older kernel left without a title.
+ * L1  An item is bounded, whatever its workflow or gate holds; the gates of one workflow alone are shown whole.
+ * L2  `after` goes on in the list (to what is older), `before` goes back. A cursor that the list could not have given is
+ *     refused.
+ * L3  What no index answers (text, a role, "mine") is looked for a stretch at a time, others running between, in no more
+ *     than `limits.maxListScanned` items.
+ */
+import { z } from "zod";
+import type { Same } from "../../machines/quorum.ts";
+import type { AuthContext, Caller } from "../contract/auth-context.ts";
+import { KernelErrorException, raise } from "../contract/error.ts";
+import { kernelError } from "../contract/error-codes.ts";
+import { type Gate, plainGate } from "../contract/gate.ts";
+import { GateId, PrincipalId, ThreadId, WorkflowId } from "../contract/ids.ts";
+import { readStrictly } from "../contract/known-keys.ts";
+import { type ListedGate, wholeGate } from "../contract/listed-gate.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+import { gateCursor } from "../contract/page.ts";
+import { WorkflowStateName } from "../contract/progress.ts";
+import type { Listed, WorkflowSummary } from "../contract/workflow-summary.ts";
+import type { GatePlace, HeadPlace, HeadSelection, LedgerStore, ListedHead, Paged } from "../ports/ledger-store.ts";
+import { fillingOf } from "../runtime/derive-indexes.ts";
+import type { Kit } from "../runtime/kit.ts";
+import type { LedgerReading } from "../runtime/ledger-reader.ts";
+import { letOthersRun } from "../runtime/let-others-run.ts";
+import { seatVoter } from "../tiers/t5-ego/seat-voter.ts";
+import type { Kernel } from "./face.ts";
+
+export interface ListParts {
+  readonly store: LedgerStore;
+  readonly reading: LedgerReading;
+  readonly kit: Kit;
+  /** Who is the same person as another. */
+  readonly same: Same;
+  /** Who the caller is here; null for the embedding host itself. */
+  readonly authorize: (caller: Caller | undefined, needs: string) => Promise<AuthContext | null>;
+}
+
+const listRef = moduleRef(0, "gateway", "list");
+const pageSize = 50;
+/** Items that are looked at in one go. */
+const stretch = 500;
+
+const Instant = z.union([z.iso.datetime({ offset: true }), z.iso.date()]).transform((text) => Date.parse(text));
+const paging = { limit: z.int().positive().default(pageSize), total: z.boolean().default(false) };
+const WorkflowQuery = z.strictObject({
+  states: z.array(WorkflowStateName).optional(),
+  thread_id: ThreadId.optional(),
+  intent_type: z.string().optional(),
+  principal: PrincipalId.optional(),
+  text: z.string().max(200).optional(),
+  since: Instant.optional(),
+  until: Instant.optional(),
+  after: WorkflowId.optional(),
+  before: WorkflowId.optional(),
+  ...paging,
+});
+const GateQuery = z.strictObject({
+  workflow_id: z.string().optional(),
+  operator: z.string().optional(),
+  role: z.string().optional(),
+  mine: z.boolean().optional(),
+  due_before: Instant.optional(),
+  after: z.string().optional(),
+  before: z.string().optional(),
+  ...paging,
+});
+
+const refuse = (message: string): never => raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, listRef));
+
+/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
+function parseFilter<S extends z.ZodType>(schema: S, raw: unknown): z.output<S> {
+  return readStrictly(schema, raw, { what: "filter", source: listRef });
+}
+
+export function createLists(parts: ListParts): Pick<Kernel, "workflows" | "gates" | "gate"> {
+  return {
+    workflows: async (filter = {}, caller) => listWorkflows(parts, parseFilter(WorkflowQuery, filter), caller),
+    gates: async (filter = {}, caller) => listGates(parts, parseFilter(GateQuery, filter), caller),
+    async gate(workflowId, gateId, caller) {
+      const { gates } = await parts.reading.readWorkflowState(workflowId, caller);
+      const detail = { workflow_id: String(workflowId), gate_id: String(gateId) };
+      return (
+        gates.get(gateId) ??
+        raise(kernelError("T5_GATE_NOT_FOUND", `${gateId} is not a gate of this workflow`, listRef, { detail }))
+      );
+    },
+  };
+}
+
+const tenantOf = (caller: Caller | undefined) => (caller === undefined ? {} : { tenant_id: caller.tenant_id });
+
+/** Without the members that were not given. */
+const given = <T extends object>(record: T): { readonly [K in keyof T]: Exclude<T[K], undefined> } =>
+  Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as never;
+
+async function listWorkflows(
+  parts: ListParts,
+  { after, before, limit, total, text = "", principal: principal_id, ...rest }: z.output<typeof WorkflowQuery>,
+  caller: Caller | undefined,
+): Promise<Listed<WorkflowSummary>> {
+  const { store } = parts;
+  const selection: HeadSelection = { ...given({ ...rest, principal_id }), ...tenantOf(caller) };
+  const cursors = given({ after: await placeOf(store, after, caller), before: await placeOf(store, before, caller) });
+  const wanted = text.trim().toLowerCase();
+  const scan: Scan<HeadPlace, ListedHead> = {
+    page: { ...cursors, limit },
+    read: async (page) => fillHeads(parts, await store.listHeads({ ...selection, ...page })),
+    keeps: wanted === "" ? null : (head) => isAbout(head, wanted),
+    count: () => store.countHeads(selection),
+    most: parts.kit.limits.maxListScanned,
+  };
+  return tell(scan, total, summaryOf);
+}
+
+const isAbout = ({ title, intent_type, workflow_id }: ListedHead, wanted: string): boolean =>
+  [title ?? "", intent_type, workflow_id].some((text) => text.toLowerCase().includes(wanted));
+
+async function placeOf(
+  store: LedgerStore,
+  workflowId: string | undefined,
+  caller: Caller | undefined,
+): Promise<HeadPlace | undefined> {
+  if (workflowId === undefined) return undefined;
+  const head = await store.head(workflowId);
+  if (head !== null && (caller === undefined || head.tenant_id === caller.tenant_id)) return head;
+  return refuse(`filter: the cursor ${workflowId} is no workflow of this list`);
+}
+
+/** What an older kernel did not write of a workflow is folded from its log, once. */
+async function fillHeads({ store, reading }: ListParts, heads: readonly ListedHead[]): Promise<readonly ListedHead[]> {
+  if (heads.every(({ title }) => title !== null)) return heads;
+  const filled: ListedHead[] = [];
+  for (const head of heads) filled.push(head.title === null ? await fillHead({ store, reading }, head) : head);
+  return filled;
+}
+
+async function fillHead({ store, reading }: Pick<ListParts, "store" | "reading">, head: ListedHead) {
+  await letOthersRun();
+  try {
+    const filling = fillingOf(await reading.readWorkflowState(head.workflow_id));
+    await store.fillHead(head.workflow_id, filling);
+    return { ...head, ...filling };
+  } catch (thrown) {
+    // A log that cannot be read must not keep the others from being listed; its own read says what is wrong.
+    if (thrown instanceof KernelErrorException) return head;
+    throw thrown;
+  }
+}
+
+const isoOf = (ms: number): string => new Date(ms).toISOString();
+
+function summaryOf(head: ListedHead): WorkflowSummary {
+  const { workflow_id, tenant_id, thread_id, correlation_id, intent_id, intent_type, state, open_gates } = head;
+  return {
+    ...{ workflow_id, tenant_id, thread_id, correlation_id, intent_id, intent_type, state },
+    progress: { percent: head.percent ?? 0 },
+    title: head.title ?? "",
+    principal: { type: head.principal_type ?? "user", id: head.principal_id },
+    created_at: isoOf(head.created_at),
+    updated_at: isoOf(head.updated_at),
+    due_at: head.due_at === null ? null : isoOf(head.due_at),
+    open_gates,
+  };
+}
+
+async function listGates(
+  parts: ListParts,
+  { after, before, limit, total, role, mine, ...rest }: z.output<typeof GateQuery>,
+  caller: Caller | undefined,
+): Promise<Listed<ListedGate>> {
+  const { store } = parts;
+  const selection = { ...given(rest), ...tenantOf(caller) };
+  const { workflow_id } = selection;
+  const voter = mine === true ? await voterOf(parts, caller) : null;
+  const scan: Scan<GatePlace, ListedGate> = {
+    page: { ...given({ after: readCursor(after, "\u{10ffff}"), before: readCursor(before, "") }), limit },
+    read: async (page) => {
+      const found = await store.listGates({ ...selection, ...page });
+      return workflow_id === undefined ? found.map(complete) : readWhole(store, found);
+    },
+    keeps:
+      role === undefined && voter === null
+        ? null
+        : async (listed) => {
+            // What was cut of it may be what decides.
+            const [gate = listed] = listed.truncated ? await readWhole(store, [listed]) : [listed];
+            return (role === undefined || gate.roles?.includes(role) === true) && (voter?.(gate) ?? true);
+          },
+    count: () => store.countGates(selection),
+    most: parts.kit.limits.maxListScanned,
+  };
+  return tell(scan, total, (gate) => gate);
+}
+
+/** The index keeps gates as they were written; those of an older kernel lack what is new. */
+const complete = <G extends Gate>(gate: G): G => ({ ...plainGate, ...gate });
+
+/** The gates as they are, of those that are still open. */
+async function readWhole(store: LedgerStore, listed: readonly ListedGate[]): Promise<readonly ListedGate[]> {
+  const whole: ListedGate[] = [];
+  for (const id of new Set(listed.map((gate) => gate.workflow_id))) {
+    const gates = new Map((await store.gates({ workflow_id: id })).map((gate) => [gate.gate_id, gate]));
+    for (const { workflow_id, gate_id } of listed) {
+      const gate = workflow_id === id ? gates.get(gate_id) : undefined;
+      if (gate !== undefined) whole.push(wholeGate(complete(gate)));
+    }
+  }
+  return whole;
+}
+
+/** Whether a gate is the caller's to decide: they have a seat at it, and not as an adviser. @throws T5_AUTHZ_FORBIDDEN. */
+async function voterOf(
+  { authorize, kit, same }: ListParts,
+  caller: Caller | undefined,
+): Promise<(gate: Gate) => boolean> {
+  if (caller === undefined) return refuse("filter: mine is a caller's; the embedding host has no seat at a gate");
+  const auth = (await authorize(caller, "gate:approve")) as AuthContext;
+  const voter = { principal: caller.principal, auth, now: isoOf(kit.clock.now()) };
+  return (gate) => {
+    try {
+      return !seatVoter(gate, voter, same).advisory;
+    } catch (thrown) {
+      if (thrown instanceof KernelErrorException) return false;
+      throw thrown;
+    }
+  };
+}
+
+/** `<workflow_id>/<gate_id>`; a workflow alone is all of its gates. */
+function readCursor(text: string | undefined, all: string): GatePlace | undefined {
+  if (text === undefined) return undefined;
+  const [workflow_id = "", gate_id, ...more] = text.split("/");
+  const isGate = gate_id === undefined || GateId.safeParse(gate_id).success;
+  if (!WorkflowId.safeParse(workflow_id).success || !isGate || more.length > 0)
+    refuse(`filter: ${gateCursor({ workflow_id: "<workflow_id>", gate_id: "<gate_id>" })} is a cursor of gates`);
+  return { workflow_id, gate_id: gate_id ?? all };
+}
+
+interface Scan<Place, T extends Place> {
+  readonly page: Paged<Place>;
+  readonly read: (page: Paged<Place>) => Promise<readonly T[]>;
+  /** What no index answers; null where there is no such thing. */
+  readonly keeps: ((item: T) => boolean | Promise<boolean>) | null;
+  readonly count: () => Promise<number>;
+  readonly most: number;
+}
+
+async function tell<Place, T extends Place, S>(
+  scan: Scan<Place, T>,
+  total: boolean,
+  show: (item: T) => S,
+): Promise<Listed<S>> {
+  const list = (await readPage(scan)).map(show);
+  return total ? Object.assign(list, { total: await countAll(scan) }) : list;
+}
+
+async function readPage<Place, T extends Place>(scan: Scan<Place, T>): Promise<readonly T[]> {
+  const { page, keeps, read } = scan;
+  if (keeps === null) return read(page);
+  const kept: T[] = [];
+  for await (const item of search(scan, page)) {
+    kept.push(item);
+    if (kept.length === page.limit) break;
+  }
+  return isBackward(page) ? kept.reverse() : kept;
+}
+
+async function countAll<Place, T extends Place>(scan: Scan<Place, T>): Promise<number> {
+  if (scan.keeps === null) return scan.count();
+  let found = 0;
+  for await (const _ of search(scan, {})) found += 1;
+  return found;
+}
+
+type Cursors<Place> = Omit<Paged<Place>, "limit">;
+
+const isBackward = ({ after, before }: Cursors<unknown>): boolean => before !== undefined && after === undefined;
+
+/** What is kept from the cursor on, the way that it points. */
+async function* search<Place, T extends Place>(
+  { read, keeps, most }: Scan<Place, T>,
+  from: Cursors<Place>,
+): AsyncGenerator<T, void, void> {
+  let next: Paged<Place> = { ...from, limit: stretch };
+  for (let seen = 0; ; seen += stretch) {
+    if (seen >= most) refuseMore(most);
+    const items = await read(next);
+    const ordered = isBackward(from) ? items.toReversed() : items;
+    for (const item of ordered) if ((await keeps?.(item)) !== false) yield item;
+    const last = ordered.at(-1);
+    if (last === undefined || items.length < stretch) return;
+    next = { ...next, ...(isBackward(from) ? { before: last } : { after: last }) };
+    await letOthersRun();
+  }
+}
+
+const refuseMore = (maxListScanned: number): never =>
+  raise(
+    kernelError("T0_LIST_TOO_WIDE", `nothing more was looked for after ${maxListScanned} items`, listRef, {
+      detail: { maxListScanned },
+    }),
+  );

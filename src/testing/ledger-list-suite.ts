@@ -1,0 +1,141 @@
+/**
+ * A part of the ledger store suite: lists for people, newest first, by whatever they are selected.
+ *
+ * Never: is registered by itself; ledger-store-suite.ts does.
+ */
+import type { LedgerStore } from "../ports/ledger-store.ts";
+import { putWorkflow, type SuiteParts } from "./ledger-suite-parts.ts";
+import { firstTurn, nextTurn, testGate, testStream } from "./ledger-turns.ts";
+
+const idOf = (n: number): string => testStream(n).id;
+const at = (n: number, created_at: number) => ({ workflow_id: idOf(n), created_at });
+
+export function addListTests(parts: SuiteParts): void {
+  addHeadListTests(parts);
+  addFillTests(parts);
+  addGateListTests(parts);
+}
+
+/** Created in the order 1, 3, 2 (2 and 4 at once), all but the fifth of "acme". */
+async function putFive(store: LedgerStore): Promise<void> {
+  await putWorkflow(store, testStream(1, { thread_id: "t" }), { created_at: 10, state: "failed", principal_id: 1 });
+  await putWorkflow(store, testStream(3), { created_at: 20, state: "running", principal_id: "1" });
+  await putWorkflow(store, testStream(2), { created_at: 30, state: "failed", intent_type: "other" });
+  await putWorkflow(store, testStream(4), { created_at: 30, state: "completed" });
+  await putWorkflow(store, testStream(5, { tenant_id: "umbrella" }), { created_at: 5, state: "failed" });
+}
+
+const tenant_id = "acme";
+
+function addHeadListTests({ test, expect }: SuiteParts): void {
+  test("heads are listed newest first by every selection, and counted", async (store) => {
+    await putFive(store);
+    const list = async (selection: Parameters<typeof store.countHeads>[0], expected: readonly number[]) => {
+      const heads = await store.listHeads({ ...selection, limit: 9 });
+      expect(heads.map(({ workflow_id }) => workflow_id)).toEqual(expected.map(idOf));
+      expect(await store.countHeads(selection)).toEqual(expected.length);
+    };
+    await list({}, [4, 2, 3, 1, 5]);
+    await list({ tenant_id }, [4, 2, 3, 1]);
+    await list({ tenant_id, states: ["failed"] }, [2, 1]);
+    await list({ tenant_id, states: ["running", "failed", "failed"] }, [2, 3, 1]);
+    await list({ tenant_id, states: [] }, []);
+    await list({ tenant_id, thread_id: "t" }, [1]);
+    await list({ tenant_id, intent_type: "other", states: ["failed"] }, [2]);
+    await list({ tenant_id, principal_id: 1 }, [1]);
+    await list({ tenant_id, principal_id: "1" }, [3]);
+    await list({ tenant_id, since: 20, until: 30 }, [3]);
+    await list({ tenant_id: "nobody" }, []);
+  });
+
+  test("a page goes on after a place in the list, or back before one", async (store) => {
+    await putFive(store);
+    const page = async (given: Omit<Parameters<typeof store.listHeads>[0], "tenant_id">) =>
+      (await store.listHeads({ tenant_id, ...given })).map(({ workflow_id }) => Number(workflow_id.slice(3)));
+    expect(await page({ limit: 2 })).toEqual([4, 2]);
+    expect(await page({ limit: 2, after: at(2, 30) })).toEqual([3, 1]);
+    expect(await page({ limit: 2, after: at(1, 10) })).toEqual([]);
+    expect(await page({ limit: 2, before: at(1, 10) })).toEqual([2, 3]);
+    expect(await page({ limit: 2, before: at(2, 30) })).toEqual([4]);
+    expect(await page({ limit: 1, after: at(4, 30), before: at(1, 10) })).toEqual([2]);
+    expect(await page({ limit: 1, before: at(1, 10), states: ["failed", "completed"] })).toEqual([2]);
+  });
+
+  test("a head tells how far its workflow is and how many of its gates are open", async (store) => {
+    const stream = await putWorkflow(store, testStream(1), { title: "Send the letter", percent: 0 });
+    const gates = [testGate(stream, "a"), testGate(stream, "b")];
+    const one = nextTurn(stream, { now: 2000, indexes: { percent: 50, gates } });
+    const closed = [testGate(stream, "a", "approved")];
+    const two = nextTurn(one.after, { now: 3000, indexes: { state: "running", gates: closed } });
+    await store.append([one.entry]);
+    const look = async () => {
+      const [head] = await store.listHeads({ limit: 1 });
+      return [head?.title, head?.percent, head?.updated_at, head?.open_gates];
+    };
+    expect(await look()).toEqual(["Send the letter", 50, 2000, 2]);
+    await store.append([two.entry]);
+    expect(await look()).toEqual(["Send the letter", 50, 3000, 1]);
+    expect((await store.head(stream.id))?.percent).toEqual(50);
+    const foreign = nextTurn(testStream(9), { indexes: { percent: 1 } });
+    expect(await store.append([foreign.entry])).toEqual([{ ok: false, reason: "missing" }]);
+  });
+}
+
+function addFillTests({ test, expect }: SuiteParts): void {
+  test("what an older kernel did not write is filled in once", async (store) => {
+    const stream = await putWorkflow(store, testStream(1), { title: null, principal_type: null, percent: null });
+    await store.fillHead(stream.id, { title: "Old", principal_type: "user", percent: 40 });
+    await store.fillHead(stream.id, { title: "Older", principal_type: "robot", percent: 0 });
+    const { title, principal_type, percent } = (await store.head(stream.id))!;
+    expect({ title, principal_type, percent }).toEqual({ title: "Old", principal_type: "user", percent: 40 });
+    await store.fillHead("nothing", { title: "", principal_type: "user", percent: 0 });
+    expect(await store.head("nothing")).toEqual(null);
+  });
+}
+
+const due = (ms: number) => ({ due_at: new Date(ms).toISOString() });
+
+function addGateListTests({ test, expect }: SuiteParts): void {
+  test("open gates are listed by newest workflow, cut where they are long, and counted", async (store) => {
+    for (const [n, tenant] of [
+      [1, tenant_id],
+      [2, tenant_id],
+      [3, "umbrella"],
+    ] as const) {
+      const stream = testStream(n, { tenant_id: tenant });
+      const gates = [testGate(stream, "b"), { ...testGate(stream, "a"), operator: "pay", ...due(n) }];
+      await store.append([firstTurn(stream, {}, { indexes: { gates } }).entry]);
+    }
+    const show = (gates: Awaited<ReturnType<LedgerStore["listGates"]>>) =>
+      gates.map(({ workflow_id, step_id }) => `${Number(workflow_id.slice(3))}${step_id}`);
+    const list = async (selection: Parameters<typeof store.countGates>[0], expected: readonly string[]) => {
+      expect(show(await store.listGates({ ...selection, limit: 9 }))).toEqual(expected);
+      expect(await store.countGates(selection)).toEqual(expected.length);
+    };
+    await list({}, ["3a", "3b", "2a", "2b", "1a", "1b"]);
+    await list({ tenant_id }, ["2a", "2b", "1a", "1b"]);
+    await list({ tenant_id, workflow_id: idOf(1) }, ["1a", "1b"]);
+    await list({ tenant_id, operator: "pay" }, ["2a", "1a"]);
+    await list({ tenant_id, due_before: 2 }, ["1a"]);
+    const page = async (given: Omit<Parameters<typeof store.listGates>[0], "tenant_id">) =>
+      show(await store.listGates({ tenant_id, ...given }));
+    const gate = (n: number, step: string) => ({ workflow_id: idOf(n), gate_id: `gate-${step}` });
+    expect(await page({ limit: 2, after: gate(2, "a") })).toEqual(["2b", "1a"]);
+    expect(await page({ limit: 2, before: gate(1, "b") })).toEqual(["2b", "1a"]);
+    expect(await page({ limit: 9, after: gate(2, "a"), before: gate(1, "b") })).toEqual(["2b", "1a"]);
+  });
+
+  test("a listed gate is bounded, whatever the gate holds", async (store) => {
+    const stream = testStream(1);
+    const long = { ...testGate(stream, "a"), payload: "x".repeat(50_000), preview: "y".repeat(50_000) };
+    const gates = [long, testGate(stream, "b")];
+    await store.append([firstTurn(stream, {}, { indexes: { gates } }).entry]);
+    const listed = await store.listGates({ limit: 9 });
+    expect(listed.map(({ truncated, payload }) => [truncated, payload])).toEqual([
+      [true, null],
+      [false, testGate(stream, "b").payload],
+    ]);
+    expect(JSON.stringify(listed).length < 10_000).toEqual(true);
+    expect(await store.gates({ workflow_id: stream.id })).toEqual(gates);
+  });
+}

@@ -1,0 +1,71 @@
+/** `list` and `gates` with their filters. */
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createKernel } from "../../src/index.ts";
+import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { publishing } from "../gates/story.ts";
+import { makeTempFolder, type TempFolder } from "../operators/temp-folder.ts";
+import { runHere } from "./command-line.ts";
+
+let folder: TempFolder;
+let db: string;
+const ids: string[] = [];
+
+beforeAll(async () => {
+  folder = makeTempFolder();
+  db = join(folder.path, "ledger.db");
+  const capabilities = [publishing().capability];
+  await using kernel = await createKernel({ ledger: sqliteLedger({ path: db }), capabilities });
+  for (const id of ["ann", "bo"]) {
+    const caller = { tenant_id: 1, principal: { type: "user", id, role: "user" } };
+    const intent_hint = { intent_type: "Story.Note.Publish" };
+    const { workflow_id } = await kernel.submit({ ...caller, input: { text: `For ${id}` }, intent_hint });
+    await kernel.settled(workflow_id);
+    ids.push(workflow_id);
+  }
+});
+afterAll(() => folder[Symbol.dispose]());
+
+async function listed(...args: readonly string[]): Promise<readonly string[]> {
+  const { out, code } = await runHere(...args, "--db", db, "--json");
+  expect(code).toBe(0);
+  const told = JSON.parse(out) as Record<string, readonly { readonly workflow_id: string }[]>;
+  return (told["workflows"] ?? told["gates"] ?? []).map(({ workflow_id }) => workflow_id);
+}
+
+describe("[API-08] the command line lists", () => {
+  it("workflows newest first, by each filter", async () => {
+    const [first = "", second = ""] = ids;
+    expect(await listed("list")).toEqual([second, first]);
+    expect(await listed("list", "--state", "waiting_for_user", "running", "--limit", "1")).toEqual([second]);
+    expect(await listed("list", "--by", "ann")).toEqual([first]);
+    expect(await listed("list", "--text", "for bo")).toEqual([second]);
+    expect(await listed("list", "--intent", "Other")).toEqual([]);
+    expect(await listed("list", "--since", "1d")).toHaveLength(2);
+    expect(await listed("list", "--until", "1d")).toEqual([]);
+    expect(await listed("list", "--after", second)).toEqual([first]);
+    expect(await listed("list", "--before", first)).toEqual([second]);
+    const { out } = await runHere("list", "--db", db, "--limit", "1", "--total");
+    expect(out).toContain("For bo");
+    expect(out).toContain("1 of 2");
+  });
+
+  it("gates by each filter, and those that are mine", async () => {
+    const [first = "", second = ""] = ids;
+    expect(await listed("gates")).toEqual([second, first]);
+    expect(await listed("gates", "--workflow", first)).toEqual([first]);
+    expect(await listed("gates", "--mine", "--principal", "cy")).toEqual([second, first]);
+    expect(await listed("gates", "--operator", "Note.Draft")).toEqual([]);
+    expect(await listed("gates", "--for-role", "admin")).toEqual([]);
+    expect(await listed("gates", "--due-before", "2999-01-01")).toEqual([]);
+    expect(await listed("gates", "--after", `${second}/gate-publish`)).toEqual([first]);
+    expect((await runHere("gates", "--db", db, "--limit", "1", "--total")).out).toContain("1 of 2");
+  });
+
+  it("a time or a cursor that is none is wrong usage or a refusal, never a list", async () => {
+    expect((await runHere("list", "--db", db, "--since", "yesterday")).code).toBe(2);
+    const refused = await runHere("list", "--db", db, "--after", "wf_1");
+    expect([refused.code, refused.out]).toEqual([1, ""]);
+    expect(refused.err).toContain("T0_VALIDATION_SCHEMA_MISMATCH");
+  });
+});

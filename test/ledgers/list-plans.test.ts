@@ -1,0 +1,64 @@
+/** Lists are read off indexes: what SQLite plans for each of them, and how many rows that is. */
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, it } from "vitest";
+import type { Query } from "../../src/ledgers/sqlite/list-queries.ts";
+import { gatePageQuery, headPageQuery } from "../../src/ledgers/sqlite/list-queries.ts";
+import { migrate } from "../../src/ledgers/sqlite/migrations.ts";
+
+const tenant_id = "acme";
+const place = { created_at: 5, workflow_id: "wf_1" };
+const gate = { workflow_id: "wf_1", gate_id: "gate-a" };
+const page = { tenant_id, limit: 50 };
+
+function planOf({ text, values }: Query): string {
+  const db = new DatabaseSync(":memory:");
+  try {
+    migrate(db);
+    const rows = db.prepare(`EXPLAIN QUERY PLAN ${text}`).all(...values);
+    return rows.map(({ detail }) => String(detail)).join("\n");
+  } finally {
+    db.close();
+  }
+}
+
+const newest = "workflows_newest";
+
+describe("[LED-09] a list is read off an index in its own order", () => {
+  it.each([
+    ["all of a tenant", headPageQuery(page), newest],
+    ["the next page", headPageQuery({ ...page, after: place }), newest],
+    ["the page before", headPageQuery({ ...page, before: place }), newest],
+    ["since and until", headPageQuery({ ...page, since: 1, until: 9 }), newest],
+    ["a state", headPageQuery({ ...page, states: ["failed"] }), `${newest}_by_state`],
+    ["a state, the next page", headPageQuery({ ...page, states: ["failed"], after: place }), `${newest}_by_state`],
+    ["an intent type", headPageQuery({ ...page, intent_type: "a", after: place }), `${newest}_by_type`],
+    ["a principal", headPageQuery({ ...page, principal_id: 1, since: 3 }), `${newest}_by_principal`],
+  ])("workflows: %s", (_name, query, index) => {
+    const plan = planOf(query);
+    expect(plan).toMatch(new RegExp(`SEARCH w USING INDEX ${index} `));
+    expect(plan).toMatch(/SEARCH g USING (COVERING INDEX|PRIMARY KEY)/);
+    expect(plan).not.toMatch(/SCAN|TEMP B-TREE/);
+  });
+
+  it("workflows of several states: each off its index, the pages of all merged", () => {
+    const plan = planOf(headPageQuery({ ...page, states: ["failed", "running"], after: place }));
+    expect(plan.match(/SEARCH w USING INDEX workflows_newest_by_state /g)).toHaveLength(2);
+    expect(plan).not.toMatch(/SCAN w\b/);
+  });
+
+  it.each([
+    ["all of a tenant", gatePageQuery(page), "gates_newest"],
+    ["the next page", gatePageQuery({ ...page, after: gate }), "gates_newest"],
+    ["the page before", gatePageQuery({ ...page, before: gate }), "gates_newest"],
+    ["an operator", gatePageQuery({ ...page, operator: "pay", after: gate }), "gates_newest_by_operator"],
+  ])("gates: %s", (_name, query, index) => {
+    const plan = planOf(query);
+    expect(plan).toMatch(new RegExp(`SEARCH gates USING INDEX ${index} `));
+    expect(plan).not.toMatch(/SCAN|TEMP B-TREE/);
+  });
+
+  it("gates that are due: off the index of due times", () => {
+    const plan = planOf(gatePageQuery({ ...page, due_before: 9 }));
+    expect(plan).toMatch(/SEARCH gates USING INDEX gates_due /);
+  });
+});

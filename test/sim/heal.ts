@@ -1,0 +1,112 @@
+/** The end of every story: faults are over, all processes but a last one go, and that one sees the work to its end. */
+import type { Gate } from "../../src/contract/gate.ts";
+import { letRun } from "../../src/testing/let-run.ts";
+import { people, wordOn } from "./happen.ts";
+import type { Stage } from "./play-story.ts";
+import { leaseMs, type SimulatedProcess } from "./simulated-process.ts";
+
+/** Whoever there is, and some who have asked for nothing until now. */
+const deciders = [...people, ...[11, 12, 13].map((id) => ({ type: "user", id, role: "admin" }) as const)];
+const rounds = 60;
+const timersOfRound = 400;
+
+/** Gives the process that is left. */
+export async function heal(stage: Stage): Promise<SimulatedProcess | null> {
+  for (const { faults } of stage.processes) faults.heal();
+  await letRun();
+  await answerAll(stage);
+  for (const process of [...stage.processes]) await leave(stage, process);
+  await stage.open(60_000);
+  const [last] = stage.processes;
+  if (last === undefined) stage.broken.push("opens: the last process does not serve");
+  else await seeToTheEnd(stage, last);
+  return last ?? null;
+}
+
+/** Whoever was asked and lives answers, given time. */
+async function answerAll(stage: Stage): Promise<void> {
+  for (let i = 0; i < 8 && stage.asked.size > 0; i += 1)
+    for (const { clock } of stage.processes) await clock.advance(leaseMs);
+  for (const { what, process } of stage.asked.values()) stage.broken.push(`answers: ${what} at ${process.name} hangs`);
+}
+
+/** Every other one is stopped in order; what it then still holds is told. */
+async function leave(stage: Stage, process: SimulatedProcess): Promise<void> {
+  const abrupt = (stage.story.seed + Number(process.name.slice(1))) % 2 === 0;
+  if (abrupt) process.faults.crash();
+  else await stop(stage, process);
+  stage.drop(process);
+  stage.world.bury(process.name);
+}
+
+/** Stops a process and looks at what it leaves behind. */
+export async function stop(stage: Stage, { kernel, clock, name, crashes }: SimulatedProcess): Promise<void> {
+  let over = false;
+  const stopping = kernel.stop({ drainMs: 0 }).then(
+    () => {
+      over = true;
+    },
+    (thrown: unknown) => stage.broken.push(`stops: ${String(thrown)}`),
+  );
+  for (let i = 0; i < 4 && !over; i += 1) await letRun();
+  if (!over) stage.broken.push(`stops: ${name} does not`);
+  else await stopping;
+  const left = Object.entries({ ...kernel.vitals(), clock: clock.pending() }).filter(([, n]) => n > 0);
+  if (left.length > 0) stage.broken.push(`vitals: ${name} leaves ${JSON.stringify(Object.fromEntries(left))}`);
+  for (const crash of crashes) stage.broken.push(`crashed: ${crash}`);
+}
+
+async function seeToTheEnd(stage: Stage, last: SimulatedProcess): Promise<void> {
+  for (let round = 0; round < rounds; round += 1) {
+    await moveOn(stage, last);
+    if (!(await decideAll(stage, last, round))) return;
+  }
+  stage.broken.push("ends: it goes on and on");
+}
+
+/** Time passes until nothing moves any more. */
+async function moveOn({ world, broken }: Stage, { clock }: SimulatedProcess): Promise<void> {
+  for (let i = 0; i < timersOfRound; i += 1) {
+    for (const pending of world.pending.splice(0)) pending.end();
+    await letRun();
+    if (world.pending.length === 0 && !(await clock.advanceToNext())) return clock.advance(leaseMs + 1);
+  }
+  broken.push("rests: timers without end");
+}
+
+/** Decides every open gate; false when there was none, and nothing is left to do. */
+async function decideAll(stage: Stage, last: SimulatedProcess, round: number): Promise<boolean> {
+  const gates = await last.kernel.gates({ limit: 200 });
+  for (const gate of gates) {
+    const refusals = await decideOne(stage, { last, gate, round });
+    if (refusals.length === deciders.length && (await find(last, gate)) !== undefined)
+      stage.broken.push(`decidable: ${gate.gate_id} of ${gate.workflow_id} (${gate.status}): ${refusals.join(" | ")}`);
+  }
+  return gates.length > 0 && stage.broken.length === 0;
+}
+
+interface Deciding {
+  readonly last: SimulatedProcess;
+  readonly gate: Gate;
+  readonly round: number;
+}
+
+/** One person after another looks and says something, until it is decided; gives what they were refused with. */
+async function decideOne({ story }: Stage, { last, gate, round }: Deciding): Promise<readonly string[]> {
+  const refusals: string[] = [];
+  const { workflow_id, gate_id } = gate;
+  for (const [i, principal] of deciders.entries()) {
+    const shown = await find(last, gate);
+    if (shown === undefined) return refusals;
+    const varied = i === 0 ? story.seed + round + gate_id.length : 3;
+    const { decision, payload } = wordOn(shown, { how: round < 12 ? varied : 6 });
+    const seen = { ...payload, payload_digest: shown.payload_digest };
+    await last.kernel
+      .decideGate(workflow_id, { tenant_id: 1, principal, gate_id, decision, payload: seen })
+      .catch((thrown: unknown) => refusals.push(String(thrown)));
+  }
+  return refusals;
+}
+
+const find = async ({ kernel }: SimulatedProcess, { workflow_id, gate_id }: Gate): Promise<Gate | undefined> =>
+  (await kernel.gates({ workflow_id, limit: 200 })).find((gate) => gate.gate_id === gate_id);

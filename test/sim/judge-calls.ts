@@ -1,0 +1,83 @@
+/**
+ * What reached operators, judged from outside: nothing that may not be repeated takes effect twice without a person's word
+ * in between, and nothing is called before its gate lets it.
+ */
+import { payloadOf } from "../../src/contract/event.ts";
+import type { Called, Durable, OutsideWorld } from "./outside-world.ts";
+import type { Story } from "./story.ts";
+import { baseOf } from "./story-package.ts";
+
+export function judgeCalls(story: Story, world: OutsideWorld): readonly string[] {
+  const mayRepeat = ({ operator }: Called): boolean => {
+    const { idempotent = true, effect = "none" } = story.operators[operator] ?? {};
+    return idempotent || effect === "none" || effect === "read";
+  };
+  const sent = world.calls.filter((call) => call.sent && !mayRepeat(call));
+  return [...judgeGates(story, world), ...judgeEffects(sent, world)];
+}
+
+function judgeGates(story: Story, { calls, records }: OutsideWorld): readonly string[] {
+  const lets: ReadonlySet<string | null> = new Set(["approved", "expired"]);
+  const asks = (call: Called): boolean => {
+    const step = story.steps.find(({ id }) => id === baseOf(call.step_id));
+    return step?.gate != null || story.operators[call.operator]?.ruling === "REQUIRE_APPROVAL";
+  };
+  const early = calls.filter((call) => asks(call) && !lets.has(call.gate));
+  return early.map(
+    ({ workflow_id, step_id, gate }) =>
+      `gate: ${step_id} of ${workflow_id} was called while its gate was ${gate} (${records.get(workflow_id)?.state})`,
+  );
+}
+
+function judgeEffects(sent: readonly Called[], world: OutsideWorld): readonly string[] {
+  const rootOf = rootsOf(world.durable);
+  const groups = Map.groupBy(sent, ({ workflow_id, step_id }) => `${rootOf(workflow_id)} ${baseOf(step_id)}`);
+  const failures: string[] = [];
+  for (const calls of groups.values())
+    for (const [i, call] of calls.entries()) {
+      const before = calls[i - 1];
+      if (before === undefined || hasWord(world.durable, rootOf, { before, call })) continue;
+      failures.push(
+        `twice: ${call.step_id} of ${call.workflow_id} by ${call.process} at row ${call.at}, and ${before.step_id} of ${before.workflow_id} by ${before.process} at row ${before.at}, ${call.key === before.key ? "one key" : "two keys"}`,
+      );
+    }
+  return failures;
+}
+
+type RootOf = (workflowId: string | null) => string;
+
+function rootsOf(durable: readonly Durable[]): RootOf {
+  const parents = new Map<string | null, string | null>();
+  for (const { event } of durable)
+    if (event.event_type === "INTENT_RECEIVED")
+      parents.set(event.workflow_id, payloadOf(event, "INTENT_RECEIVED").parent_workflow_id);
+  const rootOf: RootOf = (id) => {
+    const parent = parents.get(id) ?? null;
+    return parent === null ? String(id) : rootOf(parent);
+  };
+  return rootOf;
+}
+
+interface Pair {
+  readonly before: Called;
+  readonly call: Called;
+}
+
+/** Whether a person asked for it once more, knowing what was known. */
+function hasWord(durable: readonly Durable[], rootOf: RootOf, { before, call }: Pair): boolean {
+  const root = rootOf(call.workflow_id);
+  return durable.some(
+    ({ at, event }) =>
+      at > before.at && at <= call.at && rootOf(event.workflow_id) === root && isWord(event, { before, call }),
+  );
+}
+
+function isWord(event: Durable["event"], { before, call }: Pair): boolean {
+  const isOfStep = baseOf(event.step_id ?? "") === baseOf(call.step_id);
+  if (event.event_type === "ACTION_SETTLED") return isOfStep;
+  if (event.event_type === "WORKFLOW_RESTARTED") return true;
+  if (before.key === call.key) return false;
+  if (event.event_type === "PLAN_CREATED") return payloadOf(event, "PLAN_CREATED").cause === "regenerate";
+  if (event.event_type === "INTENT_RECEIVED") return payloadOf(event, "INTENT_RECEIVED").parent_workflow_id !== null;
+  return false;
+}

@@ -1,0 +1,88 @@
+/** The laws, held against a story that has been seen to its end. Each failure begins with the name of its law. */
+import { isDeepStrictEqual } from "node:util";
+import { foldEvents } from "../../machines/fold.ts";
+import type { LedgerEvent } from "../../src/contract/event.ts";
+import { isTerminal, type WorkflowRecord } from "../../src/contract/workflow.ts";
+import type { Kernel } from "../../src/kernel/face.ts";
+import { viewOf } from "../../src/kernel/reads.ts";
+import { stop } from "./heal.ts";
+import { judgeCalls } from "./judge-calls.ts";
+import type { Stage } from "./play-story.ts";
+import type { SimulatedProcess } from "./simulated-process.ts";
+
+export async function judge(stage: Stage, last: SimulatedProcess | null): Promise<string | null> {
+  if (last === null) return "opens: nobody is left";
+  const { kernel } = last;
+  const ids = (await kernel.workflows({ limit: 100 })).map(({ workflow_id }) => workflow_id);
+  const failures: string[] = [];
+  for (const id of ids) failures.push(...(await judgeWorkflow(stage, kernel, id)));
+  const verified = await kernel.verify();
+  if (!verified.ok) failures.push(`verify: ${JSON.stringify(verified.broken)}`);
+  failures.push(...judgeCalls(stage.story, stage.world));
+  await stop(stage, last);
+  return failures[0] ?? null;
+}
+
+async function judgeWorkflow({ world }: Stage, kernel: Kernel, id: string): Promise<readonly string[]> {
+  const events: LedgerEvent[] = [];
+  for await (const event of kernel.events(id, { live: false })) events.push(event);
+  const record = foldEvents(events);
+  if (record === null) return [`dense: ${id} has no events`];
+  return [
+    ...judgeEnd(record),
+    ...judgeSequence(id, events),
+    ...(isDeepStrictEqual(await kernel.workflow(id), viewOf(record))
+      ? []
+      : [`fold: ${id} is told otherwise than it lies`]),
+    ...judgeDurable(id, events, world.durable),
+    ...judgeLive(kernel, record),
+    ...(await judgeReplay(kernel, id)),
+  ];
+}
+
+function judgeEnd({ workflow_id, state, gates, steps }: WorkflowRecord): readonly string[] {
+  const open = [...gates.values()].filter(({ status }) => status === "open" || status === "suspended");
+  const told = [...steps.values()].map((s) => `${s.step.step_id} ${s.state} ${s.phase ?? ""}`).join(", ");
+  if (!isTerminal(state)) return [`ends: ${workflow_id} is ${state} with ${open.length} open gates (${told})`];
+  const undone = [...steps.values()].filter((s) => s.state === "queued" || s.state === "running");
+  if (undone.length > 0) return [`ends: ${workflow_id} is ${state}, but steps are not (${told})`];
+  return open.length === 0 ? [] : [`ends: ${workflow_id} is ${state} with ${open.map((g) => g.gate_id)} open`];
+}
+
+function judgeSequence(id: string, events: readonly LedgerEvent[]): readonly string[] {
+  const gap = events.findIndex(({ sequence }, i) => sequence !== i + 1);
+  const ids = new Set(events.map(({ event_id }) => event_id));
+  if (ids.size !== events.length) return [`dense: ${id} has an event id twice`];
+  return gap < 0 ? [] : [`dense: ${id} has no event ${gap + 1}`];
+}
+
+/** What was durable once stays, in its order. */
+function judgeDurable(
+  id: string,
+  events: readonly LedgerEvent[],
+  durable: Stage["world"]["durable"],
+): readonly string[] {
+  const was = durable.filter(({ event }) => event.workflow_id === id).map(({ event }) => event.event_id);
+  const is = events.map(({ event_id }) => event_id);
+  return isDeepStrictEqual(was, is) ? [] : [`durable: ${id} was written otherwise than it reads`];
+}
+
+/** Whoever has the workflow awake sees it as the ledger does. */
+function judgeLive(kernel: Kernel, record: WorkflowRecord): readonly string[] {
+  const live = kernel.lifecycles(record.workflow_id);
+  if (live === null || live.workflow === record.state) return [];
+  return [`live: ${record.workflow_id} lives as ${JSON.stringify(live.workflow)} and lies as ${record.state}`];
+}
+
+async function judgeReplay(kernel: Kernel, id: string): Promise<readonly string[]> {
+  try {
+    const { identical, difference } = await kernel.replay(id);
+    if (identical) return [];
+    const { sequence, event_type, step_id, path, reason, expected, actual } = difference ?? ({} as never);
+    return [
+      `replay: ${id} at ${sequence} ${event_type} ${step_id} ${path}: ${reason} ${JSON.stringify([expected, actual]).slice(0, 400)}`,
+    ];
+  } catch (thrown) {
+    return [`replay: ${id}: ${String(thrown)}`];
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * What is outside all kernels: calls that reached an operator and what they did there, and the order in which rows became
+ * durable. It outlives every process.
+ */
+import { foldWorkflow } from "../../machines/fold.ts";
+import type { LedgerEvent } from "../../src/contract/event.ts";
+import { openTurns, type TurnRow } from "../../src/contract/turn.ts";
+import type { WorkflowRecord } from "../../src/contract/workflow.ts";
+
+export interface Called {
+  readonly process: string;
+  readonly workflow_id: string;
+  readonly step_id: string;
+  readonly key: string;
+  readonly operator: number;
+  /** Rows that were durable when it began. */
+  readonly at: number;
+  /** The status of the step's own gate then; null where it had none. */
+  readonly gate: string | null;
+  sent: boolean;
+}
+
+/** A call that the story ends. */
+export interface Pending {
+  readonly process: string;
+  readonly called: Called;
+  readonly end: () => void;
+}
+
+export interface Durable {
+  readonly at: number;
+  readonly event: LedgerEvent;
+}
+
+export class OutsideWorld {
+  readonly calls: Called[] = [];
+  readonly durable: Durable[] = [];
+  readonly records = new Map<string, WorkflowRecord | null>();
+  readonly marks = new Map<string, number>();
+  pending: Pending[] = [];
+  #rows = 0;
+  readonly #callsOf = new Map<string, number>();
+
+  get rows(): number {
+    return this.#rows;
+  }
+
+  mark(name: string): void {
+    this.marks.set(name, (this.marks.get(name) ?? 0) + 1);
+  }
+
+  /** A row is durable. */
+  keep(row: TurnRow): void {
+    this.#rows += 1;
+    for (const event of openTurns([row], row.first_sequence - 1)) this.#take(row.stream, event);
+  }
+
+  #take(stream: string, event: LedgerEvent): void {
+    this.durable.push({ at: this.#rows, event });
+    this.mark(event.event_type);
+    if (event.payload["late"] === true) this.mark("late end");
+    if (event.payload["recovered"] === true) this.mark("made again after a crash");
+    if (event.workflow_id !== null) this.records.set(stream, foldWorkflow(this.records.get(stream) ?? null, event));
+  }
+
+  /** Counts the calls of a step of one workflow: which of its behaviours is next. */
+  count(name: string): number {
+    const n = this.#callsOf.get(name) ?? 0;
+    this.#callsOf.set(name, n + 1);
+    return n;
+  }
+
+  call(call: Omit<Called, "at" | "gate" | "sent">): Called {
+    const gate = this.records.get(call.workflow_id)?.gates.get(`gate-${call.step_id}`)?.status ?? null;
+    const called = { ...call, at: this.#rows, gate, sent: false };
+    this.calls.push(called);
+    return called;
+  }
+
+  take(pending: Pending): void {
+    this.pending = this.pending.filter((other) => other !== pending);
+  }
+
+  /** The process is gone: whether what it was doing took effect nobody here knows but the world. */
+  bury(process: string): void {
+    const lost = this.pending.filter((pending) => pending.process === process);
+    this.pending = this.pending.filter((pending) => pending.process !== process);
+    for (const [i, { called }] of lost.entries()) if ((called.at + i) % 2 === 0) called.sent = true;
+  }
+}

@@ -1,0 +1,139 @@
+/**
+ * Plays a story: one thing after another happens, and each time all that can run runs until nothing moves. Afterwards
+ * everything is healed, and one process that is opened last sees each workflow to its end.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import type { LedgerStore } from "../../src/ports/ledger-store.ts";
+import { letRun } from "../../src/testing/let-run.ts";
+import { memoryLedger } from "../../src/testing/memory-row-store.ts";
+import { happen } from "./happen.ts";
+import { heal } from "./heal.ts";
+import { judge } from "./judge-story.ts";
+import { OutsideWorld } from "./outside-world.ts";
+import { openProcess, type SimulatedProcess } from "./simulated-process.ts";
+import type { Story } from "./story.ts";
+
+/** What a story came to. `failure` begins with the law that was broken; null where all hold. */
+export interface Played {
+  readonly failure: string | null;
+  readonly marks: ReadonlyMap<string, number>;
+}
+
+const start = Date.UTC(2026, 0, 1);
+
+/** A story under way: who is alive, and what people wait for. */
+export class Stage {
+  readonly story: Story;
+  readonly world = new OutsideWorld();
+  /** Live processes, paused ones among them. */
+  processes: SimulatedProcess[] = [];
+  readonly workflows: string[] = [];
+  /** What a person asked of a process and has no answer to. */
+  readonly asked = new Map<Promise<unknown>, { readonly what: string; readonly process: SimulatedProcess }>();
+  readonly broken: string[] = [];
+  readonly #ground: Ground;
+  #opened = 0;
+  #latest = start;
+
+  constructor(story: Story, ground: Ground) {
+    this.story = story;
+    this.#ground = ground;
+  }
+
+  get awake(): readonly SimulatedProcess[] {
+    return this.processes.filter(({ faults }) => !faults.isPaused);
+  }
+
+  /** The latest that any clock has shown. */
+  get latest(): number {
+    for (const { wall } of this.processes) this.#latest = Math.max(this.#latest, wall.now());
+    return this.#latest;
+  }
+
+  /** Another process on the same ledger; it may die before it serves. */
+  async open(afterMs: number): Promise<void> {
+    this.#opened += 1;
+    const name = `p${this.#opened}`;
+    const { story, world } = this;
+    const request = { story, world, under: await this.#ground.connect(), name, now: this.latest + afterMs };
+    void openProcess(request, () => undefined).then(
+      (opened) => this.processes.push(opened),
+      (thrown) => this.broken.push(`opens: ${String(thrown)}`),
+    );
+    await letRun();
+  }
+
+  drop(process: SimulatedProcess): void {
+    this.#latest = this.latest;
+    this.processes = this.processes.filter((other) => other !== process);
+    for (const [promise, { process: asked }] of this.asked) if (asked === process) this.asked.delete(promise);
+  }
+
+  /** Who died at a commit is no longer there. */
+  sweep(): void {
+    for (const process of this.processes) if (process.faults.isDead) this.drop(process);
+  }
+}
+
+interface Ground {
+  readonly connect: () => Promise<LedgerStore>;
+  readonly clear: () => Promise<void>;
+}
+
+/** One store that all share; a file has a connection for each process. */
+async function prepareGround({ store }: Story): Promise<Ground> {
+  if (store !== "file") {
+    const one = store === "memory" ? memoryLedger() : sqliteLedger();
+    await one.open();
+    const shared = { ...one, open: async () => undefined, close: async () => undefined };
+    return { connect: async () => shared, clear: () => one.close() };
+  }
+  const folder = mkdtempSync(join(tmpdir(), "countersign-sim-"));
+  const connections: LedgerStore[] = [];
+  return {
+    async connect() {
+      const one = sqliteLedger({ path: join(folder, "ledger.db"), busyTimeoutMs: 0, synchronous: "normal" });
+      connections.push(one);
+      return one;
+    },
+    async clear() {
+      for (const one of connections) await one.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+export async function playStory(story: Story): Promise<Played> {
+  const ground = await prepareGround(story);
+  const stage = new Stage(story, ground);
+  const loud = (thrown: unknown): void => void stage.broken.push(`unhandled: ${(thrown as Error)?.stack ?? thrown}`);
+  process.on("unhandledRejection", loud);
+  try {
+    await live(stage);
+    const failure = await endStory(stage);
+    return { failure, marks: stage.world.marks };
+  } catch (thrown) {
+    return { failure: `thrown: ${(thrown as Error).stack}`, marks: stage.world.marks };
+  } finally {
+    process.off("unhandledRejection", loud);
+    await ground.clear();
+  }
+}
+
+async function live(stage: Stage): Promise<void> {
+  for (let i = 0; i < stage.story.processes; i += 1) await stage.open(i * 700);
+  for (const action of stage.story.actions) {
+    await happen(stage, action);
+    await letRun();
+    stage.sweep();
+  }
+}
+
+async function endStory(stage: Stage): Promise<string | null> {
+  const last = await heal(stage);
+  const failure = stage.broken[0] ?? (await judge(stage, last));
+  return failure ?? stage.broken[0] ?? null;
+}

@@ -1,0 +1,84 @@
+/** One process of a story: a kernel with its own clock, owner and randomness, on the store that all share. */
+import { seededRandom } from "../../src/adapters/seeded-random.ts";
+import { assembleKernel } from "../../src/kernel/create-kernel.ts";
+import type { Kernel } from "../../src/kernel/face.ts";
+import type { Clock } from "../../src/ports/clock.ts";
+import type { LedgerStore } from "../../src/ports/ledger-store.ts";
+import { createVirtualClock, type VirtualClock } from "../../src/testing/virtual-clock.ts";
+import { FaultyStore } from "./faulty-store.ts";
+import type { OutsideWorld } from "./outside-world.ts";
+import type { Story } from "./story.ts";
+import { storyPackage, storyRules } from "./story-package.ts";
+
+export const leaseMs = 10_000;
+
+export interface SimulatedProcess {
+  readonly name: string;
+  readonly kernel: Kernel;
+  readonly faults: FaultyStore;
+  readonly clock: VirtualClock;
+  /** The wall's time as this process reads it; it may jump while its timers do not. */
+  readonly wall: { jump: (ms: number) => void; now: () => number };
+  /** What was logged as an error and is none of the story's faults. */
+  readonly crashes: string[];
+}
+
+export interface OpenRequest {
+  readonly story: Story;
+  readonly world: OutsideWorld;
+  readonly under: LedgerStore;
+  readonly name: string;
+  readonly now: number;
+}
+
+/** Null where the process died while it opened. */
+export async function openProcess(
+  request: OpenRequest,
+  started: (faults: FaultyStore) => void,
+): Promise<SimulatedProcess> {
+  const { story, world, under, name, now } = request;
+  const faults = new FaultyStore(under, { world, onDeath: () => world.bury(name) });
+  const clock = createVirtualClock(now);
+  const wall = jumping(clock);
+  const crashes: string[] = [];
+  started(faults);
+  const kernel = await assembleKernel({
+    ledger: faults.store,
+    clock: wall.clock,
+    random: seededRandom(story.seed * 31 + Number(name.slice(1))),
+    owner: name,
+    capabilities: [storyPackage({ story, world, process: name })],
+    policies: storyRules(story),
+    limits: { maxSteps: 40, maxReplans: story.maxReplans, leaseMs, tailPollMs: 1_000 },
+    logger: { debug: quiet, info: quiet, warn: hear(crashes), error: hear(crashes) },
+  });
+  return { name, kernel, faults, clock, wall, crashes };
+}
+
+const quiet = (): void => undefined;
+
+/** A kernel that logs one of these has met something nobody thought of. */
+const unthought = /crashed|could not be recorded|unhandled/;
+const hear =
+  (crashes: string[]) =>
+  (detail: object, message = ""): void => {
+    if (!unthought.test(message)) return;
+    const { error, thrown } = detail as { readonly error?: { readonly message?: string }; readonly thrown?: Error };
+    crashes.push(`${message}: ${error?.message ?? ""} ${thrown?.stack ?? ""}`);
+  };
+
+/** A clock whose reading can jump; what was to fire in so many ms still does. */
+function jumping(inner: VirtualClock) {
+  let skew = 0;
+  const clock: Clock = {
+    now: () => inner.now() + skew,
+    setTimer: (at, fire, background) => inner.setTimer(at - skew, fire, background),
+  };
+  return {
+    clock,
+    now: clock.now,
+    jump: (ms: number): void => {
+      skew += ms;
+    },
+  };
+}

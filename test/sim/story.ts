@@ -1,0 +1,181 @@
+/**
+ * A story of the simulation as plain data, drawn from a seed: a package, who has processes open, and what happens in which
+ * order. What happens names things by a number that is read modulo what there is then: any part of a story can be left out.
+ */
+import { seededRandom } from "../../src/adapters/seeded-random.ts";
+import type { GateSpec } from "../../src/contract/gate-spec.ts";
+import type { Effect } from "../../src/contract/operator.ts";
+import { drawGate } from "./draw-gate.ts";
+
+/** What one call does. `sent` calls have taken effect before they throw, hang or are refused. */
+export type Behaviour =
+  | "ok"
+  | "nothing"
+  | "slow"
+  | "talks"
+  | "odd"
+  | "throws"
+  | "sent_throws"
+  | "transient"
+  | "fatal"
+  | "never"
+  | "sent_never"
+  | "ok_on_abort";
+
+export interface StoryOperator {
+  readonly effect: Effect;
+  readonly idempotent: boolean;
+  readonly honoursAbort: boolean;
+  readonly retry: "NONE" | "STANDARD" | "AGGRESSIVE";
+  readonly ruling: "none" | "later" | "REQUIRE_APPROVAL" | "TRANSFORM" | "DENY";
+}
+
+export interface StoryStep {
+  readonly id: string;
+  readonly depends_on: readonly string[];
+  readonly operator: number;
+  readonly gate: GateInput | null;
+  readonly outcome: boolean;
+  readonly applies: string | null;
+  /** What its calls do, in order; afterwards they succeed. */
+  readonly behaviours: readonly Behaviour[];
+}
+export type GateInput = Partial<GateSpec>;
+
+export const deeds = [
+  "submit",
+  "tick",
+  "next",
+  "end_call",
+  "decide",
+  "withdraw",
+  "delegate",
+  "retry",
+  "cancel",
+  "crash",
+  "pause",
+  "wake",
+  "open",
+  "fail",
+  "jump",
+] as const;
+export type Deed = (typeof deeds)[number];
+
+export interface Action {
+  readonly does: Deed;
+  /** Which process. */
+  readonly at: number;
+  /** Which gate, workflow, call or person. */
+  readonly of: number;
+  readonly by: number;
+  /** How: a mode, a side of a commit, a span of time. */
+  readonly how: number;
+}
+
+export interface Story {
+  readonly seed: number;
+  readonly store: "memory" | "sqlite" | "file";
+  readonly processes: number;
+  readonly maxReplans: number;
+  readonly operators: readonly StoryOperator[];
+  readonly steps: readonly StoryStep[];
+  readonly actions: readonly Action[];
+}
+
+export interface Draw {
+  readonly random: () => number;
+  readonly chance: (share: number) => boolean;
+  readonly upTo: (n: number) => number;
+  readonly pick: <T>(list: readonly T[]) => T;
+}
+
+export function drawing(seed: number): Draw {
+  const random = seededRandom(Math.imul(seed, 2_654_435_761));
+  const upTo = (n: number): number => Math.floor(random() * n);
+  return { random, upTo, chance: (share) => random() < share, pick: (list) => list[upTo(list.length)] as never };
+}
+
+const usual: readonly Behaviour[] = ["ok", "ok", "ok", "slow", "slow", "talks", "nothing"];
+const rare: readonly Behaviour[] = [
+  "odd",
+  "throws",
+  "sent_throws",
+  "transient",
+  "transient",
+  "fatal",
+  "never",
+  "sent_never",
+  "ok_on_abort",
+  "slow",
+];
+
+const weights: Readonly<Record<Deed, number>> = {
+  submit: 4,
+  tick: 28,
+  next: 24,
+  end_call: 28,
+  decide: 32,
+  withdraw: 2,
+  delegate: 2,
+  retry: 8,
+  cancel: 1,
+  crash: 6,
+  pause: 4,
+  wake: 6,
+  open: 8,
+  fail: 3,
+  jump: 2,
+};
+
+const weighted: readonly Deed[] = deeds.flatMap((deed) => Array<Deed>(weights[deed]).fill(deed));
+
+export function drawStory(seed: number): Story {
+  const draw = drawing(seed);
+  const operators = Array.from({ length: 2 + draw.upTo(4) }, () => drawOperator(draw));
+  const size = draw.chance(0.1) ? 11 + draw.upTo(20) : 1 + draw.upTo(7);
+  return {
+    seed,
+    store: draw.pick(["memory", "memory", "sqlite", "sqlite", "sqlite", "file"]),
+    processes: 1 + draw.upTo(3),
+    maxReplans: draw.upTo(3),
+    operators,
+    steps: drawSteps(draw, { size, operators: operators.length }),
+    actions: [drawAction(draw, "submit"), ...Array.from({ length: 5 + draw.upTo(45) }, () => drawAction(draw))],
+  };
+}
+
+function drawOperator(draw: Draw): StoryOperator {
+  return {
+    effect: draw.pick(["none", "read", "write_draft", "write_draft", "write_draft", "final_write", "external_send"]),
+    idempotent: draw.chance(0.3),
+    honoursAbort: draw.chance(0.35),
+    retry: draw.pick(["NONE", "STANDARD", "AGGRESSIVE"]),
+    ruling: draw.chance(0.25) ? draw.pick(["later", "later", "REQUIRE_APPROVAL", "TRANSFORM", "DENY"]) : "none",
+  };
+}
+
+function drawSteps(draw: Draw, { size, operators }: { readonly size: number; readonly operators: number }) {
+  const steps: StoryStep[] = [];
+  for (let i = 0; i < size; i += 1) {
+    const depends_on = steps.map(({ id }) => id).filter(() => draw.chance(Math.min(0.4, 1.6 / size)));
+    const drafted = steps.find(({ id, outcome }) => outcome && depends_on.includes(id));
+    steps.push({
+      id: `s${i + 1}`,
+      depends_on,
+      operator: draw.upTo(operators),
+      gate: draw.chance(0.25) ? drawGate(draw) : null,
+      outcome: draw.chance(0.25),
+      applies: drafted !== undefined && draw.chance(0.5) ? drafted.id : null,
+      behaviours: Array.from({ length: draw.upTo(3) }, () => draw.pick(draw.chance(0.55) ? usual : rare)),
+    });
+  }
+  return steps;
+}
+
+function drawAction(draw: Draw, does: Deed = drawDeed(draw)): Action {
+  return { does, at: draw.upTo(60), of: draw.upTo(60), by: draw.upTo(60), how: draw.upTo(60) };
+}
+
+function drawDeed({ pick }: Draw): Deed {
+  return pick(weighted);
+}
