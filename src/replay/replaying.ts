@@ -137,12 +137,10 @@ export class Replaying implements Run {
 
   /** As a process that ends and another that takes up what it left; what that one has begun itself goes on. */
   async #crash(): Promise<void> {
-    const kept = [...this.calls].filter(([step, { action_id }]) => this.#isHeard(step, action_id));
-    this.calls.clear();
-    this.handles.clear();
-    for (const [step, call] of kept) {
-      this.calls.set(step, call);
-      this.handles.set(call.key, { step_id: step, charged: null });
+    for (const [step, { action_id }] of this.calls) if (!this.#isHeard(step, action_id)) this.calls.delete(step);
+    for (const id of this.handles.keys()) {
+      const [step = "", action] = id.split("/");
+      if (this.calls.get(step)?.action_id !== action) this.handles.delete(id);
     }
     this.admissions.clear();
     this.contexts.clear();

@@ -4,7 +4,8 @@
  */
 import { openSecurity } from "../../src/adapters/open-security.ts";
 import type { Operator } from "../../src/contract/operator.ts";
-import { resolveOptions } from "../../src/kernel/options.ts";
+import { defaultLimits } from "../../src/index.ts";
+import { createTimers } from "../../src/runtime/timers.ts";
 import { createVirtualClock, trialContext } from "../../src/testing/index.ts";
 import type { CallEnd } from "../../src/tiers/t4-execution/decide/input.ts";
 import type { Intention } from "../../src/tiers/t4-execution/decide/intention.ts";
@@ -39,8 +40,8 @@ export function calling(operator: Operator, signal = new AbortController().signa
   };
   const at = {
     run,
-    kit: { clock, limits: resolveOptions({}).limits },
-    services: { security: openSecurity, checkAllOutput: false, holdsStreams: false },
+    kit: { clock, limits: defaultLimits },
+    services: { security: openSecurity, checkAllOutput: false, holdsStreams: false, timers: createTimers(clock) },
     signal,
     tell: (_call: unknown, end: CallEnd) => void ends.push(end),
     note: () => Promise.resolve(),

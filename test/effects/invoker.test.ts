@@ -178,7 +178,7 @@ function answerOf(seen: string | null, { here = false, idempotent = false, resul
   };
   const actions = new Map(seen === null ? [] : [["act_1", { record, seen }]]);
   const keys = new Map(seen === null ? [] : [["key 1", "act_1"]]);
-  const handles = new Map(here ? [["key 1", { step_id: "s1", charged: null }]] : []);
+  const handles = new Map(here ? [["s1/act_1/1/1", { key: "key 1", charged: null }]] : []);
   const run = { log: { record: { keys, actions, parent_workflow_id: null } }, handles };
   return answerKey(run as never, { operator, payload: {} } as never, "key 1");
 }
