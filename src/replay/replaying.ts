@@ -4,7 +4,7 @@
  * P1  Each of what may lead to the next event is tried once; what nothing leads to is the difference.
  */
 
-import { type LedgerEvent, payloadOf } from "../contract/event.ts";
+import { type EventType, type LedgerEvent, payloadOf } from "../contract/event.ts";
 import type { KernelOptions } from "../kernel/options.ts";
 import type { KernelParts } from "../kernel/parts.ts";
 import { createServices } from "../kernel/tiers.ts";
@@ -42,6 +42,9 @@ interface Held {
   /** Asked already; heard when the record holds what follows from it. */
   readonly asked?: Promise<Answered>;
 }
+
+const ends: ReadonlySet<EventType> = new Set(["ACTION_SUCCEEDED", "ACTION_FAILED"]);
+const turns: ReadonlySet<EventType> = new Set([...ends, "ACTION_STARTED", "ACTION_IN_DOUBT"]);
 
 export class Replaying implements Run {
   readonly log: RecordedLog;
@@ -132,10 +135,13 @@ export class Replaying implements Run {
     this.#give({ type: "woken" });
   }
 
-  /** As a process that ends and another that takes up what it left. */
+  /** As a process that ends and another that takes up what it left; what that one has begun itself goes on. */
   async #crash(): Promise<void> {
-    this.calls.clear();
-    this.handles.clear();
+    for (const [step, { action_id }] of this.calls) if (!this.#isHeard(step, action_id)) this.calls.delete(step);
+    for (const id of this.handles.keys()) {
+      const [step = "", action] = id.split("/");
+      if (this.calls.get(step)?.action_id !== action) this.handles.delete(id);
+    }
     this.admissions.clear();
     this.contexts.clear();
     this.commands.clear();
@@ -144,6 +150,13 @@ export class Replaying implements Run {
     this.ending = null;
     this.initialized = false;
     this.#give({ type: "woken" });
+  }
+
+  /** A call whose end comes before the step begins another, or asks about it, was not lost. */
+  #isHeard(stepId: string, actionId: string): boolean {
+    const { events, position } = this.log;
+    const next = events.slice(position).find((event) => event.step_id === stepId && turns.has(event.event_type));
+    return next !== undefined && ends.has(next.event_type) && next.payload["action_id"] === actionId;
   }
 
   #give(input: Input): void {
