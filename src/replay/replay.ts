@@ -152,6 +152,10 @@ function openRecord(rows: readonly TurnRow[]): readonly LedgerEvent[] {
       }),
     );
   const events = openTurns(rows);
+  if (new Set(events.map((event) => event.event_id)).size < events.length)
+    raise(
+      kernelError("T0_LEDGER_CORRUPT", `${rows[0]?.stream} holds one event twice: no kernel wrote that`, replayRef),
+    );
   if (events[0]?.event_type === "INTENT_RECEIVED") return events;
   return raise(kernelError("T4_WORKFLOW_NOT_FOUND", "these rows hold no workflow to replay", replayRef));
 }
