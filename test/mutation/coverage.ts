@@ -90,7 +90,7 @@ async function collect(missing: readonly string[], keys: ReadonlyMap<string, str
   using copy = copyCheckout();
   const folder = mkdtempSync(join(dirname(copy.folder), "hits-"));
   instrumentCopy(copy, missing, folder);
-  const { failed, tookMs } = await copy.runTests(missing, { bail: 0, limitMs: 3_600_000 });
+  const { failed, tookMs } = await copy.runTests(missing, 0);
   return missing.map((path) => {
     const hits = hitsFile(folder, path);
     return {
