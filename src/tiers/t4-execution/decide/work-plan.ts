@@ -2,7 +2,8 @@
  * What of the plan can go on now; when nothing can: rest, plan again, or end.
  *
  * W1  waiting_for_user exactly when a gate is open and no step is running or ready (A-33).
- * W2  A failed step is replanned while rounds are left; a blocked one never (C-16), nor one whose effect nobody knows.
+ * W2  A failed step is replanned while rounds are left; a blocked one never (C-16), nor one whose effect nobody
+ *     knows or that was done and answered with what is of no use, unless its call may be repeated.
  * W3  The budget is asked before each start; a refusal starts nothing more and skips what has not started.
  * W4  Nothing is forgotten: a step that can never start, for want of what it depends on, is skipped by name.
  */
@@ -16,6 +17,7 @@ import { beginStep, driveStep, type Phase, phaseOf } from "./drive-step.ts";
 import { failStep } from "./end-step.ts";
 import { cancelWorkflow } from "./end-workflow.ts";
 import { warnOfLoop } from "./plan-workflow.ts";
+import { findKnownOperator, isRepeatable } from "./prepare-step.ts";
 import { lastDecidedGate, queueSteps } from "./read-steps.ts";
 import { oodaRef, type Run, scopeOf } from "./run.ts";
 
@@ -165,10 +167,18 @@ function park(run: Run): false {
   return false;
 }
 
-function mayReplan({ log: { record }, settings }: Run, failed: readonly StepRecord[]): boolean {
+function mayReplan(run: Run, failed: readonly StepRecord[]): boolean {
+  const { record } = run.log;
+  const { settings } = run;
   const technical = failed.some((s) => !s.blocked);
-  const final = failed.some((s) => s.error?.code === "T5_HUMAN_DENIED" || s.error?.code === "T4_ACTION_IN_DOUBT");
+  const final = failed.some((s) => endsForGood(run, s));
   return technical && !final && record.plan?.direct_response == null && record.round < settings.limits.maxReplans;
+}
+
+/** A person said no, nobody knows whether it was done, or it was done and its answer is of no use: it is not made again. */
+function endsForGood(run: Run, { error, step }: StepRecord): boolean {
+  if (error?.code === "T5_HUMAN_DENIED" || error?.code === "T4_ACTION_IN_DOUBT") return true;
+  return error?.code === "T4_OUTPUT_INVALID" && !isRepeatable(findKnownOperator(run, step));
 }
 
 function endFailed(run: Run, failed: readonly StepRecord[]): false {
