@@ -131,9 +131,9 @@ const acts: Readonly<Record<Behaviour, (acting: Acting) => unknown>> = {
   transient: () => raise(operatorError({ code: "BUSY", message: "not now", category: "transient" })),
   fatal: () => raise(operatorError({ code: "NO", message: "never", category: "dependency", retryable: false })),
   never: (acting) => untilAborted(acting),
-  sent_never({ send }) {
-    send();
-    return new Promise(() => undefined);
+  sent_never(acting) {
+    if (!acting.honours) acting.send();
+    return untilAborted(acting);
   },
   ok_on_abort: ({ later }) => later("send"),
 };

@@ -4,7 +4,8 @@
  * L1  Steps are ordered topologically (stable), then cut; a kept step never depends on a dropped one.
  * L2  An operator is registered and on the capability's list, or there is no plan.
  * L3  Nothing unknown passes: a key that no plan has fails it, whatever else is right (B-10).
- * L4  Ids are unique in a workflow: an id used before gets `_rN`, references follow; completed steps are dropped.
+ * L4  Ids are unique in a workflow: an id used before gets `_rN`, references follow; a step whose newest
+ *     version is completed is dropped.
  */
 import type { z } from "zod";
 import { type Same, seatsOf } from "../../../machines/quorum.ts";
@@ -55,9 +56,11 @@ const refuse = (code: ErrorCode, message: string, detail: JsonObject = {}): neve
 export function compilePlan(request: CompileRequest): Compiled {
   const { steps, reasoning, direct_response } = readProposal(request.proposal);
   if (direct_response !== null) return { plan: respondPlan(request, reasoning, direct_response), dropped: [] };
+  const done = namesOfDone(request, requireUnique(steps));
   const fresh = renameUsed(
     request,
-    requireUnique(steps).filter((s) => !request.completed.includes(s.step_id)),
+    steps.filter((s) => !done.has(s.step_id)),
+    done,
   );
   if (fresh.length === 0) return refuse("T3_PLAN_EMPTY", "the plan has no steps and no direct response");
   requireDependencies(fresh, request.completed);
@@ -121,13 +124,32 @@ function requireUnique(steps: readonly Draft[]): readonly Draft[] {
   return steps;
 }
 
+const baseOf = (stepId: string): string => stepId.replace(/_r\d+$/, "");
+
+/** Proposed steps that need not be done again, with the name under which each was completed last. */
+function namesOfDone({ used, completed }: CompileRequest, steps: readonly Draft[]): ReadonlyMap<string, string> {
+  const done = new Map<string, string>();
+  for (const { step_id } of steps.filter((s) => used.includes(s.step_id))) {
+    const newest = used.findLast((id) => baseOf(id) === baseOf(step_id)) ?? step_id;
+    if (completed.includes(newest)) done.set(step_id, newest);
+  }
+  return done;
+}
+
 /** Steps whose id was used in an earlier round get the round's suffix, and references to them follow. */
-function renameUsed({ used, identity, rename }: CompileRequest, steps: readonly Draft[]): readonly Draft[] {
-  const renamed = new Map(
-    steps
+function renameUsed(
+  { used, identity, rename }: CompileRequest,
+  steps: readonly Draft[],
+  done: ReadonlyMap<string, string>,
+): readonly Draft[] {
+  const freeIdOf = (base: string, round: number): string =>
+    used.includes(`${base}_r${round}`) ? freeIdOf(base, round + 1) : `${base}_r${round}`;
+  const renamed = new Map([
+    ...[...done].filter(([id, name]) => id !== name),
+    ...steps
       .filter((s) => used.includes(s.step_id))
-      .map((s) => [s.step_id, `${s.step_id.replace(/_r\d+$/, "")}_r${identity.round}`]),
-  );
+      .map((s) => [s.step_id, freeIdOf(baseOf(s.step_id), identity.round)] as const),
+  ]);
   if (renamed.size === 0) return steps;
   const to = (id: string): string => renamed.get(id) ?? id;
   return steps.map((s) => ({
@@ -199,7 +221,7 @@ function compileStep(step: Draft, request: CompileRequest): PlanStep {
   const { metadata } = findOperator(request, step);
   requireSatisfiable(step, request);
   const { policyTags, weights } = request.capability;
-  const base = step.step_id.replace(/_r\d+$/, "");
+  const base = baseOf(step.step_id);
   const applies = step.applies ?? null;
   return {
     step_id: step.step_id,

@@ -2,11 +2,12 @@
  * What of the plan can go on now; when nothing can: rest, plan again, or end.
  *
  * W1  waiting_for_user exactly when a gate is open and no step is running or ready (A-33).
- * W2  A failed step is replanned while rounds are left; a blocked one never (C-16), nor one whose effect nobody knows, or
- *     that answered with what cannot be kept: another key would be a second effect (B-02).
+ * W2  A failed step is replanned while rounds are left; a blocked one never (C-16), nor one whose effect nobody
+ *     knows or that was done and answered with what is of no use, unless its call may be repeated.
  * W3  The budget is asked before each start; a refusal starts nothing more and skips what has not started.
  * W4  Nothing is forgotten: a step that can never start, for want of what it depends on, is skipped by name.
  */
+
 import { checkBudget } from "../../../contract/budget.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { draft } from "../../../contract/event.ts";
@@ -171,15 +172,18 @@ function mayReplan(run: Run, failed: readonly StepRecord[]): boolean {
   const { log, settings } = run;
   const { record } = log;
   const technical = failed.some((s) => !s.blocked);
-  const final = failed.some((s) => isFinal(run, s));
+  const final = failed.some((s) => endsForGood(run, s));
   return technical && !final && record.plan?.direct_response == null && record.round < settings.limits.maxReplans;
 }
 
 const finalCodes: ReadonlySet<string> = new Set(["T5_HUMAN_DENIED", "T4_ACTION_IN_DOUBT"]);
 
-const isFinal = (run: Run, { step, error }: StepRecord): boolean =>
-  error !== null &&
-  (finalCodes.has(error.code) || (error.detail["answered"] === true && !isRepeatable(findKnownOperator(run, step))));
+/** A person said no, nobody knows whether it was done, or it was done and its answer is of no use: it is not made again. */
+function endsForGood(run: Run, { error, step }: StepRecord): boolean {
+  if (error === null) return false;
+  const isAnswered = error.code === "T4_OUTPUT_INVALID" || error.detail["answered"] === true;
+  return finalCodes.has(error.code) || (isAnswered && !isRepeatable(findKnownOperator(run, step)));
+}
 
 function endFailed(run: Run, failed: readonly StepRecord[]): false {
   const denied = failed.find((s) => s.error?.code === "T5_HUMAN_DENIED");
