@@ -40,8 +40,9 @@ export type WorkflowSummary = z.infer<typeof WorkflowSummary>;
 export type Listed<T> = readonly T[] & { readonly total?: number };
 
 /** What a list calls the work: one line of at most `maxTitleChars`. */
-export function titleOf({ text, inputs }: Pick<Intent, "text" | "inputs">): string {
-  const line = cutToLine(text, maxTitleChars);
+export function titleOf({ text, inputs }: Pick<Intent, "inputs"> & { readonly text?: string | undefined }): string {
+  // A record of an earlier version need not have one.
+  const line = cutToLine(text ?? "", maxTitleChars);
   return line === "" ? tellInputs(inputs) : line;
 }
 
