@@ -7,19 +7,16 @@
  *     that no limit of a test can end.
  */
 import { execFileSync, spawn } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { root } from "../tidy/source-files.ts";
-import type { RunPlan } from "./run-tests.ts";
+import type { FileEnd, RunPlan } from "./run-tests.ts";
 
 export interface RunOutcome {
-  readonly passed: boolean;
-  readonly timedOut: boolean;
-  /** Test files in which something failed. */
-  readonly failed: readonly string[];
-  /** How long each test file took, in milliseconds. */
-  readonly tookMs: ReadonlyMap<string, number>;
+  readonly ended: "passed" | "failed" | "timeout";
+  /** The files that ended, in order; none where the run was ended. */
+  readonly files: readonly FileEnd[];
 }
 
 export interface CheckoutCopy extends Disposable {
@@ -29,16 +26,6 @@ export interface CheckoutCopy extends Disposable {
   /** `bail`: how many failures end it; 0 runs to the end. */
   readonly runTests: (files: readonly string[], bail: number) => Promise<RunOutcome>;
   readonly compiles: () => Promise<boolean>;
-}
-
-/** The part of vitest's JSON report that is read here. */
-interface Report {
-  readonly testResults: readonly {
-    readonly name: string;
-    readonly status: string;
-    readonly startTime: number;
-    readonly endTime: number;
-  }[];
 }
 
 const compiler: readonly string[] = ["node_modules/typescript/bin/tsc", "-p", "tsconfig.json", "--incremental"];
@@ -63,7 +50,7 @@ function copyFiles(folder: string): void {
 const silenceMs = 120_000;
 
 /** How the program ended; it and all it started are ended when it has been silent for too long. */
-function runProgram(cwd: string, args: readonly string[]): Promise<"passed" | "failed" | "timeout"> {
+function runProgram(cwd: string, args: readonly string[]): Promise<RunOutcome["ended"]> {
   const child = spawn(process.execPath, args, {
     cwd,
     stdio: ["ignore", "pipe", "ignore"],
@@ -90,14 +77,8 @@ function runProgram(cwd: string, args: readonly string[]): Promise<"passed" | "f
   });
 }
 
-function readReport(path: string, folder: string): Report["testResults"] {
-  try {
-    const { testResults } = JSON.parse(readFileSync(path, "utf8")) as Report;
-    return testResults.map((result) => ({ ...result, name: result.name.replace(`${folder}/`, "") }));
-  } catch {
-    return [];
-  }
-}
+const readEnds = (path: string): readonly FileEnd[] =>
+  existsSync(path) ? (JSON.parse(readFileSync(path, "utf8")) as readonly FileEnd[]) : [];
 
 export function copyCheckout(): CheckoutCopy {
   const scratch = mkdtempSync(join(tmpdir(), "countersign-mutation-"));
@@ -116,13 +97,7 @@ export function copyCheckout(): CheckoutCopy {
       rmSync(report, { force: true });
       writeFileSync(plan, JSON.stringify({ files, bail, report, cache } satisfies RunPlan));
       const ended = await runProgram(folder, ["test/mutation/run-tests.ts", plan]);
-      const results = readReport(report, folder);
-      return {
-        passed: ended === "passed",
-        timedOut: ended === "timeout",
-        failed: results.filter(({ status }) => status === "failed").map(({ name }) => name),
-        tookMs: new Map(results.map(({ name, startTime, endTime }) => [name, endTime - startTime])),
-      };
+      return { ended, files: readEnds(report) };
     },
     compiles: async () => (await runProgram(folder, [...compiler, "--tsBuildInfoFile", types])) === "passed",
     [Symbol.dispose]: remove,

@@ -70,8 +70,9 @@ async function tryMutation(mutation: Mutation, { copy, types, able }: Trying): P
   try {
     if (!types.accepts(mutation.path)) return null;
     if (able.length > 0) {
-      const { passed, timedOut, failed } = await copy.runTests(covered_by, 1);
-      if (!passed) return told(timedOut ? "timeout" : "killed", failed[0] ?? null);
+      const { ended, files } = await copy.runTests(covered_by, 1);
+      if (ended === "timeout") return told("timeout");
+      if (ended === "failed") return told("killed", files.find(({ passed }) => !passed)?.path ?? null);
     }
     return (await copy.compiles()) ? told("survived") : null;
   } finally {
