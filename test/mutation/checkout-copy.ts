@@ -3,45 +3,29 @@
  *
  * Owns: the folder, and the processes started in it. Never: writes into the checkout, waits without a limit.
  * C1  The copy holds what git tracks or would track; packages are linked. It is a repository of one commit, as some tests read one.
- * C2  A run that passes its limit is ended with all the processes that it started, and counts as failed.
+ * C2  A run that says nothing for as long as no sound one would is ended with all the processes that it started. A change may make a loop
+ *     that no limit of a test can end.
  */
 import { execFileSync, spawn } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { root } from "../tidy/source-files.ts";
-import type { RunPlan } from "./run-tests.ts";
+import type { FileEnd, RunPlan } from "./run-tests.ts";
 
 export interface RunOutcome {
-  readonly passed: boolean;
-  readonly timedOut: boolean;
-  /** Test files in which something failed. */
-  readonly failed: readonly string[];
-  /** How long each test file took, in milliseconds. */
-  readonly tookMs: ReadonlyMap<string, number>;
+  readonly ended: "passed" | "failed" | "timeout";
+  /** The files that ended, in order; none where the run was ended. */
+  readonly files: readonly FileEnd[];
 }
 
 export interface CheckoutCopy extends Disposable {
   readonly folder: string;
   readonly read: (path: string) => string;
   readonly write: (path: string, text: string) => void;
-  readonly runTests: (files: readonly string[], limits: RunLimits) => Promise<RunOutcome>;
+  /** `bail`: how many failures end it; 0 runs to the end. */
+  readonly runTests: (files: readonly string[], bail: number) => Promise<RunOutcome>;
   readonly compiles: () => Promise<boolean>;
-}
-
-export interface RunLimits {
-  readonly bail: number;
-  readonly limitMs: number;
-}
-
-/** The part of vitest's JSON report that is read here. */
-interface Report {
-  readonly testResults: readonly {
-    readonly name: string;
-    readonly status: string;
-    readonly startTime: number;
-    readonly endTime: number;
-  }[];
 }
 
 const compiler: readonly string[] = ["node_modules/typescript/bin/tsc", "-p", "tsconfig.json", "--incremental"];
@@ -62,11 +46,14 @@ function copyFiles(folder: string): void {
   git(folder, "-c", "user.name=copy", "-c", "user.email=copy@localhost", "commit", "-qm", "A copy of the checkout.");
 }
 
-/** Whether the program ended well within its limit; it and all it started are ended otherwise. */
-function runProgram(cwd: string, args: readonly string[], limitMs: number): Promise<"passed" | "failed" | "timeout"> {
+/** Longer than a test may take, which is told of when it ends, and than the compiler takes on a busy machine. */
+const silenceMs = 120_000;
+
+/** How the program ended; it and all it started are ended when it has been silent for too long. */
+function runProgram(cwd: string, args: readonly string[]): Promise<RunOutcome["ended"]> {
   const child = spawn(process.execPath, args, {
     cwd,
-    stdio: "ignore",
+    stdio: ["ignore", "pipe", "ignore"],
     detached: true,
     env: { FC_SEED: "1", FC_RUNS: "25", ...process.env },
   });
@@ -80,7 +67,8 @@ function runProgram(cwd: string, args: readonly string[], limitMs: number): Prom
     const timer = setTimeout(() => {
       timedOut = true;
       endGroup();
-    }, limitMs);
+    }, silenceMs);
+    child.stdout.on("data", () => timer.refresh());
     child.once("exit", (code) => {
       clearTimeout(timer);
       process.removeListener("exit", endGroup);
@@ -89,14 +77,8 @@ function runProgram(cwd: string, args: readonly string[], limitMs: number): Prom
   });
 }
 
-function readReport(path: string, folder: string): Report["testResults"] {
-  try {
-    const { testResults } = JSON.parse(readFileSync(path, "utf8")) as Report;
-    return testResults.map((result) => ({ ...result, name: result.name.replace(`${folder}/`, "") }));
-  } catch {
-    return [];
-  }
-}
+const readEnds = (path: string): readonly FileEnd[] =>
+  existsSync(path) ? (JSON.parse(readFileSync(path, "utf8")) as readonly FileEnd[]) : [];
 
 export function copyCheckout(): CheckoutCopy {
   const scratch = mkdtempSync(join(tmpdir(), "countersign-mutation-"));
@@ -111,19 +93,13 @@ export function copyCheckout(): CheckoutCopy {
     folder,
     read: (path) => readFileSync(join(folder, path), "utf8"),
     write: (path, text) => writeFileSync(join(folder, path), text),
-    async runTests(files, { bail, limitMs }) {
+    async runTests(files, bail) {
       rmSync(report, { force: true });
       writeFileSync(plan, JSON.stringify({ files, bail, report, cache } satisfies RunPlan));
-      const ended = await runProgram(folder, ["test/mutation/run-tests.ts", plan], limitMs);
-      const results = readReport(report, folder);
-      return {
-        passed: ended === "passed",
-        timedOut: ended === "timeout",
-        failed: results.filter(({ status }) => status === "failed").map(({ name }) => name),
-        tookMs: new Map(results.map(({ name, startTime, endTime }) => [name, endTime - startTime])),
-      };
+      const ended = await runProgram(folder, ["test/mutation/run-tests.ts", plan]);
+      return { ended, files: readEnds(report) };
     },
-    compiles: async () => (await runProgram(folder, [...compiler, "--tsBuildInfoFile", types], 300_000)) === "passed",
+    compiles: async () => (await runProgram(folder, [...compiler, "--tsBuildInfoFile", types])) === "passed",
     [Symbol.dispose]: remove,
   };
 }

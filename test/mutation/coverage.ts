@@ -90,14 +90,15 @@ async function collect(missing: readonly string[], keys: ReadonlyMap<string, str
   using copy = copyCheckout();
   const folder = mkdtempSync(join(dirname(copy.folder), "hits-"));
   instrumentCopy(copy, missing, folder);
-  const { failed, tookMs } = await copy.runTests(missing, { bail: 0, limitMs: 3_600_000 });
+  const ends = new Map((await copy.runTests(missing, 0)).files.map((end) => [end.path, end]));
   return missing.map((path) => {
+    const end = ends.get(path);
     const hits = hitsFile(folder, path);
     return {
       path,
       key: keys.get(path) ?? "",
-      tookMs: Math.round(tookMs.get(path) ?? 0),
-      passed: tookMs.has(path) && !failed.includes(path),
+      tookMs: end?.took_ms ?? 0,
+      passed: end?.passed ?? false,
       blocks: existsSync(hits) ? (JSON.parse(readFileSync(hits, "utf8")) as readonly string[]) : [],
     };
   });
