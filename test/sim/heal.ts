@@ -1,7 +1,7 @@
 /** The end of every story: faults are over, all processes but a last one go, and that one sees the work to its end. */
 import type { Gate } from "../../src/contract/gate.ts";
 import { letRun } from "../../src/testing/let-run.ts";
-import { people, wordOn } from "./happen.ts";
+import { awaken, people, wordOn } from "./happen.ts";
 import type { Stage } from "./play-story.ts";
 import { leaseMs, type SimulatedProcess } from "./simulated-process.ts";
 
@@ -12,7 +12,10 @@ const timersOfRound = 400;
 
 /** Gives the process that is left. */
 export async function heal(stage: Stage): Promise<SimulatedProcess | null> {
-  for (const { faults } of stage.processes) faults.heal();
+  for (const process of stage.processes) {
+    process.faults.heal();
+    if (process.faults.isPaused) awaken(stage, process);
+  }
   await letRun();
   await answerAll(stage);
   for (const process of [...stage.processes]) await leave(stage, process);
