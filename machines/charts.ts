@@ -43,7 +43,15 @@ function acceptsGateEvent(record: WorkflowRecord, draft: EventDraft, event: Char
   const gateId = gateIdIn(draft.payload);
   const gate = record.gates.get(gateId);
   if (lifecycleCharts.gate.next(gate?.status ?? "declared", event) === undefined) return false;
+  if (gate?.status === "approved" && !mayReopen(record, draft, event)) return false;
   return gate === undefined || fitsGate(gate, draft);
+}
+
+/** Whether the step of an approved gate has made no call since: one that is under way is not taken back. */
+function mayReopen({ steps, actions }: WorkflowRecord, { step_id }: EventDraft, event: ChartEvent): boolean {
+  const step = steps.get(step_id ?? "");
+  if (step === undefined || lifecycleCharts.step.next(stepPath(step), event) === undefined) return false;
+  return actions.get(step.action_id ?? "")?.seen !== "running";
 }
 
 function gateIdIn(payload: object): string {
@@ -57,7 +65,7 @@ export function chartEvent(type: string, payload: object): ChartEvent {
 }
 
 /** Events whose transition depends on what they carry. */
-const guarded: ReadonlySet<string> = new Set(["GATE_EXPIRED", "ACTION_FAILED", "ACTION_SETTLED"]);
+const guarded: ReadonlySet<string> = new Set(["GATE_EXPIRED", "GATE_REVISED", "ACTION_FAILED", "ACTION_SETTLED"]);
 
 export const stepPath = (step: StepRecord): string =>
   step.phase === null ? step.state : `${step.state}.${step.phase}`;

@@ -8,6 +8,7 @@ import type { Gate, GateStatus } from "../src/contract/gate.ts";
 import type { GateDelegation, GateVote, PrincipalRef } from "../src/contract/gate-vote.ts";
 import type { KeptDecision, WorkflowRecord } from "../src/contract/workflow.ts";
 import { chartEvent, lifecycleCharts } from "./charts.ts";
+import { editableOf } from "./editable.ts";
 import { addRequester, type Folded, type Handler, moveStep } from "./fold-records.ts";
 import { isSamePrincipal, signedPart } from "./quorum.ts";
 import type { ChartEvent } from "./table.ts";
@@ -34,7 +35,9 @@ function putGate(record: WorkflowRecord, gate: Gate): void {
   const draft_version = record.steps.get(gate.step_id)?.step.draft_version;
   const round = draft_version === undefined ? {} : { draft_version };
   const asked = record.requesters.length === 0 ? {} : { requesters: [...record.requesters] };
-  record.gates.set(gate.gate_id, { ...optionalInGates, ...gate, ...round, ...asked });
+  const folded = { ...optionalInGates, ...gate, ...round, ...asked };
+  const editable = editableOf(record, folded);
+  record.gates.set(gate.gate_id, editable === null ? folded : { ...folded, editable });
 }
 
 function changeGate(record: WorkflowRecord, gateId: string, change: (gate: Gate) => Partial<Gate>): void {
@@ -63,8 +66,12 @@ const openGate: Handler<"GATE_OPENED" | "GATE_REVISED"> = (record, payload, meta
   record.kept.delete(payload.gate.gate_id);
   if (standing === undefined) return;
   const { delegations, spent_signatures, payload_digest, revised_from = [] } = standing;
-  const shown = [...new Set([...revised_from, payload_digest])];
-  changeGate(record, standing.gate_id, () => ({ delegations, spent_signatures, revised_from: shown }));
+  // On another basis it shows the same payload: that is no earlier one.
+  const isMoved = "cause" in payload && payload.cause === "basis";
+  const shown = isMoved ? revised_from : [...new Set([...revised_from, payload_digest])];
+  const basis_changed = standing.basis_changed === true || standing.basis_digest !== payload.gate.basis_digest;
+  const kept = { delegations, spent_signatures, ...(basis_changed ? { basis_changed } : {}) };
+  changeGate(record, standing.gate_id, () => ({ ...kept, ...(shown.length > 0 && { revised_from: shown }) }));
 };
 
 const decideGate: Handler<"USER_APPROVED" | "USER_REJECTED"> = (record, payload, meta) => {

@@ -2,8 +2,9 @@
  * The gate lifecycle: declared by a plan, opened by the step that needs it, decided once.
  *
  * Owns: which ledger events a gate accepts. Never: who may decide (T5 does), what was shown (the gate record).
- * G1  approved, rejected, expired and voided are final: a later decision is answered from the record, never applied.
- * G2  A revision (an edit, a new draft, another policy) keeps the gate open and binds it to the new version.
+ * G1  rejected, expired and voided are final, and so is approved once the call has begun: a later decision is answered from
+ *     the record, never applied. Before that an approved gate is opened again where what it was shown on has changed.
+ * G2  A revision (an edit, a new draft, another policy, another basis) keeps the gate open and binds it to the new version.
  * G3  Expiry does what the gate says: deny ends it, allow approves it, suspend parks it until a person decides,
  *     escalate keeps it open for another role.
  * G4  Votes, their withdrawal and delegations move nothing: a decision is an event of its own (the count is in quorum.ts).
@@ -14,7 +15,7 @@ import { setup } from "xstate";
 export type GateEvent =
   | { readonly type: "GATE_DECISION_KEPT" }
   | { readonly type: "GATE_OPENED" }
-  | { readonly type: "GATE_REVISED" }
+  | { readonly type: "GATE_REVISED"; readonly cause: "edit" | "regenerate" | "policy" | "basis" }
   | { readonly type: "GATE_EXPIRED"; readonly action: "deny" | "allow" }
   | { readonly type: "GATE_ESCALATED" }
   | { readonly type: "GATE_SUSPENDED" }
@@ -36,6 +37,7 @@ export const gateMachine = setup({
   types: { events: {} as GateEvent },
   guards: {
     allows: ({ event }) => event.type === "GATE_EXPIRED" && event.action === "allow",
+    hasMoved: ({ event }) => event.type === "GATE_REVISED" && event.cause === "basis",
   },
 }).createMachine({
   id: "gate",
@@ -55,7 +57,7 @@ export const gateMachine = setup({
       },
     },
     suspended: { on: { GATE_REVISED: "open", ...votes, STEP_FAILED: "voided", ...decisions, ...ends } },
-    approved: { type: "final" },
+    approved: { on: { GATE_REVISED: { guard: "hasMoved", target: "open" } } },
     rejected: { type: "final" },
     expired: { type: "final" },
     voided: { type: "final" },

@@ -5,7 +5,8 @@
  * Owns: which ledger events one run of a step accepts. Never: attempts, outputs, errors (the fold keeps those).
  * S1  succeeded, failed and skipped are final within a run; a restarted workflow begins a new run as a new actor.
  * S2  A skill is called in `executing` only, and a gated step reaches it through USER_APPROVED alone (or an expiry
- *     that allows). A step succeeds from there alone, and a doubt is settled or skipped, never failed past the person.
+ *     that allows). What was approved on a basis that has changed is asked again before the call. A step succeeds
+ *     from there alone, and a doubt is settled or skipped, never failed past the person.
  * S3  A call that ends after its attempt was given up is heard: its failure while the step backs off, its success even
  *     in doubt, where it waits for the person's word.
  */
@@ -23,7 +24,7 @@ export type StepEvent =
   | { readonly type: "ACTION_IN_DOUBT" }
   | { readonly type: "ACTION_SETTLED" }
   | { readonly type: "GATE_OPENED" }
-  | { readonly type: "GATE_REVISED" }
+  | { readonly type: "GATE_REVISED"; readonly cause: "edit" | "regenerate" | "policy" | "basis" }
   | { readonly type: "GATE_EXPIRED"; readonly action: "deny" | "allow" }
   | { readonly type: "USER_APPROVED" }
   | { readonly type: "USER_REJECTED" };
@@ -35,6 +36,7 @@ export const stepMachine = setup({
   types: { events: {} as StepEvent },
   guards: {
     allows: ({ event }) => event.type === "GATE_EXPIRED" && event.action === "allow",
+    hasMoved: ({ event }) => event.type === "GATE_REVISED" && event.cause === "basis",
   },
 }).createMachine({
   id: "step",
@@ -48,6 +50,7 @@ export const stepMachine = setup({
         executing: {
           on: {
             GATE_OPENED: "awaiting_approval",
+            GATE_REVISED: { guard: "hasMoved", target: "awaiting_approval" },
             ACTION_STARTED: {},
             ACTION_SUCCEEDED: {},
             ACTION_FAILED: {},

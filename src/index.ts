@@ -53,7 +53,15 @@ export { EvidenceLine } from "./contract/evidence.ts";
 export { CausalChain, Explanation } from "./contract/explanation.ts";
 export { FederatedChange, FederatedSyncReport, type FederationPolicy } from "./contract/federation.ts";
 export { FeedBookmark, FeedGate, FeedItem, FeedWorkflow } from "./contract/feed.ts";
-export { DelegationRequest, Gate, GateRequest, GateResponse, UiAction, WithdrawalRequest } from "./contract/gate.ts";
+export {
+  DelegationRequest,
+  Gate,
+  GateEditable,
+  GateRequest,
+  GateResponse,
+  UiAction,
+  WithdrawalRequest,
+} from "./contract/gate.ts";
 export { GateSpec } from "./contract/gate-spec.ts";
 export { GateDelegation, GateSignature, GateTally, GateVote, PublicJwk } from "./contract/gate-vote.ts";
 export { HttpSuccess, JobPending, JobRequest, JobResponse, ProblemDetails } from "./contract/http.ts";
@@ -146,12 +154,12 @@ export { AttemptTrace, RequestTrace, StepTrace } from "./contract/trace.ts";
 export { type ChainBreak, type IndexBreak, openTurn, type TurnRow, verifyChain } from "./contract/turn.ts";
 export { StepView, WorkflowState } from "./contract/workflow-state.ts";
 export { type Listed, WorkflowSummary } from "./contract/workflow-summary.ts";
+export { createKernel } from "./create-kernel.ts";
 // Defining packages
 export { defineCapability, definePolicy } from "./define/define-capability.ts";
 export { defineOperator, defineTool, OperatorError, operatorError } from "./define/define-operator.ts";
 export { definePolicySet } from "./define/define-policy-set.ts";
 export { describeCapability } from "./define/describe-capability.ts";
-export { createKernel } from "./kernel/create-kernel.ts";
 export type {
   Channels,
   FeedOptions,
@@ -164,6 +172,7 @@ export type {
 } from "./kernel/face.ts";
 export type { KernelOptions } from "./kernel/options.ts";
 export type { Policies } from "./kernel/policies.ts";
+export type { WhatIf, WhatIfFinding, WhatIfReport } from "./kernel/whatif-report.ts";
 export type { Authenticator } from "./ports/authenticator.ts";
 // Ports
 export type { Clock } from "./ports/clock.ts";
@@ -208,7 +217,6 @@ export { signalToNotification } from "./protocol/signal-to-notification.ts";
 export { signalToToolCall, trySignalToToolCall } from "./protocol/signal-to-tool-call.ts";
 export { toolResultToSignal } from "./protocol/tool-result-to-signal.ts";
 export { replayRows } from "./replay/replay.ts";
-export type { WhatIf, WhatIfFinding, WhatIfReport } from "./replay/whatif.ts";
 export { defaultLimits, type Limits } from "./runtime/kit.ts";
 export {
   createFederatedMemory,

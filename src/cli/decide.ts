@@ -26,6 +26,7 @@ interface DecideOptions extends CommonOptions {
   readonly edit?: JsonObject;
   readonly comment?: string;
   readonly digest?: string;
+  readonly basis?: string;
   readonly resolution?: "done" | "retry";
   readonly result?: Json;
   readonly sign?: object | string;
@@ -60,6 +61,7 @@ const addDecision = (program: Command, name: "approve" | "reject"): Command =>
     .argument("[gate]", "its id; not needed where one gate is open")
     .option("--comment <text>", "kept with the decision")
     .option("--digest <digest>", "only if the gate still shows the payload with this digest")
+    .option("--basis <digest>", "only if what the gate shows still rests on what has this digest")
     .option("--sign <keyfile>", "sign the decision with this Ed25519 key (JWK or PEM)", readSigningKey);
 
 interface Decision {
@@ -109,10 +111,11 @@ async function signDecision(
   return { signature: await signApproval(gate, { principal, decision, resolution: told, key: sign, nonce }) };
 }
 
-const readPayload = ({ edit, comment, digest, resolution, result }: DecideOptions): GateRequest["payload"] => ({
+const readPayload = ({ edit, comment, digest, basis, resolution, result }: DecideOptions): GateRequest["payload"] => ({
   ...(edit !== undefined && { edit }),
   ...(comment !== undefined && { comment }),
   ...(digest !== undefined && { payload_digest: digest }),
+  ...(basis !== undefined && { basis_digest: basis }),
   ...(resolution !== undefined && { resolution }),
   ...(result !== undefined && { result }),
 });

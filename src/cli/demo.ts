@@ -85,7 +85,9 @@ async function answerGates({ desk: { kernel, caller }, session }: Story, workflo
     const answer = await answerGate(gate, findDraft(gate, state), session);
     if (answer === null) break;
     const { decision, text } = answer;
-    const payload = { payload_digest: gate.payload_digest, ...(text !== undefined && { edit: { markdown: text } }) };
+    const { payload_digest, basis_digest } = gate;
+    const shown = { payload_digest, ...(basis_digest !== undefined && { basis_digest }) };
+    const payload = { ...shown, ...(text !== undefined && { edit: { markdown: text } }) };
     await kernel.decideGate(workflowId, { ...caller, gate_id: gate.gate_id, decision, payload });
     state = await watchRun({ kernel, workflowId, after: state.sequence }, session);
   }

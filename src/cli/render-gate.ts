@@ -40,6 +40,8 @@ function renderFacts(gate: Gate, now: number): string {
   lines.push(...renderVotes(gate));
   if (gate.due_at !== null) lines.push(`due       ${tellTime(gate.due_at, now)}, then ${gate.expiry_action}`);
   lines.push(`digest    ${gate.payload_digest}`);
+  for (const { name, digest } of gate.basis ?? []) lines.push(`rests on  ${name}, ${digest}`);
+  if (gate.basis_digest !== undefined) lines.push(`basis     ${gate.basis_digest}`);
   return lines.map((line) => hangLines(line, margin)).join("\n");
 }
 

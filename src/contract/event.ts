@@ -252,7 +252,7 @@ export interface EventPayloads {
   };
   GATE_REVISED: {
     readonly gate: Gate;
-    readonly cause: "edit" | "regenerate" | "policy";
+    readonly cause: "edit" | "regenerate" | "policy" | "basis";
     readonly principal: Principal | null;
   };
   GATE_EXPIRED: { readonly gate_id: string; readonly action: "deny" | "allow" };
@@ -302,6 +302,8 @@ export interface GateDecided {
   readonly policy_version: string;
   readonly outcome_id: string | null;
   readonly outcome_version: number | null;
+  /** Absent where the gate rested on nothing that was named. */
+  readonly basis_digest?: string;
   readonly edited: boolean;
   readonly resolution: "done" | "retry" | "failed" | null;
   readonly apply_targets: readonly string[];
@@ -322,6 +324,7 @@ export interface GateVoted {
   readonly policy_version: string;
   readonly outcome_id: string | null;
   readonly outcome_version: number | null;
+  readonly basis_digest?: string;
   readonly signature: GateSignature | null;
   readonly comment: string | null;
   /** Where the host says who is one person: the voters that this one was found to be another than. */

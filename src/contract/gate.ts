@@ -3,9 +3,10 @@
  * Source: seed 003 sections 2.5, 3.2; A-32, A-35, C-12.
  *
  * INV-1  A gate is `gate-<step_id>`; an in-doubt action's is `gate-<step_id>_doubt<n>`.
- * INV-2  An approval binds to gate, outcome id and version, payload digest and policy version.
+ * INV-2  An approval binds to gate, outcome id and version, payload digest, basis and policy version.
  */
 import { z } from "zod";
+import { Basis } from "./basis.ts";
 import { kernelError } from "./error-codes.ts";
 import { Approver, GateExpiry } from "./gate-spec.ts";
 import { GateDelegation, GateQuorum, GateSignature, GateTally, GateVote, PrincipalRef } from "./gate-vote.ts";
@@ -45,6 +46,21 @@ export const tellCarriers = (carriers: readonly GateCarrier[]): string =>
 const tellCarrier = ({ principal: { type, id }, on_behalf_of: seat }: GateCarrier): string =>
   `${type} ${id}${seat === null ? "" : ` in the place of ${seat.type} ${seat.id}`}`;
 
+/**
+ * What a person may change before they approve, and how: an edit gives members that replace those of `value`. At a gate whose
+ * step applies an outcome it is the outcome: its new version is what the call gets.
+ */
+export const GateEditable = z.object({
+  target: z.enum(["payload", "outcome"]),
+  /** Who defines it: the operator whose input it is, or the capability whose outcome it is. */
+  defined_by: z.object({ name: z.string(), version: z.string() }),
+  /** As it stands now. */
+  value: JsonValue,
+  /** JSON Schema of `value`; null where the process that is asked has not registered who defines it. */
+  schema: JsonObject.nullable(),
+});
+export type GateEditable = z.infer<typeof GateEditable>;
+
 /** All that a person needs to decide, and what they decided. `payload` is exactly what runs after approval. */
 export const Gate = z.object({
   gate_id: GateId,
@@ -62,6 +78,13 @@ export const Gate = z.object({
   policy_version: z.string(),
   preview: z.string(),
   diff: z.string().nullable(),
+  /** What preview and diff were made against, where the operator names it: part of what is approved. */
+  basis: Basis.optional(),
+  basis_digest: z.string().optional(),
+  /** The gate rested on something else when it was first opened: an approval must name `basis_digest`. The fold adds it. */
+  basis_changed: z.boolean().optional(),
+  /** Null where nothing may be edited. No event holds it: the fold says what, and who reads the gate gets value and schema. */
+  editable: GateEditable.nullable().optional(),
   risk_level: z.enum(["low", "medium", "high"]),
   estimated_cost: z.number(),
   effect: z.string(),
@@ -151,6 +174,8 @@ export const GateRequest = z.object({
       resolution: z.enum(["done", "retry"]).optional(),
       result: JsonValue.optional(),
       payload_digest: z.string().optional(),
+      /** The gate's `basis_digest`, as it was shown; an approval needs it where the gate says `basis_changed`. */
+      basis_digest: z.string().optional(),
       comment: z.string().max(4096).optional(),
       /** A compact JWS (EdDSA) over `signingInput` of the gate. */
       signature: z.string().max(8192).optional(),
@@ -178,7 +203,10 @@ export type ParsedDelegationRequest = z.output<typeof DelegationRequest>;
 
 export const GateResponse = z.object({
   workflow_id: WorkflowId,
-  /** `revised`: an edit at a gate that asks for signatures made a new version, which nobody has signed yet. */
+  /**
+   * `revised`: an edit made a new version that nobody has signed yet, at a gate that asks for it, or that rests on something
+   * nobody was shown yet.
+   */
   status: z.enum(["resumed", "rejected", "kept", "voted", "withdrawn", "delegated", "revised"]),
   correlation_id: CorrelationId,
   /** Where the votes stand, at a gate that takes several or has heard an adviser. */

@@ -73,6 +73,8 @@ function cutGate(gate: Gate | ListedGate, most: number): ListedGate {
       signature: small(vote.signature, null),
       comment: vote.comment === null ? null : phrase(vote.comment),
     })),
+    ...(gate.basis !== undefined && { basis: small(gate.basis, []) }),
+    ...(gate.editable !== undefined && { editable: small(gate.editable, null) }),
     ...(gate.revised_from !== undefined && { revised_from: some(gate.revised_from) }),
     ...(gate.requesters !== undefined && { requesters: some(gate.requesters) }),
     spent_signatures: small(gate.spent_signatures ?? [], []),

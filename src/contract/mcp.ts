@@ -38,6 +38,9 @@ export const McpGate = z.looseObject({
   diff: z.string().nullable(),
   payload: z.unknown(),
   payload_digest: z.string(),
+  basis: z.array(z.looseObject({ name: z.string(), digest: z.string() })).optional(),
+  basis_digest: z.string().optional(),
+  editable: z.looseObject({ target: z.string(), value: z.unknown(), schema: z.unknown() }).nullable(),
   consequences: z.looseObject({ approve: z.string(), reject: z.string(), edit: z.string() }),
   due_at: z.string().nullable(),
   /** In lists over many workflows: something is cut. */

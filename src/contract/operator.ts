@@ -7,6 +7,7 @@
 import { z } from "zod";
 import type { Usage } from "./action.ts";
 import type { AuthContext } from "./auth-context.ts";
+import type { Basis } from "./basis.ts";
 import type { ContextBundle } from "./context-bundle.ts";
 import type { Json, JsonObject } from "./json.ts";
 import type { RouteDecision, RouteQuestion } from "./model-route.ts";
@@ -122,12 +123,25 @@ export interface OperatorContext {
     readonly version: number;
     readonly apply_targets: readonly string[];
   };
+  /** What the preview rested on that a person was shown (empty: on nothing named); absent where nobody was asked. */
+  readonly basis?: Basis;
 }
 
-/** What a person sees at a gate; `diff` is against what stands now. */
+/**
+ * What a person sees at a gate. `diff` is against what stands now; `basis` names that, with its digest, and the call is made
+ * on nothing else: whoever finds it changed is asked again.
+ */
 export interface GatePreview {
   readonly preview: string;
   readonly diff?: string | null;
+  readonly basis?: Basis;
+}
+
+/** What an operator is asked about a call that is not made yet. */
+export interface OperatorQuestion<I = unknown> {
+  readonly input: I;
+  readonly context: OperatorContext;
+  readonly signal: AbortSignal;
 }
 
 /** A registered operator: frozen metadata and the callable. */
@@ -138,11 +152,7 @@ export interface Operator {
   readonly run: (call: OperatorCall<never>) => unknown;
   /** Set for an operator that is a tool behind a client: the call then goes through the bridge of T0. */
   readonly tool: { readonly name: string; readonly client: ToolClient; readonly inputSchema: JsonObject | null } | null;
-  readonly preview:
-    | ((question: {
-        readonly input: never;
-        readonly context: OperatorContext;
-        readonly signal: AbortSignal;
-      }) => unknown)
-    | null;
+  readonly preview: ((question: OperatorQuestion<never>) => unknown) | null;
+  /** Whether the call could be made, without making it: throws where it could not. */
+  readonly check?: ((question: OperatorQuestion<never>) => unknown) | null;
 }

@@ -9,8 +9,8 @@ import {
   type GatePreview,
   type Operator,
   type OperatorCall,
-  type OperatorContext,
   OperatorMetadata,
+  type OperatorQuestion,
 } from "../contract/operator.ts";
 import type { ToolClient } from "../contract/tool.ts";
 
@@ -38,11 +38,12 @@ export interface OperatorOptions<I extends z.ZodType, O extends z.ZodType> {
   readonly extensions?: Readonly<Record<string, unknown>>;
   readonly run: (call: OperatorCall<z.output<I>>) => Promise<z.input<O>> | z.input<O>;
   /** What a person sees at the gate of this call; reads at most, never writes. */
-  readonly preview?: (question: {
-    readonly input: z.output<I>;
-    readonly context: OperatorContext;
-    readonly signal: AbortSignal;
-  }) => Promise<GatePreview> | GatePreview;
+  readonly preview?: (question: OperatorQuestion<z.output<I>>) => Promise<GatePreview> | GatePreview;
+  /**
+   * Whether this call could be made, beyond what the schema says; reads at most, never writes. Throws (`operatorError`) where
+   * it could not: then nobody is asked about it, and nobody's approval of it is taken.
+   */
+  readonly check?: (question: OperatorQuestion<z.output<I>>) => Promise<void> | void;
 }
 
 const validationRef = moduleRef(0, "validation", "define");
@@ -74,6 +75,7 @@ const operatorShape = {
   extensions: said.extensions,
   run: fn,
   preview: fn.optional(),
+  check: fn.optional(),
 } satisfies KeysOf<Required<OperatorOptions<z.ZodType, z.ZodType>>>;
 const OperatorShape = z.strictObject(operatorShape);
 
@@ -83,8 +85,8 @@ export function defineOperator<I extends z.ZodType, O extends z.ZodType = z.ZodT
 ): Operator {
   const told = readStrictly(OperatorShape, options, { what: `operator ${options?.name}`, source: validationRef });
   const { honoursAbort, timeoutSec, policyTags, riskLevel, estimatedCost, ...rest } = told;
-  const { input: _input, output: _output, run: _run, preview: _preview, ...metadataOptions } = rest;
-  const { input, output, run, preview } = options;
+  const { input: _input, output: _output, run: _run, preview: _preview, check: _check, ...metadataOptions } = rest;
+  const { input, output, run, preview, check } = options;
   const metadata = normalizeMetadata({
     ...metadataOptions,
     honours_abort: honoursAbort,
@@ -100,11 +102,13 @@ export function defineOperator<I extends z.ZodType, O extends z.ZodType = z.ZodT
     run: run as Operator["run"],
     tool: null,
     preview: (preview as Operator["preview"]) ?? null,
+    check: (check as Operator["check"]) ?? null,
   });
 }
 
 /** A tool of a tool server as an operator. Its work is done through `client`, bridged by T0 (C-04, OPR-06). */
-export interface ToolOptions extends Omit<OperatorOptions<z.ZodType, z.ZodType>, "run" | "preview" | "kind" | "input"> {
+export interface ToolOptions
+  extends Omit<OperatorOptions<z.ZodType, z.ZodType>, "run" | "preview" | "check" | "kind" | "input"> {
   /** The tool's name at its server. */
   readonly tool: string;
   readonly client: ToolClient;
@@ -155,6 +159,7 @@ export function closeOperator(given: Operator): Operator {
     run: given.run.bind(given),
     tool,
     preview: given.preview?.bind(given) ?? null,
+    check: given.check?.bind(given) ?? null,
   });
 }
 
@@ -165,6 +170,7 @@ const operatorMembers = {
   run: 0,
   tool: 0,
   preview: 0,
+  check: 0,
 } satisfies KeysOf<Operator>;
 
 /** How an operator fails with intent (seed 003 section 8.1). Throw what this returns. */

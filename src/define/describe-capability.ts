@@ -30,7 +30,8 @@ export function describeCapability(
   };
 }
 
-function describeOperator({ metadata, input, output, tool }: Operator): OperatorView {
+function describeOperator(operator: Operator): OperatorView {
+  const { metadata, output } = operator;
   const { name, version, description, kind, effect, idempotent, risk_level, estimated_cost, policy_tags } = metadata;
   return {
     name,
@@ -42,10 +43,18 @@ function describeOperator({ metadata, input, output, tool }: Operator): Operator
     risk_level,
     estimated_cost,
     policy_tags: [...policy_tags],
-    // A tool said its schema itself.
-    input: tool?.inputSchema ?? schemaOf(input, "input"),
+    input: inputSchemaOf(operator),
     output: schemaOf(output, "output"),
   };
+}
+
+/** What may be edited of an operator's call: its input, as JSON Schema. A tool said its schema itself. */
+export const inputSchemaOf = ({ input, tool }: Operator): JsonObject => tool?.inputSchema ?? schemaOf(input, "input");
+
+/** What may be edited of an outcome; null for a type that the package does not define. */
+export function outcomeSchemaOf({ outcomes }: CapabilityDefinition, type: string): JsonObject | null {
+  const schema = Object.hasOwn(outcomes, type) ? outcomes[type] : undefined;
+  return schema === undefined ? null : schemaOf(schema, "input");
 }
 
 /** What cannot be told is `{}`, which takes anything: the kernel checks against the schema itself. */

@@ -30,11 +30,11 @@ import type { RequestTrace } from "../contract/trace.ts";
 import type { ChainBreak, TurnRow } from "../contract/turn.ts";
 import type { WorkflowState } from "../contract/workflow-state.ts";
 import type { Listed, WorkflowSummary } from "../contract/workflow-summary.ts";
-import type { WhatIf, WhatIfFinding, WhatIfReport } from "../replay/whatif.ts";
 import type { BusItem, Tier } from "../runtime/bus.ts";
 import type { Supervision } from "../runtime/supervision.ts";
 import type { FeedOptions } from "../runtime/tenant-feed.ts";
 import type { Numbered } from "../runtime/workflow-tails.ts";
+import type { WhatIf, WhatIfFinding, WhatIfReport } from "./whatif-report.ts";
 
 /** What every list is asked by. Times are ISO 8601: an instant or a day (UTC). */
 interface ListFilter {

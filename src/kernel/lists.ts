@@ -16,7 +16,7 @@ import { kernelError } from "../contract/error-codes.ts";
 import { type Gate, plainGate } from "../contract/gate.ts";
 import { GateId, PrincipalId, ThreadId, WorkflowId } from "../contract/ids.ts";
 import { readStrictly } from "../contract/known-keys.ts";
-import { type ListedGate, wholeGate } from "../contract/listed-gate.ts";
+import { type ListedGate, listGate, wholeGate } from "../contract/listed-gate.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { gateCursor } from "../contract/page.ts";
 import { WorkflowStateName } from "../contract/progress.ts";
@@ -26,13 +26,16 @@ import { fillingOf } from "../runtime/derive-indexes.ts";
 import type { Kit } from "../runtime/kit.ts";
 import type { LedgerReading } from "../runtime/ledger-reader.ts";
 import { letOthersRun } from "../runtime/let-others-run.ts";
+import type { Registry } from "../runtime/registry.ts";
 import { seatVoter } from "../tiers/t5-ego/seat-voter.ts";
 import type { Kernel } from "./face.ts";
+import { tellGate } from "./tell-gate.ts";
 
 export interface ListParts {
   readonly store: LedgerStore;
   readonly reading: LedgerReading;
   readonly kit: Kit;
+  readonly registry: Registry;
   /** Who is the same person as another. */
   readonly same: Same;
   /** Who the caller is here; null for the embedding host itself. */
@@ -81,12 +84,10 @@ export function createLists(parts: ListParts): Pick<Kernel, "workflows" | "gates
     workflows: async (filter = {}, caller) => listWorkflows(parts, parseFilter(WorkflowQuery, filter), caller),
     gates: async (filter = {}, caller) => listGates(parts, parseFilter(GateQuery, filter), caller),
     async gate(workflowId, gateId, caller) {
-      const { gates } = await parts.reading.readWorkflowState(workflowId, caller);
+      const gate = (await parts.reading.readWorkflowState(workflowId, caller)).gates.get(gateId);
+      if (gate !== undefined) return tellGate(gate, parts.registry);
       const detail = { workflow_id: String(workflowId), gate_id: String(gateId) };
-      return (
-        gates.get(gateId) ??
-        raise(kernelError("T5_GATE_NOT_FOUND", `${gateId} is not a gate of this workflow`, listRef, { detail }))
-      );
+      return raise(kernelError("T5_GATE_NOT_FOUND", `${gateId} is not a gate of this workflow`, listRef, { detail }));
     },
   };
 }
@@ -172,7 +173,7 @@ async function listGates(
   { after, before, limit, total, role, mine, ...rest }: z.output<typeof GateQuery>,
   caller: Caller | undefined,
 ): Promise<Listed<ListedGate>> {
-  const { store } = parts;
+  const { store, registry } = parts;
   const selection = { ...given(rest), ...tenantOf(caller) };
   const { workflow_id } = selection;
   const voter = mine === true ? await voterOf(parts, caller) : null;
@@ -193,7 +194,14 @@ async function listGates(
     count: () => store.countGates(selection),
     most: parts.kit.limits.maxListScanned,
   };
-  return tell(scan, total, (gate) => gate);
+  return tell(scan, total, (gate) => showGate(gate, registry, workflow_id === undefined));
+}
+
+/** With what may be edited, in a list over many as far as it is short; of what was cut nothing is to be edited. */
+function showGate(gate: ListedGate, registry: Registry, isCut: boolean): ListedGate {
+  if (gate.truncated) return { ...gate, editable: null };
+  const whole = tellGate(gate, registry);
+  return isCut ? listGate(whole) : wholeGate(whole);
 }
 
 /** The index keeps gates as they were written; those of an older kernel lack what is new. */

@@ -7,7 +7,6 @@ import { openEnvelope, type TurnRow } from "../contract/turn.ts";
 import type { WorkflowRecord } from "../contract/workflow.ts";
 import type { WorkflowState } from "../contract/workflow-state.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
-import { whatIf } from "../replay/whatif.ts";
 import type { Kit } from "../runtime/kit.ts";
 import type { LedgerReading } from "../runtime/ledger-reader.ts";
 import { readable } from "../runtime/read-turns.ts";
@@ -15,7 +14,6 @@ import type { Registry } from "../runtime/registry.ts";
 import type { TenantFeed } from "../runtime/tenant-feed.ts";
 import type { Projection } from "../runtime/workflow-tails.ts";
 import { traceOf, viewWorkflow } from "../tiers/t4-execution/build-trace.ts";
-import type { PolicyEngine } from "../tiers/t5-ego/policy/evaluate-policies.ts";
 import { composeEvidence } from "../tiers/t6-metacognition/compose-evidence.ts";
 import { explainWorkflow } from "../tiers/t6-metacognition/explain.ts";
 import { projectAudit } from "../tiers/t6-metacognition/project-audit.ts";
@@ -23,6 +21,7 @@ import { assistantDeltas, progressAfter, progressOf } from "../tiers/t6-metacogn
 import type { Channels, Kernel, Numbered } from "./face.ts";
 import { createLists, type ListParts } from "./lists.ts";
 import { numberReports, readReports } from "./reports.ts";
+import { tellGates } from "./tell-gate.ts";
 import { verifyAll, verifyOne } from "./verify.ts";
 
 type Reads = Pick<
@@ -40,23 +39,20 @@ type Reads = Pick<
   | "feed"
   | "trace"
   | "explain"
-  | "whatIf"
   | "audit"
   | "evidence"
   | "verify"
   | "export"
 >;
 
-export const viewOf = (record: WorkflowRecord): WorkflowState => viewWorkflow(record, progressOf(record));
+export const viewOf = (record: WorkflowRecord, registry: Registry): WorkflowState =>
+  tellGates(viewWorkflow(record, progressOf(record)), registry);
 
 export interface ReadParts {
   readonly store: LedgerStore;
   readonly reading: LedgerReading;
   readonly tenantFeed: TenantFeed;
   readonly registry: Registry;
-  readonly engine: PolicyEngine;
-  /** Whether the kernel has the default stance. */
-  readonly withDefault: boolean;
   readonly kit: Kit;
   readonly same: ListParts["same"];
   /** Rejects for a caller who lacks the scope; the embedding host itself, without a caller, has all. */
@@ -64,11 +60,11 @@ export interface ReadParts {
 }
 
 export function createReads(parts: ReadParts): Reads {
-  const { store, reading, tenantFeed, registry, kit, authorize, engine, withDefault } = parts;
+  const { store, reading, tenantFeed, registry, kit, authorize } = parts;
   const isModelCall = (operator: string): boolean => registry.findOperator(operator)?.metadata.kind === "llm";
   return {
     ...createLists(parts),
-    workflow: (workflowId, caller) => reading.tell(workflowId, caller, viewOf),
+    workflow: (workflowId, caller) => reading.tell(workflowId, caller, (record) => viewOf(record, registry)),
     async outcomes(workflowId, caller) {
       await authorize(caller, "outcome:read");
       return reading.tell(workflowId, caller, (record) => ({
@@ -92,10 +88,6 @@ export function createReads(parts: ReadParts): Reads {
     },
     trace: (workflowId, caller) => reading.tell(workflowId, caller, (record) => traceOf(record, isModelCall)),
     explain: (workflowId, caller) => reading.tell(workflowId, caller, explainWorkflow),
-    async *whatIf(asked, caller) {
-      await authorize(caller, "outcome:read");
-      return yield* whatIf(asked, { store, registry, caller, engine, withDefault });
-    },
     async audit(workflowId, caller) {
       const events = await reading.events(workflowId, caller);
       return readable(workflowId, () => projectAudit(events));

@@ -1,7 +1,7 @@
 /**
  * A gate as a question to the person at the other end (elicitation), and their answer as a decision.
  *
- * Q1  The question shows all that the gate shows, and its key names what is shown: gate, opening, payload. An answer counts
+ * Q1  The question shows all that the gate shows, and its key names what is shown: gate, opening, payload, basis. An answer counts
  *     for that and nothing else.
  * Q2  Accepting without a decision decides nothing. Declining rejects. Dismissing leaves the gate open.
  * Q3  Only who may decide is asked. Who else may not (separation, seats, signatures) is the kernel's to say.
@@ -29,8 +29,13 @@ type Answer = z.infer<typeof Approval> | z.infer<typeof Doubt>;
 type Decision = Omit<GateRequest, "tenant_id" | "principal">;
 
 /** Names the question: the same gate with another payload, or opened once more, is another one. */
-export const questionKey = ({ gate_id, opened_at, payload_digest }: Gate): string =>
-  `${gate_id}.${Date.parse(opened_at).toString(36)}.${payload_digest}`;
+export const questionKey = ({ gate_id, opened_at, payload_digest, basis_digest }: Gate): string =>
+  [
+    gate_id,
+    Date.parse(opened_at).toString(36),
+    payload_digest,
+    ...(basis_digest === undefined ? [] : [basis_digest]),
+  ].join(".");
 
 const commentField = { type: "string", title: "Comment", description: "Kept with the decision." } as const;
 const approvalForm = {
@@ -95,12 +100,16 @@ function readAnswer(gate: Gate, answers: Readonly<Record<string, unknown>>, key:
   return data === undefined ? null : decisionOf(gate, data);
 }
 
-function decisionOf({ gate_id, payload_digest }: Gate, { decision: word, edit = "", comment }: Answer): Decision {
+function decisionOf(
+  { gate_id, payload_digest, basis_digest }: Gate,
+  { decision: word, edit = "", comment }: Answer,
+): Decision {
+  const basis = basis_digest === undefined ? {} : { basis_digest };
   const decision = word === "reject" || word === "failed" ? "reject" : "approve";
   const resolution = word === "done" || word === "retry" ? { resolution: word } : {};
   const changes = edit.trim() === "" ? {} : { edit: readEdit(edit) };
   const said = comment === undefined || comment === "" ? {} : { comment };
-  return { gate_id, decision, payload: { payload_digest, ...resolution, ...changes, ...said } };
+  return { gate_id, decision, payload: { payload_digest, ...basis, ...resolution, ...changes, ...said } };
 }
 
 /** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */

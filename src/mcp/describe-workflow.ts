@@ -11,11 +11,14 @@ export const openGates = ({ gates }: WorkflowState): readonly Gate[] => gates.fi
 
 export function toMcpGate(gate: Gate): McpGate {
   const { gate_id, workflow_id, step_id, kind, status, title, operator, effect, risk_level } = gate;
-  const { preview, diff, payload, payload_digest, consequences, due_at } = gate;
+  const { preview, diff, payload, payload_digest, consequences, due_at, editable = null } = gate;
   const reasons = gate.reasons.map(({ source, reason }) => `${source}: ${reason}`);
-  const shown = { preview, diff, payload, payload_digest, consequences, due_at };
+  const shown = { preview, diff, payload, payload_digest, ...basisOf(gate), editable, consequences, due_at };
   return { gate_id, workflow_id, step_id, kind, status, title, operator, effect, risk_level, reasons, ...shown };
 }
+
+const basisOf = ({ basis, basis_digest }: Gate) =>
+  basis === undefined || basis_digest === undefined ? {} : { basis, basis_digest };
 
 export function toMcpWorkflow(state: WorkflowState): McpWorkflow {
   const { workflow_id, error } = state;
@@ -54,6 +57,7 @@ export function tellGate(gate: Gate): string {
     ...(diff === null ? [] : [diff]),
     `Payload: ${JSON.stringify(payload)}`,
     `Digest: ${payload_digest}`,
+    ...(gate.basis ?? []).map(({ name, digest }) => `Rests on: ${name} (${digest})`),
     `Approve: ${consequences.approve}`,
     `Reject: ${consequences.reject}`,
     ...(gate.due_at === null ? [] : [`Until ${gate.due_at}, then: ${gate.expiry_action ?? "nothing"}`]),

@@ -37,6 +37,7 @@ const inputs: { readonly [T in EventType]?: Reading } = {
     });
     return word({ kind: "decision", request, auth });
   },
+  GATE_REVISED: readMoved,
   GATE_VOTE_WITHDRAWN(event, { record }) {
     const { gate_id } = payloadOf(event, "GATE_VOTE_WITHDRAWN");
     const principal = { ...event.actor, role: "" };
@@ -149,12 +150,10 @@ function readSaid(event: LedgerEvent, { record }: RecordedLog): Input | null {
   return { type: "told", ...call, drafts: [{ type, step_id, payload }] as never, re: null };
 }
 
-/** A tool's call that was put right on its way was put to policy again. */
+/** While a step's call is under way, what is put to policy is that call, put right on its way. */
 function readRepaired(event: LedgerEvent, log: RecordedLog, run: Run): Input | null {
-  const { stage, payload } = payloadOf(event, "POLICY_DECIDED");
-  return stage === "action" && payload !== undefined && run.calls.has(event.step_id ?? "")
-    ? readSaid(event, log)
-    : null;
+  const { stage } = payloadOf(event, "POLICY_DECIDED");
+  return stage === "action" && run.calls.has(event.step_id ?? "") ? readSaid(event, log) : null;
 }
 
 // --- people ---
@@ -188,7 +187,9 @@ function readDecision(event: LedgerEvent, log: RecordedLog): Input | null {
   const edit = editOf(event, log, { closing, until: voted?.sequence ?? closing?.sequence ?? until });
   const signature = vote?.signature ?? decided?.signature;
   const comment = (decided ?? vote)?.comment;
-  const resolution = decided?.resolution;
+  const asksWhat = log.record.gates.get(gate_id)?.kind === "in_doubt" && decision === "approve";
+  // A word that was refused behind its judgement named some way to settle the call.
+  const resolution = decided?.resolution ?? (asksWhat ? "retry" : null);
   const payload = {
     ...(edit === null ? {} : { edit }),
     ...(decided === null ? {} : { apply_targets: decided.apply_targets }),
@@ -198,9 +199,31 @@ function readDecision(event: LedgerEvent, log: RecordedLog): Input | null {
     ...(resolution === "done" ? { result: settledAs(log, event.step_id) } : {}),
   };
   // What was judged was on what the gate showed then.
-  const payload_digest = log.record.gates.get(gate_id)?.payload_digest;
-  const named = payload_digest === undefined ? payload : { ...payload, payload_digest };
+  const named = { ...payload, ...namedOf(log, gate_id) };
   return word({ kind: "decision", request: requestOf(event, { decision, principal, gate_id, payload: named }), auth });
+}
+
+/** What a decision names of the gate as it stands. */
+function namedOf({ record }: RecordedLog, gateId: string): object {
+  const { payload_digest, basis_digest } = record.gates.get(gateId) ?? {};
+  return {
+    ...(payload_digest !== undefined && { payload_digest }),
+    ...(basis_digest !== undefined && { basis_digest }),
+  };
+}
+
+/** The vote that found what a gate rests on changed left nothing of itself: whoever asks finds it. */
+function readMoved(event: LedgerEvent, log: RecordedLog): Input | null {
+  const { cause, gate } = payloadOf(event, "GATE_REVISED");
+  if (cause !== "basis") return null;
+  const { gate_id } = gate;
+  const asked = {
+    decision: "approve",
+    principal: { ...event.actor, role: "" },
+    gate_id,
+    payload: namedOf(log, gate_id),
+  };
+  return word({ kind: "decision", request: requestOf(event, asked as Decided), auth: log.record.auth });
 }
 
 /** One id may stand for a user and for a service. */

@@ -6,7 +6,8 @@
  */
 import type { KernelError } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
-import { type EventType, type LedgerEvent, payloadOf } from "../contract/event.ts";
+import { type EventPayloads, type EventType, type LedgerEvent, payloadOf } from "../contract/event.ts";
+import { gateIdOf } from "../contract/gate.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { toStepResult } from "../contract/step.ts";
 import { isBlocking } from "../tiers/t4-execution/decide/end-step.ts";
@@ -37,6 +38,8 @@ export function answerOf(question: Question, at: Recorded): Answered | undefined
       return said(null);
     case "screen":
       return said(screened(question.result, at));
+    case "check_call":
+      return checked(at);
     case "show":
       return said(shown(at));
     case "hook":
@@ -127,12 +130,27 @@ function screened(result: unknown, { log, stepId }: Recorded) {
   return { result, sanitized: null, length: unchecked === null ? 0 : payloadOf(unchecked, "OUTPUT_UNCHECKED").length };
 }
 
+/** What the gate that opens next shows; until the step goes on without one, what it rests on is as it was shown. */
 function shown({ log, stepId }: Recorded) {
-  const opened = log.find("GATE_OPENED", stepId);
-  const revised = log.find("GATE_REVISED", stepId);
-  const first = [opened, revised].filter((one) => one !== null).sort((a, b) => a.sequence - b.sequence)[0];
-  const { preview = "", diff = null } = first === undefined ? {} : payloadOf(first, "GATE_REVISED").gate;
-  return { preview, diff };
+  const next = nextOf(log, stepId, ["GATE_OPENED", "GATE_REVISED", ...goingOn]);
+  const basis = log.record.gates.get(gateIdOf(stepId ?? ""))?.basis ?? [];
+  if (next === null || goingOn.some((type) => type === next.event_type)) return { preview: "", diff: null, basis };
+  const { gate } = payloadOf(next, "GATE_OPENED");
+  return { preview: gate.preview, diff: gate.diff, basis: gate.basis ?? [] };
+}
+
+/** A call that its operator found it could not make failed before anybody was asked about it. */
+function checked({ log, stepId }: Recorded): Answered {
+  const next = nextOf(log, stepId, ["GATE_OPENED", "GATE_REVISED", "STEP_FAILED", ...goingOn]);
+  return next?.event_type === "STEP_FAILED" ? failed(payloadOf(next, "STEP_FAILED").error) : said(null);
+}
+
+/** How a step goes on from its gate. */
+const goingOn: readonly (keyof EventPayloads)[] = ["USER_APPROVED", "GATE_VOTED", "ACTION_STARTED"];
+
+function nextOf(log: RecordedLog, stepId: string | null, types: readonly (keyof EventPayloads)[]): LedgerEvent | null {
+  const found = types.flatMap((type) => log.find(type, stepId) ?? []);
+  return found.sort((a, b) => a.sequence - b.sequence)[0] ?? null;
 }
 
 /**

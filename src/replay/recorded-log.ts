@@ -14,7 +14,6 @@ import {
   draft,
   type EventDraft,
   type EventPayloads,
-  type EventType,
   type LedgerEvent,
   payloadOf,
 } from "../contract/event.ts";
@@ -40,6 +39,8 @@ export class RecordedLog implements DecidingLog {
   readonly #recorded: readonly TurnEvent[];
   /** The instant of each event's row; epoch ms. */
   readonly #instants: readonly number[];
+  /** The first sequence of each row. */
+  readonly #begins: ReadonlySet<number>;
   readonly #endsOpen: boolean;
   #record: WorkflowRecord | null = null;
   #position = 0;
@@ -57,6 +58,7 @@ export class RecordedLog implements DecidingLog {
       const { now, count } = JSON.parse(row.envelope) as TurnEnvelope;
       return Array.from({ length: count }, () => now);
     });
+    this.#begins = new Set(rows.map((row) => row.first_sequence));
     this.#endsOpen = endsOpen;
     const { tenant_id, workflow_id, thread_id, intent_id, plan_id, correlation_id } = this.events[0] as LedgerEvent;
     this.identity = { tenant_id, workflow_id, thread_id, intent_id, plan_id, correlation_id } as NewWorkflow;
@@ -82,6 +84,16 @@ export class RecordedLog implements DecidingLog {
   /** The instant of what comes next; at the end, of what came last. Epoch ms. */
   get now(): number {
     return this.#instants[Math.min(this.#position, this.#instants.length - 1)] ?? 0;
+  }
+
+  /** The instant of what came last; epoch ms. */
+  get before(): number {
+    return this.#instants[this.#position - 1] ?? this.now;
+  }
+
+  /** Whether what comes next lies in another row than what came last: another input led to it. */
+  get beginsRow(): boolean {
+    return this.#begins.has(this.#position + 1);
   }
 
   /** The first event still to come that fits. */
@@ -122,7 +134,12 @@ export class RecordedLog implements DecidingLog {
     for (const one of drafts) this.#noteOne(one, null);
   }
 
+  /** A person's word that the record does not hold here was refused behind its judgement: nothing says why, only that. */
   noteBy(actor: Actor, ...drafts: readonly EventDraft[]): void {
+    const { next, isOver } = this;
+    const [first] = drafts;
+    const isHeld = next?.event_type === first?.type && next?.step_id === first?.step_id;
+    if (!isOver && !isHeld) raise(kernelError("T5_GATE_CONFLICT", "what was said was refused here", logRef));
     for (const one of drafts) this.#noteOne(one, actor);
   }
 

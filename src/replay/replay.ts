@@ -5,12 +5,13 @@
  * Owns: which input comes next. Never: runs an operator, opens a store, writes.
  * R1  An input is given when the record's next event is one that it leaves; a question's answer is heard when the next event
  *     is one that follows from it.
- * R2  Time is the instant of the record's next row.
+ * R2  Time is the instant of the record's next row; only a host's rule that gives no answer has its limit in real time.
  * R3  A wrong record is refused before anything is replayed; a foreign or damaged one ends in a named difference.
  */
 import { foldEvents } from "../../machines/fold.ts";
 import { quietLogger, quietTelemetry } from "../adapters/quiet-telemetry.ts";
 import { seededRandom } from "../adapters/seeded-random.ts";
+import { wallClock } from "../adapters/wall-clock.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { type LedgerEvent, payloadOf } from "../contract/event.ts";
@@ -64,7 +65,7 @@ async function replaySound(rows: readonly TurnRow[], rules: Rules): Promise<Repl
   const events = openRecord(rows);
   requireRegistered(events, rules);
   const log = new RecordedLog(rows, endsOpen(events));
-  const parts = await openTiers(events, rules);
+  const parts = await openTiers(log, rules);
   try {
     const { options } = rules;
     const settings = { ...createSettings(parts.resolved, rules.registry), middleware: options.middleware ?? [] };
@@ -106,14 +107,14 @@ const outside: ReadonlySet<string> = new Set([
 ] satisfies (keyof KernelOptions)[]);
 
 /** The tiers as the host's rules make them, with nothing behind them that keeps or reaches anything. */
-async function openTiers(events: readonly LedgerEvent[], { options, registry, shelf }: Rules): Promise<KernelParts> {
-  const at = Date.parse((events[0] as LedgerEvent).timestamp);
+async function openTiers(log: RecordedLog, { options, registry, shelf }: Rules): Promise<KernelParts> {
+  const at = log.now;
   const kept = Object.fromEntries(Object.entries(options).filter(([name]) => !outside.has(name))) as KernelOptions;
   const resolved = resolveOptions({
     ...kept,
-    ...(options.approverKeys === undefined ? {} : { approverKeys: keysIn(events) }),
+    ...(options.approverKeys === undefined ? {} : { approverKeys: keysIn(log.events) }),
     random: seededRandom(1),
-    clock: { now: () => at, setTimer: standingTimers },
+    clock: { now: () => at, setTimer: (due, fire) => limitInTime(log, due - at, fire) },
     logger: quietLogger,
     telemetry: quietTelemetry,
   });
@@ -122,8 +123,14 @@ async function openTiers(events: readonly LedgerEvent[], { options, registry, sh
   return parts;
 }
 
-/** Time stands still between two inputs: what a rule's limit waits for does not come. */
-const standingTimers = () => () => undefined;
+/** What a rule gets that seems not to have answered; real ms. */
+const graceMs = 200;
+
+/** A host's rule has its limit in real time; where the record stood still as long as that, it gave no answer then either. */
+function limitInTime(log: RecordedLog, limitMs: number, fire: () => void): () => void {
+  const ranOut = log.now - log.before >= limitMs;
+  return wallClock.setTimer(wallClock.now() + (ranOut ? Math.min(graceMs, limitMs) : limitMs), fire, true);
+}
 
 /** The events of a sound record. */
 function openRecord(rows: readonly TurnRow[]): readonly LedgerEvent[] {
@@ -145,6 +152,10 @@ function openRecord(rows: readonly TurnRow[]): readonly LedgerEvent[] {
       }),
     );
   const events = openTurns(rows);
+  if (new Set(events.map((event) => event.event_id)).size < events.length)
+    raise(
+      kernelError("T0_LEDGER_CORRUPT", `${rows[0]?.stream} holds one event twice: no kernel wrote that`, replayRef),
+    );
   if (events[0]?.event_type === "INTENT_RECEIVED") return events;
   return raise(kernelError("T4_WORKFLOW_NOT_FOUND", "these rows hold no workflow to replay", replayRef));
 }

@@ -4,7 +4,7 @@
  * P1  Each of what may lead to the next event is tried once; what nothing leads to is the difference.
  */
 
-import { type LedgerEvent, payloadOf } from "../contract/event.ts";
+import { type EventType, type LedgerEvent, payloadOf } from "../contract/event.ts";
 import type { KernelOptions } from "../kernel/options.ts";
 import type { KernelParts } from "../kernel/parts.ts";
 import { createServices } from "../kernel/tiers.ts";
@@ -39,7 +39,12 @@ interface Held {
   readonly scope: string;
   readonly key: string;
   readonly question: Question;
+  /** Asked already; heard when the record holds what follows from it. */
+  readonly asked?: Promise<Answered>;
 }
+
+const ends: ReadonlySet<EventType> = new Set(["ACTION_SUCCEEDED", "ACTION_FAILED"]);
+const turns: ReadonlySet<EventType> = new Set([...ends, "ACTION_STARTED", "ACTION_IN_DOUBT"]);
 
 export class Replaying implements Run {
   readonly log: RecordedLog;
@@ -59,6 +64,8 @@ export class Replaying implements Run {
   readonly #stage: Stage;
   readonly #signal = new AbortController().signal;
   #held: Held[] = [];
+  /** Where the record stood when the input that is decided came. */
+  #from = 0;
 
   constructor(log: RecordedLog, stage: Stage) {
     this.log = log;
@@ -67,8 +74,9 @@ export class Replaying implements Run {
     this.scopes = new PassScopes((scope, key, question) => this.#put({ scope, key, question }));
   }
 
+  /** An input is decided at the instant of the row that it leads to. */
   get now(): number {
-    return this.log.now;
+    return this.log.position === this.#from ? this.log.now : this.log.before;
   }
 
   readonly intend = (_intention: Intention): void => undefined;
@@ -105,7 +113,7 @@ export class Replaying implements Run {
         if (!this.#held.includes(held)) continue;
         this.#held = this.#held.filter((one) => one !== held);
         const { scope, key } = held;
-        this.#give({ type: "answered", scope, key, answer: await this.#ask(held) });
+        this.#give({ type: "answered", scope, key, answer: await (held.asked ?? this.#ask(held)) });
         if (this.log.position !== from || this.log.isOver) return;
       }
       if (this.#hasInput()) return;
@@ -127,10 +135,13 @@ export class Replaying implements Run {
     this.#give({ type: "woken" });
   }
 
-  /** As a process that ends and another that takes up what it left. */
+  /** As a process that ends and another that takes up what it left; what that one has begun itself goes on. */
   async #crash(): Promise<void> {
-    this.calls.clear();
-    this.handles.clear();
+    for (const [step, { action_id }] of this.calls) if (!this.#isHeard(step, action_id)) this.calls.delete(step);
+    for (const id of this.handles.keys()) {
+      const [step = "", action] = id.split("/");
+      if (this.calls.get(step)?.action_id !== action) this.handles.delete(id);
+    }
     this.admissions.clear();
     this.contexts.clear();
     this.commands.clear();
@@ -141,7 +152,15 @@ export class Replaying implements Run {
     this.#give({ type: "woken" });
   }
 
+  /** A call whose end comes before the step begins another, or asks about it, was not lost. */
+  #isHeard(stepId: string, actionId: string): boolean {
+    const { events, position } = this.log;
+    const next = events.slice(position).find((event) => event.step_id === stepId && turns.has(event.event_type));
+    return next !== undefined && ends.has(next.event_type) && next.payload["action_id"] === actionId;
+  }
+
   #give(input: Input): void {
+    this.#from = this.log.position;
     if (input.type === "answered") this.scopes.answered(input);
     try {
       decide(this, input);
@@ -154,18 +173,20 @@ export class Replaying implements Run {
 
   /** Answered at once where the record's next event is what follows from it; else when it is. */
   #put(held: Held): Answered | null {
-    const answer = this.#leadsOn(held) ? this.#ask(held) : null;
+    const comesLater = this.log.position !== this.#from && this.log.beginsRow;
+    const answer = this.#leadsOn(held) && !comesLater ? this.#ask(held) : null;
     if (answer !== null && !isPromise(answer)) return answer;
-    this.#held.push(held);
+    // One that nobody waits for any more has its failure heard by nobody.
+    answer?.catch(() => undefined);
+    this.#held.push(answer === null ? held : { ...held, asked: answer });
     return null;
   }
 
   #leadsOn({ scope }: Held): boolean {
     const { next } = this.log;
     if (next === undefined || scope === "initialize" || scope === "gates") return true;
-    if (scope.startsWith("step:")) return next.step_id === scope.slice("step:".length);
-    const isCancel = inputOf(next, this.log, this)?.type === "commanded";
-    return scope.startsWith("command:") || !isCancel;
+    if (inputOf(next, this.log, this)?.type === "commanded") return scope.startsWith("command:");
+    return !scope.startsWith("step:") || next.step_id === scope.slice("step:".length);
   }
 
   #ask({ scope, question }: Held): Answered | Promise<Answered> {

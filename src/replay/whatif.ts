@@ -16,59 +16,16 @@ import { kernelError } from "../contract/error-codes.ts";
 import { type LedgerEvent, payloadOf } from "../contract/event.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { PlanStep } from "../contract/plan.ts";
-import type { PolicyDecision, PolicyStage } from "../contract/policy.ts";
+import type { PolicyDecision } from "../contract/policy.ts";
 import { openTurns } from "../contract/turn.ts";
 import type { WorkflowRecord } from "../contract/workflow.ts";
-import { assemblePolicies, type Policies } from "../kernel/policies.ts";
+import { assemblePolicies } from "../kernel/policies.ts";
+import type { WhatIf, WhatIfFinding, WhatIfReport } from "../kernel/whatif-report.ts";
 import type { LedgerStore, WorkflowHead } from "../ports/ledger-store.ts";
 import { readable } from "../runtime/read-turns.ts";
 import type { Registry } from "../runtime/registry.ts";
 import { evaluatePolicies, type PolicyEngine } from "../tiers/t5-ego/policy/evaluate-policies.ts";
 import { type PastDecision, pastQuestion } from "./past-question.ts";
-
-/** Another policy set, and which past decisions it is asked about. */
-export interface WhatIf {
-  /** In place of the kernel's own. */
-  readonly policies: Policies;
-  /** False: without the default stance behind them. */
-  readonly defaultPolicies?: boolean;
-  /** Decisions from this ISO instant on. */
-  readonly since?: string;
-  /** Decisions before this ISO instant. */
-  readonly until?: string;
-  readonly intent_type?: string;
-  readonly workflow_id?: string;
-  /** True: tells also where the decision stays and other rules are named. */
-  readonly names?: boolean;
-}
-
-/** A past decision that would be another one, or that cannot be asked again (`would_be` is null). */
-export interface WhatIfFinding {
-  readonly kind: "differs" | "unknown";
-  readonly workflow_id: string;
-  readonly sequence: number;
-  readonly event_id: string;
-  readonly timestamp: string;
-  readonly stage: PolicyStage;
-  readonly step_id: string | null;
-  readonly subject: string;
-  readonly was: PolicyDecision;
-  readonly would_be: PolicyDecision | null;
-  /** What is different, and why; or why it cannot be told. */
-  readonly reason: string;
-}
-
-export interface WhatIfReport {
-  readonly policy_version: string;
-  readonly workflows: number;
-  readonly decisions: number;
-  readonly differing: number;
-  readonly unknown: number;
-  /** Rows of the ledger that were erased: their decisions can be neither told nor counted. */
-  readonly erased_rows: number;
-  /** How often each change of decision was found, such as `ALLOW → DENY`. */
-  readonly changes: Readonly<Record<string, number>>;
-}
 
 export interface WhatIfParts {
   readonly store: LedgerStore;

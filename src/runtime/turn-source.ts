@@ -2,7 +2,8 @@
  * Where a turn gets what is not deterministic: its instant and its ids. Live, from the clock and the id source; in a
  * replay, from the ledger that is replayed (C-37).
  *
- * T1  A turn reads the clock once, when it begins: all its events, and the instants inside their payloads, are that one.
+ * T1  A turn reads the clock once, when its first input comes: all its events, the instants inside their payloads, and what
+ *     counts as due while they are decided, are that one.
  * T2  Nothing else of a turn is free: the same record, inputs and source give the same events.
  */
 import type { EventDraft, EventType } from "../contract/event.ts";
@@ -19,6 +20,8 @@ export interface Stamp {
 }
 
 export interface TurnSource {
+  /** An input is about to be decided: the instant of the turn that it joins, or begins if it leads to anything; epoch ms. */
+  readonly begin: () => number;
   /** The instant of a turn that begins with, or now reaches, an event of this type; epoch ms. */
   readonly now: (type: EventType, stepId: string | null) => number;
   /** The instant that a question to policy names, which its decision may be noted after; begins no turn. */
@@ -34,16 +37,22 @@ export interface TurnSource {
 /** Of one workflow's log. */
 export function createLiveSource({ clock, ids }: Kit): TurnSource {
   let turn: number | null = null;
+  let begun: number | null = null;
   const now = (): number => {
-    turn ??= clock.now();
+    turn ??= begun ?? clock.now();
     return turn;
   };
   return {
+    begin() {
+      begun = turn ?? clock.now();
+      return begun;
+    },
     now,
-    asked: () => turn ?? clock.now(),
+    asked: () => turn ?? begun ?? clock.now(),
     stamp: () => ({ id: ids.next("event"), now: now() }),
     end() {
       turn = null;
+      begun = null;
     },
     drawId: (kind) => ids.next(kind),
   };

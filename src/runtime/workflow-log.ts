@@ -15,28 +15,18 @@ import { foldWorkflow } from "../../machines/fold.ts";
 import { type KernelError, KernelErrorException, raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { type Actor, draft, type EventDraft, type EventPayloads, type EventType } from "../contract/event.ts";
-import type { JsonObject } from "../contract/json.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { PolicyStage } from "../contract/policy.ts";
-import {
-  eventText,
-  genesisHash,
-  sealTexts,
-  type TurnEnvelope,
-  type TurnEvent,
-  type TurnRow,
-  toLedgerEvent,
-  turnSchemaVersion,
-} from "../contract/turn.ts";
+import { eventText, genesisHash, sealTexts, type TurnEnvelope, toLedgerEvent } from "../contract/turn.ts";
 import { isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
 import type { Append, AppendIndexes, AppendReceipt, Lease } from "../ports/ledger-store.ts";
 import { deriveIndexes, dueOf, headAfter, type KnownHead } from "./derive-indexes.ts";
 import type { FoldedLog, LogServices, NewWorkflow } from "./log-services.ts";
+import { envelopeOf, eventOf, type Noted, type Sealed, system, unknownHead } from "./noted-turn.ts";
 import { type ReadStream, readStream } from "./read-turns.ts";
 import type { DrawnId, TurnSource } from "./turn-source.ts";
 import { errorOf } from "./within.ts";
 
-const system: Actor = Object.freeze({ type: "system", id: "kernel" });
 const logRef = moduleRef(4, "workflow_log", "commit");
 
 /** Told what became of a row; called outside the transaction. */
@@ -46,24 +36,6 @@ export interface LogListener {
   readonly overtaken: (confirmed: number) => void;
   readonly lost: () => void;
 }
-
-interface Noted {
-  readonly draft: EventDraft;
-  readonly event: TurnEvent;
-  /** The event as it will lie in the ledger: what is no JSON is refused here, and no commit can fail for it. */
-  readonly text: string;
-}
-
-interface Sealed {
-  readonly entry: Append;
-  readonly noted: readonly Noted[];
-  readonly envelope: TurnEnvelope;
-  /** What the head says once this row is in. */
-  readonly known: KnownHead;
-}
-
-/** What somebody else may have written is written again with the next row. */
-const unknownHead: KnownHead = { state: null, percent: null, due_at: undefined };
 
 export class WorkflowLog {
   readonly identity: NewWorkflow;
@@ -177,6 +149,11 @@ export class WorkflowLog {
     return this.#record !== null && acceptsEvent(this.#record, draft);
   }
 
+  /** The instant at which an input is decided: that of the turn under way, or of the one that it begins; epoch ms. */
+  beginInput(): number {
+    return this.#source.begin();
+  }
+
   /** The instant of the turn under way, epoch ms; reading it begins one. */
   instantOf(type: EventType, stepId: string | null): number {
     return this.#source.now(type, stepId);
@@ -230,25 +207,14 @@ export class WorkflowLog {
     }
     const { id, now } = this.#source.stamp(draft);
     this.#now = now;
-    const base = { id, type: draft.type, step: draft.step_id };
-    const event: TurnEvent = {
-      ...base,
-      ...this.#differences(draft, actor),
-      payload: draft.payload as unknown as JsonObject,
-    };
+    const plan = this.#record?.plan_id ?? this.identity.plan_id;
+    const event = eventOf(draft, { id, actor, plan, home: this.identity.plan_id });
     this.#noted.push({ draft, event, text: eventText(event) });
     this.#record = foldWorkflow(
       this.#record,
       toLedgerEvent(this.#envelope(this.position, 1), event, 0, this.#timestamp()),
     );
     return event.id;
-  }
-
-  /** A plan's own event belongs to that plan already. */
-  #differences(draft: EventDraft, actor: Actor): Partial<TurnEvent> {
-    const current = this.#record?.plan_id ?? this.identity.plan_id;
-    const plan = draft.type === "PLAN_CREATED" ? draft.payload.plan.plan_id : current;
-    return { ...(plan === this.identity.plan_id ? {} : { plan }), ...(actor === system ? {} : { actor }) };
   }
 
   /** One ISO text per instant: formatting a date costs more than folding an event. */
@@ -258,21 +224,7 @@ export class WorkflowLog {
   }
 
   #envelope(first: number, count: number): TurnEnvelope {
-    const { tenant_id, workflow_id, thread_id, intent_id, plan_id, correlation_id } = this.identity;
-    return {
-      v: turnSchemaVersion,
-      stream: workflow_id,
-      tenant_id,
-      workflow_id,
-      thread_id,
-      intent_id,
-      plan_id,
-      correlation_id,
-      actor: system,
-      now: this.#now,
-      first,
-      count,
-    };
+    return envelopeOf(this.identity, { now: this.#now, first, count });
   }
 
   /** Gives the lease up with the next row: the workflow parks or has ended. */

@@ -1,5 +1,5 @@
 /**
- * How a token kernel works: take, admit, record, execute, record (seed 001). `kernel-tokens.ts` shows it to hosts.
+ * How a token kernel works: take, admit, record, execute, record (seed 001). `create-token-kernel.ts` shows it to hosts.
  *
  * Owns: the order of things. Never: which is next (the ready queue), whether it may (admission), whether an event may
  * follow (the chart in machines/token.ts), what a token does (the executor).

@@ -2,7 +2,7 @@
  * The token kernel as hosts hold it: prioritized tokens under budgets, one event for each thing that happens to one (seed
  * 001). It stands alone; inside a workflow the executor schedules and admits by the same queue and the same admission.
  *
- * Owns: the names. Never: the work (kernel-token-core.ts), the way back from a record (kernel-token-replay.ts).
+ * Owns: the names. Never: the work (core.ts), the way back from a record (replay-tokens.ts).
  */
 import type {
   CapabilityEntry,

@@ -71,6 +71,10 @@ export const gateSamples: Readonly<Record<string, Sample>> = {
   ),
   Gate: fields(gate, { ui_actions: "apply" }),
   GateDelegation: fields(delegation, { to: "bob" }),
+  GateEditable: fields(
+    { target: "payload", defined_by: { name: "Note.Write", version: "1.0" }, value: { text: "a" }, schema: null },
+    { target: "diff" },
+  ),
   GateRequest: fields(
     {
       ...claim,

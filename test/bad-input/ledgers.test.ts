@@ -9,7 +9,7 @@ import { describe, expect, it } from "vitest";
 import { KernelErrorException } from "../../src/contract/error.ts";
 import { type ErrorCode, kernelError } from "../../src/contract/error-codes.ts";
 import { moduleRef } from "../../src/contract/module-ref.ts";
-import { createKernel } from "../../src/kernel/create-kernel.ts";
+import { createKernel } from "../../src/create-kernel.ts";
 import { connect } from "../../src/ledgers/sqlite/connect.ts";
 import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 import { createStore } from "../../src/ledgers/sqlite/store.ts";

@@ -3,19 +3,25 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { quietTelemetry } from "../../src/adapters/quiet-telemetry.ts";
 import type { CapabilityDefinition } from "../../src/contract/capability.ts";
-import { operatorError } from "../../src/index.ts";
-import { resolveOptions } from "../../src/kernel/options.ts";
-import { KernelParts } from "../../src/kernel/parts.ts";
+import { createCommandSignal, operatorError } from "../../src/index.ts";
 import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
-import { createRegistry } from "../../src/runtime/registry.ts";
-import { createTestKernel, createVirtualClock, type TestKernel, testCaller } from "../../src/testing/index.ts";
-import { runStep } from "../../src/tiers/t4-execution/run-step.ts";
-import { createCapabilityShelf } from "../../src/tiers/t5-ego/admission/capability-shelf.ts";
-import { asShown, type Counted, counted, eventsOf, intent, publishing, step, story } from "../gates/story.ts";
+import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/index.ts";
+import {
+  asShown,
+  type Counted,
+  counted,
+  eventsOf,
+  held,
+  intent,
+  payloads,
+  publishing,
+  step,
+  story,
+} from "../gates/story.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "countersign-execution-"));
+const ref = { tier: 4, module: "ooda_loop", function: "act" } as const;
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Four steps in a row: the second never ends in a process that stops, the last waits for a person. */
@@ -73,29 +79,23 @@ describe("the executor", () => {
     expect(ran()).toEqual(["s2", "s3", "s4"]);
   });
 
-  it("[EXE-09] runStep alone runs one step and gives its result, COMPLETED with data", async () => {
-    const { capability, ran, mend } = fourSteps();
-    const path = join(folder, "run-step.db");
-    const id = await leave(path, capability);
-    mend();
-    const clock = createVirtualClock();
-    const store = sqliteLedger({ path });
-    await store.open();
-    const resolved = resolveOptions({ clock, telemetry: quietTelemetry });
-    const shelf = createCapabilityShelf(resolved.budgets.governor, {});
-    const registry = createRegistry({ shelve: shelf.put });
-    registry.registerCapability(capability);
-    const parts = new KernelParts(resolved, store, { registry, shelf, patchTier: (definition) => definition });
-    const result = await parts.executor.withRun(id, null, async (run) => {
-      const ended = await runStep(run, "s2");
-      run.interrupt();
-      return ended;
+  it("[EXE-09] one step alone runs on while its workflow is held back, and gives its result, COMPLETED with data", async () => {
+    const end = held<object>();
+    const ran: string[] = [];
+    const work = counted("Note.Work", {}, ({ context }) => {
+      ran.push(context.step_id);
+      return context.step_id === "s1" ? end.promise : {};
     });
-    expect(result).toMatchObject({ status: "COMPLETED", data: { from: "s2" } });
-    expect(ran()).toEqual(["s2"]);
-    await clock.settle();
-    parts.close();
-    await store.close();
+    const capability = story([work], [step("s1", work), step("s2", work, { depends_on: ["s1"] })]);
+    await using t = await createTestKernel({ capabilities: [capability] });
+    const id = await t.submit(intent);
+    await t.clock.settle();
+    await t.kernel.ask(4, createCommandSignal("sleep", ref, ref, id, { workflow_id: id }));
+    end.release({ from: "s1" });
+    await t.clock.settle();
+    expect(await payloads(t, id, "STEP_SUCCEEDED")).toMatchObject([{ status: "COMPLETED", output: { from: "s1" } }]);
+    const { steps } = await t.kernel.workflow(id);
+    expect([steps.map((s) => s.state), ran]).toEqual([["succeeded", "queued"], ["s1"]]);
   });
 });
 

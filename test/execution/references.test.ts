@@ -281,7 +281,7 @@ describe("a plan with literals", () => {
       params: { body: `${attack} {{s1_r1.output.secret}}`, note: attack },
       literals: { "/body": [0], "/note": [0] },
     });
-    await t.approve(workflow_id, gates.at(-1)?.gate_id);
+    await t.approve(workflow_id, gates.at(-1)?.gate_id, { payload_digest: gates.at(-1)?.payload_digest });
     expect((await t.rest(workflow_id)).state).toBe("completed");
     expect(taken).toEqual([{ body: `${attack} ${secret}`, note: attack }]);
   });

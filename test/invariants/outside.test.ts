@@ -26,9 +26,10 @@ describe("a kernel whose ways out are trapped", () => {
     (where) => {
       const { state, sprung } = run(...(where === "in a file" ? [join(folder, "ledger.db")] : []));
       expect(state).toBe("completed");
-      // The store looks at its own file before it opens it; that is all.
-      const own = where === "in a file" ? [{ way: "fs.statSync", by: "kernel" }] : [];
-      expect(sprung.filter((s) => s.by === "kernel")).toEqual(own);
+      // The store looks at its own file before it opens it and before each commit; that is all.
+      const own = where === "in a file" ? ["fs.statSync"] : [];
+      const kernelWays = new Set(sprung.filter((s) => s.by === "kernel").map((s) => s.way));
+      expect([...kernelWays]).toEqual(own);
       const ways = sprung.filter((s) => s.by === "operator").map((s) => s.way);
       expect(ways.sort()).toEqual([
         "child_process.spawn",

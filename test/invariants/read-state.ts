@@ -1,15 +1,17 @@
 // Run as a process of its own: reads one workflow from a ledger file and prints all that a kernel can tell about it.
-import { createKernel } from "../../src/index.ts";
+import { createKernel, type Gate } from "../../src/index.ts";
 import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 
 const [path = "", id = ""] = process.argv.slice(2);
 const kernel = await createKernel({ ledger: sqliteLedger({ path }), recover: false });
+/** What may be edited is told with its schema, which is of the process that is asked. */
+const bare = ({ editable: _, ...gate }: Gate) => gate;
 const all = {
-  workflow: await kernel.workflow(id),
+  workflow: await kernel.workflow(id).then((state) => ({ ...state, gates: state.gates.map(bare) })),
   trace: await kernel.trace(id),
   explanation: await kernel.explain(id),
   actions: await kernel.actions(id),
-  gates: await kernel.gates({ workflow_id: id }),
+  gates: (await kernel.gates({ workflow_id: id })).map(bare),
   outcomes: await kernel.outcomes(id),
 };
 await kernel.stop({ drainMs: 0 });

@@ -120,7 +120,7 @@ interface Stage {
   readonly late: (() => void)[];
 }
 
-function createStage(story: Story, onCall: (call: Call) => void = () => undefined): Stage {
+export function createStage(story: Story, onCall: (call: Call) => void = () => undefined): Stage {
   const late: (() => void)[] = [];
   const releaseLate = (): void => {
     for (const release of late.splice(0)) release();

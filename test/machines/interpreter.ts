@@ -49,6 +49,7 @@ export interface ProbeEvent {
   readonly final: boolean;
   readonly resolution: "done" | "retry" | "failed";
   readonly status: string | null;
+  readonly cause: string | null;
   readonly label: string | null;
 }
 
@@ -58,6 +59,7 @@ export const guardFields = {
   final: fc.boolean(),
   resolution: fc.constantFrom("done" as const, "retry" as const, "failed" as const),
   status: fc.constantFrom("failed", null),
+  cause: fc.constantFrom(null, "edit", "basis"),
   label: fc.constantFrom("dependency_cancelled", null),
 };
 
@@ -70,6 +72,7 @@ export const event = (type: string, fields: Partial<ProbeEvent> = {}): ProbeEven
   final: false,
   resolution: "failed",
   status: null,
+  cause: null,
   label: null,
   ...fields,
   type,

@@ -31,7 +31,11 @@ function planFor(route: readonly ChartEvent[]): readonly PlanStepDraft[] {
   const expiry = expiryFor(route);
   const votes = route.some(({ type }) => /VOTE/.test(type)) ? { quorum: { approvals: 2 } } : {};
   const gate = { ...votes, ...(expiry === undefined ? {} : { expiry }) };
-  const asked = [step("first", "Model.Read"), step("asked", "Model.Read", { depends_on: ["first"], gate })];
+  const first = [step("first", "Model.Read"), step("asked", "Model.Read", { depends_on: ["first"], gate })];
+  const busy = route.some(({ cause }) => cause === "basis")
+    ? [step("busy", "Model.Slow", { depends_on: ["first"] })]
+    : [];
+  const asked = [...first, ...busy];
   const fails = route.some(({ type }) => type === "WORKFLOW_FAILED") && route.length > 1;
   if (!fails) return asked;
   const costly = step("costly", "Model.Read", { depends_on: ["first"], gate: {}, estimated_cost: 10 });
@@ -39,8 +43,12 @@ function planFor(route: readonly ChartEvent[]): readonly PlanStepDraft[] {
 }
 
 async function open(path: ChartPath): Promise<Subject> {
-  const subject = await Subject.open({ limits: { maxReplans: 0 }, budgets: { maxCost: 5 } });
-  subject.script.plan(planFor(eventsOf(path)));
+  const route = eventsOf(path);
+  const moves = route.some(({ cause }) => cause === "basis");
+  const limits = { maxReplans: 0, ...(moves && { maxConcurrentSteps: 1 }) };
+  const subject = await Subject.open({ limits, budgets: { maxCost: 5 } });
+  subject.script.stands = moves ? "one" : null;
+  subject.script.plan(planFor(route));
   await subject.submit();
   return subject;
 }
@@ -78,6 +86,13 @@ const denyAll = definePolicy({
   stages: ["action"],
   evaluate: () => ({ decision: "DENY", reason: "the policy is another" }),
 });
+
+/** An approved call waits for its place until `busy` ends; one that is asked about is voted on. */
+async function moveBasis(subject: Subject, state: string): Promise<void> {
+  subject.script.stands = "another";
+  if (state === "approved") return answer(subject, "busy", "succeed");
+  await expect(subject.decide("approve", gateId)).rejects.toMatchObject({ error: { code: "T5_GATE_CONFLICT" } });
+}
 
 type Act = (subject: Subject, state: string) => Promise<void>;
 
@@ -136,7 +151,10 @@ const createDriver = (subject: Subject): Driver => ({
   project,
   view: () => viewOf(subject),
   live: () => (subject.t.kernel.lifecycles(subject.id)?.gates[gateId] as string | undefined) ?? null,
-  bring: async (event) => acts[event.type]?.(subject, await viewOf(subject)),
+  bring: async (event) => {
+    const act = event.cause === "basis" ? moveBasis : acts[event.type];
+    await act?.(subject, await viewOf(subject));
+  },
 });
 
 describe("[CARD-10] each path through the gate lifecycle, on the real kernel", () => {

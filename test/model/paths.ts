@@ -28,7 +28,11 @@ export interface Model extends Words {
   readonly paths: readonly ChartPath[];
 }
 
-export function createModel(machine: AnyStateMachine): Model {
+/** @param ways by pair: the events before it, where the shortest way to its state leaves out what the event needs. */
+export function createModel(
+  machine: AnyStateMachine,
+  ways: Readonly<Record<string, readonly ChartEvent[]>> = {},
+): Model {
   const words = wordsOf(machine);
   const events = words.all;
   const model = createTestModel(machine, { events: events as never, serializeState: stateOf });
@@ -36,7 +40,10 @@ export function createModel(machine: AnyStateMachine): Model {
     model.getShortestPaths({ allowDuplicatePaths: true }).map((path) => [stateOf(path.state), path] as const),
   );
   const declared = declaredIn(machine, events);
-  const routes = declared.map(({ state, event }) => [...eventsOf(shortest.get(state) as ChartPath), event]);
+  const routes = declared.map(({ state, event }) => [
+    ...(ways[pairOf(state, event)] ?? eventsOf(shortest.get(state) as ChartPath)),
+    event,
+  ]);
   const paths = dropPrefixes(routes).flatMap((route) => model.getPathsFromEvents(route as never));
   return {
     ...words,

@@ -31,6 +31,8 @@ function perform(how: Behaviour): unknown {
 }
 
 export class Script {
+  /** What previews rest on; null for nothing. */
+  stands: string | null = null;
   /** Every call that reached an operator, oldest first. */
   readonly calls: { readonly step_id: string; readonly attempt: number; readonly key: string }[] = [];
   readonly #queues = new Map<string, Behaviour[]>();
@@ -97,6 +99,10 @@ export class Script {
       timeoutSec,
       input: z.record(z.string(), z.unknown()),
       run: (call) => this.#call(call),
+      preview: () => ({
+        preview: "as scripted",
+        basis: this.stands === null ? [] : [{ name: "what stands", digest: this.stands }],
+      }),
     });
   }
 

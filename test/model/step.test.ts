@@ -9,7 +9,11 @@ import { type ChartEvent, type ChartPath, createModel, eventsOf } from "./paths.
 import { step } from "./scripted.ts";
 import { Subject } from "./subject.ts";
 
-const model = createModel(stepMachine);
+/** A gate is opened again only if it was approved before. */
+const ways = {
+  "running.executing + GATE_REVISED(basis)": ["STEP_STARTED", "GATE_OPENED", "USER_APPROVED"].map((type) => ({ type })),
+};
+const model = createModel(stepMachine, ways);
 const coverage = createCoverage();
 const hour = 3_600_000;
 const timeout = 10_000;
@@ -38,10 +42,13 @@ const gateIn = (route: readonly ChartEvent[]) => {
 
 async function open(path: ChartPath): Promise<Subject> {
   const route = eventsOf(path);
-  const subject = await Subject.open({ limits: { maxReplans: 0 } });
+  const moves = route.some(({ cause }) => cause === "basis");
+  const subject = await Subject.open({ limits: { maxReplans: 0, ...(moves && { maxConcurrentSteps: 1 }) } });
+  subject.script.stands = moves ? "one" : null;
   subject.script.plan([
     step("first", "Model.Read"),
     step("subject", operatorFor(route), { depends_on: ["first"], ...gateIn(route) }),
+    ...(moves ? [step("busy", "Model.Slow", { depends_on: ["first"] })] : []),
   ]);
   await subject.submit();
   return subject;
@@ -64,8 +71,19 @@ function createDriver(path: ChartPath, subject: Subject): Driver {
         .filter((e) => e.step_id === "subject")
         .flatMap(({ event_type, payload }) => model.wordFor(event_type, payload) ?? []),
     live: () => (subject.t.kernel.lifecycles(subject.id)?.steps["subject"] as string | undefined) ?? null,
-    bring: async (event) => acts[event.type]?.(subject, await view(), route),
+    bring: async (event) => {
+      const act = event.cause === "basis" ? moveBasis : acts[event.type];
+      await act?.(subject, await view(), route);
+    },
   };
+}
+
+/** An approved call waits for its place until `busy` ends; one that is asked about is voted on. */
+async function moveBasis(subject: Subject, state: string): Promise<void> {
+  subject.script.stands = "another";
+  if (state === "running.executing") return answer(subject, "busy", "succeed");
+  const voted = subject.decide("approve", "gate-subject");
+  await expect(voted).rejects.toMatchObject({ error: { code: "T5_GATE_CONFLICT" } });
 }
 
 type Act = (subject: Subject, state: string, route: readonly ChartEvent[]) => Promise<void>;

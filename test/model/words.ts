@@ -18,6 +18,7 @@ const fields = {
   final: [false, true],
   resolution: ["failed", "retry", "done"],
   status: [null, "failed"],
+  cause: [null, "basis"],
   label: [null, "dependency_cancelled"],
 } as const satisfies { readonly [F in keyof Omit<ProbeEvent, "type">]: readonly ProbeEvent[F][] };
 type Field = keyof typeof fields;

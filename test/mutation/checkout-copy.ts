@@ -3,7 +3,8 @@
  *
  * Owns: the folder, and the processes started in it. Never: writes into the checkout, waits without a limit.
  * C1  The copy holds what git tracks or would track; packages are linked. It is a repository of one commit, as some tests read one.
- * C2  A run that passes its limit is ended with all the processes that it started, and counts as failed.
+ * C2  A run that says nothing for as long as no sound one would is ended with all the processes that it started. A change may make a loop
+ *     that no limit of a test can end.
  */
 import { execFileSync, spawn } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -25,13 +26,9 @@ export interface CheckoutCopy extends Disposable {
   readonly folder: string;
   readonly read: (path: string) => string;
   readonly write: (path: string, text: string) => void;
-  readonly runTests: (files: readonly string[], limits: RunLimits) => Promise<RunOutcome>;
+  /** `bail`: how many failures end it; 0 runs to the end. */
+  readonly runTests: (files: readonly string[], bail: number) => Promise<RunOutcome>;
   readonly compiles: () => Promise<boolean>;
-}
-
-export interface RunLimits {
-  readonly bail: number;
-  readonly limitMs: number;
 }
 
 /** The part of vitest's JSON report that is read here. */
@@ -62,11 +59,14 @@ function copyFiles(folder: string): void {
   git(folder, "-c", "user.name=copy", "-c", "user.email=copy@localhost", "commit", "-qm", "A copy of the checkout.");
 }
 
-/** Whether the program ended well within its limit; it and all it started are ended otherwise. */
-function runProgram(cwd: string, args: readonly string[], limitMs: number): Promise<"passed" | "failed" | "timeout"> {
+/** Longer than a test may take, which is told of when it ends, and than the compiler takes on a busy machine. */
+const silenceMs = 120_000;
+
+/** How the program ended; it and all it started are ended when it has been silent for too long. */
+function runProgram(cwd: string, args: readonly string[]): Promise<"passed" | "failed" | "timeout"> {
   const child = spawn(process.execPath, args, {
     cwd,
-    stdio: "ignore",
+    stdio: ["ignore", "pipe", "ignore"],
     detached: true,
     env: { FC_SEED: "1", FC_RUNS: "25", ...process.env },
   });
@@ -80,7 +80,8 @@ function runProgram(cwd: string, args: readonly string[], limitMs: number): Prom
     const timer = setTimeout(() => {
       timedOut = true;
       endGroup();
-    }, limitMs);
+    }, silenceMs);
+    child.stdout.on("data", () => timer.refresh());
     child.once("exit", (code) => {
       clearTimeout(timer);
       process.removeListener("exit", endGroup);
@@ -111,10 +112,10 @@ export function copyCheckout(): CheckoutCopy {
     folder,
     read: (path) => readFileSync(join(folder, path), "utf8"),
     write: (path, text) => writeFileSync(join(folder, path), text),
-    async runTests(files, { bail, limitMs }) {
+    async runTests(files, bail) {
       rmSync(report, { force: true });
       writeFileSync(plan, JSON.stringify({ files, bail, report, cache } satisfies RunPlan));
-      const ended = await runProgram(folder, ["test/mutation/run-tests.ts", plan], limitMs);
+      const ended = await runProgram(folder, ["test/mutation/run-tests.ts", plan]);
       const results = readReport(report, folder);
       return {
         passed: ended === "passed",
@@ -123,7 +124,7 @@ export function copyCheckout(): CheckoutCopy {
         tookMs: new Map(results.map(({ name, startTime, endTime }) => [name, endTime - startTime])),
       };
     },
-    compiles: async () => (await runProgram(folder, [...compiler, "--tsBuildInfoFile", types], 300_000)) === "passed",
+    compiles: async () => (await runProgram(folder, [...compiler, "--tsBuildInfoFile", types])) === "passed",
     [Symbol.dispose]: remove,
   };
 }

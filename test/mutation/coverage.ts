@@ -3,7 +3,7 @@
  *
  * Owns: the instrumented run and its cache under `node_modules/`. Never: runs a changed source.
  * V1  A test file that fails in the unchanged copy notices nothing: it is listed, and left out of every run.
- * V2  What is kept for a test file holds as long as its own text and that of everything it imports stay as they are.
+ * V2  What is kept for a test file holds as long as its own text and that of everything it loads stay as they are.
  * V3  Blocks entered in processes that tests start are not counted.
  */
 import { hash } from "node:crypto";
@@ -41,16 +41,27 @@ const isTest = (path: string): boolean => path.endsWith(".test.ts");
 export const testPaths = (): readonly string[] =>
   listPaths("test").filter((path) => isTest(path) && !leftOut.some((folder) => path.startsWith(folder)));
 
-/** The file and all that it imports, directly or through others, in a stable order. */
+const loadedBy = new Map<string, readonly string[]>();
+
+/** The files of ours that a file loads. */
+function loadsOf(path: string): readonly string[] {
+  const known = loadedBy.get(path);
+  if (known !== undefined) return known;
+  const loads = importsOf(readSource(path)).flatMap(({ file, kind }) =>
+    file === null || kind === "type" ? [] : [file],
+  );
+  loadedBy.set(path, loads);
+  return loads;
+}
+
+/** The file and all that it loads, directly or through others, in a stable order. */
 function closureOf(path: string): readonly string[] {
   const reached = new Set([path]);
-  for (const at of reached) {
-    for (const { file, kind } of importsOf(readSource(at))) if (file !== null && kind !== "type") reached.add(file);
-  }
+  for (const at of reached) for (const file of loadsOf(at)) reached.add(file);
   return [...reached].sort();
 }
 
-/** What a test file's coverage rests on: its own text, and that of everything it imports. */
+/** What a test file's coverage rests on: its own text, and that of everything it loads. */
 const keyOf = (path: string): string =>
   hash(
     "sha256",
@@ -79,7 +90,7 @@ async function collect(missing: readonly string[], keys: ReadonlyMap<string, str
   using copy = copyCheckout();
   const folder = mkdtempSync(join(dirname(copy.folder), "hits-"));
   instrumentCopy(copy, missing, folder);
-  const { failed, tookMs } = await copy.runTests(missing, { bail: 0, limitMs: 3_600_000 });
+  const { failed, tookMs } = await copy.runTests(missing, 0);
   return missing.map((path) => {
     const hits = hitsFile(folder, path);
     return {

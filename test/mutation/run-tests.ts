@@ -1,6 +1,6 @@
 /**
  * Runs the given test files in the given order in the copy that it stands in, in one process of its own, and ends at the first failure if
- * asked. Owns: the settings of such a run. Never: judges (the caller reads the exit code and the report).
+ * asked. Says a word after each file, so that silence means that nothing goes on. Never: judges (the caller reads exit code and report).
  * Called as `node test/mutation/run-tests.ts PLAN`, a JSON file with `files`, `bail`, `report` and `cache`.
  */
 import { readFileSync } from "node:fs";
@@ -31,7 +31,7 @@ await startVitest("test", [...plan.files], {
   watch: false,
   bail: plan.bail,
   maxWorkers: 1,
-  reporters: ["json"],
+  reporters: ["json", { onTestModuleEnd: ({ moduleId }) => void process.stdout.write(`${moduleId}\n`) }],
   outputFile: plan.report,
   sequence: { sequencer: PlannedOrder },
   fsModuleCache: true,

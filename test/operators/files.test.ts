@@ -143,10 +143,12 @@ describe("File.Write", () => {
     expect(await preview({ path: "a.md", content: "one\n2\n" })).toEqual({
       preview: "one\n2\n",
       diff: "--- a/a.md\n+++ b/a.md\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n",
+      basis: [{ name: "a.md", digest: hash("sha256", "one\ntwo\n") }],
     });
     expect(await preview({ path: "new.md", content: "x" })).toEqual({
       preview: "x",
       diff: "--- /dev/null\n+++ b/new.md\n@@ -0,0 +1 @@\n+x\n\\ No newline at end of file\n",
+      basis: [{ name: "new.md", digest: "absent" }],
     });
     expect(readdirSync(folder)).toEqual(["a.md"]);
   });

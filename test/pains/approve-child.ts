@@ -1,5 +1,5 @@
 /** The second process of pain 8: opens the file, approves the workflow it is told, and says how it ended. */
-import { createKernel } from "../../src/kernel/create-kernel.ts";
+import { createKernel } from "../../src/create-kernel.ts";
 import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 import { secondProcessJob } from "./second-process.ts";
 

@@ -3,29 +3,13 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineCapability, type LedgerStore } from "../../src/index.ts";
 import type { KernelOptions } from "../../src/kernel/options.ts";
-import {
-  createTestKernel,
-  createVirtualClock,
-  memoryLedger,
-  type TestKernel,
-  testCaller,
-} from "../../src/testing/index.ts";
-import { createInvoker, type Invocation, type KeyBook } from "../../src/tiers/t4-execution/invoke-operator.ts";
+import { createTestKernel, memoryLedger, type TestKernel, testCaller } from "../../src/testing/index.ts";
+import { joinCall } from "../../src/tiers/t4-execution/perform/call-operator.ts";
+import { calling, callOnce, wanted } from "../effects/boundary.ts";
 import { held } from "../gates/story.ts";
 import { createWorld, job, ledgerPaths, minute, never, openProcess, step, work } from "./shared-file.ts";
 
 const freshPath = ledgerPaths();
-
-/** As much of an invocation as a call needs that never reaches its operator. */
-const invocationOf = (operator: ReturnType<typeof work>, signal = new AbortController().signal): Invocation =>
-  ({
-    operator,
-    payload: {},
-    idempotencyKey: "k",
-    timeoutMs: 1000,
-    signal,
-    perform: operator.run,
-  }) as Partial<Invocation> as Invocation;
 
 const stepOf = async (t: TestKernel, id: string, stepId: string) =>
   (await t.kernel.workflow(id)).steps.find((s) => s.step_id === stepId);
@@ -119,23 +103,10 @@ describe("a workflow cancelled while the start of a call is being committed", ()
 
   it("makes no call at the boundary itself either, whatever stands behind it", async () => {
     const world = createWorld();
-    const stop = new AbortController();
-    const book: KeyBook = {
-      consult: () => undefined,
-      find: () => ({ seen: "unseen" }),
-      async begin() {
-        stop.abort(new Error("cancelled"));
-        return "act_1";
-      },
-      succeed: () => undefined,
-      fail: () => undefined,
-      hold: () => undefined,
-      release: () => undefined,
-    };
-    const clock = createVirtualClock();
-    const end = await createInvoker(book, clock).invoke(invocationOf(work(world, "Test.Act"), stop.signal));
-    expect(end).toMatchObject({ status: "failed", error: { message: "cancelled" }, pending: false });
-    expect([world.calls.length, clock.pending()]).toEqual([0, 0]);
+    const stopped = AbortSignal.abort(new Error("cancelled"));
+    const { ends, timers } = await callOnce(work(world, "Test.Act"), {}, stopped);
+    expect(ends).toMatchObject([{ status: "failed", error: { message: "cancelled" }, pending: false, over: true }]);
+    expect([world.calls.length, timers]).toEqual([0, 0]);
   });
 });
 
@@ -182,33 +153,48 @@ describe("a lost call whose operator this process does not have", () => {
 });
 
 describe("whoever joins a call under way", () => {
-  it("is given a failure that may have taken effect when the call could not be recorded", async () => {
+  it("is given a failure that may have taken effect when the call ended and the record does not say how", async () => {
+    const actions = new Map([["act_1", { seen: "running", record: { result_payload: null, error: null } }]]);
+    const { at, clock, ends } = calling(work(createWorld(), "Test.Act"), undefined, actions);
+    const { input: _input, payload: _payload, ...call } = wanted;
+    await joinCall(at, { ...call, do: "join" }, Promise.resolve());
+    expect(ends).toMatchObject([{ status: "failed", usage: {}, pending: true, cached: true }]);
+    await clock.settle();
+    expect(clock.pending()).toBe(0);
+  });
+
+  it("waits with it when the start of both cannot be recorded: no call is made before one is, and then one", async () => {
     const world = createWorld();
-    const { operator, more } = { operator: work(world, "Test.Act"), more: { usage: {}, cached: false } };
-    const commit = Promise.withResolvers<string>();
-    let handle: Parameters<KeyBook["hold"]>[1] | null = null;
-    const noted: unknown[] = [];
-    const book: KeyBook = {
-      consult: () => undefined,
-      find: () => (handle === null ? { seen: "unseen" } : { seen: "running", action_id: "act_1", handle }),
-      begin: () => (handle === null ? commit.promise : Promise.resolve("act_1")),
-      succeed: () => undefined,
-      fail: (...failed) => void noted.push(failed),
-      hold: (_key, under) => {
-        handle = under;
+    const apply = { applies: "s1", depends_on: ["s1"] };
+    const capability = defineCapability({
+      intentType: "Test.Job",
+      version: "1.0",
+      input: z.object({}),
+      outcomes: { note: z.any() },
+      operators: [work(world, "Test.Draft", { effect: "none" }), work(world, "Test.Act", { run: () => ({ n: 1 }) })],
+      plan: {
+        reasoning: "as told",
+        steps: [
+          step("s1", "Test.Draft", { outcome: "note" }),
+          step("s2", "Test.Act", apply),
+          step("s3", "Test.Act", apply),
+        ],
       },
-      release: () => undefined,
+    });
+    const store = memoryLedger();
+    let refused = 0;
+    const append: LedgerStore["append"] = async (entries) => {
+      if (refused > 0 || !JSON.stringify(entries).includes("apply:")) return store.append(entries);
+      refused += 1;
+      throw new Error("the disk is full");
     };
-    const clock = createVirtualClock();
-    const invoker = createInvoker(book, clock);
-    const invocation = invocationOf(operator);
-    const first = invoker.invoke(invocation).catch((thrown: Error) => thrown.message);
-    const joined = await invoker.invoke(invocation);
-    commit.reject(new Error("the disk is full"));
-    expect(await first).toBe("the disk is full");
-    const end = joined.status === "in_progress" ? await joined.handle : joined;
-    expect(end).toMatchObject({ ...more, status: "failed", action_id: "act_1", pending: true });
-    expect(noted).toMatchObject([["act_1", { code: "T4_TOOL_EXECUTION_FAILED" }, { pending: true }]]);
-    expect([world.calls.length, clock.pending()]).toEqual([0, 0]);
+    const ledger = { ...store, append };
+    await using t = await createTestKernel({ capabilities: [capability], defaultPolicies: false, ledger });
+    const id = await t.submit("Test.Job");
+    await t.clock.settle();
+    const applied = () => world.stepsCalled().filter((called) => called !== "s1");
+    expect([refused, applied()]).toEqual([1, []]);
+    expect((await t.rest(id)).state).toBe("completed");
+    expect(applied()).toEqual(["s2"]);
   });
 });

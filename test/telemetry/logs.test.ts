@@ -148,7 +148,7 @@ describe("what a log never says", () => {
     const decision = {
       gate_id: "gate-s0",
       decision: "approve",
-      payload: { comment: secret, edit: { password: secret } },
+      payload: { comment: secret, edit: { password: `another ${secret}` } },
     };
     await edge.t.rest(accepted.workflow_id);
     await edge.ask(pathOf(accepted.workflow_id, "/gate"), { headers, body: decision });

@@ -89,7 +89,7 @@ describe("the ladder", () => {
       edge("machines/step.ts", "src/contract/step.ts", null),
       edge("src/tiers/t4-execution/x.ts", null, "rxjs"),
       edge("src/contract/signal.ts", null, "node:crypto"),
-      edge("src/kernel/create-kernel.ts", "src/ledgers/sqlite/index.ts", null),
+      edge("src/create-kernel.ts", "src/ledgers/sqlite/index.ts", null),
     ];
     expect(complaintsAbout(wrong)).toHaveLength(wrong.length);
   });

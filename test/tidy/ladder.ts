@@ -6,7 +6,7 @@
  */
 
 export interface Floor {
-  /** A folder under `src`, `src/*.ts` by its name without the ending (`kernel-*` is kernel), or `machines`. A trailing `/*`: one room each. */
+  /** A folder under `src`, `src/*.ts` by its name without the ending, or `machines`. A trailing `/*`: one room each. */
   readonly room: string;
   readonly may: readonly string[];
   /** Third-party packages; "declared" allows whatever package.json names as a dependency. */
@@ -49,7 +49,7 @@ export const ladder: readonly Floor[] = [
   // The port suites check what the ports promise; the test kernel is the kernel with other parts in its ports.
   {
     room: "testing",
-    may: ["index", "kernel", "runtime", "adapters", ...ground],
+    may: ["index", "create-kernel", "kernel", "runtime", "adapters", ...ground],
     packages: ["zod"],
     builtins: ["node:async_hooks"],
   },
@@ -57,20 +57,41 @@ export const ladder: readonly Floor[] = [
     // Hosts implement ports and subscribe to the bus: the types of both are public. So are the defaults that a host builds
     // on: limits, roles, a seeded source of randomness.
     room: "index",
-    may: ["kernel", "tiers", "runtime", "adapters", "define", ...ground],
+    may: ["create-kernel", "replay", "kernel", "token-kernel", "tiers", "runtime", "adapters", "define", ...ground],
     packages: ["rxjs"],
     builtins: [],
     typesOnly: ["rxjs", "ports"],
   },
   {
-    // kernel.ts and kernel-*.ts. The public face reads what the machines' fold makes of the ledger, and says the type of
-    // the bus that a host may watch.
+    // The door: it opens, serves and stops what the rooms below assemble, read and replay.
+    room: "create-kernel",
+    may: ["replay", "kernel", "tiers", "machines", "contract"],
+    packages: [],
+    builtins: [],
+  },
+  {
+    // It feeds a record to the deciding of T4, with the parts and rules that the kernel's room assembles.
+    room: "replay",
+    may: ["kernel", "tiers", "runtime", "machines", "adapters", "ports", "contract"],
+    packages: ["zod"],
+    builtins: [],
+    typesOnly: ["ports"],
+  },
+  {
+    // The public face reads what the machines' fold makes of the ledger, and says the type of the bus that a host may watch.
     room: "kernel",
     may: ["tiers", "hosts/embedded", "runtime", "machines", "ledgers/sqlite", "adapters", "define", ...ground],
     packages: ["zod", "rxjs"],
     builtins: [],
     typesOnly: ["rxjs"],
     dynamicOnly: ["ledgers/sqlite"],
+  },
+  // Tokens without workflows: T5's admission and T4's queue, and nothing of the kernel beside it.
+  {
+    room: "token-kernel",
+    may: ["tiers", "runtime", "machines", "adapters", "contract"],
+    packages: ["zod"],
+    builtins: [],
   },
   // Tiers check what operators are given and give back against the operators' own schemas, hence zod.
   { room: "tiers/*", may: ["runtime", "machines", ...ground], packages: ["zod"], builtins: [] },
@@ -98,7 +119,7 @@ export const onlyIn: readonly (readonly [string, string, string])[] = [
 export function roomOf(path: string): string {
   const [top = "", second = "", third = ""] = path.split("/");
   if (top !== "src") return top;
-  if (path.split("/").length === 2) return second.replace(/\.[a-z]+$/, "").replace(/^kernel-.+/, "kernel");
+  if (path.split("/").length === 2) return second.replace(/\.[a-z]+$/, "");
   return floorOf(`${second}/${third}`) === undefined ? second : `${second}/${third}`;
 }
 

@@ -94,7 +94,9 @@ describe("the examples of the README and of the page about governing", () => {
 const quotedIn = (text: string): readonly string[] =>
   [...text.replace(/```[\s\S]*?```/g, "").matchAll(/`([^`\n]+)`/g)].map(([, quoted = ""]) => quoted);
 
-const topFolders: ReadonlySet<string> = new Set(["src", "machines", "test", "visualizations", ".ci"]);
+/** The two folders of T4 that pages name without their tier. */
+const ofExecution: ReadonlySet<string> = new Set(["decide", "perform"]);
+const topFolders: ReadonlySet<string> = new Set(["src", "machines", "test", "visualizations", ".ci", ...ofExecution]);
 
 /** A path from the root: it begins with a folder of the root, or is a file of the root by its ending. */
 function pathsIn(text: string): readonly string[] {
@@ -106,7 +108,10 @@ function pathsIn(text: string): readonly string[] {
 }
 
 /** `src/operators/<name>/` stands for any folder there: the folder around the placeholder must exist. */
-const exists = (path: string): boolean => existsSync(join(root, path.replace(/[^/]*[<*].*$/, "")));
+function exists(path: string): boolean {
+  const full = ofExecution.has(path.split("/")[0] as string) ? `src/tiers/t4-execution/${path}` : path;
+  return existsSync(join(root, full.replace(/[^/]*[<*].*$/, "")));
+}
 
 const linksIn = (text: string): readonly string[] =>
   [...text.matchAll(/\]\(([^)#\s]+)\)/g)].map(([, link = ""]) => link).filter((link) => !/^[a-z]+:/.test(link));

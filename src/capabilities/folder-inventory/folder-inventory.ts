@@ -9,7 +9,7 @@ import { defineCapability } from "../../define/define-capability.ts";
 import { fileDigest } from "../../operators/files/file-digest.ts";
 import { FileListInput, fileList } from "../../operators/files/file-list.ts";
 import { fileWrite } from "../../operators/files/file-write.ts";
-import { FolderPath, RelativePath } from "../../operators/files/safe-path.ts";
+import { FolderPath, PathInside } from "../../operators/files/safe-path.ts";
 import { InventoryDraft, InventoryFormat, mergeOperator } from "./operators.ts";
 
 const shardNumbers = [1, 2, 3, 4, 5, 6, 7] as const;
@@ -23,7 +23,7 @@ export const FolderInventoryInput = z.object({
   format: InventoryFormat.default("markdown"),
   title: z.string().min(1).max(200).default("Inventory"),
   /** Relative to the folder; by default INVENTORY.md or INVENTORY.json. */
-  out: RelativePath.optional(),
+  out: PathInside.optional(),
 });
 type FolderInventoryInput = Readonly<z.output<typeof FolderInventoryInput>>;
 

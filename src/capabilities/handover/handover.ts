@@ -9,17 +9,17 @@ import type { ExecutionPlan, PlanStepDraft } from "../../contract/plan.ts";
 import { defineCapability } from "../../define/define-capability.ts";
 import { fileRead } from "../../operators/files/file-read.ts";
 import { fileWrite } from "../../operators/files/file-write.ts";
-import { FolderPath, RelativePath } from "../../operators/files/safe-path.ts";
+import { FolderPath, PathInside } from "../../operators/files/safe-path.ts";
 import { checklistOperator, HandoverChecklistDraft, HandoverSummaryDraft, summarizeOperator } from "./operators.ts";
 
 export const HandoverInput = z
   .object({
     folder: FolderPath,
     /** The notes to read, and what to read when they cannot be read. Relative to the folder, as all names here. */
-    primary: RelativePath.default("HANDOVER.md"),
-    fallback: RelativePath.default("README.md"),
-    summary_out: RelativePath.default("HANDOVER-SUMMARY.md"),
-    checklist_out: RelativePath.default("HANDOVER-CHECKLIST.md"),
+    primary: PathInside.default("HANDOVER.md"),
+    fallback: PathInside.default("README.md"),
+    summary_out: PathInside.default("HANDOVER-SUMMARY.md"),
+    checklist_out: PathInside.default("HANDOVER-CHECKLIST.md"),
     title: z.string().min(1).max(200).default("Handover"),
   })
   .refine((input) => input.summary_out !== input.checklist_out, "the two documents need files of their own");

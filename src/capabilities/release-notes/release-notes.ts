@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { ExecutionPlan, PlanStepDraft } from "../../contract/plan.ts";
 import { defineCapability } from "../../define/define-capability.ts";
 import { fileWrite } from "../../operators/files/file-write.ts";
-import { RelativePath } from "../../operators/files/safe-path.ts";
+import { PathInside } from "../../operators/files/safe-path.ts";
 import { GitRef, gitLog, RepositoryPath } from "../../operators/git-log/git-log.ts";
 import { ReleaseNotesDraft } from "./change.ts";
 import { checkOperator, classifyOperator, draftOperator, groupOperator } from "./operators.ts";
@@ -18,7 +18,7 @@ export const ReleaseNotesInput = z.object({
   since: GitRef.optional(),
   until: GitRef.optional(),
   /** Relative to the repository. */
-  out: RelativePath.default("RELEASE_NOTES.md"),
+  out: PathInside.default("RELEASE_NOTES.md"),
   title: z.string().min(1).max(200).default("Release notes"),
   version: z.string().min(1).max(100).default("unreleased"),
 });

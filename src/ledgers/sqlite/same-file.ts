@@ -15,8 +15,9 @@ const suffixes = ["", "-wal"] as const;
 
 /** To be called when the database has just been opened. One `stat` for each file that it has, at each look. */
 export function watchFile(path: string): RequireSameFile {
+  if (path === ":memory:") return () => undefined;
   const known = suffixes.map((suffix) => statOf(path + suffix));
-  // In memory, or a name that only the driver understands.
+  // A name that only the driver understands.
   if (known[0] === undefined) return () => undefined;
   return () => {
     for (const [i, suffix] of suffixes.entries()) {

@@ -188,12 +188,13 @@ export const decideGate = makeTool({
   name: "decide-gate",
   title: "Decide a gate",
   description:
-    "A person's answer at a gate. payload_digest is that of the payload they were shown; edit changes fields of it before it runs; resolution answers a gate of kind in_doubt. Only a person decides: never call this without having asked them.",
+    "A person's answer at a gate. payload_digest is that of the payload they were shown, basis_digest the gate's, where it has one; edit changes fields of it before it runs; resolution answers a gate of kind in_doubt. Only a person decides: never call this without having asked them.",
   input: z.strictObject({
     workflow_id: WorkflowId,
     gate_id: GateId.optional(),
     decision: z.enum(["approve", "reject"]),
     payload_digest: z.string().min(1).max(256),
+    basis_digest: z.string().min(1).max(256).optional(),
     edit: JsonObject.optional(),
     comment: z.string().max(4096).optional(),
     resolution: z.enum(["done", "retry"]).optional(),

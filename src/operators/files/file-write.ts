@@ -1,14 +1,20 @@
 // File.Write: makes a text file stand in a folder, whole or not at all.
-// Owns: the atomic replacement (temporary file beside it, fsync, rename, fsync of the folder) and the preview at the gate.
+// Owns: the atomic replacement (temporary file beside it, fsync, rename, fsync of the folder), the check of the place before
+//       anybody is asked, and the preview at the gate with its basis: the file that stands there.
 // Never: leaves the folder, follows a symbolic link, appends, or touches a file that already says the same.
 // INV-1  A reader sees the old text or the new one, also after a crash.
 // INV-2  Same content already there: nothing is written, `unchanged` says so. The same key again gets its first answer.
+// INV-3  What somebody approved is written over the file that their diff was made against, and over no other: a new file is
+//        linked into place, which never replaces one; an existing one is compared as the last thing before the rename.
 
 import { hash } from "node:crypto";
-import { lstat, mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { createReadStream } from "node:fs";
+import { link, lstat, mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
+import type { Basis } from "../../contract/basis.ts";
 import { defineOperator, operatorError } from "../../define/define-operator.ts";
+import { measure } from "./file-digest.ts";
 import { errnoOf, withFileErrors } from "./file-error.ts";
 import { FolderPath, type Location, locate, RelativePath } from "./safe-path.ts";
 import { unifiedDiff } from "./unified-diff.ts";
@@ -49,10 +55,12 @@ export function createFileWrite() {
     timeoutSec: 30,
     riskLevel: "medium",
     kind: "tool",
-    run: async ({ input, idempotencyKey, signal }) => {
-      const answer = await withFileErrors(input.path, signal, () => makeStand({ input, idempotencyKey, signal }));
+    run: async ({ input, idempotencyKey, signal, context: { basis = [] } }) => {
+      const call = { input, idempotencyKey, signal, basis };
+      const answer = await withFileErrors(input.path, signal, () => makeStand(call));
       return rememberFirst(answers, idempotencyKey, answer);
     },
+    check: ({ input, signal }) => withFileErrors(input.path, signal, () => checkPlace(input)),
     preview: ({ input, signal }) => withFileErrors(input.path, signal, () => previewWrite(input)),
   });
 }
@@ -74,19 +82,23 @@ interface WriteCall {
   readonly input: FileWriteInput;
   readonly idempotencyKey: string;
   readonly signal: AbortSignal;
+  /** What the diff was made against that somebody approved. */
+  readonly basis: Basis;
 }
 
-async function makeStand({ input, idempotencyKey, signal }: WriteCall): Promise<FileWriteOutput> {
+async function makeStand({ input, idempotencyKey, signal, basis }: WriteCall): Promise<FileWriteOutput> {
   const bytes = Buffer.from(input.content);
   const place = await locate(input.folder, input.path);
   const standing = await inspect(place);
   const answer = { path: place.path, bytes: bytes.length, sha256: hash("sha256", bytes) };
+  const temporary = temporaryName(place, idempotencyKey);
   if (standing?.size === bytes.length && bytes.equals(await readFile(place.absolute, { signal }))) {
+    await rm(temporary, { force: true });
     return { ...answer, written: false, unchanged: true };
   }
   await mkdir(dirname(place.absolute), { recursive: true });
-  const temporary = temporaryName(place, idempotencyKey);
-  await replaceFile({ target: place.absolute, temporary, bytes, mode: standing?.mode ?? null, signal });
+  const approved = basis.find(({ name }) => name === place.path)?.digest ?? null;
+  await replaceFile({ place, temporary, bytes, mode: standing?.mode ?? null, approved, signal });
   return { ...answer, written: true, unchanged: false };
 }
 
@@ -112,25 +124,50 @@ function temporaryName(place: Location, key: string): string {
 }
 
 interface Replacement {
-  readonly target: string;
+  readonly place: Location;
   readonly temporary: string;
   readonly bytes: Buffer;
   /** The permissions of the file that is replaced; null for a new one. */
   readonly mode: number | null;
+  /** The digest of what may be replaced; null for whatever stands there. */
+  readonly approved: string | null;
   readonly signal: AbortSignal;
 }
 
-async function replaceFile({ target, temporary, bytes, mode, signal }: Replacement): Promise<void> {
+async function replaceFile({ place, temporary, bytes, mode, approved, signal }: Replacement): Promise<void> {
   await rm(temporary, { force: true });
   try {
     await writeSynced(temporary, bytes, mode);
     signal.throwIfAborted();
-    await rename(temporary, target);
-  } catch (failure) {
+    if (approved === absent) await linkNew(temporary, place);
+    else await renameOver(temporary, place, approved);
+  } finally {
     await rm(temporary, { force: true });
-    throw failure;
   }
-  await syncFolder(dirname(target));
+  await syncFolder(dirname(place.absolute));
+}
+
+/** Puts a file where none stands. A file system without links leaves the moment between the look and the rename. */
+async function linkNew(temporary: string, place: Location): Promise<void> {
+  try {
+    await link(temporary, place.absolute);
+  } catch (failure) {
+    if (errnoOf(failure) === "EEXIST") throw changed(place);
+    if (!withoutLinks.has(errnoOf(failure))) throw failure;
+    await renameOver(temporary, place, absent);
+  }
+}
+
+const withoutLinks: ReadonlySet<string> = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"]);
+
+async function renameOver(temporary: string, place: Location, approved: string | null): Promise<void> {
+  if (approved !== null && (await digestStanding(place, await inspect(place))) !== approved) throw changed(place);
+  await rename(temporary, place.absolute);
+}
+
+function changed({ path }: Location): Error {
+  const message = `${path} is not the file that the approved changes were made against`;
+  return operatorError({ code: "FILE_CHANGED", category: "dependency", retryable: false, message, details: { path } });
 }
 
 async function writeSynced(temporary: string, bytes: Buffer, mode: number | null): Promise<void> {
@@ -147,18 +184,31 @@ async function syncFolder(folder: string): Promise<void> {
   await handle.sync();
 }
 
-async function previewWrite({ folder, path, content }: FileWriteInput) {
-  const place = await locate(folder, path);
-  const standing = await inspect(place);
-  const before = standing === null ? null : await readStanding(place, standing);
-  const diff = before === undefined ? null : clip(unifiedDiff({ path: place.path, before, after: content }));
-  return { preview: clip(content), diff };
+async function checkPlace({ folder, path }: FileWriteInput): Promise<void> {
+  await inspect(await locate(folder, path));
 }
 
-/** undefined when the file that stands is too large to compare. */
-async function readStanding(place: Location, standing: Standing): Promise<string | undefined> {
-  return standing.size > maxContentChars ? undefined : readFile(place.absolute, "utf8");
+async function previewWrite({ folder, path, content }: FileWriteInput) {
+  const place = await locate(folder, path);
+  const { text, digest } = await readStanding(place);
+  const diff = text === undefined ? null : clip(unifiedDiff({ path: place.path, before: text, after: content }));
+  return { preview: clip(content), diff, basis: [{ name: place.path, digest }] };
 }
+
+/** In place of a digest where no file stands. */
+const absent = "absent";
+
+/** What stands, and its digest, of one reading; text is null where nothing stands, undefined where it is too large to compare. */
+async function readStanding(place: Location): Promise<{ readonly text?: string | null; readonly digest: string }> {
+  const standing = await inspect(place);
+  if (standing === null) return { text: null, digest: absent };
+  if (standing.size > maxContentChars) return { digest: await digestStanding(place, standing) };
+  const bytes = await readFile(place.absolute);
+  return { text: bytes.toString("utf8"), digest: hash("sha256", bytes) };
+}
+
+const digestStanding = async (place: Location, standing: Standing | null): Promise<string> =>
+  standing === null ? absent : (await measure(createReadStream(place.absolute))).sha256;
 
 function clip(text: string): string {
   if (text.length <= maxPreviewChars) return text;

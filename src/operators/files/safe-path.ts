@@ -5,7 +5,7 @@
 // INV-2  No path enters `.git`: a hook written there would be run as a program.
 
 import { realpath } from "node:fs/promises";
-import { dirname, isAbsolute, relative, resolve, sep } from "node:path";
+import { dirname, isAbsolute, normalize, relative, resolve, sep } from "node:path";
 import { z } from "zod";
 import { operatorError } from "../../define/define-operator.ts";
 import { errnoOf } from "./file-error.ts";
@@ -15,6 +15,11 @@ const withoutNul = (text: string): boolean => !text.includes("\0");
 export const FolderPath = z.string().min(1).max(4096).refine(withoutNul, "must not contain NUL");
 /** Relative to a folder; whether it stays inside is decided where it is used. */
 export const RelativePath = z.string().min(1).max(1024).refine(withoutNul, "must not contain NUL");
+/** As far as the words alone tell: whether links lead elsewhere is seen where it is used. For inputs that people give. */
+export const PathInside = RelativePath.refine(
+  (path) => !isAbsolute(path) && staysInside(normalize(path)) && !entersGit(normalize(path)),
+  "must be a path inside the folder, and not of .git",
+);
 
 export interface Location {
   /** The real base folder. */

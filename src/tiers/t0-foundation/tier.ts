@@ -106,12 +106,14 @@ async function exchange(
   }
 }
 
-/** What a server answers is checked like all that comes from outside; a malformed answer is a failed call (RPC-14). */
+/** What a server answers is checked like all that comes from outside; a malformed answer is a failed call (RPC-14), and the same again may be a second effect. */
 function readToolResult(answer: unknown): JsonObject {
   const parsed = ToolResult.safeParse(answer);
   if (parsed.success) return parsed.data;
   const message = `the tool's answer is no tool result: ${z.prettifyError(parsed.error)}`;
-  return raise(kernelError("T4_TOOL_EXECUTION_FAILED", message, bridgeRef));
+  return raise(
+    kernelError("T4_TOOL_EXECUTION_FAILED", message, bridgeRef, { retry: false, detail: { answered: true } }),
+  );
 }
 
 const toolRef = moduleRef(4, "tool_execution", "call");

@@ -8,7 +8,7 @@
  * E4  Nobody works on a workflow without having claimed it: in the store before it goes on by itself, and in the row of
  *     what a person says to one that rests.
  */
-import { type KernelError, raise } from "../../contract/error.ts";
+import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { LedgerEvent } from "../../contract/event.ts";
 import type { TurnRow } from "../../contract/turn.ts";

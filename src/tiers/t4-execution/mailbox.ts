@@ -25,7 +25,6 @@ import { type CallEnd, type CallOf, type Input, isExternal } from "./decide/inpu
 import type { Intention } from "./decide/intention.ts";
 import {
   type Commanding,
-  callIdOf,
   type Ending,
   type Handle,
   oodaRef,
@@ -34,7 +33,9 @@ import {
   type UnderWay,
 } from "./decide/run.ts";
 import { putQuestion } from "./perform/ask.ts";
-import { type Calling, callOperator, joinCall } from "./perform/call-operator.ts";
+import type { Calling } from "./perform/call-operator.ts";
+import { Performer } from "./perform/perform-intention.ts";
+import { Replies, type Reply } from "./perform/replies.ts";
 import type { Services } from "./perform/services.ts";
 
 /** What all mailboxes work with. */
@@ -50,16 +51,6 @@ interface Kept {
   readonly input: Input;
   /** The last sequence that it led to; infinite while that is not known. */
   at: number;
-}
-
-interface Waiting {
-  readonly intention: Intention;
-  readonly at: number;
-}
-
-interface Reply {
-  readonly resolve: (data: never) => void;
-  readonly reject: (error: unknown) => void;
 }
 
 export class Mailbox implements Run, Calling {
@@ -83,19 +74,14 @@ export class Mailbox implements Run, Calling {
   now = 0;
   readonly #host: MailboxHost;
   readonly #inputs: Input[] = [];
-  #wanted: Waiting[] = [];
+  #wanted: { readonly intention: Intention; readonly at: number }[] = [];
   #kept: Kept[] = [];
-  readonly #replies = new Map<number, Reply>();
-  /** How calls end, by key, for those who join them. */
-  readonly #ends = new Map<string, Promise<void>>();
-  /** Calls that were made, of those that have a handle. */
-  readonly #made = new Set<string>();
+  readonly #replies = new Replies();
+  readonly #performer = new Performer(this);
   #handling = false;
   #scheduled = false;
   #users = 0;
-  #nextReply = 0;
   #armedFor: number | null = null;
-  #abort: AbortController | null = null;
   #idle: (() => void)[] = [];
 
   constructor(log: WorkflowLog, host: MailboxHost, parentId: string | null) {
@@ -118,8 +104,7 @@ export class Mailbox implements Run, Calling {
   }
 
   get signal(): AbortSignal {
-    this.#abort ??= new AbortController();
-    return this.#abort.signal;
+    return this.#performer.signal;
   }
 
   /** True while something is under way or somebody works with it. */
@@ -172,11 +157,7 @@ export class Mailbox implements Run, Calling {
   /** An input that is answered, once what it led to is committed. @throws KernelErrorException what it is refused with. */
   command<T>(make: (re: number) => Input): Promise<T> {
     if (this.log.lost !== null) return Promise.reject(new KernelErrorException(this.log.lost));
-    return new Promise((resolve, reject) => {
-      this.#nextReply += 1;
-      this.#replies.set(this.#nextReply, { resolve, reject });
-      this.postSoon(make(this.#nextReply));
-    });
+    return this.#replies.await((re) => this.postSoon(make(re)));
   }
 
   /** Looks at what can go on. */
@@ -187,7 +168,7 @@ export class Mailbox implements Run, Calling {
   /** Stops without ending the workflow: the owner stops, or another one took over. */
   interrupt(): void {
     this.interrupted = true;
-    this.#abort?.abort(new Error("interrupted"));
+    this.#performer.abort("interrupted");
     this.#arm(null);
     if (!this.#handling) this.#restIfIdle();
   }
@@ -245,7 +226,7 @@ export class Mailbox implements Run, Calling {
     if (this.log.lost !== null) return;
     const kept: Kept | null = isExternal(input) ? { input, at: Number.POSITIVE_INFINITY } : null;
     if (kept !== null) this.#kept.push(kept);
-    this.now = this.kit.clock.now();
+    this.now = this.log.beginInput();
     if (input.type === "answered") this.scopes.answered(input);
     this.#turn(input);
     for (const one of this.#kept) if (!this.#isDeciding(one.input)) one.at = Math.min(one.at, this.log.position);
@@ -328,37 +309,8 @@ export class Mailbox implements Run, Calling {
   }
 
   #perform(intention: Intention): void {
-    switch (intention.do) {
-      case "call":
-      case "join":
-        return this.#makeCall(intention);
-      case "abort":
-        return this.#abort?.abort(new Error(intention.reason));
-      case "tell":
-        return this.#tell(intention);
-      case "stream":
-        return this.#stream(intention);
-      default:
-        return this.#answer(intention);
-    }
-  }
-
-  /** Who was cancelled or overtaken while the start was being committed makes no call. */
-  #makeCall(wanted: Extract<Intention, { readonly do: "call" | "join" }>): void {
-    const call = this.calls.get(wanted.step_id);
-    if (this.interrupted || isTerminal(this.log.record.state) || call?.action_id !== wanted.action_id) {
-      this.calls.delete(wanted.step_id);
-      if (wanted.do === "call") this.handles.delete(callIdOf(wanted));
-      return;
-    }
-    call.made = true;
-    if (wanted.do === "join") return void joinCall(this, wanted, this.#ends.get(wanted.key) ?? Promise.resolve());
-    this.#made.add(callIdOf(wanted));
-    const ended = callOperator(this, wanted).finally(() => {
-      this.#made.delete(callIdOf(wanted));
-      if (this.#ends.get(wanted.key) === ended) this.#ends.delete(wanted.key);
-    });
-    if (this.handles.has(callIdOf(wanted))) this.#ends.set(wanted.key, ended);
+    if (intention.do === "answer" || intention.do === "refuse") this.#answer(intention);
+    else this.#performer.perform(intention);
   }
 
   /** An end of a call, from the operator boundary. */
@@ -369,25 +321,8 @@ export class Mailbox implements Run, Calling {
   readonly note = ({ step_id, action_id, attempt, run }: CallOf, drafts: readonly EventDraft[]): Promise<void> =>
     this.command((re) => ({ type: "told", step_id, action_id, attempt, run, drafts, re }));
 
-  #tell({ to, fn, schema, data, tags }: Extract<Intention, { readonly do: "tell" }>): void {
-    const { signals, send } = this.kit;
-    const { correlation_id } = this.log.identity;
-    const from = { parentId: this.parentId };
-    send(to, signals.createDataSignal(data, schema, oodaRef(fn), correlation_id, tags ?? null, from));
-  }
-
-  #stream({ text, sequence, final }: Extract<Intention, { readonly do: "stream" }>): void {
-    const { signals, send } = this.kit;
-    const { correlation_id } = this.log.identity;
-    const from = { parentId: this.parentId };
-    send(6, signals.createStreamSignal(text, sequence, final, oodaRef("act"), correlation_id, from));
-  }
-
-  #answer(said: Extract<Intention, { readonly do: "answer" | "refuse" }>): void {
-    const reply = this.#replies.get(said.re);
-    this.#replies.delete(said.re);
-    if (said.do === "answer") reply?.resolve(said.data as never);
-    else reply?.reject(new KernelErrorException(said.error));
+  #answer(said: Reply): void {
+    this.#replies.answer(said);
     if (this.log.exists && this.log.record.sequence === 1) this.#beginLater();
   }
 
@@ -409,8 +344,7 @@ export class Mailbox implements Run, Calling {
     this.commands.clear();
     this.ending = null;
     this.#wanted = this.#wanted.filter(({ at }) => at <= confirmed);
-    for (const [step, call] of this.calls) if (!call.made) this.calls.delete(step);
-    for (const id of this.handles.keys()) if (!this.#made.has(id)) this.handles.delete(id);
+    this.#performer.dropUnmade();
     const again = this.#kept.map(({ input }) => input);
     this.#kept = [];
     this.#inputs.unshift(...again);
@@ -421,7 +355,7 @@ export class Mailbox implements Run, Calling {
 
   /** A cancellation that another process appended ends what is under way here. */
   #heedCancel(): void {
-    if (this.log.exists && this.log.record.state === "cancelled") this.#abort?.abort(new Error("cancelled"));
+    if (this.log.exists && this.log.record.state === "cancelled") this.#performer.abort("cancelled");
   }
 
   /** What another process appended was taken in while nothing of ours was under way. */
@@ -439,14 +373,12 @@ export class Mailbox implements Run, Calling {
     this.calls.clear();
     this.#arm(null);
     // Another owner acts: what it takes up is not to be gone on with here.
-    if (error.code === "T4_WORKFLOW_LEASED") this.#abort?.abort(new Error("overtaken"));
+    if (error.code === "T4_WORKFLOW_LEASED") this.#performer.abort("overtaken");
     this.kit.logger.error(
       { error, workflow_id: this.log.identity.workflow_id },
       "workflow log lost; it will be folded again",
     );
-    const replies = [...this.#replies.values()];
-    this.#replies.clear();
-    for (const { reject } of replies) reject(new KernelErrorException(error));
+    this.#replies.refuseAll(error);
     this.#restIfIdle();
   }
 

@@ -1,23 +1,25 @@
 /**
  * One attempt of a step: the before-chain, and what its key answers (seed 002 section 6).
  *
- * A1  Policy and Approval are asked on the first attempt and their answer, which is in the ledger, stands for the rest.
+ * A1  Policy and Approval are asked on the first attempt and their answer, which is in the ledger, stands for the rest. What
+ *     fails before both have passed ends the step: no further attempt would ask them.
  * A2  Nothing is called unless the whole before-chain has passed; the call is an intention behind its start.
  */
 import type { Usage } from "../../../contract/action.ts";
 import { digest } from "../../../contract/digest.ts";
 import { type KernelError, raise } from "../../../contract/error.ts";
 import { draft } from "../../../contract/event.ts";
-import { gateIdOf, isOpenGate } from "../../../contract/gate.ts";
+import { type GateReason, gateIdOf, isOpenGate } from "../../../contract/gate.ts";
 import type { Json } from "../../../contract/json.ts";
 import { askAdmission, releaseHold, reserve, standingAdmission, tokenOf } from "./admit-call.ts";
 import { admitPayload, applyDecision } from "./admit-payload.ts";
 import { answerKey, keyOf, sharedKey } from "./answer-key.ts";
+import { reopenIfMoved } from "./check-basis.ts";
 import { failureOf, noteScreening, type Screened } from "./end-call.ts";
 import { humanDenied, isBlocking } from "./end-step.ts";
 import { writeTimeout } from "./execution-context.ts";
 import { backOut, chainOf, contextOf, readThrown } from "./hooks.ts";
-import { runBefore } from "./middleware.ts";
+import { isFixed, runBefore } from "./middleware.ts";
 import { approvalReasons, describeGate, notifyGate, openGate } from "./open-gate.ts";
 import { type Prepared, prepareStep } from "./prepare-step.ts";
 import { ask, callIdOf, isUnderWay, outcomeOfStep, parked, pending, type Run, stepOf } from "./run.ts";
@@ -46,7 +48,7 @@ export function attemptStep(run: Run, stepId: string, recovered: boolean): void 
 /** The attempt as the before-chain let it through; null where it was refused, which is noted. */
 function passBefore(run: Run, at: Attempt): Attempt | null {
   const { step, operator } = at.prepared;
-  const current = { prepared: at.prepared };
+  const current = { prepared: at.prepared, reached: "" };
   const context = contextOf(run, at.prepared, at.attempt);
   const chain = chainOf(run, step.step_id, {
     Trace: { before: () => undefined },
@@ -55,36 +57,49 @@ function passBefore(run: Run, at: Attempt): Attempt | null {
         if (current.prepared.gate === null) current.prepared = admitPayload(run, current.prepared);
       },
     },
-    Approval: { before: () => askApproval(run, current.prepared) },
+    Approval: { before: () => askApproval(run, at, current.prepared) },
     Timeout: { before: () => writeTimeout(context, operator.metadata.timeout_sec) },
   });
   const told = { step_id: step.step_id, attempt: at.attempt };
   try {
-    runBefore(chain, context, (phase, name) => run.mark(`middleware.${phase}`, { name, ...told }));
+    runBefore(chain, context, (phase, name) => {
+      current.reached = name;
+      run.mark(`middleware.${phase}`, { name, ...told });
+    });
     return { ...at, prepared: current.prepared };
   } catch (thrown) {
     if (thrown === pending || thrown === parked || run.log.lost !== null) throw thrown;
     backOut(run, step.step_id, "on_error");
-    refuse(run, { ...at, prepared: current.prepared }, readThrown(thrown));
+    const error = readThrown(thrown);
+    if (isBlocking(error) || isFixed(current.reached)) raise(error);
+    noteFailed(run, { ...at, prepared: current.prepared }, error);
     return null;
   }
 }
 
-/** Opens the gate when anything asks for one; passes when it was approved. */
-function askApproval(run: Run, prepared: Prepared): void {
-  if (prepared.gate !== null) return;
+/** Opens the gate when anything asks for one; passes when it was approved, on what still stands. */
+function askApproval(run: Run, { attempt, recovered }: Attempt, prepared: Prepared): void {
+  const { gate: approved } = prepared;
+  if (approved !== null) {
+    const isFirstCall = attempt === 1 && !recovered;
+    if (isFirstCall && reopenIfMoved(run, prepared, approved)) park(run, prepared, approved.reasons);
+    return;
+  }
   const reasons = approvalReasons(run, prepared);
   if (reasons.length === 0) return;
   const gateId = gateIdOf(prepared.step.step_id);
   const closed = run.log.record.gates.get(gateId);
   if (closed === undefined && isAnswered(run, prepared)) return;
   if (closed !== undefined && !isOpenGate(closed)) raise(humanDenied(closed.gate_id, closed.status));
-  if (!openGate(run, describeGate(run, prepared, reasons))) {
-    notifyGate(run, prepared.step.step_id, reasons);
-    throw parked;
-  }
+  if (!openGate(run, describeGate(run, prepared, reasons))) park(run, prepared, reasons);
   const gate = run.log.record.gates.get(gateId);
   if (gate?.status === "rejected") raise(humanDenied(gate.gate_id, "rejected"));
+}
+
+/** The step waits for a person, who is told. */
+function park(run: Run, { step }: Prepared, reasons: readonly GateReason[]): never {
+  notifyGate(run, step.step_id, reasons);
+  throw parked;
 }
 
 /** Whether the work was done already in the run that this one does again: nothing is called, and nobody need be asked. */
@@ -93,9 +108,8 @@ function isAnswered(run: Run, prepared: Prepared): boolean {
   return sharedKey(run, keyOf(run, prepared))?.succeeded === true;
 }
 
-/** A failure before the call: a denial ends the step, anything else is an attempt that failed. */
-function refuse(run: Run, at: Attempt, error: KernelError): void {
-  if (isBlocking(error)) raise(error);
+/** A failure of a custom hook before the call is an attempt that failed. */
+function noteFailed(run: Run, at: Attempt, error: KernelError): void {
   const { step } = at.prepared;
   const key = keyOf(run, at.prepared);
   const started = startOf(run, at, key);

@@ -44,6 +44,7 @@ const bindingOf = (gate: Gate) => ({
   policy_version: gate.policy_version,
   outcome_id: gate.target?.outcome_id ?? null,
   outcome_version: gate.target?.version ?? null,
+  ...(gate.basis_digest === undefined ? {} : { basis_digest: gate.basis_digest }),
 });
 
 type Completing = Pick<Ballot, "decision" | "principal" | "edited" | "resolution" | "apply_targets" | "comment"> &

@@ -1,86 +1,126 @@
 /**
  * A gate on a version that nobody has seen yet: a person changed what it shows, or policy did since it opened.
  *
- * E1  An edit is checked like any payload, and by policy, before anything of it is noted.
+ * E1  An edit is checked like any payload, and by policy, before anything of it is noted. One that changes nothing of what the
+ *     call gets is refused: at a gate whose step applies an outcome, the outcome's new version is what the call gets.
  * E2  A decision under another policy than the gate's is refused; what the gate shows is put to the policy of now, and the
  *     gate is opened again on what that lets through, or its step is denied. So it is where an expiry or the votes of
  *     before would approve it.
  */
+import { editableValue } from "../../../../machines/editable.ts";
 import { verdictOf } from "../../../../machines/quorum.ts";
+import { hasSameBasis } from "../../../contract/basis.ts";
+import { digest } from "../../../contract/digest.ts";
 import { type KernelError, KernelErrorException, raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { draft } from "../../../contract/event.ts";
 import { type Gate, isOpenGate, type ParsedGateRequest } from "../../../contract/gate.ts";
-import { deepFreeze, type Json, type JsonObject } from "../../../contract/json.ts";
+import { deepFreeze, isPlainObject, type Json, type JsonObject } from "../../../contract/json.ts";
+import type { Outcome } from "../../../contract/outcome.ts";
+import type { PlanStep } from "../../../contract/plan.ts";
 import { admitPayload } from "./admit-payload.ts";
 import { failStep, isBlocking } from "./end-step.ts";
 import { checkOutcome, judgeOutcome, nextVersion } from "./finish-step.ts";
 import { approvalReasons, describeGate, reviseGate } from "./open-gate.ts";
-import { checkPayload, findOperator } from "./prepare-step.ts";
+import { checkPayload, findOperator, type Prepared, prepareShown } from "./prepare-step.ts";
 import { resolveParams } from "./resolve-templates.ts";
 import { isOutdated, oodaRef, outcomeOfStep, outputsOf, type Run, stepOf } from "./run.ts";
 import { quorumWithout } from "./separate-editor.ts";
 
+/** An edit that was let through: `note` notes the new version and gives the revised gate. */
+export interface Edited {
+  readonly note: (still: Gate) => Gate;
+  /** The new version rests on something that nobody was shown: it is not decided by whoever made it. */
+  readonly isUnseen: boolean;
+}
+
 /**
- * Checks an edit before anything is noted; the returned function notes the new version and gives the revised gate.
- * @throws KernelErrorException T4_OUTCOME_INVALID, T4_PARAMS_INVALID, T4_PARAMS_REFUSED, T5_POLICY_DENIED.
+ * Checks an edit before anything is noted.
+ * @throws KernelErrorException T5_EDIT_WITHOUT_EFFECT, T4_OUTCOME_INVALID, T4_PARAMS_INVALID, T4_PARAMS_REFUSED,
+ *   T5_POLICY_DENIED, or why the operator could not make the call.
  */
-export function prepareEdit(run: Run, gate: Gate, request: ParsedGateRequest): (still: Gate) => Gate {
+export function prepareEdit(run: Run, gate: Gate, request: ParsedGateRequest): Edited {
   if (gate.kind === "in_doubt") refuse(gate, "an in-doubt call cannot be edited");
   const edit = request.payload.edit as JsonObject;
   const { step } = stepOf(run, gate.step_id);
-  const actor = { type: request.principal.type, id: request.principal.id };
   const operator = findOperator(run, step);
-  const target = gate.target === null || step.applies === null ? null : outcomeOfStep(run.log.record, step.applies);
-  const content =
-    target === null
-      ? null
-      : judgeOutcome(run, step, {
-          type: target.outcome_type,
-          content: checkOutcome(run, target.outcome_type, merge(target.content, edit)),
-          keep: true,
-        });
-  const outcome =
-    target === null
-      ? null
-      : {
-          ...nextVersion(run, step, {
-            type: target.outcome_type,
-            content,
-            status: "draft",
-            draftVersion: target.draft_version,
-          }),
-          confidence: 1,
-        };
-  const outputs = new Map(outputsOf(run.log.record, step));
-  if (outcome !== null && step.applies !== null)
-    for (const id of outputs.keys())
-      if (outcomeOfStep(run.log.record, id)?.outcome_id === outcome.outcome_id) outputs.set(id, outcome.content);
-  const payload = deepFreeze(outcome === null ? merge(gate.payload, edit) : resolveParams(step, outputs).value);
+  const outcome = prepareOutcome(run, gate, edit);
+  const payload = deepFreeze(outcome === null ? merge(gate.payload, edit) : payloadOn(run, step, outcome.content));
   const input = checkPayload(run, operator, payload);
-  const prepared = admitPayload(run, { step, operator, inputs: payload, payload, input, gate: null }, { keep: true });
-  const shown = describeGate(run, prepared, gate.reasons);
-  return (still) => {
-    const revised: Gate = {
-      ...reviseGate(still, shown),
-      ...quorumWithout(run, still, request.principal),
-      opened_at: still.opened_at,
-      edited: true,
-      target:
-        outcome === null
-          ? null
-          : { type: outcome.outcome_type, outcome_id: outcome.outcome_id, version: outcome.version },
-    };
+  const edited = { step, operator, inputs: payload, payload, input, gate: null };
+  const prepared = admitPayload(run, edited, { keep: true });
+  requireEffect(gate, prepared);
+  const shown = describeGate(run, prepared, gate.reasons, { outcome });
+  const note = (still: Gate): Gate => {
+    const { principal } = request;
+    const quorum = quorumWithout(run, still, principal);
+    const revised: Gate = { ...reviseGate(still, shown), ...quorum, opened_at: still.opened_at, edited: true };
     run.log.noteBy(
-      actor,
+      { type: principal.type, id: principal.id },
       ...(outcome === null ? [] : [draft("OUTCOME_DRAFTED", { outcome, action_id: null }, gate.step_id)]),
-      draft("GATE_REVISED", { gate: revised, cause: "edit", principal: request.principal }, gate.step_id),
+      draft("GATE_REVISED", { gate: revised, cause: "edit", principal }, gate.step_id),
     );
-    return revised;
+    return run.log.record.gates.get(gate.gate_id) as Gate;
   };
+  return { note, isUnseen: !hasSameBasis(shown, gate) };
 }
 
-export const merge = (content: Json, edit: JsonObject): Json =>
+/** The version that an edit makes of the outcome; null where the gate is about none. */
+function prepareOutcome(run: Run, gate: Gate, edit: JsonObject): Outcome | null {
+  const { editable, target } = gate;
+  if (editable == null)
+    return refuseEdit(gate, "nothing of it may be edited: the call takes no text of its outcome as it is");
+  const content = merge(editableValue(gate), edit);
+  if (digest(content) === digest(editableValue(gate))) refuseEdit(gate, "the edit says what it shows already");
+  if (editable.target === "payload" || target === null) return null;
+  const { step } = stepOf(run, gate.step_id);
+  const checked = checkOutcome(run, target.type, content);
+  if (digest(payloadOn(run, step, checked)) === digest(payloadOn(run, step, editableValue(gate))))
+    refuseEdit(gate, "the call takes nothing of what the edit changes");
+  const judged = judgeOutcome(run, step, { type: target.type, content: checked, keep: true });
+  const draftVersion = outcomeOfStep(run.log.record, step.applies ?? step.step_id)?.draft_version ?? 1;
+  const version = nextVersion(run, step, { type: target.type, content: judged, status: "draft", draftVersion });
+  return { ...version, confidence: 1 };
+}
+
+/** What the step's call gets where its outcome says this. */
+function payloadOn(run: Run, step: PlanStep, content: Json): Json {
+  const { record } = run.log;
+  const applied = step.applies === null ? null : outcomeOfStep(record, step.applies);
+  const outputs = new Map(outputsOf(record, step));
+  for (const id of outputs.keys())
+    if (outcomeOfStep(record, id)?.outcome_id === applied?.outcome_id) outputs.set(id, content);
+  return resolveParams(step, outputs).value;
+}
+
+/** What the operator would get must be another input than what the gate shows: what its schema drops is no change. */
+function requireEffect(gate: Gate, { operator, payload, input }: Prepared): void {
+  const before = operator.input.safeParse(gate.payload);
+  if (digest(payload) === gate.payload_digest || (before.success && isSameInput(before.data, input)))
+    refuseEdit(gate, "the call takes nothing of what the edit changes");
+}
+
+/** What a schema makes of a payload need not be JSON: of such inputs nobody can say that they are the same. */
+const isSameInput = (a: unknown, b: unknown): boolean => isPlainJson(a) && isPlainJson(b) && digest(a) === digest(b);
+
+function isPlainJson(value: unknown): boolean {
+  if (Array.isArray(value)) return value.every(isPlainJson);
+  if (typeof value === "number") return Number.isFinite(value);
+  if (typeof value !== "object" || value === null) return !["bigint", "function", "symbol"].includes(typeof value);
+  return isPlainObject(value) && Object.values(value).every(isPlainJson);
+}
+
+function refuseEdit({ gate_id, editable }: Gate, why: string): never {
+  const message = `${gate_id}: ${why}`;
+  const detail = { gate_id, editable: editable == null ? null : editable.target };
+  return raise(kernelError("T5_EDIT_WITHOUT_EFFECT", message, oodaRef("decide_gate"), { detail }));
+}
+
+/** Whether the gate shows a person's edit already, this very one. */
+export const showsEdit = (gate: Gate, edit: JsonObject): boolean =>
+  gate.edited && digest(merge(editableValue(gate), edit)) === digest(editableValue(gate));
+
+const merge = (content: Json, edit: JsonObject): Json =>
   typeof content === "object" && content !== null && !Array.isArray(content)
     ? { ...content, ...(edit as Record<string, Json>) }
     : (edit as Json);
@@ -119,13 +159,8 @@ const goesOnByItself = (gate: Gate, now: number): boolean =>
 
 /** The error with which the policy of now says no; null when it lets something through, which the gate then shows. */
 function showAgain(run: Run, gate: Gate): KernelError | null {
-  const { step } = stepOf(run, gate.step_id);
-  const { payload } = gate;
   try {
-    const operator = findOperator(run, step);
-    const input = checkPayload(run, operator, payload);
-    const shownNow = { step, operator, inputs: payload, payload, input, gate: null };
-    const prepared = admitPayload(run, shownNow, { keep: true, anew: true });
+    const prepared = admitPayload(run, prepareShown(run, gate), { keep: true, anew: true });
     const reasons = approvalReasons(run, prepared);
     const shown = describeGate(run, prepared, reasons.length === 0 ? gate.reasons : reasons);
     const still = run.log.record.gates.get(gate.gate_id) as Gate;

@@ -12,7 +12,7 @@ import type { Principal } from "../../../contract/intent.ts";
 import type { WorkflowRecord } from "../../../contract/workflow.ts";
 import { isStepDone } from "../../../contract/workflow.ts";
 import type { SkipReason } from "../../../contract/workflow-state.ts";
-import { ask, oodaRef, type Run } from "./run.ts";
+import { oodaRef, type Run } from "./run.ts";
 
 const durationAt = (run: Run, end: EventType): number =>
   run.log.instantOf(end, null) - Date.parse(run.log.record.accepted_at);
@@ -79,7 +79,6 @@ function rememberRun(run: Run, text: string): EventDraft[] {
 
 /** Escalates, then fails: the ledger keeps each hop, the caller gets the error that began it. */
 export function failWorkflow(run: Run, error: KernelError): void {
-  const { record } = run.log;
   const ref = oodaRef("escalate");
   // What another tier answered T4 with leaves T4 as T4's: each hop above adds one wrap to it.
   const own = error.source.tier === 4 ? error : wrapError("T4_ESCALATION_UNHANDLED", error, ref);

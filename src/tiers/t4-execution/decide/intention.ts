@@ -21,7 +21,7 @@ export type Question =
   | { readonly ask: "initialize" }
   | { readonly ask: "check"; readonly payload: Json }
   | { readonly ask: "screen"; readonly result: Json }
-  | { readonly ask: "show"; readonly step_id: string; readonly input: unknown }
+  | { readonly ask: "check_call" | "show"; readonly step_id: string; readonly input: unknown }
   | {
       readonly ask: "hook";
       readonly step_id: string;

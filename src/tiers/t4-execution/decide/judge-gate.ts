@@ -10,6 +10,7 @@
 
 import { isSeatTaken, standingVote, tallyOf } from "../../../../machines/quorum.ts";
 import type { AuthContext } from "../../../contract/auth-context.ts";
+import { hasSameBasis } from "../../../contract/basis.ts";
 import { digest } from "../../../contract/digest.ts";
 import { raise } from "../../../contract/error.ts";
 import { type ErrorCode, kernelError } from "../../../contract/error-codes.ts";
@@ -17,7 +18,9 @@ import { draft, type GateDecided } from "../../../contract/event.ts";
 import { type Gate, type GateResponse, gateIdOf, isOpenGate, type ParsedGateRequest } from "../../../contract/gate.ts";
 import type { Json, JsonObject } from "../../../contract/json.ts";
 import { type Ballot, castVote, endIfRejected } from "./cast-vote.ts";
-import { merge, prepareEdit, reviseForPolicy } from "./edit-gate.ts";
+import { requireNamedBasis, requireSameBasis } from "./check-basis.ts";
+import { requireRunnable } from "./check-runnable.ts";
+import { prepareEdit, reviseForPolicy, showsEdit } from "./edit-gate.ts";
 import { failStep } from "./end-step.ts";
 import { type Judged, judgeDecision } from "./judge-decision.ts";
 import { requireRoom } from "./limit-gate.ts";
@@ -33,7 +36,7 @@ function refuse(code: ErrorCode, message: string, detail: JsonObject): never {
 
 /**
  * @throws KernelErrorException T5_GATE_UNNAMED, T5_GATE_NOT_FOUND, T5_GATE_CONFLICT, T5_GATE_AMBIGUOUS, T5_AUTHZ_FORBIDDEN, T5_POLICY_DENIED,
- *   T5_SIGNATURE_REQUIRED, T5_SIGNATURE_INVALID, T5_GATE_FULL.
+ *   T5_SIGNATURE_REQUIRED, T5_SIGNATURE_INVALID, T5_GATE_FULL, T5_GATE_NOT_RUNNABLE, T5_EDIT_WITHOUT_EFFECT.
  */
 export function decideGate(run: Run, request: ParsedGateRequest, auth: AuthContext): GateResponse {
   const gateId = run.scopes.keep("gate", () => gateMeant(run.log.record, request));
@@ -42,16 +45,18 @@ export function decideGate(run: Run, request: ParsedGateRequest, auth: AuthConte
   const answered = answerFromRecord(run, standing, request);
   if (answered !== null) return answered;
   const first = run.scopes.keep("first", () => standing);
+  const ready = requireRunnable(run, standing, request);
   if (isOutdated(run, standing)) return reviseForPolicy(run, standing);
+  if (ready !== null && hasSameBasis(first, standing)) requireSameBasis(run, standing, ready);
   const judged = judge(run, first, { request, auth });
   requireUnchanged(run, { standing: first, still: standing }, judged);
   const edited = request.payload.edit === undefined ? null : prepareEdit(run, standing, request);
   if (judged.seat.advisory) requireRoom(run, gateId, adviceAt(standing));
   if (edited !== null) requireRoom(run, gateId, standing.spent_signatures);
-  const gate = edited?.(standing) ?? standing;
-  const waitsForOthers = edited !== null && isForOthers(gate);
-  if (!waitsForOthers) apply(run, gate, { request, judged });
-  return respond(run, gateId, waitsForOthers ? "revised" : request.decision);
+  const gate = edited?.note(standing) ?? standing;
+  const isRevised = edited !== null && (isForOthers(gate) || edited.isUnseen);
+  if (!isRevised) apply(run, gate, { request, judged });
+  return respond(run, gateId, isRevised ? "revised" : request.decision);
 }
 
 /** The answer to what was said to a gate: the decision where that closed it, and where the votes stand. */
@@ -79,7 +84,7 @@ function answerFromRecord(run: Run, gate: Gate, request: ParsedGateRequest): Gat
     checkOpen(run, gate, request);
     return answerVote(run, gate, request);
   }
-  const alike = gate.decision?.decision === request.decision && isSamePayload(run, gate, request);
+  const alike = gate.decision?.decision === request.decision && isSamePayload(gate, request);
   if (alike && gate.status !== "voided") return respond(run, gate.gate_id, request.decision);
   return refuse("T5_GATE_CONFLICT", `${gate.gate_id} is ${gate.status} already`, {
     gate_id: gate.gate_id,
@@ -90,7 +95,8 @@ function answerFromRecord(run: Run, gate: Gate, request: ParsedGateRequest): Gat
 
 /** A vote that stands is answered; an edit voids it with all the others, and is new. */
 function answerVote(run: Run, gate: Gate, { principal, decision, payload }: ParsedGateRequest): GateResponse | null {
-  const vote = payload.edit === undefined ? standingVote(gate, principal, run.settings.same) : null;
+  const isNew = payload.edit !== undefined && !showsEdit(gate, payload.edit);
+  const vote = isNew ? null : standingVote(gate, principal, run.settings.same);
   if (vote === null) return null;
   if (vote.decision === decision) return respond(run, gate.gate_id, decision);
   return refuse("T5_GATE_CONFLICT", `this seat has voted to ${vote.decision} already; withdraw that vote first`, {
@@ -105,10 +111,11 @@ const isForOthers = ({ signed, separation }: Gate): boolean => signed || separat
 /** The edit that made what the gate shows is answered when it comes again: it names what it was made on. */
 function answerEdit(run: Run, gate: Gate, request: ParsedGateRequest): GateResponse | null {
   const { edit, payload_digest } = request.payload;
-  if (edit === undefined || !isOnEarlier(gate, payload_digest) || !hasEdit(run, gate, edit)) return null;
+  if (edit === undefined || !isOnEarlier(gate, payload_digest) || !showsEdit(gate, edit)) return null;
   if (isForOthers(gate)) return respond(run, gate.gate_id, "revised");
   const vote = standingVote(gate, request.principal, run.settings.same);
-  return vote?.decision === request.decision ? respond(run, gate.gate_id, request.decision) : null;
+  if (vote?.decision === request.decision) return respond(run, gate.gate_id, request.decision);
+  return gate.basis_changed === true ? respond(run, gate.gate_id, "revised") : null;
 }
 
 /** A gate as it was judged, and as it stands now. */
@@ -120,7 +127,8 @@ interface Looked {
 /** What was judged is what is decided: the same payload, asked of the same people, and a seat that is still free. */
 function requireUnchanged(run: Run, { standing, still }: Looked, { seat }: Judged): void {
   const { gate_id } = still;
-  if (still.payload_digest !== standing.payload_digest || still.target?.version !== standing.target?.version)
+  const isSameShown = still.payload_digest === standing.payload_digest && hasSameBasis(still, standing);
+  if (!isSameShown || still.target?.version !== standing.target?.version)
     refuse("T5_GATE_CONFLICT", `${gate_id} was opened again on a new version meanwhile; look again`, { gate_id });
   if (seat.on_behalf_of !== null && isSeatTaken(still, seat.on_behalf_of, run.settings.same))
     refuse("T5_GATE_CONFLICT", `this seat at ${gate_id} was taken meanwhile`, { gate_id });
@@ -133,25 +141,14 @@ export const whoDecides = ({ roles, approvers, delegations, requesters }: Gate):
   JSON.stringify([roles, approvers, delegations, requesters]);
 
 /** The same decision is one on the same payload: as it was shown, or with the very edit that was decided. */
-function isSamePayload(run: Run, gate: Gate, { payload }: ParsedGateRequest): boolean {
+function isSamePayload(gate: Gate, { payload }: ParsedGateRequest): boolean {
   const { edit, payload_digest } = payload;
   if (edit === undefined) return payload_digest === undefined || payload_digest === gate.payload_digest;
-  return gate.decision?.edited === true && hasEdit(run, gate, edit);
+  return gate.decision?.edited === true && showsEdit(gate, edit);
 }
 
-/** Whether what the gate shows has an edit in it already. */
-function hasEdit(run: Run, gate: Gate, edit: JsonObject): boolean {
-  const shown = gate.target === null ? gate.payload : editedContent(run, gate.target);
-  return gate.edited && shown !== null && digest(merge(shown, edit)) === digest(shown);
-}
-
-/** The content of the outcome version that a gate is about. */
-function editedContent(run: Run, { outcome_id, version }: NonNullable<Gate["target"]>): Json | null {
-  const versions = run.log.record.outcomes.get(outcome_id) ?? [];
-  return versions.find((outcome) => outcome.version === version)?.content ?? null;
-}
-
-function checkOpen(run: Run, gate: Gate, { payload }: ParsedGateRequest): void {
+function checkOpen(run: Run, gate: Gate, request: ParsedGateRequest): void {
+  const { payload } = request;
   if (digest(gate.payload) !== gate.payload_digest)
     refuse("T5_GATE_CONFLICT", `${gate.gate_id} does not show the payload that it was opened with; verify the ledger`, {
       gate_id: gate.gate_id,
@@ -167,6 +164,7 @@ function checkOpen(run: Run, gate: Gate, { payload }: ParsedGateRequest): void {
       },
     );
   }
+  requireNamedBasis(run, gate, request);
   if (payload.target !== undefined && gate.target !== null && payload.target.outcome_id !== gate.target.outcome_id) {
     refuse("T5_GATE_CONFLICT", `${gate.gate_id} is about another outcome`, {
       gate_id: gate.gate_id,

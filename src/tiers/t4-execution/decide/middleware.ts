@@ -17,6 +17,7 @@ import { pending } from "./run.ts";
 export const middlewareSpecVersion = "1.1";
 export const fixedMiddleware = Object.freeze(["Trace", "Policy", "Approval", "Timeout"] as const);
 export type FixedName = (typeof fixedMiddleware)[number];
+export const isFixed = (name: string): boolean => fixedMiddleware.some((fixed) => fixed === name);
 
 type Hook = (context: SkillExecutionContext) => void;
 

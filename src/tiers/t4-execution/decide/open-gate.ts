@@ -4,9 +4,12 @@
  * G1  One gate per step; further triggers add reasons, not gates (C-12).
  * G2  A decision that was kept for this gate applies if it names the digest that opens and whoever gave it may decide
  *     what opens; otherwise it is void. It is spent by the opening: no later version brings it back.
+ *     What was said ahead was said on no basis: at a gate that rests on one it is void.
  * G3  What became of a gated call is said by those who were asked before it, and by nobody else.
+ * G4  No gate opens on what this process could not run.
  */
 import { seatsOf, standingVote } from "../../../../machines/quorum.ts";
+import { bindBasis } from "../../../contract/basis.ts";
 import { digest } from "../../../contract/digest.ts";
 import { KernelErrorException } from "../../../contract/error.ts";
 import { draft } from "../../../contract/event.ts";
@@ -14,19 +17,32 @@ import { doubtGateIdOf, type Gate, type GateReason, gateIdOf, isOpenGate, plainG
 import { completeQuorum, type GateExpiry, type GateSpec } from "../../../contract/gate-spec.ts";
 import type { Principal } from "../../../contract/intent.ts";
 import type { Json } from "../../../contract/json.ts";
+import type { Outcome } from "../../../contract/outcome.ts";
 import type { PlanStep } from "../../../contract/plan.ts";
 import type { KeptDecision } from "../../../contract/workflow.ts";
 import { type Ballot, castVote } from "./cast-vote.ts";
+import { checkRunnable } from "./check-runnable.ts";
 import { judgeDecision } from "./judge-decision.ts";
 import type { Prepared } from "./prepare-step.ts";
 import { baseIdOf, capabilityOf, draftOfStep, type Run, stepOf } from "./run.ts";
+import { type Shown, showCallOrPayload } from "./show-call.ts";
 
-/** Builds the gate of a step that waits for approval of exactly this payload. */
-export function describeGate(run: Run, prepared: Prepared, reasons: readonly GateReason[]): Gate {
+/** What is known already of a gate that is described. */
+interface Known {
+  readonly shown?: Shown;
+  /** The outcome version that would be applied, where the ledger does not hold it yet. */
+  readonly outcome?: Outcome | null;
+}
+
+/**
+ * Builds the gate of a step that waits for approval of exactly this payload.
+ * @throws KernelErrorException why this process could not make the call: nobody is asked about it.
+ */
+export function describeGate(run: Run, prepared: Prepared, reasons: readonly GateReason[], known: Known = {}): Gate {
   const { step, operator, payload } = prepared;
-  const { record } = run.log;
-  const target = step.applies === null ? null : draftOfStep(record, step.applies);
-  const { preview, diff } = previewOf(run, prepared);
+  checkRunnable(run, prepared);
+  const target = known.outcome ?? (step.applies === null ? null : draftOfStep(run.log.record, step.applies));
+  const { preview, diff, basis } = known.shown ?? showCallOrPayload(run, prepared);
   const base = baseGate(run, step, payload);
   return {
     ...base,
@@ -38,6 +54,7 @@ export function describeGate(run: Run, prepared: Prepared, reasons: readonly Gat
       target === null ? null : { type: target.outcome_type, outcome_id: target.outcome_id, version: target.version },
     preview,
     diff,
+    ...bindBasis(basis),
     risk_level: step.risk_level,
     effect: operator.metadata.effect,
     consequences: consequencesOf(run, step),
@@ -143,19 +160,6 @@ function consequencesOf(run: Run, step: PlanStep): Gate["consequences"] {
   };
 }
 
-/** What the operator shows, or the payload itself where it shows nothing or fails to. */
-function previewOf(
-  run: Run,
-  { operator, input, payload, step }: Prepared,
-): { readonly preview: string; readonly diff: string | null } {
-  const plain = JSON.stringify(payload, null, 2);
-  if (operator.preview === null) return { preview: plain, diff: null };
-  const { step_id } = step;
-  const { answer } = run.scopes.hear(`show:${digest(payload)}`, { ask: "show", step_id, input });
-  if (answer.error !== null) return { preview: `${plain}\n\n(no preview: ${answer.error.message})`, diff: null };
-  return answer.data as { readonly preview: string; readonly diff: string | null };
-}
-
 /**
  * Opens a gate, or opens it again on a new version, and applies what was said ahead of it. True when that decided it.
  * The caller ends a step whose gate was rejected so.
@@ -175,7 +179,7 @@ export function openGate(run: Run, shown: Gate): boolean {
 }
 
 /** A gate opens at its turn's instant, and its time is counted from there. */
-function openNow(run: Run, gate: Gate, type: "GATE_OPENED" | "GATE_REVISED"): Gate {
+export function openNow(run: Run, gate: Gate, type: "GATE_OPENED" | "GATE_REVISED"): Gate {
   const at = run.log.instantOf(type, gate.step_id);
   const waits = gate.due_at === null ? null : Date.parse(gate.due_at) - Date.parse(gate.opened_at);
   const due_at = waits === null ? null : new Date(at + waits).toISOString();
@@ -224,7 +228,7 @@ function ballotsAhead(run: Run, gate: Gate): readonly Ballot[] {
 function judgeKept(run: Run, gate: Gate, kept: KeptDecision): Pick<Ballot, "seat" | "signature"> | null {
   const { decision, payload_digest, decided, auth } = kept;
   const { principal } = decided;
-  if (payload_digest !== gate.payload_digest || principal === null) return null;
+  if (payload_digest !== gate.payload_digest || principal === null || gate.basis_digest !== undefined) return null;
   try {
     const key = `kept:${principal.type}:${principal.id}`;
     const { policy, ...judged } = judgeDecision(run, gate, { decision, principal, auth }, key);

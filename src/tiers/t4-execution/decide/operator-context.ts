@@ -16,7 +16,8 @@ export function operatorContext(
   const { record } = run.log;
   const retrieval = run.settings.registry.retrievalFor(operator);
   const target = step.applies === null ? null : draftOfStep(record, step.applies);
-  const applyTargets = record.gates.get(gateIdOf(step.step_id))?.decision?.apply_targets ?? [];
+  const gate = record.gates.get(gateIdOf(step.step_id));
+  const applyTargets = gate?.decision?.apply_targets ?? [];
   return Object.freeze({
     workflow_id: record.workflow_id,
     step_id: step.step_id,
@@ -34,6 +35,7 @@ export function operatorContext(
           },
         }
       : {}),
+    ...(gate === undefined ? {} : { basis: gate.basis ?? [] }),
     ...(target === null
       ? {}
       : { target: { outcome_id: target.outcome_id, version: target.version, apply_targets: applyTargets } }),

@@ -48,6 +48,13 @@ export function prepareStep(run: Run, stepId: string): Prepared {
   };
 }
 
+/** The call as a gate shows it, before anybody has approved it. @throws as `prepareStep`. */
+export function prepareShown(run: Run, { step_id, payload }: Gate): Prepared {
+  const { step } = stepOf(run, step_id);
+  const operator = findOperator(run, step);
+  return { step, operator, inputs: payload, payload, input: checkPayload(run, operator, payload), gate: null };
+}
+
 export const findKnownOperator = (run: Run, step: PlanStep): Operator | null =>
   run.settings.registry.findOperator(step.operator, step.operator_version);
 

@@ -7,6 +7,7 @@
  * W3  The budget is asked before each start; a refusal starts nothing more and skips what has not started.
  * W4  Nothing is forgotten: a step that can never start, for want of what it depends on, is skipped by name.
  */
+
 import { checkBudget } from "../../../contract/budget.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { draft } from "../../../contract/event.ts";
@@ -168,17 +169,20 @@ function park(run: Run): false {
 }
 
 function mayReplan(run: Run, failed: readonly StepRecord[]): boolean {
-  const { record } = run.log;
-  const { settings } = run;
+  const { log, settings } = run;
+  const { record } = log;
   const technical = failed.some((s) => !s.blocked);
   const final = failed.some((s) => endsForGood(run, s));
   return technical && !final && record.plan?.direct_response == null && record.round < settings.limits.maxReplans;
 }
 
+const finalCodes: ReadonlySet<string> = new Set(["T5_HUMAN_DENIED", "T4_ACTION_IN_DOUBT"]);
+
 /** A person said no, nobody knows whether it was done, or it was done and its answer is of no use: it is not made again. */
 function endsForGood(run: Run, { error, step }: StepRecord): boolean {
-  if (error?.code === "T5_HUMAN_DENIED" || error?.code === "T4_ACTION_IN_DOUBT") return true;
-  return error?.code === "T4_OUTPUT_INVALID" && !isRepeatable(findKnownOperator(run, step));
+  if (error === null) return false;
+  const isAnswered = error.code === "T4_OUTPUT_INVALID" || error.detail["answered"] === true;
+  return finalCodes.has(error.code) || (isAnswered && !isRepeatable(findKnownOperator(run, step)));
 }
 
 function endFailed(run: Run, failed: readonly StepRecord[]): false {

@@ -5,6 +5,7 @@
  * Never: decides, notes. A question has no effect outside.
  */
 import { z } from "zod";
+import { Basis } from "../../../contract/basis.ts";
 import { type KernelError, raise } from "../../../contract/error.ts";
 import { type ErrorCode, kernelError } from "../../../contract/error-codes.ts";
 import type { Json } from "../../../contract/json.ts";
@@ -17,6 +18,7 @@ import { readThrown } from "../decide/hooks.ts";
 import type { Answered } from "../decide/input.ts";
 import type { Question } from "../decide/intention.ts";
 import { operatorContext } from "../decide/operator-context.ts";
+import { findKnownOperator } from "../decide/prepare-step.ts";
 import { oodaRef, type Run, stepOf } from "../decide/run.ts";
 import { screenOutput } from "./screen-output.ts";
 import type { Services } from "./services.ts";
@@ -105,8 +107,12 @@ function askHost(question: HostQuestion, at: Asking): unknown {
       return callWithin(() => services.security.validateParams(question.payload), checking(at));
     case "screen":
       return screen(at, question.result, "");
-    case "show":
-      return show(at, question);
+    case "check_call":
+      return askOperator(at, question, "check");
+    case "show": {
+      const shown = askOperator(at, question, "preview");
+      return isPromise(shown) ? shown.then((said) => Shown.parse(said)) : Shown.parse(shown);
+    }
     case "hook":
       return callHook(at, question);
     case "saved":
@@ -176,22 +182,34 @@ interface ScreenedStep {
   readonly length: number;
 }
 
-const Shown = z.object({ preview: z.string(), diff: z.string().nullable().default(null) });
+const Shown = z.object({
+  preview: z.string(),
+  diff: z.string().nullable().default(null),
+  basis: Basis.default([]),
+});
 
-function show(at: Asking, { step_id, input }: Extract<Question, { readonly ask: "show" }>): unknown {
+/** What an operator says on purpose (an operator error) is told as it is. */
+function askOperator(
+  at: Asking,
+  { step_id, input }: { readonly step_id: string; readonly input: unknown },
+  about: "check" | "preview",
+): unknown {
   const { step } = stepOf(at.run, step_id);
-  const operator = at.run.settings.registry.findOperator(step.operator, step.operator_version);
-  const context = operator === null ? null : operatorContext(at.run, step, operator);
+  const operator = findKnownOperator(at.run, step);
+  const question = operator?.[about];
+  if (operator === null || question == null) return null;
+  const context = operatorContext(at.run, step, operator);
   const bound = within(at, {
     timeoutMs: at.kit.limits.previewTimeoutMs,
     fn: "preview",
     onTimeout: "T4_TOOL_TIMEOUT",
     onThrow: "T4_TOOL_EXECUTION_FAILED",
-    what: `the preview of ${step.operator}`,
+    what: `the ${about} of ${step.operator}`,
   });
-  const call = () => operator?.preview?.({ input: input as never, context: context as never, signal: at.signal });
-  const shown = callWithin<unknown>(call, bound);
-  return isPromise(shown) ? shown.then((said) => Shown.parse(said)) : Shown.parse(shown);
+  return callWithin<unknown>(
+    () => keepMeant(() => question({ input: input as never, context, signal: at.signal })),
+    bound,
+  );
 }
 
 function callHook(at: Asking, { name, phase, step_id }: Extract<Question, { readonly ask: "hook" }>): unknown {
@@ -208,16 +226,16 @@ function callHook(at: Asking, { name, phase, step_id }: Extract<Question, { read
   return callWithin<unknown>(() => keepMeant(() => middleware[phase]?.(context)), bound);
 }
 
-/** What a hook throws on purpose, an operator error among it, stays what it says; the rest is the middleware's own failure. */
-function keepMeant(hook: () => unknown): unknown {
+/** What a host's function throws on purpose, an operator error among it, stays what it says; the rest is its own failure. */
+function keepMeant(call: () => unknown): unknown {
   const rethrow = (thrown: unknown): never => {
     const error = readThrown(thrown);
     if (error.detail["unstructured"] === true) throw thrown;
     return raise(error);
   };
   try {
-    const answer = hook();
-    return isPromise(answer) ? answer.catch(rethrow) : undefined;
+    const answer = call();
+    return isPromise(answer) ? answer.catch(rethrow) : answer;
   } catch (thrown) {
     return rethrow(thrown);
   }

@@ -2,11 +2,12 @@
  * The operator boundary: one call, with its time (seed 003 sections 5.7 and 7.1).
  *
  * Owns: the timeout race, the reading of what an operator gave or threw. Never: retries, notes; each end is an input.
- * I1  A call is made once its start is committed; who was cancelled or overtaken meanwhile makes none.
+ * I1  A call is made once its start is committed; who was cancelled or overtaken meanwhile makes none. No key, no call.
  * I2  A success that arrives is the result, however late. Any other end after the time is in doubt, unless the call may be
  *     repeated or its operator says that it honours its abort (B-01).
  * I3  A plain throw of a call that may not be repeated leaves it in doubt: nobody knows what was done before it (B-02).
- * I4  An answer is an end: what cannot be read, kept or passed by the screening fails the call for good.
+ * I4  An answer is an end: what cannot be read, kept or passed by the screening fails the call for good, and its error says
+ *     `answered`, for the effect may be there.
  */
 import { z } from "zod";
 import { addUsage, Usage } from "../../../contract/action.ts";
@@ -42,7 +43,12 @@ type Wanted = Extract<Intention, { readonly do: "call" }>;
 /** How a call came out, before anybody asks whether in time. */
 type Outcome =
   | { readonly ok: true; readonly screened: Screened }
-  | { readonly ok: false; readonly error: KernelError; readonly answered: boolean };
+  | {
+      readonly ok: false;
+      readonly error: KernelError;
+      /** Whether it is known what was done: nothing, for it was not begun or says so, or all, for it answered. */
+      readonly known: boolean;
+    };
 
 interface Made {
   readonly at: Calling;
@@ -108,19 +114,25 @@ function start(made: Made, route: OperatorCall["route"]): Outcome | Promise<Outc
       made.used.value = addUsage(made.used.value, readUsage(reported, operator));
     },
   }) as never;
-  let answered = false;
+  let stage: "before" | "running" | "answered" = "before";
   const read = (raw: unknown): Outcome | Promise<Outcome> => {
-    answered = true;
+    stage = "answered";
     at.run.mark("security.validate_output", { step_id: wanted.step_id });
     const screened = screen(at, plainOutput(operator, raw), operator.metadata.name);
     return isPromise(screened)
       ? screened.then((found): Outcome => ({ ok: true, screened: found }))
       : { ok: true, screened };
   };
-  const failed = (thrown: unknown): Outcome => ({ ok: false, error: readThrown(thrown), answered });
+  const failed = (thrown: unknown): Outcome => {
+    const error = readThrown(thrown);
+    return { ok: false, error: stage === "answered" ? asAnswered(error) : error, known: stage !== "running" };
+  };
   try {
+    if (wanted.key === "") raise(kernelError("T4_IDEMPOTENCY_KEY_MISSING", "no key, no call", invokerRef));
     // What was cancelled before its first line is not begun any more.
     made.abort.signal.throwIfAborted();
+    requireKey(wanted.key);
+    stage = "running";
     const raw: unknown = operator.tool === null ? operator.run(call) : callTool(at, wanted, call);
     const outcome = isPromise(raw) ? Promise.resolve(raw).then(read) : read(raw);
     return isPromise(outcome) ? outcome.catch(failed) : outcome;
@@ -128,6 +140,14 @@ function start(made: Made, route: OperatorCall["route"]): Outcome | Promise<Outc
     return failed(thrown);
   }
 }
+
+/** @throws KernelErrorException T4_IDEMPOTENCY_KEY_MISSING: without a key nobody could tell the call from another. */
+function requireKey(key: unknown): void {
+  if (typeof key === "string" && key !== "") return;
+  raise(kernelError("T4_IDEMPOTENCY_KEY_MISSING", "a call without an idempotency key is not made", invokerRef));
+}
+
+const asAnswered = (error: KernelError): KernelError => ({ ...error, detail: { ...error.detail, answered: true } });
 
 /** What a ledger cannot keep is refused for good: the call has been made and is not to be made again. */
 function plainOutput(operator: Operator, raw: unknown): Json {
@@ -171,7 +191,7 @@ async function race(made: Made, work: Promise<Outcome>, ended: Promise<Outcome |
     const says = {
       ...heeded,
       error: doubtOf(heeded.error, error),
-      answered: heeded.answered || saysUndone(heeded.error, error),
+      known: heeded.known || saysUndone(heeded.error, error),
     };
     return end(made, says, { late: false, timedOut: true });
   }
@@ -213,16 +233,16 @@ async function end(made: Made, outcome: Outcome, { late, timedOut: ranOut = fals
     if (streamed !== null) await streamed;
     return at.tell(wanted, { status: "succeeded", result, ...told });
   }
-  const { error, answered } = outcome;
-  tellFailed(made, { error, pending: leavesDoubt(made, { error, answered, ranOut }), late, over: true });
+  const { error, known } = outcome;
+  tellFailed(made, { error, pending: leavesDoubt(made, { error, known, ranOut }), late, over: true });
 }
 
 function leavesDoubt(
   { operator }: Made,
-  { error, answered, ranOut }: { readonly error: KernelError; readonly answered: boolean; readonly ranOut: boolean },
+  { error, known, ranOut }: { readonly error: KernelError; readonly known: boolean; readonly ranOut: boolean },
 ): boolean {
   if (error.code === "T4_ACTION_IN_DOUBT") return true;
-  if (answered || isRepeatable(operator)) return false;
+  if (known || isRepeatable(operator)) return false;
   if (ranOut) return !operator.metadata.honours_abort;
   return error.detail["unstructured"] === true || error.code === "T4_TOOL_TIMEOUT";
 }

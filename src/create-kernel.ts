@@ -7,24 +7,25 @@
  * K3  `stop` leaves no timer, handle or subscription behind.
  */
 
-import { allMachines, definitionOf } from "../../machines/definitions.ts";
-import type { Caller } from "../contract/auth-context.ts";
-import { raise } from "../contract/error.ts";
-import { kernelError } from "../contract/error-codes.ts";
-import { moduleRef } from "../contract/module-ref.ts";
-import { isAtRest, isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
-import type { WorkflowState } from "../contract/workflow-state.ts";
-import { replayTurns } from "../replay/replay.ts";
-import { createGateway, type Gateway } from "../tiers/t0-foundation/gateway.ts";
-import type { Mailbox } from "../tiers/t4-execution/mailbox.ts";
-import type { Kernel } from "./face.ts";
-import { findOpenGate } from "./open-gate.ts";
-import { type KernelOptions, resolveOptions, type TierPatch } from "./options.ts";
-import { fillRegistry, KernelParts, openMemoryLedger, openParts, stopParts } from "./parts.ts";
-import { createReads, viewOf } from "./reads.ts";
-import { createRecords } from "./records.ts";
-import { retryOrBeginAgain } from "./retry.ts";
-import { createTokenView } from "./token-view.ts";
+import { allMachines, definitionOf } from "../machines/definitions.ts";
+import type { Caller } from "./contract/auth-context.ts";
+import { raise } from "./contract/error.ts";
+import { kernelError } from "./contract/error-codes.ts";
+import { moduleRef } from "./contract/module-ref.ts";
+import { isAtRest, isTerminal, type WorkflowRecord } from "./contract/workflow.ts";
+import type { WorkflowState } from "./contract/workflow-state.ts";
+import type { Kernel } from "./kernel/face.ts";
+import { findOpenGate } from "./kernel/open-gate.ts";
+import { type KernelOptions, resolveOptions, type TierPatch } from "./kernel/options.ts";
+import { fillRegistry, KernelParts, openMemoryLedger, openParts, stopParts } from "./kernel/parts.ts";
+import { createReads, viewOf } from "./kernel/reads.ts";
+import { createRecords } from "./kernel/records.ts";
+import { retryOrBeginAgain } from "./kernel/retry.ts";
+import { createTokenView } from "./kernel/token-view.ts";
+import { replayTurns } from "./replay/replay.ts";
+import { whatIf } from "./replay/whatif.ts";
+import { createGateway, type Gateway } from "./tiers/t0-foundation/gateway.ts";
+import type { Mailbox } from "./tiers/t4-execution/mailbox.ts";
 
 const kernelRef = moduleRef(0, "kernel", "createKernel");
 
@@ -63,7 +64,7 @@ class RunningKernel {
     this.#options = options;
     this.#gateway = createGateway(parts.kit, (workflowId, caller) => this.#openGate(workflowId, caller));
     this.face = {
-      ...createReads({ ...parts, ...parts.policies, same: parts.resolved.same, authorize: this.#gateway.authorize }),
+      ...createReads({ ...parts, same: parts.resolved.same, authorize: this.#gateway.authorize }),
       tokens: createTokenView(parts),
       ...this.#commands(),
       ...this.#records(),
@@ -152,11 +153,17 @@ class RunningKernel {
     };
   }
 
-  #insights(): Pick<Kernel, "replay" | "bus" | "ask" | "vitals" | "system" | "lifecycles"> {
-    const { bus, executor, lifecycles, feed, timers, supervision, reading, registry, shelf } = this.#parts;
+  #insights(): Pick<Kernel, "replay" | "whatIf" | "bus" | "ask" | "vitals" | "system" | "lifecycles"> {
+    const { authorize } = this.#gateway;
+    const { bus, executor, lifecycles, feed, timers, supervision, reading, registry, shelf, store, policies } =
+      this.#parts;
     return {
       replay: async (workflowId, caller) =>
         replayTurns(await reading.rows(workflowId, caller), { options: this.#options, registry, shelf }),
+      async *whatIf(asked, caller) {
+        await authorize(caller, "outcome:read");
+        return yield* whatIf(asked, { store, registry, caller, ...policies });
+      },
       bus: { signals: bus.signals, items: bus.items },
       ask: (tier, signal) => this.#serve(() => bus.ask(tier, signal)),
       vitals: () => ({
@@ -173,23 +180,24 @@ class RunningKernel {
 
   /** Waits until the workflow rests, here or in the process that holds it. */
   async #settled(workflowId: string): Promise<WorkflowState> {
-    const { executor, restWaiters, reading, kit } = this.#parts;
+    const { executor, restWaiters, reading, kit, registry } = this.#parts;
     for (let last: WorkflowRecord | null = null; ; ) {
       const run = executor.awake(workflowId);
       if (run === null || mayRest(run)) {
         last = await reading.readWorkflowState(workflowId);
         const now = executor.awake(workflowId);
-        if (isTerminal(last.state) || (isAtRest(last.state) && now?.isBusy !== true)) return viewOf(last);
-        if (now === null && this.#stopping !== null) return viewOf(last);
+        if (isTerminal(last.state) || (isAtRest(last.state) && now?.isBusy !== true)) return viewOf(last, registry);
+        if (now === null && this.#stopping !== null) return viewOf(last, registry);
       }
       const until = kit.clock.now() + kit.limits.tailPollMs;
       const goesOn = await restWaiters.next(workflowId, { until, background: run !== null });
       const saved = run !== null && hasAllSaved(run) ? run.log.record : null;
-      if (saved !== null && isAtRest(saved.state) && executor.awake(workflowId) === null) return viewOf(saved);
+      if (saved !== null && isAtRest(saved.state) && executor.awake(workflowId) === null)
+        return viewOf(saved, registry);
       last = saved ?? last;
       if (goesOn) continue;
       // Of a kernel that has stopped nothing more is to be expected, and its ledger can no longer be read.
-      if (last !== null) return viewOf(last);
+      if (last !== null) return viewOf(last, registry);
       raise(kernelError("T0_KERNEL_STOPPED", "the kernel stopped before the workflow rested", kernelRef));
     }
   }

@@ -1,0 +1,68 @@
+/**
+ * What an approval rests on: the basis that the operator's preview named is asked for again when a vote is taken, and before
+ * the first call. Where it has changed the gate is opened again on what stands now, and nothing is called.
+ *
+ * K1  A call that has begun may itself have changed what it rests on: repeated under its key it is not asked about again.
+ * K2  What was said on another basis is no word on this one: where it has changed an approval names it.
+ */
+import { bindBasis, hasSameBasis } from "../../../contract/basis.ts";
+import { raise } from "../../../contract/error.ts";
+import { kernelError } from "../../../contract/error-codes.ts";
+import { draft } from "../../../contract/event.ts";
+import type { Gate, ParsedGateRequest } from "../../../contract/gate.ts";
+import { describeGate, openNow, reviseGate } from "./open-gate.ts";
+import type { Prepared } from "./prepare-step.ts";
+import { oodaRef, type Run } from "./run.ts";
+import { type Shown, showCall } from "./show-call.ts";
+
+/**
+ * What the operator shows now, if it no longer rests on what the gate shows; else null.
+ * @throws KernelErrorException where it cannot show it.
+ */
+function showIfMoved(run: Run, gate: Gate, prepared: Prepared): Shown | null {
+  if (gate.basis_digest === undefined) return null;
+  const shown = showCall(run, prepared);
+  return hasSameBasis(bindBasis(shown.basis), gate) ? null : shown;
+}
+
+const noteMoved = (run: Run, gate: Gate): void =>
+  run.log.note(draft("GATE_REVISED", { gate, cause: "basis", principal: null }, gate.step_id));
+
+/** Opens an approved gate again whose basis has changed since; true when it did. Asked as anew, for as long as at first. */
+export function reopenIfMoved(run: Run, prepared: Prepared, approved: Gate): boolean {
+  const shown = showIfMoved(run, approved, prepared);
+  if (shown === null) return false;
+  const gate = describeGate(run, { ...prepared, gate: null }, approved.reasons, { shown });
+  noteMoved(run, { ...openNow(run, gate, "GATE_REVISED"), edited: approved.edited });
+  return true;
+}
+
+/** Refuses a vote on what no longer stands, and opens the gate again on what does. @throws KernelErrorException T5_GATE_CONFLICT. */
+export function requireSameBasis(run: Run, gate: Gate, prepared: Prepared): void {
+  const shown = showIfMoved(run, gate, prepared);
+  if (shown === null) return;
+  const described = describeGate(run, prepared, gate.reasons, { shown });
+  noteMoved(run, { ...reviseGate(gate, described), opened_at: gate.opened_at, edited: gate.edited });
+  refuse(run, gate, `what ${gate.gate_id} was shown against has changed; look again`);
+}
+
+/**
+ * @throws KernelErrorException T5_GATE_CONFLICT for a decision on another basis, and for an approval that does not say on
+ * which, where it must.
+ */
+export function requireNamedBasis(run: Run, gate: Gate, { decision, payload }: ParsedGateRequest): void {
+  const { basis_digest } = payload;
+  const mustName = decision === "approve" && gate.basis_changed === true;
+  if (basis_digest === undefined ? !mustName : hasSameBasis(payload, gate)) return;
+  const message =
+    basis_digest === undefined
+      ? `${gate.gate_id} was opened again because what it rests on has changed; look again and name its basis_digest`
+      : `${gate.gate_id} now rests on something else than what was decided on; look again`;
+  refuse(run, gate, message);
+}
+
+function refuse({ log }: Run, { gate_id }: Gate, message: string): never {
+  const { basis = [], basis_digest = null } = log.record.gates.get(gate_id) as Gate;
+  const detail = { gate_id, basis, basis_digest };
+  return raise(kernelError("T5_GATE_CONFLICT", message, oodaRef("decide_gate"), { detail }));
+}

@@ -1,0 +1,44 @@
+/**
+ * What an operator says of a call before it is made: whether it could be, what it would do, and what that rests on.
+ *
+ * Never: makes the call, opens a gate. Once a pass: what it said of a payload stands for the rest of it.
+ */
+import type { Basis } from "../../../contract/basis.ts";
+import { digest } from "../../../contract/digest.ts";
+import { type KernelError, raise } from "../../../contract/error.ts";
+import type { Prepared } from "./prepare-step.ts";
+import { ask, type Run } from "./run.ts";
+
+export interface Shown {
+  readonly preview: string;
+  readonly diff: string | null;
+  readonly basis: Basis;
+}
+
+/** Asks the operator whether the call could be made. @throws KernelErrorException why not, in the operator's own words. */
+export function checkCall(run: Run, { operator, payload, step, input }: Prepared): void {
+  if (operator.check != null)
+    ask(run, `check_call:${digest(payload)}`, { ask: "check_call", step_id: step.step_id, input });
+}
+
+/** What the operator shows of the call; the payload where it shows nothing. @throws KernelErrorException where it fails to. */
+export function showCall(run: Run, prepared: Prepared): Shown {
+  const { shown, error } = hearShown(run, prepared);
+  return error === null ? shown : raise(error);
+}
+
+/** As `showCall`; the payload also where the operator fails to show it. */
+export function showCallOrPayload(run: Run, prepared: Prepared): Shown {
+  const { shown, error } = hearShown(run, prepared);
+  return error === null ? shown : { ...shown, preview: `${shown.preview}\n\n(no preview: ${error.message})` };
+}
+
+function hearShown(
+  run: Run,
+  { operator, payload, step, input }: Prepared,
+): { readonly shown: Shown; readonly error: KernelError | null } {
+  const plain = { preview: JSON.stringify(payload, null, 2), diff: null, basis: [] };
+  if (operator.preview === null) return { shown: plain, error: null };
+  const { answer } = run.scopes.hear(`show:${digest(payload)}`, { ask: "show", step_id: step.step_id, input });
+  return answer.error === null ? { shown: answer.data as Shown, error: null } : { shown: plain, error: answer.error };
+}

@@ -1,0 +1,86 @@
+/**
+ * Performing what a turn wanted, once its row is committed: calls, their abort, and what is told outside.
+ *
+ * Never: decides; what comes of a call is an input of the workflow's mailbox.
+ */
+import { isTerminal } from "../../../contract/workflow.ts";
+import type { Intention } from "../decide/intention.ts";
+import { callIdOf, oodaRef } from "../decide/run.ts";
+import { type Calling, callOperator, joinCall } from "./call-operator.ts";
+import type { Reply } from "./replies.ts";
+
+type Wanted<D extends Intention["do"]> = Extract<Intention, { readonly do: D }>;
+
+export class Performer {
+  readonly #at: Calling;
+  /** Calls under way, by their key, until their operator has ended. */
+  readonly #ends = new Map<string, Promise<void>>();
+  /** Calls that were made and whose operator has not ended. */
+  readonly #made = new Set<string>();
+  #abort: AbortController | null = null;
+
+  constructor(at: Calling) {
+    this.#at = at;
+  }
+
+  /** Fires when the workflow is cancelled, overtaken, or its owner stops. */
+  get signal(): AbortSignal {
+    this.#abort ??= new AbortController();
+    return this.#abort.signal;
+  }
+
+  abort(reason: string): void {
+    this.#abort?.abort(new Error(reason));
+  }
+
+  /** What was kept for calls that were decided and never made. */
+  dropUnmade(): void {
+    const { calls, handles } = this.#at.run;
+    for (const [step, call] of calls) if (!call.made) calls.delete(step);
+    for (const id of handles.keys()) if (!this.#made.has(id)) handles.delete(id);
+  }
+
+  perform(intention: Exclude<Intention, Reply>): void {
+    switch (intention.do) {
+      case "abort":
+        return this.abort(intention.reason);
+      case "tell":
+        return this.#tell(intention);
+      case "stream":
+        return this.#stream(intention);
+      default:
+        return this.#call(intention);
+    }
+  }
+
+  /** Who was cancelled or overtaken while the start was being committed makes no call. */
+  #call(wanted: Wanted<"call" | "join">): void {
+    const { log, calls, handles, interrupted } = this.#at.run;
+    const call = calls.get(wanted.step_id);
+    if (interrupted || isTerminal(log.record.state) || call?.action_id !== wanted.action_id) {
+      calls.delete(wanted.step_id);
+      if (wanted.do === "call") handles.delete(callIdOf(wanted));
+      return;
+    }
+    call.made = true;
+    if (wanted.do === "join") return void joinCall(this.#at, wanted, this.#ends.get(wanted.key) ?? Promise.resolve());
+    this.#made.add(callIdOf(wanted));
+    const ended = callOperator(this.#at, wanted).finally(() => {
+      this.#made.delete(callIdOf(wanted));
+      if (this.#ends.get(wanted.key) === ended) this.#ends.delete(wanted.key);
+    });
+    if (handles.has(callIdOf(wanted))) this.#ends.set(wanted.key, ended);
+  }
+
+  #tell({ to, fn, schema, data, tags }: Wanted<"tell">): void {
+    const { kit, run, parentId } = this.#at;
+    const { correlation_id } = run.log.identity;
+    kit.send(to, kit.signals.createDataSignal(data, schema, oodaRef(fn), correlation_id, tags ?? null, { parentId }));
+  }
+
+  #stream({ text, sequence, final }: Wanted<"stream">): void {
+    const { kit, run, parentId } = this.#at;
+    const { correlation_id } = run.log.identity;
+    kit.send(6, kit.signals.createStreamSignal(text, sequence, final, oodaRef("act"), correlation_id, { parentId }));
+  }
+}
