@@ -77,14 +77,16 @@ async function moveOn({ world, broken }: Stage, { clock }: SimulatedProcess): Pr
   broken.push("rests: timers without end");
 }
 
-/** Decides every open gate; false when there was none, and nothing is left to do. */
+/** Decides every open gate; false when there was none, and nothing is left to do. One may wait for what another shows. */
 async function decideAll(stage: Stage, last: SimulatedProcess, round: number): Promise<boolean> {
   const gates = await last.kernel.gates({ limit: 200 });
+  const stuck: string[] = [];
   for (const gate of gates) {
     const refusals = await decideOne(stage, { last, gate, round });
     if (refusals.length === deciders.length && (await find(last, gate)) !== undefined)
-      stage.broken.push(`decidable: ${gate.gate_id} of ${gate.workflow_id} (${gate.status}): ${refusals.join(" | ")}`);
+      stuck.push(`decidable: ${gate.gate_id} of ${gate.workflow_id} (${gate.status}): ${refusals.join(" | ")}`);
   }
+  if (stuck.length === gates.length) stage.broken.push(...stuck);
   return gates.length > 0 && stage.broken.length === 0;
 }
 
