@@ -4,7 +4,7 @@
 import type { LedgerEvent } from "../contract/event.ts";
 import type { TurnRow } from "../contract/turn.ts";
 import type { WorkflowRecord } from "../contract/workflow.ts";
-import type { WorkflowHead } from "../ports/ledger-store.ts";
+import type { Lease, WorkflowHead } from "../ports/ledger-store.ts";
 import type { Kit } from "./kit.ts";
 import type { LedgerWriter } from "./ledger-writer.ts";
 import type { TurnSource } from "./turn-source.ts";
@@ -27,6 +27,8 @@ export interface LogServices {
   readonly writer: LedgerWriter;
   readonly read: (workflowId: string, after: number) => Promise<readonly TurnRow[]>;
   readonly owner: string;
+  /** Extends a lease; false where another process holds the workflow now. */
+  readonly renew: (workflowId: string, lease: Lease) => Promise<boolean>;
   /** Told after each commit, with the events that are now durable. */
   readonly onCommitted: (log: WorkflowLog, events: readonly LedgerEvent[]) => void;
   /** Told of what another process appended, once it is taken in. */

@@ -8,6 +8,7 @@
  * L3  When somebody else's append came first (a decision of another process), everything that is not in the ledger is
  *     forgotten, and the log stands where the ledger does; whoever decided it decides again.
  * L4  After a failed append the log is lost: every later use throws, and the workflow is folded again from the ledger.
+ * L5  What waits for a row is told of it while its lease stands: where that ran out meanwhile, the store is asked first.
  */
 import { acceptsEvent } from "../../machines/charts.ts";
 import { foldWorkflow } from "../../machines/fold.ts";
@@ -126,6 +127,12 @@ export class WorkflowLog {
 
   setLease(lease: Lease): void {
     this.#lease = lease;
+  }
+
+  /** The lease was renewed in the store, by a question asked at this instant (epoch ms). */
+  keepLease(askedAt: number): void {
+    const expires_at = askedAt + this.#services.kit.limits.leaseMs;
+    if (this.#lease !== null) this.#lease = { ...this.#lease, expires_at };
   }
 
   /** Another process holds the workflow: appends carry no lease, and only decisions may be appended. */
@@ -287,6 +294,23 @@ export class WorkflowLog {
   #appended(receipt: AppendReceipt, sealed: Sealed): void {
     this.#flushing = false;
     if (!receipt.ok) return this.#refused(receipt.reason);
+    const held = heldLease(sealed.entry, receipt.epoch);
+    if (held === null || this.#services.kit.clock.now() < held.expires_at) return this.#taken(receipt, sealed);
+    // The lease ran out before this was heard: another process may have gone on from this row, and is asked for first.
+    this.#flushing = true;
+    const askedAt = this.#services.kit.clock.now();
+    this.#services.renew(this.identity.workflow_id, held).then(
+      (kept) => {
+        this.#flushing = false;
+        if (!kept) return this.#refused("fenced");
+        this.#taken(receipt, sealed);
+        this.keepLease(askedAt);
+      },
+      (error: unknown) => this.#lose(errorOf(error, "T0_LEDGER_UNAVAILABLE", logRef)),
+    );
+  }
+
+  #taken(receipt: AppendReceipt & { readonly ok: true }, sealed: Sealed): void {
     this.#underWay = 0;
     const { entry, noted, envelope, known } = sealed;
     this.#known = known;
@@ -370,4 +394,11 @@ export class WorkflowLog {
     this.#listener?.lost();
     for (const { reject } of this.#waiting.splice(0)) reject(new KernelErrorException(this.#lost));
   }
+}
+
+/** The lease that is held once this entry is in; null where it holds none any more, or never did. */
+function heldLease({ lease, claim, indexes }: Append, epoch: number | null): Lease | null {
+  if (indexes?.release === true) return null;
+  if (lease !== undefined) return lease;
+  return claim === undefined || epoch === null ? null : { ...claim, epoch };
 }

@@ -67,6 +67,7 @@ describe("the ledger service", () => {
       read: (id, after) => store.read(id, after),
       owner: "me",
       onCommitted: () => undefined,
+      renew: async () => true,
       onForeign: () => undefined,
     });
 

@@ -25,14 +25,14 @@ export class FaultyStore {
   readonly store: LedgerStore;
   isDead = false;
   readonly #world: OutsideWorld;
-  readonly #onDeath: () => void;
+  readonly #name: string;
   #planned: Planned[] = [];
   #thawed: Promise<void> | null = null;
   #thaw: () => void = () => undefined;
 
-  constructor(under: LedgerStore, { world, onDeath }: { readonly world: OutsideWorld; readonly onDeath: () => void }) {
+  constructor(under: LedgerStore, { world, name }: { readonly world: OutsideWorld; readonly name: string }) {
     this.#world = world;
-    this.#onDeath = onDeath;
+    this.#name = name;
     this.store = {
       ...this.#held(under),
       append: (batch) => this.#append(under, batch),
@@ -47,15 +47,15 @@ export class FaultyStore {
     this.#planned.push({ fault, side, commits });
   }
 
+  /** No more faults; who is paused is so still. */
   heal(): void {
     this.#planned = [];
-    this.wake();
   }
 
   crash(): void {
     if (this.isDead) return;
     this.isDead = true;
-    this.#onDeath();
+    this.#world.bury(this.#name);
   }
 
   pause(): void {
@@ -102,7 +102,7 @@ export class FaultyStore {
   }
 
   #tell(receipt: AppendReceipt, { row }: Append): void {
-    if (receipt.ok) this.#world.keep(row);
+    if (receipt.ok) this.#world.keep(row, this.#name);
     else this.#world.mark(`append ${receipt.reason}`);
   }
 

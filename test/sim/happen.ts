@@ -38,14 +38,19 @@ async function open(stage: Stage, { how }: Action): Promise<void> {
   if (stage.processes.length < mostProcesses) await stage.open((how % 4) * 4_000);
 }
 
-async function wake({ processes, world }: Stage, { at: n }: Action): Promise<void> {
+async function wake(stage: Stage, { at: n }: Action): Promise<void> {
   const paused = at(
-    processes.filter(({ faults }) => faults.isPaused),
+    stage.processes.filter(({ faults }) => faults.isPaused),
     n,
   );
-  if (paused === undefined) return;
+  if (paused !== undefined) awaken(stage, paused);
+}
+
+/** Time has gone on while it slept. */
+export function awaken({ world, latest }: Stage, { faults, wall }: SimulatedProcess): void {
   world.mark("woken");
-  paused.faults.wake();
+  wall.jump(Math.max(0, latest - wall.now()));
+  faults.wake();
 }
 
 const happenings: Readonly<Record<Exclude<Deed, "open" | "wake">, Happening>> = {

@@ -1,7 +1,7 @@
 /** The end of every story: faults are over, all processes but a last one go, and that one sees the work to its end. */
 import type { Gate } from "../../src/contract/gate.ts";
 import { letRun } from "../../src/testing/let-run.ts";
-import { people, wordOn } from "./happen.ts";
+import { awaken, people, wordOn } from "./happen.ts";
 import type { Stage } from "./play-story.ts";
 import { leaseMs, type SimulatedProcess } from "./simulated-process.ts";
 
@@ -12,7 +12,10 @@ const timersOfRound = 400;
 
 /** Gives the process that is left. */
 export async function heal(stage: Stage): Promise<SimulatedProcess | null> {
-  for (const { faults } of stage.processes) faults.heal();
+  for (const process of stage.processes) {
+    process.faults.heal();
+    if (process.faults.isPaused) awaken(stage, process);
+  }
   await letRun();
   await answerAll(stage);
   for (const process of [...stage.processes]) await leave(stage, process);
@@ -74,14 +77,16 @@ async function moveOn({ world, broken }: Stage, { clock }: SimulatedProcess): Pr
   broken.push("rests: timers without end");
 }
 
-/** Decides every open gate; false when there was none, and nothing is left to do. */
+/** Decides every open gate; false when there was none, and nothing is left to do. One may wait for what another shows. */
 async function decideAll(stage: Stage, last: SimulatedProcess, round: number): Promise<boolean> {
   const gates = await last.kernel.gates({ limit: 200 });
+  const stuck: string[] = [];
   for (const gate of gates) {
     const refusals = await decideOne(stage, { last, gate, round });
     if (refusals.length === deciders.length && (await find(last, gate)) !== undefined)
-      stage.broken.push(`decidable: ${gate.gate_id} of ${gate.workflow_id} (${gate.status}): ${refusals.join(" | ")}`);
+      stuck.push(`decidable: ${gate.gate_id} of ${gate.workflow_id} (${gate.status}): ${refusals.join(" | ")}`);
   }
+  if (stuck.length === gates.length) stage.broken.push(...stuck);
   return gates.length > 0 && stage.broken.length === 0;
 }
 

@@ -66,18 +66,25 @@ interface Pair {
 /** Whether a person asked for it once more, knowing what was known. */
 function hasWord(durable: readonly Durable[], rootOf: RootOf, { before, call }: Pair): boolean {
   const root = rootOf(call.workflow_id);
-  return durable.some(
-    ({ at, event }) =>
-      at > before.at && at <= call.at && rootOf(event.workflow_id) === root && isWord(event, { before, call }),
+  const between = durable.filter(
+    ({ at, event }) => at > before.at && at <= call.at && rootOf(event.workflow_id) === root,
   );
+  return between.some(({ event }, i) => isWord(event, { before, call, known: between.slice(0, i) }));
 }
 
-function isWord(event: Durable["event"], { before, call }: Pair): boolean {
-  const isOfStep = baseOf(event.step_id ?? "") === baseOf(call.step_id);
-  if (event.event_type === "ACTION_SETTLED") return isOfStep;
+function isWord(event: Durable["event"], { before, call, known }: Pair & { readonly known: readonly Durable[] }) {
+  if (event.event_type === "ACTION_SETTLED") return baseOf(event.step_id ?? "") === baseOf(call.step_id);
   if (event.event_type === "WORKFLOW_RESTARTED") return true;
-  if (before.key === call.key) return false;
-  if (event.event_type === "PLAN_CREATED") return payloadOf(event, "PLAN_CREATED").cause === "regenerate";
-  if (event.event_type === "INTENT_RECEIVED") return payloadOf(event, "INTENT_RECEIVED").parent_workflow_id !== null;
-  return false;
+  if (event.event_type === "PLAN_CREATED")
+    return before.key !== call.key && payloadOf(event, "PLAN_CREATED").cause === "regenerate";
+  if (event.event_type !== "INTENT_RECEIVED") return false;
+  const { parent_workflow_id } = payloadOf(event, "INTENT_RECEIVED");
+  return parent_workflow_id !== null && (before.key !== call.key || hasFailed(known, before));
 }
+
+/** Whoever has work done again under the same key has only that done again which is known to have failed. */
+const hasFailed = (known: readonly Durable[], { workflow_id, step_id }: Called): boolean =>
+  known.some(
+    ({ event }) =>
+      event.event_type === "ACTION_FAILED" && event.workflow_id === workflow_id && event.step_id === step_id,
+  );

@@ -22,7 +22,8 @@ export async function judge(stage: Stage, last: SimulatedProcess | null): Promis
   if (!verified.ok) failures.push(`verify: ${JSON.stringify(verified.broken)}`);
   failures.push(...judgeCalls(stage.story, stage.world));
   await stop(stage, last);
-  return failures[0] ?? null;
+  // What else is wrong is told before what is only replayed otherwise.
+  return failures.find((failure) => !failure.startsWith("replay:")) ?? failures[0] ?? null;
 }
 
 const foldedView = (record: WorkflowRecord): WorkflowState => viewWorkflow(record, progressOf(record));

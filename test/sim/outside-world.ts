@@ -35,6 +35,8 @@ export interface Durable {
 export class OutsideWorld {
   readonly calls: Called[] = [];
   readonly durable: Durable[] = [];
+  /** Who wrote each row. */
+  readonly writers: string[] = [];
   readonly records = new Map<string, WorkflowRecord | null>();
   readonly marks = new Map<string, number>();
   pending: Pending[] = [];
@@ -49,9 +51,10 @@ export class OutsideWorld {
     this.marks.set(name, (this.marks.get(name) ?? 0) + 1);
   }
 
-  /** A row is durable. */
-  keep(row: TurnRow): void {
+  /** A row of this process is durable. */
+  keep(row: TurnRow, writer: string): void {
     this.#rows += 1;
+    this.writers.push(writer);
     for (const event of openTurns([row], row.first_sequence - 1)) this.#take(row.stream, event);
   }
 

@@ -20,6 +20,7 @@ import type { Story } from "./story.ts";
 export interface Played {
   readonly failure: string | null;
   readonly marks: ReadonlyMap<string, number>;
+  readonly world: OutsideWorld;
 }
 
 const start = Date.UTC(2026, 0, 1);
@@ -114,9 +115,9 @@ export async function playStory(story: Story): Promise<Played> {
   try {
     await live(stage);
     const failure = await endStory(stage);
-    return { failure, marks: stage.world.marks };
+    return { failure, marks: stage.world.marks, world: stage.world };
   } catch (thrown) {
-    return { failure: `thrown: ${(thrown as Error).stack}`, marks: stage.world.marks };
+    return { failure: `thrown: ${(thrown as Error).stack}`, marks: stage.world.marks, world: stage.world };
   } finally {
     process.off("unhandledRejection", loud);
     await ground.clear();

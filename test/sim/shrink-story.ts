@@ -1,5 +1,5 @@
 /** Makes a failing story short: parts are left out for as long as the same law stays broken. */
-import { playStory } from "./play-story.ts";
+import { type Played, playStory } from "./play-story.ts";
 import type { Story } from "./story.ts";
 
 const mostTries = 400;
@@ -9,10 +9,10 @@ const lawOf = (failure: string | null): string | null => failure?.slice(0, failu
 /** The shortest story found, and what fails in it. */
 export async function shrinkStory(
   story: Story,
-  failure: string,
-): Promise<{ readonly story: Story; readonly failure: string }> {
-  const law = lawOf(failure);
-  const best = { story, failure };
+  first: Played,
+): Promise<{ readonly story: Story; readonly played: Played }> {
+  const law = lawOf(first.failure);
+  const best = { story, played: first };
   let tries = 0;
   const take = async (shorter: Story): Promise<boolean> => {
     tries += 1;
@@ -20,7 +20,7 @@ export async function shrinkStory(
     const played = await playStory(shorter);
     if (played.failure === null || lawOf(played.failure) !== law) return false;
     best.story = shorter;
-    best.failure = played.failure;
+    best.played = played;
     return true;
   };
   for (let moved = true; moved && tries <= mostTries; ) {

@@ -26,7 +26,8 @@ let shrinkMs = 0;
 const begun = performance.now();
 for (let seed = from; seed < from + seeds && failed < most; seed += 1) {
   const story = drawStory(seed);
-  const { failure, marks } = await playStory(story);
+  const first = await playStory(story);
+  const { failure, marks } = first;
   played += 1;
   for (const name of marks.keys()) met.set(name, (met.get(name) ?? 0) + 1);
   if (failure === null) continue;
@@ -34,9 +35,9 @@ for (let seed = from; seed < from + seeds && failed < most; seed += 1) {
   console.log(`seed ${seed}: ${failure}`);
   if (values.shrink === "no") continue;
   const since = performance.now();
-  const short = await shrinkStory(story, failure);
+  const short = await shrinkStory(story, first);
   shrinkMs += performance.now() - since;
-  console.log(tellStory(short.story, short.failure));
+  console.log(tellStory(short.story, short.played));
 }
 const seconds = (performance.now() - begun - shrinkMs) / 1000;
 console.log(

@@ -37,7 +37,7 @@ export async function openProcess(
   started: (faults: FaultyStore) => void,
 ): Promise<SimulatedProcess> {
   const { story, world, under, name, now } = request;
-  const faults = new FaultyStore(under, { world, onDeath: () => world.bury(name) });
+  const faults = new FaultyStore(under, { world, name });
   const clock = createVirtualClock(now);
   const wall = jumping(clock);
   const crashes: string[] = [];

@@ -215,9 +215,11 @@ async function takenLogs(
     log.lease === null || log.lost !== null ? [] : [{ log, workflow_id: log.identity.workflow_id, lease: log.lease }],
   );
   const leases = held.map(({ workflow_id, lease }) => ({ workflow_id, lease }));
-  const kept = new Set(await store.renew(leases, clock.now(), leaseMs));
+  const askedAt = clock.now();
+  const kept = new Set(await store.renew(leases, askedAt, leaseMs));
   const taken: WorkflowLog[] = [];
   for (const { log, workflow_id, lease } of held) {
+    if (kept.has(workflow_id) && log.lease?.epoch === lease.epoch) log.keepLease(askedAt);
     if (kept.has(workflow_id)) continue;
     // A lease that the log itself has given up meanwhile has the epoch it had.
     const head = await store.head(workflow_id);

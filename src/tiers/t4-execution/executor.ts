@@ -64,6 +64,8 @@ export class Executor {
       writer,
       owner,
       read: (id, after) => store.read(id, after),
+      renew: async (workflow_id, lease) =>
+        (await store.renew([{ workflow_id, lease }], kit.clock.now(), kit.limits.leaseMs)).includes(workflow_id),
       onCommitted: (log, events) => this.#committed(log, events, true),
       onForeign: (log, events) => this.#committed(log, events, false),
     };
