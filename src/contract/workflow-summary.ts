@@ -40,8 +40,9 @@ export type WorkflowSummary = z.infer<typeof WorkflowSummary>;
 export type Listed<T> = readonly T[] & { readonly total?: number };
 
 /** What a list calls the work: one line of at most `maxTitleChars`. */
-export function titleOf({ text, inputs }: Pick<Intent, "text" | "inputs">): string {
-  const line = cutToLine(text, maxTitleChars);
+export function titleOf({ text, inputs }: Partial<Pick<Intent, "text">> & Pick<Intent, "inputs">): string {
+  // An intent of version 1.0 lacks the text.
+  const line = cutToLine(text ?? "", maxTitleChars);
   return line === "" ? tellInputs(inputs) : line;
 }
 
