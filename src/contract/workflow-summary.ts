@@ -40,8 +40,8 @@ export type WorkflowSummary = z.infer<typeof WorkflowSummary>;
 export type Listed<T> = readonly T[] & { readonly total?: number };
 
 /** What a list calls the work: one line of at most `maxTitleChars`. */
-export function titleOf({ text, inputs }: Partial<Pick<Intent, "text">> & Pick<Intent, "inputs">): string {
-  // An intent of version 1.0 lacks the text.
+export function titleOf({ text, inputs }: Pick<Intent, "inputs"> & { readonly text?: string | undefined }): string {
+  // A record of an earlier version need not have one.
   const line = cutToLine(text ?? "", maxTitleChars);
   return line === "" ? tellInputs(inputs) : line;
 }

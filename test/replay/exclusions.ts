@@ -89,11 +89,6 @@ const exclusions: readonly Exclusion[] = [
     reason: "one person decides one gate several times at once: the ledger says what held, not which request was which",
   })),
   {
-    file: "pains/resume.test.ts",
-    title: "is not the one that was approved",
-    reason: "the test falsifies a ledger under fitting hashes",
-  },
-  {
     file: "sim/crash-loop.test.ts",
     reason: "processes die between the rows of one step's end, which a replay cannot tell from going on",
   },
