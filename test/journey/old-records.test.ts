@@ -101,6 +101,9 @@ describe("records of version 1.0", () => {
     const { workflow_id } = identity;
     const state = await t.kernel.workflow(workflow_id);
     expect(state).toMatchObject({ state: "completed", progress: { percent: 100 }, warnings: [], error: null });
+    expect(await t.kernel.workflows()).toMatchObject([
+      { workflow_id, title: "topic rain", progress: { percent: 100 } },
+    ]);
     expect((await t.kernel.trace(workflow_id)).steps.map((s) => s.status)).toEqual(["COMPLETED", "COMPLETED"]);
     expect((await t.kernel.actions(workflow_id)).map((a) => a.status)).toEqual(["succeeded", "succeeded"]);
     expect((await t.kernel.outcomes(workflow_id)).outcomes).toHaveLength(2);

@@ -59,7 +59,7 @@ describe("what is told of a request", () => {
       seen.map(({ method, route, status, caller }) => [method, route, status, caller?.principal.id ?? null]),
     ).toEqual([
       ["POST", submitPath, 202, 1],
-      ["GET", "/v1/kernel/workflows/:id", 200, 1],
+      ["GET", "/v1/kernel/workflows/:id", 400, 1],
       ["GET", "unmatched", 401, null],
       ["GET", "unmatched", 404, 1],
       ["GET", "/health", 200, null],

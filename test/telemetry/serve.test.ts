@@ -84,7 +84,7 @@ describe("countersign serve", () => {
 
   it("writes a line a request to stderr, as JSON, and none of them to stdout", async () => {
     const server = await serve();
-    await server.get("/v1/kernel/workflows?q=SECRET");
+    await server.get("/v1/kernel/workflows?text=SECRET");
     await server.get("/v1/kernel/gates", "SECRET");
     await server.stop();
     expect(server.out).toHaveLength(1);
