@@ -151,6 +151,8 @@ export class WorkflowLog {
 
   /** The instant at which an input is decided: that of the turn under way, or of the one that it begins; epoch ms. */
   beginInput(): number {
+    // An instant that was read and led to nothing began no turn: time would stand still for what comes next.
+    if (this.#noted.length === 0) this.#source.end();
     return this.#source.begin();
   }
 

@@ -35,7 +35,6 @@ const thrown: readonly (readonly [string, unknown])[] = [
     "an error whose message throws",
     Object.defineProperty(new Error("no"), "message", { get: throws(new Error("no")) }),
   ],
-  ["an operator error", operatorError({ code: "NO", message: "no", category: "dependency" })],
   [
     "an operator error with details that are no JSON",
     operatorError({ code: "NO", message: "no", details: { n: 1n, cyclic } }),
@@ -57,25 +56,41 @@ function bare() {
   } as const;
 }
 
+/** The workflow waits for a person's word on its one call. */
+async function expectDoubt(t: Awaited<ReturnType<typeof openKernel>>) {
+  const { state, gates, steps } = await t.run("Test.Job");
+  expect(state).toBe("waiting_for_user");
+  expect(gates).toMatchObject([{ kind: "in_doubt", status: "open" }]);
+  expect(steps).toMatchObject([{ state: "running" }]);
+}
+
 describe("an operator", () => {
   it.each(thrown)(
-    "that throws %s: the step fails with a code, and its action is recorded as failed",
+    "that throws %s: whether it took effect is not known, so a person is asked and nothing is called again",
     async (_what, value) => {
       const { t, world } = await openActing(throws(value));
       await using _ = t;
-      const { workflow_id: id, steps } = await endOf(t);
-      expectCoded(steps[0]?.error);
+      await expectDoubt(t);
       expect(world.calls).toHaveLength(1);
-      expect((await t.kernel.actions(id)).map((a) => a.status)).toEqual(["failed"]);
       await expectAlive(t);
     },
   );
 
+  it("that throws an operator error: the step fails with a code, and its action is recorded as failed", async () => {
+    const error = operatorError({ code: "NO", message: "no", category: "dependency" });
+    const { t, world } = await openActing(throws(error));
+    await using _ = t;
+    const { workflow_id: id, steps } = await endOf(t);
+    expectCoded(steps[0]?.error);
+    expect(world.calls).toHaveLength(1);
+    expect((await t.kernel.actions(id)).map((a) => a.status)).toEqual(["failed"]);
+    await expectAlive(t);
+  });
+
   it.each(thrown)("that rejects with %s: the same", async (_what, value) => {
     const { t } = await openActing(() => Promise.reject(value));
     await using _ = t;
-    const { workflow_id: id } = await endOf(t);
-    expect((await t.kernel.actions(id)).map((a) => a.status)).toEqual(["failed"]);
+    await expectDoubt(t);
     await expectAlive(t);
   });
 

@@ -1,4 +1,5 @@
 /** Planners that throw, never end, or propose what cannot be done: the workflow fails with a code before any step runs. */
+import { operatorError } from "../../src/define/define-operator.ts";
 import { describe, expect, it } from "vitest";
 import type { ExecutionPlan } from "../../src/contract/plan.ts";
 import type { Planner, PlannerAnswer } from "../../src/ports/planner.ts";
@@ -147,7 +148,7 @@ describe("a planner", () => {
 
   it("that throws in a later round fails the workflow, and what was done stays done", async () => {
     const world = createWorld();
-    const breaks = work(world, "Test.Break", { run: throws(new Error("broken")) });
+    const breaks = work(world, "Test.Break", { run: throws(operatorError({ code: "BROKEN", message: "broken" })) });
     const planner = plannerOf(({ situation }) => {
       if (situation.round > 0) throw new Error("no idea");
       return { plan: planOf([act("s1"), step("s2", "Test.Break", { depends_on: ["s1"] })]), usage } as PlannerAnswer;

@@ -1,5 +1,5 @@
 /** What is known of a call is not forgotten between two inputs: no call is made twice, no end is lost, no question stays open. */
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { definePolicy, defineTool, operatorError, type ToolClient } from "../../src/index.ts";
 import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
@@ -21,6 +21,8 @@ import {
   step,
   story,
 } from "../gates/story.ts";
+
+const nextTurn = promisify(setImmediate);
 
 const freshPath = freshPaths();
 const start = Date.UTC(2026, 0, 1);

@@ -41,7 +41,8 @@ export function workPlan(run: Run): boolean {
     from = run.log.position;
     resumeIfRunnable(run);
     skipDead(run);
-    for (const step of stepsOf(run)) if (step.state === "running" && mayGoOn(run)) driveStep(run, step.step.step_id);
+    for (const step of stepsOf(run))
+      if (step.state === "running" && mayGoOn(run) && hasPlace(run, step)) driveStep(run, step.step.step_id);
     if (!run.asleep) beginReady(run);
   }
   return mayGoOn(run) && !run.asleep && !isBusy(run) && settlePlan(run);
@@ -103,11 +104,28 @@ function skip(run: Run, { step, state }: StepRecord, because: string): void {
   run.log.note(draft("STEP_SKIPPED", { reason, because }, step.step_id));
 }
 
+/** What comes back from a gate or from another process waits for a place among those that may run at once. */
+function hasPlace(run: Run, step: StepRecord): boolean {
+  return !comesBack(run, step) || countActive(run, (one) => !comesBack(run, one)) < limitOf(run);
+}
+
+function comesBack(run: Run, step: StepRecord): boolean {
+  const phase = phaseOf(run, step);
+  return (
+    (phase === "lost" || (phase === "judging" && step.attempt === 0)) &&
+    !run.scopes.hasBegun(scopeOf(step.step.step_id))
+  );
+}
+
+const limitOf = ({ settings }: Run): number => Math.max(1, settings.limits.maxConcurrentSteps);
+
+const countActive = (run: Run, isCounted: (step: StepRecord) => boolean): number =>
+  stepsOf(run).filter((step) => isActive(run, step) && isCounted(step)).length;
+
 /** Begins what is ready: by priority, then in the plan's order, as many as may run at once. */
 function beginReady(run: Run): void {
-  const limit = Math.max(1, run.settings.limits.maxConcurrentSteps);
   for (let next = nextReady(run); next !== undefined && mayGoOn(run); next = nextReady(run)) {
-    if (stepsOf(run).filter((step) => isActive(run, step)).length >= limit) return;
+    if (countActive(run, () => true) >= limitOf(run)) return;
     if (!checkStart(run, next.step)) return;
     beginStep(run, next);
   }
