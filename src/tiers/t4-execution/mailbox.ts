@@ -82,6 +82,7 @@ export class Mailbox implements Run, Calling {
   #scheduled = false;
   #users = 0;
   #armedFor: number | null = null;
+  #isOverdue = false;
   #idle: (() => void)[] = [];
 
   constructor(log: WorkflowLog, host: MailboxHost, parentId: string | null) {
@@ -194,7 +195,7 @@ export class Mailbox implements Run, Calling {
     if (this.log.lost !== null) return this.#restIfIdle();
     if (this.#mayPark()) this.log.releaseWithNext();
     this.log.flush();
-    this.#arm(this.#nextTime());
+    this.#keepTime(this.#nextTime());
     if (this.log.isSettled) this.#performDue();
     else if (!this.isBusy) this.#restIfIdle();
   }
@@ -209,6 +210,12 @@ export class Mailbox implements Run, Calling {
     if (!this.log.exists || this.log.foreign || this.interrupted || isTerminal(this.log.record.state)) return null;
     const due = nextDue(this);
     return Number.isFinite(due) ? due : null;
+  }
+
+  /** What fell due while a turn waits for its row is decided behind that row: at the turn's own instant it is not due yet. */
+  #keepTime(at: number | null): void {
+    this.#isOverdue = at !== null && this.log.isDirty && at <= this.kit.clock.now();
+    this.#arm(this.#isOverdue ? null : at);
   }
 
   #arm(at: number | null): void {
@@ -288,6 +295,7 @@ export class Mailbox implements Run, Calling {
   #committed(): void {
     const { confirmed } = this.log;
     if (this.#kept.length > 0) this.#kept = this.#kept.filter((kept) => kept.at > confirmed);
+    if (this.#isOverdue && !this.log.isDirty) this.#inputs.push({ type: "due" });
     this.#performDue();
   }
 
