@@ -188,8 +188,7 @@ class RunningKernel {
         const now = executor.awake(workflowId);
         if (isTerminal(last.state) || (isAtRest(last.state) && now?.isBusy !== true)) return viewOf(last, registry);
         if (now === null && this.#stopping !== null) return viewOf(last, registry);
-      }
-      else if (hasAllSaved(run)) last = run.log.record;
+      } else if (hasAllSaved(run)) last = run.log.record;
       const until = kit.clock.now() + kit.limits.tailPollMs;
       const goesOn = await restWaiters.next(workflowId, { until, background: run !== null });
       const saved = run !== null && hasAllSaved(run) ? run.log.record : null;

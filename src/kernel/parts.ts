@@ -259,8 +259,6 @@ export async function stopParts(parts: KernelParts, drainMs: number): Promise<vo
   await writer.drained();
   for (const log of held)
     if (log.lease !== null) await store.release(log.identity.workflow_id, log.lease).catch(() => undefined);
-  // Whose call has not ended is let go as well: what it still does is told to nobody.
-  executor.dropAll();
   parts.close();
   await store.close();
 }

@@ -21,6 +21,7 @@ import { eventText, genesisHash, sealTexts, type TurnEnvelope, toLedgerEvent } f
 import { isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
 import type { Append, AppendIndexes, AppendReceipt, Lease } from "../ports/ledger-store.ts";
 import { deriveIndexes, dueOf, headAfter, type KnownHead } from "./derive-indexes.ts";
+import { heldLease } from "./held-lease.ts";
 import type { FoldedLog, LogServices, NewWorkflow } from "./log-services.ts";
 import { envelopeOf, eventOf, type Noted, type Sealed, system, unknownHead } from "./noted-turn.ts";
 import { type ReadStream, readStream } from "./read-turns.ts";
@@ -396,11 +397,4 @@ export class WorkflowLog {
     this.#listener?.lost();
     for (const { reject } of this.#waiting.splice(0)) reject(new KernelErrorException(this.#lost));
   }
-}
-
-/** The lease that is held once this entry is in; null where it holds none any more, or never did. */
-function heldLease({ lease, claim, indexes }: Append, epoch: number | null): Lease | null {
-  if (indexes?.release === true) return null;
-  if (lease !== undefined) return lease;
-  return claim === undefined || epoch === null ? null : { ...claim, epoch };
 }

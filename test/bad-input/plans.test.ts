@@ -1,7 +1,8 @@
 /** Planners that throw, never end, or propose what cannot be done: the workflow fails with a code before any step runs. */
-import { operatorError } from "../../src/define/define-operator.ts";
+
 import { describe, expect, it } from "vitest";
 import type { ExecutionPlan } from "../../src/contract/plan.ts";
+import { operatorError } from "../../src/define/define-operator.ts";
 import type { Planner, PlannerAnswer } from "../../src/ports/planner.ts";
 import { createWorld, job, step, work } from "../recovery/shared-file.ts";
 import { endOf, expectAlive, expectOnly, neighbour, never, openKernel, throws } from "./fixture.ts";

@@ -51,7 +51,7 @@ describe("who waits for a workflow to rest", () => {
     expect(seen.answer).toBe("running");
     const late = watchSettled(t, id);
     await t.clock.settle();
-    expect(late.answer).toMatch(/^T0_LEDGER_UNAVAILABLE/);
+    expect(late.answer).toBe("running");
   });
 
   it("hears of a cancellation although the operator never returns", async () => {

@@ -114,15 +114,18 @@ export class Executor {
     return this.#awake.get(workflowId) ?? null;
   }
 
+  /** Those that may still do something; one whose call has not ended when the kernel stops is kept to be told of only. */
   count(): number {
-    return this.#awake.size;
+    let live = 0;
+    for (const { interrupted } of this.#awake.values()) if (!interrupted) live += 1;
+    return live;
   }
 
   mailboxes(): readonly Mailbox[] {
     return [...this.#awake.values()];
   }
 
-  /** Drops every mailbox and names their workflows; they are folded again when needed (after a crash of T4), or never (after a stop). */
+  /** Drops every mailbox and names their workflows; they are folded again when needed (after a crash of T4). */
   dropAll(): readonly string[] {
     const dropped = [...this.#awake];
     const error = kernelError("T0_TIER_CRASHED", "the execution tier was restarted", executorRef);

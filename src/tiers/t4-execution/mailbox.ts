@@ -295,10 +295,7 @@ export class Mailbox implements Run, Calling {
   #committed(): void {
     const { confirmed } = this.log;
     if (this.#kept.length > 0) this.#kept = this.#kept.filter((kept) => kept.at > confirmed);
-    if (this.#isOverdue && !this.log.isDirty) {
-      this.#isOverdue = false;
-      this.#inputs.push({ type: "due" });
-    }
+    if (this.#isOverdue && !this.log.isDirty) this.#inputs.push({ type: "due" });
     this.#performDue();
   }
 
