@@ -10,7 +10,7 @@
  * V4  The checks of a stream run in order; the first that finds something speaks for the stream.
  */
 import { type EvidenceLine, followsEvidence, readEvidence, readExact } from "../../contract/evidence.ts";
-import { type ChainBreak, checkRow, genesisHash, openTurn, rowText, type TurnRow } from "../../contract/turn.ts";
+import { checkRowSafely, genesisHash, openTurn, rowText, type TurnRow } from "../../contract/turn.ts";
 import { projectAudit } from "./project-audit.ts";
 
 /** The first broken entry of a stream: its line in the export (from 1), and its sequence in the ledger. */
@@ -147,20 +147,12 @@ function checkChain({ rows }: EvidenceSection): readonly EvidenceBreak[] {
   let prev = genesisHash;
   let next = 1;
   for (const { line, content } of rows) {
-    const wrong = checkOne(content, prev, next);
+    const wrong = checkRowSafely(content, prev, next);
     if (wrong !== null) return [{ line, ...wrong }];
     prev = content.hash;
     next = content.last_sequence + 1;
   }
   return [];
-}
-
-function checkOne(row: TurnRow, prev: string, next: number): ChainBreak | null {
-  try {
-    return checkRow(row, prev, next);
-  } catch {
-    return { stream: row.stream, sequence: row.first_sequence, reason: "format" };
-  }
 }
 
 /** Links, and the closing line at the end of them. */
