@@ -8,22 +8,12 @@ import { type EventType, type LedgerEvent, payloadOf } from "../contract/event.t
 import type { KernelOptions } from "../kernel/options.ts";
 import type { KernelParts } from "../kernel/parts.ts";
 import { createServices } from "../kernel/tiers.ts";
-import type { SkillExecutionContext } from "../ports/middleware.ts";
 import { errorOf, isPromise } from "../runtime/within.ts";
 import { PassScopes } from "../tiers/t4-execution/answers.ts";
-import type { Admission } from "../tiers/t4-execution/decide/admit-call.ts";
 import { decide } from "../tiers/t4-execution/decide/decide.ts";
 import type { Answered, Input } from "../tiers/t4-execution/decide/input.ts";
 import type { Intention, Question } from "../tiers/t4-execution/decide/intention.ts";
-import {
-  type Commanding,
-  type Ending,
-  type Handle,
-  oodaRef,
-  type Run,
-  type Settings,
-  type UnderWay,
-} from "../tiers/t4-execution/decide/run.ts";
+import { oodaRef, type Run, RunMemory, type Settings } from "../tiers/t4-execution/decide/run.ts";
 import { putQuestion } from "../tiers/t4-execution/perform/ask.ts";
 import { inputOf } from "./read-inputs.ts";
 import { answerOf } from "./recorded-answers.ts";
@@ -46,20 +36,10 @@ interface Held {
 const ends: ReadonlySet<EventType> = new Set(["ACTION_SUCCEEDED", "ACTION_FAILED"]);
 const turns: ReadonlySet<EventType> = new Set([...ends, "ACTION_STARTED", "ACTION_IN_DOUBT"]);
 
-export class Replaying implements Run {
+export class Replaying extends RunMemory implements Run {
   readonly log: RecordedLog;
   readonly settings: Settings;
-  readonly calls = new Map<string, UnderWay>();
-  readonly handles = new Map<string, Handle>();
-  readonly admissions = new Map<string, Admission>();
-  readonly contexts = new Map<string, SkillExecutionContext>();
-  readonly commands = new Map<number, Commanding>();
   readonly scopes: PassScopes;
-  objective: string | null = null;
-  asleep = false;
-  initialized = false;
-  ending: Ending | null = null;
-  workingOn: string | null = null;
   readonly interrupted = false;
   readonly #stage: Stage;
   readonly #signal = new AbortController().signal;
@@ -68,6 +48,7 @@ export class Replaying implements Run {
   #from = 0;
 
   constructor(log: RecordedLog, stage: Stage) {
+    super();
     this.log = log;
     this.settings = stage.settings;
     this.#stage = stage;
@@ -142,12 +123,10 @@ export class Replaying implements Run {
       const [step = "", action] = id.split("/");
       if (this.calls.get(step)?.action_id !== action) this.handles.delete(id);
     }
-    this.admissions.clear();
+    this.forgetUndecided();
     this.contexts.clear();
-    this.commands.clear();
     this.scopes.clear();
     this.#held = [];
-    this.ending = null;
     this.initialized = false;
     this.#give({ type: "woken" });
   }

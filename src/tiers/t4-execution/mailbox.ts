@@ -13,25 +13,15 @@ import { type KernelError, KernelErrorException } from "../../contract/error.ts"
 import { kernelError } from "../../contract/error-codes.ts";
 import type { EventDraft } from "../../contract/event.ts";
 import { isTerminal } from "../../contract/workflow.ts";
-import type { SkillExecutionContext } from "../../ports/middleware.ts";
 import type { Kit } from "../../runtime/kit.ts";
 import { errorOf } from "../../runtime/within.ts";
 import type { WorkflowLog } from "../../runtime/workflow-log.ts";
 import { PassScopes } from "./answers.ts";
-import type { Admission } from "./decide/admit-call.ts";
 import { advance, decide } from "./decide/decide.ts";
 import { nextDue } from "./decide/expire-gates.ts";
 import { type CallEnd, type CallOf, type Input, isExternal } from "./decide/input.ts";
 import type { Intention } from "./decide/intention.ts";
-import {
-  type Commanding,
-  type Ending,
-  type Handle,
-  oodaRef,
-  type Run,
-  type Settings,
-  type UnderWay,
-} from "./decide/run.ts";
+import { oodaRef, type Run, RunMemory, type Settings } from "./decide/run.ts";
 import { putQuestion } from "./perform/ask.ts";
 import type { Calling } from "./perform/call-operator.ts";
 import { Performer } from "./perform/perform-intention.ts";
@@ -53,23 +43,13 @@ interface Kept {
   at: number;
 }
 
-export class Mailbox implements Run, Calling {
+export class Mailbox extends RunMemory implements Run, Calling {
   readonly log: WorkflowLog;
   readonly kit: Kit;
   readonly settings: Settings;
   readonly services: Services;
   readonly parentId: string | null;
-  readonly calls = new Map<string, UnderWay>();
-  readonly handles = new Map<string, Handle>();
-  readonly admissions = new Map<string, Admission>();
-  readonly contexts = new Map<string, SkillExecutionContext>();
-  readonly commands = new Map<number, Commanding>();
   readonly scopes: PassScopes;
-  objective: string | null = null;
-  asleep = false;
-  initialized = false;
-  ending: Ending | null = null;
-  workingOn: string | null = null;
   interrupted = false;
   now = 0;
   readonly #host: MailboxHost;
@@ -86,6 +66,7 @@ export class Mailbox implements Run, Calling {
   #idle: (() => void)[] = [];
 
   constructor(log: WorkflowLog, host: MailboxHost, parentId: string | null) {
+    super();
     this.log = log;
     this.kit = host.kit;
     this.settings = host.settings;
@@ -348,9 +329,7 @@ export class Mailbox implements Run, Calling {
   /** What was decided and not committed is decided again on what stands now; no tier's answer of before counts. */
   #overtaken(confirmed: number): void {
     this.scopes.clear();
-    this.admissions.clear();
-    this.commands.clear();
-    this.ending = null;
+    this.forgetUndecided();
     this.#wanted = this.#wanted.filter(({ at }) => at <= confirmed);
     this.#performer.dropUnmade();
     const again = this.#kept.map(({ input }) => input);

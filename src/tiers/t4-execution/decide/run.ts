@@ -82,32 +82,43 @@ export type DecidingLog = Pick<
   | "recordOutcome"
 >;
 
-export interface Run {
+/** What a run keeps between its turns, in this process. */
+export class RunMemory {
+  /** By step. */
+  readonly calls = new Map<string, UnderWay>();
+  /** By call: a person may have a key called again while its first call goes on. */
+  readonly handles = new Map<string, Handle>();
+  /** What T5 found of steps' next calls. */
+  readonly admissions = new Map<string, Admission>();
+  /** What middleware sees of a step's attempt. */
+  readonly contexts = new Map<string, SkillExecutionContext>();
+  /** Commands that wait for an answer, by who waits for theirs. */
+  readonly commands = new Map<number, Commanding>();
+  /** A pivot's word to the next planning. */
+  objective: string | null = null;
+  /** Held back by a command. */
+  asleep = false;
+  /** The host's initialisation has been asked for by this run. */
+  initialized = false;
+  /** How the workflow is about to end, while the tiers above are asked. */
+  ending: Ending | null = null;
+  /** The plan whose steps this run has begun to work on. */
+  workingOn: string | null = null;
+
+  /** What was asked and decided on a record that no longer stands. */
+  forgetUndecided(): void {
+    this.admissions.clear();
+    this.commands.clear();
+    this.ending = null;
+  }
+}
+
+export interface Run extends RunMemory {
   readonly log: DecidingLog;
   readonly settings: Settings;
   /** The instant of the input that is handled; epoch ms. */
   readonly now: number;
-  /** By step. */
-  readonly calls: Map<string, UnderWay>;
-  /** By call: a person may have a key called again while its first call goes on. */
-  readonly handles: Map<string, Handle>;
-  /** What T5 found of steps' next calls. */
-  readonly admissions: Map<string, Admission>;
-  /** What middleware sees of a step's attempt. */
-  readonly contexts: Map<string, SkillExecutionContext>;
   readonly scopes: Scopes;
-  /** A pivot's word to the next planning. */
-  objective: string | null;
-  /** Held back by a command. */
-  asleep: boolean;
-  /** The host's initialisation has been asked for by this run. */
-  initialized: boolean;
-  /** How the workflow is about to end, while the tiers above are asked. */
-  ending: Ending | null;
-  /** The plan whose steps this run has begun to work on. */
-  workingOn: string | null;
-  /** Commands that wait for an answer, by who waits for theirs. */
-  readonly commands: Map<number, Commanding>;
   /** The owner stops, or another took over: nothing is begun any more. */
   readonly interrupted: boolean;
   readonly intend: (intention: Intention) => void;
