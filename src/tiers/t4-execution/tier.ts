@@ -13,10 +13,11 @@ import type { PrincipalRef } from "../../contract/gate-vote.ts";
 import type { Intent, Principal, Submission } from "../../contract/intent.ts";
 import { metricsOf, ok, type Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
-import { genesisHash, openTurn, sealTurn, turnSchemaVersion } from "../../contract/turn.ts";
+import { genesisHash, openTurn, sealTurn } from "../../contract/turn.ts";
 import type { Door, TierDefinition } from "../../runtime/define-tier.ts";
 import { consume, type Kit } from "../../runtime/kit.ts";
 import type { LedgerWriter } from "../../runtime/ledger-writer.ts";
+import { envelopeOf } from "../../runtime/noted-turn.ts";
 import type { Command, Input, Word } from "./decide/input.ts";
 import { oodaRef } from "./decide/run.ts";
 import type { Executor } from "./executor.ts";
@@ -57,7 +58,6 @@ export interface ExecutionTierOptions {
   readonly onStart?: () => void;
 }
 
-const ref = (fn: string) => oodaRef(fn);
 const answer = (
   signal: Signal,
   kit: Kit,
@@ -65,8 +65,8 @@ const answer = (
   what: { readonly schema: string; readonly fn: string },
 ): Result =>
   ok(
-    [kit.signals.createDataSignal(data, what.schema, ref(what.fn), signal.trace_id, null, { parentId: signal.id })],
-    metricsOf(ref(what.fn)),
+    [kit.signals.createDataSignal(data, what.schema, oodaRef(what.fn), signal.trace_id, null, { parentId: signal.id })],
+    metricsOf(oodaRef(what.fn)),
   );
 
 export function createExecutionTier({ executor, writer, store, onStart }: ExecutionTierOptions): TierDefinition {
@@ -124,7 +124,7 @@ async function startWorkflow({ executor, store }: Beginning, signal: Signal, kit
   consume(
     await kit.ask(
       7,
-      kit.signals.createDataSignal({ workflow_id }, "Registration", ref("act"), signal.trace_id, null, {
+      kit.signals.createDataSignal({ workflow_id }, "Registration", oodaRef("act"), signal.trace_id, null, {
         parentId: signal.id,
       }),
     ),
@@ -231,29 +231,16 @@ const retryOf = ({ auth, principal, mode, step_ids, feedback }: Commanded): Comm
 async function rejectIntent(writer: LedgerWriter, signal: Signal, kit: Kit): Promise<Result> {
   const rejected =
     (signal.body["data"] as RejectedIntent | undefined) ??
-    raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", "no rejection", ref("reject")));
-  const { workflow_id, tenant_id, thread_id, intent_id, plan_id, error, intent_type } = rejected;
+    raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", "no rejection", oodaRef("reject")));
+  const { error, intent_type, ...ids } = rejected;
   const now = kit.clock.now();
-  const envelope = {
-    v: turnSchemaVersion,
-    stream: workflow_id,
-    tenant_id,
-    workflow_id,
-    thread_id,
-    intent_id,
-    plan_id,
-    correlation_id: signal.trace_id,
-    actor: { type: "system", id: "kernel" },
-    now,
-    first: 1,
-    count: 1,
-  };
+  const envelope = envelopeOf({ ...ids, correlation_id: signal.trace_id }, { now, first: 1, count: 1 });
   const row = sealTurn(
     envelope,
     [{ id: kit.ids.next("event"), type: "INTENT_REJECTED", step: null, payload: { error, intent_type } }],
     genesisHash,
   );
-  await writer.append(() => ({ tenant_id, row, now }));
+  await writer.append(() => ({ tenant_id: ids.tenant_id, row, now }));
   kit.telemetry.committed?.({ events: openTurn(row), record: null, own: true });
-  return ok([], metricsOf(ref("reject")));
+  return ok([], metricsOf(oodaRef("reject")));
 }
