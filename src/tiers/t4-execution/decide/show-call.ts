@@ -5,7 +5,8 @@
  */
 import type { Basis } from "../../../contract/basis.ts";
 import { digest } from "../../../contract/digest.ts";
-import { type KernelError, raise } from "../../../contract/error.ts";
+import { raise } from "../../../contract/error.ts";
+import type { Answered } from "./input.ts";
 import type { Prepared } from "./prepare-step.ts";
 import { ask, type Run } from "./run.ts";
 
@@ -23,22 +24,26 @@ export function checkCall(run: Run, { operator, payload, step, input }: Prepared
 
 /** What the operator shows of the call; the payload where it shows nothing. @throws KernelErrorException where it fails to. */
 export function showCall(run: Run, prepared: Prepared): Shown {
-  const { shown, error } = hearShown(run, prepared);
-  return error === null ? shown : raise(error);
+  const { data, error } = hearShown(run, prepared);
+  return error === null ? (data as Shown) : raise(error);
 }
 
 /** As `showCall`; the payload also where the operator fails to show it. */
 export function showCallOrPayload(run: Run, prepared: Prepared): Shown {
-  const { shown, error } = hearShown(run, prepared);
-  return error === null ? shown : { ...shown, preview: `${shown.preview}\n\n(no preview: ${error.message})` };
+  const { data, error } = hearShown(run, prepared);
+  if (error === null) return data as Shown;
+  const plain = plainOf(prepared);
+  return { ...plain, preview: `${plain.preview}\n\n(no preview: ${error.message})` };
 }
 
-function hearShown(
-  run: Run,
-  { operator, payload, step, input }: Prepared,
-): { readonly shown: Shown; readonly error: KernelError | null } {
-  const plain = { preview: JSON.stringify(payload, null, 2), diff: null, basis: [] };
-  if (operator.preview === null) return { shown: plain, error: null };
-  const { answer } = run.scopes.hear(`show:${digest(payload)}`, { ask: "show", step_id: step.step_id, input });
-  return answer.error === null ? { shown: answer.data as Shown, error: null } : { shown: plain, error: answer.error };
+const plainOf = ({ payload }: Prepared): Shown => ({
+  preview: JSON.stringify(payload, null, 2),
+  diff: null,
+  basis: [],
+});
+
+function hearShown(run: Run, prepared: Prepared): Pick<Answered, "data" | "error"> {
+  const { operator, payload, step, input } = prepared;
+  if (operator.preview === null) return { data: plainOf(prepared), error: null };
+  return run.scopes.hear(`show:${digest(payload)}`, { ask: "show", step_id: step.step_id, input }).answer;
 }
