@@ -56,7 +56,7 @@ export function requireKnownMembers(given: unknown, known: object, reading: Read
 }
 
 /** @throws KernelErrorException always. */
-export function refuseProblems(problems: readonly Problem[], { what, source, code }: Reading): never {
+function refuseProblems(problems: readonly Problem[], { what, source, code }: Reading): never {
   const told = problems.map(({ path, problem }) => (path === "" ? problem : `${path}: ${problem}`)).join("; ");
   raise(
     kernelError(code ?? "T0_VALIDATION_SCHEMA_MISMATCH", `${what}: ${told}`, source, {

@@ -141,7 +141,7 @@ function doubtOpenActions(run: Run): EventDraft[] {
     .filter((d) => run.log.accepts(d));
 }
 
-export function skipOpenSteps(record: WorkflowRecord, reason: SkipReason): EventDraft[] {
+function skipOpenSteps(record: WorkflowRecord, reason: SkipReason): EventDraft[] {
   return [...record.steps.values()]
     .filter((s) => !isStepDone(s.state))
     .map((s) => draft("STEP_SKIPPED", { reason, because: null }, s.step.step_id));

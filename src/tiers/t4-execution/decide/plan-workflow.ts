@@ -97,7 +97,7 @@ function planRequest(run: Run, round: number, objective: string | null) {
 }
 
 /** What the planner is told about the rounds before. */
-export function situationOf(record: WorkflowRecord, round: number, objective: string | null) {
+function situationOf(record: WorkflowRecord, round: number, objective: string | null) {
   const steps = [...record.steps.values()];
   return {
     round,

@@ -4,7 +4,7 @@ import type { Json } from "../../../contract/json.ts";
 export const sanitizedMarker = "[Output sanitized]";
 /** Characters of an output that one check sees (seed 002 section 10). */
 export const checkedChars = 5000;
-export const redactedMarker = "[redacted]";
+const redactedMarker = "[redacted]";
 
 /** Masks dotted paths of a payload, for ALLOW_WITH_REDACTION. */
 export function redact(value: Json, paths: readonly string[]): Json {

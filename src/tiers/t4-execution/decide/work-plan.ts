@@ -75,7 +75,7 @@ function resumeIfRunnable(run: Run): void {
   if (ready !== undefined) noteResumed(run, ready.step.step_id);
 }
 
-export const noteResumed = (run: Run, step_id: string | null): void =>
+const noteResumed = (run: Run, step_id: string | null): void =>
   run.log.note(draft("WORKFLOW_RESUMED", { gate_id: lastDecidedGate(run.log.record), step_id }));
 
 /** What depends, however far, on a step that did not succeed will not run. */
