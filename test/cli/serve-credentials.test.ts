@@ -1,49 +1,22 @@
 /** `serve`: which of its credentials decides gates. */
-import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { main } from "../../src/cli/main.ts";
-import { Interrupted, type Terminal } from "../../src/cli/terminal.ts";
-import { makeTempFolder } from "../operators/temp-folder.ts";
+import { describe, expect, it } from "vitest";
+import { serveHere } from "./serve-here.ts";
 
 const workflow = `wf_${"0".repeat(26)}`;
 const decision = { gate_id: "gate-s1", decision: "approve" };
 
-interface Served {
-  readonly url: string;
-  readonly login: string;
-}
-
-async function serve(...args: readonly string[]): Promise<Served> {
-  const folder = makeTempFolder();
-  const interruption = new AbortController();
-  const listening = Promise.withResolvers<string>();
-  const terminal: Terminal = {
-    interactive: false,
-    live: false,
-    columns: 100,
-    paint: (_style, line) => line,
-    signal: interruption.signal,
-    now: () => 0,
-    print: listening.resolve,
-    write: () => undefined,
-    complain: () => undefined,
-    printAll: () => Promise.resolve(),
-  };
-  const given = ["--json", "--port", "0", "--token", "program", "--db", join(folder.path, "l.db")];
-  const ended = main(["serve", ...given, ...args], terminal);
-  onTestFinished(async () => {
-    interruption.abort(new Interrupted("the test", 0));
-    await ended;
-    folder[Symbol.dispose]();
-  });
-  return JSON.parse(await listening.promise) as Served;
-}
+const serve = (...args: readonly string[]) => serveHere("program", ...args);
 
 type Headers = Readonly<Record<string, string>>;
 const bearer = (token: string): Headers => ({ authorization: `Bearer ${token}` });
 
 /** The code that a request is refused with. Of a workflow that is not there, who may do it learns just that. */
-async function codeOf({ url }: Served, path: string, body: object, headers: Headers): Promise<unknown> {
+async function codeOf(
+  { url }: Awaited<ReturnType<typeof serve>>,
+  path: string,
+  body: object,
+  headers: Headers,
+): Promise<unknown> {
   const init = {
     method: "POST",
     headers: { "content-type": "application/json", ...headers },
@@ -57,7 +30,7 @@ const gate = `/v1/kernel/workflows/${workflow}/gate`;
 const rpc = { jsonrpc: "2.0", id: 1, method: "kernel/gate", params: { workflow_id: workflow, ...decision } };
 
 /** A browser that came in by the link. */
-async function signIn({ url, login }: Served): Promise<Headers> {
+async function signIn({ url, login }: Awaited<ReturnType<typeof serve>>): Promise<Headers> {
   const body = new URL(login).searchParams;
   const entered = await fetch(`${url}/login`, { method: "POST", body, redirect: "manual", headers: { origin: url } });
   const [cookie = ""] = (entered.headers.get("set-cookie") ?? "").split(";");

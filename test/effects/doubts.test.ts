@@ -24,6 +24,19 @@ import {
 
 const nextTurn = promisify(setImmediate);
 
+/** Opens process after process on one ledger; their rule may take its time. `at`: milliseconds after the start. */
+const openerOf =
+  (path: string, capability: ReturnType<typeof story>, rule: ReturnType<typeof definePolicy>) =>
+  (seed: number, at: number) =>
+    createTestKernel({
+      capabilities: [capability],
+      policies: [rule],
+      limits: { policyTimeoutMs: 10 * minute },
+      ledger: sqliteLedger({ path }),
+      clock: createVirtualClock(start + at),
+      seed,
+    });
+
 const freshPath = freshPaths();
 const start = Date.UTC(2026, 0, 1);
 const minute = 60_000;
@@ -139,15 +152,7 @@ describe("a stored null", () => {
     const capability = story([work], [step("s1", work, { outcome: "Draft.Note" })], {
       outcomes: { "Draft.Note": Note.nullable() },
     });
-    const open = (seed: number, at: number) =>
-      createTestKernel({
-        capabilities: [capability],
-        policies: [rule],
-        limits: { policyTimeoutMs: 10 * minute },
-        ledger: sqliteLedger({ path }),
-        clock: createVirtualClock(start + at),
-        seed,
-      });
+    const open = openerOf(path, capability, rule);
     const first = await open(1, 0);
     const id = await first.submit(intent);
     await first.clock.settle();
@@ -236,15 +241,7 @@ describe("a reference that leads nowhere", () => {
       step("s2", work, { depends_on: ["s1"], params: { text: "{{s1.output.nowhere}}" } }),
       step("s3", work, { depends_on: ["s1"], params: { text: "{{s1.output.nobody}}" } }),
     ];
-    const open = (seed: number, at: number) =>
-      createTestKernel({
-        capabilities: [story([work], rows)],
-        policies: [rule],
-        limits: { policyTimeoutMs: 10 * minute },
-        ledger: sqliteLedger({ path }),
-        clock: createVirtualClock(start + at),
-        seed,
-      });
+    const open = openerOf(path, story([work], rows), rule);
     const first = await open(1, 0);
     const id = await first.submit(intent);
     await first.clock.settle();

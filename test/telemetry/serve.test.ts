@@ -1,49 +1,17 @@
 /** `countersign serve` logs to stderr and measures; stdout says where it listens and nothing else. */
-import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { main } from "../../src/cli/main.ts";
-import { Interrupted, type Terminal } from "../../src/cli/terminal.ts";
-import { makeTempFolder } from "../operators/temp-folder.ts";
+import { describe, expect, it } from "vitest";
+import { serveHere } from "../cli/serve-here.ts";
 import { readSamples } from "./read-samples.ts";
 
 type Line = Readonly<Record<string, unknown>>;
 
-/** Runs it in this process; `stop` interrupts it. */
 async function serve(...args: readonly string[]) {
-  const folder = makeTempFolder();
-  onTestFinished(() => folder[Symbol.dispose]());
-  const [out, err]: [string[], string[]] = [[], []];
-  const interruption = new AbortController();
-  const listening = Promise.withResolvers<string>();
-  const terminal: Terminal = {
-    interactive: false,
-    live: false,
-    columns: 100,
-    paint: (_style, line) => line,
-    signal: interruption.signal,
-    now: () => 0,
-    print(line) {
-      out.push(line);
-      listening.resolve(line);
-    },
-    write: (text) => void out.push(text),
-    complain: (line) => void err.push(line),
-    printAll: () => Promise.resolve(),
-  };
-  const db = join(folder.path, "l.db");
-  const given = ["--json", "--port", "0", "--token", "own", "--db", db];
-  const ended = main(["serve", ...given, ...args], terminal);
-  const { url, login } = JSON.parse(await listening.promise) as { readonly url: string; readonly login: string };
+  const server = await serveHere("own", ...args);
   return {
-    url,
-    login,
-    out,
-    lines: () => err.map((line) => JSON.parse(line) as Line),
-    get: (path: string, token = "own") => fetch(`${url}${path}`, { headers: { authorization: `Bearer ${token}` } }),
-    async stop() {
-      interruption.abort(new Interrupted("the test", 0));
-      await ended;
-    },
+    ...server,
+    lines: () => server.err.map((line) => JSON.parse(line) as Line),
+    get: (path: string, token = "own") =>
+      fetch(`${server.url}${path}`, { headers: { authorization: `Bearer ${token}` } }),
   };
 }
 

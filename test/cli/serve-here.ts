@@ -1,0 +1,41 @@
+/** `countersign serve` in this process, on a port and a ledger of its own. */
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { main } from "../../src/cli/main.ts";
+import { Interrupted, type Terminal } from "../../src/cli/terminal.ts";
+import { makeTempFolder } from "../operators/temp-folder.ts";
+
+/** What it printed and complained of grows while it serves; `stop` interrupts it, at the latest when the test is over. */
+export async function serveHere(token: string, ...args: readonly string[]) {
+  const folder = makeTempFolder();
+  const [out, err]: [string[], string[]] = [[], []];
+  const interruption = new AbortController();
+  const listening = Promise.withResolvers<string>();
+  const terminal: Terminal = {
+    interactive: false,
+    live: false,
+    columns: 100,
+    paint: (_style, line) => line,
+    signal: interruption.signal,
+    now: () => 0,
+    print(line) {
+      out.push(line);
+      listening.resolve(line);
+    },
+    write: (text) => void out.push(text),
+    complain: (line) => void err.push(line),
+    printAll: () => Promise.resolve(),
+  };
+  const given = ["--json", "--port", "0", "--token", token, "--db", join(folder.path, "l.db")];
+  const ended = main(["serve", ...given, ...args], terminal);
+  const stop = async (): Promise<void> => {
+    interruption.abort(new Interrupted("the test", 0));
+    await ended;
+  };
+  onTestFinished(async () => {
+    await stop();
+    folder[Symbol.dispose]();
+  });
+  const { url, login } = JSON.parse(await listening.promise) as { readonly url: string; readonly login: string };
+  return { url, login, out, err, stop };
+}
