@@ -46,9 +46,9 @@ export async function assembleKernel(
   const store = options.ledger ?? (await openMemoryLedger());
   const parts = new KernelParts(resolved, store, { ...fillRegistry(options, resolved.budgets), patchTier });
   await openParts(parts);
-  const kernel = new RunningKernel(parts, options);
-  if (options.recover !== false) await kernel.takeUp();
-  return kernel.face;
+  const { face } = new RunningKernel(parts, options);
+  if (options.recover !== false) await parts.host.recover();
+  return face;
 }
 
 /** A kernel that serves: what its face's methods do. */
@@ -70,12 +70,6 @@ class RunningKernel {
       ...this.#records(),
       ...this.#insights(),
     };
-  }
-
-  /** Takes up what nobody holds, and arms what falls due. */
-  async takeUp(): Promise<void> {
-    await this.#parts.host.recover();
-    await this.#parts.host.armDue();
   }
 
   /** Who may say nothing at gates learns of none. */

@@ -39,6 +39,7 @@ const maybeNone: ReadonlySet<string> = new Set([
   "maxGateEntries",
   "maxTierRestarts",
   "maxInFlight",
+  "restAfterMs",
 ] satisfies (keyof Limits)[]);
 
 const whole = z.int("must be a whole number");

@@ -87,19 +87,39 @@ export function recordsOf(drafts: readonly EventDraft[]): AppendIndexes {
 }
 
 /**
- * When a resting workflow must be looked at again; null for never. A running one keeps its times in memory, and recovery
- * takes it up if its process dies. One that waits though nothing is left to wait for is due at once: its process ended
- * between a decision and what follows from it.
+ * When a workflow in which nothing can go on now must be looked at again; null for never. One that waits though nothing is
+ * left to wait for is due at once: its process ended between a decision and what follows from it. One in which anything
+ * runs has no due time: recovery takes it up if its process dies.
  */
 export function dueOf(record: WorkflowRecord): number | null {
+  if (record.state === "running") return dueAfterPause(record);
   if (record.state !== "waiting_for_user") return null;
-  const open = [...record.gates.values()].filter(isOpenGate);
-  const carried = open.some((gate) => verdictOf(gate) !== null);
-  if (open.length === 0 || carried || [...record.steps.values()].some((step) => isRunnable(record, step)))
-    return Date.parse(record.updated_at);
-  const times = open.flatMap((g) => (g.status === "open" && g.due_at !== null ? [Date.parse(g.due_at)] : []));
-  return times.length === 0 ? null : Math.min(...times);
+  const open = openGates(record);
+  const isLeft = open.length > 0 && !open.some(isCarried) && !isAnyRunnable(record);
+  return isLeft ? earliest(timesOf(open)) : Date.parse(record.updated_at);
 }
+
+/** Steps back off, and none runs: what is ready besides waits for a place that one of them holds. */
+function dueAfterPause(record: WorkflowRecord): number | null {
+  const pauses: number[] = [];
+  for (const { state, phase, retry_due } of record.steps.values()) {
+    if (state !== "running") continue;
+    if (phase === "executing") return null;
+    if (phase === "backing_off" && retry_due !== null) pauses.push(Date.parse(retry_due));
+  }
+  if (pauses.length === 0) return null;
+  const open = openGates(record);
+  return open.some(isCarried) ? null : earliest([...pauses, ...timesOf(open)]);
+}
+
+const openGates = ({ gates }: WorkflowRecord): readonly Gate[] => [...gates.values()].filter(isOpenGate);
+const isCarried = (gate: Gate): boolean => verdictOf(gate) !== null;
+const isAnyRunnable = (record: WorkflowRecord): boolean =>
+  [...record.steps.values()].some((step) => isRunnable(record, step));
+
+const timesOf = (gates: readonly Gate[]): number[] =>
+  gates.flatMap(({ status, due_at }) => (status === "open" && due_at !== null ? [Date.parse(due_at)] : []));
+const earliest = (times: readonly number[]): number | null => (times.length === 0 ? null : Math.min(...times));
 
 const gateEvents: ReadonlySet<string> = new Set([
   "GATE_OPENED",

@@ -61,6 +61,8 @@ export interface Limits {
   /** The longest pause before a workflow whose log was lost is folded again; it begins at a second and doubles. */
   readonly foldAgainMs: number;
   readonly leaseMs: number;
+  /** A workflow whose next step pauses for longer than this rests in the ledger: no lease, no memory, a due time. */
+  readonly restAfterMs: number;
   readonly tailPollMs: number;
   /** The newest part of a followed log that is kept for its readers; who is further behind reads the log. */
   readonly maxTailChars: number;
@@ -101,6 +103,7 @@ export const defaultLimits: Limits = Object.freeze({
   initializeTimeoutMs: 60_000,
   foldAgainMs: 60_000,
   leaseMs: 30_000,
+  restAfterMs: 2_000,
   tailPollMs: 250,
   maxTailChars: 256_000,
   maxFeedChars: 4_000_000,

@@ -48,29 +48,26 @@ export class EmbeddedHost {
     this.#options = options;
   }
 
-  /** Takes up unfinished workflows that nobody holds; resolves to their number when each has been woken. */
-  async recover(): Promise<number> {
+  /**
+   * Takes up unfinished workflows that nobody holds, and what is due of those that rest; resolves when each has been woken.
+   * From then on the times of all that rests are kept here too: the process that left it may be gone.
+   */
+  async recover(): Promise<void> {
     this.#armRecovery();
-    return this.#takeUp((now, limit) => this.#options.store.abandoned(now, limit));
+    await this.#takeUp((now, limit) => this.#options.store.abandoned(now, limit));
+    await this.#fireDue();
   }
 
   /** Wakes all that are found, a page at a time. Who has been woken may not have claimed yet and is then found again. */
-  async #takeUp(find: (now: number, limit: number) => Promise<readonly WorkflowHead[]>): Promise<number> {
+  async #takeUp(find: (now: number, limit: number) => Promise<readonly WorkflowHead[]>): Promise<void> {
     const seen = new Set<string>();
     for (;;) {
       const found = await find(this.#options.clock.now(), page + seen.size);
       const fresh = found.map((h) => h.workflow_id).filter((id) => !seen.has(id));
-      if (fresh.length === 0 || this.#stopped) return seen.size;
+      if (fresh.length === 0 || this.#stopped) return;
       for (const id of fresh) seen.add(id);
       await this.#wakeAll(fresh);
     }
-  }
-
-  /** Looks again at when the next resting workflow falls due. */
-  async armDue(): Promise<void> {
-    if (this.#stopped) return;
-    const next = await this.#options.store.nextDue();
-    if (!this.#stopped) this.#armFor(next);
   }
 
   /** Renews leases and watches for foreign appends while anything is awake. */

@@ -12,7 +12,7 @@ import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { LedgerEvent } from "../../contract/event.ts";
 import type { TurnRow } from "../../contract/turn.ts";
-import { isTerminal, type WorkflowRecord } from "../../contract/workflow.ts";
+import type { WorkflowRecord } from "../../contract/workflow.ts";
 import type { LedgerStore, WorkflowHead } from "../../ports/ledger-store.ts";
 import type { Kit } from "../../runtime/kit.ts";
 import type { LedgerWriter } from "../../runtime/ledger-writer.ts";
@@ -148,7 +148,7 @@ export class Executor {
   #rest(mailbox: Mailbox): void {
     const { lifecycles, kit, onRest } = this.#options;
     const id = mailbox.log.identity.workflow_id;
-    if (this.#awake.get(id) !== mailbox || isHeld(mailbox)) return;
+    if (this.#awake.get(id) !== mailbox) return;
     this.#awake.delete(id);
     lifecycles.sleep(id);
     kit.telemetry.mark("session.close", { workflow_id: id });
@@ -182,10 +182,6 @@ export class Executor {
     return mailbox;
   }
 }
-
-/** A call whose operator has not ended keeps its workflow in memory, where its end is heard; of one that is over it is not. */
-const isHeld = ({ log, handles, interrupted }: Mailbox): boolean =>
-  handles.size > 0 && log.lost === null && !interrupted && log.exists && !isTerminal(log.record.state);
 
 function identityOf(record: WorkflowRecord): NewWorkflow {
   const { tenant_id, workflow_id, thread_id, correlation_id, intent } = record;

@@ -12,7 +12,7 @@
 import { type KernelError, KernelErrorException } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { EventDraft } from "../../contract/event.ts";
-import { isTerminal } from "../../contract/workflow.ts";
+import { isTerminal, type WorkflowRecord } from "../../contract/workflow.ts";
 import type { Kit } from "../../runtime/kit.ts";
 import { errorOf } from "../../runtime/within.ts";
 import type { WorkflowLog } from "../../runtime/workflow-log.ts";
@@ -106,11 +106,25 @@ export class Mailbox extends RunMemory implements Run, Calling {
     );
   }
 
-  /** A step backs off: this process waits for its time. */
+  /** A step backs off, and this process waits for its time. */
   get #pauses(): boolean {
-    if (!this.log.exists || this.log.foreign || this.interrupted || isTerminal(this.log.record.state)) return false;
-    for (const step of this.log.record.steps.values()) if (step.phase === "backing_off") return true;
-    return false;
+    const { log } = this;
+    if (log.lease === null || log.foreign || this.interrupted || !log.exists || isTerminal(log.record.state))
+      return false;
+    return isBackingOff(log.record) && !this.#rests;
+  }
+
+  /** Nothing goes on before a time that is far enough away: it is kept in the ledger, not here. */
+  get #rests(): boolean {
+    const { due, record } = this.log;
+    if (record.state === "waiting_for_user") return true;
+    return due !== null && due - this.now > this.settings.limits.restAfterMs;
+  }
+
+  /** A call whose operator has not ended keeps its workflow in memory, where its end is heard; of one that is over it is not. */
+  get #isHeld(): boolean {
+    const { log, handles, interrupted } = this;
+    return handles.size > 0 && log.lost === null && !interrupted && log.exists && !isTerminal(log.record.state);
   }
 
   /** True while a command holds it back; it stays in memory, where the command is known. */
@@ -183,7 +197,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
 
   #mayPark(): boolean {
     const { log } = this;
-    if (!log.isDirty || log.foreign || !log.exists || log.record.state !== "waiting_for_user") return false;
+    if (!log.isDirty || log.foreign || !log.exists || !this.#rests) return false;
     return this.handles.size === 0 && this.#users === 0 && !this.asleep && !this.scopes.anyWaits();
   }
 
@@ -372,8 +386,13 @@ export class Mailbox extends RunMemory implements Run, Calling {
   #restIfIdle(): void {
     if (this.isBusy) return;
     for (const resolve of this.#idle.splice(0)) resolve();
-    if (this.isAsleep && !this.interrupted) return;
+    if ((this.isAsleep && !this.interrupted) || this.#isHeld) return;
     this.#arm(null);
     this.#host.onRest(this);
   }
+}
+
+function isBackingOff({ steps }: WorkflowRecord): boolean {
+  for (const { phase } of steps.values()) if (phase === "backing_off") return true;
+  return false;
 }
