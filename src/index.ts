@@ -181,6 +181,7 @@ export type { Middleware, SkillExecutionContext } from "./ports/middleware.ts";
 export type { Classifier, Scorers, Security } from "./ports/perception.ts";
 export type { Planner } from "./ports/planner.ts";
 export type { SamePerson } from "./ports/same-person.ts";
+export type { SessionRecord, SessionStore } from "./ports/session-store.ts";
 export type { ApproverKeys, SignatureVerifier } from "./ports/signature-verifier.ts";
 export type { Commit, Logger, Telemetry } from "./ports/telemetry.ts";
 export {

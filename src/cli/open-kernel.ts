@@ -13,7 +13,7 @@ import type { Caller } from "../contract/auth-context.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { moduleRef } from "../contract/module-ref.ts";
-import type { Kernel } from "../index.ts";
+import type { Kernel, LedgerStore } from "../index.ts";
 import { sqliteLedger } from "../ledgers/sqlite/index.ts";
 import type { Logger, Telemetry } from "../ports/telemetry.ts";
 import { readApproverKeys } from "./approver-keys.ts";
@@ -32,6 +32,7 @@ export interface Opening {
 /** The open kernel, and who asks it. */
 export interface Desk {
   readonly kernel: Kernel;
+  readonly ledger: LedgerStore;
   readonly caller: Caller;
 }
 
@@ -48,9 +49,10 @@ export async function withKernel<T>(
   signal.throwIfAborted();
   requireLedger(session, opening);
   return withRules(session.options, async (rules) => {
-    const kernel = await openKernel(session, opening, rules);
+    const ledger = sqliteLedger({ path: session.options.db });
+    const kernel = await openKernel(session, opening, { ledger, ...rules });
     try {
-      return await Promise.race([work({ kernel, caller: callerOf(session.options) }), rejectOnAbort(signal)]);
+      return await Promise.race([work({ kernel, ledger, caller: callerOf(session.options) }), rejectOnAbort(signal)]);
     } finally {
       await kernel.stop({ drainMs });
     }
@@ -66,13 +68,12 @@ function requireLedger({ options }: Session, { create = false }: Opening): void 
 async function openKernel(
   { options, terminal }: Session,
   { recover = false, logger, telemetry }: Opening,
-  rules: Rules,
+  parts: Rules & { readonly ledger: LedgerStore },
 ): Promise<Kernel> {
   // Only now: help, wrong usage and the check of a file need no kernel.
   const { createKernel } = await import("../index.ts");
   return createKernel({
-    ledger: sqliteLedger({ path: options.db }),
-    ...rules,
+    ...parts,
     ...(options.keys === undefined ? {} : { approverKeys: readApproverKeys(options.keys) }),
     recover,
     logger: logger ?? logErrors((line) => terminal.complain(line)),

@@ -97,7 +97,7 @@ async function openAndServe(session: Session<ServeOptions>): Promise<void> {
 }
 
 async function serve(
-  { kernel, caller }: Desk,
+  { kernel, ledger, caller }: Desk,
   { options, terminal }: Session<ServeOptions>,
   { observer, logger }: { readonly observer: Observer; readonly logger: Logger },
 ): Promise<void> {
@@ -112,7 +112,7 @@ async function serve(
       ...(approver === undefined ? [] : [{ token: approver, ...caller, scopes: approverScopes }]),
       ...(scraper === undefined ? [] : [{ token: scraper, ...caller, scopes: ["metrics:read"] }]),
     ],
-    sessions: {},
+    sessions: ledger.sessions === undefined ? {} : { store: ledger.sessions },
     ...(origin !== undefined && { origin }),
     logger,
     observe: observer.http,
@@ -121,7 +121,7 @@ async function serve(
   observer.watch(kernel);
   const server = await serveHttp(app, { host: options.host, port: options.port });
   const made = options.token === undefined;
-  const login = `${origin ?? server.url}${app.loginPath(caller)}`;
+  const login = `${origin ?? server.url}${await app.loginPath(caller)}`;
   if (options.json) terminal.print(toJsonText({ url: server.url, ...(made && { token }), login }));
   else tell(terminal, { url: server.url, token: made ? token : null, login });
   if (!terminal.signal.aborted) await once(terminal.signal, "abort");

@@ -63,7 +63,7 @@ export function createAdmission(options: ResolvedHttpOptions): Admission {
 function openSessions({ sessions, limits, clock }: ResolvedHttpOptions): Sessions | null {
   if (sessions === undefined) return null;
   const { maxLoginCodes: maxCodes, maxSessions } = limits;
-  return createSessions({ ...sessions, maxCodes, maxSessions }, clock);
+  return createSessions({ ...sessions, maxCodes, maxSessions }, sessions.store, clock);
 }
 
 const nameOf = ({ tenant_id, principal }: HttpCaller): string =>

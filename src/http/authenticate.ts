@@ -107,8 +107,8 @@ const knownByToken = (caller: HttpCaller, watch: Watch): Known => ({
   watch,
 });
 
-function findSession(secret: string | null, sessions: Sessions): Known | null {
-  const session = secret === null ? null : sessions.find(secret);
+async function findSession(secret: string | null, sessions: Sessions): Promise<Known | null> {
+  const session = secret === null ? null : await sessions.find(secret);
   if (session === null) return null;
   const { caller, csrfToken, expiresAt, watch } = session;
   return { caller, via: "session", proof: { csrfToken }, expiresAt, watch };

@@ -36,7 +36,7 @@ import { addMetrics } from "./routes/metrics.ts";
 import { addReads } from "./routes/reads.ts";
 import { addRegistry } from "./routes/registry.ts";
 import { addRpc } from "./routes/rpc.ts";
-import { addLogin, addSession, doorOf, loginPath } from "./routes/session.ts";
+import { addLogin, addSession, type Door, doorOf, loginPath } from "./routes/session.ts";
 import { addStreams } from "./routes/streams.ts";
 import { createStreamPlaces } from "./stream-places.ts";
 
@@ -48,9 +48,11 @@ export interface HttpApp {
    * The path of a link that signs a browser in as this caller, once and for a short time; to be told to nobody else.
    * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH where the app has no sessions, or this is no caller.
    */
-  readonly loginPath: (caller: HttpCaller) => string;
+  readonly loginPath: (caller: HttpCaller) => Promise<string>;
   /** A token of the option `tokens` is nobody's from now on, and streams that were opened with it end. False where it is none. */
   readonly revokeToken: (token: string) => boolean;
+  /** Signs a principal out everywhere, with the links that were made for them; gives how many sessions and links that ended. */
+  readonly endSessions: (caller: HttpCaller) => Promise<number>;
 }
 
 const appRef = moduleRef(0, "http", "route");
@@ -88,12 +90,16 @@ export function createHttpApp(kernel: Kernel, options: HttpOptions): HttpApp {
     fetch: async (request) => app.fetch(request),
     routes: edge.routes,
     revokeToken: admission.revoke,
-    loginPath(caller) {
-      const known = HttpCaller.safeParse(caller);
-      if (door === null || !known.success) refuseOptions("a login link is for a caller, and needs the option sessions");
-      return loginPath(door, known.data);
-    },
+    loginPath: async (caller) => loginPath(requireDoor(door), readCaller(caller)),
+    endSessions: async (caller) => requireDoor(door).sessions.endAll(readCaller(caller)),
   };
+}
+
+const requireDoor = (door: Door | null): Door => door ?? refuseOptions("this app was made without the option sessions");
+
+function readCaller(given: HttpCaller): HttpCaller {
+  const caller = HttpCaller.safeParse(given);
+  return caller.success ? caller.data : refuseOptions("a session is for a caller: tenant_id and principal");
 }
 
 function addMounts({ app, options, routes }: Edge): void {

@@ -15,25 +15,43 @@ export const endingAt =
   (end) =>
     clock.setTimer(at, end, true);
 
+/** Looks again when the last look said to (epoch ms), at `first` to begin with; null and a failure are the end. */
+export const lookingAgain =
+  (clock: Clock, look: () => Promise<number | null>, first: number): Watch =>
+  (end) => {
+    let cancel = (): void => undefined;
+    let isForgotten = false;
+    const lookNow = async (): Promise<void> => {
+      const next = await look().catch(() => null);
+      if (isForgotten) return;
+      if (next === null) end();
+      else arm(next);
+    };
+    const arm = (at: number): void => {
+      cancel = clock.setTimer(at, () => void lookNow(), true);
+    };
+    arm(first);
+    return () => {
+      isForgotten = true;
+      cancel();
+    };
+  };
+
 /** Asks again, every so often, whether it still stands; what fails to say so has ended. */
 export const askedAgain =
   (clock: Clock, everyMs: number, stands: () => Promise<boolean>): Watch =>
   (end) => {
-    let cancel = (): void => undefined;
-    let isForgotten = false;
-    const look = async (): Promise<void> => {
-      const still = await stands().catch(() => false);
-      if (isForgotten) return;
-      if (still) arm();
-      else end();
-    };
-    const arm = (): void => {
-      cancel = clock.setTimer(clock.now() + everyMs, () => void look(), true);
-    };
-    arm();
+    const next = (): number => clock.now() + everyMs;
+    return lookingAgain(clock, async () => ((await stands()) ? next() : null), next())(end);
+  };
+
+/** Ends with whichever ends first. */
+export const endingWith =
+  (...watches: readonly Watch[]): Watch =>
+  (end) => {
+    const forgets = watches.map((watch) => watch(end));
     return () => {
-      isForgotten = true;
-      cancel();
+      for (const forget of forgets) forget();
     };
   };
 
@@ -57,6 +75,33 @@ export function createEnders(): Enders {
       isOver = true;
       for (const end of [...waiting]) end();
       waiting.clear();
+    },
+  };
+}
+
+export interface NamedEnders {
+  readonly watch: (name: string) => Watch;
+  readonly end: (names: readonly string[]) => void;
+}
+
+/** Enders by name, for as long as somebody waits. */
+export function createNamedEnders(): NamedEnders {
+  const open = new Map<string, Set<() => void>>();
+  return {
+    watch: (name) => (end) => {
+      const waiting = open.get(name) ?? new Set();
+      open.set(name, waiting.add(end));
+      return () => {
+        waiting.delete(end);
+        if (waiting.size === 0 && open.get(name) === waiting) open.delete(name);
+      };
+    },
+    end(names) {
+      for (const name of names) {
+        const waiting = open.get(name) ?? [];
+        open.delete(name);
+        for (const end of [...waiting]) end();
+      }
     },
   };
 }

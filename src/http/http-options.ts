@@ -10,8 +10,9 @@ import { ScopedCaller } from "../contract/auth-context.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
-import { type Clock, guardLogger, type Logger, wallClock } from "../index.ts";
+import { type Clock, guardLogger, type Logger, type SessionStore, wallClock } from "../index.ts";
 import { requireKnownOptions } from "./known-options.ts";
+import { createMemorySessions } from "./memory-sessions.ts";
 
 /** Who calls. Without `scopes` the caller may do here what the kernel grants the role. */
 export const HttpCaller = ScopedCaller;
@@ -103,6 +104,10 @@ export interface SessionOptions {
   readonly maxAgeMs?: number;
   /** The path that a browser is sent to once it is signed in; `/v1/session`, who one is, by default. */
   readonly home?: string;
+  /** How often a stream that is open asks whether its session was ended in another process; 5 seconds by default. */
+  readonly recheckMs?: number;
+  /** Where they are kept: `sessions` of a ledger, so that they outlive the process, or a host's own; this process's memory by default. */
+  readonly store?: SessionStore;
 }
 
 export type SessionRules = Required<SessionOptions>;
@@ -173,7 +178,7 @@ export function resolveHttpOptions(options: HttpOptions): ResolvedHttpOptions {
     refuseOptions("a token speaks for one caller; two are the same");
   const limits = { ...defaultHttpLimits, ...options.limits };
   const sessions = asked === undefined ? undefined : resolveSessions(asked);
-  const { home: _, ...times } = sessions ?? { home: "/" };
+  const { home: _, store: __, ...times } = sessions ?? { home: "/", store: null };
   for (const [name, value] of Object.entries({ ...limits, ...times, heartbeatMs, retryMs, recheckMs }))
     if (!Number.isSafeInteger(value) || value <= 0) refuseOptions(`${name} is a whole number above 0`);
   requireOrigin(options.origin);
@@ -194,7 +199,9 @@ export function resolveHttpOptions(options: HttpOptions): ResolvedHttpOptions {
 
 function resolveSessions(asked: SessionOptions): SessionRules {
   const minute = 60_000;
-  const rules = { codeMs: 5 * minute, idleMs: 30 * minute, maxAgeMs: 720 * minute, home: "/v1/session", ...asked };
+  const times = { codeMs: 5 * minute, idleMs: 30 * minute, maxAgeMs: 720 * minute, recheckMs: 5_000 };
+  const { store = createMemorySessions(), ...given } = asked;
+  const rules = { ...times, home: "/v1/session", ...given, store };
   // Two slashes would name another host.
   if (!/^\/(?![/\\])[\x21-\x7e]*$/.test(rules.home)) refuseOptions("sessions.home is a path of this host");
   return rules;

@@ -36,7 +36,9 @@ const jwt = {
   readCaller: 0,
 } satisfies KeysOf<Required<JwtOptions>>;
 
-const sessions = { codeMs: 0, idleMs: 0, maxAgeMs: 0, home: 0 } satisfies KeysOf<Required<SessionOptions>>;
+const sessions = { codeMs: 0, idleMs: 0, maxAgeMs: 0, home: 0, recheckMs: 0, store: 0 } satisfies KeysOf<
+  Required<SessionOptions>
+>;
 const token = { token: 0, tenant_id: 0, principal: 0, scopes: 0 } satisfies KeysOf<Required<StaticToken>>;
 const principal = { type: 0, id: 0, role: 0 } satisfies KeysOf<StaticToken["principal"]>;
 

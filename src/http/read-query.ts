@@ -31,7 +31,7 @@ const states = z.preprocess(
 const intentType = z.string().min(1);
 const gateCursor = z.templateLiteral([WorkflowId, "/", GateId]);
 const instant = z.union([z.iso.datetime({ offset: true }), z.iso.date()]);
-const yes = z.preprocess((text) => (text === "true" ? true : text === "false" ? false : text), z.boolean());
+export const yes = z.preprocess((text) => (text === "true" ? true : text === "false" ? false : text), z.boolean());
 
 const pageOf = <C extends z.ZodType>(most: number, cursor: C) => ({
   after: cursor.optional().describe("The cursor of a page: what the one before it called `next`."),

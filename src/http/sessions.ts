@@ -1,22 +1,26 @@
 /**
  * Browser sessions: a code that is used once becomes a secret that a cookie carries.
  *
- * Owns: codes and sessions, in this process's memory. Never: a secret itself; only digests are kept.
+ * Owns: when a code or a session ends, and who is told. Never: keeps them (the store does), nor a secret itself.
  * S1  Code and secret are 256 random bits. A code is good once, and until it expires; a session ends when it was idle too
- *     long, when it is too old, and when its holder says so.
+ *     long, when it is too old, and when its holder says so. All of that holds over restarts, and in all processes that
+ *     share the store.
  * S2  Both are bounded: beyond the limit the one that was used longest ago goes.
- * S3  What was opened with a session is told when it ends, however it does. Only requests keep a session from being idle.
+ * S3  What was opened with a session is told when it ends, however it does: at once in this process, within `recheckMs` in
+ *     another. Only requests keep a session from being idle.
  * S4  The CSRF token follows from the secret and does not lead back to it.
  */
-import { hash, randomBytes, timingSafeEqual } from "node:crypto";
-import type { Clock } from "../index.ts";
-import { createEnders, type Enders, type Watch } from "./credential-end.ts";
+import { hash, randomBytes } from "node:crypto";
+import { canonicalJson } from "../contract/digest.ts";
+import type { Clock, SessionRecord, SessionStore } from "../index.ts";
+import { createNamedEnders, endingWith, lookingAgain, type Watch } from "./credential-end.ts";
 import type { HttpCaller } from "./http-options.ts";
 
 export interface SessionTimes {
   readonly codeMs: number;
   readonly idleMs: number;
   readonly maxAgeMs: number;
+  readonly recheckMs: number;
   readonly maxCodes: number;
   readonly maxSessions: number;
 }
@@ -29,113 +33,91 @@ export interface Session {
   readonly watch: Watch;
 }
 
+/** What became of a code, and when (epoch ms). */
+export type CodeState = { readonly is: "good" | "unknown" } | { readonly is: "used" | "expired"; readonly at: number };
+
 export interface Sessions {
   /** A code that becomes a session of this caller's. */
-  readonly mintCode: (caller: HttpCaller) => string;
+  readonly mintCode: (caller: HttpCaller) => Promise<string>;
+  readonly lookAt: (code: string) => Promise<CodeState>;
   /** The secret of a new session; null where the code is none, or no longer. */
-  readonly begin: (code: string) => string | null;
-  readonly find: (secret: string) => Session | null;
-  readonly end: (secret: string) => void;
-}
-
-interface Code {
-  readonly digest: Buffer;
-  readonly caller: HttpCaller;
-  readonly expiresAt: number;
-}
-
-interface Kept {
-  readonly caller: HttpCaller;
-  readonly bornAt: number;
-  usedAt: number;
-  readonly enders: Enders;
+  readonly begin: (code: string) => Promise<string | null>;
+  readonly find: (secret: string) => Promise<Session | null>;
+  readonly end: (secret: string) => Promise<void>;
+  /** Ends all sessions of a principal, and the codes that would become some; gives how many those were. */
+  readonly endAll: (caller: HttpCaller) => Promise<number>;
 }
 
 /** The form of codes and secrets; anything else is not looked up. */
 export const secretPattern = /^[\w-]{43}$/;
 const newSecret = (): string => randomBytes(32).toString("base64url");
-const digestOf = (text: string): Buffer => hash("sha256", text, "buffer");
 
 /** By its digest a secret may be looked up: how long that takes tells of the digest, and a digest leads to no secret. */
 const nameOf = (secret: string): string => hash("sha256", secret, "base64url");
 const csrfOf = (secret: string): string => hash("sha256", `csrf ${secret}`, "base64url");
+const holderOf = ({ tenant_id, principal }: HttpCaller): string =>
+  canonicalJson([tenant_id, principal.type, principal.id]);
 
-export function createSessions(times: SessionTimes, clock: Clock): Sessions {
+/** A session's use is written down when it moved by this part of `idleMs`: a request need not wait for a disk. */
+const useStep = 1 / 100;
+
+export function createSessions(times: SessionTimes, store: SessionStore, clock: Clock): Sessions {
   const { now } = clock;
-  const kept = new Map<string, Kept>();
-  const endOf = ({ bornAt, usedAt }: Kept): number => Math.min(bornAt + times.maxAgeMs, usedAt + times.idleMs);
-  const end = (name: string): void => {
-    const session = kept.get(name);
-    kept.delete(name);
-    session?.enders.end();
+  const enders = createNamedEnders();
+  const endOf = ({ ends_at, used_at }: SessionRecord): number => Math.min(ends_at, used_at + times.idleMs);
+  const findLiving = async (name: string): Promise<SessionRecord | null> => {
+    const record = await store.find(name);
+    return record?.kind === "session" && endOf(record) > now() ? record : null;
   };
-  /** An open stream waits for the session's end, whenever requests have put that off to. */
-  const watch = (name: string, session: Kept): Watch => {
-    return (tell) => {
-      let cancel = (): void => undefined;
-      const arm = (): void => {
-        cancel = clock.setTimer(endOf(session), () => (endOf(session) <= now() ? end(name) : arm()), true);
-      };
-      arm();
-      const forget = session.enders.watch(tell);
-      return () => {
-        cancel();
-        forget();
-      };
-    };
+  const use = async (record: SessionRecord): Promise<SessionRecord> => {
+    if (now() - record.used_at < times.idleMs * useStep) return record;
+    await store.touch(record.name, now());
+    return { ...record, used_at: now() };
   };
-  const begin = (caller: HttpCaller): string => {
+  const keep = async (kind: "code" | "session", caller: HttpCaller): Promise<string> => {
     const secret = newSecret();
-    for (const name of tooMany(kept, times.maxSessions)) end(name);
-    kept.set(nameOf(secret), { caller, bornAt: now(), usedAt: now(), enders: createEnders() });
+    const [ageMs, most] = kind === "code" ? [times.codeMs, times.maxCodes] : [times.maxAgeMs, times.maxSessions];
+    const at = { born_at: now(), used_at: now(), ends_at: now() + ageMs };
+    const record = { name: nameOf(secret), kind, holder: holderOf(caller), caller, ...at };
+    enders.end(await store.keep(record, most));
     return secret;
   };
-  const find = (secret: string): Session | null => {
-    const name = nameOf(secret);
-    const session = kept.get(name);
-    if (session === undefined) return null;
-    if (endOf(session) <= now()) {
-      end(name);
-      return null;
-    }
-    session.usedAt = now();
-    kept.delete(name);
-    kept.set(name, session);
-    const { caller } = session;
-    return { caller, csrfToken: csrfOf(secret), expiresAt: endOf(session), watch: watch(name, session) };
+  const drop = async (which: Parameters<SessionStore["drop"]>[0]): Promise<number> => {
+    const names = await store.drop(which);
+    enders.end(names);
+    return names.length;
   };
-  const codes = createCodes(times, now);
+  const untilEnd = async (name: string): Promise<number | null> => {
+    const record = await findLiving(name);
+    return record === null ? null : Math.min(endOf(record), now() + times.recheckMs);
+  };
   return {
-    mintCode: codes.mint,
-    begin(code) {
-      const caller = codes.take(code);
-      return caller === null ? null : begin(caller);
+    mintCode: (caller) => keep("code", caller),
+    lookAt: async (code) => stateOf(await store.find(nameOf(code)), now()),
+    async begin(code) {
+      const name = nameOf(code);
+      if (!(await store.redeem(name, now()))) return null;
+      const record = await store.find(name);
+      return record === null ? null : keep("session", record.caller);
     },
-    find,
-    end: (secret) => end(nameOf(secret)),
+    async find(secret) {
+      const found = await findLiving(nameOf(secret));
+      if (found === null) return null;
+      const record = await use(found);
+      const { name, caller } = record;
+      const watch = endingWith(
+        enders.watch(name),
+        lookingAgain(clock, () => untilEnd(name), now()),
+      );
+      return { caller, csrfToken: csrfOf(secret), expiresAt: endOf(record), watch };
+    },
+    end: async (secret) => void (await drop({ name: nameOf(secret) })),
+    endAll: (caller) => drop({ holder: holderOf(caller) }),
   };
 }
 
-/** Codes are few: each is compared, in constant time. */
-function createCodes({ codeMs, maxCodes }: SessionTimes, now: () => number) {
-  let codes: readonly Code[] = [];
-  const living = (): readonly Code[] => codes.filter((code) => code.expiresAt > now());
-  return {
-    mint(caller: HttpCaller): string {
-      const code = newSecret();
-      codes = [...living(), { digest: digestOf(code), caller, expiresAt: now() + codeMs }].slice(-maxCodes);
-      return code;
-    },
-    take(code: string): HttpCaller | null {
-      const digest = digestOf(code);
-      codes = living();
-      const found = codes.filter((known) => timingSafeEqual(known.digest, digest));
-      codes = codes.filter((known) => !found.includes(known));
-      return found[0]?.caller ?? null;
-    },
-  };
+function stateOf(record: SessionRecord | null, now: number): CodeState {
+  if (record === null || record.kind === "session") return { is: "unknown" };
+  if (record.kind === "used") return { is: "used", at: record.used_at };
+  return record.ends_at > now ? { is: "good" } : { is: "expired", at: record.ends_at };
 }
-
-/** What goes so that one more finds room. The Map's order is that of use: the first was used longest ago. */
-const tooMany = (kept: ReadonlyMap<string, Kept>, most: number): readonly string[] =>
-  [...kept.keys()].slice(0, Math.max(0, kept.size - most + 1));

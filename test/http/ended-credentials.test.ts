@@ -31,7 +31,7 @@ const allOpen = [false, false, false, false];
 const allClosed = [true, true, true, true];
 
 async function signIn({ app }: EdgeUnderTest): Promise<string> {
-  const code = new URL(app.loginPath(testCaller), own).searchParams.get("code") ?? "";
+  const code = new URL(await app.loginPath(testCaller), own).searchParams.get("code") ?? "";
   const headers = { "content-type": "application/x-www-form-urlencoded", origin: own };
   const answer = await app.fetch(new Request(`${own}/login`, { method: "POST", headers, body: `code=${code}` }));
   return (answer.headers.get("set-cookie") ?? "").split(";")[0] as string;

@@ -92,7 +92,7 @@ describe("strangers", () => {
       .setExpirationTime(edge.t.clock.now() / 1000 + 60)
       .sign(new TextEncoder().encode(secret));
     expect(await asked(edge, signed, 1)).toEqual([200]);
-    const code = new URL(edge.app.loginPath(testCaller), "http://edge.test").searchParams;
+    const code = new URL(await edge.app.loginPath(testCaller), "http://edge.test").searchParams;
     const headers = { "content-type": "application/x-www-form-urlencoded" };
     const guess = { as: null, body: "code=a", headers };
     expect((await edge.ask("/login", guess)).status).toBe(429);

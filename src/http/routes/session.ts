@@ -1,7 +1,8 @@
 /**
  * A browser's way in and out: the link with its code, the session that it becomes, and who one is.
  *
- * L1  Opening the link shows a page and changes nothing: a preview or a prefetch does not use the code up.
+ * L1  Opening the link shows a page and changes nothing: a preview or a prefetch does not use the code up. What is wrong
+ *     with it is said there already, and that it was used to whoever may have been robbed of it.
  * L2  The page needs no script, and nothing but this host may be sent its form, or show it.
  * L3  Only a page of this host may exchange a code, so that nobody is signed in as somebody else by another site.
  */
@@ -18,13 +19,14 @@ import type { Call, Edge } from "../edge.ts";
 import type { HttpCaller, SessionRules } from "../http-options.ts";
 import { refuseRate } from "../limit-rate.ts";
 import { readForm } from "../read-body.ts";
+import { yes } from "../read-query.ts";
 import { readCookie, writeCookie } from "../session-cookie.ts";
-import { type Sessions, secretPattern } from "../sessions.ts";
+import { type CodeState, type Sessions, secretPattern } from "../sessions.ts";
 
 const sessionRef = moduleRef(0, "http", "session");
 const html = { description: "A page.", mediaType: "text/html" } as const;
 
-interface Door {
+export interface Door {
   readonly admission: Admission;
   readonly sessions: Sessions;
   readonly rules: SessionRules;
@@ -51,7 +53,7 @@ export function addLogin(edge: Edge, door: Door): void {
       query,
       answers: { 200: html },
     },
-    (_, { code }) => showLogin(code),
+    (_, { code }) => showLogin(door, code),
   );
   addRoute(
     edge,
@@ -90,13 +92,17 @@ export function addSession(edge: Edge, door: Door | null): void {
       operation: "endSession",
       summary: "Signs out",
       needs: null,
+      query: z.object({
+        everywhere: yes.optional().describe("Whether all sessions of the principal end, and links to sign in by."),
+      }),
       answers: { 204: { description: "Signed out." } },
     },
-    (call) => logout(call, door),
+    (call, { everywhere = false }) => logout(call, door, everywhere),
   );
 }
 
-export const loginPath = ({ sessions }: Door, caller: HttpCaller): string => `/login?code=${sessions.mintCode(caller)}`;
+export const loginPath = async ({ sessions }: Door, caller: HttpCaller): Promise<string> =>
+  `/login?code=${await sessions.mintCode(caller)}`;
 
 function viewOf(call: Call): SessionView {
   const { caller, via, proof, expiresAt } = call.get("known");
@@ -127,42 +133,58 @@ ${body}
 </html>
 `;
 
-/** The code goes back as it came if it has a code's form; nothing here looks it up. */
-function showLogin(code = ""): Response {
-  const body = secretPattern.test(code)
-    ? `<form method="post" action="/login">
+const lookAt = async ({ sessions }: Door, code: string): Promise<CodeState> =>
+  secretPattern.test(code) ? sessions.lookAt(code) : { is: "unknown" };
+
+/** The code goes back as it came if it is good. */
+async function showLogin(door: Door, code = ""): Promise<Response> {
+  const state = await lookAt(door, code);
+  const form = `<form method="post" action="/login">
 <input type="hidden" name="code" value="${code}">
 <button>Sign in</button>
-</form>`
-    : "<p>This is no login link. Ask for a new one where the server was started.</p>";
+</form>`;
+  const body = state.is === "good" ? form : `<p>This login link ${tellState(state)}.</p>`;
   return new Response(page(body), { headers: pageHeaders });
 }
 
-async function login(call: Call, { options }: Edge, { admission, sessions, rules }: Door): Promise<Response> {
+/** What is wrong with a code, and what to do, as the end of a sentence. */
+function tellState(state: CodeState): string {
+  const anew = "ask for a new one where the server was started";
+  if (state.is === "used")
+    return `was used at ${instant(state.at)}; if that was not you, ${anew}, and sign out everywhere`;
+  return state.is === "expired" ? `expired at ${instant(state.at)}; ${anew}` : `is not known here; ${anew}`;
+}
+
+const instant = (at: number): string => new Date(at).toISOString();
+
+async function login(call: Call, { options }: Edge, door: Door): Promise<Response> {
+  const { admission, sessions, rules } = door;
   const request = call.req.raw;
   if (whenceOf(request, admission.ownOrigin(request)) === "elsewhere")
     raise(kernelError("T5_CSRF_REJECTED", "the form comes from a page of another origin", sessionRef));
   const code = (await readForm(request, options.limits)).get("code") ?? "";
-  const secret = secretPattern.test(code) ? sessions.begin(code) : null;
-  if (secret === null) return refuseCode(admission);
+  const secret = secretPattern.test(code) ? await sessions.begin(code) : null;
+  if (secret === null) return refuseCode(admission, await lookAt(door, code));
   const origin = admission.ownOrigin(request);
   // Nobody can reach any more what the browser held until now.
   const before = readCookie(request, origin);
-  if (before !== null) sessions.end(before);
+  if (before !== null) await sessions.end(before);
   const cookie = writeCookie(secret, origin, rules.maxAgeMs);
   return new Response(null, { status: 303, headers: { location: rules.home, "set-cookie": cookie } });
 }
 
-function refuseCode({ failures }: Admission): never {
+function refuseCode({ failures }: Admission, state: CodeState): never {
   if (!failures.take()) refuseRate("maxFailedCallsPerSecond");
-  return raise(kernelError("T5_AUTHN_FAILED", "the login link is unknown, was used, or has expired", sessionRef));
+  const message = `the login link ${tellState(state)}`;
+  return raise(kernelError("T5_AUTHN_FAILED", message, sessionRef, { detail: { link: state.is } }));
 }
 
 /** Whoever calls, the cookie goes; a session is ended if it was what made the caller known. */
-function logout(call: Call, { admission, sessions, rules }: Door): Response {
+async function logout(call: Call, { admission, sessions, rules }: Door, everywhere: boolean): Promise<Response> {
   const request = call.req.raw;
   const origin = admission.ownOrigin(request);
   const secret = call.get("known").via === "session" ? readCookie(request, origin) : null;
-  if (secret !== null) sessions.end(secret);
+  if (secret !== null) await sessions.end(secret);
+  if (everywhere) await sessions.endAll(call.get("caller"));
   return new Response(null, { status: 204, headers: { "set-cookie": writeCookie(null, origin, rules.maxAgeMs) } });
 }

@@ -186,7 +186,25 @@ function readColumns(record: string): ReturnType<typeof gateColumns> | null {
   }
 }
 
-const migrations: readonly Migration[] = [first, second, third];
+const fourth: Migration = {
+  version: 4,
+  sql: `
+    -- Login codes and sessions of browsers, by digest. No index: the log does not tell of them.
+    CREATE TABLE sessions (
+      ordinal INTEGER PRIMARY KEY,
+      name TEXT NOT NULL UNIQUE,
+      kind TEXT NOT NULL,
+      holder TEXT NOT NULL,
+      caller TEXT NOT NULL,
+      born_at REAL NOT NULL,
+      used_at REAL NOT NULL,
+      ends_at REAL NOT NULL
+    ) STRICT;
+    CREATE INDEX sessions_by_use ON sessions (kind, used_at, ordinal);
+  `,
+};
+
+const migrations: readonly Migration[] = [first, second, third, fourth];
 
 /** The newest schema that this code reads and writes. */
 export const schemaVersion = migrations.length;

@@ -98,6 +98,18 @@ const texts = {
     ON CONFLICT DO UPDATE SET record = excluded.record`,
   document: "SELECT record FROM documents WHERE tenant_id = ? AND document_id = ?",
 
+  // Of equal age the one that came first goes.
+  insertSession: `
+    INSERT INTO sessions (name, kind, holder, caller, born_at, used_at, ends_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+  dropOldSessions: `
+    DELETE FROM sessions WHERE ordinal IN (
+      SELECT ordinal FROM sessions WHERE kind = ? ORDER BY used_at DESC, ordinal DESC LIMIT -1 OFFSET ?) RETURNING name`,
+  findSession: "SELECT name, kind, holder, caller, born_at, used_at, ends_at FROM sessions WHERE name = ?",
+  touchSession: "UPDATE sessions SET used_at = ? WHERE name = ?",
+  redeemSession: "UPDATE sessions SET kind = 'used', used_at = ? WHERE name = ? AND kind = 'code' AND ends_at > ?",
+  dropSession: "DELETE FROM sessions WHERE name = ? RETURNING name",
+  dropSessionsOf: "DELETE FROM sessions WHERE holder = ? AND kind <> 'used' RETURNING name",
+
   bump: `
     INSERT INTO counters (tenant_id, thread_id, position) VALUES (?, ?, ?)
     ON CONFLICT DO UPDATE SET position = excluded.position`,

@@ -16,6 +16,7 @@ import { countGates, countHeads, listGates, listHeads } from "./list-queries.ts"
 import { readHeads } from "./read-heads.ts";
 import { readAllCharges, readCharges, readDocuments, readGates, readKey, readMemory } from "./read-records.ts";
 import { watchFile } from "./same-file.ts";
+import { createSessionTable } from "./session-table.ts";
 import { prepareStatements } from "./statements.ts";
 import { StreamHeads } from "./stream-heads.ts";
 import type { Connection } from "./transaction.ts";
@@ -33,11 +34,12 @@ export function createStore(path: string, connect: Connect): LedgerStore {
     ...createLog(run),
     ...createWorkflowIndex(run),
     ...createRecordIndexes(run),
+    sessions: createSessionTable(run),
   };
 }
 
 /** Runs a function on the open connection and codes what it throws. */
-type Run = <T>(fn: string, body: (connection: Connection) => T) => Promise<T>;
+export type Run = <T>(fn: string, body: (connection: Connection) => T) => Promise<T>;
 
 interface Session {
   readonly open: () => Promise<void>;

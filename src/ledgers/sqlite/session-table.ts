@@ -1,0 +1,46 @@
+/**
+ * Browsers' sessions, in a table beside the log.
+ *
+ * Owns: the SQL of the session port. Never: is an index: no row of the log tells of a session.
+ */
+import type { SessionRecord, SessionStore } from "../../ports/session-store.ts";
+import { type Columns, parseCell } from "./columns.ts";
+import type { Run } from "./store.ts";
+import { type Connection, writeAll } from "./transaction.ts";
+
+export const createSessionTable = (run: Run): SessionStore => ({
+  keep: (record, most) => run("keepSession", (on) => keepSession(on, record, most)),
+  find: (name) =>
+    run("findSession", ({ statements }) => {
+      const row = statements.findSession.get(name);
+      return row === undefined ? null : toRecord(row);
+    }),
+  touch: (name, at) => run("touchSession", (on) => writeAll(on, () => void on.statements.touchSession.run(at, name))),
+  redeem: (name, at) =>
+    run("redeemSession", (on) =>
+      writeAll(on, () => Number(on.statements.redeemSession.run(at, name, at).changes) === 1),
+    ),
+  drop: (which) =>
+    run("dropSession", (on) => {
+      const { dropSession, dropSessionsOf } = on.statements;
+      return writeAll(on, () =>
+        namesOf("name" in which ? dropSession.all(which.name) : dropSessionsOf.all(which.holder)),
+      );
+    }),
+});
+
+function keepSession(connection: Connection, record: SessionRecord, most: number): readonly string[] {
+  const { name, kind, holder, caller, born_at, used_at, ends_at } = record;
+  const { insertSession, dropOldSessions } = connection.statements;
+  return writeAll(connection, () => {
+    insertSession.run(name, kind, holder, JSON.stringify(caller), born_at, used_at, ends_at);
+    return namesOf(dropOldSessions.all(kind, most));
+  });
+}
+
+const namesOf = (rows: readonly Columns[]): readonly string[] => rows.map((row) => row["name"] as string);
+
+const toRecord = ({ caller, ...row }: Columns): SessionRecord => ({
+  ...(row as unknown as Omit<SessionRecord, "caller">),
+  caller: parseCell(caller, "caller"),
+});
