@@ -13,8 +13,8 @@ import type { Caller } from "../contract/auth-context.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { moduleRef } from "../contract/module-ref.ts";
-import type { Kernel, LedgerStore } from "../index.ts";
-import { sqliteLedger } from "../ledgers/sqlite/index.ts";
+import type { Kernel } from "../index.ts";
+import { type SqliteLedger, sqliteLedger } from "../ledgers/sqlite/index.ts";
 import type { Logger, Telemetry } from "../ports/telemetry.ts";
 import { readApproverKeys } from "./approver-keys.ts";
 import { closeAll, type Loaded, loadModules, loadPolicies } from "./load-modules.ts";
@@ -32,7 +32,7 @@ export interface Opening {
 /** The open kernel, and who asks it. */
 export interface Desk {
   readonly kernel: Kernel;
-  readonly ledger: LedgerStore;
+  readonly ledger: SqliteLedger;
   readonly caller: Caller;
 }
 
@@ -68,7 +68,7 @@ function requireLedger({ options }: Session, { create = false }: Opening): void 
 async function openKernel(
   { options, terminal }: Session,
   { recover = false, logger, telemetry }: Opening,
-  parts: Rules & { readonly ledger: LedgerStore },
+  parts: Rules & { readonly ledger: SqliteLedger },
 ): Promise<Kernel> {
   // Only now: help, wrong usage and the check of a file need no kernel.
   const { createKernel } = await import("../index.ts");

@@ -112,7 +112,7 @@ async function serve(
       ...(approver === undefined ? [] : [{ token: approver, ...caller, scopes: approverScopes }]),
       ...(scraper === undefined ? [] : [{ token: scraper, ...caller, scopes: ["metrics:read"] }]),
     ],
-    sessions: ledger.sessions === undefined ? {} : { store: ledger.sessions },
+    sessions: { store: ledger.sessions },
     ...(origin !== undefined && { origin }),
     logger,
     observe: observer.http,

@@ -106,7 +106,7 @@ export interface SessionOptions {
   readonly home?: string;
   /** How often a stream that is open asks whether its session was ended in another process; 5 seconds by default. */
   readonly recheckMs?: number;
-  /** Where they are kept: `sessions` of a ledger, so that they outlive the process, or a host's own; this process's memory by default. */
+  /** Where they are kept: `sessions` of a SQLite ledger, to outlive the process, or a host's own; this process's memory by default. */
   readonly store?: SessionStore;
 }
 

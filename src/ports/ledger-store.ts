@@ -15,7 +15,6 @@ import type { Gate } from "../contract/gate.ts";
 import type { ListedGate } from "../contract/listed-gate.ts";
 import type { WorkflowStateName } from "../contract/progress.ts";
 import type { TurnRow } from "../contract/turn.ts";
-import type { SessionStore } from "./session-store.ts";
 
 type Id = string | number;
 
@@ -244,7 +243,5 @@ export interface LedgerStore {
   version(tenantId: Id, threadId: Id | null): Promise<number>;
   /** The indexes as they stand. A store that has it has them verified against its log. */
   readonly indexes?: () => Promise<StoredIndexes>;
-  /** Where browsers' sessions may be kept beside the log, while the store is open. */
-  readonly sessions?: SessionStore;
   close(): Promise<void>;
 }

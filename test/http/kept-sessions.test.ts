@@ -4,8 +4,8 @@ import { createInterface } from "node:readline";
 import { describe, expect, it } from "vitest";
 import { createMemorySessions } from "../../src/http/memory-sessions.ts";
 import { createSessions, type Sessions } from "../../src/http/sessions.ts";
-import type { LedgerStore, SessionRecord, SessionStore } from "../../src/index.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import type { SessionRecord } from "../../src/index.ts";
+import { type SqliteLedger, sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 import { createVirtualClock, testCaller } from "../../src/testing/index.ts";
 import { startProcess } from "../cli/command-line.ts";
 import { freshPaths, makeTempFolder } from "../fixtures.ts";
@@ -24,9 +24,7 @@ const times = {
   maxSessions: 3,
 };
 
-const storeOf = (ledger: LedgerStore): SessionStore => ledger.sessions as SessionStore;
-
-async function openLedger(path: string): Promise<LedgerStore & AsyncDisposable> {
+async function openLedger(path: string): Promise<SqliteLedger & AsyncDisposable> {
   const ledger = sqliteLedger({ path });
   await ledger.open();
   return { ...ledger, [Symbol.asyncDispose]: () => ledger.close() };
@@ -43,7 +41,7 @@ describe.each([
     "a ledger's file",
     async () => {
       const ledger = await openLedger(freshPath());
-      return { store: storeOf(ledger), close: () => ledger.close() };
+      return { store: ledger.sessions, close: () => ledger.close() };
     },
   ],
 ] as const)("sessions kept in %s", (_where, open) => {
@@ -111,13 +109,13 @@ describe("after a restart", () => {
     const path = freshPath();
     const clock = createVirtualClock();
     const before = await openLedger(path);
-    const first = createSessions(times, storeOf(before), clock);
+    const first = createSessions(times, before.sessions, clock);
     const [code, unused] = [await first.mintCode(testCaller), await first.mintCode(testCaller)];
     const secret = (await first.begin(code)) as string;
     const csrf = (await first.find(secret))?.csrfToken;
     await before.close();
     await using after = await openLedger(path);
-    const second = createSessions(times, storeOf(after), clock);
+    const second = createSessions(times, after.sessions, clock);
     expect(await second.find(secret)).toMatchObject({ caller: testCaller, csrfToken: csrf });
     expect([await second.begin(code), await second.lookAt(code)]).toEqual([null, { is: "used", at: clock.now() }]);
     await clock.advance(5 * minute);
@@ -132,7 +130,7 @@ describe("after a restart", () => {
   it("the file holds nothing that lets anybody in", async () => {
     const path = freshPath();
     await using ledger = await openLedger(path);
-    const sessions = createSessions(times, storeOf(ledger), createVirtualClock());
+    const sessions = createSessions(times, ledger.sessions, createVirtualClock());
     const code = await sessions.mintCode(testCaller);
     const secret = (await sessions.begin(code)) as string;
     const kept = JSON.stringify(withDatabase(path, (db) => db.prepare("SELECT * FROM sessions").all()));
@@ -143,7 +141,7 @@ describe("after a restart", () => {
   it("a session that is in use is written down seldom: a request waits for no disk", async () => {
     await using ledger = await openLedger(freshPath());
     let writes = 0;
-    const { touch, ...rest } = storeOf(ledger);
+    const { touch, ...rest } = ledger.sessions;
     const counted = {
       ...rest,
       touch: async (name: string, at: number) => {
@@ -173,9 +171,9 @@ describe("two processes on one file", () => {
   it("[ATH-07] sign one another's sessions out: streams close within `recheckMs`, and those of others go on", async () => {
     const path = freshPath();
     const ledger = sqliteLedger({ path });
-    await using edge = await openEdge({ ledger }, { sessions: { store: storeOf(ledger) } });
+    await using edge = await openEdge({ ledger }, { sessions: { store: ledger.sessions } });
     await using elsewhere = await openLedger(path);
-    const there = createSessions(times, storeOf(elsewhere), edge.t.clock);
+    const there = createSessions(times, elsewhere.sessions, edge.t.clock);
     const [mine, others] = [await signIn(there), await there.begin(await there.mintCode(other))];
     const open = async (secret: string | null) => {
       const headers = { cookie: `countersign_session=${secret}` };
@@ -195,7 +193,7 @@ describe("two processes on one file", () => {
     await using one = await openLedger(path);
     await using two = await openLedger(path);
     const clock = createVirtualClock();
-    const [a, b] = [createSessions(times, storeOf(one), clock), createSessions(times, storeOf(two), clock)];
+    const [a, b] = [createSessions(times, one.sessions, clock), createSessions(times, two.sessions, clock)];
     const code = await a.mintCode(testCaller);
     const secrets = await Promise.all([a.begin(code), b.begin(code), a.begin(code), b.begin(code)]);
     expect(secrets.filter((secret) => secret !== null)).toHaveLength(1);

@@ -9,9 +9,10 @@
 import { z } from "zod";
 import { type KeysOf, readStrictly } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
-import type { LedgerStore } from "../../ports/ledger-store.ts";
 import { type ConnectOptions, connect } from "./connect.ts";
-import { createStore } from "./store.ts";
+import { createStore, type SqliteLedger } from "./store.ts";
+
+export type { SqliteLedger };
 
 /** `busyTimeoutMs`: 2000 when absent. `synchronous`: `full` when absent, see ConnectOptions. */
 export type SqliteLedgerOptions = Partial<ConnectOptions>;
@@ -23,7 +24,7 @@ const Options = z.strictObject({
 } satisfies KeysOf<ConnectOptions>);
 
 /** A ledger store on `path`; the file is made if it does not exist, its folder must. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
-export function sqliteLedger(options: SqliteLedgerOptions = {}): LedgerStore {
+export function sqliteLedger(options: SqliteLedgerOptions = {}): SqliteLedger {
   const source = moduleRef(0, "ledger", "sqliteLedger");
   const { path, busyTimeoutMs, synchronous } = readStrictly(Options, options, { what: "sqliteLedger", source });
   return createStore(path, () => connect({ path, busyTimeoutMs, synchronous }));

@@ -7,6 +7,7 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import type { LedgerStore } from "../../ports/ledger-store.ts";
+import type { SessionStore } from "../../ports/session-store.ts";
 import { appendBatch } from "./append.ts";
 import { idText, readableHead, threadText, toHead, toTurnRow } from "./columns.ts";
 import { dumpIndexes } from "./dump-indexes.ts";
@@ -21,11 +22,16 @@ import { prepareStatements } from "./statements.ts";
 import { StreamHeads } from "./stream-heads.ts";
 import type { Connection } from "./transaction.ts";
 
+export interface SqliteLedger extends LedgerStore {
+  /** Where browsers' sessions may be kept beside the log, while the store is open. */
+  readonly sessions: SessionStore;
+}
+
 /** Gives a configured and migrated database. */
 export type Connect = () => Promise<DatabaseSync>;
 
 /** `path` names the ledger in messages and tells why a file could not be opened. */
-export function createStore(path: string, connect: Connect): LedgerStore {
+export function createStore(path: string, connect: Connect): SqliteLedger {
   const { open, close, run } = createSession(path, connect);
   return {
     name: ledgerName(path),
