@@ -65,7 +65,13 @@ export function chartEvent(type: string, payload: object): ChartEvent {
 }
 
 /** Events whose transition depends on what they carry. */
-const guarded: ReadonlySet<string> = new Set(["GATE_EXPIRED", "GATE_REVISED", "ACTION_FAILED", "ACTION_SETTLED"]);
+const guarded: ReadonlySet<string> = new Set([
+  "GATE_EXPIRED",
+  "GATE_REVISED",
+  "ACTION_STARTED",
+  "ACTION_FAILED",
+  "ACTION_SETTLED",
+]);
 
 export const stepPath = (step: StepRecord): string =>
   step.phase === null ? step.state : `${step.state}.${step.phase}`;

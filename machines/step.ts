@@ -1,14 +1,16 @@
 /**
  * The step lifecycle: queued → running → succeeded | failed | skipped, and queued → skipped for a step never started.
- * Waiting for a person, for a retry or for the truth about a lost call are states inside running (C-30).
+ * What a running step does or waits for is a state inside running (C-30): judging (payload, policy, approval, admission),
+ * calling, finishing (outcome), settling (what follows from a failure), a person, a retry, or the truth about a lost call.
  *
  * Owns: which ledger events one run of a step accepts. Never: attempts, outputs, errors (the fold keeps those).
  * S1  succeeded, failed and skipped are final within a run; a restarted workflow begins a new run as a new actor.
- * S2  A skill is called in `executing` only, and a gated step reaches it through USER_APPROVED alone (or an expiry
- *     that allows). What was approved on a basis that has changed is asked again before the call. A step succeeds
- *     from there alone, and a doubt is settled or skipped, never failed past the person.
+ * S2  A call is made from `judging` or after a pause, and a gated step reaches `judging` through USER_APPROVED alone (or
+ *     an expiry that allows). What was approved on a basis that has changed is asked again before the call. A step
+ *     succeeds once a call has ended, and a doubt is settled or skipped, never failed past the person.
  * S3  A call that ends after its attempt was given up is heard: its failure while the step backs off, its success even
- *     in doubt, where it waits for the person's word.
+ *     in doubt, where it waits for the person's word. A success stands: nothing that ends later changes it.
+ * S4  While a call is under way no other is begun, whoever says so; only the one that a crash has lost is made again.
  */
 import { setup } from "xstate";
 
@@ -17,12 +19,12 @@ export type StepEvent =
   | { readonly type: "STEP_SUCCEEDED" }
   | { readonly type: "STEP_FAILED" }
   | { readonly type: "STEP_SKIPPED" }
-  | { readonly type: "ACTION_STARTED" }
+  | { readonly type: "ACTION_STARTED"; readonly recovered?: boolean }
   | { readonly type: "ACTION_SUCCEEDED" }
   | { readonly type: "ACTION_FAILED" }
   | { readonly type: "ACTION_RETRY_SCHEDULED" }
   | { readonly type: "ACTION_IN_DOUBT" }
-  | { readonly type: "ACTION_SETTLED" }
+  | { readonly type: "ACTION_SETTLED"; readonly resolution: "done" | "retry" | "failed" }
   | { readonly type: "GATE_OPENED" }
   | { readonly type: "GATE_REVISED"; readonly cause: "edit" | "regenerate" | "policy" | "basis" }
   | { readonly type: "GATE_EXPIRED"; readonly action: "deny" | "allow" }
@@ -36,6 +38,9 @@ export const stepMachine = setup({
   types: { events: {} as StepEvent },
   guards: {
     allows: ({ event }) => event.type === "GATE_EXPIRED" && event.action === "allow",
+    isRepeat: ({ event }) => event.type === "ACTION_STARTED" && event.recovered === true,
+    isDone: ({ event }) => event.type === "ACTION_SETTLED" && event.resolution === "done",
+    isUndone: ({ event }) => event.type === "ACTION_SETTLED" && event.resolution === "retry",
     hasMoved: ({ event }) => event.type === "GATE_REVISED" && event.cause === "basis",
   },
 }).createMachine({
@@ -44,33 +49,48 @@ export const stepMachine = setup({
   states: {
     queued: { on: { STEP_STARTED: "running", STEP_SKIPPED: "skipped" } },
     running: {
-      initial: "executing",
+      initial: "judging",
       on: { STEP_SKIPPED: "#step.skipped" },
       states: {
-        executing: {
+        judging: {
           on: {
             GATE_OPENED: "awaiting_approval",
             GATE_REVISED: { guard: "hasMoved", target: "awaiting_approval" },
-            ACTION_STARTED: {},
-            ACTION_SUCCEEDED: {},
+            ACTION_STARTED: "calling",
+            ...fails,
+            ...lost,
+          },
+        },
+        calling: {
+          on: {
+            ACTION_STARTED: { guard: "isRepeat" },
+            ACTION_SUCCEEDED: "finishing",
+            ACTION_FAILED: "settling",
+            ...fails,
+            ...lost,
+          },
+        },
+        finishing: { on: { STEP_SUCCEEDED: "#step.succeeded", ...fails } },
+        settling: {
+          on: {
+            ACTION_SUCCEEDED: "finishing",
             ACTION_FAILED: {},
             ACTION_RETRY_SCHEDULED: "backing_off",
-            STEP_SUCCEEDED: "#step.succeeded",
             ...fails,
             ...lost,
           },
         },
         awaiting_approval: {
           on: {
-            USER_APPROVED: "executing",
+            USER_APPROVED: "judging",
             USER_REJECTED: {},
             GATE_REVISED: {},
-            GATE_EXPIRED: [{ guard: "allows", target: "executing" }, {}],
+            GATE_EXPIRED: [{ guard: "allows", target: "judging" }, {}],
             ...fails,
           },
         },
         backing_off: {
-          on: { ACTION_STARTED: "executing", ACTION_SUCCEEDED: "executing", ACTION_FAILED: {}, ...fails, ...lost },
+          on: { ACTION_STARTED: "calling", ACTION_SUCCEEDED: "finishing", ACTION_FAILED: {}, ...fails, ...lost },
         },
         in_doubt: {
           on: {
@@ -78,7 +98,11 @@ export const stepMachine = setup({
             USER_APPROVED: {},
             USER_REJECTED: {},
             ACTION_SUCCEEDED: {},
-            ACTION_SETTLED: "executing",
+            ACTION_SETTLED: [
+              { guard: "isUndone", target: "judging" },
+              { guard: "isDone", target: "finishing" },
+              { target: "settling" },
+            ],
           },
         },
       },

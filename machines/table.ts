@@ -8,7 +8,7 @@
  */
 import type { AnyStateMachine, AnyStateNode } from "xstate";
 
-/** States are dotted paths, as in `running.executing`. */
+/** States are dotted paths, as in `running.calling`. */
 export interface Chart {
   readonly initial: string;
   readonly next: (state: string, event: ChartEvent) => string | undefined;

@@ -46,6 +46,11 @@ export function renderWorkflow(state: WorkflowState, look: Look): string {
   return parts.join("\n");
 }
 
+/** What is done for a step is not told apart here; what it waits for is. */
+const atWork: ReadonlySet<StepView["phase"]> = new Set(["judging", "calling", "finishing", "settling"]);
+
+const tellStepState = ({ phase, state }: StepView): string => (phase === null || atWork.has(phase) ? state : phase);
+
 const stepColumns: readonly Column<StepView>[] = [
   { title: "STEP", value: (step) => step.step_id },
   { title: "STATE", value: tellStepState, style: (step) => styles[step.state] },
@@ -55,10 +60,6 @@ const stepColumns: readonly Column<StepView>[] = [
 ];
 
 export const renderSteps = (steps: readonly StepView[], look: Look): string => renderTable(steps, stepColumns, look);
-
-function tellStepState(step: StepView): string {
-  return step.phase === null || step.phase === "executing" ? step.state : step.phase;
-}
 
 function tellStep(step: StepView): string {
   if (step.error !== null) return `${step.error.code}: ${step.error.message}`;

@@ -15,7 +15,7 @@ import { stepStates } from "./step.ts";
 import { traceStatuses } from "./trace.ts";
 
 /** Where a step stands inside `running`. */
-export const StepPhase = z.enum(["executing", "awaiting_approval", "backing_off", "in_doubt"]);
+export const StepPhase = z.enum(["judging", "calling", "finishing", "settling", "awaiting_approval", "backing_off", "in_doubt"]);
 export type StepPhase = z.infer<typeof StepPhase>;
 
 /** Where a running workflow may be cut out of the plan, and why. */

@@ -149,7 +149,7 @@ export const isAtRest = (state: WorkflowStateName): boolean => isTerminal(state)
 /** Whether a step can go on now, or start. */
 export function isRunnable({ plan, steps }: Pick<WorkflowRecord, "plan" | "steps">, of: StepRecord): boolean {
   const { state, phase, step } = of;
-  if (state === "running") return phase === "executing" || phase === "backing_off";
+  if (state === "running") return phase !== "awaiting_approval" && phase !== "in_doubt";
   if (state !== "queued" || plan?.steps.some((s) => s.step_id === step.step_id) !== true) return false;
   return step.depends_on.every((id) => steps.get(id)?.state === "succeeded");
 }

@@ -166,7 +166,7 @@ const stateOf = (actor: AnyActorRef): unknown => flatten(actor.getSnapshot().val
 const statesOf = (actors: ReadonlyMap<string, AnyActorRef>): Record<string, unknown> =>
   Object.fromEntries([...actors].map(([id, actor]) => [id, stateOf(actor)]));
 
-/** `{ running: "executing" }` → `running.executing` */
+/** `{ running: "calling" }` → `running.calling` */
 function flatten(value: unknown): string {
   if (typeof value === "string") return value;
   const [key, inner] = Object.entries(value as object)[0] as [string, unknown];

@@ -54,7 +54,7 @@ describe("a gate opens", () => {
     const reached = getShortestPaths(stepMachine, { fromState: gated as never, events: [...events, open] });
     expect(reached.map((path) => path.state.value)).toEqual([{ running: "awaiting_approval" }]);
     const approved = getShortestPaths(stepMachine, { fromState: gated as never, events: [{ type: "USER_APPROVED" }] });
-    expect(approved.map((path) => path.state.value)).toContainEqual({ running: "executing" });
+    expect(approved.map((path) => path.state.value)).toContainEqual({ running: "judging" });
   });
 
   it("[GAT-06] under the id of its step", async () => {

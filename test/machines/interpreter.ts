@@ -51,6 +51,7 @@ export interface ProbeEvent {
   readonly status: string | null;
   readonly cause: string | null;
   readonly label: string | null;
+  readonly recovered: boolean;
 }
 
 export const guardFields = {
@@ -61,6 +62,7 @@ export const guardFields = {
   status: fc.constantFrom("failed", null),
   cause: fc.constantFrom(null, "edit", "basis"),
   label: fc.constantFrom("dependency_cancelled", null),
+  recovered: fc.boolean(),
 };
 
 export const anyEventOf = (machine: AnyStateMachine): fc.Arbitrary<ProbeEvent> =>
@@ -74,11 +76,12 @@ export const event = (type: string, fields: Partial<ProbeEvent> = {}): ProbeEven
   status: null,
   cause: null,
   label: null,
+  recovered: false,
   ...fields,
   type,
 });
 
-/** `running.executing` for `{ running: "executing" }`. */
+/** `running.calling` for `{ running: "calling" }`. */
 export function pathOf(value: StateValue): string {
   if (typeof value === "string") return value;
   const [[parent, child] = ["", ""]] = Object.entries(value);

@@ -38,34 +38,43 @@ describe("the step lifecycle", () => {
   it("reaches each of the seed's moves", () => {
     expect(stateOf(walkOn("STEP_STARTED").value)).toBe("running");
     expect(stateOf(walkOn("STEP_SKIPPED").value)).toBe("skipped");
-    for (const [type, end] of [
-      ["STEP_SUCCEEDED", "succeeded"],
-      ["STEP_FAILED", "failed"],
-      ["STEP_SKIPPED", "skipped"],
-    ] as const) {
-      expect(stateOf(walkOn("STEP_STARTED", type).value)).toBe(end);
-    }
+    expect(stateOf(walkOn("STEP_STARTED", "STEP_FAILED").value)).toBe("failed");
+    expect(stateOf(walkOn("STEP_STARTED", "STEP_SKIPPED").value)).toBe("skipped");
+    const succeeded = walkOn("STEP_STARTED", "ACTION_STARTED", "ACTION_SUCCEEDED", "STEP_SUCCEEDED");
+    expect(stateOf(succeeded.value)).toBe("succeeded");
   });
 
   it("a gated step is executed after an approval, or after an expiry that allows, and never otherwise", () => {
     const gated = walkOn("STEP_STARTED", "GATE_OPENED");
     expect(pathOf(gated.value)).toBe("running.awaiting_approval");
-    expect(pathOf(send(stepMachine, gated, event("USER_APPROVED")).value)).toBe("running.executing");
-    expect(pathOf(send(stepMachine, gated, event("GATE_EXPIRED", { action: "allow" })).value)).toBe(
-      "running.executing",
-    );
+    expect(pathOf(send(stepMachine, gated, event("USER_APPROVED")).value)).toBe("running.judging");
+    expect(pathOf(send(stepMachine, gated, event("GATE_EXPIRED", { action: "allow" })).value)).toBe("running.judging");
     for (const type of ["GATE_EXPIRED", "USER_REJECTED", "GATE_REVISED", "ACTION_STARTED", "ACTION_SUCCEEDED"]) {
       expect(pathOf(send(stepMachine, gated, event(type)).value)).toBe("running.awaiting_approval");
     }
   });
 
-  it("an action begins in executing only, or by ending the wait for a retry", () => {
+  it("an action begins in judging, or by ending the wait for a retry", () => {
     const begins = (...types: readonly string[]) => accepts(stepMachine, walkOn(...types), event("ACTION_STARTED"));
     expect(begins()).toBe(false);
     expect(begins("STEP_STARTED")).toBe(true);
     expect(begins("STEP_STARTED", "GATE_OPENED")).toBe(false);
-    expect(begins("STEP_STARTED", "ACTION_RETRY_SCHEDULED")).toBe(true);
+    expect(begins("STEP_STARTED", "ACTION_STARTED", "ACTION_FAILED")).toBe(false);
+    expect(begins("STEP_STARTED", "ACTION_STARTED", "ACTION_FAILED", "ACTION_RETRY_SCHEDULED")).toBe(true);
     expect(begins("STEP_STARTED", "ACTION_IN_DOUBT")).toBe(false);
+  });
+
+  it("a second start of a call that is under way is refused, but where a crash has lost the first", () => {
+    const calling = walkOn("STEP_STARTED", "ACTION_STARTED");
+    expect(accepts(stepMachine, calling, event("ACTION_STARTED"))).toBe(false);
+    expect(accepts(stepMachine, calling, event("ACTION_STARTED", { recovered: true }))).toBe(true);
+  });
+
+  it("a failed call is no success, unless one comes late", () => {
+    const failed = walkOn("STEP_STARTED", "ACTION_STARTED", "ACTION_FAILED");
+    expect(accepts(stepMachine, failed, event("STEP_SUCCEEDED"))).toBe(false);
+    const late = send(stepMachine, failed, event("ACTION_SUCCEEDED"));
+    expect(stateOf(send(stepMachine, late, event("STEP_SUCCEEDED")).value)).toBe("succeeded");
   });
 
   it("a doubt is left by a settlement or an end, not by a repeated start", () => {

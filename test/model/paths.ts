@@ -4,7 +4,7 @@
  *
  * P1  Paths come from @xstate/graph and from the shipped machine; nothing here knows a state or an event by name.
  * P2  A kernel's trace realizes a path when its events take the path's steps in order and, between two of them, only
- *     move the chart nowhere (a call that starts and ends while the step is executing, say).
+ *     move the chart nowhere (a failure of an attempt that was given up, say).
  */
 import { createTestModel, getAdjacencyMap, type TestPath } from "@xstate/graph";
 import type { AnyMachineSnapshot, AnyStateMachine, EventObject } from "xstate";
@@ -28,16 +28,23 @@ export interface Model extends Words {
   readonly paths: readonly ChartPath[];
 }
 
-/** @param ways by pair: the events before it, where the shortest way to its state leaves out what the event needs. */
-export function createModel(
-  machine: AnyStateMachine,
-  ways: Readonly<Record<string, readonly ChartEvent[]>> = {},
-): Model {
+export interface Routing {
+  /** By pair: the events before it, where the shortest way to its state leaves out what the event needs. */
+  readonly ways?: Readonly<Record<string, readonly ChartEvent[]>>;
+  /** Pairs that no way to another one leads through: a kernel takes them in rare circumstances only. */
+  readonly rare?: readonly string[];
+}
+
+export function createModel(machine: AnyStateMachine, { ways = {}, rare = [] }: Routing = {}): Model {
   const words = wordsOf(machine);
   const events = words.all;
   const model = createTestModel(machine, { events: events as never, serializeState: stateOf });
+  const usual = (snapshot: AnyMachineSnapshot) =>
+    events.filter((event) => !rare.includes(pairOf(stateOf(snapshot), event)));
   const shortest = new Map(
-    model.getShortestPaths({ allowDuplicatePaths: true }).map((path) => [stateOf(path.state), path] as const),
+    model
+      .getShortestPaths({ allowDuplicatePaths: true, events: usual as never })
+      .map((path) => [stateOf(path.state), path] as const),
   );
   const declared = declaredIn(machine, events);
   const routes = declared.map(({ state, event }) => [

@@ -33,10 +33,15 @@ function perform(how: Behaviour): unknown {
 export class Script {
   /** What previews rest on; null for nothing. */
   stands: string | null = null;
+  /** Where the step `subject` is held around its call, until `letGo`. */
+  holds: "before" | "after" | "onError" | null = null;
+  /** The stage at which policy denies the step `subject`. */
+  denies: "action" | "outcome" | null = null;
   /** Every call that reached an operator, oldest first. */
   readonly calls: { readonly step_id: string; readonly attempt: number; readonly key: string }[] = [];
   readonly #queues = new Map<string, Behaviour[]>();
   readonly #waiting: Waiting[] = [];
+  readonly #held: (() => void)[] = [];
   readonly #planners: ((plan: readonly PlanStepDraft[] | null) => void)[] = [];
   readonly #plans: (readonly PlanStepDraft[] | null)[] = [];
 
@@ -51,6 +56,16 @@ export class Script {
     const [waiting] = at < 0 ? [] : this.#waiting.splice(at, 1);
     if (waiting === undefined) this.queue(stepId, how);
     else waiting.settle(how);
+  }
+
+  /** Waits where the step is held there. */
+  pass(at: Script["holds"], stepId: string): Promise<void> | undefined {
+    return at === this.holds && stepId === "subject" ? new Promise((go) => this.#held.push(go)) : undefined;
+  }
+
+  letGo(): void {
+    this.holds = null;
+    for (const go of this.#held.splice(0)) go();
   }
 
   /** Gives a plan to the planner that waits, or to the next one; null: the planner throws. */
@@ -78,25 +93,32 @@ export class Script {
     const operators = [
       this.#operator("Model.Read", "read"),
       this.#operator("Model.Send", "external_send"),
-      this.#operator("Model.Post", "external_send", "NONE"),
+      this.#operator("Model.Post", "external_send", { retry: "NONE" }),
+      this.#operator("Model.Put", "external_send", { idempotent: true }),
       this.#operator("Model.Write", "write_draft"),
-      this.#operator("Model.Slow", "read", "NONE", 86_400),
+      this.#operator("Model.Slow", "read", { retry: "NONE", timeoutSec: 86_400 }),
     ];
     return defineCapability({
       intentType: intent,
       version: "1.0",
       input: z.record(z.string(), z.unknown()),
       operators,
+      outcomes: { "Model.Outcome": z.looseObject({}) },
       plan: () => this.#nextPlan(),
     });
   }
 
-  #operator(name: string, effect: "read" | "external_send" | "write_draft", retry = "STANDARD", timeoutSec = 10) {
+  #operator(
+    name: string,
+    effect: "read" | "external_send" | "write_draft",
+    { retry = "STANDARD", timeoutSec = 10, idempotent = false } = {},
+  ) {
     return defineOperator({
       name,
       effect,
       retry,
       timeoutSec,
+      idempotent,
       input: z.record(z.string(), z.unknown()),
       run: (call) => this.#call(call),
       preview: () => ({

@@ -4,16 +4,20 @@
  */
 import { describe, expect, it } from "vitest";
 import { stepMachine } from "../../machines/index.ts";
+import type { LedgerEvent } from "../../src/index.ts";
 import { createCoverage, type Driver, titleOf, walkPath } from "./driver.ts";
-import { type ChartEvent, type ChartPath, createModel, eventsOf } from "./paths.ts";
+import { type ChartEvent, type ChartPath, createModel, eventsOf, nameOf } from "./paths.ts";
 import { step } from "./scripted.ts";
 import { Subject } from "./subject.ts";
 
-/** A gate is opened again only if it was approved before. */
+const way = (...types: readonly string[]): readonly ChartEvent[] => types.map((type) => ({ type }));
+
+/** A gate is opened again only if it was approved before; a call whose process lives ends late only after its time. */
 const ways = {
-  "running.executing + GATE_REVISED(basis)": ["STEP_STARTED", "GATE_OPENED", "USER_APPROVED"].map((type) => ({ type })),
+  "running.judging + GATE_REVISED(basis)": way("STEP_STARTED", "GATE_OPENED", "USER_APPROVED"),
+  "running.in_doubt + ACTION_SUCCEEDED": way("STEP_STARTED", "ACTION_STARTED", "ACTION_FAILED", "ACTION_IN_DOUBT"),
 };
-const model = createModel(stepMachine, ways);
+const model = createModel(stepMachine, { ways, rare: ["running.judging + ACTION_IN_DOUBT"] });
 const coverage = createCoverage();
 const hour = 3_600_000;
 const timeout = 10_000;
@@ -25,12 +29,16 @@ const stateIn = (subject: Subject) => async (): Promise<string> => {
 
 /** Whether these two come one after the other. */
 const follows = (route: readonly ChartEvent[], first: string, second: RegExp): boolean =>
-  route.some(({ type }, i) => type === first && second.test(route[i + 1]?.type ?? ""));
+  route.some(({ type }, i) => type === first && second.test(nameOf(route[i + 1] ?? { type: "" })));
 
 /** A call that may take effect can end late, or never; one that only reads ends with its attempt. */
 function operatorFor(route: readonly ChartEvent[]): string {
-  if (follows(route, "ACTION_IN_DOUBT", /ACTION_SUCCEEDED/)) return "Model.Post";
-  const late = follows(route, "ACTION_RETRY_SCHEDULED", /ACTION_(SUCCEEDED|FAILED)/);
+  if (follows(route, "ACTION_RETRY_SCHEDULED", /recovered/)) return "Model.Put";
+  if (follows(route, "ACTION_IN_DOUBT", /ACTION_SUCCEEDED/) || follows(route, "ACTION_FAILED", /ACTION_IN_DOUBT/))
+    return "Model.Post";
+  const late = ["ACTION_FAILED", "ACTION_RETRY_SCHEDULED"].some((type) =>
+    follows(route, type, /ACTION_(SUCCEEDED|FAILED)/),
+  );
   return late || route.some(({ type }) => type === "ACTION_IN_DOUBT") ? "Model.Send" : "Model.Read";
 }
 const gateIn = (route: readonly ChartEvent[]) => {
@@ -45,13 +53,31 @@ async function open(path: ChartPath): Promise<Subject> {
   const moves = route.some(({ cause }) => cause === "basis");
   const subject = await Subject.open({ limits: { maxReplans: 0, ...(moves && { maxConcurrentSteps: 1 }) } });
   subject.script.stands = moves ? "one" : null;
+  subject.script.holds = heldIn(route);
+  subject.script.denies = deniedIn(route);
   subject.script.plan([
     step("first", "Model.Read"),
-    step("subject", operatorFor(route), { depends_on: ["first"], ...gateIn(route) }),
+    step("subject", operatorFor(route), {
+      depends_on: ["first"],
+      ...gateIn(route),
+      ...(subject.script.denies === "outcome" && { outcome: "Model.Outcome" }),
+    }),
     ...(moves ? [step("busy", "Model.Slow", { depends_on: ["first"] })] : []),
   ]);
   await subject.submit();
   return subject;
+}
+
+/** A step is found judging, finishing or settling where something about its call takes time. */
+function heldIn(route: readonly ChartEvent[]): Subject["script"]["holds"] {
+  if (follows(route, "STEP_STARTED", /STEP_SKIPPED/)) return "before";
+  if (follows(route, "ACTION_SUCCEEDED", /STEP_SKIPPED/)) return "after";
+  return follows(route, "ACTION_FAILED", /STEP_SKIPPED|ACTION_(SUCCEEDED|FAILED)/) ? "onError" : null;
+}
+
+function deniedIn(route: readonly ChartEvent[]): Subject["script"]["denies"] {
+  if (follows(route, "ACTION_SUCCEEDED", /STEP_FAILED/)) return "outcome";
+  return follows(route, "STEP_STARTED", /STEP_FAILED/) ? "action" : null;
 }
 
 /** Ends a waiting call, or the one that is about to be made, and lets follow what needs no time. */
@@ -67,21 +93,25 @@ function createDriver(path: ChartPath, subject: Subject): Driver {
     subject,
     view,
     project: (events) =>
-      events
+      newestRun(events)
         .filter((e) => e.step_id === "subject")
         .flatMap(({ event_type, payload }) => model.wordFor(event_type, payload) ?? []),
     live: () => (subject.t.kernel.lifecycles(subject.id)?.steps["subject"] as string | undefined) ?? null,
     bring: async (event) => {
-      const act = event.cause === "basis" ? moveBasis : acts[event.type];
+      const act = event.cause === "basis" ? moveBasis : event.recovered ? lose : acts[event.type];
       await act?.(subject, await view(), route);
     },
   };
 }
 
+/** A restarted step is a new actor. */
+const newestRun = (events: readonly LedgerEvent[]): readonly LedgerEvent[] =>
+  events.slice(events.findLastIndex((e) => e.event_type === "WORKFLOW_RESTARTED") + 1);
+
 /** An approved call waits for its place until `busy` ends; one that is asked about is voted on. */
 async function moveBasis(subject: Subject, state: string): Promise<void> {
   subject.script.stands = "another";
-  if (state === "running.executing") return answer(subject, "busy", "succeed");
+  if (state === "running.judging") return answer(subject, "busy", "succeed");
   const voted = subject.decide("approve", "gate-subject");
   await expect(voted).rejects.toMatchObject({ error: { code: "T5_GATE_CONFLICT" } });
 }
@@ -95,7 +125,7 @@ const acts: Readonly<Record<string, Act>> = {
   async STEP_FAILED(subject, state) {
     if (state === "running.awaiting_approval") return subject.decide("reject", "gate-subject");
     if (state === "running.backing_off") return subject.crash({ capabilities: [] });
-    return answer(subject, "subject", "fail");
+    if (state === "running.calling") await subject.crash(spent);
   },
   async STEP_SKIPPED(subject, state) {
     if (state === "queued") return answer(subject, "first", "fail");
@@ -105,19 +135,44 @@ const acts: Readonly<Record<string, Act>> = {
     if (state === "running.backing_off") await subject.t.clock.advance(2_000);
   },
   ACTION_SUCCEEDED: (subject) => answer(subject, "subject", "succeed"),
-  ACTION_FAILED: (subject) => answer(subject, "subject", "fail"),
-  ACTION_RETRY_SCHEDULED: (subject, _state, route) =>
-    operatorFor(route) === "Model.Send" ? subject.t.clock.advance(timeout) : answer(subject, "subject", "flake"),
-  ACTION_IN_DOUBT: (subject, _state, route) =>
-    operatorFor(route) === "Model.Post" ? subject.t.clock.advance(timeout) : subject.crash(),
-  ACTION_SETTLED: (subject) => subject.decide("approve", undefined, { resolution: "retry" }),
+  ACTION_FAILED(subject, state, route) {
+    if (state === "running.calling" && operatorFor(route) !== "Model.Read") return subject.t.clock.advance(timeout);
+    return answer(subject, "subject", follows(route, "ACTION_FAILED", /ACTION_RETRY/) ? "flake" : "fail");
+  },
+  async ACTION_RETRY_SCHEDULED() {},
+  async ACTION_IN_DOUBT(subject, state, route) {
+    if (follows(route, "ACTION_FAILED", /ACTION_IN_DOUBT/)) return;
+    if (state === "running.calling" || state === "running.backing_off") await lose(subject, state, route);
+  },
+  ACTION_SETTLED: (subject, _state, route) => settle(subject, route),
   async GATE_OPENED() {},
   GATE_REVISED: (subject) => subject.decide("approve", "gate-subject", { edit: { of: "an editor" } }),
   GATE_EXPIRED: (subject) => subject.t.clock.advance(hour),
-  USER_APPROVED: (subject, state) =>
-    subject.decide("approve", undefined, state === "running.in_doubt" ? { resolution: "retry" } : {}),
+  USER_APPROVED: (subject, state, route) =>
+    state === "running.in_doubt" ? settle(subject, route) : subject.decide("approve"),
   USER_REJECTED: (subject) => subject.decide("reject"),
 };
+
+/** What a person says of a lost call; a path that ends without saying so wants it made again. */
+async function settle(subject: Subject, route: readonly ChartEvent[]): Promise<void> {
+  const { resolution = "retry" } = route.find(({ type }) => type === "ACTION_SETTLED") ?? {};
+  if (resolution === "failed") return subject.decide("reject");
+  await subject.decide("approve", undefined, { resolution, ...(resolution === "done" && { result: { done: true } }) });
+}
+
+/** A kernel that admits no further call of what only reads. */
+const spent = { budgets: { capabilities: { "Model.Read": { max_invocations: 1, max_tokens: null } } } };
+
+/** The process ends while it calls. A step that begins finds a call lost where its workflow failed before anybody looked. */
+async function lose(subject: Subject, _state: string, route: readonly ChartEvent[]): Promise<void> {
+  if (!follows(route, "STEP_STARTED", /recovered|ACTION_IN_DOUBT/)) return subject.crash();
+  const initialize = (): never => {
+    throw new Error("no database");
+  };
+  await subject.crash({ initialize });
+  await subject.crash();
+  await subject.retry();
+}
 
 describe("[CARD-10] each path through the step lifecycle, on the real kernel", () => {
   it.each(model.paths.map((path) => [titleOf(path), path] as const))("%s", async (_title, path) => {

@@ -5,7 +5,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { LedgerEvent, WorkflowState } from "../../src/index.ts";
+import { definePolicy, type LedgerEvent, type Middleware, type WorkflowState } from "../../src/index.ts";
 import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 import {
   createTestKernel,
@@ -20,6 +20,20 @@ const leaseMs = 30_000;
 
 export class Subject implements AsyncDisposable {
   readonly script = new Script();
+  readonly #rule = definePolicy({
+    name: "as scripted",
+    stages: ["action", "outcome"],
+    evaluate: ({ stage, subject }) =>
+      stage === this.script.denies && (stage === "outcome" || subject.name === "subject")
+        ? { decision: "DENY", reason: "the script says so" }
+        : null,
+  });
+  readonly #hooks: Middleware = {
+    name: "as scripted",
+    before: ({ step_id }) => this.script.pass("before", step_id),
+    after: ({ step_id }) => this.script.pass("after", step_id),
+    onError: ({ step_id }) => this.script.pass("onError", step_id),
+  };
   readonly #folder = mkdtempSync(join(tmpdir(), "countersign-model-"));
   readonly #options: TestKernelOptions;
   readonly #dead: { readonly kernel: TestKernel; readonly release: () => void }[] = [];
@@ -51,6 +65,8 @@ export class Subject implements AsyncDisposable {
       ledger: sqliteLedger({ path: join(this.#folder, "model.db") }),
       capabilities: [this.script.capability()],
       defaultPolicies: false,
+      policies: [this.#rule],
+      middleware: [this.#hooks],
       seed: this.#seed,
       clock: createVirtualClock(now),
       ...this.#options,

@@ -20,6 +20,7 @@ const fields = {
   status: [null, "failed"],
   cause: [null, "basis"],
   label: [null, "dependency_cancelled"],
+  recovered: [false, true],
 } as const satisfies { readonly [F in keyof Omit<ProbeEvent, "type">]: readonly ProbeEvent[F][] };
 type Field = keyof typeof fields;
 const fieldNames = Object.keys(fields) as readonly Field[];
@@ -61,7 +62,7 @@ function createTeller(machine: AnyStateMachine): Teller {
   return (event) => states.map((state) => machine.getTransitionData(state as never, event).map(numberOf)).join(";");
 }
 
-/** `running.executing` as the snapshot of a machine that is there. */
+/** `running.calling` as the snapshot of a machine that is there. */
 function stateAt(machine: AnyStateMachine, path: string): AnyMachineSnapshot {
   const value = path
     .split(".")

@@ -42,17 +42,9 @@ export function phaseOf(run: Run, step: StepRecord): Phase {
   if (step.state !== "running") return "over";
   if (step.phase === "in_doubt") return "asking";
   if (step.phase === "awaiting_approval") return mayShowNewer(run, step) ? "revising" : "asking";
-  if (run.calls.has(step.step.step_id)) return "calling";
+  if (step.phase === "calling") return run.calls.has(step.step.step_id) ? "calling" : "lost";
   if (step.phase === "backing_off") return isDue(run, step) ? "judging" : "backing_off";
-  return step.attempt === 0 || step.settled === "retry"
-    ? "judging"
-    : phaseAfter(step.attempts.at(-1)?.outcome, entryOf(run, step));
-}
-
-function phaseAfter(outcome: string | undefined, entry: ActionEntry | null): Phase {
-  if (entry?.seen === "succeeded") return "finishing";
-  if (outcome === "running") return "lost";
-  return "settling";
+  return step.phase ?? "judging";
 }
 
 const isDue = (run: Run, { retry_due }: StepRecord): boolean => retry_due === null || Date.parse(retry_due) <= run.now;

@@ -13,7 +13,7 @@ import { oodaRef, type Run } from "./run.ts";
 export function isCurrent({ log }: Pick<Run, "log">, { step_id, attempt, run: round }: CallOf): boolean {
   if (log.lost !== null) return false;
   const step = log.record.steps.get(step_id);
-  if (step?.run !== round || step.attempt !== attempt || step.phase !== "executing") return false;
+  if (step?.run !== round || step.attempt !== attempt || step.phase !== "calling") return false;
   return step.attempts.at(-1)?.outcome === "running";
 }
 
