@@ -4,7 +4,7 @@
  */
 import type { KernelProgress, WorkflowStateName } from "../contract/progress.ts";
 import type { StepState } from "../contract/step.ts";
-import type { StepView, WorkflowState } from "../contract/workflow-state.ts";
+import { isWorking, type StepView, type WorkflowState } from "../contract/workflow-state.ts";
 import { showLine } from "../protocol/visible-text.ts";
 import { type Column, renderTable } from "./render-table.ts";
 import { cutLine, hangLines, indent, tellTime } from "./render-text.ts";
@@ -47,9 +47,7 @@ export function renderWorkflow(state: WorkflowState, look: Look): string {
 }
 
 /** What is done for a step is not told apart here; what it waits for is. */
-const atWork: ReadonlySet<StepView["phase"]> = new Set(["judging", "calling", "finishing", "settling"]);
-
-const tellStepState = ({ phase, state }: StepView): string => (phase === null || atWork.has(phase) ? state : phase);
+const tellStepState = ({ phase, state }: StepView): string => (phase === null || isWorking(phase) ? state : phase);
 
 const stepColumns: readonly Column<StepView>[] = [
   { title: "STEP", value: (step) => step.step_id },

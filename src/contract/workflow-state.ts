@@ -15,8 +15,20 @@ import { stepStates } from "./step.ts";
 import { traceStatuses } from "./trace.ts";
 
 /** Where a step stands inside `running`. */
-export const StepPhase = z.enum(["judging", "calling", "finishing", "settling", "awaiting_approval", "backing_off", "in_doubt"]);
+export const StepPhase = z.enum([
+  "judging",
+  "calling",
+  "finishing",
+  "settling",
+  "awaiting_approval",
+  "backing_off",
+  "in_doubt",
+]);
 export type StepPhase = z.infer<typeof StepPhase>;
+
+/** Whether something is done for the step now; else it waits for a person, a time or the truth about a lost call. */
+export const isWorking = (phase: StepPhase | null): boolean =>
+  phase === "judging" || phase === "calling" || phase === "finishing" || phase === "settling";
 
 /** Where a running workflow may be cut out of the plan, and why. */
 export const SkipReason = z.enum([

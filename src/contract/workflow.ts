@@ -20,7 +20,7 @@ import type { WorkflowStateName } from "./progress.ts";
 import type { StepState, StepStatus } from "./step.ts";
 import type { CapabilityUsage, ResourceRequest } from "./token.ts";
 import type { AttemptTrace } from "./trace.ts";
-import type { SkipReason, StepPhase } from "./workflow-state.ts";
+import { isWorking, type SkipReason, type StepPhase } from "./workflow-state.ts";
 
 export interface StepRecord {
   readonly step: PlanStep;
@@ -149,7 +149,7 @@ export const isAtRest = (state: WorkflowStateName): boolean => isTerminal(state)
 /** Whether a step can go on now, or start. */
 export function isRunnable({ plan, steps }: Pick<WorkflowRecord, "plan" | "steps">, of: StepRecord): boolean {
   const { state, phase, step } = of;
-  if (state === "running") return phase !== "awaiting_approval" && phase !== "in_doubt";
+  if (state === "running") return isWorking(phase) || phase === "backing_off";
   if (state !== "queued" || plan?.steps.some((s) => s.step_id === step.step_id) !== true) return false;
   return step.depends_on.every((id) => steps.get(id)?.state === "succeeded");
 }

@@ -10,6 +10,7 @@ import { type Gate, isOpenGate } from "../contract/gate.ts";
 import { submissionKey } from "../contract/intent.ts";
 import { endpointCounter } from "../contract/model-route.ts";
 import { isRunnable, isTerminal, percentOf, type WorkflowRecord } from "../contract/workflow.ts";
+import { isWorking } from "../contract/workflow-state.ts";
 import { titleOf } from "../contract/workflow-summary.ts";
 import type { AppendIndexes } from "../ports/ledger-store.ts";
 
@@ -104,7 +105,7 @@ function dueAfterPause(record: WorkflowRecord): number | null {
   const pauses: number[] = [];
   for (const { state, phase, retry_due } of record.steps.values()) {
     if (state !== "running") continue;
-    if (phase === "executing") return null;
+    if (isWorking(phase)) return null;
     if (phase === "backing_off" && retry_due !== null) pauses.push(Date.parse(retry_due));
   }
   if (pauses.length === 0) return null;
