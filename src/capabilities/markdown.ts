@@ -1,7 +1,7 @@
 // Text of others made safe for a Markdown document: what the packages put into their drafts goes through here.
 // Owns: which characters mean something in Markdown or HTML and how each is made plain. Pure.
 // Never: changes what a person reads, apart from line breaks, control characters and marks that turn the reading direction.
-// INV-1  The result is one line without `<`, without an unescaped `[`, `]`, backtick, `*` or `_`, and opens no block.
+// INV-1  The result is one line without `<`, without an unescaped `[`, `]`, backtick or `*` but those that are kept on purpose, and opens no block.
 
 const invisible = /[\p{Cc}\u200B\u2028\u2029\u202A-\u202E\u2066-\u2069\uFEFF]/gu;
 const entities: Readonly<Record<string, string>> = { "<": "&lt;", ">": "&gt;", "&": "&amp;" };
@@ -14,10 +14,55 @@ export function toPlainLine(text: string, maxChars = 300): string {
 }
 
 /** The text as one line of Markdown that shows exactly its characters. */
-export function escapeMarkdown(text: string, maxChars = 300): string {
-  const escaped = toPlainLine(text, maxChars)
-    .replace(/[\\`*_[\]|~]/g, "\\$&")
-    .replace(/[<>&]/g, (character) => entities[character] ?? character);
-  // What would open a heading, a list or a rule at the beginning of a line.
-  return escaped.replace(/^[#+=-]/, "\\$&").replace(/^(\d+)([.)])(?=\s|$)/, "$1\\$2");
+export const escapeMarkdown = (text: string, maxChars = 300): string =>
+  escapeOpening(escapePiece(toPlainLine(text, maxChars)));
+
+export interface Keeping {
+  readonly maxChars?: number;
+  /** What is written for `#12` or `!12`; `last` where it ends the text in parentheses. */
+  readonly linkOf?: (reference: string, last: boolean) => string;
 }
+
+/** Code spans, the names of scoped packages (which would call upon somebody of that name), and references. */
+const keptPieces =
+  /(?<!`)(`+)(?!`)(?:.*?[^`])\1(?!`)|(?<![\w@/.-])@[a-z0-9][\w.-]*\/[\w.-]*\w|(?<![\p{L}\p{N}_&/#])[#!]\d{1,9}(?!\p{L}|\d)/gu;
+
+/**
+ * The text as one line of Markdown in which code spans stay code, mentions stay mentions and references become links; all
+ * else shows exactly its characters.
+ */
+export function toMarkdownLine(
+  text: string,
+  { maxChars = 300, linkOf = (reference) => reference }: Keeping = {},
+): string {
+  const line = toPlainLine(text, maxChars);
+  const pieces: string[] = [];
+  let at = 0;
+  for (const { 0: piece, index } of line.matchAll(keptPieces)) {
+    const last = line.slice(index - 1) === `(${piece})`;
+    pieces.push(
+      escapePiece(line.slice(at, index)),
+      keepPiece(piece, () => linkOf(piece, last)),
+    );
+    at = index + piece.length;
+  }
+  return escapeOpening([...pieces, escapePiece(line.slice(at))].join(""));
+}
+
+function keepPiece(piece: string, link: () => string): string {
+  if (piece.startsWith("`")) return piece;
+  return piece.startsWith("@") ? `\`${piece}\`` : link();
+}
+
+/** What a code span holds taken out of a line of Markdown, for those who look for what means something in it. */
+export const blankCode = (line: string): string => line.replace(/(?<![`\\])(`+)(?!`)(?:.*?[^`])\1(?!`)/g, "``");
+
+/** An underscore inside a word opens nothing. */
+const escapePiece = (piece: string): string =>
+  piece
+    .replace(/[\\`*[\]|~]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu, "\\$&")
+    .replace(/[<>&]/g, (character) => entities[character] ?? character);
+
+/** What would open a heading, a list or a rule at the beginning of a line. */
+const escapeOpening = (line: string): string =>
+  line.replace(/^[#+=-]/, "\\$&").replace(/^(\d+)([.)])(?=\s|$)/, "$1\\$2");

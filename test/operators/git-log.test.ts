@@ -2,6 +2,7 @@
 // Laws: a ref is never an option; each way to fail has a code of its own; credentials never leave the operator.
 // Never: touches the repository this file lies in, or the network.
 
+import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -83,6 +84,79 @@ describe("Git.Log on a real repository", () => {
     expect(subjects(cut)).toEqual(["4", "3"]);
     expect(cut.truncated).toBe(true);
     expect((await readLog({ max_commits: 4 })).truncated).toBe(false);
+  });
+
+  it("of a repository with several packages, only the tags and the files of one count", async () => {
+    commit(folder.path, "first");
+    git(folder.path, "tag", "core@1.0.0");
+    writeFileSync(join(folder.path, "a.txt"), "x");
+    git(folder.path, "add", ".");
+    commit(folder.path, "second");
+    git(folder.path, "tag", "other@9.0.0");
+    commit(folder.path, "third");
+    git(folder.path, "tag", "core@1.1.0");
+    const log = await readLog({ tag_prefix: "core@" });
+    expect(log).toMatchObject({
+      since: "core@1.0.0",
+      tag: { name: "core@1.1.0", date: expect.stringMatching(/^2026/) },
+    });
+    expect(subjects(log)).toEqual(["third", "second"]);
+    expect(subjects(await readLog({ tag_prefix: "core@", paths: ["a.txt"] }))).toEqual(["second"]);
+    expect(subjects(await readLog({ tag_prefix: "core@", paths: ["*.txt"] }))).toEqual([]);
+    expect((await readLog({ tag_prefix: "none@" })).since).toBeNull();
+    for (const bad of [{ tag_prefix: "--all" }, { tag_prefix: "a*" }, { paths: ["../x"] }, { paths: ["/etc"] }])
+      expect(GitLogInput.safeParse({ repo: folder.path, ...bad }).success).toBe(false);
+  });
+
+  it("says who wrote it, who is new, and no address", async () => {
+    const by = (name: string, address: string, ...message: readonly string[]) =>
+      git(folder.path, "-c", `user.name=${name}`, "-c", `user.email=${address}`, "commit", "--allow-empty", ...message);
+    by("Ada", "ada@example.org", "-m", "first");
+    git(folder.path, "tag", "v1");
+    by("Ada L", "ada@example.org", "-m", "second");
+    by("Bo", "12+bo-1@users.noreply.github.com", "-m", "third", "-m", "Co-authored-by: Cy <cy@example.org>");
+    by("dependabot[bot]", "49+dependabot[bot]@users.noreply.github.com", "-m", "fourth");
+    by("Bo", "bo@example.org", "-m", "fifth");
+    const { contributors } = await readLog({ contributors: true });
+    expect(contributors).toEqual([
+      { name: "Bo", login: "bo-1", bot: false, commits: 2, first: true },
+      { name: "Ada L", login: null, bot: false, commits: 1, first: false },
+      { name: "Cy", login: null, bot: false, commits: 1, first: true },
+      { name: "dependabot[bot]", login: "dependabot[bot]", bot: true, commits: 1, first: true },
+    ]);
+    expect((await readLog({ contributors: true, until: "v1" })).contributors).toMatchObject([
+      { name: "Ada", first: null },
+    ]);
+    expect((await readLog()).contributors).toEqual([]);
+  });
+
+  it("a shallow clone says so, and calls nobody new", async () => {
+    for (const n of ["1", "2", "3"]) commit(folder.path, n);
+    const clone = join(folder.path, "clone");
+    git(folder.path, "clone", "--quiet", "--depth=2", `file://${folder.path}`, clone);
+    const log = await readLog({ repo: clone, contributors: true, since: "HEAD~1" });
+    expect(log).toMatchObject({ shallow: true, total: 1, contributors: [{ first: null }] });
+    expect((await readLog()).shallow).toBe(false);
+  });
+
+  it("of bodies keeps what is asked for", async () => {
+    const body = ["opening\nsecond line", "prose\nBREAKING CHANGE: all\n of it", "Signed-off-by: Ada"];
+    commit(folder.path, "first", ...body);
+    const { commits } = await readLog({ body_parts: ["BREAKING CHANGE:"] });
+    expect(commits[0]?.body).toBe("opening\n\nBREAKING CHANGE: all\n of it");
+  });
+
+  it("tells how much of a long history is read", async () => {
+    const commits = Array.from(
+      { length: 3000 },
+      (_, i) => `commit refs/heads/long\ncommitter A <a@b> ${i} +0000\ndata 2\nx\n\n`,
+    );
+    execFileSync("git", ["-C", folder.path, "fast-import", "--quiet"], { input: commits.join("") });
+    const input = { repo: folder.path, until: "long", max_commits: 2000 };
+    const { output, reports } = await callOperator({ operator: gitLog, input });
+    expect(output).toMatchObject({ total: 3000, truncated: true });
+    expect(reports.length).toBeGreaterThan(1);
+    expect(reports).toEqual(reports.toSorted((a, b) => a - b));
   });
 
   it("names the remote's web address without its credentials", async () => {

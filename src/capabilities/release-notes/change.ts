@@ -1,40 +1,57 @@
 // Change: what a commit is to the reader of release notes, and the words of the steps between history and draft.
-// Owns: the kinds of change and their order in the document.
+// Owns: the kinds of change, and what a section takes.
 // Never: decides a commit's kind (classify.ts does) or renders it (draft.ts does).
 
 import { z } from "zod";
 
-/** In the order of their sections. A breaking change of any kind comes before all of them. */
 export const changeKinds = [
   "feature",
   "fix",
   "performance",
   "security",
+  "other",
   "revert",
   "documentation",
   "dependency",
   "maintenance",
-  "other",
+  "ci",
+  "release",
   "merge",
 ] as const;
 export const ChangeKind = z.enum(changeKinds);
 export type ChangeKind = z.infer<typeof ChangeKind>;
 
-/** `reverted_by` is the short hash of a later commit among the same that undoes this one. */
+/** `type` is the word before the colon of a conventional subject; `undone_by` the short hash of its undoing or undone other. */
 export const Change = z.object({
   hash: z.string(),
   short: z.string(),
+  author: z.string(),
   kind: ChangeKind,
+  type: z.string().nullable(),
   scope: z.string().nullable(),
   summary: z.string(),
   breaking: z.boolean(),
   breaking_note: z.string().nullable(),
-  reverted_by: z.string().nullable(),
+  undone_by: z.string().nullable(),
 });
 export type Change = Readonly<z.infer<typeof Change>>;
 
-export const ChangeGroup = z.object({ key: z.string(), title: z.string(), changes: z.array(Change) });
+/** A section takes what fits all that it names; without a title its changes are counted and not listed. */
+export const Section = z.strictObject({
+  title: z.string().min(1).max(100).nullable(),
+  kinds: z.array(ChangeKind).min(1).optional(),
+  types: z.array(z.string().min(1)).min(1).optional(),
+  scopes: z.array(z.string().min(1)).min(1).optional(),
+  breaking: z.boolean().optional(),
+});
+export type Section = Readonly<z.infer<typeof Section>>;
+
+export const ChangeGroup = z.object({ title: z.string(), changes: z.array(Change) });
 export type ChangeGroup = Readonly<z.infer<typeof ChangeGroup>>;
+
+/** A commit without an entry of its own, and why: its kind, or that it was undone in the same range. */
+export const Omission = z.object({ short: z.string(), why: z.enum([...changeKinds, "undone"]) });
+export type Omission = Readonly<z.infer<typeof Omission>>;
 
 /** The outcome: what a person reads, edits and countersigns. `commits` is how many the document accounts for. */
 export const ReleaseNotesDraft = z.object({
@@ -43,3 +60,6 @@ export const ReleaseNotesDraft = z.object({
   commits: z.int().nonnegative(),
 });
 export type ReleaseNotesDraft = Readonly<z.infer<typeof ReleaseNotesDraft>>;
+
+/** The same for programs, as JSON. */
+export const ReleaseNotesData = z.object({ json: z.string().min(1) });

@@ -1,8 +1,10 @@
 // Check: does a draft account for every commit, once, and is it safe to publish? Pure.
-// Owns: the four complaints: missing or repeated commits, entries of no known commit, broken links, raw HTML.
+// Owns: the complaints: missing or repeated commits, entries of no known commit, a wrong count of what is left out, broken links, raw HTML.
 // Never: repairs anything. It reads the document as written, not what the draft says about itself.
 
+import { blankCode } from "../markdown.ts";
 import { readMark } from "./commit-link.ts";
+import { omittedOpening } from "./draft.ts";
 
 interface NamedCommit {
   readonly hash: string;
@@ -12,6 +14,8 @@ interface NamedCommit {
 export interface CheckQuestion {
   readonly markdown: string;
   readonly commits: readonly NamedCommit[];
+  /** Those without an entry on purpose. */
+  readonly omitted: readonly { readonly short: string }[];
   readonly remoteUrl: string | null;
 }
 
@@ -20,22 +24,25 @@ export interface Complaints {
   readonly missing: readonly string[];
   readonly repeated: readonly string[];
   readonly unknown: readonly string[];
+  readonly count: readonly string[];
   readonly links: readonly string[];
   readonly html: readonly string[];
 }
 
-export function checkDraft({ markdown, commits, remoteUrl }: CheckQuestion): Complaints {
+export function checkDraft({ markdown, commits, omitted, remoteUrl }: CheckQuestion): Complaints {
   const lines = markdown.split("\n");
   const entries = lines.filter((line) => line.startsWith("- "));
   const known = new Map(commits.map((commit) => [commit.short, commit]));
   const counts = countMarks(entries);
-  const times = ({ short }: NamedCommit): number => counts.get(short) ?? 0;
+  const unlisted = new Set(omitted.map(({ short }) => short));
+  const times = ({ short }: NamedCommit): number => (counts.get(short) ?? 0) + (unlisted.has(short) ? 1 : 0);
   return {
     missing: commits.filter((commit) => times(commit) === 0).map((commit) => commit.short),
     repeated: commits.filter((commit) => times(commit) > 1).map((commit) => commit.short),
     unknown: entries.filter((line) => !known.has(readMark(line)?.short ?? "")),
+    count: countsOmitted(lines, unlisted.size),
     links: lines.filter((line) => !hasSoundLinks(line, known, remoteUrl)),
-    html: lines.filter((line) => /<[A-Za-z/!?]/.test(line)),
+    html: lines.filter((line) => /<[A-Za-z/!?]/.test(blankCode(line))),
   };
 }
 
@@ -57,7 +64,8 @@ const labels: Readonly<Record<string, string>> = {
   missing: "commits without an entry",
   repeated: "commits with more than one entry",
   unknown: "entries of no known commit",
-  links: "links that do not lead to their commit",
+  count: "a wrong count of commits that are not listed",
+  links: "links that do not lead to their commit or into the repository",
   html: "raw HTML",
 };
 
@@ -70,15 +78,24 @@ function countMarks(entries: readonly string[]): ReadonlyMap<string, number> {
   return counts;
 }
 
-// The only link a line may hold is its mark's, and that one leads to the commit it names on the known remote.
-function hasSoundLinks(line: string, known: ReadonlyMap<string, NamedCommit>, remoteUrl: string | null): boolean {
-  const mark = line.startsWith("- ") ? readMark(line) : null;
-  const links = line.match(/(?<!\\)\]\s*[([]/g)?.length ?? 0;
-  if (mark?.url == null) return links === 0;
-  const hash = known.get(mark.short)?.hash;
-  return links === 1 && remoteUrl !== null && hash !== undefined && leadsTo(mark.url, remoteUrl, hash);
+/** What the line on them says adds up to those there are; the line where it does not, or a word for its absence. */
+function countsOmitted(lines: readonly string[], omitted: number): readonly string[] {
+  const line = lines.find((one) => one.startsWith(omittedOpening)) ?? "";
+  const told = (line.match(/\b\d+\b/g) ?? []).reduce((sum, count) => sum + Number(count), 0);
+  return told === omitted ? [] : [line || "none is told"];
 }
 
-function leadsTo(url: string, remoteUrl: string, hash: string): boolean {
-  return URL.canParse(url) && /^https?:/.test(url) && url.startsWith(`${remoteUrl}/`) && url.endsWith(`/${hash}`);
+/** Each link leads into the known remote; the mark of an entry leads to the commit it names. */
+function hasSoundLinks(line: string, known: ReadonlyMap<string, NamedCommit>, remoteUrl: string | null): boolean {
+  const plain = blankCode(line);
+  const opened = plain.match(/(?<!\\)\]\s*[([]/g)?.length ?? 0;
+  const urls = [...plain.matchAll(/(?<!\\)\]\(([^()\s]*)\)/g)].map((match) => match[1] ?? "");
+  if (opened !== urls.length || !urls.every((url) => remoteUrl !== null && leadsInto(url, remoteUrl))) return false;
+  const mark = line.startsWith("- ") ? readMark(line) : null;
+  const hash = known.get(mark?.short ?? "")?.hash;
+  return mark?.url == null || (hash !== undefined && mark.url.endsWith(`/${hash}`));
+}
+
+function leadsInto(url: string, remoteUrl: string): boolean {
+  return URL.canParse(url) && /^https?:/.test(url) && url.startsWith(`${remoteUrl}/`);
 }

@@ -1,66 +1,34 @@
-// Classify: from a commit message to a kind of change. Pure.
-// Owns: Conventional Commits (type, scope, `!`, BREAKING CHANGE), and for all other subjects the first word's meaning.
+// Classify: from a commit message to a change. Pure.
+// Owns: the forms of a subject (Conventional Commits, `area: …`, `[area] …`, merges, reverts), BREAKING CHANGE, and which
+//       commits of a range undo one another. What words mean: kinds.ts.
 // Never: drops a commit or reads anything but its message and parents.
 // INV-1  One change for each commit, in the same order.
 
 import type { Commit } from "../../operators/git-log/commit.ts";
-import type { Change, ChangeKind } from "./change.ts";
+import type { Change } from "./change.ts";
+import { breaksPlainly, kindOfType, kindOfWords } from "./kinds.ts";
 
 const conventional = /^([A-Za-z]+)(?:\(([^()]*)\))?(!)?:\s*(\S.*)$/;
 const areaPrefix = /^([\p{L}\p{N}_./@-]{1,40}(?:\([^()]{0,40}\))?)(!)?:\s+(\S.*)$/u;
+const bracketPrefix = /^\[([\p{L}\p{N}_./@, -]{1,80})\]:?\s+(\S.*)$/u;
 const revertSubject = /^revert:?\s+"?(.+?)"?$/i;
 const breakingFooter = /^BREAKING[ -]CHANGE:\s*([^\n]+(?:\n(?!\n|[A-Za-z-]+(?:: | #))[^\n]+)*)/m;
 
-const kindsByType: Readonly<Record<string, ChangeKind>> = {
-  feat: "feature",
-  feature: "feature",
-  fix: "fix",
-  bugfix: "fix",
-  hotfix: "fix",
-  perf: "performance",
-  security: "security",
-  sec: "security",
-  revert: "revert",
-  docs: "documentation",
-  doc: "documentation",
-  deps: "dependency",
-  refactor: "maintenance",
-  style: "maintenance",
-  test: "maintenance",
-  tests: "maintenance",
-  build: "maintenance",
-  ci: "maintenance",
-  chore: "maintenance",
-};
-
-/** The first that fits decides. */
-const kindsByOpening: readonly (readonly [RegExp, ChangeKind])[] = [
-  [/^(security|cve-\d)/i, "security"],
-  [/^(bump|upgrade|downgrade|pin|unpin)\b|^update\b.*\b(dependenc(y|ies)|deps|packages?|lockfile)\b/i, "dependency"],
-  [/^(fix(e[sd])?|correct(s|ed)?|repair(s|ed)?|resolve[sd]?|prevent(s|ed)?|avoid(s|ed)?|patch(e[sd])?)\b/i, "fix"],
-  [/^(speed|optimi[sz]e[sd]?|accelerate[sd]?)\b|\bfaster\b/i, "performance"],
-  [
-    /^(docs?|documents?|documented|readme|changelog|typos?|comments?)\b|^(add|update|fix)\b.*\breadme\b/i,
-    "documentation",
-  ],
-  [/^(add|implement|introduce|support|allow|enable|create|provide)(s|ed|d)?\b/i, "feature"],
-  [
-    /^(refactor|rename|move|clean|simplify|extract|format|lint|tidy|test|remove|drop|delete|release)(s|ed|d)?\b/i,
-    "maintenance",
-  ],
-];
+/** Beginnings of the parts of a body that are read here; the first line is read of merges. */
+export const readBodyParts: readonly string[] = ["BREAKING CHANGE:", "BREAKING-CHANGE:", "This reverts commit "];
 
 export function classifyCommits(commits: readonly Commit[]): readonly Change[] {
-  const reverts = findReverts(commits);
-  return commits.map((commit) => ({ ...classifyCommit(commit), reverted_by: reverts.get(commit.hash) ?? null }));
+  const undone = findUndone(commits);
+  return commits.map((commit) => ({ ...classifyCommit(commit), undone_by: undone.get(commit.hash) ?? null }));
 }
 
-type Reading = Pick<Change, "kind" | "scope" | "summary"> & { readonly marked: boolean };
+type Reading = Pick<Change, "kind" | "type" | "scope" | "summary"> & { readonly marked: boolean };
 
-function classifyCommit(commit: Commit): Omit<Change, "reverted_by"> {
+function classifyCommit(commit: Commit): Omit<Change, "undone_by"> {
   const { marked, ...reading } = readSubject(commit);
+  const { hash, short, author } = commit;
   const note = breakingFooter.exec(commit.body)?.[1]?.trim() ?? null;
-  return { hash: commit.hash, short: commit.short, ...reading, breaking: marked || note !== null, breaking_note: note };
+  return { hash, short, author, ...reading, breaking: marked || note !== null, breaking_note: note };
 }
 
 function readSubject(commit: Commit): Reading {
@@ -69,18 +37,22 @@ function readSubject(commit: Commit): Reading {
 }
 
 function readConventional(subject: string): Reading | null {
-  const [, type = "", scope = "", mark, summary = ""] = conventional.exec(subject) ?? [];
-  const known = type.toLowerCase();
-  const kind = Object.hasOwn(kindsByType, known) ? kindsByType[known] : undefined;
-  if (kind === undefined) return null;
-  const isDependency = kind === "maintenance" && /^deps(-dev)?$/.test(scope.trim());
-  const marked = mark !== undefined;
-  return { kind: isDependency ? "dependency" : kind, scope: scope.trim() || null, summary, marked };
+  const [, type = "", area = "", mark, summary = ""] = conventional.exec(subject) ?? [];
+  const scope = area.trim() || null;
+  const kind = kindOfType(type, scope);
+  if (kind === null) return null;
+  // `fix: lint` and `feat: add tests` are no news to users; a release by `chore` is one.
+  const told = kindOfWords(summary);
+  const isOwnWork = ["maintenance", "ci", "release", "documentation"].includes(told);
+  const better = (kind === "maintenance" && told === "release") || (["feature", "fix"].includes(kind) && isOwnWork);
+  return { kind: better ? told : kind, type: type.toLowerCase(), scope, summary, marked: mark !== undefined };
 }
 
+const unmarked = { type: null, scope: null, marked: false } as const;
+
 function readRevert(subject: string): Reading | null {
-  const undone = revertSubject.exec(subject)?.[1];
-  return undone === undefined ? null : { kind: "revert", scope: null, summary: undone, marked: false };
+  const summary = revertSubject.exec(subject)?.[1]?.trim();
+  return summary === undefined ? null : { ...unmarked, kind: "revert", summary };
 }
 
 // A hosting service writes the branch into the subject and what the request was called into the body.
@@ -89,23 +61,46 @@ function readMerge({ parents, body }: Commit, subject: string): Reading | null {
   const request = /^Merge pull request (#\d+) from /.exec(subject)?.[1];
   const title = body.split("\n", 1)[0]?.trim() ?? "";
   const summary = request !== undefined && title !== "" ? `${title} (${request})` : subject;
-  return { kind: "merge", scope: null, summary, marked: false };
+  return { ...unmarked, kind: "merge", summary };
 }
 
-/** `area: what was done` or just what was done. */
+/** `area: what was done`, `[area] what was done`, or just what was done. */
 function readFreely(subject: string): Reading {
+  const [, bracketed, told] = bracketPrefix.exec(subject) ?? [];
+  const inside = told === undefined ? null : readConventional(told);
+  if (inside !== null) return { ...inside, scope: inside.scope ?? bracketed ?? null };
   const [, area, mark, rest] = areaPrefix.exec(subject) ?? [];
-  const summary = rest ?? subject;
-  const kind = kindsByOpening.find(([opening]) => opening.test(summary))?.[1] ?? "other";
-  return { kind, scope: area ?? null, summary, marked: mark !== undefined };
+  const summary = told ?? rest ?? subject;
+  const marked = mark !== undefined || breaksPlainly(summary);
+  return { ...unmarked, kind: kindOfWords(summary), scope: bracketed ?? area ?? null, summary, marked };
 }
 
-/** Short hash of the undoing commit by the hash of the undone one; commits come newest first. */
-function findReverts(commits: readonly Commit[]): ReadonlyMap<string, string> {
+/**
+ * Of each pair that undo one another the other's short hash. Commits come newest first: an undoing that was undone itself
+ * undoes nothing.
+ */
+function findUndone(commits: readonly Commit[]): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
-  for (const { short, body } of commits) {
-    const undone = /\bThis reverts commit ([0-9a-f]{40,64})\b/.exec(body)?.[1];
-    if (undone !== undefined && !found.has(undone)) found.set(undone, short);
+  const byHash = new Map(commits.map((commit, i) => [commit.hash, i]));
+  for (const [i, commit] of commits.entries()) {
+    const target = found.has(commit.hash) ? undefined : commits[findTarget(commit, { commits, byHash, after: i })];
+    if (target === undefined || found.has(target.hash)) continue;
+    found.set(target.hash, commit.short).set(commit.hash, target.short);
   }
   return found;
+}
+
+interface Before {
+  readonly commits: readonly Commit[];
+  readonly byHash: ReadonlyMap<string, number>;
+  readonly after: number;
+}
+
+/** The index of the older commit that this one undoes, by the hash that its body names, else by the subject it quotes; -1. */
+function findTarget({ subject, body }: Commit, { commits, byHash, after }: Before): number {
+  const named = /\bThis reverts commit ([0-9a-f]{7,64})\b/.exec(body)?.[1];
+  const quoted = /^Revert "\s*(.+?)"(?: \(#\d+\))?$/i.exec(subject)?.[1];
+  const at = named === undefined ? -1 : (byHash.get(named) ?? -1);
+  if (at > after || quoted === undefined) return at > after ? at : -1;
+  return commits.findIndex((older, i) => i > after && older.subject.trim() === quoted);
 }

@@ -1,6 +1,8 @@
 // The mark by which a line of the notes names its commit: the short hash, linked where the remote is known. Pure.
 // Owns: both directions, the writing (draft.ts) and the reading (check.ts), so that they cannot drift apart.
 
+import { commitUrl } from "./host-links.ts";
+
 /** `[\`short\`](address)`, or the short hash alone. */
 export function markCommit(
   commit: { readonly hash: string; readonly short: string },
@@ -8,14 +10,6 @@ export function markCommit(
 ): string {
   const code = `\`${commit.short}\``;
   return remoteUrl === null ? code : `[${code}](${commitUrl(remoteUrl, commit.hash)})`;
-}
-
-/** Where the usual hosting services show a commit. */
-export function commitUrl(remoteUrl: string, hash: string): string {
-  const { hostname } = new URL(remoteUrl);
-  if (hostname.includes("gitlab")) return `${remoteUrl}/-/commit/${hash}`;
-  if (hostname.includes("bitbucket")) return `${remoteUrl}/commits/${hash}`;
-  return `${remoteUrl}/commit/${hash}`;
 }
 
 const linkedMark = /\(\[`([0-9a-f]+)`\]\(([^()\s]*)\)\)$/;

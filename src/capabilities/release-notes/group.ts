@@ -1,29 +1,57 @@
 // Group: changes sorted into the sections of the document. Pure.
-// Owns: the sections' titles and order.
-// INV-1  Each change lands in exactly one group; a breaking change lands in the first.
+// Owns: the sections where none are configured, and which commits have no entry.
+// INV-1  Each change lands in exactly one group, or among the omissions with the reason.
 // INV-2  Within a group the order is the history's; an empty group is left out.
+// INV-3  A change and the one that undoes it, both of the range, have no entry: the reader never meets either.
 
-import { type Change, type ChangeGroup, type ChangeKind, changeKinds } from "./change.ts";
+import type { Change, ChangeGroup, Omission, Section } from "./change.ts";
 
-const titles: Readonly<Record<ChangeKind, string>> = {
-  feature: "Features",
-  fix: "Fixes",
-  performance: "Performance",
-  security: "Security",
-  revert: "Reverts",
-  documentation: "Documentation",
-  dependency: "Dependencies",
-  maintenance: "Maintenance",
-  other: "Other changes",
-  merge: "Merges",
-};
+export const defaultSections: readonly Section[] = [
+  { title: "Breaking changes", breaking: true },
+  { title: "Features", kinds: ["feature"] },
+  { title: "Fixes", kinds: ["fix"] },
+  { title: "Performance", kinds: ["performance"] },
+  { title: "Security", kinds: ["security"] },
+  { title: "Other changes", kinds: ["other"] },
+  { title: "Reverts", kinds: ["revert"] },
+  { title: "Documentation", kinds: ["documentation"] },
+  { title: "Dependencies", kinds: ["dependency"] },
+  { title: "Maintenance", kinds: ["maintenance"] },
+  { title: null, kinds: ["ci", "release", "merge"] },
+];
+/** Takes what no configured section takes. */
+const lastSection: Section = { title: "Other changes" };
 
-export function groupChanges(changes: readonly Change[]): readonly ChangeGroup[] {
-  const breaking = { key: "breaking", title: "Breaking changes", changes: changes.filter((change) => change.breaking) };
-  const calm = Map.groupBy(
-    changes.filter((change) => !change.breaking),
-    (change) => change.kind,
-  );
-  const rest = changeKinds.map((kind) => ({ key: kind, title: titles[kind], changes: calm.get(kind) ?? [] }));
-  return [breaking, ...rest].filter((group) => group.changes.length > 0);
+export interface Grouped {
+  readonly groups: readonly ChangeGroup[];
+  readonly omitted: readonly Omission[];
 }
+
+/** A change goes to the first section that it fits; sections of one title are one. */
+export function groupChanges(changes: readonly Change[], configured: readonly Section[] = defaultSections): Grouped {
+  const sections = [...configured, lastSection];
+  const titleOf = (change: Change) => (sections.find((section) => fits(change, section)) ?? lastSection).title;
+  const lasting = changes.filter(({ undone_by }) => undone_by === null);
+  const byTitle = Map.groupBy(lasting, titleOf);
+  const titles = [...new Set(sections.map(({ title }) => title))];
+  const groups = titles.flatMap((title) => (title === null ? [] : [{ title, changes: byTitle.get(title) ?? [] }]));
+  const omitted = new Set([...changes.filter((change) => change.undone_by !== null), ...(byTitle.get(null) ?? [])]);
+  return {
+    groups: groups.filter((group) => group.changes.length > 0),
+    omitted: changes.filter((change) => omitted.has(change)).map(tellOmission),
+  };
+}
+
+const tellOmission = ({ short, kind, undone_by }: Change): Omission => ({
+  short,
+  why: undone_by === null ? kind : "undone",
+});
+
+const fits = (change: Change, { kinds, types, scopes, breaking }: Section): boolean =>
+  isAmong(change.kind, kinds) &&
+  isAmong(change.type, types) &&
+  isAmong(change.scope, scopes) &&
+  (breaking === undefined || change.breaking === breaking);
+
+const isAmong = (word: string | null, words: readonly string[] | undefined): boolean =>
+  words === undefined || (word !== null && words.includes(word));

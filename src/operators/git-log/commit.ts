@@ -1,5 +1,5 @@
 // Commit: one commit as Git.Log yields it, and the parser of the NUL-separated log it comes from.
-// Owns: the schema, the format string given to git and its exact inverse. Pure.
+// Owns: the schema, the format string given to git and its exact inverse, and what of a long body is kept. Pure.
 // Never: runs git (run-git.ts does), judges what a commit means (capabilities do).
 // INV-1  `logFormat` and `parseLog` agree on the number and order of fields; a commit message cannot contain NUL.
 
@@ -23,18 +23,22 @@ export type Commit = Readonly<z.infer<typeof Commit>>;
 export const logFormat = "--format=tformat:%H%x00%h%x00%aN%x00%aI%x00%P%x00%s%x00%b";
 const fieldsPerCommit = 7;
 const maxBodyChars = 2000;
+const maxFirstLineChars = 300;
+
+/** How many of a log's commits are in a piece of what git prints: each ends its fields with a NUL. */
+export const countCommits = (piece: string): number => (piece.split("\0").length - 1) / fieldsPerCommit;
 
 /** The commits in what `git log -z` printed with `logFormat`, in git's order. */
-export function parseLog(output: string): readonly Commit[] {
+export function parseLog(output: string, keep: (body: string) => string = clipBody): readonly Commit[] {
   const fields = output.split("\0");
   if (fields.at(-1) === "") fields.pop();
   if (fields.length % fieldsPerCommit !== 0) throw unreadable(fields.length);
   return Array.from({ length: fields.length / fieldsPerCommit }, (_, i) =>
-    toCommit(fields.slice(i * fieldsPerCommit, (i + 1) * fieldsPerCommit)),
+    toCommit(fields.slice(i * fieldsPerCommit, (i + 1) * fieldsPerCommit), keep),
   );
 }
 
-function toCommit(fields: readonly string[]): Commit {
+function toCommit(fields: readonly string[], keep: (body: string) => string): Commit {
   const [hash = "", short = "", author = "", date = "", parents = "", subject = "", body = ""] = fields;
   return {
     hash,
@@ -42,13 +46,25 @@ function toCommit(fields: readonly string[]): Commit {
     author,
     date,
     subject,
-    body: clipBody(body.trim()),
+    body: keep(body.trim()),
     parents: parents.split(" ").filter(Boolean),
   };
 }
 
+/** Of a body its first line, and of each paragraph what stands from a line on that begins with one of the words. */
+export const keepParts = (body: string, words: readonly string[]): string =>
+  body
+    .split(/\n{2,}/)
+    .flatMap((paragraph, i) => {
+      const lines = paragraph.split("\n");
+      const from = lines.findIndex((line) => words.some((word) => line.startsWith(word)));
+      const opening = i === 0 && from !== 0 ? [lines[0]?.slice(0, maxFirstLineChars)] : [];
+      return from < 0 ? opening : [...opening, lines.slice(from).join("\n")];
+    })
+    .join("\n\n");
+
 // Footers such as BREAKING CHANGE stand at the end, so a long body keeps both of its ends.
-function clipBody(body: string): string {
+export function clipBody(body: string): string {
   if (body.length <= maxBodyChars) return body;
   return `${body.slice(0, maxBodyChars / 2)}\n…\n${body.slice(-maxBodyChars / 2)}`;
 }

@@ -1,24 +1,21 @@
 // Git.Log: the commits between two refs of a real repository, newest first, with its remote's web address if any.
-// Owns: what may be called a ref, which commits are meant when none is named, and the bound on their number.
+// Owns: the bounds on their number and their text, and what is told while git counts. Which commits are meant: range.ts.
 // Never: writes, fetches, or reads anything but the history and the remote's address.
-// INV-1  git sees a ref only as an argument of rev-parse, after the pattern; the log itself is asked by hash.
-// INV-2  More commits than `max_commits` are cut to the newest, and `truncated` says so.
+// INV-1  More commits than `max_commits` are cut to the newest; `truncated` says so, and `total` how many there are.
+// INV-2  A clone without its older history says so (`shallow`): what lies before it is not there to be counted.
 
 import { z } from "zod";
 import { type KeysOf, requireKnownKeys } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
-import { defineOperator, operatorError } from "../../define/define-operator.ts";
-import { Commit, logFormat, parseFileCounts, parseLog } from "./commit.ts";
+import { defineOperator } from "../../define/define-operator.ts";
+import { PathInside } from "../files/safe-path.ts";
+import { Commit, clipBody, countCommits, keepParts, logFormat, parseFileCounts, parseLog } from "./commit.ts";
+import { Contributor, readContributors, shortlogArguments } from "./contributors.ts";
+import { findRange, GitRef, TagPrefix } from "./range.ts";
 import { toWebUrl } from "./remote-url.ts";
 import { askGit, type GitProgram, runGit } from "./run-git.ts";
 
 const maxCommits = 10_000;
-
-/** A branch, tag, hash or revision such as HEAD~3: never an option, never a range. */
-export const GitRef = z
-  .string()
-  .max(255)
-  .regex(/^(?![-^])(?!.*\.\.)[\p{L}\p{N}._/@{}^~+#-]+$/u, "must be one git ref or revision");
 
 /** A path on the host; git and the file system refuse NUL. */
 export const RepositoryPath = z
@@ -31,8 +28,15 @@ export const GitLogInput = z.object({
   repo: RepositoryPath,
   since: GitRef.optional(),
   until: GitRef.default("HEAD"),
-  max_commits: z.int().min(1).max(maxCommits).default(1000),
+  /** Of several packages in one repository: the beginning of the tags of this one. */
+  tag_prefix: TagPrefix.default(""),
+  /** Only commits that touch one of these files or folders. */
+  paths: z.array(PathInside).max(100).default([]),
+  max_commits: z.int().min(1).max(maxCommits).default(maxCommits),
   files: z.boolean().default(false),
+  contributors: z.boolean().default(false),
+  /** Of each body only its first line and the paragraphs that begin with one of these words. */
+  body_parts: z.array(z.string().min(1).max(100)).max(20).optional(),
 });
 type GitLogInput = Readonly<z.output<typeof GitLogInput>>;
 
@@ -42,9 +46,15 @@ export const GitLogOutput = z.object({
   since_hash: z.string().nullable(),
   until: z.string(),
   until_hash: z.string(),
+  /** The release that the newest commit is; `date` is when it was tagged. */
+  tag: z.object({ name: z.string(), date: z.string() }).nullable(),
   remote_url: z.string().nullable(),
   commits: z.array(Commit),
+  total: z.int().nonnegative(),
   truncated: z.boolean(),
+  shallow: z.boolean(),
+  /** Empty where they were not asked for. */
+  contributors: z.array(Contributor),
 });
 
 export interface GitLogOptions {
@@ -72,79 +82,74 @@ export function createGitLog(options: GitLogOptions = {}) {
     honoursAbort: true,
     timeoutSec: 60,
     kind: "tool",
-    run: ({ input, signal }) => readHistory({ git, repo: input.repo, signal, maxOutputBytes }, input),
+    run: ({ input, signal, report }) => readHistory({ git, repo: input.repo, signal, maxOutputBytes }, input, report),
   });
 }
 
 export const gitLog = createGitLog();
 
-async function readHistory(program: GitProgram, input: GitLogInput): Promise<z.input<typeof GitLogOutput>> {
+/** Told of how much is read, in percent. */
+type Report = (percent: number) => void;
+
+async function readHistory(
+  program: GitProgram,
+  input: GitLogInput,
+  report: Report,
+): Promise<z.input<typeof GitLogOutput>> {
   await runGit(program, ["rev-parse", "--git-dir"]);
-  const untilHash = await resolveRef(program, input.until);
-  const since = input.since ?? (await findLastTag(program, untilHash));
-  const sinceHash = since === null ? null : await resolveRef(program, since);
-  const range = sinceHash === null ? untilHash : `${sinceHash}..${untilHash}`;
-  const commits = await readCommits(program, range, input);
+  const { words, ...range } = await findRange(program, input);
+  const paths = ["--", ...input.paths];
+  const total = Number(await runGit(program, ["rev-list", "--count", words, ...paths]));
+  const shallow = (await askGit(program, ["rev-parse", "--is-shallow-repository"])) === "true";
+  const reading = { program, input, range: [words, ...paths] };
   return {
-    since,
-    since_hash: sinceHash,
+    ...range,
     until: input.until,
-    until_hash: untilHash,
     remote_url: await findRemote(program),
-    commits: commits.slice(0, input.max_commits),
-    truncated: commits.length > input.max_commits,
+    commits: await readCommits(reading, tellShare(Math.min(total, input.max_commits), report)),
+    total,
+    truncated: total > input.max_commits,
+    shallow,
+    contributors: input.contributors ? await askContributors(reading, shallow ? null : range.since_hash) : [],
   };
 }
 
-async function readCommits(program: GitProgram, range: string, input: GitLogInput): Promise<Commit[]> {
-  const plain = ["--no-color", "--no-show-signature", "--no-notes", "--encoding=UTF-8"];
-  // One more than asked for tells whether there are more.
-  const limit = `--max-count=${input.max_commits + 1}`;
-  const commits = parseLog(await runGit(program, ["log", "-z", "--abbrev=7", ...plain, limit, logFormat, range, "--"]));
+/** Counts what is heard and tells the percent, once each. */
+function tellShare(total: number, report: Report): (piece: string) => void {
+  let [heard, told] = [0, 0];
+  return (piece) => {
+    heard += countCommits(piece);
+    const percent = Math.min(99, Math.floor((100 * heard) / total));
+    if (percent > told) report(percent);
+    told = Math.max(told, percent);
+  };
+}
+
+interface Reading {
+  readonly program: GitProgram;
+  readonly input: GitLogInput;
+  readonly range: readonly string[];
+}
+
+const plain = ["--no-color", "--no-show-signature", "--no-notes", "--encoding=UTF-8"];
+
+async function readCommits({ program, input, range }: Reading, hear: (piece: string) => void): Promise<Commit[]> {
+  const limit = `--max-count=${input.max_commits}`;
+  const { body_parts } = input;
+  const log = await runGit(program, ["log", "-z", "--abbrev=7", ...plain, limit, logFormat, ...range], hear);
+  const commits = parseLog(log, body_parts === undefined ? clipBody : (body) => clipBody(keepParts(body, body_parts)));
   if (!input.files) return [...commits];
-  const names = [
-    "log",
-    "--name-only",
-    "--no-ext-diff",
-    "--no-textconv",
-    ...plain,
-    limit,
-    "--format=%x00%H",
-    range,
-    "--",
-  ];
+  const names = ["log", "--name-only", "--no-ext-diff", "--no-textconv", ...plain, limit, "--format=%x00%H", ...range];
   const counts = parseFileCounts(await runGit(program, names));
   return commits.map((commit) => ({ ...commit, files_changed: counts.get(commit.hash) ?? 0 }));
 }
 
-async function resolveRef(program: GitProgram, ref: string): Promise<string> {
-  const hash = await askGit(program, ["rev-parse", "--verify", "--quiet", "--end-of-options", `${ref}^{commit}`]);
-  if (hash !== null) return hash;
-  const details = { repo: program.repo, ref };
-  if (await isEmpty(program)) {
-    const message = `${program.repo} has no commits yet`;
-    throw operatorError({ code: "GIT_EMPTY_REPOSITORY", category: "validation", message, details });
-  }
-  const message = `${program.repo} has no commit called ${ref}`;
-  throw operatorError({ code: "GIT_UNKNOWN_REF", category: "validation", message, details });
+/** Whether somebody is new is told by all that was written before, in every folder. */
+async function askContributors({ program, range }: Reading, since: string | null): Promise<Contributor[]> {
+  const written = await runGit(program, [...shortlogArguments, ...range]);
+  const before = since === null ? null : await runGit(program, [...shortlogArguments, since, "--"]);
+  return [...readContributors(written, before)];
 }
-
-async function isEmpty(program: GitProgram): Promise<boolean> {
-  return (await askGit(program, ["rev-list", "--all", "--max-count=1"])) === "";
-}
-
-// Where the newest commit itself carries the tag, the release has just been tagged: what went into it starts at the tag before.
-async function findLastTag(program: GitProgram, untilHash: string): Promise<string | null> {
-  const tag = await describeTag(program, untilHash);
-  if (tag === null || (await resolveRef(program, tagRef(tag))) !== untilHash) return tag;
-  return describeTag(program, `${untilHash}^`);
-}
-
-function describeTag(program: GitProgram, commit: string): Promise<string | null> {
-  return askGit(program, ["describe", "--tags", "--abbrev=0", commit]);
-}
-
-const tagRef = (tag: string): string => `refs/tags/${tag}`;
 
 /** The address of `origin`, else of the first remote by name. */
 async function findRemote(program: GitProgram): Promise<string | null> {

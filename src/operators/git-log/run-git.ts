@@ -19,14 +19,22 @@ export interface GitProgram {
   readonly maxOutputBytes: number;
 }
 
-/** What git printed. @throws OperatorError GIT_NOT_FOUND, GIT_NOT_A_REPOSITORY, GIT_FORBIDDEN, GIT_OUTPUT_TOO_LARGE, GIT_FAILED. */
-export async function runGit(program: GitProgram, args: readonly string[]): Promise<string> {
+/**
+ * What git printed; `hear` gets it piece by piece before. @throws OperatorError GIT_NOT_FOUND, GIT_NOT_A_REPOSITORY, GIT_FORBIDDEN, GIT_OUTPUT_TOO_LARGE,
+ * GIT_FAILED.
+ */
+export async function runGit(
+  program: GitProgram,
+  args: readonly string[],
+  hear?: (piece: string) => void,
+): Promise<string> {
   const { git, repo, signal, maxOutputBytes } = program;
   signal.throwIfAborted();
   try {
     const options = { signal, maxBuffer: maxOutputBytes, env: gitEnvironment(), windowsHide: true };
-    const { stdout } = await execute(git, ["--no-pager", ...ownSettings, "-C", repo, ...args], options);
-    return stdout;
+    const running = execute(git, ["--no-pager", "--literal-pathspecs", ...ownSettings, "-C", repo, ...args], options);
+    if (hear !== undefined) running.child.stdout?.on("data", hear);
+    return (await running).stdout;
   } catch (failure) {
     signal.throwIfAborted();
     throw toGitError(program, failure as ExecFailure);

@@ -1,0 +1,60 @@
+// Host links: where the usual hosting services show a commit, a request, an issue, and what lies between two releases. Pure.
+// Never: guesses for a service that it does not know; a commit alone has an address nearly everywhere.
+
+type Service = "github" | "gitlab" | "bitbucket" | "gitea" | "other";
+
+function serviceOf(remoteUrl: string): Service {
+  const { hostname } = new URL(remoteUrl);
+  if (hostname.includes("github")) return "github";
+  if (hostname.includes("gitlab")) return "gitlab";
+  if (hostname.includes("bitbucket")) return "bitbucket";
+  return /codeberg|gitea|forgejo/.test(hostname) ? "gitea" : "other";
+}
+
+const commitPaths: Readonly<Record<Service, string>> = {
+  github: "commit",
+  gitlab: "-/commit",
+  bitbucket: "commits",
+  gitea: "commit",
+  other: "commit",
+};
+
+export const commitUrl = (remoteUrl: string, hash: string): string =>
+  `${remoteUrl}/${commitPaths[serviceOf(remoteUrl)]}/${hash}`;
+
+const requestPaths: Readonly<Partial<Record<Service, string>>> = {
+  github: "pull",
+  gitlab: "-/merge_requests",
+  bitbucket: "pull-requests",
+  gitea: "pulls",
+};
+const issuePaths: Readonly<Partial<Record<Service, string>>> = {
+  github: "issues",
+  gitlab: "-/issues",
+  bitbucket: "issues",
+  gitea: "issues",
+};
+
+/** `#12` or `!12`; null where the service is not known. A `request` stood where hosting services put the number of a request. */
+export function referenceUrl(remoteUrl: string, reference: string, place: "request" | "text"): string | null {
+  const service = serviceOf(remoteUrl);
+  const isRequest = service === "gitlab" ? reference.startsWith("!") : place === "request";
+  const path = (isRequest ? requestPaths : issuePaths)[service];
+  return path === undefined ? null : `${remoteUrl}/${path}/${reference.slice(1)}`;
+}
+
+/** What changed between two refs, as a page; null where the service is not known. */
+export function compareUrl(remoteUrl: string, from: string, to: string): string | null {
+  const [older, newer] = [from, to].map(encodeURIComponent) as [string, string];
+  switch (serviceOf(remoteUrl)) {
+    case "github":
+    case "gitea":
+      return `${remoteUrl}/compare/${older}...${newer}`;
+    case "gitlab":
+      return `${remoteUrl}/-/compare/${older}...${newer}`;
+    case "bitbucket":
+      return `${remoteUrl}/branches/compare/${newer}%0D${older}`;
+    default:
+      return null;
+  }
+}

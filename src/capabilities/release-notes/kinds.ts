@@ -1,0 +1,158 @@
+// Kinds: what the words of a subject say of its kind of change. Pure tables.
+// Owns: the types of Conventional Commits, and for all other subjects the meaning of their first words.
+// INV-1  The work on a project's own tools (tests, linters, changesets, CI) is no feature and no fix, whichever verb begins it.
+
+import type { ChangeKind } from "./change.ts";
+
+const kindsByType: Readonly<Record<string, ChangeKind>> = {
+  feat: "feature",
+  feature: "feature",
+  fix: "fix",
+  bugfix: "fix",
+  hotfix: "fix",
+  perf: "performance",
+  security: "security",
+  sec: "security",
+  revert: "revert",
+  docs: "documentation",
+  doc: "documentation",
+  deps: "dependency",
+  refactor: "maintenance",
+  style: "maintenance",
+  test: "maintenance",
+  tests: "maintenance",
+  bench: "maintenance",
+  build: "maintenance",
+  chore: "maintenance",
+  ci: "ci",
+  release: "release",
+};
+
+const kindsByScope: Readonly<Record<string, ChangeKind>> = {
+  deps: "dependency",
+  "deps-dev": "dependency",
+  ci: "ci",
+  release: "release",
+};
+
+/** Null where it is no type that is known. */
+export function kindOfType(type: string, scope: string | null): ChangeKind | null {
+  const known = type.toLowerCase();
+  if (!Object.hasOwn(kindsByType, known)) return null;
+  return kindsByScope[`${scope ?? ""}`.toLowerCase()] ?? kindsByType[known] ?? null;
+}
+
+/** At most three words, such as a verb and what goes with it; then what is worked on, with nothing of substance behind it. */
+const about = (...nouns: readonly string[]): RegExp => {
+  const small =
+    "for|to|in|of|on|and|from|about|with|when|that|how|[a-z]+ing|cases?|files?|steps?|config\\w*|rules?|examples?|links?|entry|issues?|tweaks?";
+  return new RegExp(
+    `^(?:(?!\`|(?:of|for|to|in|on|with|from|that)\\s)\\S+\\s+){0,3}(?:${nouns.join("|")})(?=$|[.,:;(]|\\s*\\(|\\s+(?:${small})\\b)`,
+    "i",
+  );
+};
+
+const version = String.raw`v?\d+\.\d+(?:\.\d+)*(?:-[\w.]+)?`;
+
+/** The first that fits decides. What is of CI or of releases has no entry in the end: these say it plainly, or do not fit. */
+const kindsByWords: readonly (readonly [RegExp, ChangeKind])[] = [
+  [
+    new RegExp(`^(?:(?:release|publish|bump to|bump version to|prepare(?: for)?) )?${version}\\b[^a-z]*$`, "i"),
+    "release",
+  ],
+  [
+    /^(?:version packages?|publish(?: release)?|release|enter prerelease mode)(?: \(|$)|^(?:bump|update) (?:the )?(?:package )?versions?\b/i,
+    "release",
+  ],
+  [about("changesets?"), "release"],
+  // A hosting service's words for what was mended in private.
+  [/^(?:security\b|cve-\d|merge commit from fork$)/i, "security"],
+  [
+    about(
+      "ci",
+      "(?:ci|github|publish|release) workflows?",
+      "github actions?",
+      "actions/\\S+",
+      "(?:release|ci|publish|tests?)\\.ya?ml",
+      "travis",
+      "circleci",
+      "dependabot",
+      "renovate",
+      "codecov",
+    ),
+    "ci",
+  ],
+  [/\b(?:on|in) ci$|\b(?:ci|publish|release) workflow$/i, "ci"],
+  [
+    about(
+      "docs?",
+      "documentation",
+      "jsdocs?",
+      "readmes?(?:\\.md)?",
+      "changelogs?(?:\\.md)?",
+      "typos?",
+      "comments?",
+      "faqs?",
+      "[\\w-]+\\.md",
+    ),
+    "documentation",
+  ],
+  [
+    /^(?:docs?|document(?:s|ed)?|clarif(?:y|ies|ied)|explain(?:s|ed)?|readme|changelog|typos?|comments?)\b|^(?:\w+ )?jsdoc\b|\b(?:docs|documentation|readme|typo)\b(?: \(#\d+\))?$/i,
+    "documentation",
+  ],
+  [
+    /^(?:bump|upgrade|downgrade|pin|unpin)\b|^update\b.*\b(?:deps?|dependenc(?:y|ies)|packages?|monorepo)\b|^(?:update|move)\b.*\bto (?:version |v)?\d+(?:\.\d+)*\b|^update (?:to )?typescript\b/i,
+    "dependency",
+  ],
+  [/^(?:remove|add) (?:an? )?(?:unused )?(?:dev ?)?dep(?:s|endenc(?:y|ies))?\b/i, "dependency"],
+  [about("lock ?files?", "(?:pnpm|package|yarn)[-.]lock(?:\\.\\w+)?"), "dependency"],
+  [
+    about(
+      "tests?",
+      "test suites?",
+      "specs?",
+      "fixtures?",
+      "benchmarks?",
+      "(?:code )?coverage",
+      "eslint",
+      "prettier",
+      "biome",
+      "lint(?:er|ing)?",
+      "\\.?(?:git|npm)ignore",
+      "\\.?editorconfig",
+      "tsconfig(?:\\.json)?",
+      "codeowners",
+      "examples?",
+      "funding(?:\\.yml)?",
+    ),
+    "maintenance",
+  ],
+  [
+    /^(?:(?:meta|minor|small|more|code)?\s*(?:tweaks?|clean-?ups?|tidy-?ups?|refactors?|refactoring|nits?)|tests?|format|lint|tidy|oops|wip|meta)\b[^a-z]*$|^(?:fix|tweak) (?:things?|stuff|build)$/i,
+    "maintenance",
+  ],
+  [
+    /^(?:fix(?:e[sd])?|correct(?:s|ed)?|repair(?:s|ed)?|resolve[sd]?|prevent(?:s|ed)?|avoid(?:s|ed)?|patch(?:e[sd])?|handle[sd]?)\b/i,
+    "fix",
+  ],
+  [
+    /^(?:speed|optimi[sz]e[sd]?|accelerate[sd]?)\b|\bfaster\b|^(?:improve[sd]?|better|boost)\b.*\bperf(?:ormance)?\b|^perf\b/i,
+    "performance",
+  ],
+  [
+    /^(?:add|implement|introduce|support|allow|enable|create|provide|expose|export|accept)(?:s|ed|d|ing)?\b/i,
+    "feature",
+  ],
+  [
+    /^(?:refactor|move|clean|simplify|extract|format|lint|tidy|tests?|reorganize|restructure|inline|dedupe|benchmark)(?:s|ed|d|ing)?\b/i,
+    "maintenance",
+  ],
+];
+
+export const kindOfWords = (summary: string): ChangeKind =>
+  kindsByWords.find(([words]) => words.test(summary))?.[1] ?? "other";
+
+/** What users have to act on, said without the mark of Conventional Commits. */
+export const breaksPlainly = (summary: string): boolean =>
+  /^(?:drop|remove)(?:s|ped|d)? (?:support for |node(?:\.js)? ?\d)|^requires? node(?:\.js)?\b/i.test(summary);
