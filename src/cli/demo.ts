@@ -9,13 +9,15 @@ import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { ReleaseNotesInput, releaseNotes } from "../capabilities/index.ts";
 import type { Gate } from "../contract/gate.ts";
+import type { JsonObject } from "../contract/json.ts";
 import type { WorkflowState } from "../contract/workflow-state.ts";
-import { runGit } from "../operators/git-log/run-git.ts";
+import { type GitProgram, runGit } from "../operators/git-log/run-git.ts";
 import { showLine } from "../protocol/visible-text.ts";
 import { type Answer, askGate } from "./ask-gate.ts";
 import { renderWhy } from "./explain.ts";
 import { type Desk, withKernel } from "./open-kernel.ts";
-import { addCommonOptions, type CommonOptions, type Session } from "./options.ts";
+import { addCommonOptions, type CommonOptions, collect, readJson, type Session } from "./options.ts";
+import { pickBeginning } from "./pick-range.ts";
 import { renderGate } from "./render-gate.ts";
 import { renderWorkflow } from "./render-workflow.ts";
 import { commandLine, decideLine, failIfFailed, openGatesOf, printJson } from "./show-result.ts";
@@ -27,7 +29,14 @@ interface DemoOptions extends CommonOptions {
   readonly yes: boolean;
   readonly recover: boolean;
   readonly since?: string;
+  readonly until?: string;
+  readonly tagPrefix: string;
+  readonly path: readonly string[];
+  readonly title?: string;
+  readonly release?: string;
+  readonly sections?: unknown;
   readonly out?: string;
+  readonly dataOut?: string;
 }
 
 interface Story {
@@ -44,8 +53,19 @@ export function addDemo(program: Command, terminal: Terminal): void {
     .description("draft release notes of a git repository, ask, and write them")
     .option("--repo <dir>", "the repository", ".")
     .option("--yes", "approve what the gates show", false)
-    .option("--since <ref>", "the last release; without it the latest tag, else the whole history")
+    .option("--since <ref>", "the last release; without it the latest tag, else a page of the newest changes")
+    .option("--until <ref>", "the newest commit of it; without it HEAD")
+    .option("--tag-prefix <text>", "of several packages: what this one's tags begin with, such as core@", "")
+    .option("--path <path>", "only commits that touch this file or folder (repeatable)", collect, [])
+    .option("--title <text>", "the heading")
+    .option("--release <version>", "what these notes are of; without it the tag at hand")
+    .option(
+      "--sections <json>",
+      'in place of the usual sections: [{"title":"New","kinds":["feature"]}, …] or @FILE',
+      readJson,
+    )
     .option("--out <file>", "where the notes go, inside the repository")
+    .option("--data-out <file>", "where the same goes as JSON")
     .option("--recover", "first take up the unfinished work of this ledger", false)
     .action((options: DemoOptions) => runDemo({ terminal, options }));
 }
@@ -53,7 +73,7 @@ export function addDemo(program: Command, terminal: Terminal): void {
 async function runDemo(session: Session<DemoOptions>): Promise<void> {
   const { options, terminal } = session;
   const repo = await findRepository(options.repo, terminal);
-  const inputs = { repo, ...(options.since && { since: options.since }), ...(options.out && { out: options.out }) };
+  const inputs = await readInputs(repo, session);
   const file = join(repo, ReleaseNotesInput.safeParse(inputs).data?.out ?? "");
   const tell = async (desk: Desk) => {
     const request = { ...desk.caller, intent_hint: { intent_type: releaseNotes.intentType, inputs } };
@@ -65,11 +85,29 @@ async function runDemo(session: Session<DemoOptions>): Promise<void> {
   await withKernel(session, tell, { recover: options.recover, create: true });
 }
 
+/** What the options say, by the names of the capability's inputs, and where the notes begin if nothing says it. */
+async function readInputs(repo: string, { options, terminal }: Session<DemoOptions>): Promise<JsonObject> {
+  const { since, until, tagPrefix, path, title, release, sections, out, dataOut } = options;
+  const range = { since, until, tag_prefix: tagPrefix, paths: path };
+  // What is wrong with the repository or a ref is the workflow's to tell.
+  const picked = await pickBeginning(gitOf(repo, terminal), range).catch(() => undefined);
+  if (picked !== undefined && !options.json)
+    terminal.print(`no release to begin at: a page of the newest changes, since ${picked.slice(0, 7)} (--since)`);
+  const said = { ...range, since: since ?? picked, title, version: release, sections, out, data_out: dataOut };
+  return Object.fromEntries(Object.entries({ repo, ...said }).filter(([, value]) => value !== undefined)) as JsonObject;
+}
+
+const gitOf = (repo: string, { signal }: Terminal): GitProgram => ({
+  git: "git",
+  repo,
+  signal,
+  maxOutputBytes: 8 * 2 ** 20,
+});
+
 /** The top of the git repository around a folder; the folder itself where there is none, for the kernel to refuse. */
-async function findRepository(folder: string, { signal }: Terminal): Promise<string> {
+async function findRepository(folder: string, terminal: Terminal): Promise<string> {
   try {
-    const program = { git: "git", repo: folder, signal, maxOutputBytes: 64 * 1024 };
-    return resolve((await runGit(program, ["rev-parse", "--show-toplevel"])).trimEnd());
+    return resolve((await runGit(gitOf(folder, terminal), ["rev-parse", "--show-toplevel"])).trimEnd());
   } catch {
     return resolve(folder);
   }

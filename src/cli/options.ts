@@ -68,7 +68,7 @@ export const addAnswerGates = (command: Command): Command =>
     false,
   );
 
-const collect = (value: string, previous: readonly string[]): readonly string[] => [...previous, value];
+export const collect = (value: string, previous: readonly string[]): readonly string[] => [...previous, value];
 
 /** A host's id: digits are an integer, all else is text. */
 export function readId(value: string): string | number {
