@@ -81,7 +81,7 @@ export class KernelParts {
     this.kit = this.#createKit(resolved);
     this.timers = createTimers(clock);
     this.feed = createFeed((error) => logger.error({ error }, "a listener threw"));
-    this.writer = createLedgerWriter(store, limits.maxBatch);
+    this.writer = createLedgerWriter(store, limits);
     this.tenantLog = createTenantAppend({ store, writer: this.writer, kit: this.kit });
     this.watch = createLedgerWatch({ store, feed: this.feed, clock, pollMs: limits.tailPollMs });
     this.tails = createWorkflowTails({ store, watch: this.watch, maxTailChars: limits.maxTailChars });

@@ -49,7 +49,10 @@ export interface Limits {
   /** Items that one list looks at for what no index answers: a text, a role, "mine". */
   readonly maxListScanned: number;
   readonly maxTierRestarts: number;
+  /** Rows of one transaction. */
   readonly maxBatch: number;
+  /** Rows after whose commit their workflows go on before anything else of the process runs. */
+  readonly maxBurst: number;
   readonly plannerTimeoutMs: number;
   readonly policyTimeoutMs: number;
   readonly classifierTimeoutMs: number;
@@ -92,7 +95,8 @@ export const defaultLimits: Limits = Object.freeze({
   maxGateEntries: 1_000,
   maxListScanned: 100_000,
   maxTierRestarts: 1_000,
-  maxBatch: 512,
+  maxBatch: 64,
+  maxBurst: 16,
   plannerTimeoutMs: 30_000,
   policyTimeoutMs: 5_000,
   classifierTimeoutMs: 5_000,

@@ -5,8 +5,12 @@
  * W1  An append resolves after COMMIT has returned, never before.
  * W2  Appends keep their order; one transaction is under way at a time.
  * W3  A failed transaction rejects each of its appends with the store's coded error; nothing of it was written.
+ * W4  A transaction has at most `maxBatch` appends, and of those who waited for it at most `maxBurst` are told in one turn
+ *     of the event loop: whoever is told goes on at once, and others run in between.
  */
 import type { Append, AppendReceipt, LedgerStore } from "../ports/ledger-store.ts";
+import type { Limits } from "./kit.ts";
+import { letOthersRun } from "./let-others-run.ts";
 
 export interface Posting {
   /** Called when the transaction begins, so that what is decided until then shares its row. */
@@ -34,7 +38,9 @@ function sealOne(waiting: Posting): (Posting & { readonly entry: Append }) | nul
   }
 }
 
-export function createLedgerWriter(store: LedgerStore, maxBatch: number): LedgerWriter {
+export type WriterLimits = Pick<Limits, "maxBatch" | "maxBurst">;
+
+export function createLedgerWriter(store: LedgerStore, { maxBatch, maxBurst }: WriterLimits): LedgerWriter {
   let queue: Posting[] = [];
   let busy = false;
   const idle: (() => void)[] = [];
@@ -47,7 +53,10 @@ export function createLedgerWriter(store: LedgerStore, maxBatch: number): Ledger
     queue = queue.slice(maxBatch);
     const told = batch.length === 0 ? none : await appendAll(store, batch);
     // Whoever is told goes on from here; what is queued then is in the next transaction.
-    for (const tell of told) tell();
+    for (const [i, tell] of told.entries()) {
+      if (i > 0 && i % maxBurst === 0) await letOthersRun();
+      tell();
+    }
     if (queue.length > 0) return schedule();
     busy = false;
     for (const resolve of idle.splice(0)) resolve();

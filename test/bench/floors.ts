@@ -23,7 +23,7 @@ export async function openSameRows(path: string, rows: readonly TurnRow[]): Prom
   removeDatabase(path);
   const store = sqliteLedger({ path });
   await store.open();
-  const writer = createLedgerWriter(store, 512);
+  const writer = createLedgerWriter(store, { maxBatch: 512, maxBurst: 512 });
   const turns = rows.map((row) => ({
     envelope: JSON.parse(row.envelope) as TurnEnvelope,
     events: JSON.parse(row.body ?? "[]") as TurnEvent[],

@@ -63,7 +63,7 @@ describe("the ledger service", () => {
     const log = new WorkflowLog(identity, {
       kit,
       sourceOf: () => createLiveSource(kit),
-      writer: createLedgerWriter(store, 8),
+      writer: createLedgerWriter(store, { maxBatch: 8, maxBurst: 8 }),
       read: (id, after) => store.read(id, after),
       owner: "me",
       onCommitted: () => undefined,

@@ -62,14 +62,29 @@ describe("two connections on one ledger", () => {
 });
 
 describe("the cache of stream heads", () => {
-  it("keeps at most its limit, the most recently used", () => {
-    const heads = new StreamHeads(2);
-    const head = { last: 1, hash: "h", tenant: "1", workflow: null };
+  const held = { thread: null, owner: "k1", epoch: 1, expires: 5 };
+  const head = { last: 1, hash: "h".repeat(64), tenant: "1", workflow: held };
+
+  it("keeps at most its bytes, the most recently used", () => {
+    const one = new StreamHeads();
+    one.set("a", head);
+    const heads = new StreamHeads(2 * one.bytes);
     for (const stream of ["a", "b"]) heads.set(stream, head);
     heads.get("a");
-    heads.set("c", head);
+    heads.set("c", { ...head, last: 2 });
     expect(["a", "b", "c"].map((stream) => heads.get(stream) !== undefined)).toEqual([true, false, true]);
-    expect(heads.size).toBe(2);
+    heads.set("c", { ...head, hash: "h".repeat(1000) });
+    expect(["a", "b", "c"].map((stream) => heads.get(stream) !== undefined)).toEqual([false, false, false]);
+    expect([heads.size, heads.bytes]).toEqual([0, 0]);
+  });
+
+  it("keeps no workflow that nobody holds: it costs no memory while it is parked", () => {
+    const heads = new StreamHeads();
+    heads.set("a", head);
+    heads.set("a", { ...head, last: 2, workflow: { ...held, owner: null, expires: null } });
+    expect([heads.get("a"), heads.size, heads.bytes]).toEqual([undefined, 0, 0]);
+    heads.set("tenant:1", { ...head, workflow: null });
+    expect(heads.size).toBe(1);
   });
 
   it("may forget any stream: appends go on from the file", async () => {
@@ -77,7 +92,7 @@ describe("the cache of stream heads", () => {
     const connection = {
       db,
       statements: prepareStatements(db),
-      heads: new StreamHeads(2),
+      heads: new StreamHeads(1000),
       requireSameFile: () => undefined,
     };
     let streams = [1, 2, 3, 4, 5].map((n) => testStream(n));

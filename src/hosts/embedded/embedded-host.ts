@@ -11,6 +11,7 @@ import { moduleRef } from "../../contract/module-ref.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { LedgerStore, WorkflowHead } from "../../ports/ledger-store.ts";
 import type { Logger } from "../../ports/telemetry.ts";
+import { letOthersRun } from "../../runtime/let-others-run.ts";
 import type { Timers } from "../../runtime/timers.ts";
 import type { WorkflowLog } from "../../runtime/workflow-log.ts";
 
@@ -36,6 +37,8 @@ export interface EmbeddedHostOptions {
 const leaseRef = moduleRef(4, "embedded_host", "renew");
 const page = 256;
 const foldAgainAfterMs = 1000;
+/** Logs that are looked at before others run. */
+const atOnce = 16;
 
 export class EmbeddedHost {
   readonly #options: EmbeddedHostOptions;
@@ -179,7 +182,10 @@ export class EmbeddedHost {
   async #look(): Promise<void> {
     if (!this.#keepsWatching()) return;
     const { logs, onForeign } = this.#options;
-    for (const log of logs()) if (await log.refresh().catch(() => false)) onForeign(log);
+    for (const [i, log] of logs().entries()) {
+      if (i > 0 && i % atOnce === 0) await letOthersRun();
+      if (await log.refresh().catch(() => false)) onForeign(log);
+    }
     if (this.#watching && !this.#stopped) this.#armLook();
   }
 

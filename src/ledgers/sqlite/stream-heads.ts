@@ -6,7 +6,8 @@
  * Never: answers outside a write transaction.
  * INV-1  Inside a write transaction nothing else can change the tables; what others committed before it shows in
  *        PRAGMA data_version, and then the whole cache is dropped.
- * INV-2  At most `streamHeadLimit` streams are kept; the least recently used goes first.
+ * INV-2  The streams that are kept take at most `maxBytes`; the least recently used goes first. A workflow that nobody
+ *        holds is not kept: what is parked or over costs no memory.
  * INV-3  After a rollback the cache is empty.
  */
 
@@ -27,24 +28,42 @@ export interface StreamHead {
   readonly workflow: Workflow | null;
 }
 
-export const streamHeadLimit = 20_000;
+/** About 2,500 workflows under way. */
+export const streamHeadBytes = 1_000_000;
+
+/** What an entry takes beside its texts: two objects and a place in the map, measured. */
+const entryBytes = 200;
+
+const sizeOf = (stream: string, { hash, tenant, workflow }: StreamHead): number =>
+  entryBytes +
+  stream.length +
+  hash.length +
+  tenant.length +
+  (workflow?.thread?.length ?? 0) +
+  (workflow?.owner?.length ?? 0);
 
 export class StreamHeads {
   readonly #kept = new Map<string, StreamHead>();
-  readonly #limit: number;
+  readonly #maxBytes: number;
+  #bytes = 0;
   #version = -1;
 
-  constructor(limit: number = streamHeadLimit) {
-    this.#limit = limit;
+  constructor(maxBytes: number = streamHeadBytes) {
+    this.#maxBytes = maxBytes;
   }
 
   get size(): number {
     return this.#kept.size;
   }
 
+  /** What they take, about. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   /** Call first in each write transaction, with PRAGMA data_version. */
   believe(version: number): void {
-    if (version !== this.#version) this.#kept.clear();
+    if (version !== this.#version) this.clear();
     this.#version = version;
   }
 
@@ -57,19 +76,25 @@ export class StreamHeads {
   }
 
   set(stream: string, head: StreamHead): void {
+    this.forget(stream);
+    if (head.workflow !== null && head.workflow.owner === null) return;
     this.#kept.set(stream, head);
-    if (this.#kept.size <= this.#limit) return;
+    this.#bytes += sizeOf(stream, head);
     for (const oldest of this.#kept.keys()) {
-      this.#kept.delete(oldest);
-      return;
+      if (this.#bytes <= this.#maxBytes) return;
+      this.forget(oldest);
     }
   }
 
   forget(stream: string): void {
+    const head = this.#kept.get(stream);
+    if (head === undefined) return;
     this.#kept.delete(stream);
+    this.#bytes -= sizeOf(stream, head);
   }
 
   clear(): void {
     this.#kept.clear();
+    this.#bytes = 0;
   }
 }
