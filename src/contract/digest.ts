@@ -27,7 +27,8 @@ function write(input: unknown, key: string, depth: number): string | undefined {
     case "string":
       return writeText(value);
     case "number":
-      return Number.isFinite(value) ? JSON.stringify(value) : refuse(`${value} has no JSON form`);
+      // A number's text is its JSON.
+      return Number.isFinite(value) ? String(value) : refuse(`${value} has no JSON form`);
     case "boolean":
       return String(value);
     case "bigint":
@@ -46,20 +47,37 @@ function unwrap(value: unknown, key: string): unknown {
   return json instanceof Number || json instanceof String || json instanceof Boolean ? json.valueOf() : json;
 }
 
+/** Text that JSON writes as it stands, between quotes. */
+const plainText = /^[ !#-[\]-~]*$/;
+
 function writeText(text: string): string {
+  if (plainText.test(text)) return `"${text}"`;
   return text.isWellFormed() ? JSON.stringify(text) : refuse("text with a lone surrogate has no UTF-8 form");
 }
 
 function writeObject(value: object, depth: number): string {
   if (depth > maxJsonDepth) refuseDepth();
-  if (Array.isArray(value))
-    return `[${Array.from(value, (item, at) => write(item, String(at), depth) ?? "null").join(",")}]`;
-  const members: string[] = [];
-  for (const key of Object.keys(value).sort()) {
+  if (Array.isArray(value)) return writeList(value, depth);
+  let members = "";
+  for (const key of sortedKeys(value)) {
     const text = write((value as Record<string, unknown>)[key], key, depth);
-    if (text !== undefined) members.push(`${writeText(key)}:${text}`);
+    if (text !== undefined) members += `${members === "" ? "" : ","}${writeText(key)}:${text}`;
   }
-  return `{${members.join(",")}}`;
+  return `{${members}}`;
+}
+
+function writeList(list: readonly unknown[], depth: number): string {
+  let items = "";
+  for (let at = 0; at < list.length; at += 1)
+    items += `${at === 0 ? "" : ","}${write(list[at], String(at), depth) ?? "null"}`;
+  return `[${items}]`;
+}
+
+/** Most objects have their keys in order already, or nearly: sorting a list costs more than looking through it. */
+function sortedKeys(value: object): string[] {
+  const keys = Object.keys(value);
+  for (let i = 1; i < keys.length; i += 1) if (keys[i - 1]! > keys[i]!) return keys.sort();
+  return keys;
 }
 
 function refuse(reason: string): never {

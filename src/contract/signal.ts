@@ -10,6 +10,7 @@ import { z } from "zod";
 import { ambientNow } from "./ambient.ts";
 import { kernelError } from "./error-codes.ts";
 import { generateId, type IdSource } from "./ids.ts";
+import { instantText } from "./instant.ts";
 import { deepFreeze, isPlainObject, JsonObject } from "./json.ts";
 import { type KernelError, raise } from "./kernel-error.ts";
 import { isModuleRef, ModuleRef, moduleRef } from "./module-ref.ts";
@@ -134,7 +135,6 @@ export type SignalFactory = {
 
 /** Factories on the given ids and clock (epoch ms). Each Signal draws exactly one id, of entity type "signal". */
 export function createSignalFactory({ ids, now }: { ids: IdSource; now(): number }): SignalFactory {
-  const stamp = createStamp(now);
   const createSignal: SignalFactory["createSignal"] = (kind, body, origin, traceId, tags, parentId) =>
     new SignalRecord({
       id: ids.next("signal"),
@@ -143,23 +143,10 @@ export function createSignalFactory({ ids, now }: { ids: IdSource; now(): number
       origin,
       trace_id: traceId,
       tags: mergeTags(origin, tags),
-      created_at: stamp(),
+      created_at: instantText(now()),
       parent_id: parentId ?? null,
     });
   return { createSignal, ...deriveFactories(createSignal) };
-}
-
-// One ISO text per millisecond: formatting a date costs more than all the rest of a Signal.
-function createStamp(now: () => number): () => string {
-  let stampedAt = Number.NaN;
-  let text = "";
-  return () => {
-    const ms = now();
-    if (ms === stampedAt) return text;
-    text = new Date(ms).toISOString();
-    stampedAt = ms;
-    return text;
-  };
 }
 
 function deriveFactories(create: SignalFactory["createSignal"]): Omit<SignalFactory, "createSignal"> {
@@ -205,10 +192,21 @@ function encodeChunk(body: JsonObject): JsonObject {
 const tierTexts: readonly string[] = ["0", "1", "2", "3", "4", "5", "6", "7"];
 const createRef = moduleRef(0, "signal", "create_signal");
 
+const plainTags = new WeakMap<ModuleRef, Tags>();
+
+/** The tags of a Signal that brings none: one object for all of an origin's. */
+function tagsOf(origin: ModuleRef): Tags {
+  const known = plainTags.get(origin);
+  if (known !== undefined) return known;
+  const tags = Object.freeze({ tier: tierTexts[origin.tier] ?? String(origin.tier), module: origin.module });
+  if (Object.isFrozen(origin)) plainTags.set(origin, tags);
+  return tags;
+}
+
 // the origin's tags first, the caller's win.
 function mergeTags(origin: ModuleRef, tags: Tags | null | undefined): Tags {
+  if (!tags) return tagsOf(origin);
   const tier = tierTexts[origin.tier] ?? String(origin.tier);
-  if (!tags) return { tier, module: origin.module };
   const problem = findTagProblem(tags);
   if (problem !== null) {
     raise(

@@ -12,6 +12,7 @@
 import { sha256 } from "./digest.ts";
 import { kernelError } from "./error-codes.ts";
 import { type Actor, type EventType, eventTypes, type LedgerEvent } from "./event.ts";
+import { instantText } from "./instant.ts";
 import type { JsonObject } from "./json.ts";
 import { raise } from "./kernel-error.ts";
 import { moduleRef } from "./module-ref.ts";
@@ -132,7 +133,7 @@ function readEvents(row: TurnRow): readonly LedgerEvent[] {
   if (body === null) return [];
   const envelope = openEnvelope(row);
   return readRow(row, () => {
-    const timestamp = new Date(envelope.now).toISOString();
+    const timestamp = instantText(envelope.now);
     return (JSON.parse(body) as TurnEvent[]).map((event, i) => toLedgerEvent(envelope, event, i, timestamp));
   });
 }

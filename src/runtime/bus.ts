@@ -37,6 +37,11 @@ export type BusItem = Delivery | Answer;
 /** The bus as tiers and their doors see it. */
 export type Bus = Pick<SignalBus, "publish" | "ask" | "askNow" | "connect">;
 
+interface Asking {
+  readonly id: string;
+  answered: Result | null;
+}
+
 const busRef = moduleRef(0, "bus", "publish");
 const stopped = kernelError("T0_KERNEL_STOPPED", "the kernel has stopped", busRef);
 const notASignal = kernelError(
@@ -55,6 +60,8 @@ export class SignalBus {
   readonly #subject = new Subject<BusItem>();
   readonly #routes: (((item: Delivery) => void) | undefined)[] = [];
   readonly #waiters = new Map<string, (result: Result) => void>();
+  /** The ask whose Signal is being drained: who answers at once answers here, and nobody waits. */
+  #asking: Asking | null = null;
   readonly #queue: BusItem[] = [];
   #draining = false;
   #closed = false;
@@ -91,17 +98,15 @@ export class SignalBus {
   askNow(to: Tier, signal: Signal): Result | Promise<Result> {
     const refusal = this.#refusal(signal);
     if (refusal !== null) return fail(refusal, metricsOf(busRef));
-    let answered: Result | null = null;
-    let later: ((result: Result) => void) | null = null;
-    this.#waiters.set(signal.id, (result) => {
-      if (later === null) answered = result;
-      else later(result);
-    });
-    this.publish({ to, signal, reply: signal.id });
-    if (answered !== null) return answered;
-    return new Promise((resolve) => {
-      later = resolve;
-    });
+    const asking: Asking = { id: signal.id, answered: null };
+    const outer = this.#asking;
+    this.#asking = asking;
+    try {
+      this.publish({ to, signal, reply: signal.id });
+    } finally {
+      this.#asking = outer;
+    }
+    return asking.answered ?? new Promise((resolve) => this.#waiters.set(signal.id, resolve));
   }
 
   #refusal(signal: Signal): KernelError | null {
@@ -131,6 +136,7 @@ export class SignalBus {
   close(): void {
     this.#closed = true;
     this.#queue.length = 0;
+    if (this.#asking !== null) this.#asking.answered ??= fail(stopped, metricsOf(busRef));
     for (const resolve of this.#waiters.values()) resolve(fail(stopped, metricsOf(busRef)));
     this.#waiters.clear();
     this.#subject.complete();
@@ -148,19 +154,23 @@ export class SignalBus {
   #deliver(item: BusItem): void {
     if (this.#subject.observed) this.#subject.next("held" in item && item.held === true ? withoutSignals(item) : item);
     if ("to" in item) this.#routes[item.to]?.(item);
-    else settle(this.#waiters, item);
+    else this.#settle(item);
+  }
+
+  #settle({ in_reply_to, result }: Answer): void {
+    if (this.#asking?.id === in_reply_to) {
+      this.#asking.answered ??= result;
+      return;
+    }
+    const resolve = this.#waiters.get(in_reply_to);
+    this.#waiters.delete(in_reply_to);
+    resolve?.(result);
   }
 }
 
 const signalsOf = (item: BusItem): readonly Signal[] => ("to" in item ? [item.signal] : item.result.signals);
 
 const withoutSignals = (item: Answer): Answer => ({ ...item, result: { ...item.result, signals: [] } });
-
-function settle(waiters: Map<string, (result: Result) => void>, answer: Answer): void {
-  const resolve = waiters.get(answer.in_reply_to);
-  waiters.delete(answer.in_reply_to);
-  resolve?.(answer.result);
-}
 
 /** An Observable whose subscribers' throws are caught one by one, also behind operators. */
 class GuardedObservable<T> extends Observable<T> {

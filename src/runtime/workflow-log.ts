@@ -15,6 +15,7 @@ import { foldWorkflow } from "../../machines/fold.ts";
 import { type KernelError, KernelErrorException, raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { type Actor, draft, type EventDraft, type EventPayloads, type EventType } from "../contract/event.ts";
+import { instantText } from "../contract/instant.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { PolicyStage } from "../contract/policy.ts";
 import { eventText, genesisHash, sealTexts, type TurnEnvelope, toLedgerEvent } from "../contract/turn.ts";
@@ -47,7 +48,6 @@ export class WorkflowLog {
   #confirmed = 0;
   #noted: Noted[] = [];
   #now = 0;
-  #stamped = { now: -1, text: "" };
   #lease: Lease | null = null;
   #known: KnownHead;
   /** Events of the row that is being appended. */
@@ -215,15 +215,9 @@ export class WorkflowLog {
     this.#noted.push({ draft, event, text: eventText(event) });
     this.#record = foldWorkflow(
       this.#record,
-      toLedgerEvent(this.#envelope(this.position, 1), event, 0, this.#timestamp()),
+      toLedgerEvent(this.#envelope(this.position, 1), event, 0, instantText(this.#now)),
     );
     return event.id;
-  }
-
-  /** One ISO text per instant: formatting a date costs more than folding an event. */
-  #timestamp(): string {
-    if (this.#stamped.now !== this.#now) this.#stamped = { now: this.#now, text: new Date(this.#now).toISOString() };
-    return this.#stamped.text;
   }
 
   #envelope(first: number, count: number): TurnEnvelope {
@@ -322,7 +316,7 @@ export class WorkflowLog {
     this.#hash = entry.row.hash;
     if (entry.indexes?.release === true) this.#lease = null;
     if (this.#lost !== null) return this.#lose(this.#lost);
-    const timestamp = new Date(entry.now).toISOString();
+    const timestamp = instantText(entry.now);
     const events = noted.map((n, i) => toLedgerEvent(envelope, n.event, i, timestamp));
     this.#services.onCommitted(this, events);
     this.#listener?.committed();

@@ -180,7 +180,7 @@ function answerOf(seen: string | null, { here = false, idempotent = false, resul
   const keys = new Map(seen === null ? [] : [["key 1", "act_1"]]);
   const handles = new Map(here ? [["s1/act_1/1/1", { key: "key 1", charged: null }]] : []);
   const run = { log: { record: { keys, actions, parent_workflow_id: null } }, handles };
-  return answerKey(run as never, { operator, payload: {} } as never, "key 1");
+  return answerKey(run as never, { operator, payload: {}, hash: digest({}) } as never, "key 1");
 }
 
 describe("what a key answers", () => {

@@ -61,6 +61,8 @@ export function requireScope(auth: AuthContext, needs: string): void {
 
 /** Whether a restricted principal may use this name of this kind. */
 export function mayUse(auth: AuthContext, kind: "effect" | "operator" | "capability", name: string): boolean {
-  const named = auth.scopes.filter((s) => s.startsWith(`${kind}:`));
-  return named.length === 0 || hasScope(named, `${kind}:${name}`) || auth.scopes.includes("*");
+  const prefix = `${kind}:`;
+  if (!auth.scopes.some((scope) => scope.startsWith(prefix))) return true;
+  const named = auth.scopes.filter((scope) => scope.startsWith(prefix));
+  return hasScope(named, prefix + name) || auth.scopes.includes("*");
 }

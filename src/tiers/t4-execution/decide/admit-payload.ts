@@ -31,8 +31,7 @@ interface Admitting {
 
 /** A payload that policy has not seen is put to it, and comes back as it is let through. @throws T5_POLICY_DENIED. */
 export function admitPayload(run: Run, prepared: Prepared, { keep = false, anew = false }: Admitting = {}): Prepared {
-  const { step, payload } = prepared;
-  const hash = digest(payload);
+  const { step, hash } = prepared;
   const standing = anew ? null : stepOf(run, step.step_id).decision;
   const decision = standing?.payload_hash === hash ? standing : admit(run, prepared, { keep, key: `policy:${hash}` });
   if (decision.decision === "DENY")
@@ -48,7 +47,12 @@ export function admitPayload(run: Run, prepared: Prepared, { keep = false, anew 
 export function applyDecision(run: Run, prepared: Prepared, decision: PolicyDecision): Prepared {
   if (prepared.gate !== null || (decision.transform === null && decision.redactions.length === 0)) return prepared;
   const payload = deepFreeze(redact(decision.transform ?? prepared.payload, decision.redactions));
-  return { ...prepared, payload, input: checkPayload(run, prepared.operator, payload, "check:transformed") };
+  return {
+    ...prepared,
+    payload,
+    hash: digest(payload),
+    input: checkPayload(run, prepared.operator, payload, "check:transformed"),
+  };
 }
 
 /** What T5 is asked of a step's payload, at an ISO instant. */
@@ -62,7 +66,7 @@ export function stepQuestion(run: Run, of: Pick<Prepared, "step" | "operator" | 
 
 function admit(
   run: Run,
-  { step, operator, payload }: Prepared,
+  { step, operator, payload, hash }: Prepared,
   { keep, key }: { readonly keep: boolean; readonly key: string },
 ): PolicyDecision {
   const { admitted } = run.log.record;
@@ -74,6 +78,7 @@ function admit(
   if (!heard.isNew) return decision;
   // A call that reserves is asked for at the last moment: a person may take days over its gate.
   if (admission.fits && !run.settings.reserves) keepAdmission(run, step.step_id, admission, admitted);
-  noteDecision(run, decision, { stage: "action", subject: step.name, step_id: step.step_id, payload, now, keep });
+  const asked = { stage: "action", subject: step.name, step_id: step.step_id, payload, hash, now, keep } as const;
+  noteDecision(run, decision, asked);
   return decision;
 }

@@ -6,7 +6,6 @@
  * K2  A call whose end nobody knows is made again only if it may be repeated.
  */
 import type { Usage } from "../../../contract/action.ts";
-import { digest } from "../../../contract/digest.ts";
 import { type KernelError, raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import type { Json } from "../../../contract/json.ts";
@@ -68,11 +67,11 @@ export function sharedKey(run: Run, key: string): SharedKey | null {
 
 function readEntry(
   run: Run,
-  { operator, payload }: Prepared,
+  { operator, hash }: Prepared,
   { entry, key }: { readonly entry: ActionEntry; readonly key: string },
 ): KeyState {
   const { action_id, payload_hash, result_payload, error } = entry.record;
-  if (payload_hash !== digest(payload))
+  if (payload_hash !== hash)
     raise(
       kernelError("T4_IDEMPOTENCY_PAYLOAD_MISMATCH", `key ${key} was used with another payload`, invokerRef, {
         detail: { key },

@@ -6,7 +6,6 @@
  * A2  Nothing is called unless the whole before-chain has passed; the call is an intention behind its start.
  */
 import type { Usage } from "../../../contract/action.ts";
-import { digest } from "../../../contract/digest.ts";
 import { type KernelError, raise } from "../../../contract/error.ts";
 import { draft } from "../../../contract/event.ts";
 import { type GateReason, gateIdOf, isOpenGate } from "../../../contract/gate.ts";
@@ -125,7 +124,7 @@ function noteFailed(run: Run, at: Attempt, error: KernelError): void {
 /** The start of a key's action; its payload is written down with the first one. */
 function startOf(run: Run, { prepared, attempt, recovered }: Attempt, key: string, shared: string | null = null) {
   const { keys, actions } = run.log.record;
-  const { step, operator, payload } = prepared;
+  const { step, operator, payload, hash } = prepared;
   const action_id = shared ?? keys.get(key) ?? run.log.drawId("action", step.step_id);
   return {
     operator_name: operator.metadata.name,
@@ -133,7 +132,7 @@ function startOf(run: Run, { prepared, attempt, recovered }: Attempt, key: strin
     action_id,
     key,
     operator_version: operator.metadata.version,
-    payload_hash: digest(payload),
+    payload_hash: hash,
     timeout_ms: timeoutOf(prepared),
     ...(actions.has(action_id) ? {} : { input: payload }),
     ...(recovered ? { recovered: true } : {}),

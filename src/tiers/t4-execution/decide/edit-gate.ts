@@ -47,7 +47,7 @@ export function prepareEdit(run: Run, gate: Gate, request: ParsedGateRequest): E
   const outcome = prepareOutcome(run, gate, edit);
   const payload = deepFreeze(outcome === null ? merge(gate.payload, edit) : payloadOn(run, step, outcome.content));
   const input = checkPayload(run, operator, payload);
-  const edited = { step, operator, inputs: payload, payload, input, gate: null };
+  const edited = { step, operator, inputs: payload, payload, hash: digest(payload), input, gate: null };
   const prepared = admitPayload(run, edited, { keep: true });
   requireEffect(gate, prepared);
   const shown = describeGate(run, prepared, gate.reasons, { outcome });

@@ -8,6 +8,7 @@
  */
 import { digest } from "../../../contract/digest.ts";
 import { draft, type EventDraft, type EventPayloads } from "../../../contract/event.ts";
+import { instantText } from "../../../contract/instant.ts";
 import type { Json } from "../../../contract/json.ts";
 import type { PolicyDecision, PolicyStage } from "../../../contract/policy.ts";
 import { isTerminal } from "../../../contract/workflow.ts";
@@ -18,6 +19,8 @@ export interface Asked {
   readonly subject: string;
   readonly step_id: string | null;
   readonly payload: Json;
+  /** The payload's digest, where it is known already. */
+  readonly hash?: string;
   /** ISO instant the question named. */
   readonly now: string;
   /** The payload stands nowhere else in the ledger. */
@@ -28,20 +31,20 @@ export interface Asked {
 
 /** ISO instant of a question to policy: of the turn under way, or of now. */
 export const instantOf = ({ log }: Run, stage: PolicyStage, stepId: string | null): string =>
-  new Date(log.instantOfQuestion(stage, stepId)).toISOString();
+  instantText(log.instantOfQuestion(stage, stepId));
 
 export function noteDecision(run: Run, decision: PolicyDecision, asked: Asked): void {
   if (!isTerminal(run.log.record.state)) run.log.note(decisionDraft(run, decision, asked));
 }
 
 export function decisionDraft(run: Run, decision: PolicyDecision, asked: Asked): EventDraft {
-  const { stage, subject, payload, by, step_id } = asked;
-  const noted = new Date(run.log.instantOf("POLICY_DECIDED", step_id)).toISOString();
+  const { stage, subject, payload, hash = digest(payload), by, step_id } = asked;
+  const noted = instantText(run.log.instantOf("POLICY_DECIDED", step_id));
   const decided = {
     ...decision,
     stage,
     subject,
-    payload_hash: digest(payload),
+    payload_hash: hash,
     ...(by === undefined ? {} : { by }),
     ...(asked.keep === true && mayKeep(decision, stage) ? { payload } : {}),
     ...(asked.now === noted ? {} : { asked_at: asked.now }),

@@ -22,6 +22,8 @@ export interface Prepared {
   /** Resolved params before any policy transform: what the key derives from. */
   readonly inputs: Json;
   readonly payload: Json;
+  /** The payload's digest. */
+  readonly hash: string;
   readonly input: unknown;
   /** The approved gate of this step, if a person has approved it. */
   readonly gate: Gate | null;
@@ -43,6 +45,7 @@ export function prepareStep(run: Run, stepId: string): Prepared {
     operator,
     inputs: approved?.decision?.edited === true && approved.target === null ? payload : inputs,
     payload,
+    hash: approved === null ? digest(payload) : approved.payload_digest,
     input,
     gate: approved,
   };
@@ -52,7 +55,8 @@ export function prepareStep(run: Run, stepId: string): Prepared {
 export function prepareShown(run: Run, { step_id, payload }: Gate): Prepared {
   const { step } = stepOf(run, step_id);
   const operator = findOperator(run, step);
-  return { step, operator, inputs: payload, payload, input: checkPayload(run, operator, payload), gate: null };
+  const input = checkPayload(run, operator, payload);
+  return { step, operator, inputs: payload, payload, hash: digest(payload), input, gate: null };
 }
 
 export const findKnownOperator = (run: Run, step: PlanStep): Operator | null =>

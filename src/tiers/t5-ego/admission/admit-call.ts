@@ -8,7 +8,7 @@ import { isKernelError, type KernelError } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
 import type { CapabilityUsage, GovernorUsage, ResourceRequest, TokenBudget } from "../../../contract/token.ts";
-import { admitToken, governedResources } from "./admit-token.ts";
+import { checkToken, governedResources } from "./admit-token.ts";
 import type { BudgetBook, Charged } from "./budget-book.ts";
 import type { CapabilityShelf } from "./capability-shelf.ts";
 
@@ -44,15 +44,17 @@ export function checkWork(shelf: CapabilityShelf, question: WorkQuestion): Kerne
   }
   const capabilities = new Map([[entry.handle, { ...entry, usage: used.capability }]]);
   const governor = governorOf(shelf, used.resources);
-  const verdict = admitToken({ capability: entry.handle, cost, budget, resources }, { capabilities, governor });
-  return verdict.admitted ? null : refusalOf(verdict, question);
+  const refusal = checkToken({ capability: entry.handle, cost, budget, resources }, { capabilities, governor });
+  return refusal === null ? null : refusalOf(refusal, question);
 }
 
 /** The governor's accounts of one workflow. */
-export function governorOf({ governor }: CapabilityShelf, used: ResourceRequest): GovernorUsage {
-  const accounts = governedResources.map(([name, field]) => [name, { ...governor[name], consumed: used[field] }]);
-  return Object.fromEntries(accounts) as GovernorUsage;
-}
+export const governorOf = ({ governor }: CapabilityShelf, used: ResourceRequest): GovernorUsage => ({
+  cpu: { limit: governor.cpu.limit, consumed: used.cpu_time },
+  memory: { limit: governor.memory.limit, consumed: used.memory_bytes },
+  network: { limit: governor.network.limit, consumed: used.network_bytes },
+  tokens: { limit: governor.tokens.limit, consumed: used.tokens },
+});
 
 function refusalOf({ kind, detail }: AdmissionRefusal, { name, token_id }: WorkQuestion): KernelError {
   const told = { kind, ...detail, token_id };

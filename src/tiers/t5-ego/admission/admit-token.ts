@@ -15,9 +15,12 @@ import type { CapabilityEntry, CapabilityHandle, GovernorUsage, ResourceRequest 
 
 /** Pure: the state that comes in is not touched; take the one of an admission in its place. */
 export function admitToken(token: AdmissionRequest, state: AdmissionState): Admission {
-  const refusal = checkCapability(token, state) ?? checkResources(token, state) ?? checkBudget(token);
-  return refusal ?? commit(token, state);
+  return checkToken(token, state) ?? commit(token, state);
 }
+
+/** All checks, and nothing after them; null where the token may run. */
+export const checkToken = (token: AdmissionRequest, state: AdmissionState): AdmissionRefusal | null =>
+  checkCapability(token, state) ?? checkResources(token, state) ?? checkBudget(token);
 
 const left = (limit: number | null, consumed: number): number => (limit ?? Number.MAX_SAFE_INTEGER) - consumed;
 

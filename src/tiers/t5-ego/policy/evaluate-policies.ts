@@ -22,11 +22,10 @@ import {
   type PolicyDecision,
   type PolicyQuestion,
   type PolicyRule,
-  PolicyStage,
   RuleAnswer,
 } from "../../../contract/policy.ts";
 import type { Clock } from "../../../ports/clock.ts";
-import { callWithin, isPromise, messageOf } from "../../../runtime/within.ts";
+import { callWithin, isPromise, messageOf, type Within } from "../../../runtime/within.ts";
 
 const rank: Readonly<Record<DecisionName, number>> = {
   DENY: 3,
@@ -57,7 +56,7 @@ export function evaluatePolicies(
   engine: PolicyEngine,
   question: PolicyQuestion,
 ): PolicyDecision | Promise<PolicyDecision> {
-  if (!PolicyStage.safeParse(question.stage).success)
+  if (!Object.hasOwn(decisionsAt, question.stage))
     raise(
       kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `there is no policy stage ${String(question.stage)}`, engineRef),
     );
@@ -75,15 +74,8 @@ function ask(
 ): Matched | null | Promise<Matched | null> {
   const { clock, timeoutMs = 5000 } = engine;
   const evaluate = (): RuleAnswer | null | Promise<RuleAnswer | null> => rule.evaluate(question);
-  const within = {
-    timeoutMs,
-    source: engineRef,
-    onTimeout: "T5_POLICY_FAILED",
-    onThrow: "T5_POLICY_FAILED",
-    what: `policy ${rule.name}`,
-  } as const;
   try {
-    const answer = clock === undefined ? evaluate() : callWithin(evaluate, { ...within, clock });
+    const answer = clock === undefined ? evaluate() : callWithin(evaluate, limitOf(rule, clock, timeoutMs));
     if (!isPromise(answer)) return read(rule, answer, question);
     // What has a `then` need not be a whole promise.
     return Promise.resolve(answer).then(
@@ -94,6 +86,15 @@ function ask(
     return denied(rule, messageOf(thrown));
   }
 }
+
+const limitOf = ({ name }: PolicyRule, clock: Clock, timeoutMs: number): Within => ({
+  clock,
+  timeoutMs,
+  source: engineRef,
+  onTimeout: "T5_POLICY_FAILED",
+  onThrow: "T5_POLICY_FAILED",
+  what: `policy ${name}`,
+});
 
 function read(rule: PolicyRule, answer: RuleAnswer | null, { stage, subject }: PolicyQuestion): Matched | null {
   if (answer === null || answer === undefined) return null;
