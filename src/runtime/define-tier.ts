@@ -70,9 +70,14 @@ export function startTier(definition: TierDefinition, host: TierHost): TierActor
     });
   });
   const systemId = `t${definition.tier}`;
-  const options = { parent: host.parent, systemId } as object;
-  const ref = createActor(logic, options);
-  const lifecycle = createActor(tierMachine, { parent: ref, systemId: `${systemId}.lifecycle` } as object);
+  // Names are what an inspector shows.
+  const id = `T${definition.tier} ${definition.name}`;
+  const ref = createActor(logic, { parent: host.parent, systemId, id } as object);
+  const lifecycle = createActor(tierMachine, {
+    parent: ref,
+    systemId: `${systemId}.lifecycle`,
+    id: `T${definition.tier} lifecycle`,
+  } as object);
   ref.subscribe({ error: (error) => host.onCrash(definition.tier, crashed(definition, error)) });
   lifecycle.start();
   ref.start();

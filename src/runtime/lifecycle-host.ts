@@ -5,9 +5,11 @@
  * Owns: creating, waking at a folded state, and letting go of lifecycle actors. Never: decides, appends.
  * H1  Actors are made with `createActor(logic, { parent })`: cost does not grow with the number of siblings.
  * H2  With an inspector the actors run the statecharts themselves; without one the compiled tables of the same charts.
- * H3  A workflow that parks or ends leaves no actor behind.
+ * H3  A workflow that parks or ends leaves no actor behind. With an inspector one that parks keeps its actors: they are the
+ *     same ones over its whole life, and alive while a person is asked.
  */
 import { type AnyActorRef, type AnyStateMachine, createActor, type StateValue } from "xstate";
+import { type Address, addressesOf, type Begun } from "../../machines/addresses.ts";
 import { lifecycleCharts, stepPath } from "../../machines/charts.ts";
 import { gateMachine } from "../../machines/gate.ts";
 import { stepMachine } from "../../machines/step.ts";
@@ -15,13 +17,15 @@ import type { Chart, ChartEvent } from "../../machines/table.ts";
 import { workflowMachine } from "../../machines/workflow.ts";
 import type { LedgerEvent } from "../contract/event.ts";
 import { gateIdOf } from "../contract/gate.ts";
-import type { WorkflowRecord } from "../contract/workflow.ts";
+import { isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
 import { stopActor } from "./stop-actor.ts";
 
-interface Live {
+interface Live extends Begun {
   readonly workflow: AnyActorRef;
   readonly steps: Map<string, AnyActorRef>;
   readonly gates: Map<string, AnyActorRef>;
+  /** The last event that its actors have heard. */
+  sequence: number;
 }
 
 const charts = {
@@ -39,21 +43,26 @@ export interface LifecycleHostOptions {
 export class LifecycleHost {
   readonly #options: LifecycleHostOptions;
   readonly #live = new Map<string, Live>();
+  /** Of an inspected kernel: those that rest and have not ended. */
+  readonly #resting = new Map<string, Live>();
 
   constructor(options: LifecycleHostOptions) {
     this.#options = options;
   }
 
-  /** Brings a workflow's actors to life at the states of its record. */
-  wake(record: WorkflowRecord): void {
+  /**
+   * Brings a workflow's actors to life at the states of its record. Those that were kept while it rested hear what of its
+   * events came meanwhile.
+   */
+  wake(record: WorkflowRecord, events: readonly LedgerEvent[] = []): void {
+    const { workflow_id: id } = record;
+    const kept = this.#resting.get(id);
+    if (kept !== undefined) return this.#resume(id, kept, events);
     // What has ended for good needs no actors: nothing can move them any more.
-    if (this.#live.has(record.workflow_id) || lifecycleCharts.workflow.isFinal(record.state)) return;
-    const workflow = this.#spawn("workflow", record.workflow_id, {
-      state: record.state,
-      under: this.#options.parent(),
-    });
-    const home: Live = { workflow, steps: new Map(), gates: new Map() };
-    this.#live.set(record.workflow_id, home);
+    if (this.#live.has(id) || lifecycleCharts.workflow.isFinal(record.state)) return;
+    const workflow = this.#spawn("workflow", id, { state: record.state, under: this.#options.parent() });
+    const home = newHome(workflow, record.sequence);
+    this.#live.set(id, home);
     for (const step of record.steps.values())
       this.#spawnChild(home, "step", { id: step.step.step_id, state: stepPath(step) });
     for (const gate of record.gates.values()) this.#spawnChild(home, "gate", { id: gate.gate_id, state: gate.status });
@@ -69,7 +78,8 @@ export class LifecycleHost {
     const home = this.#live.get(workflowId);
     this.#live.delete(workflowId);
     if (home === undefined) return;
-    for (const actor of [...home.steps.values(), ...home.gates.values(), home.workflow]) stopActor(actor);
+    if (this.#options.inspected && !hasEnded(home)) this.#resting.set(workflowId, home);
+    else stopHome(home);
   }
 
   /** States as the live actors hold them, for checks against the record. */
@@ -84,7 +94,19 @@ export class LifecycleHost {
   }
 
   clear(): void {
-    for (const id of [...this.#live.keys()]) this.sleep(id);
+    for (const home of [...this.#live.values(), ...this.#resting.values()]) stopHome(home);
+    this.#live.clear();
+    this.#resting.clear();
+  }
+
+  #resume(id: string, kept: Live, events: readonly LedgerEvent[]): void {
+    this.#resting.delete(id);
+    this.#live.set(id, kept);
+    this.deliver(
+      id,
+      events.filter(({ sequence }) => sequence > kept.sequence),
+    );
+    if (lifecycleCharts.workflow.isFinal(stateOf(kept.workflow))) this.sleep(id);
   }
 
   #spawn(kind: keyof typeof charts, id: string, at: Place): AnyActorRef {
@@ -110,33 +132,31 @@ export class LifecycleHost {
   }
 
   #deliverOne(home: Live, event: LedgerEvent): void {
-    const { type, gateId } = addressOf(event);
-    const chartEvent: ChartEvent = { ...event.payload, type };
-    this.#deliverToSteps(home, event, chartEvent);
-    // A restarted step asks again under the gate's old id: the actor of the voided one has ended.
-    if (type === "GATE_OPENED" && gateId !== null)
-      this.#spawnChild(home, "gate", { id: gateId, state: lifecycleCharts.gate.initial });
-    if (gateId !== null) this.#gateOf(home, gateId).send(chartEvent);
-    if (type === "WORKFLOW_CANCELLED" || type === "WORKFLOW_FAILED")
-      for (const gate of home.gates.values()) tell(gate, chartEvent);
-    if (type === "STEP_FAILED") tell(home.gates.get(gateIdOf(event.step_id ?? "")), chartEvent);
-    // Last: children tell their parent that they have ended, and a workflow that has ended itself hears nothing.
-    if (movesWorkflow(type)) home.workflow.send(chartEvent);
+    const chartEvent: ChartEvent = { ...event.payload, type: event.event_type };
+    for (const { chart, id, begins, hears } of addressesOf(event, home)) {
+      if (begins && chart !== "workflow") this.#spawnChild(home, chart, { id, state: lifecycleCharts[chart].initial });
+      if (hears) tell(actorAt(home, chart, id), chartEvent);
+    }
+    home.sequence = event.sequence;
   }
+}
 
-  #deliverToSteps(home: Live, event: LedgerEvent, chartEvent: ChartEvent): void {
-    const begin = (id: string): void =>
-      void this.#spawnChild(home, "step", { id, state: lifecycleCharts.step.initial });
-    if (event.event_type === "WORKFLOW_RESTARTED") (event.payload["step_ids"] as string[]).forEach(begin);
-    if (event.step_id === null) return;
-    if (event.event_type === "STEP_QUEUED") begin(event.step_id);
-    // Facts reach no actor.
-    else if (movesStep(chartEvent.type)) tell(home.steps.get(event.step_id), chartEvent);
-  }
+function newHome(workflow: AnyActorRef, sequence: number): Live {
+  const gates = new Map<string, AnyActorRef>();
+  const gatesOf = (stepId: string | null): Iterable<string> =>
+    stepId === null ? gates.keys() : [gateIdOf(stepId)].filter((id) => gates.has(id));
+  return { workflow, steps: new Map(), gates, gatesOf, sequence };
+}
 
-  #gateOf(home: Live, id: string): AnyActorRef {
-    return home.gates.get(id) ?? this.#spawnChild(home, "gate", { id, state: lifecycleCharts.gate.initial });
-  }
+function actorAt(home: Live, chart: Address["chart"], id: string): AnyActorRef | undefined {
+  if (chart === "workflow") return home.workflow;
+  return (chart === "step" ? home.steps : home.gates).get(id);
+}
+
+const hasEnded = ({ workflow }: Live): boolean => isTerminal(stateOf(workflow) as WorkflowRecord["state"]);
+
+function stopHome({ workflow, steps, gates }: Live): void {
+  for (const actor of [...steps.values(), ...gates.values(), workflow]) stopActor(actor);
 }
 
 export interface LiveStates {
@@ -145,24 +165,12 @@ export interface LiveStates {
   readonly gates: Readonly<Record<string, unknown>>;
 }
 
-function addressOf(event: LedgerEvent): { readonly type: string; readonly gateId: string | null } {
-  const type = event.event_type;
-  if (!type.startsWith("GATE_") && !type.startsWith("USER_")) return { type, gateId: null };
-  const gate = event.payload["gate"] as { readonly gate_id: string } | undefined;
-  return { type, gateId: gate?.gate_id ?? (event.payload["gate_id"] as string) };
-}
-
-const movesWorkflow = (type: string): boolean =>
-  /^(WORKFLOW|PLAN|USER|GATE_EXPIRED)/.test(type) && type !== "PLAN_TRUNCATED";
-
 /** What has reached a final state hears nothing more. */
 function tell(actor: AnyActorRef | undefined, chartEvent: ChartEvent): void {
   if (actor?.getSnapshot().status === "active") actor.send(chartEvent);
 }
 
-const movesStep = (type: string): boolean => /^(STEP|ACTION|GATE|USER)_/.test(type) && type !== "STEP_STREAMED";
-
-const stateOf = (actor: AnyActorRef): unknown => flatten(actor.getSnapshot().value);
+const stateOf = (actor: AnyActorRef): string => flatten(actor.getSnapshot().value);
 const statesOf = (actors: ReadonlyMap<string, AnyActorRef>): Record<string, unknown> =>
   Object.fromEntries([...actors].map(([id, actor]) => [id, stateOf(actor)]));
 

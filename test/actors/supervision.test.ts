@@ -119,7 +119,7 @@ describe("what is left", () => {
     const seen = inspector();
     await using t = await createTestKernel({ capabilities: [twoSteps()], inspect: seen.inspect });
     await t.run(intentType);
-    const passing = seen.actors().filter((ref) => !/^(kernel|x:\d+)$/.test(idOf(ref)));
+    const passing = seen.actors().filter((ref) => !/^(kernel|T\d .*)$/.test(idOf(ref)));
     expect(passing).toHaveLength(3);
     const live = new Set(["active"]);
     const left = passing.filter((ref) => live.has((ref as AnyActorRef).getSnapshot().status));

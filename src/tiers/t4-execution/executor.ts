@@ -174,11 +174,12 @@ export class Executor {
     const { store, kit, owner, lifecycles } = this.#options;
     const head = (await store.head(workflowId)) ?? raise(notFound(workflowId));
     const rows = await store.read(workflowId);
-    const record = readStream(workflowId, rows).record ?? raise(notFound(workflowId));
+    const { record: folded, events } = readStream(workflowId, rows);
+    const record = folded ?? raise(notFound(workflowId));
     const log = new WorkflowLog(identityOf(record), this.#services, { record, last: rows.at(-1) as TurnRow, head });
     adoptLease(log, head, { owner, now: kit.clock.now() });
     const mailbox = this.#adopt(log, parentId);
-    lifecycles.wake(record);
+    lifecycles.wake(record, events);
     return mailbox;
   }
 }

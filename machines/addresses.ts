@@ -1,0 +1,72 @@
+/**
+ * Which charts of a workflow an event is for: the one table that the live actors and the inspector's player share.
+ *
+ * Owns: who begins, and who hears. Never: where a chart then stands (its table says), what a record holds (the fold).
+ * A1  Steps begin with the plan that names them and with each restart; a gate with what is first said of it, and each time
+ *     that it is opened.
+ * A2  Children come before their workflow: an actor that has ended itself hears nothing of them.
+ */
+import type { EventPayloads, LedgerEvent } from "../src/contract/event.ts";
+
+export interface Address {
+  readonly chart: "workflow" | "step" | "gate";
+  /** The id of a step or gate; of the workflow itself it is empty. */
+  readonly id: string;
+  /** Whether the chart begins here, in its first state, in place of one that ran before. */
+  readonly begins: boolean;
+  readonly hears: boolean;
+}
+
+/** What of a workflow has begun. */
+export interface Begun {
+  readonly steps: { readonly has: (id: string) => boolean };
+  readonly gates: { readonly has: (id: string) => boolean };
+  /** The gates of a step; without one, all. */
+  readonly gatesOf: (stepId: string | null) => Iterable<string>;
+}
+
+const workflow: Address = { chart: "workflow", id: "", begins: false, hears: true };
+
+export function addressesOf(event: LedgerEvent, begun: Begun): readonly Address[] {
+  const found: Address[] = [];
+  for (const id of beginning(event, begun)) found.push({ chart: "step", id, begins: true, hears: false });
+  const { event_type: type, step_id } = event;
+  if (step_id !== null && movesStep(type) && begun.steps.has(step_id))
+    found.push({ chart: "step", id: step_id, begins: false, hears: true });
+  const gateId = gateIdIn(event);
+  if (gateId !== null) {
+    const begins = type === "GATE_OPENED" || !begun.gates.has(gateId);
+    found.push({ chart: "gate", id: gateId, begins, hears: true });
+  }
+  for (const id of undecided(event, begun)) found.push({ chart: "gate", id, begins: false, hears: true });
+  if (movesWorkflow(type)) found.push(workflow);
+  return found;
+}
+
+/** Steps that begin, or begin again. */
+function beginning({ event_type: type, payload }: LedgerEvent, { steps }: Begun): readonly string[] {
+  if (type === "WORKFLOW_RESTARTED") return payloadAs(payload, type).step_ids.filter((id) => steps.has(id));
+  if (type !== "PLAN_CREATED") return [];
+  const ids = payloadAs(payload, type).plan.steps.map(({ step_id }) => step_id);
+  return ids.filter((id) => !steps.has(id));
+}
+
+/** Gates that an end leaves without anything to decide. */
+function undecided({ event_type: type, step_id }: LedgerEvent, { gatesOf }: Begun): Iterable<string> {
+  if (type === "WORKFLOW_CANCELLED" || type === "WORKFLOW_FAILED") return gatesOf(null);
+  return type === "STEP_FAILED" && step_id !== null ? gatesOf(step_id) : [];
+}
+
+/** The gate that an event of gates or of people names. */
+function gateIdIn({ event_type: type, payload }: LedgerEvent): string | null {
+  if (!/^(GATE|USER)_/.test(type)) return null;
+  const gate = payload["gate"] as { readonly gate_id: string } | undefined;
+  return gate?.gate_id ?? (payload["gate_id"] as string);
+}
+
+const movesStep = (type: string): boolean => /^(STEP|ACTION|GATE|USER)_/.test(type) && type !== "STEP_STREAMED";
+const movesWorkflow = (type: string): boolean =>
+  /^(WORKFLOW|PLAN|USER|GATE_EXPIRED)/.test(type) && type !== "PLAN_TRUNCATED";
+
+const payloadAs = <T extends keyof EventPayloads>(payload: object, _type: T): EventPayloads[T] =>
+  payload as EventPayloads[T];
