@@ -44,6 +44,13 @@ export function compileChart(machine: AnyStateMachine): Chart {
   };
 }
 
+/** `running.executing` → `{ running: "executing" }`, as the machine itself says where it stands. */
+export const nestState = (path: string): NestedState =>
+  path.split(".").reduceRight<NestedState | null>((inner, key) => (inner === null ? key : { [key]: inner }), null) ??
+  path;
+
+type NestedState = string | { readonly [state: string]: NestedState };
+
 const pathOf = (node: AnyStateNode): string => node.path.join(".");
 const childrenOf = (node: AnyStateNode): AnyStateNode[] => Object.values(node.states);
 

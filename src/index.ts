@@ -218,6 +218,7 @@ export { signalToNotification } from "./protocol/signal-to-notification.ts";
 export { signalToToolCall, trySignalToToolCall } from "./protocol/signal-to-tool-call.ts";
 export { toolResultToSignal } from "./protocol/tool-result-to-signal.ts";
 export { replayRows } from "./replay/replay.ts";
+export type { BusItem } from "./runtime/bus.ts";
 export { defaultLimits, type Limits } from "./runtime/kit.ts";
 export {
   createFederatedMemory,

@@ -64,6 +64,10 @@ const after = wholeNumber.optional().describe("The sequence of the last event th
 export const eventQuery = (most: number) =>
   z.object({ after, limit: pageSize(most).optional().describe("Items of the page.") });
 export const sequenceQuery = z.object({ after });
+export const inspectQuery = z.object({
+  workflow_id: WorkflowId.optional().describe("Of one workflow; without it of all that have not ended."),
+  after,
+});
 const onlyGates = z.literal("gates");
 export const feedQuery = z.object({
   after: wholeNumber.optional().describe("The position of the last item that the reader has."),

@@ -13,7 +13,7 @@ import { type Address, addressesOf, type Begun } from "../../machines/addresses.
 import { lifecycleCharts, stepPath } from "../../machines/charts.ts";
 import { gateMachine } from "../../machines/gate.ts";
 import { stepMachine } from "../../machines/step.ts";
-import type { Chart, ChartEvent } from "../../machines/table.ts";
+import { type Chart, type ChartEvent, nestState } from "../../machines/table.ts";
 import { workflowMachine } from "../../machines/workflow.ts";
 import type { LedgerEvent } from "../contract/event.ts";
 import { gateIdOf } from "../contract/gate.ts";
@@ -181,9 +181,6 @@ function flatten(value: unknown): string {
   return `${key}.${flatten(inner)}`;
 }
 
-const nest = (path: string): unknown =>
-  path.split(".").reduceRight<unknown>((inner, key) => (inner === undefined ? key : { [key]: inner }), undefined);
-
 interface Place {
   readonly state: string;
   readonly under: AnyActorRef;
@@ -194,7 +191,7 @@ function runMachine(
   id: string,
   { state, under }: Place,
 ): AnyActorRef & { start: () => void } {
-  const snapshot = machine.resolveState({ value: nest(state) as StateValue } as never);
+  const snapshot = machine.resolveState({ value: nestState(state) as StateValue } as never);
   return createActor(machine, { parent: under, id, snapshot } as object) as never;
 }
 

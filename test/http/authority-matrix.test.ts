@@ -79,9 +79,9 @@ const fillPath = ({ path }: Route, workflowId: string): string =>
 async function ask(
   edge: EdgeUnderTest,
   route: Route,
-  { as, workflowId }: { readonly as: string | null; readonly workflowId: string },
+  { as, workflowId, query = "" }: { readonly as: string | null; readonly workflowId: string; readonly query?: string },
 ): Promise<Answered> {
-  const path = fillPath(route, workflowId);
+  const path = `${fillPath(route, workflowId)}${query}`;
   const body = bodyOf(edge, route);
   const method = route.method.toUpperCase();
   const response = await edge.fetch(path, { as, method, headers: { "x-request-id": "the-same" }, body });
@@ -104,7 +104,7 @@ async function allRoutes(): Promise<readonly Route[]> {
 }
 const routes = await allRoutes();
 const rows = routes.map((route) => [`${route.method} ${route.path}`, route] as const);
-const ofWorkflows = rows.filter(([, { path }]) => path.includes(":id"));
+const ofWorkflows = rows.filter(([, { path }]) => path.includes(":id") || path.endsWith("/inspect"));
 
 /** A workflow of tenant 1 that waits at its gate. */
 const waiting = async ({ t }: EdgeUnderTest): Promise<string> => (await t.run(intent)).workflow_id;
@@ -147,8 +147,14 @@ describe("the matrix of authority", () => {
     const { workflow_id: workflowId, correlation_id } = await edge.t.run(intent);
     const unknown = `${workflowId.slice(0, -4)}ZZZZ`;
     for (const caller of callers.filter(({ tenant_id }) => tenant_id === 2)) {
-      const there = await ask(edge, route, { as: caller.token, workflowId });
-      const nowhere = await ask(edge, route, { as: caller.token, workflowId: unknown });
+      const askFor = (id: string) =>
+        ask(edge, route, {
+          as: caller.token,
+          workflowId: id,
+          query: route.path.includes(":id") ? "" : `?workflow_id=${id}`,
+        });
+      const there = await askFor(workflowId);
+      const nowhere = await askFor(unknown);
       const expected = expectedOf(route, caller);
       expect([caller.token, there.status]).toEqual([caller.token, expected === "let in" ? 404 : expected]);
       expect(withoutIds(there.text)).toBe(withoutIds(nowhere.text));

@@ -41,11 +41,13 @@ export const ladder: readonly Floor[] = [
     packages: "declared",
     builtins: "any",
   },
-  { room: "http", may: ["index", "protocol", "contract"], packages: "declared", builtins: "any" },
+  // It streams what an inspector is told.
+  { room: "http", may: ["inspect", "index", "protocol", "contract"], packages: "declared", builtins: "any" },
   { room: "mcp", may: ["index", "operators", "protocol", "contract"], packages: "declared", builtins: "any" },
   // It reads events and the folded record: the words of both are the contract's.
   { room: "telemetry", may: ["index", "protocol", "contract"], packages: "declared", builtins: "any" },
-  { room: "inspect", may: ["index", "protocol", "contract"], packages: "declared", builtins: "any" },
+  // It plays a ledger's events by the charts, which are public too.
+  { room: "inspect", may: ["index", "machines", "protocol", "contract"], packages: "declared", builtins: "any" },
   // The port suites check what the ports promise; the test kernel is the kernel with other parts in its ports.
   {
     room: "testing",

@@ -19,7 +19,16 @@ const descriptions: Readonly<Record<string, string>> = {
 };
 
 /** Statuses of the problems that this route may answer with beside its own answers. */
-export function problemStatuses({ method, path, needs, body, idempotent, waits, answers }: Route): readonly string[] {
+export function problemStatuses({
+  method,
+  path,
+  needs,
+  body,
+  idempotent,
+  waits,
+  names,
+  answers,
+}: Route): readonly string[] {
   // What is open and only reads turns nobody away; what is open and changes something may.
   const isPlain = needs === "open" && method === "get";
   const mayHaveBody = body !== undefined || (needs === "open" && !isPlain);
@@ -27,7 +36,7 @@ export function problemStatuses({ method, path, needs, body, idempotent, waits, 
     "400",
     ...(isPlain ? [] : ["401", "403", "429", "5XX"]),
     // What a job needs may not be there either.
-    ...(path.includes(":") || waits ? ["404"] : []),
+    ...(path.includes(":") || waits || names ? ["404"] : []),
     ...(mayHaveBody ? ["413", "415"] : []),
     ...(idempotent ? ["409", "422"] : []),
   ];

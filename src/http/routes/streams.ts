@@ -1,6 +1,6 @@
 /**
- * The three streams of a workflow, and the feed of all workflows of a tenant, as server-sent events (seed 003 section 4;
- * A-42).
+ * The three streams of a workflow, what an inspector is told of one, and the feed of all workflows of a tenant, as
+ * server-sent events (seed 003 section 4; A-42).
  *
  * T1  A stream goes on after `Last-Event-ID`, or `?after=`, without gap or repeat, whichever process answers.
  * T2  A workflow's stream closes after the terminal event; asked again from its end it answers 204, which ends a client's
@@ -8,10 +8,13 @@
  * T3  Who may not read, and what is not there, is said before anything is streamed.
  */
 import type { z } from "zod";
+import { Inspection } from "../../contract/inspection.ts";
 import { AssistantDelta, type Channels, FeedItem, KernelProgress, LedgerEvent } from "../../index.ts";
+import { inspectKernel } from "../../inspect/inspect-kernel.ts";
+import { playAfter } from "../../inspect/play-events.ts";
 import { addRoute, type Route } from "../add-route.ts";
 import { type Call, type Edge, workflowOf } from "../edge.ts";
-import { feedQuery, readCursor, sequenceQuery } from "../read-query.ts";
+import { feedQuery, inspectQuery, readCursor, sequenceQuery } from "../read-query.ts";
 import { sseStream, type Told, type ToldItems } from "../sse-stream.ts";
 import { readScope, requireReader } from "./reads.ts";
 
@@ -77,6 +80,15 @@ export function addStreams(edge: Edge): void {
         edge.kernel.channel(channel, workflowOf(call), { after, signal, onCaughtUp }, caller);
       return answerStream(call, edge, { event: channels[channel].event, open });
     });
+  addRoute(edge, inspectRoute, async (call, { workflow_id, ...query }) => {
+    const caller = await requireReader(call, edge);
+    const after = readCursor(call, query) ?? 0;
+    const open = (opening: Opening) =>
+      workflow_id === undefined
+        ? unnumbered(inspectKernel(edge.kernel, { caller }).watch(opening.signal))
+        : playAfter(edge.kernel.events(workflow_id, opening, caller), after);
+    return answerStream(call, edge, { event: "kernel.inspection", open });
+  });
   addRoute(edge, feedRoute, async (call, query) => {
     const caller = await requireReader(call, edge);
     const after = readCursor(call, query);
@@ -85,6 +97,29 @@ export function addStreams(edge: Edge): void {
     return answerStream(call, edge, { event: "kernel.feed", open });
   });
 }
+
+const inspectRoute: Route<typeof inspectQuery> = {
+  method: "get",
+  path: "/v1/kernel/stream/inspect",
+  operation: "streamInspection",
+  summary: "Workflows as an inspector sees them: actors, what each is sent, and the states they then stand in",
+  description:
+    "From the first event on, without payloads and texts. The data are those that Stately's inspector reads.",
+  needs: readScope,
+  query: inspectQuery,
+  names: true,
+  resumable: true,
+  answers: {
+    200: {
+      description:
+        "Server-sent events called `kernel.inspection`. Of one workflow, the last of a ledger event has its sequence as `id`, and the stream ends with the workflow.",
+      mediaType: "text/event-stream",
+      schema: Inspection,
+      event: "kernel.inspection",
+    },
+    204: { description: "The workflow has ended and there is nothing after the cursor." },
+  },
+};
 
 const feedRoute: Route<typeof feedQuery> = {
   method: "get",
@@ -174,6 +209,11 @@ function following(first: ReturnType<ToldItems["next"]>, items: ToldItems): Told
     },
     return: () => items.return(),
   };
+}
+
+/** Nobody goes on after one of these: who comes back is told from the beginning. */
+async function* unnumbered(items: AsyncIterable<unknown>): AsyncGenerator<Told, void, void> {
+  for await (const item of items) yield { sequence: null, item };
 }
 
 /** Items of the feed carry their own position. */
