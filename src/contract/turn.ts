@@ -16,6 +16,7 @@ import { instantText } from "./instant.ts";
 import type { JsonObject } from "./json.ts";
 import { raise } from "./kernel-error.ts";
 import { moduleRef } from "./module-ref.ts";
+import type { TurnInput } from "./turn-input.ts";
 
 export const turnSchemaVersion = 1;
 export const genesisHash = "0".repeat(64);
@@ -34,6 +35,8 @@ export interface TurnEnvelope {
   readonly now: number;
   readonly first: number;
   readonly count: number;
+  /** What led to the row, where its events do not tell it (`turn-input.ts`). */
+  readonly inputs?: readonly TurnInput[];
 }
 
 export interface TurnEvent {

@@ -1,162 +1,165 @@
 /**
- * What came from outside, read back from the events it left: ends of calls and what they said, decisions, commands (C-37).
+ * What an input carried, read back from the events it left: ends of calls and what they said, decisions, commands (C-37).
  *
- * Owns: the table "event type → the input that leaves it first". Never: judges whether the workflow comes to it by itself.
+ * Owns: where each of it lies. Never: judges whether the workflow comes to it by itself; the record says which inputs came.
  */
 import { isSamePrincipal } from "../../machines/quorum.ts";
+import type { Usage } from "../contract/action.ts";
+import { kernelError } from "../contract/error-codes.ts";
 import { type EventPayloads, type EventType, type LedgerEvent, payloadOf } from "../contract/event.ts";
 import { DelegationRequest, GateRequest, type ParsedGateRequest } from "../contract/gate.ts";
 import type { PrincipalRef } from "../contract/gate-vote.ts";
 import type { Principal } from "../contract/intent.ts";
 import type { Json } from "../contract/json.ts";
-import type { CallEnd, Command, Input, Word } from "../tiers/t4-execution/decide/input.ts";
-import { isUnderWay, type Run } from "../tiers/t4-execution/decide/run.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+import type { CallEnd, CallOf, Command, Input, Word } from "../tiers/t4-execution/decide/input.ts";
 import type { RecordedLog } from "./recorded-log.ts";
+import { answersAfter, type RecordedInput } from "./recorded-rows.ts";
 
-type Reading = (event: LedgerEvent, log: RecordedLog, run: Run) => Input | null;
+/** Who waits for no answer. */
+const noOne = -1;
 
-/** The input that left this event first, by its type; null where the event is none. */
-export const inputOf: Reading = (event, log, run) => inputs[event.event_type]?.(event, log, run) ?? null;
+/** The input as it came. One of which the record holds nothing was refused, or led to what comes by itself. */
+export function readInput(recorded: RecordedInput, log: RecordedLog): Input {
+  const { in: type, re = noOne } = recorded.told;
+  switch (type) {
+    case "begin":
+      return { type, facts: payloadOf(log.events[0] as LedgerEvent, "INTENT_RECEIVED"), re };
+    case "ended":
+      return readEnd(recorded, log) ?? { type: "woken" };
+    case "told":
+      return readSaid(recorded, log) ?? { type: "woken" };
+    case "decided":
+      return { type, word: readWord(recorded, log), re };
+    case "commanded":
+      return { type, command: readCommand(recorded, log), re };
+    case "due":
+      return { type };
+    default:
+      return { type: "woken" };
+  }
+}
 
-const inputs: { readonly [T in EventType]?: Reading } = {
-  ACTION_SUCCEEDED: readEnd,
-  ACTION_FAILED: readEnd,
-  OUTPUT_SANITIZED: readScreened,
-  OUTPUT_UNCHECKED: readScreened,
-  BUDGET_SETTLED: readUnheard,
-  STEP_STREAMED: readSaid,
-  TOKEN_RECORDED: readSaid,
-  ROUTE_DECIDED: readSaid,
-  POLICY_DECIDED: (event, log, run) =>
-    payloadOf(event, "POLICY_DECIDED").stage === "gate" ? readDecision(event, log) : readRepaired(event, log, run),
+const eventsOf = ({ from, until }: RecordedInput, log: RecordedLog): readonly LedgerEvent[] =>
+  log.events.slice(from, until);
+
+/** What a command left, by itself and where its questions were answered later. */
+function leftBy(recorded: RecordedInput, log: RecordedLog): readonly LedgerEvent[] {
+  const { re } = recorded.told;
+  const own = eventsOf(recorded, log);
+  if (re === undefined) return own;
+  const later = answersAfter(log.rows, recorded, (question) => question.startsWith(`command:${re} `));
+  return [...own, ...later.flatMap((answered) => eventsOf(answered, log))];
+}
+
+// --- calls ---
+
+const ends: ReadonlySet<EventType> = new Set(["ACTION_SUCCEEDED", "ACTION_FAILED"]);
+
+function readEnd(recorded: RecordedInput, log: RecordedLog): Input | null {
+  const { of, over = true, run = 1 } = recorded.told;
+  if (of !== undefined) return readUnheard(recorded, log);
+  const left = eventsOf(recorded, log);
+  const event = left.find(({ event_type: type }) => ends.has(type));
+  if (event === undefined) return null;
+  const { attempt, action_id } = event.payload as unknown as EventPayloads["ACTION_FAILED"];
+  const end = { ...endOf(event, left), over };
+  return { type: "ended", step_id: event.step_id ?? "", action_id, attempt, run, end };
+}
+
+/** What screening found stands before the end. */
+function endOf(event: LedgerEvent, left: readonly LedgerEvent[]): CallEnd {
+  if (event.event_type === "ACTION_FAILED") {
+    const { error, usage, pending, cached } = payloadOf(event, "ACTION_FAILED");
+    return { status: "failed", error, usage, pending, cached, late: false, over: true };
+  }
+  const { result, usage, cached, late } = payloadOf(event, "ACTION_SUCCEEDED");
+  const before = left.slice(0, left.indexOf(event));
+  const sanitized = before.find((one) => one.event_type === "OUTPUT_SANITIZED");
+  const unchecked = before.find((one) => one.event_type === "OUTPUT_UNCHECKED");
+  return {
+    status: "succeeded",
+    ...{ result, usage, cached, late, over: true },
+    sanitized: sanitized === undefined ? null : payloadOf(sanitized, "OUTPUT_SANITIZED").reason,
+    length: unchecked === undefined ? 0 : payloadOf(unchecked, "OUTPUT_UNCHECKED").length,
+  };
+}
+
+/** `step/action/run/attempt` */
+function callOf(id: string): CallOf {
+  const parts = id.split("/");
+  const [run = 1, attempt = 1] = parts.slice(-2).map(Number);
+  return { step_id: parts.slice(0, -3).join("/"), action_id: parts.at(-3) ?? "", run, attempt };
+}
+
+/** An end that nobody had an ear for any more left nothing but what was settled of its reservation. */
+function readUnheard(recorded: RecordedInput, log: RecordedLog): Input {
+  const { of = "", ok = false, over = true } = recorded.told;
+  const call = callOf(of);
+  const settled = eventsOf(recorded, log).find(({ event_type: type }) => type === "BUDGET_SETTLED");
+  const usage: Usage = settled === undefined ? {} : usageOf(payloadOf(settled, "BUDGET_SETTLED").amounts);
+  const error =
+    log.record.actions.get(call.action_id)?.record.error ??
+    kernelError("T4_TOOL_EXECUTION_FAILED", "nobody heard how it failed", moduleRef(0, "kernel", "replay"));
+  const common = { usage, cached: false, late: true, over };
+  const end: CallEnd = ok
+    ? { status: "succeeded", result: null, sanitized: null, length: 0, ...common }
+    : { status: "failed", error, pending: settled === undefined, ...common };
+  return { type: "ended", ...call, end };
+}
+
+const usageOf = ({ tokens, money }: EventPayloads["BUDGET_SETTLED"]["amounts"]): Usage => ({
+  tokens: { in: 0, out: tokens, total: tokens },
+  cost: { total: money },
+});
+
+function readSaid(recorded: RecordedInput, log: RecordedLog): Input | null {
+  const said = eventsOf(recorded, log).slice(0, recorded.told.said ?? 1);
+  const [first] = said;
+  const step = log.record.steps.get(first?.step_id ?? "");
+  if (step === undefined) return null;
+  const call = { step_id: step.step.step_id, action_id: step.action_id ?? "", attempt: step.attempt, run: step.run };
+  const drafts = said.map(({ event_type: type, step_id, payload }) => ({ type, step_id, payload })) as never;
+  return { type: "told", ...call, drafts, re: null };
+}
+
+// --- people ---
+
+type Reading = (event: LedgerEvent, log: RecordedLog) => Word | null;
+
+const words: { readonly [T in EventType]?: Reading } = {
+  POLICY_DECIDED: (event, log) =>
+    payloadOf(event, "POLICY_DECIDED").stage === "gate" ? readDecision(event, log) : null,
   GATE_DECISION_KEPT(event) {
     const { auth, payload_digest, apply_targets, ...kept } = payloadOf(event, "GATE_DECISION_KEPT");
     const request = requestOf(event, {
       ...(kept as Omit<Decided, "payload">),
       payload: { payload_digest, apply_targets },
     });
-    return word({ kind: "decision", request, auth });
+    return { kind: "decision", request, auth };
   },
   GATE_REVISED: readMoved,
   GATE_VOTE_WITHDRAWN(event, { record }) {
     const { gate_id } = payloadOf(event, "GATE_VOTE_WITHDRAWN");
     const principal = { ...event.actor, role: "" };
     const request = { tenant_id: event.tenant_id, principal, gate_id };
-    return word({ kind: "withdrawal", request, auth: { ...record.auth, tenant_id: event.tenant_id } });
+    return { kind: "withdrawal", request, auth: { ...record.auth, tenant_id: event.tenant_id } };
   },
-  ACTION_IN_DOUBT: readCancel,
-  STEP_SKIPPED: readCancel,
-  WORKFLOW_CANCELLED: readCancel,
-  WORKFLOW_RESTARTED: readRestart,
-  WORKFLOW_RESUMED: readRestart,
 };
 
-const word = (said: Word): Input => ({ type: "decided", word: said, re: 0 });
-const command = (wanted: Command): Input => ({ type: "commanded", command: wanted, re: 0 });
-
-// --- calls ---
-
-type End = EventPayloads["ACTION_SUCCEEDED"] | EventPayloads["ACTION_FAILED"];
-
-function readEnd(event: LedgerEvent, log: RecordedLog, run: Run): Input | null {
-  const ended = event.payload as unknown as End;
-  const step_id = event.step_id ?? "";
-  const awaited = run.calls.get(step_id);
-  const isAwaited = awaited?.action_id === ended.action_id && awaited.attempt === ended.attempt;
-  if (!isAwaited && !isUnderWay(run, keyOf(log, ended.action_id))) return null;
-  const { attempt, action_id } = ended;
-  return {
-    type: "ended",
-    step_id,
-    action_id,
-    attempt,
-    run: log.record.steps.get(step_id)?.run ?? 1,
-    end: endOf(ended, log, step_id),
-  };
-}
-
-const keyOf = ({ record }: RecordedLog, actionId: string): string =>
-  record.actions.get(actionId)?.record.idempotency_key ?? "";
-
-function endOf(ended: End, log: RecordedLog, stepId: string): CallEnd {
-  const { usage, cached } = ended;
-  if (!("error" in ended)) {
-    const common = { usage, cached, over: true, late: ended.late, ...screenedBefore(log, stepId) };
-    return { status: "succeeded", result: ended.result, ...common };
+/** The first of what a word left tells it; one that left nothing was refused. */
+function readWord(recorded: RecordedInput, log: RecordedLog): Word {
+  const left = leftBy(recorded, log);
+  const until = left.at(-1)?.sequence ?? 0;
+  for (const event of left) {
+    const word = log.readBetween(event.sequence - 1, until, () => words[event.event_type]?.(event, log) ?? null);
+    if (word !== null) return word;
   }
-  const { error, pending } = ended;
-  return { status: "failed", error, usage, pending, cached, late: false, over: isOver(log, stepId, ended) };
+  const { auth, tenant_id } = log.record;
+  return { kind: "withdrawal", request: { tenant_id, principal: nobody, gate_id: "" }, auth };
 }
 
-/** What screening found stands right before the end. */
-function screenedBefore(
-  log: RecordedLog,
-  stepId: string,
-): { readonly sanitized: string | null; readonly length: number } {
-  const { next } = log;
-  if (next?.step_id !== stepId) return { sanitized: null, length: 0 };
-  if (next.event_type === "OUTPUT_SANITIZED")
-    return { sanitized: payloadOf(next, "OUTPUT_SANITIZED").reason, length: 0 };
-  if (next.event_type === "OUTPUT_UNCHECKED")
-    return { sanitized: null, length: payloadOf(next, "OUTPUT_UNCHECKED").length };
-  return { sanitized: null, length: 0 };
-}
-
-/** A call whose time ran out went on where something of it is still to come, or it was waited for again. */
-function isOver(
-  log: RecordedLog,
-  stepId: string,
-  { action_id, pending, error }: EventPayloads["ACTION_FAILED"],
-): boolean {
-  if (!pending || error.code !== "T4_TOOL_TIMEOUT") return true;
-  const isIts = (payload: { readonly action_id: string; readonly cached: boolean }, event: LedgerEvent): boolean =>
-    payload.action_id === action_id && event.sequence > (log.next?.sequence ?? 0);
-  const again = log.find("ACTION_RETRY_SCHEDULED", stepId, (scheduled) => scheduled.action_id === action_id);
-  return (
-    again === null &&
-    log.find("ACTION_SUCCEEDED", stepId, isIts) === null &&
-    log.find("ACTION_FAILED", stepId, isIts) === null &&
-    log.find("BUDGET_SETTLED", stepId, (settled) => settled.action_id === action_id) === null
-  );
-}
-
-function readScreened(event: LedgerEvent, log: RecordedLog, run: Run): Input | null {
-  const ended = log.find("ACTION_SUCCEEDED", event.step_id);
-  return ended === null ? null : readEnd(ended, log, run);
-}
-
-/** An end that nobody had an ear for any more left nothing but what was settled of its reservation. */
-function readUnheard(event: LedgerEvent, log: RecordedLog, run: Run): Input | null {
-  const { action_id, amounts } = payloadOf(event, "BUDGET_SETTLED");
-  const step_id = event.step_id ?? "";
-  const id = [...run.handles.keys()].find((one) => one.startsWith(`${step_id}/${action_id}/`));
-  if (id === undefined) return null;
-  const usage = { tokens: { in: 0, out: amounts.tokens, total: amounts.tokens }, cost: { total: amounts.money } };
-  const error = log.record.actions.get(action_id)?.record.error;
-  const common = { usage, cached: false, over: true, late: true };
-  const end: CallEnd =
-    error == null
-      ? { status: "succeeded", result: null, sanitized: null, length: 0, ...common }
-      : { status: "failed", error, pending: false, ...common };
-  const [round, attempt] = id.split("/").slice(-2).map(Number);
-  return { type: "ended", step_id, action_id, attempt: attempt ?? 1, run: round ?? 1, end };
-}
-
-function readSaid(event: LedgerEvent, { record }: RecordedLog): Input | null {
-  const step = record.steps.get(event.step_id ?? "");
-  if (step === undefined) return null;
-  const { event_type: type, step_id, payload } = event;
-  const call = { step_id: step_id as string, action_id: step.action_id ?? "", attempt: step.attempt, run: step.run };
-  return { type: "told", ...call, drafts: [{ type, step_id, payload }] as never, re: null };
-}
-
-/** While a step's call is under way, what is put to policy is that call, put right on its way. */
-function readRepaired(event: LedgerEvent, log: RecordedLog, run: Run): Input | null {
-  const { stage } = payloadOf(event, "POLICY_DECIDED");
-  return stage === "action" && run.calls.has(event.step_id ?? "") ? readSaid(event, log) : null;
-}
-
-// --- people ---
+const nobody: Principal = { type: "user", id: "", role: "" };
 
 interface Decided {
   readonly decision: "approve" | "reject";
@@ -169,22 +172,19 @@ const requestOf = ({ tenant_id }: LedgerEvent, { decision, principal, gate_id, p
   GateRequest.parse({ tenant_id, decision, principal, gate_id, payload });
 
 /** A decision begins with T5's judgement of who decides; what was decided follows, unless it was refused. */
-function readDecision(event: LedgerEvent, log: RecordedLog): Input | null {
-  const { by, subject: gate_id, decision: judged } = payloadOf(event, "POLICY_DECIDED");
+function readDecision(event: LedgerEvent, log: RecordedLog): Word | null {
+  const { by, subject: gate_id } = payloadOf(event, "POLICY_DECIDED");
   if (by === undefined) return null;
   const { auth, decision, principal } = by;
   if (decision === "delegate") return readDelegation(event, log);
-  const until = judged === "DENY" ? 0 : nextAttempt(event, log);
-  const isTheirs = (
-    said: { readonly gate_id: string; readonly principal: Principal | null },
-    at: LedgerEvent,
-  ): boolean => said.gate_id === gate_id && isBy(said.principal, principal) && at.sequence < until;
+  const isTheirs = (said: { readonly gate_id: string; readonly principal: Principal | null }): boolean =>
+    said.gate_id === gate_id && isBy(said.principal, principal);
   const type = decision === "approve" ? "USER_APPROVED" : "USER_REJECTED";
   const closing = log.find(type, event.step_id, isTheirs);
-  const voted = log.find("GATE_VOTED", event.step_id, (vote, at) => vote.decision === decision && isTheirs(vote, at));
+  const voted = log.find("GATE_VOTED", event.step_id, (vote) => vote.decision === decision && isTheirs(vote));
   const decided = closing === null ? null : payloadOf(closing, type);
   const vote = voted === null ? null : payloadOf(voted, "GATE_VOTED");
-  const edit = editOf(event, log, { closing, until: voted?.sequence ?? closing?.sequence ?? until });
+  const edit = editOf(event, log, { closing, until: voted?.sequence ?? closing?.sequence ?? Number.POSITIVE_INFINITY });
   const signature = vote?.signature ?? decided?.signature;
   const comment = (decided ?? vote)?.comment;
   const asksWhat = log.record.gates.get(gate_id)?.kind === "in_doubt" && decision === "approve";
@@ -200,7 +200,7 @@ function readDecision(event: LedgerEvent, log: RecordedLog): Input | null {
   };
   // What was judged was on what the gate showed then.
   const named = { ...payload, ...namedOf(log, gate_id) };
-  return word({ kind: "decision", request: requestOf(event, { decision, principal, gate_id, payload: named }), auth });
+  return { kind: "decision", request: requestOf(event, { decision, principal, gate_id, payload: named }), auth };
 }
 
 /** What a decision names of the gate as it stands. */
@@ -213,7 +213,7 @@ function namedOf({ record }: RecordedLog, gateId: string): object {
 }
 
 /** The vote that found what a gate rests on changed left nothing of itself: whoever asks finds it. */
-function readMoved(event: LedgerEvent, log: RecordedLog): Input | null {
+function readMoved(event: LedgerEvent, log: RecordedLog): Word | null {
   const { cause, gate } = payloadOf(event, "GATE_REVISED");
   if (cause !== "basis") return null;
   const { gate_id } = gate;
@@ -223,25 +223,15 @@ function readMoved(event: LedgerEvent, log: RecordedLog): Input | null {
     gate_id,
     payload: namedOf(log, gate_id),
   };
-  return word({ kind: "decision", request: requestOf(event, asked as Decided), auth: log.record.auth });
+  return { kind: "decision", request: requestOf(event, asked as Decided), auth: log.record.auth };
 }
 
 /** One id may stand for a user and for a service. */
 const isBy = (one: PrincipalRef | null | undefined, other: PrincipalRef | undefined): boolean =>
   one != null && other !== undefined && isSamePrincipal(one, other);
 
-/** Where the same person's next attempt at deciding this gate so begins. */
-function nextAttempt(event: LedgerEvent, log: RecordedLog): number {
-  const { by, subject } = payloadOf(event, "POLICY_DECIDED");
-  const again = log.find("POLICY_DECIDED", event.step_id, (asked, later) => {
-    const isTheirs = isBy(asked.by?.principal, by?.principal) && asked.by?.decision === by?.decision;
-    return asked.stage === "gate" && asked.subject === subject && isTheirs && later.sequence > event.sequence;
-  });
-  return again?.sequence ?? Number.POSITIVE_INFINITY;
-}
-
 /** A seat that was lent; one that policy refused to have lent leaves its judgement only. */
-function readDelegation(event: LedgerEvent, log: RecordedLog): Input | null {
+function readDelegation(event: LedgerEvent, log: RecordedLog): Word | null {
   const { by, subject: gate_id } = payloadOf(event, "POLICY_DECIDED");
   if (by?.to === undefined) return null;
   const { principal, auth, to } = by;
@@ -258,7 +248,7 @@ function readDelegation(event: LedgerEvent, log: RecordedLog): Input | null {
     to: { ...to },
     expires_at,
   });
-  return word({ kind: "delegation", request, auth });
+  return { kind: "delegation", request, auth };
 }
 
 /**
@@ -295,30 +285,49 @@ function settledAs(log: RecordedLog, stepId: string | null): Json {
 
 // --- commands ---
 
-/** A person's cancellation: first what it left open is named, then the end. */
-function readCancel(event: LedgerEvent, log: RecordedLog): Input | null {
-  const end = log.events
-    .slice(log.position)
-    .find(({ event_type: type }) => type !== "ACTION_IN_DOUBT" && type !== "STEP_SKIPPED");
-  if (end?.event_type !== "WORKFLOW_CANCELLED" || end.timestamp !== event.timestamp) return null;
-  const { reason, principal } = payloadOf(end, "WORKFLOW_CANCELLED");
-  return principal === null ? null : command({ kind: "cancel", reason, principal, auth: log.record.auth });
+function readCommand(recorded: RecordedInput, log: RecordedLog): Command {
+  const { of, objective = "" } = recorded.told;
+  if (of === "sleep" || of === "activate") return { kind: of };
+  if (of === "pivot") return { kind: of, objective };
+  const left = leftBy(recorded, log);
+  return (of === "cancel" ? readCancel(left, log) : readRestart(left, log)) ?? refused(log);
+}
+
+/** One that left nothing is refused again: of another tenant there is no such workflow. */
+const refused = ({ record: { auth, tenant_id } }: RecordedLog): Command => ({
+  kind: "cancel",
+  reason: "",
+  principal: nobody,
+  auth: { ...auth, tenant_id: `not ${tenant_id}` },
+});
+
+function readCancel(left: readonly LedgerEvent[], { record: { auth } }: RecordedLog): Command | null {
+  const event = left.find(({ event_type: type }) => type === "WORKFLOW_CANCELLED");
+  if (event === undefined) return null;
+  const { reason, principal } = payloadOf(event, "WORKFLOW_CANCELLED");
+  return { kind: "cancel", reason, principal: principal ?? nobody, auth };
 }
 
 /** A restart of what failed, or a regeneration of what waits or failed. */
-function readRestart(event: LedgerEvent, log: RecordedLog): Input | null {
-  const restarted = event.event_type === "WORKFLOW_RESTARTED" ? payloadOf(event, "WORKFLOW_RESTARTED") : null;
-  const resumed = event.event_type === "WORKFLOW_RESUMED" ? payloadOf(event, "WORKFLOW_RESUMED") : null;
-  const { mode = "regenerate", principal = resumed?.principal ?? null, feedback } = restarted ?? {};
-  const planned = log.find("PLAN_CREATED", null);
-  const plan = planned === null ? null : payloadOf(planned, "PLAN_CREATED");
-  if (restarted === null && (plan?.cause !== "regenerate" || !isBareResume(event))) return null;
-  const step_ids = mode === "regenerate" ? plan?.named : undefined;
-  const auth = log.record.auth;
-  return command({ kind: "retry", mode, step_ids, feedback: feedback ?? undefined, principal, auth });
+function readRestart(left: readonly LedgerEvent[], { record: { auth } }: RecordedLog): Command | null {
+  const find = (wanted: EventType): LedgerEvent | undefined => left.find(({ event_type: type }) => type === wanted);
+  const [restarted, resumed, planned] = [find("WORKFLOW_RESTARTED"), find("WORKFLOW_RESUMED"), find("PLAN_CREATED")];
+  if (restarted !== undefined && restarted.payload["mode"] !== "regenerate") {
+    const { principal, feedback } = payloadOf(restarted, "WORKFLOW_RESTARTED");
+    return {
+      kind: "retry",
+      mode: "resume_failed_steps",
+      step_ids: undefined,
+      principal,
+      feedback: feedback ?? undefined,
+      auth,
+    };
+  }
+  if (planned === undefined || (restarted ?? resumed) === undefined) return null;
+  const { principal = null, feedback } =
+    restarted === undefined
+      ? { ...payloadOf(resumed as LedgerEvent, "WORKFLOW_RESUMED"), feedback: undefined }
+      : payloadOf(restarted, "WORKFLOW_RESTARTED");
+  const { named } = payloadOf(planned, "PLAN_CREATED");
+  return { kind: "retry", mode: "regenerate", step_ids: named, principal, feedback: feedback ?? undefined, auth };
 }
-
-const isBareResume = (event: LedgerEvent): boolean => {
-  const { gate_id, step_id } = payloadOf(event, "WORKFLOW_RESUMED");
-  return gate_id === null && step_id === null;
-};

@@ -154,24 +154,17 @@ function nextOf(log: RecordedLog, stepId: string | null, types: readonly (keyof 
 }
 
 /**
- * A hook that said no before a call left a blocked step without a start, or a start that made no call and its failure; what
- * it did otherwise left what a call would have left.
+ * A hook that said no before a call left a blocked step, or a start that made no call and its failure; one that did otherwise
+ * left what a call would have left.
  */
 function hooked({ phase }: Extract<Question, { readonly ask: "hook" }>, { log, stepId }: Recorded): Answered {
   if (phase !== "before") return said(null);
-  const started = log.find("ACTION_STARTED", stepId);
-  const ended = log.find("ACTION_FAILED", stepId);
-  // A start without a token made no call.
-  const madeNone = started !== null && payloadOf(started, "ACTION_STARTED").token === undefined;
-  if (
-    ended !== null &&
-    madeNone &&
-    ended.sequence === started.sequence + 1 &&
-    !payloadOf(ended, "ACTION_FAILED").cached
-  )
+  const started = log.findLeft("ACTION_STARTED", stepId);
+  const ended = log.findLeft("ACTION_FAILED", stepId);
+  if (started !== null && ended?.sequence === started.sequence + 1)
     return failed(payloadOf(ended, "ACTION_FAILED").error);
-  const denied = log.find("STEP_FAILED", stepId);
-  if (denied === null || (started !== null && started.sequence < denied.sequence)) return said(null);
+  const denied = log.findLeft("STEP_FAILED", stepId);
+  if (denied === null || started !== null || log.findLeft("BUDGET_REFUSED", stepId) !== null) return said(null);
   const { error } = payloadOf(denied, "STEP_FAILED");
   return isBlocking(error) ? failed(error) : said(null);
 }

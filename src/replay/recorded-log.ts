@@ -19,16 +19,16 @@ import {
 } from "../contract/event.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { moduleRef } from "../contract/module-ref.ts";
-import type { PolicyStage } from "../contract/policy.ts";
 import type { ReplayDifference } from "../contract/replay.ts";
-import { openTurns, type TurnEnvelope, type TurnEvent, type TurnRow } from "../contract/turn.ts";
+import { openTurns, type TurnEvent, type TurnRow } from "../contract/turn.ts";
 import type { WorkflowRecord } from "../contract/workflow.ts";
 import { compareEvent, goesBeyond, missing } from "../runtime/compare-turns.ts";
 import type { NewWorkflow } from "../runtime/log-services.ts";
 import type { DrawnId } from "../runtime/turn-source.ts";
 import type { DecidingLog } from "../tiers/t4-execution/decide/run.ts";
+import { type RecordedInput, type RecordedRow, readRows } from "./recorded-rows.ts";
 
-/** Thrown to end a replay whose difference is known, or that has come to the end of its record. */
+/** Thrown to end a replay whose difference is known. */
 export const replayOver: unique symbol = Symbol("the replay is over");
 
 const logRef = moduleRef(0, "kernel", "replay");
@@ -36,30 +36,25 @@ const logRef = moduleRef(0, "kernel", "replay");
 export class RecordedLog implements DecidingLog {
   readonly identity: NewWorkflow;
   readonly events: readonly LedgerEvent[];
+  readonly rows: readonly RecordedRow[];
   readonly #recorded: readonly TurnEvent[];
-  /** The instant of each event's row; epoch ms. */
-  readonly #instants: readonly number[];
-  /** The first sequence of each row. */
-  readonly #begins: ReadonlySet<number>;
-  readonly #endsOpen: boolean;
   #record: WorkflowRecord | null = null;
   #position = 0;
+  /** Which part of the record is read, where that is not all that comes next. */
+  #reading: { readonly from: number; readonly until: number } | null = null;
+  #input: RecordedInput;
   difference: ReplayDifference | null = null;
   /** Nothing more is compared. */
   isOver = false;
   readonly lost = null;
-  readonly foreign = false;
+  /** Whether who decides is no owner of the workflow. */
+  foreign = false;
 
-  /** `endsOpen`: the workflow was under way when the record was taken; what would come next is no difference. */
-  constructor(rows: readonly TurnRow[], endsOpen: boolean) {
+  constructor(rows: readonly TurnRow[]) {
     this.events = openTurns(rows);
+    this.rows = readRows(rows);
     this.#recorded = rows.flatMap((row) => JSON.parse(row.body ?? "[]") as TurnEvent[]);
-    this.#instants = rows.flatMap((row) => {
-      const { now, count } = JSON.parse(row.envelope) as TurnEnvelope;
-      return Array.from({ length: count }, () => now);
-    });
-    this.#begins = new Set(rows.map((row) => row.first_sequence));
-    this.#endsOpen = endsOpen;
+    this.#input = this.rows[0]?.inputs[0] as RecordedInput;
     const { tenant_id, workflow_id, thread_id, intent_id, plan_id, correlation_id } = this.events[0] as LedgerEvent;
     this.identity = { tenant_id, workflow_id, thread_id, intent_id, plan_id, correlation_id } as NewWorkflow;
   }
@@ -78,22 +73,27 @@ export class RecordedLog implements DecidingLog {
 
   /** What the record holds next; undefined at its end. */
   get next(): LedgerEvent | undefined {
-    return this.events[this.#position];
+    return this.events[this.#reading?.from ?? this.#position];
   }
 
-  /** The instant of what comes next; at the end, of what came last. Epoch ms. */
+  /** The instant of the input that is decided; epoch ms. */
   get now(): number {
-    return this.#instants[Math.min(this.#position, this.#instants.length - 1)] ?? 0;
+    return this.#input.now;
   }
 
-  /** The instant of what came last; epoch ms. */
-  get before(): number {
-    return this.#instants[this.#position - 1] ?? this.now;
+  /** An input is decided from here on: what it leaves lies before its end. */
+  begin(input: RecordedInput): void {
+    this.#input = input;
   }
 
-  /** Whether what comes next lies in another row than what came last: another input led to it. */
-  get beginsRow(): boolean {
-    return this.#begins.has(this.#position + 1);
+  /** Reads the record as if it stood behind one event and ended with another. */
+  readBetween<T>(from: number, until: number, read: () => T): T {
+    this.#reading = { from, until };
+    try {
+      return read();
+    } finally {
+      this.#reading = null;
+    }
   }
 
   /** The first event still to come that fits. */
@@ -102,13 +102,19 @@ export class RecordedLog implements DecidingLog {
     stepId: string | null | undefined,
     fits: (payload: EventPayloads[T], event: LedgerEvent) => boolean = () => true,
   ): LedgerEvent | null {
-    for (let at = this.#position; at < this.events.length; at += 1) {
+    const { from, until } = this.#reading ?? { from: this.#position, until: this.events.length };
+    for (let at = from; at < Math.min(until, this.events.length); at += 1) {
       const event = this.events[at] as LedgerEvent;
       const isSteps = stepId === undefined || event.step_id === stepId;
       if (event.event_type === type && isSteps && fits(event.payload as unknown as EventPayloads[T], event))
         return event;
     }
     return null;
+  }
+
+  /** As `find`, of what the input that is decided has still to leave. */
+  findLeft<T extends keyof EventPayloads>(type: T, stepId: string | null): LedgerEvent | null {
+    return this.find(type, stepId, (_payload, { sequence }) => sequence <= this.#input.until);
   }
 
   accepts(draft: EventDraft): boolean {
@@ -119,11 +125,8 @@ export class RecordedLog implements DecidingLog {
     return this.now;
   }
 
-  instantOfQuestion(stage: PolicyStage, stepId: string | null): number {
-    const decided = this.find("POLICY_DECIDED", stepId, (asked) => asked.stage === stage);
-    const { asked_at = decided?.timestamp } =
-      decided === null ? { asked_at: undefined } : payloadOf(decided, "POLICY_DECIDED");
-    return asked_at === undefined ? this.now : Date.parse(asked_at);
+  instantOfQuestion(): number {
+    return this.now;
   }
 
   drawId(kind: DrawnId, stepId: string | null): string {
@@ -138,7 +141,7 @@ export class RecordedLog implements DecidingLog {
   noteBy(actor: Actor, ...drafts: readonly EventDraft[]): void {
     const { next, isOver } = this;
     const [first] = drafts;
-    const isHeld = next?.event_type === first?.type && next?.step_id === first?.step_id;
+    const isHeld = !this.#isThrough && next?.event_type === first?.type && next?.step_id === first?.step_id;
     if (!isOver && !isHeld) raise(kernelError("T5_GATE_CONFLICT", "what was said was refused here", logRef));
     for (const one of drafts) this.#noteOne(one, actor);
   }
@@ -154,16 +157,21 @@ export class RecordedLog implements DecidingLog {
     if (this.#record !== null && !acceptsEvent(this.#record, made))
       raise(kernelError("T4_WORKFLOW_CONFLICT", `${made.type} cannot happen in ${this.#record.state}`, logRef));
     const { next } = this;
-    if (next === undefined) return this.#end(this.#endsOpen ? null : goesBeyond(this.#position + 1, made));
+    if (next === undefined) return this.#end(goesBeyond(this.#position + 1, made));
     const recorded = this.#recorded[this.#position] as TurnEvent;
     const event = this.#eventOf(made, actor, recorded.id);
     const difference =
-      event.type === recorded.type && event.step === recorded.step
+      event.type === recorded.type && event.step === recorded.step && !this.#isThrough
         ? compareEvent(next.sequence, recorded, event)
         : missing(next.sequence, recorded, made);
     if (difference !== null) return this.#end(difference);
     this.#position += 1;
     this.#record = foldWorkflow(this.#record, next);
+  }
+
+  /** The input has left all that the record says it left. */
+  get #isThrough(): boolean {
+    return this.#position >= this.#input.until;
   }
 
   #eventOf({ type, step_id, payload }: EventDraft, actor: Actor | null, id: string): TurnEvent {
@@ -180,13 +188,21 @@ export class RecordedLog implements DecidingLog {
     };
   }
 
-  /** Nothing leads to what the record holds next. */
-  stop(): void {
+  /** The input that is decided leaves no more. */
+  close(): void {
     const recorded = this.#recorded[this.#position];
-    if (recorded !== undefined) this.difference = missing((this.next as LedgerEvent).sequence, recorded, null);
+    if (this.isOver || recorded === undefined || this.#isThrough) return;
+    this.isOver = true;
+    this.difference = missing(this.#position + 1, recorded, null);
   }
 
-  #end(difference: ReplayDifference | null): never {
+  /** A row's inputs leave all of its events. */
+  closeAt(last: number): void {
+    this.#input = { ...this.#input, until: last };
+    this.close();
+  }
+
+  #end(difference: ReplayDifference): never {
     this.isOver = true;
     this.difference = difference;
     throw replayOver;

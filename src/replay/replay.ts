@@ -2,13 +2,11 @@
  * Replay: from one workflow's ledger alone, with recorded results, deciding comes to the same events, ids, hashes and chain
  * head, or the first event that differs is named (C-37).
  *
- * Owns: which input comes next. Never: runs an operator, opens a store, writes.
- * R1  An input is given when the record's next event is one that it leaves; a question's answer is heard when the next event
- *     is one that follows from it.
- * R2  Time is the instant of the record's next row; only a host's rule that gives no answer has its limit in real time.
+ * Owns: what a replay is made with, and its judgement. Never: runs an operator, opens a store, writes.
+ * R1  Inputs are given in the order in which the record says they came; an answer is heard where it was.
+ * R2  Time is the instant of the input that is decided; only a host's rule that gives no answer has its limit in real time.
  * R3  A wrong record is refused before anything is replayed; a foreign or damaged one ends in a named difference.
  */
-import { foldEvents } from "../../machines/fold.ts";
 import { quietLogger, quietTelemetry } from "../adapters/quiet-telemetry.ts";
 import { seededRandom } from "../adapters/seeded-random.ts";
 import { wallClock } from "../adapters/wall-clock.ts";
@@ -18,7 +16,6 @@ import { type LedgerEvent, payloadOf } from "../contract/event.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Replay } from "../contract/replay.ts";
 import { openTurns, type TurnRow, verifyChain } from "../contract/turn.ts";
-import { isAtRest, isRunnable, isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
 import { type KernelOptions, resolveOptions } from "../kernel/options.ts";
 import { fillRegistry, KernelParts, openMemoryLedger } from "../kernel/parts.ts";
 import { createSettings } from "../kernel/tiers.ts";
@@ -64,12 +61,16 @@ export async function replayTurns(rows: readonly TurnRow[], rules: Rules): Promi
 async function replaySound(rows: readonly TurnRow[], rules: Rules): Promise<Replay> {
   const events = openRecord(rows);
   requireRegistered(events, rules);
-  const log = new RecordedLog(rows, endsOpen(events));
-  const parts = await openTiers(log, rules);
+  const log = new RecordedLog(rows);
+  const pause: Pause = { ms: 0 };
+  const parts = await openTiers(log, rules, pause);
   try {
     const { options } = rules;
     const settings = { ...createSettings(parts.resolved, rules.registry), middleware: options.middleware ?? [] };
-    await new Replaying(log, { settings, parts, options }).run();
+    const waits = (ms: number): void => {
+      pause.ms = ms;
+    };
+    await new Replaying(log, { settings, parts, options, waits }).run();
   } finally {
     parts.close();
   }
@@ -83,15 +84,6 @@ function judge(rows: readonly TurnRow[], log: RecordedLog): Replay {
   const difference = log.difference ?? (sealed !== null && "difference" in sealed ? sealed.difference : null);
   return { workflow_id, identical: difference === null, events: log.position, head, difference };
 }
-
-/** Of a workflow that was under way when its record was taken, what comes next is no difference. */
-function endsOpen(events: readonly LedgerEvent[]): boolean {
-  const record = foldEvents(events);
-  return record !== null && !isTerminal(record.state) && !(isAtRest(record.state) && !isUnderWay(record));
-}
-
-const isUnderWay = (record: WorkflowRecord): boolean =>
-  [...record.steps.values()].some((step) => isRunnable(record, step));
 
 /** Options of a host that have no part in a replay: they watch, keep, or reach outside. */
 const outside: ReadonlySet<string> = new Set([
@@ -107,14 +99,15 @@ const outside: ReadonlySet<string> = new Set([
 ] satisfies (keyof KernelOptions)[]);
 
 /** The tiers as the host's rules make them, with nothing behind them that keeps or reaches anything. */
-async function openTiers(log: RecordedLog, { options, registry, shelf }: Rules): Promise<KernelParts> {
+async function openTiers(log: RecordedLog, rules: Rules, pause: Pause): Promise<KernelParts> {
+  const { options, registry, shelf } = rules;
   const at = log.now;
   const kept = Object.fromEntries(Object.entries(options).filter(([name]) => !outside.has(name))) as KernelOptions;
   const resolved = resolveOptions({
     ...kept,
     ...(options.approverKeys === undefined ? {} : { approverKeys: keysIn(log.events) }),
     random: seededRandom(1),
-    clock: { now: () => at, setTimer: (due, fire) => limitInTime(log, due - at, fire) },
+    clock: { now: () => at, setTimer: (due, fire) => limitInTime(pause, due - at, fire) },
     logger: quietLogger,
     telemetry: quietTelemetry,
   });
@@ -123,12 +116,17 @@ async function openTiers(log: RecordedLog, { options, registry, shelf }: Rules):
   return parts;
 }
 
+/** How long the record stood still behind the question that is asked. */
+interface Pause {
+  ms: number;
+}
+
 /** What a rule gets that seems not to have answered; real ms. */
 const graceMs = 200;
 
 /** A host's rule has its limit in real time; where the record stood still as long as that, it gave no answer then either. */
-function limitInTime(log: RecordedLog, limitMs: number, fire: () => void): () => void {
-  const ranOut = log.now - log.before >= limitMs;
+function limitInTime(pause: Pause, limitMs: number, fire: () => void): () => void {
+  const ranOut = pause.ms >= limitMs;
   return wallClock.setTimer(wallClock.now() + (ranOut ? Math.min(graceMs, limitMs) : limitMs), fire, true);
 }
 

@@ -66,10 +66,18 @@ export function sealAgain(
   let head: string = genesisHash;
   for (const row of rows) {
     const { stream, tenant_id, workflow_id, thread_id, intent_id, plan_id, correlation_id } = shared;
-    const { now, first, count } = envelopeIn(row);
+    const { now, first, count, inputs } = envelopeIn(row);
     const actor = { type: "system", id: "kernel" };
     const identity = { stream, tenant_id, workflow_id, thread_id, intent_id, plan_id, correlation_id };
-    const envelope = { v: turnSchemaVersion, ...identity, actor, now, first, count };
+    const envelope = {
+      v: turnSchemaVersion,
+      ...identity,
+      actor,
+      now,
+      first,
+      count,
+      ...(inputs === undefined ? {} : { inputs }),
+    };
     const sealed = sealTexts(envelope, eventsIn(row).map(eventText), head);
     if (sealed.hash !== row.hash) return { difference: differentRow(row, sealed) };
     head = sealed.hash;

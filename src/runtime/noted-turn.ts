@@ -49,10 +49,14 @@ export function eventOf(draft: EventDraft, { id, actor, plan, home }: Noting): T
   };
 }
 
+interface Sealing {
+  readonly inputs?: TurnEnvelope["inputs"] | undefined;
+}
+
 /** What the events of a workflow's row share. */
 export function envelopeOf(
   { tenant_id, workflow_id, thread_id, intent_id, plan_id, correlation_id }: NewWorkflow,
-  { now, first, count }: Pick<TurnEnvelope, "now" | "first" | "count">,
+  { now, first, count, inputs }: Pick<TurnEnvelope, "now" | "first" | "count"> & Pick<Sealing, "inputs">,
 ): TurnEnvelope {
   return {
     v: turnSchemaVersion,
@@ -67,5 +71,6 @@ export function envelopeOf(
     now,
     first,
     count,
+    ...(inputs === undefined ? {} : { inputs }),
   };
 }

@@ -18,7 +18,8 @@ import { type Actor, draft, type EventDraft, type EventPayloads, type EventType 
 import { instantText } from "../contract/instant.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { PolicyStage } from "../contract/policy.ts";
-import { eventText, genesisHash, sealTexts, type TurnEnvelope, toLedgerEvent } from "../contract/turn.ts";
+import { eventText, genesisHash, sealTexts, toLedgerEvent } from "../contract/turn.ts";
+import type { TurnInput } from "../contract/turn-input.ts";
 import { isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
 import type { Append, AppendIndexes, AppendReceipt, Lease } from "../ports/ledger-store.ts";
 import { deriveIndexes, dueOf, headAfter, type KnownHead } from "./derive-indexes.ts";
@@ -33,6 +34,8 @@ const logRef = moduleRef(4, "workflow_log", "commit");
 
 /** Told what became of a row; called outside the transaction. */
 export interface LogListener {
+  /** A row of these events is sealed: what led to it, where they do not tell. */
+  readonly sealing: (now: number, drafts: readonly EventDraft[]) => readonly TurnInput[] | undefined;
   readonly committed: () => void;
   /** The log stands where the ledger does; what was noted behind this sequence is gone. */
   readonly overtaken: (confirmed: number) => void;
@@ -213,15 +216,9 @@ export class WorkflowLog {
     const plan = this.#record?.plan_id ?? this.identity.plan_id;
     const event = eventOf(draft, { id, actor, plan, home: this.identity.plan_id });
     this.#noted.push({ draft, event, text: eventText(event) });
-    this.#record = foldWorkflow(
-      this.#record,
-      toLedgerEvent(this.#envelope(this.position, 1), event, 0, instantText(this.#now)),
-    );
+    const envelope = envelopeOf(this.identity, { now, first: this.position, count: 1 });
+    this.#record = foldWorkflow(this.#record, toLedgerEvent(envelope, event, 0, instantText(now)));
     return event.id;
-  }
-
-  #envelope(first: number, count: number): TurnEnvelope {
-    return envelopeOf(this.identity, { now: this.#now, first, count });
   }
 
   /** Gives the lease up with the next row: the workflow parks or has ended. */
@@ -257,18 +254,17 @@ export class WorkflowLog {
   #seal(): Sealed {
     const noted = this.#noted;
     const now = this.#now;
-    const envelope = this.#envelope(this.#confirmed + 1, noted.length);
-    const row = sealTexts(
-      envelope,
-      noted.map((n) => n.text),
-      this.#hash,
-    );
+    const drafts = noted.map((n) => n.draft);
+    const inputs = this.#listener?.sealing(now, drafts);
+    const envelope = envelopeOf(this.identity, { now, first: this.#confirmed + 1, count: noted.length, inputs });
+    const texts = noted.map((n) => n.text);
+    const row = sealTexts(envelope, texts, this.#hash);
     this.#noted = [];
     this.#source.end();
     this.#underWay = noted.length;
     const { owner, kit } = this.#services;
     const claims = this.#lease === null && !this.#foreign;
-    const indexes = this.#indexes(noted.map((n) => n.draft));
+    const indexes = this.#indexes(drafts);
     const entry: Append = {
       tenant_id: this.identity.tenant_id,
       row,

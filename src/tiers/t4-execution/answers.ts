@@ -10,9 +10,14 @@ import type { Question } from "./decide/intention.ts";
 import { pending, type Scopes } from "./decide/run.ts";
 
 interface Entry {
+  /** The number of the question that is to fill it. */
+  readonly nr: number;
   answer: Answered | null;
   heard: boolean;
 }
+
+/** Where an answer belongs. */
+export type Place = Pick<Extract<Input, { readonly type: "answered" }>, "scope" | "key" | "nr">;
 
 interface Scope {
   readonly entries: Map<string, Entry>;
@@ -24,11 +29,12 @@ interface Scope {
 
 export class PassScopes implements Scopes {
   /** Gives the answer, or null where it comes later. */
-  readonly #put: (scope: string, key: string, question: Question) => Answered | null;
+  readonly #put: (place: Place, question: Question) => Answered | null;
+  #asked = 0;
   readonly #scopes = new Map<string, Scope>();
   #current: { readonly name: string; readonly scope: Scope } | null = null;
 
-  constructor(put: (scope: string, key: string, question: Question) => Answered | null) {
+  constructor(put: (place: Place, question: Question) => Answered | null) {
     this.#put = put;
   }
 
@@ -86,9 +92,10 @@ export class PassScopes implements Scopes {
       known.heard = true;
       return { answer: known.answer as Answered, isNew };
     }
-    const entry: Entry = { answer: null, heard: false };
+    this.#asked += 1;
+    const entry: Entry = { nr: this.#asked, answer: null, heard: false };
     scope.entries.set(key, entry);
-    entry.answer = this.#put(name, key, question);
+    entry.answer = this.#put({ scope: name, key, nr: entry.nr }, question);
     if (entry.answer === null) throw pending;
     entry.heard = true;
     return { answer: entry.answer, isNew: true };
@@ -115,8 +122,11 @@ export class PassScopes implements Scopes {
     return false;
   }
 
-  answered({ scope, key, answer }: Extract<Input, { readonly type: "answered" }>): void {
+  /** False where it answers a question that nobody waits for any more. */
+  answered({ scope, key, nr, answer }: Extract<Input, { readonly type: "answered" }>): boolean {
     const entry = this.#scopes.get(scope)?.entries.get(key);
-    if (entry?.answer === null) entry.answer = answer;
+    if (entry?.nr !== nr || entry.answer !== null) return false;
+    entry.answer = answer;
+    return true;
   }
 }

@@ -16,10 +16,10 @@ import { isTerminal, type WorkflowRecord } from "../../contract/workflow.ts";
 import type { Kit } from "../../runtime/kit.ts";
 import { errorOf } from "../../runtime/within.ts";
 import type { WorkflowLog } from "../../runtime/workflow-log.ts";
-import { PassScopes } from "./answers.ts";
+import { PassScopes, type Place } from "./answers.ts";
 import { advance, decide } from "./decide/decide.ts";
 import { nextDue } from "./decide/expire-gates.ts";
-import { type CallEnd, type CallOf, type Input, isExternal } from "./decide/input.ts";
+import type { CallEnd, CallOf, Input } from "./decide/input.ts";
 import type { Intention } from "./decide/intention.ts";
 import { oodaRef, type Run, RunMemory, type Settings } from "./decide/run.ts";
 import { putQuestion } from "./perform/ask.ts";
@@ -27,6 +27,7 @@ import type { Calling } from "./perform/call-operator.ts";
 import { Performer } from "./perform/perform-intention.ts";
 import { Replies, type Reply } from "./perform/replies.ts";
 import type { Services } from "./perform/services.ts";
+import { TurnTrace } from "./turn-trace.ts";
 
 /** What all mailboxes work with. */
 export interface MailboxHost {
@@ -35,12 +36,6 @@ export interface MailboxHost {
   readonly services: Services;
   /** The workflow has come to rest, ended, or lost its log: forget it. */
   readonly onRest: (mailbox: Mailbox) => void;
-}
-
-interface Kept {
-  readonly input: Input;
-  /** The last sequence that it led to; infinite while that is not known. */
-  at: number;
 }
 
 export class Mailbox extends RunMemory implements Run, Calling {
@@ -55,7 +50,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
   readonly #host: MailboxHost;
   readonly #inputs: Input[] = [];
   #wanted: { readonly intention: Intention; readonly at: number }[] = [];
-  #kept: Kept[] = [];
+  readonly #trace: TurnTrace;
   readonly #replies = new Replies();
   readonly #performer = new Performer(this);
   #handling = false;
@@ -73,8 +68,10 @@ export class Mailbox extends RunMemory implements Run, Calling {
     this.services = host.services;
     this.parentId = parentId;
     this.#host = host;
-    this.scopes = new PassScopes((scope, key, question) => this.#put(scope, key, question));
+    this.scopes = new PassScopes((place, question) => this.#put(place, question));
+    this.#trace = new TurnTrace(this, { isNew: !log.exists, isForeign: () => log.foreign });
     log.listen({
+      sealing: (now, drafts) => this.#trace.seal(now, drafts),
       committed: () => this.#committed(),
       overtaken: (confirmed) => this.#overtaken(confirmed),
       lost: () => this.#lost(),
@@ -163,6 +160,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
 
   /** Stops without ending the workflow: the owner stops, or another one took over. */
   interrupt(): void {
+    if (!this.interrupted) this.#trace.mark("stopped");
     this.interrupted = true;
     this.#performer.abort("interrupted");
     this.#arm(null);
@@ -226,17 +224,11 @@ export class Mailbox extends RunMemory implements Run, Calling {
 
   #handle(input: Input): void {
     if (this.log.lost !== null) return;
-    const kept: Kept | null = isExternal(input) ? { input, at: Number.POSITIVE_INFINITY } : null;
-    if (kept !== null) this.#kept.push(kept);
     this.now = this.log.beginInput();
-    if (input.type === "answered") this.scopes.answered(input);
+    const isHeard = input.type !== "answered" || this.scopes.answered(input);
+    this.#trace.begin(isHeard ? input : { type: "woken" }, this.now, this.log);
     this.#turn(input);
-    for (const one of this.#kept) if (!this.#isDeciding(one.input)) one.at = Math.min(one.at, this.log.position);
-  }
-
-  /** A command that waits for an answer is not decided yet. */
-  #isDeciding(input: Input): boolean {
-    return (input.type === "decided" || input.type === "commanded") && this.commands.has(input.re);
+    this.#trace.end(this.log);
   }
 
   #turn(input: Input): void {
@@ -276,10 +268,11 @@ export class Mailbox extends RunMemory implements Run, Calling {
 
   readonly warn = (detail: object, message: string): void => this.kit.logger.warn(detail, message);
 
-  #put(scope: string, key: string, question: Parameters<typeof putQuestion>[0]) {
+  #put(place: Place, question: Parameters<typeof putQuestion>[0]) {
     const answer = putQuestion(question, this);
     if (!(answer instanceof Promise)) return answer;
-    void answer.then((said) => this.post({ type: "answered", scope, key, answer: said }));
+    this.#trace.asksLater(place.scope, place.key);
+    void answer.then((said) => this.post({ type: "answered", ...place, answer: said }));
     return null;
   }
 
@@ -289,7 +282,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
 
   #committed(): void {
     const { confirmed } = this.log;
-    if (this.#kept.length > 0) this.#kept = this.#kept.filter((kept) => kept.at > confirmed);
+    this.#trace.committed(confirmed);
     if (this.#isOverdue && !this.log.isDirty) this.#inputs.push({ type: "due" });
     this.#performDue();
   }
@@ -345,10 +338,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
     this.scopes.clear();
     this.forgetUndecided();
     this.#wanted = this.#wanted.filter(({ at }) => at <= confirmed);
-    this.#performer.dropUnmade();
-    const again = this.#kept.map(({ input }) => input);
-    this.#kept = [];
-    this.#inputs.unshift(...again);
+    this.#inputs.unshift(...this.#trace.restart((callId) => this.#performer.isMade(callId)));
     this.#inputs.push({ type: "woken" });
     this.#heedCancel();
     this.#drain();
@@ -361,14 +351,13 @@ export class Mailbox extends RunMemory implements Run, Calling {
 
   /** What another process appended was taken in while nothing of ours was under way. */
   refreshed(): void {
-    this.#heedCancel();
-    this.wake();
+    this.#overtaken(this.log.confirmed);
   }
 
   #lost(): void {
     const error = this.log.lost ?? kernelError("T0_LEDGER_CONFLICT", "the log was lost", oodaRef("drive"));
     this.#wanted = [];
-    this.#kept = [];
+    this.#trace.drop();
     this.#inputs.length = 0;
     this.scopes.clear();
     this.calls.clear();

@@ -76,7 +76,14 @@ export type Command =
 export type Input =
   | { readonly type: "begin"; readonly facts: EventPayloads["INTENT_RECEIVED"]; readonly re: number }
   | { readonly type: "woken" }
-  | { readonly type: "answered"; readonly scope: string; readonly key: string; readonly answer: Answered }
+  | {
+      readonly type: "answered";
+      readonly scope: string;
+      readonly key: string;
+      /** Of the question: one that was put again is answered by its own answer only. */
+      readonly nr: number;
+      readonly answer: Answered;
+    }
   | ({ readonly type: "ended"; readonly end: CallEnd } & CallOf)
   | ({ readonly type: "told"; readonly drafts: readonly EventDraft[]; readonly re: number | null } & CallOf)
   | { readonly type: "decided"; readonly word: Word; readonly re: number }

@@ -33,11 +33,9 @@ export class Performer {
     this.#abort?.abort(new Error(reason));
   }
 
-  /** What was kept for calls that were decided and never made. */
-  dropUnmade(): void {
-    const { calls, handles } = this.#at.run;
-    for (const [step, call] of calls) if (!call.made) calls.delete(step);
-    for (const id of handles.keys()) if (!this.#made.has(id)) handles.delete(id);
+  /** Whether the call was made and its operator has not ended. */
+  isMade(callId: string): boolean {
+    return this.#made.has(callId);
   }
 
   perform(intention: Exclude<Intention, Reply>): void {

@@ -1,0 +1,71 @@
+/**
+ * The rows of a record with what led to them: which inputs, when, in which order, and where their events lie.
+ *
+ * Never: says what an input carried; that is read from its events (`read-inputs.ts`).
+ */
+import { raise } from "../contract/error.ts";
+import { kernelError } from "../contract/error-codes.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+import type { TurnEnvelope, TurnEvent, TurnRow } from "../contract/turn.ts";
+import { plainInput, type TurnInput, TurnInputs } from "../contract/turn-input.ts";
+
+/** An input as its row tells it. `from` and `until` are the sequences that lie before its first and at its last event. */
+export interface RecordedInput {
+  readonly told: TurnInput;
+  readonly from: number;
+  readonly until: number;
+  /** Epoch ms. */
+  readonly now: number;
+}
+
+export interface RecordedRow {
+  readonly inputs: readonly RecordedInput[];
+  readonly foreign: boolean;
+  readonly last: number;
+}
+
+const rowsRef = moduleRef(0, "kernel", "replay");
+
+/** @throws KernelErrorException T0_LEDGER_CORRUPT for a row that does not say in our words what led to it. */
+export const readRows = (rows: readonly TurnRow[]): readonly RecordedRow[] => rows.map(readRow);
+
+function readRow({ stream, envelope, body, first_sequence, last_sequence }: TurnRow): RecordedRow {
+  const { now, count, inputs } = JSON.parse(envelope) as TurnEnvelope;
+  const [first] = JSON.parse(body ?? "[]") as TurnEvent[];
+  const told = inputs === undefined ? [plainInput(first?.type ?? "", count)] : TurnInputs.safeParse(inputs).data;
+  if (told === undefined)
+    return raise(
+      kernelError("T0_LEDGER_CORRUPT", `${stream} does not say what led to its event ${first_sequence}`, rowsRef),
+    );
+  let from = first_sequence - 1;
+  const placed = told.map((one) => {
+    const until = from + (one.left ?? 0);
+    const input = { told: one, from, until, now: one.at ?? now };
+    from = until;
+    return input;
+  });
+  return { inputs: placed, foreign: told.some((one) => one.in === "foreign"), last: last_sequence };
+}
+
+/**
+ * The answers that the same run heard behind this input, of the questions that fit: those of its own rows, up to where it
+ * began anew or another's append came first.
+ */
+export function answersAfter(
+  rows: readonly RecordedRow[],
+  input: RecordedInput,
+  fits: (question: string) => boolean,
+): readonly RecordedInput[] {
+  const at = rows.findIndex(({ inputs }) => inputs.includes(input));
+  const row = rows[at];
+  const found: RecordedInput[] = [];
+  if (row === undefined) return found;
+  const own = rows.slice(at + 1);
+  const other = own.findIndex(({ foreign }) => foreign !== row.foreign);
+  const later = (other < 0 ? own : own.slice(0, other)).flatMap(({ inputs }) => inputs);
+  for (const one of [...row.inputs.slice(row.inputs.indexOf(input) + 1), ...later]) {
+    if (one.told.in === "opened") return found;
+    if (one.told.in === "answered" && fits(one.told.of ?? "")) found.push(one);
+  }
+  return found;
+}

@@ -1,0 +1,208 @@
+/**
+ * What of a workflow is decided ahead of its ledger: the inputs since its last row, told to the row that holds what they led
+ * to, and what this process knew of calls when that row was sealed.
+ *
+ * Owns: which inputs a row tells of, which are decided again. Never: decides, writes.
+ * T1  A row tells each input that left an event, put a question that was not answered at once, or changed what this process
+ *     keeps between its turns; so a replay gives the same inputs in the same order (INV-40).
+ * T2  Where another process's append came first, what is known of calls is what stood at the last row of this process, and
+ *     the inputs from outside since then are decided again.
+ */
+import type { EventDraft } from "../../contract/event.ts";
+import { plainInput, type TurnInput } from "../../contract/turn-input.ts";
+import { type Input, isExternal } from "./decide/input.ts";
+import { callIdOf, type RunMemory } from "./decide/run.ts";
+
+type Mark = { readonly type: "opened" | "foreign" | "stopped" };
+const isMark = (input: Input | Mark): boolean => input.type in marks;
+const marks = { opened: true, foreign: true, stopped: true };
+
+interface Traced {
+  readonly input: Input | Mark;
+  readonly now: number;
+  readonly asks: string[];
+  left: number;
+}
+
+/** An input from outside, until the row with the last event that it led to is committed. */
+interface Kept {
+  readonly input: Input;
+  at: number;
+}
+
+type KnownCalls = Pick<RunMemory, "calls" | "handles">;
+
+const copyCalls = ({ calls, handles }: KnownCalls): KnownCalls => ({
+  calls: new Map(calls),
+  handles: new Map(handles),
+});
+
+/** What of a log says where an input stands. */
+interface Place {
+  readonly position: number;
+  readonly isDirty: boolean;
+}
+
+export const questionName = (scope: string, key: string): string => `${scope} ${key}`;
+
+export class TurnTrace {
+  readonly #memory: RunMemory;
+  readonly #isForeign: () => boolean;
+  #traced: Traced[] = [];
+  #kept: Kept[] = [];
+  #current: Traced | null = null;
+  #from = 0;
+  /** As of the last row, and as of the one that is under way. */
+  #known: KnownCalls;
+  #sealed: KnownCalls;
+  /** Marks in the row that is under way. */
+  #sealedMarks: readonly Traced[] = [];
+
+  constructor(memory: RunMemory, { isNew, isForeign }: { readonly isNew: boolean; readonly isForeign: () => boolean }) {
+    this.#memory = memory;
+    this.#isForeign = isForeign;
+    this.#known = copyCalls(memory);
+    this.#sealed = this.#known;
+    if (!isNew) this.#open();
+  }
+
+  mark(type: Mark["type"]): void {
+    this.#traced.push({ input: { type }, now: 0, asks: [], left: 0 });
+  }
+
+  /** Who goes on from here knows nothing but the ledger; of who does not own the workflow each row says so. */
+  #open(): void {
+    if (this.#isForeign()) this.mark("foreign");
+    this.mark("opened");
+  }
+
+  begin(input: Input, now: number, { position }: Place): void {
+    this.#from = position;
+    this.#current = { input, now, asks: [], left: 0 };
+    if (isExternal(input)) this.#kept.push({ input, at: Number.POSITIVE_INFINITY });
+  }
+
+  asksLater(scope: string, key: string): void {
+    this.#current?.asks.push(questionName(scope, key));
+  }
+
+  end({ position, isDirty }: Place): void {
+    const traced = this.#current as Traced;
+    this.#current = null;
+    traced.left = position - this.#from;
+    if (isTold(traced)) this.#traced.push(traced);
+    for (const kept of this.#kept) if (!isDeciding(kept.input, this.#memory)) kept.at = Math.min(kept.at, position);
+    // What it changed here is in no row before the next.
+    const own = this.#kept.at(-1);
+    if (traced.input.type === "ended" && own?.input === traced.input && !isDirty) own.at = position + 1;
+  }
+
+  /** What the row that is sealed now tells; undefined where its first event does. */
+  seal(now: number, drafts: readonly EventDraft[]): readonly TurnInput[] | undefined {
+    this.#sealed = copyCalls(this.#memory);
+    const told: TurnInput[] = [];
+    let at = 0;
+    for (const traced of this.#traced) {
+      told.push(tell(traced, now, drafts.slice(at, at + traced.left)));
+      at += traced.left;
+    }
+    this.#sealedMarks = this.#traced.filter(({ input }) => isMark(input));
+    this.#traced = [];
+    if (this.#isForeign()) this.mark("foreign");
+    const plain = plainInput(drafts[0]?.type ?? "", drafts.length);
+    return told.length === 1 && JSON.stringify(told[0]) === JSON.stringify(plain) ? undefined : told;
+  }
+
+  committed(confirmed: number): void {
+    this.#known = this.#sealed;
+    this.#sealedMarks = [];
+    this.#kept = this.#kept.filter(({ at }) => at > confirmed);
+  }
+
+  /** Forgets what was decided ahead; gives the inputs to decide again. `isMade`: whether a call's operator goes on. */
+  restart(isMade: (callId: string) => boolean): readonly Input[] {
+    const { calls, handles } = this.#memory;
+    const again = this.#kept.map(({ input }) => input);
+    const ended = new Set(again.flatMap((input) => (input.type === "ended" ? [callIdOf(input)] : [])));
+    calls.clear();
+    handles.clear();
+    for (const [id, call] of this.#known.calls) if (call.made) calls.set(id, call);
+    for (const [id, handle] of this.#known.handles) if (isMade(id) || ended.has(id)) handles.set(id, handle);
+    this.#kept = [];
+    this.#traced = [...this.#sealedMarks, ...this.#traced.filter(({ input }) => isMark(input))];
+    this.#sealedMarks = [];
+    if (this.#isForeign()) {
+      this.#traced = [];
+      this.#open();
+    }
+    return again;
+  }
+
+  drop(): void {
+    this.#kept = [];
+    this.#traced = [];
+  }
+}
+
+/** A command that waits for an answer is not decided yet. */
+const isDeciding = (input: Input, { commands }: RunMemory): boolean =>
+  (input.type === "decided" || input.type === "commanded") && commands.has(input.re);
+
+const ofMemory: ReadonlySet<string> = new Set(["sleep", "activate", "pivot"]);
+
+/** Whether anything came of an input, for the record or for what this process keeps between turns. */
+function isTold({ input, left, asks }: Traced): boolean {
+  if (left > 0 || asks.length > 0) return true;
+  if (input.type === "commanded") return ofMemory.has(input.command.kind);
+  return input.type === "ended" || input.type === "answered";
+}
+
+function tell({ input, now, left, asks }: Traced, rowNow: number, drafts: readonly EventDraft[]): TurnInput {
+  return {
+    in: input.type,
+    ...(left === 0 ? {} : { left }),
+    ...(now === 0 || now === rowNow ? {} : { at: now }),
+    ...(asks.length === 0 ? {} : { asks }),
+    ...detailOf(input, asks, drafts),
+  };
+}
+
+function detailOf(input: Input | Mark, asks: readonly string[], drafts: readonly EventDraft[]): Partial<TurnInput> {
+  switch (input.type) {
+    case "answered":
+      return { of: questionName(input.scope, input.key) };
+    case "ended":
+      return detailOfEnd(input, drafts);
+    case "told":
+      return input.drafts.length === 1 ? {} : { said: Math.min(input.drafts.length, drafts.length) };
+    case "decided":
+      return numberOf(input.re, asks);
+    case "commanded":
+      return {
+        of: input.command.kind,
+        ...numberOf(input.re, asks),
+        ...(input.command.kind === "pivot" ? { objective: input.command.objective } : {}),
+      };
+    default:
+      return {};
+  }
+}
+
+const numberOf = (re: number, asks: readonly string[]): Partial<TurnInput> =>
+  asks.some((name) => name.startsWith(`command:${re} `)) ? { re } : {};
+
+/** The end itself stands in its event, where the step had an ear for it. */
+function detailOfEnd(ended: Extract<Input, { readonly type: "ended" }>, drafts: readonly EventDraft[]) {
+  const { end, step_id, action_id, attempt, run } = ended;
+  const isIts = ({ type, step_id: of, payload }: EventDraft): boolean =>
+    type === (end.status === "succeeded" ? "ACTION_SUCCEEDED" : "ACTION_FAILED") &&
+    of === step_id &&
+    (payload as { readonly action_id?: string }).action_id === action_id &&
+    (payload as { readonly attempt?: number }).attempt === attempt;
+  const isNoted = drafts.some(isIts);
+  return {
+    ...(isNoted ? {} : { of: callIdOf(ended), ok: end.status === "succeeded" }),
+    ...(end.over ? {} : { over: false as const }),
+    ...(run === 1 || !isNoted ? {} : { run }),
+  };
+}
