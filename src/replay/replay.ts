@@ -7,6 +7,7 @@
  * R2  Time is the instant of the input that is decided; only a host's rule that gives no answer has its limit in real time.
  * R3  A wrong record is refused before anything is replayed; a foreign or damaged one ends in a named difference.
  */
+import { foldEvents } from "../../machines/fold.ts";
 import { quietLogger, quietTelemetry } from "../adapters/quiet-telemetry.ts";
 import { seededRandom } from "../adapters/seeded-random.ts";
 import { wallClock } from "../adapters/wall-clock.ts";
@@ -154,7 +155,8 @@ function openRecord(rows: readonly TurnRow[]): readonly LedgerEvent[] {
     raise(
       kernelError("T0_LEDGER_CORRUPT", `${rows[0]?.stream} holds one event twice: no kernel wrote that`, replayRef),
     );
-  if (events[0]?.event_type === "INTENT_RECEIVED") return events;
+  // What nobody could read as a workflow throws here, before anything is replayed.
+  if (events[0]?.event_type === "INTENT_RECEIVED" && foldEvents(events) !== null) return events;
   return raise(kernelError("T4_WORKFLOW_NOT_FOUND", "these rows hold no workflow to replay", replayRef));
 }
 
