@@ -84,6 +84,7 @@ const commitOf = (subject: string, digit: string) => ({
 });
 const history = {
   ...{ since: null, since_hash: null, until: "HEAD", until_hash: "b".repeat(40), remote_url: null, truncated: false },
+  ...{ tag: null, total: 2, shallow: false, contributors: [] },
   commits: [commitOf("feat: read ledgers", "a"), commitOf("fix(api): name the first difference", "b")],
 };
 const written = { path: "NOTES.md", bytes: 9, sha256: "c".repeat(64), written: true, unchanged: false };
