@@ -336,7 +336,10 @@ describe("validateSignal", () => {
       ["action"],
     ]);
     expect(refusalOf(createSignal("data", { data: 1 }, ref, "t")).detail["missing"]).toEqual(["schema"]);
-    expect(refusalOf(without(literal, "trace_id") as unknown as Signal).detail["missing"]).toEqual(["trace_id"]);
+    const nameless = refusalOf({ ...without(literal, "trace_id"), kind: 7 } as unknown as Signal);
+    expect([nameless.detail["missing"], nameless.detail["invalid"]]).toEqual([["trace_id"], ["kind"]]);
+    expect(nameless.message).toBe("unknown signal: missing trace_id; invalid kind");
+    expect(refusalOf(createSignal("data", { data: 1 }, ref, "t")).message).toBe("data signal: missing schema");
   });
 
   it("[VAL-02] a branded Signal with a broken envelope is refused too", () => {

@@ -115,6 +115,12 @@ describe("what a bundle holds", () => {
     expect(written).toContain("sha256-abc");
     expect(written).not.toContain("It rained all day");
   });
+
+  it("[CTX-03] what does not fit into a bundle at all is left out of it to the last record", async () => {
+    await using t = await furnished({ limits: { maxBundleChars: 1 } });
+    const { bundle } = await build(t);
+    expect(bundle).toMatchObject({ semantic: [], memory: [], recent_events: [], thread_summary: null });
+  });
 });
 
 describe("building", () => {

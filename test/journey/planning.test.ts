@@ -74,6 +74,7 @@ describe("what a planner answers", () => {
     expect(state.steps.map((s) => [s.step_id, s.operator, s.state])).toEqual([
       ["respond", "Kernel.Respond", "succeeded"],
     ]);
+    expect(state.spent).toBe(0);
     const types = await t.types(state.workflow_id);
     for (const type of ["INTENT_RECEIVED", "PLAN_CREATED", "OUTCOME_DRAFTED", "ACTION_SUCCEEDED", "WORKFLOW_COMPLETED"])
       expect(types.filter((at) => at === type)).toHaveLength(1);
