@@ -47,6 +47,7 @@ export async function assembleKernel(
   const parts = new KernelParts(resolved, store, { ...fillRegistry(options, resolved.budgets), patchTier });
   await openParts(parts);
   const { face } = new RunningKernel(parts, options);
+  parts.notices?.start();
   if (options.recover !== false) await parts.host.recover();
   return face;
 }
@@ -147,16 +148,26 @@ class RunningKernel {
     };
   }
 
-  #insights(): Pick<Kernel, "replay" | "whatIf" | "bus" | "ask" | "vitals" | "system" | "lifecycles"> {
+  #insights(): Pick<
+    Kernel,
+    "replay" | "whatIf" | "deliveries" | "redeliver" | "bus" | "ask" | "vitals" | "system" | "lifecycles"
+  > {
     const { authorize } = this.#gateway;
     const { bus, executor, lifecycles, feed, timers, supervision, reading, registry, shelf, store, policies } =
       this.#parts;
+    const { notices, kit } = this.#parts;
     return {
       replay: async (workflowId, caller) =>
         replayTurns(await reading.rows(workflowId, caller), { options: this.#options, registry, shelf }),
       async *whatIf(asked, caller) {
         await authorize(caller, "outcome:read");
         return yield* whatIf(asked, { store, registry, caller, ...policies });
+      },
+      deliveries: async () => (await store.deliveries?.counts()) ?? [],
+      redeliver: async (notifier) => {
+        const count = (await store.deliveries?.retryFailed(notifier, kit.clock.now())) ?? 0;
+        notices?.wake();
+        return count;
       },
       bus: { signals: bus.signals, items: bus.items },
       ask: (tier, signal) => this.#serve(() => bus.ask(tier, signal)),

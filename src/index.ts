@@ -62,6 +62,7 @@ export {
   UiAction,
   WithdrawalRequest,
 } from "./contract/gate.ts";
+export { GateNotice, NoticeKind, noticeKinds } from "./contract/gate-notice.ts";
 export { GateSpec } from "./contract/gate-spec.ts";
 export { GateDelegation, GateSignature, GateTally, GateVote, PublicJwk } from "./contract/gate-vote.ts";
 export { HttpSuccess, JobPending, JobRequest, JobResponse, ProblemDetails } from "./contract/http.ts";
@@ -176,8 +177,10 @@ export type { WhatIf, WhatIfFinding, WhatIfReport } from "./kernel/whatif-report
 export type { Authenticator } from "./ports/authenticator.ts";
 // Ports
 export type { Clock } from "./ports/clock.ts";
+export type { Delivery, DeliveryCounts, DeliveryStore } from "./ports/delivery-store.ts";
 export type { LedgerStore } from "./ports/ledger-store.ts";
 export type { Middleware, SkillExecutionContext } from "./ports/middleware.ts";
+export type { Notifier } from "./ports/notifier.ts";
 export type { Classifier, Scorers, Security } from "./ports/perception.ts";
 export type { Planner } from "./ports/planner.ts";
 export type { SamePerson } from "./ports/same-person.ts";

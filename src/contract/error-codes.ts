@@ -237,6 +237,14 @@ export const errorCodes = Object.freeze({
   T3_ESCALATION_UNHANDLED: processing("See the cause; no lower tier could handle it."),
   T4_ESCALATION_UNHANDLED: processing("See the cause; no lower tier could handle it."),
   T5_ESCALATION_UNHANDLED: processing("See the cause; no lower tier could handle it."),
+  T6_NOTICE_FAILED: external("See why the notifier failed; the notice is told again by itself, or by redeliver."),
+  T6_NOTICE_TIMEOUT: external("Check that the notifier's receiver answers; the notice is told again after a pause."),
+  T6_NOTICE_REFUSED: external("See what the receiver answered, and mend its address or its credentials."),
+  T6_NOTICE_REDIRECTED: external(
+    "Name the address that the receiver stands at now; a notice follows to no other host.",
+  ),
+  T6_NOTICE_ADDRESS: external("Name another host, or allow private addresses where this one is meant to be reached."),
+  T6_NOTICE_NOBODY: external("Give an address to somebody who may decide on this gate; the notice waits for it."),
   T6_ESCALATION_UNHANDLED: processing("See the cause; no lower tier could handle it."),
   T7_ESCALATION_UNHANDLED: processing("See the cause; no tier could handle it and the workflow has ended."),
 });

@@ -30,6 +30,7 @@ import type { RequestTrace } from "../contract/trace.ts";
 import type { ChainBreak, TurnRow } from "../contract/turn.ts";
 import type { WorkflowState } from "../contract/workflow-state.ts";
 import type { Listed, WorkflowSummary } from "../contract/workflow-summary.ts";
+import type { DeliveryCounts } from "../ports/delivery-store.ts";
 import type { BusItem, Tier } from "../runtime/bus.ts";
 import type { Supervision } from "../runtime/supervision.ts";
 import type { FeedOptions } from "../runtime/tenant-feed.ts";
@@ -211,6 +212,10 @@ export interface Kernel extends AsyncDisposable {
   /** The lifecycles as plain data, as Stately's editor imports them. */
   machines(): readonly MachineDefinition[];
   getCapability(intentType: string, version?: string): CapabilityDefinition;
+  /** What each notifier of this ledger has still to tell, and has given up. */
+  deliveries(): Promise<readonly DeliveryCounts[]>;
+  /** What a notifier has given up is told after all; gives how many notices. */
+  redeliver(notifier: string): Promise<number>;
   readonly bus: { readonly signals: Observable<Signal>; readonly items: Observable<BusItem> };
   /** Sends a COMMAND or any Signal to a tier and gives its Result. */
   ask(tier: Tier, signal: Signal): Promise<Result>;

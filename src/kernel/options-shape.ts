@@ -7,6 +7,7 @@
 import { z } from "zod";
 import { type KeysOf, readStrictly, requireKnownMembers } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
+import type { Notifier } from "../ports/notifier.ts";
 import type { Scorers, Security } from "../ports/perception.ts";
 import { defaultLimits, type Limits } from "../runtime/kit.ts";
 import type { Pipeline } from "../tiers/t6-metacognition/route-activation.ts";
@@ -53,6 +54,12 @@ const limitShape = Object.fromEntries(
 const share = z.number().min(0).max(1).optional();
 const pipeline = z.enum(["direct", "standard", "enhanced"] satisfies Pipeline[]);
 
+const notifierName = z.string().regex(/^[\w.-]{1,64}$/);
+const notifier = z.custom<Notifier>(
+  (value) => port("deliver").safeParse(value).success && notifierName.safeParse((value as Notifier).name).success,
+  "must be an object with deliver, and a name of letters, digits and _.-",
+);
+
 const shape = {
   ledger: port("append", "read"),
   capabilities: list,
@@ -84,6 +91,9 @@ const shape = {
   inspect: z.unknown(),
   logger: port(),
   telemetry: port(),
+  notifiers: z.array(notifier).refine((list) => new Set(list.map(({ name }) => name)).size === list.length, {
+    error: "two notifiers have one name",
+  }),
   notify: fn,
   initialize: fn,
   recover: z.boolean(),

@@ -27,8 +27,10 @@ import type { RpcNotification } from "../contract/rpc.ts";
 import type { ArtifactStore } from "../ports/artifact-store.ts";
 import type { Authenticator } from "../ports/authenticator.ts";
 import type { Clock } from "../ports/clock.ts";
+import type { KeepsDeliveries } from "../ports/delivery-store.ts";
 import type { LedgerStore, StoredMemory } from "../ports/ledger-store.ts";
 import type { Middleware } from "../ports/middleware.ts";
+import type { Notifier } from "../ports/notifier.ts";
 import type { Classifier, Scorers, Security } from "../ports/perception.ts";
 import type { Planner } from "../ports/planner.ts";
 import type { Random } from "../ports/random.ts";
@@ -45,9 +47,11 @@ import { defaultDomainPipelines, type Pipeline } from "../tiers/t6-metacognition
 import { checkKernelOptions } from "./options-shape.ts";
 import { assemblePolicies, type Policies } from "./policies.ts";
 
+export type KernelLedger = LedgerStore & Partial<KeepsDeliveries>;
+
 export interface KernelOptions {
   /** Where turns are kept. Without one: SQLite in memory. */
-  readonly ledger?: LedgerStore;
+  readonly ledger?: KernelLedger;
   readonly capabilities?: readonly CapabilityDefinition[];
   readonly operators?: readonly Operator[];
   /** Rules, and sets of them, asked before the default stance; `defaultPolicies: false` leaves the stance out. */
@@ -92,6 +96,8 @@ export interface KernelOptions {
   readonly inspect?: Inspect;
   readonly logger?: Logger;
   readonly telemetry?: Telemetry;
+  /** Who tells people of gates that are opened, revised, due soon, escalated, decided; the ledger must keep deliveries. */
+  readonly notifiers?: readonly Notifier[];
   /** Notifications of T6's artifact bus; called without waiting. */
   readonly notify?: (notification: RpcNotification) => void;
   /** Runs once, before the first workflow does anything; a workflow that it fails for can be retried. */
@@ -137,6 +143,8 @@ export interface Resolved {
 /** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH, T4_MIDDLEWARE_VIOLATION. */
 export function resolveOptions(options: KernelOptions): Resolved {
   checkKernelOptions(options);
+  if ((options.notifiers ?? []).length > 0 && options.ledger !== undefined && !("deliveries" in options.ledger))
+    refuse("notifiers need a ledger that keeps deliveries, as sqliteLedger does");
   const limits = Object.freeze({ ...defaultLimits, ...options.limits });
   const clock = options.clock ?? wallClock;
   checkCustomMiddleware(options.middleware ?? []);

@@ -11,7 +11,6 @@ import { createIdSource } from "../contract/ids.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { createSignalFactory } from "../contract/signal.ts";
 import { EmbeddedHost } from "../hosts/embedded/embedded-host.ts";
-import type { LedgerStore } from "../ports/ledger-store.ts";
 import { SignalBus, type Tier } from "../runtime/bus.ts";
 import { createFeed, type Feed } from "../runtime/feed.ts";
 import type { Kit } from "../runtime/kit.ts";
@@ -19,6 +18,7 @@ import { createLedgerReading, type LedgerReading } from "../runtime/ledger-reade
 import { createLedgerWatch, type LedgerWatch } from "../runtime/ledger-watch.ts";
 import { createLedgerWriter, type LedgerWriter } from "../runtime/ledger-writer.ts";
 import { LifecycleHost } from "../runtime/lifecycle-host.ts";
+import { createNoticeDelivery, type NoticeDelivery } from "../runtime/notice-delivery.ts";
 import { createRegistry, type Registry } from "../runtime/registry.ts";
 import { createRestWaiters, type RestWaiters } from "../runtime/rest-waiters.ts";
 import { Supervision } from "../runtime/supervision.ts";
@@ -32,7 +32,7 @@ import { createBudgetBook } from "../tiers/t5-ego/admission/budget-book.ts";
 import { type CapabilityShelf, createCapabilityShelf } from "../tiers/t5-ego/admission/capability-shelf.ts";
 import type { PolicyEngine } from "../tiers/t5-ego/policy/evaluate-policies.ts";
 import { feedAfter, feedOfHead, markFeed } from "../tiers/t6-metacognition/project-feed.ts";
-import type { KernelOptions, Resolved, TierPatch } from "./options.ts";
+import type { KernelLedger, KernelOptions, Resolved, TierPatch } from "./options.ts";
 import { createServices, createSettings, defineTiers } from "./tiers.ts";
 
 const restRef = moduleRef(4, "ooda_loop", "rest");
@@ -46,7 +46,7 @@ export interface Staffing {
 
 export class KernelParts {
   readonly resolved: Resolved;
-  readonly store: LedgerStore;
+  readonly store: KernelLedger;
   readonly registry: Registry;
   readonly shelf: CapabilityShelf;
   readonly bus: SignalBus;
@@ -63,11 +63,13 @@ export class KernelParts {
   readonly lifecycles: LifecycleHost;
   readonly executor: Executor;
   readonly host: EmbeddedHost;
+  /** Null where nobody is told. */
+  readonly notices: NoticeDelivery | null;
   readonly supervision: Supervision;
   /** The engine, and whether the default stance is part of it. */
   readonly policies: { readonly engine: PolicyEngine; readonly withDefault: boolean };
 
-  constructor(resolved: Resolved, store: LedgerStore, { registry, shelf, patchTier }: Staffing) {
+  constructor(resolved: Resolved, store: KernelLedger, { registry, shelf, patchTier }: Staffing) {
     const { options, clock, limits, logger, budgets } = resolved;
     this.resolved = resolved;
     this.store = store;
@@ -101,6 +103,7 @@ export class KernelParts {
     });
     this.executor = this.#createExecutor(resolved);
     this.host = this.#createHost(resolved);
+    this.notices = this.#createNotices(resolved);
     this.supervision = new Supervision({
       definitions: defineTiers({
         resolved,
@@ -176,6 +179,13 @@ export class KernelParts {
     });
   }
 
+  #createNotices({ options: { notifiers = [] } }: Resolved): NoticeDelivery | null {
+    const { store, watch, timers, kit } = this;
+    const { deliveries } = store;
+    if (deliveries === undefined || notifiers.length === 0) return null;
+    return createNoticeDelivery(notifiers, { store, deliveries, watch, timers, kit, owner: kit.ids.next("kernel") });
+  }
+
   /** Brings a workflow to life from the ledger and lets it go on. */
   wake(workflowId: string): Promise<void> {
     return this.executor.wake(workflowId);
@@ -216,7 +226,7 @@ export class KernelParts {
 }
 
 /** Where turns are kept when nobody says: SQLite in memory. */
-export async function openMemoryLedger(): Promise<LedgerStore> {
+export async function openMemoryLedger(): Promise<KernelLedger> {
   const { sqliteLedger } = await import("../ledgers/sqlite/index.ts");
   return sqliteLedger({});
 }
@@ -259,6 +269,7 @@ export async function stopParts(parts: KernelParts, drainMs: number): Promise<vo
   await writer.drained();
   for (const log of held)
     if (log.lease !== null) await store.release(log.identity.workflow_id, log.lease).catch(() => undefined);
+  await parts.notices?.stop();
   parts.close();
   await store.close();
 }

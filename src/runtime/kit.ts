@@ -67,6 +67,16 @@ export interface Limits {
   /** A workflow whose next step pauses for longer than this rests in the ledger: no lease, no memory, a due time. */
   readonly restAfterMs: number;
   readonly tailPollMs: number;
+  /** How long before a gate falls due people are reminded, at the earliest when half of its time is over. */
+  readonly dueSoonMs: number;
+  /** How long a notifier may take over one notice. */
+  readonly deliveryTimeoutMs: number;
+  /** Attempts at one notice before it is given up. */
+  readonly maxDeliveryAttempts: number;
+  /** The longest pause between two attempts; the first is a second, and each doubles. */
+  readonly maxDeliveryPauseMs: number;
+  /** Notices that one notifier is given at once. */
+  readonly maxDeliveriesInFlight: number;
   /** The newest part of a followed log that is kept for its readers; who is further behind reads the log. */
   readonly maxTailChars: number;
   /** Logs of the workflows of one tenant that are kept folded for those who follow its feed. */
@@ -109,6 +119,11 @@ export const defaultLimits: Limits = Object.freeze({
   leaseMs: 30_000,
   restAfterMs: 2_000,
   tailPollMs: 250,
+  dueSoonMs: 3_600_000,
+  deliveryTimeoutMs: 10_000,
+  maxDeliveryAttempts: 30,
+  maxDeliveryPauseMs: 3_600_000,
+  maxDeliveriesInFlight: 8,
   maxTailChars: 256_000,
   maxFeedChars: 4_000_000,
 });

@@ -46,6 +46,8 @@ export const ladder: readonly Floor[] = [
   { room: "mcp", may: ["index", "operators", "protocol", "contract"], packages: "declared", builtins: "any" },
   // It reads events and the folded record: the words of both are the contract's.
   { room: "telemetry", may: ["index", "protocol", "contract"], packages: "declared", builtins: "any" },
+  // They tell of gates in the contract's words, as the port asks; a clock and the port come by the public face.
+  { room: "notifiers", may: ["index", "protocol", "contract"], packages: "declared", builtins: "any" },
   // It plays a ledger's events by the charts, which are public too.
   { room: "inspect", may: ["index", "machines", "protocol", "contract"], packages: "declared", builtins: "any" },
   // The port suites check what the ports promise; the test kernel is the kernel with other parts in its ports.

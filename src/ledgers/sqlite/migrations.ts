@@ -204,7 +204,37 @@ const fourth: Migration = {
   `,
 };
 
-const migrations: readonly Migration[] = [first, second, third, fourth];
+const fifth: Migration = {
+  version: 5,
+  sql: `
+    -- What people are still to be told of gates, and how far each notifier has come in the log. No index, either.
+    CREATE TABLE notifiers (name TEXT PRIMARY KEY, position INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+    CREATE TABLE deliveries (
+      ordinal INTEGER PRIMARY KEY,
+      notifier TEXT NOT NULL,
+      delivery_id TEXT NOT NULL,
+      tenant_id TEXT NOT NULL,
+      workflow_id TEXT NOT NULL,
+      gate_id TEXT NOT NULL,
+      kind TEXT NOT NULL,
+      sequence INTEGER,
+      at REAL NOT NULL,
+      state TEXT NOT NULL DEFAULT 'pending',
+      attempts INTEGER NOT NULL DEFAULT 0,
+      next_at REAL NOT NULL,
+      owner TEXT,
+      leased_until REAL,
+      settled_at REAL,
+      error TEXT,
+      UNIQUE (notifier, delivery_id)
+    ) STRICT;
+    CREATE INDEX deliveries_next ON deliveries (notifier, next_at, ordinal) WHERE state = 'pending';
+    CREATE INDEX deliveries_of_gate ON deliveries (notifier, workflow_id, gate_id, at, ordinal) WHERE state = 'pending';
+    CREATE INDEX deliveries_settled ON deliveries (notifier, state, settled_at) WHERE state <> 'pending';
+  `,
+};
+
+const migrations: readonly Migration[] = [first, second, third, fourth, fifth];
 
 /** The newest schema that this code reads and writes. */
 export const schemaVersion = migrations.length;

@@ -14,6 +14,11 @@ const due = "due_at IS NOT NULL AND state NOT IN ('completed', 'failed', 'cancel
 const freeAt = "max(coalesce(due_at, 0), coalesce(expires_at, 0))";
 const unfinished = "state IN ('accepted', 'planned', 'running')";
 
+/** Of each gate only the earliest pending delivery may be taken; `d` is the one that is asked about. */
+const isFirst = `NOT EXISTS (
+  SELECT 1 FROM deliveries AS e WHERE e.notifier = d.notifier AND e.workflow_id = d.workflow_id
+  AND e.gate_id = d.gate_id AND e.state = 'pending' AND (e.at, e.ordinal) < (d.at, d.ordinal))`;
+
 const texts = {
   begin: "BEGIN IMMEDIATE",
   commit: "COMMIT",
@@ -109,6 +114,41 @@ const texts = {
   redeemSession: "UPDATE sessions SET kind = 'used', used_at = ? WHERE name = ? AND kind = 'code' AND ends_at > ?",
   dropSession: "DELETE FROM sessions WHERE name = ? RETURNING name",
   dropSessionsOf: "DELETE FROM sessions WHERE holder = ? AND kind <> 'used' RETURNING name",
+
+  deliveryCursor: "SELECT position FROM notifiers WHERE name = ?",
+  insertCursor: "INSERT INTO notifiers (name, position) VALUES (?, ?) ON CONFLICT DO NOTHING",
+  moveCursor: "UPDATE notifiers SET position = ? WHERE name = ? AND position = ?",
+  withdrawReminder: `
+    DELETE FROM deliveries WHERE notifier = ? AND workflow_id = ? AND gate_id = ? AND kind = 'due_soon'
+    AND state = 'pending'`,
+  insertDelivery: `
+    INSERT INTO deliveries (notifier, delivery_id, tenant_id, workflow_id, gate_id, kind, sequence, at, next_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+  takeDeliveries: `
+    UPDATE deliveries SET owner = ?4, leased_until = ?5 WHERE ordinal IN (
+      SELECT ordinal FROM deliveries AS d WHERE notifier = ?1 AND state = 'pending' AND next_at <= ?2
+      AND coalesce(leased_until, 0) <= ?2 AND ${isFirst} ORDER BY next_at, ordinal LIMIT ?3)
+    RETURNING delivery_id, tenant_id, workflow_id, gate_id, kind, sequence, at, attempts`,
+  nextDelivery: `
+    SELECT min(max(next_at, coalesce(leased_until, 0))) AS at FROM deliveries AS d
+    WHERE notifier = ? AND state = 'pending' AND ${isFirst}`,
+  endDelivery: `
+    UPDATE deliveries SET state = ?, settled_at = ?, owner = NULL, leased_until = NULL, error = NULL
+    WHERE notifier = ? AND delivery_id = ? AND owner = ?`,
+  dropDelivery: "DELETE FROM deliveries WHERE notifier = ? AND delivery_id = ? AND owner = ?",
+  putDeliveryBack: `
+    UPDATE deliveries SET state = ?, attempts = ?, next_at = ?, error = ?, settled_at = ?, owner = NULL,
+      leased_until = NULL WHERE notifier = ? AND delivery_id = ? AND owner = ?`,
+  countDeliveries: `
+    SELECT n.name AS notifier, count(d.ordinal) FILTER (WHERE d.state = 'pending') AS pending,
+      count(d.ordinal) FILTER (WHERE d.state = 'failed') AS failed,
+      (SELECT e.error FROM deliveries AS e WHERE e.notifier = n.name AND e.error IS NOT NULL
+        ORDER BY e.settled_at DESC, e.ordinal DESC LIMIT 1) AS error
+    FROM notifiers AS n LEFT JOIN deliveries AS d ON d.notifier = n.name AND d.state IN ('pending', 'failed')
+    GROUP BY n.name ORDER BY n.name`,
+  retryDeliveries: `
+    UPDATE deliveries SET state = 'pending', attempts = 0, next_at = ? WHERE notifier = ? AND state = 'failed'`,
+  forgetDeliveries: "DELETE FROM deliveries WHERE notifier = ? AND state = 'delivered' AND settled_at < ?",
 
   bump: `
     INSERT INTO counters (tenant_id, thread_id, position) VALUES (?, ?, ?)

@@ -6,10 +6,12 @@
  * INV-1  Every failure leaves as a KernelErrorException with a T0_LEDGER_ code.
  */
 import type { DatabaseSync } from "node:sqlite";
+import type { KeepsDeliveries } from "../../ports/delivery-store.ts";
 import type { LedgerStore } from "../../ports/ledger-store.ts";
 import type { SessionStore } from "../../ports/session-store.ts";
 import { appendBatch } from "./append.ts";
 import { idText, readableHead, threadText, toHead, toTurnRow } from "./columns.ts";
+import { createDeliveryTable } from "./delivery-table.ts";
 import { dumpIndexes } from "./dump-indexes.ts";
 import { ledgerFailure, ledgerName, toLedgerFailure } from "./failure.ts";
 import { claimLease, releaseLease, renewLeases } from "./leases.ts";
@@ -22,7 +24,7 @@ import { prepareStatements } from "./statements.ts";
 import { StreamHeads } from "./stream-heads.ts";
 import type { Connection } from "./transaction.ts";
 
-export interface SqliteLedger extends LedgerStore {
+export interface SqliteLedger extends LedgerStore, KeepsDeliveries {
   /** Where browsers' sessions may be kept beside the log, while the store is open. */
   readonly sessions: SessionStore;
 }
@@ -41,6 +43,7 @@ export function createStore(path: string, connect: Connect): SqliteLedger {
     ...createWorkflowIndex(run),
     ...createRecordIndexes(run),
     sessions: createSessionTable(run),
+    deliveries: createDeliveryTable(run),
   };
 }
 

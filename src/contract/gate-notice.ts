@@ -1,0 +1,25 @@
+/**
+ * What people are told of a gate: that it was opened, shows something else, is due soon, was escalated or decided.
+ *
+ * INV-1  `notice_id` follows from what is told: whoever is told twice after a crash is told under the same id.
+ */
+import { z } from "zod";
+import { Gate } from "./gate.ts";
+import { TenantId, WorkflowId } from "./ids.ts";
+
+export const noticeKinds = ["opened", "revised", "due_soon", "escalated", "decided"] as const;
+export const NoticeKind = z.enum(noticeKinds);
+export type NoticeKind = (typeof noticeKinds)[number];
+
+export const GateNotice = z.object({
+  notice_id: z.string(),
+  kind: NoticeKind,
+  /** When that happened. */
+  at: z.iso.datetime(),
+  tenant_id: TenantId,
+  workflow_id: WorkflowId,
+  intent_type: z.string(),
+  /** As it stood then, whole. */
+  gate: Gate,
+});
+export type GateNotice = z.infer<typeof GateNotice>;

@@ -1,0 +1,81 @@
+/**
+ * Deliveries to notifiers, in tables beside the log.
+ *
+ * Owns: the SQL of the delivery port. Never: is an index: what became of a delivery no row of the log tells.
+ */
+import type {
+  CursorMove,
+  Delivery,
+  DeliveryCounts,
+  DeliveryStore,
+  GateNews,
+  Settlement,
+} from "../../ports/delivery-store.ts";
+import { type Columns, idText, parseCell } from "./columns.ts";
+import type { Run } from "./store.ts";
+import { type Connection, writeAll } from "./transaction.ts";
+
+export const createDeliveryTable = (run: Run): DeliveryStore => ({
+  cursor: (notifier) =>
+    run("deliveryCursor", ({ statements }) => {
+      const row = statements.deliveryCursor.get(notifier);
+      return row === undefined ? null : (row["position"] as number);
+    }),
+  enqueue: (notifier, move) => run("enqueueDeliveries", (on) => enqueue(on, notifier, move)),
+  take: (notifier, { owner, now, until, limit }) =>
+    run("takeDeliveries", (on) =>
+      writeAll(on, () => on.statements.takeDeliveries.all(notifier, now, limit, owner, until).map(toDelivery)),
+    ),
+  settle: (notifier, deliveryId, settled) =>
+    run("settleDelivery", (on) => writeAll(on, () => settle(on, [notifier, deliveryId, settled.owner], settled))),
+  nextAt: (notifier) =>
+    run("nextDelivery", ({ statements }) => (statements.nextDelivery.get(notifier)?.["at"] as number | null) ?? null),
+  counts: () =>
+    run("countDeliveries", ({ statements }) => statements.countDeliveries.all() as unknown as DeliveryCounts[]),
+  retryFailed: (notifier, now) =>
+    run("retryDeliveries", (on) =>
+      writeAll(on, () => Number(on.statements.retryDeliveries.run(now, notifier).changes)),
+    ),
+});
+
+function enqueue(connection: Connection, notifier: string, { from, to, news, forget }: CursorMove): boolean {
+  const { insertCursor, moveCursor, forgetDeliveries } = connection.statements;
+  return writeAll(connection, () => {
+    const { changes } = from === null ? insertCursor.run(notifier, to) : moveCursor.run(to, notifier, from);
+    if (Number(changes) === 0) return false;
+    forgetDeliveries.run(notifier, forget);
+    for (const each of news) addNews(connection, notifier, each);
+    return true;
+  });
+}
+
+function addNews({ statements }: Connection, notifier: string, { workflow_id, gate_id, drafts }: GateNews): void {
+  statements.withdrawReminder.run(notifier, workflow_id, gate_id);
+  for (const { delivery_id, tenant_id, kind, sequence, at } of drafts)
+    statements.insertDelivery.run(
+      notifier,
+      delivery_id,
+      idText(tenant_id),
+      workflow_id,
+      gate_id,
+      kind,
+      sequence,
+      at,
+      at,
+    );
+}
+
+type Key = readonly [notifier: string, deliveryId: string, owner: string];
+
+function settle({ statements }: Connection, key: Key, settled: Settlement & { readonly now: number }): void {
+  if (settled.state === "dropped") return void statements.dropDelivery.run(...key);
+  if (settled.state === "delivered") return void statements.endDelivery.run("delivered", settled.now, ...key);
+  const { state, attempts, error } = settled;
+  const next = settled.state === "pending" ? settled.next_at : settled.now;
+  statements.putDeliveryBack.run(state, attempts, next, error, settled.now, ...key);
+}
+
+const toDelivery = ({ tenant_id, ...row }: Columns): Delivery => ({
+  ...(row as unknown as Omit<Delivery, "tenant_id">),
+  tenant_id: parseCell(tenant_id, "tenant_id"),
+});

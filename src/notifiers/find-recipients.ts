@@ -1,0 +1,39 @@
+/**
+ * Who is told of a gate: the host's word, or those who may decide on it, by the addresses that the host gave for roles and
+ * people.
+ *
+ * R1  A named approver is found by name; a gate that names roles goes to these; one that names nobody to all.
+ */
+
+import { kernelError } from "../contract/error-codes.ts";
+import type { GateNotice } from "../contract/gate-notice.ts";
+import { raise } from "../contract/kernel-error.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+
+export interface RecipientOptions {
+  /** In place of `roles` and `people`. */
+  readonly recipients?: (notice: GateNotice) => readonly string[] | Promise<readonly string[]>;
+  /** Addresses by role. */
+  readonly roles?: Readonly<Record<string, readonly string[]>>;
+  /** The address of a named approver, by the principal's id. */
+  readonly people?: Readonly<Record<string, string>>;
+}
+
+/** Each once. @throws KernelErrorException T6_NOTICE_NOBODY. */
+export async function findRecipients(notice: GateNotice, options: RecipientOptions): Promise<readonly string[]> {
+  const found = new Set(
+    options.recipients === undefined ? mayDecide(notice, options) : await options.recipients(notice),
+  );
+  if (found.size > 0) return [...found];
+  const { roles, approvers } = notice.gate;
+  const names = approvers?.map(({ id }) => String(id)) ?? roles ?? ["anybody"];
+  const message = `there is no address for ${names.join(", ")}`;
+  return raise(kernelError("T6_NOTICE_NOBODY", message, moduleRef(6, "notifiers", "find_recipients")));
+}
+
+function mayDecide({ gate }: GateNotice, { roles = {}, people = {} }: RecipientOptions): readonly string[] {
+  if (gate.approvers !== null)
+    return gate.approvers.flatMap(({ id }) => (Object.hasOwn(people, id) ? [people[id] as string] : []));
+  const names = gate.roles ?? Object.keys(roles);
+  return names.flatMap((role) => (Object.hasOwn(roles, role) ? (roles[role] as readonly string[]) : []));
+}

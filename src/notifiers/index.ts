@@ -1,0 +1,5 @@
+/** The entry `countersign/notifiers`: who tells people that they are asked. */
+export type { RecipientOptions } from "./find-recipients.ts";
+export { type MailOptions, mailNotifier, type SmtpOptions } from "./mail-notifier.ts";
+export type { NotifierOptions } from "./notifier-options.ts";
+export { type WebhookOptions, webhookNotifier } from "./webhook-notifier.ts";

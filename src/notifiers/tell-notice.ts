@@ -1,0 +1,87 @@
+/**
+ * A notice in words, for whatever shows text to people.
+ *
+ * T1  Whatever came from inputs, outputs or people is shown as a person can see it; nothing of it begins a line of ours.
+ * T2  What is cut says how much was left out.
+ */
+import type { Gate } from "../contract/gate.ts";
+import type { GateNotice, NoticeKind } from "../contract/gate-notice.ts";
+import { showLine, showText } from "../protocol/visible-text.ts";
+
+export interface ToldNotice {
+  /** One line. */
+  readonly subject: string;
+  /** One line each. */
+  readonly facts: readonly (readonly [name: string, value: string])[];
+  readonly preview: string;
+  /** What would run, as JSON. */
+  readonly payload: string;
+  /** Whether `payload` is all that would run. */
+  readonly isWhole: boolean;
+}
+
+const openings = {
+  opened: "Decision wanted",
+  revised: "Changed, to be decided anew",
+  due_soon: "Due soon",
+  escalated: "Escalated",
+} as const satisfies Record<Exclude<NoticeKind, "decided">, string>;
+
+const ends: { readonly [S in Gate["status"]]?: string } = {
+  approved: "Approved",
+  rejected: "Rejected",
+  expired: "Expired",
+  voided: "No longer to be decided",
+};
+
+const maxSubject = 160;
+const maxFact = 500;
+
+export function tellNotice(
+  notice: GateNotice,
+  { maxPreview, maxPayload }: { readonly maxPreview: number; readonly maxPayload: number },
+): ToldNotice {
+  const { gate, kind } = notice;
+  const payload = showText(JSON.stringify(gate.payload, null, 2));
+  const word = kind === "decided" ? (ends[gate.status] ?? gate.status) : openings[kind];
+  return {
+    subject: cut(showLine(`${word}: ${gate.title}`), maxSubject),
+    facts: factsOf(notice).map(([name, value]) => [name, cut(showLine(value), maxFact)]),
+    preview: cut(showText(gate.preview), maxPreview),
+    payload: cut(payload, maxPayload),
+    isWhole: payload.length <= maxPayload,
+  };
+}
+
+function factsOf({ gate, workflow_id, intent_type }: GateNotice): readonly (readonly [string, string])[] {
+  const { operator, effect, risk_level, estimated_cost, reasons, roles, due_at, expiry_action, consequences } = gate;
+  return [
+    ["gate", `${gate.gate_id} of ${workflow_id} (${intent_type})`],
+    ["runs", `${operator}, effect ${effect}`],
+    ["risk", `${risk_level}, estimated cost ${estimated_cost}`],
+    ...reasons.map(({ source, rule, reason }) => ["asked by", `${source} "${rule}": ${reason}`] as const),
+    ...(roles === null ? [] : [["for", roles.join(", ")] as const]),
+    ...(due_at === null ? [] : [["due", `${due_at}, then ${expiry_action}`] as const]),
+    ...decisionOf(gate),
+    ["approve", consequences.approve],
+    ["reject", consequences.reject],
+    ["digest", gate.payload_digest],
+    ...(gate.basis_digest === undefined ? [] : [["basis", gate.basis_digest] as const]),
+  ];
+}
+
+function decisionOf({ decision }: Gate): readonly (readonly [string, string])[] {
+  if (decision === null) return [];
+  const { principal, at, comment, edited } = decision;
+  const who = principal === null ? "nobody, by its time" : `${principal.type} ${principal.id}`;
+  return [
+    ["decided", `${decision.decision} by ${who} at ${at}${edited ? ", edited" : ""}`],
+    ...(comment === null ? [] : [["comment", comment] as const]),
+  ];
+}
+
+function cut(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const kept = text.slice(0, most).toWellFormed();
+  return `${kept}… ${text.length - most} more characters`;
+}

@@ -1,0 +1,80 @@
+/**
+ * The port of deliveries: what each notifier has still to tell, and how far it has come in the log.
+ *
+ * INV-1  What is enqueued is there with the cursor that has passed its row, or not at all; an id is enqueued once.
+ * INV-2  `take` gives a delivery to one owner until its lease runs out, and of each gate only the earliest that is pending.
+ * INV-3  Only its present owner settles a delivery.
+ */
+import type { NoticeKind } from "../contract/gate-notice.ts";
+
+export interface DeliveryDraft {
+  /** The notice's. */
+  readonly delivery_id: string;
+  readonly tenant_id: string | number;
+  readonly workflow_id: string;
+  readonly gate_id: string;
+  readonly kind: NoticeKind;
+  /** What is told is the gate as this event of its workflow left it; null: as it stands when it is told, if it is open then. */
+  readonly sequence: number | null;
+  /** Not before this instant, epoch ms; of two of one gate the earlier is told first. */
+  readonly at: number;
+}
+
+export interface Delivery extends DeliveryDraft {
+  readonly attempts: number;
+}
+
+/** What a row of the log did to a gate. Its reminder that was still to come is withdrawn: where it stands, it is among the drafts. */
+export interface GateNews {
+  readonly workflow_id: string;
+  readonly gate_id: string;
+  readonly drafts: readonly DeliveryDraft[];
+}
+
+/** `pending` is told again at `next_at`; `failed` never by itself; `dropped` is forgotten: there is nothing to tell any more. */
+export type Settlement =
+  | { readonly state: "delivered" }
+  | { readonly state: "dropped" }
+  | { readonly state: "pending"; readonly attempts: number; readonly next_at: number; readonly error: string | null }
+  | { readonly state: "failed"; readonly attempts: number; readonly error: string };
+
+export interface DeliveryCounts {
+  readonly notifier: string;
+  readonly pending: number;
+  readonly failed: number;
+  /** Of what was tried last and not taken. */
+  readonly error: string | null;
+}
+
+export interface CursorMove {
+  readonly from: number | null;
+  readonly to: number;
+  readonly news: readonly GateNews[];
+  readonly forget: number;
+}
+
+export interface DeliveryStore {
+  /** The position of the log up to which all is enqueued; null for a notifier that is new. */
+  readonly cursor: (notifier: string) => Promise<number | null>;
+  /** False, and nothing done, where the cursor is not at `from`. What was delivered before `forget` (epoch ms) is forgotten. */
+  readonly enqueue: (notifier: string, move: CursorMove) => Promise<boolean>;
+  readonly take: (
+    notifier: string,
+    lease: { readonly owner: string; readonly now: number; readonly until: number; readonly limit: number },
+  ) => Promise<readonly Delivery[]>;
+  readonly settle: (
+    notifier: string,
+    deliveryId: string,
+    settled: { readonly owner: string; readonly now: number } & Settlement,
+  ) => Promise<void>;
+  /** When the next may be taken, epoch ms; null where nothing is pending. */
+  readonly nextAt: (notifier: string) => Promise<number | null>;
+  readonly counts: () => Promise<readonly DeliveryCounts[]>;
+  /** What has failed is pending again; gives how many. */
+  readonly retryFailed: (notifier: string, now: number) => Promise<number>;
+}
+
+/** A store of the log that keeps deliveries as well, in the same transactions. */
+export interface KeepsDeliveries {
+  readonly deliveries: DeliveryStore;
+}

@@ -1,0 +1,98 @@
+/**
+ * What a row of the log did to gates that people should be told of.
+ *
+ * Owns: which change is which notice, and when somebody is reminded. Never: touches a store or a clock.
+ * N1  The same row gives the same news under the same ids, in every process.
+ * N2  What was opened and decided in one row was never asked of anybody: only the decision is told.
+ */
+import { sha256 } from "../contract/digest.ts";
+import type { LedgerEvent } from "../contract/event.ts";
+import { type Gate, isOpenGate } from "../contract/gate.ts";
+import type { NoticeKind } from "../contract/gate-notice.ts";
+import type { WorkflowRecord } from "../contract/workflow.ts";
+import type { DeliveryDraft, GateNews } from "../ports/delivery-store.ts";
+
+/** Gates as they were; records are changed in place, gates are not. */
+export type GatesBefore = ReadonlyMap<string, Gate>;
+
+export interface NewsOptions {
+  readonly kinds: readonly NoticeKind[];
+  /** How long before a gate falls due somebody is reminded. */
+  readonly dueSoonMs: number;
+}
+
+const ending: ReadonlySet<string> = new Set(["STEP_FAILED", "WORKFLOW_FAILED", "WORKFLOW_CANCELLED"]);
+
+/** Whether an event may have changed a gate. */
+export const touchesGates = ({ event_type: type }: LedgerEvent): boolean =>
+  type.startsWith("GATE_") || type.startsWith("USER_") || ending.has(type);
+
+/** @param events those of the row. @param record the workflow after it. */
+export function gateNews(
+  events: readonly LedgerEvent[],
+  { before, record }: { readonly before: GatesBefore; readonly record: WorkflowRecord },
+  options: NewsOptions,
+): readonly GateNews[] {
+  const last = events.at(-1);
+  if (last === undefined) return [];
+  const escalated = new Set(
+    events.flatMap(({ event_type, payload }) => (event_type === "GATE_ESCALATED" ? [payload["gate_id"]] : [])),
+  );
+  return [...record.gates.values()].flatMap((gate) => {
+    const was = before.get(gate.gate_id);
+    if (gate === was) return [];
+    const kind = kindOf(gate, was, escalated.has(gate.gate_id));
+    const told =
+      kind === null ? [] : [draftOf(gate, kind, { sequence: last.sequence, at: Date.parse(last.timestamp) })];
+    return [newsOf(gate, [...told, ...remindersOf(gate, Date.parse(last.timestamp), options)], options)];
+  });
+}
+
+/** What is told of a gate that was open before its notifier was there. */
+export const newsOfOpen = (gate: Gate, now: number, options: NewsOptions): GateNews =>
+  newsOf(gate, [draftOf(gate, "opened", { sequence: null, at: now }), ...remindersOf(gate, now, options)], options);
+
+const newsOf = (
+  { workflow_id, gate_id }: Gate,
+  drafts: readonly DeliveryDraft[],
+  { kinds }: NewsOptions,
+): GateNews => ({
+  workflow_id,
+  gate_id,
+  drafts: drafts.filter(({ kind }) => kinds.includes(kind)),
+});
+
+function kindOf(gate: Gate, was: Gate | undefined, isEscalated: boolean): NoticeKind | null {
+  const wasOpen = was !== undefined && isOpenGate(was);
+  if (!isOpenGate(gate)) return wasOpen || was === undefined ? "decided" : null;
+  if (!wasOpen) return "opened";
+  if (isEscalated) return "escalated";
+  const isSame = gate.payload_digest === was.payload_digest && gate.basis_digest === was.basis_digest;
+  return isSame ? null : "revised";
+}
+
+/** `dueSoonMs` before the gate falls due, but not before half of its time is over. */
+function remindersOf(gate: Gate, now: number, { dueSoonMs }: NewsOptions): readonly DeliveryDraft[] {
+  if (gate.status !== "open" || gate.due_at === null) return [];
+  const due = Date.parse(gate.due_at);
+  const at = Math.max(due - dueSoonMs, Math.ceil((now + due) / 2));
+  return due > now ? [draftOf(gate, "due_soon", { sequence: null, at })] : [];
+}
+
+interface Instant {
+  readonly sequence: number | null;
+  readonly at: number;
+}
+
+function draftOf(gate: Gate, kind: NoticeKind, { sequence, at }: Instant): DeliveryDraft {
+  const { tenant_id, workflow_id, gate_id } = gate;
+  const which = {
+    opened: gate.opened_at,
+    decided: gate.opened_at,
+    due_soon: gate.due_at,
+    revised: sequence,
+    escalated: sequence,
+  };
+  const name = JSON.stringify([workflow_id, gate_id, kind, which[kind]]);
+  return { delivery_id: `ntc_${sha256(name).slice(0, 32)}`, tenant_id, workflow_id, gate_id, kind, sequence, at };
+}

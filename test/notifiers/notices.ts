@@ -1,0 +1,28 @@
+/** Notices to tell, as a kernel makes them, with whatever a gate may hold. */
+import type { Gate } from "../../src/contract/gate.ts";
+import type { GateNotice } from "../../src/contract/gate-notice.ts";
+import { testGate, testStream } from "../../src/testing/ledger-turns.ts";
+
+const plain = testGate(testStream(1), "a");
+
+export const notice = (gate: Partial<Gate> = {}, more: Partial<GateNotice> = {}): GateNotice => ({
+  notice_id: "ntc_0123456789abcdef0123456789abcdef",
+  kind: "opened",
+  at: "2026-01-02T03:04:05.000Z",
+  tenant_id: 1,
+  workflow_id: "wf_00000000000000000000000001",
+  intent_type: "Story.Note.Publish",
+  gate: { ...plain, ...gate },
+  ...more,
+});
+
+/** What somebody may try to hide, to break out of a line with, or to have run. */
+export const hostile = [
+  "<script>alert(1)</script><img src=x onerror=alert(1)>",
+  "a\r\nBcc: everybody@evil.test\r\n\r\nbody",
+  "‮txt.exe​⁦",
+  "javascript:alert(1) & \"quoted\" 'single' <!channel> <@U1> *bold* `code`",
+  "\u001b[31mred\u0007\u0000",
+] as const;
+
+export const never = new AbortController().signal;
