@@ -121,7 +121,7 @@ describe("a mail", () => {
     const server = createServer(() => undefined).listen(0, "127.0.0.1");
     await once(server, "listening");
     const { port } = server.address() as AddressInfo;
-    await expect(deliver(at(port, { smtpTimeoutMs: 200 }))).rejects.toThrow(/[Gg]reeting/);
+    await expect(deliver(at(port, { smtpTimeoutMs: 200 }))).rejects.toThrow(/greeting|timeout/i);
     server.close();
   });
 
