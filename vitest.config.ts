@@ -11,6 +11,9 @@ const slow = [
   "test/tidy/build.test.ts",
 ];
 
+/** The console in a real browser, which is started once for all of them. */
+const browsing = ["test/console/*.test.ts"];
+
 /** Files that change what the process shares: timers, the clock, `fetch`, `process.env`, the console. */
 const isolated = [
   "test/http/sockets.test.ts",
@@ -23,7 +26,12 @@ const isolated = [
 
 const project = (
   name: string,
-  test: { readonly include: string[]; readonly exclude?: string[]; readonly isolate: boolean },
+  test: {
+    readonly include: string[];
+    readonly exclude?: string[];
+    readonly isolate: boolean;
+    readonly globalSetup?: string[];
+  },
 ) => ({
   extends: true as const,
   test: { name, ...test },
@@ -39,9 +47,10 @@ export default defineConfig({
     projects: [
       project("slow", { include: slow, isolate: true }),
       project("isolated", { include: isolated, isolate: true }),
+      project("console", { include: browsing, isolate: false, globalSetup: ["test/console/start-browser.ts"] }),
       project("shared", {
         include: ["test/**/*.test.ts"],
-        exclude: [...configDefaults.exclude, ...slow, ...isolated],
+        exclude: [...configDefaults.exclude, ...slow, ...isolated, ...browsing],
         isolate: replays,
       }),
     ],

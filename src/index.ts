@@ -64,7 +64,7 @@ export {
 } from "./contract/gate.ts";
 export { GateNotice, NoticeKind, noticeKinds } from "./contract/gate-notice.ts";
 export { GateSpec } from "./contract/gate-spec.ts";
-export { GateDelegation, GateSignature, GateTally, GateVote, PublicJwk } from "./contract/gate-vote.ts";
+export { GateDelegation, GateSeat, GateSignature, GateTally, GateVote, PublicJwk } from "./contract/gate-vote.ts";
 export { HttpSuccess, JobPending, JobRequest, JobResponse, ProblemDetails } from "./contract/http.ts";
 // Ids and digests
 export { fromUuid, generateId, toUuid } from "./contract/ids.ts";

@@ -99,3 +99,80 @@ function mergeArrows(arrows: readonly Arrow[]): Arrow[] {
     labels: group.flatMap((arrow) => arrow.labels),
   }));
 }
+
+interface Definition {
+  readonly id: string;
+  readonly initial: string;
+  readonly states: Readonly<Record<string, StateDefinition>>;
+}
+
+interface StateDefinition {
+  readonly type?: string;
+  readonly initial?: string;
+  readonly states?: Readonly<Record<string, StateDefinition>>;
+  readonly on?: Readonly<Record<string, Candidate | readonly Candidate[]>>;
+}
+
+type Candidate = string | { readonly target?: string; readonly guard?: unknown };
+
+/** The same of a machine that is told as data (`definitionOf`), without XState: for pages. */
+export function readDefinition(definition: object): ChartModel {
+  const { id, initial, states } = definition as Definition;
+  const read = readLevel(id, "", states);
+  return {
+    id,
+    initial,
+    states: read.map(({ state }) => state),
+    arrows: mergeArrows(read.flatMap(({ moves }) => moves)),
+  };
+}
+
+interface ReadState {
+  readonly state: ChartState;
+  readonly moves: readonly Arrow[];
+}
+
+const readLevel = (
+  id: string,
+  above: string,
+  states: Readonly<Record<string, StateDefinition>>,
+): readonly ReadState[] => Object.entries(states).map(([name, state]) => readStateOf({ id, above, name }, state));
+
+interface StatePlace {
+  readonly id: string;
+  /** The path of the state around it, with a dot at its end; empty at the top. */
+  readonly above: string;
+  readonly name: string;
+}
+
+function readStateOf(
+  { id, above, name }: StatePlace,
+  { type, initial, states = {}, on = {} }: StateDefinition,
+): ReadState {
+  const path = above + name;
+  const children = readLevel(id, `${path}.`, states);
+  const taken = Object.entries(on).flatMap(([event, candidates]) =>
+    [candidates].flat().map((candidate) => takenOn(event, candidate as Candidate, { id, above })),
+  );
+  const moves = taken.flatMap(({ to, label }) =>
+    to === null || to === path ? [] : [{ from: path, to, labels: [label] }],
+  );
+  const stays = taken.filter(({ to }) => to === null || to === path).map(({ label }) => label);
+  const first = initial === undefined ? null : `${path}.${initial}`;
+  const state = {
+    name,
+    path,
+    isFinal: type === "final",
+    initial: first,
+    children: children.map((c) => c.state),
+    stays,
+  };
+  return { state, moves: [...moves, ...children.flatMap((child) => child.moves)] };
+}
+
+/** A target is a sibling's name, or `#<machine>.<path>`. */
+function takenOn(event: string, candidate: Candidate, { id, above }: Pick<StatePlace, "id" | "above">) {
+  const { target, guard } = typeof candidate === "string" ? { target: candidate, guard: undefined } : candidate;
+  const to = target === undefined ? null : target.startsWith("#") ? target.slice(id.length + 2) : above + target;
+  return { to, label: labelOf(event, guard) };
+}

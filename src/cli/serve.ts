@@ -112,7 +112,8 @@ async function serve(
       ...(approver === undefined ? [] : [{ token: approver, ...caller, scopes: approverScopes }]),
       ...(scraper === undefined ? [] : [{ token: scraper, ...caller, scopes: ["metrics:read"] }]),
     ],
-    sessions: { store: ledger.sessions },
+    sessions: { store: ledger.sessions, home: "/" },
+    console: true,
     ...(origin !== undefined && { origin }),
     logger,
     observe: observer.http,
@@ -148,7 +149,7 @@ interface Told {
 
 function tell(terminal: Terminal, { url, token, login }: Told): void {
   terminal.print(`listening on ${url}`);
-  terminal.print(`sign in  ${login}  (once, within five minutes; who signs in may decide gates)`);
+  terminal.print(`console  ${login}  (signs in once, within five minutes; who signs in may decide gates)`);
   if (token !== null) terminal.print(`token ${token}  (submits and reads)`);
   terminal.print(`try  curl -H "Authorization: Bearer ${token ?? "TOKEN"}" ${url}/v1/kernel/workflows`);
 }

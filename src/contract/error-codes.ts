@@ -114,6 +114,11 @@ export const errorCodes = Object.freeze({
     ...busy,
     http: 429,
   }),
+  T0_HTTP_CALLER_BUSY: resource("Wait until the first of your requests has ended, then send this one again.", {
+    ...busy,
+    http: 429,
+  }),
+  T0_HTTP_CONSOLE_MISSING: resource("Build the console with npm run console, then load the page again.", { http: 503 }),
   T0_HTTP_RATE_LIMIT: resource("Wait as long as Retry-After says; the limit named in the detail may be raised.", busy),
   T0_RPC_PARSE_FAILED: input("Send one JSON value in UTF-8, in which no object names a member twice.", { rpc: -32700 }),
   T0_RPC_REQUEST_INVALID: input("Send one JSON-RPC message in a body, and no batch.", { rpc: -32600 }),
@@ -169,6 +174,9 @@ export const errorCodes = Object.freeze({
   T4_IDEMPOTENCY_KEY_MISSING: input("Give the call an idempotency key."),
   T4_IDEMPOTENCY_PAYLOAD_MISMATCH: input("Use a new key for a new payload, or send the first payload.", { http: 422 }),
   T4_WORKFLOW_NOT_FOUND: input("Check the workflow id and the tenant.", { http: 404 }),
+  T4_SEQUENCE_NOT_FOUND: input("Read the workflow for its last sequence, and ask for one from 1 up to that.", {
+    http: 404,
+  }),
   T4_WORKFLOW_CONFLICT: input("Read the workflow; its state does not allow this any more.", { http: 409 }),
   T4_WORKFLOW_LEASED: resource("Try again shortly; another process runs this workflow.", { ...busy, http: 409 }),
   T4_ACTION_IN_DOUBT: external("Find out whether the effect happened, then answer the gate: done, retry or fail.", {

@@ -57,6 +57,16 @@ export type GateDelegation = z.infer<typeof GateDelegation>;
 export const GateQuorum = z.object({ approvals: z.int().positive(), rejections: z.int().positive() });
 export type GateQuorum = z.infer<typeof GateQuorum>;
 
+/** Whether the reader may decide at a gate, and in whose seat. No event holds it: who reads the gate is told. */
+export const GateSeat = z.object({
+  may: z.boolean(),
+  /** Why not; or, where they may, what their vote is short of. */
+  reason: z.string().nullable(),
+  /** Whose seat it is, where it was lent to them. */
+  for: PrincipalRef.nullable(),
+});
+export type GateSeat = z.infer<typeof GateSeat>;
+
 /** Where the counted votes stand; `needed` is null at a gate that one decision closes. */
 export const GateTally = z.object({
   approvals: z.int().nonnegative(),

@@ -9,7 +9,7 @@ import { z } from "zod";
 import { Basis } from "./basis.ts";
 import { kernelError } from "./error-codes.ts";
 import { Approver, GateExpiry } from "./gate-spec.ts";
-import { GateDelegation, GateQuorum, GateSignature, GateTally, GateVote, PrincipalRef } from "./gate-vote.ts";
+import { GateDelegation, GateQuorum, GateSeat, GateSignature, GateTally, GateVote, PrincipalRef } from "./gate-vote.ts";
 import { CorrelationId, GateId, OutcomeId, StepId, TenantId, WorkflowId } from "./ids.ts";
 import { Principal } from "./intent.ts";
 import { JsonObject, JsonValue } from "./json.ts";
@@ -116,6 +116,8 @@ export const Gate = z.object({
   delegations: z.array(GateDelegation).default([]),
   /** A person changed what the gate shows. */
   edited: z.boolean().default(false),
+  /** Of whoever reads the gate; null once it is decided, absent where nobody in particular reads. */
+  seat: GateSeat.nullable().optional(),
   /** What was signed at this gate before; a signature is used once. */
   spent_signatures: z.array(z.string()).default([]),
   decision: z

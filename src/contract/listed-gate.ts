@@ -77,6 +77,9 @@ function cutGate(gate: Gate | ListedGate, most: number): ListedGate {
     ...(gate.editable !== undefined && { editable: small(gate.editable, null) }),
     ...(gate.revised_from !== undefined && { revised_from: some(gate.revised_from) }),
     ...(gate.requesters !== undefined && { requesters: some(gate.requesters) }),
+    ...(gate.seat != null && {
+      seat: { ...gate.seat, reason: gate.seat.reason === null ? null : phrase(gate.seat.reason) },
+    }),
     spent_signatures: small(gate.spent_signatures ?? [], []),
   };
   return { ...cut, truncated };

@@ -28,16 +28,21 @@ import {
   resolveHttpOptions,
 } from "./http-options.ts";
 import { addObservation } from "./observe-requests.ts";
+import { createOneAtATime } from "./one-at-a-time.ts";
+import { addBudgets } from "./routes/budgets.ts";
 import { addCommands } from "./routes/commands.ts";
+import { addConsole } from "./routes/console.ts";
 import { addDocument } from "./routes/document.ts";
 import { addHealth } from "./routes/health.ts";
 import { addJobs } from "./routes/jobs.ts";
 import { addMetrics } from "./routes/metrics.ts";
+import { addProof } from "./routes/proof.ts";
 import { addReads } from "./routes/reads.ts";
 import { addRegistry } from "./routes/registry.ts";
 import { addRpc } from "./routes/rpc.ts";
 import { addLogin, addSession, type Door, doorOf, loginPath } from "./routes/session.ts";
 import { addStreams } from "./routes/streams.ts";
+import { addWhatIf } from "./routes/what-if.ts";
 import { createStreamPlaces } from "./stream-places.ts";
 
 export interface HttpApp {
@@ -66,7 +71,15 @@ export function createHttpApp(kernel: Kernel, options: HttpOptions): HttpApp {
   const places = createStreamPlaces(resolved.limits);
   const admission = createAdmission(resolved);
   const { spend } = admission;
-  const edge: Edge = { app: new Hono<Env>(), kernel, options: resolved, routes: [], spend, places };
+  const edge: Edge = {
+    app: new Hono<Env>(),
+    kernel,
+    options: resolved,
+    routes: [],
+    spend,
+    places,
+    heavy: createOneAtATime(),
+  };
   const { app } = edge;
   addObservation(app, edge.options);
   const door = doorOf(edge, admission);
@@ -74,14 +87,18 @@ export function createHttpApp(kernel: Kernel, options: HttpOptions): HttpApp {
   addHeaders(app, edge.options);
   addHealth(edge);
   addDocument(edge);
+  if (edge.options.console === true) addConsole(edge);
   if (door !== null) addLogin(edge, door);
   addAdmission(app, admission);
   addSession(edge, door);
   addCommands(edge);
   addJobs(edge);
   addReads(edge);
+  addProof(edge);
+  addBudgets(edge);
   addRegistry(edge);
   addStreams(edge);
+  addWhatIf(edge);
   addRpc(edge);
   addMetrics(edge);
   addMounts(edge);
@@ -155,6 +172,7 @@ function addAdmission(app: App, { admit }: Admission): void {
     call.set("known", known);
     call.set("caller", known.caller);
     await next();
+    if (known.expiresAt !== null) call.header("session-expires", new Date(known.expiresAt).toISOString());
     endWithCredential(call, known);
   });
 }

@@ -6,6 +6,7 @@ import type { Kernel } from "../index.ts";
 import type { Route } from "./add-route.ts";
 import type { Known } from "./authenticate.ts";
 import type { HttpCaller, ResolvedHttpOptions } from "./http-options.ts";
+import type { OneAtATime } from "./one-at-a-time.ts";
 import type { StreamPlaces } from "./stream-places.ts";
 
 export interface Env {
@@ -25,6 +26,8 @@ export interface Edge {
   readonly spend: (caller: HttpCaller) => void;
   /** For what stays open: streams, and requests that wait for a workflow. */
   readonly places: StreamPlaces;
+  /** For what takes long: a replay, a what-if. */
+  readonly heavy: OneAtATime;
 }
 
 export const workflowPath = "/v1/kernel/workflows/:id";

@@ -91,6 +91,8 @@ export const defaultHttpLimits = {
   maxSessions: 1_000,
   /** Login links that are still to be used. */
   maxLoginCodes: 100,
+  /** Findings that one what-if tells; further ones are counted. */
+  maxWhatIfFindings: 10_000,
 } as const;
 export type HttpLimits = { readonly [K in keyof typeof defaultHttpLimits]: number };
 
@@ -140,6 +142,8 @@ export interface HttpOptions {
   readonly observe?: (seen: HttpSeen) => void;
   /** Prometheus' text, told at /metrics to credentials whose `scopes` name `metrics:read`; without it there is no /metrics. */
   readonly metrics?: () => Promise<string>;
+  /** Serves the console, a page for people, at `/`: they sign in by `sessions`, whose `home` should be `/`. */
+  readonly console?: boolean;
 }
 
 /** A request that was answered, without anything that its caller wrote but the id that they gave it. */
@@ -182,6 +186,7 @@ export function resolveHttpOptions(options: HttpOptions): ResolvedHttpOptions {
   for (const [name, value] of Object.entries({ ...limits, ...times, heartbeatMs, retryMs, recheckMs }))
     if (!Number.isSafeInteger(value) || value <= 0) refuseOptions(`${name} is a whole number above 0`);
   requireOrigin(options.origin);
+  if (options.console !== undefined && typeof options.console !== "boolean") refuseOptions("console is true or false");
   return {
     ...rest,
     ...(options.logger !== undefined && { logger: guardLogger(options.logger) }),

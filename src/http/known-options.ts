@@ -22,6 +22,7 @@ const options = {
   logger: 0,
   observe: 0,
   metrics: 0,
+  console: 0,
 } satisfies KeysOf<Required<HttpOptions>>;
 
 const jwt = {

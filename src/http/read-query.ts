@@ -68,6 +68,12 @@ export const inspectQuery = z.object({
   workflow_id: WorkflowId.optional().describe("Of one workflow; without it of all that have not ended."),
   after,
 });
+export const atQuery = z.object({
+  at: z
+    .preprocess(digits, z.int().min(1))
+    .optional()
+    .describe("As it was when the event of this sequence had happened; by default as it is now."),
+});
 const onlyGates = z.literal("gates");
 export const feedQuery = z.object({
   after: wholeNumber.optional().describe("The position of the last item that the reader has."),

@@ -52,12 +52,11 @@ const reading = (read: (edge: Edge, caller: HttpCaller, params: JsonObject) => P
   },
 });
 
-/** `kernel/workflow`, `kernel/outcomes`, `kernel/trace`, `kernel/explain`. */
-const viewMethods = Object.entries(workflowViews).map(([path, { read }]) => {
+/** `kernel/workflow`, `kernel/outcomes`, `kernel/trace`, `kernel/explain`, `kernel/audit`, `kernel/verify`. */
+const viewMethods = Object.entries(workflowViews).map(([path, { read, query = z.object({}) }]) => {
   const view = reading(async ({ kernel }, caller, params) => {
     const { workflowId, body } = takeWorkflow(params);
-    takeParams(z.object({}), body);
-    return read(kernel, workflowId, caller);
+    return read(kernel, workflowId, { caller, ...takeParams(query, body) });
   });
   return [`kernel/${path === "" ? "workflow" : path.slice(1)}`, view] as const;
 });
@@ -81,11 +80,17 @@ const listMethods: Readonly<Record<string, RpcMethod>> = {
   }),
 };
 
+const budgetsMethod = reading(async ({ kernel }, { tenant_id, principal }, params) => {
+  takeParams(z.object({}), params);
+  return { budgets: await kernel.tokens.budgets(tenant_id, { tenant_id, principal }) };
+});
+
 export const rpcMethods: ReadonlyMap<string, RpcMethod> = new Map([
   ["kernel/submit", submitMethod],
   ...commandMethods,
   ...viewMethods,
   ...Object.entries(listMethods),
+  ["kernel/budgets", budgetsMethod],
 ]);
 
 function takeWorkflow({ workflow_id: workflowId, ...body }: JsonObject) {

@@ -8,7 +8,7 @@ import type { ActionRecord } from "../contract/action.ts";
 import type { AssistantDelta } from "../contract/assistant-delta.ts";
 import type { AuditEntry } from "../contract/audit.ts";
 import type { Caller } from "../contract/auth-context.ts";
-import type { Charge } from "../contract/budget.ts";
+import type { BudgetStanding, Charge } from "../contract/budget.ts";
 import type { CapabilityDefinition } from "../contract/capability.ts";
 import type { DocumentRecord, MemoryRecord } from "../contract/context-bundle.ts";
 import type { LedgerEvent } from "../contract/event.ts";
@@ -86,6 +86,11 @@ export interface Follow {
   readonly onCaughtUp?: () => void;
 }
 
+/** As a workflow was when this event of it had happened; as it stands now where nothing is said. */
+export interface AtSequence {
+  readonly at?: number;
+}
+
 /** The three streams of a workflow, and what each tells. */
 export interface Channels {
   readonly events: LedgerEvent;
@@ -115,6 +120,8 @@ export interface KernelTokens {
     tenantId: string | number,
     caller?: Caller,
   ) => Promise<readonly { readonly counter: string; readonly amounts: Charge }[]>;
+  /** The ceilings over workflows that are configured, and how near to them their counters are now. */
+  readonly budgets: (tenantId: string | number, caller?: Caller) => Promise<readonly BudgetStanding[]>;
 }
 
 /** A running kernel. Methods reject with KernelErrorException. Calls without a caller are the embedding host's own. */
@@ -127,7 +134,8 @@ export interface Kernel extends AsyncDisposable {
   delegateGate(workflowId: string, request: DelegationRequest): Promise<GateResponse>;
   retry(workflowId: string, request: RetryRequest): Promise<RetryResponse>;
   cancel(workflowId: string, request: CancelRequest): Promise<CancelResponse>;
-  workflow(workflowId: string, caller?: Caller): Promise<WorkflowState>;
+  /** @throws T4_WORKFLOW_NOT_FOUND, T4_SEQUENCE_NOT_FOUND for an instant that the ledger has not come to. */
+  workflow(workflowId: string, caller?: Caller, options?: AtSequence): Promise<WorkflowState>;
   /** Summaries, newest first; a whole workflow: `workflow`. @throws T0_VALIDATION_SCHEMA_MISMATCH, T0_LIST_TOO_WIDE. */
   workflows(filter?: WorkflowFilter, caller?: Caller): Promise<Listed<WorkflowSummary>>;
   /**
@@ -161,7 +169,8 @@ export interface Kernel extends AsyncDisposable {
   /** Takes a workflow up from the ledger alone and lets it go on; resolves when it rests. */
   execute(workflowId: string): Promise<WorkflowState>;
   trace(workflowId: string, caller?: Caller): Promise<RequestTrace>;
-  explain(workflowId: string, caller?: Caller): Promise<Explanation>;
+  /** As it was at that sequence, as `workflow` does. */
+  explain(workflowId: string, caller?: Caller, options?: AtSequence): Promise<Explanation>;
   /** Past decisions that another policy set would have taken otherwise; the return value counts. Appends nothing. */
   whatIf(asked: WhatIf, caller?: Caller): AsyncGenerator<WhatIfFinding, WhatIfReport, void>;
   /** How each decision of policy and of people came out, from the ledger alone. */
@@ -179,9 +188,9 @@ export interface Kernel extends AsyncDisposable {
   attachReport(workflowId: string, report: unknown, caller?: Caller): Promise<string>;
   /**
    * The hash chain and the signed approvals; with keys, also that those signed whose keys they are. Of the whole ledger,
-   * also that its indexes say what the log does.
+   * also that its indexes say what the log does. A caller verifies workflows of their tenant.
    */
-  verify(workflowId?: string, check?: SignatureCheck): Promise<Verification>;
+  verify(workflowId?: string, check?: SignatureCheck, caller?: Caller): Promise<Verification>;
   /**
    * Replays the workflow from its ledger with this kernel's capabilities, policies and limits: nothing is run, nothing is
    * written. Rejects for a broken chain, and for what is not registered here.

@@ -9,8 +9,7 @@
  *     than `limits.maxListScanned` items.
  */
 import { z } from "zod";
-import type { Same } from "../../machines/quorum.ts";
-import type { AuthContext, Caller } from "../contract/auth-context.ts";
+import type { Caller } from "../contract/auth-context.ts";
 import { KernelErrorException, raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { type Gate, plainGate } from "../contract/gate.ts";
@@ -23,23 +22,17 @@ import { WorkflowStateName } from "../contract/progress.ts";
 import type { Listed, WorkflowSummary } from "../contract/workflow-summary.ts";
 import type { GatePlace, HeadPlace, HeadSelection, LedgerStore, ListedHead, Paged } from "../ports/ledger-store.ts";
 import { fillingOf } from "../runtime/derive-indexes.ts";
-import type { Kit } from "../runtime/kit.ts";
 import type { LedgerReading } from "../runtime/ledger-reader.ts";
 import { letOthersRun } from "../runtime/let-others-run.ts";
 import type { Registry } from "../runtime/registry.ts";
-import { seatVoter } from "../tiers/t5-ego/seat-voter.ts";
 import type { Kernel } from "./face.ts";
 import { tellGate } from "./tell-gate.ts";
+import { isVoter, type SeatParts, seatFinder, seatTeller } from "./tell-seat.ts";
 
-export interface ListParts {
+export interface ListParts extends SeatParts {
   readonly store: LedgerStore;
   readonly reading: LedgerReading;
-  readonly kit: Kit;
   readonly registry: Registry;
-  /** Who is the same person as another. */
-  readonly same: Same;
-  /** Who the caller is here; null for the embedding host itself. */
-  readonly authorize: (caller: Caller | undefined, needs: string) => Promise<AuthContext | null>;
 }
 
 const listRef = moduleRef(0, "gateway", "list");
@@ -85,7 +78,7 @@ export function createLists(parts: ListParts): Pick<Kernel, "workflows" | "gates
     gates: async (filter = {}, caller) => listGates(parts, parseFilter(GateQuery, filter), caller),
     async gate(workflowId, gateId, caller) {
       const gate = (await parts.reading.readWorkflowState(workflowId, caller)).gates.get(gateId);
-      if (gate !== undefined) return tellGate(gate, parts.registry);
+      if (gate !== undefined) return { ...tellGate(gate, parts.registry), ...(await seatAt(parts, gate, caller)) };
       const detail = { workflow_id: String(workflowId), gate_id: String(gateId) };
       return raise(kernelError("T5_GATE_NOT_FOUND", `${gateId} is not a gate of this workflow`, listRef, { detail }));
     },
@@ -176,7 +169,8 @@ async function listGates(
   const { store, registry } = parts;
   const selection = { ...given(rest), ...tenantOf(caller) };
   const { workflow_id } = selection;
-  const voter = mine === true ? await voterOf(parts, caller) : null;
+  const find = mine === true ? await seatFinder(parts, requireCaller(caller)) : null;
+  const tellSeat = caller === undefined ? null : await seatTeller(parts, caller);
   const scan: Scan<GatePlace, ListedGate> = {
     page: { ...given({ after: readCursor(after, "\u{10ffff}"), before: readCursor(before, "") }), limit },
     read: async (page) => {
@@ -184,17 +178,30 @@ async function listGates(
       return workflow_id === undefined ? found.map(complete) : readWhole(store, found);
     },
     keeps:
-      role === undefined && voter === null
+      role === undefined && find === null
         ? null
         : async (listed) => {
             // What was cut of it may be what decides.
             const [gate = listed] = listed.truncated ? await readWhole(store, [listed]) : [listed];
-            return (role === undefined || gate.roles?.includes(role) === true) && (voter?.(gate) ?? true);
+            return (
+              (role === undefined || gate.roles?.includes(role) === true) && (find === null || isVoter(find, gate))
+            );
           },
     count: () => store.countGates(selection),
     most: parts.kit.limits.maxListScanned,
   };
-  return tell(scan, total, (gate) => showGate(gate, registry, workflow_id === undefined));
+  return tell(scan, total, (gate) => {
+    // What was cut of it may be what decides.
+    const seat = tellSeat === null || gate.truncated ? {} : { seat: tellSeat(gate) };
+    return showGate({ ...gate, ...seat }, registry, workflow_id === undefined);
+  });
+}
+
+const requireCaller = (caller: Caller | undefined): Caller =>
+  caller ?? refuse("filter: mine is a caller's; the embedding host has no seat at a gate");
+
+async function seatAt(parts: ListParts, gate: Gate, caller: Caller | undefined): Promise<Pick<Gate, "seat">> {
+  return caller === undefined ? {} : { seat: (await seatTeller(parts, caller))(gate) };
 }
 
 /** With what may be edited, in a list over many as far as it is short; of what was cut nothing is to be edited. */
@@ -218,24 +225,6 @@ async function readWhole(store: LedgerStore, listed: readonly ListedGate[]): Pro
     }
   }
   return whole;
-}
-
-/** Whether a gate is the caller's to decide: they have a seat at it, and not as an adviser. @throws T5_AUTHZ_FORBIDDEN. */
-async function voterOf(
-  { authorize, kit, same }: ListParts,
-  caller: Caller | undefined,
-): Promise<(gate: Gate) => boolean> {
-  if (caller === undefined) return refuse("filter: mine is a caller's; the embedding host has no seat at a gate");
-  const auth = (await authorize(caller, "gate:approve")) as AuthContext;
-  const voter = { principal: caller.principal, auth, now: isoOf(kit.clock.now()) };
-  return (gate) => {
-    try {
-      return !seatVoter(gate, voter, same).advisory;
-    } catch (thrown) {
-      if (thrown instanceof KernelErrorException) return false;
-      throw thrown;
-    }
-  };
 }
 
 /** `<workflow_id>/<gate_id>`; a workflow alone is all of its gates. */

@@ -1,7 +1,12 @@
 /**
  * The kernel's reads: views and projections of the committed ledger.
  */
-import { foldWorkflow } from "../../machines/fold.ts";
+import { foldEvents, foldWorkflow } from "../../machines/fold.ts";
+import { raise } from "../contract/error.ts";
+import { kernelError } from "../contract/error-codes.ts";
+import type { LedgerEvent } from "../contract/event.ts";
+import { requireKnownKeys } from "../contract/known-keys.ts";
+import { moduleRef } from "../contract/module-ref.ts";
 import type { KernelProgress } from "../contract/progress.ts";
 import { openEnvelope, type TurnRow } from "../contract/turn.ts";
 import type { WorkflowRecord } from "../contract/workflow.ts";
@@ -18,7 +23,7 @@ import { composeEvidence } from "../tiers/t6-metacognition/compose-evidence.ts";
 import { explainWorkflow } from "../tiers/t6-metacognition/explain.ts";
 import { projectAudit } from "../tiers/t6-metacognition/project-audit.ts";
 import { assistantDeltas, progressAfter, progressOf } from "../tiers/t6-metacognition/project-progress.ts";
-import type { Channels, Kernel, Numbered } from "./face.ts";
+import type { AtSequence, Channels, Kernel, Numbered } from "./face.ts";
 import { createLists, type ListParts } from "./lists.ts";
 import { numberReports, readReports } from "./reports.ts";
 import { tellGates } from "./tell-gate.ts";
@@ -64,7 +69,8 @@ export function createReads(parts: ReadParts): Reads {
   const isModelCall = (operator: string): boolean => registry.findOperator(operator)?.metadata.kind === "llm";
   return {
     ...createLists(parts),
-    workflow: (workflowId, caller) => reading.tell(workflowId, caller, (record) => viewOf(record, registry)),
+    workflow: (workflowId, caller, options) =>
+      reading.tell(workflowId, caller, (now, events) => viewOf(recordAt(now, events, options), registry)),
     async outcomes(workflowId, caller) {
       await authorize(caller, "outcome:read");
       return reading.tell(workflowId, caller, (record) => ({
@@ -87,7 +93,10 @@ export function createReads(parts: ReadParts): Reads {
       yield* tenantFeed.follow(options, caller?.tenant_id);
     },
     trace: (workflowId, caller) => reading.tell(workflowId, caller, (record) => traceOf(record, isModelCall)),
-    explain: (workflowId, caller) => reading.tell(workflowId, caller, explainWorkflow),
+    explain: (workflowId, caller, options = {}) =>
+      reading.tell(workflowId, caller, (now, events) =>
+        explainWorkflow(recordAt(now, events, options), events.slice(0, options.at)),
+      ),
     async audit(workflowId, caller) {
       const events = await reading.events(workflowId, caller);
       return readable(workflowId, () => projectAudit(events));
@@ -98,12 +107,32 @@ export function createReads(parts: ReadParts): Reads {
       const kept = await readReports(store, { tenant_id, workflow_id: workflowId, limit: kit.limits.maxReports });
       yield* readable(workflowId, () => composeEvidence(rows, [...kept, ...numberReports(reports)]));
     },
-    verify: (workflowId, check) =>
-      workflowId === undefined ? verifyAll(store, check) : verifyOne(store, workflowId, check),
+    async verify(workflowId, check, caller) {
+      if (workflowId === undefined) return verifyAll(store, check);
+      if (caller !== undefined) await reading.requireOwn(workflowId, caller);
+      return verifyOne(store, workflowId, check);
+    },
     async *export(workflowId, caller) {
       yield* await reading.rows(workflowId, caller);
     },
   };
+}
+
+const readsRef = moduleRef(4, "workflow_log", "read_at");
+
+/** The record as it was when that event had happened. */
+function recordAt(now: WorkflowRecord, events: readonly LedgerEvent[], options: AtSequence = {}): WorkflowRecord {
+  requireKnownKeys(options, { at: 0 }, { what: "workflow", source: readsRef });
+  const { at } = options;
+  if (at === undefined) return now;
+  if (!Number.isSafeInteger(at) || at < 1)
+    raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", "workflow: at is a sequence, from 1", readsRef));
+  return (at <= events.length ? foldEvents(events.slice(0, at)) : null) ?? refuseSequence(at, events.length);
+}
+
+function refuseSequence(at: number, last: number): never {
+  const message = `the ledger of this workflow has ${last} events; there is none at ${at}`;
+  return raise(kernelError("T4_SEQUENCE_NOT_FOUND", message, readsRef, { detail: { at, last } }));
 }
 
 /** Progress is a fold of the log: it is rebuilt from the first event, whatever is told of it. */

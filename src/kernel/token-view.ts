@@ -2,14 +2,17 @@
  * The tokens of workflows as hosts read them: projections of the committed ledger beside the ceilings of this kernel.
  */
 import type { Caller } from "../contract/auth-context.ts";
+import type { ParsedBudgets } from "../contract/budget.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { type GovernorUsage, tokenEventToJson } from "../contract/token.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
+import type { Kit } from "../runtime/kit.ts";
 import type { LedgerReading } from "../runtime/ledger-reader.ts";
 import { governorOf } from "../tiers/t5-ego/admission/admit-call.ts";
 import type { CapabilityShelf } from "../tiers/t5-ego/admission/capability-shelf.ts";
+import { tellBudgets } from "../tiers/t5-ego/admission/tell-budgets.ts";
 import { projectTokens } from "../tiers/t6-metacognition/project-tokens.ts";
 import type { KernelTokens } from "./face.ts";
 
@@ -17,9 +20,11 @@ export interface TokenViewParts {
   readonly store: LedgerStore;
   readonly reading: LedgerReading;
   readonly shelf: CapabilityShelf;
+  readonly kit: Kit;
+  readonly resolved: { readonly budgets: ParsedBudgets };
 }
 
-export function createTokenView({ store, reading, shelf }: TokenViewParts): KernelTokens {
+export function createTokenView({ store, reading, shelf, kit, resolved }: TokenViewParts): KernelTokens {
   const events: KernelTokens["events"] = async (workflowId, caller) =>
     projectTokens(await reading.events(workflowId, caller), shelf);
   return {
@@ -34,6 +39,11 @@ export function createTokenView({ store, reading, shelf }: TokenViewParts): Kern
     governor: async (workflowId, caller): Promise<GovernorUsage> =>
       governorOf(shelf, (await reading.readWorkflowState(workflowId, caller)).used.resources),
     charges: async (tenantId, caller) => store.chargesOf(requireTenant(tenantId, caller)),
+    async budgets(tenantId, caller) {
+      const tenant = requireTenant(tenantId, caller);
+      const charges = await store.chargesOf(tenant);
+      return tellBudgets(resolved.budgets.limits, { tenant, charges, at: kit.clock.now() });
+    },
   };
 }
 

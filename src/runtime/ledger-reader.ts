@@ -41,6 +41,8 @@ export interface LedgerReading {
   /** Sound ones: of a damaged log none is given. */
   readonly rows: (workflowId: string, caller?: Caller) => Promise<readonly TurnRow[]>;
   readonly events: (workflowId: string, caller?: Caller) => Promise<readonly LedgerEvent[]>;
+  /** Whatever its log is worth. @throws KernelErrorException T4_WORKFLOW_NOT_FOUND. */
+  readonly requireOwn: (workflowId: string, caller: Caller) => Promise<void>;
   /** What is made of a workflow: its record and the events that it was folded from. */
   readonly tell: <T>(
     workflowId: string,
@@ -93,6 +95,7 @@ export function createLedgerReading(parts: ChannelParts): LedgerReading {
       return rows;
     },
     events,
+    requireOwn: async (workflowId, caller) => requireOwner(await ownerOf(store, workflowId), workflowId, caller),
     tell,
     readWorkflowState: (workflowId, caller) => tell(workflowId, caller, (record) => record),
     channel: (projection, workflowId, options, caller) => {

@@ -124,8 +124,8 @@ describe("/rpc", () => {
       edge.app.routes.flatMap(({ path, needs }) => {
         const [, name = path.endsWith("/workflows/:id") ? "workflow" : null] =
           /^\/v1\/kernel\/(?:workflows\/:id\/)?(\w+)$/.exec(path) ?? [];
-        // A job is a submit whose answer waits; a method's does not.
-        return name === null || ["capabilities", "machines", "jobs"].includes(name)
+        // A job is a submit whose answer waits; a method's does not, and neither streams nor is long.
+        return name === null || ["capabilities", "machines", "jobs", "evidence", "replay", "whatif"].includes(name)
           ? []
           : [[`kernel/${name}`, needs] as const];
       }),

@@ -121,6 +121,12 @@ export const ambientRows: readonly AmbientRow[] = [
     calls: [...timers, "process.env"],
     why: "it runs the tests of a copy in processes of their own, and ends them",
   },
+  {
+    path: "test/console/",
+    calls: ["Date.now", "process.env"],
+    why: "a browser has the machine's clock; where it is unpacked to is said by the environment alone",
+  },
+  { path: "visualizations/console/loaded.tsx", calls: timing, why: "a page says how long ago something was" },
   { path: "test/bench/", calls: [...timing, ...timers, "process.env"], why: "a bench measures real time" },
   {
     path: "test/sim/",

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type Floor, floorOf, isListed, ladder, onlyIn, roomOf } from "./ladder.ts";
 import { type Import, importsOf, readSource, type SourceFile, sourcesIn } from "./source-files.ts";
 
-const sources = sourcesIn("src", "machines");
+const sources = sourcesIn("src", "machines", "visualizations");
 const imports = sources.flatMap(importsOf);
 const atPlace = (edge: Import, complaint: string): string => `${edge.from}:${edge.line}  ${complaint}`;
 

@@ -6,7 +6,7 @@
  */
 
 export interface Floor {
-  /** A folder under `src`, `src/*.ts` by its name without the ending, or `machines`. A trailing `/*`: one room each. */
+  /** A folder under `src`, `src/*.ts` by its name without the ending, `machines`, `visualizations`, or `console` in that. A trailing `/*`: one room each. */
   readonly room: string;
   readonly may: readonly string[];
   /** Third-party packages; "declared" allows whatever package.json names as a dependency. */
@@ -21,6 +21,16 @@ export interface Floor {
 const ground = ["protocol", "ports", "contract"] as const;
 
 export const ladder: readonly Floor[] = [
+  {
+    // What runs in a browser: records as types, and the rules by which text is shown. It folds and decides nothing.
+    room: "console",
+    may: ["visualizations", "protocol", "contract"],
+    packages: ["preact", "@preact/signals"],
+    builtins: [],
+    typesOnly: ["contract"],
+  },
+  // Drawings are made of the machines; the page draws them from their definitions, by the same files.
+  { room: "visualizations", may: ["machines"], packages: ["xstate", "vite"], builtins: "any" },
   {
     // The command line composes everything: the adapters, hosts and ports as well, for the options that choose them.
     room: "cli",
@@ -122,6 +132,7 @@ export const onlyIn: readonly (readonly [string, string, string])[] = [
 /** The room of a file: `tiers/t4-execution`, `contract`, `index`, `machines`. */
 export function roomOf(path: string): string {
   const [top = "", second = "", third = ""] = path.split("/");
+  if (top === "visualizations" && second === "console") return second;
   if (top !== "src") return top;
   if (path.split("/").length === 2) return second.replace(/\.[a-z]+$/, "");
   return floorOf(`${second}/${third}`) === undefined ? second : `${second}/${third}`;

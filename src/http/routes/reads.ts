@@ -6,10 +6,11 @@
  * R3  Lists are pages of summaries, newest first; `next` goes on, null says that this was all. The whole is read by its id.
  */
 import { z } from "zod";
-import { commandScopes } from "../../contract/auth-context.ts";
+import { commandScopes, hasScope } from "../../contract/auth-context.ts";
 import { GateId } from "../../contract/ids.ts";
 import { gateCursor } from "../../contract/page.ts";
 import {
+  AuditEntry,
   EventPage,
   Explanation,
   Gate,
@@ -21,12 +22,12 @@ import {
   WorkflowPage,
   WorkflowState,
 } from "../../index.ts";
-import { addRoute } from "../add-route.ts";
+import { addRoute, type Route } from "../add-route.ts";
 import { answerJson } from "../answer.ts";
 import { requireCredentialScope } from "../claim-caller.ts";
 import { type Call, type Edge, workflowOf, workflowPath } from "../edge.ts";
 import type { HttpCaller } from "../http-options.ts";
-import { eventQuery, gateQuery, readCursor, workflowQuery } from "../read-query.ts";
+import { atQuery, eventQuery, gateQuery, readCursor, workflowQuery } from "../read-query.ts";
 
 export const readScope = "outcome:read";
 
@@ -34,8 +35,23 @@ interface View {
   readonly operation: string;
   readonly summary: string;
   readonly answer: z.ZodType;
-  readonly read: (kernel: Kernel, workflowId: string, caller: HttpCaller) => Promise<object>;
+  readonly query?: typeof atQuery;
+  readonly read: (kernel: Kernel, workflowId: string, asked: ViewAsked) => Promise<object>;
 }
+
+interface ViewAsked {
+  readonly caller: HttpCaller;
+  /** As it was at this sequence, of a view whose query takes it. */
+  readonly at?: number | undefined;
+}
+
+const Audit = z.object({ workflow_id: z.string(), entries: z.array(AuditEntry) });
+
+const Verified = z.object({
+  ok: z.boolean(),
+  checked: z.int().describe("Rows whose hash was computed again."),
+  broken: z.array(z.object({ stream: z.string(), sequence: z.int(), reason: z.string() })),
+});
 
 /** What can be read of one workflow, by the last part of its address. */
 export const workflowViews: Readonly<Record<string, View>> = {
@@ -43,25 +59,42 @@ export const workflowViews: Readonly<Record<string, View>> = {
     operation: "readWorkflow",
     summary: "A workflow as it stands: state, plan, steps, gates, outcomes, progress",
     answer: WorkflowState,
-    read: (kernel, id, caller) => kernel.workflow(id, caller),
+    query: atQuery,
+    read: (kernel, id, { caller, at }) => kernel.workflow(id, caller, at === undefined ? {} : { at }),
   },
   "/outcomes": {
     operation: "readOutcomes",
     summary: "Its drafts and finals, by version",
     answer: OutcomesResponse,
-    read: (kernel, id, caller) => kernel.outcomes(id, caller),
+    read: (kernel, id, { caller }) => kernel.outcomes(id, caller),
   },
   "/trace": {
     operation: "readTrace",
     summary: "What its run did, step by step and attempt by attempt",
     answer: RequestTrace,
-    read: (kernel, id, caller) => kernel.trace(id, caller),
+    read: (kernel, id, { caller }) => kernel.trace(id, caller),
   },
   "/explain": {
     operation: "explainWorkflow",
     summary: "Why it is as it is: from intent to effect, with each decision on the way",
     answer: Explanation,
-    read: (kernel, id, caller) => kernel.explain(id, caller),
+    query: atQuery,
+    read: (kernel, id, { caller, at }) => kernel.explain(id, caller, at === undefined ? {} : { at }),
+  },
+  "/audit": {
+    operation: "readAudit",
+    summary: "How each decision of policy and of people came out",
+    answer: Audit,
+    read: async (kernel, id, { caller }) => ({ workflow_id: id, entries: await kernel.audit(id, caller) }),
+  },
+  "/verify": {
+    operation: "verifyWorkflow",
+    summary: "Whether its hash chain and its signed approvals are sound; a damaged one is an answer here",
+    answer: Verified,
+    read: async (kernel, id, { caller }) => {
+      const { broken, ...verified } = await kernel.verify(id, {}, caller);
+      return { ...verified, broken: broken.map(({ stream, sequence, reason }) => ({ stream, sequence, reason })) };
+    },
   },
 };
 
@@ -123,9 +156,11 @@ export function addReads(edge: Edge): void {
   );
   addGateRead(edge);
   for (const [path, { read, answer, ...told }] of Object.entries(workflowViews)) {
-    const answers = { 200: { description: "As it stands now.", schema: answer } };
-    addRoute(edge, { ...list, ...told, path: `${workflowPath}${path}`, answers }, async (call) =>
-      answerJson(await read(kernel, workflowOf(call), await requireReader(call, edge))),
+    const description = `As it stands now${told.query === undefined ? "" : ", or stood `at` a sequence"}.`;
+    const answers = { 200: { description, schema: answer } };
+    const route: Route<z.ZodObject> = { ...list, ...told, path: `${workflowPath}${path}`, answers };
+    addRoute(edge, route, async (call, query) =>
+      answerJson(await read(kernel, workflowOf(call), { caller: await requireReader(call, edge), ...query })),
     );
   }
 }
@@ -155,7 +190,8 @@ function addGateRead(edge: Edge): void {
     },
     async (call) => {
       const caller = await requireReader(call, edge);
-      return answerJson(await edge.kernel.gate(workflowOf(call), call.req.param("gate_id") ?? "", caller));
+      const gate = await edge.kernel.gate(workflowOf(call), call.req.param("gate_id") ?? "", caller);
+      return answerJson(withinScopes(gate, caller));
     },
   );
 }
@@ -184,9 +220,17 @@ export async function listGates(
 ): Promise<GatePage> {
   // What a credential may not decide is not theirs, whatever the role may.
   if (rest.mine === true) requireCredentialScope(caller, commandScopes.gate);
-  const gates = await kernel.gates({ ...rest, limit }, caller);
+  const found = await kernel.gates({ ...rest, limit }, caller);
+  const gates = found.map((gate) => withinScopes(gate, caller));
   const last = gates.length < limit ? undefined : gates.at(-1);
-  return { gates: [...gates], next: last === undefined ? null : gateCursor(last), ...totalOf(gates) };
+  return { gates: [...gates], next: last === undefined ? null : gateCursor(last), ...totalOf(found) };
+}
+
+/** What a credential may not decide is not theirs, whatever seat its principal has. */
+function withinScopes<G extends Gate>(gate: G, { scopes }: HttpCaller): G {
+  if (gate.seat == null || scopes === undefined || hasScope(scopes, commandScopes.gate)) return gate;
+  const reason = `the credential lacks the scope ${commandScopes.gate}`;
+  return { ...gate, seat: { may: false, reason, for: null } };
 }
 
 const totalOf = ({ total }: { readonly total?: number }) => (total === undefined ? {} : { total });

@@ -13,9 +13,10 @@ import { AssistantDelta, type Channels, FeedItem, KernelProgress, LedgerEvent } 
 import { inspectKernel } from "../../inspect/inspect-kernel.ts";
 import { playAfter } from "../../inspect/play-events.ts";
 import { addRoute, type Route } from "../add-route.ts";
-import { type Call, type Edge, workflowOf } from "../edge.ts";
+import { answerStream, type Opening } from "../answer-stream.ts";
+import { type Edge, workflowOf } from "../edge.ts";
 import { feedQuery, inspectQuery, readCursor, sequenceQuery } from "../read-query.ts";
-import { sseStream, type Told, type ToldItems } from "../sse-stream.ts";
+import type { Told } from "../sse-stream.ts";
 import { readScope, requireReader } from "./reads.ts";
 
 interface ChannelTold {
@@ -138,78 +139,6 @@ const feedRoute: Route<typeof feedQuery> = {
     },
   },
 };
-
-interface Opening {
-  readonly signal: AbortSignal;
-  readonly onCaughtUp: () => void;
-}
-
-interface Streaming {
-  readonly event: string;
-  readonly open: (opening: Opening) => ToldItems;
-}
-
-const streamHeaders = {
-  "content-type": "text/event-stream",
-  "cache-control": "no-cache, no-transform",
-  "x-accel-buffering": "no",
-} as const;
-
-async function answerStream(call: Call, { options, places }: Edge, { event, open }: Streaming): Promise<Response> {
-  const free = places.take(call.get("caller"));
-  const stop = new AbortController();
-  const end = (): void => {
-    free();
-    stop.abort();
-  };
-  const { items, isOver } = await begin((onCaughtUp) => open({ signal: stop.signal, onCaughtUp }), end);
-  // Nobody would read, or cancel, the body of an answer to HEAD.
-  if (isOver || call.req.raw.method === "HEAD") {
-    end();
-    await items.return();
-    return isOver ? new Response(null, { status: 204 }) : new Response(null, { headers: streamHeaders });
-  }
-  const { clock, heartbeatMs, retryMs, limits, logger } = options;
-  const onError = (thrown: unknown): void => logger?.warn({ thrown, event }, "a stream ended early");
-  const timing = { clock, heartbeatMs, retryMs, maxStallMs: limits.maxStallMs };
-  return new Response(sseStream(items, { ...timing, event, onEnd: end, onError }), { headers: streamHeaders });
-}
-
-/**
- * Reads until the first item is there, or all that is committed has been told: then it is known whether the stream is
- * over, and a refusal has been thrown.
- */
-async function begin(
-  open: (onCaughtUp: () => void) => ToldItems,
-  end: () => void,
-): Promise<{ readonly items: ToldItems; readonly isOver: boolean }> {
-  let caughtUp: () => void = () => undefined;
-  const waiting = new Promise<null>((resolve) => {
-    caughtUp = () => resolve(null);
-  });
-  const items = open(() => caughtUp());
-  const first = items.next();
-  try {
-    const got = await Promise.race([first, waiting]);
-    return { items: following(first, items), isOver: got?.done === true };
-  } catch (thrown) {
-    end();
-    throw thrown;
-  }
-}
-
-/** The same items, the first of which has been asked for. */
-function following(first: ReturnType<ToldItems["next"]>, items: ToldItems): ToldItems {
-  let asked: typeof first | null = first;
-  return {
-    next() {
-      const next = asked ?? items.next();
-      asked = null;
-      return next;
-    },
-    return: () => items.return(),
-  };
-}
 
 /** Nobody goes on after one of these: who comes back is told from the beginning. */
 async function* unnumbered(items: AsyncIterable<unknown>): AsyncGenerator<Told, void, void> {

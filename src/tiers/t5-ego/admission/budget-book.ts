@@ -144,7 +144,7 @@ const idIn = (scope: BudgetScope, who: Charged): Id => (scope === "tenant" ? who
 const windowLength = { total: 0, month: 7, day: 10, hour: 13 } as const;
 
 /** The UTC window that the instant falls into, as the beginning of its ISO text. */
-function windowOf(window: ParsedBudgetLimit["window"], at: number): string {
+export function windowOf(window: ParsedBudgetLimit["window"], at: number): string {
   const length = windowLength[window];
   return length === 0 ? "" : `@${new Date(at).toISOString().slice(0, length)}`;
 }

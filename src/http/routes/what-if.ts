@@ -1,0 +1,153 @@
+/**
+ * What another set of rules would have decided: findings as they are found, then the counts.
+ *
+ * W1  Rules are data (YAML, of which JSON is a part) and never code.
+ * W2  A caller has one at a time; further findings than `limits.maxWhatIfFindings` are counted and not told.
+ */
+import { z } from "zod";
+import { kernelError } from "../../contract/error-codes.ts";
+import { JsonValue } from "../../contract/json.ts";
+import { raise } from "../../contract/kernel-error.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+import { PolicyDecision, PolicyStage } from "../../contract/policy.ts";
+import { definePolicySet, type RuleSet, type WhatIf, type WhatIfFinding, type WhatIfReport } from "../../index.ts";
+import { addRoute, type Route } from "../add-route.ts";
+import { answerStream, type Opening } from "../answer-stream.ts";
+import type { Edge } from "../edge.ts";
+import { readJsonBody } from "../read-body.ts";
+import type { Told } from "../sse-stream.ts";
+import { readScope, requireReader } from "./reads.ts";
+
+const whatIfRef = moduleRef(5, "policy", "what_if");
+
+const example = `version: tighter
+rules:
+  - name: writes.asked
+    stages: [action]
+    when: { effects: [final_write] }
+    decision: REQUIRE_HUMAN_APPROVAL
+    reason: somebody looks at what becomes final
+`;
+
+const Asked = z
+  .strictObject({
+    rules: z.string().describe("A set of rules as YAML or JSON, in place of the kernel's own."),
+    default_policies: z.boolean().optional().describe("Whether the default stance stands behind them."),
+    since: z.string().optional().describe("Decisions from this instant on."),
+    until: z.string().optional().describe("Decisions before this instant."),
+    intent_type: z.string().optional(),
+    workflow_id: z.string().optional(),
+  })
+  .meta({ examples: [{ rules: example }] });
+
+/** A transform is any JSON, and null where there is none. */
+const Decision = PolicyDecision.extend({ transform: JsonValue });
+
+const Finding = z.object({
+  kind: z.enum(["differs", "unknown"]),
+  workflow_id: z.string(),
+  sequence: z.int(),
+  event_id: z.string(),
+  timestamp: z.string(),
+  stage: PolicyStage,
+  step_id: z.string().nullable(),
+  subject: z.string(),
+  was: Decision,
+  would_be: Decision.nullable(),
+  reason: z.string(),
+});
+
+const Report = z.object({
+  kind: z.literal("report"),
+  policy_version: z.string(),
+  workflows: z.int(),
+  decisions: z.int(),
+  differing: z.int(),
+  unknown: z.int(),
+  erased_rows: z.int(),
+  changes: z.record(z.string(), z.int()),
+  told: z.int().describe("Findings that were told; there may be more."),
+});
+
+const whatIfRoute: Route = {
+  method: "post",
+  path: "/v1/kernel/whatif",
+  operation: "askWhatIf",
+  summary: "Past decisions that other rules would have taken otherwise; nothing is run and nothing is written",
+  needs: readScope,
+  body: Asked,
+  answers: {
+    200: {
+      description: "Server-sent events called `kernel.whatif`: findings, and the report at the end.",
+      mediaType: "text/event-stream",
+      schema: z.union([Finding, Report]),
+      event: "kernel.whatif",
+    },
+  },
+};
+
+export function addWhatIf(edge: Edge): void {
+  const { kernel, options } = edge;
+  addRoute(edge, whatIfRoute, async (call) => {
+    const caller = await requireReader(call, edge);
+    const asked = await readAsked(await readJsonBody(call.req.raw, options.limits));
+    const open = ({ signal }: Opening) => {
+      signal.addEventListener("abort", edge.heavy.take(caller));
+      return tell(kernel.whatIf(asked, caller), options.limits.maxWhatIfFindings);
+    };
+    return answerStream(call, edge, { event: "kernel.whatif", open });
+  });
+}
+
+async function readAsked(body: unknown): Promise<WhatIf> {
+  const parsed = Asked.safeParse(body);
+  if (!parsed.success)
+    return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `what-if: ${z.prettifyError(parsed.error)}`, whatIfRef));
+  const { rules, default_policies, ...scope } = parsed.data;
+  return {
+    ...scope,
+    policies: [await readRules(rules)],
+    ...(default_policies !== undefined && { defaultPolicies: default_policies }),
+  };
+}
+
+/** A field that is written twice is told, in JSON as well. */
+async function readRules(text: string): Promise<RuleSet> {
+  // Only now: an API whose callers ask no such thing needs no YAML.
+  const { parseDocument } = await import("yaml");
+  const read = parseDocument(text, { schema: "core" });
+  const [wrong] = [...read.errors, ...read.warnings];
+  if (wrong !== undefined) refuseRules(wrong.message);
+  return definePolicySet(toData(() => read.toJS()));
+}
+
+/** @throws for aliases that would grow without end. */
+function toData(read: () => unknown): unknown {
+  try {
+    return read();
+  } catch (thrown) {
+    return refuseRules((thrown as Error).message);
+  }
+}
+
+function refuseRules(problem: string): never {
+  const detail = { problems: [{ rule: null, field: "rules", problem }] };
+  return raise(kernelError("T5_POLICY_INVALID", `policy set: ${problem}`, whatIfRef, { detail }));
+}
+
+async function* tell(
+  found: AsyncGenerator<WhatIfFinding, WhatIfReport, void>,
+  most: number,
+): AsyncGenerator<Told, void, void> {
+  for (let told = 0; ; ) {
+    const next = await found.next();
+    if (next.done === true) {
+      yield { sequence: null, item: { kind: "report", ...next.value, told } };
+      return;
+    }
+    if (told < most) {
+      told += 1;
+      yield { sequence: null, item: next.value };
+    }
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * Whether the reader of a gate may decide on it: asked of T5's own rule, before a page shows a button that is refused.
+ *
+ * Never: decides. What a decision is refused for is judged when it is made; votes and policy may have moved by then.
+ */
+import type { Same } from "../../machines/quorum.ts";
+import { type AuthContext, type Caller, commandScopes } from "../contract/auth-context.ts";
+import { KernelErrorException } from "../contract/error.ts";
+import { type Gate, isOpenGate } from "../contract/gate.ts";
+import type { GateSeat } from "../contract/gate-vote.ts";
+import type { Kit } from "../runtime/kit.ts";
+import { type Seat, seatVoter } from "../tiers/t5-ego/seat-voter.ts";
+
+export interface SeatParts {
+  readonly kit: Kit;
+  /** Who is the same person as another. */
+  readonly same: Same;
+  /** Who the caller is here; null for the embedding host itself. */
+  readonly authorize: (caller: Caller | undefined, needs: string) => Promise<AuthContext | null>;
+}
+
+/** The seat of one caller at any gate. @throws KernelErrorException T5_AUTHZ_FORBIDDEN for a gate that has none for them. */
+export type FindSeat = (gate: Gate) => Seat;
+
+/** @throws KernelErrorException T5_AUTHZ_FORBIDDEN for who may decide nothing. */
+export async function seatFinder({ authorize, kit, same }: SeatParts, caller: Caller): Promise<FindSeat> {
+  const auth = (await authorize(caller, commandScopes.gate)) as AuthContext;
+  const voter = { principal: caller.principal, auth, now: new Date(kit.clock.now()).toISOString() };
+  return (gate) => seatVoter(gate, voter, same);
+}
+
+/** What is told of the seat; for who may decide nothing, why. */
+export async function seatTeller(parts: SeatParts, caller: Caller): Promise<(gate: Gate) => GateSeat | null> {
+  const find = await seatFinder(parts, caller).catch((thrown: unknown) => () => raiseAgain(thrown));
+  return (gate) => (isOpenGate(gate) ? orWhyNot(() => tell(find(gate), caller)) : null);
+}
+
+/** Whether a gate is the caller's to decide: they have a seat at it, and not as an adviser. */
+export const isVoter = (find: FindSeat, gate: Gate): boolean => {
+  const seat = orWhyNot(() => find(gate));
+  return "advisory" in seat && !seat.advisory;
+};
+
+const tell = ({ advisory, on_behalf_of }: Seat, { principal }: Caller): GateSeat => ({
+  may: true,
+  reason: advisory ? `${principal.role} advises: the vote is kept and not counted` : null,
+  for: on_behalf_of,
+});
+
+function orWhyNot<T>(find: () => T): T | GateSeat {
+  try {
+    return find();
+  } catch (thrown) {
+    if (thrown instanceof KernelErrorException) return { may: false, reason: thrown.error.message, for: null };
+    throw thrown;
+  }
+}
+
+function raiseAgain(thrown: unknown): never {
+  throw thrown;
+}

@@ -1,0 +1,86 @@
+/**
+ * Ceilings over workflows as people read them: each beside the counters that it is held against in this window.
+ *
+ * Owns: the reading of a counter's name. Never: charges; what is set aside for a call that has not begun is not told.
+ */
+import {
+  type BudgetStanding,
+  type Charge,
+  chargeFields,
+  maxToldCounters,
+  noCharge,
+  type ParsedBudgetLimit,
+} from "../../../contract/budget.ts";
+import { windowOf } from "./budget-book.ts";
+
+type Id = string | number;
+
+export interface CounterCharge {
+  readonly counter: string;
+  readonly amounts: Charge;
+}
+
+interface Asked {
+  readonly tenant: Id;
+  readonly charges: readonly CounterCharge[];
+  /** Epoch ms. */
+  readonly at: number;
+}
+
+/** Those that concern the tenant, in the order in which they are configured. */
+export const tellBudgets = (limits: readonly ParsedBudgetLimit[], asked: Asked): readonly BudgetStanding[] =>
+  limits
+    .filter(
+      ({ tenant_id, scope, id }) =>
+        (tenant_id ?? (scope === "tenant" ? id : undefined) ?? asked.tenant) === asked.tenant,
+    )
+    .map((limit) => tellBudget(limit, asked));
+
+function tellBudget(limit: ParsedBudgetLimit, asked: Asked): BudgetStanding {
+  const { scope, window, tenant_id: _, id: __, ...ceiling } = limit;
+  const since = windowOf(window, asked.at);
+  const counters = countersOf(limit, asked, since).toSorted((a, b) => shareOf(b, ceiling) - shareOf(a, ceiling));
+  return {
+    scope,
+    window,
+    since: since === "" ? null : since.slice(1),
+    ceiling,
+    counters: counters.slice(0, maxToldCounters),
+    more: Math.max(0, counters.length - maxToldCounters),
+  };
+}
+
+type Counter = BudgetStanding["counters"][number];
+
+/** One that nobody has charged yet is told where the ceiling names whom it is for. */
+function countersOf({ scope, id }: ParsedBudgetLimit, { tenant, charges }: Asked, since: string): readonly Counter[] {
+  const only = scope === "tenant" ? tenant : id;
+  const found = charges.flatMap(({ counter, amounts }): Counter[] => {
+    const name = counter.slice(0, counter.length - since.length);
+    if (!counter.endsWith(since) || !name.startsWith(scope)) return [];
+    const whom = idIn(name.slice(scope.length), tenant);
+    return whom === null || (only !== undefined && whom !== only) ? [] : [{ counter, id: whom, amounts }];
+  });
+  if (found.length > 0 || only === undefined) return found;
+  return [
+    {
+      counter: `${scope === "tenant" ? "tenant" : `${scope}:${JSON.stringify(only)}`}${since}`,
+      id: only,
+      amounts: noCharge,
+    },
+  ];
+}
+
+/** `:"ann"` is ann, and nothing the tenant itself; null for the counter of another window. */
+function idIn(rest: string, tenant: Id): Id | null {
+  if (rest === "") return tenant;
+  try {
+    return rest.startsWith(":") ? (JSON.parse(rest.slice(1)) as Id) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** How near to its ceiling, where it is nearest. */
+const shareOf = ({ amounts }: Counter, ceiling: BudgetStanding["ceiling"]): number =>
+  Math.max(0, ...chargeFields.map((field) => amounts[field] / (ceiling[field] ?? Number.POSITIVE_INFINITY)));

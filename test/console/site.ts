@@ -1,0 +1,59 @@
+/**
+ * A server with a console, as `serve` opens it: a kernel over a ledger, the API, an address of this machine.
+ *
+ * Owns: callers of one tenant, ways to sign a browser in. Never: takes another way than production does.
+ */
+import { createHttpApp, type HttpApp, type HttpOptions, type HttpServer, serveHttp } from "../../src/http/index.ts";
+import { createKernel, type Kernel, type KernelOptions } from "../../src/index.ts";
+import { type Visitor, visit } from "./browser.ts";
+
+export interface Site extends AsyncDisposable {
+  readonly kernel: Kernel;
+  readonly app: HttpApp;
+  readonly url: string;
+  /** The address that signs this person in, once. */
+  readonly link: (person: Person) => Promise<string>;
+  /** A browser in which this person has signed in. */
+  readonly enter: (person: Person, options?: Parameters<typeof visit>[1]) => Promise<Visitor>;
+}
+
+export interface Person {
+  readonly tenant_id: number;
+  readonly principal: { readonly type: string; readonly id: string | number; readonly role: string };
+}
+
+const person = (id: string | number, role: string): Person => ({ tenant_id: 1, principal: { type: "user", id, role } });
+export const ann = person("ann", "user");
+export const bo = person("bo", "user");
+export const admin = person("max", "admin");
+
+export interface SiteOptions {
+  readonly kernel?: KernelOptions;
+  readonly http?: Partial<HttpOptions>;
+  readonly port?: number;
+}
+
+export async function openSite({ kernel: kernelOptions = {}, http = {}, port = 0 }: SiteOptions = {}): Promise<Site> {
+  const kernel = await createKernel(kernelOptions);
+  const app = createHttpApp(kernel, { sessions: { home: "/" }, console: true, retryMs: 50, ...http });
+  const server: HttpServer = await serveHttp(app, { port });
+  const link = async (who: Person): Promise<string> => `${server.url}${await app.loginPath(who)}`;
+  return {
+    kernel,
+    app,
+    url: server.url,
+    link,
+    async enter(who, options) {
+      const visitor = await visit(await link(who), options);
+      await visitor.page.getByRole("button", { name: "Sign in" }).press("Enter");
+      await visitor.page.getByRole("heading", { level: 1 }).waitFor();
+      return visitor;
+    },
+    async [Symbol.asyncDispose]() {
+      await server.close();
+      await kernel.stop({ drainMs: 0 });
+    },
+  };
+}
+
+export const hashOf = (workflowId: string, rest = ""): string => `/#/w/${workflowId}${rest}`;

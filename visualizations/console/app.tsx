@@ -1,0 +1,189 @@
+/**
+ * The frame of every view: where one can go, who one is, whether the page is live, what is announced.
+ *
+ * F1  A session that is about to end says so a minute before, and goes on by one word.
+ */
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { announcement } from "./announce.ts";
+import { readSession, session, sessionEnd, signOut } from "./api.ts";
+import { shortcutHelp, shortcuts, switchShortcuts } from "./keys.ts";
+import { link, openFeed } from "./live.ts";
+import { now } from "./loaded.tsx";
+import { Heading } from "./parts/page.tsx";
+import { type Route, returnToPlace, route } from "./route.ts";
+import { Budgets } from "./views/budgets.tsx";
+import { Explain } from "./views/explain.tsx";
+import { GateView } from "./views/gate.tsx";
+import { Inbox } from "./views/inbox.tsx";
+import { Run } from "./views/run.tsx";
+import { Runs } from "./views/runs.tsx";
+import { SignIn } from "./views/sign-in.tsx";
+import { Timeline } from "./views/timeline.tsx";
+import { WhatIf } from "./views/what-if.tsx";
+import { waiting, watchWaiting } from "./waiting.ts";
+import { tellPerson } from "./words.ts";
+
+export function App() {
+  const who = session.value;
+  return (
+    <>
+      <button type="button" class="skip" onClick={() => document.getElementById("main")?.focus()}>
+        Skip to the content
+      </button>
+      <Bar />
+      {who != null && <EndingSoon />}
+      <main id="main" tabIndex={-1}>
+        {who === undefined ? <p class="quiet">Loading…</p> : who === null ? <SignIn /> : <SignedIn />}
+      </main>
+      {who != null && <Foot />}
+      <div class="unseen" role="status">
+        {announcement}
+      </div>
+    </>
+  );
+}
+
+function SignedIn() {
+  useEffect(() => {
+    returnToPlace();
+    const ends = [openFeed(), watchWaiting()];
+    return () => {
+      for (const end of ends) end();
+    };
+  }, []);
+  return <View at={route.value} />;
+}
+
+/** A view is made anew for another workflow or gate. */
+function View({ at }: { readonly at: Route }) {
+  switch (at.view) {
+    case "inbox":
+      return <Inbox />;
+    case "gate":
+      return <GateView key={`${at.workflow}/${at.gate}`} workflow={at.workflow} gate={at.gate} />;
+    case "run":
+      return <Run key={at.workflow} workflow={at.workflow} at={at.at} />;
+    case "time":
+      return <Timeline key={at.workflow} workflow={at.workflow} />;
+    case "why":
+      return <Explain key={at.workflow} workflow={at.workflow} at={at.at} />;
+    case "runs":
+      return <Runs />;
+    case "what-if":
+      return <WhatIf />;
+    case "budgets":
+      return <Budgets />;
+    default:
+      return <Unknown />;
+  }
+}
+
+const Unknown = () => (
+  <>
+    <Heading title="There is no such page" />
+    <p>
+      Perhaps the link is incomplete. <a href="#/">Go to the inbox.</a>
+    </p>
+  </>
+);
+
+const places = [
+  ["#/", "Inbox", ["inbox", "gate"]],
+  ["#/runs", "Runs", ["runs", "run", "time", "why"]],
+  ["#/what-if", "What if", ["what-if"]],
+  ["#/budgets", "Budgets", ["budgets"]],
+] as const;
+
+function Bar() {
+  const who = session.value;
+  const { view } = route.value;
+  return (
+    <header class="bar">
+      <span class="brand">Countersign</span>
+      {who != null && (
+        <nav aria-label="Console">
+          {places.map(([href, name, views]) => (
+            <a key={href} href={href} aria-current={(views as readonly string[]).includes(view) ? "page" : undefined}>
+              {name}
+              {name === "Inbox" && !!waiting.value && <Waiting n={waiting.value} />}
+            </a>
+          ))}
+        </nav>
+      )}
+      {who != null && (
+        <p class="who">
+          <LinkMark />
+          <span>
+            {tellPerson(who.principal)} <small>({who.principal.role})</small>
+          </span>
+          {who.via === "session" && (
+            <button type="button" class="text" onClick={() => void signOut()}>
+              Sign out
+            </button>
+          )}
+        </p>
+      )}
+    </header>
+  );
+}
+
+const Waiting = ({ n }: { readonly n: number }) => (
+  <>
+    {" "}
+    <span class="badge">
+      {n > 999 ? "999+" : n}
+      <span class="unseen"> waiting</span>
+    </span>
+  </>
+);
+
+const linkWords = { live: "live", connecting: "connecting…", waiting: "not connected, trying again…" } as const;
+const LinkMark = () => <span class={`link ${link.value}`}>{linkWords[link.value]}</span>;
+
+const lastMinuteMs = 60_000;
+
+function EndingSoon() {
+  const end = sessionEnd.value;
+  const isSoon = end !== null && end - now.value <= lastMinuteMs;
+  const isOver = end !== null && end <= now.value;
+  // Asked once more: other pages may have put the end off.
+  useEffect(() => {
+    if (isOver) void readSession();
+  }, [isOver]);
+  if (!isSoon || isOver) return null;
+  return (
+    <div class="note wait banner" role="alert">
+      <p>You will be signed out in less than a minute.</p>
+      <button type="button" onClick={() => void readSession()}>
+        Stay signed in
+      </button>
+    </div>
+  );
+}
+
+function Foot() {
+  const isOpen = useSignal(false);
+  return (
+    <footer>
+      <details onToggle={(e) => (isOpen.value = e.currentTarget.open)}>
+        <summary>Keyboard</summary>
+        <p>Tab and Enter reach everything. Single keys are shorter ways; none of them decides.</p>
+        <label>
+          <input type="checkbox" checked={shortcuts.value} onChange={(e) => switchShortcuts(e.currentTarget.checked)} />{" "}
+          Single-key shortcuts
+        </label>
+        <dl class="facts">
+          {shortcutHelp.map(([key, does]) => (
+            <div key={key}>
+              <dt>
+                <kbd>{key}</kbd>
+              </dt>
+              <dd>{does}</dd>
+            </div>
+          ))}
+        </dl>
+      </details>
+    </footer>
+  );
+}

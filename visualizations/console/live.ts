@@ -1,0 +1,93 @@
+/**
+ * What the server tells by itself: one feed for the page, and the events of a run that is looked at.
+ *
+ * Owns: connections, and coming back. Never: keeps what was told; who listens does.
+ * L1  Who is cut off comes back after what was told last, later each time, up to half a minute.
+ * L2  A snapshot is what is there already: views have read it, and hear only of what changes after it.
+ */
+import { signal } from "@preact/signals";
+import type { LedgerEvent } from "../../src/contract/event.ts";
+import type { FeedItem, FeedWorkflow } from "../../src/contract/feed.ts";
+import { kernel, readSession, session } from "./api.ts";
+
+/** Whether what is on the page is kept up to date. */
+export const link = signal<"connecting" | "live" | "waiting">("connecting");
+
+interface Followed<T> {
+  /** The address, after the last id that was told. */
+  readonly address: (after: string | null) => string;
+  readonly event: string;
+  readonly tell: (item: T) => void;
+  readonly onState?: (state: "live" | "waiting") => void;
+}
+
+const longestPauseMs = 30_000;
+
+/** Gives what ends it. */
+function follow<T>({ address, event, tell, onState }: Followed<T>): () => void {
+  let source: EventSource | null = null;
+  let last: string | null = null;
+  let pauseMs = 500;
+  let timer = 0;
+  let isOver = false;
+  const open = (): void => {
+    if (isOver || session.peek() === null) return;
+    source = new EventSource(address(last));
+    source.addEventListener("open", () => {
+      pauseMs = 500;
+      onState?.("live");
+    });
+    source.addEventListener(event, (message) => {
+      if (message.lastEventId !== "") last = message.lastEventId;
+      tell(JSON.parse(message.data) as T);
+    });
+    source.addEventListener("error", comeBack);
+  };
+  // The browser's own attempts say nothing of why they fail; ours do, and stop where nobody is signed in.
+  const comeBack = (): void => {
+    source?.close();
+    if (isOver) return;
+    onState?.("waiting");
+    window.clearTimeout(timer);
+    timer = window.setTimeout(() => void readSession().then(open), pauseMs);
+    pauseMs = Math.min(2 * pauseMs, longestPauseMs);
+  };
+  open();
+  return () => {
+    isOver = true;
+    window.clearTimeout(timer);
+    source?.close();
+  };
+}
+
+type FeedListener = (item: FeedWorkflow) => void;
+const listeners = new Set<FeedListener>();
+
+/** Hears of each change in a workflow of the tenant. Gives what stops it. */
+export function hearFeed(listener: FeedListener): () => void {
+  listeners.add(listener);
+  return () => void listeners.delete(listener);
+}
+
+/** For as long as somebody is signed in. */
+export function openFeed(): () => void {
+  return follow<FeedItem>({
+    address: (after) => `${kernel}/stream/feed${after === null ? "" : `?after=${after}`}`,
+    event: "kernel.feed",
+    onState: (state) => {
+      link.value = state;
+    },
+    tell: (item) => {
+      if (item.type === "workflow" && item.position !== null) for (const hear of listeners) hear(item);
+    },
+  });
+}
+
+/** The events of one workflow after a sequence. It ends by itself with the workflow. */
+export function followEvents(workflowId: string, after: number, tell: (event: LedgerEvent) => void): () => void {
+  return follow<LedgerEvent>({
+    address: (last) => `${kernel}/stream/${workflowId}/events?after=${last ?? after}`,
+    event: "kernel.event",
+    tell,
+  });
+}

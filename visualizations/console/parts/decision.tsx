@@ -1,0 +1,248 @@
+/**
+ * A person's answer at a gate: what each would do, then the buttons.
+ *
+ * C1  Nothing here takes the focus by itself, and no key but Enter or Space on a button decides.
+ * C2  While what is shown is not what stands now, nothing is approved.
+ * C3  Who has no seat is told why, and sees no button that would be refused. A gate that wants signatures is decided where
+ *     keys are: the command is told.
+ */
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import type { Gate, GateResponse } from "../../../src/contract/gate.ts";
+import { announce } from "../announce.ts";
+import { type Answer, isMe, type Problem } from "../api.ts";
+import { decide, delegate, type Said, tellAnswer, withdraw } from "../decide.ts";
+import { now } from "../loaded.tsx";
+import { tellPerson } from "../words.ts";
+import { EditForm } from "./edit-form.tsx";
+import { ProblemNote } from "./problem.tsx";
+import { Line } from "./shown.tsx";
+
+interface DecisionProps {
+  readonly gate: Gate;
+  /** What stands now is not what is shown. */
+  readonly isStale: boolean;
+  /** What came of the last answer. */
+  readonly said: string | null;
+  /** Told after each answer, however it came out. */
+  readonly onAnswer: (said: string | null) => void;
+}
+
+export function Decision({ gate, isStale, said, onAnswer }: DecisionProps) {
+  const isBusy = useSignal(false);
+  const problem = useSignal<Problem | null>(null);
+  const say = async (ask: () => Promise<Answer<GateResponse>>) => {
+    if (isBusy.value) return;
+    isBusy.value = true;
+    const answer = await ask();
+    isBusy.value = false;
+    problem.value = answer.ok ? null : answer.problem;
+    const told = answer.ok ? tellAnswer(answer.value) : null;
+    if (told !== null) announce(told);
+    onAnswer(told);
+  };
+  const { seat } = gate;
+  return (
+    <section class="card decision" aria-labelledby="decision">
+      <h2 id="decision" tabIndex={-1}>
+        Your decision
+      </h2>
+      {said !== null && problem.value === null && <p class="note good">{said}</p>}
+      {problem.value !== null && <ProblemNote problem={problem.value} />}
+      {seat != null && seat.reason !== null && (
+        <p class={seat.may ? "note" : "note wait"}>
+          {seat.may ? "" : "You cannot decide here: "}
+          <Line text={seat.reason} />
+        </p>
+      )}
+      {seat?.for != null && <p class="note">You decide in the place of {tellPerson(seat.for)}.</p>}
+      {seat?.may !== false && <Answers gate={gate} isHeld={isStale || isBusy.value} isBusy={isBusy.value} say={say} />}
+    </section>
+  );
+}
+
+interface AnswersProps {
+  readonly gate: Gate;
+  /** Nothing may be approved now. */
+  readonly isHeld: boolean;
+  readonly isBusy: boolean;
+  readonly say: (ask: () => Promise<Answer<GateResponse>>) => Promise<void>;
+}
+
+function Answers({ gate, isHeld, isBusy, say }: AnswersProps) {
+  const comment = useSignal("");
+  const answer = (said: Said) => void say(() => decide(gate, { comment: comment.value, ...said }));
+  const mine = gate.votes.find(({ principal }) => isMe(principal));
+  if (gate.signed) return <SignedOnly gate={gate} />;
+  return (
+    <>
+      {mine !== undefined && (
+        <p class="note">
+          You voted to {mine.decision}.{" "}
+          <button type="button" disabled={isBusy} onClick={() => void say(() => withdraw(gate))}>
+            Withdraw my vote
+          </button>
+        </p>
+      )}
+      <label class="field">
+        <span>
+          Comment <small>(kept in the record)</small>
+        </span>
+        <textarea
+          rows={2}
+          maxLength={4096}
+          value={comment.value}
+          onInput={(e) => {
+            comment.value = e.currentTarget.value;
+          }}
+        />
+      </label>
+      {gate.kind === "in_doubt" ? (
+        <DoubtButtons gate={gate} isHeld={isHeld} answer={answer} />
+      ) : (
+        <ApprovalButtons gate={gate} isHeld={isHeld} answer={answer} />
+      )}
+      <p class="quiet bound">
+        Your answer is bound to exactly what is shown here, by its digest <code>{gate.payload_digest}</code>
+      </p>
+      {gate.editable != null && (
+        <More title="Change something first">
+          <p class="quiet">
+            <Line text={gate.consequences.edit} />
+          </p>
+          <EditForm editable={gate.editable} isBusy={isHeld} send={(edit) => answer({ decision: "approve", edit })} />
+        </More>
+      )}
+      {gate.delegation && (
+        <More title="Let somebody else decide for me">
+          <DelegateForm gate={gate} isBusy={isBusy} say={say} />
+        </More>
+      )}
+    </>
+  );
+}
+
+const More = ({ title, children }: { readonly title: string; readonly children: ComponentChildren }) => (
+  <details class="more">
+    <summary>{title}</summary>
+    {children}
+  </details>
+);
+
+interface ButtonsProps {
+  readonly gate: Gate;
+  readonly isHeld: boolean;
+  readonly answer: (said: Said) => void;
+}
+
+const ApprovalButtons = ({ gate: { consequences }, isHeld, answer }: ButtonsProps) => (
+  <div class="answers">
+    <div>
+      <button
+        type="button"
+        class="approve"
+        aria-describedby="if-approved"
+        disabled={isHeld}
+        onClick={() => answer({ decision: "approve" })}
+      >
+        Approve
+      </button>
+      <p id="if-approved">
+        <Line text={consequences.approve} />
+      </p>
+    </div>
+    <div>
+      <button
+        type="button"
+        class="reject"
+        aria-describedby="if-rejected"
+        disabled={isHeld}
+        onClick={() => answer({ decision: "reject" })}
+      >
+        Reject
+      </button>
+      <p id="if-rejected">
+        <Line text={consequences.reject} />
+      </p>
+    </div>
+  </div>
+);
+
+/** Nobody knows whether a call took effect; a person has looked. */
+const DoubtButtons = ({ isHeld, answer }: ButtonsProps) => (
+  <div class="answers">
+    <div>
+      <button type="button" disabled={isHeld} onClick={() => answer({ decision: "approve", resolution: "done" })}>
+        It happened
+      </button>
+      <p>The step counts as done and the work goes on. Nothing is called again.</p>
+    </div>
+    <div>
+      <button type="button" disabled={isHeld} onClick={() => answer({ decision: "approve", resolution: "retry" })}>
+        It did not happen: try again
+      </button>
+      <p>The call is made once more.</p>
+    </div>
+    <div>
+      <button type="button" class="reject" disabled={isHeld} onClick={() => answer({ decision: "reject" })}>
+        It failed
+      </button>
+      <p>The step fails.</p>
+    </div>
+  </div>
+);
+
+const SignedOnly = ({ gate: { workflow_id, gate_id, payload_digest } }: { readonly gate: Gate }) => (
+  <>
+    <p>
+      Every vote at this gate is signed with the voter's own key. This page holds no keys; decide with the command line:
+    </p>
+    <pre class="block">{`npx countersign approve ${workflow_id} ${gate_id} --digest ${payload_digest} --sign KEYFILE`}</pre>
+    <p class="quiet">“reject” in the place of “approve” rejects.</p>
+  </>
+);
+
+function DelegateForm({ gate, isBusy, say }: Omit<AnswersProps, "isHeld">) {
+  const to = useSignal("");
+  const hours = useSignal(24);
+  const send = () => {
+    const id = /^\d{1,15}$/.test(to.value) ? Number(to.value) : to.value;
+    const expires_at = new Date(now.value + hours.value * 3_600_000).toISOString();
+    void say(() => delegate(gate, { to: { type: "user", id }, expires_at }));
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        send();
+      }}
+    >
+      <label class="field">
+        <span>Who (their user id)</span>
+        <input
+          required
+          value={to.value}
+          onInput={(e) => {
+            to.value = e.currentTarget.value.trim();
+          }}
+        />
+      </label>
+      <label class="field">
+        <span>For how many hours</span>
+        <input
+          type="number"
+          min={1}
+          max={720}
+          required
+          value={hours.value}
+          onInput={(e) => {
+            hours.value = Number(e.currentTarget.value);
+          }}
+        />
+      </label>
+      <button type="submit" disabled={isBusy || to.value === ""}>
+        Lend my seat
+      </button>
+    </form>
+  );
+}

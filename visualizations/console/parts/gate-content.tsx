@@ -1,0 +1,174 @@
+/** What a gate shows: why a person is asked, what would run, what changes, who decides. All of it is text. */
+import type { Gate } from "../../../src/contract/gate.ts";
+import type { GateVote } from "../../../src/contract/gate-vote.ts";
+import type { Json } from "../../../src/contract/json.ts";
+import { listHiddenFields } from "../../../src/protocol/hidden-fields.ts";
+import { tellExpiry, tellPerson, tellSpan } from "../words.ts";
+import { Diff } from "./diff.tsx";
+import { Ago, Due, Fact, Facts, tellInstant } from "./marks.tsx";
+import { Block, Line } from "./shown.tsx";
+
+export const payloadText = (payload: Json): string => JSON.stringify(payload, null, 2);
+
+export function GateContent({ gate }: { readonly gate: Gate }) {
+  const { preview, payload, diff } = gate;
+  const isPayload = preview.startsWith(payloadText(payload));
+  const hidden = listHiddenFields(payload, preview);
+  return (
+    <>
+      <Reasons gate={gate} />
+      <section class="card">
+        <h2>{isPayload ? "Exactly this will run" : "What it would do"}</h2>
+        <Block text={preview} />
+        {hidden.length > 0 && (
+          <>
+            <h3>Also in it, and not in the preview</h3>
+            <Facts>
+              {hidden.map(({ path, value }) => (
+                <Fact key={path} name={path}>
+                  <Block text={typeof value === "string" ? value : JSON.stringify(value)} />
+                </Fact>
+              ))}
+            </Facts>
+          </>
+        )}
+        {!isPayload && (
+          <details class="more">
+            <summary>The exact payload</summary>
+            <Block text={payloadText(payload)} />
+          </details>
+        )}
+      </section>
+      {diff !== null && (
+        <section class="card">
+          <h2>What changes</h2>
+          <Diff diff={diff} />
+        </section>
+      )}
+      <Seats gate={gate} />
+      <Particulars gate={gate} />
+    </>
+  );
+}
+
+const asked = { policy: "a rule", plan: "the plan", operator: "the operation itself", recovery: "recovery" } as const;
+
+const Reasons = ({ gate: { reasons } }: { readonly gate: Gate }) => (
+  <section class="card">
+    <h2>Why a person is asked</h2>
+    <ul class="plain">
+      {reasons.map(({ source, rule, reason }) => (
+        <li key={`${source} ${rule}`}>
+          <Line text={reason} />{" "}
+          <small>
+            ({asked[source]}: <Line text={rule} />)
+          </small>
+        </li>
+      ))}
+    </ul>
+  </section>
+);
+
+function Seats({ gate }: { readonly gate: Gate }) {
+  const { roles, approvers, advisors, quorum, votes, delegations, separation, requester, requesters } = gate;
+  const askers = requesters ?? (requester === null ? [] : [requester]);
+  return (
+    <section class="card">
+      <h2>Who decides</h2>
+      <Facts>
+        <Fact name="May decide">
+          {approvers === null
+            ? roles === null
+              ? "anybody who may approve"
+              : roles.join(", ")
+            : approvers.map(tellPerson).join(", ")}
+        </Fact>
+        {separation && askers.length > 0 && (
+          <Fact name="May not">{askers.map(tellPerson).join(", ")}, who asked for the work</Fact>
+        )}
+        {advisors.length > 0 && <Fact name="Advise">{advisors.join(", ")}</Fact>}
+        {quorum !== null && (
+          <Fact name="Takes">
+            {quorum.approvals} to approve, {quorum.rejections} to reject
+          </Fact>
+        )}
+        {delegations.map(({ from, to, expires_at }) => (
+          <Fact key={tellPerson(from)} name="Seat lent">
+            {tellPerson(from)} to {tellPerson(to)}, until {tellInstant(expires_at)}
+          </Fact>
+        ))}
+      </Facts>
+      {votes.length > 0 && <Votes votes={votes} />}
+      <Ladder gate={gate} />
+    </section>
+  );
+}
+
+const Votes = ({ votes }: { readonly votes: readonly GateVote[] }) => (
+  <ul class="plain">
+    {votes.map((vote) => (
+      <li key={tellPerson(vote.principal)}>
+        {tellPerson(vote.principal)}
+        {vote.on_behalf_of !== null && ` in the place of ${tellPerson(vote.on_behalf_of)}`}{" "}
+        {vote.advisory ? "advises to" : "voted to"} {vote.decision}, <Ago at={vote.at} />
+        {vote.comment !== null && (
+          <>
+            : “<Line text={vote.comment} />”
+          </>
+        )}
+      </li>
+    ))}
+  </ul>
+);
+
+function Ladder({ gate: { due_at, expiry_action, escalate_to, ladder } }: { readonly gate: Gate }) {
+  if (due_at === null || expiry_action === null) return <p class="quiet">It waits as long as it takes.</p>;
+  return (
+    <ol class="plain">
+      <li>
+        <Due at={due_at} />: if nobody decides, {tellExpiry(expiry_action, escalate_to)}
+      </li>
+      {ladder.slice(1).map(({ after_ms, action, role }) => (
+        <li key={`${after_ms}${action}${role}`}>
+          {tellSpan(after_ms)} after that, {tellExpiry(action, role)}
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+const Particulars = ({ gate }: { readonly gate: Gate }) => (
+  <details class="card more">
+    <summary>Particulars</summary>
+    <Facts>
+      <Fact name="Operation">
+        <code>{gate.operator}</code>
+      </Fact>
+      <Fact name="Payload digest">
+        <code>{gate.payload_digest}</code>
+      </Fact>
+      {gate.basis?.map(({ name, digest }) => (
+        <Fact key={name} name="Rests on">
+          <Line text={name} />, <code>{digest}</code>
+        </Fact>
+      ))}
+      {gate.basis_digest !== undefined && (
+        <Fact name="Basis digest">
+          <code>{gate.basis_digest}</code>
+        </Fact>
+      )}
+      {gate.target !== null && (
+        <Fact name="Makes final">
+          {gate.target.type} version {gate.target.version}, <code>{gate.target.outcome_id}</code>
+        </Fact>
+      )}
+      <Fact name="Rules in force">
+        <Line text={gate.policy_version} />
+      </Fact>
+      <Fact name="Gate">
+        <code>{gate.gate_id}</code>
+      </Fact>
+      <Fact name="Opened">{tellInstant(gate.opened_at)}</Fact>
+    </Facts>
+  </details>
+);

@@ -1,0 +1,57 @@
+/** The head of all views of one run: what was asked, by whom, how it stands, and the other views of it. */
+import type { WorkflowState } from "../../../src/contract/workflow-state.ts";
+import { gateHref, type RunTab, runHref } from "../route.ts";
+import { tellPerson } from "../words.ts";
+import { Ago, State } from "./marks.tsx";
+import { Heading } from "./page.tsx";
+import { Line } from "./shown.tsx";
+
+interface RunHeadProps {
+  readonly run: WorkflowState;
+  readonly tab: RunTab;
+}
+
+const tabs = [
+  ["run", "Run"],
+  ["time", "Timeline"],
+  ["why", "Why"],
+] as const;
+
+const isOpen = (status: string): boolean => status === "open" || status === "suspended";
+
+export const titleOf = ({ intent }: WorkflowState): string => intent.text || intent.type;
+
+export function RunHead({ run, tab }: RunHeadProps) {
+  const { workflow_id, intent, state, progress, accepted_at, gates } = run;
+  return (
+    <>
+      <Heading title={titleOf(run)} />
+      <p class="chips">
+        <State state={state} />
+        <span>{progress.percent} %</span>
+        <code>{intent.type}</code>
+        <span>
+          asked by {tellPerson(intent.actor)}, <Ago at={accepted_at} />
+        </span>
+        <code class="id">{workflow_id}</code>
+      </p>
+      {gates
+        .filter(({ status }) => isOpen(status))
+        .map((gate) => (
+          <p key={gate.gate_id} class="note wait">
+            A person decides:{" "}
+            <a href={gateHref(workflow_id, gate.gate_id)}>
+              <Line text={gate.title} />
+            </a>
+          </p>
+        ))}
+      <nav class="tabs" aria-label="Views of this run">
+        {tabs.map(([name, title]) => (
+          <a key={name} href={runHref(workflow_id, name)} aria-current={tab === name ? "page" : undefined}>
+            {title}
+          </a>
+        ))}
+      </nav>
+    </>
+  );
+}

@@ -1,0 +1,115 @@
+/** What is known of the chosen step: what it was given, what was decided about it, its attempts, what came of it. */
+import type { LedgerEvent } from "../../../src/contract/event.ts";
+import type { StepView, WorkflowState } from "../../../src/contract/workflow-state.ts";
+import { gateHref } from "../route.ts";
+import { spaced, tellDecided, tellDuration } from "../words.ts";
+import { Fact, Facts, State } from "./marks.tsx";
+import { Block, Line } from "./shown.tsx";
+
+interface StepDetailProps {
+  readonly run: WorkflowState;
+  readonly step: StepView;
+  readonly events: readonly LedgerEvent[];
+}
+
+export function StepDetail({ run, step, events }: StepDetailProps) {
+  const own = events.filter(({ step_id }) => step_id === step.step_id);
+  const params = run.plan?.steps.find(({ step_id }) => step_id === step.step_id)?.params ?? {};
+  return (
+    <section class="card" aria-labelledby="chosen-step">
+      <h2 id="chosen-step">
+        Step <Line text={step.name} />
+      </h2>
+      <Facts>
+        <Fact name="State">
+          <State state={step.state} phase={step.state === "running" ? step.phase : null} />
+        </Fact>
+        <Fact name="Operation">
+          <code>{step.operator}</code>
+        </Fact>
+        <Fact name="Attempts">{step.attempts}</Fact>
+        {step.depends_on.length > 0 && <Fact name="After">{step.depends_on.join(", ")}</Fact>}
+        {step.skip_reason !== null && <Fact name="Skipped because">{spaced(step.skip_reason)}</Fact>}
+      </Facts>
+      {step.error !== null && (
+        <div class="note bad">
+          <p>
+            <Line text={step.error.message} />
+          </p>
+          <p class="quiet">
+            <code>{step.error.code}</code>
+          </p>
+        </div>
+      )}
+      <Decisions run={run} step={step} events={own} />
+      <details class="more">
+        <summary>What it is given</summary>
+        <Block text={JSON.stringify(params, null, 2)} />
+      </details>
+      {step.output_text !== "" && (
+        <>
+          <h3>What came of it</h3>
+          <Block text={step.output_text} />
+        </>
+      )}
+      <Attempts events={own} />
+    </section>
+  );
+}
+
+const textIn = (payload: LedgerEvent["payload"], name: string): string => {
+  const value = payload[name];
+  return typeof value === "string" ? value : "";
+};
+
+/** Of policy, and of people. */
+function Decisions({ run, step, events }: StepDetailProps) {
+  const judged = events.filter(({ event_type }) => event_type === "POLICY_DECIDED");
+  const gates = run.gates.filter(({ step_id }) => step_id === step.step_id);
+  if (judged.length + gates.length === 0) return null;
+  return (
+    <>
+      <h3>What was decided</h3>
+      <ul class="plain">
+        {judged.map(({ sequence, payload }) => (
+          <li key={sequence}>
+            Rules: {spaced(textIn(payload, "decision").toLowerCase())}, because{" "}
+            <Line text={textIn(payload, "reason")} />
+          </li>
+        ))}
+        {gates.map((gate) => (
+          <li key={gate.gate_id}>
+            <a href={gateHref(run.workflow_id, gate.gate_id)}>
+              <Line text={gate.title} />
+            </a>
+            : {tellDecided(gate)}
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+const isCall = ({ event_type }: LedgerEvent): boolean => event_type.startsWith("ACTION_");
+
+function Attempts({ events }: Pick<StepDetailProps, "events">) {
+  const calls = events.filter(isCall);
+  if (calls.length === 0) return null;
+  return (
+    <>
+      <h3>Calls</h3>
+      <ol class="plain">
+        {calls.map(({ sequence, event_type, timestamp }, i) => {
+          const since = calls[i - 1];
+          const ms = since === undefined ? 0 : Date.parse(timestamp) - Date.parse(since.timestamp);
+          return (
+            <li key={sequence}>
+              <small>{sequence}</small> {spaced(event_type.slice("ACTION_".length).toLowerCase())}
+              {ms > 0 && <small> after {tellDuration(ms)}</small>}
+            </li>
+          );
+        })}
+      </ol>
+    </>
+  );
+}

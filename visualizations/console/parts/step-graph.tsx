@@ -1,0 +1,112 @@
+/**
+ * The plan as a graph: each step a button, in the order in which they may run, with lines from what it waits for.
+ *
+ * Owns: the places. On a narrow page it is the list that it is to a screen reader.
+ */
+import type { StepView } from "../../../src/contract/workflow-state.ts";
+import { showLine } from "../../../src/protocol/visible-text.ts";
+import { State } from "./marks.tsx";
+import { Line } from "./shown.tsx";
+
+const box = { width: 190, height: 62, across: 46, down: 16 } as const;
+
+interface Place {
+  readonly column: number;
+  readonly row: number;
+}
+
+/** A step stands one column behind the last of those that it waits for. */
+export function placeSteps(steps: readonly StepView[]): ReadonlyMap<string, Place> {
+  const places = new Map<string, Place>();
+  const rows: number[] = [];
+  const byId = new Map(steps.map((step) => [step.step_id, step]));
+  const columnOf = (step: StepView, seen: readonly string[]): number =>
+    seen.includes(step.step_id)
+      ? 0
+      : Math.max(
+          0,
+          ...step.depends_on.flatMap((id) => {
+            const before = byId.get(id);
+            return before === undefined ? [] : [columnOf(before, [...seen, step.step_id]) + 1];
+          }),
+        );
+  for (const step of steps) {
+    const column = columnOf(step, []);
+    const row = rows[column] ?? 0;
+    rows[column] = row + 1;
+    places.set(step.step_id, { column, row });
+  }
+  return places;
+}
+
+const left = ({ column }: Place): number => column * (box.width + box.across);
+const top = ({ row }: Place): number => row * (box.height + box.down);
+
+interface StepGraphProps {
+  readonly steps: readonly StepView[];
+  readonly chosen: string | null;
+  readonly choose: (stepId: string) => void;
+}
+
+export function StepGraph({ steps, chosen, choose }: StepGraphProps) {
+  const places = placeSteps(steps);
+  const all = [...places.values()];
+  const width = Math.max(0, ...all.map((place) => left(place) + box.width));
+  const height = Math.max(0, ...all.map((place) => top(place) + box.height));
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys
+    <section class="scrolls" tabIndex={0} aria-label="Steps of the plan">
+      <div class="graph" style={{ "--width": `${width}px`, "--height": `${height}px` }}>
+        <svg width={width} height={height} aria-hidden="true">
+          {steps.flatMap((step) =>
+            step.depends_on.map((id) => (
+              <Edge key={`${id} ${step.step_id}`} from={places.get(id)} to={places.get(step.step_id)} />
+            )),
+          )}
+        </svg>
+        <ol>
+          {steps.map((step) => {
+            const place = places.get(step.step_id) ?? { column: 0, row: 0 };
+            return (
+              <li key={step.step_id} style={{ left: `${left(place)}px`, top: `${top(place)}px` }}>
+                <StepButton step={step} isChosen={step.step_id === chosen} choose={choose} />
+              </li>
+            );
+          })}
+        </ol>
+      </div>
+    </section>
+  );
+}
+
+function Edge({ from, to }: { readonly from: Place | undefined; readonly to: Place | undefined }) {
+  if (from === undefined || to === undefined) return null;
+  const [x1, y1] = [left(from) + box.width, top(from) + box.height / 2];
+  const [x2, y2] = [left(to), top(to) + box.height / 2];
+  const bend = Math.max(20, (x2 - x1) / 2);
+  return <path d={`M${x1},${y1}C${x1 + bend},${y1} ${x2 - bend},${y2} ${x2},${y2}`} />;
+}
+
+interface StepButtonProps {
+  readonly step: StepView;
+  readonly isChosen: boolean;
+  readonly choose: (stepId: string) => void;
+}
+
+function StepButton({ step, isChosen, choose }: StepButtonProps) {
+  const after = step.depends_on.length === 0 ? "" : `, after ${step.depends_on.join(", ")}`;
+  return (
+    <button
+      type="button"
+      class="step"
+      aria-pressed={isChosen}
+      title={showLine(`${step.operator}${after}`)}
+      onClick={() => choose(step.step_id)}
+    >
+      <span class="step-name">
+        <Line text={step.name} />
+      </span>
+      <State state={step.state} phase={step.state === "running" ? step.phase : null} />
+    </button>
+  );
+}

@@ -1,0 +1,207 @@
+/** Why a run is as it is: what led to each step's effect, and whether the record of it holds. */
+import { useSignal } from "@preact/signals";
+import type { AuditEntry } from "../../../src/contract/audit.ts";
+import type { Explanation, StepExplanation } from "../../../src/contract/explanation.ts";
+import type { Replay } from "../../../src/contract/replay.ts";
+import type { WorkflowState } from "../../../src/contract/workflow-state.ts";
+import { announce } from "../announce.ts";
+import { type Answer, ask, workflowPath } from "../api.ts";
+import { Show, useLoaded } from "../loaded.tsx";
+import { State } from "../parts/marks.tsx";
+import { ProblemNote } from "../parts/problem.tsx";
+import { RunHead } from "../parts/run-head.tsx";
+import { Line } from "../parts/shown.tsx";
+import { count } from "../words.ts";
+
+interface ExplainProps {
+  readonly workflow: string;
+  readonly at: number | null;
+}
+
+export function Explain({ workflow, at }: ExplainProps) {
+  const query = at === null ? "" : `?at=${at}`;
+  const run = useLoaded<WorkflowState>(workflowPath(workflow, query));
+  const explained = useLoaded<Explanation>(workflowPath(workflow, `/explain${query}`));
+  const audit = useLoaded<{ readonly entries: readonly AuditEntry[] }>(workflowPath(workflow, "/audit"));
+  return (
+    <Show loaded={run}>
+      {(state) => (
+        <>
+          <RunHead run={state} tab="why" />
+          {at !== null && <p class="note">As it was at event {at}.</p>}
+          <Proof workflow={workflow} />
+          <Show loaded={explained}>{(explanation) => <Causes explanation={explanation} />}</Show>
+          <Show loaded={audit}>{({ entries }) => <Audit entries={entries} />}</Show>
+        </>
+      )}
+    </Show>
+  );
+}
+
+interface Verified {
+  readonly ok: boolean;
+  readonly checked: number;
+  readonly broken: readonly { readonly sequence: number; readonly reason: string }[];
+}
+
+interface Finding {
+  readonly isGood: boolean;
+  readonly words: string;
+}
+
+function tellVerified({ ok, checked, broken: [first] }: Verified): Finding {
+  if (ok)
+    return {
+      isGood: true,
+      words: `The record is sound: ${count(checked, "row")} checked, each bound to the one before by its hash.`,
+    };
+  return { isGood: false, words: `The record is damaged at event ${first?.sequence} (${first?.reason}).` };
+}
+
+function tellReplay({ identical, events, difference }: Replay): Finding {
+  if (identical)
+    return {
+      isGood: true,
+      words: `Decided again from the record alone, all ${count(events, "event")} came out the same, byte for byte.`,
+    };
+  return {
+    isGood: false,
+    words: `Decided again, it came out otherwise at event ${difference?.sequence}: ${difference?.reason}`,
+  };
+}
+
+function Proof({ workflow }: { readonly workflow: string }) {
+  const found = useSignal<Answer<Finding> | null>(null);
+  const isBusy = useSignal(false);
+  const run = async <T,>(asked: Promise<Answer<T>>, tell: (value: T) => Finding) => {
+    isBusy.value = true;
+    const answer = await asked;
+    isBusy.value = false;
+    found.value = answer.ok ? { ok: true, value: tell(answer.value) } : answer;
+    if (answer.ok) announce(tell(answer.value).words);
+  };
+  const answer = found.value;
+  return (
+    <section class="card" aria-labelledby="proof">
+      <h2 id="proof">Can this be trusted?</h2>
+      <p class="row">
+        <button
+          type="button"
+          disabled={isBusy.value}
+          onClick={() => void run(ask<Verified>(workflowPath(workflow, "/verify")), tellVerified)}
+        >
+          Verify the record
+        </button>
+        <button
+          type="button"
+          disabled={isBusy.value}
+          onClick={() => void run(ask<Replay>(workflowPath(workflow, "/replay"), { method: "POST" }), tellReplay)}
+        >
+          Replay it
+        </button>
+        <a class="button" href={workflowPath(workflow, "/evidence")} download={`${workflow}.jsonl`}>
+          Export the evidence
+        </a>
+      </p>
+      {answer?.ok === false && <ProblemNote problem={answer.problem} />}
+      {answer?.ok === true && (
+        <p class={`note ${answer.value.isGood ? "good" : "bad"}`}>
+          <Line text={answer.value.words} />
+        </p>
+      )}
+    </section>
+  );
+}
+
+const Causes = ({ explanation: { why, steps } }: { readonly explanation: Explanation }) => (
+  <>
+    <section class="card" aria-labelledby="causes">
+      <h2 id="causes">What led to what</h2>
+      <ol class="causes">
+        {steps.map((step) => (
+          <li key={step.step_id}>
+            <Cause step={step} />
+          </li>
+        ))}
+      </ol>
+    </section>
+    <details class="card more">
+      <summary>Every cause, in the order of the ledger</summary>
+      <ol>
+        {why.map((line, i) => (
+          <li key={i}>
+            <Line text={line} />
+          </li>
+        ))}
+      </ol>
+    </details>
+  </>
+);
+
+const Cause = ({ step }: { readonly step: StepExplanation }) => (
+  <>
+    <p>
+      <strong>
+        <Line text={step.name} />
+      </strong>{" "}
+      <State state={step.state} /> <code>{step.operator}</code>
+    </p>
+    <ul>
+      <li>
+        Rules: <Line text={step.allowed_by} />
+      </li>
+      {step.approved_by !== null && (
+        <li>
+          Decided by <Line text={step.approved_by} />
+        </li>
+      )}
+      <li>
+        Effect: <Line text={step.effect} />
+      </li>
+      {step.because.length > 0 && (
+        <li>
+          Because
+          <ul>
+            {step.because.map((line) => (
+              <li key={line}>
+                <Line text={line.replace(`${step.step_id}: `, "")} />
+              </li>
+            ))}
+          </ul>
+        </li>
+      )}
+    </ul>
+  </>
+);
+
+const outcomes: Readonly<Record<AuditEntry["outcome"]["type"], string>> = {
+  AutoApproved: "let through by the rules",
+  Blocked: "blocked",
+  QueuedForReview: "put to a person",
+  HumanApproved: "approved by a person",
+  HumanRejected: "rejected by a person",
+};
+
+const Audit = ({ entries }: { readonly entries: readonly AuditEntry[] }) => (
+  <details class="card more">
+    <summary>Audit: how {count(entries.length, "decision")} came out</summary>
+    <ol class="plain">
+      {entries.map(({ interaction_id, outcome, policies, decided_by }) => (
+        <li key={`${interaction_id}${outcome.type}`}>
+          {outcomes[outcome.type]}
+          {decided_by !== undefined && `: ${decided_by}`}
+          {policies.length > 0 && (
+            <>
+              {" "}
+              (<Line text={policies.join(", ")} />)
+            </>
+          )}
+          <br />
+          <small>
+            <code>{interaction_id}</code>
+          </small>
+        </li>
+      ))}
+    </ol>
+  </details>
+);

@@ -1,0 +1,158 @@
+/**
+ * One gate: what is asked, why, what follows from each answer, and the answer.
+ *
+ * G1  What is on the screen stays until its reader asks for newer; then what differs is shown.
+ * G2  A gate that is decided, here or elsewhere, says by whom and when, and has no buttons.
+ */
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import type { Gate } from "../../../src/contract/gate.ts";
+import { announce } from "../announce.ts";
+import { workflowPath } from "../api.ts";
+import { hearFeed } from "../live.ts";
+import { Show, useLoaded } from "../loaded.tsx";
+import { Decision } from "../parts/decision.tsx";
+import { Diff, diffLines } from "../parts/diff.tsx";
+import { GateContent, payloadText } from "../parts/gate-content.tsx";
+import { Ago, Due, Risk } from "../parts/marks.tsx";
+import { Heading } from "../parts/page.tsx";
+import { Line } from "../parts/shown.tsx";
+import { runHref } from "../route.ts";
+import { spaced, tellDecided, tellEffect, tellPerson } from "../words.ts";
+
+interface GateViewProps {
+  readonly workflow: string;
+  readonly gate: string;
+}
+
+export function GateView({ workflow, gate }: GateViewProps) {
+  const loaded = useLoaded<Gate>(workflowPath(workflow, `/gates/${encodeURIComponent(gate)}`));
+  useEffect(
+    () =>
+      hearFeed((item) => {
+        if (item.workflow_id === workflow && item.gates.some(({ gate_id }) => gate_id === gate)) void loaded.reload();
+      }),
+    [workflow, gate, loaded.reload],
+  );
+  return <Show loaded={loaded}>{(latest) => <Desk latest={latest} reload={loaded.reload} />}</Show>;
+}
+
+const isOpen = ({ status }: Gate): boolean => status === "open" || status === "suspended";
+const isSame = (a: Gate, b: Gate): boolean =>
+  a.payload_digest === b.payload_digest && a.basis_digest === b.basis_digest && a.preview === b.preview;
+
+interface DeskProps {
+  readonly latest: Gate;
+  readonly reload: () => Promise<void>;
+}
+
+function Desk({ latest, reload }: DeskProps) {
+  const shown = useSignal(latest);
+  const before = useSignal<Gate | null>(null);
+  const said = useSignal<string | null>(null);
+  const isStale = isOpen(latest) && !isSame(shown.value, latest);
+  // All but what is decided on may be newer than when one came: votes, seats, the end.
+  const gate = isStale ? { ...shown.value, votes: latest.votes, seat: latest.seat } : latest;
+  useEffect(() => {
+    if (!isStale) shown.value = latest;
+    else announce("What this gate shows has changed. Look at it again before you decide.");
+  }, [latest, isStale, shown]);
+  const onAnswer = (told: string | null) => {
+    said.value = told;
+    void reload();
+  };
+  return (
+    <article>
+      <Heading title={gate.title} />
+      <Lede gate={gate} />
+      {isStale && (
+        <div class="note wait" role="alert">
+          <p>What this gate shows has changed since you opened it. Nothing can be approved until you have seen it.</p>
+          <button
+            type="button"
+            onClick={() => {
+              before.value = shown.value;
+              shown.value = latest;
+            }}
+          >
+            Show what it shows now
+          </button>
+        </div>
+      )}
+      <div class="desk">
+        <div class="content">
+          {before.value !== null && <Moved before={before.value} now={gate} />}
+          <GateContent gate={gate} />
+        </div>
+        {isOpen(latest) ? (
+          <Decision gate={gate} isStale={isStale} said={said.value} onAnswer={onAnswer} />
+        ) : (
+          <Decided gate={latest} said={said.value} />
+        )}
+      </div>
+    </article>
+  );
+}
+
+const Lede = ({ gate }: { readonly gate: Gate }) => (
+  <>
+    <p class="lede">
+      {gate.requester === null ? "Somebody" : tellPerson(gate.requester)} asked for work that would now run{" "}
+      <code>{gate.operator}</code>: it <strong>{tellEffect(gate.effect)}</strong>.
+    </p>
+    <p class="chips">
+      <Risk level={gate.risk_level} />
+      <span>cost {gate.estimated_cost}</span>
+      {isOpen(gate) && gate.due_at !== null && <Due at={gate.due_at} />}
+      <span>
+        asked <Ago at={gate.opened_at} />
+      </span>
+      <a href={runHref(gate.workflow_id)}>the whole run</a>
+    </p>
+  </>
+);
+
+const Moved = ({ before, now }: { readonly before: Gate; readonly now: Gate }) => (
+  <section class="card">
+    <h2>What is different from what you saw first</h2>
+    <Diff diff={diffLines(payloadText(before.payload), payloadText(now.payload))} />
+    {before.preview !== now.preview && (
+      <>
+        <h3>In the preview</h3>
+        <Diff diff={diffLines(before.preview, now.preview)} />
+      </>
+    )}
+  </section>
+);
+
+/** `said`: what came of one's own answer, just now. */
+function Decided({ gate, said }: { readonly gate: Gate; readonly said: string | null }) {
+  const { decision } = gate;
+  return (
+    <section class="card decision" aria-labelledby="decided">
+      <h2 id="decided" tabIndex={-1} ref={(heading) => void (said !== null && heading?.focus())}>
+        {said ?? `This gate is ${spaced(gate.status)}`}
+      </h2>
+      <p>
+        {tellDecided(gate)}
+        {decision !== null && (
+          <>
+            , <Ago at={decision.at} />
+          </>
+        )}
+        {decision !== null && decision.carried_by.length > 0 && (
+          <>, with the votes of {decision.carried_by.map(({ principal }) => tellPerson(principal)).join(", ")}</>
+        )}
+        {decision?.edited === true && ", with changes"}
+      </p>
+      {decision?.comment != null && (
+        <blockquote>
+          <Line text={decision.comment} />
+        </blockquote>
+      )}
+      <p>
+        <a href={runHref(gate.workflow_id)}>See the run</a> · <a href="#/">Back to the inbox</a>
+      </p>
+    </section>
+  );
+}

@@ -1,0 +1,231 @@
+/**
+ * What waits for whoever is signed in: what falls due first comes first, then what has waited longest.
+ *
+ * I1  Only what one may decide is listed, and the count says how many there are, also of those that are not shown.
+ * I2  What is decided meanwhile stays, greyed, with who and when, until one leaves.
+ * I3  Several are approved at once only where they are alike and wholly shown; each by its own digest and request.
+ */
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import type { Gate } from "../../../src/contract/gate.ts";
+import type { ListedGate } from "../../../src/contract/listed-gate.ts";
+import type { GatePage } from "../../../src/contract/page.ts";
+import { announce } from "../announce.ts";
+import { ask, kernel, workflowPath } from "../api.ts";
+import { hearFeed } from "../live.ts";
+import { Show, useLoaded, useSettled } from "../loaded.tsx";
+import { Bulk, mayJoin } from "../parts/bulk.tsx";
+import { payloadText } from "../parts/gate-content.tsx";
+import { Ago, Due, Risk } from "../parts/marks.tsx";
+import { Heading } from "../parts/page.tsx";
+import { Line } from "../parts/shown.tsx";
+import { gateHref } from "../route.ts";
+import { waiting } from "../waiting.ts";
+import { count, tellDecided, tellEffect, tellPerson } from "../words.ts";
+
+const most = 100;
+const newest = `${kernel}/gates?mine=true&limit=${most}&total=true`;
+/** Those that ever fall due: of many gates they are the ones that must not be missed. */
+const falling = `${kernel}/gates?mine=true&limit=${most}&due_before=9999-12-31`;
+
+const keyOf = ({ workflow_id, gate_id }: { readonly workflow_id: string; readonly gate_id: string }) =>
+  `${workflow_id}/${gate_id}`;
+
+const dueOf = ({ due_at }: ListedGate): number => (due_at === null ? Number.POSITIVE_INFINITY : Date.parse(due_at));
+
+export const inOrder = (gates: readonly ListedGate[]): readonly ListedGate[] =>
+  [...new Map(gates.map((gate) => [keyOf(gate), gate])).values()].sort(
+    (a, b) => dueOf(a) - dueOf(b) || Date.parse(a.opened_at) - Date.parse(b.opened_at),
+  );
+
+export function Inbox() {
+  const page = useLoaded<GatePage>(newest);
+  const due = useLoaded<GatePage>(falling);
+  const decided = useSignal<ReadonlyMap<string, Gate>>(new Map());
+  const told = page.answer.value;
+  const total = told?.ok === true ? (told.value.total ?? told.value.gates.length) : null;
+  const reload = useSettled(() => void Promise.all([page.reload(), due.reload()]), 300);
+  const listed = () => [page, due].flatMap(({ answer }) => (answer.peek()?.ok ? gatesIn(answer.peek()) : []));
+  useEffect(
+    () =>
+      hearFeed((item) => {
+        const closed = item.gates
+          .filter(({ change }) => change === "closed")
+          .map((gate) => keyOf({ ...item, ...gate }));
+        for (const gate of listed().filter((one) => closed.includes(keyOf(one)))) void keepDecided(gate);
+        if (item.gates.length > 0) reload();
+      }),
+    [reload],
+  );
+  useEffect(() => {
+    if (total !== null) waiting.value = total;
+  }, [total]);
+  const keepDecided = async (gate: ListedGate) => {
+    const whole = await ask<Gate>(workflowPath(gate.workflow_id, `/gates/${gate.gate_id}`));
+    if (!whole.ok) return;
+    decided.value = new Map([...decided.value, [keyOf(gate), whole.value] as const].slice(-20));
+    announce(`${whole.value.title} was ${tellDecided(whole.value)}`);
+  };
+  return (
+    <>
+      <Heading title="Inbox" prefix={total ? `(${total}) ` : ""}>
+        <p class="lede">
+          {total === null
+            ? ""
+            : total === 0
+              ? "Nothing waits for you."
+              : `${count(total, "decision")} wait${total === 1 ? "s" : ""} for you.`}
+        </p>
+      </Heading>
+      <Show loaded={page}>
+        {({ gates }) => (
+          <GateList
+            gates={inOrder([...gates, ...gatesIn(due.answer.value)].filter((gate) => !decided.value.has(keyOf(gate))))}
+            total={total ?? 0}
+            onDecided={reload}
+          />
+        )}
+      </Show>
+      {decided.value.size > 0 && <DecidedList gates={[...decided.value.values()].reverse()} />}
+    </>
+  );
+}
+
+const gatesIn = (answer: { readonly ok: boolean; readonly value?: GatePage } | null): readonly ListedGate[] =>
+  answer?.ok ? (answer.value?.gates ?? []) : [];
+
+interface GateListProps {
+  readonly gates: readonly ListedGate[];
+  readonly total: number;
+  readonly onDecided: () => void;
+}
+
+function GateList({ gates, total, onDecided }: GateListProps) {
+  const chosen = useSignal<ReadonlySet<string>>(new Set());
+  const picked = gates.filter((gate) => chosen.value.has(keyOf(gate)));
+  const choose = (gate: ListedGate, on: boolean) => {
+    const next = new Set(picked.map(keyOf));
+    if (on) next.add(keyOf(gate));
+    else next.delete(keyOf(gate));
+    chosen.value = next;
+  };
+  if (gates.length === 0) return <p class="empty">When something needs your decision, it appears here by itself.</p>;
+  return (
+    <>
+      {picked.length > 0 && (
+        <Bulk
+          gates={picked}
+          onDone={() => {
+            chosen.value = new Set();
+            onDecided();
+          }}
+        />
+      )}
+      <ul class="cards">
+        {gates.map((gate) => (
+          <li key={keyOf(gate)}>
+            <Card
+              gate={gate}
+              isChosen={chosen.value.has(keyOf(gate))}
+              mayJoin={mayJoin(gate, picked)}
+              choose={choose}
+            />
+          </li>
+        ))}
+      </ul>
+      {total > gates.length && (
+        <p class="quiet">
+          These are {gates.length} of {total.toLocaleString("en")}: what falls due first, and the newest. The others
+          move up as these are decided.
+        </p>
+      )}
+    </>
+  );
+}
+
+/** The beginning of what it shows, so that gates of one name can be told apart. */
+function glimpseOf({ preview, payload }: ListedGate): string {
+  const isPayload = payload !== null && preview.startsWith(payloadText(payload));
+  const text = isPayload ? JSON.stringify(payload) : preview.trim().replace(/\s+/gu, " ");
+  return text.length > 140 ? `${text.slice(0, 140)}…` : text;
+}
+
+interface CardProps {
+  readonly gate: ListedGate;
+  readonly isChosen: boolean;
+  readonly mayJoin: boolean;
+  readonly choose: (gate: ListedGate, on: boolean) => void;
+}
+
+function Card({ gate, isChosen, mayJoin: joins, choose }: CardProps) {
+  const [reason] = gate.reasons;
+  const votes = gate.votes.filter(({ advisory }) => !advisory).length;
+  return (
+    <article class="card item">
+      {joins || isChosen ? (
+        <label class="pick">
+          <input type="checkbox" checked={isChosen} onChange={(e) => choose(gate, e.currentTarget.checked)} />
+          <span class="unseen">Select {gate.title}</span>
+        </label>
+      ) : (
+        <span class="pick" />
+      )}
+      <div>
+        <h2>
+          <a href={gateHref(gate.workflow_id, gate.gate_id)} data-item>
+            <Line text={gate.title} />
+          </a>
+        </h2>
+        <p>
+          {gate.requester === null ? "Somebody" : tellPerson(gate.requester)} asked; <code>{gate.operator}</code>{" "}
+          {tellEffect(gate.effect)}.
+        </p>
+        <p class="glimpse">
+          <Line text={glimpseOf(gate)} />
+        </p>
+        {reason !== undefined && (
+          <p class="quiet">
+            <Line text={reason.reason} />
+          </p>
+        )}
+      </div>
+      <p class="chips">
+        <Risk level={gate.risk_level} />
+        {gate.estimated_cost > 0 && <span>cost {gate.estimated_cost}</span>}
+        {gate.quorum !== null && (
+          <span>
+            {votes} of {gate.quorum.approvals} votes
+          </span>
+        )}
+        {gate.due_at === null ? (
+          <span>
+            asked <Ago at={gate.opened_at} />
+          </span>
+        ) : (
+          <Due at={gate.due_at} />
+        )}
+      </p>
+    </article>
+  );
+}
+
+const DecidedList = ({ gates }: { readonly gates: readonly Gate[] }) => (
+  <section class="past">
+    <h2>Decided while you were here</h2>
+    <ul class="plain">
+      {gates.map((gate) => (
+        <li key={keyOf(gate)}>
+          <a href={gateHref(gate.workflow_id, gate.gate_id)}>
+            <Line text={gate.title} />
+          </a>{" "}
+          {tellDecided(gate)}
+          {gate.decision !== null && (
+            <>
+              , <Ago at={gate.decision.at} />
+            </>
+          )}
+        </li>
+      ))}
+    </ul>
+  </section>
+);

@@ -1,0 +1,92 @@
+/**
+ * Words for what the records name: states, effects, people, spans of time.
+ *
+ * Never: decides what follows from one; a word that is not known is shown as it is.
+ */
+import type { Gate } from "../../src/contract/gate.ts";
+import type { WorkflowStateName } from "../../src/contract/progress.ts";
+
+const effectWords: Readonly<Record<string, string>> = {
+  none: "changes nothing outside",
+  read: "only reads",
+  write_draft: "writes a draft",
+  final_write: "writes something final",
+  external_send: "sends something outside",
+  credential_use: "acts with somebody's credentials",
+};
+export const tellEffect = (effect: string): string => effectWords[effect] ?? effect;
+
+const stateWords: Readonly<Record<WorkflowStateName, string>> = {
+  accepted: "accepted",
+  planned: "planned",
+  running: "running",
+  waiting_for_user: "waits for a person",
+  completed: "completed",
+  failed: "failed",
+  cancelled: "cancelled",
+};
+export const tellState = (state: string): string =>
+  (stateWords as Readonly<Record<string, string>>)[state] ?? spaced(state);
+
+/** `awaiting_approval` as people write it. */
+export const spaced = (word: string): string => word.replaceAll("_", " ");
+
+/** How a state looks: by its outcome, and never by colour alone. */
+export function toneOf(state: string): "good" | "bad" | "wait" | "busy" | "calm" {
+  if (["completed", "succeeded", "approved"].includes(state)) return "good";
+  if (["failed", "rejected", "expired", "in_doubt"].includes(state)) return "bad";
+  if (["waiting_for_user", "awaiting_approval", "open", "suspended"].includes(state)) return "wait";
+  return ["running", "planned", "accepted"].includes(state) ? "busy" : "calm";
+}
+
+export const tellPerson = ({
+  type,
+  id,
+}: {
+  readonly type?: string | undefined;
+  readonly id: string | number;
+}): string => (type === undefined ? String(id) : `${type} ${id}`);
+
+const units = [
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+  ["second", 1000],
+] as const;
+
+/** `2 hours`, in the largest unit that fits. */
+export function tellSpan(ms: number): string {
+  const [unit, length] = units.find(([, size]) => Math.abs(ms) >= size) ?? units[3];
+  const n = Math.floor(Math.abs(ms) / length);
+  return `${n} ${unit}${n === 1 ? "" : "s"}`;
+}
+
+/** `340 ms`, `2.4 s`, then as above. */
+export const tellDuration = (ms: number): string =>
+  ms < 1000 ? `${Math.round(ms)} ms` : ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : tellSpan(ms);
+
+export const count = (n: number, noun: string): string => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+
+const expiryWords = {
+  deny: "it counts as rejected",
+  allow: "it counts as approved",
+  suspend: "it is suspended until somebody decides",
+  escalate: "it is passed on",
+} as const;
+
+export const tellExpiry = (action: keyof typeof expiryWords, role: string | null | undefined): string =>
+  action === "escalate" ? `it is passed on to ${role ?? "an administrator"}` : expiryWords[action];
+
+const statusWords: Readonly<Record<string, string>> = {
+  approved: "approved",
+  rejected: "rejected",
+  expired: "expired",
+  voided: "no longer needed",
+};
+
+/** How a gate was decided, in a sentence without its end. */
+export function tellDecided({ status, decision }: Pick<Gate, "status" | "decision">): string {
+  const word = statusWords[status] ?? spaced(status);
+  if (decision === null || decision.principal === null) return word;
+  return `${word} by ${tellPerson(decision.principal)}`;
+}
