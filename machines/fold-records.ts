@@ -119,6 +119,7 @@ export function newStep(step: StepRecord["step"], planId: string): StepRecord {
     blocked: false,
     skip_reason: null,
     settled: null,
+    answered_by: null,
     doubts: 0,
     token_id: null,
     token_started: false,

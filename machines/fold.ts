@@ -189,6 +189,7 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
       action_id: payload.action_id,
       retry_due: null,
       settled: null,
+      answered_by: null,
       input: payload.input ?? step.input,
     });
     if (payload.recovered !== true || step.attempts.at(-1)?.outcome !== "running")
@@ -200,7 +201,10 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
   },
   ACTION_SUCCEEDED(record, payload, meta) {
     const step = moveStep(record, meta, payload);
-    if (step !== null) endAttempt(step, meta.at, { outcome: "succeeded", error: null, cached: payload.cached });
+    if (step !== null) {
+      endAttempt(step, meta.at, { outcome: "succeeded", error: null, cached: payload.cached });
+      step.answered_by = payload.answered_by ?? null;
+    }
     const entry = moveAction(record, payload.action_id, { type: meta.type });
     if (entry === null) return;
     const { tokens = null, cost = null, trace = null } = payload.usage;

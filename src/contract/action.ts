@@ -35,6 +35,9 @@ export function addUsage(one: Usage, other: Usage): Usage {
   return { ...one, ...other, ...(tokens === undefined ? {} : { tokens }), ...(cost === undefined ? {} : { cost }) };
 }
 
+/** As which call of a key an action is indexed: each that may take effect is one, and no two workflows make the same one. */
+export const claimedKey = (key: string, claim: number): string => (claim === 1 ? key : `${key}#${claim}`);
+
 export const ActionRecord = z.object({
   action_id: ActionId,
   tenant_id: TenantId,

@@ -188,6 +188,8 @@ export interface EventPayloads {
     readonly input?: Json;
     readonly timeout_ms: number;
     readonly recovered?: boolean;
+    /** Which call of its key this is, counted over all workflows that share the key; absent where none can. */
+    readonly claim?: number;
     /** The token this call was admitted as; absent where the record answered and no call was made. */
     readonly token?: { readonly id: number; readonly cost?: number; readonly resources?: ResourceRequest };
     readonly outcome_id: string | null;
@@ -199,6 +201,8 @@ export interface EventPayloads {
     readonly result: Json;
     readonly usage: Usage;
     readonly cached: boolean;
+    /** The workflow whose record answered, where that is another. */
+    readonly answered_by?: string;
     readonly late: boolean;
     readonly outcome_id: string | null;
   };

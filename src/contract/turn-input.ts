@@ -8,11 +8,13 @@ import { z } from "zod";
 
 /**
  * `opened`: whoever goes on has nothing but the ledger. `foreign`: the row of a process that does not own the workflow.
- * `stopped`: the owner stops, and begins nothing any more. All others are inputs of a workflow's mailbox.
+ * `again`: what was asked before counts no more, for another process's append came first, or a key was taken. `stopped`: the
+ * owner stops, and begins nothing any more. All others are inputs of a workflow's mailbox.
  */
 const kinds = [
   "opened",
   "foreign",
+  "again",
   "stopped",
   "begin",
   "woken",

@@ -42,6 +42,8 @@ export interface StepRecord {
   skip_reason: SkipReason | null;
   /** What a person said of the lost call, until it is begun again. */
   settled: "done" | "retry" | "failed" | null;
+  /** The workflow whose record answered this run's call, where that is another. */
+  answered_by: string | null;
   doubts: number;
   /** The token of the attempt that is queued or under way; null before the step is queued. */
   token_id: number | null;

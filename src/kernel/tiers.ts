@@ -26,6 +26,7 @@ import { createEgoTier } from "../tiers/t5-ego/tier.ts";
 import { createMetacognitionTier } from "../tiers/t6-metacognition/tier.ts";
 import { createOrchestrationTier } from "../tiers/t7-orchestration/tier.ts";
 import type { KernelOptions, Resolved } from "./options.ts";
+import { findSharedKey } from "./shared-keys.ts";
 
 export function createSettings(resolved: Resolved, registry: Registry): Settings {
   const { options, budgets, retryPolicies, engine, limits } = resolved;
@@ -64,33 +65,6 @@ export function createServices({ resolved, store, reading, timers }: ServicePart
     findSharedKey: (question) => findSharedKey({ store, reading }, question),
     findDraft: async (workflowId, stepId) => draftOfStep(await reading.readWorkflowState(workflowId), stepId),
   };
-}
-
-type SharedKeyQuestion = Parameters<Services["findSharedKey"]>[0];
-
-/** An apply key is indexed by the store; any other is asked of the workflow whose work is made again, and of its own origin. */
-async function findSharedKey(
-  { store, reading }: Pick<ServiceParts, "store" | "reading">,
-  { tenant_id, key, workflow_id, parent_workflow_id }: SharedKeyQuestion,
-): ReturnType<Services["findSharedKey"]> {
-  const indexed = key.startsWith("apply:") ? await store.findKey(tenant_id, key) : null;
-  const holder = indexed !== null && indexed.workflow_id !== workflow_id ? indexed.workflow_id : parent_workflow_id;
-  if (holder === null) return null;
-  const record = await reading.readWorkflowState(holder);
-  const entry = record.actions.get(record.keys.get(key) ?? "");
-  // What failed for certain in the workflow whose work is made again is no hindrance to making it here.
-  const failed = entry?.seen === "failed_retryable" || entry?.seen === "failed_final";
-  if (failed && indexed === null) return null;
-  if (entry !== undefined)
-    return {
-      action_id: entry.record.action_id,
-      result: entry.record.result_payload,
-      succeeded: entry.seen === "succeeded",
-    };
-  const origin = record.parent_workflow_id;
-  return origin === null
-    ? null
-    : findSharedKey({ store, reading }, { tenant_id, key, workflow_id: holder, parent_workflow_id: origin });
 }
 
 const initializing = {

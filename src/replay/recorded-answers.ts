@@ -11,6 +11,7 @@ import { gateIdOf } from "../contract/gate.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { toStepResult } from "../contract/step.ts";
 import { isBlocking } from "../tiers/t4-execution/decide/end-step.ts";
+import type { SharedKey } from "../tiers/t4-execution/decide/answer-key.ts";
 import type { Answered } from "../tiers/t4-execution/decide/input.ts";
 import type { Question } from "../tiers/t4-execution/decide/intention.ts";
 import { sanitizedMarker } from "../tiers/t4-execution/decide/redact.ts";
@@ -45,7 +46,7 @@ export function answerOf(question: Question, at: Recorded): Answered | undefined
     case "hook":
       return hooked(question, at);
     case "shared_key":
-      return said(shared(question.key, at.log));
+      return said(shared(question.key, at));
     case "draft": {
       const drafted = at.log.find("OUTCOME_DRAFTED", question.step_id);
       return said(drafted === null ? null : payloadOf(drafted, "OUTCOME_DRAFTED").outcome);
@@ -169,19 +170,21 @@ function hooked({ phase }: Extract<Question, { readonly ask: "hook" }>, { log, s
   return isBlocking(error) ? failed(error) : said(null);
 }
 
-/** What another workflow had made of a key is known by what this one took over from it. */
-function shared(key: string, log: RecordedLog) {
-  const started = log.find("ACTION_STARTED", undefined, (payload) => payload.key === key);
-  if (started === null) return inDoubt(log);
-  const { action_id } = payloadOf(started, "ACTION_STARTED");
-  const ended = log.find("ACTION_SUCCEEDED", started.step_id, (payload) => payload.action_id === action_id);
-  const { cached = false, result = null } = ended === null ? {} : payloadOf(ended, "ACTION_SUCCEEDED");
-  return cached ? { action_id, result, succeeded: true } : null;
+/** What other workflows had made of a key is known by how the step goes on. */
+function shared(key: string, { log, stepId }: Recorded): SharedKey {
+  const next = nextOf(log, stepId, ["ACTION_STARTED", "GATE_OPENED", "STEP_FAILED"]);
+  if (next?.event_type === "STEP_FAILED") return inDoubt(payloadOf(next, "STEP_FAILED").error);
+  if (next?.event_type !== "ACTION_STARTED") return { claim: 1 };
+  const { action_id, claim = 1, key: started, token } = payloadOf(next, "ACTION_STARTED");
+  const ended = log.find("ACTION_SUCCEEDED", stepId);
+  const { cached = false, result = null, answered_by = "" } = ended === null ? {} : payloadOf(ended, "ACTION_SUCCEEDED");
+  // What was answered from a record was admitted as no call.
+  const isAnswered = started === key && cached && token === undefined;
+  return isAnswered ? { claim: null, workflow_id: answered_by, action_id, result, succeeded: true } : { claim };
 }
 
-function inDoubt(log: RecordedLog) {
-  const failure = log.find("STEP_FAILED", undefined);
-  const error = failure === null ? null : payloadOf(failure, "STEP_FAILED").error;
-  if (error?.code !== "T4_ACTION_IN_DOUBT") return null;
-  return { action_id: String(error.detail["action_id"]), result: null, succeeded: false };
+function inDoubt({ code, detail }: KernelError): SharedKey {
+  if (code !== "T4_ACTION_IN_DOUBT") return { claim: 1 };
+  const action_id = String(detail["action_id"]);
+  return { claim: null, workflow_id: "", action_id, result: null, succeeded: false };
 }

@@ -49,7 +49,7 @@ function readRow({ stream, envelope, body, first_sequence, last_sequence }: Turn
 
 /**
  * The answers that the same run heard behind this input, of the questions that fit: those of its own rows, up to where it
- * began anew or another's append came first.
+ * began anew or asked everything again.
  */
 export function answersAfter(
   rows: readonly RecordedRow[],
@@ -60,11 +60,10 @@ export function answersAfter(
   const row = rows[at];
   const found: RecordedInput[] = [];
   if (row === undefined) return found;
-  const own = rows.slice(at + 1);
-  const other = own.findIndex(({ foreign }) => foreign !== row.foreign);
-  const later = (other < 0 ? own : own.slice(0, other)).flatMap(({ inputs }) => inputs);
+  const own = rows.slice(at + 1).filter(({ foreign }) => foreign === row.foreign);
+  const later = own.flatMap(({ inputs }) => inputs);
   for (const one of [...row.inputs.slice(row.inputs.indexOf(input) + 1), ...later]) {
-    if (one.told.in === "opened") return found;
+    if (one.told.in === "opened" || one.told.in === "again") return found;
     if (one.told.in === "answered" && fits(one.told.of ?? "")) found.push(one);
   }
   return found;

@@ -66,12 +66,12 @@ export class Replaying {
     for (const input of row.inputs) {
       const run = row.foreign ? this.#foreign : this.#own;
       if (input.told.in === "opened") this.#open(row);
+      else if (input.told.in === "again") run.overtaken();
       else if (input.told.in === "stopped") run.interrupted = true;
       else if (input.told.in !== "foreign") await this.#give(run, input);
       if (log.isOver) return;
     }
     log.closeAt(row.last);
-    (row.foreign ? this.#own : this.#foreign).overtaken();
   }
 
   #open({ foreign }: RecordedRow): void {

@@ -4,6 +4,7 @@
  * Owns: which indexes follow from which events. Never: decides, writes.
  */
 import { verdictOf } from "../../machines/quorum.ts";
+import { claimedKey } from "../contract/action.ts";
 import { addCharge, noCharge } from "../contract/budget.ts";
 import type { EventDraft } from "../contract/event.ts";
 import { type Gate, isOpenGate } from "../contract/gate.ts";
@@ -191,9 +192,9 @@ function routeCharges({ routes }: WorkflowRecord, { type, payload }: EventDraft)
 
 type Counted = NonNullable<AppendIndexes["charges"]>[number];
 
-/** Keys that other workflows must find: those bound to an applied outcome, and the one that the request came under. */
+/** Keys that other workflows must find: of calls that they could make as well, and the one that the request came under. */
 function keysOf(record: WorkflowRecord, drafts: readonly EventDraft[]): AppendIndexes {
-  const keys = [...submissionOf(record, drafts), ...appliedOf(record, drafts)];
+  const keys = [...submissionOf(record, drafts), ...claimedOf(drafts), ...appliedOf(record, drafts)];
   return keys.length === 0 ? {} : { keys };
 }
 
@@ -210,9 +211,18 @@ function submissionOf({ intent }: WorkflowRecord, drafts: readonly EventDraft[])
 function appliedOf(record: WorkflowRecord, drafts: readonly EventDraft[]): SharedKeys {
   return drafts.flatMap((draft) =>
     draft.type === "ACTION_STARTED" &&
+    draft.payload.claim === undefined &&
     draft.payload.key.startsWith("apply:") &&
     record.keys.get(draft.payload.key) === draft.payload.action_id
       ? [{ key: draft.payload.key, action_id: draft.payload.action_id }]
       : [],
   );
+}
+
+/** A call that other workflows could make as well: whose start is written first makes it. */
+function claimedOf(drafts: readonly EventDraft[]): SharedKeys {
+  return drafts.flatMap(({ type, payload }) => {
+    if (type !== "ACTION_STARTED" || payload.claim === undefined) return [];
+    return [{ key: claimedKey(payload.key, payload.claim), action_id: payload.action_id, unique: true }];
+  });
 }

@@ -325,9 +325,10 @@ export class WorkflowLog {
   }
 
   #refused(reason: "clash" | "fenced" | "missing" | "taken"): void {
-    if (reason === "taken")
+    // What another workflow has begun under a key of ours is no call of ours: its end is asked for.
+    if (reason === "taken" && this.#confirmed === 0)
       return this.#lose(kernelError("T4_WORKFLOW_CONFLICT", "another workflow has this key", logRef));
-    if (reason !== "clash")
+    if (reason !== "clash" && reason !== "taken")
       return this.#lose(
         kernelError("T4_WORKFLOW_LEASED", "another process owns this workflow", logRef, { detail: { reason } }),
       );

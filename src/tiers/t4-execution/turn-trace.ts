@@ -13,9 +13,9 @@ import { plainInput, type TurnInput } from "../../contract/turn-input.ts";
 import { type Input, isExternal } from "./decide/input.ts";
 import { callIdOf, type RunMemory } from "./decide/run.ts";
 
-type Mark = { readonly type: "opened" | "foreign" | "stopped" };
+type Mark = { readonly type: "opened" | "foreign" | "again" | "stopped" };
 const isMark = (input: Input | Mark): boolean => input.type in marks;
-const marks = { opened: true, foreign: true, stopped: true };
+const marks = { opened: true, foreign: true, again: true, stopped: true };
 
 interface Traced {
   readonly input: Input | Mark;
@@ -129,12 +129,12 @@ export class TurnTrace {
     for (const [id, call] of this.#known.calls) if (call.made) calls.set(id, call);
     for (const [id, handle] of this.#known.handles) if (isMade(id) || ended.has(id)) handles.set(id, handle);
     this.#kept = [];
-    this.#traced = [...this.#sealedMarks, ...this.#traced.filter(({ input }) => isMark(input))];
+    const marked = [...this.#sealedMarks, ...this.#traced];
+    this.#traced = marked.filter(({ input }) => isMark(input) && input.type !== "again");
     this.#sealedMarks = [];
-    if (this.#isForeign()) {
-      this.#traced = [];
-      this.#open();
-    }
+    if (this.#isForeign()) this.#traced = [];
+    if (this.#isForeign()) this.#open();
+    else this.mark("again");
     return again;
   }
 

@@ -19,18 +19,34 @@ export const invokerRef = moduleRef(4, "operator_invoker", "invoke");
 
 /** What is known of a key. */
 export type KeyState =
-  | { readonly seen: "unseen"; readonly recovered: boolean }
+  | {
+      readonly seen: "unseen";
+      readonly recovered: boolean;
+      /** Which call of the key it would be; null where no other workflow can make it. */
+      readonly claim: number | null;
+    }
   | { readonly seen: "running"; readonly action_id: string }
-  | { readonly seen: "succeeded"; readonly action_id: string; readonly result: Json; readonly usage: Usage }
+  | {
+      readonly seen: "succeeded";
+      readonly action_id: string;
+      readonly result: Json;
+      readonly usage: Usage;
+      /** The workflow whose record says so, where that is another. */
+      readonly answered_by: string | null;
+    }
   | { readonly seen: "failed_final"; readonly action_id: string; readonly error: KernelError }
   | { readonly seen: "in_doubt"; readonly action_id: string };
 
-/** What another workflow made of a key. */
-export interface SharedKey {
-  readonly action_id: string;
-  readonly result: Json | null;
-  readonly succeeded: boolean;
-}
+/** What other workflows have made of a key: nothing that stands in the way of this call of it, or a call. */
+export type SharedKey =
+  | { readonly claim: number }
+  | {
+      readonly claim: null;
+      readonly workflow_id: string;
+      readonly action_id: string;
+      readonly result: Json | null;
+      readonly succeeded: boolean;
+    };
 
 export function keyOf(run: Run, { step, operator, inputs }: Prepared): string {
   const { record } = run.log;
@@ -50,20 +66,42 @@ export function keyOf(run: Run, { step, operator, inputs }: Prepared): string {
 
 /** @throws KernelErrorException T4_IDEMPOTENCY_PAYLOAD_MISMATCH. */
 export function answerKey(run: Run, prepared: Prepared, key: string): KeyState {
-  const { keys, actions } = run.log.record;
-  const entry = actions.get(keys.get(key) ?? "");
-  if (entry !== undefined) return readEntry(run, prepared, { entry, key });
+  const entry = entryOf(run, key);
+  const own = entry === null ? unseen(false) : readEntry(run, prepared, { entry, key });
+  if (own.seen !== "unseen") return own;
   const shared = sharedKey(run, key);
-  if (shared === null) return { seen: "unseen", recovered: false };
-  const { action_id, result } = shared;
-  return shared.succeeded ? { seen: "succeeded", action_id, result, usage: {} } : { seen: "in_doubt", action_id };
+  if (shared === null) return own;
+  const repeats = isRepeatable(prepared.operator);
+  if (shared.claim !== null) return { ...own, claim: repeats ? null : shared.claim };
+  const { action_id, result, workflow_id } = shared;
+  if (shared.succeeded) return { seen: "succeeded", action_id, result, usage: {}, answered_by: workflow_id };
+  return repeats ? own : { seen: "in_doubt", action_id };
 }
 
-/** An apply key may have been used by another workflow of the same scope; any key by the one whose work is made again. */
+const unseen = (recovered: boolean) => ({ seen: "unseen", recovered, claim: null }) as const;
+
+const entryOf = ({ log: { record } }: Run, key: string): ActionEntry | null =>
+  record.actions.get(record.keys.get(key) ?? "") ?? null;
+
+/**
+ * What others have made of a key: of an apply key any workflow of its scope, of any key those whose work this one does again,
+ * and those that do the same work again beside it. Null where there can be no other.
+ */
 export function sharedKey(run: Run, key: string): SharedKey | null {
-  const isShared = key.startsWith("apply:") || run.log.record.parent_workflow_id !== null;
-  return isShared ? ask<SharedKey | null>(run, "shared", { ask: "shared_key", key }) : null;
+  const { parent_workflow_id, run: round } = run.log.record;
+  const isShared = key.startsWith("apply:") || parent_workflow_id !== null || round > 1;
+  return isShared ? ask<SharedKey>(run, "shared", { ask: "shared_key", key }) : null;
 }
+
+/** Whether another workflow has done the work under this key: nothing is called here, and nobody need be asked. */
+export function isDoneElsewhere(run: Run, key: string): boolean {
+  if (entryOf(run, key) !== null) return false;
+  const shared = sharedKey(run, key);
+  return shared !== null && shared.claim === null && shared.succeeded;
+}
+
+/** Whether this workflow's own call under the key has failed for certain. */
+export const hasFailedHere = (run: Run, key: string): boolean => entryOf(run, key)?.seen.startsWith("failed") === true;
 
 function readEntry(
   run: Run,
@@ -79,16 +117,16 @@ function readEntry(
     );
   switch (entry.seen) {
     case "succeeded":
-      return { seen: "succeeded", action_id, result: result_payload, usage: usageOf(entry) };
+      return { seen: "succeeded", action_id, result: result_payload, usage: usageOf(entry), answered_by: null };
     case "failed_retryable":
-      return { seen: "unseen", recovered: false };
+      return unseen(false);
     case "failed_final":
       return { seen: "failed_final", action_id, error: error as KernelError };
     case "in_doubt":
       return { seen: "in_doubt", action_id };
     default:
       if (isUnderWay(run, key)) return { seen: "running", action_id };
-      return isRepeatable(operator) ? { seen: "unseen", recovered: true } : { seen: "in_doubt", action_id };
+      return isRepeatable(operator) ? unseen(true) : { seen: "in_doubt", action_id };
   }
 }
 

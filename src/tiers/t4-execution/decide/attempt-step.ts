@@ -12,7 +12,7 @@ import { type GateReason, gateIdOf, isOpenGate } from "../../../contract/gate.ts
 import type { Json } from "../../../contract/json.ts";
 import { askAdmission, releaseHold, reserve, standingAdmission, tokenOf } from "./admit-call.ts";
 import { admitPayload, applyDecision } from "./admit-payload.ts";
-import { answerKey, keyOf, sharedKey } from "./answer-key.ts";
+import { answerKey, isDoneElsewhere, keyOf } from "./answer-key.ts";
 import { reopenIfMoved } from "./check-basis.ts";
 import { failureOf, noteScreening, type Screened } from "./end-call.ts";
 import { humanDenied, isBlocking } from "./end-step.ts";
@@ -88,7 +88,8 @@ function askApproval(run: Run, { attempt, recovered }: Attempt, prepared: Prepar
   if (reasons.length === 0) return;
   const gateId = gateIdOf(prepared.step.step_id);
   const closed = run.log.record.gates.get(gateId);
-  if (closed === undefined && isAnswered(run, prepared)) return;
+  // The work was done already in a run that does the same: nothing is called, and nobody need be asked.
+  if (closed === undefined && isDoneElsewhere(run, keyOf(run, prepared))) return;
   if (closed !== undefined && !isOpenGate(closed)) raise(humanDenied(closed.gate_id, closed.status));
   if (!openGate(run, describeGate(run, prepared, reasons))) park(run, prepared, reasons);
   const gate = run.log.record.gates.get(gateId);
@@ -99,12 +100,6 @@ function askApproval(run: Run, { attempt, recovered }: Attempt, prepared: Prepar
 function park(run: Run, { step }: Prepared, reasons: readonly GateReason[]): never {
   notifyGate(run, step.step_id, reasons);
   throw parked;
-}
-
-/** Whether the work was done already in the run that this one does again: nothing is called, and nobody need be asked. */
-function isAnswered(run: Run, prepared: Prepared): boolean {
-  if (run.log.record.parent_workflow_id === null) return false;
-  return sharedKey(run, keyOf(run, prepared))?.succeeded === true;
 }
 
 /** A failure of a custom hook before the call is an attempt that failed. */
@@ -150,7 +145,7 @@ function makeAttempt(run: Run, at: Attempt): void {
   const known = answerKey(run, prepared, key);
   switch (known.seen) {
     case "unseen":
-      return startCall(run, { ...at, recovered: at.recovered || known.recovered }, key);
+      return startCall(run, { ...at, recovered: at.recovered || known.recovered }, { key, claim: known.claim });
     case "succeeded":
       return answerFromRecord(run, at, { key, ...known });
     case "running":
@@ -174,11 +169,15 @@ function settleAfter(
   settleFailure(run, stepId, { ...failed, error });
 }
 
-function startCall(run: Run, at: Attempt, key: string): void {
+function startCall(
+  run: Run,
+  at: Attempt,
+  { key, claim }: { readonly key: string; readonly claim: number | null },
+): void {
   const { prepared, attempt } = at;
   const { step_id } = prepared.step;
   if (standingAdmission(run, step_id) === null) askAdmission(run, prepared, timeoutOf(prepared));
-  const started = { ...startOf(run, at, key), token: tokenOf(run, prepared) };
+  const started = { ...startOf(run, at, key), ...(claim === null ? {} : { claim }), token: tokenOf(run, prepared) };
   const { action_id, timeout_ms } = started;
   const charged = reserve(run, step_id, action_id);
   run.log.note(draft("ACTION_STARTED", started, step_id));
@@ -193,7 +192,13 @@ function startCall(run: Run, at: Attempt, key: string): void {
 function answerFromRecord(
   run: Run,
   at: Attempt,
-  known: { readonly key: string; readonly action_id: string; readonly result: Json; readonly usage: Usage },
+  known: {
+    readonly key: string;
+    readonly action_id: string;
+    readonly result: Json;
+    readonly usage: Usage;
+    readonly answered_by: string | null;
+  },
 ): void {
   const { step_id } = at.prepared.step;
   run.mark("security.validate_output", { step_id });
@@ -202,8 +207,10 @@ function answerFromRecord(
   run.log.note(draft("ACTION_STARTED", { operator_name, ...started }, step_id));
   noteScreening(run, step_id, screened);
   const { attempt, action_id, outcome_id } = started;
-  const ended = { operator_name, attempt, action_id, result: screened.result, usage: known.usage };
-  run.log.note(draft("ACTION_SUCCEEDED", { ...ended, cached: true, late: false, outcome_id }, step_id));
+  const { answered_by, usage } = known;
+  const from = answered_by === null ? {} : { answered_by };
+  const ended = { operator_name, attempt, action_id, result: screened.result, usage, cached: true, ...from };
+  run.log.note(draft("ACTION_SUCCEEDED", { ...ended, late: false, outcome_id }, step_id));
 }
 
 /** A key whose call is under way is in progress: the attempt waits for its end, within its own time. */

@@ -82,10 +82,9 @@ function draftOutcome(run: Run, step: PlanStep, { type, content, actionId }: Dra
  * applied it, under the same key.
  */
 function draftOnRecord(run: Run, { step_id }: PlanStep): Outcome | null {
-  const { parent_workflow_id, steps } = run.log.record;
-  const answered = steps.get(step_id)?.attempts.at(-1)?.cached === true;
-  if (parent_workflow_id === null || !answered) return null;
-  return ask(run, "draft", { ask: "draft", workflow_id: parent_workflow_id, step_id });
+  const answeredBy = run.log.record.steps.get(step_id)?.answered_by ?? null;
+  if (answeredBy === null) return null;
+  return ask(run, "draft", { ask: "draft", workflow_id: answeredBy, step_id });
 }
 
 /** @throws KernelErrorException T4_OUTCOME_INVALID. */

@@ -13,13 +13,14 @@ export interface Services {
   readonly timers: Timers;
   /** The host's own initialisation, once for all workflows; null when it has been done. */
   readonly ensureInitialized: () => Promise<void> | null;
-  /** What another workflow made of a key: one of the same scope for an apply key, or the one whose work is made again. */
+  /** What other workflows made of a key. `hasFailed`: this one's own call under it has, for certain. */
   readonly findSharedKey: (question: {
     readonly tenant_id: string | number;
     readonly key: string;
     readonly workflow_id: string;
     readonly parent_workflow_id: string | null;
-  }) => Promise<SharedKey | null>;
+    readonly hasFailed: boolean;
+  }) => Promise<SharedKey>;
   /** The newest draft that a step made in the workflow whose work is made again. */
   readonly findDraft: (workflowId: string, stepId: string) => Promise<Outcome | null>;
 }

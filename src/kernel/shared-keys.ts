@@ -1,0 +1,52 @@
+/**
+ * One idempotency key over all workflows that share it: those of a scope for an apply key, and for any key a workflow and
+ * those that do its work again.
+ *
+ * S1  Each call that may take effect has a number, counted over them all; the store gives a number to one workflow only, with
+ *     the row of the call's start. The next number is free once the call before it has failed for certain.
+ * S2  A workflow that no other could share a key with when it ran has no number for its calls: its own record is asked.
+ */
+import { claimedKey } from "../contract/action.ts";
+import type { WorkflowRecord } from "../contract/workflow.ts";
+import type { LedgerStore } from "../ports/ledger-store.ts";
+import type { LedgerReading } from "../runtime/ledger-reader.ts";
+import type { SharedKey } from "../tiers/t4-execution/decide/answer-key.ts";
+import type { Services } from "../tiers/t4-execution/perform/services.ts";
+
+interface Sources {
+  readonly store: LedgerStore;
+  readonly reading: LedgerReading;
+}
+
+type Question = Parameters<Services["findSharedKey"]>[0];
+
+export async function findSharedKey({ store, reading }: Sources, question: Question): Promise<SharedKey> {
+  const { tenant_id, key, workflow_id, hasFailed } = question;
+  for (let claim = 1; ; claim += 1) {
+    const holder = await store.findKey(tenant_id, claimedKey(key, claim));
+    if (holder === null || (holder.workflow_id === workflow_id && !hasFailed))
+      return (await madeBefore(reading, question)) ?? { claim };
+    if (holder.workflow_id === workflow_id) continue;
+    const made = callIn(await reading.readWorkflowState(holder.workflow_id), key);
+    if (made !== null) return made;
+  }
+}
+
+/** What those made of it whose work is done again. */
+async function madeBefore(reading: LedgerReading, { key, parent_workflow_id }: Question): Promise<SharedKey | null> {
+  for (let id = parent_workflow_id; id !== null; ) {
+    const record = await reading.readWorkflowState(id);
+    const made = callIn(record, key);
+    if (made !== null) return made;
+    id = record.parent_workflow_id;
+  }
+  return null;
+}
+
+/** The call of a key that a workflow has made, or may have made; null where it failed for certain. */
+function callIn({ workflow_id, actions, keys }: WorkflowRecord, key: string): SharedKey | null {
+  const entry = actions.get(keys.get(key) ?? "");
+  if (entry === undefined || entry.seen === "failed_retryable" || entry.seen === "failed_final") return null;
+  const { action_id, result_payload: result } = entry.record;
+  return { claim: null, workflow_id, action_id, result, succeeded: entry.seen === "succeeded" };
+}
