@@ -10,8 +10,8 @@ import { type EventPayloads, type EventType, type LedgerEvent, payloadOf } from 
 import { gateIdOf } from "../contract/gate.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { toStepResult } from "../contract/step.ts";
-import { isBlocking } from "../tiers/t4-execution/decide/end-step.ts";
 import type { SharedKey } from "../tiers/t4-execution/decide/answer-key.ts";
+import { isBlocking } from "../tiers/t4-execution/decide/end-step.ts";
 import type { Answered } from "../tiers/t4-execution/decide/input.ts";
 import type { Question } from "../tiers/t4-execution/decide/intention.ts";
 import { sanitizedMarker } from "../tiers/t4-execution/decide/redact.ts";
@@ -177,7 +177,11 @@ function shared(key: string, { log, stepId }: Recorded): SharedKey {
   if (next?.event_type !== "ACTION_STARTED") return { claim: 1 };
   const { action_id, claim = 1, key: started, token } = payloadOf(next, "ACTION_STARTED");
   const ended = log.find("ACTION_SUCCEEDED", stepId);
-  const { cached = false, result = null, answered_by = "" } = ended === null ? {} : payloadOf(ended, "ACTION_SUCCEEDED");
+  const {
+    cached = false,
+    result = null,
+    answered_by = "",
+  } = ended === null ? {} : payloadOf(ended, "ACTION_SUCCEEDED");
   // What was answered from a record was admitted as no call.
   const isAnswered = started === key && cached && token === undefined;
   return isAnswered ? { claim: null, workflow_id: answered_by, action_id, result, succeeded: true } : { claim };

@@ -36,7 +36,8 @@ function judgeEffects(sent: readonly Called[], world: OutsideWorld): readonly st
   for (const calls of groups.values())
     for (const [i, call] of calls.entries()) {
       const before = calls[i - 1];
-      if (before === undefined || hasWord(world.durable, rootOf, { before, call })) continue;
+      if (before === undefined || isOwnWork(world.durable, { before, call })) continue;
+      if (hasWord(world.durable, rootOf, { before, call })) continue;
       failures.push(
         `twice: ${call.step_id} of ${call.workflow_id} by ${call.process} at row ${call.at}, and ${before.step_id} of ${before.workflow_id} by ${before.process} at row ${before.at}, ${call.key === before.key ? "one key" : "two keys"}`,
       );
@@ -61,6 +62,17 @@ function rootsOf(durable: readonly Durable[]): RootOf {
 interface Pair {
   readonly before: Called;
   readonly call: Called;
+}
+
+/** Whoever begins a workflow by a retry asks for its work under its own keys, whatever another retry has asked for. */
+function isOwnWork(durable: readonly Durable[], { before, call }: Pair): boolean {
+  if (before.key === call.key || before.workflow_id === call.workflow_id) return false;
+  return durable.some(
+    ({ event }) =>
+      event.event_type === "INTENT_RECEIVED" &&
+      event.workflow_id === call.workflow_id &&
+      payloadOf(event, "INTENT_RECEIVED").parent_workflow_id !== null,
+  );
 }
 
 /** Whether a person asked for it once more, knowing what was known. */
