@@ -1,0 +1,96 @@
+/** One idempotency key over a workflow and all that do its work again: it takes effect once, whoever calls first. */
+import { describe, expect, it } from "vitest";
+import { operatorError } from "../../src/index.ts";
+import { createTestKernel, memoryLedger, type TestKernel, testCaller } from "../../src/testing/index.ts";
+import { type Counted, counted, intent, step, story } from "../gates/story.ts";
+
+type Mode = "replay" | "resume_failed_steps";
+const again = async (t: TestKernel, id: string, mode: Mode = "replay"): Promise<string> =>
+  (await t.kernel.retry(id, { ...testCaller, mode })).workflow_id;
+
+interface Sent {
+  readonly t: TestKernel;
+  readonly send: Counted;
+  /** A workflow whose sending has failed for certain. */
+  readonly failed: string;
+  readonly ends: (() => void)[];
+}
+
+/** The sending fails once, says that nothing was sent, and succeeds ever after; then it takes as long as the test likes. */
+async function failOnce(answer: unknown = { sent: true }): Promise<Sent> {
+  const ends: (() => void)[] = [];
+  const send: Counted = counted("Note.Send", { effect: "external_send" }, () => {
+    if (send.calls.length === 1) throw operatorError({ code: "NOT_YET", message: "nothing was sent" });
+    return new Promise((resolve) => ends.push(() => resolve(answer)));
+  });
+  const capability = story([send], [step("send", send)]);
+  const t = await createTestKernel({
+    capabilities: [capability],
+    defaultPolicies: false,
+    limits: { maxReplans: 0 },
+    ledger: memoryLedger(),
+  });
+  const { workflow_id: failed, state } = await t.run(intent);
+  expect(state).toBe("failed");
+  return { t, send, failed, ends };
+}
+
+async function endAll({ t, ends }: Sent): Promise<void> {
+  await t.clock.settle();
+  for (const end of ends.splice(0)) end();
+  await t.clock.settle();
+}
+
+const resultOf = async (t: TestKernel, id: string) => (await t.kernel.actions(id)).map((one) => one.result_payload);
+
+describe("one key, in workflows that do the same work again", () => {
+  it("[IDM-03] takes effect once where two are begun one after the other: the second has the first one's result", async () => {
+    const sent = await failOnce();
+    await using t = sent.t;
+    const one = await again(t, sent.failed);
+    await endAll(sent);
+    const two = await again(t, sent.failed);
+    await endAll(sent);
+    expect(sent.send.calls.length).toBe(2);
+    expect(await resultOf(t, two)).toEqual(await resultOf(t, one));
+  });
+
+  it("[IDM-03] a stored result of null is a result for all of them", async () => {
+    const sent = await failOnce(null);
+    await using t = sent.t;
+    await again(t, sent.failed);
+    await endAll(sent);
+    const two = await again(t, sent.failed);
+    await endAll(sent);
+    expect([sent.send.calls.length, (await t.kernel.workflow(two)).state]).toEqual([2, "completed"]);
+  });
+
+  it.each<Mode>(["replay", "resume_failed_steps"])(
+    "[IDM-04] takes effect once where one is begun at the same time as another by %s",
+    async (mode) => {
+      const sent = await failOnce();
+      await using t = sent.t;
+      const ids = await Promise.all([again(t, sent.failed), again(t, sent.failed, mode)]);
+      await endAll(sent);
+      expect(sent.send.calls.length).toBe(2);
+      const states = await Promise.all(ids.map(async (id) => (await t.kernel.workflow(id)).state));
+      expect(states.toSorted()).toEqual(["completed", "failed"]);
+      for (const id of ids) expect((await t.kernel.replay(id)).difference).toBeNull();
+    },
+  );
+
+  it("[IDM-04] is in doubt for others while one calls; what failed for certain may be called by any of them", async () => {
+    const sent = await failOnce();
+    await using t = sent.t;
+    await again(t, sent.failed);
+    await t.clock.settle();
+    const beside = await again(t, sent.failed);
+    await t.clock.settle();
+    expect((await t.kernel.workflow(beside)).error?.code).toBe("T4_ACTION_IN_DOUBT");
+    await endAll(sent);
+    expect(sent.send.calls.length).toBe(2);
+    const after = await again(t, beside);
+    await endAll(sent);
+    expect([sent.send.calls.length, (await t.kernel.workflow(after)).state]).toEqual([2, "completed"]);
+  });
+});
