@@ -1,44 +1,197 @@
 /**
- * Asks the person at the terminal: approve, edit, reject, or decide later.
- * Owns: the questions. Never: decides; the answer goes to the kernel with the digest of what was shown.
+ * Asks the person at the terminal about one gate: on a screen of its own, or by a question where nothing can be redrawn.
+ *
+ * Owns: which keys there are, and what they lead to. Never: decides; the answer goes to the kernel with the digest shown.
+ * INV-1  A decision takes two keys: the second after what it will do was told.
+ * INV-2  An edit counts once it was shown as the change it makes, and was then approved.
  */
-import type { Gate } from "../contract/gate.ts";
-import { showLine } from "../protocol/visible-text.ts";
-import { editText } from "./edit-text.ts";
-
-export interface Answer {
-  readonly decision: "approve" | "reject";
-  /** The text that replaces the draft. */
-  readonly text?: string;
-}
+import { InvalidArgumentError } from "commander";
+import type { Gate, GateRequest } from "../contract/gate.ts";
+import { editGate, type GateEdit } from "./edit-gate.ts";
+import { gateSections, renderGate, renderSections } from "./render-gate.ts";
+import { renderScreen } from "./review-screen.ts";
+import type { Screen } from "./screen.ts";
+import type { Terminal } from "./terminal.ts";
 
 export interface Question {
   readonly gate: Gate;
-  /** What may be edited; null for nothing. */
-  readonly draft: string | null;
-  readonly signal: AbortSignal;
+  /** `2 of 7`. */
+  readonly place: string;
+  readonly terminal: Terminal;
 }
 
-type Choice = "approve" | "edit" | "reject" | "later";
+/** What is said at a gate, or to go elsewhere. `stop`: the person broke off. */
+export type Said =
+  | { readonly to: "decide"; readonly decision: "approve" | "reject"; readonly payload: GateRequest["payload"] }
+  | { readonly to: "next" | "back" | "quit" | "stop" };
 
-/** Null where the person leaves the decision for later, by choice or with Ctrl-C. */
-export async function askGate(question: Question): Promise<Answer | null> {
-  const { isCancel, select } = await import("@clack/prompts");
-  const { gate, draft, signal } = question;
-  const choice = await select<Choice>({
-    message: `${showLine(gate.title)}?`,
-    options: listChoices(draft !== null),
-    signal,
-  });
-  if (isCancel(choice) || choice === "later") return null;
-  if (choice !== "edit" || draft === null) return { decision: choice === "reject" ? "reject" : "approve" };
-  const text = await editText(draft, "draft.md", signal);
-  return text === null ? askGate(question) : { decision: "approve", text };
+/** What a key or a word leads to. */
+type Act = "approve" | "reject" | "done" | "retry" | "failed" | "edit" | "undo" | "next" | "back" | "quit" | "stop";
+
+interface Draft {
+  readonly edit: GateEdit | null;
+  /** Told before the keys, such as what was wrong with an edit. */
+  readonly note: string;
 }
 
-const listChoices = (editable: boolean): { value: Choice; label: string }[] => [
-  { value: "approve", label: "Approve" },
-  ...(editable ? [{ value: "edit" as const, label: "Edit, then approve" }] : []),
-  { value: "reject", label: "Reject" },
-  { value: "later", label: "Decide later" },
-];
+export async function askGate(question: Question): Promise<Said> {
+  let draft: Draft = { edit: null, note: "" };
+  for (;;) {
+    const act = await findAct(question, draft);
+    if (act === "undo") draft = { edit: null, note: "Your edit is gone." };
+    else if (act === "edit") draft = await edit(question, draft);
+    else if (act === "next" || act === "back" || act === "quit" || act === "stop") return { to: act };
+    else return say(question, draft, act);
+  }
+}
+
+async function edit({ gate, terminal }: Question, draft: Draft): Promise<Draft> {
+  try {
+    const edited = await editGate(gate, terminal, draft.edit);
+    return { edit: edited, note: edited === null ? "Nothing is changed." : "" };
+  } catch (error) {
+    if (!(error instanceof InvalidArgumentError)) throw error;
+    return { ...draft, note: `Not taken: ${error.message}` };
+  }
+}
+
+/** A rejection may have a reason, which is kept. */
+async function say({ terminal }: Question, { edit: made }: Draft, act: Act): Promise<Said> {
+  const decision = act === "reject" || act === "failed" ? "reject" : "approve";
+  const comment = decision === "reject" ? await terminal.ask("Why? (kept with the decision; Enter for none) ") : "";
+  if (comment === null) return { to: "stop" };
+  const payload = {
+    ...(made !== null && decision === "approve" && { edit: made.edit }),
+    ...((act === "done" || act === "retry") && { resolution: act }),
+    ...(comment.trim() !== "" && { comment: comment.trim() }),
+  };
+  return { to: "decide", decision, payload };
+}
+
+interface Choice {
+  readonly key: string;
+  readonly act: Act;
+  readonly word: string;
+}
+
+/** The keys at a gate, in the order in which they are shown. */
+export function listChoices(gate: Gate, made: GateEdit | null): readonly Choice[] {
+  const decide: readonly Choice[] =
+    gate.kind === "in_doubt"
+      ? [
+          { key: "d", act: "done", word: "done" },
+          { key: "t", act: "retry", word: "try again" },
+          { key: "f", act: "failed", word: "failed" },
+        ]
+      : [
+          { key: "a", act: "approve", word: made === null ? "approve" : "approve your edit" },
+          { key: "r", act: "reject", word: "reject" },
+        ];
+  const editing: readonly Choice[] = gate.editable == null ? [] : [{ key: "e", act: "edit", word: "edit" }];
+  const undoing: readonly Choice[] = made === null ? [] : [{ key: "u", act: "undo", word: "undo the edit" }];
+  const going: readonly Choice[] = [
+    { key: "n", act: "next", word: "next" },
+    { key: "p", act: "back", word: "previous" },
+    { key: "q", act: "quit", word: "quit" },
+  ];
+  return [...decide, ...editing, ...undoing, ...going];
+}
+
+/** What an answer will do, in the gate's own words. */
+function tellConsequence({ consequences }: Gate, act: Act, made: GateEdit | null): string {
+  if (act === "reject" || act === "failed") return consequences.reject;
+  return made === null ? consequences.approve : consequences.edit;
+}
+
+const decisive: readonly Act[] = ["approve", "reject", "done", "retry", "failed"];
+
+function findAct(question: Question, draft: Draft): Promise<Act> {
+  const screen = question.terminal.openScreen?.();
+  if (screen === undefined) return askByLine(question, draft);
+  return askOnScreen(screen, question, draft).finally(() => screen.close());
+}
+
+/** What is on the screen: where the middle begins, how much of it was ever shown, and what is asked before it counts. */
+interface Spot {
+  readonly at: number;
+  readonly seen: number;
+  readonly total: number;
+  readonly asked: Choice | null;
+}
+
+async function askOnScreen(screen: Screen, { gate, place, terminal }: Question, draft: Draft): Promise<Act> {
+  const { paint, now } = terminal;
+  const sections = draft.edit?.sections ?? gateSections(gate, terminal);
+  const choices = listChoices(gate, draft.edit);
+  let spot: Spot = { at: 0, seen: 0, total: 0, asked: null };
+  for (;;) {
+    const foot = spot.asked === null ? tellKeys(choices, draft) : tellAsked(gate, draft, spot.asked, spot);
+    const view = { ...screen.size(), paint, now, place, at: spot.at, foot };
+    const { lines, at, total, height } = renderScreen(gate, sections, view);
+    spot = { ...spot, at, total, seen: Math.max(spot.seen, Math.min(total, at + height)) };
+    screen.show(lines);
+    const pressed = pressKey(await screen.nextKey(), spot, { choices, height });
+    if (typeof pressed === "string") return pressed;
+    spot = pressed;
+  }
+}
+
+/** `[a]approve [r]reject`: a choice is one word, so that no line ends inside it. */
+const tellKeys = (choices: readonly Choice[], { note }: Draft): string =>
+  [note, choices.map(({ key, word }) => `[${key}]${word.replaceAll(" ", "-")}`).join(" ")].join(" ").trim();
+
+function tellAsked(gate: Gate, { edit: made }: Draft, { act, word }: Choice, { seen, total }: Spot): string {
+  const unseen = seen < total ? ` ${total - seen} lines below were not shown yet.` : "";
+  return `${tellConsequence(gate, act, made)}${unseen} [y]${word.replaceAll(" ", "-")}, any other key: no`;
+}
+
+interface Keys {
+  readonly choices: readonly Choice[];
+  readonly height: number;
+}
+
+/** Where a key leads: to an act, or elsewhere on the screen. */
+function pressKey(key: string, spot: Spot, { choices, height }: Keys): Act | Spot {
+  if (key === "ctrl-c") return "stop";
+  if (key === "resize") return spot;
+  if (spot.asked !== null) return key === "y" ? spot.asked.act : { ...spot, asked: null };
+  const choice = choices.find((one) => one.key === key);
+  if (choice === undefined) return { ...spot, at: spot.at + stepOf(key, height) };
+  return decisive.includes(choice.act) ? { ...spot, asked: choice } : choice.act;
+}
+
+/** How far a key moves. */
+function stepOf(key: string, height: number): number {
+  const page = Math.max(1, height - 1);
+  const steps: Readonly<Record<string, number>> = {
+    space: page,
+    pagedown: page,
+    b: -page,
+    pageup: -page,
+    down: 1,
+    j: 1,
+    up: -1,
+    k: -1,
+    home: Number.NEGATIVE_INFINITY,
+    end: Number.MAX_SAFE_INTEGER,
+  };
+  return steps[key] ?? 0;
+}
+
+/** All of the gate, then questions that are answered by a line. */
+async function askByLine({ gate, place, terminal }: Question, draft: Draft): Promise<Act> {
+  const shown = draft.edit === null ? renderGate(gate, terminal) : renderSections(draft.edit.sections, terminal.paint);
+  const choices = listChoices(gate, draft.edit);
+  terminal.print(`\n${place}\n${shown}\n${draft.note}`);
+  for (;;) {
+    const answer = await terminal.ask(`${choices.map(({ key, word }) => `${key} ${word}`).join(", ")}: `);
+    if (answer === null) return "stop";
+    const word = answer.trim().toLowerCase();
+    const choice = choices.find((one) => one.key === word || one.word === word);
+    if (choice === undefined) continue;
+    if (!decisive.includes(choice.act)) return choice.act;
+    const sure = await terminal.ask(`${tellConsequence(gate, choice.act, draft.edit)} Sure? y or n: `);
+    if (sure === null) return "stop";
+    if (sure.trim().toLowerCase() === "y") return choice.act;
+  }
+}

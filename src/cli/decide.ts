@@ -7,17 +7,14 @@
  *        (`--sign`) binds it too.
  */
 import { type Command, Option } from "commander";
-import { signApproval } from "../adapters/jws-signer.ts";
-import type { Caller } from "../contract/auth-context.ts";
-import { type GateRequest, isOpenGate } from "../contract/gate.ts";
+import type { GateRequest } from "../contract/gate.ts";
 import type { Json, JsonObject } from "../contract/json.ts";
 import type { RetryRequest } from "../contract/retry.ts";
-import type { WorkflowState } from "../contract/workflow-state.ts";
 import { readSigningKey } from "./approver-keys.ts";
 import { type Desk, withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, readJson, readJsonObject, readList, type Session } from "./options.ts";
-import { UsageError } from "./report-error.ts";
 import { showResult } from "./show-result.ts";
+import { signDecision } from "./sign-decision.ts";
 import type { Terminal } from "./terminal.ts";
 import { showAnswer } from "./vote.ts";
 import { watchRun } from "./watch-run.ts";
@@ -88,27 +85,6 @@ async function decide({ workflowId, gateId, decision }: Decision, session: Sessi
     const watched = { kernel, workflowId, after: before.sequence };
     showResult(session, kept ? before : await watchRun(watched, session), { answer });
   });
-}
-
-interface Signed {
-  readonly gateId: string | undefined;
-  readonly decision: "approve" | "reject";
-  readonly caller: Caller;
-}
-
-/** The signature over what the gate shows now; the log's length makes each a new one. */
-async function signDecision(
-  { gates, sequence }: WorkflowState,
-  { gateId, decision, caller }: Signed,
-  { sign, resolution }: DecideOptions,
-): Promise<{ readonly signature?: string }> {
-  if (sign === undefined) return {};
-  const gate = gates.find((one) => isOpenGate(one) && (gateId === undefined || one.gate_id === gateId));
-  if (gate === undefined) throw new UsageError("there is no open gate to sign a decision on");
-  const { principal } = caller;
-  const nonce = String(sequence);
-  const told = gate.kind === "approval" ? null : decision === "reject" ? "failed" : resolution;
-  return { signature: await signApproval(gate, { principal, decision, resolution: told, key: sign, nonce }) };
 }
 
 const readPayload = ({ edit, comment, digest, basis, resolution, result }: DecideOptions): GateRequest["payload"] => ({

@@ -7,19 +7,20 @@
  */
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
-import { ReleaseNotesInput, releaseNotes } from "../capabilities/index.ts";
+import { fileWrite, releaseNotes } from "../capabilities/index.ts";
 import type { Gate } from "../contract/gate.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { WorkflowState } from "../contract/workflow-state.ts";
 import { type GitProgram, runGit } from "../operators/git-log/run-git.ts";
 import { showLine } from "../protocol/visible-text.ts";
-import { type Answer, askGate } from "./ask-gate.ts";
 import { renderWhy } from "./explain.ts";
 import { type Desk, withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, collect, readJson, type Session } from "./options.ts";
 import { pickBeginning } from "./pick-range.ts";
 import { renderGate } from "./render-gate.ts";
+import { tellTime } from "./render-text.ts";
 import { renderWorkflow } from "./render-workflow.ts";
+import { reviewGates } from "./review.ts";
 import { commandLine, decideLine, failIfFailed, openGatesOf, printJson } from "./show-result.ts";
 import type { Terminal } from "./terminal.ts";
 import { watchRun } from "./watch-run.ts";
@@ -42,7 +43,6 @@ interface DemoOptions extends CommonOptions {
 interface Story {
   readonly desk: Desk;
   readonly session: Session<DemoOptions>;
-  readonly file: string;
 }
 
 const maxGates = 20;
@@ -73,16 +73,47 @@ export function addDemo(program: Command, terminal: Terminal): void {
 async function runDemo(session: Session<DemoOptions>): Promise<void> {
   const { options, terminal } = session;
   const repo = await findRepository(options.repo, terminal);
-  const inputs = await readInputs(repo, session);
-  const file = join(repo, ReleaseNotesInput.safeParse(inputs).data?.out ?? "");
   const tell = async (desk: Desk) => {
-    const request = { ...desk.caller, intent_hint: { intent_type: releaseNotes.intentType, inputs } };
-    const { workflow_id } = await desk.kernel.submit(request);
-    if (!options.json)
-      terminal.print(`Release notes of ${showLine(repo)}\nworkflow ${workflow_id}, ledger ${showLine(options.db)}`);
-    await tellEnd({ desk, session, file }, await answerGates({ desk, session, file }, workflow_id));
+    const waiting = options.json ? null : await findWaiting(desk, repo);
+    const taken = waiting !== null && (await offerWaiting(waiting, session));
+    const workflowId = taken ? waiting.workflow_id : await submit(desk, await readInputs(repo, session), session);
+    await tellEnd({ desk, session }, await passGates({ desk, session }, workflowId));
   };
   await withKernel(session, tell, { recover: options.recover, create: true });
+}
+
+async function submit({ kernel, caller }: Desk, inputs: JsonObject, { options, terminal }: Session): Promise<string> {
+  const request = { ...caller, intent_hint: { intent_type: releaseNotes.intentType, inputs } };
+  const { workflow_id } = await kernel.submit(request);
+  if (!options.json)
+    terminal.print(
+      `Release notes of ${showLine(String(inputs["repo"]))}\nworkflow ${workflow_id}, ledger ${showLine(options.db)}`,
+    );
+  return workflow_id;
+}
+
+const looked = 20;
+
+/** The newest run for this repository that waits for a person. */
+async function findWaiting({ kernel, caller }: Desk, repo: string): Promise<WorkflowState | null> {
+  const filter = { states: ["waiting_for_user"], intent_type: releaseNotes.intentType, limit: looked } as const;
+  for (const { workflow_id } of await kernel.workflows(filter, caller)) {
+    const state = await kernel.workflow(workflow_id, caller);
+    if (state.intent.inputs["repo"] === repo && openGatesOf(state).length > 0) return state;
+  }
+  return null;
+}
+
+async function offerWaiting(state: WorkflowState, { terminal, options }: Session<DemoOptions>): Promise<boolean> {
+  const since = tellTime(state.accepted_at, terminal.now());
+  const told = `Notes of this repository wait for a person, drafted ${since} (${state.workflow_id}).`;
+  if (!terminal.interactive || options.yes) {
+    terminal.print(`${told}\n  ${commandLine(options, "review", "--workflow", state.workflow_id)}`);
+    return false;
+  }
+  const answer = await terminal.ask(`${told}\nTake them up? y, or Enter to draft anew: `);
+  terminal.signal.throwIfAborted();
+  return answer?.trim().toLowerCase() === "y";
 }
 
 /** What the options say, by the names of the capability's inputs, and where the notes begin if nothing says it. */
@@ -113,23 +144,26 @@ async function findRepository(folder: string, terminal: Terminal): Promise<strin
   }
 }
 
-/** Runs the workflow from gate to gate for as long as somebody answers. */
-async function answerGates({ desk: { kernel, caller }, session }: Story, workflowId: string): Promise<WorkflowState> {
+/** From gate to gate for as long as somebody answers. */
+async function passGates({ desk, session }: Story, workflowId: string): Promise<WorkflowState> {
+  const { kernel, caller } = desk;
   let state = await watchRun({ kernel, workflowId }, session);
-  for (let asked = 0; asked < maxGates; asked += 1) {
-    const [gate] = openGatesOf(state);
-    if (gate === undefined) break;
-    showGate(gate, session);
-    const answer = await answerGate(gate, findDraft(gate, state), session);
-    if (answer === null) break;
-    const { decision, text } = answer;
-    const { payload_digest, basis_digest } = gate;
-    const shown = { payload_digest, ...(basis_digest !== undefined && { basis_digest }) };
-    const payload = { ...shown, ...(text !== undefined && { edit: { markdown: text } }) };
-    await kernel.decideGate(workflowId, { ...caller, gate_id: gate.gate_id, decision, payload });
-    state = await watchRun({ kernel, workflowId, after: state.sequence }, session);
+  if (session.options.yes) {
+    for (let asked = 0; asked < maxGates; asked += 1) {
+      const gate = openGatesOf(state).find(({ kind }) => kind === "approval");
+      if (gate === undefined) break;
+      showGate(gate, session);
+      const { gate_id, payload_digest, basis_digest } = gate;
+      const payload = { payload_digest, ...(basis_digest !== undefined && { basis_digest }) };
+      await kernel.decideGate(workflowId, { ...caller, gate_id, decision: "approve", payload });
+      state = await watchRun({ kernel, workflowId, after: state.sequence }, session);
+    }
+    return state;
   }
-  return state;
+  const names = openGatesOf(state).map(({ gate_id }) => ({ workflow_id: workflowId, gate_id }));
+  if (session.terminal.interactive) await reviewGates(desk, names, session);
+  else for (const gate of openGatesOf(state)) showGate(gate, session);
+  return kernel.workflow(workflowId, caller);
 }
 
 function showGate(gate: Gate, { terminal, options }: Session): void {
@@ -138,40 +172,32 @@ function showGate(gate: Gate, { terminal, options }: Session): void {
   terminal.print(`\n${renderGate(gate, terminal, { maxLines, rest })}\n`);
 }
 
-async function answerGate(
-  gate: Gate,
-  draft: string | null,
-  { terminal, options }: Session<DemoOptions>,
-): Promise<Answer | null> {
-  if (options.yes) return gate.kind === "approval" ? { decision: "approve" } : null;
-  return terminal.interactive ? askGate({ gate, draft, signal: terminal.signal }) : null;
-}
-
-/** The notes that a gate is about, as they stand. */
-function findDraft({ target }: Gate, { outcomes }: WorkflowState): string | null {
-  const drafts = outcomes.filter(
-    ({ outcome_id, version }) => outcome_id === target?.outcome_id && version === target.version,
-  );
-  const content = drafts.at(-1)?.content;
-  if (typeof content !== "object" || content === null || !("markdown" in content)) return null;
-  return typeof content.markdown === "string" ? content.markdown : null;
-}
-
-async function tellEnd({ desk, session, file }: Story, state: WorkflowState): Promise<void> {
+async function tellEnd({ desk, session }: Story, state: WorkflowState): Promise<void> {
   const { options, terminal } = session;
   const { why } = await desk.kernel.explain(state.workflow_id, desk.caller);
   const [gate] = openGatesOf(state);
   const approve = gate === undefined ? null : decideLine(options, "approve", gate);
-  const written = state.state === "completed" ? file : null;
-  if (options.json) printJson(session, { ...state, file: written, approve, why });
+  const written = listWritten(state);
+  if (options.json) printJson(session, { ...state, file: written[0] ?? null, written, approve, why });
   else if (gate !== undefined) terminal.print(tellWaiting(gate, options));
   else {
     terminal.print(renderWorkflow(state, terminal));
-    if (written !== null) terminal.print(`\n${terminal.paint("green", `written: ${showLine(written)}`)}`);
     terminal.print(`\n${terminal.paint("bold", "Why")}\n${renderWhy(why)}`);
+    terminal.print(`\n${terminal.paint(written.length === 0 ? "yellow" : "green", tellWritten(written))}`);
   }
   failIfFailed(state);
 }
+
+/** The files that the run wrote, by what File.Write answered. */
+const listWritten = ({ steps, intent }: WorkflowState): readonly string[] =>
+  steps
+    .filter(({ operator, state }) => operator === fileWrite.metadata.name && state === "succeeded")
+    .map((step) =>
+      join(String(intent.inputs["repo"]), (JSON.parse(step.output_text ?? "{}") as { path?: string }).path ?? ""),
+    );
+
+const tellWritten = (written: readonly string[]): string =>
+  written.length === 0 ? "nothing was written" : `written: ${written.map(showLine).join(", ")}`;
 
 function tellWaiting(gate: Gate, options: CommonOptions): string {
   const [approve, reject] = [decideLine(options, "approve", gate), decideLine(options, "reject", gate)];

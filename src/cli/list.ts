@@ -9,12 +9,12 @@ import { type WorkflowStateName, workflowStates } from "../contract/progress.ts"
 import type { WorkflowSummary } from "../contract/workflow-summary.ts";
 import { showLine } from "../protocol/visible-text.ts";
 import { withKernel } from "./open-kernel.ts";
-import { addCommonOptions, type CommonOptions, readCount, readId, readTime } from "./options.ts";
+import { addCommonOptions, type CommonOptions, readCount, readId, readTime, type Session } from "./options.ts";
 import { renderGate, renderHidden } from "./render-gate.ts";
 import { type Column, renderTable } from "./render-table.ts";
 import { indent, tellTime } from "./render-text.ts";
 import { renderWorkflow, styleOfState } from "./render-workflow.ts";
-import { openGatesOf, printJson } from "./show-result.ts";
+import { commandLine, openGatesOf, printJson } from "./show-result.ts";
 import type { Terminal } from "./terminal.ts";
 
 interface PageOptions extends CommonOptions {
@@ -136,14 +136,14 @@ async function listGates(options: GateOptions, terminal: Terminal): Promise<void
   const { total } = gates;
   if (options.json) return printJson(session, { gates, ...(total !== undefined && { total }) });
   terminal.print(gates.length === 0 ? "no gate is open" : renderTable(gates, gateColumns(terminal), terminal));
-  for (const gate of gates) printHidden(gate, terminal);
+  for (const gate of gates) printHidden(gate, session);
   if (total !== undefined) terminal.print(`${gates.length} of ${total}`);
 }
 
 /** What was cut is not shown as if it were all: fields that a cut preview lacks are listed, a cut payload is pointed to. */
-function printHidden(gate: ListedGate, terminal: Terminal): void {
+function printHidden(gate: ListedGate, { terminal, options }: Session): void {
   const isCut = gate.truncated && gate.payload === null;
-  const hidden = isCut ? `all of it: countersign show ${showLine(gate.workflow_id)}` : renderHidden(gate);
+  const hidden = isCut ? `all of it: ${commandLine(options, "show", gate.workflow_id)}` : renderHidden(gate);
   if (hidden === "") return;
   const head = showLine(`${gate.gate_id} of ${gate.workflow_id}, ${gate.operator}: not in the preview`);
   terminal.print(`\n${head}\n${indent(hidden)}`);

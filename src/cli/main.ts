@@ -6,6 +6,7 @@
  */
 import { Command } from "commander";
 import { nameForbidden } from "../protocol/visible-text.ts";
+import { addCompletion } from "./completion.ts";
 import { addDecisions, addRestarts } from "./decide.ts";
 import { addDemo } from "./demo.ts";
 import { addStreams } from "./events.ts";
@@ -15,6 +16,7 @@ import { addMcp } from "./mcp.ts";
 import { readVersion } from "./read-version.ts";
 import { addReplay } from "./replay.ts";
 import { reportError } from "./report-error.ts";
+import { addReview } from "./review.ts";
 import { addRun } from "./run.ts";
 import { addServe } from "./serve.ts";
 import { guardTerminal, openTerminal, type Terminal } from "./terminal.ts";
@@ -41,9 +43,9 @@ function buildProgram(terminal: Terminal): Command {
     .exitOverride()
     .configureOutput({ writeOut: terminal.write, writeErr: (text) => terminal.complain(nameForbidden(text.trimEnd())) })
     .showHelpAfterError("(--help says what there is)");
-  const decisions = [addDecisions, addVotes, addRestarts];
+  const decisions = [addReview, addDecisions, addVotes, addRestarts];
   const readings = [addExplanations, addStreams, addVerify, addReplay, addWhatIf];
-  for (const add of [addDemo, addRun, addLists, ...decisions, ...readings, addServe, addMcp]) {
+  for (const add of [addDemo, addRun, addLists, ...decisions, ...readings, addServe, addMcp, addCompletion]) {
     add(program, terminal);
   }
   return program;

@@ -17,6 +17,7 @@ import type { Kernel } from "../index.ts";
 import { type SqliteLedger, sqliteLedger } from "../ledgers/sqlite/index.ts";
 import type { Logger, Telemetry } from "../ports/telemetry.ts";
 import { readApproverKeys } from "./approver-keys.ts";
+import { invocation } from "./invocation.ts";
 import { closeAll, type Loaded, loadModules, loadPolicies } from "./load-modules.ts";
 import { type CommonOptions, callerOf, type Session } from "./options.ts";
 import { toJsonText } from "./render-text.ts";
@@ -61,7 +62,7 @@ export async function withKernel<T>(
 
 function requireLedger({ options }: Session, { create = false }: Opening): void {
   if (create || existsSync(options.db)) return;
-  const message = `there is no ledger at ${options.db}; name one with --db, or make one with "countersign demo"`;
+  const message = `there is no ledger at ${options.db}; name one with --db, or make one with "${invocation()} demo"`;
   raise(kernelError("T0_LEDGER_UNAVAILABLE", message, openRef, { detail: { path: options.db }, retry: false }));
 }
 

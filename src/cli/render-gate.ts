@@ -19,15 +19,61 @@ export interface GateView {
   readonly rest?: string;
 }
 
+/** A part of what a gate shows: shown text, of which some lines have a style. */
+export interface Section {
+  readonly title: string;
+  readonly text: string;
+  readonly styleOf?: (line: string) => Style | null;
+}
+
+/** What a person reads after the head, in the order in which they read it. What the diff shows whole is not shown twice. */
+export function gateSections(gate: Gate, { now }: Pick<Look, "now">): readonly Section[] {
+  const hidden = renderHidden(gate);
+  const shown = gate.diff === null ? "not" : compareShown(gate.diff, gate.preview);
+  const preview = { title: "Preview", text: showText(gate.preview) };
+  return [
+    ...(shown === "in the changes" ? [] : [preview]),
+    ...(hidden === "" ? [] : [{ title: "Not in the preview", text: hidden }]),
+    ...(gate.diff === null ? [] : [tellChanges(gate.diff, shown)]),
+    { title: "Answers", text: renderAnswers(gate) },
+    { title: "Details", text: renderFacts(gate, now()) },
+  ];
+}
+
 export function renderGate(gate: Gate, { paint, now }: Look, view: GateView = {}): string {
   const head = `${paint("bold", showLine(gate.title))}  ${paint("cyan", showLine(gate.gate_id))}  ${gate.status}, opened ${tellTime(gate.opened_at, now())}`;
-  const parts = [head, indent(renderFacts(gate, now()))];
-  parts.push(paint("bold", "Preview"), indent(clip(showText(gate.preview), view)));
-  const hidden = renderHidden(gate);
-  if (hidden !== "") parts.push(paint("bold", "Not in the preview"), indent(clip(hidden, view)));
-  if (gate.diff !== null) parts.push(paint("bold", "Changes"), indent(clip(renderDiff(gate.diff, paint), view)));
-  parts.push(paint("bold", "Answers"), indent(renderAnswers(gate)));
-  return parts.join("\n");
+  const sections = gateSections(gate, { now }).filter(({ title }) => title !== "Details");
+  const cut = sections.map((section) =>
+    section.title === "Answers" ? section : { ...section, text: clip(section.text, view) },
+  );
+  return [head, indent(renderFacts(gate, now())), renderSections(cut, paint)].join("\n");
+}
+
+export const renderSections = (sections: readonly Section[], paint: Paint): string =>
+  sections
+    .flatMap(({ title, text, styleOf }) => [
+      paint("bold", title),
+      indent(styleOf === undefined ? text : paintLines(text, styleOf, paint)),
+    ])
+    .join("\n");
+
+type Shown = "not" | "in the changes" | "as a new file";
+
+/** Whether the lines that a diff keeps and adds are the preview, all of it. */
+function compareShown(diff: string, preview: string): Shown {
+  const lines = diff.split("\n");
+  const after = lines
+    .slice(2)
+    .filter((line) => /^[ +]/.test(line))
+    .map((line) => line.slice(1));
+  if (after.join("\n") !== preview.replace(/\n$/, "")) return "not";
+  return lines[0]?.startsWith("--- /dev/null") ? "as a new file" : "in the changes";
+}
+
+function tellChanges(diff: string, shown: Shown): Section {
+  if (shown !== "as a new file") return { title: "Changes", text: showDiff(diff), styleOf: styleOfDiff };
+  const [from = "", to = ""] = showDiff(diff).split("\n");
+  return { title: "Changes", text: `${from}\n${to}\na new file: all of the preview`, styleOf: styleOfDiff };
 }
 
 function renderFacts(gate: Gate, now: number): string {
@@ -109,14 +155,18 @@ function clip(text: string, { maxLines = Number.POSITIVE_INFINITY, rest = "" }: 
   return clipped.left === 0 ? clipped.text : `${clipped.text}\n… ${clipped.left} more lines${rest && `: ${rest}`}`;
 }
 
-/** A unified diff, added lines green, removed ones red. */
-export const renderDiff = (diff: string, paint: Paint): string =>
-  diff
+/** A unified diff as it can be seen; its signs are its own. */
+export const showDiff = (diff: string): string => diff.replace(/\n$/, "").split("\n").map(showDiffLine).join("\n");
+
+/** Added lines green, removed ones red. */
+export const renderDiff = (diff: string, paint: Paint): string => paintLines(showDiff(diff), styleOfDiff, paint);
+
+const paintLines = (text: string, styleOf: (line: string) => Style | null, paint: Paint): string =>
+  text
     .split("\n")
     .map((line) => {
       const style = styleOf(line);
-      const shown = showDiffLine(line);
-      return style === null ? shown : paint(style, shown);
+      return style === null ? line : paint(style, line);
     })
     .join("\n");
 
@@ -124,7 +174,7 @@ export const renderDiff = (diff: string, paint: Paint): string =>
 const showDiffLine = (line: string): string =>
   /^[ +-]/.test(line) ? line.slice(0, 1) + showLine(line.slice(1)) : showLine(line);
 
-function styleOf(line: string): Style | null {
+export function styleOfDiff(line: string): Style | null {
   if (line.startsWith("--- ") || line.startsWith("+++ ")) return "bold";
   if (line.startsWith("@@")) return "cyan";
   if (line.startsWith("+")) return "green";

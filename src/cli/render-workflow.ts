@@ -73,12 +73,19 @@ export function renderProgress(
 ): string {
   const full = Math.round((progress.percent / 100) * barWidth);
   const bar = paint("green", "█".repeat(full)) + paint("dim", "░".repeat(barWidth - full));
-  return `${bar} ${tellPercent(progress)}  ${cutLine(tellStage(progress), Math.max(0, columns - barWidth - 10))}`;
+  return `${bar} ${tellPercent(progress)}  ${cutLine(tellStage(progress) + tellSub(progress, 1), Math.max(0, columns - barWidth - 10))}`;
 }
 
+/** Of a step's own progress a line tells quarters only. */
 export const renderProgressLine = (progress: KernelProgress): string =>
-  `${tellPercent(progress)}  ${cutLine(tellStage(progress), 200)}`;
+  `${tellPercent(progress)}  ${cutLine(tellStage(progress) + tellSub(progress, 25), 200)}`;
 
 const tellPercent = ({ percent }: KernelProgress): string => `${String(percent).padStart(3)} %`;
 const tellStage = ({ current_step, stage }: KernelProgress): string =>
   current_step === null ? stage.replaceAll("_", " ") : current_step.name;
+
+/** How far a step says it is, in whole steps of `by` percent; nothing at the beginning and the end. */
+function tellSub({ sub }: KernelProgress, by: number): string {
+  const percent = Math.floor((sub?.percent ?? 0) / by) * by;
+  return percent > 0 && percent < 100 ? ` (${percent} %)` : "";
+}

@@ -23,7 +23,7 @@ export class UsageError extends Error {
 
 /** Tells what was thrown and gives the exit code for it. */
 export function reportError(thrown: unknown, terminal: Terminal, json: boolean): number {
-  if (thrown instanceof Interrupted) return thrown.exitCode;
+  if (thrown instanceof Interrupted) return tellInterrupted(thrown, terminal);
   // commander has told it already.
   if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : 2;
   if (thrown instanceof KernelErrorException) {
@@ -33,6 +33,12 @@ export function reportError(thrown: unknown, terminal: Terminal, json: boolean):
   if (thrown instanceof UsageError) terminal.complain(`error: ${hangLines(thrown.message, 7)}`);
   else terminal.complain(json ? toJsonText(unexpectedProblem(thrown)) : describeUnexpected(thrown));
   return thrown instanceof UsageError ? 2 : 1;
+}
+
+/** What is safe, and how to go on; nothing where a reader of the output went away. */
+function tellInterrupted({ exitCode }: Interrupted, { complain, safety }: Terminal): number {
+  if (exitCode !== 0) complain(`\nStopped. ${safety.tell ?? "Nothing was changed."}`);
+  return exitCode;
 }
 
 function describeUnexpected(thrown: unknown): string {

@@ -8,6 +8,7 @@ import { raise } from "../contract/error.ts";
 import { type Gate, isOpenGate } from "../contract/gate.ts";
 import type { WorkflowState } from "../contract/workflow-state.ts";
 import { showLine } from "../protocol/visible-text.ts";
+import { fileAsTyped, invocation } from "./invocation.ts";
 import { type CommonOptions, defaultLedger, type Session } from "./options.ts";
 import { quoteWord, toJsonText } from "./render-text.ts";
 import { renderWorkflow } from "./render-workflow.ts";
@@ -50,13 +51,13 @@ export function commandLine(options: CommonOptions, ...words: readonly string[])
   const { db, capabilities, policies, tenant, principal, role, keys } = options;
   const flags = [
     "--db",
-    db || defaultLedger,
+    fileAsTyped(db || defaultLedger),
     ...capabilities.flatMap((module) => ["--capabilities", module]),
-    ...policies.flatMap((file) => ["--policies", file]),
+    ...policies.flatMap((file) => ["--policies", fileAsTyped(file)]),
     ...(tenant === 1 ? [] : ["--tenant", String(tenant)]),
     ...(principal === "local" ? [] : ["--principal", String(principal)]),
     ...(role === "user" ? [] : ["--role", role]),
-    ...(keys === undefined ? [] : ["--keys", keys]),
+    ...(keys === undefined ? [] : ["--keys", fileAsTyped(keys)]),
   ];
-  return ["countersign", ...words, ...flags].map(quoteWord).join(" ");
+  return [invocation(), ...[...words, ...flags].map(quoteWord)].join(" ");
 }

@@ -1,15 +1,19 @@
 /**
  * The terminal as commands see it: where text goes, how wide it is, whether anybody can answer, and when to stop.
  *
- * Owns: colours (only on a terminal, never against NO_COLOR), the closed pipe, and the interruption.
+ * Owns: colours (only on a terminal, never against NO_COLOR), the closed pipe, the interruption, and what is told of it.
  * INV-1  A reader that went away ends the program quietly; it never throws.
  * INV-2  `interactive` is false wherever a question could wait for nobody.
  * INV-3  Nothing reaches a terminal but characters that can be seen, line feeds, and our own colours: whatever a command
  *        forgot to name is named here.
+ * INV-4  A terminal that shows ASCII alone gets nothing else: our symbols have a form in it, other characters are named.
+ *        TERM=dumb is never redrawn and has no colours.
  */
 import { once } from "node:events";
+import { createInterface } from "node:readline/promises";
 import { styleText } from "node:util";
 import { nameForbidden } from "../protocol/visible-text.ts";
+import { openScreen, type Screen } from "./screen.ts";
 
 export type Style = Parameters<typeof styleText>[0];
 export type Paint = (style: Style, text: string) => string;
@@ -20,11 +24,17 @@ export interface Terminal {
   /** Output may be redrawn in place. */
   readonly live: boolean;
   readonly columns: number;
+  /** A screen of one's own; null where lines can only be written one after another. */
+  readonly openScreen: (() => Screen) | null;
+  /** One line that a person types; null where they leave it (Ctrl-C, end of input). Only where `interactive`. */
+  readonly ask: (question: string) => Promise<string | null>;
   readonly paint: Paint;
   /** Aborted by a signal or by a closed pipe; the reason is an Interrupted. */
   readonly signal: AbortSignal;
   /** Epoch ms. */
   readonly now: () => number;
+  /** What holds if the program is interrupted now, and how to go on; told when it is. */
+  readonly safety: { tell: string | null };
   readonly print: (line: string) => void;
   readonly write: (text: string) => void;
   readonly complain: (line: string) => void;
@@ -40,17 +50,34 @@ const sequenceStart = "\u001b";
 /** The sequences of `paint`: bold, dim, and colours of the text. */
 const ownColours = new RegExp(`(${sequenceStart}\\[(?:[12]|22|3[1-69])m)`);
 
-const guardText = (text: string): string =>
-  text
-    .split(ownColours)
-    .map((part, i) => (i % 2 === 1 ? part : nameForbidden(part)))
-    .join("");
+type Guard = (text: string) => string;
+
+const guardParts =
+  (guard: Guard): Guard =>
+  (text) =>
+    text
+      .split(ownColours)
+      .map((part, i) => (i % 2 === 1 ? part : guard(part)))
+      .join("");
+
+const guardText = guardParts(nameForbidden);
+
+/** Our own symbols in ASCII; all else that is not ASCII is named by its number. */
+const symbols: Readonly<Record<string, string>> = { "█": "#", "░": "-", "…": "...", "‹": "<", "›": ">", "→": "->" };
+export const toAscii = guardParts((text) =>
+  text.replace(
+    /[^\0-\x7f]/gu,
+    (char) => symbols[char] ?? `<U+${(char.codePointAt(0) as number).toString(16).toUpperCase().padStart(4, "0")}>`,
+  ),
+);
 
 /** The same terminal, for text of which nobody knows whether all of it can be seen. */
 export function guardTerminal(terminal: Terminal): Terminal {
-  const { print, write, complain, printAll } = terminal;
+  const { print, write, complain, printAll, openScreen: open, ask } = terminal;
   return {
     ...terminal,
+    openScreen: open === null ? null : () => guardScreen(open()),
+    ask: (question) => ask(guardText(question)),
     print: (line) => print(guardText(line)),
     write: (text) =>
       write(text.startsWith(eraseLine) ? eraseLine + guardText(text.slice(eraseLine.length)) : guardText(text)),
@@ -58,6 +85,11 @@ export function guardTerminal(terminal: Terminal): Terminal {
     printAll: (lines, as) => (as === "exact" ? printAll(lines, as) : printAll(guardLines(lines))),
   };
 }
+
+const guardScreen = (screen: Screen): Screen => ({
+  ...screen,
+  show: (lines) => screen.show(lines.map((line) => guardText(line).replaceAll("\n", " "))),
+});
 
 async function* guardLines(lines: AsyncIterable<string>): AsyncGenerator<string> {
   for await (const line of lines) yield guardText(line);
@@ -77,27 +109,66 @@ export class Interrupted extends Error {
 const signalCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 const defaultColumns = 100;
 
+/** What the environment says of the terminal. */
+export interface Surroundings {
+  readonly TERM?: string | undefined;
+  readonly LC_ALL?: string | undefined;
+  readonly LC_CTYPE?: string | undefined;
+  readonly LANG?: string | undefined;
+}
+
+/** A locale that is named and is not UTF-8; where none is named, UTF-8 is what terminals speak. */
+export function showsAsciiOnly({ LC_ALL, LC_CTYPE, LANG }: Surroundings): boolean {
+  const locale = LC_ALL || LC_CTYPE || LANG || "";
+  return locale !== "" && !/utf-?8/i.test(locale);
+}
+
 /** The process's own terminal. Listens to signals once: a second Ctrl-C ends the process at once. */
 export function openTerminal(json: boolean): Terminal {
-  const { stdin, stdout, stderr } = process;
+  const { stdin, stdout, stderr, env } = process;
   const stop = new AbortController();
   for (const [name, code] of Object.entries(signalCodes))
     process.once(name, () => stop.abort(new Interrupted(name, code)));
   stdout.on("error", (error: NodeJS.ErrnoException) => stop.abort(onBrokenOutput(error)));
   stderr.on("error", () => undefined);
-  const live = stdout.isTTY === true && !json;
+  const shown = stdout.isTTY === true && !json;
+  const live = shown && env["TERM"] !== "dumb";
+  const interactive = shown && stdin.isTTY === true;
+  const adapt: Guard = stdout.isTTY === true && showsAsciiOnly(env) ? toAscii : (text) => text;
   return {
-    interactive: live && stdin.isTTY === true,
+    interactive,
     live,
     columns: stdout.columns ?? defaultColumns,
-    paint: (style, text) => styleText(style, text, { stream: stdout }),
+    openScreen: live && interactive ? () => adaptScreen(openScreen(stdin, stdout), adapt) : null,
+    ask: (question) => askLine(adapt(question), stop),
+    paint: (style, text) => (live || !shown ? styleText(style, text, { stream: stdout }) : text),
     signal: stop.signal,
     now: Date.now,
-    print: (line) => void stdout.write(`${line}\n`),
-    write: (text) => void stdout.write(text),
-    complain: (line) => void stderr.write(`${line}\n`),
+    safety: { tell: null },
+    print: (line) => void stdout.write(`${adapt(line)}\n`),
+    write: (text) => void stdout.write(adapt(text)),
+    complain: (line) => void stderr.write(`${adapt(line)}\n`),
     printAll: (lines, as) => printAll(as === "exact" && stdout.isTTY === true ? guardLines(lines) : lines, stop.signal),
   };
+}
+
+const adaptScreen = (screen: Screen, adapt: Guard): Screen => ({
+  ...screen,
+  show: (lines) => screen.show(lines.map(adapt)),
+});
+
+/** Ctrl-C at a question is an interruption like any other. */
+async function askLine(question: string, stop: AbortController): Promise<string | null> {
+  const lines = createInterface({ input: process.stdin, output: process.stdout });
+  lines.once("SIGINT", () => stop.abort(new Interrupted("SIGINT", signalCodes.SIGINT)));
+  try {
+    const ended = once(lines, "close").then(() => null);
+    return await Promise.race([lines.question(question, { signal: stop.signal }), ended]);
+  } catch {
+    return null;
+  } finally {
+    lines.close();
+  }
 }
 
 function onBrokenOutput(error: NodeJS.ErrnoException): unknown {

@@ -7,6 +7,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { invocation } from "../../src/cli/invocation.ts";
 import type { Gate } from "../../src/contract/gate.ts";
 import type { WorkflowState } from "../../src/contract/workflow-state.ts";
 import { makeTempFolder, type TempFolder } from "../operators/temp-folder.ts";
@@ -73,7 +74,9 @@ describe("demo", () => {
     const shown = await stopAtGate("JSON.md");
     expect(shown).toMatchObject({ state: "waiting_for_user", file: null });
     const digest = shown.gates[0]?.payload_digest;
-    expect(shown.approve).toBe(`countersign approve ${shown.workflow_id} gate-publish --digest ${digest} --db ${db}`);
+    expect(shown.approve).toBe(
+      `${invocation()} approve ${shown.workflow_id} gate-publish --digest ${digest} --db ${db}`,
+    );
     expect(shown.why.length).toBeGreaterThan(0);
   });
 
@@ -215,7 +218,7 @@ describe("reading", () => {
     await once(child.stdout, "data");
     child.kill("SIGINT");
     const [err, [code]] = await Promise.all([text(child.stderr), once(child, "exit")]);
-    expect({ code, err }).toEqual({ code: 130, err: "" });
+    expect({ code, err }).toEqual({ code: 130, err: "\nStopped. Nothing was changed.\n" });
   });
 });
 

@@ -6,6 +6,7 @@ import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { main } from "../../src/cli/main.ts";
+import type { Screen } from "../../src/cli/screen.ts";
 import type { Terminal } from "../../src/cli/terminal.ts";
 import { commit, git } from "../operators/temp-folder.ts";
 
@@ -29,12 +30,18 @@ export async function runProcess(cwd: string, ...args: readonly string[]): Promi
 }
 
 /** In this process. */
-export async function runHere(...args: readonly string[]): Promise<Ran> {
+export const runHere = (...args: readonly string[]): Promise<Ran> => runAt({}, ...args);
+
+/** In this process, at a terminal that differs in some things from one that nobody sits at. */
+export async function runAt(own: Partial<Terminal>, ...args: readonly string[]): Promise<Ran> {
   const [out, err]: [string[], string[]] = [[], []];
   const terminal: Terminal = {
     interactive: false,
     live: false,
     columns: 100,
+    openScreen: null,
+    ask: async () => null,
+    safety: { tell: null },
     paint: (_style, line) => line,
     signal: new AbortController().signal,
     now: Date.now,
@@ -44,9 +51,33 @@ export async function runHere(...args: readonly string[]): Promise<Ran> {
     printAll: async (lines) => {
       for await (const line of lines) out.push(`${line}\n`);
     },
+    ...own,
   };
   const code = await main(args, terminal);
   return { code, out: out.join(""), err: err.join("") };
+}
+
+/** Somebody who presses these keys, one for each screen that they see, and types these lines where they are asked. */
+export function makePerson(keys: readonly string[], answer: (question: string) => string | null = () => "") {
+  const [screens, questions, left]: [string[], string[], string[]] = [[], [], [...keys]];
+  const meanwhile = new Map<string, () => unknown>();
+  const screen: Screen = {
+    size: () => ({ columns: 60, rows: 30 }),
+    show: (lines) => void screens.push(lines.join("\n")),
+    nextKey: async () => {
+      const key = left.shift() ?? "ctrl-c";
+      await meanwhile.get(key)?.();
+      return key;
+    },
+    close: () => undefined,
+  };
+  const ask = async (question: string): Promise<string | null> => {
+    questions.push(question);
+    return answer(question);
+  };
+  /** What others do before this key is pressed. */
+  const before = (key: string, happens: () => unknown): void => void meanwhile.set(key, happens);
+  return { screens, questions, before, terminal: { interactive: true, openScreen: () => screen, ask } };
 }
 
 /** What a command with --json printed. */

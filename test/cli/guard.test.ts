@@ -1,7 +1,7 @@
 // The last guard before the terminal: whatever a command forgot to name is named, and nothing else is changed.
 
 import { describe, expect, it } from "vitest";
-import { eraseLine, guardTerminal, type Terminal } from "../../src/cli/terminal.ts";
+import { eraseLine, guardTerminal, showsAsciiOnly, type Terminal, toAscii } from "../../src/cli/terminal.ts";
 
 /** What reaches the terminal behind the guard, piece by piece. */
 function guarded(): { readonly terminal: Terminal; readonly reached: string[] } {
@@ -10,7 +10,14 @@ function guarded(): { readonly terminal: Terminal; readonly reached: string[] } 
   const printAll = async (lines: AsyncIterable<string>): Promise<void> => {
     for await (const line of lines) keep(line);
   };
-  const inner = { interactive: false, live: true, columns: 80, paint: (_style: unknown, text: string) => text };
+  const asking = { openScreen: null, ask: async () => null, safety: { tell: null } };
+  const inner = {
+    ...asking,
+    interactive: false,
+    live: true,
+    columns: 80,
+    paint: (_style: unknown, text: string) => text,
+  };
   const signal = new AbortController().signal;
   const terminal = { ...inner, signal, now: () => 0, print: keep, write: keep, complain: keep, printAll };
   return { terminal: guardTerminal(terminal), reached };
@@ -45,5 +52,22 @@ describe("the guard of the terminal", () => {
     const { terminal, reached } = guarded();
     await terminal.printAll(linesOf(forgotten), "exact");
     expect(reached).toEqual([forgotten]);
+  });
+});
+
+describe("what the environment says of the terminal", () => {
+  it.each([
+    [{}, false],
+    [{ LANG: "de_DE.UTF-8" }, false],
+    [{ LANG: "C.utf8" }, false],
+    [{ LANG: "C" }, true],
+    [{ LANG: "en_US.UTF-8", LC_ALL: "POSIX" }, true],
+    [{ LC_CTYPE: "en_US.ISO-8859-1" }, true],
+  ])("%j: shows ASCII only is %s", (env, only) => expect(showsAsciiOnly(env)).toBe(only));
+
+  it("in ASCII our symbols have a form, and what others wrote is named", () => {
+    expect(toAscii("\u001b[32m██\u001b[39m░ 50 %  Größe… ‹LF› 🎉")).toBe(
+      "\u001b[32m##\u001b[39m- 50 %  Gr<U+00F6><U+00DF>e... <LF> <U+1F389>",
+    );
   });
 });

@@ -1,0 +1,205 @@
+/**
+ * `review` and `resume WF`: the gates that wait, one after another, and a workflow taken up where it stands.
+ *
+ * Owns: the order, what is told of each decision, and how to go on when a person leaves.
+ * INV-1  A decision goes out with the gate's id and the digests of what was on the screen.
+ * INV-2  Without a terminal nothing is asked: the gates are shown with the commands that decide them.
+ */
+import type { Command } from "commander";
+import { KernelErrorException } from "../contract/error.ts";
+import { type Gate, isOpenGate } from "../contract/gate.ts";
+import { isTerminal } from "../contract/workflow.ts";
+import type { WorkflowState } from "../contract/workflow-state.ts";
+import type { GateFilter } from "../index.ts";
+import { showLine } from "../protocol/visible-text.ts";
+import { readSigningKey } from "./approver-keys.ts";
+import { askGate, type Said } from "./ask-gate.ts";
+import { type Desk, withKernel } from "./open-kernel.ts";
+import { addCommonOptions, type CommonOptions, type Session } from "./options.ts";
+import { renderGate } from "./render-gate.ts";
+import { renderError } from "./report-error.ts";
+import { commandLine, decideLine, failIfFailed, openGatesOf, printJson, showResult } from "./show-result.ts";
+import { signDecision } from "./sign-decision.ts";
+import { Interrupted, type Terminal } from "./terminal.ts";
+import { tellTally } from "./vote.ts";
+import { watchRun } from "./watch-run.ts";
+
+interface ReviewOptions extends CommonOptions {
+  readonly workflow?: string;
+  readonly mine?: boolean;
+  readonly forRole?: string;
+  readonly operator?: string;
+  readonly sign?: object | string;
+}
+
+export function addReview(program: Command, terminal: Terminal): void {
+  addCommonOptions(program.command("review"))
+    .description("take the gates that wait one after another: look, approve, edit, reject")
+    .option("--workflow <id>", "only those of this workflow")
+    .option("--mine", "only those that --principal has a seat at, as --role")
+    .option("--for-role <role>", "only those that name this role")
+    .option("--operator <name>", "only those before a call of this operator")
+    .option("--sign <keyfile>", "sign each decision with this Ed25519 key (JWK or PEM)", readSigningKey)
+    .action((options: ReviewOptions) => review({ options, terminal }));
+  addCommonOptions(program.command("resume"))
+    .description("go on with a workflow: run what is unfinished, or ask what it waits for")
+    .argument("<workflow>", "its id")
+    .option("--sign <keyfile>", "sign each decision with this Ed25519 key (JWK or PEM)", readSigningKey)
+    .action((workflowId: string, options: ReviewOptions) => resume(workflowId, { options, terminal }));
+}
+
+/** A gate by its name. */
+interface GateName {
+  readonly workflow_id: string;
+  readonly gate_id: string;
+}
+
+function review(session: Session<ReviewOptions>): Promise<void> {
+  return withKernel(session, async (desk) => {
+    const gates = await listWaiting(desk, readFilter(session.options));
+    if (session.options.json) return printJson(session, { gates: await readGates(desk, gates) });
+    if (gates.length === 0) return session.terminal.print("no gate waits");
+    if (!session.terminal.interactive) return printGates(desk, gates, session);
+    return session.terminal.print(`\n${tellLeft(await reviewGates(desk, gates, session), session)}`);
+  });
+}
+
+const readFilter = ({ workflow, mine, forRole, operator }: ReviewOptions): GateFilter => ({
+  ...(workflow !== undefined && { workflow_id: workflow }),
+  ...(mine !== undefined && { mine }),
+  ...(forRole !== undefined && { role: forRole }),
+  ...(operator !== undefined && { operator }),
+});
+
+const page = 200;
+
+/** The names of all gates that wait now, those of the oldest workflow first: who waits longest is asked about first. */
+async function listWaiting({ kernel, caller }: Desk, filter: GateFilter): Promise<readonly GateName[]> {
+  const names: GateName[] = [];
+  for (let after: string | undefined; ; ) {
+    const gates = await kernel.gates({ ...filter, limit: page, ...(after !== undefined && { after }) }, caller);
+    names.push(...gates.map(({ workflow_id, gate_id }) => ({ workflow_id, gate_id })));
+    const last = names.at(-1);
+    if (gates.length < page || last === undefined || filter.workflow_id !== undefined) return names.toReversed();
+    after = `${last.workflow_id}/${last.gate_id}`;
+  }
+}
+
+const readGates = ({ kernel, caller }: Desk, names: readonly GateName[]): Promise<readonly Gate[]> =>
+  Promise.all(names.map(({ workflow_id, gate_id }) => kernel.gate(workflow_id, gate_id, caller)));
+
+async function printGates(desk: Desk, names: readonly GateName[], { terminal, options }: Session): Promise<void> {
+  for (const gate of await readGates(desk, names)) {
+    const lines = [decideLine(options, "approve", gate), decideLine(options, "reject", gate)];
+    terminal.print(`${renderGate(gate, terminal)}\n  ${lines.join("\n  ")}\n`);
+  }
+}
+
+/**
+ * Asks about each until all were seen or the person leaves; a gate that opens behind a decision is asked about next.
+ * Gives how many are left as they were.
+ */
+export async function reviewGates(
+  desk: Desk,
+  names: readonly GateName[],
+  session: Session<ReviewOptions>,
+): Promise<number> {
+  let waiting = names;
+  for (let at = 0; at < waiting.length; ) {
+    const name = waiting[at] as GateName;
+    const gate = await desk.kernel.gate(name.workflow_id, name.gate_id, desk.caller);
+    const place = `${at + 1} of ${waiting.length}`;
+    session.terminal.safety.tell = `Nothing was decided at this gate. ${tellLeft(waiting.length, session)}`;
+    const said = isOpenGate(gate)
+      ? await askGate({ gate, place, terminal: session.terminal })
+      : tellElsewhere(gate, session);
+    if (said.to === "quit") break;
+    if (said.to === "stop") throw new Interrupted("Ctrl-C", 130);
+    if (said.to === "back") at = Math.max(0, at - 1);
+    if (said.to === "next") at += 1;
+    if (said.to === "decide") {
+      const opened = await decideHere(desk, gate, said, session);
+      waiting = [...waiting.slice(0, at), ...opened, ...waiting.slice(at + 1)];
+    }
+  }
+  return waiting.length;
+}
+
+function tellElsewhere(gate: Gate, { terminal }: Session): Said {
+  terminal.print(`${nameGate(gate)}: ${tellDecision(gate)}, not here.`);
+  return { to: "next" };
+}
+
+const nameGate = (gate: Gate): string =>
+  `${showLine(gate.title)} (${showLine(gate.gate_id)} of ${showLine(gate.workflow_id)})`;
+
+const tellDecision = ({ status, decision }: Gate): string =>
+  decision?.principal == null
+    ? status
+    : `${status} by ${showLine(`${decision.principal.type} ${decision.principal.id}`)}`;
+
+/** The gates that are open after the decision in its place: the same where it was refused or revised. */
+async function decideHere(
+  { kernel, caller }: Desk,
+  gate: Gate,
+  { decision, payload }: Extract<Said, { to: "decide" }>,
+  session: Session<ReviewOptions>,
+): Promise<readonly GateName[]> {
+  const { terminal, options } = session;
+  const { workflow_id, gate_id, payload_digest, basis_digest } = gate;
+  const before = await kernel.workflow(workflow_id, caller);
+  const shown = { payload_digest, ...(basis_digest !== undefined && { basis_digest }) };
+  try {
+    const signed = await signDecision(
+      before,
+      { gateId: gate_id, decision, caller },
+      { sign: options.sign, resolution: payload?.resolution },
+    );
+    const answer = await kernel.decideGate(workflow_id, {
+      ...caller,
+      gate_id,
+      decision,
+      payload: { ...payload, ...shown, ...signed },
+    });
+    terminal.print(
+      `\n${nameGate(gate)}\n  ${answer.status}: ${decision}, payload ${payload_digest}${payload?.edit === undefined ? "" : ", edited"}`,
+    );
+    if (answer.tally !== undefined) terminal.print(`  ${tellTally(answer.status, answer.tally)}`);
+    const state = await watchRun({ kernel, workflowId: workflow_id, after: before.sequence }, session);
+    terminal.print(`  ${tellState(state)}`);
+    return answer.status === "voted" ? [] : openGatesOf(state).map(({ gate_id: id }) => ({ workflow_id, gate_id: id }));
+  } catch (error) {
+    if (!(error instanceof KernelErrorException)) throw error;
+    terminal.print(`\n${nameGate(gate)}\n${renderError(error.error)}`);
+    await terminal.ask("Enter shows the gate as it is now. ");
+    return [{ workflow_id, gate_id }];
+  }
+}
+
+const tellState = ({ workflow_id, state, error }: WorkflowState): string =>
+  `${workflow_id} ${state}${error === null ? "" : `: ${showLine(`${error.code}: ${error.message}`)}`}`;
+
+function tellLeft(left: number, { options }: Session): string {
+  if (left === 0) return "No gate waits any more.";
+  return `${left === 1 ? "1 gate waits" : `${left} gates wait`} as before. Go on:\n  ${commandLine(options, "review")}`;
+}
+
+function resume(workflowId: string, session: Session<ReviewOptions>): Promise<void> {
+  return withKernel(session, async (desk) => {
+    const { kernel, caller } = desk;
+    const before = await kernel.workflow(workflowId, caller);
+    const { terminal, options } = session;
+    if (isTerminal(before.state)) {
+      showResult(session, before);
+      if (!options.json) terminal.print(`It is ${before.state}: there is nothing to go on with.`);
+      return;
+    }
+    const running = kernel.execute(workflowId);
+    running.catch(() => undefined);
+    const state = await watchRun({ kernel, workflowId, after: before.sequence }, session);
+    const names = openGatesOf(state).map(({ gate_id }) => ({ workflow_id: workflowId, gate_id }));
+    if (names.length === 0 || options.json || !terminal.interactive) return showResult(session, state);
+    terminal.print(`\n${tellLeft(await reviewGates(desk, names, session), session)}`);
+    failIfFailed(await kernel.workflow(workflowId, caller));
+  });
+}

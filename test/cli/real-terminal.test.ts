@@ -1,0 +1,89 @@
+// The command line at a real pseudo-terminal, in a process of its own.
+// Never: waits by the clock; each step waits for what is to be seen.
+
+import { existsSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
+import { type IPty, spawn } from "@lydell/node-pty";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { makeTempFolder, type TempFolder } from "../operators/temp-folder.ts";
+import { launcher, makeRepository, runHere } from "./command-line.ts";
+
+let folder: TempFolder;
+let repo = "";
+let db = "";
+beforeEach(async () => {
+  folder = makeTempFolder();
+  repo = join(folder.path, "repo");
+  db = join(folder.path, "ledger.db");
+  mkdirSync(repo);
+  makeRepository(repo);
+  await runHere("demo", "--repo", repo, "--db", db);
+});
+afterEach(() => folder[Symbol.dispose]());
+
+interface Sitting {
+  readonly pty: IPty;
+  /** All that was written so far. */
+  readonly seen: () => string;
+  /** Resolves when this can be read, after what was awaited before. */
+  readonly until: (text: string) => Promise<void>;
+  readonly ended: Promise<number>;
+}
+
+function sit(env: NodeJS.ProcessEnv, ...args: readonly string[]): Sitting {
+  const settings = { cols: 60, rows: 24, cwd: repo, env: { ...process.env, LC_ALL: "C.UTF-8", ...env } };
+  const pty = spawn(process.execPath, [launcher, ...args, "--db", db], settings);
+  let [raw, from]: [string, number] = ["", 0];
+  const waiting = new Set<() => void>();
+  pty.onData((data) => {
+    raw += data;
+    for (const look of waiting) look();
+  });
+  const until = (text: string): Promise<void> =>
+    new Promise((resolve) => {
+      const look = (): void => {
+        const at = stripVTControlCharacters(raw).indexOf(text, from);
+        if (at < 0) return;
+        from = at + text.length;
+        waiting.delete(look);
+        resolve();
+      };
+      waiting.add(look);
+      look();
+    });
+  const ended = new Promise<number>((resolve) => pty.onExit(({ exitCode }) => resolve(exitCode)));
+  return { pty, seen: () => raw, until, ended };
+}
+
+describe("at a real terminal", () => {
+  it("review is answered by keys, on a screen of its own that is given back", async () => {
+    const { pty, seen, until, ended } = sit({}, "review");
+    await until("[a]approve");
+    pty.write("a");
+    await until("[y]approve");
+    pty.write("y");
+    await until("No gate waits any more.");
+    expect(await ended).toBe(0);
+    expect(existsSync(join(repo, "RELEASE_NOTES.md"))).toBe(true);
+    expect(seen().lastIndexOf("\u001b[?1049l")).toBeGreaterThan(seen().lastIndexOf("\u001b[?1049h"));
+  });
+
+  it("Ctrl-C says what is safe and how to go on", async () => {
+    const { pty, until, ended } = sit({}, "review");
+    await until("[a]approve");
+    pty.write("\u0003");
+    await until("Nothing was decided at this gate. 1 gate waits as before. Go on:");
+    expect(await ended).toBe(130);
+  });
+
+  it("TERM=dumb gets lines, no colours and no redrawing; another locale gets ASCII", async () => {
+    const { pty, seen, until, ended } = sit({ TERM: "dumb", LC_ALL: "C" }, "review");
+    await until("a approve, r reject, e edit, n next, p previous, q quit: ");
+    expect(seen()).not.toContain("\u001b");
+    expect(seen()).toMatch(/^[\0-\x7f]*$/);
+    pty.write("q\r");
+    await until("1 gate waits as before");
+    expect(await ended).toBe(0);
+  });
+});

@@ -1,0 +1,166 @@
+// Gates taken one after another: by keys on a screen, by lines where nothing can be redrawn, by nobody over a pipe.
+// Laws: a decision takes two keys and carries the digest shown; an edit counts once it was shown; leaving says how to go on.
+
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Gate } from "../../src/contract/gate.ts";
+import type { WorkflowState } from "../../src/contract/workflow-state.ts";
+import { makeTempFolder, type TempFolder } from "../operators/temp-folder.ts";
+import { makePerson, makeRepository, readHere, runAt, runHere } from "./command-line.ts";
+
+let folder: TempFolder;
+let repo = "";
+let db = "";
+const editors = { VISUAL: process.env["VISUAL"], EDITOR: process.env["EDITOR"] };
+beforeEach(() => {
+  for (const name of Object.keys(editors)) delete process.env[name];
+  folder = makeTempFolder();
+  repo = join(folder.path, "repo");
+  db = join(folder.path, "ledger.db");
+  mkdirSync(repo);
+  makeRepository(repo);
+});
+afterEach(() => {
+  for (const [name, value] of Object.entries(editors)) if (value !== undefined) process.env[name] = value;
+  folder[Symbol.dispose]();
+});
+
+const stopAtGate = (out: string) => readHere<WorkflowState>("demo", "--repo", repo, "--db", db, "--out", out);
+const written = (out: string): boolean => existsSync(join(repo, out));
+const stateOf = (id: string) => readHere<WorkflowState>("show", id, "--db", db);
+
+describe("review", () => {
+  it("takes the gates one after another, the oldest first, and shows what was decided", async () => {
+    const [first, second] = [await stopAtGate("A.md"), await stopAtGate("B.md")];
+    const person = makePerson(["a", "y", "r", "y"], () => "not today");
+    const ran = await runAt(person.terminal, "review", "--db", db);
+    expect(ran).toMatchObject({ code: 0, err: "" });
+    expect(person.screens[0]).toContain("1 of 2");
+    expect(person.screens[0]).toContain(first.workflow_id);
+    expect(person.screens[1]).toContain("[y]approve");
+    expect(person.screens[2]).toContain(second.workflow_id);
+    expect([written("A.md"), written("B.md")]).toEqual([true, false]);
+    expect(ran.out).toContain(`Publish the notes (gate-publish of ${first.workflow_id})`);
+    expect(ran.out).toContain(`resumed: approve, payload ${first.gates[0]?.payload_digest}`);
+    expect(ran.out).toContain("No gate waits any more.");
+    const { gates } = await stateOf(second.workflow_id);
+    expect(gates[0]?.decision).toMatchObject({ decision: "reject", comment: "not today" });
+  });
+
+  it("one key decides nothing, and leaving says what waits and how to go on", async () => {
+    await stopAtGate("A.md");
+    for (const [keys, code] of [
+      [["a", "n", "q"], 0],
+      [["a", "ctrl-c"], 130],
+      [["r", "y"], 130],
+    ] as const) {
+      const ran = await runAt(makePerson(keys, () => null).terminal, "review", "--db", db);
+      expect(ran.code).toBe(code);
+      expect(ran.out + ran.err).toMatch(/1 gate waits as before\. Go on:\n {2}.*countersign review --db /);
+    }
+    expect(written("A.md")).toBe(false);
+  });
+
+  it("a payload that changed since it was shown is not decided: the gate is shown as it is now", async () => {
+    const { workflow_id } = await stopAtGate("A.md");
+    const person = makePerson(["a", "y", "ctrl-c"]);
+    person.before("y", () => writeFileSync(join(repo, "A.md"), "by somebody\n"));
+    const ran = await runAt(person.terminal, "review", "--db", db);
+    expect(ran.out).toContain("T5_GATE_CONFLICT");
+    expect(person.screens.at(-1)).toContain("-by somebody");
+    expect(readFileSync(join(repo, "A.md"), "utf8")).toBe("by somebody\n");
+    expect((await stateOf(workflow_id)).state).toBe("waiting_for_user");
+  });
+
+  it("what was decided elsewhere meanwhile is said, not asked", async () => {
+    const [first] = [await stopAtGate("A.md"), await stopAtGate("B.md")];
+    const person = makePerson(["n", "p", "ctrl-c"]);
+    person.before("p", () => runHere("reject", first.workflow_id, "--db", db));
+    const ran = await runAt(person.terminal, "review", "--db", db);
+    expect(ran.out).toMatch(/rejected by user local, not here/);
+  });
+
+  it("an edit is shown as the change it makes, and counts once it is approved", async () => {
+    const { workflow_id } = await stopAtGate("A.md");
+    const change = (question: string): string => {
+      const file = /Change (\S+),/.exec(question)?.[1];
+      if (file !== undefined) writeFileSync(file, readFileSync(file, "utf8").replace("lantern", "brighter lantern"));
+      return "";
+    };
+    const person = makePerson(["e", "a", "y"], change);
+    const ran = await runAt(person.terminal, "review", "--db", db);
+    expect(ran).toMatchObject({ code: 0, err: "" });
+    expect(person.screens[1]).toContain("Your changes");
+    expect(person.screens[1]).toContain("+- add a brighter lantern");
+    expect(person.screens[1]).toContain("[a]approve-your-edit");
+    expect(readFileSync(join(repo, "A.md"), "utf8")).toContain("brighter lantern");
+    expect((await stateOf(workflow_id)).gates[0]?.decision?.edited).toBe(true);
+  });
+
+  it("an edit that is undone, or that changes nothing, is none", async () => {
+    await stopAtGate("A.md");
+    const change = (question: string): string => {
+      const file = /Change (\S+),/.exec(question)?.[1];
+      if (file !== undefined) writeFileSync(file, "all new\n");
+      return "";
+    };
+    const undone = makePerson(["e", "u", "a", "y"], change);
+    await runAt(undone.terminal, "review", "--db", db);
+    expect(readFileSync(join(repo, "A.md"), "utf8")).toContain("lantern");
+    await stopAtGate("B.md");
+    const idle = makePerson(["e", "q"], () => "");
+    await runAt(idle.terminal, "review", "--db", db);
+    expect(idle.screens[1]).toContain("Nothing is changed.");
+  });
+
+  it("where nothing can be redrawn the gate is printed, and lines are the answers", async () => {
+    await stopAtGate("A.md");
+    const said = ["what?", "a", "n", "approve", "y"];
+    const ask = async (): Promise<string | null> => said.shift() ?? null;
+    const ran = await runAt({ interactive: true, ask }, "review", "--db", db);
+    expect(ran.code).toBe(0);
+    expect(ran.out.split("Preview")).toHaveLength(2);
+    expect(written("A.md")).toBe(true);
+  });
+
+  it("over a pipe it waits for no key: gates and the commands that decide them, or JSON", async () => {
+    const { workflow_id, gates } = await stopAtGate("A.md");
+    const ran = await runHere("review", "--db", db);
+    expect(ran.out).toContain(`countersign approve ${workflow_id} gate-publish --digest ${gates[0]?.payload_digest}`);
+    const json = await readHere<{ gates: Gate[] }>("review", "--db", db);
+    expect(json.gates).toMatchObject([{ workflow_id, editable: { target: "outcome" } }]);
+    expect((await runHere("review", "--db", db, "--operator", "No.Such")).out).toBe("no gate waits\n");
+  });
+});
+
+describe("resume", () => {
+  it("asks what the workflow waits for, and says where there is nothing to go on with", async () => {
+    const { workflow_id } = await stopAtGate("A.md");
+    expect((await runHere("resume", workflow_id, "--db", db)).out).toContain("countersign approve");
+    const person = makePerson(["a", "y"]);
+    expect(await runAt(person.terminal, "resume", workflow_id, "--db", db)).toMatchObject({ code: 0, err: "" });
+    expect(written("A.md")).toBe(true);
+    expect((await runHere("resume", workflow_id, "--db", db)).out).toContain("nothing to go on with");
+  });
+
+  it("runs what nobody has run yet", async () => {
+    const input = JSON.stringify({ repo, out: "A.md" });
+    const accepted = await readHere<WorkflowState>("run", "Repo.ReleaseNotes.Draft", "--input", input, "--db", db);
+    expect(accepted).toMatchObject({ status: "accepted" });
+    expect((await readHere<WorkflowState>("resume", accepted.workflow_id, "--db", db)).state).toBe("waiting_for_user");
+  });
+});
+
+describe("demo at a terminal", () => {
+  it("offers the notes that wait from before", async () => {
+    const { workflow_id } = await stopAtGate("RELEASE_NOTES.md");
+    const said = ["y"];
+    const person = makePerson(["a", "y"], () => said.shift() ?? "");
+    const ran = await runAt(person.terminal, "demo", "--repo", repo, "--db", db);
+    expect(person.questions[0]).toContain(workflow_id);
+    expect(ran.out).toContain(workflow_id);
+    expect(ran.out.trimEnd().split("\n").at(-1)).toBe(`written: ${join(repo, "RELEASE_NOTES.md")}`);
+    expect((await readHere<{ workflows: unknown[] }>("list", "--db", db)).workflows).toHaveLength(1);
+  });
+});
