@@ -16,7 +16,6 @@ const browsing = ["test/console/*.test.ts"];
 
 /** Files that change what the process shares: timers, the clock, `fetch`, `process.env`, the console. */
 const isolated = [
-  "test/cli/review.test.ts",
   "test/http/sockets.test.ts",
   "test/invariants/outside.test.ts",
   "test/operators/git-log.test.ts",

@@ -58,8 +58,8 @@ async function editText(name: string, text: string, terminal: Terminal): Promise
   const file = join(folder, name);
   try {
     await writeFile(file, text, { mode: 0o600 });
-    const editor = process.env["VISUAL"] || process.env["EDITOR"];
-    return await (editor ? editWith(editor, file) : askForFile(file, terminal));
+    const { editor } = terminal;
+    return await (editor === null ? askForFile(file, terminal) : editWith(editor, file));
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

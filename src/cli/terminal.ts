@@ -28,6 +28,8 @@ export interface Terminal {
   readonly openScreen: (() => Screen) | null;
   /** One line that a person types; null where they leave it (Ctrl-C, end of input). Only where `interactive`. */
   readonly ask: (question: string) => Promise<string | null>;
+  /** The command of the person's editor; null where none is set. */
+  readonly editor: string | null;
   readonly paint: Paint;
   /** Aborted by a signal or by a closed pipe; the reason is an Interrupted. */
   readonly signal: AbortSignal;
@@ -141,6 +143,7 @@ export function openTerminal(json: boolean): Terminal {
     columns: stdout.columns ?? defaultColumns,
     openScreen: live && interactive ? () => adaptScreen(openScreen(stdin, stdout), adapt) : null,
     ask: (question) => askLine(adapt(question), stop),
+    editor: env["VISUAL"] || env["EDITOR"] || null,
     paint: (style, text) => (live || !shown ? styleText(style, text, { stream: stdout }) : text),
     signal: stop.signal,
     now: Date.now,

@@ -40,6 +40,7 @@ export async function runAt(own: Partial<Terminal>, ...args: readonly string[]):
     live: false,
     columns: 100,
     openScreen: null,
+    editor: null,
     ask: async () => null,
     safety: { tell: null },
     paint: (_style, line) => line,

@@ -25,7 +25,7 @@ it("[API-08] names the fields that no preview shows, and points to what was cut"
   }
   const { out } = await runHere("gates", "--db", db);
   expect(out).toContain('folder    "/etc"');
-  expect(out).toContain(`all of it: countersign show ${id}`);
+  expect(out).toContain(`countersign show ${id} --db ${db}`);
   const whole = await runHere("gates", "--workflow", id, "--db", db);
   expect(whole.out).not.toContain("all of it");
   expect(whole.out).toContain('text      "xxx');

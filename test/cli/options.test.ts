@@ -2,8 +2,10 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { fileAsTyped, invocation } from "../../src/cli/invocation.ts";
 import { loadModules, sortExports } from "../../src/cli/load-modules.ts";
 import { findJsonError, readId, readJson, readJsonObject, readList } from "../../src/cli/options.ts";
+import { quoteWord } from "../../src/cli/render-text.ts";
 import { UsageError } from "../../src/cli/report-error.ts";
 import { commandLine } from "../../src/cli/show-result.ts";
 
@@ -88,7 +90,9 @@ describe("modules", () => {
 
 describe("commands to copy", () => {
   it("name the ledger, and the caller where it is not the default one", () => {
-    expect(commandLine(options, "approve", "wf_1", "gate-a")).toBe("countersign approve wf_1 gate-a --db x.db");
+    expect(commandLine(options, "approve", "wf_1", "gate-a")).toBe(
+      `${invocation()} approve wf_1 gate-a --db ${fileAsTyped("x.db")}`,
+    );
     const other = {
       ...options,
       db: "my ledger.db",
@@ -99,7 +103,7 @@ describe("commands to copy", () => {
       policies: ["strict.yaml"],
     };
     expect(commandLine(other, "show", "wf_1")).toBe(
-      "countersign show wf_1 --db 'my ledger.db' --capabilities ./m.ts --policies strict.yaml --tenant 't 1' --principal eve --role admin",
+      `${invocation()} show wf_1 --db ${quoteWord(fileAsTyped("my ledger.db"))} --capabilities ./m.ts --policies ${fileAsTyped("strict.yaml")} --tenant 't 1' --principal eve --role admin`,
     );
   });
 });

@@ -31,8 +31,8 @@ interface Sitting {
   readonly ended: Promise<number>;
 }
 
-function sit(env: NodeJS.ProcessEnv, ...args: readonly string[]): Sitting {
-  const settings = { cols: 60, rows: 24, cwd: repo, env: { ...process.env, LC_ALL: "C.UTF-8", ...env } };
+function sit(env: Readonly<Record<string, string>>, ...args: readonly string[]): Sitting {
+  const settings = { cols: 60, rows: 24, cwd: repo, env: { TERM: "xterm-256color", LC_ALL: "C.UTF-8", ...env } };
   const pty = spawn(process.execPath, [launcher, ...args, "--db", db], settings);
   let [raw, from]: [string, number] = ["", 0];
   const waiting = new Set<() => void>();

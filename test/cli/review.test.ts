@@ -12,19 +12,14 @@ import { makePerson, makeRepository, readHere, runAt, runHere } from "./command-
 let folder: TempFolder;
 let repo = "";
 let db = "";
-const editors = { VISUAL: process.env["VISUAL"], EDITOR: process.env["EDITOR"] };
 beforeEach(() => {
-  for (const name of Object.keys(editors)) delete process.env[name];
   folder = makeTempFolder();
   repo = join(folder.path, "repo");
   db = join(folder.path, "ledger.db");
   mkdirSync(repo);
   makeRepository(repo);
 });
-afterEach(() => {
-  for (const [name, value] of Object.entries(editors)) if (value !== undefined) process.env[name] = value;
-  folder[Symbol.dispose]();
-});
+afterEach(() => folder[Symbol.dispose]());
 
 const stopAtGate = (out: string) => readHere<WorkflowState>("demo", "--repo", repo, "--db", db, "--out", out);
 const written = (out: string): boolean => existsSync(join(repo, out));

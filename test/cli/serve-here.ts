@@ -16,6 +16,7 @@ export async function serveHere(token: string, ...args: readonly string[]) {
     live: false,
     columns: 100,
     openScreen: null,
+    editor: null,
     ask: async () => null,
     safety: { tell: null },
     paint: (_style, line) => line,
