@@ -11,6 +11,7 @@ import { addDecisions, addRestarts } from "./decide.ts";
 import { addDemo } from "./demo.ts";
 import { addStreams } from "./events.ts";
 import { addExplanations } from "./explain.ts";
+import { addInspect } from "./inspect.ts";
 import { addLists } from "./list.ts";
 import { addMcp } from "./mcp.ts";
 import { readVersion } from "./read-version.ts";
@@ -44,7 +45,7 @@ function buildProgram(terminal: Terminal): Command {
     .configureOutput({ writeOut: terminal.write, writeErr: (text) => terminal.complain(nameForbidden(text.trimEnd())) })
     .showHelpAfterError("(--help says what there is)");
   const decisions = [addReview, addDecisions, addVotes, addRestarts];
-  const readings = [addExplanations, addStreams, addVerify, addReplay, addWhatIf];
+  const readings = [addExplanations, addStreams, addVerify, addReplay, addInspect, addWhatIf];
   for (const add of [addDemo, addRun, addLists, ...decisions, ...readings, addServe, addMcp, addCompletion]) {
     add(program, terminal);
   }

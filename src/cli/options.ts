@@ -82,6 +82,12 @@ export function readCount(value: string): number {
   return Number(value);
 }
 
+export function readPort(value: string): number {
+  const port = readCount(value);
+  if (port > 65_535) throw new InvalidArgumentError("It must be a port, from 0 to 65535.");
+  return port;
+}
+
 const unitMs = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 /** An ISO instant, or a duration before now. */

@@ -4,19 +4,17 @@
  * INV-1  Runs no operator and writes to no ledger; a difference ends with exit 1.
  * INV-2  `--file` reads an export and opens no ledger.
  */
-import { readFileSync, statSync } from "node:fs";
 import type { Command } from "commander";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import type { Json } from "../contract/json.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Replay } from "../contract/replay.ts";
-import type { TurnRow } from "../contract/turn.ts";
 import { showLine } from "../protocol/visible-text.ts";
 import { withKernel, withRules } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, type Session } from "./options.ts";
+import { readExport } from "./read-export.ts";
 import { cutLine } from "./render-text.ts";
-import { UsageError } from "./report-error.ts";
 import { printJson } from "./show-result.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -43,27 +41,9 @@ async function replay(workflowId: string, session: Session<ReplayOptions>): Prom
 async function replayFrom(workflowId: string, session: Session<ReplayOptions>): Promise<Replay> {
   const { file } = session.options;
   if (file === undefined) return withKernel(session, ({ kernel, caller }) => kernel.replay(workflowId, caller));
-  const rows = readRows(file, workflowId);
+  const rows = readExport(file, workflowId);
   const { replayRows } = await import("../index.ts");
   return withRules(session.options, (rules) => replayRows(rows, rules));
-}
-
-function readRows(path: string, workflowId: string): readonly TurnRow[] {
-  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) throw new UsageError(`${path} is not a file`);
-  const lines = readFileSync(path, "utf8").split("\n");
-  const rows = lines.filter((line) => line.trim() !== "").map((line) => readRow(path, line));
-  // An export goes on with evidence, which is read from the rows.
-  const own = rows.filter((row) => row.stream === workflowId && !("evidence" in row));
-  if (own.length === 0) throw new UsageError(`${path} holds no row of ${workflowId}`);
-  return own;
-}
-
-function readRow(path: string, line: string): TurnRow {
-  try {
-    return JSON.parse(line) as TurnRow;
-  } catch {
-    throw new UsageError(`${path} holds a line that is no row of a ledger`);
-  }
 }
 
 export function renderReplay({ workflow_id, events, head, difference }: Replay, { paint, columns }: Terminal): string {

@@ -12,15 +12,17 @@ import { once } from "node:events";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { agentScopes, approverScopes } from "../contract/auth-context.ts";
 import type { Logger } from "../index.ts";
+import type { InspectorServer } from "../inspect/index.ts";
 import { escapeJson } from "../protocol/visible-text.ts";
 import type { LogLevel, Observer } from "../telemetry/index.ts";
+import { defaultInspectorPort, tellInspector } from "./inspect.ts";
 import { type Desk, withKernel } from "./open-kernel.ts";
 import {
   type AnswerGates,
   addAnswerGates,
   addCommonOptions,
   type CommonOptions,
-  readCount,
+  readPort,
   type Session,
 } from "./options.ts";
 import { readVersion } from "./read-version.ts";
@@ -35,6 +37,8 @@ interface ServeOptions extends CommonOptions, AnswerGates {
   readonly approverToken?: string;
   readonly logLevel: LogLevel;
   readonly metricsToken?: string;
+  /** The port of the inspector's page; `true` where none was named. */
+  readonly inspect?: number | true;
 }
 
 /** The levels of the log; named here so that help needs no logger. */
@@ -66,13 +70,12 @@ export function addServe(program: Command, terminal: Terminal): void {
       "a token that may read /metrics and nothing else; without it there is none",
       readToken,
     )
+    .option(
+      "--inspect [port]",
+      "show what has not ended, live, in Stately's inspector; 0 takes any port that is free",
+      readPort,
+    )
     .action((options: ServeOptions) => openAndServe({ options, terminal }));
-}
-
-function readPort(value: string): number {
-  const port = readCount(value);
-  if (port > 65_535) throw new InvalidArgumentError("It must be a port, from 0 to 65535.");
-  return port;
 }
 
 function readOrigin(value: string): string {
@@ -93,13 +96,21 @@ async function openAndServe(session: Session<ServeOptions>): Promise<void> {
   const logger = createLogger({ level: options.logLevel, destination });
   const observer = createObserver({ logger });
   const opening = { recover: true, create: true, logger, telemetry: observer };
-  return withKernel(session, (desk) => serve(desk, session, { observer, logger }), opening);
+  const work = (desk: Desk): Promise<void> =>
+    withInspector(desk.kernel, options, (inspector) => serve(desk, session, { observer, logger, inspector }));
+  return withKernel(session, work, opening);
+}
+
+interface Watching {
+  readonly observer: Observer;
+  readonly logger: Logger;
+  readonly inspector: InspectorServer | null;
 }
 
 async function serve(
   { kernel, ledger, caller }: Desk,
   { options, terminal }: Session<ServeOptions>,
-  { observer, logger }: { readonly observer: Observer; readonly logger: Logger },
+  { observer, logger, inspector }: Watching,
 ): Promise<void> {
   const { createHttpApp, serveHttp } = await import("../http/index.ts");
   const token = options.token ?? randomBytes(24).toString("base64url");
@@ -123,12 +134,34 @@ async function serve(
   const server = await serveHttp(app, { host: options.host, port: options.port });
   const made = options.token === undefined;
   const login = `${origin ?? server.url}${await app.loginPath(caller)}`;
-  if (options.json) terminal.print(toJsonText({ url: server.url, ...(made && { token }), login }));
+  if (options.json)
+    terminal.print(
+      toJsonText({ url: server.url, ...(made && { token }), login, ...(inspector && { inspector: inspector.url }) }),
+    );
   else tell(terminal, { url: server.url, token: made ? token : null, login });
+  if (inspector !== null && !options.json) terminal.print(tellInspector(inspector));
   if (!terminal.signal.aborted) await once(terminal.signal, "abort");
   await mcp.close();
   await server.close();
   observer.stop();
+}
+
+/** All that has not ended, with the Signals between tiers: it is the host that looks. Closed however the work ends. */
+async function withInspector(
+  kernel: Desk["kernel"],
+  { inspect }: ServeOptions,
+  work: (inspector: InspectorServer | null) => Promise<void>,
+): Promise<void> {
+  if (inspect === undefined) return work(null);
+  const { inspectKernel, serveInspector } = await import("../inspect/index.ts");
+  const source = inspectKernel(kernel);
+  const server = await serveInspector(source, { port: inspect === true ? defaultInspectorPort : inspect });
+  try {
+    await work(server);
+  } finally {
+    source.close();
+    await server.close();
+  }
 }
 
 /** MCP at /mcp: for programs and pages of this machine, of the host that is listened on, and of the one that is named. */

@@ -5,3 +5,4 @@ export type { Pace } from "./pace.ts";
 export { type PlayOptions, playEvents } from "./play-events.ts";
 export type { Kind } from "./player.ts";
 export { type Redact, redactEvent, showPayload } from "./redact.ts";
+export { type InspectorServer, type ServeInspectorOptions, serveInspector } from "./serve-inspector.ts";

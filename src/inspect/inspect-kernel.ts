@@ -23,6 +23,7 @@ import { limitRate, paceEvents } from "./pace.ts";
 import { type PlayOptions, requirePlayOptions, tellEvent } from "./play-events.ts";
 import { type HostStates, Player, tierNames } from "./player.ts";
 import { BusTeller } from "./tell-bus.ts";
+import { type Viewing, viewing } from "./viewing.ts";
 
 export interface InspectOptions extends PlayOptions {
   /** These, or all that have not ended, which is the default. */
@@ -41,7 +42,7 @@ export interface InspectOptions extends PlayOptions {
 
 export interface Inspector extends AsyncIterable<Inspection> {
   /** What one viewer is told, from the beginning; it ends with the workflows that were named, or with the signal. */
-  readonly watch: (signal?: AbortSignal) => AsyncIterableIterator<Inspection, void, void>;
+  readonly watch: (signal?: AbortSignal) => Viewing<Inspection>;
   readonly viewers: () => number;
   /** Ends what viewers are told. */
   readonly close: () => void;
@@ -61,22 +62,28 @@ export function inspectKernel(kernel: Kernel, options: InspectOptions = {}): Ins
   requireOptions(options);
   const viewers = new Set<AbortController>();
   const watch: Inspector["watch"] = (signal) => {
-    const stop = new AbortController();
-    const signals = [stop.signal, signal, options.signal].filter((one) => one !== undefined);
-    const viewing: Viewing = { kernel, options, signal: AbortSignal.any(signals) };
-    return asViewer(view(viewing), stop, viewers);
+    const close = new AbortController();
+    const signals = [close.signal, signal, options.signal].filter((one) => one !== undefined);
+    const open = (ended: AbortSignal) => {
+      async function* told() {
+        viewers.add(close);
+        yield* view({ kernel, options, signal: ended });
+      }
+      return told();
+    };
+    return viewing(open, { signal: AbortSignal.any(signals), onLeave: () => void viewers.delete(close) });
   };
   return {
     watch,
     [Symbol.asyncIterator]: () => watch(),
     viewers: () => viewers.size,
     close() {
-      for (const stop of viewers) stop.abort();
+      for (const viewer of viewers) viewer.abort();
     },
   };
 }
 
-interface Viewing {
+interface View {
   readonly kernel: Kernel;
   readonly options: InspectOptions;
   readonly signal: AbortSignal;
@@ -84,39 +91,8 @@ interface Viewing {
 
 type Viewed = { readonly event: LedgerEvent } | { readonly item: BusItem } | { readonly skipped: number } | "full";
 
-/** A viewer counts from its first item on, and leaves at once, also while it waits for one. */
-function asViewer(
-  told: AsyncGenerator<Inspection, void, void>,
-  stop: AbortController,
-  viewers: Set<AbortController>,
-): AsyncIterableIterator<Inspection, void, void> {
-  const leave = (): void => {
-    viewers.delete(stop);
-    stop.abort();
-  };
-  const viewer: AsyncIterableIterator<Inspection, void, void> = {
-    async next() {
-      if (!stop.signal.aborted) viewers.add(stop);
-      try {
-        const result = await told.next();
-        if (result.done === true) leave();
-        return result;
-      } catch (thrown) {
-        leave();
-        throw thrown;
-      }
-    },
-    return() {
-      leave();
-      return told.return();
-    },
-    [Symbol.asyncIterator]: () => viewer,
-  };
-  return viewer;
-}
-
-async function* view(viewing: Viewing): AsyncGenerator<Inspection, void, void> {
-  const { kernel, options, signal } = viewing;
+async function* view(of: View): AsyncGenerator<Inspection, void, void> {
+  const { kernel, options, signal } = of;
   const { caller, clock = wallClock, maxPerSecond = 5_000 } = options;
   if (caller !== undefined) await kernel.authorize(caller, "outcome:read");
   const player = new Player(options, caller === undefined ? hostStates(kernel) : {});
@@ -124,7 +100,7 @@ async function* view(viewing: Viewing): AsyncGenerator<Inspection, void, void> {
   yield* player.actors.take();
   const bus = new BusTeller(player.actors);
   const traces = tracesOf(options);
-  const viewed = merge<Viewed>(ledgersOf(viewing, player), signalsOf(viewing));
+  const viewed = merge<Viewed>(ledgersOf(of, player), signalsOf(of));
   for await (const one of limitRate(viewed, { perSecond: maxPerSecond, clock, signal })) {
     if (signal.aborted) return;
     if (one === "full" || "skipped" in one) yield* tellLimit(player, one, clock.now());
@@ -154,10 +130,10 @@ function tellLimit(player: Player, limit: "full" | { readonly skipped: number },
   return player.actors.take();
 }
 
-function ledgersOf(viewing: Viewing, player: Player): readonly Source<Viewed>[] {
-  const { kernel, options, signal } = viewing;
+function ledgersOf(of: View, player: Player): readonly Source<Viewed>[] {
+  const { kernel, options, signal } = of;
   const { workflows = "awake", caller } = options;
-  if (workflows === "awake") return [awakeEvents(viewing, player)];
+  if (workflows === "awake") return [awakeEvents(of, player)];
   return workflows.map((id) => asViewed(paceEvents(kernel.events(id, { signal }, caller), { ...options, signal })));
 }
 
@@ -166,7 +142,7 @@ async function* asViewed(events: AsyncIterable<LedgerEvent>): AsyncGenerator<Vie
 }
 
 /** Of all that have not ended: the feed says which has news, and the news is read from its ledger. */
-async function* awakeEvents({ kernel, options, signal }: Viewing, player: Player): AsyncGenerator<Viewed, void, void> {
+async function* awakeEvents({ kernel, options, signal }: View, player: Player): AsyncGenerator<Viewed, void, void> {
   const { caller, sample = 1, maxActors = 500 } = options;
   const read = new Map<string, number>();
   let isFull = false;
@@ -196,7 +172,7 @@ async function* awakeEvents({ kernel, options, signal }: Viewing, player: Player
 const isSampled = (id: string, sample: number): boolean =>
   sample === 1 || Number.parseInt(sha256(id).slice(0, 8), 16) / 2 ** 32 < sample;
 
-function signalsOf({ kernel, options }: Viewing): readonly Source<Viewed>[] {
+function signalsOf({ kernel, options }: View): readonly Source<Viewed>[] {
   const { caller, tiers = caller === undefined } = options;
   if (!tiers) return [];
   const queue = createQueue<Viewed>(

@@ -4,13 +4,15 @@
  * Owns: reading the options, and what becomes of an event that no kernel wrote. Never: knows a kernel.
  */
 import { kernelError } from "../contract/error-codes.ts";
-import type { LedgerEvent } from "../contract/event.ts";
+import { eventTypes, type LedgerEvent } from "../contract/event.ts";
 import type { Inspection } from "../contract/inspection.ts";
+import { isPlainObject } from "../contract/json.ts";
 import { KernelErrorException, raise } from "../contract/kernel-error.ts";
 import { type KeysOf, requireKnownKeys } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { type Pace, paceEvents, requireSpeed } from "./pace.ts";
 import { type Kind, kinds, Player, type PlayerOptions } from "./player.ts";
+import { viewing } from "./viewing.ts";
 
 export interface PlayOptions extends PlayerOptions, Pace {}
 
@@ -26,7 +28,7 @@ export function playEvents(
   options: PlayOptions = {},
 ): AsyncGenerator<Inspection, void, void> {
   requirePlayOptions(options, playKeys, "playEvents");
-  return play(events, options);
+  return viewing((signal) => play(events, { ...options, signal }), options);
 }
 
 async function* play(
@@ -34,8 +36,27 @@ async function* play(
   options: PlayOptions,
 ): AsyncGenerator<Inspection, void, void> {
   const player = new Player(options);
-  for await (const event of paceEvents(events, options)) yield* tellEvent(player, event);
+  for await (const event of paceEvents(soundEvents(events), options)) yield* tellEvent(player, event);
 }
+
+/** The same, as far as they can be those of a ledger. */
+async function* soundEvents(
+  events: Iterable<LedgerEvent> | AsyncIterable<LedgerEvent>,
+): AsyncGenerator<LedgerEvent, void, void> {
+  for await (const event of events) {
+    if (!isEvent(event)) raise(kernelError("T0_LEDGER_CORRUPT", "what is played holds what is no event", playRef));
+    yield event;
+  }
+}
+
+const types: ReadonlySet<unknown> = new Set(eventTypes);
+
+const isEvent = (event: unknown): event is LedgerEvent =>
+  isPlainObject(event) &&
+  types.has(event["event_type"]) &&
+  Number.isFinite(Date.parse(String(event["timestamp"]))) &&
+  isPlainObject(event["payload"]) &&
+  isPlainObject(event["actor"]);
 
 /** An item of a stream, and the number that following goes on after: the last that is told of an event has it. */
 export interface NumberedInspection {

@@ -1,0 +1,114 @@
+/** `countersign inspect` and `serve --inspect`: from the ledger, from an export, and what is refused. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { WebSocket } from "ws";
+import { main } from "../../src/cli/main.ts";
+import { Interrupted, type Terminal } from "../../src/cli/terminal.ts";
+import { Inspection } from "../../src/contract/inspection.ts";
+import { makeTempFolder, type TempFolder } from "../operators/temp-folder.ts";
+import { makeRepository, readHere, readLines, runHere } from "./command-line.ts";
+import { serveHere } from "./serve-here.ts";
+
+let folder: TempFolder;
+let db = "";
+let id = "";
+let rows = "";
+beforeAll(async () => {
+  folder = makeTempFolder();
+  const repo = join(folder.path, "repo");
+  db = join(folder.path, "ledger.db");
+  mkdirSync(repo);
+  makeRepository(repo);
+  id = (await readHere<{ workflow_id: string }>("demo", "--repo", repo, "--db", db, "--out", "N.md", "--yes"))
+    .workflow_id;
+  rows = (await runHere("export", id, "--db", db)).out;
+});
+afterAll(() => folder[Symbol.dispose]());
+
+function exportedAs(name: string, text: string): string {
+  const path = join(folder.path, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+async function told(...args: readonly string[]): Promise<readonly Inspection[]> {
+  const ran = await runHere("inspect", ...args, "--json");
+  expect(ran.err).toBe("");
+  return readLines(ran.out).map((line) => Inspection.parse(line));
+}
+
+describe("inspect", () => {
+  it("prints the same of a ledger and of its export, without a word that people or programs wrote", async () => {
+    const fromLedger = await told(id, "--db", db);
+    const file = exportedAs("whole.jsonl", rows);
+    expect(await told("--export", file)).toEqual(fromLedger);
+    expect(await told(id, "--export", file)).toEqual(fromLedger);
+    expect(JSON.stringify(fromLedger)).not.toContain("mend the hinge");
+    expect(JSON.stringify(await told(id, "--db", db, "--payloads"))).toContain("mend the hinge");
+  });
+
+  it("plays up to a sequence number", async () => {
+    const part = await told(id, "--db", db, "--at", "5");
+    const sequences = part.flatMap((message) => (message.type === "@xstate.event" ? [message.event["sequence"]] : []));
+    expect(Math.max(...(sequences as number[]))).toBe(5);
+  });
+
+  it("serves a page whose feed tells the workflow, until it is interrupted", async () => {
+    const interruption = new AbortController();
+    const listening = Promise.withResolvers<string>();
+    const terminal = {
+      ...{ interactive: false, live: false, columns: 100, now: Date.now, signal: interruption.signal },
+      paint: (_style: unknown, line: string) => line,
+      print: (line: string) => listening.resolve(line),
+      write: () => undefined,
+      complain: (line: string) => listening.reject(new Error(line)),
+      printAll: () => Promise.resolve(),
+    } as unknown as Terminal;
+    const ended = main(["inspect", id, "--db", db, "--port", "0", "--speed", "1000"], terminal);
+    const url = /http:\/\/[\d.:]+/.exec(await listening.promise)?.[0] ?? "";
+    const got: string[] = [];
+    const viewer = new WebSocket(url.replace("http", "ws"));
+    viewer.on("message", (data) => void got.push(String(data)));
+    const [code] = await new Promise<readonly [number]>((resolve) => viewer.on("close", (n) => resolve([n])));
+    const isHost = ({ sessionId, type }: Inspection): boolean => type === "@xstate.actor" && !/[_:]/.test(sessionId);
+    const seen = got.map((line) => Inspection.parse(JSON.parse(line))).filter((message) => !isHost(message));
+    expect([code, seen]).toEqual([1000, (await told(id, "--db", db)).filter((message) => !isHost(message))]);
+    interruption.abort(new Interrupted("the test", 0));
+    expect(await ended).toBe(0);
+  });
+
+  it.each([
+    ["neither a workflow nor an export", [], 2, "name a workflow"],
+    ["a workflow that there is not", ["wf_none"], 1, "T4_WORKFLOW_NOT_FOUND"],
+    ["a speed that is none", ["wf_none", "--speed", "0"], 2, "above 0"],
+    ["a file that there is not", ["--export", "nowhere.jsonl"], 2, "is not a file"],
+  ])("refuses %s", async (_what, args, code, words) => {
+    const ran = await runHere("inspect", "--db", db, "--port", "0", ...args);
+    expect([ran.code, ran.err.includes(words)]).toEqual([code, true]);
+  });
+
+  it.each([
+    ["a byte altered", (text: string) => text.replace("mend the hinge", "mend the hinga")],
+    ["a line cut short", (text: string) => text.slice(0, text.indexOf("\n") - 10)],
+    ["a row left out", (text: string) => text.split("\n").toSpliced(1, 1).join("\n")],
+    ["a line that is no row", (text: string) => `{"stream":5}\n${text}`],
+    ["a line that is no JSON", (text: string) => `${text}null\n`],
+  ])("refuses an export with %s, and prints nothing of it", async (_what, damage) => {
+    const ran = await runHere("inspect", "--export", exportedAs("damaged.jsonl", damage(rows)), "--json");
+    expect([ran.code, ran.out, ran.err.includes("T0_LEDGER_CORRUPT")]).toEqual([1, "", true]);
+  });
+});
+
+describe("serve --inspect", () => {
+  it("says where its inspector is, tells the tiers there, and closes it at the end", async () => {
+    const served = await serveHere("t0ken", "--inspect", "0");
+    const { inspector } = JSON.parse(served.out[0] as string) as { readonly inspector: string };
+    const viewer = new WebSocket(inspector.replace("http", "ws"));
+    const first = await new Promise<string>((resolve) => viewer.on("message", (data) => resolve(String(data))));
+    expect(JSON.parse(first)).toMatchObject({ sessionId: "kernel", name: "kernel" });
+    viewer.terminate();
+    await served.stop();
+    await expect(fetch(inspector)).rejects.toThrow();
+  });
+});
