@@ -4,28 +4,20 @@
  * P1  Messages go to the frame alone and to its own origin alone; each time that it says it is there, it gets all of them.
  * P2  The page loads nothing, and frames nothing but that one.
  */
-import { randomBytes } from "node:crypto";
+import { hash } from "node:crypto";
 
 export interface RelayPage {
   readonly html: string;
   readonly policy: string;
 }
 
-export function statelyPage(inspector: string, relay: string): RelayPage {
-  const nonce = randomBytes(16).toString("base64");
-  const { origin } = new URL(inspector);
-  const html = `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<title>Countersign: inspector</title>
-<style nonce="${nonce}">
+const style = `
   html, body { height: 100%; margin: 0; display: flex; flex-direction: column; color-scheme: light dark; }
   p { margin: 0; padding: 4px 8px; font: 13px system-ui, sans-serif; }
   iframe { flex: 1; border: 0; }
-</style>
-<p>What is inspected goes to the page of ${escapeHtml(origin)} below, in this browser. Without a connection to it, nothing is shown.</p>
-<iframe title="Stately inspector" src="${escapeHtml(inspector)}"></iframe>
-<script nonce="${nonce}">
+`;
+
+const scriptOf = (origin: string, relay: string): string => `
   const frame = document.querySelector("iframe");
   const origin = ${JSON.stringify(origin)};
   let socket = null;
@@ -39,10 +31,23 @@ export function statelyPage(inspector: string, relay: string): RelayPage {
       if (opened === socket) frame.contentWindow.postMessage(JSON.parse(data), origin);
     };
   });
-</script>
+`;
+
+export function statelyPage(inspector: string, relay: string): RelayPage {
+  const { origin } = new URL(inspector);
+  const script = scriptOf(origin, relay);
+  const html = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>Countersign: inspector</title>
+<style>${style}</style>
+<p>What is inspected goes to the page of ${escapeHtml(origin)} below, in this browser. Without a connection to it, nothing is shown.</p>
+<iframe title="Stately inspector" src="${escapeHtml(inspector)}"></iframe>
+<script>${script}</script>
 </html>
 `;
-  return { html, policy: policyOf(nonce, `connect-src ${relay}; frame-src ${origin}`) };
+  const own = [`script-src ${digestOf(script)}`, `style-src ${digestOf(style)}`];
+  return { html, policy: policyOf([...own, `connect-src ${relay}`, `frame-src ${origin}`]) };
 }
 
 export function ownPage(relay: string): RelayPage {
@@ -54,14 +59,13 @@ export function ownPage(relay: string): RelayPage {
 sign in, and open <code>#/inspect</code> there.</p>
 </html>
 `;
-  return { html, policy: policyOf(null, "") };
+  return { html, policy: policyOf([]) };
 }
 
-function policyOf(nonce: string | null, more: string): string {
-  const own = nonce === null ? [] : [`script-src 'nonce-${nonce}'`, `style-src 'nonce-${nonce}'`];
-  const rules = ["default-src 'none'", ...own, more, "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"];
-  return rules.filter((rule) => rule !== "").join("; ");
-}
+const digestOf = (text: string): string => `'sha256-${hash("sha256", text, "base64")}'`;
+
+const policyOf = (own: readonly string[]): string =>
+  ["default-src 'none'", ...own, "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"].join("; ");
 
 const entities: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 const escapeHtml = (text: string): string => text.replace(/[&<>"]/g, (found) => entities[found] as string);

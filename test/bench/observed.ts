@@ -1,6 +1,7 @@
 /**
- * npm run bench:observed: what watching costs. The plain workload of five steps without an observer, with metrics alone, and
- * with spans of a real SDK beside them, taking turns in one process. Prints one JSON line each: workflows a second, process
+ * npm run bench:observed: what watching costs. The plain workload of five steps without an observer, with metrics alone,
+ * with spans of a real SDK beside them, and with an inspector without a viewer, with one of all workflows, and with one of all
+ * that is told of the tiers as well, taking turns in one process. Prints one JSON line each: workflows a second, process
  * CPU time for a workflow (`us`) and its share of the unobserved one's, and what of it the observer itself took (`inside_us`).
  *
  * Environment: RUNS (7) and MS (700) per measurement.
@@ -10,6 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { NoopSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import type { KernelOptions } from "../../src/index.ts";
+import { inspectKernel } from "../../src/inspect/index.ts";
 import { createObserver, type Observer, workflowIds } from "../../src/telemetry/index.ts";
 import { measureRate, median, rounded } from "./measure.ts";
 import { openWorkload, type Workload } from "./workload.ts";
@@ -43,7 +45,22 @@ const ways: Readonly<Record<string, (inside: Inside) => KernelOptions>> = {
   unobserved: () => ({}),
   "metrics alone": (inside) => timed(createObserver(), inside),
   "metrics and spans": (inside) => timed(observerWithSpans(), inside),
+  "an inspector without a viewer": () => ({}),
+  "a viewer of all workflows": () => ({}),
+  "a viewer of workflows and tiers": () => ({}),
 };
+
+/** A viewer that reads all as it comes and shows it to nobody; it ends with the kernel. */
+async function view(kernel: Workload["kernel"], tiers: boolean): Promise<void> {
+  const source = inspectKernel(kernel, { tiers, maxPerSecond: 1_000_000 });
+  for await (const message of source) JSON.stringify(message);
+}
+
+/** Begins to view where the way says so. */
+function beginViewing(what: string, kernel: Workload["kernel"]): void {
+  if (what === "an inspector without a viewer") inspectKernel(kernel);
+  if (what.startsWith("a viewer of")) view(kernel, what.endsWith("tiers")).catch(() => undefined);
+}
 
 interface Measured {
   readonly workload: Workload;
@@ -77,6 +94,7 @@ try {
   for (const [what, optionsOf] of Object.entries(ways)) {
     const inside = { ms: 0 };
     const workload = await openWorkload(join(folder, `${what}.db`), optionsOf(inside));
+    beginViewing(what, workload.kernel);
     measured.set(what, { workload, inside, insides: [], rates: [], cpu: [] });
   }
   // The first round warms up and is not counted.
