@@ -7,13 +7,14 @@
  *        (`--sign`) binds it too.
  */
 import { type Command, Option } from "commander";
-import type { GateRequest } from "../contract/gate.ts";
+import { type GateRequest, isOpenGate } from "../contract/gate.ts";
 import type { Json, JsonObject } from "../contract/json.ts";
 import type { RetryRequest } from "../contract/retry.ts";
+import { showLine } from "../protocol/visible-text.ts";
 import { readSigningKey } from "./approver-keys.ts";
 import { type Desk, withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, readJson, readJsonObject, readList, type Session } from "./options.ts";
-import { showResult } from "./show-result.ts";
+import { nameGate, promiseSafety, showResult } from "./show-result.ts";
 import { signDecision } from "./sign-decision.ts";
 import type { Terminal } from "./terminal.ts";
 import { showAnswer } from "./vote.ts";
@@ -73,6 +74,8 @@ async function decide({ workflowId, gateId, decision }: Decision, session: Sessi
     const before = await kernel.workflow(workflowId, caller);
     const signed = await signDecision(before, { gateId, decision, caller }, session.options);
     const named = gateId === undefined ? {} : { gate_id: gateId };
+    const gate = before.gates.find((one) => isOpenGate(one) && (gateId === undefined || one.gate_id === gateId));
+    promiseSafety(session, workflowId);
     const answer = await kernel.decideGate(workflowId, {
       ...caller,
       ...named,
@@ -80,6 +83,10 @@ async function decide({ workflowId, gateId, decision }: Decision, session: Sessi
       payload: { ...payload, ...signed },
     });
     showAnswer(session, answer);
+    if (gate !== undefined && !session.options.json)
+      session.terminal.print(
+        `${nameGate(gate)}\n  ${decision}: ${showLine(gate.operator)}, payload ${gate.payload_digest}`,
+      );
     // A decision ahead of its gate is kept; the workflow is not at rest and need not be run here.
     const kept = answer.status === "kept";
     const watched = { kernel, workflowId, after: before.sequence };

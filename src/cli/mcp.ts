@@ -10,6 +10,7 @@ import { showLine } from "../protocol/visible-text.ts";
 import { type Desk, withKernel } from "./open-kernel.ts";
 import { type AnswerGates, addAnswerGates, addCommonOptions, type CommonOptions } from "./options.ts";
 import { readVersion } from "./read-version.ts";
+import { servedAgain } from "./serve.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** What goes wrong with the connection itself; what a call is refused is in its answer. */
@@ -36,6 +37,7 @@ async function serve(
   const { serveMcpStdio } = await import("../mcp/index.ts");
   const logger = complainTo(terminal);
   const connection = serveMcpStdio(kernel, { caller, answersGates, logger, version: readVersion() });
+  terminal.safety.tell = servedAgain;
   await connection.ended;
   await connection.close();
 }

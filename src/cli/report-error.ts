@@ -35,9 +35,9 @@ export function reportError(thrown: unknown, terminal: Terminal, json: boolean):
   return thrown instanceof UsageError ? 2 : 1;
 }
 
-/** What is safe, and how to go on; nothing where a reader of the output went away. */
+/** After Ctrl-C what is safe, and how to go on; others who end a program know what they do. */
 function tellInterrupted({ exitCode }: Interrupted, { complain, safety }: Terminal): number {
-  if (exitCode !== 0) complain(`\nStopped. ${safety.tell ?? "Nothing was changed."}`);
+  if (exitCode === 130) complain(`\nStopped. ${safety.tell ?? "Nothing was changed."}`);
   return exitCode;
 }
 

@@ -18,7 +18,16 @@ import { type Desk, withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, type Session } from "./options.ts";
 import { renderGate } from "./render-gate.ts";
 import { renderError } from "./report-error.ts";
-import { commandLine, decideLine, failIfFailed, openGatesOf, printJson, showResult } from "./show-result.ts";
+import {
+  commandLine,
+  decideLine,
+  failIfFailed,
+  nameGate,
+  openGatesOf,
+  printJson,
+  promiseSafety,
+  showResult,
+} from "./show-result.ts";
 import { signDecision } from "./sign-decision.ts";
 import { Interrupted, type Terminal } from "./terminal.ts";
 import { tellTally } from "./vote.ts";
@@ -130,9 +139,6 @@ function tellElsewhere(gate: Gate, { terminal }: Session): Said {
   return { to: "next" };
 }
 
-const nameGate = (gate: Gate): string =>
-  `${showLine(gate.title)} (${showLine(gate.gate_id)} of ${showLine(gate.workflow_id)})`;
-
 const tellDecision = ({ status, decision }: Gate): string =>
   decision?.principal == null
     ? status
@@ -148,6 +154,7 @@ async function decideHere(
   const { terminal, options } = session;
   const { workflow_id, gate_id, payload_digest, basis_digest } = gate;
   const before = await kernel.workflow(workflow_id, caller);
+  promiseSafety(session, workflow_id);
   const shown = { payload_digest, ...(basis_digest !== undefined && { basis_digest }) };
   try {
     const signed = await signDecision(

@@ -3,7 +3,7 @@
  *
  * Owns: the alternate buffer, the cursor and the raw mode, each given back by `close`, also where the program dies.
  * INV-1  Only lines that were guarded get here (terminal.ts).
- * INV-2  Ctrl-C is a key here, and no signal.
+ * INV-2  Ctrl-C is a key here, and no signal; a signal, as where the terminal goes away, is that key.
  */
 import { emitKeypressEvents } from "node:readline";
 import type { ReadStream, WriteStream } from "node:tty";
@@ -25,7 +25,7 @@ const home = "\u001b[H";
 const eraseRight = "\u001b[K";
 const eraseBelow = "\u001b[J";
 
-export function openScreen(input: ReadStream, output: WriteStream): Screen {
+export function openScreen(input: ReadStream, output: WriteStream, signal: AbortSignal): Screen {
   const waiting: ((key: Key) => void)[] = [];
   const pressed: Key[] = [];
   const take = (key: Key): void => {
@@ -35,15 +35,18 @@ export function openScreen(input: ReadStream, output: WriteStream): Screen {
   };
   const onKey = (text: string | undefined, key: Pressed): void => take(nameKey(text, key));
   const onResize = (): void => take("resize");
+  const onAbort = (): void => take("ctrl-c");
   const close = (): void => {
     input.off("keypress", onKey).setRawMode(false).pause();
     output.off("resize", onResize).write(leave);
     process.off("exit", close);
+    signal.removeEventListener("abort", onAbort);
   };
   emitKeypressEvents(input);
   input.on("keypress", onKey).setRawMode(true).resume();
   output.on("resize", onResize).write(enter);
   process.on("exit", close);
+  signal.addEventListener("abort", onAbort);
   return {
     size: () => ({ columns: output.columns, rows: output.rows }),
     show: (lines) => void output.write(home + lines.map((line) => line + eraseRight).join("\n") + eraseBelow),

@@ -107,6 +107,10 @@ interface Watching {
   readonly inspector: InspectorServer | null;
 }
 
+/** Told to whoever ends what serves. */
+export const servedAgain =
+  "Nothing is lost: what was under way goes on from the ledger when the same command is run again.";
+
 async function serve(
   { kernel, ledger, caller }: Desk,
   { options, terminal }: Session<ServeOptions>,
@@ -140,6 +144,7 @@ async function serve(
     );
   else tell(terminal, { url: server.url, token: made ? token : null, login });
   if (inspector !== null && !options.json) terminal.print(tellInspector(inspector));
+  terminal.safety.tell = servedAgain;
   if (!terminal.signal.aborted) await once(terminal.signal, "abort");
   await mcp.close();
   await server.close();

@@ -39,6 +39,16 @@ const tellGate = (gate: Gate, options: CommonOptions): string =>
     `Reject:   ${decideLine(options, "reject", gate)}`,
   ].join("\n  ");
 
+/** What is told from now on if the program is interrupted: a workflow is being moved. */
+export function promiseSafety({ terminal, options }: Session, workflowId: string): void {
+  const go = commandLine(options, "resume", workflowId);
+  terminal.safety.tell = `What was decided and done is in the ledger, and nothing is done twice. Go on:\n  ${go}`;
+}
+
+/** A gate, for a line that tells what became of it. */
+export const nameGate = ({ title, gate_id, workflow_id }: Gate): string =>
+  `${showLine(title)} (${showLine(gate_id)} of ${showLine(workflow_id)})`;
+
 /** A decision on what was shown here, and on nothing that it has become since. */
 export const decideLine = (
   options: CommonOptions,

@@ -140,8 +140,8 @@ export function openTerminal(json: boolean): Terminal {
   return {
     interactive,
     live,
-    columns: stdout.columns ?? defaultColumns,
-    openScreen: live && interactive ? () => adaptScreen(openScreen(stdin, stdout), adapt) : null,
+    columns: stdout.columns || defaultColumns,
+    openScreen: live && interactive ? () => adaptScreen(openScreen(stdin, stdout, stop.signal), adapt) : null,
     ask: (question) => askLine(adapt(question), stop),
     editor: env["VISUAL"] || env["EDITOR"] || null,
     paint: (style, text) => (live || !shown ? styleText(style, text, { stream: stdout }) : text),

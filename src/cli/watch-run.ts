@@ -11,7 +11,7 @@ import type { WorkflowState } from "../contract/workflow-state.ts";
 import type { Kernel } from "../index.ts";
 import type { Session } from "./options.ts";
 import { renderProgress, renderProgressLine } from "./render-workflow.ts";
-import { commandLine } from "./show-result.ts";
+import { promiseSafety } from "./show-result.ts";
 import { eraseLine, type Terminal } from "./terminal.ts";
 
 /** Between two looks at what other processes write. */
@@ -26,7 +26,7 @@ export interface Watched {
 
 /** The workflow as it rests: completed, failed, cancelled or waiting for a person. */
 export async function watchRun({ kernel, workflowId, after = 0 }: Watched, session: Session): Promise<WorkflowState> {
-  session.terminal.safety.tell = `What was done is in the ledger, and nothing is done twice. Go on:\n  ${commandLine(session.options, "resume", workflowId)}`;
+  promiseSafety(session, workflowId);
   const watch = new AbortController();
   const signal = AbortSignal.any([watch.signal, session.terminal.signal]);
   const steps = kernel.progress(workflowId, { after, signal });

@@ -133,7 +133,7 @@ describe("classify", () => {
 });
 
 describe("group, draft and check", () => {
-  it("each commit lands in exactly one group or among the omissions, in the history's order", () => {
+  it("each commit lands in exactly one group or among the omissions; one scope stands together, in the history's order", () => {
     fc.assert(
       fc.property(commits, (list) => {
         const { groups, omitted } = groupAll(list);
@@ -141,9 +141,12 @@ describe("group, draft and check", () => {
         const all = [...shorts, ...omitted.map(({ short }) => short)];
         expect(all.toSorted()).toEqual(list.map((entry) => entry.short).toSorted());
         for (const group of groups) {
-          const own = group.changes.map((change) => change.hash);
-          expect(own).toEqual(own.toSorted());
-          expect(own.length).toBeGreaterThan(0);
+          expect(group.changes.length).toBeGreaterThan(0);
+          for (const same of Map.groupBy(group.changes, ({ scope }) => scope).values()) {
+            const at = group.changes.indexOf(same[0]!);
+            expect(group.changes.slice(at, at + same.length)).toEqual(same);
+            expect(same.map(({ hash }) => hash)).toEqual(same.map(({ hash }) => hash).toSorted());
+          }
         }
       }),
     );
@@ -244,7 +247,12 @@ describe("group, draft and check", () => {
     const person = { login: null, bot: false, commits: 1, first: false };
     const list = [
       makeCommit("Merge branch 'x'", { hash: "1".repeat(40), short: "1111111", parents: ["a", "b"] }),
-      makeCommit("fix(io): read <all> of [it], see #3 (#12)", { hash: "2".repeat(40), short: "2222222", author: "Bo" }),
+      makeCommit("fix(io): read <all> of [it], see #3 (#12)", {
+        hash: "2".repeat(40),
+        short: "2222222",
+        author: "Bo",
+        body: "Fixes #12, #7\ncloses #8",
+      }),
       makeCommit("feat!: drop `y_*` of @ada/x for @bo", {
         hash: "3".repeat(40),
         short: "3333333",
@@ -274,7 +282,7 @@ describe("group, draft and check", () => {
     expect(draftSections(question).join("")).toBe(
       `# Release notes: 2.0 (2026-01-02)\n\n2 changes since v1.0 ([full comparison](${here}/compare/v1.0...v2.0)).\n` +
         `\n## Breaking changes\n\n- drop \`y_*\` of \`@ada/x\` for @bo ${mark("3")}\n\n  use z\n` +
-        `\n## Fixes\n\n- **io:** read &lt;all&gt; of \\[it\\], see [#3](${here}/issues/3) ([#12](${here}/pull/12)) ${mark("2")}\n` +
+        `\n## Fixes\n\n- **io:** read &lt;all&gt; of \\[it\\], see [#3](${here}/issues/3) ([#12](${here}/pull/12)), closes [#7](${here}/issues/7), [#8](${here}/issues/8) ${mark("2")}\n` +
         "\nNot listed: 1 merge.\n" +
         "\nThe 2 oldest commits of this range were not read.\n" +
         "\nThe clone that this was read from is shallow: older commits are not in it.\n" +
@@ -293,7 +301,7 @@ describe("group, draft and check", () => {
     expect(commitUrl(lab, "1")).toBe("https://gitlab.com/a/b/-/commit/1");
     expect(commitUrl(bucket, "1")).toBe("https://bitbucket.org/a/b/commits/1");
     expect(commitUrl(own, "1")).toBe("https://git.example.org/a/b/commit/1");
-    expect(compareUrl(hub, "x@1", "v/2")).toBe("https://github.com/a/b/compare/x%401...v%2F2");
+    expect(compareUrl(hub, "x@1", "v/2")).toBe("https://github.com/a/b/compare/x@1...v/2");
     expect(compareUrl(lab, "1", "2")).toBe("https://gitlab.com/a/b/-/compare/1...2");
     expect(compareUrl(own, "1", "2")).toBeNull();
     expect(referenceUrl(lab, "!7", "request")).toBe("https://gitlab.com/a/b/-/merge_requests/7");

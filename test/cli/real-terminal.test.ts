@@ -77,6 +77,14 @@ describe("at a real terminal", () => {
     expect(await ended).toBe(130);
   });
 
+  it("a process that is told to end gives the screen back and ends", async () => {
+    const { pty, seen, until, ended } = sit({}, "review");
+    await until("[a]approve");
+    process.kill(pty.pid, "SIGTERM");
+    expect(await ended).toBe(143);
+    expect(seen()).toContain("\u001b[?1049l");
+  });
+
   it("TERM=dumb gets lines, no colours and no redrawing; another locale gets ASCII", async () => {
     const { pty, seen, until, ended } = sit({ TERM: "dumb", LC_ALL: "C" }, "review");
     await until("a approve, r reject, e edit, n next, p previous, q quit: ");

@@ -21,7 +21,10 @@ export const changeKinds = [
 export const ChangeKind = z.enum(changeKinds);
 export type ChangeKind = z.infer<typeof ChangeKind>;
 
-/** `type` is the word before the colon of a conventional subject; `undone_by` the short hash of its undoing or undone other. */
+/**
+ * `type` is the word before the colon of a conventional subject; `closes` the issues that its body says it
+ * closes; `undone_by` the short hash of its undoing or undone other.
+ */
 export const Change = z.object({
   hash: z.string(),
   short: z.string(),
@@ -32,6 +35,7 @@ export const Change = z.object({
   summary: z.string(),
   breaking: z.boolean(),
   breaking_note: z.string().nullable(),
+  closes: z.array(z.string()),
   undone_by: z.string().nullable(),
 });
 export type Change = Readonly<z.infer<typeof Change>>;

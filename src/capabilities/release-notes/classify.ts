@@ -15,7 +15,10 @@ const revertSubject = /^revert:?\s+"?(.+?)"?$/i;
 const breakingFooter = /^BREAKING[ -]CHANGE:\s*([^\n]+(?:\n(?!\n|[A-Za-z-]+(?:: | #))[^\n]+)*)/m;
 
 /** Beginnings of the parts of a body that are read here; the first line is read of merges. */
-export const readBodyParts: readonly string[] = ["BREAKING CHANGE:", "BREAKING-CHANGE:", "This reverts commit "];
+export const readBodyParts: readonly string[] = [
+  ...["BREAKING CHANGE:", "BREAKING-CHANGE:", "This reverts commit "],
+  ...["close", "fix", "resolve"].flatMap((verb) => [verb, `${verb[0]?.toUpperCase()}${verb.slice(1)}`]),
+];
 
 export function classifyCommits(commits: readonly Commit[]): readonly Change[] {
   const undone = findUndone(commits);
@@ -27,9 +30,18 @@ type Reading = Pick<Change, "kind" | "type" | "scope" | "summary"> & { readonly 
 function classifyCommit(commit: Commit): Omit<Change, "undone_by"> {
   const { marked, ...reading } = readSubject(commit);
   const { hash, short, author } = commit;
+  const closes = readClosed(commit);
   const note = breakingFooter.exec(commit.body)?.[1]?.trim() ?? null;
-  return { hash, short, author, ...reading, breaking: marked || note !== null, breaking_note: note };
+  return { hash, short, author, ...reading, closes, breaking: marked || note !== null, breaking_note: note };
 }
+
+const closing = /^(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):? +((?:[#!]\d{1,9}(?:,? +(?:and +)?)?)+)/gim;
+
+/** What a body says in lines of their own that it closes, and the subject does not name. */
+const readClosed = ({ subject, body }: Commit): string[] => {
+  const named = [...body.matchAll(closing)].flatMap((match) => match[1]?.match(/[#!]\d+/g) ?? []);
+  return [...new Set(named)].filter((reference) => !new RegExp(`${reference}(?!\\d)`).test(subject));
+};
 
 function readSubject(commit: Commit): Reading {
   const subject = commit.subject.replace(/\s+/g, " ").trim();
@@ -41,10 +53,12 @@ function readConventional(subject: string): Reading | null {
   const scope = area.trim() || null;
   const kind = kindOfType(type, scope);
   if (kind === null) return null;
-  // `fix: lint` and `feat: add tests` are no news to users; a release by `chore` is one.
+  // `fix: lint` and `feat: add tests` are no news to users; a release or a bump by `chore` is one.
   const told = kindOfWords(summary);
   const isOwnWork = ["maintenance", "ci", "release", "documentation"].includes(told);
-  const better = (kind === "maintenance" && told === "release") || (["feature", "fix"].includes(kind) && isOwnWork);
+  const better =
+    (kind === "maintenance" && ["release", "dependency"].includes(told)) ||
+    (["feature", "fix"].includes(kind) && isOwnWork);
   return { kind: better ? told : kind, type: type.toLowerCase(), scope, summary, marked: mark !== undefined };
 }
 

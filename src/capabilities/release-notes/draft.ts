@@ -72,7 +72,8 @@ function draftEntry(change: Change, remoteUrl: string | null): string {
   const scope = toMarkdownLine(change.scope ?? "");
   const summary = toMarkdownLine(change.summary, { linkOf }) || "(no subject)";
   const note = toMarkdownLine(change.breaking_note ?? "", { maxChars: maxNoteChars, linkOf });
-  const text = `${scope === "" ? "" : `**${scope}:** `}${summary}`;
+  const closes = change.closes.map((reference) => linkReference(reference, remoteUrl, false)).join(", ");
+  const text = `${scope === "" ? "" : `**${scope}:** `}${summary}${closes === "" ? "" : `, closes ${closes}`}`;
   return `- ${text} (${markCommit(change, remoteUrl)})\n${note === "" ? "" : `\n  ${note}\n`}`;
 }
 
@@ -122,16 +123,19 @@ function tellOmitted(omitted: readonly Omission[]): string {
 function tellContributors({ contributors, groups, remote_url }: DraftQuestion): string {
   const people = contributors.filter(({ bot }) => !bot);
   if (people.length === 0) return "";
+  const show = (person: Contributor): string => showPerson(person, remote_url);
   const changes = groups.flatMap((group) => group.changes);
   const first = people
     .filter((person) => person.first)
     .map((person) => {
       const summary = changes.findLast(({ author }) => author === person.name)?.summary ?? "";
       const request = /\(([#!]\d{1,9})\)$/.exec(summary)?.[1];
-      return `${showPerson(person)}${request === undefined ? "" : ` in ${linkReference(request, remote_url, true)}`}`;
+      return `${show(person)}${request === undefined ? "" : ` in ${linkReference(request, remote_url, true)}`}`;
     });
   const firsts = first.length === 0 ? "" : `\n\nFirst contributions: ${first.join(", ")}.`;
-  return `## Contributors\n\n${people.map(showPerson).join(", ")}.${firsts}`;
+  return `## Contributors\n\n${people.map(show).join(", ")}.${firsts}`;
 }
 
-const showPerson = ({ name, login }: Contributor): string => (login === null ? escapeMarkdown(name, 100) : `@${login}`);
+/** Called upon only where the notes are of a repository on a host: elsewhere the account means nobody. */
+const showPerson = ({ name, login }: Contributor, remoteUrl: string | null): string =>
+  login === null || remoteUrl === null ? escapeMarkdown(name, 100) : `@${login}`;

@@ -1,7 +1,7 @@
 // Group: changes sorted into the sections of the document. Pure.
 // Owns: the sections where none are configured, and which commits have no entry.
 // INV-1  Each change lands in exactly one group, or among the omissions with the reason.
-// INV-2  Within a group the order is the history's; an empty group is left out.
+// INV-2  Within a group the order is the history's, but changes of one scope stand together; an empty group is left out.
 // INV-3  A change and the one that undoes it, both of the range, have no entry: the reader never meets either.
 
 import type { Change, ChangeGroup, Omission, Section } from "./change.ts";
@@ -37,7 +37,12 @@ export function groupChanges(changes: readonly Change[], configured: readonly Se
   const groups = titles.flatMap((title) => (title === null ? [] : [{ title, changes: byTitle.get(title) ?? [] }]));
   const omitted = new Set([...changes.filter((change) => change.undone_by !== null), ...(byTitle.get(null) ?? [])]);
   return {
-    groups: groups.filter((group) => group.changes.length > 0),
+    groups: groups
+      .filter((group) => group.changes.length > 0)
+      .map(({ title, changes: own }) => ({
+        title,
+        changes: [...Map.groupBy(own, ({ scope }) => scope).values()].flat(),
+      })),
     omitted: changes.filter((change) => omitted.has(change)).map(tellOmission),
   };
 }

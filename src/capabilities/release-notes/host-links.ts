@@ -45,7 +45,7 @@ export function referenceUrl(remoteUrl: string, reference: string, place: "reque
 
 /** What changed between two refs, as a page; null where the service is not known. */
 export function compareUrl(remoteUrl: string, from: string, to: string): string | null {
-  const [older, newer] = [from, to].map(encodeURIComponent) as [string, string];
+  const [older, newer] = [from, to].map((ref) => encodeURI(ref).replaceAll("#", "%23")) as [string, string];
   switch (serviceOf(remoteUrl)) {
     case "github":
     case "gitea":
