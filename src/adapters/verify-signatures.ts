@@ -11,10 +11,11 @@
  * one that asks for no signature, or by entries that are gone. Against these compare the chain's head with one kept elsewhere.
  */
 import { signedInput } from "../contract/approval-claims.ts";
+import type { ChainBreak } from "../contract/chain.ts";
 import type { LedgerEvent } from "../contract/event.ts";
 import { payloadOf } from "../contract/event.ts";
 import { type GateQuorum, type GateSignature, type PrincipalRef, readKeys } from "../contract/gate-vote.ts";
-import { type ChainBreak, openTurn, type TurnRow } from "../contract/turn.ts";
+import { openTurns, type TurnRow } from "../contract/turn.ts";
 import type { ApproverKeys } from "../ports/signature-verifier.ts";
 import { jwsVerifier } from "./jws-verifier.ts";
 
@@ -132,24 +133,39 @@ async function isSignedBy(
 /** Rows of any number of streams, mixed, each stream in its order and its chain sound; then what is wrong with them. */
 export interface SignatureAudit {
   readonly see: (row: TurnRow) => void;
-  readonly end: () => Promise<readonly ChainBreak[]>;
+  /** @param read the rows of a stream, all that were seen or more. */
+  readonly end: (read: ReadRows) => Promise<readonly ChainBreak[]>;
 }
 
-/** As verifySignatures, for whoever reads a whole ledger: only what is about signatures is kept, or parsed. */
+type ReadRows = (stream: string) => readonly TurnRow[] | Promise<readonly TurnRow[]>;
+
+/** As verifySignatures, for whoever reads a whole ledger: only streams with signatures are read, once more and whole. */
 export function createSignatureAudit(check: SignatureCheck = {}): SignatureAudit {
-  const streams = new Map<string, LedgerEvent[]>();
+  const signed = new Set<string>();
   return {
-    see(row) {
-      const kept = streams.get(row.stream);
-      if (row.body === null || (kept === undefined && !/"jws":|"signed":true/.test(row.body))) return;
-      streams.set(row.stream, [...(kept ?? []), ...openTurn(row).filter(isAboutGate)]);
+    see({ stream, body }) {
+      if (body !== null && /"jws":|"signed":true/.test(body)) signed.add(stream);
     },
-    async end() {
+    async end(read) {
       const broken: ChainBreak[] = [];
-      for (const events of streams.values()) broken.push(...(await verifySignatures(events, check)));
+      for (const stream of signed) {
+        const events = readSigned(await read(stream));
+        broken.push(
+          ...(events === null
+            ? [{ stream, sequence: 0, reason: "format" as const }]
+            : await verifySignatures(events, check)),
+        );
+      }
       return broken;
     },
   };
 }
 
-const isAboutGate = ({ event_type }: LedgerEvent): boolean => /^(GATE|USER)_/.test(event_type);
+/** Null for rows of which nothing can be made, though their chain is sound. */
+function readSigned(rows: readonly TurnRow[]): readonly LedgerEvent[] | null {
+  try {
+    return openTurns(rows).filter(({ event_type }) => /^(GATE|USER)_/.test(event_type));
+  } catch {
+    return null;
+  }
+}

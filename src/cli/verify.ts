@@ -89,7 +89,8 @@ const checkSignatures =
     for (const { content } of rows) audit.see(content);
     const lineOf = (sequence: number): number =>
       rows.find(({ content }) => content.last_sequence >= sequence)?.line ?? 0;
-    return (await audit.end()).map((found) => ({ line: lineOf(found.sequence), ...found }));
+    const contents = rows.map(({ content }) => content);
+    return (await audit.end(() => contents)).map((found) => ({ line: lineOf(found.sequence), ...found }));
   };
 
 const lineEnd = 0x0a;

@@ -4,12 +4,13 @@
 // Invariants
 // 1. Ids of one source strictly increase in their ULID part, over all entity types, also when the clock goes back.
 // 2. The same clock readings and random draws give the same ids.
+// 3. An event id leaves room: the ids after it, as many as `idAfter` gives, are drawn for nothing else.
 
 import { monotonicFactory, ulidToUUID, uuidToULID } from "ulid";
 import { z } from "zod";
 import { ambientNow, ambientRandom } from "./ambient.ts";
 
-/** Draws `prefix_ULID` ids. */
+/** Draws `prefix_ULID` ids. An event's id is drawn for its row: those of the row's further events come after it. */
 export type IdSource = { next(entityType: string): string };
 
 const prefixes: ReadonlyMap<string, string> = new Map([
@@ -33,35 +34,66 @@ const maxUlidTime = 2 ** 48 - 1;
  */
 export function createIdSource({ now, random }: { now(): number; random(): number }): IdSource {
   const draw = createUlidSource(now, random);
-  return { next: (entityType) => `${prefixes.get(entityType) ?? entityType.toLowerCase()}_${draw()}` };
+  return {
+    next: (entityType) => {
+      const prefix = prefixes.get(entityType) ?? entityType.toLowerCase();
+      return `${prefix}_${entityType === "event" ? draw(eventRoom) : draw(1)}`;
+    },
+  };
 }
 
-/** Within a millisecond an id is the one before it, plus one: counting costs a tenth of drawing. */
-function createUlidSource(now: () => number, random: () => number): () => string {
+/**
+ * Within a millisecond an id is the one before it, plus one: counting costs a tenth of drawing. One that is drawn with
+ * room begins a block of so many, and what is drawn next comes after the block.
+ */
+function createUlidSource(now: () => number, random: () => number): (room: number) => string {
   const ulid = monotonicFactory(random);
   let last = 0;
   let head = "";
-  let tail = tailSize;
-  return () => {
+  let next = tailSize;
+  return (room) => {
     const at = toUlidTime(now());
-    tail += 1;
-    if (at <= last && tail < tailSize) return head + writeTail(tail);
-    // A later millisecond, or the counted part of this one is used up: then the next is borrowed.
-    last = at > last ? at : last + 1;
-    const drawn = ulid(last);
-    head = drawn.slice(0, -tailLength);
-    tail = readTail(drawn.slice(-tailLength));
-    return drawn;
+    let tail = Math.ceil(next / room) * room;
+    if (at > last || tail + room > tailSize) {
+      // A later millisecond, or the counted part of this one is used up: then the next is borrowed.
+      last = at > last ? at : last + 1;
+      const drawn = ulid(last);
+      head = drawn.slice(0, -tailLength);
+      tail = Math.floor(readTail(drawn.slice(-tailLength)) / room) * room;
+    }
+    next = tail + room;
+    return head + writeTail(tail);
   };
 }
 
 const digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+/** By character code. */
+const values: readonly (number | undefined)[] = Array.from({ length: 91 }, (_, code) => {
+  const value = digits.indexOf(String.fromCharCode(code));
+  return value === -1 ? undefined : value;
+});
 const pairs: readonly string[] = [...digits].flatMap((high) => [...digits].map((low) => high + low));
 const tailLength = 8;
 const tailSize = 32 ** tailLength;
 const pairSize = pairs.length;
 
-const readTail = (text: string): number => [...text].reduce((value, digit) => value * 32 + digits.indexOf(digit), 0);
+const roomLength = 3;
+/** Ids that one row may give its events. */
+const eventRoom = 32 ** roomLength;
+
+/** The id after this one in the room of its row; null where there is none: another id must be drawn. */
+export function idAfter(id: string): string | null {
+  const place = readTail(id.slice(-roomLength)) + 1;
+  if (!(place < eventRoom)) return null;
+  return id.slice(0, -roomLength) + digits[Math.floor(place / pairSize)] + pairs[place % pairSize];
+}
+
+/** NaN for what is no text of digits. */
+function readTail(text: string): number {
+  let value = 0;
+  for (let i = 0; i < text.length; i += 1) value = value * 32 + (values[text.charCodeAt(i)] ?? Number.NaN);
+  return value;
+}
 
 function writeTail(value: number): string {
   const high = Math.floor(value / pairSize ** 2);

@@ -1,29 +1,33 @@
 /**
- * A turn as it lies in the ledger: one row of bytes. The envelope is shared by the turn's events; the body is the
- * events; the hash chains the row to the stream's previous row.
+ * A turn as it lies in the ledger: one row of bytes. The envelope is shared by the turn's events; the body says the
+ * events, in short (row-codec.ts); the hash chains the row to the stream's previous row.
  *
- * Owns: the byte format and the chain rule. Never: touches a store.
- * INV-1  hash = H(previous ‖ envelope bytes ‖ H(body bytes)), over the bytes stored, so that a body can be erased and
- *        the chain still verifies.
- * INV-2  Readers see single events; nobody outside this file knows that a row holds several.
+ * Owns: the byte format of the envelope. Never: touches a store.
+ * INV-1  Hashes are over the bytes stored (chain.ts).
+ * INV-2  Readers see single events; nobody outside this file and the codec knows that a row holds several.
  * INV-3  No row holds an event whose type is not in the closed list.
  * INV-4  A row that is not as it was sealed is never read as if it were: T0_LEDGER_CORRUPT names stream and sequence.
+ * INV-5  A row whose envelope names its stream says all by itself; the first of a stream does. Any other goes on from the
+ *        context that the rows before it left (`StreamContext`), and is not read without.
  */
+import { chainHash, checkRowSafely, refuseDamage } from "./chain.ts";
 import { sha256 } from "./digest.ts";
 import { kernelError } from "./error-codes.ts";
-import { type Actor, type EventType, eventTypes, type LedgerEvent } from "./event.ts";
+import type { Actor, EventType, LedgerEvent } from "./event.ts";
+import { Foretold, isSameJson, packMembers, unpackMembers } from "./foretold.ts";
 import { instantText } from "./instant.ts";
 import type { JsonObject } from "./json.ts";
 import { raise } from "./kernel-error.ts";
 import { moduleRef } from "./module-ref.ts";
+import { RowPacker, unpackEvents } from "./row-codec.ts";
+import { type Shared, StreamContext } from "./stream-context.ts";
 import type { TurnInput } from "./turn-input.ts";
 
-export const turnSchemaVersion = 1;
-export const genesisHash = "0".repeat(64);
+/** Rises with every change of what rows say: 2 since rows are lean. Rows of another version are not read. */
+export const turnSchemaVersion = 2;
 
-/** Fields that all events of a turn share, with the instant (`now`, epoch ms) and the first sequence. */
+/** Fields that all events of a turn share, with the instant (`now`, epoch ms), the first sequence and the first id. */
 export interface TurnEnvelope {
-  readonly v: number;
   readonly stream: string;
   readonly tenant_id: string | number;
   readonly workflow_id: string | null;
@@ -36,15 +40,15 @@ export interface TurnEnvelope {
   readonly first: number;
   readonly count: number;
   /** What led to the row, where its events do not tell it (`turn-input.ts`). */
-  readonly inputs?: readonly TurnInput[];
+  readonly inputs?: readonly TurnInput[] | undefined;
 }
 
 export interface TurnEvent {
   readonly id: string;
   readonly type: EventType;
   readonly step: string | null;
-  /** Present where the event's plan or actor is not the envelope's. */
-  readonly plan?: string;
+  /** Present where the event's plan or actor is not the envelope's; null for a plan that an erased body told. */
+  readonly plan?: string | null;
   readonly actor?: Actor;
   readonly payload: JsonObject;
 }
@@ -61,101 +65,183 @@ export interface TurnRow {
   readonly hash: string;
 }
 
-/** A row as an export spells it: these fields, in this order, and nothing else. */
-export function rowText(row: TurnRow): string {
-  const { stream, first_sequence, last_sequence, envelope, body, body_hash, prev_hash, hash } = row;
-  return JSON.stringify({ stream, first_sequence, last_sequence, envelope, body, body_hash, prev_hash, hash });
-}
-
-const known: ReadonlySet<string> = new Set(eventTypes);
-const sealRef = moduleRef(0, "ledger", "seal");
 const readRef = moduleRef(0, "ledger", "read");
 
-/** An event as it lies in a body. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for an event type there is not, and for what is no JSON. */
-export function eventText(event: TurnEvent): string {
-  if (!known.has(event.type)) refuseEvent(`there is no event type ${event.type}`);
-  try {
-    return JSON.stringify(event);
-  } catch (thrown) {
-    return refuseEvent(`${event.type} carries what is no JSON: ${(thrown as Error).message}`);
+const sharedNames = [
+  "stream",
+  "tenant_id",
+  "workflow_id",
+  "thread_id",
+  "intent_id",
+  "plan_id",
+  "correlation_id",
+  "actor",
+] as const satisfies readonly (keyof Shared)[];
+const system: Actor = Object.freeze({ type: "system", id: "kernel" });
+/** What the envelope of a row that says all by itself need not. */
+const firstShared = new Foretold(sharedNames, [
+  undefined,
+  undefined,
+  ({ stream }: JsonObject) => stream,
+  null,
+  undefined,
+  undefined,
+  undefined,
+  system,
+]);
+
+/** Seals a row that says all by itself. @throws as RowPacking.add. */
+export function sealTurn(envelope: TurnEnvelope, events: readonly TurnEvent[], prevHash: string): TurnRow {
+  const context = new StreamContext();
+  context.follow({ last: envelope.first - 1, head: prevHash });
+  return sealNext(context, envelope, events);
+}
+
+/** Seals the row that is next in its stream; the context goes on behind it. @throws as RowPacking.add. */
+export function sealNext(
+  context: StreamContext,
+  envelope: RowEnvelope & Pick<TurnEnvelope, "inputs">,
+  events: readonly TurnEvent[],
+): TurnRow {
+  const packing = new RowPacking(context, envelope);
+  for (const event of events) packing.add(event);
+  return packing.seal(envelope.inputs);
+}
+
+/** What is known of an envelope before its row is sealed. `now`: the row's instant, epoch ms. */
+export type RowEnvelope = Shared & Pick<TurnEnvelope, "now">;
+
+/** A row in the making: its events are packed as they come. */
+export class RowPacking {
+  readonly #context: StreamContext;
+  readonly #begins: boolean;
+  readonly #shared: Shared;
+  readonly #events: RowPacker;
+  readonly now: number;
+
+  constructor(context: StreamContext, envelope: RowEnvelope) {
+    this.now = envelope.now;
+    this.#context = context;
+    this.#shared = sharedOf(envelope);
+    this.#begins = !isSameJson(context.shared, this.#shared);
+    if (this.#begins) context.begin(this.#shared, context.last === 0 ? this.now : null);
+    this.#events = new RowPacker(context, this.now);
+  }
+
+  get count(): number {
+    return this.#events.count;
+  }
+
+  /** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for an event type there is not, and for what is no JSON. */
+  add(event: TurnEvent): void {
+    this.#events.add(event);
+  }
+
+  /** @param inputs what led to the row, where its events do not tell it. */
+  seal(inputs?: TurnEnvelope["inputs"]): TurnRow {
+    const { count, firstId: id, body } = this.#events;
+    const { last, head } = this.#context;
+    const first = last + 1;
+    const shared = this.#begins ? packMembers(this.#shared as unknown as JsonObject, firstShared) : null;
+    const envelope = JSON.stringify({ v: turnSchemaVersion, ...shared, now: this.now, first, count, id, inputs });
+    const prev_hash = head;
+    const body_hash = sha256(body);
+    const hash = chainHash(prev_hash, envelope, body_hash);
+    const last_sequence = last + count;
+    this.#context.follow({ last: last_sequence, head: hash, now: this.now });
+    const { stream } = this.#shared;
+    return { stream, first_sequence: first, last_sequence, envelope, body, body_hash, prev_hash, hash };
   }
 }
 
-const refuseEvent = (message: string): never => raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, sealRef));
-
-/** @throws as eventText. */
-export function sealTurn(envelope: TurnEnvelope, events: readonly TurnEvent[], prevHash: string): TurnRow {
-  return sealTexts(envelope, events.map(eventText), prevHash);
+/** In the order of the format, whatever order they come in. */
+function sharedOf(envelope: Shared): Shared {
+  const { stream, tenant_id, workflow_id, thread_id, intent_id, plan_id, correlation_id, actor } = envelope;
+  return { stream, tenant_id, workflow_id, thread_id, intent_id, plan_id, correlation_id, actor };
 }
-
-/** As sealTurn, of events that are text already. */
-export function sealTexts(envelope: TurnEnvelope, events: readonly string[], prevHash: string): TurnRow {
-  const envelopeText = JSON.stringify(envelope);
-  const body = `[${events.join(",")}]`;
-  const bodyHash = sha256(body);
-  return {
-    stream: envelope.stream,
-    first_sequence: envelope.first,
-    last_sequence: envelope.first + events.length - 1,
-    envelope: envelopeText,
-    body,
-    body_hash: bodyHash,
-    prev_hash: prevHash,
-    hash: chainHash(prevHash, envelopeText, bodyHash),
-  };
-}
-
-export const chainHash = (prev: string, envelope: string, bodyHash: string): string =>
-  sha256(prev + envelope + bodyHash);
 
 /**
- * The single events of a row; none where the body was erased.
- * @throws KernelErrorException T0_LEDGER_CORRUPT for a row that is not as it was sealed.
+ * The single events of a row that says all by itself; none where the body was erased.
+ * @throws KernelErrorException T0_LEDGER_CORRUPT for a row that is not as it was sealed, or that does not; T0_LEDGER_FORMAT
+ * for one of another version.
  */
 export function openTurn(row: TurnRow): readonly LedgerEvent[] {
-  const reason = findDamage(row);
-  return reason === null ? readEvents(row) : refuseDamage({ ...placeOf(row), reason });
+  const context = new StreamContext();
+  context.follow({ last: row.first_sequence - 1, head: row.prev_hash });
+  return openNext(context, row);
 }
 
-/** As openTurn, of the rows that a stream has after this sequence: what is missing between them is damage as well. */
-export function openTurns(rows: readonly TurnRow[], after = 0): readonly LedgerEvent[] {
-  const [first] = rows;
-  if (first === undefined) return [];
-  const next = Math.min(first.first_sequence, after + 1);
-  const broken = verifyChain(rows, { prev: next === 1 ? genesisHash : first.prev_hash, next });
-  return broken === null ? rows.flatMap(readEvents) : refuseDamage(broken);
+/** The single events of a stream's rows: of all, or of those that follow in it. @throws as openTurn. */
+export function openTurns(rows: readonly TurnRow[], context = new StreamContext()): readonly LedgerEvent[] {
+  return rows.flatMap((row) => openNext(context, row));
 }
 
-/** What all events of a row share. @throws as openTurn, for what cannot be read. */
-export function openEnvelope(row: TurnRow): TurnEnvelope {
-  return readRow(row, () => JSON.parse(row.envelope) as TurnEnvelope);
+/** As openTurn, of the row that is next in its stream; the context goes on behind it. */
+export function openNext(context: StreamContext, row: TurnRow): readonly LedgerEvent[] {
+  const { envelope, events } = takeTurn(context, row);
+  if (events.length === 0) return [];
+  const timestamp = readRow(row, () => instantText(envelope.now));
+  return events.map((event, i) => toLedgerEvent(envelope, event, i, timestamp));
 }
 
-function readEvents(row: TurnRow): readonly LedgerEvent[] {
+/** A row's parts; no events where the body was erased. */
+export interface Turn {
+  readonly envelope: TurnEnvelope;
+  readonly events: readonly TurnEvent[];
+}
+
+/** As openNext, with what the events share beside them. */
+export function takeTurn(context: StreamContext, row: TurnRow): Turn {
+  const { id, ...envelope } = enterRow(context, row);
   const { body } = row;
-  if (body === null) return [];
-  const envelope = openEnvelope(row);
-  return readRow(row, () => {
-    const timestamp = instantText(envelope.now);
-    return (JSON.parse(body) as TurnEvent[]).map((event, i) => toLedgerEvent(envelope, event, i, timestamp));
-  });
+  if (body !== null) return { envelope, events: readRow(row, () => unpackEvents(body, { ...envelope, id }, context)) };
+  context.forget();
+  return { envelope, events: [] };
+}
+
+type OpenedEnvelope = TurnEnvelope & { readonly id: string };
+
+/** The envelope of the row that is next, where the row is as it was sealed. */
+function enterRow(context: StreamContext, row: TurnRow): OpenedEnvelope {
+  const broken = checkRowSafely(row, context.head, context.last + 1);
+  if (broken !== null) return refuseDamage(broken);
+  const { now, first, count, id, inputs, ...stored } = readStored(row);
+  if (stored.stream !== undefined) context.begin(readShared(stored), first === 1 ? now : null);
+  context.follow({ last: row.last_sequence, head: row.hash, now });
+  const { shared } = context;
+  if (shared?.stream !== row.stream) return refuseRow(row, "sequence");
+  return { ...shared, now, first, count, id, ...(inputs === undefined ? {} : { inputs }) };
+}
+
+/** An envelope's bytes, as they are parsed. */
+type StoredEnvelope = Pick<TurnEnvelope, "now" | "first" | "count" | "inputs"> &
+  Partial<Shared> & { readonly v: number; readonly id: string };
+
+function readStored(row: TurnRow): StoredEnvelope {
+  const stored = readRow(row, () => JSON.parse(row.envelope) as StoredEnvelope);
+  if (stored.v === turnSchemaVersion) return stored;
+  const message = `${row.stream} at sequence ${row.first_sequence} is of row format ${stored.v}; this version reads ${turnSchemaVersion}`;
+  return raise(kernelError("T0_LEDGER_FORMAT", message, readRef, { detail: { stream: row.stream, format: stored.v } }));
 }
 
 function readRow<T>(row: TurnRow, read: () => T): T {
   try {
     return read();
   } catch {
-    return refuseDamage({ ...placeOf(row), reason: "format" });
+    return refuseRow(row, "format");
   }
 }
 
-const placeOf = ({ stream, first_sequence }: TurnRow) => ({ stream, sequence: first_sequence });
+const refuseRow = ({ stream, first_sequence }: TurnRow, reason: "format" | "sequence"): never =>
+  refuseDamage({ stream, sequence: first_sequence, reason });
 
-/** @throws KernelErrorException T0_LEDGER_CORRUPT. */
-export function refuseDamage(broken: ChainBreak): never {
-  const { stream, sequence, reason } = broken;
-  const message = `the ledger is damaged: ${stream} at sequence ${sequence} (${reason})`;
-  raise(kernelError("T0_LEDGER_CORRUPT", message, readRef, { detail: { broken } }));
+const readShared = (stored: Partial<Shared>): Shared =>
+  unpackMembers(stored as JsonObject, firstShared) as unknown as Shared;
+
+/** What all events of a row share that says all by itself. @throws as openTurn, for what cannot be read. */
+export function openEnvelope(row: TurnRow): TurnEnvelope {
+  const { now, first, count, ...stored } = readStored(row);
+  return stored.stream === undefined ? refuseRow(row, "sequence") : { ...readShared(stored), now, first, count };
 }
 
 export function toLedgerEvent(envelope: TurnEnvelope, event: TurnEvent, index: number, timestamp: string): LedgerEvent {
@@ -167,77 +253,11 @@ export function toLedgerEvent(envelope: TurnEnvelope, event: TurnEvent, index: n
     workflow_id: envelope.workflow_id,
     thread_id: envelope.thread_id,
     intent_id: envelope.intent_id,
-    plan_id: event.plan ?? envelope.plan_id,
+    plan_id: event.plan === undefined ? envelope.plan_id : event.plan,
     step_id: event.step,
     actor: event.actor ?? envelope.actor,
     correlation_id: envelope.correlation_id,
     sequence: envelope.first + index,
     payload: event.payload,
   };
-}
-
-/** What is wrong with a chain, at the first row that is wrong; null for a sound one. */
-export interface ChainBreak {
-  readonly stream: string;
-  readonly sequence: number;
-  /**
-   * `signature`: the chain is sound there, and a signed approval in it is not. `index`: the log is sound, and a row of an
-   * index beside it does not say what the log does.
-   */
-  readonly reason: "hash" | "body" | "link" | "sequence" | "format" | "signature" | "index";
-  /** Of an index: which row, and what is wrong with it. */
-  readonly index?: IndexBreak;
-}
-
-export interface IndexBreak {
-  readonly table: string;
-  readonly key: JsonObject;
-  /** `missing`: the log tells of it; `extra`: it does not; `forged`: `columns` say otherwise than the log. */
-  readonly wrong: "missing" | "extra" | "forged";
-  readonly columns: readonly string[];
-}
-
-/** Verifies one row against the hash before it and the sequence it must begin with. */
-export function checkRow(row: TurnRow, prevHash: string, expectedFirst: number): ChainBreak | null {
-  const broken = (reason: ChainBreak["reason"]): ChainBreak => ({ ...placeOf(row), reason });
-  if (row.prev_hash !== prevHash) return broken("link");
-  const damage = findDamage(row);
-  if (damage !== null) return broken(damage);
-  const envelope = JSON.parse(row.envelope) as TurnEnvelope;
-  const whole =
-    envelope.first === expectedFirst &&
-    row.first_sequence === expectedFirst &&
-    row.last_sequence === expectedFirst + envelope.count - 1;
-  if (!whole || envelope.stream !== row.stream) return broken("sequence");
-  return null;
-}
-
-/** What is wrong with the bytes of a row by themselves. */
-function findDamage(row: TurnRow): "body" | "hash" | null {
-  if (row.body !== null && sha256(row.body) !== row.body_hash) return "body";
-  return chainHash(row.prev_hash, row.envelope, row.body_hash) === row.hash ? null : "hash";
-}
-
-/** Verifies the rows of one stream in order, from the first or from a known place on. */
-export function verifyChain(
-  rows: Iterable<TurnRow>,
-  from: { readonly prev: string; readonly next: number } = { prev: genesisHash, next: 1 },
-): ChainBreak | null {
-  let { prev, next } = from;
-  for (const row of rows) {
-    const broken = checkRowSafely(row, prev, next);
-    if (broken !== null) return broken;
-    prev = row.hash;
-    next = row.last_sequence + 1;
-  }
-  return null;
-}
-
-/** As `checkRow`, of a row that anybody may have written: one whose hashes fit around what is no JSON is broken too. */
-export function checkRowSafely(row: TurnRow, prev: string, next: number): ChainBreak | null {
-  try {
-    return checkRow(row, prev, next);
-  } catch {
-    return { ...placeOf(row), reason: "format" };
-  }
 }

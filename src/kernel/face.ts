@@ -10,6 +10,7 @@ import type { AuditEntry } from "../contract/audit.ts";
 import type { Caller } from "../contract/auth-context.ts";
 import type { BudgetStanding, Charge } from "../contract/budget.ts";
 import type { CapabilityDefinition } from "../contract/capability.ts";
+import type { ChainBreak } from "../contract/chain.ts";
 import type { DocumentRecord, MemoryRecord } from "../contract/context-bundle.ts";
 import type { LedgerEvent } from "../contract/event.ts";
 import type { Explanation } from "../contract/explanation.ts";
@@ -27,7 +28,7 @@ import type { CancelRequest, CancelResponse, RetryRequest, RetryResponse } from 
 import type { Signal } from "../contract/signal.ts";
 import type { CapabilityEntry, GovernorUsage, TokenEvent } from "../contract/token.ts";
 import type { RequestTrace } from "../contract/trace.ts";
-import type { ChainBreak, TurnRow } from "../contract/turn.ts";
+import type { TurnRow } from "../contract/turn.ts";
 import type { WorkflowState } from "../contract/workflow-state.ts";
 import type { Listed, WorkflowSummary } from "../contract/workflow-summary.ts";
 import type { DeliveryCounts } from "../ports/delivery-store.ts";

@@ -11,12 +11,15 @@
  *     from its record.
  * I4  A turn that took the lease and changed nothing else moved `updated_at`, and the log does not tell which did.
  */
+
+import { type ChainBreak, genesisHash } from "../contract/chain.ts";
 import { canonicalJson } from "../contract/digest.ts";
 import type { EventDraft, LedgerEvent } from "../contract/event.ts";
 import { type Gate, plainGate } from "../contract/gate.ts";
 import type { Json, JsonObject } from "../contract/json.ts";
 import { listGate } from "../contract/listed-gate.ts";
-import { type ChainBreak, genesisHash, openEnvelope, openTurn, type TurnRow } from "../contract/turn.ts";
+import type { Shared } from "../contract/stream-context.ts";
+import type { TurnRow } from "../contract/turn.ts";
 import { isTerminal, percentOf, type WorkflowRecord } from "../contract/workflow.ts";
 import type {
   Append,
@@ -27,7 +30,7 @@ import type {
   StoredIndexes,
 } from "../ports/ledger-store.ts";
 import { deriveIndexes, dueOf, type IndexQuestion, recordsOf } from "../runtime/derive-indexes.ts";
-import { foldRow, readStream, unlessDamaged } from "../runtime/read-turns.ts";
+import { beginning, type ReadFrom, type ReadStream, readStream, unlessDamaged } from "../runtime/read-turns.ts";
 
 interface RebuildParts {
   readonly store: Pick<LedgerStore, "read">;
@@ -44,7 +47,7 @@ export class IndexRebuild {
   /** Streams of which the log does not tell everything. */
   readonly #unknown = new Set<string>();
   /** Workflows under way; one that goes on after its end is read again. */
-  readonly #records = new Map<string, WorkflowRecord>();
+  readonly #records = new Map<string, ReadFrom>();
   /** The instants at which a workflow's index row may have been written last. */
   readonly #instants = new Map<string, Set<number>>();
   #position = 0;
@@ -102,30 +105,33 @@ export class IndexRebuild {
     if (row.body === null || this.#unknown.has(row.stream)) return null;
     const before = await this.#before(row);
     // Told before the fold goes on: it works on the record itself.
-    const known =
-      before === null ? unwritten : { state: before.state, percent: percentOf(before), due_at: dueOf(before) };
+    const known = before?.record == null ? unwritten : knownOf(before.record);
     const derived = unlessDamaged(() => {
-      const { tenant_id, now } = openEnvelope(row);
-      const record = foldRow(before, row);
-      return { tenant_id, now, indexes: indexesOf(row, { known, record, now }), record };
+      if (before === null) return null;
+      const read = readStream(row.stream, [row], before);
+      const { shared, now } = read.context;
+      const { tenant_id } = shared as Shared;
+      return { tenant_id, now, indexes: indexesOf(row, { ...read, known, now }), read };
     });
     if (derived === null) {
       this.#broken.push({ stream: row.stream, sequence: row.first_sequence, reason: "format" });
       return null;
     }
-    const { record, ...entry } = derived;
-    if (record === null || isTerminal(record.state)) this.#records.delete(row.stream);
-    else this.#records.set(row.stream, record);
+    const { read, ...entry } = derived;
+    if (read.record === null || isTerminal(read.record.state)) this.#records.delete(row.stream);
+    else this.#records.set(row.stream, read);
     this.#noteInstant(row.stream, entry);
     return { ...entry, row: { ...row, envelope: "", body: null } };
   }
 
-  async #before(row: TurnRow): Promise<WorkflowRecord | null> {
+  /** Null where the rows before it cannot be read. */
+  async #before(row: TurnRow): Promise<ReadFrom | null> {
     const kept = this.#records.get(row.stream);
-    if (kept !== undefined || row.first_sequence === 1) return kept ?? null;
+    if (kept !== undefined) return kept;
+    if (row.first_sequence === 1) return beginning();
     const rows = await this.#parts.store.read(row.stream);
     const earlier = rows.filter(({ last_sequence }) => last_sequence < row.first_sequence);
-    return unlessDamaged(() => readStream(row.stream, earlier).record);
+    return unlessDamaged(() => readStream(row.stream, earlier));
   }
 
   #noteInstant(stream: string, { now, indexes }: Pick<Append, "now" | "indexes">): void {
@@ -174,14 +180,18 @@ export class IndexRebuild {
 
 const unwritten: IndexQuestion["known"] = { state: null, percent: null, due_at: null };
 
-interface Turn extends Pick<IndexQuestion, "known" | "now"> {
-  readonly record: WorkflowRecord | null;
-}
+const knownOf = (record: WorkflowRecord): IndexQuestion["known"] => ({
+  state: record.state,
+  percent: percentOf(record),
+  due_at: dueOf(record),
+});
 
-function indexesOf(row: TurnRow, { record, ...turn }: Turn): AppendIndexes {
-  const drafts = openTurn(row).map(toDraft);
+type Turn = Pick<IndexQuestion, "known" | "now"> & Pick<ReadStream, "record" | "events">;
+
+function indexesOf(row: TurnRow, { record, events, known, now }: Turn): AppendIndexes {
+  const drafts = events.map(toDraft);
   if (record === null) return recordsOf(drafts);
-  return deriveIndexes({ ...turn, record, drafts, isNew: row.first_sequence === 1, release: false });
+  return deriveIndexes({ known, now, record, drafts, isNew: row.first_sequence === 1, release: false });
 }
 
 const toDraft = ({ event_type, step_id, payload }: LedgerEvent): EventDraft =>

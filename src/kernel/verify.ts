@@ -6,7 +6,8 @@
  * V2  Indexes are verified with the whole ledger, up to the position at which they were read: others may write meanwhile.
  */
 import { createSignatureAudit, type SignatureAudit, type SignatureCheck } from "../adapters/verify-signatures.ts";
-import { type ChainBreak, genesisHash, type TurnRow, verifyChain } from "../contract/turn.ts";
+import { type ChainBreak, genesisHash, verifyChain } from "../contract/chain.ts";
+import type { TurnRow } from "../contract/turn.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
 import { letOthersRun } from "../runtime/let-others-run.ts";
 import type { Verification } from "./face.ts";
@@ -18,7 +19,7 @@ export async function verifyOne(store: LedgerStore, stream: string, check?: Sign
   const link = verifyChain(rows);
   const audit = createSignatureAudit(check);
   if (link === null) rows.forEach(audit.see);
-  const broken = link === null ? await audit.end() : [link];
+  const broken = link === null ? await audit.end(() => rows) : [link];
   return { ok: broken.length === 0, checked: rows.length, broken };
 }
 
@@ -39,7 +40,7 @@ export async function verifyAll(store: LedgerStore, check?: SignatureCheck): Pro
     position = last.position;
     await letOthersRun();
   }
-  const broken = [...(await chains.end()), ...((await rebuild?.end()) ?? [])];
+  const broken = [...(await chains.end(store)), ...((await rebuild?.end()) ?? [])];
   return { ok: broken.length === 0, checked, broken };
 }
 
@@ -69,7 +70,10 @@ class Chains {
     this.#heads.set(row.stream, { prev: row.hash, next: row.last_sequence + 1 });
   }
 
-  async end(): Promise<readonly ChainBreak[]> {
-    return [...this.broken.values(), ...(await this.#audit.end())];
+  /** Of a stream that is broken the break is told; its signatures are not read. */
+  async end(store: LedgerStore): Promise<readonly ChainBreak[]> {
+    const read = async (stream: string): Promise<readonly TurnRow[]> =>
+      this.broken.has(stream) ? [] : await store.read(stream);
+    return [...this.broken.values(), ...(await this.#audit.end(read))];
   }
 }

@@ -20,10 +20,12 @@ import {
 import type { JsonObject } from "../contract/json.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { ReplayDifference } from "../contract/replay.ts";
-import { openTurns, type TurnEvent, type TurnRow } from "../contract/turn.ts";
+import { type Shared, StreamContext } from "../contract/stream-context.ts";
+import { openTurns, type TurnEvent, type TurnRow, takeTurn } from "../contract/turn.ts";
 import type { WorkflowRecord } from "../contract/workflow.ts";
 import { compareEvent, goesBeyond, missing } from "../runtime/compare-turns.ts";
 import type { NewWorkflow } from "../runtime/log-services.ts";
+import { envelopeOf } from "../runtime/noted-turn.ts";
 import type { DrawnId } from "../runtime/turn-source.ts";
 import type { DecidingLog } from "../tiers/t4-execution/decide/run.ts";
 import { type RecordedInput, type RecordedRow, readRows } from "./recorded-rows.ts";
@@ -35,6 +37,8 @@ const logRef = moduleRef(0, "kernel", "replay");
 
 export class RecordedLog implements DecidingLog {
   readonly identity: NewWorkflow;
+  /** What all its rows share. */
+  readonly shared: Shared;
   readonly events: readonly LedgerEvent[];
   readonly rows: readonly RecordedRow[];
   readonly #recorded: readonly TurnEvent[];
@@ -52,11 +56,15 @@ export class RecordedLog implements DecidingLog {
 
   constructor(rows: readonly TurnRow[]) {
     this.events = openTurns(rows);
-    this.rows = readRows(rows);
-    this.#recorded = rows.flatMap((row) => JSON.parse(row.body ?? "[]") as TurnEvent[]);
+    const context = new StreamContext();
+    const turns = rows.map((row) => takeTurn(context, row));
+    this.rows = readRows(turns);
+    this.#recorded = turns.flatMap(({ events }) => events);
     this.#input = this.rows[0]?.inputs[0] as RecordedInput;
     const { tenant_id, workflow_id, thread_id, intent_id, plan_id, correlation_id } = this.events[0] as LedgerEvent;
     this.identity = { tenant_id, workflow_id, thread_id, intent_id, plan_id, correlation_id } as NewWorkflow;
+    const { now: _now, ...shared } = envelopeOf(this.identity, 0);
+    this.shared = shared;
   }
 
   get record(): WorkflowRecord {

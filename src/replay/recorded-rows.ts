@@ -6,7 +6,7 @@
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { moduleRef } from "../contract/module-ref.ts";
-import type { TurnEnvelope, TurnEvent, TurnRow } from "../contract/turn.ts";
+import type { Turn } from "../contract/turn.ts";
 import { plainInput, type TurnInput, TurnInputs } from "../contract/turn-input.ts";
 
 /** An input as its row tells it. `from` and `until` are the sequences that lie before its first and at its last event. */
@@ -27,24 +27,21 @@ export interface RecordedRow {
 const rowsRef = moduleRef(0, "kernel", "replay");
 
 /** @throws KernelErrorException T0_LEDGER_CORRUPT for a row that does not say in our words what led to it. */
-export const readRows = (rows: readonly TurnRow[]): readonly RecordedRow[] => rows.map(readRow);
+export const readRows = (turns: readonly Turn[]): readonly RecordedRow[] => turns.map(readRow);
 
-function readRow({ stream, envelope, body, first_sequence, last_sequence }: TurnRow): RecordedRow {
-  const { now, count, inputs } = JSON.parse(envelope) as TurnEnvelope;
-  const [first] = JSON.parse(body ?? "[]") as TurnEvent[];
-  const told = inputs === undefined ? [plainInput(first?.type ?? "", count)] : TurnInputs.safeParse(inputs).data;
+function readRow({ envelope, events }: Turn): RecordedRow {
+  const { stream, now, first, count, inputs } = envelope;
+  const told = inputs === undefined ? [plainInput(events[0]?.type ?? "", count)] : TurnInputs.safeParse(inputs).data;
   if (told === undefined)
-    return raise(
-      kernelError("T0_LEDGER_CORRUPT", `${stream} does not say what led to its event ${first_sequence}`, rowsRef),
-    );
-  let from = first_sequence - 1;
+    return raise(kernelError("T0_LEDGER_CORRUPT", `${stream} does not say what led to its event ${first}`, rowsRef));
+  let from = first - 1;
   const placed = told.map((one) => {
     const until = from + (one.left ?? 0);
     const input = { told: one, from, until, now: one.at ?? now };
     from = until;
     return input;
   });
-  return { inputs: placed, foreign: told.some((one) => one.in === "foreign"), last: last_sequence };
+  return { inputs: placed, foreign: told.some((one) => one.in === "foreign"), last: first + count - 1 };
 }
 
 /**

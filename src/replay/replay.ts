@@ -11,12 +11,13 @@ import { foldEvents } from "../../machines/fold.ts";
 import { quietLogger, quietTelemetry } from "../adapters/quiet-telemetry.ts";
 import { seededRandom } from "../adapters/seeded-random.ts";
 import { wallClock } from "../adapters/wall-clock.ts";
+import { verifyChain } from "../contract/chain.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { type LedgerEvent, payloadOf } from "../contract/event.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Replay } from "../contract/replay.ts";
-import { openTurns, type TurnRow, verifyChain } from "../contract/turn.ts";
+import { openTurns, type TurnRow } from "../contract/turn.ts";
 import { type KernelOptions, resolveOptions } from "../kernel/options.ts";
 import { fillRegistry, KernelParts, openMemoryLedger } from "../kernel/parts.ts";
 import { createSettings } from "../kernel/tiers.ts";
@@ -80,7 +81,7 @@ async function replaySound(rows: readonly TurnRow[], rules: Rules): Promise<Repl
 
 function judge(rows: readonly TurnRow[], log: RecordedLog): Replay {
   const { workflow_id } = log.identity;
-  const sealed = log.difference === null ? sealAgain(rows, { stream: workflow_id, ...log.identity }) : null;
+  const sealed = log.difference === null ? sealAgain(rows, log.shared) : null;
   const head = sealed !== null && "head" in sealed ? sealed.head : null;
   const difference = log.difference ?? (sealed !== null && "difference" in sealed ? sealed.difference : null);
   return { workflow_id, identical: difference === null, events: log.position, head, difference };

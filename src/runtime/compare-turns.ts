@@ -8,15 +8,9 @@
 import type { EventDraft } from "../contract/event.ts";
 import { isPlainObject, type Json } from "../contract/json.ts";
 import type { ReplayDifference } from "../contract/replay.ts";
-import {
-  eventText,
-  genesisHash,
-  sealTexts,
-  type TurnEnvelope,
-  type TurnEvent,
-  type TurnRow,
-  turnSchemaVersion,
-} from "../contract/turn.ts";
+import { eventText } from "../contract/row-codec.ts";
+import { type Shared, StreamContext } from "../contract/stream-context.ts";
+import { sealNext, type TurnEvent, type TurnRow, takeTurn } from "../contract/turn.ts";
 
 /** Where an event of the same type and step came out otherwise; null where every byte is the same. */
 export function compareEvent(sequence: number, recorded: TurnEvent, made: TurnEvent): ReplayDifference | null {
@@ -58,35 +52,17 @@ const nameOf = ({ type, step_id }: EventDraft): string => (step_id === null ? ty
  */
 export function sealAgain(
   rows: readonly TurnRow[],
-  shared: Pick<
-    TurnEnvelope,
-    "stream" | "tenant_id" | "workflow_id" | "thread_id" | "intent_id" | "plan_id" | "correlation_id"
-  >,
+  shared: Shared,
 ): { readonly head: string } | { readonly difference: ReplayDifference } {
-  let head: string = genesisHash;
+  const [reading, writing] = [new StreamContext(), new StreamContext()];
   for (const row of rows) {
-    const { stream, tenant_id, workflow_id, thread_id, intent_id, plan_id, correlation_id } = shared;
-    const { now, first, count, inputs } = envelopeIn(row);
-    const actor = { type: "system", id: "kernel" };
-    const identity = { stream, tenant_id, workflow_id, thread_id, intent_id, plan_id, correlation_id };
-    const envelope = {
-      v: turnSchemaVersion,
-      ...identity,
-      actor,
-      now,
-      first,
-      count,
-      ...(inputs === undefined ? {} : { inputs }),
-    };
-    const sealed = sealTexts(envelope, eventsIn(row).map(eventText), head);
-    if (sealed.hash !== row.hash) return { difference: differentRow(row, sealed) };
-    head = sealed.hash;
+    const { envelope, events } = takeTurn(reading, row);
+    const { now, inputs } = envelope;
+    const sealed = sealNext(writing, { ...shared, now, inputs }, events);
+    if (sealed.hash !== row.hash) return { difference: differentRow(row, sealed, events[0]) };
   }
-  return { head };
+  return { head: writing.head };
 }
-
-const eventsIn = (row: TurnRow): readonly TurnEvent[] => JSON.parse(row.body ?? "[]") as TurnEvent[];
-const envelopeIn = (row: TurnRow): TurnEnvelope => JSON.parse(row.envelope) as TurnEnvelope;
 
 interface Found {
   readonly path: readonly string[];
@@ -116,12 +92,15 @@ function show(value: Json): string {
   return text.length <= 120 ? text : `${text.slice(0, 117)}…`;
 }
 
-function differentRow(row: TurnRow, sealed: TurnRow): ReplayDifference {
-  const expected = JSON.parse(row.envelope) as Json;
-  const actual = JSON.parse(sealed.envelope) as Json;
-  const found = firstDifference(expected, actual, ["envelope"]) ?? orderOnly;
-  const [first] = eventsIn(row);
-  const place = { sequence: row.first_sequence, event_id: first?.id ?? null, event_type: first?.type ?? "" };
+function differentRow(row: TurnRow, sealed: TurnRow, first: TurnEvent | undefined): ReplayDifference {
+  const found = firstDifference(contentsOf(row), contentsOf(sealed), []) ?? orderOnly;
+  const { id = null, type = "", step = null } = first ?? {};
+  const place = { sequence: row.first_sequence, event_id: id, event_type: type, step_id: step };
   const reason = `the row that begins here is another: ${found.path.join(".")} was ${show(found.expected)} and is ${show(found.actual)} now`;
-  return { ...place, step_id: first?.step ?? null, ...found, path: found.path.join("."), reason };
+  return { ...place, ...found, path: found.path.join("."), reason };
 }
+
+const contentsOf = ({ envelope, body }: TurnRow): Json => ({
+  envelope: JSON.parse(envelope) as Json,
+  body: JSON.parse(body ?? "null") as Json,
+});

@@ -10,7 +10,7 @@ import type { FeedWorkflow } from "../contract/feed.ts";
 import type { TurnRow } from "../contract/turn.ts";
 import { isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
-import { foldRow, readable, unlessDamaged } from "./read-turns.ts";
+import { beginning, type ReadFrom, readable, readStream, unlessDamaged } from "./read-turns.ts";
 
 /** What the feed tells of a turn: what was there before is handed back to be told after. */
 export interface FeedProjection<M> {
@@ -21,9 +21,7 @@ export interface FeedProjection<M> {
   ) => FeedWorkflow | null;
 }
 
-interface Kept {
-  readonly record: WorkflowRecord | null;
-  readonly through: number;
+interface Kept extends ReadFrom {
   readonly chars: number;
 }
 
@@ -38,7 +36,7 @@ interface Earlier {
   readonly rows: readonly TurnRow[];
 }
 
-const nothing: Kept = { record: null, through: 0, chars: 0 };
+const nothing = (): Kept => ({ ...beginning(), chars: 0 });
 
 export class FeedFold<M> {
   readonly #parts: FoldParts<M>;
@@ -66,10 +64,10 @@ export class FeedFold<M> {
   /** What leads to the workflow as the rows before this one left it. */
   async #earlier(row: TurnRow): Promise<Earlier> {
     const kept = this.#letGo(row.stream);
-    if (kept?.through === row.first_sequence - 1) return { from: kept, rows: [] };
-    if (row.first_sequence === 1) return { from: nothing, rows: [] };
+    if (kept?.context.last === row.first_sequence - 1) return { from: kept, rows: [] };
+    if (row.first_sequence === 1) return { from: nothing(), rows: [] };
     const rows = await this.#parts.store.read(row.stream);
-    return { from: nothing, rows: rows.filter(({ last_sequence }) => last_sequence < row.first_sequence) };
+    return { from: nothing(), rows: rows.filter(({ last_sequence }) => last_sequence < row.first_sequence) };
   }
 
   #letGo(stream: string): Kept | undefined {
@@ -89,10 +87,7 @@ export class FeedFold<M> {
   }
 }
 
-function addRow({ record, chars }: Kept, row: TurnRow): Kept {
-  return {
-    record: foldRow(record, row),
-    through: row.last_sequence,
-    chars: chars + row.envelope.length + (row.body?.length ?? 0),
-  };
+function addRow(kept: Kept, row: TurnRow): Kept {
+  const { record, context } = readStream(row.stream, [row], kept);
+  return { record, context, chars: kept.chars + row.envelope.length + (row.body?.length ?? 0) };
 }

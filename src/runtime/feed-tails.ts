@@ -11,13 +11,13 @@ import type { FeedWorkflow } from "../contract/feed.ts";
 import type { Gate } from "../contract/gate.ts";
 import { deepFreeze } from "../contract/json.ts";
 import { openEnvelope, type TurnRow } from "../contract/turn.ts";
-import type { LedgerStore, PositionedRow, WorkflowHead } from "../ports/ledger-store.ts";
+import type { LedgerStore, WorkflowHead } from "../ports/ledger-store.ts";
 import { FeedFold, type FeedProjection } from "./feed-fold.ts";
 import type { LedgerWatch } from "./ledger-watch.ts";
 import { letOthersRun } from "./let-others-run.ts";
 import { unlessDamaged } from "./read-turns.ts";
 import { type Pull, SharedTail, TailReader } from "./shared-tail.ts";
-import { rowsPerPage } from "./workflow-tails.ts";
+import { type OwnerStore, rowsPerPage } from "./workflow-tails.ts";
 
 export type Tenant = string | number;
 
@@ -116,7 +116,8 @@ const charsOfItem = 1_000;
 const nameOf = (tenant: Tenant | undefined): string => JSON.stringify(tenant ?? null);
 
 /** The rows of workflows, a page at a time; others run between two. */
-export function openRows(store: Pick<LedgerStore, "tail">, after: number): Pull<TenantRow> {
+export function openRows(store: Pick<LedgerStore, "tail"> & OwnerStore, after: number): Pull<TenantRow> {
+  const owners = new RowOwners(store);
   let position = after;
   let isLast = true;
   return async () => {
@@ -126,12 +127,46 @@ export function openRows(store: Pick<LedgerStore, "tail">, after: number): Pull<
     if (rows.length === 0) return null;
     position = rows.at(-1)?.position ?? position;
     const chars = rows.reduce((sum, { row }) => sum + row.envelope.length + (row.body?.length ?? 0), 0);
-    return { items: rows.flatMap(ownRow), through: position, chars, isLast, ended: false };
+    const items: TenantRow[] = [];
+    for (const row of rows) {
+      const tenant = await owners.of(row.row);
+      if (tenant !== null) items.push({ ...row, tenant });
+    }
+    return { items, through: position, chars, isLast, ended: false };
   };
 }
 
-/** Rows that belong to no workflow hold what tenants record beside them. */
-function ownRow({ position, row }: PositionedRow): readonly TenantRow[] {
-  const envelope = unlessDamaged(() => openEnvelope(row));
-  return envelope === null || envelope.workflow_id === null ? [] : [{ position, tenant: envelope.tenant_id, row }];
+const maxOwners = 10_000;
+
+/** Whose workflows rows belong to: the first row of each says it. */
+class RowOwners {
+  readonly #store: OwnerStore;
+  readonly #kept = new Map<string, Tenant | null>();
+
+  constructor(store: OwnerStore) {
+    this.#store = store;
+  }
+
+  /** Null for rows that belong to no workflow, which hold what tenants record beside them, and for those of damaged streams. */
+  async of(row: TurnRow): Promise<Tenant | null> {
+    const { stream, first_sequence } = row;
+    const kept = first_sequence === 1 ? undefined : this.#kept.get(stream);
+    const owner = kept === undefined ? ownerIn(first_sequence === 1 ? row : await this.#first(stream)) : kept;
+    this.#kept.delete(stream);
+    this.#kept.set(stream, owner);
+    for (const oldest of this.#kept.keys()) {
+      if (this.#kept.size <= maxOwners) break;
+      this.#kept.delete(oldest);
+    }
+    return owner;
+  }
+
+  async #first(stream: string): Promise<TurnRow | undefined> {
+    return (await this.#store.read(stream, 0, 1))[0];
+  }
+}
+
+function ownerIn(first: TurnRow | undefined): Tenant | null {
+  const envelope = first === undefined ? null : unlessDamaged(() => openEnvelope(first));
+  return envelope === null || envelope.workflow_id === null ? null : envelope.tenant_id;
 }

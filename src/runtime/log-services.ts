@@ -2,6 +2,7 @@
  * What a workflow's log is given: who it is, what it was, and the services it works with.
  */
 import type { LedgerEvent } from "../contract/event.ts";
+import type { StreamContext } from "../contract/stream-context.ts";
 import type { TurnRow } from "../contract/turn.ts";
 import type { WorkflowRecord } from "../contract/workflow.ts";
 import type { Lease, WorkflowHead } from "../ports/ledger-store.ts";
@@ -35,9 +36,9 @@ export interface LogServices {
   readonly onForeign: (log: WorkflowLog, events: readonly LedgerEvent[]) => void;
 }
 
-/** A log as read from the ledger: its folded record, its last row and its head. */
+/** A log as read from the ledger: its folded record, what its rows have said, and its head. */
 export interface FoldedLog {
   readonly record: WorkflowRecord;
-  readonly last: TurnRow;
+  readonly context: StreamContext;
   readonly head: WorkflowHead;
 }

@@ -1,24 +1,28 @@
 /**
- * What of a turn lies in memory before its row is in the ledger: the events as they will be written, and their envelope.
+ * What of a turn lies in memory before its row is in the ledger: the events decided, and the row that says them.
+ *
+ * N1  An event is packed when it is noted: what is no JSON is refused then, and no commit can fail for it.
  */
-import type { Actor, EventDraft } from "../contract/event.ts";
+import type { Actor, EventDraft, LedgerEvent } from "../contract/event.ts";
+import { instantText } from "../contract/instant.ts";
 import type { JsonObject } from "../contract/json.ts";
-import { type TurnEnvelope, type TurnEvent, turnSchemaVersion } from "../contract/turn.ts";
+import type { StreamContext } from "../contract/stream-context.ts";
+import {
+  type RowEnvelope,
+  RowPacking,
+  type TurnEnvelope,
+  type TurnEvent,
+  type TurnRow,
+  toLedgerEvent,
+} from "../contract/turn.ts";
 import type { Append } from "../ports/ledger-store.ts";
 import type { KnownHead } from "./derive-indexes.ts";
 import type { NewWorkflow } from "./log-services.ts";
-
-export interface Noted {
-  readonly draft: EventDraft;
-  readonly event: TurnEvent;
-  /** The event as it will lie in the ledger: what is no JSON is refused here, and no commit can fail for it. */
-  readonly text: string;
-}
+import type { Stamp } from "./turn-source.ts";
 
 export interface Sealed {
   readonly entry: Append;
-  readonly noted: readonly Noted[];
-  readonly envelope: TurnEnvelope;
+  readonly events: readonly LedgerEvent[];
   /** What the head says once this row is in. */
   readonly known: KnownHead;
 }
@@ -28,10 +32,64 @@ export const unknownHead: KnownHead = { state: null, percent: null, due_at: unde
 
 export const system: Actor = Object.freeze({ type: "system", id: "kernel" });
 
+/** The events of the next row of a workflow. */
+export class NotedTurn {
+  readonly #identity: NewWorkflow;
+  readonly #context: StreamContext;
+  readonly drafts: EventDraft[] = [];
+  readonly events: LedgerEvent[] = [];
+  #row: { readonly packing: RowPacking; readonly envelope: RowEnvelope } | null = null;
+
+  /** @param context what the stream's rows have said so far; it goes on with each event. */
+  constructor(identity: NewWorkflow, context: StreamContext) {
+    this.#identity = identity;
+    this.#context = context;
+  }
+
+  get count(): number {
+    return this.events.length;
+  }
+
+  /** The instant of the row, epoch ms. */
+  get now(): number {
+    return this.#row?.packing.now ?? 0;
+  }
+
+  /** @param plan the plan that the workflow follows now. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
+  add(
+    draft: EventDraft,
+    { id, now }: Stamp,
+    { actor, plan }: { readonly actor: Actor; readonly plan: string },
+  ): LedgerEvent {
+    const row = this.#begin(now);
+    const { plan_id: home } = this.#identity;
+    const turnEvent = eventOf(draft, { id, actor, plan, home });
+    row.packing.add(turnEvent);
+    const place = { ...row.envelope, first: this.#context.last + 1, count: 0 };
+    const event = toLedgerEvent(place, turnEvent, this.count, instantText(now));
+    this.drafts.push(draft);
+    this.events.push(event);
+    return event;
+  }
+
+  /** @param inputs what led to the row, where its events do not tell it. */
+  seal(inputs: TurnEnvelope["inputs"]): TurnRow {
+    return this.#begin(0).packing.seal(inputs);
+  }
+
+  #begin(now: number) {
+    if (this.#row !== null && this.count > 0) return this.#row;
+    const envelope = envelopeOf(this.#identity, now);
+    const row = { envelope, packing: new RowPacking(this.#context, envelope) };
+    this.#row = row;
+    return row;
+  }
+}
+
 interface Noting {
   readonly id: string;
   readonly actor: Actor;
-  /** The plan that the workflow follows now, and the one that its envelopes name. */
+  /** The plan that the workflow follows now, and the one that its envelope names. */
   readonly plan: string;
   readonly home: string;
 }
@@ -49,28 +107,11 @@ export function eventOf(draft: EventDraft, { id, actor, plan, home }: Noting): T
   };
 }
 
-interface Sealing {
-  readonly inputs?: TurnEnvelope["inputs"] | undefined;
-}
-
 /** What the events of a workflow's row share. */
 export function envelopeOf(
   { tenant_id, workflow_id, thread_id, intent_id, plan_id, correlation_id }: NewWorkflow,
-  { now, first, count, inputs }: Pick<TurnEnvelope, "now" | "first" | "count"> & Pick<Sealing, "inputs">,
-): TurnEnvelope {
-  return {
-    v: turnSchemaVersion,
-    stream: workflow_id,
-    tenant_id,
-    workflow_id,
-    thread_id,
-    intent_id,
-    plan_id,
-    correlation_id,
-    actor: system,
-    now,
-    first,
-    count,
-    ...(inputs === undefined ? {} : { inputs }),
-  };
+  now: number,
+): RowEnvelope {
+  const ids = { tenant_id, workflow_id, thread_id, intent_id, plan_id, correlation_id };
+  return { stream: workflow_id, ...ids, actor: system, now };
 }

@@ -10,39 +10,33 @@ import { KernelErrorException, raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import type { LedgerEvent } from "../contract/event.ts";
 import { moduleRef } from "../contract/module-ref.ts";
-import { openTurn, openTurns, type TurnRow } from "../contract/turn.ts";
+import { StreamContext } from "../contract/stream-context.ts";
+import { openTurns, type TurnRow } from "../contract/turn.ts";
 import type { WorkflowRecord } from "../contract/workflow.ts";
 import { messageOf } from "./within.ts";
 
 const readRef = moduleRef(0, "ledger", "read");
 
-/** A place in a stream: the last sequence that is known, and the record up to there. */
+/** A place in a stream: what its rows have said so far, and the record up to there. */
 export interface ReadFrom {
-  readonly after: number;
+  readonly context: StreamContext;
   readonly record: WorkflowRecord | null;
 }
 
-/** What was read, what it comes to (null for a request that was refused), and the last row; null where there was none. */
-export interface ReadStream {
+/** What was read, what it comes to (null for a request that was refused), and where the stream goes on. */
+export interface ReadStream extends ReadFrom {
   readonly events: readonly LedgerEvent[];
-  readonly record: WorkflowRecord | null;
-  readonly last: TurnRow | null;
 }
 
-const beginning: ReadFrom = { after: 0, record: null };
+export const beginning = (): ReadFrom => ({ context: new StreamContext(), record: null });
 
-/** @param rows all that the stream has from there on. `from.record` itself is folded further. @throws KernelErrorException T0_LEDGER_CORRUPT. */
-export function readStream(stream: string, rows: readonly TurnRow[], from = beginning): ReadStream {
-  const events = openTurns(rows, from.after);
+/** @param rows all that the stream has from there on. What is in `from` goes on itself. @throws KernelErrorException T0_LEDGER_CORRUPT. */
+export function readStream(stream: string, rows: readonly TurnRow[], from = beginning()): ReadStream {
+  const { context } = from;
+  const events = openTurns(rows, context);
   const record = readable(stream, () => events.reduce(foldWorkflow, from.record));
-  return { events, record, last: rows.at(-1) ?? null };
+  return { events, record, context };
 }
-
-/** The record after one more row. @throws as readStream. */
-export const foldRow = (record: WorkflowRecord | null, row: TurnRow): WorkflowRecord | null => {
-  const events = openTurn(row);
-  return readable(row.stream, () => events.reduce(foldWorkflow, record));
-};
 
 /** What is made of a stream's events. @throws as readStream, in place of whatever else `make` throws. */
 export function readable<T>(stream: string, make: () => T): T {

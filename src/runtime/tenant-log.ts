@@ -6,12 +6,15 @@
  *     tries again.
  * T2  A turn is one row. It is decided after the stream's end was read, so that whoever lost decides again on what stands.
  */
+
+import { genesisHash } from "../contract/chain.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import type { Actor, EventDraft } from "../contract/event.ts";
+import { type IdSource, idAfter } from "../contract/ids.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { moduleRef } from "../contract/module-ref.ts";
-import { genesisHash, sealTurn, type TurnRow, turnSchemaVersion } from "../contract/turn.ts";
+import { sealTurn, type TurnRow } from "../contract/turn.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
 import { recordsOf } from "./derive-indexes.ts";
 import type { Kit } from "./kit.ts";
@@ -63,7 +66,7 @@ async function appendTurn<T>(
   for (let tries = 0; tries < maxTries; tries += 1) {
     const last = await store.last(tenantStream(tenantId));
     const { drafts, answer } = await decide();
-    const event_ids = drafts.map(() => kit.ids.next("event"));
+    const event_ids = drawIds(kit.ids, drafts.length);
     if (drafts.length === 0) return { event_ids, answer };
     const now = kit.clock.now();
     const row = sealRow({ tenantId, drafts, event_ids, actor, now, last, correlation: kit.ids.next("correlation") });
@@ -71,6 +74,14 @@ async function appendTurn<T>(
     if (receipt.ok) return { event_ids, answer };
   }
   return raise(kernelError("T0_LEDGER_CONFLICT", "the tenant's log kept changing", moduleRef(0, "ledger", "append")));
+}
+
+/** The ids of a row's events. */
+function drawIds(ids: IdSource, count: number): readonly string[] {
+  const drawn: string[] = [];
+  for (let last: string | null = null; drawn.length < count; drawn.push(last))
+    last = (last === null ? null : idAfter(last)) ?? ids.next("event");
+  return drawn;
 }
 
 interface Sealing {
@@ -85,7 +96,6 @@ interface Sealing {
 
 function sealRow({ tenantId, drafts, event_ids, actor, now, last, correlation }: Sealing): TurnRow {
   const envelope = {
-    v: turnSchemaVersion,
     stream: tenantStream(tenantId),
     tenant_id: tenantId,
     workflow_id: null,

@@ -7,6 +7,7 @@
  * T2  Nothing else of a turn is free: the same record, inputs and source give the same events.
  */
 import type { EventDraft, EventType } from "../contract/event.ts";
+import { idAfter } from "../contract/ids.ts";
 import type { PolicyStage } from "../contract/policy.ts";
 import type { Kit } from "./kit.ts";
 
@@ -38,6 +39,7 @@ export interface TurnSource {
 export function createLiveSource({ clock, ids }: Kit): TurnSource {
   let turn: number | null = null;
   let begun: number | null = null;
+  let id: string | null = null;
   const now = (): number => {
     turn ??= begun ?? clock.now();
     return turn;
@@ -49,8 +51,12 @@ export function createLiveSource({ clock, ids }: Kit): TurnSource {
     },
     now,
     asked: () => turn ?? begun ?? clock.now(),
-    stamp: () => ({ id: ids.next("event"), now: now() }),
+    stamp() {
+      id = (id === null ? null : idAfter(id)) ?? ids.next("event");
+      return { id, now: now() };
+    },
     end() {
+      id = null;
       turn = null;
       begun = null;
     },

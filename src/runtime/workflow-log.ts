@@ -15,17 +15,16 @@ import { foldWorkflow } from "../../machines/fold.ts";
 import { type KernelError, KernelErrorException, raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { type Actor, draft, type EventDraft, type EventPayloads, type EventType } from "../contract/event.ts";
-import { instantText } from "../contract/instant.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { PolicyStage } from "../contract/policy.ts";
-import { eventText, genesisHash, sealTexts, toLedgerEvent } from "../contract/turn.ts";
+import { StreamContext } from "../contract/stream-context.ts";
 import type { TurnInput } from "../contract/turn-input.ts";
 import { isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
 import type { Append, AppendIndexes, AppendReceipt, Lease } from "../ports/ledger-store.ts";
 import { deriveIndexes, dueOf, headAfter, type KnownHead } from "./derive-indexes.ts";
 import { heldLease } from "./held-lease.ts";
 import type { FoldedLog, LogServices, NewWorkflow } from "./log-services.ts";
-import { envelopeOf, eventOf, type Noted, type Sealed, system, unknownHead } from "./noted-turn.ts";
+import { NotedTurn, type Sealed, system, unknownHead } from "./noted-turn.ts";
 import { type ReadStream, readStream } from "./read-turns.ts";
 import type { DrawnId, TurnSource } from "./turn-source.ts";
 import { errorOf } from "./within.ts";
@@ -47,10 +46,9 @@ export class WorkflowLog {
   readonly #services: LogServices;
   readonly #source: TurnSource;
   #record: WorkflowRecord | null = null;
-  #hash = genesisHash;
+  #context: StreamContext;
   #confirmed = 0;
-  #noted: Noted[] = [];
-  #now = 0;
+  #turn: NotedTurn;
   #lease: Lease | null = null;
   #known: KnownHead;
   /** Events of the row that is being appended. */
@@ -67,7 +65,9 @@ export class WorkflowLog {
     this.identity = identity;
     this.#services = services;
     this.#source = services.sourceOf(identity.workflow_id);
-    this.#takeIn({ record: past?.record ?? null, last: past?.last ?? null });
+    this.#context = past?.context ?? new StreamContext();
+    this.#turn = new NotedTurn(identity, this.#context);
+    this.#takeIn({ record: past?.record ?? null, context: this.#context });
     this.#known = past?.head ?? { ...unknownHead, due_at: null };
   }
 
@@ -101,12 +101,12 @@ export class WorkflowLog {
 
   /** Whether anything is noted that no row under way holds. */
   get isDirty(): boolean {
-    return this.#noted.length > 0;
+    return this.#turn.count > 0;
   }
 
   /** Whether everything noted is in the ledger. */
   get isSettled(): boolean {
-    return this.#noted.length === 0 && !this.#flushing;
+    return this.#turn.count === 0 && !this.#flushing;
   }
 
   /** Somebody else's append came first, and the ledger is being read: until then nothing may be decided. */
@@ -126,7 +126,7 @@ export class WorkflowLog {
 
   /** The sequence of what was noted last. */
   get position(): number {
-    return this.#confirmed + this.#underWay + this.#noted.length;
+    return this.#confirmed + this.#underWay + this.#turn.count;
   }
 
   setLease(lease: Lease): void {
@@ -156,7 +156,7 @@ export class WorkflowLog {
   /** The instant at which an input is decided: that of the turn under way, or of the one that it begins; epoch ms. */
   beginInput(): number {
     // An instant that was read and led to nothing began no turn: time would stand still for what comes next.
-    if (this.#noted.length === 0) this.#source.end();
+    if (this.#turn.count === 0) this.#source.end();
     return this.#source.begin();
   }
 
@@ -211,14 +211,10 @@ export class WorkflowLog {
       const message = `${draft.type} cannot happen while the workflow is ${this.#record.state}`;
       raise(kernelError("T4_WORKFLOW_CONFLICT", message, logRef, { detail }));
     }
-    const { id, now } = this.#source.stamp(draft);
-    this.#now = now;
     const plan = this.#record?.plan_id ?? this.identity.plan_id;
-    const event = eventOf(draft, { id, actor, plan, home: this.identity.plan_id });
-    this.#noted.push({ draft, event, text: eventText(event) });
-    const envelope = envelopeOf(this.identity, { now, first: this.position, count: 1 });
-    this.#record = foldWorkflow(this.#record, toLedgerEvent(envelope, event, 0, instantText(now)));
-    return event.id;
+    const event = this.#turn.add(draft, this.#source.stamp(draft), { actor, plan });
+    this.#record = foldWorkflow(this.#record, event);
+    return event.event_id;
   }
 
   /** Gives the lease up with the next row: the workflow parks or has ended. */
@@ -228,7 +224,7 @@ export class WorkflowLog {
 
   /** Has what was noted written; the listener hears what came of it. What is noted until its transaction begins joins it. */
   flush(): void {
-    if (this.#flushing || this.#lost !== null || this.#noted.length === 0) return;
+    if (this.#flushing || this.#lost !== null || this.#turn.count === 0) return;
     this.#flushing = true;
     let sealed: Sealed | null = null;
     this.#services.writer.post({
@@ -252,19 +248,14 @@ export class WorkflowLog {
   }
 
   #seal(): Sealed {
-    const noted = this.#noted;
-    const now = this.#now;
-    const drafts = noted.map((n) => n.draft);
-    const inputs = this.#listener?.sealing(now, drafts);
-    const envelope = envelopeOf(this.identity, { now, first: this.#confirmed + 1, count: noted.length, inputs });
-    const texts = noted.map((n) => n.text);
-    const row = sealTexts(envelope, texts, this.#hash);
-    this.#noted = [];
+    const { now, drafts, events } = this.#turn;
+    const row = this.#turn.seal(this.#listener?.sealing(now, drafts));
+    this.#turn = new NotedTurn(this.identity, this.#context);
     this.#source.end();
-    this.#underWay = noted.length;
+    this.#underWay = events.length;
     const { owner, kit } = this.#services;
     const claims = this.#lease === null && !this.#foreign;
-    const indexes = this.#indexes(drafts);
+    const indexes = this.#indexes(drafts, now);
     const entry: Append = {
       tenant_id: this.identity.tenant_id,
       row,
@@ -273,15 +264,15 @@ export class WorkflowLog {
       ...(this.#lease === null ? {} : { lease: this.#lease }),
       ...(claims ? { claim: { owner, expires_at: now + kit.limits.leaseMs } } : {}),
     };
-    return { entry, noted, envelope, known: headAfter(this.#known, indexes) };
+    return { entry, events, known: headAfter(this.#known, indexes) };
   }
 
-  #indexes(drafts: readonly EventDraft[]): AppendIndexes {
+  #indexes(drafts: readonly EventDraft[], now: number): AppendIndexes {
     const record = this.#record;
     if (record === null) return {};
     const release = this.#release || isTerminal(record.state);
     this.#release = false;
-    return deriveIndexes({ record, drafts, known: this.#known, isNew: this.#confirmed === 0, release, now: this.#now });
+    return deriveIndexes({ record, drafts, known: this.#known, isNew: this.#confirmed === 0, release, now });
   }
 
   #appended(receipt: AppendReceipt, sealed: Sealed): void {
@@ -305,15 +296,12 @@ export class WorkflowLog {
 
   #taken(receipt: AppendReceipt & { readonly ok: true }, sealed: Sealed): void {
     this.#underWay = 0;
-    const { entry, noted, envelope, known } = sealed;
+    const { entry, events, known } = sealed;
     this.#known = known;
     if (entry.claim !== undefined && receipt.epoch !== null) this.#lease = { ...entry.claim, epoch: receipt.epoch };
     this.#confirmed = entry.row.last_sequence;
-    this.#hash = entry.row.hash;
     if (entry.indexes?.release === true) this.#lease = null;
     if (this.#lost !== null) return this.#lose(this.#lost);
-    const timestamp = instantText(entry.now);
-    const events = noted.map((n, i) => toLedgerEvent(envelope, n.event, i, timestamp));
     this.#services.onCommitted(this, events);
     this.#listener?.committed();
     this.#tellWaiting();
@@ -342,13 +330,11 @@ export class WorkflowLog {
     );
   }
 
-  /** Everything that is not in the ledger is forgotten. */
   #overtaken(read: ReadStream): void {
     const before = this.#confirmed;
     this.#flushing = false;
     this.#reading = false;
     this.#underWay = 0;
-    this.#noted = [];
     this.#release = false;
     this.#source.end();
     this.#takeIn(read);
@@ -368,17 +354,19 @@ export class WorkflowLog {
     const { workflow_id } = this.identity;
     const rows = await this.#services.read(workflow_id, before);
     if (rows.length === 0 || !this.isSettled || this.#confirmed !== before) return false;
-    const read = readStream(workflow_id, rows, { after: before, record: this.#record });
+    const read = readStream(workflow_id, rows, { context: this.#context, record: this.#record });
     this.#takeIn(read);
     this.#services.onForeign(this, read.events);
     return true;
   }
 
-  #takeIn({ record, last }: Pick<ReadStream, "record" | "last">): void {
+  /** All that is not in the ledger is forgotten. */
+  #takeIn({ record, context }: Pick<ReadStream, "record" | "context">): void {
     this.#known = unknownHead;
     this.#record = record;
-    this.#hash = last?.hash ?? genesisHash;
-    this.#confirmed = last?.last_sequence ?? 0;
+    this.#context = context;
+    this.#turn = new NotedTurn(this.identity, context);
+    this.#confirmed = context.last;
   }
 
   #lose(error: KernelError): void {

@@ -7,6 +7,7 @@
  */
 import type { LedgerEvent } from "../contract/event.ts";
 import { deepFreeze } from "../contract/json.ts";
+import { StreamContext } from "../contract/stream-context.ts";
 import { openEnvelope, openTurns, type TurnRow } from "../contract/turn.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
 import type { LedgerWatch } from "./ledger-watch.ts";
@@ -81,6 +82,7 @@ class Followed implements FollowedWorkflow {
   readonly #parts: TailParts;
   readonly #workflowId: string;
   readonly #tails = new Map<string, SharedTail<Numbered<unknown>>>();
+  readonly #marks: StreamContext[] = [];
   #events: SharedTail<LogEvent> | null = null;
   #owner: Promise<string | number | undefined> | null = null;
 
@@ -117,7 +119,7 @@ class Followed implements FollowedWorkflow {
     const { store, watch, maxTailChars } = this.#parts;
     this.#events ??= new SharedTail<LogEvent>(
       {
-        open: (after) => openLog(store, this.#workflowId, after),
+        open: (after) => openLog(store, this.#workflowId, after, this.#marks),
         listen: (hear) => watch.listen(this.#workflowId, hear),
       },
       { from: 0, maxChars: maxTailChars },
@@ -126,15 +128,15 @@ class Followed implements FollowedWorkflow {
   }
 }
 
-type OwnerStore = Pick<LedgerStore, "last" | "head">;
+export type OwnerStore = Pick<LedgerStore, "read" | "head">;
 
 /** Whose log it is; undefined where there is none. */
 export async function ownerOf(store: OwnerStore, workflowId: string): Promise<string | number | undefined> {
-  const row = await store.last(workflowId);
-  return row === null ? undefined : ownerOfRow(store, row);
+  const [first] = await store.read(workflowId, 0, 1);
+  return first === undefined ? undefined : ownerOfRow(store, first);
 }
 
-/** Whose row it is. Where it cannot be read the index says so: nobody else learns that there is a damaged one. */
+/** Whose first row it is. Where it cannot be read the index says so: nobody else learns that there is a damaged one. */
 export async function ownerOfRow(store: OwnerStore, row: TurnRow): Promise<string | number> {
   try {
     return openEnvelope(row).tenant_id;
@@ -167,20 +169,36 @@ function projectPull<T>({ begin }: Projection<T>, pull: Pull<LogEvent>): Pull<Nu
   };
 }
 
-/** The events of a log, a page of rows at a time; others run between two. */
-function openLog(store: Pick<LedgerStore, "read">, workflowId: string, after: number): Pull<LogEvent> {
-  let position = after;
+/** How many marks a log has: places to read on from, besides its beginning. */
+const maxMarks = 16;
+
+/** The events of a log, a page of rows at a time; others run between two. Marks are left for whoever comes after. */
+function openLog(
+  store: Pick<LedgerStore, "read">,
+  workflowId: string,
+  after: number,
+  marks: StreamContext[] = [],
+): Pull<LogEvent> {
+  const context = marks.findLast(({ last }) => last <= after)?.copy() ?? new StreamContext();
   let ended = false;
   let isLast = true;
-  return async () => {
+  const pull = async (): Promise<Stretch<LogEvent> | null> => {
     if (!isLast) await letOthersRun();
-    const rows = await store.read(workflowId, position, rowsPerPage);
+    const rows = await store.read(workflowId, context.last, rowsPerPage);
     isLast = rows.length < rowsPerPage;
     if (rows.length === 0) return null;
-    const events = openTurns(rows, position);
+    const events = openTurns(rows, context);
     ended = hasEnded(events, ended);
-    position = rows.at(-1)?.last_sequence ?? position;
-    return stretchOf(rows, { items: events.map(toLogEvent), through: position, ended });
+    if (!isLast && context.last > (marks.at(-1)?.last ?? 0)) marks.push(context.copy());
+    if (marks.length > maxMarks) marks.shift();
+    return stretchOf(rows, { items: events.map(toLogEvent), through: context.last, ended });
+  };
+  return async () => {
+    // What comes before is read for what it says of the rest.
+    for (;;) {
+      const stretch = await pull();
+      if (stretch === null || stretch.through > after) return stretch;
+    }
   };
 }
 

@@ -4,7 +4,8 @@
  * Owns: the promises on what an append accepts, in which order, and what a read gives back.
  * Never: is registered by itself; ledger-store-suite.ts does.
  */
-import { openTurn, verifyChain } from "../contract/turn.ts";
+import { verifyChain } from "../contract/chain.ts";
+import { openTurn } from "../contract/turn.ts";
 import type { Append } from "../ports/ledger-store.ts";
 import { judge, me, putWorkflow, type SuiteParts, verdict } from "./ledger-suite-parts.ts";
 import { firstTurn, nextTurn, testStream } from "./ledger-turns.ts";

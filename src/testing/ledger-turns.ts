@@ -4,9 +4,11 @@
  * Owns: well-formed rows with a true hash chain and ids of the real length.
  * Never: draws at random or reads a clock; the same calls give the same bytes.
  */
+
+import { genesisHash } from "../contract/chain.ts";
 import type { ParsedDocumentRecord, ParsedMemoryRecord } from "../contract/context-bundle.ts";
 import { type Gate, plainGate } from "../contract/gate.ts";
-import { genesisHash, sealTurn, type TurnEvent } from "../contract/turn.ts";
+import { sealTurn, type TurnEvent } from "../contract/turn.ts";
 import type { Append, AppendIndexes, WorkflowHead } from "../ports/ledger-store.ts";
 
 type Id = string | number;

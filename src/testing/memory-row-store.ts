@@ -8,12 +8,12 @@
  * INV-2  Records go in and come out as JSON text: a caller cannot change what is stored.
  */
 import { addCharge, type Charge, noCharge } from "../contract/budget.ts";
+import { genesisHash } from "../contract/chain.ts";
 import type { ParsedDocumentRecord } from "../contract/context-bundle.ts";
 import { KernelErrorException } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { type Gate, isOpenGate } from "../contract/gate.ts";
 import { moduleRef } from "../contract/module-ref.ts";
-import { genesisHash } from "../contract/turn.ts";
 import type {
   Append,
   AppendReceipt,

@@ -4,21 +4,14 @@ import { type AnyActorRef, type InspectionEvent, initialTransition, transition }
 import { workflowMachine } from "../../machines/workflow.ts";
 import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/test-kernel.ts";
+import { takeApart } from "../ledgers/reseal.ts";
 import { errand, gated, intentType, operator, step } from "./fixture.ts";
 import { ledgerFolder } from "./ledger-folder.ts";
 
-interface Turn {
-  readonly type: string;
-  readonly payload: { readonly gate_id?: string };
-}
-
 /** The types of each row's events: a row is a turn. */
 async function turnsOf(t: TestKernel, workflowId: string): Promise<readonly (readonly string[])[]> {
-  const turns: string[][] = [];
-  for await (const row of t.kernel.export(workflowId)) {
-    turns.push((JSON.parse(row.body ?? "[]") as Turn[]).map(({ type }) => type));
-  }
-  return turns;
+  const rows = takeApart(await Array.fromAsync(t.kernel.export(workflowId)));
+  return rows.map(({ events }) => events.map(({ type }) => type));
 }
 
 const waitingSnapshot = () => {

@@ -4,7 +4,7 @@ import { createActor, fromCallback } from "xstate";
 import { stepPath } from "../../machines/charts.ts";
 import { foldEvents } from "../../machines/fold.ts";
 import { tierMachine } from "../../machines/tier.ts";
-import { openTurn, type TurnRow } from "../../src/contract/turn.ts";
+import { openTurns, type TurnRow } from "../../src/contract/turn.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { stopActor } from "../../src/runtime/stop-actor.ts";
 import { memoryLedger } from "../../src/testing/memory-row-store.ts";
@@ -16,7 +16,7 @@ type Lifecycles = NonNullable<ReturnType<TestKernel["kernel"]["lifecycles"]>>;
 
 /** What the fold of these rows says, in the form in which the live actors are told. */
 function foldedOf(rows: readonly TurnRow[]): Lifecycles | null {
-  const record = foldEvents(rows.flatMap(openTurn));
+  const record = foldEvents(openTurns(rows));
   if (record === null) return null;
   return {
     workflow: record.state,

@@ -5,7 +5,8 @@
  */
 import { rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { genesisHash, sealTurn, type TurnEnvelope, type TurnEvent, type TurnRow } from "../../src/contract/turn.ts";
+import { StreamContext } from "../../src/contract/stream-context.ts";
+import { sealNext, type TurnRow, takeTurn } from "../../src/contract/turn.ts";
 import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 import { createLedgerWriter } from "../../src/runtime/ledger-writer.ts";
 
@@ -24,16 +25,13 @@ export async function openSameRows(path: string, rows: readonly TurnRow[]): Prom
   const store = sqliteLedger({ path });
   await store.open();
   const writer = createLedgerWriter(store, { maxBatch: 512, maxBurst: 512 });
-  const turns = rows.map((row) => ({
-    envelope: JSON.parse(row.envelope) as TurnEnvelope,
-    events: JSON.parse(row.body ?? "[]") as TurnEvent[],
-  }));
+  const context = new StreamContext();
+  const turns = rows.map((row) => takeTurn(context, row));
   return {
     async run(id) {
-      let hash = genesisHash;
+      const writing = new StreamContext();
       for (const { envelope, events } of turns) {
-        const row = sealTurn({ ...envelope, stream: `floor:${id}` }, events, hash);
-        hash = row.hash;
+        const row = sealNext(writing, { ...envelope, stream: `floor:${id}` }, events);
         await writer.append(() => ({ tenant_id: envelope.tenant_id, row, now: envelope.now }));
       }
     },

@@ -6,9 +6,9 @@
  */
 import { z } from "zod";
 import { seededRandom } from "../../src/adapters/seeded-random.ts";
+import { chainHash, genesisHash } from "../../src/contract/chain.ts";
 import { sha256 } from "../../src/contract/digest.ts";
 import { createIdSource } from "../../src/contract/ids.ts";
-import { chainHash, genesisHash } from "../../src/contract/turn.ts";
 import { createKernel, defineCapability, defineOperator, type Kernel } from "../../src/index.ts";
 import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 import type { Append, LedgerStore } from "../../src/ports/ledger-store.ts";

@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { foldEvents } from "../../machines/fold.ts";
-import { openTurn, type TurnRow } from "../../src/contract/turn.ts";
+import { openTurns, type TurnRow } from "../../src/contract/turn.ts";
 import { definePolicySet, type KernelOptions } from "../../src/index.ts";
 import { openSameRows, openSixRows, removeDatabase } from "./floors.ts";
 import { measureRate, quantile, type Rate, rounded } from "./measure.ts";
@@ -96,13 +96,13 @@ async function measureApproval(w: Workload): Promise<void> {
 }
 
 function measureFold(rows: readonly TurnRow[]): void {
-  const events = rows.flatMap(openTurn);
+  const events = openTurns(rows);
   const times = 2000;
   const at = performance.now();
   for (let i = 0; i < times; i += 1) foldEvents(events);
   const folded = ((times * events.length) / (performance.now() - at)) * 1000;
   const parsedAt = performance.now();
-  for (let i = 0; i < times; i += 1) foldEvents(rows.flatMap(openTurn));
+  for (let i = 0; i < times; i += 1) foldEvents(openTurns(rows));
   print("events folded", {
     per_s: Math.round(folded),
     with_parsing_per_s: Math.round(((times * events.length) / (performance.now() - parsedAt)) * 1000),

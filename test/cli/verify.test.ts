@@ -2,7 +2,8 @@
 
 import { describe, expect, it } from "vitest";
 import { renderVerdict } from "../../src/cli/verify.ts";
-import { genesisHash, sealTurn, type TurnRow } from "../../src/contract/turn.ts";
+import { genesisHash } from "../../src/contract/chain.ts";
+import { sealTurn, type TurnRow } from "../../src/contract/turn.ts";
 import { verifyEvidence } from "../../src/index.ts";
 
 const workflow = "wf_01ARZ3NDEKTSV4RRFFQ69G5FAV";

@@ -2,11 +2,11 @@
 import { describe, expect, it } from "vitest";
 import { roleAuthenticator } from "../../src/adapters/role-authenticator.ts";
 import { templatePlanner } from "../../src/adapters/template-planner.ts";
-import { openTurn } from "../../src/contract/turn.ts";
 import { definePolicy } from "../../src/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { createTestKernel, createVirtualClock, memoryLedger, type VirtualClock } from "../../src/testing/index.ts";
 import { counted, intent, payloads, step, story } from "../gates/story.ts";
+import { rowOpener } from "../ledgers/reseal.ts";
 
 interface Happened {
   readonly what: string;
@@ -29,12 +29,12 @@ function tickingClock(): VirtualClock {
 /** A ledger that tells what was appended once it is committed. */
 function toldLedger(tell: (what: string) => void): LedgerStore {
   const store = memoryLedger();
+  const open = rowOpener();
   return {
     ...store,
     async append(batch) {
       const receipts = await store.append(batch);
-      for (const { row } of batch)
-        for (const e of openTurn(row)) tell(`append ${e.event_type} ${e.step_id ?? ""}`.trim());
+      for (const { row } of batch) for (const e of open(row)) tell(`append ${e.event_type} ${e.step_id ?? ""}`.trim());
       return receipts;
     },
   };

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { addCharge, type Charge, noCharge } from "../../src/contract/budget.ts";
 import { type EventPayloads, payloadOf } from "../../src/contract/event.ts";
-import { type Budgets, createKernel, errorToProblemDetails, openTurn } from "../../src/index.ts";
+import { type Budgets, createKernel, errorToProblemDetails } from "../../src/index.ts";
 import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { memoryLedger } from "../../src/testing/memory-row-store.ts";
@@ -13,6 +13,7 @@ import { createTestKernel, type TestKernel } from "../../src/testing/test-kernel
 import { createVirtualClock } from "../../src/testing/virtual-clock.ts";
 import { flow, intent, payloads, skill, step } from "../execution/flow.ts";
 import { freshPaths } from "../ledgers/ledger-files.ts";
+import { rowOpener } from "../ledgers/reseal.ts";
 import { runs } from "../properties/property-runs.ts";
 
 const calls = (count: number, more: object = {}) =>
@@ -56,8 +57,9 @@ async function foldCharges(store: LedgerStore): Promise<Record<string, Charge>> 
   const add = (counters: readonly string[], amounts: Charge): void => {
     for (const counter of counters) charged[counter] = addCharge(charged[counter] ?? noCharge, amounts);
   };
+  const open = rowOpener();
   for (const { row } of await store.tail(0, 100_000))
-    for (const event of openTurn(row)) {
+    for (const event of open(row)) {
       if (event.event_type === "BUDGET_RESERVED") {
         const { counters, amounts } = payloadOf(event, "BUDGET_RESERVED");
         add(counters, amounts);

@@ -6,12 +6,13 @@ import { expect, it } from "vitest";
 import { compileChart, tokenMachine } from "../../machines/index.ts";
 import { addCharge, type Charge, noCharge } from "../../src/contract/budget.ts";
 import { payloadOf } from "../../src/contract/event.ts";
-import { type Budgets, openTurn, operatorError } from "../../src/index.ts";
+import { type Budgets, operatorError } from "../../src/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { memoryLedger } from "../../src/testing/memory-row-store.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/test-kernel.ts";
 import { createVirtualClock } from "../../src/testing/virtual-clock.ts";
 import { flow, intent, payloads, skill, step } from "../execution/flow.ts";
+import { rowOpener } from "../ledgers/reseal.ts";
 import { runs } from "../properties/property-runs.ts";
 
 const chart = compileChart(tokenMachine);
@@ -114,8 +115,9 @@ async function checkCounters({ ledger }: World): Promise<void> {
   const add = (counters: readonly string[], amounts: Charge): void => {
     for (const counter of counters) folded[counter] = addCharge(folded[counter] ?? noCharge, amounts);
   };
+  const open = rowOpener();
   for (const { row } of await ledger.tail(0, 100_000))
-    for (const event of openTurn(row)) {
+    for (const event of open(row)) {
       if (event.event_type === "BUDGET_RESERVED") {
         const { counters, amounts } = payloadOf(event, "BUDGET_RESERVED");
         add(counters, amounts);

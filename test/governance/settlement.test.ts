@@ -5,12 +5,13 @@ import { describe, expect, it } from "vitest";
 import { compileChart, tokenMachine } from "../../machines/index.ts";
 import { addCharge, type Charge, noCharge } from "../../src/contract/budget.ts";
 import { payloadOf } from "../../src/contract/event.ts";
-import { type Budgets, openTurn, operatorError, type TokenEvent } from "../../src/index.ts";
+import { type Budgets, operatorError, type TokenEvent } from "../../src/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { memoryLedger } from "../../src/testing/memory-row-store.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/test-kernel.ts";
 import { createVirtualClock } from "../../src/testing/virtual-clock.ts";
 import { flow, intent, oneStep, payloads, type SkillCall, skill, step } from "../execution/flow.ts";
+import { rowOpener } from "../ledgers/reseal.ts";
 
 const limits: Budgets["limits"] = [{ scope: "tenant", tokens: 1_000_000 }];
 const busy = () => operatorError({ code: "BUSY", category: "transient", message: "not yet", retryable: true });
@@ -38,8 +39,9 @@ const tenantOf = async (store: LedgerStore): Promise<Charge> => (await store.cha
 
 async function foldOf(store: LedgerStore): Promise<Charge> {
   let sum = noCharge;
+  const open = rowOpener();
   for (const { row } of await store.tail(0, 100_000))
-    for (const event of openTurn(row)) {
+    for (const event of open(row)) {
       if (event.event_type === "BUDGET_RESERVED") sum = addCharge(sum, payloadOf(event, "BUDGET_RESERVED").amounts);
       if (event.event_type !== "BUDGET_SETTLED") continue;
       const { amounts, reserved } = payloadOf(event, "BUDGET_SETTLED");

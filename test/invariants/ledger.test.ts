@@ -8,7 +8,7 @@ import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { foldEvents, foldWorkflow } from "../../machines/index.ts";
-import { openTurn, type TurnRow } from "../../src/contract/turn.ts";
+import { openTurns, type TurnRow } from "../../src/contract/turn.ts";
 import type { WorkflowRecord } from "../../src/contract/workflow.ts";
 import { isStepDone } from "../../src/contract/workflow.ts";
 import { defineCapability } from "../../src/define/define-capability.ts";
@@ -122,7 +122,7 @@ describe("there is no hidden state", () => {
     await holdsFor(anyStory(), async ({ t, id, state }) => {
       const rows: TurnRow[] = [];
       for await (const row of t.kernel.export(id)) rows.push(JSON.parse(JSON.stringify(row)) as TurnRow);
-      const record = foldEvents(rows.flatMap(openTurn)) as WorkflowRecord;
+      const record = foldEvents(openTurns(rows)) as WorkflowRecord;
       const live = await state();
       expect({ state: record.state, sequence: record.sequence, spent: record.spent, error: record.error }).toEqual({
         state: live.state,

@@ -5,9 +5,9 @@
 import { describe, expect, it } from "vitest";
 import { foldEvents } from "../../machines/fold.ts";
 import type { ActionRecord } from "../../src/contract/action.ts";
-import { openTurn } from "../../src/contract/turn.ts";
 import { DocumentRecord, MemoryRecord, Outcome, operatorError, toExecutorError } from "../../src/index.ts";
 import { createTestKernel, memoryLedger, testCaller } from "../../src/testing/index.ts";
+import { eventsIn } from "../ledgers/reseal.ts";
 import { counted, eventsOf, intentType, listOf, ofType, oneStep, packageOf, planStep, refusalOf } from "./parts.ts";
 
 const document = { tenant_id: 1, document_id: "d1", processed_content: { hash: "sha256-abc", bytes: 12 } };
@@ -51,7 +51,7 @@ describe("the six stores", () => {
     const { workflow_id } = await t.run(intentType, {}, { thread_id: "t" });
     await t.approve(workflow_id);
     await t.rest(workflow_id);
-    const events = (await listOf(t.kernel.export(workflow_id))).flatMap((row) => [...openTurn(row)]);
+    const events = eventsIn(await listOf(t.kernel.export(workflow_id)));
     const record = foldEvents(events);
     const head = await ledger.head(workflow_id);
     expect([...(record?.actions.values() ?? [])].map((a) => a.record)).toEqual(await t.kernel.actions(workflow_id));
@@ -126,7 +126,7 @@ describe("what holds records together", () => {
     await t.rest(workflow_id);
     await t.kernel.documents.record(document);
     const rows = (await ledger.tail(0, 1000)).map(({ row }) => row);
-    const events = rows.flatMap((row) => [...openTurn(row)]);
+    const events = eventsIn(rows);
     for (const event of events) expect(event.correlation_id).toMatch(/^cor_/);
     const ofRun = events.filter((e) => e.workflow_id === workflow_id);
     expect(new Set(ofRun.map((e) => e.correlation_id))).toEqual(new Set([correlation_id]));

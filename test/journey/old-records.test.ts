@@ -5,7 +5,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { foldEvents } from "../../machines/fold.ts";
-import { genesisHash, openTurn, sealTurn, type TurnEvent } from "../../src/contract/turn.ts";
+import { genesisHash } from "../../src/contract/chain.ts";
+import { openTurn, sealTurn, type TurnEvent } from "../../src/contract/turn.ts";
 import { AuthContext, Gate, Intent, LedgerEvent, Outcome, Plan, PolicyDecision } from "../../src/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { createTestKernel, memoryLedger } from "../../src/testing/index.ts";

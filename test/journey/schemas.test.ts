@@ -4,9 +4,11 @@
  */
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { genesisHash, sealTurn, type TurnEnvelope } from "../../src/contract/turn.ts";
+import { genesisHash } from "../../src/contract/chain.ts";
+import { sealTurn, type TurnEnvelope } from "../../src/contract/turn.ts";
 import { ActionRecord, canonicalJson, EventType, eventTypes, KernelProgress, LedgerEvent } from "../../src/index.ts";
 import { createTestKernel, memoryLedger, type TestKernel, testCaller } from "../../src/testing/index.ts";
+import { eventsIn } from "../ledgers/reseal.ts";
 import { counted, eventsOf, intentType, listOf, ofType, oneStep, packageOf, planStep, refusalOf } from "./parts.ts";
 
 const ulid = "0000000000000000000000000A";
@@ -76,7 +78,7 @@ describe("the ledger event", () => {
   });
 
   it("[SCH-03] is of a closed list of types: another is refused by the schema, and on append", () => {
-    const envelope = { v: 1, stream: "x", now: 1, first: 1, count: 1 } as unknown as TurnEnvelope;
+    const envelope = { stream: "x", now: 1, first: 1, count: 1 } as unknown as TurnEnvelope;
     const sealing = (type: string) =>
       sealTurn(envelope, [{ id: event.event_id, type: type as never, step: null, payload: {} }], genesisHash);
     expect(LedgerEvent.safeParse({ ...event, event_type: "NOTE_WRITTEN" }).success).toBe(false);
@@ -100,11 +102,7 @@ describe("the ledger event", () => {
     await t.reject((await t.run(intentType)).workflow_id);
     await t.run("A.B");
     await refusalOf(t.submit("No.Such"));
-    const seen = new Set(
-      (await ledger.tail(0, 1000))
-        .flatMap(({ row }) => JSON.parse(row.body as string) as { type: string }[])
-        .map((e) => e.type),
-    );
+    const seen = new Set<string>(eventsIn((await ledger.tail(0, 1000)).map(({ row }) => row)).map((e) => e.event_type));
     const named = [
       "INTENT_RECEIVED",
       "INTENT_REJECTED",

@@ -2,7 +2,8 @@
 import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { genesisHash, sealTurn, type TurnEnvelope, type TurnRow, verifyChain } from "../../src/contract/turn.ts";
+import { genesisHash, verifyChain } from "../../src/contract/chain.ts";
+import { sealTurn, type TurnEnvelope, type TurnRow } from "../../src/contract/turn.ts";
 import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 import { firstTurn, nextTurn, testStream } from "../../src/testing/ledger-turns.ts";
 import { runs } from "../properties/property-runs.ts";

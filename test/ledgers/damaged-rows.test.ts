@@ -56,7 +56,16 @@ const damages: readonly (readonly [string, Damage])[] = [
   ["a body cut short", set("body", "substr(body, 1, length(body) / 2)")],
   ["a body with one word changed", set("body", "replace(body, 'GATE_OPENED', 'GATE_CLOSED')")],
   ["an envelope that is no JSON", set("envelope", "'nothing'")],
-  ["an envelope of another tenant", set("envelope", `replace(envelope, '"tenant_id":1', '"tenant_id":2')`)],
+  ["an envelope of another instant", set("envelope", `replace(envelope, '"now":1', '"now":2')`)],
+  [
+    "an envelope of another tenant",
+    (db, stream) =>
+      void db
+        .prepare(
+          `UPDATE events SET envelope = replace(envelope, '"tenant_id":1', '"tenant_id":2') WHERE stream = ? AND first_sequence = 1`,
+        )
+        .run(stream),
+  ],
   ["another hash", set("hash", "printf('%064d', 7)")],
   [
     "a row that is missing between two",

@@ -5,9 +5,9 @@ import { chmodSync, copyFileSync, existsSync, truncateSync, writeFileSync } from
 import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
+import { verifyChain } from "../../src/contract/chain.ts";
 import type { KernelError } from "../../src/contract/error.ts";
 import { type ErrorCode, errorCodes } from "../../src/contract/error-codes.ts";
-import { verifyChain } from "../../src/contract/turn.ts";
 import { connect } from "../../src/ledgers/sqlite/connect.ts";
 import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 import { createStore } from "../../src/ledgers/sqlite/store.ts";

@@ -2,8 +2,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
+import { verifyChain } from "../../src/contract/chain.ts";
 import { plainGate } from "../../src/contract/gate.ts";
-import { openTurn, verifyChain } from "../../src/contract/turn.ts";
+import { openTurns } from "../../src/contract/turn.ts";
 import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 import { schemaVersion } from "../../src/ledgers/sqlite/migrations.ts";
 import { nextTurn, testDocument, testGate, testStream } from "../../src/testing/ledger-turns.ts";
@@ -30,7 +31,7 @@ describe("a ledger file of schema version 1", () => {
       const stream = testStream(1, { tenant_id: 7, thread_id: "t" });
       const rows = await store.read(stream.id);
       expect(verifyChain(rows)).toBe(null);
-      expect(rows.flatMap(openTurn).map(({ sequence }) => sequence)).toEqual([1, 2, 3]);
+      expect(openTurns(rows).map(({ sequence }) => sequence)).toEqual([1, 2, 3]);
       const head = await store.head(stream.id);
       expect([head?.tenant_id, head?.state, head?.due_at, head?.owner, head?.epoch]).toEqual([
         7,

@@ -1,7 +1,7 @@
 /** Two connections on one file, a small head cache, and crashes: the cache never says what the file does not. */
 import { copyFileSync, existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { verifyChain } from "../../src/contract/turn.ts";
+import { verifyChain } from "../../src/contract/chain.ts";
 import { appendBatch } from "../../src/ledgers/sqlite/append.ts";
 import { connect } from "../../src/ledgers/sqlite/connect.ts";
 import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";

@@ -2,12 +2,12 @@
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { foldEvents } from "../../machines/fold.ts";
+import { checkRow, genesisHash } from "../../src/contract/chain.ts";
 import { eventTypes, LedgerEvent } from "../../src/contract/event.ts";
 import type { JsonObject } from "../../src/contract/json.ts";
 import {
-  checkRow,
-  genesisHash,
   openTurn,
+  openTurns,
   sealTurn,
   type TurnEnvelope,
   type TurnEvent,
@@ -24,7 +24,6 @@ const freshPath = ledgerPaths();
 const ulid = "01KDVDNA0054HVWH8MXZWM5XQ8";
 
 const envelope: TurnEnvelope = {
-  v: 1,
   stream: `wf_${ulid}`,
   tenant_id: 1,
   workflow_id: `wf_${ulid}`,
@@ -100,8 +99,8 @@ describe("pain 10: serialized state drops fields", () => {
     await using second = await openProcess(path, { capabilities: [richJob()], at: 60_000 });
     expect(await rowsOf(second, id)).toEqual(rows);
     expect(await second.kernel.workflow(id)).toEqual(live);
-    const record = foldEvents(rows.flatMap(openTurn));
-    expect(record).toEqual(foldEvents(JSON.parse(JSON.stringify(rows.flatMap(openTurn))) as LedgerEvent[]));
+    const record = foldEvents(openTurns(rows));
+    expect(record).toEqual(foldEvents(JSON.parse(JSON.stringify(openTurns(rows))) as LedgerEvent[]));
     expect(live.outcomes.map((o) => o.content)).toContainEqual({
       text: "fertig ✓",
       n: 0.1 + 0.2,

@@ -6,11 +6,12 @@ import type { CapabilityDefinition } from "../../src/contract/capability.ts";
 import { digest } from "../../src/contract/digest.ts";
 import type { EventPayloads, LedgerEvent } from "../../src/contract/event.ts";
 import type { PlanStepDraft } from "../../src/contract/plan.ts";
-import { genesisHash, sealTurn, type TurnEnvelope, type TurnEvent } from "../../src/contract/turn.ts";
+import type { TurnEvent } from "../../src/contract/turn.ts";
 import { definePolicySet, type WhatIf, type WhatIfFinding, type WhatIfReport } from "../../src/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { createTestKernel, memoryLedger, type TestKernel, testCaller } from "../../src/testing/index.ts";
 import { counted, decide, eventsOf, held, intent, refusalOf, story } from "../gates/story.ts";
+import { reseal } from "../ledgers/reseal.ts";
 
 export const baseSet = definePolicySet({
   version: "base-1",
@@ -199,13 +200,9 @@ export async function olderLedger(ledger: LedgerStore): Promise<LedgerStore> {
   await older.open();
   for (const { owner: _owner, epoch: _epoch, expires_at: _expires, ...create } of await ledger.heads({})) {
     const [tenant_id, now] = [create.tenant_id, create.updated_at];
-    let hash = genesisHash;
-    for (const [i, row] of (await ledger.read(create.workflow_id)).entries()) {
-      const events = (JSON.parse(row.body ?? "[]") as TurnEvent[]).map(withoutLater);
-      const olderRow = sealTurn(JSON.parse(row.envelope) as TurnEnvelope, events, hash);
-      hash = olderRow.hash;
-      await older.append([{ tenant_id, row: olderRow, now, ...(i === 0 ? { indexes: { create } } : {}) }]);
-    }
+    const rows = reseal(await ledger.read(create.workflow_id), { event: withoutLater });
+    for (const [i, row] of rows.entries())
+      await older.append([{ tenant_id, row, now, ...(i === 0 ? { indexes: { create } } : {}) }]);
   }
   return older;
 }

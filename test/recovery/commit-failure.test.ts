@@ -6,9 +6,10 @@ import { describe, expect, it } from "vitest";
 import { KernelErrorException } from "../../src/contract/error.ts";
 import { kernelError } from "../../src/contract/error-codes.ts";
 import { moduleRef } from "../../src/contract/module-ref.ts";
-import type { Append, LedgerStore } from "../../src/ports/ledger-store.ts";
+import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { memoryLedger } from "../../src/testing/memory-row-store.ts";
 import { createTestKernel } from "../../src/testing/test-kernel.ts";
+import { typesOf } from "../ledgers/reseal.ts";
 import { createWorld, job, minute, start, step, work } from "./shared-file.ts";
 
 interface Flaw {
@@ -19,11 +20,11 @@ interface Flaw {
 /** Refuses the first append that carries an event of this type. */
 function refusingOnce(type: string, flaw: Flaw): LedgerStore {
   const store = memoryLedger();
-  const holds = ({ row }: Append): boolean => row.body?.includes(`"type":"${type}"`) === true;
   return {
     ...store,
     async append(batch) {
-      if (flaw.refused > 0 || !batch.some(holds)) return store.append(batch);
+      const types = flaw.refused > 0 ? [] : await Promise.all(batch.map(({ row }) => typesOf(store, row)));
+      if (!types.flat().includes(type)) return store.append(batch);
       flaw.refused += 1;
       throw new KernelErrorException(
         kernelError("T0_LEDGER_UNAVAILABLE", "the disk was away", moduleRef(0, "test", "append")),

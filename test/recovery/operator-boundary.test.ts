@@ -7,6 +7,7 @@ import { createTestKernel, memoryLedger, type TestKernel, testCaller } from "../
 import { joinCall } from "../../src/tiers/t4-execution/perform/call-operator.ts";
 import { calling, callOnce, wanted } from "../effects/boundary.ts";
 import { held } from "../gates/story.ts";
+import { rowOpener } from "../ledgers/reseal.ts";
 import { createWorld, job, ledgerPaths, minute, never, openProcess, step, work } from "./shared-file.ts";
 
 const freshPath = ledgerPaths();
@@ -76,10 +77,12 @@ describe("a workflow cancelled while the start of a call is being committed", ()
     for (let turns = 0; turns < 40; turns += 1) {
       const told: boolean[] = [];
       const store = memoryLedger();
+      const openRow = rowOpener();
       let cancelled: Promise<unknown> | null = null;
       const append: LedgerStore["append"] = async (entries) => {
         const receipts = await store.append(entries);
-        if (cancelled !== null || !JSON.stringify(entries).includes("ACTION_STARTED")) return receipts;
+        const types = entries.flatMap(({ row }) => openRow(row)).map(({ event_type }) => event_type);
+        if (cancelled !== null || !types.includes("ACTION_STARTED")) return receipts;
         cancelled = t.kernel.cancel(entries[0]?.row.stream ?? "", { ...testCaller, reason: "stop" });
         for (let i = 0; i < turns; i += 1) await null;
         return receipts;

@@ -5,6 +5,7 @@ import { memoryLedger } from "../../src/testing/memory-row-store.ts";
 import type { TestKernelOptions } from "../../src/testing/test-kernel.ts";
 import { createTestKernel } from "../../src/testing/test-kernel.ts";
 import { createVirtualClock } from "../../src/testing/virtual-clock.ts";
+import { typesOf } from "../ledgers/reseal.ts";
 import { createWorld, job, minute, start, step, work } from "./shared-file.ts";
 
 /** Commits, and tells nobody until it may. */
@@ -12,7 +13,8 @@ function pausedBehind(store: LedgerStore, type: string) {
   const woken = Promise.withResolvers<void>();
   const append: LedgerStore["append"] = async (batch) => {
     const receipts = await store.append(batch);
-    if (batch.some(({ row }) => row.body?.includes(type) === true)) await woken.promise;
+    const types = await Promise.all(batch.map(({ row }) => typesOf(store, row)));
+    if (types.flat().includes(type)) await woken.promise;
     return receipts;
   };
   return { ledger: { ...store, append }, wake: () => woken.resolve() };

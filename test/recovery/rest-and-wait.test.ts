@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from "vitest";
 import type { OperatorCall } from "../../src/contract/operator.ts";
-import { sealTurn, type TurnEnvelope, type TurnRow } from "../../src/contract/turn.ts";
+import { openEnvelope, sealTurn, type TurnRow } from "../../src/contract/turn.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { createRestWaiters } from "../../src/runtime/rest-waiters.ts";
 import { createTimers } from "../../src/runtime/timers.ts";
@@ -190,8 +190,9 @@ describe("after its end", () => {
 
 /** A row of its own behind the last one. */
 async function appendFact(store: LedgerStore, id: string): Promise<void> {
+  const [first] = await store.read(id);
   const last = (await store.last(id)) as TurnRow;
-  const envelope = JSON.parse(last.envelope) as TurnEnvelope;
+  const envelope = openEnvelope(first as TurnRow);
   const fact = { id: "evt_late", type: "OPERATOR_ALERT", step: "s1", payload: {} } as const;
   const row = sealTurn({ ...envelope, first: last.last_sequence + 1, count: 1 }, [fact], last.hash);
   const [receipt] = await store.append([{ tenant_id: envelope.tenant_id, row, now: envelope.now }]);

@@ -1,40 +1,17 @@
 /** Damaged and foreign records: whatever stands in one whose chain is sound, its replay ends, with a difference or a code. */
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { genesisHash, sealTexts, type TurnEnvelope, type TurnEvent } from "../../src/contract/turn.ts";
+import { eventTypes } from "../../src/contract/event.ts";
+import { isPlainObject } from "../../src/contract/json.ts";
+import type { Turn, TurnEvent } from "../../src/contract/turn.ts";
 import { KernelErrorException, type KernelOptions, type Replay, replayRows, type TurnRow } from "../../src/index.ts";
 import { createTestKernel } from "../../src/testing/index.ts";
 import { intent, publishing } from "../gates/story.ts";
 import { anyStory, createStage, optionsOf, playStory } from "../invariants/stories.ts";
+import { putTogether, takeApart } from "../ledgers/reseal.ts";
 import { runs } from "../properties/property-runs.ts";
 
-/** A row's parts, before it is sealed. */
-interface Open {
-  readonly envelope: TurnEnvelope;
-  readonly events: readonly TurnEvent[];
-}
-
-const open = (row: TurnRow): Open => ({
-  envelope: JSON.parse(row.envelope) as TurnEnvelope,
-  events: JSON.parse(row.body ?? "[]") as TurnEvent[],
-});
-
-/** Rows as somebody would write them who can compute hashes. */
-function seal(rows: readonly Open[]): readonly TurnRow[] {
-  let prev = genesisHash;
-  let first = 1;
-  return rows
-    .filter(({ events }) => events.length > 0)
-    .map(({ envelope, events }) => {
-      const texts = events.map((event) => JSON.stringify(event));
-      const row = sealTexts({ ...envelope, first, count: events.length }, texts, prev);
-      prev = row.hash;
-      first += events.length;
-      return row;
-    });
-}
-
-type Damage = (rows: readonly Open[]) => readonly Open[];
+type Damage = (rows: readonly Turn[]) => readonly Turn[];
 
 /** Does something to the events, each of which stays in its row. */
 const ofEvents =
@@ -85,11 +62,15 @@ const altered = fc
   .map(
     ([n, path, value]): Damage =>
       ofEvents((events) =>
-        events.map((one, i) =>
-          i === at(events, n) ? (exchange(one as never, path, value) as unknown as TurnEvent) : one,
-        ),
+        events.map((one, i) => (i === at(events, n) ? ofKnownType(exchange(one as never, path, value)) : one)),
       ),
   );
+
+/** An event of a type there is not would not be sealed by anybody. */
+const ofKnownType = (event: unknown): TurnEvent =>
+  isPlainObject(event) && eventTypes.some((type) => type === event["type"])
+    ? (event as unknown as TurnEvent)
+    : (null as never);
 
 function exchange(holder: unknown, [step, ...rest]: readonly number[], value: unknown): unknown {
   if (step === undefined || typeof holder !== "object" || holder === null) return value;
@@ -125,8 +106,8 @@ async function ends(rows: readonly TurnRow[], rules: KernelOptions): Promise<Rep
   }
 }
 
-async function expectEnd(rows: readonly Open[], damage: readonly Damage[], rules: KernelOptions): Promise<void> {
-  const sealed = seal(damage.reduce((found, make) => make(found), rows));
+async function expectEnd(rows: readonly Turn[], damage: readonly Damage[], rules: KernelOptions): Promise<void> {
+  const sealed = putTogether(damage.reduce((found, make) => make(found), rows));
   const end = await ends(sealed, rules);
   if (typeof end === "string") expect(end).toMatch(/^T\d_/);
   else expect(end.identical).toBe(end.difference === null);
@@ -142,8 +123,7 @@ describe("a record that somebody damaged, with a sound chain", () => {
     await fc.assert(
       fc.asyncProperty(anyStory(), fc.array(damages, { minLength: 8, maxLength: 8 }), async (told, many) => {
         await using play = await playStory(told);
-        const rows: Open[] = [];
-        for await (const row of play.t.kernel.export(play.id)) rows.push(open(row));
+        const rows = takeApart(await Array.fromAsync(play.t.kernel.export(play.id)));
         const { seed: _seed, ...rules } = optionsOf(createStage(told));
         for (const damage of many) await expectEnd(rows, damage, rules);
       }),
@@ -158,8 +138,7 @@ describe("a record that somebody damaged, with a sound chain", () => {
     const { workflow_id } = await t.run(intent);
     await t.approve(workflow_id);
     await t.rest(workflow_id);
-    const rows: Open[] = [];
-    for await (const row of t.kernel.export(workflow_id)) rows.push(open(row));
+    const rows = takeApart(await Array.fromAsync(t.kernel.export(workflow_id)));
     const count = rows.flatMap(({ events }) => events).length;
     const changes = [
       (i: number) => ofEvents((events) => events.map((one, k) => (k === i ? [] : one))),
@@ -169,7 +148,7 @@ describe("a record that somebody damaged, with a sound chain", () => {
     ];
     for (const change of changes)
       for (let i = 1; i < count - 1; i += 1) {
-        const end = await ends(seal(change(i)(rows)), { capabilities: [capability] });
+        const end = await ends(putTogether(change(i)(rows)), { capabilities: [capability] });
         expect(typeof end === "string" || end.difference !== null, `event ${i + 1}`).toBe(true);
       }
   });

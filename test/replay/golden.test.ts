@@ -40,9 +40,7 @@ describe("the golden ledgers", () => {
     const [golden] = goldens;
     const rows = rowsOf(golden!);
     for (const [i, row] of rows.entries()) {
-      const altered = rows.map((one, at) =>
-        at === i ? { ...row, body: row.body!.replace(/"id":"./, '"id":"x') } : one,
-      );
+      const altered = rows.map((one, at) => (at === i ? { ...row, body: row.body!.replace(/[A-Z]/, "x") } : one));
       expect(verifyChain(altered)).toMatchObject({ sequence: row.first_sequence, reason: "body" });
       expect((await refusalOf(replayRows(altered, await rulesOf(golden!.release)))).code).toBe("T0_LEDGER_CORRUPT");
     }

@@ -7,7 +7,7 @@ import {
   type AuditEntry,
   type EvidenceCheck,
   type EvidenceVerdict,
-  openTurn,
+  openTurns,
   type TurnRow,
   verifyEvidence,
 } from "../../src/index.ts";
@@ -51,7 +51,7 @@ describe("kernel.evidence", () => {
     const told = parse(lines).slice(rows.length);
     const entries = told.flatMap((line) => (line.entry === undefined ? [] : [line.entry]));
     expect(entries).toEqual(await t.kernel.audit(id));
-    const events = new Set(rows.flatMap(openTurn).map((event) => event.event_id));
+    const events = new Set(openTurns(rows).map((event) => event.event_id));
     for (const entry of entries) expect(events.has(entry.interaction_id)).toBe(true);
     expect(told.filter((line) => line.evidence === "evaluation_report")).toMatchObject([
       { report_id: `evaluation:${id}:1`, report: { suite: "tone", score: 0.9, said: hard } },
@@ -235,9 +235,14 @@ describe("verifyEvidence", () => {
   );
 
   it("[RLH-05] rows whose hashes fit but that no kernel wrote are refused, not thrown at", async () => {
-    const { sealTexts } = await import("../../src/contract/turn.ts");
-    const envelope = { v: 1, stream: "wf_x", tenant_id: 1, now: 1, first: 1, count: 1 };
-    const row = JSON.stringify(sealTexts(envelope as never, ["nonsense"], "0".repeat(64)));
+    const { chainHash, genesisHash } = await import("../../src/contract/chain.ts");
+    const { sha256 } = await import("../../src/contract/digest.ts");
+    const envelope = JSON.stringify({ v: 2, stream: "wf_x", tenant_id: 1, now: 1, first: 1, count: 1, id: "evt_1" });
+    const [body, prev_hash] = ["[nonsense]", genesisHash];
+    const body_hash = sha256(body);
+    const hash = chainHash(prev_hash, envelope, body_hash);
+    const place = { stream: "wf_x", first_sequence: 1, last_sequence: 1 };
+    const row = JSON.stringify({ ...place, envelope, body, body_hash, prev_hash, hash });
     const capability = story([counted("Note.One")], [step("s1", counted("Note.One"))]);
     await using t = await createTestKernel({ capabilities: [capability] });
     const { workflow_id } = await t.run(intent);

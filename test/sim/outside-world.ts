@@ -4,8 +4,9 @@
  */
 import { foldWorkflow } from "../../machines/fold.ts";
 import type { LedgerEvent } from "../../src/contract/event.ts";
-import { openTurns, type TurnRow } from "../../src/contract/turn.ts";
+import type { TurnRow } from "../../src/contract/turn.ts";
 import type { WorkflowRecord } from "../../src/contract/workflow.ts";
+import { rowOpener } from "../ledgers/reseal.ts";
 
 export interface Called {
   readonly process: string;
@@ -41,6 +42,7 @@ export class OutsideWorld {
   readonly marks = new Map<string, number>();
   pending: Pending[] = [];
   #rows = 0;
+  readonly #open = rowOpener();
   readonly #callsOf = new Map<string, number>();
 
   get rows(): number {
@@ -55,7 +57,7 @@ export class OutsideWorld {
   keep(row: TurnRow, writer: string): void {
     this.#rows += 1;
     this.writers.push(writer);
-    for (const event of openTurns([row], row.first_sequence - 1)) this.#take(row.stream, event);
+    for (const event of this.#open(row)) this.#take(row.stream, event);
   }
 
   #take(stream: string, event: LedgerEvent): void {

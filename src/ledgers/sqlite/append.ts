@@ -7,8 +7,9 @@
  * INV-2  A turn continues its stream exactly: first sequence = last + 1, previous hash = last hash.
  * INV-3  Everything in an entry belongs to the entry's tenant, and so does the stream it continues.
  */
+
+import { genesisHash } from "../../contract/chain.ts";
 import { isOpenGate } from "../../contract/gate.ts";
-import { genesisHash } from "../../contract/turn.ts";
 import type { Append, AppendIndexes, AppendReceipt } from "../../ports/ledger-store.ts";
 import { type Columns, gateColumns, idText, threadText } from "./columns.ts";
 import type { StreamHead, Workflow } from "./stream-heads.ts";

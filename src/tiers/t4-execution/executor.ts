@@ -11,7 +11,6 @@
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { LedgerEvent } from "../../contract/event.ts";
-import type { TurnRow } from "../../contract/turn.ts";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
 import type { LedgerStore, WorkflowHead } from "../../ports/ledger-store.ts";
 import type { Kit } from "../../runtime/kit.ts";
@@ -174,9 +173,9 @@ export class Executor {
     const { store, kit, owner, lifecycles } = this.#options;
     const head = (await store.head(workflowId)) ?? raise(notFound(workflowId));
     const rows = await store.read(workflowId);
-    const { record: folded, events } = readStream(workflowId, rows);
+    const { record: folded, events, context } = readStream(workflowId, rows);
     const record = folded ?? raise(notFound(workflowId));
-    const log = new WorkflowLog(identityOf(record), this.#services, { record, last: rows.at(-1) as TurnRow, head });
+    const log = new WorkflowLog(identityOf(record), this.#services, { record, context, head });
     adoptLease(log, head, { owner, now: kit.clock.now() });
     const mailbox = this.#adopt(log, parentId);
     lifecycles.wake(record, events);

@@ -5,6 +5,7 @@
  * Never: decides whether something may happen (T5), what to do (T3), or whether a workflow may exist (T7).
  */
 import type { AuthContext } from "../../contract/auth-context.ts";
+import { genesisHash } from "../../contract/chain.ts";
 import type { KernelError } from "../../contract/error.ts";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
@@ -13,7 +14,7 @@ import type { PrincipalRef } from "../../contract/gate-vote.ts";
 import type { Intent, Principal, Submission } from "../../contract/intent.ts";
 import { metricsOf, ok, type Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
-import { genesisHash, openTurn, sealTurn } from "../../contract/turn.ts";
+import { openTurn, sealTurn } from "../../contract/turn.ts";
 import type { Door, TierDefinition } from "../../runtime/define-tier.ts";
 import { consume, type Kit } from "../../runtime/kit.ts";
 import type { LedgerWriter } from "../../runtime/ledger-writer.ts";
@@ -234,9 +235,9 @@ async function rejectIntent(writer: LedgerWriter, signal: Signal, kit: Kit): Pro
     raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", "no rejection", oodaRef("reject")));
   const { error, intent_type, ...ids } = rejected;
   const now = kit.clock.now();
-  const envelope = envelopeOf({ ...ids, correlation_id: signal.trace_id }, { now, first: 1, count: 1 });
+  const envelope = envelopeOf({ ...ids, correlation_id: signal.trace_id }, now);
   const row = sealTurn(
-    envelope,
+    { ...envelope, first: 1, count: 1 },
     [{ id: kit.ids.next("event"), type: "INTENT_REJECTED", step: null, payload: { error, intent_type } }],
     genesisHash,
   );

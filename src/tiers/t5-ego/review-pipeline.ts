@@ -10,6 +10,7 @@
  */
 import { z } from "zod";
 import { AuditEntry, type AuditOutcome } from "../../contract/audit.ts";
+import { genesisHash } from "../../contract/chain.ts";
 import { raise } from "../../contract/error.ts";
 import { type ErrorCode, kernelError } from "../../contract/error-codes.ts";
 import {
@@ -23,7 +24,6 @@ import { deepFreeze, type Json, requireSafeJson, toJson } from "../../contract/j
 import { readStrictly } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { RuleAnswer } from "../../contract/policy.ts";
-import { genesisHash } from "../../contract/turn.ts";
 import { messageOf } from "../../runtime/within.ts";
 
 const name = z.string().min(1).max(256);

@@ -4,9 +4,11 @@
  *
  * W1  The audit entries come from the very rows that are exported.
  */
+
+import { genesisHash, rowText } from "../../contract/chain.ts";
 import { type EvidenceLine, sealEvidence } from "../../contract/evidence.ts";
 import type { Json } from "../../contract/json.ts";
-import { genesisHash, openTurns, rowText, type TurnRow } from "../../contract/turn.ts";
+import { openTurns, type TurnRow } from "../../contract/turn.ts";
 import { projectAudit } from "./project-audit.ts";
 
 /** An opaque report with the id that it is kept under. */

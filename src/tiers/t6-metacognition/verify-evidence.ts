@@ -9,8 +9,10 @@
  *     so `heads` says where it ends. With evidence nothing can be missing.
  * V4  The checks of a stream run in order; the first that finds something speaks for the stream.
  */
+
+import { checkRowSafely, genesisHash, rowText } from "../../contract/chain.ts";
 import { type EvidenceLine, followsEvidence, readEvidence, readExact } from "../../contract/evidence.ts";
-import { checkRowSafely, genesisHash, openTurn, rowText, type TurnRow } from "../../contract/turn.ts";
+import { openTurns, type TurnRow } from "../../contract/turn.ts";
 import { projectAudit } from "./project-audit.ts";
 
 /** The first broken entry of a stream: its line in the export (from 1), and its sequence in the ledger. */
@@ -177,7 +179,7 @@ function checkClosing({ stream, rows, evidence }: EvidenceSection): readonly Evi
 /** What the rows say was decided, against what the export says. */
 function checkAudit({ stream, rows, evidence }: EvidenceSection): readonly EvidenceBreak[] {
   if (evidence.length === 0) return [];
-  const events = rows.flatMap(({ content }) => openTurn(content));
+  const events = openTurns(rows.map(({ content }) => content));
   const places = new Map(events.map(({ event_id, sequence }) => [event_id, sequence]));
   const expected = projectAudit(events);
   const told = evidence.flatMap(({ line, content }) =>

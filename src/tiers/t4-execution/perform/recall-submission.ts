@@ -9,7 +9,7 @@ import { raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { payloadOf } from "../../../contract/event.ts";
 import { type Principal, type Submission, type SubmitResponse, submissionKey } from "../../../contract/intent.ts";
-import { openTurn } from "../../../contract/turn.ts";
+import { openTurns } from "../../../contract/turn.ts";
 import type { LedgerStore } from "../../../ports/ledger-store.ts";
 import { oodaRef } from "../decide/run.ts";
 
@@ -43,7 +43,7 @@ export async function recallFirst(
   if (submission === undefined) return null;
   const holder = await store.findKey(tenant_id, submissionKey(principal, submission.key));
   const rows = holder === null ? [] : await store.read(holder.workflow_id, 0, 1);
-  const [received] = rows.flatMap(openTurn);
+  const [received] = openTurns(rows);
   if (received === undefined) return null;
   const { intent, plan_id, submission: known } = payloadOf(received, "INTENT_RECEIVED");
   if (known?.digest !== submission.digest) refuseOther(received.workflow_id);

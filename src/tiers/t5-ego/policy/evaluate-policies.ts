@@ -135,7 +135,7 @@ function combine(answers: readonly (Matched | null)[], policyVersion: string): P
   if (winner === null)
     return { decision: "ALLOW", reason: "no rule matched", transform: null, redactions: [], ...base };
   const { decision, reason } = winner.answer;
-  const nothing = { transform: null, redactions: [], decided_by: winner.name };
+  const nothing = { decided_by: winner.name, transform: null, redactions: [] };
   if (decision === "DENY") return { decision, reason, ...nothing, ...base };
   const transform = changes[0]?.answer.transform ?? null;
   const other = changes.slice(1).find((m) => digest(m.answer.transform) !== digest(transform));

@@ -1,0 +1,108 @@
+/**
+ * The chain of a stream: each row's hash covers its bytes and the hash of the row before it.
+ *
+ * Owns: the chain rule, and the words for where a chain is broken. Never: reads what a row says.
+ * INV-1  hash = H(previous ‖ envelope bytes ‖ H(body bytes)), over the bytes stored, so that a body can be erased and
+ *        the chain still verifies. The first row's previous hash is `genesisHash`, and its envelope names the stream.
+ */
+import { sha256 } from "./digest.ts";
+import { kernelError } from "./error-codes.ts";
+import type { JsonObject } from "./json.ts";
+import { raise } from "./kernel-error.ts";
+import { moduleRef } from "./module-ref.ts";
+import type { TurnRow } from "./turn.ts";
+
+export const genesisHash = "0".repeat(64);
+
+/** A row as an export spells it: these fields, in this order, and nothing else. */
+export function rowText(row: TurnRow): string {
+  const { stream, first_sequence, last_sequence, envelope, body, body_hash, prev_hash, hash } = row;
+  return JSON.stringify({ stream, first_sequence, last_sequence, envelope, body, body_hash, prev_hash, hash });
+}
+
+export const chainHash = (prev: string, envelope: string, bodyHash: string): string =>
+  sha256(prev + envelope + bodyHash);
+
+const placeOf = ({ stream, first_sequence }: TurnRow) => ({ stream, sequence: first_sequence });
+const readRef = moduleRef(0, "ledger", "read");
+
+/** @throws KernelErrorException T0_LEDGER_CORRUPT. */
+export function refuseDamage(broken: ChainBreak): never {
+  const { stream, sequence, reason } = broken;
+  const message = `the ledger is damaged: ${stream} at sequence ${sequence} (${reason})`;
+  raise(kernelError("T0_LEDGER_CORRUPT", message, readRef, { detail: { broken } }));
+}
+
+/** What is wrong with a chain, at the first row that is wrong; null for a sound one. */
+export interface ChainBreak {
+  readonly stream: string;
+  readonly sequence: number;
+  /**
+   * `signature`: the chain is sound there, and a signed approval in it is not. `index`: the log is sound, and a row of an
+   * index beside it does not say what the log does.
+   */
+  readonly reason: "hash" | "body" | "link" | "sequence" | "format" | "signature" | "index";
+  /** Of an index: which row, and what is wrong with it. */
+  readonly index?: IndexBreak;
+}
+
+export interface IndexBreak {
+  readonly table: string;
+  readonly key: JsonObject;
+  /** `missing`: the log tells of it; `extra`: it does not; `forged`: `columns` say otherwise than the log. */
+  readonly wrong: "missing" | "extra" | "forged";
+  readonly columns: readonly string[];
+}
+
+/** Verifies one row against the hash before it and the sequence it must begin with. */
+export function checkRow(row: TurnRow, prevHash: string, expectedFirst: number): ChainBreak | null {
+  const broken = (reason: ChainBreak["reason"]): ChainBreak => ({ ...placeOf(row), reason });
+  if (row.prev_hash !== prevHash) return broken("link");
+  const damage = findDamage(row);
+  if (damage !== null) return broken(damage);
+  const { stream, first, count } = JSON.parse(row.envelope) as Linked;
+  const isWhole =
+    first === expectedFirst && row.first_sequence === expectedFirst && row.last_sequence === expectedFirst + count - 1;
+  const isOfStream = stream === undefined ? expectedFirst > 1 : stream === row.stream;
+  return isWhole && isOfStream ? null : broken("sequence");
+}
+
+/** What of an envelope binds its row to its place. */
+interface Linked {
+  readonly stream?: string;
+  readonly first: number;
+  readonly count: number;
+}
+
+/** What is wrong with the bytes of a row by themselves. */
+function findDamage(row: TurnRow): "body" | "hash" | null {
+  if (row.body !== null && sha256(row.body) !== row.body_hash) return "body";
+  return chainHash(row.prev_hash, row.envelope, row.body_hash) === row.hash ? null : "hash";
+}
+
+/** Verifies the rows of one stream in order, from the first or from a known place on. */
+export function verifyChain(
+  rows: Iterable<TurnRow>,
+  from: { readonly prev: string; readonly next: number } = { prev: genesisHash, next: 1 },
+): ChainBreak | null {
+  let { prev, next } = from;
+  let stream: string | null = null;
+  for (const row of rows) {
+    stream ??= row.stream;
+    const broken = checkRowSafely(row, prev, next);
+    if (broken !== null) return broken;
+    if (row.stream !== stream) return { ...placeOf(row), reason: "sequence" };
+    prev = row.hash;
+    next = row.last_sequence + 1;
+  }
+  return null;
+}
+
+/** As `checkRow`, of a row that anybody may have written: one whose hashes fit around what is no JSON is broken too. */
+export function checkRowSafely(row: TurnRow, prev: string, next: number): ChainBreak | null {
+  try {
+    return checkRow(row, prev, next);
+  } catch {
+    return { ...placeOf(row), reason: "format" };
+  }
+}

@@ -1,0 +1,167 @@
+/**
+ * Records said in short: what a reader can foretell of a record is not written, and is there again when it is read.
+ *
+ * Owns: packing members against what is foretold of them, and the exact inverse. Never: knows an event.
+ * F1  unpack(pack(record)) is the record, its members in their order; what a form cannot say so is written whole.
+ * F2  In what is packed, a list around a nested value says "whole", `-` names members that were foretold and are not there.
+ */
+import { isPlainObject, type JsonObject } from "./json.ts";
+
+/** What is foretold of one member. A function is told the members that stand before it. */
+export type Expected =
+  | unknown
+  | Foretold
+  | ForetoldList
+  | Affixed
+  | ((earlier: JsonObject) => unknown | Foretold | Affixed);
+
+/** A record whose members come in this order; undefined foretells nothing, and where nothing is said, there is no member. */
+export class Foretold {
+  readonly names: readonly string[];
+  readonly values: readonly Expected[];
+  /** The record itself is not foretold to be there. */
+  readonly optional: boolean;
+
+  constructor(names: readonly string[], values: readonly Expected[], optional = false) {
+    this.names = names;
+    this.values = values;
+    this.optional = optional;
+  }
+}
+
+/** A list of records, each foretold from those before it. */
+export class ForetoldList {
+  /** Gives what is foretold of an item, by the one before it (undefined for the first). */
+  readonly begin: () => (before: unknown) => Foretold;
+
+  constructor(begin: () => (before: unknown) => Foretold) {
+    this.begin = begin;
+  }
+}
+
+/** A text of which only the middle is written. Where the ends are not known, the middle says nothing. */
+export class Affixed {
+  readonly head: string | null;
+  readonly tail: string;
+
+  constructor(head: string | null, tail: string) {
+    this.head = head;
+    this.tail = tail;
+  }
+}
+
+type Packed = Record<string, unknown>;
+const absent = "-";
+
+/** Null where the record has a member that the form does not name, or members in another order. */
+export function packMembers(record: JsonObject, { names, values }: Foretold): Packed | null {
+  const packed: Packed = {};
+  const missing: string[] = [];
+  let at = 0;
+  for (const name of Object.keys(record)) {
+    const value = record[name];
+    if (value === undefined) continue;
+    for (; names[at] !== name; at += 1) {
+      if (at >= names.length) return null;
+      if (isForetold(values[at], record)) missing.push(names[at] as string);
+    }
+    const said = packValue(value, resolve(values[at], record));
+    if (said !== undefined) packed[name] = said;
+    at += 1;
+  }
+  for (; at < names.length; at += 1) if (isForetold(values[at], record)) missing.push(names[at] as string);
+  if (missing.length > 0) packed[absent] = missing;
+  return packed;
+}
+
+export function unpackMembers(packed: JsonObject, { names, values }: Foretold): JsonObject {
+  const record: Packed = {};
+  const missing = packed[absent] as readonly string[] | undefined;
+  for (const [at, name] of names.entries()) {
+    const isSaid = Object.hasOwn(packed, name);
+    if (!isSaid && missing?.includes(name) === true) continue;
+    const expected = resolve(values[at], record);
+    const value = isSaid ? unpackValue(packed[name], expected) : foretoldValue(expected);
+    if (value !== undefined) record[name] = value;
+  }
+  return record;
+}
+
+const resolve = (expected: Expected, earlier: JsonObject): unknown =>
+  typeof expected === "function" ? expected(earlier) : expected;
+
+const isForetold = (expected: Expected, record: JsonObject): boolean =>
+  foretoldValue(resolve(expected, record)) !== undefined;
+
+/** What stands where nothing is said. */
+function foretoldValue(expected: unknown): unknown {
+  if (expected instanceof Foretold) return expected.optional ? undefined : unpackMembers({}, expected);
+  return expected instanceof ForetoldList || expected instanceof Affixed ? undefined : expected;
+}
+
+/** Undefined where nothing need be said. */
+function packValue(value: unknown, expected: unknown): unknown {
+  if (expected instanceof Foretold) return packRecord(value, expected);
+  if (expected instanceof ForetoldList) return packList(value, expected);
+  if (expected instanceof Affixed) return packText(value, expected);
+  return isSameJson(value, expected) ? undefined : value;
+}
+
+function unpackValue(said: unknown, expected: unknown): unknown {
+  if (expected instanceof Foretold) return Array.isArray(said) ? said[0] : unpackMembers(said as JsonObject, expected);
+  if (expected instanceof ForetoldList) return unpackList(said, expected);
+  if (expected instanceof Affixed) return unpackText(said, expected);
+  return said;
+}
+
+function packRecord(value: unknown, expected: Foretold): unknown {
+  const packed = isPlainObject(value) ? packMembers(value, expected) : null;
+  if (packed === null) return [value];
+  return expected.optional || Object.keys(packed).length > 0 ? packed : undefined;
+}
+
+function packList(value: unknown, expected: ForetoldList): unknown {
+  if (!Array.isArray(value)) return value;
+  const formOf = expected.begin();
+  return value.map((item, at) => packRecord(item, formOf(value[at - 1])) ?? {});
+}
+
+function unpackList(said: unknown, expected: ForetoldList): unknown {
+  if (!Array.isArray(said)) return said;
+  const formOf = expected.begin();
+  const list: unknown[] = [];
+  for (const item of said) list.push(unpackValue(item, formOf(list.at(-1))));
+  return list;
+}
+
+function packText(value: unknown, { head, tail }: Affixed): unknown {
+  const isWithin =
+    typeof value === "string" &&
+    head !== null &&
+    value.length >= head.length + tail.length &&
+    value.startsWith(head) &&
+    value.endsWith(tail);
+  return isWithin ? value.slice(head.length, value.length - tail.length) : [value];
+}
+
+function unpackText(said: unknown, { head, tail }: Affixed): unknown {
+  if (Array.isArray(said)) return said[0];
+  return head === null ? undefined : `${head}${said as string}${tail}`;
+}
+
+/** Whether two values are the same JSON text. What holds an undefined member is taken to differ. */
+export function isSameJson(one: unknown, other: unknown): boolean {
+  if (one === other) return true;
+  if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return false;
+  if (Array.isArray(one) || Array.isArray(other)) {
+    if (!Array.isArray(one) || !Array.isArray(other) || one.length !== other.length) return false;
+    return one.every((item, at) => isSameJson(item, other[at]));
+  }
+  if (!isPlainObject(one) || !isPlainObject(other)) return false;
+  const names = Object.keys(one);
+  const others = Object.keys(other);
+  return (
+    names.length === others.length &&
+    names.every((name, at) => name === others[at] && isSameJson(one[name], other[name]))
+  );
+}
