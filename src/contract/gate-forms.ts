@@ -127,9 +127,9 @@ const outcomeNames = [
 export const outcomeRecorded: Form = (place) => {
   const { context, step: stepId, type } = place;
   const { tenant_id, workflow_id, intent_id } = context.shared ?? {};
-  const { step = empty, result, action } = context.of(stepId);
-  const made = typeof step["applies"] === "string" ? step["applies"] : stepId;
-  const before = context.of(made).outcome ?? context.orUsual(empty, firstOf(step));
+  const { step = context.orUsual(undefined, empty), result, action } = context.of(stepId);
+  const made = step === undefined ? null : typeof step["applies"] === "string" ? step["applies"] : stepId;
+  const before = context.of(made).outcome ?? context.orUsual(empty, firstOf(step ?? empty));
   const isFinal = type === "OUTCOME_FINALIZED";
   const outcome = [
     before["outcome_id"],
@@ -144,7 +144,7 @@ export const outcomeRecorded: Form = (place) => {
     instantText(place.now),
     typeof before["version"] === "number" ? before["version"] + 1 : undefined,
     before["draft_version"],
-    made,
+    made ?? undefined,
   ];
   return new Foretold(["outcome", "action_id"], [new Foretold(outcomeNames, outcome), action?.["action_id"]]);
 };

@@ -27,6 +27,10 @@ const ending: ReadonlySet<string> = new Set(["STEP_FAILED", "WORKFLOW_FAILED", "
 export const touchesGates = ({ event_type: type }: LedgerEvent): boolean =>
   type.startsWith("GATE_") || type.startsWith("USER_") || ending.has(type);
 
+/** As touchesGates, of a row's body, without what leads to it: these types are never left out there. */
+export const mayTouchGates = (body: string | null): boolean =>
+  body !== null && /"(?:GATE_|USER_|STEP_FAILED"|WORKFLOW_FAILED"|WORKFLOW_CANCELLED")/.test(body);
+
 /** @param events those of the row. @param record the workflow after it. */
 export function gateNews(
   events: readonly LedgerEvent[],

@@ -8,14 +8,14 @@
 
 import { foldEvents } from "../../machines/fold.ts";
 import type { Gate } from "../contract/gate.ts";
-import { openTurn, openTurns } from "../contract/turn.ts";
+import { openTurns } from "../contract/turn.ts";
 import type { WorkflowRecord } from "../contract/workflow.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { DeliveryStore, GateNews } from "../ports/delivery-store.ts";
 import type { LedgerStore, PositionedRow } from "../ports/ledger-store.ts";
-import { gateNews, type NewsOptions, newsOfOpen, touchesGates } from "./gate-news.ts";
+import { gateNews, mayTouchGates, type NewsOptions, newsOfOpen, touchesGates } from "./gate-news.ts";
 import { letOthersRun } from "./let-others-run.ts";
-import { foldRow, readable, readStream, unlessDamaged } from "./read-turns.ts";
+import { readable, readStream, unlessDamaged } from "./read-turns.ts";
 
 export interface CollectorParts {
   readonly notifier: string;
@@ -86,15 +86,15 @@ export class NoticeCollector {
 
   /** Of a damaged workflow there is no news: `verify` names it. */
   async #newsOf({ row }: PositionedRow): Promise<readonly GateNews[]> {
-    const events = unlessDamaged(() => openTurn(row)) ?? [];
-    if (!events.some(touchesGates)) return [];
+    if (!mayTouchGates(row.body)) return [];
     const rows = await this.#parts.store.read(row.stream);
     const earlier = rows.filter(({ last_sequence }) => last_sequence < row.first_sequence);
     const news = unlessDamaged(() => {
-      const was = readStream(row.stream, earlier).record;
-      const before = new Map(was?.gates);
-      const record = foldRow(was, row);
-      return record === null ? [] : gateNews(events, { before, record }, this.#parts.news);
+      const was = readStream(row.stream, earlier);
+      const before = new Map(was.record?.gates);
+      const { events, record } = readStream(row.stream, [row], was);
+      if (record === null || !events.some(touchesGates)) return [];
+      return gateNews(events, { before, record }, this.#parts.news);
     });
     return news ?? [];
   }

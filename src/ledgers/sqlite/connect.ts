@@ -9,7 +9,7 @@ import { statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { setTimeout as pause } from "node:timers/promises";
 import { isLocked, isUnwritable, ledgerFailure } from "./failure.ts";
-import { applicationId, migrate, readSchemaVersion, schemaVersion } from "./migrations.ts";
+import { applicationId, migrate, oldestSchema, readSchemaVersion, schemaVersion } from "./migrations.ts";
 
 export interface ConnectOptions {
   readonly path: string;
@@ -67,6 +67,12 @@ function inspect(db: DatabaseSync, path: string): void {
   if (mark !== applicationId && (mark !== 0 || tables > 0))
     throw ledgerFailure("T0_LEDGER_NOT_A_DATABASE", "is not a Countersign ledger: another program's database", place);
   const version = readSchemaVersion(db);
+  if (version > 0 && version < oldestSchema)
+    throw ledgerFailure(
+      "T0_LEDGER_FORMAT",
+      `has schema ${version}, older than the ${oldestSchema} that is read`,
+      place,
+    );
   if (version > schemaVersion)
     throw ledgerFailure(
       "T0_LEDGER_NEWER_SCHEMA",

@@ -8,8 +8,6 @@
  * INV-3  Ids that a host may give as number or text are kept as JSON text: 1 and "1" are different tenants.
  */
 import type { DatabaseSync } from "node:sqlite";
-import type { Gate } from "../../contract/gate.ts";
-import { gateColumns } from "./columns.ts";
 
 /** "CSGN" */
 export const applicationId = 0x4353474e;
@@ -17,15 +15,13 @@ export const applicationId = 0x4353474e;
 interface Migration {
   readonly version: number;
   readonly sql: string;
-  /** What SQL cannot say of the rows that are there. */
-  readonly fill?: (db: DatabaseSync) => void;
 }
 
 // Times are REAL so that an injected clock may have fractions of a millisecond.
 // The two expressions are "the first instant at which somebody may take the workflow": the queries in statements.ts
 // repeat them word for word, or SQLite would not use the index.
-const first: Migration = {
-  version: 1,
+const base: Migration = {
+  version: 6,
   sql: `
     CREATE TABLE events (
       position INTEGER PRIMARY KEY,
@@ -64,11 +60,20 @@ const first: Migration = {
       due_at REAL,
       owner TEXT,
       epoch INTEGER NOT NULL,
-      expires_at REAL
+      expires_at REAL,
+      -- What lists show of a workflow; NULL until a kernel that reads it fills it in.
+      principal_type TEXT,
+      title TEXT,
+      percent INTEGER
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX workflows_by_tenant ON workflows (tenant_id, workflow_id);
     CREATE INDEX workflows_by_thread ON workflows (tenant_id, thread_id, workflow_id) WHERE thread_id IS NOT NULL;
     CREATE INDEX workflows_by_intent ON workflows (intent_id);
+    -- Each list of a tenant is read off an index in its own order, whatever it selects by.
+    CREATE INDEX workflows_newest ON workflows (tenant_id, created_at, workflow_id);
+    CREATE INDEX workflows_newest_by_state ON workflows (tenant_id, state, created_at, workflow_id);
+    CREATE INDEX workflows_newest_by_type ON workflows (tenant_id, intent_type, created_at, workflow_id);
+    CREATE INDEX workflows_newest_by_principal ON workflows (tenant_id, principal_id, created_at, workflow_id);
     CREATE INDEX workflows_due ON workflows (max(due_at, coalesce(expires_at, 0)))
       WHERE due_at IS NOT NULL AND state NOT IN ('completed', 'failed', 'cancelled');
     CREATE INDEX workflows_abandoned ON workflows (max(coalesce(due_at, 0), coalesce(expires_at, 0)))
@@ -79,9 +84,16 @@ const first: Migration = {
       gate_id TEXT NOT NULL,
       tenant_id TEXT NOT NULL,
       record TEXT NOT NULL,
+      operator TEXT,
+      due_at REAL,
+      -- The gate as lists show it; NULL where that is the record itself.
+      listed TEXT,
       PRIMARY KEY (workflow_id, gate_id)
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX gates_by_tenant ON gates (tenant_id, workflow_id, gate_id);
+    CREATE INDEX gates_newest ON gates (tenant_id, workflow_id DESC, gate_id);
+    CREATE INDEX gates_newest_by_operator ON gates (tenant_id, operator, workflow_id DESC, gate_id);
+    CREATE INDEX gates_due ON gates (tenant_id, due_at, workflow_id DESC, gate_id) WHERE due_at IS NOT NULL;
 
     CREATE TABLE keys (
       tenant_id TEXT NOT NULL,
@@ -121,12 +133,7 @@ const first: Migration = {
     ) STRICT, WITHOUT ROWID;
 
     CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
-  `,
-};
 
-const second: Migration = {
-  version: 2,
-  sql: `
     -- What budget counters stand at: a projection of BUDGET_ events, written with them.
     CREATE TABLE charges (
       tenant_id TEXT NOT NULL,
@@ -137,58 +144,7 @@ const second: Migration = {
       wall_ms REAL NOT NULL,
       PRIMARY KEY (tenant_id, counter)
     ) STRICT, WITHOUT ROWID;
-  `,
-};
 
-const third: Migration = {
-  version: 3,
-  sql: `
-    -- What lists show of a workflow. NULL in rows of before, until a kernel that reads them fills them in.
-    ALTER TABLE workflows ADD COLUMN principal_type TEXT;
-    ALTER TABLE workflows ADD COLUMN title TEXT;
-    ALTER TABLE workflows ADD COLUMN percent INTEGER;
-    -- Each list of a tenant is read off an index in its own order, whatever it selects by.
-    CREATE INDEX workflows_newest ON workflows (tenant_id, created_at, workflow_id);
-    CREATE INDEX workflows_newest_by_state ON workflows (tenant_id, state, created_at, workflow_id);
-    CREATE INDEX workflows_newest_by_type ON workflows (tenant_id, intent_type, created_at, workflow_id);
-    CREATE INDEX workflows_newest_by_principal ON workflows (tenant_id, principal_id, created_at, workflow_id);
-
-    ALTER TABLE gates ADD COLUMN operator TEXT;
-    ALTER TABLE gates ADD COLUMN due_at REAL;
-    -- The gate as lists show it; NULL where that is the record itself.
-    ALTER TABLE gates ADD COLUMN listed TEXT;
-    CREATE INDEX gates_newest ON gates (tenant_id, workflow_id DESC, gate_id);
-    CREATE INDEX gates_newest_by_operator ON gates (tenant_id, operator, workflow_id DESC, gate_id);
-    CREATE INDEX gates_due ON gates (tenant_id, due_at, workflow_id DESC, gate_id) WHERE due_at IS NOT NULL;
-  `,
-  fill: listGates,
-};
-
-/** The open gates of before get what lists show of them. */
-function listGates(db: DatabaseSync): void {
-  const fill = db.prepare(
-    "UPDATE gates SET operator = ?, due_at = ?, listed = ? WHERE workflow_id = ? AND gate_id = ?",
-  );
-  for (const { record, workflow_id, gate_id } of db.prepare("SELECT * FROM gates").all()) {
-    const columns = readColumns(record as string);
-    if (columns === null) continue;
-    const { operator, due_at, listed } = columns;
-    fill.run(operator, due_at, listed, workflow_id as string, gate_id as string);
-  }
-}
-
-/** Null for a damaged record: it keeps no file from being opened, and `verify` names it. */
-function readColumns(record: string): ReturnType<typeof gateColumns> | null {
-  try {
-    return gateColumns(JSON.parse(record) as Gate);
-  } catch {
-    return null;
-  }
-}
-
-const fourth: Migration = {
-  version: 4,
-  sql: `
     -- Login codes and sessions of browsers, by digest. No index: the log does not tell of them.
     CREATE TABLE sessions (
       ordinal INTEGER PRIMARY KEY,
@@ -201,12 +157,7 @@ const fourth: Migration = {
       ends_at REAL NOT NULL
     ) STRICT;
     CREATE INDEX sessions_by_use ON sessions (kind, used_at, ordinal);
-  `,
-};
 
-const fifth: Migration = {
-  version: 5,
-  sql: `
     -- What people are still to be told of gates, and how far each notifier has come in the log. No index, either.
     CREATE TABLE notifiers (name TEXT PRIMARY KEY, position INTEGER NOT NULL) STRICT, WITHOUT ROWID;
     CREATE TABLE deliveries (
@@ -234,10 +185,13 @@ const fifth: Migration = {
   `,
 };
 
-const migrations: readonly Migration[] = [first, second, third, fourth, fifth];
+const migrations: readonly Migration[] = [base];
+
+/** Files of earlier schemas hold rows of a format that is not read any more. */
+export const oldestSchema = base.version;
 
 /** The newest schema that this code reads and writes. */
-export const schemaVersion = migrations.length;
+export const schemaVersion = (migrations.at(-1) ?? base).version;
 
 export function readSchemaVersion(db: DatabaseSync): number {
   return Number(db.prepare("PRAGMA user_version").get()?.["user_version"]);
@@ -258,11 +212,7 @@ export function migrate(db: DatabaseSync): void {
 }
 
 function applyPending(db: DatabaseSync, from: number): void {
-  for (const { version, sql, fill } of migrations) {
-    if (version <= from) continue;
-    db.exec(sql);
-    fill?.(db);
-  }
+  for (const { version, sql } of migrations) if (version > from) db.exec(sql);
   db.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${Math.max(from, schemaVersion)}`);
   db.prepare("INSERT INTO meta VALUES ('schema_version', ?) ON CONFLICT DO UPDATE SET value = excluded.value").run(
     String(Math.max(from, schemaVersion)),
