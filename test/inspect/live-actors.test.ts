@@ -1,9 +1,10 @@
 /** What the player tells of a ledger is where the live actors stand, after each commit. */
 import { describe, expect, it } from "vitest";
-import { type LedgerEvent, openTurn } from "../../src/index.ts";
+import type { LedgerEvent } from "../../src/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { createTestKernel, memoryLedger, type TestKernel, testCaller } from "../../src/testing/index.ts";
 import { errand, gated, intentType, operator, step } from "../actors/fixture.ts";
+import { rowOpener } from "../ledgers/reseal.ts";
 import { pictureOf, playAll, statesIn } from "./story.ts";
 
 type Live = NonNullable<ReturnType<TestKernel["kernel"]["lifecycles"]>>;
@@ -18,6 +19,7 @@ const flat = (id: string, { workflow, steps, gates }: Live): object =>
 function comparing() {
   const inner = memoryLedger();
   const write = inner.append.bind(inner);
+  const open = rowOpener();
   const events: LedgerEvent[] = [];
   const pairs: { readonly live: object; readonly told: object }[] = [];
   let kernel: TestKernel["kernel"] | null = null;
@@ -26,7 +28,7 @@ function comparing() {
     const live = kernel?.lifecycles(id) ?? null;
     if (live !== null) pairs.push({ live: flat(id, live), told: statesIn(pictureOf(playAll(events)), id) });
     const receipts = await write(batch);
-    for (const [n, { row }] of batch.entries()) if (receipts[n]?.ok) events.push(...openTurn(row));
+    for (const [n, { row }] of batch.entries()) if (receipts[n]?.ok) events.push(...open(row));
     return receipts;
   };
   const watch = (t: TestKernel): void => {

@@ -4,16 +4,18 @@ import { join } from "node:path";
 import { stepPath } from "../../machines/charts.ts";
 import { foldEvents } from "../../machines/fold.ts";
 import type { Inspection } from "../../src/contract/inspection.ts";
-import { type LedgerEvent, openTurn, type TurnRow } from "../../src/index.ts";
+import { type LedgerEvent, openTurns, type TurnRow } from "../../src/index.ts";
 import { Player, type PlayerOptions } from "../../src/inspect/player.ts";
 
 const goldenRoot = join(import.meta.dirname, "../replay/golden");
 
 const eventsIn = (path: string): readonly LedgerEvent[] =>
-  readFileSync(path, "utf8")
-    .trimEnd()
-    .split("\n")
-    .flatMap((line) => openTurn(JSON.parse(line) as TurnRow));
+  openTurns(
+    readFileSync(path, "utf8")
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as TurnRow),
+  );
 
 /** The events of every golden ledger, by its name. */
 export const goldens: readonly (readonly [name: string, events: readonly LedgerEvent[]])[] = readdirSync(
