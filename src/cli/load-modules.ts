@@ -15,6 +15,7 @@ import type { CapabilityDefinition } from "../contract/capability.ts";
 import type { Operator } from "../contract/operator.ts";
 import type { PolicyRule, RuleSet } from "../contract/policy.ts";
 import { definePolicySet } from "../define/define-policy-set.ts";
+import type { Notifier } from "../ports/notifier.ts";
 import { UsageError } from "./report-error.ts";
 
 export interface Loaded {
@@ -51,6 +52,18 @@ export async function closeAll(closables: readonly AsyncDisposable[]): Promise<v
 /** Rules and sets out of files and modules. @throws UsageError for a file or module that cannot be loaded or has none. */
 export async function loadPolicies(names: readonly string[]): Promise<Loaded["policies"]> {
   return (await Promise.all(names.map(loadPolicyFile))).flat();
+}
+
+/** Notifiers out of modules. @throws UsageError for a module that cannot be loaded or has none. */
+export async function loadNotifiers(names: readonly string[]): Promise<readonly Notifier[]> {
+  return (await Promise.all(names.map(loadNotifierModule))).flat();
+}
+
+async function loadNotifierModule(name: string): Promise<readonly Notifier[]> {
+  const exported = [...new Set(Object.values(await importModule(name)).flat() as readonly unknown[])];
+  const notifiers = exported.filter((value): value is Notifier => has(value, "name", "deliver"));
+  if (notifiers.length > 0) return notifiers;
+  throw new UsageError(`${name} exports no notifier`);
 }
 
 async function loadPolicyFile(name: string): Promise<Loaded["policies"]> {

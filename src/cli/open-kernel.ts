@@ -15,6 +15,7 @@ import { kernelError } from "../contract/error-codes.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Kernel } from "../index.ts";
 import { type SqliteLedger, sqliteLedger } from "../ledgers/sqlite/index.ts";
+import type { Notifier } from "../ports/notifier.ts";
 import type { Logger, Telemetry } from "../ports/telemetry.ts";
 import { readApproverKeys } from "./approver-keys.ts";
 import { invocation } from "./invocation.ts";
@@ -28,6 +29,7 @@ export interface Opening {
   /** In place of the log of errors. */
   readonly logger?: Logger;
   readonly telemetry?: Telemetry;
+  readonly notifiers?: readonly Notifier[];
 }
 
 /** The open kernel, and who asks it. */
@@ -68,7 +70,7 @@ function requireLedger({ options }: Session, { create = false }: Opening): void 
 
 async function openKernel(
   { options, terminal }: Session,
-  { recover = false, logger, telemetry }: Opening,
+  { recover = false, logger, telemetry, notifiers = [] }: Opening,
   parts: Rules & { readonly ledger: SqliteLedger },
 ): Promise<Kernel> {
   // Only now: help, wrong usage and the check of a file need no kernel.
@@ -77,6 +79,7 @@ async function openKernel(
     ...parts,
     ...(options.keys === undefined ? {} : { approverKeys: readApproverKeys(options.keys) }),
     recover,
+    notifiers,
     logger: logger ?? logErrors((line) => terminal.complain(line)),
     ...(telemetry === undefined ? {} : { telemetry }),
   });

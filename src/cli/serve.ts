@@ -11,17 +11,19 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { agentScopes, approverScopes } from "../contract/auth-context.ts";
-import type { Logger } from "../index.ts";
+import type { Logger, Notifier } from "../index.ts";
 import type { InspectorServer } from "../inspect/index.ts";
 import { escapeJson } from "../protocol/visible-text.ts";
 import type { LogLevel, Observer } from "../telemetry/index.ts";
 import { defaultInspectorPort, tellInspector } from "./inspect.ts";
+import { loadNotifiers } from "./load-modules.ts";
 import { type Desk, withKernel } from "./open-kernel.ts";
 import {
   type AnswerGates,
   addAnswerGates,
   addCommonOptions,
   type CommonOptions,
+  collect,
   readPort,
   type Session,
 } from "./options.ts";
@@ -39,6 +41,7 @@ interface ServeOptions extends CommonOptions, AnswerGates {
   readonly metricsToken?: string;
   /** The port of the inspector's page; `true` where none was named. */
   readonly inspect?: number | true;
+  readonly notify: readonly string[];
 }
 
 /** The levels of the log; named here so that help needs no logger. */
@@ -75,6 +78,12 @@ export function addServe(program: Command, terminal: Terminal): void {
       "show what has not ended, live, in Stately's inspector; 0 takes any port that is free",
       readPort,
     )
+    .option(
+      "--notify <module>",
+      "tell people of gates by what this module exports: webhookNotifier, mailNotifier, slackNotifier (repeatable)",
+      collect,
+      [],
+    )
     .action((options: ServeOptions) => openAndServe({ options, terminal }));
 }
 
@@ -95,9 +104,10 @@ async function openAndServe(session: Session<ServeOptions>): Promise<void> {
   const destination = { write: (line: string) => terminal.complain(escapeJson(line.trimEnd())) };
   const logger = createLogger({ level: options.logLevel, destination });
   const observer = createObserver({ logger });
-  const opening = { recover: true, create: true, logger, telemetry: observer };
+  const notifiers = await loadNotifiers(options.notify);
+  const opening = { recover: true, create: true, logger, telemetry: observer, notifiers };
   const work = (desk: Desk): Promise<void> =>
-    withInspector(desk.kernel, options, (inspector) => serve(desk, session, { observer, logger, inspector }));
+    withInspector(desk.kernel, options, (inspector) => serve(desk, session, { observer, logger, inspector, notifiers }));
   return withKernel(session, work, opening);
 }
 
@@ -105,6 +115,7 @@ interface Watching {
   readonly observer: Observer;
   readonly logger: Logger;
   readonly inspector: InspectorServer | null;
+  readonly notifiers: readonly Notifier[];
 }
 
 /** Told to whoever ends what serves. */
@@ -114,7 +125,7 @@ export const servedAgain =
 async function serve(
   { kernel, ledger, caller }: Desk,
   { options, terminal }: Session<ServeOptions>,
-  { observer, logger, inspector }: Watching,
+  { observer, logger, inspector, notifiers }: Watching,
 ): Promise<void> {
   const { createHttpApp, serveHttp } = await import("../http/index.ts");
   const token = options.token ?? randomBytes(24).toString("base64url");
@@ -122,6 +133,7 @@ async function serve(
   const mcp = await openMcp(kernel, options);
   const app = createHttpApp(kernel, {
     mounts: { "/mcp": mcp.handle },
+    callbacks: callbacksOf(notifiers, kernel),
     tokens: [
       { token, ...caller, scopes: agentScopes },
       ...(approver === undefined ? [] : [{ token: approver, ...caller, scopes: approverScopes }]),
@@ -168,6 +180,16 @@ async function withInspector(
     await server.close();
   }
 }
+
+/** Where a notifier's receiver calls back, as Slack's buttons do: /callbacks/ and its name. */
+const callbacksOf = (notifiers: readonly Notifier[], kernel: Desk["kernel"]): Readonly<Record<string, Callback>> =>
+  Object.fromEntries(
+    notifiers.flatMap((notifier) =>
+      "callback" in notifier && typeof notifier.callback === "function"
+        ? [[`/callbacks/${notifier.name}`, notifier.callback(kernel) as Callback] as const]
+        : [],
+    ),
+  );
 
 /** MCP at /mcp: for programs and pages of this machine, of the host that is listened on, and of the one that is named. */
 async function openMcp(kernel: Desk["kernel"], { host, origin, answerGates: answersGates }: ServeOptions) {

@@ -27,6 +27,7 @@ import {
   refuseOptions,
   resolveHttpOptions,
 } from "./http-options.ts";
+import { refuseRate } from "./limit-rate.ts";
 import { addObservation } from "./observe-requests.ts";
 import { createOneAtATime } from "./one-at-a-time.ts";
 import { addBudgets } from "./routes/budgets.ts";
@@ -89,6 +90,7 @@ export function createHttpApp(kernel: Kernel, options: HttpOptions): HttpApp {
   addDocument(edge);
   if (edge.options.console === true) addConsole(edge);
   if (door !== null) addLogin(edge, door);
+  addCallbacks(edge, admission);
   addAdmission(app, admission);
   addSession(edge, door);
   addCommands(edge);
@@ -119,9 +121,23 @@ function readCaller(given: HttpCaller): HttpCaller {
   return caller.success ? caller.data : refuseOptions("a session is for a caller: tenant_id and principal");
 }
 
+/** While too many calls of nobody known have failed, nothing is checked for anybody else. */
+function addCallbacks({ app, options }: Edge, { failures }: Admission): void {
+  for (const [path, answer] of Object.entries(options.callbacks ?? {}))
+    app.all(path, async (call) => {
+      if (failures.isSpent()) refuseRate("maxFailedCallsPerSecond");
+      const answered = await answer(call.req.raw);
+      if (answered.status === 401) failures.take();
+      return answered;
+    });
+}
+
 function addMounts({ app, options, routes }: Edge): void {
-  for (const [path, answer] of Object.entries(options.mounts ?? {})) {
-    if (routes.some((route) => route.path === path)) refuseOptions(`${path} is an address of the API; mount elsewhere`);
+  const { mounts = {}, callbacks = {} } = options;
+  for (const path of [...Object.keys(mounts), ...Object.keys(callbacks)])
+    if (routes.some((route) => route.path === path) || (path in mounts && path in callbacks))
+      refuseOptions(`${path} is taken; mount elsewhere`);
+  for (const [path, answer] of Object.entries(mounts)) {
     app.all(path, (call) => answer(call.req.raw, call.get("caller"), call.get("trace")));
   }
 }

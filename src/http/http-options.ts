@@ -114,6 +114,9 @@ export interface SessionOptions {
 
 export type SessionRules = Required<SessionOptions>;
 
+/** Answers all requests to its path, and knows by itself who calls: an answer of 401 counts as a failed call. */
+export type Callback = (request: Request) => Promise<Response>;
+
 export interface HttpOptions {
   /** The host's own way to know its callers; asked before tokens and JWTs. */
   readonly authenticate?: Authenticate;
@@ -128,6 +131,8 @@ export interface HttpOptions {
   readonly limits?: Partial<HttpLimits>;
   /** Other protocols at addresses of this app, asked for any method once the caller is known. */
   readonly mounts?: Readonly<Record<string, Mount>>;
+  /** Addresses that other services call with a signature of their own; asked before anybody is known. */
+  readonly callbacks?: Readonly<Record<string, Callback>>;
   /** A comment keeps an idle stream open this often; 15 000 ms by default. */
   readonly heartbeatMs?: number;
   /** After how long a client connects again; 1 000 ms by default. */

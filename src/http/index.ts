@@ -4,6 +4,7 @@ export type { Route, RouteAnswer } from "./add-route.ts";
 export { createHttpApp, type HttpApp } from "./create-http-app.ts";
 export {
   type Authenticate,
+  type Callback,
   defaultHttpLimits,
   type HookAnswer,
   HttpCaller,

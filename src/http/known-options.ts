@@ -15,6 +15,7 @@ const options = {
   cors: 0,
   limits: 0,
   mounts: 0,
+  callbacks: 0,
   heartbeatMs: 0,
   retryMs: 0,
   recheckMs: 0,

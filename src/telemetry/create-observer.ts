@@ -99,7 +99,10 @@ export function createObserver(options: ObserverOptions = {}): Observer {
   let stopped = false;
   const enter = contextFinder(parts);
   return {
-    mark: () => undefined,
+    mark(stage, { notifier, outcome }) {
+      if (stopped || stage !== "notice") return;
+      guard(() => metrics.record("notices", 1, { notifier: String(notifier), outcome: String(outcome) }));
+    },
     committed(commit) {
       if (stopped) return;
       guard(() => metrics.took(commit));

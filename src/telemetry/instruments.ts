@@ -51,6 +51,13 @@ export const instruments = {
     labels: [],
     buckets: quick,
   },
+  notices: {
+    kind: "counter",
+    name: "countersign.notices",
+    unit: "1",
+    help: "Attempts to tell people of gates, by notifier and by what came of them: delivered, put_back, failed",
+    labels: ["notifier", "outcome"],
+  },
   refused: {
     kind: "counter",
     name: "countersign.requests.refused",

@@ -27,7 +27,13 @@ export class Inbox<T> {
 
   /** Resolves when there are so many. */
   async count(n: number): Promise<readonly T[]> {
-    while (this.items.length < n)
+    await this.until(() => this.items.length >= n);
+    return this.items;
+  }
+
+  /** Resolves when one of them is it. */
+  async until(isIt: (item: T) => boolean): Promise<void> {
+    while (!this.items.some(isIt))
       await new Promise<void>((resolve) => {
         const wake = (): void => {
           this.#waiting.delete(wake);
@@ -35,7 +41,6 @@ export class Inbox<T> {
         };
         this.#waiting.add(wake);
       });
-    return this.items;
   }
 }
 
