@@ -107,7 +107,9 @@ async function openAndServe(session: Session<ServeOptions>): Promise<void> {
   const notifiers = await loadNotifiers(options.notify);
   const opening = { recover: true, create: true, logger, telemetry: observer, notifiers };
   const work = (desk: Desk): Promise<void> =>
-    withInspector(desk.kernel, options, (inspector) => serve(desk, session, { observer, logger, inspector, notifiers }));
+    withInspector(desk.kernel, options, (inspector) =>
+      serve(desk, session, { observer, logger, inspector, notifiers }),
+    );
   return withKernel(session, work, opening);
 }
 
@@ -180,6 +182,8 @@ async function withInspector(
     await server.close();
   }
 }
+
+type Callback = (request: Request) => Promise<Response>;
 
 /** Where a notifier's receiver calls back, as Slack's buttons do: /callbacks/ and its name. */
 const callbacksOf = (notifiers: readonly Notifier[], kernel: Desk["kernel"]): Readonly<Record<string, Callback>> =>

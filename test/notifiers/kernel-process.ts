@@ -51,4 +51,5 @@ if (approved === undefined) {
   await kernel.decideGate(approved, { ...caller, gate_id: "gate-s1", decision: "approve" });
   console.log((await kernel.settled(approved)).workflow_id);
 }
-setInterval(() => undefined, 60_000);
+// Its stdin is open for as long as the test has not killed it.
+process.stdin.resume();

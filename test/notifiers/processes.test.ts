@@ -30,7 +30,7 @@ describe("a kernel that is killed", () => {
     const start = (approve?: string) => {
       const args = [join(folder.path, "l.db"), String(hooks.port), String(mails.port)];
       return spawn(process.execPath, [script, ...args, ...(approve === undefined ? [] : [approve])], {
-        stdio: ["ignore", "pipe", "inherit"],
+        stdio: ["pipe", "pipe", "inherit"],
       });
     };
     const first = start();

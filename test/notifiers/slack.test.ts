@@ -257,11 +257,12 @@ describe("a button", () => {
   it("is narrowed by the scopes of whom the host names", async () => {
     await using slack = await receiveHttp();
     const narrowed = () => ({ ...testCaller, scopes: ["outcome:read"] });
+    const clock = { now: () => 1_000_000, setTimer: () => () => undefined };
     let asked = 0;
     const decideGate = async () => {
       asked += 1;
     };
-    const callback = at(slack.port, { signingSecret, principalOf: narrowed }).callback({ decideGate } as never);
+    const callback = at(slack.port, { signingSecret, principalOf: narrowed, clock }).callback({ decideGate } as never);
     const value = JSON.stringify({ workflow_id: "w", gate_id: "g", payload_digest: "d" });
     const payload = {
       type: "block_actions",
@@ -269,7 +270,7 @@ describe("a button", () => {
       actions: [{ action_id: "countersign_approve", value }],
     };
     const body = new URLSearchParams({ payload: JSON.stringify(payload) }).toString();
-    const timestamp = String(Math.floor(Date.now() / 1000));
+    const timestamp = "1000";
     const hex = createHmac("sha256", signingSecret).update(`v0:${timestamp}:${body}`).digest("hex");
     const headers = { "x-slack-request-timestamp": timestamp, "x-slack-signature": `v0=${hex}` };
     const answered = await callback(new Request("http://edge.test/", { method: "POST", headers, body }));
