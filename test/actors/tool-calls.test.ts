@@ -76,8 +76,8 @@ describe("the call that a request is made for", () => {
 });
 
 describe("a client's failure", () => {
-  const limits = { maxReplans: 0 };
-  const errorOf = async (client: ToolClient, more: Parameters<typeof tool>[2] = {}) => {
+  const errorOf = async (client: ToolClient, more: Parameters<typeof tool>[2] = {}, maxReplans = 0) => {
+    const limits = { maxReplans };
     await using t = await createTestKernel({ capabilities: [one(client, { retry: "STANDARD", ...more })], limits });
     const { workflow_id, error } = await t.run(intentType);
     const starts = (await t.types(workflow_id)).filter((type) => type === "ACTION_STARTED").length;
@@ -101,6 +101,12 @@ describe("a client's failure", () => {
     expect((await errorOf(client)).starts).toBe(3);
     expect((await errorOf(client, { effect: "write_draft", idempotent: true })).starts).toBe(3);
     expect((await errorOf(client, { effect: "write_draft" })).starts).toBe(1);
+  });
+
+  it("that says isError is not planned again under another key, where it may have done half of it", async () => {
+    const client = answering(() => ({ ...text("no"), isError: true }));
+    expect((await errorOf(client, { effect: "write_draft" }, 2)).starts).toBe(1);
+    expect((await errorOf(client, { effect: "read", retry: "NONE" }, 2)).starts).toBe(3);
   });
 });
 

@@ -34,35 +34,26 @@ const exclusions: readonly Exclusion[] = [
     title,
     reason: "one ledger is opened by processes that have registered other versions",
   })),
-  {
-    file: "gates/basis.test.ts",
-    title: "changed while no process ran",
-    reason: "a process ends with a call under way, and the first that the next one notes is of another step",
-  },
-  {
-    file: "gates/seats.test.ts",
-    title: "decides nothing once the gate asks others",
-    reason: "the rule answers when the gate asks others already: a replay asks when the answer was noted",
-  },
   ...["of params that", "at stage gate", "a scorer of confidence", "a scorer of grounding"].map((title) => ({
     file: "bad-input/host-code.test.ts",
     title,
     reason: "the host's function fails the first time only: it is not a function of its question",
   })),
-  ...["supervision", "tier-removal"].map((name) => ({
-    file: `actors/${name}.test.ts`,
-    reason: "the test replaces a tier by one that crashes or is not there; a replay has the real ones",
+  ...["of tier 3 in data:PlanRequest", "of a tier escalates"].map((title) => ({
+    file: "actors/supervision.test.ts",
+    title,
+    reason: "the test replaces the planning tier by one that crashes; a replay has the real one",
   })),
+  {
+    file: "actors/tier-removal.test.ts",
+    title: "is not done without T3",
+    reason: "the test leaves out the planning tier; a replay has it",
+  },
   {
     file: "actors/tool-calls.test.ts",
     title: "of the version that the step was planned with",
     reason:
       "another version of the operator is registered while the workflow waits; a replay has both from the beginning",
-  },
-  {
-    file: "actors/doors.test.ts",
-    title: "given to its door again",
-    reason: "Signals of other runs are sent to the doors by hand, and begin workflows that never were",
   },
   {
     file: "journey/ledger-service.test.ts",
@@ -88,10 +79,6 @@ const exclusions: readonly Exclusion[] = [
     file: "pains/records.test.ts",
     title: "asks the machine for neither time nor chance",
     reason: "the test traps the machine's timers, by which a replay limits a host's rule that gives no answer",
-  },
-  {
-    file: "sim/crash-loop.test.ts",
-    reason: "processes die between the rows of one step's end, which a replay cannot tell from going on",
   },
   {
     file: "recovery/rest-and-wait.test.ts",

@@ -134,13 +134,13 @@ async function judgeRepaired({ at, step, operator, wanted }: ToolCall, repaired:
   return decision;
 }
 
-/** A tool that says it failed may have done half of its work: only what may be repeated is tried again. */
+/** A tool that says it failed has answered, and may have done half of its work: only what may be repeated is tried again, or planned anew. */
 function readAnswer({ at, operator }: ToolCall, signals: readonly Signal[]): Json {
   const failed = signals.find((s) => s.tags["is_error"] === "true");
-  if (failed !== undefined)
-    raise(
-      kernelError("T4_TOOL_EXECUTION_FAILED", String(failed.body["text"]), toolRef, { retry: isRepeatable(operator) }),
-    );
+  if (failed !== undefined) {
+    const answered = { retry: isRepeatable(operator), detail: { answered: true } };
+    raise(kernelError("T4_TOOL_EXECUTION_FAILED", String(failed.body["text"]), toolRef, answered));
+  }
   for (const file of signals.filter((s) => s.kind === "file")) tellFile(at, file);
   const [data] = signals.filter((s) => s.kind === "data");
   const text = signals
