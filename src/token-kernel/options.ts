@@ -72,6 +72,7 @@ const Options = z.strictObject({
 } satisfies KeysOf<TokenKernelOptions>);
 const ReplayOptions = Options.extend({
   capabilities: z.array(z.strictObject({ name: z.string(), limits: z.unknown().optional() })).optional(),
+  patienceMs: z.number().positive().optional(),
 });
 
 /** @throws KernelErrorException (input) for an option that is none, and for a key that nobody knows. */

@@ -9,6 +9,8 @@
  *     refusal what was left. A ceiling that nothing ever met stands nowhere, and makes no difference.
  * R3  Several asynchronous executors at once are started in the recorded order; what they do between is theirs (A-22).
  */
+
+import { wallClock } from "../adapters/wall-clock.ts";
 import type { StartedDetail } from "../contract/admission.ts";
 import { canonicalJson } from "../contract/digest.ts";
 import { KernelErrorException } from "../contract/kernel-error.ts";
@@ -31,6 +33,8 @@ import { checkReplayOptions, refuseRecord, type TokenKernelOptions } from "./opt
 export interface TokenReplayOptions extends TokenKernelOptions {
   /** In the order of their handles; without it, what the record tells of them. */
   readonly capabilities?: readonly { readonly name: string; readonly limits?: Partial<CapabilityLimits> }[];
+  /** How long an executor may go on while the record tells of no end, in real ms; 30,000. Then that is the difference. */
+  readonly patienceMs?: number;
   /** Begin at this capture in place of the beginning; the record holds the whole stream all the same. */
   readonly snapshot?: TokenCapture;
 }
@@ -99,12 +103,14 @@ class TokenReplaying {
   readonly #derived: ReadonlyMap<CapabilityHandle, CapabilityEntry>;
   readonly #open = new Set<Promise<unknown>>();
   #compared = 0;
-  /** What the fresh kernel refused that the recorded one had taken. */
+  /** What the fresh kernel refused that the recorded one had taken, or what it waited for in vain. */
   #refused: string | null = null;
+  readonly #patienceMs: number;
 
   constructor(recorded: readonly TokenEvent[], options: TokenReplayOptions) {
     const given = options.capabilities;
     this.#recorded = recorded;
+    this.#patienceMs = options.patienceMs ?? 30_000;
     this.#passes = findShelved(recorded);
     this.#derived = given === undefined ? deriveCapabilities(recorded, this.#passes) : new Map();
     this.core = new TokenKernelCore({ limits: deriveLimits(recorded), ...options }, () => this.#feed());
@@ -118,9 +124,28 @@ class TokenReplaying {
       this.#feed();
       if (this.core.stream.length > before) continue;
       if (this.#begins() || this.#open.size === 0) this.#take();
-      else await Promise.race(this.#open);
+      else if (!(await this.#awaitEnd())) return;
       if (this.core.stream.length === before && this.#open.size === 0) return;
     }
+    // What still runs has an end, which the record lacks.
+    while (this.core.stream.length === this.#recorded.length && this.#open.size > 0)
+      if (!(await this.#awaitEnd())) return;
+  }
+
+  /** False where no executor ends in time: it waits for what the record does not hold. */
+  async #awaitEnd(): Promise<boolean> {
+    let cancel: () => void = () => undefined;
+    const late = new Promise<false>((resolve) => {
+      cancel = wallClock.setTimer(wallClock.now() + this.#patienceMs, () => resolve(false));
+    });
+    const ended = Promise.race(this.#open).then(
+      () => true,
+      () => true,
+    );
+    const inTime = await Promise.race([ended, late]);
+    cancel();
+    if (!inTime) this.#refused ??= "an executor goes on, and the record tells of no end";
+    return inTime;
   }
 
   difference(): TokenReplayDifference | null {
@@ -130,7 +155,8 @@ class TokenReplaying {
       if (textOf(expected) !== textOf(actual))
         return { timestamp: at + 1, expected, actual, reason: this.#refused ?? reasonOf(expected, actual) };
     }
-    return null;
+    if (this.#refused === null) return null;
+    return { timestamp: this.#recorded.length + 1, expected: null, actual: null, reason: this.#refused };
   }
 
   get #next(): TokenEvent | undefined {

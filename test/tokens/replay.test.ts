@@ -264,6 +264,28 @@ describe("replay", () => {
     expect(difference?.reason).toMatch(reason);
   });
 
+  it("[EVT-13] a record that lacks a token's end is told, with asynchronous executors too", async () => {
+    const kernel = open({ executor: late });
+    for (let i = 0; i < 3; i += 1) kernel.submitToken(draft());
+    await Promise.all([kernel.processNext(), kernel.processNext(), kernel.processNext()]);
+    const lines = kernel.toJsonl().split("\n");
+    const ends = lines.flatMap((line, i) => (/"kind":"(completed|failed)"/.test(line) ? [i] : []));
+    expect(ends.length).toBe(3);
+    for (const at of ends) {
+      const jsonl = lines.toSpliced(at, 1).join("\n");
+      const { identical, difference } = await replayTokens(jsonl, { seed: 1, executor: late });
+      expect([identical, difference?.timestamp]).toEqual([false, at + 1]);
+    }
+  });
+
+  it("[EVT-13] an executor that waits for what the record lacks is told, and not waited for without end", async () => {
+    const never: TokenExecutor = () => new Promise(() => undefined);
+    const [submitted = "", started = ""] = recorded().split("\n");
+    const jsonl = [submitted, started].join("\n");
+    const { identical, difference } = await replayTokens(jsonl, { seed: 1, executor: never, patienceMs: 1 });
+    expect([identical, difference?.reason]).toEqual([false, "an executor goes on, and the record tells of no end"]);
+  });
+
   it("[EVT-13] another seed differs where chance was first used", async () => {
     const kernel = open({ executor: act });
     kernel.submitToken(draft({ payload: ["remember"] }));
