@@ -2,7 +2,7 @@
 import type { Logger, Telemetry } from "../ports/telemetry.ts";
 
 const nothing = (): void => undefined;
-export const quietTelemetry: Telemetry = Object.freeze({ mark: nothing });
+export const quietTelemetry: Telemetry = Object.freeze({});
 export const quietLogger: Logger = Object.freeze({ debug: nothing, info: nothing, warn: nothing, error: nothing });
 
 /** What throws is ignored, and so is what comes to nothing later: a host's function may well be async. */
@@ -25,9 +25,10 @@ export function guardLogger(logger: Logger): Logger {
 }
 
 export function guardTelemetry(telemetry: Telemetry): Telemetry {
-  if (telemetry === quietTelemetry) return telemetry;
   return {
-    mark: (stage, detail) => ignoreFailure(() => telemetry.mark(stage, detail)),
+    ...(telemetry.mark === undefined
+      ? {}
+      : { mark: (stage, detail) => ignoreFailure(() => telemetry.mark?.(stage, detail)) }),
     ...(telemetry.committed === undefined
       ? {}
       : { committed: (commit) => ignoreFailure(() => telemetry.committed?.(commit)) }),

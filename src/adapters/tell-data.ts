@@ -11,7 +11,7 @@
  */
 import { isPlainObject } from "../contract/json.ts";
 import type { ExecutionPlan } from "../contract/plan.ts";
-import { type MarkedText, mapTexts, markText, placeholder } from "../contract/reference.ts";
+import { type MarkedText, mapTexts, markText, placeholder, someText } from "../contract/reference.ts";
 import type { Planner } from "../ports/planner.ts";
 
 /** A noncharacter of Unicode: one code unit, so that lengths and slices stay as they were. */
@@ -21,15 +21,30 @@ const brace = /\{(?!\s*["}])/g;
 const maxDepth = 64;
 
 /** The plan of a plan function, in which what came from the question is marked as text. */
-export async function askForPlan<Q>(
-  plan: (question: Q) => ExecutionPlan | Promise<ExecutionPlan>,
+export function askForPlan<Q>(plan: PlanFunction<Q>, question: Q): ExecutionPlan | Promise<ExecutionPlan> {
+  return follow(plan(question), (proposed) => tellData(proposed, plan, question));
+}
+
+/** What follows from an answer: at once where it is there. */
+export function follow<T, R>(answer: T | Promise<T>, next: (answer: T) => R | Promise<R>): R | Promise<R> {
+  return isPromise(answer) ? answer.then(next) : next(answer);
+}
+
+type PlanFunction<Q> = (question: Q) => ExecutionPlan | Promise<ExecutionPlan>;
+
+const isPromise = <T>(value: T | Promise<T>): value is Promise<T> =>
+  typeof (value as { readonly then?: unknown } | null)?.then === "function";
+
+function tellData<Q>(
+  proposed: ExecutionPlan,
+  plan: PlanFunction<Q>,
   question: Q,
-): Promise<ExecutionPlan> {
-  const proposed = await plan(question);
-  if (!holdsPlaceholder(proposed)) return proposed;
-  const marked = markData(question);
-  if (marked === question) return proposed;
-  const again = await answerAgain(plan, marked);
+): ExecutionPlan | Promise<ExecutionPlan> {
+  return holdsPlaceholder(proposed) && holdsBrace(question) ? compare(proposed, plan, question) : proposed;
+}
+
+async function compare<Q>(proposed: ExecutionPlan, plan: PlanFunction<Q>, question: Q): Promise<ExecutionPlan> {
+  const again = await answerAgain(plan, markData(question));
   return judgeTexts(proposed, (text, step, at) => {
     const twin = again[step]?.get(at);
     return (from) => twin !== undefined && isTwin(text, twin) && twin.startsWith("{{", from);
@@ -74,7 +89,20 @@ function judgeTexts(plan: ExecutionPlan, judgeOf: (text: string, step: number, a
 
 function holdsPlaceholder(plan: ExecutionPlan | undefined): boolean {
   if (!Array.isArray(plan?.steps)) return false;
-  return plan.steps.some((step) => [...textsOf(step?.params).values()].some((text) => text.search(placeholder) >= 0));
+  return plan.steps.some((step) => someText(step?.params, isPlaceholderIn));
+}
+
+const isPlaceholderIn = (text: unknown): boolean => typeof text === "string" && text.search(placeholder) >= 0;
+
+/** Whether any text or key of the data could begin a reference. */
+function holdsBrace(data: unknown, left = maxDepth): boolean {
+  if (typeof data === "string") return data.includes("{") && data.search(brace) >= 0;
+  if (left === 0 || typeof data !== "object" || data === null) return false;
+  if (isPlainObject(data)) {
+    for (const key of Object.keys(data)) if (holdsBrace(key) || holdsBrace(data[key], left - 1)) return true;
+    return false;
+  }
+  return openUp(data)?.parts.some((part) => holdsBrace(part, left - 1)) === true;
 }
 
 /** The plain texts of params by their place. */
@@ -88,10 +116,7 @@ function textsOf(params: unknown): ReadonlyMap<string, string> {
 }
 
 /** The texts of each step's params by their place; nothing where no second answer came. */
-async function answerAgain<Q>(
-  plan: (question: Q) => ExecutionPlan | Promise<ExecutionPlan>,
-  question: Q,
-): Promise<readonly ReadonlyMap<string, string>[]> {
+async function answerAgain<Q>(plan: PlanFunction<Q>, question: Q): Promise<readonly ReadonlyMap<string, string>[]> {
   try {
     const { steps } = await plan(question);
     return steps.map(({ params }) => textsOf(params));
@@ -108,7 +133,7 @@ function isTwin(text: string, twin: string): boolean {
   return true;
 }
 
-/** The same data with its braces replaced; the very same where there are none. */
+/** The same data with its braces replaced. */
 const markData = <T>(data: T): T => changeTexts(data, (text) => text.replace(brace, mark)) as T;
 
 function textsIn(data: unknown): readonly string[] {

@@ -106,11 +106,31 @@ export function mapTexts(
   );
 }
 
+/** Whether `isIt` finds any text in the data, walked as `mapTexts` does; nothing is made on the way. */
+export function someText(
+  value: unknown,
+  isIt: (text: string | MarkedText | Reference) => boolean,
+  left = maxDepth,
+): boolean {
+  if (typeof value === "string") return isIt(value);
+  if (typeof value !== "object" || value === null) return false;
+  if (isMarkedText(value) || isReference(value)) return isIt(value);
+  if (left === 0) return false;
+  const plain = (value as { readonly toJSON?: unknown }).toJSON;
+  if (typeof plain === "function") return someText(plain.call(value), isIt, left);
+  if (Array.isArray(value)) return value.some((item) => someText(item, isIt, left - 1));
+  for (const key of Object.keys(value)) if (someText((value as Body)[key], isIt, left - 1)) return true;
+  return false;
+}
+
+type Body = Readonly<Record<string, unknown>>;
+
 /** A member's name in a JSON pointer (RFC 6901). */
 export const pointerPart = (key: string): string => key.replaceAll("~", "~0").replaceAll("/", "~1");
 
 /** What is marked as text in params as a planner gave them; undefined where nothing is. */
 export function literalsOf(params: unknown): Literals | undefined {
+  if (!someText(params, isMarkedText)) return undefined;
   const found: [string, readonly number[]][] = [];
   mapTexts(params, (said, at) => {
     if (isMarkedText(said) && said.literals.length > 0) found.push([at, said.literals]);

@@ -14,8 +14,8 @@ export interface Commit {
 }
 
 export interface Telemetry {
-  /** Stage marks in order, never truth. */
-  readonly mark: (stage: string, detail: { readonly workflow_id?: string; readonly [key: string]: unknown }) => void;
+  /** Stage marks in order, never truth; absent where nobody listens to them. */
+  readonly mark?: (stage: string, detail: { readonly workflow_id?: string; readonly [key: string]: unknown }) => void;
   /** Told of each commit, in the order of its log, before anything that rests on it is done. */
   readonly committed?: (commit: Commit) => void;
 }

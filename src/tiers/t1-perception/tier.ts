@@ -84,7 +84,7 @@ async function perceive(options: PerceptionTierOptions, signal: Signal, kit: Kit
 }
 
 async function checkSafe(security: Security, text: string, kit: Kit): Promise<void> {
-  kit.telemetry.mark("security.validate", { chars: text.length });
+  kit.telemetry.mark?.("security.validate", { chars: text.length });
   const within = {
     clock: kit.clock,
     timeoutMs: kit.limits.securityTimeoutMs,

@@ -57,7 +57,8 @@ export interface BuiltContext {
 }
 
 export interface ContextBuilder {
-  readonly build: (question: ContextQuestion, kit: Kit) => Promise<BuiltContext>;
+  /** At once where no ledger is read. */
+  readonly build: (question: ContextQuestion, kit: Kit) => BuiltContext | Promise<BuiltContext>;
   readonly clear: () => void;
 }
 
@@ -65,19 +66,28 @@ export function createContextBuilder(reader: LedgerReader): ContextBuilder {
   const cache = new Map<string, ContextBundle>();
   return {
     clear: () => cache.clear(),
-    async build(question, kit) {
-      kit.telemetry.mark("memory.load", { workflow_id: question.workflow_id });
-      if (!readsLedgers(question)) {
-        kit.telemetry.mark("memory.augment", { workflow_id: question.workflow_id });
-        return { bundle: seal(emptyBundle(question), question.auth, kit), cache_hit: false, pressure: null };
-      }
-      const key = await cacheKey(reader, question);
-      const known = cache.get(key);
-      if (known !== undefined) return { bundle: known, cache_hit: true, pressure: null };
-      const bundle = seal(await readBundle(reader, question, kit), question.auth, kit);
-      return { bundle, cache_hit: false, pressure: keep(cache, { key, bundle, limit: kit.limits.maxCachedBundles }) };
+    build(question, kit) {
+      kit.telemetry.mark?.("memory.load", { workflow_id: question.workflow_id });
+      if (readsLedgers(question)) return readContext({ reader, cache, question, kit });
+      kit.telemetry.mark?.("memory.augment", { workflow_id: question.workflow_id });
+      return { bundle: seal(emptyBundle(question), question.auth, kit), cache_hit: false, pressure: null };
     },
   };
+}
+
+interface Reading {
+  readonly reader: LedgerReader;
+  readonly cache: Map<string, ContextBundle>;
+  readonly question: ContextQuestion;
+  readonly kit: Kit;
+}
+
+async function readContext({ reader, cache, question, kit }: Reading): Promise<BuiltContext> {
+  const key = await cacheKey(reader, question);
+  const known = cache.get(key);
+  if (known !== undefined) return { bundle: known, cache_hit: true, pressure: null };
+  const bundle = seal(await readBundle(reader, question, kit), question.auth, kit);
+  return { bundle, cache_hit: false, pressure: keep(cache, { key, bundle, limit: kit.limits.maxCachedBundles }) };
 }
 
 /** Without a thread, a scope, documents or references there is nothing to look up. */
@@ -138,7 +148,7 @@ async function readBundle(reader: LedgerReader, question: ContextQuestion, kit: 
     reader.documents(tenant, documentIds(intent)),
     thread_id === null ? [] : reader.threadWorkflows(tenant, thread_id, maxRecentEvents + 1),
   ]);
-  kit.telemetry.mark("memory.augment", { workflow_id });
+  kit.telemetry.mark?.("memory.augment", { workflow_id });
   const text = objective ?? intent.text;
   const shared = text === "" ? [] : await reader.memory({ tenant_id: tenant, limit: maxMemoryRecords * 5 });
   const base = emptyBundle(question);

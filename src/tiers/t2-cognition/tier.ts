@@ -11,8 +11,14 @@ import { metricsOf, ok, partial, type Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
 import type { TierDefinition } from "../../runtime/define-tier.ts";
 import type { Kit } from "../../runtime/kit.ts";
-import { messageOf } from "../../runtime/within.ts";
-import { type ContextQuestion, createContextBuilder, type LedgerReader } from "./build-context.ts";
+import { isPromise, messageOf } from "../../runtime/within.ts";
+import {
+  type BuiltContext,
+  type ContextBuilder,
+  type ContextQuestion,
+  createContextBuilder,
+  type LedgerReader,
+} from "./build-context.ts";
 import { findCycle } from "./find-cycle.ts";
 import { type RepairQuestion, repairRequest } from "./repair-request.ts";
 import { type MemoryLedger, syncMemory } from "./sync-memory.ts";
@@ -33,17 +39,10 @@ export function createCognitionTier(reader: LedgerReader & MemoryLedger): TierDe
       "data:ContextRequest": {
         module: "context",
         function: "build",
-        async handle(signal, kit) {
-          const { bundle, cache_hit, pressure } = await builder
-            .build(signal.body["data"] as ContextQuestion, kit)
-            .catch(refuseContext);
-          const out = [
-            kit.signals.createDataSignal({ bundle, cache_hit }, "ContextAnswer", refs.context, signal.trace_id, null, {
-              parentId: signal.id,
-            }),
-          ];
-          const metrics = metricsOf(refs.context, { cache_hit });
-          return pressure === null ? ok(out, metrics) : partial(out, pressure, metrics);
+        handle(signal, kit) {
+          const built = buildOrRefuse(builder, signal.body["data"] as ContextQuestion, kit);
+          const tell = (found: BuiltContext): Result => tellContext(signal, kit, found);
+          return isPromise(built) ? built.then(tell) : tell(built);
         },
       },
       "data:JudgedChanges": {
@@ -72,6 +71,24 @@ export function createCognitionTier(reader: LedgerReader & MemoryLedger): TierDe
       },
     },
   };
+}
+
+function tellContext(signal: Signal, kit: Kit, { bundle, cache_hit, pressure }: BuiltContext): Result {
+  const parent = { parentId: signal.id };
+  const out = [
+    kit.signals.createDataSignal({ bundle, cache_hit }, "ContextAnswer", refs.context, signal.trace_id, null, parent),
+  ];
+  const metrics = metricsOf(refs.context, { cache_hit });
+  return pressure === null ? ok(out, metrics) : partial(out, pressure, metrics);
+}
+
+function buildOrRefuse(builder: ContextBuilder, question: ContextQuestion, kit: Kit) {
+  try {
+    const built = builder.build(question, kit);
+    return isPromise(built) ? built.catch(refuseContext) : built;
+  } catch (thrown) {
+    return refuseContext(thrown);
+  }
 }
 
 /** A ledger that cannot be read is no crash of this tier: the error says what failed, and a retry may do. */

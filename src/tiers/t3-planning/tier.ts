@@ -5,7 +5,7 @@
  */
 import type { Same } from "../../../machines/quorum.ts";
 import type { AuthContext } from "../../contract/auth-context.ts";
-import type { PlanningSituation } from "../../contract/capability.ts";
+import type { CapabilityDefinition, PlanningSituation } from "../../contract/capability.ts";
 import type { ContextBundle } from "../../contract/context-bundle.ts";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
@@ -14,7 +14,7 @@ import type { Intent } from "../../contract/intent.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { metricsOf, ok, type Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
-import type { Planner } from "../../ports/planner.ts";
+import type { Planner, PlannerAnswer } from "../../ports/planner.ts";
 import type { TierDefinition } from "../../runtime/define-tier.ts";
 import { consume, type Kit } from "../../runtime/kit.ts";
 import type { Registry } from "../../runtime/registry.ts";
@@ -55,10 +55,9 @@ export function createPlanningTier(options: PlanningTierOptions): TierDefinition
   };
 }
 
-async function plan(options: PlanningTierOptions, signal: Signal, kit: Kit): Promise<Result> {
-  const { registry, planner, rename, takesSignatures, same } = options;
-  const request = signal.body["data"] as PlanRequest;
-  const { intent, auth, bundle, situation, plan_id, parent_plan_id, workflow_id } = request;
+function plan(options: PlanningTierOptions, signal: Signal, kit: Kit): Result | Promise<Result> {
+  const { registry, planner } = options;
+  const { intent, auth, bundle, situation } = signal.body["data"] as PlanRequest;
   const capability = registry.getCapability(intent.type, intent.version);
   const within = {
     clock: kit.clock,
@@ -69,7 +68,24 @@ async function plan(options: PlanningTierOptions, signal: Signal, kit: Kit): Pro
     what: "the planner",
   } as const;
   const answer = callWithin(() => planner.plan({ intent, context: bundle, auth, capability, situation }), within);
-  const proposed = isPromise(answer) ? await answer : answer;
+  const compile = (proposed: PlannerAnswer): Result | Promise<Result> =>
+    compileAnswer(proposed, options, { signal, kit, capability });
+  return isPromise(answer) ? answer.then(compile) : compile(answer);
+}
+
+interface Asked {
+  readonly signal: Signal;
+  readonly kit: Kit;
+  readonly capability: CapabilityDefinition;
+}
+
+function compileAnswer(
+  proposed: PlannerAnswer,
+  { registry, rename, takesSignatures, same }: PlanningTierOptions,
+  { signal, kit, capability }: Asked,
+): Result | Promise<Result> {
+  const request = signal.body["data"] as PlanRequest;
+  const { intent, situation, plan_id, parent_plan_id, workflow_id } = request;
   const cost = requirePlannerCost(proposed?.usage?.total_cost);
   const compiled = compilePlan({
     proposal: proposed?.plan,

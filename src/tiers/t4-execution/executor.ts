@@ -150,14 +150,14 @@ export class Executor {
     if (this.#awake.get(id) !== mailbox) return;
     this.#awake.delete(id);
     lifecycles.sleep(id);
-    kit.telemetry.mark("session.close", { workflow_id: id });
+    kit.telemetry.mark?.("session.close", { workflow_id: id });
     onRest(mailbox);
   }
 
   #adopt(log: WorkflowLog, parentId: string | null): Mailbox {
     const mailbox = new Mailbox(log, this.#host, parentId);
     this.#awake.set(log.identity.workflow_id, mailbox);
-    this.#options.kit.telemetry.mark("session.open", { workflow_id: log.identity.workflow_id });
+    this.#options.kit.telemetry.mark?.("session.open", { workflow_id: log.identity.workflow_id });
     return mailbox;
   }
 

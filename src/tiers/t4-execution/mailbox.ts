@@ -261,9 +261,10 @@ export class Mailbox extends RunMemory implements Run, Calling {
     this.#wanted.push({ intention, at: this.log.position });
   };
 
-  readonly mark = (stage: string, detail: Readonly<Record<string, unknown>> = {}): void => {
-    if (this.scopes.isMarked()) return;
-    this.kit.telemetry.mark(stage, { workflow_id: this.log.identity.workflow_id, ...detail });
+  readonly mark = (stage: string, detail?: Readonly<Record<string, unknown>>): void => {
+    const { telemetry } = this.kit;
+    if (telemetry.mark === undefined || this.scopes.isMarked()) return;
+    telemetry.mark(stage, { workflow_id: this.log.identity.workflow_id, ...detail });
   };
 
   readonly warn = (detail: object, message: string): void => this.kit.logger.warn(detail, message);

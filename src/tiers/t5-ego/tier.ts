@@ -215,7 +215,7 @@ async function commandFor(signal: Signal, kit: Kit, { authenticator, needs, acti
 /** Before planning: the request's budget, and the package's own ceilings. */
 function checkPlanning(signal: Signal, kit: Kit, { maxCost, shelf }: EgoTierOptions): Result {
   const { spent, work } = signal.body["data"] as { readonly spent: number; readonly work: WorkQuestion };
-  kit.telemetry.mark("policy.check_budget", { spent });
+  kit.telemetry.mark?.("policy.check_budget", { spent });
   const refusal = checkBudget(spent, maxCost) ?? checkWork(shelf, work);
   if (refusal !== null) raise(refusal);
   return reply(signal, kit, {

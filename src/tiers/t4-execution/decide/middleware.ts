@@ -29,20 +29,18 @@ export interface Slot {
   readonly skipsOnRetry: boolean;
 }
 
-const skipsOnRetry: ReadonlySet<string> = new Set(["Policy", "Approval"]);
-
 /** The chain's slots in `before` order: the four fixed ones as given, the custom ones between Approval and Timeout. */
 export function buildChain(
   fixed: Readonly<Record<FixedName, Omit<Slot, "name" | "skipsOnRetry">>>,
   custom: readonly Omit<Slot, "skipsOnRetry">[],
 ): readonly Slot[] {
-  const slot = (name: FixedName): Slot => ({ name, skipsOnRetry: skipsOnRetry.has(name), ...fixed[name] });
+  const { Trace, Policy, Approval, Timeout } = fixed;
   return [
-    slot("Trace"),
-    slot("Policy"),
-    slot("Approval"),
+    { name: "Trace", skipsOnRetry: false, ...Trace },
+    { name: "Policy", skipsOnRetry: true, ...Policy },
+    { name: "Approval", skipsOnRetry: true, ...Approval },
     ...custom.map((m) => ({ ...m, skipsOnRetry: false })),
-    slot("Timeout"),
+    { name: "Timeout", skipsOnRetry: false, ...Timeout },
   ];
 }
 

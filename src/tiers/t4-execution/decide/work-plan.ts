@@ -37,15 +37,16 @@ export function startPlan(run: Run): void {
 /** Works on the plan as far as it goes. True when another round of planning follows. */
 export function workPlan(run: Run): boolean {
   markRound(run);
+  const steps = stepsOf(run);
   for (let from = -1; from !== run.log.position && mayGoOn(run); ) {
     from = run.log.position;
     resumeIfRunnable(run);
-    skipDead(run);
-    for (const step of stepsOf(run))
+    skipDead(run, steps);
+    for (const step of steps)
       if (step.state === "running" && mayGoOn(run) && hasPlace(run, step)) driveStep(run, step.step.step_id);
-    if (!run.asleep) beginReady(run);
+    if (!run.asleep) beginReady(run, steps);
   }
-  return mayGoOn(run) && !run.asleep && !isBusy(run) && settlePlan(run);
+  return mayGoOn(run) && !run.asleep && !steps.some((step) => isActive(run, step)) && settlePlan(run, steps);
 }
 
 /** A direct response is one step of the kernel's own; the DAG is not entered (C-14). */
@@ -56,16 +57,21 @@ function markRound(run: Run): void {
   if (plan.direct_response === null) run.mark("dag.run");
 }
 
-const stepsOf = ({ log: { record } }: Run): StepRecord[] =>
-  (record.plan?.steps ?? []).flatMap((s) => record.steps.get(s.step_id) ?? []);
+/** The plan's steps: the same records for as long as the plan is worked on. */
+function stepsOf({ log: { record } }: Run): readonly StepRecord[] {
+  const steps: StepRecord[] = [];
+  for (const { step_id } of record.plan?.steps ?? []) {
+    const step = record.steps.get(step_id);
+    if (step !== undefined) steps.push(step);
+  }
+  return steps;
+}
 
 const resting: ReadonlySet<Phase> = new Set(["waiting", "asking", "over"]);
 
 /** Whether a step runs, waits for an answer, or pauses. */
 const isActive = (run: Run, step: StepRecord): boolean =>
-  !resting.has(phaseOf(run, step)) || run.scopes.waits(scopeOf(step.step.step_id));
-
-const isBusy = (run: Run): boolean => stepsOf(run).some((step) => isActive(run, step));
+  step.state !== "queued" && (!resting.has(phaseOf(run, step)) || run.scopes.waits(scopeOf(step.step.step_id)));
 
 /** WORKFLOW_RESUMED once something has made a step ready. */
 function resumeIfRunnable(run: Run): void {
@@ -79,16 +85,21 @@ const noteResumed = (run: Run, step_id: string | null): void =>
   run.log.note(draft("WORKFLOW_RESUMED", { gate_id: lastDecidedGate(run.log.record), step_id }));
 
 /** What depends, however far, on a step that did not succeed will not run. */
-function skipDead(run: Run): void {
-  const { steps } = run.log.record;
-  for (let from = -1; from !== run.log.position; ) {
+function skipDead(run: Run, steps: readonly StepRecord[]): void {
+  const { steps: known } = run.log.record;
+  for (let from = -1; from !== run.log.position && isAnyDead(known); ) {
     from = run.log.position;
-    for (const step of stepsOf(run)) {
+    for (const step of steps) {
       if (step.state !== "queued" && step.phase !== "awaiting_approval") continue;
-      const because = step.step.depends_on.find((id) => isDead(steps.get(id)));
+      const because = step.step.depends_on.find((id) => isDead(known.get(id)));
       if (because !== undefined) skip(run, step, because);
     }
   }
+}
+
+function isAnyDead(steps: ReadonlyMap<string, StepRecord>): boolean {
+  for (const step of steps.values()) if (isDead(step)) return true;
+  return false;
 }
 
 const isDead = (step: StepRecord | undefined): boolean => step?.state === "failed" || step?.state === "skipped";
@@ -106,7 +117,8 @@ function skip(run: Run, { step, state }: StepRecord, because: string): void {
 
 /** What comes back from a gate or from another process waits for a place among those that may run at once. */
 function hasPlace(run: Run, step: StepRecord): boolean {
-  return !comesBack(run, step) || countActive(run, (one) => !comesBack(run, one)) < limitOf(run);
+  if (!comesBack(run, step)) return true;
+  return stepsOf(run).filter((one) => isActive(run, one) && !comesBack(run, one)).length < limitOf(run);
 }
 
 function comesBack(run: Run, step: StepRecord): boolean {
@@ -119,24 +131,26 @@ function comesBack(run: Run, step: StepRecord): boolean {
 
 const limitOf = ({ settings }: Run): number => Math.max(1, settings.limits.maxConcurrentSteps);
 
-const countActive = (run: Run, isCounted: (step: StepRecord) => boolean): number =>
-  stepsOf(run).filter((step) => isActive(run, step) && isCounted(step)).length;
-
 /** Begins what is ready: by priority, then in the plan's order, as many as may run at once. */
-function beginReady(run: Run): void {
-  for (let next = nextReady(run); next !== undefined && mayGoOn(run); next = nextReady(run)) {
-    if (countActive(run, () => true) >= limitOf(run)) return;
-    if (!checkStart(run, next.step)) return;
+function beginReady(run: Run, steps: readonly StepRecord[]): void {
+  for (let next = nextReady(run, steps); next !== undefined && mayGoOn(run); next = nextReady(run, steps)) {
+    if (isFull(run, steps) || !checkStart(run, next.step)) return;
     beginStep(run, next);
   }
 }
 
-function nextReady(run: Run): StepRecord | undefined {
-  const { steps } = run.log.record;
+function isFull(run: Run, steps: readonly StepRecord[]): boolean {
+  let active = 0;
+  for (const step of steps) if (isActive(run, step)) active += 1;
+  return active >= limitOf(run);
+}
+
+function nextReady(run: Run, steps: readonly StepRecord[]): StepRecord | undefined {
+  const { steps: known } = run.log.record;
   let best: StepRecord | undefined;
-  for (const step of stepsOf(run)) {
+  for (const step of steps) {
     if (step.state !== "queued" || (best !== undefined && step.step.priority <= best.step.priority)) continue;
-    if (step.step.depends_on.every((id) => steps.get(id)?.state === "succeeded")) best = step;
+    if (step.step.depends_on.every((id) => known.get(id)?.state === "succeeded")) best = step;
   }
   return best;
 }
@@ -151,10 +165,9 @@ function checkStart(run: Run, { step_id }: PlanStep): boolean {
 }
 
 /** Nothing runs and nothing is ready. True when another plan is to be made. */
-function settlePlan(run: Run): boolean {
+function settlePlan(run: Run, steps: readonly StepRecord[]): boolean {
   const { record } = run.log;
   if (record.budget_refused !== null) return endWith(run, { how: "fail", error: record.budget_refused });
-  const steps = stepsOf(run);
   if (steps.some((step) => phaseOf(run, step) === "asking")) return park(run);
   for (const step of steps) if (step.state === "queued") skip(run, step, unmetOf(run, step));
   const failed = steps.filter((step) => step.state === "failed");

@@ -61,8 +61,11 @@ interface Made {
   unlisten: () => void;
 }
 
-/** Makes the call. Its end is told; the promise is for those who join it: it resolves when the operator has ended. */
-export function callOperator(at: Calling, wanted: Wanted): Promise<void> {
+/**
+ * Makes the call. Its end is told; the promise is for those who join it: it resolves when the operator has ended. Null
+ * where it has ended at once.
+ */
+export function callOperator(at: Calling, wanted: Wanted): Promise<void> | null {
   const { step } = stepOf(at.run, wanted.step_id);
   const operator = at.run.settings.registry.findOperator(step.operator, step.operator_version) as Operator;
   const routes = createRouteCall(at, wanted);
@@ -182,18 +185,18 @@ const timedOut = Symbol("timed out");
 async function race(made: Made, work: Promise<Outcome>, ended: Promise<Outcome | typeof timedOut>): Promise<void> {
   const { abort } = made;
   const first = await ended;
-  if (first !== timedOut) return end(made, first, { late: false });
+  if (first !== timedOut) return void (await end(made, first, { late: false }));
   const error = timeoutError(made);
   abort.abort(new KernelErrorException(error));
   const heeded = await Promise.race([work, new Promise<null>((resolve) => setImmediate(() => resolve(null)))]);
-  if (heeded?.ok === true) return end(made, heeded, { late: false });
+  if (heeded?.ok === true) return void (await end(made, heeded, { late: false }));
   if (heeded !== null) {
     const says = {
       ...heeded,
       error: doubtOf(heeded.error, error),
       known: heeded.known || saysUndone(heeded.error, error),
     };
-    return end(made, says, { late: false, timedOut: true });
+    return void (await end(made, says, { late: false, timedOut: true }));
   }
   const goesOn = !made.operator.metadata.honours_abort && !isHarmless(made.operator);
   tellFailed(made, { error, pending: goesOn, late: false, over: !goesOn });
@@ -222,19 +225,23 @@ interface When {
   readonly timedOut?: boolean;
 }
 
-async function end(made: Made, outcome: Outcome, { late, timedOut: ranOut = false }: When): Promise<void> {
+/** Null where nothing had to be waited for. */
+function end(made: Made, outcome: Outcome, { late, timedOut: ranOut = false }: When): Promise<void> | null {
   const { at, wanted, stream, used } = made;
   made.unlisten();
   if (outcome.ok) {
     made.endRoutes(used.value);
     const { result, sanitized, length } = outcome.screened;
     const told = { usage: used.value, late, cached: false, over: true, sanitized, length };
+    const tell = (): void => at.tell(wanted, { status: "succeeded", result, ...told });
     const streamed = stream.end(sanitized === null);
-    if (streamed !== null) await streamed;
-    return at.tell(wanted, { status: "succeeded", result, ...told });
+    if (streamed !== null) return streamed.then(tell);
+    tell();
+    return null;
   }
   const { error, known } = outcome;
   tellFailed(made, { error, pending: leavesDoubt(made, { error, known, ranOut }), late, over: true });
+  return null;
 }
 
 function leavesDoubt(

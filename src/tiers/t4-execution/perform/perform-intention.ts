@@ -62,12 +62,15 @@ export class Performer {
     }
     call.made = true;
     if (wanted.do === "join") return void joinCall(this.#at, wanted, this.#ends.get(wanted.key) ?? Promise.resolve());
-    this.#made.add(callIdOf(wanted));
-    const ended = callOperator(this.#at, wanted).finally(() => {
-      this.#made.delete(callIdOf(wanted));
+    const id = callIdOf(wanted);
+    this.#made.add(id);
+    const ends = callOperator(this.#at, wanted);
+    if (ends === null) return void this.#made.delete(id);
+    const ended = ends.finally(() => {
+      this.#made.delete(id);
       if (this.#ends.get(wanted.key) === ended) this.#ends.delete(wanted.key);
     });
-    if (handles.has(callIdOf(wanted))) this.#ends.set(wanted.key, ended);
+    if (handles.has(id)) this.#ends.set(wanted.key, ended);
   }
 
   #tell({ to, fn, schema, data, tags }: Wanted<"tell">): void {
