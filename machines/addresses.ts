@@ -31,15 +31,16 @@ export function addressesOf(event: LedgerEvent, begun: Begun): readonly Address[
   const found: Address[] = [];
   for (const id of beginning(event, begun)) found.push({ chart: "step", id, begins: true, hears: false });
   const { event_type: type, step_id } = event;
-  if (step_id !== null && movesStep(type) && begun.steps.has(step_id))
+  const moves = movesOf(type);
+  if (step_id !== null && moves.step && begun.steps.has(step_id))
     found.push({ chart: "step", id: step_id, begins: false, hears: true });
-  const gateId = gateIdIn(event);
+  const gateId = moves.gate ? gateIdIn(event) : null;
   if (gateId !== null) {
     const begins = type === "GATE_OPENED" || !begun.gates.has(gateId);
     found.push({ chart: "gate", id: gateId, begins, hears: true });
   }
   for (const id of undecided(event, begun)) found.push({ chart: "gate", id, begins: false, hears: true });
-  if (movesWorkflow(type)) found.push(workflow);
+  if (moves.workflow) found.push(workflow);
   return found;
 }
 
@@ -58,15 +59,29 @@ function undecided({ event_type: type, step_id }: LedgerEvent, { gatesOf }: Begu
 }
 
 /** The gate that an event of gates or of people names. */
-function gateIdIn({ event_type: type, payload }: LedgerEvent): string | null {
-  if (!/^(GATE|USER)_/.test(type)) return null;
+function gateIdIn({ payload }: LedgerEvent): string {
   const gate = payload["gate"] as { readonly gate_id: string } | undefined;
   return gate?.gate_id ?? (payload["gate_id"] as string);
 }
 
-const movesStep = (type: string): boolean => /^(STEP|ACTION|GATE|USER)_/.test(type) && type !== "STEP_STREAMED";
-const movesWorkflow = (type: string): boolean =>
-  /^(WORKFLOW|PLAN|USER|GATE_EXPIRED)/.test(type) && type !== "PLAN_TRUNCATED";
+interface Moves {
+  readonly step: boolean;
+  readonly gate: boolean;
+  readonly workflow: boolean;
+}
+
+const known = new Map<string, Moves>();
+
+/** Which charts events of a type are for, as their names say: looked at once a type. */
+function movesOf(type: string): Moves {
+  const moves = known.get(type) ?? {
+    step: /^(STEP|ACTION|GATE|USER)_/.test(type) && type !== "STEP_STREAMED",
+    gate: /^(GATE|USER)_/.test(type),
+    workflow: /^(WORKFLOW|PLAN|USER|GATE_EXPIRED)/.test(type) && type !== "PLAN_TRUNCATED",
+  };
+  known.set(type, moves);
+  return moves;
+}
 
 const payloadAs = <T extends keyof EventPayloads>(payload: object, _type: T): EventPayloads[T] =>
   payload as EventPayloads[T];

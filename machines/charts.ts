@@ -73,5 +73,21 @@ const guarded: ReadonlySet<string> = new Set([
   "ACTION_SETTLED",
 ]);
 
-export const stepPath = (step: StepRecord): string =>
-  step.phase === null ? step.state : `${step.state}.${step.phase}`;
+/** Where a step's record stands, by the chart's path. */
+const places: ReadonlyMap<string, Pick<StepRecord, "state" | "phase">> = new Map(
+  lifecycleCharts.step.states.map((path) => {
+    const [state, phase = null] = path.split(".") as [StepRecord["state"], StepRecord["phase"]?];
+    return [path, { state, phase }];
+  }),
+);
+const pathsOfPhases = new Map([...places].map(([path, { phase }]) => [phase, path]));
+
+/** The chart's path of a step: it has a phase only while it runs. */
+export const stepPath = ({ state, phase }: Pick<StepRecord, "state" | "phase">): string =>
+  phase === null ? state : (pathsOfPhases.get(phase) ?? `${state}.${phase}`);
+
+/** The step as it stands after this event; null where the chart does not move for it. */
+export function stepAfter(step: StepRecord, event: ChartEvent): Pick<StepRecord, "state" | "phase"> | null {
+  const path = lifecycleCharts.step.next(stepPath(step), event);
+  return path === undefined ? null : (places.get(path) ?? null);
+}

@@ -5,11 +5,9 @@ import type { ActionRecord } from "../src/contract/action.ts";
 import type { EventPayloads, LedgerEvent } from "../src/contract/event.ts";
 import type { PrincipalRef } from "../src/contract/gate-vote.ts";
 import type { WorkflowStateName } from "../src/contract/progress.ts";
-import type { StepState } from "../src/contract/step.ts";
 import type { AttemptTrace } from "../src/contract/trace.ts";
 import type { ActionEntry, StepRecord, WorkflowRecord } from "../src/contract/workflow.ts";
-import type { StepPhase } from "../src/contract/workflow-state.ts";
-import { chartEvent, lifecycleCharts, stepPath } from "./charts.ts";
+import { chartEvent, lifecycleCharts, stepAfter } from "./charts.ts";
 import { isSamePrincipal } from "./quorum.ts";
 
 /** Where an event stands in its log, as handlers need it. */
@@ -29,11 +27,9 @@ export type Handler<T extends keyof EventPayloads> = (
 export function moveStep(record: WorkflowRecord, meta: Folded, payload: object): StepRecord | null {
   const step = record.steps.get(meta.step_id ?? "");
   if (step === undefined) return null;
-  const path = lifecycleCharts.step.next(stepPath(step), chartEvent(meta.type, payload));
-  if (path === undefined) return step;
-  const [state, phase] = path.split(".") as [StepState, StepPhase?];
+  const { state, phase } = stepAfter(step, chartEvent(meta.type, payload)) ?? step;
   step.state = state;
-  step.phase = phase ?? null;
+  step.phase = phase;
   return step;
 }
 

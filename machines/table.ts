@@ -37,9 +37,9 @@ export function compileChart(machine: AnyStateMachine): Chart {
     states: leaves.map(pathOf),
     isFinal: (state) => finals.has(state),
     next(state, event) {
-      const rows = table.get(state)?.get(event.type);
-      const row = rows?.find((r) => r.guard === null || r.guard({ event, context: {} }));
-      return row === undefined ? undefined : (row.target ?? state);
+      for (const { guard, target } of table.get(state)?.get(event.type) ?? none)
+        if (guard === null || guard({ event, context: {} })) return target ?? state;
+      return undefined;
     },
   };
 }
@@ -50,6 +50,8 @@ export const nestState = (path: string): NestedState =>
   path;
 
 type NestedState = string | { readonly [state: string]: NestedState };
+
+const none: readonly Row[] = [];
 
 const pathOf = (node: AnyStateNode): string => node.path.join(".");
 const childrenOf = (node: AnyStateNode): AnyStateNode[] => Object.values(node.states);

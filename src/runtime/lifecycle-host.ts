@@ -10,7 +10,7 @@
  */
 import { type AnyActorRef, type AnyStateMachine, createActor, type StateValue } from "xstate";
 import { type Address, addressesOf, type Begun } from "../../machines/addresses.ts";
-import { lifecycleCharts, stepPath } from "../../machines/charts.ts";
+import { chartEvent, lifecycleCharts, stepPath } from "../../machines/charts.ts";
 import { gateMachine } from "../../machines/gate.ts";
 import { stepMachine } from "../../machines/step.ts";
 import { type Chart, type ChartEvent, nestState } from "../../machines/table.ts";
@@ -132,10 +132,11 @@ export class LifecycleHost {
   }
 
   #deliverOne(home: Live, event: LedgerEvent): void {
-    const chartEvent: ChartEvent = { ...event.payload, type: event.event_type };
+    const { event_type: type, payload } = event;
+    const heard: ChartEvent = this.#options.inspected ? { ...payload, type } : chartEvent(type, payload);
     for (const { chart, id, begins, hears } of addressesOf(event, home)) {
       if (begins && chart !== "workflow") this.#spawnChild(home, chart, { id, state: lifecycleCharts[chart].initial });
-      if (hears) tell(actorAt(home, chart, id), chartEvent);
+      if (hears) tell(actorAt(home, chart, id), heard);
     }
     home.sequence = event.sequence;
   }
