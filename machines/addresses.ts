@@ -25,13 +25,15 @@ export interface Begun {
   readonly gatesOf: (stepId: string | null) => Iterable<string>;
 }
 
+const nobody: readonly Address[] = [];
 const workflow: Address = { chart: "workflow", id: "", begins: false, hears: true };
 
 export function addressesOf(event: LedgerEvent, begun: Begun): readonly Address[] {
-  const found: Address[] = [];
-  for (const id of beginning(event, begun)) found.push({ chart: "step", id, begins: true, hears: false });
   const { event_type: type, step_id } = event;
   const moves = movesOf(type);
+  if (!moves.step && !moves.workflow) return nobody;
+  const found: Address[] = [];
+  for (const id of beginning(event, begun)) found.push({ chart: "step", id, begins: true, hears: false });
   if (step_id !== null && moves.step && begun.steps.has(step_id))
     found.push({ chart: "step", id: step_id, begins: false, hears: true });
   const gateId = moves.gate ? gateIdIn(event) : null;

@@ -157,7 +157,7 @@ class NotifierLoop {
       if (notice === null) return { state: "dropped" };
       const remark = await this.#deliver(notice);
       if (remark !== undefined) kit.logger.warn({ ...about, remark }, "a notice did not reach everybody");
-      kit.telemetry.mark("notice", { ...about, outcome: "delivered" });
+      kit.telemetry.mark?.("notice", { ...about, outcome: "delivered" });
       return { state: "delivered" };
     } catch (thrown) {
       return this.#putBack(delivery, thrown);
@@ -176,7 +176,7 @@ class NotifierLoop {
     const about = { notifier: this.#notifier.name, workflow_id, gate_id, kind, attempts, code: error.code };
     const log = state === "failed" ? kit.logger.error : kit.logger.warn;
     log({ ...about, error }, state === "failed" ? "a notice is given up" : "a notice could not be delivered");
-    kit.telemetry.mark("notice", { ...about, outcome: state === "failed" ? "failed" : "put_back" });
+    kit.telemetry.mark?.("notice", { ...about, outcome: state === "failed" ? "failed" : "put_back" });
     const next_at = kit.clock.now() + pauseMs(attempts, error, kit.limits.maxDeliveryPauseMs);
     return { state, attempts, next_at, error: error.message };
   }

@@ -30,7 +30,7 @@ export function deriveKey({
   inputs,
   draftVersion,
 }: KeyMaterial): string {
-  const hash = digest({ intent_id: intentId, step_id: stepId, inputs, operator_version: version, tenant: tenantId });
+  const hash = digest({ inputs, intent_id: intentId, operator_version: version, step_id: stepId, tenant: tenantId });
   return `${operator}:${tenantId}:${hash}:v${draftVersion}`;
 }
 
