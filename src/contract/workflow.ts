@@ -152,7 +152,7 @@ export const isAtRest = (state: WorkflowStateName): boolean => isTerminal(state)
 export function isRunnable({ plan, steps }: Pick<WorkflowRecord, "plan" | "steps">, of: StepRecord): boolean {
   const { state, phase, step } = of;
   if (state === "running") return isWorking(phase) || phase === "backing_off";
-  if (state !== "queued" || plan?.steps.some((s) => s.step_id === step.step_id) !== true) return false;
+  if (state !== "queued" || !isPlanned(plan, step.step_id)) return false;
   return step.depends_on.every((id) => steps.get(id)?.state === "succeeded");
 }
 /**
@@ -163,9 +163,9 @@ export function percentOf(record: Pick<WorkflowRecord, "plan" | "steps" | "state
   if (record.state === "completed") return 100;
   let total = 0;
   let done = 0;
-  for (const step of effectiveSteps(record)) {
-    total += step.step.weight;
-    if (step.state === "succeeded") done += step.step.weight;
+  for (const { step, state } of record.steps.values()) {
+    if (state === "succeeded") done += step.weight;
+    if (state === "succeeded" || isPlanned(record.plan, step.step_id)) total += step.weight;
   }
   if (total === 0) return 0;
   if (done === total && record.state !== "failed" && record.state !== "cancelled") return 100;
@@ -174,8 +174,20 @@ export function percentOf(record: Pick<WorkflowRecord, "plan" | "steps" | "state
 
 /** Steps that succeeded in any round, and those of the newest plan. */
 export function effectiveSteps({ plan, steps }: Pick<WorkflowRecord, "plan" | "steps">): readonly StepRecord[] {
-  const current = new Set(plan?.steps.map((step) => step.step_id));
-  return [...steps.values()].filter((step) => step.state === "succeeded" || current.has(step.step.step_id));
+  return [...steps.values()].filter((step) => step.state === "succeeded" || isPlanned(plan, step.step.step_id));
+}
+
+const planned = new WeakMap<Plan, ReadonlySet<string>>();
+
+/** Whether the plan holds the step; a plan never changes. */
+function isPlanned(plan: Plan | null, stepId: string): boolean {
+  if (plan === null) return false;
+  let ids = planned.get(plan);
+  if (ids === undefined) {
+    ids = new Set(plan.steps.map((step) => step.step_id));
+    planned.set(plan, ids);
+  }
+  return ids.has(stepId);
 }
 export const isStepDone = (state: StepState): boolean =>
   state === "succeeded" || state === "failed" || state === "skipped";

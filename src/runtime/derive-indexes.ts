@@ -43,11 +43,28 @@ export function deriveIndexes({ record, drafts, known, isNew, release, now }: In
     ...(due === known.due_at ? {} : { due_at: due }),
     ...(release ? { release: true } : {}),
     ...gatesOf(record, drafts),
-    ...keysOf(record, drafts),
-    ...chargesOf(record, drafts),
-    ...recordsOf(drafts),
+    ...toldOf(
+      record,
+      drafts.filter(({ type }) => telling.has(type)),
+    ),
   };
 }
+
+/** Events that change an index beside those of gates: few rows have one that does. */
+const telling: ReadonlySet<string> = new Set([
+  "INTENT_RECEIVED",
+  "ACTION_STARTED",
+  "ACTION_SUCCEEDED",
+  "ACTION_FAILED",
+  "ROUTE_DECIDED",
+  "BUDGET_RESERVED",
+  "BUDGET_SETTLED",
+  "MEMORY_WRITTEN",
+  "DOCUMENT_RECORDED",
+]);
+
+const toldOf = (record: WorkflowRecord, drafts: readonly EventDraft[]): AppendIndexes =>
+  drafts.length === 0 ? {} : { ...keysOf(record, drafts), ...chargesOf(record, drafts), ...recordsOf(drafts) };
 
 /** What the head says once these changes are in. */
 export const headAfter = (known: KnownHead, { state, percent, due_at }: AppendIndexes): KnownHead => ({

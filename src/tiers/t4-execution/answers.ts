@@ -21,7 +21,7 @@ export type Place = Pick<Extract<Input, { readonly type: "answered" }>, "scope" 
 
 interface Scope {
   readonly entries: Map<string, Entry>;
-  readonly kept: Map<string, unknown>;
+  kept: Map<string, unknown> | null;
   /** Marks of the passes so far, and of this one: what was marked is not marked again. */
   marked: number;
   marks: number;
@@ -40,7 +40,7 @@ export class PassScopes implements Scopes {
 
   pass(name: string, work: () => void): boolean {
     const before = this.#current;
-    const scope = this.#scopes.get(name) ?? { entries: new Map(), kept: new Map(), marked: 0, marks: 0 };
+    const scope: Scope = this.#scopes.get(name) ?? { entries: new Map(), kept: null, marked: 0, marks: 0 };
     this.#scopes.set(name, scope);
     this.#current = { name, scope };
     scope.marks = 0;
@@ -102,7 +102,9 @@ export class PassScopes implements Scopes {
   }
 
   keep<T>(key: string, make: () => T): T {
-    const { kept } = this.#here().scope;
+    const { scope } = this.#here();
+    scope.kept ??= new Map();
+    const { kept } = scope;
     if (!kept.has(key)) kept.set(key, make());
     return kept.get(key) as T;
   }

@@ -11,7 +11,7 @@
 import type { EventDraft } from "../../contract/event.ts";
 import { plainInput, type TurnInput } from "../../contract/turn-input.ts";
 import { type Input, isExternal } from "./decide/input.ts";
-import { callIdOf, type RunMemory } from "./decide/run.ts";
+import { callIdOf, type Handle, type RunMemory, type UnderWay } from "./decide/run.ts";
 
 type Mark = { readonly type: "opened" | "foreign" | "again" | "stopped" };
 const isMark = (input: Input | Mark): boolean => input.type in marks;
@@ -30,11 +30,15 @@ interface Kept {
   at: number;
 }
 
-type KnownCalls = Pick<RunMemory, "calls" | "handles">;
+/** A copy of what is known of calls, by step and by call. */
+interface KnownCalls {
+  readonly calls: readonly (readonly [string, UnderWay])[];
+  readonly handles: readonly (readonly [string, Handle])[];
+}
 
-const copyCalls = ({ calls, handles }: KnownCalls): KnownCalls => ({
-  calls: new Map(calls),
-  handles: new Map(handles),
+const copyCalls = ({ calls, handles }: Pick<RunMemory, "calls" | "handles">): KnownCalls => ({
+  calls: [...calls],
+  handles: [...handles],
 });
 
 /** What of a log says where an input stands. */
@@ -110,7 +114,7 @@ export class TurnTrace {
     this.#traced = [];
     if (this.#isForeign()) this.mark("foreign");
     const plain = plainInput(drafts[0]?.type ?? "", drafts.length);
-    return told.length === 1 && JSON.stringify(told[0]) === JSON.stringify(plain) ? undefined : told;
+    return told.length === 1 && isSame(told[0] as TurnInput, plain) ? undefined : told;
   }
 
   committed(confirmed: number): void {
@@ -143,6 +147,10 @@ export class TurnTrace {
     this.#traced = [];
   }
 }
+
+/** Whether an input tells no more than the plain one of its row. */
+const isSame = (told: TurnInput, plain: TurnInput): boolean =>
+  told.in === plain.in && told.left === plain.left && Object.keys(told).length === Object.keys(plain).length;
 
 /** A command that waits for an answer is not decided yet. */
 const isDeciding = (input: Input, { commands }: RunMemory): boolean =>
