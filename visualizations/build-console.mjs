@@ -29,7 +29,9 @@ async function bundle({ build }) {
     base: "/console/",
     configFile: false,
     logLevel: "warn",
-    oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
+    mode: "production",
+    // Said here, whatever the environment says: else files would name the places of their sources.
+    oxc: { jsx: { runtime: "automatic", importSource: "preact", development: false } },
     build: {
       write: false,
       target: "es2024",

@@ -30,7 +30,7 @@ const expected = /^Failed to load resource: /;
 
 export async function visit(url: string, options: BrowserContextOptions = {}): Promise<Visitor> {
   const context = await (await connect()).newContext({ viewport: { width: 1280, height: 900 }, ...options });
-  context.setDefaultTimeout(10_000);
+  context.setDefaultTimeout(25_000);
   const complaints: string[] = [];
   const { origin } = new URL(url);
   await context.exposeBinding("complain", (_, text: string) => void complaints.push(text));

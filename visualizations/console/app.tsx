@@ -16,6 +16,7 @@ import { Budgets } from "./views/budgets.tsx";
 import { Explain } from "./views/explain.tsx";
 import { GateView } from "./views/gate.tsx";
 import { Inbox } from "./views/inbox.tsx";
+import { Inspect } from "./views/inspect.tsx";
 import { Run } from "./views/run.tsx";
 import { Runs } from "./views/runs.tsx";
 import { SignIn } from "./views/sign-in.tsx";
@@ -74,6 +75,8 @@ function View({ at }: { readonly at: Route }) {
       return <WhatIf />;
     case "budgets":
       return <Budgets />;
+    case "inspect":
+      return <Inspect key={at.workflow} workflow={at.workflow} />;
     default:
       return <Unknown />;
   }
@@ -93,6 +96,7 @@ const places = [
   ["#/runs", "Runs", ["runs", "run", "time", "why"]],
   ["#/what-if", "What if", ["what-if"]],
   ["#/budgets", "Budgets", ["budgets"]],
+  ["#/inspect", "Inspect", ["inspect"]],
 ] as const;
 
 function Bar() {

@@ -8,6 +8,7 @@
 import { signal } from "@preact/signals";
 import type { LedgerEvent } from "../../src/contract/event.ts";
 import type { FeedItem, FeedWorkflow } from "../../src/contract/feed.ts";
+import type { Inspection } from "../../src/contract/inspection.ts";
 import { kernel, readSession, session } from "./api.ts";
 
 /** Whether what is on the page is kept up to date. */
@@ -80,6 +81,16 @@ export function openFeed(): () => void {
     tell: (item) => {
       if (item.type === "workflow" && item.position !== null) for (const hear of listeners) hear(item);
     },
+  });
+}
+
+/** What an inspector is told: of one workflow from its first event on, or of all that have not ended. */
+export function followInspection(workflowId: string | null, tell: (told: Inspection) => void): () => void {
+  const of = workflowId === null ? [] : [`workflow_id=${encodeURIComponent(workflowId)}`];
+  return follow<Inspection>({
+    address: (after) => `${kernel}/stream/inspect?${[...of, ...(after === null ? [] : [`after=${after}`])].join("&")}`,
+    event: "kernel.inspection",
+    tell,
   });
 }
 

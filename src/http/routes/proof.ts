@@ -79,7 +79,7 @@ async function answerLines(lines: AsyncGenerator<string, void, void>): Promise<R
   });
   const headers = {
     "content-type": "application/jsonl",
-    "content-disposition": 'attachment; filename="evidence.jsonl"',
+    "content-disposition": "attachment",
   };
   return new Response(body, { headers });
 }

@@ -51,6 +51,7 @@ export function RunHead({ run, tab }: RunHeadProps) {
             {title}
           </a>
         ))}
+        <a href={`#/inspect?workflow=${encodeURIComponent(workflow_id)}`}>Inspect</a>
       </nav>
     </>
   );

@@ -1,0 +1,144 @@
+/** Gates of other kinds: in doubt, signed, lent, many at once; and what a what-if and a proof say on the page. */
+import { exportJWK, generateKeyPair } from "jose";
+import { describe, expect, it } from "vitest";
+import { counted, gatedSteps, intent, publishing, step, story } from "../gates/story.ts";
+import { ann, bo, hashOf, openSite, type Site } from "./site.ts";
+
+async function begin({ kernel }: Site): Promise<string> {
+  const { workflow_id } = await kernel.submit({ ...ann, intent_hint: { intent_type: intent } });
+  await kernel.settled(workflow_id);
+  return workflow_id;
+}
+
+describe("a gate", () => {
+  it("of a call that may have taken effect is settled by who has looked", async () => {
+    const send = counted("Note.Send", { effect: "final_write", policyTags: [] }, () => {
+      throw new Error("the line broke");
+    });
+    const steps = [step("send", send)];
+    await using site = await openSite({ kernel: { capabilities: [story([send], steps)], defaultPolicies: false } });
+    const id = await begin(site);
+    const [gate] = await site.kernel.gates({ workflow_id: id }, ann);
+    expect(gate?.kind).toBe("in_doubt");
+    await using visitor = await site.enter(ann);
+    const { page, complaints } = visitor;
+    await page.goto(site.url + hashOf(id, `/g/${gate?.gate_id}`));
+    await page.getByRole("button", { name: "It happened", exact: true }).press("Enter");
+    await page.getByRole("heading", { name: "Approved. The work goes on." }).waitFor();
+    expect((await site.kernel.settled(id)).state).toBe("completed");
+    expect(send.calls).toHaveLength(1);
+    expect(complaints).toEqual([]);
+  });
+
+  it("that wants signatures has no buttons, and tells the command that signs what is shown", async () => {
+    const { publicKey } = await generateKeyPair("EdDSA", { crv: "Ed25519", extractable: true });
+    const key = await exportJWK(publicKey);
+    const { capability } = publishing({ gate: { signed: true } });
+    await using site = await openSite({ kernel: { capabilities: [capability], approverKeys: () => key } });
+    const id = await begin(site);
+    await using visitor = await site.enter(ann);
+    const { page } = visitor;
+    await page.goto(site.url + hashOf(id, "/g/gate-publish"));
+    const { payload_digest } = await site.kernel.gate(id, "gate-publish");
+    await page.getByText(`countersign approve ${id} gate-publish --digest ${payload_digest} --sign KEYFILE`).waitFor();
+    expect(await page.getByRole("button", { name: /Approve|Reject/ }).count()).toBe(0);
+  });
+
+  it("is lent by who has a seat to somebody who has none, and they decide in that place", async () => {
+    const gated = publishing({ gate: { approvers: [{ id: "ann" }] } });
+    await using site = await openSite({ kernel: { capabilities: [gated.capability] } });
+    const id = await begin(site);
+    await using lender = await site.enter(ann);
+    await lender.page.goto(site.url + hashOf(id, "/g/gate-publish"));
+    await lender.page.getByText("Let somebody else decide for me").press("Enter");
+    await lender.page.getByLabel("Who (their user id)").fill("bo");
+    await lender.page.getByRole("button", { name: "Lend my seat" }).press("Enter");
+    await lender.page.getByText("Your seat is lent.").first().waitFor();
+    await using borrower = await site.enter(bo);
+    await borrower.page.getByText("1 decision waits for you.").waitFor();
+    await borrower.page.goto(site.url + hashOf(id, "/g/gate-publish"));
+    await borrower.page.getByText("You decide in the place of user ann.").waitFor();
+    await borrower.page.getByRole("button", { name: "Approve", exact: true }).press("Enter");
+    await borrower.page.getByRole("heading", { name: "Approved. The work goes on." }).waitFor();
+    expect((await site.kernel.settled(id)).state).toBe("completed");
+    expect([...lender.complaints, ...borrower.complaints]).toEqual([]);
+  });
+
+  it("is not among those that are decided together where it makes something final, or is of another kind", async () => {
+    const { capability } = gatedSteps(2);
+    await using site = await openSite({ kernel: { capabilities: [capability] } });
+    await begin(site);
+    await using other = await openSite({ kernel: { capabilities: [publishing().capability] } });
+    await begin(other);
+    await using alike = await site.enter(ann);
+    await alike.page.getByRole("checkbox").first().waitFor();
+    expect(await alike.page.getByRole("checkbox").count()).toBe(2);
+    await using final = await other.enter(ann);
+    await final.page.locator(".item").waitFor();
+    expect(await final.page.getByRole("checkbox", { name: /^Select/ }).count()).toBe(0);
+  });
+
+  it("that was decided between the page and the button says so, and by whom", async () => {
+    await using site = await openSite({ kernel: { capabilities: [publishing().capability] } });
+    const id = await begin(site);
+    await using visitor = await site.enter(ann);
+    const { page } = visitor;
+    // The feed is cut off: the page cannot know.
+    await page.route("**/stream/**", (route) => route.abort());
+    await page.reload();
+    await page.goto(site.url + hashOf(id, "/g/gate-publish"));
+    await page.getByRole("button", { name: "Approve", exact: true }).waitFor();
+    const { payload_digest } = await site.kernel.gate(id, "gate-publish");
+    await site.kernel.decideGate(id, { ...bo, decision: "reject", payload: { payload_digest, comment: "no" } });
+    await page.getByRole("button", { name: "Approve", exact: true }).press("Enter");
+    await page.getByText("rejected by user bo").waitFor();
+    expect((await site.kernel.settled(id)).state).toBe("cancelled");
+  });
+});
+
+describe("what shows that a record holds", () => {
+  it("is asked for on the page of reasons: verified, replayed, and exported as others can verify it", async () => {
+    await using site = await openSite({ kernel: { capabilities: [publishing().capability] } });
+    const id = await begin(site);
+    await using visitor = await site.enter(ann);
+    const { page, complaints } = visitor;
+    await page.goto(site.url + hashOf(id, "/why"));
+    await page.getByRole("button", { name: "Verify the record" }).press("Enter");
+    await page
+      .getByText(/The record is sound: \d+ rows checked/)
+      .first()
+      .waitFor();
+    await page.getByRole("button", { name: "Replay it" }).press("Enter");
+    await page
+      .getByText(/all 18 events came out the same, byte for byte/)
+      .first()
+      .waitFor();
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByText("Export the evidence").click(),
+    ]);
+    expect(download.suggestedFilename()).toBe(`${id}.jsonl`);
+    expect(complaints).toEqual([]);
+  });
+
+  it("is asked of other rules on the page of what-ifs, which leads to each decision, and says what is wrong with rules", async () => {
+    await using site = await openSite({ kernel: { capabilities: [publishing().capability] } });
+    const id = await begin(site);
+    await using visitor = await site.enter(ann);
+    const { page, complaints } = visitor;
+    await page.goto(`${site.url}/#/what-if`);
+    await page.getByRole("button", { name: "Ask" }).press("Enter");
+    await page.getByRole("heading", { name: /^1 of \d+ decisions in 1 run would/ }).waitFor();
+    await page.getByRole("link", { name: "draft" }).press("Enter");
+    await page.getByText("Event 9 of 18: POLICY_DECIDED draft").waitFor();
+    expect(new URL(page.url()).hash).toBe(`#/w/${id}?at=9`);
+    await page.goto(`${site.url}/#/what-if`);
+    await page.getByLabel("Rules (YAML)").fill("version: x\nrules: [{ name: a, stagse: [action] }]");
+    await page.getByRole("button", { name: "Ask" }).press("Enter");
+    await page
+      .getByText(/stagse/)
+      .last()
+      .waitFor();
+    expect(complaints).toEqual([]);
+  });
+});

@@ -1,0 +1,84 @@
+/**
+ * What the inspector's stream has told so far: the actors, and what each was sent.
+ *
+ * I1  What is told of an actor again is in place of what was told before.
+ * I2  Bounded: of messages the newest are kept; an actor beyond the limit is counted and not shown.
+ */
+import { type ReadonlySignal, useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import type { Inspection, StateValue } from "../../src/contract/inspection.ts";
+import { followInspection } from "./live.ts";
+
+export interface Actor {
+  readonly id: string;
+  readonly name: string;
+  readonly parent: string | null;
+  readonly definition: string;
+  readonly status: "active" | "done" | "stopped";
+  /** Dotted from the chart's root; empty for who has no chart. */
+  readonly state: string;
+  readonly last: string | null;
+}
+
+export interface Message {
+  readonly id: string;
+  readonly from: string;
+  readonly to: string;
+  readonly type: string;
+}
+
+export interface Inspected {
+  readonly actors: ReadonlyMap<string, Actor>;
+  readonly messages: readonly Message[];
+  /** Messages that are no longer kept. */
+  readonly gone: number;
+}
+
+const most = { actors: 500, messages: 2000 } as const;
+const nothing: Inspected = { actors: new Map(), messages: [], gone: 0 };
+
+/** `running.calling` of `{ running: "calling" }`. */
+export function pathOf(value: StateValue): string {
+  if (typeof value === "string") return value;
+  const [first] = Object.entries(value);
+  return first === undefined ? "" : `${first[0]}.${pathOf(first[1])}`;
+}
+
+/** All of a batch at once. */
+export function hearAll({ actors, messages, gone }: Inspected, batch: readonly Inspection[]): Inspected {
+  const known = new Map(actors);
+  const heard = [...messages];
+  for (const told of batch) {
+    if (told.type === "@xstate.event") {
+      heard.push({ id: told.id, from: told.sourceId, to: told.sessionId, type: told.event.type });
+      continue;
+    }
+    const before = known.get(told.sessionId);
+    const stands = { status: told.snapshot.status, state: pathOf(told.snapshot.value) };
+    if (told.type === "@xstate.snapshot") {
+      if (before !== undefined) known.set(told.sessionId, { ...before, ...stands, last: told.event.type });
+    } else if (before !== undefined || known.size < most.actors) {
+      const { sessionId: id, name, parentId: parent = null, definition } = told;
+      known.set(id, { id, name, parent, definition, last: null, ...stands });
+    }
+  }
+  const over = Math.max(0, heard.length - most.messages);
+  return { actors: known, messages: heard.slice(over), gone: gone + over };
+}
+
+/** From the first event on, and what comes, a picture at a time. */
+export function useInspected(workflowId: string | null): ReadonlySignal<Inspected> {
+  const inspected = useSignal(nothing);
+  useEffect(() => {
+    let batch: Inspection[] = [];
+    const show = () => {
+      inspected.value = hearAll(inspected.peek(), batch);
+      batch = [];
+    };
+    return followInspection(workflowId, (told) => {
+      if (batch.length === 0) window.setTimeout(show, 50);
+      batch.push(told);
+    });
+  }, [workflowId, inspected]);
+  return inspected;
+}
