@@ -9,7 +9,7 @@ import { InvalidArgumentError } from "commander";
 import type { Gate, GateRequest } from "../contract/gate.ts";
 import { editGate, type GateEdit } from "./edit-gate.ts";
 import { gateSections, renderGate, renderSections } from "./render-gate.ts";
-import { renderScreen } from "./review-screen.ts";
+import { layOut, renderScreen } from "./review-screen.ts";
 import type { Screen } from "./screen.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -121,13 +121,13 @@ interface Spot {
 
 async function askOnScreen(screen: Screen, { gate, place, terminal }: Question, draft: Draft): Promise<Act> {
   const { paint, now } = terminal;
-  const sections = draft.edit?.sections ?? gateSections(gate, terminal);
+  const layout = layOut(draft.edit?.sections ?? gateSections(gate, terminal), paint);
   const choices = listChoices(gate, draft.edit);
   let spot: Spot = { at: 0, seen: 0, total: 0, asked: null };
   for (;;) {
     const foot = spot.asked === null ? tellKeys(choices, draft) : tellAsked(gate, draft, spot.asked, spot);
     const view = { ...screen.size(), paint, now, place, at: spot.at, foot };
-    const { lines, at, total, height } = renderScreen(gate, sections, view);
+    const { lines, at, total, height } = renderScreen(gate, layout, view);
     spot = { ...spot, at, total, seen: Math.max(spot.seen, Math.min(total, at + height)) };
     screen.show(lines);
     const pressed = pressKey(await screen.nextKey(), spot, { choices, height });

@@ -38,9 +38,20 @@ const fewestRows = 3;
 /** Beyond this nothing is added by a longer line; a reader's eye gets lost. */
 const widest = 120;
 
-export function renderScreen(gate: Gate, sections: readonly Section[], view: ScreenView): Rendered {
+/** The middle for a number of columns. A long text takes its time: it is wrapped anew only where the screen changes. */
+export type Layout = (columns: number) => readonly string[];
+
+export function layOut(sections: readonly Section[], paint: Paint): Layout {
+  let [wrapped, at]: [readonly string[], number] = [[], 0];
+  return (columns) => {
+    if (columns !== at) [wrapped, at] = [wrapSections(sections, columns, paint), columns];
+    return wrapped;
+  };
+}
+
+export function renderScreen(gate: Gate, layout: Layout, view: ScreenView): Rendered {
   const columns = Math.max(20, Math.min(view.columns, widest));
-  const middle = wrapSections(sections, columns, view.paint);
+  const middle = layout(columns);
   const most = Math.max(4, Math.floor(view.rows / 2));
   const head = clipHead(renderHead(gate, columns, view), most, view.paint);
   const foot = wrapLine(view.foot, columns);

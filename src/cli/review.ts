@@ -5,6 +5,7 @@
  * INV-1  A decision goes out with the gate's id and the digests of what was on the screen.
  * INV-2  Without a terminal nothing is asked: the gates are shown with the commands that decide them.
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
 import { KernelErrorException } from "../contract/error.ts";
 import { type Gate, isOpenGate } from "../contract/gate.ts";
@@ -201,12 +202,40 @@ function resume(workflowId: string, session: Session<ReviewOptions>): Promise<vo
       if (!options.json) terminal.print(`It is ${before.state}: there is nothing to go on with.`);
       return;
     }
-    const running = kernel.execute(workflowId);
-    running.catch(() => undefined);
-    const state = await watchRun({ kernel, workflowId, after: before.sequence }, session);
+    const state = await takeUp(desk, before, session);
     const names = openGatesOf(state).map(({ gate_id }) => ({ workflow_id: workflowId, gate_id }));
     if (names.length === 0 || options.json || !terminal.interactive) return showResult(session, state);
     terminal.print(`\n${tellLeft(await reviewGates(desk, names, session), session)}`);
     failIfFailed(await kernel.workflow(workflowId, caller));
   });
+}
+
+/** Between two tries to get a workflow that another process may hold. */
+const takeMs = 2000;
+
+/**
+ * Runs the workflow here, or follows it where another process does. What a process held that died is free once its lease
+ * has run out: it is tried for until the workflow rests.
+ */
+async function takeUp({ kernel }: Desk, before: WorkflowState, session: Session): Promise<WorkflowState> {
+  const { workflow_id: workflowId, sequence } = before;
+  const rested = new AbortController();
+  const failed = Promise.withResolvers<never>();
+  failed.promise.catch(() => undefined);
+  const keepTaking = async (): Promise<void> => {
+    for (let tries = 1; !rested.signal.aborted; tries += 1) {
+      kernel.execute(workflowId).catch(failed.reject);
+      await sleep(takeMs, undefined, { signal: rested.signal }).catch(() => undefined);
+      if (rested.signal.aborted || tries > 1 || (await kernel.workflow(workflowId)).sequence > sequence) continue;
+      session.terminal.complain(
+        "Another process holds it. If that one is gone, it is taken up here within half a minute.",
+      );
+    }
+  };
+  keepTaking().catch(failed.reject);
+  try {
+    return await Promise.race([watchRun({ kernel, workflowId, after: sequence }, session), failed.promise]);
+  } finally {
+    rested.abort();
+  }
 }

@@ -4,7 +4,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { gateSections } from "../../src/cli/render-gate.ts";
-import { renderScreen, type ScreenView } from "../../src/cli/review-screen.ts";
+import { layOut, renderScreen, type ScreenView } from "../../src/cli/review-screen.ts";
 import { type Gate, plainGate } from "../../src/contract/gate.ts";
 import { nameForbidden } from "../../src/protocol/visible-text.ts";
 
@@ -46,7 +46,7 @@ const plainView: ScreenView = {
   foot: "[a]approve [r]reject",
 };
 const render = (shown: Gate, view: Partial<ScreenView> = {}) =>
-  renderScreen(shown, gateSections(shown, { now }), { ...plainView, ...view });
+  renderScreen(shown, layOut(gateSections(shown, { now }), plainView.paint), { ...plainView, ...view });
 
 describe("the screen of a gate", () => {
   it.each([60, 120])("fits %i columns and its rows, and breaks no word that fits on a line", (columns) => {

@@ -119,6 +119,30 @@ describe("review", () => {
     expect(written("A.md")).toBe(true);
   });
 
+  it("a call in doubt is asked about by what became of it", async () => {
+    const path = join(folder.path, "letters.ts");
+    const from = (file: string): string => JSON.stringify(new URL(`../../src/define/${file}`, import.meta.url).href);
+    writeFileSync(
+      path,
+      `import { z } from ${JSON.stringify(import.meta.resolve("zod"))};
+      import { defineCapability } from ${from("define-capability.ts")};
+      import { defineOperator } from ${from("define-operator.ts")};
+      const send = defineOperator({ name: "Letter.Send", input: z.object({}), effect: "final_write", run: () => { throw new Error("cut off"); } });
+      export default defineCapability({ intentType: "Office.Letter", version: "1.0", input: z.object({}), operators: [send],
+        plan: { reasoning: "send it", steps: [{ step_id: "send", name: "Send the letter", operator: "Letter.Send", params: {} }] } });`,
+    );
+    const own = ["--db", db, "--capabilities", path];
+    const waiting = await readHere<WorkflowState>("run", "Office.Letter", "--wait", ...own);
+    const person = makePerson(["a", "y", "a", "f", "y", "q"], () => "it never left");
+    const ran = await runAt(person.terminal, "review", ...own);
+    expect(person.screens[2]).toContain("[d]done [t]try-again [f]failed");
+    expect(ran.out).toContain("rejected: reject");
+    expect(person.screens[5]).toContain("gate-send_r1");
+    const { gates } = await readHere<WorkflowState>("show", waiting.workflow_id, ...own);
+    const doubt = gates.find(({ kind }) => kind === "in_doubt");
+    expect(doubt?.decision).toMatchObject({ resolution: "failed", comment: "it never left" });
+  });
+
   it("over a pipe it waits for no key: gates and the commands that decide them, or JSON", async () => {
     const { workflow_id, gates } = await stopAtGate("A.md");
     const ran = await runHere("review", "--db", db);
