@@ -10,11 +10,10 @@ import { type Command, Option } from "commander";
 import { type GateRequest, isOpenGate } from "../contract/gate.ts";
 import type { Json, JsonObject } from "../contract/json.ts";
 import type { RetryRequest } from "../contract/retry.ts";
-import { showLine } from "../protocol/visible-text.ts";
 import { readSigningKey } from "./approver-keys.ts";
 import { type Desk, withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, readJson, readJsonObject, readList, type Session } from "./options.ts";
-import { nameGate, promiseSafety, showResult } from "./show-result.ts";
+import { promiseSafety, showResult, tellDecided } from "./show-result.ts";
 import { signDecision } from "./sign-decision.ts";
 import type { Terminal } from "./terminal.ts";
 import { showAnswer } from "./vote.ts";
@@ -84,9 +83,7 @@ async function decide({ workflowId, gateId, decision }: Decision, session: Sessi
     });
     showAnswer(session, answer);
     if (gate !== undefined && !session.options.json)
-      session.terminal.print(
-        `${nameGate(gate)}\n  ${decision}: ${showLine(gate.operator)}, payload ${gate.payload_digest}`,
-      );
+      session.terminal.print(tellDecided(gate, `${decision}, ${answer.status}`));
     // A decision ahead of its gate is kept; the workflow is not at rest and need not be run here.
     const kept = answer.status === "kept";
     const watched = { kernel, workflowId, after: before.sequence };

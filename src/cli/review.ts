@@ -23,11 +23,11 @@ import {
   commandLine,
   decideLine,
   failIfFailed,
-  nameGate,
   openGatesOf,
   printJson,
   promiseSafety,
   showResult,
+  tellDecided,
 } from "./show-result.ts";
 import { signDecision } from "./sign-decision.ts";
 import { Interrupted, type Terminal } from "./terminal.ts";
@@ -129,14 +129,17 @@ export async function reviewGates(
     if (said.to === "next") at += 1;
     if (said.to === "decide") {
       const opened = await decideHere(desk, gate, said, session);
-      waiting = [...waiting.slice(0, at), ...opened, ...waiting.slice(at + 1)];
+      const others = waiting.toSpliced(at, 1);
+      waiting = others.toSpliced(at, 0, ...opened.filter((one) => !others.some((other) => isSame(one, other))));
     }
   }
   return waiting.length;
 }
 
+const isSame = (a: GateName, b: GateName): boolean => a.workflow_id === b.workflow_id && a.gate_id === b.gate_id;
+
 function tellElsewhere(gate: Gate, { terminal }: Session): Said {
-  terminal.print(`${nameGate(gate)}: ${tellDecision(gate)}, not here.`);
+  terminal.print(tellDecided(gate, `${tellDecision(gate)}, not here`));
   return { to: "next" };
 }
 
@@ -145,47 +148,52 @@ const tellDecision = ({ status, decision }: Gate): string =>
     ? status
     : `${status} by ${showLine(`${decision.principal.type} ${decision.principal.id}`)}`;
 
-/** The gates that are open after the decision in its place: the same where it was refused or revised. */
+/** The gates of its workflow that are open after the decision: the same where it was refused or revised. */
 async function decideHere(
-  { kernel, caller }: Desk,
+  desk: Desk,
   gate: Gate,
-  { decision, payload }: Extract<Said, { to: "decide" }>,
+  said: Decided,
   session: Session<ReviewOptions>,
 ): Promise<readonly GateName[]> {
-  const { terminal, options } = session;
-  const { workflow_id, gate_id, payload_digest, basis_digest } = gate;
-  const before = await kernel.workflow(workflow_id, caller);
-  promiseSafety(session, workflow_id);
-  const shown = { payload_digest, ...(basis_digest !== undefined && { basis_digest }) };
+  const { terminal } = session;
+  const { workflow_id, gate_id } = gate;
   try {
-    const signed = await signDecision(
-      before,
-      { gateId: gate_id, decision, caller },
-      { sign: options.sign, resolution: payload?.resolution },
-    );
-    const answer = await kernel.decideGate(workflow_id, {
-      ...caller,
-      gate_id,
-      decision,
-      payload: { ...payload, ...shown, ...signed },
-    });
+    const { answer, after } = await sendDecision(desk, gate, said, session);
+    const word = said.payload?.resolution ?? said.decision;
     terminal.print(
-      `\n${nameGate(gate)}\n  ${answer.status}: ${decision}, payload ${payload_digest}${payload?.edit === undefined ? "" : ", edited"}`,
+      `\n${tellDecided(gate, `${word}${said.payload?.edit === undefined ? "" : " as edited"}, ${answer.status}`)}`,
     );
     if (answer.tally !== undefined) terminal.print(`  ${tellTally(answer.status, answer.tally)}`);
-    const state = await watchRun({ kernel, workflowId: workflow_id, after: before.sequence }, session);
+    const state = await watchRun({ kernel: desk.kernel, workflowId: workflow_id, after }, session);
     terminal.print(`  ${tellState(state)}`);
-    return answer.status === "voted" ? [] : openGatesOf(state).map(({ gate_id: id }) => ({ workflow_id, gate_id: id }));
+    return answer.status === "voted" ? [] : openGatesOf(state).map((open) => ({ workflow_id, gate_id: open.gate_id }));
   } catch (error) {
     if (!(error instanceof KernelErrorException)) throw error;
-    terminal.print(`\n${nameGate(gate)}\n${renderError(error.error)}`);
+    terminal.print(`\n${tellDecided(gate, "not decided")}\n${renderError(error.error)}`);
     await terminal.ask("Enter shows the gate as it is now. ");
     return [{ workflow_id, gate_id }];
   }
 }
 
-const tellState = ({ workflow_id, state, error }: WorkflowState): string =>
-  `${workflow_id} ${state}${error === null ? "" : `: ${showLine(`${error.code}: ${error.message}`)}`}`;
+type Decided = Extract<Said, { to: "decide" }>;
+
+async function sendDecision(
+  { kernel, caller }: Desk,
+  { workflow_id, gate_id, payload_digest, basis_digest }: Gate,
+  { decision, payload }: Decided,
+  session: Session<ReviewOptions>,
+) {
+  const before = await kernel.workflow(workflow_id, caller);
+  const signing = { sign: session.options.sign, resolution: payload?.resolution };
+  const signed = await signDecision(before, { gateId: gate_id, decision, caller }, signing);
+  const shown = { payload_digest, ...(basis_digest !== undefined && { basis_digest }) };
+  promiseSafety(session, workflow_id);
+  const request = { ...caller, gate_id, decision, payload: { ...payload, ...shown, ...signed } };
+  return { answer: await kernel.decideGate(workflow_id, request), after: before.sequence };
+}
+
+const tellState = ({ state, error }: WorkflowState): string =>
+  `the workflow is ${state.replaceAll("_", " ")}${error === null ? "" : `: ${showLine(`${error.code}: ${error.message}`)}`}`;
 
 function tellLeft(left: number, { options }: Session): string {
   if (left === 0) return "No gate waits any more.";

@@ -45,9 +45,13 @@ export function promiseSafety({ terminal, options }: Session, workflowId: string
   terminal.safety.tell = `What was decided and done is in the ledger, and nothing is done twice. Go on:\n  ${go}`;
 }
 
-/** A gate, for a line that tells what became of it. */
-export const nameGate = ({ title, gate_id, workflow_id }: Gate): string =>
-  `${showLine(title)} (${showLine(gate_id)} of ${showLine(workflow_id)})`;
+/** What a decision was about, and what came of it; no line is longer than a narrow terminal. */
+export const tellDecided = ({ title, gate_id, workflow_id, operator, payload_digest }: Gate, said: string): string =>
+  [
+    `${showLine(title)}  ${showLine(gate_id)}`,
+    `  of ${showLine(workflow_id)}`,
+    `  ${said}: ${showLine(operator)}, payload ${payload_digest.slice(0, 12)}`,
+  ].join("\n");
 
 /** A decision on what was shown here, and on nothing that it has become since. */
 export const decideLine = (

@@ -114,14 +114,18 @@ async function readHistory(
   };
 }
 
-/** Counts what is heard and tells the percent, once each. */
+/** Each telling is kept in a ledger: a few are enough, and none for what comes at once. */
+const percentStep = 5;
+
+/** Counts what is heard and tells how much that is, until all is heard. */
 function tellShare(total: number, report: Report): (piece: string) => void {
   let [heard, told] = [0, 0];
   return (piece) => {
     heard += countCommits(piece);
-    const percent = Math.min(99, Math.floor((100 * heard) / total));
-    if (percent > told) report(percent);
-    told = Math.max(told, percent);
+    const percent = Math.floor((100 * heard) / total / percentStep) * percentStep;
+    if (percent <= told || heard >= total) return;
+    told = percent;
+    report(percent);
   };
 }
 
