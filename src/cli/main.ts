@@ -13,6 +13,7 @@ import { addStreams } from "./events.ts";
 import { addExplanations } from "./explain.ts";
 import { addInspect } from "./inspect.ts";
 import { addLists } from "./list.ts";
+import { addLogin } from "./login.ts";
 import { addMcp } from "./mcp.ts";
 import { readVersion } from "./read-version.ts";
 import { addReplay } from "./replay.ts";
@@ -46,7 +47,7 @@ function buildProgram(terminal: Terminal): Command {
     .showHelpAfterError("(--help says what there is)");
   const decisions = [addReview, addDecisions, addVotes, addRestarts];
   const readings = [addExplanations, addStreams, addVerify, addReplay, addInspect, addWhatIf];
-  for (const add of [addDemo, addRun, addLists, ...decisions, ...readings, addServe, addMcp, addCompletion]) {
+  for (const add of [addDemo, addRun, addLists, ...decisions, ...readings, addServe, addLogin, addMcp, addCompletion]) {
     add(program, terminal);
   }
   return program;

@@ -88,6 +88,11 @@ export function readPort(value: string): number {
   return port;
 }
 
+export function readOrigin(value: string): string {
+  if (URL.canParse(value) && /^https?:/.test(value) && new URL(value).origin === value) return value;
+  throw new InvalidArgumentError("It is a scheme and a host, such as https://api.example.");
+}
+
 const unitMs = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 /** An ISO instant, or a duration before now. */

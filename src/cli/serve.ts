@@ -24,6 +24,7 @@ import {
   addCommonOptions,
   type CommonOptions,
   collect,
+  readOrigin,
   readPort,
   type Session,
 } from "./options.ts";
@@ -85,11 +86,6 @@ export function addServe(program: Command, terminal: Terminal): void {
       [],
     )
     .action((options: ServeOptions) => openAndServe({ options, terminal }));
-}
-
-function readOrigin(value: string): string {
-  if (URL.canParse(value) && /^https?:/.test(value) && new URL(value).origin === value) return value;
-  throw new InvalidArgumentError("It is a scheme and a host, such as https://api.example.");
 }
 
 function readToken(value: string): string {

@@ -1,5 +1,6 @@
 /** `serve`: which of its credentials decides gates. */
 import { describe, expect, it } from "vitest";
+import { readHere, runHere } from "./command-line.ts";
 import { serveHere } from "./serve-here.ts";
 
 const workflow = `wf_${"0".repeat(26)}`;
@@ -72,5 +73,25 @@ describe("countersign serve", () => {
     for (const path of ["/v1/kernel/submit", gate.replace("gate", "cancel")])
       expect(await codeOf(served, path, {}, as)).toBe("T5_AUTHZ_FORBIDDEN");
     expect((await fetch(`${served.url}/v1/kernel/gates`, { headers: as })).status).toBe(200);
+  });
+});
+
+describe("countersign login", () => {
+  it("makes a further link for the server that runs on this ledger, from another process; it is good once", async () => {
+    const served = await serve("--principal", "ann");
+    const { login } = await readHere<{ readonly login: string }>(
+      ...["login", "--db", served.db, "--principal", "bob", "--origin", served.url],
+    );
+    expect(login.startsWith(`${served.url}/login?code=`)).toBe(true);
+    const { cookie = "" } = await signIn({ ...served, login });
+    const who = (await (await fetch(`${served.url}/v1/session`, { headers: { cookie } })).json()) as object;
+    expect(who).toMatchObject({ principal: { id: "bob", role: "user" }, via: "session" });
+    const again = await fetch(`${served.url}/login`, { method: "POST", body: new URL(login).searchParams });
+    expect(again.status).toBe(401);
+  });
+
+  it("makes no ledger where there is none", async () => {
+    const ran = await runHere("login", "--db", "/nowhere/at-all.db");
+    expect([ran.code, ran.out]).toEqual([1, ""]);
   });
 });

@@ -30,7 +30,8 @@ export async function serveHere(token: string, ...args: readonly string[]) {
     complain: (line) => void err.push(line),
     printAll: () => Promise.resolve(),
   };
-  const given = ["--json", "--port", "0", "--token", token, "--db", join(folder.path, "l.db")];
+  const db = join(folder.path, "l.db");
+  const given = ["--json", "--port", "0", "--token", token, "--db", db];
   const ended = main(["serve", ...given, ...args], terminal);
   const stop = async (): Promise<void> => {
     interruption.abort(new Interrupted("the test", 0));
@@ -41,5 +42,5 @@ export async function serveHere(token: string, ...args: readonly string[]) {
     folder[Symbol.dispose]();
   });
   const { url, login } = JSON.parse(await listening.promise) as { readonly url: string; readonly login: string };
-  return { url, login, out, err, stop };
+  return { url, login, db, out, err, stop };
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { GateNotice } from "../../src/contract/gate-notice.ts";
 import { createKernel, type KernelOptions } from "../../src/index.ts";
 import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { createObserver } from "../../src/telemetry/index.ts";
 import { createTestKernel, createVirtualClock } from "../../src/testing/index.ts";
 import { memoryLedger } from "../../src/testing/memory-row-store.ts";
 import { freshPaths } from "../fixtures.ts";
@@ -179,6 +180,23 @@ describe("a notifier that fails", () => {
     await t.run(intent);
     await t.clock.advance(61_000);
     expect(attempts).toEqual([0, 60_000]);
+  });
+
+  it("and one that does not are counted for whoever watches the process", async () => {
+    let isDown = true;
+    const notifier = recordingNotifier({}, () => {
+      if (isDown) throw new Error("away");
+    });
+    const telemetry = createObserver();
+    await using t = await open({ capabilities: [publishing().capability], notifiers: [notifier], telemetry });
+    await t.run(intent);
+    await t.clock.settle();
+    isDown = false;
+    await t.clock.advance(1_000);
+    const told = await telemetry.prometheus();
+    for (const outcome of ["put_back", "delivered"])
+      expect(told).toContain(`countersign_notices_total{notifier="recording",outcome="${outcome}"} 1`);
+    telemetry.stop();
   });
 
   it("says whom it did not reach although it delivered: that is logged", async () => {

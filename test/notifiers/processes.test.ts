@@ -56,5 +56,5 @@ describe("a kernel that is killed", () => {
       [`<${opened}@countersign.test>`, "Decision wanted: s1"],
       [`<${decided}@countersign.test>`, "Approved: s1"],
     ]);
-  });
+  }, 90_000);
 });

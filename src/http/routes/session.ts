@@ -149,7 +149,7 @@ async function showLogin(door: Door, code = ""): Promise<Response> {
 
 /** What is wrong with a code, and what to do, as the end of a sentence. */
 function tellState(state: CodeState): string {
-  const anew = "ask for a new one where the server was started";
+  const anew = "ask for a new one where the server runs (countersign login)";
   if (state.is === "used")
     return `was used at ${instant(state.at)}; if that was not you, ${anew}, and sign out everywhere`;
   return state.is === "expired" ? `expired at ${instant(state.at)}; ${anew}` : `is not known here; ${anew}`;

@@ -1,0 +1,37 @@
+/**
+ * `login`: a link that signs a browser in to the server of this ledger, without starting that server again.
+ *
+ * INV-1  Whoever may write the ledger's file may make links: the code lies there by its digest, is good once, and soon is not.
+ */
+import type { Command } from "commander";
+import { type Desk, withKernel } from "./open-kernel.ts";
+import { addCommonOptions, type CommonOptions, readOrigin } from "./options.ts";
+import { toJsonText } from "./render-text.ts";
+import type { Terminal } from "./terminal.ts";
+
+interface LoginOptions extends CommonOptions {
+  readonly origin: string;
+}
+
+export function addLogin(program: Command, terminal: Terminal): void {
+  addCommonOptions(program.command("login"))
+    .description("a link that signs a browser in to the server of this ledger, as --tenant, --principal and --role")
+    .option(
+      "--origin <origin>",
+      "the scheme and host that the server is reached at",
+      readOrigin,
+      "http://127.0.0.1:8787",
+    )
+    .action((options: LoginOptions) => withKernel({ options, terminal }, (desk) => tellLink(desk, options, terminal)));
+}
+
+async function tellLink(
+  { kernel, ledger, caller }: Desk,
+  { origin, json }: LoginOptions,
+  terminal: Terminal,
+): Promise<void> {
+  const { createHttpApp } = await import("../http/index.ts");
+  const app = createHttpApp(kernel, { sessions: { store: ledger.sessions } });
+  const login = `${origin}${await app.loginPath(caller)}`;
+  terminal.print(json ? toJsonText({ login }) : `${login}  (once, within five minutes; who signs in may decide gates)`);
+}
