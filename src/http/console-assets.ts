@@ -37,6 +37,12 @@ export function readConsole(): ConsoleFiles | null {
   return files;
 }
 
+/** The address of its style; null where it was not built. */
+export function findStyle(): string | null {
+  const name = [...(readConsole()?.keys() ?? [])].find((one) => one.endsWith(".css"));
+  return name === undefined ? null : `/console/${name}`;
+}
+
 function readFolder(folder: string | undefined): ConsoleFiles | null {
   if (folder === undefined) return null;
   const names = readdirSync(folder).filter((name) => extname(name) in types);

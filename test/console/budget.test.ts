@@ -106,7 +106,7 @@ describe("a payload of a megabyte", () => {
     await using visitor = await site.enter(ann);
     const { page, complaints } = visitor;
     await page.goto(site.url + hashOf(id, "/g/gate-publish"));
-    const more = page.getByRole("button", { name: /^Show the other .* characters$/ });
+    const more = page.getByRole("button", { name: /^Show the rest: [\d,]+ characters$/ });
     await more.first().waitFor();
     await more.first().press("Enter");
     await page.locator("pre", { hasText: " end" }).first().waitFor();

@@ -46,7 +46,7 @@ export async function openSite({ kernel: kernelOptions = {}, http = {}, port = 0
     async enter(who, options) {
       const visitor = await visit(await link(who), options);
       await visitor.page.getByRole("button", { name: "Sign in" }).press("Enter");
-      await visitor.page.getByRole("heading", { level: 1 }).waitFor();
+      await visitor.page.getByRole("navigation", { name: "Console" }).waitFor();
       return visitor;
     },
     async [Symbol.asyncDispose]() {

@@ -15,6 +15,7 @@ import { addRoute } from "../add-route.ts";
 import type { Admission } from "../admit-caller.ts";
 import { answerJson } from "../answer.ts";
 import { whenceOf } from "../check-origin.ts";
+import { findStyle } from "../console-assets.ts";
 import type { Call, Edge } from "../edge.ts";
 import type { HttpCaller, SessionRules } from "../http-options.ts";
 import { refuseRate } from "../limit-rate.ts";
@@ -53,7 +54,7 @@ export function addLogin(edge: Edge, door: Door): void {
       query,
       answers: { 200: html },
     },
-    (_, { code }) => showLogin(door, code),
+    (_, { code }) => showLogin(door, code, edge.options.console === true ? findStyle() : null),
   );
   addRoute(
     edge,
@@ -123,13 +124,22 @@ const pageHeaders = {
   "content-security-policy": "default-src 'none'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
 } as const;
 
-const page = (body: string): string => `<!doctype html>
+/** Dressed as the console is, where there is one. */
+function answerPage(body: string, style: string | null): Response {
+  const policy = `${pageHeaders["content-security-policy"]}${style === null ? "" : "; style-src 'self'"}`;
+  return new Response(page(body, style), { headers: { ...pageHeaders, "content-security-policy": policy } });
+}
+
+const page = (body: string, style: string | null): string => `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <meta name="referrer" content="same-origin">
-<title>Countersign</title>
+<title>Countersign</title>${style === null ? "" : `\n<link rel="stylesheet" href="${style}">`}
+<main class="narrow">
+<h1>Countersign</h1>
 ${body}
+</main>
 </html>
 `;
 
@@ -137,14 +147,15 @@ const lookAt = async ({ sessions }: Door, code: string): Promise<CodeState> =>
   secretPattern.test(code) ? sessions.lookAt(code) : { is: "unknown" };
 
 /** The code goes back as it came if it is good. */
-async function showLogin(door: Door, code = ""): Promise<Response> {
+async function showLogin(door: Door, code = "", style: string | null = null): Promise<Response> {
   const state = await lookAt(door, code);
   const form = `<form method="post" action="/login">
+<p>Whoever goes on is signed in with this link, which works once.</p>
 <input type="hidden" name="code" value="${code}">
-<button>Sign in</button>
+<button class="primary">Sign in</button>
 </form>`;
   const body = state.is === "good" ? form : `<p>This login link ${tellState(state)}.</p>`;
-  return new Response(page(body), { headers: pageHeaders });
+  return answerPage(body, style);
 }
 
 /** What is wrong with a code, and what to do, as the end of a sentence. */

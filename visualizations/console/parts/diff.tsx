@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals";
 import { count } from "../words.ts";
 import { Line } from "./shown.tsx";
 
-const longest = 400;
+const longest = 60;
 
 export function Diff({ diff }: { readonly diff: string }) {
   const whole = useSignal(false);
@@ -18,7 +18,7 @@ export function Diff({ diff }: { readonly diff: string }) {
       </pre>
       {shown.length < lines.length && (
         <button type="button" onClick={() => (whole.value = true)}>
-          Show the other {count(lines.length - shown.length, "line")}
+          Show the rest: {count(lines.length - shown.length, "line")}
         </button>
       )}
     </>

@@ -27,25 +27,44 @@ export const Line = ({ text }: { readonly text: string }) => <bdi>{parts(showLin
 /** Several lines, as they are. */
 export const Lines = ({ text }: { readonly text: string }) => <>{parts(showText(text))}</>;
 
-const longest = 20_000;
+/** What is shown at once: enough to see what it is, so that what stands below is not far away. */
+const most = { lines: 60, chars: 20_000 } as const;
 
-/** Without half of a character at its end. */
-const cut = (text: string, most: number): string =>
-  text.slice(0, /[\ud800-\udbff]/.test(text[most - 1] ?? "") ? most - 1 : most);
+/** Where a text is cut: after whole lines, or within one that is long, and never within a character. */
+function cutOf(text: string): number {
+  let end = -1;
+  for (let line = 0; line < most.lines; line += 1) {
+    end = text.indexOf("\n", end + 1);
+    if (end < 0) break;
+  }
+  const at = Math.min(end < 0 ? text.length : end, most.chars);
+  return /[\ud800-\udbff]/.test(text[at - 1] ?? "") ? at - 1 : at;
+}
 
 export function Block({ text }: { readonly text: string }) {
   const whole = useSignal(false);
-  const isCut = text.length > longest && !whole.value;
+  const at = whole.value ? text.length : cutOf(text);
   return (
     <>
       <pre class="block" dir="ltr">
-        <Lines text={isCut ? cut(text, longest) : text} />
+        <Lines text={text.slice(0, at)} />
       </pre>
-      {isCut && (
-        <button type="button" onClick={() => (whole.value = true)}>
-          Show the other {count(text.length - longest, "character")}
+      {at < text.length && (
+        <button
+          type="button"
+          onClick={() => {
+            whole.value = true;
+          }}
+        >
+          Show the rest: {tellRest(text.slice(at))}
         </button>
       )}
     </>
   );
 }
+
+const tellRest = (rest: string): string => {
+  const lines = rest.split("\n").length - 1;
+  // Lines of thousands of characters are no measure.
+  return lines > 1 && rest.length < 1000 * lines ? count(lines, "line") : count(rest.length, "character");
+};

@@ -8,32 +8,32 @@ import { showLine } from "../../../src/protocol/visible-text.ts";
 import { State } from "./marks.tsx";
 import { Line } from "./shown.tsx";
 
-const box = { width: 190, height: 62, across: 46, down: 16 } as const;
+const box = { width: 190, height: 62, across: 16, down: 26 } as const;
 
 interface Place {
   readonly column: number;
   readonly row: number;
 }
 
-/** A step stands one column behind the last of those that it waits for. */
+/** A step stands one row below the last of those that it waits for. */
 export function placeSteps(steps: readonly StepView[]): ReadonlyMap<string, Place> {
   const places = new Map<string, Place>();
-  const rows: number[] = [];
+  const taken: number[] = [];
   const byId = new Map(steps.map((step) => [step.step_id, step]));
-  const columnOf = (step: StepView, seen: readonly string[]): number =>
+  const rowOf = (step: StepView, seen: readonly string[]): number =>
     seen.includes(step.step_id)
       ? 0
       : Math.max(
           0,
           ...step.depends_on.flatMap((id) => {
             const before = byId.get(id);
-            return before === undefined ? [] : [columnOf(before, [...seen, step.step_id]) + 1];
+            return before === undefined ? [] : [rowOf(before, [...seen, step.step_id]) + 1];
           }),
         );
   for (const step of steps) {
-    const column = columnOf(step, []);
-    const row = rows[column] ?? 0;
-    rows[column] = row + 1;
+    const row = rowOf(step, []);
+    const column = taken[row] ?? 0;
+    taken[row] = column + 1;
     places.set(step.step_id, { column, row });
   }
   return places;
@@ -51,7 +51,7 @@ interface StepGraphProps {
 export function StepGraph({ steps, chosen, choose }: StepGraphProps) {
   const places = placeSteps(steps);
   const all = [...places.values()];
-  const width = Math.max(0, ...all.map((place) => left(place) + box.width));
+  const width = Math.max(0, ...all.map((place) => left(place) + box.width + 2 * box.across));
   const height = Math.max(0, ...all.map((place) => top(place) + box.height));
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys
@@ -81,10 +81,12 @@ export function StepGraph({ steps, chosen, choose }: StepGraphProps) {
 
 function Edge({ from, to }: { readonly from: Place | undefined; readonly to: Place | undefined }) {
   if (from === undefined || to === undefined) return null;
-  const [x1, y1] = [left(from) + box.width, top(from) + box.height / 2];
-  const [x2, y2] = [left(to), top(to) + box.height / 2];
-  const bend = Math.max(20, (x2 - x1) / 2);
-  return <path d={`M${x1},${y1}C${x1 + bend},${y1} ${x2 - bend},${y2} ${x2},${y2}`} />;
+  const [x1, y1] = [left(from) + box.width / 2, top(from) + box.height];
+  const [x2, y2] = [left(to) + box.width / 2, top(to)];
+  // A line over several rows goes beside the boxes between.
+  const aside = to.row - from.row > 1 && from.column === to.column ? box.width / 2 + box.across : 0;
+  const bend = (y2 - y1) / 2;
+  return <path d={`M${x1},${y1}C${x1 + aside},${y1 + bend} ${x2 + aside},${y2 - bend} ${x2},${y2}`} />;
 }
 
 interface StepButtonProps {
