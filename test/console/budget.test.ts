@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { brotliCompressSync } from "node:zlib";
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
-import { gatedSteps, intent, publishing } from "../gates/story.ts";
+import { counted, gatedSteps, intent, publishing, step, story } from "../gates/story.ts";
 import { ann, hashOf, openSite, type Site } from "./site.ts";
 
 const folder = join(import.meta.dirname, "../../dist/console");
@@ -28,10 +28,12 @@ describe("the files", () => {
   });
 });
 
+const expiry = { after_ms: 7_200_000, action: "deny" as const };
+
 /** So many workflows of ten gates each. */
-async function fill(site: Site, workflows: number): Promise<void> {
+async function fill(site: Site, workflows: number, inputs: object = {}): Promise<void> {
   const all = Array.from({ length: workflows }, () =>
-    site.kernel.submit({ ...ann, intent_hint: { intent_type: intent, inputs: {} } }),
+    site.kernel.submit({ ...ann, intent_hint: { intent_type: intent, inputs: { ...inputs } } }),
   );
   for (const { workflow_id } of await Promise.all(all)) await site.kernel.settled(workflow_id);
 }
@@ -65,6 +67,25 @@ describe("a full inbox", () => {
     await page.getByText("997 decisions wait for you.").waitFor({ timeout: 30_000 });
     expect(complaints).toEqual([]);
   });
+
+  it("of 10,000 gates is shown with their number, first what falls due, in as many as one can look at", async () => {
+    const send = counted("Note.Send", { effect: "write_draft" });
+    const stepsOf = (gate: object) =>
+      Array.from({ length: 10 }, (_, i) => step(`s${i}`, send, { gate, params: { i } }));
+    const plan = ({ input }: { readonly input: unknown }) => ({
+      reasoning: "ten decisions",
+      steps: stepsOf((input as { readonly dated?: boolean }).dated === true ? { expiry } : {}),
+    });
+    await using site = await openSite({ kernel: { capabilities: [story([send], [], { plan })] } });
+    await fill(site, 1, { dated: true });
+    await fill(site, 999);
+    await using visitor = await site.enter(ann);
+    const { page, complaints } = visitor;
+    await page.getByText("10,000 decisions wait for you.").waitFor({ timeout: 60_000 });
+    await page.getByText("These are 110 of 10,000").waitFor();
+    expect(await page.locator(".item").first().textContent()).toMatch(/due in/);
+    expect(complaints).toEqual([]);
+  }, 120_000);
 
   it("is looked at all day: 10,000 changes told by the feed leave no more in memory", async () => {
     await using site = await openSite({ kernel: { capabilities: [publishing().capability] } });

@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals";
 import { count } from "../words.ts";
 import { Line } from "./shown.tsx";
 
-const longest = 60;
+const longest = 40;
 
 export function Diff({ diff }: { readonly diff: string }) {
   const whole = useSignal(false);

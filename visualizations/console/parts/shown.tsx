@@ -28,7 +28,7 @@ export const Line = ({ text }: { readonly text: string }) => <bdi>{parts(showLin
 export const Lines = ({ text }: { readonly text: string }) => <>{parts(showText(text))}</>;
 
 /** What is shown at once: enough to see what it is, so that what stands below is not far away. */
-const most = { lines: 60, chars: 20_000 } as const;
+const most = { lines: 40, chars: 20_000 } as const;
 
 /** Where a text is cut: after whole lines, or within one that is long, and never within a character. */
 function cutOf(text: string): number {

@@ -81,12 +81,19 @@ export function StepGraph({ steps, chosen, choose }: StepGraphProps) {
 
 function Edge({ from, to }: { readonly from: Place | undefined; readonly to: Place | undefined }) {
   if (from === undefined || to === undefined) return null;
+  if (to.column === from.column && to.row - from.row > 1) return <path d={aside(from, to)} />;
   const [x1, y1] = [left(from) + box.width / 2, top(from) + box.height];
   const [x2, y2] = [left(to) + box.width / 2, top(to)];
-  // A line over several rows goes beside the boxes between.
-  const aside = to.row - from.row > 1 && from.column === to.column ? box.width / 2 + box.across : 0;
   const bend = (y2 - y1) / 2;
-  return <path d={`M${x1},${y1}C${x1 + aside},${y1 + bend} ${x2 + aside},${y2 - bend} ${x2},${y2}`} />;
+  return <path d={`M${x1},${y1}C${x1},${y1 + bend} ${x2},${y2 - bend} ${x2},${y2}`} />;
+}
+
+/** Beside the boxes between, the further the more of them there are. */
+function aside(from: Place, to: Place): string {
+  const x = left(from) + box.width;
+  const [y1, y2] = [top(from) + box.height / 2, top(to) + box.height / 2];
+  const out = x + Math.min(14 + 7 * (to.row - from.row), 2 * box.across + 14);
+  return `M${x},${y1}C${out},${y1} ${out},${y2} ${x},${y2}`;
 }
 
 interface StepButtonProps {
