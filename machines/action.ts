@@ -29,8 +29,9 @@ export const actionMachine = setup({
   id: "action",
   initial: "unseen",
   states: {
-    unseen: { on: { ACTION_STARTED: "running" } },
+    unseen: { description: "No call under this key is on record.", on: { ACTION_STARTED: "running" } },
     running: {
+      description: "A call is under way.",
       on: {
         ACTION_STARTED: {},
         ACTION_SUCCEEDED: "succeeded",
@@ -42,9 +43,16 @@ export const actionMachine = setup({
         ACTION_IN_DOUBT: "in_doubt",
       },
     },
-    failed_retryable: { on: { ACTION_STARTED: "running", ACTION_SUCCEEDED: "succeeded" } },
-    failed_final: { on: { WORKFLOW_RESTARTED: "failed_retryable" } },
+    failed_retryable: {
+      description: "The last call failed and may be made again.",
+      on: { ACTION_STARTED: "running", ACTION_SUCCEEDED: "succeeded" },
+    },
+    failed_final: {
+      description: "Every further call is answered with this failure.",
+      on: { WORKFLOW_RESTARTED: "failed_retryable" },
+    },
     in_doubt: {
+      description: "Nobody knows whether it took effect.",
       on: {
         ACTION_SUCCEEDED: "succeeded",
         ACTION_SETTLED: [
@@ -54,6 +62,6 @@ export const actionMachine = setup({
         ],
       },
     },
-    succeeded: { type: "final" },
+    succeeded: { description: "Every further call is answered with this result.", type: "final" },
   },
 });

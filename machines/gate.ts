@@ -43,8 +43,12 @@ export const gateMachine = setup({
   id: "gate",
   initial: "declared",
   states: {
-    declared: { on: { GATE_DECISION_KEPT: {}, GATE_OPENED: "open", ...ends } },
+    declared: {
+      description: "The plan names it; nobody is asked yet.",
+      on: { GATE_DECISION_KEPT: {}, GATE_OPENED: "open", ...ends },
+    },
     open: {
+      description: "A person is asked.",
       on: {
         GATE_REVISED: {},
         ...votes,
@@ -56,10 +60,16 @@ export const gateMachine = setup({
         ...ends,
       },
     },
-    suspended: { on: { GATE_REVISED: "open", ...votes, STEP_FAILED: "voided", ...decisions, ...ends } },
-    approved: { on: { GATE_REVISED: { guard: "hasMoved", target: "open" } } },
-    rejected: { type: "final" },
-    expired: { type: "final" },
-    voided: { type: "final" },
+    suspended: {
+      description: "Its time is over; it waits for a person all the same.",
+      on: { GATE_REVISED: "open", ...votes, STEP_FAILED: "voided", ...decisions, ...ends },
+    },
+    approved: {
+      description: "A person has agreed to what was shown.",
+      on: { GATE_REVISED: { guard: "hasMoved", target: "open" } },
+    },
+    rejected: { description: "A person has refused.", type: "final" },
+    expired: { description: "Its time is over, which denies it.", type: "final" },
+    voided: { description: "There is nothing left to decide.", type: "final" },
   },
 });

@@ -16,10 +16,10 @@ export const kernelMachine = setup({ types: { events: {} as KernelEvent } }).cre
   id: "kernel",
   initial: "opening",
   states: {
-    opening: { on: { OPENED: "ready", OPEN_FAILED: "failed" } },
-    ready: { on: { STOP: "draining" } },
-    draining: { on: { DRAINED: "stopped" } },
-    failed: { type: "final" },
-    stopped: { type: "final" },
+    opening: { description: "The ledger is being opened.", on: { OPENED: "ready", OPEN_FAILED: "failed" } },
+    ready: { description: "It accepts work.", on: { STOP: "draining" } },
+    draining: { description: "It finishes what it holds and accepts nothing more.", on: { DRAINED: "stopped" } },
+    failed: { description: "The ledger could not be opened.", type: "final" },
+    stopped: { description: "It has let go of everything.", type: "final" },
   },
 });

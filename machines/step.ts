@@ -47,12 +47,17 @@ export const stepMachine = setup({
   id: "step",
   initial: "queued",
   states: {
-    queued: { on: { STEP_STARTED: "running", STEP_SKIPPED: "skipped" } },
+    queued: {
+      description: "Waits for the steps it depends on, and for a place.",
+      on: { STEP_STARTED: "running", STEP_SKIPPED: "skipped" },
+    },
     running: {
+      description: "Has begun and has not ended.",
       initial: "judging",
       on: { STEP_SKIPPED: "#step.skipped" },
       states: {
         judging: {
+          description: "Payload, policy, approval and budget are asked.",
           on: {
             GATE_OPENED: "awaiting_approval",
             GATE_REVISED: { guard: "hasMoved", target: "awaiting_approval" },
@@ -62,6 +67,7 @@ export const stepMachine = setup({
           },
         },
         calling: {
+          description: "The operator is being called.",
           on: {
             ACTION_STARTED: { guard: "isRepeat" },
             ACTION_SUCCEEDED: "finishing",
@@ -70,8 +76,12 @@ export const stepMachine = setup({
             ...lost,
           },
         },
-        finishing: { on: { STEP_SUCCEEDED: "#step.succeeded", ...fails } },
+        finishing: {
+          description: "The call has ended; its outcome is checked.",
+          on: { STEP_SUCCEEDED: "#step.succeeded", ...fails },
+        },
         settling: {
+          description: "The call has failed; what follows is decided.",
           on: {
             ACTION_SUCCEEDED: "finishing",
             ACTION_FAILED: {},
@@ -81,6 +91,7 @@ export const stepMachine = setup({
           },
         },
         awaiting_approval: {
+          description: "A person is asked before the call.",
           on: {
             USER_APPROVED: "judging",
             USER_REJECTED: {},
@@ -90,9 +101,11 @@ export const stepMachine = setup({
           },
         },
         backing_off: {
+          description: "The next attempt waits for its time.",
           on: { ACTION_STARTED: "calling", ACTION_SUCCEEDED: "finishing", ACTION_FAILED: {}, ...fails, ...lost },
         },
         in_doubt: {
+          description: "Nobody knows whether the call took effect; a person is asked.",
           on: {
             GATE_OPENED: {},
             USER_APPROVED: {},
@@ -107,8 +120,8 @@ export const stepMachine = setup({
         },
       },
     },
-    succeeded: { type: "final" },
-    failed: { type: "final" },
-    skipped: { type: "final" },
+    succeeded: { description: "Its result is on record.", type: "final" },
+    failed: { description: "Its error is on record.", type: "final" },
+    skipped: { description: "It was not needed, or could not begin.", type: "final" },
   },
 });

@@ -20,10 +20,10 @@ export const tierMachine = setup({ types: { events: {} as TierEvent } }).createM
   id: "tier",
   initial: "active",
   states: {
-    active: { on: { SLEEP: "dormant", CRASHED: "restarting", STOP: "stopped" } },
-    dormant: { on: { ACTIVATE: "active", STOP: "stopped" } },
-    restarting: { on: { RESTARTED: "active", GAVE_UP: "failed" } },
-    failed: { on: { STOP: "stopped" } },
-    stopped: { type: "final" },
+    active: { description: "Its door is open.", on: { SLEEP: "dormant", CRASHED: "restarting", STOP: "stopped" } },
+    dormant: { description: "It answers SKIP to all but activate.", on: { ACTIVATE: "active", STOP: "stopped" } },
+    restarting: { description: "A fresh actor takes its place.", on: { RESTARTED: "active", GAVE_UP: "failed" } },
+    failed: { description: "It crashed too often and stays down.", on: { STOP: "stopped" } },
+    stopped: { description: "The kernel has stopped it.", type: "final" },
   },
 });

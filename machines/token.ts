@@ -34,8 +34,9 @@ export const tokenMachine = setup({
   id: "token",
   initial: "submitted",
   states: {
-    submitted: { on: { scheduled: "scheduled" } },
+    submitted: { description: "It is on record.", on: { scheduled: "scheduled" } },
     scheduled: {
+      description: "It waits for its turn by priority.",
       on: {
         started: "running",
         capability_violation: "refused",
@@ -45,6 +46,7 @@ export const tokenMachine = setup({
       },
     },
     running: {
+      description: "Its work is being done.",
       on: {
         memory_write: {},
         memory_read: {},
@@ -54,10 +56,10 @@ export const tokenMachine = setup({
         yielded: "yielded",
       },
     },
-    completed: { type: "final" },
-    failed: { type: "final" },
-    yielded: { type: "final" },
-    refused: { type: "final" },
-    cancelled: { type: "final" },
+    completed: { description: "Its work is done.", type: "final" },
+    failed: { description: "Its work has failed.", type: "final" },
+    yielded: { description: "It gave way; its work goes on as another token.", type: "final" },
+    refused: { description: "A ceiling does not admit it.", type: "final" },
+    cancelled: { description: "What it depends on did not succeed.", type: "final" },
   },
 });

@@ -35,9 +35,13 @@ export const workflowMachine = setup({ types: { events: {} as WorkflowEvent } })
   id: "workflow",
   initial: "accepted",
   states: {
-    accepted: { on: { PLAN_CREATED: "planned", PLAN_REJECTED: {}, ...ends } },
-    planned: { on: { WORKFLOW_STARTED: "running", ...ends } },
+    accepted: {
+      description: "The request is on record; its plan is being made.",
+      on: { PLAN_CREATED: "planned", PLAN_REJECTED: {}, ...ends },
+    },
+    planned: { description: "The plan is on record and has not begun.", on: { WORKFLOW_STARTED: "running", ...ends } },
     running: {
+      description: "Steps are being worked on.",
       on: {
         PLAN_CREATED: {},
         PLAN_REJECTED: {},
@@ -50,10 +54,14 @@ export const workflowMachine = setup({ types: { events: {} as WorkflowEvent } })
       },
     },
     waiting_for_user: {
+      description: "Nothing can go on before a person has decided.",
       on: { ...decisions, WORKFLOW_RESUMED: "running", ...ends },
     },
-    completed: { type: "final" },
-    failed: { on: { WORKFLOW_RESTARTED: "running" } },
-    cancelled: { type: "final" },
+    completed: { description: "All is done.", type: "final" },
+    failed: {
+      description: "An error nobody handled; a retry goes on from here.",
+      on: { WORKFLOW_RESTARTED: "running" },
+    },
+    cancelled: { description: "Ended by a person, or by a rejection.", type: "final" },
   },
 });

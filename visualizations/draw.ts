@@ -1,17 +1,17 @@
 /**
  * Draws every machine: `node visualizations/draw.ts` writes the files of this folder.
  *
- * Owns: which machines are drawn, and the names of the files. Never: how (render-*.ts).
+ * Owns: which machines are drawn, and the names of the files. Never: how (src/drawing).
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AnyStateMachine } from "xstate";
-import { allMachines } from "../machines/index.ts";
-import { readChart } from "./chart-model.ts";
+import { allMachines, definitionOf } from "../machines/index.ts";
+import { readDefinition } from "../src/drawing/chart-model.ts";
+import { renderChartMermaid } from "../src/drawing/render-chart-mermaid.ts";
+import { renderChartSvg } from "../src/drawing/render-chart-svg.ts";
 import { renderJson } from "./render-json.ts";
-import { renderMermaid } from "./render-mermaid.ts";
 import { renderReadme } from "./render-readme.ts";
-import { renderSvg } from "./render-svg.ts";
 
 export const drawnMachines: readonly AnyStateMachine[] = allMachines;
 
@@ -19,10 +19,10 @@ export const drawnMachines: readonly AnyStateMachine[] = allMachines;
 export function renderAll(machines: readonly AnyStateMachine[] = drawnMachines): Map<string, string> {
   const drawings = new Map([["README.md", renderReadme(machines)]]);
   for (const machine of machines) {
-    const chart = readChart(machine);
+    const chart = readDefinition(definitionOf(machine), { notes: true });
     drawings.set(`${machine.id}.json`, renderJson(machine));
-    drawings.set(`${machine.id}.mmd`, renderMermaid(chart));
-    drawings.set(`${machine.id}.svg`, renderSvg(chart));
+    drawings.set(`${machine.id}.mmd`, renderChartMermaid(chart));
+    drawings.set(`${machine.id}.svg`, renderChartSvg(chart));
   }
   return drawings;
 }

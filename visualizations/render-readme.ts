@@ -1,8 +1,9 @@
 /** The page that shows all drawings at once. */
 
 import type { AnyStateMachine } from "xstate";
-import { readChart } from "./chart-model.ts";
-import { renderMermaid } from "./render-mermaid.ts";
+import { definitionOf } from "../machines/index.ts";
+import { readDefinition } from "../src/drawing/chart-model.ts";
+import { renderChartMermaid } from "../src/drawing/render-chart-mermaid.ts";
 
 const head = `# The machines
 
@@ -23,5 +24,5 @@ function renderSection(machine: AnyStateMachine): string {
   const { id } = machine;
   const files = ["json", "mmd", "svg"].map((ending) => `[${ending}](${id}.${ending})`).join(" · ");
   const title = `${id.charAt(0).toUpperCase()}${id.slice(1)}`;
-  return `## ${title}\n\n[source](../machines/${id}.ts) · ${files}\n\n\`\`\`mermaid\n${renderMermaid(readChart(machine))}\`\`\`\n`;
+  return `## ${title}\n\n[source](../machines/${id}.ts) · ${files}\n\n\`\`\`mermaid\n${renderChartMermaid(readDefinition(definitionOf(machine), { notes: true }))}\`\`\`\n`;
 }

@@ -39,6 +39,7 @@ export const ladder: readonly Floor[] = [
       "mcp",
       "telemetry",
       "inspect",
+      "drawing",
       "testing",
       "index",
       "ledgers",
@@ -60,6 +61,8 @@ export const ladder: readonly Floor[] = [
   { room: "notifiers", may: ["index", "protocol", "contract"], packages: "declared", builtins: "any" },
   // It plays a ledger's events by the charts, which are public too.
   { room: "inspect", may: ["index", "machines", "protocol", "contract"], packages: "declared", builtins: "any" },
+  // Pictures are made of plain data and text: pages and scripts draw with it too.
+  { room: "drawing", may: ["protocol", "contract"], packages: [], builtins: [] },
   // The port suites check what the ports promise; the test kernel is the kernel with other parts in its ports.
   {
     room: "testing",

@@ -1,11 +1,11 @@
 /**
  * A lifecycle as a picture, with the state it is in lit and the arrow that led there thick.
  *
- * Owns: marks on the page; where they stand is layout-chart.ts's. What it shows is said in words as well.
+ * Owns: marks on the page; where they stand is src/drawing/layout-chart.ts's. What it shows is said in words as well.
  */
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import { type ChartModel, type ChartState, readDefinition } from "../../chart-model.ts";
-import { type Box, type Lane, type Level, layoutLevel, metrics } from "../../layout-chart.ts";
+import { type ChartModel, type ChartState, readDefinition } from "../../../src/drawing/chart-model.ts";
+import { type Box, type Lane, type Level, layoutLevel, metrics } from "../../../src/drawing/layout-chart.ts";
 import { spaced } from "../words.ts";
 
 interface LitChartProps {
@@ -23,7 +23,7 @@ const margin = 14;
 const smallest = 0.82;
 
 export function LitChart({ definition, state, phase = null, last = null, name }: LitChartProps) {
-  const chart = useMemo(() => readDefinition(definition), [definition]);
+  const chart = useMemo(() => readDefinition(definition, { notes: false }), [definition]);
   const level = useMemo(() => layoutLevel(chart.states, chart.arrows, chart.initial), [chart]);
   const lit = findState(chart, state, phase);
   const view = useRef<HTMLElement>(null);
@@ -117,7 +117,7 @@ interface BoxMarksProps {
   readonly last: string | null;
 }
 
-function BoxMarks({ box: { state, x, y, width, height, inner }, isInitial, lit, last }: BoxMarksProps) {
+function BoxMarks({ box: { state, x, y, width, height, inner, innerTop }, isInitial, lit, last }: BoxMarksProps) {
   const tone = lit === state.path ? " lit" : isIn(lit, state.path) ? " around" : "";
   return (
     <g class={`chart-state${tone}`}>
@@ -133,7 +133,7 @@ function BoxMarks({ box: { state, x, y, width, height, inner }, isInitial, lit, 
         </text>
       ))}
       {inner !== null && (
-        <g transform={`translate(${x + metrics.pad},${y + metrics.header + metrics.gap})`}>
+        <g transform={`translate(${x + metrics.pad},${y + innerTop})`}>
           <Drawn level={inner} lit={lit} last={last} />
         </g>
       )}

@@ -2,11 +2,12 @@
  * Where everything of a picture stands. The states of one level stand in a column, in the order they are written;
  * arrows that go down run on its right, arrows that go up on its left. All arrows into one state share a lane.
  *
- * Owns: coordinates, in pixels. Never: marks on the page (render-svg.ts).
+ * Owns: coordinates, in pixels. Never: marks on the page (render-chart-svg.ts).
  * L1  Every arrow leaves its box in rows of its own, so that labels never lie on one another.
  * L2  The states inside a state are a level of their own, drawn inside its box.
  */
 import type { Arrow, ChartState } from "./chart-model.ts";
+import { textWidth } from "./text-size.ts";
 
 export const metrics = { header: 26, row: 14, gap: 30, pad: 12, lane: 14, labelChar: 6.7, nameChar: 8.2 } as const;
 
@@ -25,6 +26,8 @@ export interface Box {
   readonly width: number;
   readonly height: number;
   readonly inner: Level | null;
+  /** How far below the box's top its states begin. */
+  readonly innerTop: number;
 }
 
 /** What leads into one state on one side: out of each source along its row, along the lane, into the state. */
@@ -81,9 +84,6 @@ function linkOf(arrow: Arrow, states: readonly ChartState[]): Link[] {
   return from === to ? [] : [{ from, to, side: to > from ? "right" : "left", labels }];
 }
 
-const textWidth = (texts: readonly string[], perChar: number): number =>
-  Math.max(0, ...texts.map((text) => text.length * perChar));
-
 const laneTargets = (links: readonly Link[], side: Side): readonly number[] => {
   const own = links.filter((link) => link.side === side);
   const reach = (to: number) =>
@@ -107,11 +107,13 @@ function sizeBox(state: ChartState, index: number, { links, arrows }: Surroundin
   const inner = state.initial === null ? null : layoutLevel(state.children, arrows, state.initial);
   const rowsOn = (side: Side) =>
     links.filter((link) => link.from === index && link.side === side).flatMap((link) => link.labels).length;
-  const rows = Math.max(state.stays.length, rowsOn("left"), rowsOn("right")) * metrics.row;
-  const texts = Math.max(textWidth([state.name], metrics.nameChar), textWidth(state.stays, metrics.labelChar));
+  const own = [...state.notes, ...state.stays];
+  const rows = Math.max(own.length, rowsOn("left"), rowsOn("right")) * metrics.row;
+  const texts = Math.max(textWidth([state.name], metrics.nameChar), textWidth(own, metrics.labelChar));
   const width = Math.ceil(Math.max(texts, inner?.width ?? 0)) + 2 * metrics.pad;
-  const body = Math.max(rows, inner === null ? 0 : inner.height + metrics.gap);
-  return { state, x: 0, y: 0, width, height: metrics.header + body + (body > 0 ? metrics.pad : 0), inner };
+  const innerTop = metrics.header + own.length * metrics.row + metrics.gap;
+  const body = Math.max(rows, inner === null ? 0 : innerTop - metrics.header + inner.height);
+  return { state, x: 0, y: 0, width, height: metrics.header + body + (body > 0 ? metrics.pad : 0), inner, innerTop };
 }
 
 /** One below the other, centred, with room above each for the mark of the initial state. */

@@ -1,11 +1,11 @@
 /**
  * A machine as the drawings see it: states in the order they are written, and who leads where on what.
  *
- * Owns: the reading of a machine. Never: a drawing (each render-*.ts has one).
+ * Owns: the reading of a machine's definition, which is plain data: pages read it too. Never: a drawing (render-*.ts).
  * V1  Order is the source's order: the same machine always gives the same drawings, byte for byte.
  * V2  Transitions between the same two states are one arrow with several labels.
  */
-import type { AnyStateMachine, AnyStateNode } from "xstate";
+import { wrapText } from "./text-size.ts";
 
 export interface ChartState {
   readonly name: string;
@@ -15,6 +15,8 @@ export interface ChartState {
   /** The path of the child that is entered, or null for a state without children. */
   readonly initial: string | null;
   readonly children: readonly ChartState[];
+  /** What it means, in lines; none where they are not asked for. */
+  readonly notes: readonly string[];
   /** Events that are accepted and move nothing. */
   readonly stays: readonly string[];
 }
@@ -33,64 +35,11 @@ export interface ChartModel {
   readonly arrows: readonly Arrow[];
 }
 
-export function readChart(machine: AnyStateMachine): ChartModel {
-  const nodes = nodesBelow(machine.root);
-  return {
-    id: machine.id,
-    initial: initialOf(machine.root) ?? "",
-    states: childrenOf(machine.root).map(readState),
-    arrows: mergeArrows(nodes.flatMap(movesOf)),
-  };
-}
-
-const pathOf = (node: AnyStateNode): string => node.path.join(".");
-const childrenOf = (node: AnyStateNode): AnyStateNode[] => Object.values(node.states);
-const nodesBelow = (node: AnyStateNode): AnyStateNode[] =>
-  childrenOf(node).flatMap((child) => [child, ...nodesBelow(child)]);
-
-function initialOf(node: AnyStateNode): string | null {
-  const [target] = childrenOf(node).length === 0 ? [] : (node.initial.target ?? []);
-  return target === undefined ? null : pathOf(target);
-}
-
-function readState(node: AnyStateNode): ChartState {
-  return {
-    name: node.key,
-    path: pathOf(node),
-    isFinal: node.type === "final",
-    initial: initialOf(node),
-    children: childrenOf(node).map(readState),
-    stays: transitionsOf(node).flatMap(({ target, label }) => (isMove(node, target) ? [] : [label])),
-  };
-}
-
-interface Transition {
-  readonly target: string | null;
-  readonly label: string;
-}
-
-function transitionsOf(node: AnyStateNode): Transition[] {
-  return [...node.transitions].flatMap(([event, candidates]) =>
-    candidates.map(({ target, guard }) => {
-      const [first] = target ?? [];
-      return { target: first === undefined ? null : pathOf(first), label: labelOf(event, guard) };
-    }),
-  );
-}
-
 function labelOf(event: string, guard: unknown): string {
   if (guard === undefined) return event;
   const name = typeof guard === "string" ? guard : (guard as { readonly type: string }).type;
   return `${event} [${name}]`;
 }
-
-const movesOf = (node: AnyStateNode): Arrow[] =>
-  transitionsOf(node).flatMap(({ target, label }) =>
-    isMove(node, target) ? [{ from: pathOf(node), to: target, labels: [label] }] : [],
-  );
-
-const isMove = (node: AnyStateNode, target: string | null): target is string =>
-  target !== null && target !== pathOf(node);
 
 function mergeArrows(arrows: readonly Arrow[]): Arrow[] {
   const groups = Map.groupBy(arrows, (arrow) => `${arrow.from} ${arrow.to}`);
@@ -108,6 +57,7 @@ interface Definition {
 
 interface StateDefinition {
   readonly type?: string;
+  readonly description?: string;
   readonly initial?: string;
   readonly states?: Readonly<Record<string, StateDefinition>>;
   readonly on?: Readonly<Record<string, Candidate | readonly Candidate[]>>;
@@ -115,10 +65,10 @@ interface StateDefinition {
 
 type Candidate = string | { readonly target?: string; readonly guard?: unknown };
 
-/** The same of a machine that is told as data (`definitionOf`), without XState: for pages. */
-export function readDefinition(definition: object): ChartModel {
+/** `definitionOf` gives the definition of a machine. `notes`: whether its states say what they mean. */
+export function readDefinition(definition: object, { notes }: { readonly notes: boolean }): ChartModel {
   const { id, initial, states } = definition as Definition;
-  const read = readLevel(id, "", states);
+  const read = readLevel({ id, above: "", notes }, states);
   return {
     id,
     initial,
@@ -132,25 +82,28 @@ interface ReadState {
   readonly moves: readonly Arrow[];
 }
 
-const readLevel = (
-  id: string,
-  above: string,
-  states: Readonly<Record<string, StateDefinition>>,
-): readonly ReadState[] => Object.entries(states).map(([name, state]) => readStateOf({ id, above, name }, state));
-
-interface StatePlace {
+interface LevelPlace {
   readonly id: string;
   /** The path of the state around it, with a dot at its end; empty at the top. */
   readonly above: string;
+  readonly notes: boolean;
+}
+
+const readLevel = (at: LevelPlace, states: Readonly<Record<string, StateDefinition>>): readonly ReadState[] =>
+  Object.entries(states).map(([name, state]) => readStateOf({ ...at, name }, state));
+
+interface StatePlace extends LevelPlace {
   readonly name: string;
 }
 
+const noteChars = 40;
+
 function readStateOf(
-  { id, above, name }: StatePlace,
-  { type, initial, states = {}, on = {} }: StateDefinition,
+  { id, above, name, notes }: StatePlace,
+  { type, description = "", initial, states = {}, on = {} }: StateDefinition,
 ): ReadState {
   const path = above + name;
-  const children = readLevel(id, `${path}.`, states);
+  const children = readLevel({ id, above: `${path}.`, notes }, states);
   const taken = Object.entries(on).flatMap(([event, candidates]) =>
     [candidates].flat().map((candidate) => takenOn(event, candidate as Candidate, { id, above })),
   );
@@ -165,6 +118,7 @@ function readStateOf(
     isFinal: type === "final",
     initial: first,
     children: children.map((c) => c.state),
+    notes: notes ? wrapText(description, noteChars) : [],
     stays,
   };
   return { state, moves: [...moves, ...children.flatMap((child) => child.moves)] };
