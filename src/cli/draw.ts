@@ -115,16 +115,18 @@ async function askPlan(capability: CapabilityDefinition, options: DrawOptions): 
     source: drawRef,
     code: "T1_NORMALIZE_INPUTS_INVALID",
   });
-  const plan = await Promise.resolve(
-    templatePlanner.plan({ ...questionOf(capability, options, inputs as JsonObject), capability }),
-  ).then(
-    (answer) => answer.plan,
-    (thrown: unknown) => {
-      const message = `${what} cannot be made: ${thrown instanceof Error ? thrown.message : String(thrown)}`;
-      return raise(kernelError("T3_PLANNER_FAILED", message, drawRef));
-    },
-  );
+  const question = { ...questionOf(capability, options, inputs as JsonObject), capability };
+  const plan = await makePlan(question, what);
   return readStrictly(ExecutionPlan, plan, { what, source: drawRef, code: "T3_PLAN_INVALID" }) as ExecutionPlan;
+}
+
+async function makePlan(question: Parameters<typeof templatePlanner.plan>[0], what: string): Promise<ExecutionPlan> {
+  try {
+    return (await templatePlanner.plan(question)).plan;
+  } catch (thrown) {
+    const message = `${what} cannot be made: ${thrown instanceof Error ? thrown.message : String(thrown)}`;
+    return raise(kernelError("T3_PLANNER_FAILED", message, drawRef));
+  }
 }
 
 /** What a kernel asks of a planner at the beginning, with an empty context. */

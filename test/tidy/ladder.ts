@@ -24,13 +24,13 @@ export const ladder: readonly Floor[] = [
   {
     // What runs in a browser: records as types, and the rules by which text is shown. It folds and decides nothing.
     room: "console",
-    may: ["visualizations", "protocol", "contract"],
+    may: ["drawing", "protocol", "contract"],
     packages: ["preact", "@preact/signals"],
     builtins: [],
     typesOnly: ["contract"],
   },
   // Drawings are made of the machines; the page draws them from their definitions, by the same files.
-  { room: "visualizations", may: ["machines"], packages: ["xstate", "vite"], builtins: "any" },
+  { room: "visualizations", may: ["drawing", "machines"], packages: ["xstate", "vite"], builtins: "any" },
   {
     // The command line composes everything: the adapters, hosts and ports as well, for the options that choose them.
     room: "cli",
