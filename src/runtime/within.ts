@@ -31,6 +31,10 @@ export function callWithin<T>(call: () => T | Promise<T>, within: Within): T | P
 export const isPromise = <T>(value: T | Promise<T>): value is Promise<T> =>
   typeof (value as { then?: unknown } | null)?.then === "function";
 
+/** What follows from an answer: at once where it is there. */
+export const follow = <T, R>(answer: T | Promise<T>, next: (answer: T) => R | Promise<R>): R | Promise<R> =>
+  isPromise(answer) ? answer.then(next) : next(answer);
+
 function race<T>(answer: Promise<T>, within: Within): Promise<T> {
   return new Promise((resolve, reject) => {
     const { clock, timeoutMs, source, onTimeout, what } = within;

@@ -17,7 +17,7 @@ import { createErrorResponse } from "../../protocol/envelope.ts";
 import type { TierDefinition } from "../../runtime/define-tier.ts";
 import type { Kit } from "../../runtime/kit.ts";
 import type { Registry } from "../../runtime/registry.ts";
-import { callWithin, isPromise } from "../../runtime/within.ts";
+import { callWithin, follow } from "../../runtime/within.ts";
 import { classifyText, type Perceived } from "./classify.ts";
 import { normalizeIntent } from "./normalize-intent.ts";
 
@@ -83,7 +83,7 @@ async function perceive(options: PerceptionTierOptions, signal: Signal, kit: Kit
   return error === null ? ok(out, metricsOf(refs.classification)) : partial(out, error, metricsOf(refs.classification));
 }
 
-async function checkSafe(security: Security, text: string, kit: Kit): Promise<void> {
+function checkSafe(security: Security, text: string, kit: Kit): void | Promise<void> {
   kit.telemetry.mark?.("security.validate", { chars: text.length });
   const within = {
     clock: kit.clock,
@@ -94,18 +94,27 @@ async function checkSafe(security: Security, text: string, kit: Kit): Promise<vo
     what: "security.validate",
   } as const;
   const answer = callWithin(() => security.validate(text), within);
-  const verdict = isPromise(answer) ? await answer : answer;
-  if (verdict?.ok !== true)
-    raise(kernelError("T1_SECURITY_INPUT_REFUSED", `input refused: ${verdict?.reason ?? "no verdict"}`, refs.security));
+  return follow(answer, (verdict) => {
+    if (verdict?.ok === true) return;
+    const why = verdict?.reason ?? "no verdict";
+    raise(kernelError("T1_SECURITY_INPUT_REFUSED", `input refused: ${why}`, refs.security));
+  });
 }
 
-async function normalize(options: PerceptionTierOptions, signal: Signal, kit: Kit): Promise<Result> {
+function normalize(options: PerceptionTierOptions, signal: Signal, kit: Kit): Result | Promise<Result> {
+  const { request, perceived } = signal.body["data"] as NormalizeQuestion;
+  const inputs = request.intent_hint?.inputs ?? {};
+  const isSafe =
+    perceived === null || Object.keys(inputs).length > 0
+      ? checkSafe(options.security, JSON.stringify(inputs), kit)
+      : undefined;
+  return follow(isSafe, () => takeIn(options, signal, kit));
+}
+
+function takeIn(options: PerceptionTierOptions, signal: Signal, kit: Kit): Result {
   const question = signal.body["data"] as NormalizeQuestion;
   const { request, perceived, auth, workflow_id, plan_id, parent_workflow_id, draft_version, regenerate } = question;
   const { submission, requesters } = question;
-  const inputs = request.intent_hint?.inputs ?? {};
-  if (perceived === null || Object.keys(inputs).length > 0)
-    await checkSafe(options.security, JSON.stringify(inputs), kit);
   const intent = normalizeIntent(options.registry, question);
   const domain = perceived?.domain ?? (intent.type.split(".")[0] ?? "general").toLowerCase();
   const urgency = perceived?.urgency ?? "normal";

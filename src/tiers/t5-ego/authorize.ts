@@ -10,7 +10,7 @@ import type { Principal, Scope } from "../../contract/intent.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Authenticator } from "../../ports/authenticator.ts";
 import type { Kit } from "../../runtime/kit.ts";
-import { callWithin, isPromise } from "../../runtime/within.ts";
+import { callWithin, follow } from "../../runtime/within.ts";
 
 export interface AuthorizeQuestion {
   readonly principal: Principal;
@@ -23,13 +23,13 @@ export interface AuthorizeQuestion {
 
 const identityRef = moduleRef(5, "identity", "authorize");
 
-/** @throws KernelErrorException T5_AUTHN_FAILED, T5_AUTHZ_FORBIDDEN, T5_IDENTITY_VIOLATION. */
-export async function authorize(
+/** At once where the authenticator is. @throws KernelErrorException T5_AUTHN_FAILED, T5_AUTHZ_FORBIDDEN, T5_IDENTITY_VIOLATION. */
+export function authorize(
   authenticator: Authenticator,
   question: AuthorizeQuestion,
   kit: Kit,
-): Promise<AuthContext> {
-  const { needs, ...who } = question;
+): AuthContext | Promise<AuthContext> {
+  const { needs: _scope, ...who } = question;
   const within = {
     clock: kit.clock,
     timeoutMs: kit.limits.authenticatorTimeoutMs,
@@ -39,12 +39,15 @@ export async function authorize(
     what: "the authenticator",
   } as const;
   const answer = callWithin(() => authenticator.authorize(who), within);
-  const context = isPromise(answer) ? await answer : answer;
+  return follow(answer, (context) => requireContext(context, question));
+}
+
+function requireContext(context: AuthContext | null, { tenant_id, needs }: AuthorizeQuestion): AuthContext {
   if (context === null) raise(kernelError("T5_AUTHN_FAILED", "the caller is not known here", identityRef));
   const parsed = AuthContext.safeParse(context);
   if (!parsed.success)
     raise(kernelError("T5_AUTHN_FAILED", "the authenticator gave no valid AuthContext", identityRef));
-  if (parsed.data.tenant_id !== question.tenant_id)
+  if (parsed.data.tenant_id !== tenant_id)
     raise(kernelError("T5_IDENTITY_VIOLATION", "the principal does not belong to this tenant", identityRef));
   requireScope(parsed.data, needs);
   return parsed.data;

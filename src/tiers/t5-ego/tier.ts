@@ -23,7 +23,7 @@ import type { Signal } from "../../contract/signal.ts";
 import type { Authenticator } from "../../ports/authenticator.ts";
 import type { Door, TierDefinition } from "../../runtime/define-tier.ts";
 import type { Kit } from "../../runtime/kit.ts";
-import { isPromise } from "../../runtime/within.ts";
+import { follow, isPromise } from "../../runtime/within.ts";
 import { admitCall, type CallQuestion, checkWork, isUnlimited, type WorkQuestion } from "./admission/admit-call.ts";
 import type { BudgetBook } from "./admission/budget-book.ts";
 import type { CapabilityShelf } from "./admission/capability-shelf.ts";
@@ -70,7 +70,7 @@ export function createEgoTier(options: EgoTierOptions): TierDefinition {
 
 /** Who may: callers, activations, and what callers want of a workflow. */
 function authorityDoors({ authenticator, federation }: EgoTierOptions): Readonly<Record<string, Door>> {
-  const whoMay = (signal: Signal, kit: Kit): Promise<AuthContext> =>
+  const whoMay = (signal: Signal, kit: Kit): AuthContext | Promise<AuthContext> =>
     authorize(authenticator, signal.body["data"] as AuthorizeQuestion, kit);
   const commanding =
     (needs: string, action: Command["action"], about: Command["about"] = null): Door["handle"] =>
@@ -86,8 +86,8 @@ function authorityDoors({ authenticator, federation }: EgoTierOptions): Readonly
     "data:Authorize": {
       module: "identity",
       function: "authorize",
-      handle: async (signal, kit) =>
-        reply(signal, kit, { data: await whoMay(signal, kit), schema: "AuthContext", ref: refs.identity }),
+      handle: (signal, kit) =>
+        follow(whoMay(signal, kit), (data) => reply(signal, kit, { data, schema: "AuthContext", ref: refs.identity })),
     },
     "data:MemorySync": {
       module: "identity",
@@ -190,16 +190,20 @@ interface Command {
 }
 
 /** A caller's wish about a workflow becomes a COMMAND once authority is clear. */
-async function commandFor(signal: Signal, kit: Kit, { authenticator, needs, action, about }: Command): Promise<Result> {
-  const { workflow_id, request } = signal.body["data"] as {
-    workflow_id: string;
-    request: { tenant_id: string | number; principal: Principal } & Record<string, unknown>;
-  };
-  const auth = await authorize(
-    authenticator,
-    { principal: request.principal, tenant_id: request.tenant_id, intent_hint: null, scope: null, needs },
-    kit,
-  );
+function commandFor(signal: Signal, kit: Kit, command: Command): Result | Promise<Result> {
+  const { authenticator, needs } = command;
+  const { principal, tenant_id } = (signal.body["data"] as Wish).request;
+  const question = { principal, tenant_id, intent_hint: null, scope: null, needs };
+  return follow(authorize(authenticator, question, kit), (auth) => handOn(signal, kit, { ...command, auth }));
+}
+
+interface Wish {
+  readonly workflow_id: string;
+  readonly request: { tenant_id: string | number; principal: Principal } & Record<string, unknown>;
+}
+
+function handOn(signal: Signal, kit: Kit, { action, about, auth }: Command & { readonly auth: AuthContext }): Result {
+  const { workflow_id, request } = signal.body["data"] as Wish;
   const payload = about === null ? { ...request, workflow_id, auth } : { workflow_id, [about]: request, auth };
   const target = moduleRef(4, "ooda_loop", action === "activate" ? "act" : action);
   return done(
@@ -263,12 +267,13 @@ function admitStep(signal: Signal, kit: Kit, { engine, maxCost, shelf }: EgoTier
 }
 
 /** The admission of a call that is about to be made; what it reserves is set aside until its start is in the ledger. */
-async function answerCall(signal: Signal, kit: Kit, { shelf, book }: EgoTierOptions): Promise<Result> {
+function answerCall(signal: Signal, kit: Kit, { shelf, book }: EgoTierOptions): Result | Promise<Result> {
   const asked = signal.body["data"] as CallQuestion;
-  const reservation = await admitCall({ shelf, book }, asked);
-  if (isKernelError(reservation)) raise(reservation);
-  const unlimited = book.isEmpty && isUnlimited(shelf, asked);
-  return reply(signal, kit, { data: { unlimited, reservation }, schema: "CallAdmission", ref: refs.admission });
+  return follow(admitCall({ shelf, book }, asked), (reservation) => {
+    if (isKernelError(reservation)) raise(reservation);
+    const unlimited = book.isEmpty && isUnlimited(shelf, asked);
+    return reply(signal, kit, { data: { unlimited, reservation }, schema: "CallAdmission", ref: refs.admission });
+  });
 }
 
 function releaseHold(signal: Signal, { book }: EgoTierOptions): Result {

@@ -69,14 +69,17 @@ export function isUnlimited({ find, governor }: CapabilityShelf, { name, budget,
   return budget.limit === null && governedResources.every(([r, f]) => governor[r].limit === null || resources[f] === 0);
 }
 
+type Admitted = Reservation | KernelError | null;
+
 /** What is set aside for the call, null where no scoped budget concerns it, or why it may not be made. */
-export async function admitCall(
+export function admitCall(
   { shelf, book }: { readonly shelf: CapabilityShelf; readonly book: BudgetBook },
   question: CallQuestion,
-): Promise<Reservation | KernelError | null> {
+): Admitted | Promise<Admitted> {
   const refusal = checkWork(shelf, question);
   if (refusal !== null || book.isEmpty) return refusal;
-  const reserved = await book.reserve(question.hold, question.who, question.amounts);
-  if (!isKernelError(reserved)) return reserved;
-  return { ...reserved, detail: { ...reserved.detail, token_id: question.token_id } };
+  return book.reserve(question.hold, question.who, question.amounts).then((reserved) => {
+    if (!isKernelError(reserved)) return reserved;
+    return { ...reserved, detail: { ...reserved.detail, token_id: question.token_id } };
+  });
 }
