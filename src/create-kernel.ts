@@ -188,6 +188,12 @@ class RunningKernel {
     const { executor, restWaiters, reading, kit, registry } = this.#parts;
     for (let last: WorkflowRecord | null = null; ; ) {
       const run = executor.awake(workflowId);
+      if (run !== null && isEnding(run)) {
+        // Its last row is under way: what it holds is what the ledger will say.
+        await run.saved().catch(() => undefined);
+        if (hasAllSaved(run) && isTerminal(run.log.record.state)) return viewOf(run.log.record, registry);
+        continue;
+      }
       if (run === null || mayRest(run)) {
         last = await reading.readWorkflowState(workflowId);
         const now = executor.awake(workflowId);
@@ -216,6 +222,9 @@ class RunningKernel {
 /** Whether the ledger may say that the workflow rests although it is awake: host code may never end, a log may be lost. */
 const mayRest = ({ isBusy, log }: Mailbox): boolean =>
   log.lost !== null || (log.exists && (!isBusy || isTerminal(log.record.state)));
+
+const isEnding = (run: Mailbox): boolean =>
+  run.log.lost === null && run.log.exists && isTerminal(run.log.record.state) && !hasAllSaved(run);
 
 const hasAllSaved = ({ log }: Mailbox): boolean =>
   log.lost === null && log.exists && log.record.sequence === log.confirmed;

@@ -34,6 +34,7 @@ const maybeNone: ReadonlySet<string> = new Set([
   "maxSyncChanges",
   "maxReports",
   "maxCachedBundles",
+  "maxRestingEvents",
   "maxStreamChunks",
   "maxCallRecords",
   "maxRoutes",

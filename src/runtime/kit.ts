@@ -39,6 +39,8 @@ export interface Limits {
   /** Evaluation reports that one workflow keeps. */
   readonly maxReports: number;
   readonly maxCachedBundles: number;
+  /** Events of workflows that wait for a person and are kept folded for who decides soon. */
+  readonly maxRestingEvents: number;
   readonly maxStreamChunks: number;
   /** Events and checkpoints that one call may record. */
   readonly maxCallRecords: number;
@@ -99,6 +101,7 @@ export const defaultLimits: Limits = Object.freeze({
   ...federationLimits,
   maxReports: 100,
   maxCachedBundles: 256,
+  maxRestingEvents: 4_096,
   maxStreamChunks: 10_000,
   maxCallRecords: 1_000,
   maxRoutes: 32,

@@ -119,6 +119,13 @@ export class WorkflowLog {
     this.#lost ??= error;
   }
 
+  /** Gives what it has folded to a log that goes on from there; this one is of no use any more. */
+  handOver(error: KernelError): Pick<FoldedLog, "record" | "context"> {
+    const { record } = this;
+    this.abandon(error);
+    return { record, context: this.#context };
+  }
+
   /** The last sequence that is durable. */
   get confirmed(): number {
     return this.#confirmed;

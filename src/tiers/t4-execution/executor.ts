@@ -3,7 +3,8 @@
  *
  * Owns: the mailboxes. Never: what is decided in one.
  * E1  One mailbox a workflow; whatever comes to it goes through that one.
- * E2  A workflow that rests leaves memory; what comes next folds it again from the ledger.
+ * E2  A workflow that rests leaves memory; what comes next folds it again from the ledger. A few are kept as they were left,
+ *     and gone on from where the ledger has nothing newer; head and lease are asked for in any case.
  * E3  A session (marks `session.open`, `session.close`) lasts from waking to resting; every ledger write of it is in it.
  * E4  Nobody works on a workflow without having claimed it: in the store before it goes on by itself, and in the row of
  *     what a person says to one that rests.
@@ -16,8 +17,9 @@ import type { LedgerStore, WorkflowHead } from "../../ports/ledger-store.ts";
 import type { Kit } from "../../runtime/kit.ts";
 import type { LedgerWriter } from "../../runtime/ledger-writer.ts";
 import type { LifecycleHost } from "../../runtime/lifecycle-host.ts";
-import type { LogServices, NewWorkflow } from "../../runtime/log-services.ts";
+import type { FoldedLog, LogServices, NewWorkflow } from "../../runtime/log-services.ts";
 import { readStream } from "../../runtime/read-turns.ts";
+import { RestingLogs } from "../../runtime/resting-logs.ts";
 import { createLiveSource } from "../../runtime/turn-source.ts";
 import { WorkflowLog } from "../../runtime/workflow-log.ts";
 import { notFound } from "./decide/decide.ts";
@@ -51,11 +53,13 @@ export class Executor {
   readonly #services: LogServices;
   readonly #host: MailboxHost;
   readonly #awake = new Map<string, Mailbox>();
+  readonly #resting: RestingLogs;
   readonly #waking = new Map<string, Promise<Mailbox>>();
 
   constructor(options: ExecutorOptions) {
     this.#options = options;
     const { kit, settings, services, store, writer, owner } = options;
+    this.#resting = new RestingLogs(kit.limits.maxRestingEvents);
     this.#host = { kit, settings, services, onRest: (mailbox) => this.#rest(mailbox) };
     this.#services = {
       kit,
@@ -129,6 +133,7 @@ export class Executor {
     const dropped = [...this.#awake];
     const error = kernelError("T0_TIER_CRASHED", "the execution tier was restarted", executorRef);
     this.#awake.clear();
+    this.#resting.clear();
     for (const [, mailbox] of dropped) {
       mailbox.log.abandon(error);
       mailbox.interrupt();
@@ -149,6 +154,7 @@ export class Executor {
     const id = mailbox.log.identity.workflow_id;
     if (this.#awake.get(id) !== mailbox) return;
     this.#awake.delete(id);
+    if (mayBeKept(mailbox)) this.#resting.keep(mailbox.log);
     lifecycles.sleep(id);
     kit.telemetry.mark?.("session.close", { workflow_id: id });
     onRest(mailbox);
@@ -172,16 +178,39 @@ export class Executor {
   async #fold(workflowId: string, parentId: string | null): Promise<Mailbox> {
     const { store, kit, owner, lifecycles } = this.#options;
     const head = (await store.head(workflowId)) ?? raise(notFound(workflowId));
-    const rows = await store.read(workflowId);
-    const { record: folded, events, context } = readStream(workflowId, rows);
-    const record = folded ?? raise(notFound(workflowId));
+    const { record, context, events } = (await this.#takeKept(workflowId)) ?? (await this.#readAll(workflowId));
     const log = new WorkflowLog(identityOf(record), this.#services, { record, context, head });
     adoptLease(log, head, { owner, now: kit.clock.now() });
     const mailbox = this.#adopt(log, parentId);
     lifecycles.wake(record, events);
     return mailbox;
   }
+
+  /** What a log of this process was left at, if nobody has appended anything since. */
+  async #takeKept(workflowId: string): Promise<Folded | null> {
+    const kept = this.#resting.take(workflowId);
+    if (kept === null || (await this.#options.store.read(workflowId, kept.confirmed)).length > 0) return null;
+    return { ...kept.handOver(goneOn), events: [] };
+  }
+
+  async #readAll(workflowId: string): Promise<Folded> {
+    const { record, context, events } = readStream(workflowId, await this.#options.store.read(workflowId));
+    return { record: record ?? raise(notFound(workflowId)), context, events };
+  }
 }
+
+interface Folded extends Pick<FoldedLog, "record" | "context"> {
+  /** Those that it was folded from just now. */
+  readonly events: readonly LedgerEvent[];
+}
+
+const goneOn = kernelError("T0_LEDGER_CONFLICT", "another log goes on from where this one rested", executorRef);
+
+/** Whether nothing of it can still end here. */
+const mayBeKept = ({ log, handles, interrupted }: Mailbox): boolean =>
+  !interrupted && handles.size === 0 && log.lost === null && !log.foreign && log.isSettled && isParked(log);
+
+const isParked = (log: WorkflowLog): boolean => log.exists && log.record.state === "waiting_for_user";
 
 function identityOf(record: WorkflowRecord): NewWorkflow {
   const { tenant_id, workflow_id, thread_id, correlation_id, intent } = record;
