@@ -56,22 +56,28 @@ export interface IndexBreak {
 
 /** Verifies one row against the hash before it and the sequence it must begin with. */
 export function checkRow(row: TurnRow, prevHash: string, expectedFirst: number): ChainBreak | null {
-  const broken = (reason: ChainBreak["reason"]): ChainBreak => ({ ...placeOf(row), reason });
-  if (row.prev_hash !== prevHash) return broken("link");
-  const damage = findDamage(row);
-  if (damage !== null) return broken(damage);
-  const { stream, first, count } = JSON.parse(row.envelope) as Linked;
-  const isWhole =
-    first === expectedFirst && row.first_sequence === expectedFirst && row.last_sequence === expectedFirst + count - 1;
-  const isOfStream = stream === undefined ? expectedFirst > 1 : stream === row.stream;
-  return isWhole && isOfStream ? null : broken("sequence");
+  const damage = checkBytes(row, prevHash);
+  if (damage !== null) return { ...placeOf(row), reason: damage };
+  const isInPlace = standsAt(row, JSON.parse(row.envelope) as Linked, expectedFirst);
+  return isInPlace ? null : { ...placeOf(row), reason: "sequence" };
 }
+
+/** What is wrong with a row's hashes, where the row before it has this one. */
+export const checkBytes = (row: TurnRow, prevHash: string): "link" | "body" | "hash" | null =>
+  row.prev_hash === prevHash ? findDamage(row) : "link";
 
 /** What of an envelope binds its row to its place. */
 interface Linked {
   readonly stream?: string;
   readonly first: number;
   readonly count: number;
+}
+
+/** Whether a row with this envelope is where it says. The first of a stream names it. */
+export function standsAt(row: TurnRow, { stream, first, count }: Linked, expectedFirst: number): boolean {
+  const isWhole =
+    first === expectedFirst && row.first_sequence === expectedFirst && row.last_sequence === expectedFirst + count - 1;
+  return isWhole && (stream === undefined ? expectedFirst > 1 : stream === row.stream);
 }
 
 /** What is wrong with the bytes of a row by themselves. */

@@ -56,32 +56,34 @@ const absent = "-";
 /** Null where the record has a member that the form does not name, or members in another order. */
 export function packMembers(record: JsonObject, { names, values }: Foretold): Packed | null {
   const packed: Packed = {};
-  const missing: string[] = [];
+  let missing: string[] | null = null;
   let at = 0;
   for (const name of Object.keys(record)) {
     const value = record[name];
     if (value === undefined) continue;
     for (; names[at] !== name; at += 1) {
       if (at >= names.length) return null;
-      if (isForetold(values[at], record)) missing.push(names[at] as string);
+      if (isForetold(values[at], record)) missing = [...(missing ?? []), names[at] as string];
     }
     const said = packValue(value, resolve(values[at], record));
     if (said !== undefined) packed[name] = said;
     at += 1;
   }
-  for (; at < names.length; at += 1) if (isForetold(values[at], record)) missing.push(names[at] as string);
-  if (missing.length > 0) packed[absent] = missing;
+  for (; at < values.length; at += 1)
+    if (isForetold(values[at], record)) missing = [...(missing ?? []), names[at] as string];
+  if (missing !== null) packed[absent] = missing;
   return packed;
 }
 
 export function unpackMembers(packed: JsonObject, { names, values }: Foretold): JsonObject {
   const record: Packed = {};
   const missing = packed[absent] as readonly string[] | undefined;
-  for (const [at, name] of names.entries()) {
-    const isSaid = Object.hasOwn(packed, name);
-    if (!isSaid && missing?.includes(name) === true) continue;
+  for (let at = 0; at < names.length; at += 1) {
+    const name = names[at] as string;
+    const said = packed[name];
+    if (said === undefined && missing?.includes(name) === true) continue;
     const expected = resolve(values[at], record);
-    const value = isSaid ? unpackValue(packed[name], expected) : foretoldValue(expected);
+    const value = said === undefined ? foretoldValue(expected) : unpackValue(said, expected);
     if (value !== undefined) record[name] = value;
   }
   return record;
@@ -95,12 +97,15 @@ const isForetold = (expected: Expected, record: JsonObject): boolean =>
 
 /** What stands where nothing is said. */
 function foretoldValue(expected: unknown): unknown {
+  if (typeof expected !== "object" || expected === null) return expected;
   if (expected instanceof Foretold) return expected.optional ? undefined : unpackMembers({}, expected);
   return expected instanceof ForetoldList || expected instanceof Affixed ? undefined : expected;
 }
 
 /** Undefined where nothing need be said. */
 function packValue(value: unknown, expected: unknown): unknown {
+  if (value === expected) return undefined;
+  if (typeof expected !== "object" || expected === null) return value;
   if (expected instanceof Foretold) return packRecord(value, expected);
   if (expected instanceof ForetoldList) return packList(value, expected);
   if (expected instanceof Affixed) return packText(value, expected);
@@ -108,6 +113,7 @@ function packValue(value: unknown, expected: unknown): unknown {
 }
 
 function unpackValue(said: unknown, expected: unknown): unknown {
+  if (typeof expected !== "object" || expected === null) return said;
   if (expected instanceof Foretold) return Array.isArray(said) ? said[0] : unpackMembers(said as JsonObject, expected);
   if (expected instanceof ForetoldList) return unpackList(said, expected);
   if (expected instanceof Affixed) return unpackText(said, expected);
@@ -117,7 +123,12 @@ function unpackValue(said: unknown, expected: unknown): unknown {
 function packRecord(value: unknown, expected: Foretold): unknown {
   const packed = isPlainObject(value) ? packMembers(value, expected) : null;
   if (packed === null) return [value];
-  return expected.optional || Object.keys(packed).length > 0 ? packed : undefined;
+  return expected.optional || !isEmpty(packed) ? packed : undefined;
+}
+
+function isEmpty(packed: Packed): boolean {
+  for (const _ in packed) return false;
+  return true;
 }
 
 function packList(value: unknown, expected: ForetoldList): unknown {

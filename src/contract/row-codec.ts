@@ -104,11 +104,14 @@ export class RowPacker {
   /** What is other than foretold; null where nothing is. */
   #moreOf(event: TurnEvent): JsonObject | null {
     const { id, plan, actor } = this.#walk.moreOf(event.type, event.payload);
-    const more: Record<string, unknown> = {};
-    if (this.firstId !== null && event.id !== id) more["id"] = event.id;
-    if (event.plan !== plan) more["plan"] = event.plan ?? null;
-    if (!isSameJson(event.actor, actor)) more["actor"] = event.actor ?? null;
-    return Object.keys(more).length === 0 ? null : more;
+    const isNextId = this.firstId === null || event.id === id;
+    const isSameActor = isSameJson(event.actor, actor);
+    if (isNextId && event.plan === plan && isSameActor) return null;
+    return {
+      ...(!isNextId && { id: event.id }),
+      ...(event.plan !== plan && { plan: event.plan ?? null }),
+      ...(!isSameActor && { actor: event.actor ?? null }),
+    };
   }
 }
 
@@ -153,8 +156,9 @@ export function unpackEvents(
     const entry = isUnsaid ? nothing : entries[at];
     if (!isUnsaid) at += 1;
     unsaid = isUnsaid ? unsaid + 1 : 0;
-    const [type, step = null, members = nothing, more = nothing] = readEntry(entry, next);
-    const event = walk.spell({ type, step, members, more }, events.length === 0 ? id : null);
+    const told = readEntry(entry, next);
+    const spelling = { type: told[0], step: told[1] ?? null, members: told[2] ?? nothing, more: told[3] ?? nothing };
+    const event = walk.spell(spelling, events.length === 0 ? id : null);
     events.push(event);
     walk.pass(event);
   }
@@ -207,14 +211,8 @@ class RowWalk {
     if (id === null) throw new SyntaxError("an event has no id");
     const plan = more.plan === undefined ? foretold.plan : (more.plan ?? undefined);
     const actor = more.actor === undefined ? foretold.actor : (more.actor ?? undefined);
-    return {
-      id,
-      type,
-      step,
-      ...(plan === undefined ? {} : { plan }),
-      ...(actor === undefined ? {} : { actor }),
-      payload,
-    };
+    if (plan === undefined && actor === undefined) return { id, type, step, payload };
+    return { id, type, step, ...(plan !== undefined && { plan }), ...(actor !== undefined && { actor }), payload };
   }
 
   /** The event is told: what follows from it. */

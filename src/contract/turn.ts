@@ -10,7 +10,7 @@
  * INV-5  A row whose envelope names its stream says all by itself; the first of a stream does. Any other goes on from the
  *        context that the rows before it left (`StreamContext`), and is not read without.
  */
-import { chainHash, checkRowSafely, refuseDamage } from "./chain.ts";
+import { type ChainBreak, chainHash, checkBytes, refuseDamage, standsAt } from "./chain.ts";
 import { sha256 } from "./digest.ts";
 import { kernelError } from "./error-codes.ts";
 import type { Actor, EventType, LedgerEvent } from "./event.ts";
@@ -142,8 +142,10 @@ export class RowPacking {
     const { count, firstId: id, body } = this.#events;
     const { last, head } = this.#context;
     const first = last + 1;
-    const shared = this.#begins ? packMembers(this.#shared as unknown as JsonObject, firstShared) : null;
-    const envelope = JSON.stringify({ v: turnSchemaVersion, ...shared, now: this.now, first, count, id, inputs });
+    const shared = this.#begins ? `${membersOf(packMembers(this.#shared as unknown as JsonObject, firstShared))},` : "";
+    const led = inputs === undefined ? "" : `,"inputs":${JSON.stringify(inputs)}`;
+    const places = `"now":${JSON.stringify(this.now)},"first":${first},"count":${count},"id":${JSON.stringify(id)}`;
+    const envelope = `{"v":${turnSchemaVersion},${shared}${places}${led}}`;
     const prev_hash = head;
     const body_hash = sha256(body);
     const hash = chainHash(prev_hash, envelope, body_hash);
@@ -153,6 +155,8 @@ export class RowPacking {
     return { stream, first_sequence: first, last_sequence, envelope, body, body_hash, prev_hash, hash };
   }
 }
+
+const membersOf = (record: unknown): string => JSON.stringify(record).slice(1, -1);
 
 /** In the order of the format, whatever order they come in. */
 function sharedOf(envelope: Shared): Shared {
@@ -192,9 +196,9 @@ export interface Turn {
 
 /** As openNext, with what the events share beside them. */
 export function takeTurn(context: StreamContext, row: TurnRow): Turn {
-  const { id, ...envelope } = enterRow(context, row);
+  const envelope = enterRow(context, row);
   const { body } = row;
-  if (body !== null) return { envelope, events: readRow(row, () => unpackEvents(body, { ...envelope, id }, context)) };
+  if (body !== null) return { envelope, events: readRow(row, () => unpackEvents(body, envelope, context)) };
   context.forget();
   return { envelope, events: [] };
 }
@@ -203,14 +207,16 @@ type OpenedEnvelope = TurnEnvelope & { readonly id: string };
 
 /** The envelope of the row that is next, where the row is as it was sealed. */
 function enterRow(context: StreamContext, row: TurnRow): OpenedEnvelope {
-  const broken = checkRowSafely(row, context.head, context.last + 1);
-  if (broken !== null) return refuseDamage(broken);
-  const { now, first, count, id, inputs, ...stored } = readStored(row);
+  const damage = checkBytes(row, context.head);
+  if (damage !== null) return refuseRow(row, damage);
+  const stored = readStored(row);
+  if (!standsAt(row, stored, context.last + 1)) return refuseRow(row, "sequence");
+  const { now, first, count, id, inputs } = stored;
   if (stored.stream !== undefined) context.begin(readShared(stored), first === 1 ? now : null);
   context.follow({ last: row.last_sequence, head: row.hash, now });
   const { shared } = context;
   if (shared?.stream !== row.stream) return refuseRow(row, "sequence");
-  return { ...shared, now, first, count, id, ...(inputs === undefined ? {} : { inputs }) };
+  return inputs === undefined ? { ...shared, now, first, count, id } : { ...shared, now, first, count, id, inputs };
 }
 
 /** An envelope's bytes, as they are parsed. */
@@ -232,7 +238,7 @@ function readRow<T>(row: TurnRow, read: () => T): T {
   }
 }
 
-const refuseRow = ({ stream, first_sequence }: TurnRow, reason: "format" | "sequence"): never =>
+const refuseRow = ({ stream, first_sequence }: TurnRow, reason: ChainBreak["reason"]): never =>
   refuseDamage({ stream, sequence: first_sequence, reason });
 
 const readShared = (stored: Partial<Shared>): Shared =>
