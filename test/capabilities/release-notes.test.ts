@@ -236,6 +236,7 @@ describe("group, draft and check", () => {
       ["Better", ["b"]],
     ]);
     expect(omitted).toEqual([{ short: "3333333", why: "documentation" }]);
+    expect(groupAll([makeCommit("Remove it"), makeCommit("docs: x")]).groups[0]?.title).toBe("Changes");
     const rest = groupChanges(classifyCommits(list), sections.slice(0, 1)).groups.at(-1);
     expect(rest).toMatchObject({
       title: "Other changes",

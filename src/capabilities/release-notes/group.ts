@@ -21,6 +21,8 @@ export const defaultSections: readonly Section[] = [
 ];
 /** Takes what no configured section takes. */
 const lastSection: Section = { title: "Other changes" };
+/** What it is called where nothing stands before it that its changes could be other than. */
+const firstTitle = "Changes";
 
 export interface Grouped {
   readonly groups: readonly ChangeGroup[];
@@ -34,18 +36,20 @@ export function groupChanges(changes: readonly Change[], configured: readonly Se
   const lasting = changes.filter(({ undone_by }) => undone_by === null);
   const byTitle = Map.groupBy(lasting, titleOf);
   const titles = [...new Set(sections.map(({ title }) => title))];
-  const groups = titles.flatMap((title) => (title === null ? [] : [{ title, changes: byTitle.get(title) ?? [] }]));
+  const groups = titles.flatMap((title) => {
+    const own = byTitle.get(title) ?? [];
+    return title === null || own.length === 0 ? [] : [{ title, changes: standTogether(own) }];
+  });
+  const [first, ...rest] = groups;
   const omitted = new Set([...changes.filter((change) => change.undone_by !== null), ...(byTitle.get(null) ?? [])]);
   return {
-    groups: groups
-      .filter((group) => group.changes.length > 0)
-      .map(({ title, changes: own }) => ({
-        title,
-        changes: [...Map.groupBy(own, ({ scope }) => scope).values()].flat(),
-      })),
+    groups: first?.title === lastSection.title ? [{ ...first, title: firstTitle }, ...rest] : groups,
     omitted: changes.filter((change) => omitted.has(change)).map(tellOmission),
   };
 }
+
+const standTogether = (changes: readonly Change[]): Change[] =>
+  [...Map.groupBy(changes, ({ scope }) => scope).values()].flat();
 
 const tellOmission = ({ short, kind, undone_by }: Change): Omission => ({
   short,

@@ -114,12 +114,14 @@ async function readHistory(
   };
 }
 
-/** Each telling is kept in a ledger: a few are enough, and none for what comes at once. */
+/** Each telling is kept in a ledger: a few are enough, and none of a log that is read in no time. */
 const percentStep = 5;
+const longLog = 1000;
 
 /** Counts what is heard and tells how much that is, until all is heard. */
 function tellShare(total: number, report: Report): (piece: string) => void {
   let [heard, told] = [0, 0];
+  if (total < longLog) return () => undefined;
   return (piece) => {
     heard += countCommits(piece);
     const percent = Math.floor((100 * heard) / total / percentStep) * percentStep;
