@@ -172,9 +172,9 @@ const base: Migration = {
       at REAL NOT NULL,
       state TEXT NOT NULL DEFAULT 'pending',
       attempts INTEGER NOT NULL DEFAULT 0,
+      -- When it may be taken; who has taken it has moved this to the end of the lease.
       next_at REAL NOT NULL,
       owner TEXT,
-      leased_until REAL,
       settled_at REAL,
       error TEXT,
       UNIQUE (notifier, delivery_id)

@@ -125,20 +125,20 @@ const texts = {
     INSERT INTO deliveries (notifier, delivery_id, tenant_id, workflow_id, gate_id, kind, sequence, at, next_at)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
   takeDeliveries: `
-    UPDATE deliveries SET owner = ?4, leased_until = ?5 WHERE ordinal IN (
+    UPDATE deliveries SET owner = ?4, next_at = ?5 WHERE ordinal IN (
       SELECT ordinal FROM deliveries AS d WHERE notifier = ?1 AND state = 'pending' AND next_at <= ?2
-      AND coalesce(leased_until, 0) <= ?2 AND ${isFirst} ORDER BY next_at, ordinal LIMIT ?3)
+      AND ${isFirst} ORDER BY next_at, ordinal LIMIT ?3)
     RETURNING delivery_id, tenant_id, workflow_id, gate_id, kind, sequence, at, attempts`,
   nextDelivery: `
-    SELECT min(max(next_at, coalesce(leased_until, 0))) AS at FROM deliveries AS d
-    WHERE notifier = ? AND state = 'pending' AND ${isFirst}`,
+    SELECT next_at AS at FROM deliveries AS d
+    WHERE notifier = ? AND state = 'pending' AND ${isFirst} ORDER BY next_at, ordinal LIMIT 1`,
   endDelivery: `
-    UPDATE deliveries SET state = ?, settled_at = ?, owner = NULL, leased_until = NULL, error = NULL
+    UPDATE deliveries SET state = ?, settled_at = ?, owner = NULL, error = NULL
     WHERE notifier = ? AND delivery_id = ? AND owner = ?`,
   dropDelivery: "DELETE FROM deliveries WHERE notifier = ? AND delivery_id = ? AND owner = ?",
   putDeliveryBack: `
-    UPDATE deliveries SET state = ?, attempts = ?, next_at = ?, error = ?, settled_at = ?, owner = NULL,
-      leased_until = NULL WHERE notifier = ? AND delivery_id = ? AND owner = ?`,
+    UPDATE deliveries SET state = ?, attempts = ?, next_at = ?, error = ?, settled_at = ?, owner = NULL
+    WHERE notifier = ? AND delivery_id = ? AND owner = ?`,
   countDeliveries: `
     SELECT n.name AS notifier, count(d.ordinal) FILTER (WHERE d.state = 'pending') AS pending,
       count(d.ordinal) FILTER (WHERE d.state = 'failed') AS failed,
