@@ -243,6 +243,29 @@ describe("a session", () => {
     expect(complaints).toEqual([]);
   });
 
+  it("is not kept alive by a page that shows what is over: nothing is asked for again", async () => {
+    await using site = await openStory();
+    const id = await begin(site);
+    const { payload_digest } = await site.kernel.gate(id, "gate-publish");
+    await site.kernel.decideGate(id, { ...ann, decision: "approve", payload: { payload_digest } });
+    await site.kernel.settled(id);
+    await using visitor = await site.enter(ann);
+    const { page } = visitor;
+    await page.clock.install();
+    const over = page.waitForResponse(
+      (response) => response.url().includes("/events?after=") && response.request().method() === "HEAD",
+    );
+    await page.goto(site.url + hashOf(id));
+    await page.locator(".chart-state.lit", { hasText: "completed" }).waitFor();
+    await page.clock.runFor(5000);
+    expect((await over).status()).toBe(204);
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(request.url()));
+    await page.clock.runFor(600_000);
+    expect(asked).toEqual([]);
+    expect(visitor.complaints).toEqual([]);
+  });
+
   it("is looked at on while its server restarts: the page says so, comes back by itself, and shows what happened", async () => {
     using folder = makeTempFolder();
     const open = (port = 0) => {

@@ -24,7 +24,7 @@ export interface Problem {
 export type Answer<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: Problem };
 
 interface Asked {
-  readonly method?: "GET" | "POST" | "DELETE";
+  readonly method?: "GET" | "HEAD" | "POST" | "DELETE";
   readonly body?: unknown;
   readonly signal?: AbortSignal;
 }
@@ -34,7 +34,7 @@ export const workflowPath = (id: string, rest = ""): string => `${kernel}/workfl
 
 /** The response as it came; null where there was none. */
 export async function send(path: string, { method = "GET", body, signal: stop }: Asked = {}): Promise<Response | null> {
-  const token = method === "GET" ? null : session.peek()?.csrf_token;
+  const token = method === "GET" || method === "HEAD" ? null : session.peek()?.csrf_token;
   const headers = {
     ...(token != null && { "x-csrf-token": token }),
     ...(body !== undefined && { "content-type": "application/json" }),

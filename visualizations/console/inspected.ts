@@ -75,10 +75,15 @@ export function useInspected(workflowId: string | null): ReadonlySignal<Inspecte
       inspected.value = hearAll(inspected.peek(), batch);
       batch = [];
     };
-    return followInspection(workflowId, (told) => {
+    const tell = (told: Inspection) => {
       if (batch.length === 0) window.setTimeout(show, 50);
       batch.push(told);
-    });
+    };
+    // Of all runs it is told from the beginning again; of one it goes on.
+    const onState = (state: "live" | "waiting") => {
+      if (state === "live" && workflowId === null) inspected.value = nothing;
+    };
+    return followInspection(workflowId, { tell, onState });
   }, [workflowId, inspected]);
   return inspected;
 }

@@ -2,14 +2,15 @@
  * What the server tells by itself: one feed for the page, and the events of a run that is looked at.
  *
  * Owns: connections, and coming back. Never: keeps what was told; who listens does.
- * L1  Who is cut off comes back after what was told last, later each time, up to half a minute.
+ * L1  Who is cut off comes back after what was told last, later each time, up to half a minute. What is over, or nobody's
+ *     to read, is not asked for again: it would keep a session alive that nobody uses.
  * L2  A snapshot is what is there already: views have read it, and hear only of what changes after it.
  */
 import { signal } from "@preact/signals";
 import type { LedgerEvent } from "../../src/contract/event.ts";
 import type { FeedItem, FeedWorkflow } from "../../src/contract/feed.ts";
 import type { Inspection } from "../../src/contract/inspection.ts";
-import { kernel, readSession, session } from "./api.ts";
+import { kernel, send, session } from "./api.ts";
 
 /** Whether what is on the page is kept up to date. */
 export const link = signal<"connecting" | "live" | "waiting">("connecting");
@@ -19,7 +20,7 @@ interface Followed<T> {
   readonly address: (after: string | null) => string;
   readonly event: string;
   readonly tell: (item: T) => void;
-  readonly onState?: (state: "live" | "waiting") => void;
+  readonly onState?: ((state: "live" | "waiting") => void) | undefined;
 }
 
 const longestPauseMs = 30_000;
@@ -44,14 +45,20 @@ function follow<T>({ address, event, tell, onState }: Followed<T>): () => void {
     });
     source.addEventListener("error", comeBack);
   };
-  // The browser's own attempts say nothing of why they fail; ours do, and stop where nobody is signed in.
   const comeBack = (): void => {
     source?.close();
     if (isOver) return;
     onState?.("waiting");
     window.clearTimeout(timer);
-    timer = window.setTimeout(() => void readSession().then(open), pauseMs);
+    timer = window.setTimeout(() => void askAgain(), pauseMs);
     pauseMs = Math.min(2 * pauseMs, longestPauseMs);
+  };
+  // The browser's own attempts say nothing of why they fail.
+  const askAgain = async (): Promise<void> => {
+    const told = await send(address(last), { method: "HEAD" });
+    if (told?.status === 204) isOver = true;
+    else if (told?.ok) open();
+    else if (told?.status !== 401) comeBack();
   };
   open();
   return () => {
@@ -85,12 +92,16 @@ export function openFeed(): () => void {
 }
 
 /** What an inspector is told: of one workflow from its first event on, or of all that have not ended. */
-export function followInspection(workflowId: string | null, tell: (told: Inspection) => void): () => void {
+export function followInspection(
+  workflowId: string | null,
+  { tell, onState }: Pick<Followed<Inspection>, "tell" | "onState">,
+): () => void {
   const of = workflowId === null ? [] : [`workflow_id=${encodeURIComponent(workflowId)}`];
   return follow<Inspection>({
     address: (after) => `${kernel}/stream/inspect?${[...of, ...(after === null ? [] : [`after=${after}`])].join("&")}`,
     event: "kernel.inspection",
     tell,
+    onState,
   });
 }
 
