@@ -1,6 +1,7 @@
 /**
  * `npm run mutate -- --seed S --count N [--files GLOB] [--json]`: draws small changes of the kernel's sources, runs for each the
- * tests that enter its block, and lists the changes that no test notices. `--again REPORT` tries the survivors of a report (of `--json`) once more.
+ * tests that enter its block, and lists the changes that no test notices. `--skip N` leaves out the first of the draw; `--again REPORT` tries
+ * the survivors of a report (of `--json`) once more.
  *
  * Owns: the trial of one mutation, and the listing. Never: changes the checkout; survivors are a list, not a failure (exit code 0).
  * T1  A mutation is killed by the first failing test or by a run that goes silent; it survives otherwise.
@@ -141,6 +142,7 @@ if (import.meta.main) {
       seed: { type: "string", default: "1" },
       count: { type: "string", default: "50" },
       files: { type: "string", multiple: true, default: [...mutated] },
+      skip: { type: "string", default: "0" },
       again: { type: "string" },
       json: { type: "boolean", default: false },
     },
@@ -148,7 +150,7 @@ if (import.meta.main) {
   const all = sourcesMatching(values.files).flatMap(mutationsOf);
   const drawn =
     values.again === undefined
-      ? drawMutations(all, Number(values.seed))
+      ? drawMutations(all, Number(values.seed)).slice(Number(values.skip))
       : survivorsAmong(all, JSON.parse(readFileSync(values.again, "utf8")) as MutationReport);
   const count = values.again === undefined ? Number(values.count) : drawn.length;
   const report = await tryMutations(drawn, { count, tell: (line) => console.error(line) });
