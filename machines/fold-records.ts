@@ -50,7 +50,7 @@ export function beginRecord(event: LedgerEvent): WorkflowRecord {
     regenerate: p.regenerate ?? [],
     accepted_at: event.timestamp,
     run_began_at: event.timestamp,
-    feedback: null,
+    feedback: p.feedback ?? null,
     plan_id: p.plan_id,
     sequence: event.sequence,
     state: lifecycleCharts.workflow.initial as WorkflowStateName,

@@ -100,8 +100,9 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
   WORKFLOW_WAITING(record) {
     record.status = "waiting";
   },
-  WORKFLOW_RESUMED(record, { principal }) {
+  WORKFLOW_RESUMED(record, { principal, feedback }) {
     addRequester(record, principal);
+    record.feedback = feedback ?? record.feedback;
     record.status = "running";
   },
   WORKFLOW_RESTARTED(record, { step_ids, run, feedback, principal }, { type, at }) {

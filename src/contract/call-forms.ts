@@ -15,6 +15,7 @@ const startNames = [
   "input",
   "recovered",
   "outcome_id",
+  "claim",
   "token",
 ];
 
@@ -36,14 +37,19 @@ export const actionStarted: Form = ({ context, step: stepId }) => {
     action === undefined ? context.orUsual(undefined, gate?.["payload"]) : undefined,
     undefined,
     action?.["outcome_id"] ?? context.orUsual(undefined, null),
+    undefined,
     new Foretold(["id", "cost", "resources"], [next]),
   ]);
 };
 
-const succeededNames = ["operator_name", "attempt", "action_id", "result", "usage", "cached", "late", "outcome_id"];
+const succeededNames = [
+  ...["operator_name", "attempt", "action_id", "result", "usage", "cached"],
+  ...["answered_by", "late", "outcome_id"],
+];
 export const actionSucceeded: Form = ({ context, step }) => {
   const { operator_name, attempt, action_id, outcome_id } = context.of(step).action ?? empty;
-  return new Foretold(succeededNames, [operator_name, attempt, action_id, undefined, empty, false, false, outcome_id]);
+  const plain = [undefined, empty, false, undefined, false];
+  return new Foretold(succeededNames, [operator_name, attempt, action_id, ...plain, outcome_id]);
 };
 
 const failedNames = [

@@ -22,7 +22,7 @@ const sinceBegin = ({ context, now }: EventPlace): number | undefined =>
   context.began === null ? undefined : now - context.began;
 
 const resumed: Form = ({ context: { facts } }) =>
-  new Foretold(["gate_id", "step_id", "principal"], [facts.decided?.gate_id, facts.decided?.step_id]);
+  new Foretold(["gate_id", "step_id", "principal", "feedback"], [facts.decided?.gate_id, facts.decided?.step_id]);
 
 const waiting: Form = ({ context: { facts } }) =>
   new Foretold(["gates"], [facts.gate_id === undefined ? undefined : [facts.gate_id]]);

@@ -119,6 +119,8 @@ export interface EventPayloads {
     readonly regenerate?: readonly string[];
     /** Who asked for the work that is made again; absent where there is none. */
     readonly requesters?: readonly PrincipalRef[];
+    /** What whoever had the work done again said of it. */
+    readonly feedback?: string;
     /** Absent where the request named no key. */
     readonly submission?: Submission;
   };
@@ -140,6 +142,7 @@ export interface EventPayloads {
     readonly gate_id: string | null;
     readonly step_id: string | null;
     readonly principal?: Principal;
+    readonly feedback?: string;
   };
   WORKFLOW_RESTARTED: {
     readonly run: number;

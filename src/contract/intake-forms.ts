@@ -34,6 +34,7 @@ const receivedNames = [
   "draft_version",
   "regenerate",
   "requesters",
+  "feedback",
   "submission",
 ];
 

@@ -21,7 +21,7 @@ interface Again {
 
 /** Regenerating or replaying what has ended begins a new workflow, linked to the old one and carrying its intent. */
 export async function retryOrBeginAgain({ gateway, reading, workflowId, request }: Again): ReturnType<Kernel["retry"]> {
-  const mode = RetryRequest.safeParse(request).data?.mode;
+  const { mode, feedback } = RetryRequest.safeParse(request).data ?? {};
   if (mode !== "regenerate" && mode !== "replay") return gateway.retry(workflowId, request);
   const caller = { tenant_id: request.tenant_id, principal: request.principal };
   await gateway.authorize(caller, "workflow:execute");
@@ -52,6 +52,7 @@ export async function retryOrBeginAgain({ gateway, reading, workflowId, request 
     ...(mode === "replay" ? sameVersions(record) : nextVersions(record, request.step_ids)),
     correlation_id,
     requesters: await lineageOf(reading, record),
+    ...(feedback === undefined ? {} : { feedback }),
   });
   return { workflow_id: accepted.workflow_id, status: "restarted", correlation_id };
 }

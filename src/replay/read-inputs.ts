@@ -326,7 +326,7 @@ function readRestart(left: readonly LedgerEvent[], { record: { auth } }: Recorde
   if (planned === undefined || (restarted ?? resumed) === undefined) return null;
   const { principal = null, feedback } =
     restarted === undefined
-      ? { ...payloadOf(resumed as LedgerEvent, "WORKFLOW_RESUMED"), feedback: undefined }
+      ? payloadOf(resumed as LedgerEvent, "WORKFLOW_RESUMED")
       : payloadOf(restarted, "WORKFLOW_RESTARTED");
   const { named } = payloadOf(planned, "PLAN_CREATED");
   return { kind: "retry", mode: "regenerate", step_ids: named, principal, feedback: feedback ?? undefined, auth };

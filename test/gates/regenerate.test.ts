@@ -1,6 +1,6 @@
 /** Doing it again: from a gate, from a failure, and from an end; what is done again, under which id, and what is left alone. */
 import { describe, expect, it } from "vitest";
-import { definePolicy } from "../../src/index.ts";
+import { definePolicy, operatorError } from "../../src/index.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/index.ts";
 import { ann, approve, bob } from "./people.ts";
 import {
@@ -128,6 +128,46 @@ describe("regenerating at a gate", () => {
     expect((await refusalOf(regenerate(t, workflow_id, ["nowhere"]))).code).toBe("T4_WORKFLOW_CONFLICT");
     expect((await refusalOf(t.kernel.retry(workflow_id, { ...testCaller }))).code).toBe("T4_WORKFLOW_CONFLICT");
     expect(await t.kernel.workflow(workflow_id)).toMatchObject({ state: "waiting_for_user", sequence });
+  });
+});
+
+describe("the feedback of whoever asks again", () => {
+  const heard = ({ calls }: { readonly calls: readonly { readonly context: { readonly feedback?: string } }[] }) =>
+    calls.at(-1)?.context.feedback;
+  const said = { ...testCaller, feedback: "shorter" };
+
+  it("reaches what is regenerated at a gate, and replays", async () => {
+    const { capability, draft } = publishing();
+    await using t = await createTestKernel({ capabilities: [capability] });
+    const { workflow_id } = await t.run(intent);
+    await t.kernel.retry(workflow_id, { ...said, mode: "regenerate" });
+    await t.rest(workflow_id);
+    expect(heard(draft)).toBe("shorter");
+    expect((await t.kernel.replay(workflow_id)).difference).toBeNull();
+  });
+
+  it("reaches what is regenerated once it has ended, in the workflow that this begins", async () => {
+    const { capability, draft } = publishing();
+    await using t = await createTestKernel({ capabilities: [capability] });
+    const { workflow_id } = await t.run(intent);
+    await t.kernel.cancel(workflow_id, testCaller);
+    const next = await t.kernel.retry(workflow_id, { ...said, mode: "regenerate" });
+    await t.rest(next.workflow_id);
+    expect([draft.calls.length, heard(draft)]).toEqual([2, "shorter"]);
+    expect((await t.kernel.replay(next.workflow_id)).difference).toBeNull();
+  });
+
+  it.each(["resume_failed_steps", "replay"] as const)("reaches what is done again by %s", async (mode) => {
+    const flaky = counted("Note.Flaky", { effect: "read" }, () => {
+      if (flaky.calls.length === 1) throw operatorError({ code: "NO", message: "no" });
+      return {};
+    });
+    const limits = { maxReplans: 0 };
+    await using t = await createTestKernel({ capabilities: [story([flaky], [step("s", flaky)])], limits });
+    const { workflow_id } = await t.run(intent);
+    const next = await t.kernel.retry(workflow_id, { ...said, mode });
+    await t.rest(next.workflow_id);
+    expect([flaky.calls.length, heard(flaky)]).toEqual([2, "shorter"]);
   });
 });
 

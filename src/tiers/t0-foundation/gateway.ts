@@ -50,6 +50,8 @@ export interface Lineage {
   readonly correlation_id: string;
   /** Who asked for the work until now. */
   readonly requesters: readonly PrincipalRef[];
+  /** For whoever does the work again. */
+  readonly feedback?: string | undefined;
 }
 
 export interface Gateway {
@@ -241,6 +243,7 @@ async function enter(kit: Kit, { request, auth, ids, lineage, submission }: Entr
     draft_version: lineage?.draft_version ?? 1,
     regenerate: lineage?.regenerate ?? [],
     ...(lineage === undefined ? {} : { requesters: lineage.requesters }),
+    ...(lineage?.feedback === undefined ? {} : { feedback: lineage.feedback }),
     ...(submission === null ? {} : { submission }),
   };
   const entry = kit.signals.createDataSignal(question, "SubmitRequest", gatewayRef, correlation_id, user, {

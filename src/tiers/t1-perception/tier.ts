@@ -42,6 +42,7 @@ export interface NormalizeQuestion {
   readonly draft_version: number;
   readonly regenerate: readonly string[];
   readonly requesters?: readonly PrincipalRef[];
+  readonly feedback?: string;
   readonly submission?: Submission;
 }
 
@@ -114,7 +115,7 @@ function normalize(options: PerceptionTierOptions, signal: Signal, kit: Kit): Re
 function takeIn(options: PerceptionTierOptions, signal: Signal, kit: Kit): Result {
   const question = signal.body["data"] as NormalizeQuestion;
   const { request, perceived, auth, workflow_id, plan_id, parent_workflow_id, draft_version, regenerate } = question;
-  const { submission, requesters } = question;
+  const { submission, requesters, feedback } = question;
   const intent = normalizeIntent(options.registry, question);
   const domain = perceived?.domain ?? (intent.type.split(".")[0] ?? "general").toLowerCase();
   const urgency = perceived?.urgency ?? "normal";
@@ -132,6 +133,7 @@ function takeIn(options: PerceptionTierOptions, signal: Signal, kit: Kit): Resul
     urgency,
     warnings: perceived?.warnings ?? [],
     ...(requesters === undefined ? {} : { requesters }),
+    ...(feedback === undefined ? {} : { feedback }),
     ...(submission === undefined ? {} : { submission }),
   };
   const out = kit.signals.createDataSignal(

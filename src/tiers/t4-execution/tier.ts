@@ -39,6 +39,7 @@ export interface Intake {
   readonly draft_version: number;
   readonly regenerate: readonly string[];
   readonly requesters?: readonly PrincipalRef[];
+  readonly feedback?: string;
   readonly submission?: Submission;
 }
 
@@ -135,8 +136,18 @@ async function startWorkflow({ executor, store }: Beginning, signal: Signal, kit
     { workflow_id, plan_id, tenant_id, thread_id, intent_id: intent.intent_id, correlation_id: signal.trace_id },
     signal.id,
   );
-  const { auth, domain, urgency, warnings, parent_workflow_id, draft_version, regenerate, requesters, submission } =
-    intake;
+  const {
+    auth,
+    domain,
+    urgency,
+    warnings,
+    parent_workflow_id,
+    draft_version,
+    regenerate,
+    requesters,
+    feedback,
+    submission,
+  } = intake;
   const facts = {
     pipeline: String(signal.body["pipeline"]),
     complexity: signal.tags["complexity"] ?? "simple",
@@ -147,6 +158,7 @@ async function startWorkflow({ executor, store }: Beginning, signal: Signal, kit
     draft_version,
     ...(regenerate.length === 0 ? {} : { regenerate }),
     ...(requesters === undefined ? {} : { requesters }),
+    ...(feedback === undefined ? {} : { feedback }),
     ...(submission === undefined ? {} : { submission }),
   };
   const said = { schema: "SubmitResponse", fn: "act" };

@@ -91,7 +91,10 @@ function regenerate(run: Run, { principal, step_ids, feedback }: RestartRequest)
         ...(feedback === undefined ? {} : { feedback }),
       }),
     );
-  else run.log.note(draft("WORKFLOW_RESUMED", { gate_id: null, step_id: null, ...(principal && { principal }) }));
+  else {
+    const said = { ...(principal && { principal }), ...(feedback === undefined ? {} : { feedback }) };
+    run.log.note(draft("WORKFLOW_RESUMED", { gate_id: null, step_id: null, ...said }));
+  }
   run.log.note(...planEvents(run, { plan: next, dropped: [], cost: 0 }, "regenerate", step_ids));
   run.log.note(
     ...queueSteps(record, [
