@@ -1,0 +1,68 @@
+/** What a row tells of the inputs that led to it, and that a replay gives each of them once, in that order. */
+import { describe, expect, it } from "vitest";
+import type { TurnEnvelope, TurnRow } from "../../src/contract/turn.ts";
+import { plainInput } from "../../src/contract/turn-input.ts";
+import { replayRows } from "../../src/index.ts";
+import { createTestKernel, memoryLedger, type TestKernel } from "../../src/testing/index.ts";
+import { PassScopes, type Place } from "../../src/tiers/t4-execution/answers.ts";
+import type { Answered } from "../../src/tiers/t4-execution/decide/input.ts";
+import { counted, intent, step, story } from "../gates/story.ts";
+
+const envelopeOf = ({ envelope }: TurnRow): TurnEnvelope => JSON.parse(envelope) as TurnEnvelope;
+const rowsOf = (t: TestKernel, id: string): Promise<TurnRow[]> => Array.fromAsync(t.kernel.export(id));
+
+describe("a row", () => {
+  it("[INV-12] that one input led to says nothing of it: its first event does", async () => {
+    const work = counted("Note.Work");
+    const steps = ["a", "b", "c"].map((id, i, all) => step(id, work, { depends_on: all.slice(0, i) }));
+    const capability = story([work], steps);
+    await using t = await createTestKernel({ capabilities: [capability] });
+    const { workflow_id } = await t.run(intent);
+    const told = (await rowsOf(t, workflow_id)).map((row) => envelopeOf(row).inputs);
+    expect(told.filter((inputs) => inputs !== undefined).length).toBeLessThanOrEqual(1);
+    expect(plainInput("ACTION_SUCCEEDED", 3)).toEqual({ in: "ended", left: 3 });
+  });
+
+  it("[INV-12] after another process has taken the workflow up says so, and replays", async () => {
+    const ledger = memoryLedger();
+    const gate = { reason: "a person looks" };
+    const work = counted("Note.Work");
+    const capability = story([work], [step("a", work, { gate })]);
+    const shared = { ...ledger, close: async () => undefined };
+    const first = await createTestKernel({ capabilities: [capability], ledger: shared });
+    const { workflow_id } = await first.run(intent);
+    await first[Symbol.asyncDispose]();
+    await using t = await createTestKernel({
+      capabilities: [capability],
+      ledger: { ...shared, open: async () => undefined },
+      seed: 7,
+    });
+    await t.approve(workflow_id);
+    await t.rest(workflow_id);
+    const rows = await rowsOf(t, workflow_id);
+    const kinds = rows.flatMap((row) => envelopeOf(row).inputs?.map((one) => one.in) ?? []);
+    expect(kinds.filter((kind) => kind === "opened" || kind === "decided")).toEqual(["opened", "decided"]);
+    expect((await replayRows(rows, { capabilities: [capability] })).identical).toBe(true);
+  });
+});
+
+describe("a question that is put again", () => {
+  it("is answered by its own answer: one to the question before is nobody's", () => {
+    const put: Place[] = [];
+    const scopes = new PassScopes((place) => {
+      put.push(place);
+      return null;
+    });
+    const said = (data: number): Answered => ({ error: null, data, tags: {} });
+    const heard: unknown[] = [];
+    const pass = (): boolean =>
+      scopes.pass("step:s1", () => void heard.push(scopes.hear("policy", { ask: "saved" }).answer.data));
+    expect(pass()).toBe(false);
+    scopes.clear();
+    expect(pass()).toBe(false);
+    const [before, now] = put as [Place, Place];
+    expect(scopes.answered({ type: "answered", ...before, answer: said(1) })).toBe(false);
+    expect(scopes.answered({ type: "answered", ...now, answer: said(2) })).toBe(true);
+    expect([pass(), heard]).toEqual([true, [2]]);
+  });
+});
