@@ -22,6 +22,7 @@ import { nextDue } from "./decide/expire-gates.ts";
 import type { CallEnd, CallOf, Input } from "./decide/input.ts";
 import type { Intention } from "./decide/intention.ts";
 import { oodaRef, type Run, RunMemory, type Settings } from "./decide/run.ts";
+import { mayGoOn } from "./decide/work-plan.ts";
 import { putQuestion } from "./perform/ask.ts";
 import type { Calling } from "./perform/call-operator.ts";
 import { Performer } from "./perform/perform-intention.ts";
@@ -96,19 +97,21 @@ export class Mailbox extends RunMemory implements Run, Calling {
         this.#inputs.length > 0 ||
         this.#wanted.length > 0 ||
         this.#replies.size > 0 ||
-        this.calls.size > 0 ||
+        (this.calls.size > 0 && !this.#isOver) ||
         this.scopes.anyWaits() ||
         !this.log.isSettled ||
         this.#pauses)
     );
   }
 
+  /** It has ended: who still calls for it is heard, and not waited for. */
+  get #isOver(): boolean {
+    return this.log.exists && isTerminal(this.log.record.state);
+  }
+
   /** A step backs off, and this process waits for its time. */
   get #pauses(): boolean {
-    const { log } = this;
-    if (log.lease === null || log.foreign || this.interrupted || !log.exists || isTerminal(log.record.state))
-      return false;
-    return isBackingOff(log.record) && !this.#rests;
+    return this.log.lease !== null && mayGoOn(this) && isBackingOff(this.log.record) && !this.#rests;
   }
 
   /** Nothing goes on before a time that is far enough away: it is kept in the ledger, not here. */
@@ -121,12 +124,12 @@ export class Mailbox extends RunMemory implements Run, Calling {
   /** A call whose operator has not ended keeps its workflow in memory, where its end is heard; of one that is over it is not. */
   get #isHeld(): boolean {
     const { log, handles, interrupted } = this;
-    return handles.size > 0 && log.lost === null && !interrupted && log.exists && !isTerminal(log.record.state);
+    return handles.size > 0 && log.lost === null && !interrupted && log.exists && !this.#isOver;
   }
 
   /** True while a command holds it back; it stays in memory, where the command is known. */
   get isAsleep(): boolean {
-    return this.asleep && this.log.exists && this.log.lost === null && !isTerminal(this.log.record.state);
+    return this.asleep && this.log.exists && this.log.lost === null && !this.#isOver;
   }
 
   // --- the mailbox ---
@@ -200,7 +203,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
   }
 
   #nextTime(): number | null {
-    if (!this.log.exists || this.log.foreign || this.interrupted || isTerminal(this.log.record.state)) return null;
+    if (!mayGoOn(this)) return null;
     const due = nextDue(this);
     return Number.isFinite(due) ? due : null;
   }
