@@ -8,6 +8,7 @@ import type { WorkflowStateName } from "../src/contract/progress.ts";
 import type { AttemptTrace } from "../src/contract/trace.ts";
 import type { ActionEntry, StepRecord, WorkflowRecord } from "../src/contract/workflow.ts";
 import { chartEvent, lifecycleCharts, stepAfter } from "./charts.ts";
+import { moveTo, newStanding } from "./fold-standing.ts";
 import { isSamePrincipal } from "./quorum.ts";
 
 /** Where an event stands in its log, as handlers need it. */
@@ -28,7 +29,7 @@ export function moveStep(record: WorkflowRecord, meta: Folded, payload: object):
   const step = record.steps.get(meta.step_id ?? "");
   if (step === undefined) return null;
   const { state, phase } = stepAfter(step, chartEvent(meta.type, payload)) ?? step;
-  step.state = state;
+  if (state !== step.state) moveTo(record, step, state);
   step.phase = phase;
   return step;
 }
@@ -61,6 +62,7 @@ export function beginRecord(event: LedgerEvent): WorkflowRecord {
     run: 1,
     draft_version: p.draft_version ?? 1,
     steps: new Map(),
+    standing: newStanding(),
     gates: new Map(),
     kept: new Map(),
     actions: new Map(),
@@ -164,6 +166,8 @@ export function restartStep(record: WorkflowRecord, stepId: string): void {
   if (step === undefined) return;
   for (const gate of record.gates.values())
     if (gate.step_id === stepId && gate.status === "voided") record.gates.delete(gate.gate_id);
+  record.standing.running.delete(stepId);
+  record.standing.moved.push(stepId);
   const fresh = newStep(step.step, step.plan_id);
   const { attempts, policy_events, approval_events, doubts, action_id, input, checkpoint, unresolved } = step;
   record.steps.set(stepId, {

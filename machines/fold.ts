@@ -25,6 +25,7 @@ import {
   startAction,
   updateAction,
 } from "./fold-records.ts";
+import { countAgain } from "./fold-standing.ts";
 import { chargeCall, chargeCapability, scheduleAttempt, scheduleToken, startToken } from "./fold-usage.ts";
 import type { ChartEvent } from "./table.ts";
 
@@ -92,6 +93,7 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
     for (const step of plan.steps)
       if (!record.steps.has(step.step_id)) record.steps.set(step.step_id, newStep(step, plan.plan_id));
     rebindSteps(record, plan);
+    countAgain(record);
   },
   WORKFLOW_STARTED(record, _p, { at }) {
     record.started_at ??= at;
@@ -115,6 +117,7 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
     record.finished_at = null;
     record.budget_refused = null;
     for (const stepId of step_ids) restartStep(record, stepId);
+    countAgain(record);
     for (const id of record.actions.keys()) moveAction(record, id, { type });
   },
   WORKFLOW_COMPLETED(record, { text, warnings }, { at }) {

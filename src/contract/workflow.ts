@@ -85,6 +85,19 @@ export interface KeptDecision {
   readonly decided: GateDecided;
 }
 
+/** How the steps stand together (`machines/fold-standing.ts`). */
+export interface Standing {
+  /** Where a step stands in the newest plan. */
+  places: ReadonlyMap<string, number>;
+  /** Steps that run, of any plan. */
+  readonly running: Set<string>;
+  /** Each step whose state changed, in order: who keeps a view of the steps reads on from where it was. */
+  readonly moved: string[];
+  /** Weight of what has succeeded, and of all that counts. */
+  done: number;
+  total: number;
+}
+
 export interface WorkflowRecord {
   readonly tenant_id: string | number;
   readonly workflow_id: string;
@@ -115,6 +128,7 @@ export interface WorkflowRecord {
   run: number;
   draft_version: number;
   steps: Map<string, StepRecord>;
+  readonly standing: Standing;
   gates: Map<string, Gate>;
   /** Decisions ahead of their gate, oldest first. */
   kept: Map<string, readonly KeptDecision[]>;
@@ -149,45 +163,29 @@ export const isTerminal = (state: WorkflowStateName): boolean =>
 /** Nothing more happens by itself: it has ended, or waits for a person. */
 export const isAtRest = (state: WorkflowStateName): boolean => isTerminal(state) || state === "waiting_for_user";
 /** Whether a step can go on now, or start. */
-export function isRunnable({ plan, steps }: Pick<WorkflowRecord, "plan" | "steps">, of: StepRecord): boolean {
+export function isRunnable({ steps, standing }: Pick<WorkflowRecord, "steps" | "standing">, of: StepRecord): boolean {
   const { state, phase, step } = of;
   if (state === "running") return isWorking(phase) || phase === "backing_off";
-  if (state !== "queued" || !isPlanned(plan, step.step_id)) return false;
+  if (state !== "queued" || !standing.places.has(step.step_id)) return false;
   return step.depends_on.every((id) => steps.get(id)?.state === "succeeded");
 }
 /**
  * How much of the plan's weight is done, rounded; 100 exactly when all is, short of it below (seed 003 section 2.8; C-34).
  * Counted: steps that succeeded in any round, and those of the newest plan that were not dropped.
  */
-export function percentOf(record: Pick<WorkflowRecord, "plan" | "steps" | "state">): number {
-  if (record.state === "completed") return 100;
-  let total = 0;
-  let done = 0;
-  for (const { step, state } of record.steps.values()) {
-    if (state === "succeeded") done += step.weight;
-    if (state === "succeeded" || isPlanned(record.plan, step.step_id)) total += step.weight;
-  }
+export function percentOf({ state, standing: { done, total } }: Pick<WorkflowRecord, "standing" | "state">): number {
+  if (state === "completed") return 100;
   if (total === 0) return 0;
-  if (done === total && record.state !== "failed" && record.state !== "cancelled") return 100;
+  if (done === total && state !== "failed" && state !== "cancelled") return 100;
   return Math.min(99, Math.round((100 * done) / total));
 }
 
 /** Steps that succeeded in any round, and those of the newest plan. */
-export function effectiveSteps({ plan, steps }: Pick<WorkflowRecord, "plan" | "steps">): readonly StepRecord[] {
-  return [...steps.values()].filter((step) => step.state === "succeeded" || isPlanned(plan, step.step.step_id));
+export function effectiveSteps({ steps, standing }: Pick<WorkflowRecord, "steps" | "standing">): readonly StepRecord[] {
+  return [...steps.values()].filter((step) => step.state === "succeeded" || standing.places.has(step.step.step_id));
 }
 
 const planned = new WeakMap<Plan, ReadonlySet<string>>();
 
-/** Whether the plan holds the step; a plan never changes. */
-function isPlanned(plan: Plan | null, stepId: string): boolean {
-  if (plan === null) return false;
-  let ids = planned.get(plan);
-  if (ids === undefined) {
-    ids = new Set(plan.steps.map((step) => step.step_id));
-    planned.set(plan, ids);
-  }
-  return ids.has(stepId);
-}
 export const isStepDone = (state: StepState): boolean =>
   state === "succeeded" || state === "failed" || state === "skipped";

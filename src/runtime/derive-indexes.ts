@@ -121,8 +121,8 @@ export function dueOf(record: WorkflowRecord): number | null {
 /** Steps back off, and none runs: what is ready besides waits for a place that one of them holds. */
 function dueAfterPause(record: WorkflowRecord): number | null {
   const pauses: number[] = [];
-  for (const { state, phase, retry_due } of record.steps.values()) {
-    if (state !== "running") continue;
+  for (const id of record.standing.running) {
+    const { phase = null, retry_due = null } = record.steps.get(id) ?? {};
     if (isWorking(phase)) return null;
     if (phase === "backing_off" && retry_due !== null) pauses.push(Date.parse(retry_due));
   }

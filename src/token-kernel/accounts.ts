@@ -9,7 +9,7 @@ import type { AdmissionState } from "../contract/admission.ts";
 import type { Json } from "../contract/json.ts";
 import type { KernelToken, TokenId } from "../contract/token.ts";
 import type { RunningToken, TokenKernelState } from "../contract/token-snapshot.ts";
-import { ReadyQueue } from "../tiers/t4-execution/ready-queue.ts";
+import { ReadyQueue } from "../runtime/ready-queue.ts";
 
 /** States that leave a trace: who depends on one of these waits in vain. */
 const deadStates = ["failed", "refused", "cancelled"] as const;

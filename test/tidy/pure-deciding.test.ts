@@ -13,7 +13,12 @@ import {
 } from "./source-files.ts";
 
 const folder = "src/tiers/t4-execution/decide/";
-const files = sourcesIn("src/tiers/t4-execution/decide");
+/** What is ready is one piece for plans, turns and tokens; it is held to the same. */
+const queue = "src/runtime/ready-queue.ts";
+const files = [
+  ...sourcesIn("src/tiers/t4-execution/decide"),
+  ...sourcesIn("src/runtime").filter(({ path }) => path === queue),
+];
 
 const impure: ReadonlySet<string> = new Set([
   "Promise",
@@ -56,7 +61,7 @@ const impureIn = (file: SourceFile): string[] =>
 /** Types may say what the runtime and the ports are; what runs comes from the words, the machines, and deciding itself. */
 function strangersIn(file: SourceFile): string[] {
   const isOwn = (path: string): boolean =>
-    path.startsWith(folder) || path.startsWith("src/contract/") || path.startsWith("machines/");
+    path === queue || ["src/contract/", "machines/", folder].some((room) => path.startsWith(room));
   return importsOf(file)
     .filter(({ file: path, package: name, kind, specifier }) => {
       if (path === null) return name !== "zod";

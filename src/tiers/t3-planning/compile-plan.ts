@@ -21,6 +21,7 @@ import { moduleRef } from "../../contract/module-ref.ts";
 import type { Operator } from "../../contract/operator.ts";
 import { ExecutionPlan, type Plan, type PlanStep, type PlanStepDraft } from "../../contract/plan.ts";
 import { literalsOf, markText } from "../../contract/reference.ts";
+import { ReadyQueue } from "../../runtime/ready-queue.ts";
 import type { Registry } from "../../runtime/registry.ts";
 import { messageOf } from "../../runtime/within.ts";
 
@@ -176,17 +177,17 @@ function requireDependencies(steps: readonly Draft[], completed: readonly string
 
 /** Kahn's order, stable; null when a cycle leaves steps over. */
 function orderSteps(steps: readonly Draft[], completed: ReadonlySet<string>): readonly Draft[] | null {
-  const done = new Set(completed);
+  const queue = new ReadyQueue<string>();
+  for (const [sequence, { step_id: id, depends_on }] of steps.entries())
+    queue.add({ id, priority: 0, sequence, dependencies: depends_on.filter((on) => !completed.has(on)) });
+  const named = new Map(steps.map((step) => [step.step_id, step]));
   const ordered: Draft[] = [];
-  let rest = steps;
-  while (rest.length > 0) {
-    const ready = rest.find((s) => s.depends_on.every((id) => done.has(id)));
-    if (ready === undefined) return null;
-    done.add(ready.step_id);
-    ordered.push(ready);
-    rest = rest.filter((s) => s !== ready);
+  for (let next = queue.next(); next !== undefined; next = queue.next()) {
+    queue.remove(next);
+    queue.complete(next);
+    ordered.push(named.get(next) as Draft);
   }
-  return ordered;
+  return ordered.length === steps.length ? ordered : null;
 }
 
 function findOperator({ registry, capability }: CompileRequest, step: Draft): Operator {

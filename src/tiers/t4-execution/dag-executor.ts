@@ -13,8 +13,8 @@
  * D7  While paused nothing starts and nothing is cancelled for it; a run that ends paused leaves the rest open.
  */
 import type { StepResult } from "../../contract/step.ts";
+import { ReadyQueue } from "../../runtime/ready-queue.ts";
 import { isPromise, messageOf } from "../../runtime/within.ts";
-import { ReadyQueue } from "./ready-queue.ts";
 
 export const parked: unique symbol = Symbol("parked");
 export type Parked = typeof parked;

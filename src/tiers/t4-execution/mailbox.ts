@@ -12,7 +12,7 @@
 import { type KernelError, KernelErrorException } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { EventDraft } from "../../contract/event.ts";
-import { isTerminal, type WorkflowRecord } from "../../contract/workflow.ts";
+import { isTerminal } from "../../contract/workflow.ts";
 import type { Kit } from "../../runtime/kit.ts";
 import { errorOf } from "../../runtime/within.ts";
 import type { WorkflowLog } from "../../runtime/workflow-log.ts";
@@ -21,6 +21,7 @@ import { advance, decide } from "./decide/decide.ts";
 import { nextDue } from "./decide/expire-gates.ts";
 import type { CallEnd, CallOf, Input } from "./decide/input.ts";
 import type { Intention } from "./decide/intention.ts";
+import { isBackingOff } from "./decide/read-steps.ts";
 import { oodaRef, type Run, RunMemory, type Settings } from "./decide/run.ts";
 import { mayGoOn } from "./decide/work-plan.ts";
 import { putQuestion } from "./perform/ask.ts";
@@ -383,9 +384,4 @@ export class Mailbox extends RunMemory implements Run, Calling {
     this.#arm(null);
     this.#host.onRest(this);
   }
-}
-
-function isBackingOff({ steps }: WorkflowRecord): boolean {
-  for (const { phase } of steps.values()) if (phase === "backing_off") return true;
-  return false;
 }

@@ -87,10 +87,13 @@ function prepareOutcome(run: Run, gate: Gate, edit: JsonObject): Outcome | null 
 function payloadOn(run: Run, step: PlanStep, content: Json): Json {
   const { record } = run.log;
   const applied = step.applies === null ? null : outcomeOfStep(record, step.applies);
-  const outputs = new Map(outputsOf(record, step));
-  for (const id of outputs.keys())
-    if (outcomeOfStep(record, id)?.outcome_id === applied?.outcome_id) outputs.set(id, content);
-  return resolveParams(step, outputs).value;
+  const outputs = outputsOf(record, step);
+  const edited = (id: string): Json | undefined => {
+    const output = outputs(id);
+    const isEdited = output !== undefined && outcomeOfStep(record, id)?.outcome_id === applied?.outcome_id;
+    return isEdited ? content : output;
+  };
+  return resolveParams(step, edited).value;
 }
 
 /** What the operator would get must be another input than what the gate shows: what its schema drops is no change. */

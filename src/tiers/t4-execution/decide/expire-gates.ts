@@ -19,10 +19,12 @@ export function expireGates(run: Run): void {
 
 /** When something of the workflow falls due here: a gate's time, the end of a pause; epoch ms, infinity for never. */
 export function nextDue(run: Run): number {
-  const { gates, steps } = run.log.record;
+  const { gates, steps, standing } = run.log.record;
   let next = gates.size === 0 ? Number.POSITIVE_INFINITY : Math.min(...openGates(run).map(dueOf));
-  for (const { phase, retry_due } of steps.values())
+  for (const id of standing.running) {
+    const { phase, retry_due = null } = steps.get(id) ?? {};
     if (phase === "backing_off" && retry_due !== null) next = Math.min(next, Date.parse(retry_due));
+  }
   return next;
 }
 

@@ -16,3 +16,9 @@ export const queueSteps = (record: WorkflowRecord, stepIds: readonly string[]): 
       ? [draft("STEP_QUEUED", { name: step.step.name, operator: step.step.operator }, id)]
       : [];
   });
+
+/** Whether a step waits for the end of a pause. */
+export function isBackingOff({ steps, standing }: WorkflowRecord): boolean {
+  for (const id of standing.running) if (steps.get(id)?.phase === "backing_off") return true;
+  return false;
+}

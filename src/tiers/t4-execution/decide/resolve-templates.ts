@@ -15,7 +15,11 @@ export interface Resolved {
   readonly unresolved: readonly string[];
 }
 
-type Outputs = ReadonlyMap<string, unknown> | Readonly<Record<string, unknown>>;
+/** A function gives undefined for a step that there is no output of. */
+type Outputs =
+  | ReadonlyMap<string, unknown>
+  | Readonly<Record<string, unknown>>
+  | ((stepId: string) => Json | undefined);
 
 /** Resolves params against step outputs; see P1 to P3. */
 export function resolveTemplates(params: unknown, outputs: Outputs): Json {
@@ -40,6 +44,10 @@ export function resolveParams({ params, literals }: Written, outputs: Outputs): 
 const missing = Symbol("missing");
 
 function outputOf(outputs: Outputs, stepId: string): unknown {
+  if (typeof outputs === "function") {
+    const output = outputs(stepId);
+    return output === undefined ? missing : output;
+  }
   if (outputs instanceof Map) return outputs.has(stepId) ? outputs.get(stepId) : missing;
   return ownValue(outputs, stepId);
 }

@@ -22,6 +22,7 @@ import type { WorkflowLog } from "../../../runtime/workflow-log.ts";
 import type { Admission, Charged } from "./admit-call.ts";
 import type { Answered, CallOf, Input } from "./input.ts";
 import type { Intention, Question } from "./intention.ts";
+import { ReadySteps } from "./ready-steps.ts";
 
 /** What a kernel's options fix for every workflow. */
 export interface Settings {
@@ -94,6 +95,8 @@ export class RunMemory {
   readonly contexts = new Map<string, SkillExecutionContext>();
   /** Commands that wait for an answer, by who waits for theirs. */
   readonly commands = new Map<number, Commanding>();
+  /** What of the plan is ready. */
+  readonly ready = new ReadySteps();
   /** A pivot's word to the next planning. */
   objective: string | null = null;
   /** Held back by a command. */
@@ -217,28 +220,29 @@ function versionsOf(record: WorkflowRecord, stepId: string): readonly Outcome[] 
 }
 
 /**
- * What a step's templates see: outputs of the succeeded steps it depends on; where an outcome was drafted, its newest
- * content. What merely happened to end earlier is not there, or the order of ends would decide what a call gets (A-45).
+ * What a step's templates see of another: its output if it succeeded and the step rests on it; where an outcome was
+ * drafted, its newest content. What merely happened to end earlier is not there, or the order of ends would decide what a
+ * call gets (A-45). Undefined where there is nothing to see.
  */
-export function outputsOf(record: WorkflowRecord, of: PlanStep): ReadonlyMap<string, Json> {
-  const outputs = new Map<string, Json>();
-  for (const id of dependenciesOf(record, of)) {
+export const outputsOf =
+  (record: WorkflowRecord, of: PlanStep) =>
+  (id: string): Json | undefined => {
     const step = record.steps.get(id);
-    if (step?.state !== "succeeded") continue;
+    if (step?.state !== "succeeded" || !restsOn(record, of, id)) return undefined;
     const outcome = step.step.outcome === null ? null : outcomeOfStep(record, id);
-    outputs.set(id, outcome === null ? step.output : outcome.content);
-  }
-  return outputs;
-}
+    return outcome === null ? step.output : outcome.content;
+  };
 
-/** Ids of the steps that a step rests on, directly or through others; the set grows while it is walked. */
-function dependenciesOf(record: WorkflowRecord, of: PlanStep): ReadonlySet<string> {
+/** Whether a step depends on another, directly or through others; the nearest are looked at first. */
+function restsOn(record: WorkflowRecord, of: PlanStep, id: string): boolean {
   const found = new Set<string>(needsOf(of));
-  for (const id of found) {
-    const step = record.steps.get(id)?.step;
+  if (found.has(id)) return true;
+  for (const between of found) {
+    const step = record.steps.get(between)?.step;
     if (step !== undefined) for (const further of needsOf(step)) found.add(further);
+    if (found.has(id)) return true;
   }
-  return found;
+  return false;
 }
 
 const needsOf = ({ depends_on, applies }: PlanStep): readonly string[] =>

@@ -20,7 +20,7 @@ import { cancelWorkflow } from "./end-workflow.ts";
 import { warnOfLoop } from "./plan-workflow.ts";
 import { findKnownOperator, isRepeatable } from "./prepare-step.ts";
 import { lastDecidedGate, queueSteps } from "./read-steps.ts";
-import { oodaRef, type Run, scopeOf } from "./run.ts";
+import { oodaRef, type Run, scopeOf, stepOf } from "./run.ts";
 
 /** Whether anything of the workflow may be begun by this run. */
 export const mayGoOn = ({ log, interrupted }: Run): boolean =>
@@ -37,16 +37,16 @@ export function startPlan(run: Run): void {
 /** Works on the plan as far as it goes. True when another round of planning follows. */
 export function workPlan(run: Run): boolean {
   markRound(run);
-  const steps = stepsOf(run);
   for (let from = -1; from !== run.log.position && mayGoOn(run); ) {
     from = run.log.position;
     resumeIfRunnable(run);
-    skipDead(run, steps);
-    for (const step of steps)
+    const movable = movableOf(run);
+    skipDead(run, movable);
+    for (const step of movable)
       if (step.state === "running" && mayGoOn(run) && hasPlace(run, step)) driveStep(run, step.step.step_id);
-    if (!run.asleep) beginReady(run, steps);
+    if (!run.asleep) beginReady(run);
   }
-  return mayGoOn(run) && !run.asleep && !steps.some((step) => isActive(run, step)) && settlePlan(run, steps);
+  return mayGoOn(run) && !run.asleep && !isBusy(run) && settlePlan(run, stepsOf(run));
 }
 
 /** A direct response is one step of the kernel's own; the DAG is not entered (C-14). */
@@ -67,11 +67,37 @@ function stepsOf({ log: { record } }: Run): readonly StepRecord[] {
   return steps;
 }
 
+/** Steps of the plan that run, but for those whose call is waited for; in the plan's order. */
+function movableOf({ log: { record }, calls }: Run): StepRecord[] {
+  const { places, running } = record.standing;
+  const movable: { readonly step: StepRecord; readonly place: number }[] = [];
+  for (const id of running) {
+    const [step, place] = [record.steps.get(id), places.get(id)];
+    if (step === undefined || place === undefined || (step.phase === "calling" && calls.has(id))) continue;
+    movable.push({ step, place });
+  }
+  return movable.sort((a, b) => a.place - b.place).map(({ step }) => step);
+}
+
 const resting: ReadonlySet<Phase> = new Set(["waiting", "asking", "over"]);
 
 /** Whether a step runs, waits for an answer, or pauses. */
 const isActive = (run: Run, step: StepRecord): boolean =>
-  step.state !== "queued" && (!resting.has(phaseOf(run, step)) || run.scopes.waits(scopeOf(step.step.step_id)));
+  !resting.has(phaseOf(run, step)) || run.scopes.waits(scopeOf(step.step.step_id));
+
+function isBusy(run: Run): boolean {
+  for (const _ of activeOf(run)) return true;
+  // One that is over may still have a question out.
+  return run.scopes.anyWaits() && stepsOf(run).some((step) => isActive(run, step));
+}
+
+function* activeOf(run: Run): Generator<StepRecord> {
+  const { steps, standing } = run.log.record;
+  for (const id of standing.running) {
+    const step = steps.get(id);
+    if (step !== undefined && standing.places.has(id) && isActive(run, step)) yield step;
+  }
+}
 
 /** WORKFLOW_RESUMED once something has made a step ready. */
 function resumeIfRunnable(run: Run): void {
@@ -84,22 +110,17 @@ function resumeIfRunnable(run: Run): void {
 const noteResumed = (run: Run, step_id: string | null): void =>
   run.log.note(draft("WORKFLOW_RESUMED", { gate_id: lastDecidedGate(run.log.record), step_id }));
 
-/** What depends, however far, on a step that did not succeed will not run. */
-function skipDead(run: Run, steps: readonly StepRecord[]): void {
-  const { steps: known } = run.log.record;
-  for (let from = -1; from !== run.log.position && isAnyDead(known); ) {
+/** What depends, however far, on a step that did not succeed will not run; what came to a gate since is looked at each time. */
+function skipDead(run: Run, movable: readonly StepRecord[]): void {
+  const { steps } = run.log.record;
+  for (let from = -1; from !== run.log.position; ) {
     from = run.log.position;
-    for (const step of steps) {
+    for (const step of run.ready.hasDied(run.log.record) ? stepsOf(run) : movable) {
       if (step.state !== "queued" && step.phase !== "awaiting_approval") continue;
-      const because = step.step.depends_on.find((id) => isDead(known.get(id)));
+      const because = step.step.depends_on.find((id) => isDead(steps.get(id)));
       if (because !== undefined) skip(run, step, because);
     }
   }
-}
-
-function isAnyDead(steps: ReadonlyMap<string, StepRecord>): boolean {
-  for (const step of steps.values()) if (isDead(step)) return true;
-  return false;
 }
 
 const isDead = (step: StepRecord | undefined): boolean => step?.state === "failed" || step?.state === "skipped";
@@ -118,7 +139,9 @@ function skip(run: Run, { step, state }: StepRecord, because: string): void {
 /** What comes back from a gate or from another process waits for a place among those that may run at once. */
 function hasPlace(run: Run, step: StepRecord): boolean {
   if (!comesBack(run, step)) return true;
-  return stepsOf(run).filter((one) => isActive(run, one) && !comesBack(run, one)).length < limitOf(run);
+  let active = 0;
+  for (const one of activeOf(run)) if (!comesBack(run, one)) active += 1;
+  return active < limitOf(run);
 }
 
 function comesBack(run: Run, step: StepRecord): boolean {
@@ -132,27 +155,16 @@ function comesBack(run: Run, step: StepRecord): boolean {
 const limitOf = ({ settings }: Run): number => Math.max(1, settings.limits.maxConcurrentSteps);
 
 /** Begins what is ready: by priority, then in the plan's order, as many as may run at once. */
-function beginReady(run: Run, steps: readonly StepRecord[]): void {
-  for (let next = nextReady(run, steps); next !== undefined && mayGoOn(run); next = nextReady(run, steps)) {
-    if (isFull(run, steps) || !checkStart(run, next.step)) return;
+function beginReady(run: Run): void {
+  const { record } = run.log;
+  let active: number | null = null;
+  for (let id = run.ready.next(record); id !== undefined && mayGoOn(run); id = run.ready.next(record)) {
+    const next = stepOf(run, id);
+    active ??= [...activeOf(run)].length;
+    if (active >= limitOf(run) || !checkStart(run, next.step)) return;
     beginStep(run, next);
+    if (isActive(run, next)) active += 1;
   }
-}
-
-function isFull(run: Run, steps: readonly StepRecord[]): boolean {
-  let active = 0;
-  for (const step of steps) if (isActive(run, step)) active += 1;
-  return active >= limitOf(run);
-}
-
-function nextReady(run: Run, steps: readonly StepRecord[]): StepRecord | undefined {
-  const { steps: known } = run.log.record;
-  let best: StepRecord | undefined;
-  for (const step of steps) {
-    if (step.state !== "queued" || (best !== undefined && step.step.priority <= best.step.priority)) continue;
-    if (step.step.depends_on.every((id) => known.get(id)?.state === "succeeded")) best = step;
-  }
-  return best;
 }
 
 function checkStart(run: Run, { step_id }: PlanStep): boolean {

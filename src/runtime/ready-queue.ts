@@ -1,6 +1,6 @@
 /**
  * The queue of what waits to run: by priority, first come first served inside one, and nothing before what it depends on
- * (seed 001; C-49). The token kernel and the DAG executor both take from it.
+ * (seed 001; C-49). Plans are ordered by it, and the token kernel, the DAG executor and a workflow's turns take from it.
  *
  * Owns: which entry is next. Never: runs it, nor knows what became of it but for `complete`.
  * Q1  An entry is ready when each of its dependencies was completed; how often it names one does not matter.

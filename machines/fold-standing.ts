@@ -1,0 +1,33 @@
+/**
+ * How the steps of a workflow stand together, kept while events are folded, so that nobody has to look at each step to know.
+ *
+ * Owns: the record's `standing`. Never: decides what a step does (the charts do).
+ * G1  It follows from the record's steps and newest plan alone, whatever events led there.
+ */
+import type { StepState } from "../src/contract/step.ts";
+import type { Standing, StepRecord, WorkflowRecord } from "../src/contract/workflow.ts";
+
+export const newStanding = (): Standing => ({ places: new Map(), running: new Set(), moved: [], done: 0, total: 0 });
+
+/** A step comes to another state. */
+export function moveTo({ standing }: WorkflowRecord, step: StepRecord, state: StepState): void {
+  const { step_id, weight } = step.step;
+  step.state = state;
+  standing.moved.push(step_id);
+  if (state === "running") standing.running.add(step_id);
+  else standing.running.delete(step_id);
+  if (state !== "succeeded") return;
+  standing.done += weight;
+  if (!standing.places.has(step_id)) standing.total += weight;
+}
+
+/** After the plan is another, or steps begin anew: what counts is what has succeeded in any round, and the newest plan. */
+export function countAgain({ standing, steps, plan }: WorkflowRecord): void {
+  standing.places = new Map(plan?.steps.map((step, place) => [step.step_id, place]));
+  standing.done = 0;
+  standing.total = 0;
+  for (const { state, step } of steps.values()) {
+    if (state === "succeeded") standing.done += step.weight;
+    if (state === "succeeded" || standing.places.has(step.step_id)) standing.total += step.weight;
+  }
+}
