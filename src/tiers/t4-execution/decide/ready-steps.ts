@@ -1,6 +1,6 @@
 /**
  * What of the newest plan is ready: the queue that the DAG executor and the token kernel take from, kept in step with the
- * record. What happened since it was asked last is read from the record, not looked for step by step.
+ * record. What happened since it was asked last is read from the record, not looked for in every step.
  *
  * Never: begins a step, nor changes the record.
  * V1  It follows from the record alone: another record, another plan, or a step that is queued again begins it anew.
