@@ -65,8 +65,8 @@ class RunningKernel {
     this.#options = options;
     this.#gateway = createGateway(parts.kit, (workflowId, caller) => this.#openGate(workflowId, caller));
     this.face = {
-      ...createReads({ ...parts, same: parts.resolved.same, authorize: this.#gateway.authorize }),
-      tokens: createTokenView(parts),
+      ...createReads({ ...parts, store: parts.told, same: parts.resolved.same, authorize: this.#gateway.authorize }),
+      tokens: createTokenView({ ...parts, store: parts.told }),
       ...this.#commands(),
       ...this.#records(),
       ...this.#insights(),
@@ -135,6 +135,7 @@ class RunningKernel {
     return {
       ...createRecords({
         ...this.#parts,
+        store: this.#parts.told,
         federation: this.#parts.resolved.federation,
         gateway: this.#gateway,
         serve: (work) => this.#serve(work),
@@ -153,15 +154,15 @@ class RunningKernel {
     "replay" | "whatIf" | "deliveries" | "redeliver" | "bus" | "ask" | "vitals" | "system" | "lifecycles"
   > {
     const { authorize } = this.#gateway;
-    const { bus, executor, lifecycles, feed, timers, supervision, reading, registry, shelf, store, policies } =
+    const { bus, executor, lifecycles, feed, timers, supervision, reading, registry, shelf, told, policies } =
       this.#parts;
-    const { notices, kit } = this.#parts;
+    const { notices, kit, store } = this.#parts;
     return {
       replay: async (workflowId, caller) =>
         replayTurns(await reading.rows(workflowId, caller), { options: this.#options, registry, shelf }),
       async *whatIf(asked, caller) {
         await authorize(caller, "outcome:read");
-        return yield* whatIf(asked, { store, registry, caller, ...policies });
+        return yield* whatIf(asked, { store: told, registry, caller, ...policies });
       },
       deliveries: async () => (await store.deliveries?.counts()) ?? [],
       redeliver: async (notifier) => {
@@ -203,14 +204,20 @@ class RunningKernel {
       const until = kit.clock.now() + kit.limits.tailPollMs;
       const goesOn = await restWaiters.next(workflowId, { until, background: run !== null });
       const saved = run !== null && hasAllSaved(run) ? run.log.record : null;
-      if (saved !== null && isAtRest(saved.state) && executor.awake(workflowId) === null)
-        return viewOf(saved, registry);
+      if (saved !== null && isAtRest(saved.state) && executor.awake(workflowId) === null) return this.#tellSaved(saved);
       last = saved ?? last;
       if (goesOn) continue;
       // Of a kernel that has stopped nothing more is to be expected, and its ledger can no longer be read.
       if (last !== null) return viewOf(last, registry);
       raise(kernelError("T0_KERNEL_STOPPED", "the kernel stopped before the workflow rested", kernelRef));
     }
+  }
+
+  /** What a run has saved is told once it is durable. */
+  async #tellSaved(record: WorkflowRecord): Promise<WorkflowState> {
+    const { writer, registry, told, store } = this.#parts;
+    if (told !== store && this.#stopping === null) await writer.sync();
+    return viewOf(record, registry);
   }
 
   #stop(drainMs: number): Promise<void> {

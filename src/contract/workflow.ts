@@ -185,7 +185,5 @@ export function effectiveSteps({ steps, standing }: Pick<WorkflowRecord, "steps"
   return [...steps.values()].filter((step) => step.state === "succeeded" || standing.places.has(step.step.step_id));
 }
 
-const planned = new WeakMap<Plan, ReadonlySet<string>>();
-
 export const isStepDone = (state: StepState): boolean =>
   state === "succeeded" || state === "failed" || state === "skipped";

@@ -85,7 +85,7 @@ const shape = {
   limits: z.strictObject(limitShape),
   models: z.unknown(),
   budgets: z.unknown(),
-  durability: z.literal("full", 'every commit is synced: the one there is is "full"'),
+  durability: z.enum(["full", "effects"]),
   domainPipelines: z.record(z.string(), pipeline),
   clock: port("now"),
   random: z.unknown(),

@@ -86,8 +86,11 @@ export interface KernelOptions {
   readonly models?: ModelRouting;
   /** Ceilings: of a request, a token, a workflow's resources and capabilities, and over workflows. */
   readonly budgets?: Budgets;
-  /** `full`, the one there is, syncs every commit. */
-  readonly durability?: "full";
+  /**
+   * `full`, the default, syncs every commit. `effects` commits every turn and syncs only before an effect outside, a
+   * person's decision, or an answer: a power cut may take back work without effect, which is then done again.
+   */
+  readonly durability?: "full" | "effects";
   /** Which pipeline a domain gets whatever its complexity; by default what is about money gets `enhanced`. */
   readonly domainPipelines?: Readonly<Record<string, Pipeline>>;
   readonly clock?: Clock;

@@ -22,6 +22,7 @@ import { createNoticeDelivery, type NoticeDelivery } from "../runtime/notice-del
 import { createRegistry, type Registry } from "../runtime/registry.ts";
 import { createRestWaiters, type RestWaiters } from "../runtime/rest-waiters.ts";
 import { Supervision } from "../runtime/supervision.ts";
+import { syncedReads } from "../runtime/synced-reads.ts";
 import { createTenantFeed, type TenantFeed } from "../runtime/tenant-feed.ts";
 import { createTenantAppend, type TenantAppend } from "../runtime/tenant-log.ts";
 import { createTimers, type Timers } from "../runtime/timers.ts";
@@ -47,6 +48,8 @@ export interface Staffing {
 export class KernelParts {
   readonly resolved: Resolved;
   readonly store: KernelLedger;
+  /** The store as those read it who tell others. */
+  readonly told: KernelLedger;
   readonly registry: Registry;
   readonly shelf: CapabilityShelf;
   readonly bus: SignalBus;
@@ -73,6 +76,7 @@ export class KernelParts {
     const { options, clock, limits, logger, budgets } = resolved;
     this.resolved = resolved;
     this.store = store;
+    this.told = options.durability === "effects" ? syncedReads(store) : store;
     this.registry = registry;
     this.policies = { engine: resolved.engine, withDefault: options.defaultPolicies !== false };
     this.shelf = shelf;
@@ -85,11 +89,11 @@ export class KernelParts {
     this.feed = createFeed((error) => logger.error({ error }, "a listener threw"));
     this.writer = createLedgerWriter(store, limits);
     this.tenantLog = createTenantAppend({ store, writer: this.writer, kit: this.kit });
-    this.watch = createLedgerWatch({ store, feed: this.feed, clock, pollMs: limits.tailPollMs });
-    this.tails = createWorkflowTails({ store, watch: this.watch, maxTailChars: limits.maxTailChars });
-    this.reading = createLedgerReading({ store, tails: this.tails });
+    this.watch = createLedgerWatch({ store: this.told, feed: this.feed, clock, pollMs: limits.tailPollMs });
+    this.tails = createWorkflowTails({ store: this.told, watch: this.watch, maxTailChars: limits.maxTailChars });
+    this.reading = createLedgerReading({ store: this.told, tails: this.tails });
     this.tenantFeed = createTenantFeed({
-      store,
+      store: this.told,
       watch: this.watch,
       projection: { before: markFeed, after: feedAfter },
       tellHead: feedOfHead,
@@ -180,7 +184,7 @@ export class KernelParts {
   }
 
   #createNotices({ options: { notifiers = [] } }: Resolved): NoticeDelivery | null {
-    const { store, watch, timers, kit } = this;
+    const { told: store, watch, timers, kit } = this;
     const { deliveries } = store;
     if (deliveries === undefined || notifiers.length === 0) return null;
     return createNoticeDelivery(notifiers, { store, deliveries, watch, timers, kit, owner: kit.ids.next("kernel") });

@@ -33,6 +33,7 @@ export function createSettings(resolved: Resolved, registry: Registry): Settings
   return {
     registry,
     limits,
+    durability: options.durability ?? "full",
     maxCost: budgets.maxCost,
     perToken: budgets.perToken,
     reserves: budgets.limits.length > 0,

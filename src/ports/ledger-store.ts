@@ -3,7 +3,8 @@
  * indexes written in the same transaction as the turn that changes them.
  *
  * INV-1  `append` is one transaction for the whole batch. Each entry is applied wholly or refused wholly; a refused
- *        entry does not fail its neighbours. It resolves after the commit is durable.
+ *        entry does not fail its neighbours. It resolves after the commit is durable; after a mere commit where all of
+ *        its entries are `lazy`.
  * INV-2  Order is promised within a stream only.
  * INV-3  Every read that takes a tenant returns that tenant's records only.
  * INV-4  Failures reject with KernelErrorException (T0_LEDGER_*), never with a driver's error.
@@ -83,6 +84,8 @@ export interface Append {
   /** Takes the lease in this same transaction, as `claim` would; the entry is refused (`fenced`) if another holds it. */
   readonly claim?: { readonly owner: string; readonly expires_at: number };
   readonly indexes?: AppendIndexes;
+  /** Nothing outside rests on it yet: until the next durable append, or `sync`, it may be lost with the machine. */
+  readonly lazy?: true;
 }
 
 /**
@@ -189,6 +192,8 @@ export interface LedgerStore {
   /** Opens and migrates; called once before anything else. */
   open(): Promise<void>;
   append(batch: readonly Append[]): Promise<readonly AppendReceipt[]>;
+  /** Makes durable what was appended before, by whomever; cheap where it is. Without it each append is durable. */
+  readonly sync?: () => Promise<void>;
   /** Rows of one stream with a last sequence above `after`, in order. */
   read(stream: string, after?: number, limit?: number): Promise<readonly TurnRow[]>;
   /** The newest row of a stream, or null. */

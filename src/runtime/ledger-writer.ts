@@ -2,7 +2,7 @@
  * The ledger writer: group commit over all workflows in flight.
  *
  * Owns: which appends share a transaction. Never: what is in them.
- * W1  An append resolves after COMMIT has returned, never before.
+ * W1  An append resolves after COMMIT has returned, never before; what is not `lazy` is durable then.
  * W2  Appends keep their order; one transaction is under way at a time.
  * W3  A failed transaction rejects each of its appends with the store's coded error; nothing of it was written.
  * W4  A transaction has at most `maxBatch` appends, and of those who waited for it at most `maxBurst` are told in one turn
@@ -24,6 +24,8 @@ export interface LedgerWriter {
   readonly post: (posting: Posting) => void;
   /** As `post`, for who waits with a promise. */
   readonly append: (seal: () => Append) => Promise<AppendReceipt>;
+  /** Resolves when all that was appended is durable. */
+  readonly sync: () => Promise<void>;
   /** Resolves when nothing is queued or under way. */
   readonly drained: () => Promise<void>;
 }
@@ -76,6 +78,7 @@ export function createLedgerWriter(store: LedgerStore, { maxBatch, maxBurst }: W
   return {
     post,
     append: (seal) => new Promise((resolve, reject) => post({ seal, resolve, reject })),
+    sync: async () => store.sync?.(),
     drained: () => (busy ? new Promise((resolve) => idle.push(resolve)) : Promise.resolve()),
   };
 }

@@ -1,9 +1,10 @@
 /**
  * What a workflow's log is given: who it is, what it was, and the services it works with.
  */
-import type { LedgerEvent } from "../contract/event.ts";
+import type { EventDraft, LedgerEvent } from "../contract/event.ts";
 import type { StreamContext } from "../contract/stream-context.ts";
 import type { TurnRow } from "../contract/turn.ts";
+import type { TurnInput } from "../contract/turn-input.ts";
 import type { WorkflowRecord } from "../contract/workflow.ts";
 import type { Lease, WorkflowHead } from "../ports/ledger-store.ts";
 import type { Kit } from "./kit.ts";
@@ -28,6 +29,8 @@ export interface LogServices {
   readonly writer: LedgerWriter;
   readonly read: (workflowId: string, after: number) => Promise<readonly TurnRow[]>;
   readonly owner: string;
+  /** Whether rows on which nothing outside rests may be committed without being synced. */
+  readonly mayBeLazy: boolean;
   /** Extends a lease; false where another process holds the workflow now. */
   readonly renew: (workflowId: string, lease: Lease) => Promise<boolean>;
   /** Told after each commit, with the events that are now durable. */
@@ -41,4 +44,18 @@ export interface FoldedLog {
   readonly record: WorkflowRecord;
   readonly context: StreamContext;
   readonly head: WorkflowHead;
+}
+
+/** Told what became of a row; called outside the transaction. */
+export interface LogListener {
+  /** A row of these events is sealed: what led to it, where they do not tell. */
+  readonly sealing: (now: number, drafts: readonly EventDraft[]) => readonly TurnInput[] | undefined;
+  readonly committed: () => void;
+  /** All that is committed is durable. */
+  readonly synced: () => void;
+  /** Whether nothing outside waits for the row that is sealed now. */
+  readonly mayBeLazy: () => boolean;
+  /** The log stands where the ledger does; what was noted behind this sequence is gone. */
+  readonly overtaken: (confirmed: number) => void;
+  readonly lost: () => void;
 }

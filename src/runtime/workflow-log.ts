@@ -18,28 +18,18 @@ import { type Actor, draft, type EventDraft, type EventPayloads, type EventType 
 import { moduleRef } from "../contract/module-ref.ts";
 import type { PolicyStage } from "../contract/policy.ts";
 import { StreamContext } from "../contract/stream-context.ts";
-import type { TurnInput } from "../contract/turn-input.ts";
 import { isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
 import type { Append, AppendIndexes, AppendReceipt, Lease } from "../ports/ledger-store.ts";
 import { deriveIndexes, dueOf, headAfter, type KnownHead } from "./derive-indexes.ts";
 import { heldLease } from "./held-lease.ts";
-import type { FoldedLog, LogServices, NewWorkflow } from "./log-services.ts";
+import { LogDurability } from "./log-durability.ts";
+import type { FoldedLog, LogListener, LogServices, NewWorkflow } from "./log-services.ts";
 import { NotedTurn, type Sealed, system, unknownHead } from "./noted-turn.ts";
 import { type ReadStream, readStream } from "./read-turns.ts";
 import type { DrawnId, TurnSource } from "./turn-source.ts";
 import { errorOf } from "./within.ts";
 
 const logRef = moduleRef(4, "workflow_log", "commit");
-
-/** Told what became of a row; called outside the transaction. */
-export interface LogListener {
-  /** A row of these events is sealed: what led to it, where they do not tell. */
-  readonly sealing: (now: number, drafts: readonly EventDraft[]) => readonly TurnInput[] | undefined;
-  readonly committed: () => void;
-  /** The log stands where the ledger does; what was noted behind this sequence is gone. */
-  readonly overtaken: (confirmed: number) => void;
-  readonly lost: () => void;
-}
 
 export class WorkflowLog {
   readonly identity: NewWorkflow;
@@ -49,6 +39,8 @@ export class WorkflowLog {
   #context: StreamContext;
   #confirmed = 0;
   #turn: NotedTurn;
+  /** Up to where what is committed is durable as well. */
+  readonly durability: LogDurability;
   #lease: Lease | null = null;
   #known: KnownHead;
   /** Events of the row that is being appended. */
@@ -65,6 +57,13 @@ export class WorkflowLog {
     this.identity = identity;
     this.#services = services;
     this.#source = services.sourceOf(identity.workflow_id);
+    this.durability = new LogDurability(services, {
+      synced: () => {
+        this.#listener?.synced();
+        this.#tellWaiting();
+      },
+      failed: (error) => this.#lose(errorOf(error, "T0_LEDGER_UNAVAILABLE", logRef)),
+    });
     this.#context = past?.context ?? new StreamContext();
     this.#turn = new NotedTurn(identity, this.#context);
     this.#takeIn({ record: past?.record ?? null, context: this.#context });
@@ -126,7 +125,7 @@ export class WorkflowLog {
     return { record, context: this.#context };
   }
 
-  /** The last sequence that is durable. */
+  /** The last sequence that is committed. */
   get confirmed(): number {
     return this.#confirmed;
   }
@@ -249,9 +248,9 @@ export class WorkflowLog {
   /** As `flush`, for who waits: resolves when everything noted is durable. @throws KernelErrorException when the log is lost. */
   commit(): Promise<void> {
     if (this.#lost !== null) return Promise.reject(new KernelErrorException(this.#lost));
-    this.flush();
-    if (this.isSettled) return Promise.resolve();
-    return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
+    const saved = new Promise<void>((resolve, reject) => this.#waiting.push({ resolve, reject }));
+    this.#tellWaiting();
+    return saved;
   }
 
   #seal(): Sealed {
@@ -268,10 +267,15 @@ export class WorkflowLog {
       row,
       now,
       indexes,
+      ...(this.#isLazy() ? { lazy: true } : {}),
       ...(this.#lease === null ? {} : { lease: this.#lease }),
       ...(claims ? { claim: { owner, expires_at: now + kit.limits.leaseMs } } : {}),
     };
     return { entry, events, known: headAfter(this.#known, indexes) };
+  }
+
+  #isLazy(): boolean {
+    return this.#services.mayBeLazy && this.#waiting.length === 0 && this.#listener?.mayBeLazy() === true;
   }
 
   #indexes(drafts: readonly EventDraft[], now: number): AppendIndexes {
@@ -307,6 +311,7 @@ export class WorkflowLog {
     this.#known = known;
     if (entry.claim !== undefined && receipt.epoch !== null) this.#lease = { ...entry.claim, epoch: receipt.epoch };
     this.#confirmed = entry.row.last_sequence;
+    this.durability.committed(this.#confirmed, entry.lazy === true);
     if (entry.indexes?.release === true) this.#lease = null;
     if (this.#lost !== null) return this.#lose(this.#lost);
     this.#services.onCommitted(this, events);
@@ -316,6 +321,8 @@ export class WorkflowLog {
 
   #tellWaiting(): void {
     if (!this.isSettled) return this.flush();
+    if (this.#waiting.length > 0 && this.durability.isBehind(this.#confirmed))
+      return this.durability.sync(this.#confirmed);
     for (const { resolve } of this.#waiting.splice(0)) resolve();
   }
 
@@ -374,6 +381,7 @@ export class WorkflowLog {
     this.#context = context;
     this.#turn = new NotedTurn(this.identity, context);
     this.#confirmed = context.last;
+    this.durability.read(this.#confirmed);
   }
 
   #lose(error: KernelError): void {

@@ -63,6 +63,7 @@ describe("the ledger service", () => {
     const log = new WorkflowLog(identity, {
       kit,
       sourceOf: () => createLiveSource(kit),
+      mayBeLazy: false,
       writer: createLedgerWriter(store, { maxBatch: 8, maxBurst: 8 }),
       read: (id, after) => store.read(id, after),
       owner: "me",

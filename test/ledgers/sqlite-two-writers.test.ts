@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { verifyChain } from "../../src/contract/chain.ts";
 import { appendBatch } from "../../src/ledgers/sqlite/append.ts";
 import { connect } from "../../src/ledgers/sqlite/connect.ts";
+import { Durability } from "../../src/ledgers/sqlite/durability.ts";
 import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 import { prepareStatements } from "../../src/ledgers/sqlite/statements.ts";
 import { StreamHeads } from "../../src/ledgers/sqlite/stream-heads.ts";
@@ -94,6 +95,7 @@ describe("the cache of stream heads", () => {
       statements: prepareStatements(db),
       heads: new StreamHeads(1000),
       requireSameFile: () => undefined,
+      durability: new Durability(db),
     };
     let streams = [1, 2, 3, 4, 5].map((n) => testStream(n));
     for (let round = 0; round < 5; round += 1) {

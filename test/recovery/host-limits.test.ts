@@ -17,14 +17,14 @@ describe("recovery", () => {
     const act = work(world, "T.Act", { idempotent: true, run: () => (dead ? never() : { ok: true }) });
     const capabilities = [job([step("s1", "T.Act")], [act])];
     const first = await openProcess(path, { capabilities });
-    for (let i = 0; i < 600; i += 1) await first.submit("Test.Job");
+    for (let i = 0; i < 300; i += 1) await first.submit("Test.Job");
     await letRun();
     first.freeze();
     dead = false;
     await using second = await openProcess(path, { capabilities, at: 10 * minute });
     const completed = async () => (await second.kernel.workflows({ limit: 1000, states: ["completed"] })).length;
-    for (let i = 0; i < 60 && (await completed()) < 600; i += 1) await letRun();
-    expect(await completed()).toBe(600);
+    for (let i = 0; i < 60 && (await completed()) < 300; i += 1) await letRun();
+    expect(await completed()).toBe(300);
   });
 });
 

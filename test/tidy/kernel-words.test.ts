@@ -141,6 +141,7 @@ describe("the store", () => {
     "name",
     "open",
     "indexes",
+    "sync",
     "claim",
     "renew",
     "release",

@@ -27,13 +27,17 @@ type Touched = Map<string, { readonly tenant: string; readonly thread: string; r
 
 export function appendBatch(connection: Connection, batch: readonly Append[]): readonly AppendReceipt[] {
   if (batch.length === 0) return [];
-  return writeAll(connection, () => {
+  const append = (): readonly AppendReceipt[] => {
     const touched: Touched = new Map();
     const receipts = batch.map((entry) => appendEntry(connection, entry, touched));
     for (const { tenant, thread, position } of touched.values())
       connection.statements.bump.run(tenant, thread, position);
     return receipts;
-  });
+  };
+  const isLazy = batch.every(({ lazy }) => lazy === true);
+  const receipts = writeAll(connection, append, isLazy);
+  connection.durability.committed(Math.max(0, ...receipts.map((receipt) => (receipt.ok ? receipt.position : 0))));
+  return receipts;
 }
 
 function appendEntry(connection: Connection, entry: Append, touched: Touched): AppendReceipt {

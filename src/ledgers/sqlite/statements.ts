@@ -23,6 +23,7 @@ const texts = {
   begin: "BEGIN IMMEDIATE",
   commit: "COMMIT",
   dataVersion: "PRAGMA data_version",
+  markSynced: "INSERT INTO meta VALUES ('synced', ?) ON CONFLICT DO UPDATE SET value = excluded.value",
 
   insertTurn: `INSERT INTO events (${turn}, tenant_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   streamHead: `

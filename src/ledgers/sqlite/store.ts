@@ -13,6 +13,7 @@ import { appendBatch } from "./append.ts";
 import { idText, readableHead, threadText, toHead, toTurnRow } from "./columns.ts";
 import { createDeliveryTable } from "./delivery-table.ts";
 import { dumpIndexes } from "./dump-indexes.ts";
+import { Durability } from "./durability.ts";
 import { ledgerFailure, ledgerName, toLedgerFailure } from "./failure.ts";
 import { claimLease, releaseLease, renewLeases } from "./leases.ts";
 import { countGates, countHeads, listGates, listHeads } from "./list-queries.ts";
@@ -22,7 +23,7 @@ import { watchFile } from "./same-file.ts";
 import { createSessionTable } from "./session-table.ts";
 import { prepareStatements } from "./statements.ts";
 import { StreamHeads } from "./stream-heads.ts";
-import type { Connection } from "./transaction.ts";
+import { type Connection, syncAll } from "./transaction.ts";
 
 export interface SqliteLedger extends LedgerStore, KeepsDeliveries {
   /** Where browsers' sessions may be kept beside the log, while the store is open. */
@@ -79,7 +80,8 @@ function createSession(path: string, connect: Connect): Session {
 function prepareConnection(path: string, db: DatabaseSync): Connection {
   try {
     const requireSameFile = watchFile(path);
-    return { db, statements: prepareStatements(db), heads: new StreamHeads(), requireSameFile };
+    const durability = new Durability(db);
+    return { db, statements: prepareStatements(db), heads: new StreamHeads(), requireSameFile, durability };
   } catch (error) {
     db.close();
     throw error;
@@ -103,9 +105,10 @@ function closeConnection({ db }: Connection): void {
   }
 }
 
-function createLog(run: Run): Pick<LedgerStore, "append" | "read" | "last" | "tail" | "position"> {
+function createLog(run: Run): Pick<LedgerStore, "append" | "sync" | "read" | "last" | "tail" | "position"> {
   return {
     append: (batch) => run("append", (on) => appendBatch(on, batch)),
+    sync: () => run("sync", syncAll),
     read: (stream, after = 0, limit = -1) =>
       run("read", ({ statements }) => statements.readStream.all(stream, after, limit).map(toTurnRow)),
     last: (stream) =>

@@ -7,6 +7,7 @@
  * INV-2  Nothing is committed to a file that does not lie at its path any more.
  */
 import type { DatabaseSync } from "node:sqlite";
+import type { Durability } from "./durability.ts";
 import type { RequireSameFile } from "./same-file.ts";
 import type { Statements } from "./statements.ts";
 import type { StreamHeads } from "./stream-heads.ts";
@@ -16,10 +17,13 @@ export interface Connection {
   readonly statements: Statements;
   readonly heads: StreamHeads;
   readonly requireSameFile: RequireSameFile;
+  readonly durability: Durability;
 }
 
-/** Runs the body with the write lock held. */
-export function writeAll<T>({ db, statements, heads, requireSameFile }: Connection, body: () => T): T {
+/** Runs the body with the write lock held. A `lazy` commit is not synced. */
+export function writeAll<T>(connection: Connection, body: () => T, lazy = false): T {
+  const { db, statements, heads, requireSameFile, durability } = connection;
+  durability.begin(lazy);
   statements.begin.run();
   try {
     heads.believe(statements.dataVersion.get()?.["data_version"] as number);
@@ -33,4 +37,14 @@ export function writeAll<T>({ db, statements, heads, requireSameFile }: Connecti
     if (db.isTransaction) db.exec("ROLLBACK");
     throw error;
   }
+}
+
+/** Makes durable what was committed before. */
+export function syncAll(connection: Connection): void {
+  const { statements, durability } = connection;
+  const position = statements.position.get()?.["position"] as number;
+  if (!durability.isBehind(position)) return;
+  // A commit that writes nothing would not be synced.
+  writeAll(connection, () => statements.markSynced.run(String(position)));
+  durability.committed(position);
 }

@@ -66,6 +66,7 @@ export class Executor {
       sourceOf: () => createLiveSource(kit),
       writer,
       owner,
+      mayBeLazy: settings.durability === "effects",
       read: (id, after) => store.read(id, after),
       renew: async (workflow_id, lease) =>
         (await store.renew([{ workflow_id, lease }], kit.clock.now(), kit.limits.leaseMs)).includes(workflow_id),

@@ -30,6 +30,7 @@ import { Performer } from "./perform/perform-intention.ts";
 import { Replies, type Reply } from "./perform/replies.ts";
 import type { Services } from "./perform/services.ts";
 import { TurnTrace } from "./turn-trace.ts";
+import { Wanted } from "./wanted.ts";
 
 /** What all mailboxes work with. */
 export interface MailboxHost {
@@ -51,7 +52,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
   now = 0;
   readonly #host: MailboxHost;
   readonly #inputs: Input[] = [];
-  #wanted: { readonly intention: Intention; readonly at: number }[] = [];
+  readonly #wanted: Wanted;
   readonly #trace: TurnTrace;
   readonly #replies = new Replies();
   readonly #performer = new Performer(this);
@@ -65,6 +66,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
   constructor(log: WorkflowLog, host: MailboxHost, parentId: string | null) {
     super();
     this.log = log;
+    this.#wanted = new Wanted(this, log);
     this.kit = host.kit;
     this.settings = host.settings;
     this.services = host.services;
@@ -75,6 +77,8 @@ export class Mailbox extends RunMemory implements Run, Calling {
     log.listen({
       sealing: (now, drafts) => this.#trace.seal(now, drafts),
       committed: () => this.#committed(),
+      synced: () => this.#performDue(),
+      mayBeLazy: () => this.#wanted.isHarmless(),
       overtaken: (confirmed) => this.#overtaken(confirmed),
       lost: () => this.#lost(),
     });
@@ -96,7 +100,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
         this.#handling ||
         this.#scheduled ||
         this.#inputs.length > 0 ||
-        this.#wanted.length > 0 ||
+        this.#wanted.size > 0 ||
         this.#replies.size > 0 ||
         (this.calls.size > 0 && !this.#isOver) ||
         this.scopes.anyWaits() ||
@@ -180,11 +184,22 @@ export class Mailbox extends RunMemory implements Run, Calling {
     if (this.log.isReading) return;
     this.#handling = true;
     try {
-      for (let next = this.#inputs.shift(); next !== undefined; next = this.#inputs.shift()) this.#handle(next);
+      this.#handleAll();
+      for (let calls = 0; calls < this.settings.limits.maxBurst && this.#callEarly(); calls += 1) this.#handleAll();
     } finally {
       this.#handling = false;
     }
     this.#leave();
+  }
+
+  #handleAll(): void {
+    for (let next = this.#inputs.shift(); next !== undefined; next = this.#inputs.shift()) this.#handle(next);
+  }
+
+  #callEarly(): boolean {
+    const call = this.#wanted.takeEarly();
+    if (call !== undefined) this.#perform(call);
+    return call !== undefined;
   }
 
   /** The turn is over: its row is written, its times are kept, and who has nothing left rests. */
@@ -262,7 +277,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
   // --- what a turn asks for ---
 
   readonly intend = (intention: Intention): void => {
-    this.#wanted.push({ intention, at: this.log.position });
+    this.#wanted.add(intention);
   };
 
   readonly mark = (stage: string, detail?: Readonly<Record<string, unknown>>): void => {
@@ -294,12 +309,10 @@ export class Mailbox extends RunMemory implements Run, Calling {
 
   /** Performs what no row is waited for any more; what follows from it at once is part of the next turn. */
   #performDue(): void {
-    const { confirmed } = this.log;
     this.#handling = true;
     try {
-      for (let next = this.#wanted[0]; next !== undefined && next.at <= confirmed; next = this.#wanted[0]) {
-        this.#wanted.shift();
-        this.#perform(next.intention);
+      for (let next = this.#wanted.takeDue(); next !== undefined; next = this.#wanted.takeDue()) {
+        this.#perform(next);
         if (this.log.lost !== null) break;
       }
     } finally {
@@ -342,7 +355,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
   #overtaken(confirmed: number): void {
     this.scopes.clear();
     this.forgetUndecided();
-    this.#wanted = this.#wanted.filter(({ at }) => at <= confirmed);
+    this.#wanted.forgetBehind(confirmed);
     this.#inputs.unshift(...this.#trace.restart((callId) => this.#performer.isMade(callId)));
     this.#inputs.push({ type: "woken" });
     this.#heedCancel();
@@ -361,7 +374,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
 
   #lost(): void {
     const error = this.log.lost ?? kernelError("T0_LEDGER_CONFLICT", "the log was lost", oodaRef("drive"));
-    this.#wanted = [];
+    this.#wanted.clear();
     this.#trace.drop();
     this.#inputs.length = 0;
     this.scopes.clear();

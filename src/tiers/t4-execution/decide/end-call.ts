@@ -4,6 +4,7 @@
  * E1  A success, however late, is the call's result (B-01).
  * E2  An end that comes when the step has no ear for it any more is logged, not recorded: final states ignore events.
  * E3  A call that was told to stop fails because of that: its key stays running for whoever takes the workflow up.
+ * E4  A call whose start was never kept had no effect (`durability: "effects"`): it is not heard, and made again.
  */
 import type { Usage } from "../../../contract/action.ts";
 import { isRetryable, type KernelError, toExecutorError } from "../../../contract/error.ts";
@@ -32,6 +33,7 @@ export function hearEnd(run: Run, ended: Ended): void {
   const awaited = run.calls.get(step_id);
   if (awaited?.action_id === action_id && awaited.attempt === attempt) run.calls.delete(step_id);
   const charged = releaseHandle(run, ended);
+  if (!run.log.record.actions.has(action_id)) return;
   const stops = end.status === "failed" && (run.interrupted || isTerminal(run.log.record.state));
   if (!stops) noteEnd(run, ended);
   else if (!isTerminal(run.log.record.state)) return;

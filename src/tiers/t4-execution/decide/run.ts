@@ -28,6 +28,8 @@ import { ReadySteps } from "./ready-steps.ts";
 export interface Settings {
   readonly registry: Registry;
   readonly limits: Limits;
+  /** What is synced before anything rests on it: every commit, or what has an effect outside. */
+  readonly durability: "full" | "effects";
   /** True when the host brought its own output validator: streams are held until it has passed (SEC-04). */
   readonly holdsStreams: boolean;
   readonly checkAllOutput: boolean;

@@ -1,0 +1,196 @@
+/** `durability: "effects"`: every turn is committed; it is synced before an effect outside, a decision, or an answer. */
+import { copyFileSync, existsSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import type { LedgerStore } from "../../src/ports/ledger-store.ts";
+import { createTestKernel, testCaller } from "../../src/testing/test-kernel.ts";
+import { createVirtualClock } from "../../src/testing/virtual-clock.ts";
+import { createWorld, job, ledgerPaths, minute, never, openProcess, step, type World, work } from "./shared-file.ts";
+
+const freshPath = ledgerPaths();
+
+/** What a store was asked to make durable, and a copy of its file as a power cut would leave it. */
+function watched(path: string, said: string[]): { readonly ledger: LedgerStore; readonly left: string } {
+  const store = sqliteLedger({ path });
+  const left = `${path}.left`;
+  const keep = (): void => {
+    for (const end of ["", "-wal"]) if (existsSync(path + end)) copyFileSync(path + end, left + end);
+  };
+  const ledger: LedgerStore = {
+    ...store,
+    async append(batch) {
+      const receipts = await store.append(batch);
+      const isLazy = batch.every((entry) => entry.lazy === true);
+      said.push(isLazy ? "commit" : "durable");
+      if (!isLazy) keep();
+      return receipts;
+    },
+    async sync() {
+      await store.sync?.();
+      said.push("sync");
+      keep();
+    },
+  };
+  return { ledger, left };
+}
+
+const chainOf = (count: number, operator: string) =>
+  Array.from({ length: count }, (_, i) =>
+    step(`s${i + 1}`, operator, { depends_on: i === 0 ? [] : [`s${i}`], params: { n: i } }),
+  );
+
+function say(said: string[], what: string): { readonly ok: boolean } {
+  said.push(what);
+  return { ok: true };
+}
+
+const think = (world: World, said: string[] = []) =>
+  work(world, "Test.Think", { effect: "none", run: () => say(said, "think") });
+const act = (world: World, said: string[] = []) =>
+  work(world, "Test.Act", { effect: "external_send", run: () => say(said, "act") });
+
+const open = (ledger: LedgerStore, options: object) =>
+  createTestKernel({ ledger, defaultPolicies: false, durability: "effects", ...options });
+
+describe('durability "effects"', () => {
+  it("commits five steps without effect in one turn, and syncs for the two answers alone", async () => {
+    const said: string[] = [];
+    const { ledger } = watched(freshPath(), said);
+    await using t = await open(ledger, { capabilities: [job(chainOf(5, "Test.Think"), [think(createWorld(), said)])] });
+    const id = await t.submit("Test.Job");
+    expect(said).toEqual(["durable"]);
+    await t.clock.settle();
+    expect(said.slice(1)).toEqual(["think", "think", "think", "think", "think", "commit"]);
+    said.length = 0;
+    expect(await t.rest(id)).toMatchObject({ state: "completed" });
+    expect(new Set(said)).toEqual(new Set(["sync"]));
+  });
+
+  it("[INV-15] makes no call with an effect before its start is durable", async () => {
+    const said: string[] = [];
+    const world = createWorld();
+    const { ledger } = watched(freshPath(), said);
+    const steps = [...chainOf(2, "Test.Think"), step("s3", "Test.Act", { depends_on: ["s2"] })];
+    await using t = await open(ledger, { capabilities: [job(steps, [think(world, said), act(world, said)])] });
+    await t.submit("Test.Job");
+    await t.clock.settle();
+    expect(said).toContain("act");
+    expect(said[said.indexOf("act") - 1]).toBe("durable");
+  });
+
+  it("answers a person's decision once it is durable, also one that was made before", async () => {
+    const said: string[] = [];
+    const world = createWorld();
+    const { ledger } = watched(freshPath(), said);
+    const steps = [step("s1", "Test.Think", { gate: {} })];
+    await using t = await open(ledger, { capabilities: [job(steps, [think(world, said)])] });
+    const id = await t.submit("Test.Job");
+    await t.clock.settle();
+    said.length = 0;
+    await t.approve(id, "gate-s1");
+    expect(said[0]).toBe("durable");
+    await t.clock.settle();
+    said.length = 0;
+    await t.approve(id, "gate-s1");
+    expect(said).toContain("sync");
+  });
+
+  it("tells nobody what a power cut could take back: no read, no list, no stream", async () => {
+    const said: string[] = [];
+    const world = createWorld();
+    const { ledger } = watched(freshPath(), said);
+    const operators = [think(world, said), work(world, "Test.Wait", { effect: "none", run: never })];
+    const steps = [...chainOf(3, "Test.Think"), step("s4", "Test.Wait", { depends_on: ["s3"] })];
+    await using t = await open(ledger, { capabilities: [job(steps, operators)] });
+    const id = await t.submit("Test.Job");
+    await t.clock.settle();
+    const reads: readonly (() => Promise<unknown>)[] = [
+      () => t.kernel.workflow(id, testCaller),
+      () => t.kernel.workflows({}, testCaller),
+      () => t.kernel.explain(id, testCaller),
+      () => Array.fromAsync(t.kernel.events(id, { live: false })),
+    ];
+    for (const read of reads) {
+      said.length = 0;
+      await read();
+      expect(said[0]).toBe("sync");
+    }
+  });
+
+  it("after a power cut goes on from what is durable: work without effect is done again, an effect never", async () => {
+    const path = freshPath();
+    const said: string[] = [];
+    const world = createWorld();
+    const { ledger, left } = watched(path, said);
+    let dead = true;
+    const wait = work(world, "Test.Wait", { effect: "none", run: () => (dead ? never() : { ok: true }) });
+    const steps = [
+      step("s1", "Test.Act"),
+      step("s2", "Test.Think", { depends_on: ["s1"] }),
+      step("s3", "Test.Wait", { depends_on: ["s2"] }),
+      step("s4", "Test.Act", { depends_on: ["s3"] }),
+    ];
+    const capabilities = [job(steps, [act(world), think(world), wait])];
+    const clock = createVirtualClock();
+    const first = await open(ledger, { capabilities, clock });
+    const id = await first.submit("Test.Job");
+    await first.clock.settle();
+    expect(world.stepsCalled()).toEqual(["s1", "s2", "s3"]);
+    dead = false;
+    // What the machine kept is the file as it was at the last sync; the end of s1 was committed after it.
+    await using second = await openProcess(left, {
+      capabilities,
+      at: 10 * minute,
+      durability: "effects",
+      defaultPolicies: false,
+    });
+    await second.clock.settle();
+    expect(world.stepsCalled().filter((one) => one === "s1")).toHaveLength(1);
+    await first.kernel.stop({ drainMs: 0 });
+    expect((await second.kernel.workflow(id)).gates.map((gate) => gate.kind)).toEqual(["in_doubt"]);
+  });
+
+  it("[INV-12] leaves records that replay to the byte", async () => {
+    const world = createWorld();
+    const { ledger } = watched(freshPath(), []);
+    const steps = [...chainOf(4, "Test.Think"), step("s5", "Test.Act", { depends_on: ["s4"], gate: {} })];
+    await using t = await open(ledger, { capabilities: [job(steps, [think(world), act(world)])] });
+    const id = await t.submit("Test.Job");
+    await t.clock.settle();
+    await t.approve(id);
+    expect(await t.rest(id)).toMatchObject({ state: "completed" });
+    expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
+    expect(await t.kernel.verify(id)).toMatchObject({ broken: [] });
+  });
+
+  it("goes on at most limits.maxBurst steps before others run", async () => {
+    const world = createWorld();
+    const { ledger } = watched(freshPath(), []);
+    const limits = { maxBurst: 2 };
+    await using t = await open(ledger, { limits, capabilities: [job(chainOf(10, "Test.Think"), [think(world)])] });
+    const id = await t.submit("Test.Job");
+    expect(await t.rest(id)).toMatchObject({ state: "completed" });
+    const rows = await Array.fromAsync(t.kernel.export(id));
+    expect(rows.length).toBeGreaterThanOrEqual(5);
+    expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
+  });
+
+  it("is what `full` is where a store has no sync", async () => {
+    const world = createWorld();
+    const { sync: _sync, ...store } = sqliteLedger({ path: freshPath() });
+    await using t = await open(store, { capabilities: [job(chainOf(3, "Test.Think"), [think(world)])] });
+    expect(await t.run("Test.Job")).toMatchObject({ state: "completed" });
+  });
+});
+
+describe('durability "full"', () => {
+  it("has no commit that is not durable, and never syncs beside one", async () => {
+    const said: string[] = [];
+    const { ledger } = watched(freshPath(), said);
+    const capabilities = [job(chainOf(3, "Test.Think"), [think(createWorld(), said)])];
+    await using t = await open(ledger, { capabilities, durability: "full" });
+    await t.run("Test.Job");
+    expect(new Set(said)).toEqual(new Set(["durable", "think"]));
+    for (const [i, one] of said.entries()) if (one === "think") expect(said[i - 1]).toBe("durable");
+  });
+});
