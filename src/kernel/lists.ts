@@ -20,12 +20,20 @@ import { moduleRef } from "../contract/module-ref.ts";
 import { gateCursor } from "../contract/page.ts";
 import { WorkflowStateName } from "../contract/progress.ts";
 import type { Listed, WorkflowSummary } from "../contract/workflow-summary.ts";
-import type { GatePlace, HeadPlace, HeadSelection, LedgerStore, ListedHead, Paged } from "../ports/ledger-store.ts";
+import type {
+  GatePlace,
+  HeadPlace,
+  HeadSearch,
+  HeadSelection,
+  LedgerStore,
+  ListedHead,
+} from "../ports/ledger-store.ts";
 import { fillingOf } from "../runtime/derive-indexes.ts";
 import type { LedgerReading } from "../runtime/ledger-reader.ts";
 import { letOthersRun } from "../runtime/let-others-run.ts";
 import type { Registry } from "../runtime/registry.ts";
 import type { Kernel } from "./face.ts";
+import { readAll, type Scan, type Stretch, tell } from "./scan-list.ts";
 import { tellGate } from "./tell-gate.ts";
 import { isVoter, type SeatParts, seatFinder, seatTeller } from "./tell-seat.ts";
 
@@ -37,8 +45,8 @@ export interface ListParts extends SeatParts {
 
 const listRef = moduleRef(0, "gateway", "list");
 const pageSize = 50;
-/** Items that are looked at in one go. */
-const stretch = 500;
+/** Heads that a store which searches by itself looks at in one go. */
+const searched = 2_500;
 
 const Instant = z.union([z.iso.datetime({ offset: true }), z.iso.date()]).transform((text) => Date.parse(text));
 const paging = { limit: z.int().positive().default(pageSize), total: z.boolean().default(false) };
@@ -102,12 +110,27 @@ async function listWorkflows(
   const wanted = text.trim().toLowerCase();
   const scan: Scan<HeadPlace, ListedHead> = {
     page: { ...cursors, limit },
-    read: async (page) => fillHeads(parts, await store.listHeads({ ...selection, ...page })),
+    read:
+      wanted === ""
+        ? (page) => readAll(page, async () => fillHeads(parts, await store.listHeads({ ...selection, ...page })))
+        : (page) => readAbout(parts, { ...selection, ...page, text: wanted }),
     keeps: wanted === "" ? null : (head) => isAbout(head, wanted),
     count: () => store.countHeads(selection),
     most: parts.kit.limits.maxListScanned,
   };
   return tell(scan, total, summaryOf);
+}
+
+/** Of a store that searches by itself, more is looked at in one go. */
+async function readAbout(
+  parts: ListParts,
+  { text, ...page }: Omit<HeadSearch, "scan">,
+): Promise<Stretch<HeadPlace, ListedHead>> {
+  const { store } = parts;
+  if (store.searchHeads === undefined) return readAll(page, async () => fillHeads(parts, await store.listHeads(page)));
+  const scan = Math.min(searched, parts.kit.limits.maxListScanned);
+  const { heads, next } = await store.searchHeads({ ...page, text, scan });
+  return { items: await fillHeads(parts, heads), next, seen: heads.length < page.limit ? scan : heads.length };
 }
 
 const isAbout = ({ title, intent_type, workflow_id }: ListedHead, wanted: string): boolean =>
@@ -173,10 +196,11 @@ async function listGates(
   const tellSeat = caller === undefined ? null : await seatTeller(parts, caller);
   const scan: Scan<GatePlace, ListedGate> = {
     page: { ...given({ after: readCursor(after, "\u{10ffff}"), before: readCursor(before, "") }), limit },
-    read: async (page) => {
-      const found = await store.listGates({ ...selection, ...page });
-      return workflow_id === undefined ? found.map(complete) : readWhole(store, found);
-    },
+    read: (page) =>
+      readAll(page, async () => {
+        const found = await store.listGates({ ...selection, ...page });
+        return workflow_id === undefined ? found.map(complete) : readWhole(store, found);
+      }),
     keeps:
       role === undefined && find === null
         ? null
@@ -236,68 +260,3 @@ function readCursor(text: string | undefined, all: string): GatePlace | undefine
     refuse(`filter: ${gateCursor({ workflow_id: "<workflow_id>", gate_id: "<gate_id>" })} is a cursor of gates`);
   return { workflow_id, gate_id: gate_id ?? all };
 }
-
-interface Scan<Place, T extends Place> {
-  readonly page: Paged<Place>;
-  readonly read: (page: Paged<Place>) => Promise<readonly T[]>;
-  /** What no index answers; null where there is no such thing. */
-  readonly keeps: ((item: T) => boolean | Promise<boolean>) | null;
-  readonly count: () => Promise<number>;
-  readonly most: number;
-}
-
-async function tell<Place, T extends Place, S>(
-  scan: Scan<Place, T>,
-  total: boolean,
-  show: (item: T) => S,
-): Promise<Listed<S>> {
-  const list = (await readPage(scan)).map(show);
-  return total ? Object.assign(list, { total: await countAll(scan) }) : list;
-}
-
-async function readPage<Place, T extends Place>(scan: Scan<Place, T>): Promise<readonly T[]> {
-  const { page, keeps, read } = scan;
-  if (keeps === null) return read(page);
-  const kept: T[] = [];
-  for await (const item of search(scan, page)) {
-    kept.push(item);
-    if (kept.length === page.limit) break;
-  }
-  return isBackward(page) ? kept.reverse() : kept;
-}
-
-async function countAll<Place, T extends Place>(scan: Scan<Place, T>): Promise<number> {
-  if (scan.keeps === null) return scan.count();
-  let found = 0;
-  for await (const _ of search(scan, {})) found += 1;
-  return found;
-}
-
-type Cursors<Place> = Omit<Paged<Place>, "limit">;
-
-const isBackward = ({ after, before }: Cursors<unknown>): boolean => before !== undefined && after === undefined;
-
-/** What is kept from the cursor on, the way that it points. */
-async function* search<Place, T extends Place>(
-  { read, keeps, most }: Scan<Place, T>,
-  from: Cursors<Place>,
-): AsyncGenerator<T, void, void> {
-  let next: Paged<Place> = { ...from, limit: stretch };
-  for (let seen = 0; ; seen += stretch) {
-    if (seen >= most) refuseMore(most);
-    const items = await read(next);
-    const ordered = isBackward(from) ? items.toReversed() : items;
-    for (const item of ordered) if ((await keeps?.(item)) !== false) yield item;
-    const last = ordered.at(-1);
-    if (last === undefined || items.length < stretch) return;
-    next = { ...next, ...(isBackward(from) ? { before: last } : { after: last }) };
-    await letOthersRun();
-  }
-}
-
-const refuseMore = (maxListScanned: number): never =>
-  raise(
-    kernelError("T0_LIST_TOO_WIDE", `nothing more was looked for after ${maxListScanned} items`, listRef, {
-      detail: { maxListScanned },
-    }),
-  );

@@ -134,6 +134,19 @@ export interface Paged<Place> {
 
 export type HeadPage = HeadSelection & Paged<HeadPlace>;
 
+/** `text`, in lower case, is part of the title, the intent type or the id, whatever their case. */
+export interface HeadSearch extends HeadSelection, Paged<HeadPlace> {
+  readonly text: string;
+  readonly scan: number;
+}
+
+export interface HeadsFound {
+  /** Also those without a title, of which nobody can say it yet. */
+  readonly heads: readonly ListedHead[];
+  /** Up to where was looked; null at the list's end. */
+  readonly next: HeadPlace | null;
+}
+
 /** A head with how many gates of its workflow are open. */
 export interface ListedHead extends WorkflowHead {
   readonly open_gates: number;
@@ -208,6 +221,8 @@ export interface LedgerStore {
   /** Newest first, by an index for each selection within a tenant. */
   listHeads(page: HeadPage): Promise<readonly ListedHead[]>;
   countHeads(selection: HeadSelection): Promise<number>;
+  /** Of the next `scan` heads of a list, at most `limit` that are about the text. A store without it is read through. */
+  readonly searchHeads?: (page: HeadSearch) => Promise<HeadsFound>;
   /** Brings what an older kernel did not write; a head that has it stays as it is. */
   fillHead(workflowId: string, filling: HeadFilling): Promise<void>;
   /** Takes the lease if nobody holds it at `now`, or if `owner` holds it already; null if another does. */

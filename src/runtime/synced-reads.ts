@@ -13,6 +13,7 @@ const told = [
   "head",
   "heads",
   "listHeads",
+  "searchHeads",
   "countHeads",
   "gates",
   "listGates",
@@ -25,13 +26,15 @@ const told = [
 export function syncedReads<S extends LedgerStore>(store: S): S {
   const { sync } = store;
   if (sync === undefined) return store;
-  const synced = told.map((name) => {
-    const read = store[name] as (...args: readonly unknown[]) => Promise<unknown>;
-    const readSynced = async (...args: readonly unknown[]): Promise<unknown> => {
-      await sync();
-      return read(...args);
-    };
-    return [name, readSynced] as const;
-  });
+  const synced = told
+    .filter((name) => store[name] !== undefined)
+    .map((name) => {
+      const read = store[name] as (...args: readonly unknown[]) => Promise<unknown>;
+      const readSynced = async (...args: readonly unknown[]): Promise<unknown> => {
+        await sync();
+        return read(...args);
+      };
+      return [name, readSynced] as const;
+    });
   return { ...store, ...(Object.fromEntries(synced) as Partial<S>) };
 }

@@ -42,13 +42,24 @@ async function measure(what: string, work: () => Promise<unknown>): Promise<void
 
 /** What one more parked workflow adds to the heap of the process that parked it. */
 async function measureHeap(child: Child): Promise<void> {
-  const more = 10_000;
-  await child.ask("park", { count: 500, from: 0 });
-  const before = await child.ask<{ heap: number }>("memory");
-  const { ms } = await timed(() => child.ask("park", { count: more, from: 500 }));
-  const after = await child.ask<{ heap: number; rss: number }>("memory");
+  const [warm, more] = [2_000, 10_000];
+  await child.ask("park", { count: warm, from: 0 });
+  const before = await settledMemory(child);
+  const { ms } = await timed(() => child.ask("park", { count: more, from: warm }));
+  const after = await settledMemory(child);
   const each = Math.round((after.heap - before.heap) / more);
   print("parking", { more, per_s: Math.round((1000 * more) / ms), heap_bytes_each: each, rss_mb: mb(after.rss) });
+}
+
+interface Memory {
+  readonly rss: number;
+  readonly heap: number;
+}
+
+/** After some collections: what one leaves the next may take. */
+async function settledMemory(child: Child): Promise<Memory> {
+  for (let i = 0; i < 4; i += 1) await child.ask("memory");
+  return child.ask<Memory>("memory");
 }
 
 const mb = (bytes: number): number => rounded(bytes / 1e6);
@@ -62,7 +73,7 @@ try {
   const opened = await timed(() => child.ask("open", path));
   const id = await child.ask<string>("anyWorkflow");
   const approved = await timed(() => child.ask("approve", id));
-  const { rss, heap } = await child.ask<{ rss: number; heap: number }>("memory");
+  const { rss, heap } = await settledMemory(child);
   const first_approval_ms = rounded(opened.ms + approved.ms);
   print("start", {
     open_ms: opened.ms,

@@ -142,6 +142,7 @@ describe("the store", () => {
     "open",
     "indexes",
     "sync",
+    "searchHeads",
     "claim",
     "renew",
     "release",

@@ -8,7 +8,16 @@
  */
 import type { Gate } from "../../contract/gate.ts";
 import { type ListedGate, listGate } from "../../contract/listed-gate.ts";
-import type { GatePageFilter, GateSelection, HeadPage, HeadSelection, ListedHead } from "../../ports/ledger-store.ts";
+import type {
+  GatePageFilter,
+  GateSelection,
+  HeadPage,
+  HeadPlace,
+  HeadSearch,
+  HeadSelection,
+  HeadsFound,
+  ListedHead,
+} from "../../ports/ledger-store.ts";
 import { idText, parseCell, toListedHead } from "./columns.ts";
 import type { Connection } from "./transaction.ts";
 
@@ -28,6 +37,39 @@ export function listHeads({ db }: Connection, page: HeadPage): readonly ListedHe
     .all(...values)
     .map(toListedHead);
   return isBackward(page) ? heads.reverse() : heads;
+}
+
+/** Looks for a text in no more than `scan` heads; `next` is where to go on. */
+export function searchHeads({ db }: Connection, { text: wanted, scan, ...page }: HeadSearch): HeadsFound {
+  const end = endOf(db, { ...page, limit: scan });
+  const { text, values } = headPageQuery(page, listedColumns, [...upTo(page, end), isAbout(wanted)]);
+  const heads = db
+    .prepare(text)
+    .all(...values)
+    .map(toListedHead);
+  const next = heads.length < page.limit ? end : (heads.at(-1) ?? null);
+  return { heads: isBackward(page) ? heads.reverse() : heads, next };
+}
+
+/** The last place of a page; null where the list ends before. */
+function endOf(db: Connection["db"], page: HeadPage): HeadPlace | null {
+  const { text, values } = headPageQuery(page, "w.created_at, w.workflow_id");
+  const last = db.prepare(`SELECT * FROM (${text}) LIMIT 1 OFFSET ?`).get(...values, page.limit - 1);
+  return last === undefined ? null : (last as unknown as HeadPlace);
+}
+
+function* upTo(page: HeadPage, end: HeadPlace | null): Generator<Term> {
+  const order = isBackward(page) ? "<=" : ">=";
+  if (end !== null) yield [`(created_at, workflow_id) ${order} (?, ?)`, end.created_at, end.workflow_id];
+}
+
+const isAbout = (text: string): Term => ["(title IS NULL OR is_about(title, intent_type, workflow_id, ?))", text];
+
+/** What `isAbout` calls; SQLite's own lower() knows ASCII alone. */
+export function defineSearch(db: Connection["db"]): void {
+  db.function("is_about", { deterministic: true }, (title, type, id, wanted) =>
+    [title, type, id].some((text) => String(text).toLowerCase().includes(String(wanted))) ? 1 : 0,
+  );
 }
 
 export function countHeads({ db }: Connection, selection: HeadSelection): number {
@@ -56,14 +98,16 @@ function count(db: Connection["db"], table: string, terms: readonly Term[]): num
 
 const openGates = "(SELECT count(*) FROM gates AS g WHERE g.workflow_id = w.workflow_id) AS open_gates";
 
+const listedColumns = `w.*, ${openGates}`;
+
 /** Of several states each is read off the index by itself; the newest of all are the page. */
-export function headPageQuery(page: HeadPage): Query {
+export function headPageQuery(page: HeadPage, columns = listedColumns, more: readonly Term[] = []): Query {
   const { limit, states } = page;
   const order = isBackward(page) ? "created_at, workflow_id" : "created_at DESC, workflow_id DESC";
-  const shared = [...selectionOfHeads(page), ...headCursors(page)];
+  const shared = [...selectionOfHeads(page), ...headCursors(page), ...more];
   const parts = (states === undefined ? [undefined] : [...new Set(states)]).map((state) => {
     const terms: readonly Term[] = state === undefined ? shared : [...shared, ["state = ?", state]];
-    const text = `SELECT w.*, ${openGates} FROM workflows AS w ${where(terms)} ORDER BY ${order} LIMIT ?`;
+    const text = `SELECT ${columns} FROM workflows AS w ${where(terms)} ORDER BY ${order} LIMIT ?`;
     return { text, values: [...valuesOf(terms), limit] };
   });
   const [only] = parts;

@@ -16,7 +16,7 @@ import { dumpIndexes } from "./dump-indexes.ts";
 import { Durability } from "./durability.ts";
 import { ledgerFailure, ledgerName, toLedgerFailure } from "./failure.ts";
 import { claimLease, releaseLease, renewLeases } from "./leases.ts";
-import { countGates, countHeads, listGates, listHeads } from "./list-queries.ts";
+import { countGates, countHeads, defineSearch, listGates, listHeads, searchHeads } from "./list-queries.ts";
 import { readHeads } from "./read-heads.ts";
 import { readAllCharges, readCharges, readDocuments, readGates, readKey, readMemory } from "./read-records.ts";
 import { watchFile } from "./same-file.ts";
@@ -81,6 +81,7 @@ function prepareConnection(path: string, db: DatabaseSync): Connection {
   try {
     const requireSameFile = watchFile(path);
     const durability = new Durability(db);
+    defineSearch(db);
     return { db, statements: prepareStatements(db), heads: new StreamHeads(), requireSameFile, durability };
   } catch (error) {
     db.close();
@@ -130,6 +131,7 @@ type WorkflowIndex =
   | "head"
   | "heads"
   | "listHeads"
+  | "searchHeads"
   | "countHeads"
   | "fillHead"
   | "claim"
@@ -148,6 +150,7 @@ function createWorkflowIndex(run: Run): Pick<LedgerStore, WorkflowIndex> {
       }),
     heads: (filter) => run("heads", (on) => readHeads(on, filter)),
     listHeads: (page) => run("listHeads", (on) => listHeads(on, page)),
+    searchHeads: (page) => run("searchHeads", (on) => searchHeads(on, page)),
     countHeads: (selection) => run("countHeads", (on) => countHeads(on, selection)),
     fillHead: (workflowId, { title, principal_type, percent }) =>
       run("fillHead", ({ statements }) => {

@@ -1,0 +1,98 @@
+/**
+ * A page of a list, or the count of it, where some of it is looked for item by item: a stretch at a time, others running
+ * between, in no more than so many items.
+ *
+ * Owns: going through a list, either way. Never: what an item is, or which are wanted.
+ */
+import { raise } from "../contract/error.ts";
+import { kernelError } from "../contract/error-codes.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+import type { Listed } from "../contract/workflow-summary.ts";
+import type { Paged } from "../ports/ledger-store.ts";
+import { letOthersRun } from "../runtime/let-others-run.ts";
+
+const listRef = moduleRef(0, "gateway", "list");
+/** Items that are looked at in one go. */
+const stretch = 100;
+
+/** What was read of a list, newest first; `next` is where to go on, null at its end. */
+export interface Stretch<Place, T extends Place> {
+  readonly items: readonly T[];
+  readonly next: Place | null;
+  /** How many items were looked at. */
+  readonly seen: number;
+}
+
+export async function readAll<Place, T extends Place>(
+  page: Paged<Place>,
+  read: () => Promise<readonly T[]>,
+): Promise<Stretch<Place, T>> {
+  const items = await read();
+  const last = isBackward(page) ? items[0] : items.at(-1);
+  return { items, next: items.length < page.limit ? null : (last ?? null), seen: items.length };
+}
+
+export interface Scan<Place, T extends Place> {
+  readonly page: Paged<Place>;
+  readonly read: (page: Paged<Place>) => Promise<Stretch<Place, T>>;
+  /** What no index answers; null where there is no such thing. */
+  readonly keeps: ((item: T) => boolean | Promise<boolean>) | null;
+  readonly count: () => Promise<number>;
+  readonly most: number;
+}
+
+export async function tell<Place, T extends Place, S>(
+  scan: Scan<Place, T>,
+  total: boolean,
+  show: (item: T) => S,
+): Promise<Listed<S>> {
+  const list = (await readPage(scan)).map(show);
+  return total ? Object.assign(list, { total: await countAll(scan) }) : list;
+}
+
+async function readPage<Place, T extends Place>(scan: Scan<Place, T>): Promise<readonly T[]> {
+  const { page, keeps, read } = scan;
+  if (keeps === null) return (await read(page)).items;
+  const kept: T[] = [];
+  for await (const item of search(scan, page)) {
+    kept.push(item);
+    if (kept.length === page.limit) break;
+  }
+  return isBackward(page) ? kept.reverse() : kept;
+}
+
+async function countAll<Place, T extends Place>(scan: Scan<Place, T>): Promise<number> {
+  if (scan.keeps === null) return scan.count();
+  let found = 0;
+  for await (const _ of search(scan, {})) found += 1;
+  return found;
+}
+
+type Cursors<Place> = Omit<Paged<Place>, "limit">;
+
+const isBackward = ({ after, before }: Cursors<unknown>): boolean => before !== undefined && after === undefined;
+
+/** What is kept from the cursor on, the way that it points. */
+async function* search<Place, T extends Place>(
+  { read, keeps, most }: Scan<Place, T>,
+  from: Cursors<Place>,
+): AsyncGenerator<T, void, void> {
+  let page: Paged<Place> = { ...from, limit: stretch };
+  for (let seen = 0; ; ) {
+    if (seen >= most) refuseMore(most);
+    const found = await read(page);
+    for (const item of isBackward(from) ? found.items.toReversed() : found.items)
+      if ((await keeps?.(item)) !== false) yield item;
+    if (found.next === null) return;
+    seen += found.seen;
+    page = { ...page, ...(isBackward(from) ? { before: found.next } : { after: found.next }) };
+    await letOthersRun();
+  }
+}
+
+const refuseMore = (maxListScanned: number): never =>
+  raise(
+    kernelError("T0_LIST_TOO_WIDE", `nothing more was looked for after ${maxListScanned} items`, listRef, {
+      detail: { maxListScanned },
+    }),
+  );
