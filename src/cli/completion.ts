@@ -110,7 +110,7 @@ function writeZsh(program: string, commands: readonly Known[]): string {
     const own = flags.map(
       ({ name: flag, description, takes }) => ` ${quote(`*${flag}[${plain(description)}]${zshValue(takes)}`)}`,
     );
-    const first = choices.length === 0 ? "" : ` ${quote(`1:word:(${choices.join(" ")})`)}`;
+    const first = ` ${quote(choices.length === 0 ? "*:argument:" : `1:word:(${choices.join(" ")})`)}`;
     return `    ${name}) _arguments${own.join("")}${first} ;;`;
   });
   return `#compdef ${program}
