@@ -39,7 +39,10 @@ export interface Limits {
   /** Evaluation reports that one workflow keeps. */
   readonly maxReports: number;
   readonly maxCachedBundles: number;
-  /** Events of workflows that wait for a person and are kept folded for who decides soon. */
+  /**
+   * Events of workflows that wait for a person and are kept folded for who decides soon. 0, the default, keeps none: each
+   * decision reads its workflow whole, and meets what was done to the file meanwhile.
+   */
   readonly maxRestingEvents: number;
   readonly maxStreamChunks: number;
   /** Events and checkpoints that one call may record. */
@@ -101,7 +104,7 @@ export const defaultLimits: Limits = Object.freeze({
   ...federationLimits,
   maxReports: 100,
   maxCachedBundles: 256,
-  maxRestingEvents: 4_096,
+  maxRestingEvents: 0,
   maxStreamChunks: 10_000,
   maxCallRecords: 1_000,
   maxRoutes: 32,

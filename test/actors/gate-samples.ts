@@ -75,6 +75,18 @@ export const gateSamples: Readonly<Record<string, Sample>> = {
     { target: "payload", defined_by: { name: "Note.Write", version: "1.0" }, value: { text: "a" }, schema: null },
     { target: "diff" },
   ),
+  GateNotice: fields(
+    {
+      notice_id: "msg_1",
+      kind: "opened",
+      at,
+      tenant_id: "acme",
+      workflow_id: wf,
+      intent_type: "Note.Publish",
+      gate,
+    },
+    { kind: "closed" },
+  ),
   GateRequest: fields(
     {
       ...claim,
@@ -85,10 +97,12 @@ export const gateSamples: Readonly<Record<string, Sample>> = {
     { payload: "approve" },
   ),
   GateResponse: fields({ workflow_id: wf, status: "resumed", correlation_id: cor }, { status: true }),
+  GateSeat: fields({ may: true, reason: null, for: { type: "user", id: "bob" } }, { may: "yes" }),
   GateSignature: fields(signature, { jws: 1 }),
   GateTally: fields({ approvals: 1, rejections: 0, needed: { approvals: 2, rejections: 1 } }, { approvals: "1" }),
   GateVote: fields(vote, { advisory: "no" }),
   ListedGate: fields({ ...gate, truncated: true }, { truncated: "no" }),
+  NoticeKind: { sample: "due_soon", wrong: "soon" },
   PublicJwk: fields(jwk, { crv: "P-256" }),
   WithdrawalRequest: fields({ ...claim, gate_id: "gate-s1" }, { gate_id: 1 }),
 };

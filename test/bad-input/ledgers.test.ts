@@ -86,6 +86,9 @@ describe("a kernel on a ledger that is", () => {
   });
 });
 
+/** More than the pages that a file has already have room for. */
+const text = "x".repeat(20_000);
+
 const chain = [
   step("s1", "Test.Act"),
   step("s2", "Test.Act", { depends_on: ["s1"] }),
@@ -103,7 +106,7 @@ async function openDuring(ledger: LedgerStore, during: () => void) {
         done = true;
         during();
       }
-      return { ok: true };
+      return { ok: true, text };
     },
   });
   return { t: await openKernel({ ledger, capabilities: [job(chain, [act])] }), world };

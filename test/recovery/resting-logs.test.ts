@@ -22,15 +22,15 @@ function watchReads(store: LedgerStore): { readonly store: LedgerStore; readonly
 }
 
 it.each([
-  ["asks for what is newer only", undefined, false],
-  ["reads it all where nothing may be kept", 0, true],
-])("who decides soon after the workflow has parked %s", async (_what, maxRestingEvents, readsAll) => {
+  ["asks for what is newer only, where its log may be kept", { maxRestingEvents: 4_096 }, false],
+  ["reads it all", {}, true],
+])("who decides soon after the workflow has parked %s", async (_what, limits, readsAll) => {
   const world = createWorld();
   const { store, readFrom } = watchReads(sqliteLedger({}));
   await using t = await createTestKernel({
     ledger: store,
     capabilities: [gated(world)],
-    limits: maxRestingEvents === undefined ? {} : { maxRestingEvents },
+    limits,
   });
   const id = await t.submit("Test.Job");
   expect((await t.rest(id)).state).toBe("waiting_for_user");
@@ -45,7 +45,7 @@ it("what another process decided meanwhile stands, and the log that was left beh
   const path = freshPath();
   const world = createWorld();
   const capabilities = [gated(world)];
-  await using first = await openProcess(path, { capabilities, owner: "first" });
+  await using first = await openProcess(path, { capabilities, owner: "first", limits: { maxRestingEvents: 4_096 } });
   const id = await first.submit("Test.Job");
   expect((await first.rest(id)).state).toBe("waiting_for_user");
   await using second = await openProcess(path, { capabilities, owner: "second" });

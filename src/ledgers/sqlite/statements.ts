@@ -143,8 +143,8 @@ const texts = {
   countDeliveries: `
     SELECT n.name AS notifier, count(d.ordinal) FILTER (WHERE d.state = 'pending') AS pending,
       count(d.ordinal) FILTER (WHERE d.state = 'failed') AS failed,
-      (SELECT e.error FROM deliveries AS e WHERE e.notifier = n.name AND e.error IS NOT NULL
-        ORDER BY e.settled_at DESC, e.ordinal DESC LIMIT 1) AS error
+      (SELECT newest.error FROM (SELECT e.error, max(e.settled_at) FROM deliveries AS e
+        WHERE e.notifier = n.name AND e.error IS NOT NULL) AS newest) AS error
     FROM notifiers AS n LEFT JOIN deliveries AS d ON d.notifier = n.name AND d.state IN ('pending', 'failed')
     GROUP BY n.name ORDER BY n.name`,
   retryDeliveries: `
