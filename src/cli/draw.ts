@@ -105,7 +105,7 @@ function effectIn(kernel: Kernel, { operators }: CapabilityDefinition): (operato
     (own.find(({ metadata }) => metadata.name === name) ?? kernel.findOperator(name))?.metadata.effect ?? null;
 }
 
-const drawRef = moduleRef(3, "cli", "draw");
+const drawRef = moduleRef(0, "cli", "draw");
 
 /** @throws KernelErrorException T1_NORMALIZE_INPUTS_INVALID, T3_PLANNER_FAILED, T3_PLAN_INVALID. */
 async function askPlan(capability: CapabilityDefinition, options: DrawOptions): Promise<ExecutionPlan> {
