@@ -10,6 +10,7 @@
  * What a function decodes by itself (from base64, from percent signs) has no braces to replace; it is marked with `text`.
  */
 import { isPlainObject } from "../contract/json.ts";
+import { follow } from "../contract/maybe-promise.ts";
 import type { ExecutionPlan } from "../contract/plan.ts";
 import { type MarkedText, mapTexts, markText, placeholder, someText } from "../contract/reference.ts";
 import type { Planner } from "../ports/planner.ts";
@@ -25,15 +26,7 @@ export function askForPlan<Q>(plan: PlanFunction<Q>, question: Q): ExecutionPlan
   return follow(plan(question), (proposed) => tellData(proposed, plan, question));
 }
 
-/** What follows from an answer: at once where it is there. */
-export function follow<T, R>(answer: T | Promise<T>, next: (answer: T) => R | Promise<R>): R | Promise<R> {
-  return isPromise(answer) ? answer.then(next) : next(answer);
-}
-
 type PlanFunction<Q> = (question: Q) => ExecutionPlan | Promise<ExecutionPlan>;
-
-const isPromise = <T>(value: T | Promise<T>): value is Promise<T> =>
-  typeof (value as { readonly then?: unknown } | null)?.then === "function";
 
 function tellData<Q>(
   proposed: ExecutionPlan,

@@ -1,7 +1,9 @@
 /** The default planner: a deterministic router to the capability's own template or plan function; it costs nothing. */
+
+import { follow } from "../contract/maybe-promise.ts";
 import type { ExecutionPlan } from "../contract/plan.ts";
 import type { Planner, PlannerAnswer } from "../ports/planner.ts";
-import { askForPlan, follow } from "./tell-data.ts";
+import { askForPlan } from "./tell-data.ts";
 
 export const templatePlanner: Planner = Object.freeze({
   plan({ intent, context, auth, capability, situation }: Parameters<Planner["plan"]>[0]) {

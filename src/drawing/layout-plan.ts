@@ -6,6 +6,7 @@
  * P2  The same plan gives the same picture.
  */
 import type { PlanModel, PlanNode } from "./plan-model.ts";
+import { depthsOf } from "./step-depths.ts";
 import type { Area, Place } from "./svg.ts";
 import { textWidth } from "./text-size.ts";
 
@@ -56,22 +57,6 @@ export function layoutPlan({ nodes }: PlanModel): PlanLayout {
     }
   for (const row of rows.slice(1)) row.sort((a, b) => meanX(a, rows) - meanX(b, rows));
   return place(rows, chains);
-}
-
-/** How many steps come before it at most; a step that waits for itself, by whatever way, does not wait there. */
-function depthsOf(nodes: readonly PlanNode[]): ReadonlyMap<string, number> {
-  const byId = new Map(nodes.map((node) => [node.id, node]));
-  const depths = new Map<string, number>();
-  const depthOf = (node: PlanNode, seen: ReadonlySet<string>): number => {
-    const known = depths.get(node.id);
-    if (known !== undefined) return known;
-    const before = node.dependsOn.flatMap((id) => (seen.has(id) ? [] : (byId.get(id) ?? [])));
-    const depth = Math.max(0, ...before.map((one) => depthOf(one, new Set([...seen, one.id])) + 1));
-    depths.set(node.id, depth);
-    return depth;
-  };
-  for (const node of nodes) depthOf(node, new Set([node.id]));
-  return depths;
 }
 
 function slotOf(node: PlanNode): Slot {

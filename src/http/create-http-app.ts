@@ -7,11 +7,13 @@
  * H2  A stream ends with the credential that it was opened with.
  * H3  Whatever goes wrong is answered with problem details.
  */
+
 import { Hono } from "hono";
 import { cors } from "hono/cors";
 import { secureHeaders } from "hono/secure-headers";
 import { kernelError } from "../contract/error-codes.ts";
 import { generateId } from "../contract/ids.ts";
+import { instantText } from "../contract/instant.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Kernel } from "../index.ts";
 import { endingStream } from "../protocol/ending-stream.ts";
@@ -188,7 +190,7 @@ function addAdmission(app: App, { admit }: Admission): void {
     call.set("known", known);
     call.set("caller", known.caller);
     await next();
-    if (known.expiresAt !== null) call.header("session-expires", new Date(known.expiresAt).toISOString());
+    if (known.expiresAt !== null) call.header("session-expires", instantText(known.expiresAt));
     endWithCredential(call, known);
   });
 }

@@ -4,6 +4,9 @@
  * E1  A list is read entry by entry, tags compare weakly, and `*` names whatever is there. What is no list of tags names nothing.
  */
 
+/** The answer 304, as the document tells it. */
+export const unchanged = { description: "It is what `If-None-Match` names." };
+
 const tags = /(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g;
 
 /** `etag`: a strong tag, in its quotes. */

@@ -8,12 +8,14 @@
  * L3  What no index answers (text, a role, "mine") is looked for a stretch at a time, others running between, in no more
  *     than `limits.maxListScanned` items.
  */
+
 import { z } from "zod";
 import type { Caller } from "../contract/auth-context.ts";
 import { KernelErrorException, raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { type Gate, plainGate } from "../contract/gate.ts";
 import { GateId, PrincipalId, ThreadId, WorkflowId } from "../contract/ids.ts";
+import { instantText } from "../contract/instant.ts";
 import { readStrictly } from "../contract/known-keys.ts";
 import { type ListedGate, listGate, wholeGate } from "../contract/listed-gate.ts";
 import { moduleRef } from "../contract/module-ref.ts";
@@ -168,8 +170,6 @@ async function fillHead({ store, reading }: Pick<ListParts, "store" | "reading">
   }
 }
 
-const isoOf = (ms: number): string => new Date(ms).toISOString();
-
 function summaryOf(head: ListedHead): WorkflowSummary {
   const { workflow_id, tenant_id, thread_id, correlation_id, intent_id, intent_type, state, open_gates } = head;
   return {
@@ -177,9 +177,9 @@ function summaryOf(head: ListedHead): WorkflowSummary {
     progress: { percent: head.percent ?? 0 },
     title: head.title ?? "",
     principal: { type: head.principal_type ?? "user", id: head.principal_id },
-    created_at: isoOf(head.created_at),
-    updated_at: isoOf(head.updated_at),
-    due_at: head.due_at === null ? null : isoOf(head.due_at),
+    created_at: instantText(head.created_at),
+    updated_at: instantText(head.updated_at),
+    due_at: head.due_at === null ? null : instantText(head.due_at),
     open_gates,
   };
 }

@@ -3,11 +3,13 @@
  *
  * Never: decides. What a decision is refused for is judged when it is made; votes and policy may have moved by then.
  */
+
 import type { Same } from "../../machines/quorum.ts";
 import { type AuthContext, type Caller, commandScopes } from "../contract/auth-context.ts";
 import { KernelErrorException } from "../contract/error.ts";
 import { type Gate, isOpenGate } from "../contract/gate.ts";
 import type { GateSeat } from "../contract/gate-vote.ts";
+import { instantText } from "../contract/instant.ts";
 import type { Kit } from "../runtime/kit.ts";
 import { type Seat, seatVoter } from "../tiers/t5-ego/seat-voter.ts";
 
@@ -25,7 +27,7 @@ export type FindSeat = (gate: Gate) => Seat;
 /** @throws KernelErrorException T5_AUTHZ_FORBIDDEN for who may decide nothing. */
 export async function seatFinder({ authorize, kit, same }: SeatParts, caller: Caller): Promise<FindSeat> {
   const auth = (await authorize(caller, commandScopes.gate)) as AuthContext;
-  const voter = { principal: caller.principal, auth, now: new Date(kit.clock.now()).toISOString() };
+  const voter = { principal: caller.principal, auth, now: instantText(kit.clock.now()) };
   return (gate) => seatVoter(gate, voter, same);
 }
 

@@ -5,10 +5,12 @@
  * P2  A question is answered at once where it was, and by a later input where the record says so.
  * P3  Who began with nothing but the ledger is a new run; who does not own the workflow is a run of its own.
  */
+
+import { isPromise } from "../contract/maybe-promise.ts";
 import type { KernelOptions } from "../kernel/options.ts";
 import type { KernelParts } from "../kernel/parts.ts";
 import { createServices } from "../kernel/tiers.ts";
-import { errorOf, isPromise } from "../runtime/within.ts";
+import { errorOf } from "../runtime/within.ts";
 import type { Place } from "../tiers/t4-execution/answers.ts";
 import { advance, decide } from "../tiers/t4-execution/decide/decide.ts";
 import type { Answered, Input } from "../tiers/t4-execution/decide/input.ts";

@@ -11,13 +11,14 @@ import { type AnyActorRef, createActor, fromCallback } from "xstate";
 import { tierMachine } from "../../machines/tier.ts";
 import { isKernelError, type KernelError, KernelErrorException } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
+import { isPromise } from "../contract/maybe-promise.ts";
 import { type ModuleRef, moduleRef } from "../contract/module-ref.ts";
 import { fail, metricsOf, ok, type Result, skip, validateResult } from "../contract/result.ts";
 import { type Signal, validateSignal } from "../contract/signal.ts";
 import type { Bus, Delivery, Tier } from "./bus.ts";
 import type { Kit } from "./kit.ts";
 import { stopActor } from "./stop-actor.ts";
-import { isPromise, messageOf } from "./within.ts";
+import { messageOf } from "./within.ts";
 
 /** One kind of Signal that a tier answers. `next` is the static route of its result (A-01); without it the asker gets it. */
 export interface Door {

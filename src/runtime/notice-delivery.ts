@@ -8,9 +8,11 @@
  * D3  What fails is tried again after a pause that doubles, up to `maxDeliveryAttempts`; each failure is logged and marked.
  * D4  `stop` ends what is under way; it is then pending again.
  */
+
 import type { KernelError } from "../contract/error.ts";
 import { isOpenGate } from "../contract/gate.ts";
 import { type GateNotice, noticeKinds } from "../contract/gate-notice.ts";
+import { instantText } from "../contract/instant.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Delivery, DeliveryStore, Settlement } from "../ports/delivery-store.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
@@ -213,7 +215,7 @@ class NotifierLoop {
     if (record === null || gate === undefined) return null;
     if (sequence === null && !isOpenGate(gate)) return null;
     const intent_type = record.intent.type;
-    return { notice_id, kind, at: new Date(at).toISOString(), tenant_id, workflow_id, intent_type, gate };
+    return { notice_id, kind, at: instantText(at), tenant_id, workflow_id, intent_type, gate };
   }
 }
 

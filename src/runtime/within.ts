@@ -4,6 +4,7 @@
  */
 import { boundError, capText, type KernelError, KernelErrorException } from "../contract/error.ts";
 import { type ErrorCode, kernelError } from "../contract/error-codes.ts";
+import { isPromise } from "../contract/maybe-promise.ts";
 import type { ModuleRef } from "../contract/module-ref.ts";
 import type { Clock } from "../ports/clock.ts";
 
@@ -27,13 +28,6 @@ export function callWithin<T>(call: () => T | Promise<T>, within: Within): T | P
   }
   return isPromise(answer) ? race(answer, within) : answer;
 }
-
-export const isPromise = <T>(value: T | Promise<T>): value is Promise<T> =>
-  typeof (value as { then?: unknown } | null)?.then === "function";
-
-/** What follows from an answer: at once where it is there. */
-export const follow = <T, R>(answer: T | Promise<T>, next: (answer: T) => R | Promise<R>): R | Promise<R> =>
-  isPromise(answer) ? answer.then(next) : next(answer);
 
 function race<T>(answer: Promise<T>, within: Within): Promise<T> {
   return new Promise((resolve, reject) => {

@@ -16,6 +16,7 @@ import { digest } from "../contract/digest.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { deepFreeze, type Json, type JsonObject } from "../contract/json.ts";
 import { raise } from "../contract/kernel-error.ts";
+import { isPromise } from "../contract/maybe-promise.ts";
 import {
   type CapabilityHandle,
   type CapabilityLimits,
@@ -27,7 +28,7 @@ import {
   type TokenId,
 } from "../contract/token.ts";
 import { type RunningToken, sealSnapshot, type TokenCapture, type TokenSnapshot } from "../contract/token-snapshot.ts";
-import { errorOf, isPromise } from "../runtime/within.ts";
+import { errorOf } from "../runtime/within.ts";
 import { admitToken } from "../tiers/t5-ego/admission/admit-token.ts";
 import { createAdmission, registerCapability } from "../tiers/t5-ego/admission/register-capability.ts";
 import { restoreBook, TokenBook } from "./accounts.ts";

@@ -14,6 +14,7 @@ import { wallClock } from "../adapters/wall-clock.ts";
 import type { StartedDetail } from "../contract/admission.ts";
 import { canonicalJson } from "../contract/digest.ts";
 import { KernelErrorException } from "../contract/kernel-error.ts";
+import { isPromise } from "../contract/maybe-promise.ts";
 import {
   type CapabilityEntry,
   type CapabilityHandle,
@@ -26,7 +27,7 @@ import {
   tokenEventToJson,
 } from "../contract/token.ts";
 import type { TokenCapture } from "../contract/token-snapshot.ts";
-import { isPromise, messageOf } from "../runtime/within.ts";
+import { messageOf } from "../runtime/within.ts";
 import { TokenKernelCore } from "./core.ts";
 import { checkReplayOptions, refuseRecord, type TokenKernelOptions } from "./options.ts";
 

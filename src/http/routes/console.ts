@@ -12,7 +12,7 @@ import { moduleRef } from "../../contract/module-ref.ts";
 import { addRoute, type Route } from "../add-route.ts";
 import { type ConsoleFile, readConsole } from "../console-assets.ts";
 import type { Call, Edge } from "../edge.ts";
-import { isMatched } from "../match-etag.ts";
+import { isMatched, unchanged } from "../match-etag.ts";
 
 export const consolePolicy = [
   "default-src 'none'",
@@ -26,8 +26,6 @@ export const consolePolicy = [
   "require-trusted-types-for 'script'",
   "trusted-types 'none'",
 ].join("; ");
-
-const unchanged = { description: "It is what `If-None-Match` names." };
 
 const pageRoute: Route = {
   method: "get",

@@ -11,10 +11,8 @@ import { addRoute, type Route } from "../add-route.ts";
 import { makeDocument } from "../document/make-document.ts";
 import { pagePolicy, renderPage } from "../document/render-page.ts";
 import type { Call, Edge } from "../edge.ts";
-import { isMatched } from "../match-etag.ts";
+import { isMatched, unchanged } from "../match-etag.ts";
 import { nameFor } from "../session-cookie.ts";
-
-const unchanged = { description: "It is what `If-None-Match` names." };
 
 const documentRoute: Route = {
   method: "get",

@@ -6,8 +6,10 @@
  * L2  The page needs no script, and nothing but this host may be sent its form, or show it.
  * L3  Only a page of this host may exchange a code, so that nobody is signed in as somebody else by another site.
  */
+
 import { z } from "zod";
 import { kernelError } from "../../contract/error-codes.ts";
+import { instantText } from "../../contract/instant.ts";
 import { raise } from "../../contract/kernel-error.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { SessionView } from "../../contract/session.ts";
@@ -114,7 +116,7 @@ function viewOf(call: Call): SessionView {
     scopes: scopes === null ? null : [...scopes],
     via,
     csrf_token: proof?.csrfToken ?? null,
-    expires_at: expiresAt === null ? null : new Date(expiresAt).toISOString(),
+    expires_at: expiresAt === null ? null : instantText(expiresAt),
   };
 }
 
@@ -162,11 +164,9 @@ async function showLogin(door: Door, code = "", style: string | null = null): Pr
 function tellState(state: CodeState): string {
   const anew = "ask for a new one where the server runs (countersign login)";
   if (state.is === "used")
-    return `was used at ${instant(state.at)}; if that was not you, ${anew}, and sign out everywhere`;
-  return state.is === "expired" ? `expired at ${instant(state.at)}; ${anew}` : `is not known here; ${anew}`;
+    return `was used at ${instantText(state.at)}; if that was not you, ${anew}, and sign out everywhere`;
+  return state.is === "expired" ? `expired at ${instantText(state.at)}; ${anew}` : `is not known here; ${anew}`;
 }
-
-const instant = (at: number): string => new Date(at).toISOString();
 
 async function login(call: Call, { options }: Edge, door: Door): Promise<Response> {
   const { admission, sessions, rules } = door;

@@ -4,9 +4,10 @@
 import { z } from "zod";
 import { type KernelError, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
+import { isPromise } from "../../contract/maybe-promise.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Kit } from "../../runtime/kit.ts";
-import { callWithin, isPromise } from "../../runtime/within.ts";
+import { callWithin } from "../../runtime/within.ts";
 import type { PerceptionTierOptions } from "./tier.ts";
 
 export interface Perceived {

@@ -9,6 +9,7 @@ import { type KernelError, raise } from "../../contract/error.ts";
 import { kernelError, rpcCodeByCategory } from "../../contract/error-codes.ts";
 import type { PrincipalRef } from "../../contract/gate-vote.ts";
 import type { ParsedSubmitRequest, Submission } from "../../contract/intent.ts";
+import { follow } from "../../contract/maybe-promise.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { metricsOf, ok, partial, type Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
@@ -17,7 +18,7 @@ import { createErrorResponse } from "../../protocol/envelope.ts";
 import type { TierDefinition } from "../../runtime/define-tier.ts";
 import type { Kit } from "../../runtime/kit.ts";
 import type { Registry } from "../../runtime/registry.ts";
-import { callWithin, follow } from "../../runtime/within.ts";
+import { callWithin } from "../../runtime/within.ts";
 import { classifyText, type Perceived } from "./classify.ts";
 import { normalizeIntent } from "./normalize-intent.ts";
 

@@ -6,11 +6,13 @@
  * X3  Personal fields are masked where the caller may not see them.
  * X4  The bundle stays under `limits.maxBundleChars`; contents never enter it.
  */
+
 import type { AuthContext } from "../../contract/auth-context.ts";
 import type { ContextBundle, ParsedDocumentRecord } from "../../contract/context-bundle.ts";
 import { digest } from "../../contract/digest.ts";
 import type { KernelError } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
+import { instantText } from "../../contract/instant.ts";
 import type { Intent } from "../../contract/intent.ts";
 import { deepFreeze, type Json, type JsonObject } from "../../contract/json.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
@@ -216,7 +218,7 @@ function recentOf(
     .map((h) => ({
       event_type: `WORKFLOW_${h.state.toUpperCase()}`,
       workflow_id: h.workflow_id,
-      timestamp: new Date(h.updated_at).toISOString(),
+      timestamp: instantText(h.updated_at),
     }));
 }
 

@@ -23,8 +23,9 @@ import {
 } from "../../contract/federation.ts";
 import { deepFreeze, type Json, requireSafeJson, toJson } from "../../contract/json.ts";
 import { readStrictly } from "../../contract/known-keys.ts";
+import { isPromise } from "../../contract/maybe-promise.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
-import { isPromise, messageOf } from "../../runtime/within.ts";
+import { messageOf } from "../../runtime/within.ts";
 import { mergeChanges } from "./merge-changes.ts";
 
 export interface FederatedMemoryOptions extends Partial<FederationOptions> {

@@ -6,12 +6,13 @@
  */
 import { KernelErrorException, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
+import { follow, isPromise } from "../../contract/maybe-promise.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { metricsOf, ok, partial, type Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
 import type { TierDefinition } from "../../runtime/define-tier.ts";
 import type { Kit } from "../../runtime/kit.ts";
-import { isPromise, messageOf } from "../../runtime/within.ts";
+import { messageOf } from "../../runtime/within.ts";
 import {
   type BuiltContext,
   type ContextBuilder,
@@ -41,8 +42,7 @@ export function createCognitionTier(reader: LedgerReader & MemoryLedger): TierDe
         function: "build",
         handle(signal, kit) {
           const built = buildOrRefuse(builder, signal.body["data"] as ContextQuestion, kit);
-          const tell = (found: BuiltContext): Result => tellContext(signal, kit, found);
-          return isPromise(built) ? built.then(tell) : tell(built);
+          return follow(built, (found) => tellContext(signal, kit, found));
         },
       },
       "data:JudgedChanges": {

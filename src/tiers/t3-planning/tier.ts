@@ -11,6 +11,7 @@ import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { PrincipalRef } from "../../contract/gate-vote.ts";
 import type { Intent } from "../../contract/intent.ts";
+import { follow } from "../../contract/maybe-promise.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { metricsOf, ok, type Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
@@ -18,7 +19,7 @@ import type { Planner, PlannerAnswer } from "../../ports/planner.ts";
 import type { TierDefinition } from "../../runtime/define-tier.ts";
 import { consume, type Kit } from "../../runtime/kit.ts";
 import type { Registry } from "../../runtime/registry.ts";
-import { callWithin, isPromise } from "../../runtime/within.ts";
+import { callWithin } from "../../runtime/within.ts";
 import { type CompileRequest, compilePlan } from "./compile-plan.ts";
 
 export interface PlanningTierOptions {
@@ -68,9 +69,7 @@ function plan(options: PlanningTierOptions, signal: Signal, kit: Kit): Result | 
     what: "the planner",
   } as const;
   const answer = callWithin(() => planner.plan({ intent, context: bundle, auth, capability, situation }), within);
-  const compile = (proposed: PlannerAnswer): Result | Promise<Result> =>
-    compileAnswer(proposed, options, { signal, kit, capability });
-  return isPromise(answer) ? answer.then(compile) : compile(answer);
+  return follow(answer, (proposed) => compileAnswer(proposed, options, { signal, kit, capability }));
 }
 
 interface Asked {

@@ -12,9 +12,11 @@
  * D6  Nothing is forgotten: a step that can never start, for want of what it depends on, is cancelled.
  * D7  While paused nothing starts and nothing is cancelled for it; a run that ends paused leaves the rest open.
  */
+
+import { isPromise } from "../../contract/maybe-promise.ts";
 import type { StepResult } from "../../contract/step.ts";
 import { ReadyQueue } from "../../runtime/ready-queue.ts";
-import { isPromise, messageOf } from "../../runtime/within.ts";
+import { messageOf } from "../../runtime/within.ts";
 
 export const parked: unique symbol = Symbol("parked");
 export type Parked = typeof parked;

@@ -133,13 +133,18 @@ export class TurnTrace {
     for (const [id, call] of this.#known.calls) if (call.made) calls.set(id, call);
     for (const [id, handle] of this.#known.handles) if (isMade(id) || ended.has(id)) handles.set(id, handle);
     this.#kept = [];
-    const marked = [...this.#sealedMarks, ...this.#traced];
-    this.#traced = marked.filter(({ input }) => isMark(input) && input.type !== "again");
-    this.#sealedMarks = [];
-    if (this.#isForeign()) this.#traced = [];
-    if (this.#isForeign()) this.#open();
-    else this.mark("again");
+    this.#markAgain();
     return again;
+  }
+
+  /** The marks that no row holds stay; who does not own the workflow knows nothing but the ledger anyway. */
+  #markAgain(): void {
+    const marked = [...this.#sealedMarks, ...this.#traced];
+    this.#sealedMarks = [];
+    this.#traced = [];
+    if (this.#isForeign()) return this.#open();
+    this.#traced = marked.filter(({ input }) => isMark(input) && input.type !== "again");
+    this.mark("again");
   }
 
   drop(): void {

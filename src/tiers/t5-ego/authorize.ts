@@ -7,10 +7,11 @@ import { AuthContext, hasScope } from "../../contract/auth-context.ts";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { Principal, Scope } from "../../contract/intent.ts";
+import { follow } from "../../contract/maybe-promise.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Authenticator } from "../../ports/authenticator.ts";
 import type { Kit } from "../../runtime/kit.ts";
-import { callWithin, follow } from "../../runtime/within.ts";
+import { callWithin } from "../../runtime/within.ts";
 
 export interface AuthorizeQuestion {
   readonly principal: Principal;

@@ -13,6 +13,7 @@ import { kernelError } from "../../contract/error-codes.ts";
 import type { FederationOptions } from "../../contract/federation.ts";
 import type { Intent, Principal } from "../../contract/intent.ts";
 import type { Json } from "../../contract/json.ts";
+import { follow } from "../../contract/maybe-promise.ts";
 import { type ModuleRef, moduleRef } from "../../contract/module-ref.ts";
 import type { OperatorMetadata } from "../../contract/operator.ts";
 import type { PlanStep } from "../../contract/plan.ts";
@@ -23,7 +24,6 @@ import type { Signal } from "../../contract/signal.ts";
 import type { Authenticator } from "../../ports/authenticator.ts";
 import type { Door, TierDefinition } from "../../runtime/define-tier.ts";
 import type { Kit } from "../../runtime/kit.ts";
-import { follow, isPromise } from "../../runtime/within.ts";
 import { admitCall, type CallQuestion, checkWork, isUnlimited, type WorkQuestion } from "./admission/admit-call.ts";
 import type { BudgetBook } from "./admission/budget-book.ts";
 import type { CapabilityShelf } from "./admission/capability-shelf.ts";
@@ -261,9 +261,9 @@ function admitStep(signal: Signal, kit: Kit, { engine, maxCost, shelf }: EgoTier
   const decided = evaluatePolicies(engine, actionQuestion(question));
   const { work } = question;
   const fit = { fits: checkWork(shelf, work) === null, unlimited: isUnlimited(shelf, work), reservation: null };
-  const finish = (decision: PolicyDecision): Result =>
-    reply(signal, kit, { data: { decision, ...fit }, schema: "StepAnswer", ref: refs.policy });
-  return isPromise(decided) ? decided.then(finish) : finish(decided);
+  return follow(decided, (decision) =>
+    reply(signal, kit, { data: { decision, ...fit }, schema: "StepAnswer", ref: refs.policy }),
+  );
 }
 
 /** The admission of a call that is about to be made; what it reserves is set aside until its start is in the ledger. */
@@ -291,7 +291,5 @@ function answerPolicy(
   kit: Kit,
   decided: PolicyDecision | Promise<PolicyDecision>,
 ): Result | Promise<Result> {
-  const finish = (decision: PolicyDecision): Result =>
-    reply(signal, kit, { data: decision, schema: "PolicyDecision", ref: refs.policy });
-  return isPromise(decided) ? decided.then(finish) : finish(decided);
+  return follow(decided, (data) => reply(signal, kit, { data, schema: "PolicyDecision", ref: refs.policy }));
 }

@@ -3,8 +3,10 @@
  *
  * J1  A turn that changes neither state, nor steps, nor gates is not told.
  */
+
 import type { FeedGate, FeedWorkflow } from "../../contract/feed.ts";
 import { type Gate, isOpenGate } from "../../contract/gate.ts";
+import { instantText } from "../../contract/instant.ts";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
 import type { WorkflowHead } from "../../ports/ledger-store.ts";
 import { progressOf } from "./project-progress.ts";
@@ -63,8 +65,8 @@ export function feedOfHead(head: WorkflowHead, gates: readonly Gate[]): FeedWork
     intent_type,
     principal_id,
     state,
-    created_at: new Date(head.created_at).toISOString(),
-    updated_at: new Date(head.updated_at).toISOString(),
+    created_at: instantText(head.created_at),
+    updated_at: instantText(head.updated_at),
     progress: null,
     gates: gates.map((gate) => briefGate(gate, "opened")),
   };

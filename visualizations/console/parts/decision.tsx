@@ -137,34 +137,34 @@ interface ButtonsProps {
 
 const ApprovalButtons = ({ gate: { consequences }, isHeld, answer }: ButtonsProps) => (
   <div class="answers">
-    <div>
-      <button
-        type="button"
-        class="approve"
-        aria-describedby="if-approved"
-        disabled={isHeld}
-        onClick={() => answer({ decision: "approve" })}
-      >
-        Approve
-      </button>
-      <p id="if-approved">
-        <Line text={consequences.approve} />
-      </p>
-    </div>
-    <div>
-      <button
-        type="button"
-        class="reject"
-        aria-describedby="if-rejected"
-        disabled={isHeld}
-        onClick={() => answer({ decision: "reject" })}
-      >
-        Reject
-      </button>
-      <p id="if-rejected">
-        <Line text={consequences.reject} />
-      </p>
-    </div>
+    <AnswerButton id="if-approved" kind="approve" follows={consequences.approve} isHeld={isHeld} answer={answer} />
+    <AnswerButton id="if-rejected" kind="reject" follows={consequences.reject} isHeld={isHeld} answer={answer} />
+  </div>
+);
+
+interface AnswerProps {
+  readonly id: string;
+  readonly kind: "approve" | "reject";
+  /** What follows from the answer. */
+  readonly follows: string;
+  readonly isHeld: boolean;
+  readonly answer: (said: Said) => void;
+}
+
+const AnswerButton = ({ id, kind, follows, isHeld, answer }: AnswerProps) => (
+  <div>
+    <button
+      type="button"
+      class={kind}
+      aria-describedby={id}
+      disabled={isHeld}
+      onClick={() => answer({ decision: kind })}
+    >
+      {kind === "approve" ? "Approve" : "Reject"}
+    </button>
+    <p id={id}>
+      <Line text={follows} />
+    </p>
   </div>
 );
 

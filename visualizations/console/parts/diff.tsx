@@ -1,5 +1,6 @@
 /** A unified diff, and the difference between two texts: what is new and what goes, by more than colour. */
 import { useSignal } from "@preact/signals";
+import { compareLines } from "../../../src/protocol/compare-lines.ts";
 import { count } from "../words.ts";
 import { Line } from "./shown.tsx";
 
@@ -39,39 +40,11 @@ function DiffLine({ line }: { readonly line: string }) {
   return line.startsWith("-") ? <del>{text}</del> : <span>{text}</span>;
 }
 
-/** Lines that two texts share are found up to this many; beyond it all that is not at both ends differs. */
-const mostCompared = 1500;
+/** Pairs of lines that are compared; beyond it all that is not at both ends differs. */
+const mostCompared = 1500 * 1500;
 
 /** The lines of both, in the form of a diff without heads. */
-export function diffLines(before: string, after: string): string {
-  const [old, now] = [before.split("\n"), after.split("\n")];
-  let head = 0;
-  while (head < old.length && head < now.length && old[head] === now[head]) head += 1;
-  let tail = 0;
-  while (tail < old.length - head && tail < now.length - head && old.at(-1 - tail) === now.at(-1 - tail)) tail += 1;
-  const middle = compare(old.slice(head, old.length - tail), now.slice(head, now.length - tail));
-  const same = (lines: readonly string[]) => lines.map((line) => ` ${line}`);
-  return [...same(old.slice(0, head)), ...middle, ...same(old.slice(old.length - tail))].join("\n");
-}
-
-function compare(old: readonly string[], now: readonly string[]): readonly string[] {
-  if (old.length > mostCompared || now.length > mostCompared)
-    return [...old.map((l) => `-${l}`), ...now.map((l) => `+${l}`)];
-  // The longest common list of lines, from the end.
-  const width = now.length + 1;
-  const table = new Uint16Array((old.length + 1) * width);
-  const at = (i: number, j: number): number => table[i * width + j] ?? 0;
-  for (let i = old.length - 1; i >= 0; i -= 1)
-    for (let j = now.length - 1; j >= 0; j -= 1)
-      table[i * width + j] = old[i] === now[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
-  const lines: string[] = [];
-  let [i, j] = [0, 0];
-  while (i < old.length || j < now.length) {
-    if (i < old.length && j < now.length && old[i] === now[j]) {
-      lines.push(` ${old[i]}`);
-      [i, j] = [i + 1, j + 1];
-    } else if (j >= now.length || (i < old.length && at(i + 1, j) >= at(i, j + 1))) lines.push(`-${old[i++]}`);
-    else lines.push(`+${now[j++]}`);
-  }
-  return lines;
-}
+export const diffLines = (before: string, after: string): string =>
+  compareLines(before.split("\n"), after.split("\n"), mostCompared)
+    .map((edit) => edit.join(""))
+    .join("\n");

@@ -4,6 +4,7 @@
  * Owns: the places. On a narrow page it is the list that it is to a screen reader.
  */
 import type { StepView } from "../../../src/contract/workflow-state.ts";
+import { depthsOf } from "../../../src/drawing/step-depths.ts";
 import { showLine } from "../../../src/protocol/visible-text.ts";
 import { State } from "./marks.tsx";
 import { Line } from "./shown.tsx";
@@ -16,25 +17,15 @@ interface Place {
 }
 
 /** A step stands one row below the last of those that it waits for. */
-export function placeSteps(steps: readonly StepView[]): ReadonlyMap<string, Place> {
+function placeSteps(steps: readonly StepView[]): ReadonlyMap<string, Place> {
+  const depths = depthsOf(steps.map(({ step_id, depends_on }) => ({ id: step_id, dependsOn: depends_on })));
   const places = new Map<string, Place>();
   const taken: number[] = [];
-  const byId = new Map(steps.map((step) => [step.step_id, step]));
-  const rowOf = (step: StepView, seen: readonly string[]): number =>
-    seen.includes(step.step_id)
-      ? 0
-      : Math.max(
-          0,
-          ...step.depends_on.flatMap((id) => {
-            const before = byId.get(id);
-            return before === undefined ? [] : [rowOf(before, [...seen, step.step_id]) + 1];
-          }),
-        );
-  for (const step of steps) {
-    const row = rowOf(step, []);
+  for (const { step_id } of steps) {
+    const row = depths.get(step_id) ?? 0;
     const column = taken[row] ?? 0;
     taken[row] = column + 1;
-    places.set(step.step_id, { column, row });
+    places.set(step_id, { column, row });
   }
   return places;
 }

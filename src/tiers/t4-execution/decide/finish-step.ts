@@ -4,11 +4,13 @@
  * F1  Outcome content is valid by its capability's schema and has passed policy before it is recorded (OUT-03, OUT-05).
  * F2  A step that applies an outcome makes its newest version final by adding a version; drafts stay readable.
  */
+
 import { z } from "zod";
 import { digest } from "../../../contract/digest.ts";
 import { raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { draft } from "../../../contract/event.ts";
+import { instantText } from "../../../contract/instant.ts";
 import type { Json } from "../../../contract/json.ts";
 import type { Outcome } from "../../../contract/outcome.ts";
 import type { PlanStep } from "../../../contract/plan.ts";
@@ -152,7 +154,7 @@ export function nextVersion(run: Run, step: PlanStep, { type, content, status, d
 }
 
 const createdAt = (run: Run, status: Outcome["status"], stepId: string): string =>
-  new Date(run.log.instantOf(status === "final" ? "OUTCOME_FINALIZED" : "OUTCOME_DRAFTED", stepId)).toISOString();
+  instantText(run.log.instantOf(status === "final" ? "OUTCOME_FINALIZED" : "OUTCOME_DRAFTED", stepId));
 
 /** An operator may state its confidence in the content; without it a draft counts as certain of itself. */
 function confidenceOf(content: Json): number {

@@ -8,6 +8,7 @@
  * G3  What became of a gated call is said by those who were asked before it, and by nobody else.
  * G4  No gate opens on what this process could not run.
  */
+
 import { seatsOf, standingVote } from "../../../../machines/quorum.ts";
 import { bindBasis } from "../../../contract/basis.ts";
 import { digest } from "../../../contract/digest.ts";
@@ -15,6 +16,7 @@ import { KernelErrorException } from "../../../contract/error.ts";
 import { draft } from "../../../contract/event.ts";
 import { doubtGateIdOf, type Gate, type GateReason, gateIdOf, isOpenGate, plainGate } from "../../../contract/gate.ts";
 import { completeQuorum, type GateExpiry, type GateSpec } from "../../../contract/gate-spec.ts";
+import { instantText } from "../../../contract/instant.ts";
 import type { Principal } from "../../../contract/intent.ts";
 import type { Json } from "../../../contract/json.ts";
 import type { Outcome } from "../../../contract/outcome.ts";
@@ -94,7 +96,7 @@ function ladderOf(spec: GateSpec | null, openedAt: string) {
   };
 }
 
-export const dueAfter = (from: number, { after_ms }: GateExpiry): string => new Date(from + after_ms).toISOString();
+export const dueAfter = (from: number, { after_ms }: GateExpiry): string => instantText(from + after_ms);
 
 /** A gate on a new version: who decides, and until when, stays as it stands; votes on the version before are void. */
 export const reviseGate = (standing: Gate, shown: Gate): Gate => ({
@@ -143,7 +145,7 @@ function baseGate(run: Run, step: PlanStep, payload: Json) {
     payload_digest: digest(payload),
     policy_version: run.settings.policyVersion,
     estimated_cost: step.estimated_cost,
-    opened_at: new Date(run.now).toISOString(),
+    opened_at: instantText(run.now),
   } as const;
 }
 
@@ -182,8 +184,8 @@ export function openGate(run: Run, shown: Gate): boolean {
 export function openNow(run: Run, gate: Gate, type: "GATE_OPENED" | "GATE_REVISED"): Gate {
   const at = run.log.instantOf(type, gate.step_id);
   const waits = gate.due_at === null ? null : Date.parse(gate.due_at) - Date.parse(gate.opened_at);
-  const due_at = waits === null ? null : new Date(at + waits).toISOString();
-  return { ...gate, opened_at: new Date(at).toISOString(), due_at };
+  const due_at = waits === null ? null : instantText(at + waits);
+  return { ...gate, opened_at: instantText(at), due_at };
 }
 
 const gateOf = (run: Run, { gate_id }: Gate): Gate => run.log.record.gates.get(gate_id) as Gate;
@@ -257,7 +259,7 @@ export function describeDoubtGate(run: Run, step: PlanStep, payload: Json): Gate
     ...whoMayKnow(run, step),
     gate_id: doubtGateIdOf(step.step_id, doubts),
     kind: "in_doubt",
-    opened_at: new Date(run.log.instantOf("GATE_OPENED", step.step_id)).toISOString(),
+    opened_at: instantText(run.log.instantOf("GATE_OPENED", step.step_id)),
     title: `What became of ${step.name}?`,
     reasons: [{ source: "recovery", rule: "in-doubt", reason }],
     target: null,

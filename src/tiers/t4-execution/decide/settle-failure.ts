@@ -7,10 +7,12 @@
  * R2  An action that may still take effect, or have taken it, is in doubt, not failed: its step asks a person and ends no
  *     other way. A step that meets another's doubt fails, for only that one's answer can settle it.
  */
+
 import { isRetryable, type KernelError, toExecutorError } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { draft } from "../../../contract/event.ts";
 import { doubtGateIdOf } from "../../../contract/gate.ts";
+import { instantText } from "../../../contract/instant.ts";
 import type { Json } from "../../../contract/json.ts";
 import { type Operator, retryPolicies } from "../../../contract/operator.ts";
 import type { PlanStep } from "../../../contract/plan.ts";
@@ -77,7 +79,7 @@ function scheduleRetry(
   const { attempt } = stepOf(run, step_id);
   const hint = toExecutorError(error).retry_after_ms ?? 0;
   const due = run.log.instantOf("ACTION_RETRY_SCHEDULED", step_id) + Math.max(1000 * 2 ** attempt, hint);
-  const due_at = new Date(due).toISOString();
+  const due_at = instantText(due);
   run.log.note(draft("ACTION_RETRY_SCHEDULED", { action_id, attempt, due_at }, step_id));
 }
 

@@ -9,10 +9,11 @@ import { Basis } from "../../../contract/basis.ts";
 import { type KernelError, raise } from "../../../contract/error.ts";
 import { type ErrorCode, kernelError } from "../../../contract/error-codes.ts";
 import type { Json } from "../../../contract/json.ts";
+import { follow, isPromise } from "../../../contract/maybe-promise.ts";
 import type { Result } from "../../../contract/result.ts";
 import type { StepResult } from "../../../contract/step.ts";
 import type { Kit } from "../../../runtime/kit.ts";
-import { callWithin, errorOf, isPromise, type Within } from "../../../runtime/within.ts";
+import { callWithin, errorOf, type Within } from "../../../runtime/within.ts";
 import { hasFailedHere } from "../decide/answer-key.ts";
 import type { Screened } from "../decide/end-call.ts";
 import { readThrown } from "../decide/hooks.ts";
@@ -68,8 +69,7 @@ type TierQuestion = Extract<Question, { readonly ask: "data" | "text" | "error" 
 
 function askTier(question: TierQuestion, at: Asking): Answered | Promise<Answered> {
   const answer = at.kit.askNow(question.to, signalOf(question, at));
-  const read = (result: Result): Answered => readResult(result, question.ask === "data", at.kit);
-  return isPromise(answer) ? answer.then(read) : read(answer);
+  return follow(answer, (result) => readResult(result, question.ask === "data", at.kit));
 }
 
 function signalOf(question: TierQuestion, { kit: { signals }, run, parentId }: Asking) {
@@ -112,7 +112,7 @@ function askHost(question: HostQuestion, at: Asking): unknown {
       return askOperator(at, question, "check");
     case "show": {
       const shown = askOperator(at, question, "preview");
-      return isPromise(shown) ? shown.then((said) => Shown.parse(said)) : Shown.parse(shown);
+      return follow(shown, (said) => Shown.parse(said));
     }
     case "hook":
       return callHook(at, question);
@@ -174,7 +174,7 @@ export function screen(at: Asking, raw: Json, operator: string): Screened | Prom
       );
     return { result: sanitized === null ? raw : (result as unknown as Json), sanitized, length };
   };
-  return isPromise(answer) ? answer.then(read) : read(answer);
+  return follow(answer, read);
 }
 
 interface ScreenedStep {

@@ -15,8 +15,9 @@ import { isRetryable, type KernelError, KernelErrorException, raise } from "../.
 import { kernelError } from "../../../contract/error-codes.ts";
 import type { EventDraft } from "../../../contract/event.ts";
 import { type Json, toJson } from "../../../contract/json.ts";
+import { isPromise } from "../../../contract/maybe-promise.ts";
 import type { Operator, OperatorCall } from "../../../contract/operator.ts";
-import { isPromise, messageOf } from "../../../runtime/within.ts";
+import { messageOf } from "../../../runtime/within.ts";
 import { invokerRef } from "../decide/answer-key.ts";
 import type { Screened } from "../decide/end-call.ts";
 import { readThrown } from "../decide/hooks.ts";

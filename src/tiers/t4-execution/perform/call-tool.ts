@@ -2,9 +2,11 @@
  * Calling a tool: a DATA Signal to T0's bridge, Signals back (OPR-06). A refused request is repaired once by T2's
  * curiosity and tried again within the same attempt; a policy denial under the same number never is (C-21).
  */
+
 import { type KernelError, raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { gateIdOf } from "../../../contract/gate.ts";
+import { instantText } from "../../../contract/instant.ts";
 import type { Json, JsonObject } from "../../../contract/json.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
 import type { Operator } from "../../../contract/operator.ts";
@@ -126,7 +128,7 @@ async function checkRepaired({ at, operator }: ToolCall, payload: JsonObject): P
 async function judgeRepaired({ at, step, operator, wanted }: ToolCall, repaired: JsonObject): Promise<PolicyDecision> {
   const { run } = at;
   const payload = repaired as Json;
-  const now = new Date(at.kit.clock.now()).toISOString();
+  const now = instantText(at.kit.clock.now());
   const data = stepQuestion(run, { step, operator, payload }, now);
   const { decision } = await askTier<StepAnswer>(at, 5, { schema: "StepQuestion", fn: "admit", data });
   const asked = { stage: "action", subject: step.name, step_id: step.step_id, payload, now, keep: true } as const;

@@ -5,9 +5,9 @@
  * O2  The status is kept, whatever happens to the text.
  */
 import type { Json } from "../../../contract/json.ts";
+import { isPromise } from "../../../contract/maybe-promise.ts";
 import { type StepResult, toStepResult } from "../../../contract/step.ts";
 import type { Security } from "../../../ports/perception.ts";
-import { isPromise } from "../../../runtime/within.ts";
 import { checkedChars, sanitizedMarker } from "../decide/redact.ts";
 
 export interface Screened {

@@ -8,7 +8,8 @@
  * S3  With validateChunk each chunk waits for its own check; chunks keep their order, whichever check ends first.
  */
 import { draft } from "../../../contract/event.ts";
-import { callWithin, isPromise } from "../../../runtime/within.ts";
+import { isPromise } from "../../../contract/maybe-promise.ts";
+import { callWithin } from "../../../runtime/within.ts";
 import type { CallOf } from "../decide/input.ts";
 import { sanitizedMarker } from "../decide/redact.ts";
 import { oodaRef } from "../decide/run.ts";

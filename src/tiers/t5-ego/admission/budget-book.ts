@@ -135,9 +135,12 @@ function counterOf(limit: ParsedBudgetLimit, who: Charged): readonly Concerned[]
   const id = idIn(limit.scope, who);
   if (limit.id !== undefined && limit.id !== id) return [];
   if (limit.tenant_id !== undefined && limit.tenant_id !== who.tenant_id) return [];
-  const name = limit.scope === "tenant" ? "tenant" : `${limit.scope}:${JSON.stringify(id)}`;
-  return [{ counter: `${name}${windowOf(limit.window, who.at)}`, limit }];
+  return [{ counter: nameCounter(limit.scope, id, windowOf(limit.window, who.at)), limit }];
 }
+
+/** A tenant's own counter is named for no id: counters are the tenant's. */
+export const nameCounter = (scope: BudgetScope, id: Id, window: string): string =>
+  `${scope === "tenant" ? scope : `${scope}:${JSON.stringify(id)}`}${window}`;
 
 const idIn = (scope: BudgetScope, who: Charged): Id => (scope === "tenant" ? who.tenant_id : who[scope]);
 

@@ -11,7 +11,7 @@ import {
   noCharge,
   type ParsedBudgetLimit,
 } from "../../../contract/budget.ts";
-import { windowOf } from "./budget-book.ts";
+import { nameCounter, windowOf } from "./budget-book.ts";
 
 type Id = string | number;
 
@@ -62,13 +62,7 @@ function countersOf({ scope, id }: ParsedBudgetLimit, { tenant, charges }: Asked
     return whom === null || (only !== undefined && whom !== only) ? [] : [{ counter, id: whom, amounts }];
   });
   if (found.length > 0 || only === undefined) return found;
-  return [
-    {
-      counter: `${scope === "tenant" ? "tenant" : `${scope}:${JSON.stringify(only)}`}${since}`,
-      id: only,
-      amounts: noCharge,
-    },
-  ];
+  return [{ counter: nameCounter(scope, only, since), id: only, amounts: noCharge }];
 }
 
 /** `:"ann"` is ann, and nothing the tenant itself; null for the counter of another window. */

@@ -15,6 +15,7 @@ import { digest } from "../../../contract/digest.ts";
 import { raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { deepFreeze, toJson } from "../../../contract/json.ts";
+import { isPromise } from "../../../contract/maybe-promise.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
 import {
   type DecisionName,
@@ -25,7 +26,7 @@ import {
   RuleAnswer,
 } from "../../../contract/policy.ts";
 import type { Clock } from "../../../ports/clock.ts";
-import { callWithin, isPromise, messageOf, type Within } from "../../../runtime/within.ts";
+import { callWithin, messageOf, type Within } from "../../../runtime/within.ts";
 
 const rank: Readonly<Record<DecisionName, number>> = {
   DENY: 3,
