@@ -10,8 +10,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { invocation } from "../../src/cli/invocation.ts";
 import type { Gate } from "../../src/contract/gate.ts";
 import type { WorkflowState } from "../../src/contract/workflow-state.ts";
-import { makeTempFolder, type TempFolder } from "../operators/temp-folder.ts";
-import { makeRepository, readHere, readLines, runHere, runProcess, startProcess } from "./command-line.ts";
+import type { TempFolder } from "../operators/temp-folder.ts";
+import { readHere, readLines, runHere, runProcess, startProcess } from "./command-line.ts";
+import { makeWorkplace } from "./workplace.ts";
 
 type Shown = WorkflowState & { readonly approve: string | null; readonly file: string | null; readonly why: string[] };
 
@@ -19,11 +20,7 @@ let folder: TempFolder;
 let repo = "";
 let db = "";
 beforeAll(() => {
-  folder = makeTempFolder();
-  repo = join(folder.path, "repo");
-  db = join(folder.path, "ledger.db");
-  mkdirSync(repo);
-  makeRepository(repo);
+  ({ folder, repo, db } = makeWorkplace());
 });
 afterAll(() => folder[Symbol.dispose]());
 

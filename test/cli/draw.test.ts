@@ -1,21 +1,18 @@
 /** `countersign draw`: a package's plan without a ledger, a run as it stands, and what is refused. */
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { makeTempFolder, type TempFolder } from "../operators/temp-folder.ts";
-import { makeRepository, readHere, runHere } from "./command-line.ts";
+import type { TempFolder } from "../operators/temp-folder.ts";
+import { readHere, runHere } from "./command-line.ts";
+import { demonstrate, makeWorkplace } from "./workplace.ts";
 
 let folder: TempFolder;
 let db = "";
 let id = "";
 beforeAll(async () => {
-  folder = makeTempFolder();
-  const repo = join(folder.path, "repo");
-  db = join(folder.path, "ledger.db");
-  mkdirSync(repo);
-  makeRepository(repo);
-  id = (await readHere<{ workflow_id: string }>("demo", "--repo", repo, "--db", db, "--out", "N.md", "--yes"))
-    .workflow_id;
+  const workplace = makeWorkplace();
+  ({ folder, db } = workplace);
+  ({ id } = await demonstrate(workplace));
 });
 afterAll(() => folder[Symbol.dispose]());
 

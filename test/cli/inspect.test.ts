@@ -1,36 +1,25 @@
-/** `countersign inspect` and `serve --inspect`: from the ledger, from an export, and what is refused. */
-import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { main } from "../../src/cli/main.ts";
 import { Interrupted, type Terminal } from "../../src/cli/terminal.ts";
 import { Inspection } from "../../src/contract/inspection.ts";
-import { makeTempFolder, type TempFolder } from "../operators/temp-folder.ts";
-import { makeRepository, readHere, readLines, runHere } from "./command-line.ts";
+import type { TempFolder } from "../operators/temp-folder.ts";
+import { readLines, runHere } from "./command-line.ts";
 import { serveHere } from "./serve-here.ts";
+import { demonstrate, keepAs, makeWorkplace } from "./workplace.ts";
 
 let folder: TempFolder;
 let db = "";
 let id = "";
 let rows = "";
 beforeAll(async () => {
-  folder = makeTempFolder();
-  const repo = join(folder.path, "repo");
-  db = join(folder.path, "ledger.db");
-  mkdirSync(repo);
-  makeRepository(repo);
-  id = (await readHere<{ workflow_id: string }>("demo", "--repo", repo, "--db", db, "--out", "N.md", "--yes"))
-    .workflow_id;
-  rows = (await runHere("export", id, "--db", db)).out;
+  const workplace = makeWorkplace();
+  ({ folder, db } = workplace);
+  ({ id, rows } = await demonstrate(workplace));
 });
 afterAll(() => folder[Symbol.dispose]());
 
-function exportedAs(name: string, text: string): string {
-  const path = join(folder.path, name);
-  writeFileSync(path, text);
-  return path;
-}
+const exportedAs = (name: string, text: string): string => keepAs(folder, name, text);
 
 async function told(...args: readonly string[]): Promise<readonly Inspection[]> {
   const ran = await runHere("inspect", ...args, "--json");

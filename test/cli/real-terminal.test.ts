@@ -1,23 +1,20 @@
 // The command line at a real pseudo-terminal, in a process of its own.
 // Never: waits by the clock; each step waits for what is to be seen.
 
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { type IPty, spawn } from "@lydell/node-pty";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { makeTempFolder, type TempFolder } from "../operators/temp-folder.ts";
-import { launcher, makeRepository, runHere } from "./command-line.ts";
+import type { TempFolder } from "../operators/temp-folder.ts";
+import { launcher, runHere } from "./command-line.ts";
+import { makeWorkplace } from "./workplace.ts";
 
 let folder: TempFolder;
 let repo = "";
 let db = "";
 beforeEach(async () => {
-  folder = makeTempFolder();
-  repo = join(folder.path, "repo");
-  db = join(folder.path, "ledger.db");
-  mkdirSync(repo);
-  makeRepository(repo);
+  ({ folder, repo, db } = makeWorkplace());
   await runHere("demo", "--repo", repo, "--db", db);
 });
 afterEach(() => folder[Symbol.dispose]());

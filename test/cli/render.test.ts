@@ -12,44 +12,14 @@ import type { Style } from "../../src/cli/terminal.ts";
 import { wrapError } from "../../src/contract/error.ts";
 import { kernelError } from "../../src/contract/error-codes.ts";
 import type { LedgerEvent } from "../../src/contract/event.ts";
-import { type Gate, plainGate } from "../../src/contract/gate.ts";
 import { moduleRef } from "../../src/contract/module-ref.ts";
 import type { KernelProgress } from "../../src/contract/progress.ts";
+import { sampleGate as gate } from "./sample-gate.ts";
 
 const now = Date.parse("2025-01-01T12:00:00Z");
 const plain = (_style: Style, text: string): string => text;
 const marked = (style: Style, text: string): string => `<${String(style)}>${text}`;
 const look = { paint: plain, columns: 80, now: () => now };
-
-const gate: Gate = {
-  ...plainGate,
-  gate_id: "gate-publish",
-  tenant_id: 1,
-  workflow_id: "wf_01ARZ3NDEKTSV4RRFFQ69G5FAV",
-  step_id: "publish",
-  kind: "approval",
-  status: "open",
-  title: "Publish the notes",
-  operator: "File.Write",
-  reasons: [{ source: "plan", rule: "gate", reason: "publishing writes a file" }],
-  target: { type: "Draft.ReleaseNotes", outcome_id: "out_01ARZ3NDEKTSV4RRFFQ69G5FAV", version: 1 },
-  payload: { content: "# Notes" },
-  payload_digest: "abc123",
-  policy_version: "1",
-  preview: "# Notes\n- one\n- two\n- three",
-  diff: "--- a/N.md\n+++ b/N.md\n@@ -0,0 +1 @@\n+# Notes",
-  risk_level: "medium",
-  estimated_cost: 2,
-  effect: "final_write",
-  consequences: { approve: "It is written.", reject: "Nothing is written.", edit: "A new version." },
-  ui_actions: [],
-  roles: null,
-  opened_at: "2025-01-01T11:57:00Z",
-  due_at: null,
-  expiry_action: null,
-  escalate_to: null,
-  decision: null,
-};
 
 describe("table", () => {
   const columns = [

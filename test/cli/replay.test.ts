@@ -1,33 +1,24 @@
 // `countersign replay` of the release notes demo: from the ledger file and from an export, and what it says of another one.
 
-import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Replay } from "../../src/index.ts";
-import { makeTempFolder, type TempFolder } from "../operators/temp-folder.ts";
-import { makeRepository, readHere, runHere } from "./command-line.ts";
+import type { TempFolder } from "../operators/temp-folder.ts";
+import { readHere, runHere } from "./command-line.ts";
+import { demonstrate, keepAs, makeWorkplace } from "./workplace.ts";
 
 let folder: TempFolder;
 let db = "";
 let id = "";
 let rows = "";
 beforeAll(async () => {
-  folder = makeTempFolder();
-  const repo = join(folder.path, "repo");
-  db = join(folder.path, "ledger.db");
-  mkdirSync(repo);
-  makeRepository(repo);
-  id = (await readHere<{ workflow_id: string }>("demo", "--repo", repo, "--db", db, "--out", "N.md", "--yes"))
-    .workflow_id;
-  rows = (await runHere("export", id, "--db", db)).out;
+  const workplace = makeWorkplace();
+  ({ folder, db } = workplace);
+  ({ id, rows } = await demonstrate(workplace));
 });
 afterAll(() => folder[Symbol.dispose]());
 
-function exportedAs(name: string, text: string): string {
-  const path = join(folder.path, name);
-  writeFileSync(path, text);
-  return path;
-}
+const exportedAs = (name: string, text: string): string => keepAs(folder, name, text);
 
 describe("replay", () => {
   it("of the demo finds no difference, from the ledger and from its export", async () => {

@@ -5,35 +5,22 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { gateSections } from "../../src/cli/render-gate.ts";
 import { layOut, renderScreen, type ScreenView } from "../../src/cli/review-screen.ts";
-import { type Gate, plainGate } from "../../src/contract/gate.ts";
+import type { Gate } from "../../src/contract/gate.ts";
 import { nameForbidden } from "../../src/protocol/visible-text.ts";
+import { sampleGate } from "./sample-gate.ts";
 
 const now = () => Date.parse("2025-01-01T12:00:00Z");
 const sentence = "The quick brown fox jumps over the lazy dog and does not look back.";
 
 const gate: Gate = {
-  ...plainGate,
-  gate_id: "gate-publish",
-  tenant_id: 1,
-  workflow_id: "wf_01ARZ3NDEKTSV4RRFFQ69G5FAV",
-  step_id: "publish",
-  kind: "approval",
-  status: "open",
-  title: "Publish the notes",
-  operator: "File.Write",
+  ...sampleGate,
   reasons: [{ source: "plan", rule: "gate", reason: sentence }],
   target: null,
   payload: {},
   payload_digest: "a1b2c3d4".repeat(8),
-  policy_version: "1",
   preview: Array.from({ length: 60 }, (_, i) => `${i}. ${sentence}`).join("\n"),
   diff: null,
-  risk_level: "medium",
-  estimated_cost: 2,
-  effect: "final_write",
   consequences: { approve: sentence, reject: sentence, edit: sentence },
-  ui_actions: [],
-  opened_at: "2025-01-01T11:57:00Z",
 };
 
 const plainView: ScreenView = {

@@ -1,23 +1,20 @@
 // Gates taken one after another: by keys on a screen, by lines where nothing can be redrawn, by nobody over a pipe.
 // Laws: a decision takes two keys and carries the digest shown; an edit counts once it was shown; leaving says how to go on.
 
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Gate } from "../../src/contract/gate.ts";
 import type { WorkflowState } from "../../src/contract/workflow-state.ts";
-import { makeTempFolder, type TempFolder } from "../operators/temp-folder.ts";
-import { makePerson, makeRepository, readHere, runAt, runHere } from "./command-line.ts";
+import type { TempFolder } from "../operators/temp-folder.ts";
+import { makePerson, readHere, runAt, runHere } from "./command-line.ts";
+import { makeWorkplace } from "./workplace.ts";
 
 let folder: TempFolder;
 let repo = "";
 let db = "";
 beforeEach(() => {
-  folder = makeTempFolder();
-  repo = join(folder.path, "repo");
-  db = join(folder.path, "ledger.db");
-  mkdirSync(repo);
-  makeRepository(repo);
+  ({ folder, repo, db } = makeWorkplace());
 });
 afterEach(() => folder[Symbol.dispose]());
 
