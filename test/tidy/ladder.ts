@@ -116,7 +116,9 @@ export const ladder: readonly Floor[] = [
   { room: "runtime", may: ["machines", "define", ...ground], packages: ["xstate", "rxjs"], builtins: [] },
   { room: "capabilities", may: ["operators", "define", ...ground], packages: ["zod"], builtins: [] },
   { room: "operators", may: ["define", ...ground], packages: "declared", builtins: "any" },
-  { room: "ledgers/*", may: ["define", ...ground], packages: "declared", builtins: "any" },
+  { room: "ledgers/*", may: ["ledgers/tables", "define", ...ground], packages: "declared", builtins: "any" },
+  // What stores with tables decide alike: pure, and without a driver.
+  { room: "ledgers/tables", may: ["ports", "contract"], packages: [], builtins: [] },
   { room: "adapters", may: ["define", ...ground], packages: "declared", builtins: "any" },
   { room: "define", may: ["contract"], packages: ["zod"], builtins: [] },
   // Old spellings are read through schemas before they become Signals, hence zod.
@@ -142,7 +144,9 @@ export function roomOf(path: string): string {
 }
 
 export function floorOf(room: string): Floor | undefined {
-  return ladder.find((floor) => floor.room === room || floor.room === `${room.split("/")[0]}/*`);
+  return (
+    ladder.find((floor) => floor.room === room) ?? ladder.find((floor) => floor.room === `${room.split("/")[0]}/*`)
+  );
 }
 
 /** Whether a row's list names the room, itself or with the rooms beside it. */

@@ -1,26 +1,23 @@
 /**
  * Appends a batch of turns with their index changes: one transaction, one receipt per entry, in the batch's order.
  *
- * Owns: the checks before an entry and its writes. This is the hot path.
+ * Owns: the writes of an entry. This is the hot path. Whether it may be written is decided in decide-append.ts.
  * Never: reads a turn's bytes, or writes anything for a refused entry.
  * INV-1  An entry is checked wholly before its first write; a refusal needs no undo.
- * INV-2  A turn continues its stream exactly: first sequence = last + 1, previous hash = last hash.
- * INV-3  Everything in an entry belongs to the entry's tenant, and so does the stream it continues.
  */
 
-import { genesisHash } from "../../contract/chain.ts";
 import { isOpenGate } from "../../contract/gate.ts";
 import type { Append, AppendIndexes, AppendReceipt } from "../../ports/ledger-store.ts";
-import { type Columns, gateColumns, idText, threadText } from "./columns.ts";
-import type { StreamHead, Workflow } from "./stream-heads.ts";
+import { type Columns, gateColumns, idText, threadText } from "../tables/columns.ts";
+import {
+  frees,
+  holderAfter,
+  refuseAppend,
+  refuseKeys,
+  type StreamHead,
+  type Workflow,
+} from "../tables/decide-append.ts";
 import { type Connection, writeAll } from "./transaction.ts";
-
-type Refusal = Extract<AppendReceipt, { readonly ok: false }>;
-
-const clash: Refusal = { ok: false, reason: "clash" };
-const fenced: Refusal = { ok: false, reason: "fenced" };
-const missing: Refusal = { ok: false, reason: "missing" };
-const taken: Refusal = { ok: false, reason: "taken" };
 
 /** Tenant and thread texts whose counters the batch moves, with their last position. */
 type Touched = Map<string, { readonly tenant: string; readonly thread: string; readonly position: number }>;
@@ -44,7 +41,8 @@ function appendEntry(connection: Connection, entry: Append, touched: Touched): A
   const { row, indexes, claim } = entry;
   const tenant = idText(entry.tenant_id);
   const head = readHead(connection, row.stream);
-  const refusal = refuse(entry, tenant, head) ?? refuseKeys(connection, entry, tenant);
+  const holderOf = (key: string) => findHolder(connection, tenant, key);
+  const refusal = refuseAppend(entry, tenant, head) ?? refuseKeys(entry, holderOf);
   if (refusal !== null) return refusal;
   const position = insertTurn(connection, entry, tenant);
   const workflow = writeWorkflow(connection, entry, head?.workflow ?? null);
@@ -76,51 +74,8 @@ function toStreamHead(columns: Columns): StreamHead {
   };
 }
 
-function refuse(entry: Append, tenant: string, head: StreamHead | undefined): Refusal | null {
-  const { row, indexes } = entry;
-  if (indexes !== undefined && !isOfOneTenant(entry, indexes)) return missing;
-  if (head === undefined) return refuseFirst(entry);
-  if (indexes?.create !== undefined) return clash;
-  if (head.tenant !== tenant) return missing;
-  if (head.workflow === null) {
-    if (needsWorkflow(entry)) return missing;
-  } else if (!mayWrite(entry, head.workflow)) return fenced;
-  return row.first_sequence === head.last + 1 && row.prev_hash === head.hash ? null : clash;
-}
-
-/** For a stream without rows. A lease on a workflow that this entry creates can only be somebody's mistake. */
-function refuseFirst(entry: Append): Refusal | null {
-  if (entry.indexes?.create === undefined && needsWorkflow(entry)) return missing;
-  if (entry.lease !== undefined) return fenced;
-  return entry.row.first_sequence === 1 && entry.row.prev_hash === genesisHash ? null : clash;
-}
-
-function refuseKeys({ statements }: Connection, { row, indexes }: Append, tenant: string): Refusal | null {
-  for (const { key, unique } of indexes?.keys ?? []) {
-    if (unique !== true) continue;
-    const holder = statements.findKey.get(tenant, JSON.stringify(key));
-    if (holder !== undefined && holder["workflow_id"] !== row.stream) return taken;
-  }
-  return null;
-}
-
-function isOfOneTenant({ tenant_id, row }: Append, { create, gates, memory, documents }: AppendIndexes): boolean {
-  if (create !== undefined && (create.tenant_id !== tenant_id || create.workflow_id !== row.stream)) return false;
-  const isOwn = (record: { readonly tenant_id: string | number }) => record.tenant_id === tenant_id;
-  return (gates?.every(isOwn) ?? true) && (memory?.every(isOwn) ?? true) && (documents?.every(isOwn) ?? true);
-}
-
-function needsWorkflow({ lease, claim, indexes }: Append): boolean {
-  if (lease !== undefined || claim !== undefined) return true;
-  if (indexes === undefined) return false;
-  const { state, percent, due_at, release } = indexes;
-  return state !== undefined || percent !== undefined || due_at !== undefined || release === true;
-}
-
-function mayWrite({ lease, claim, now }: Append, { owner, epoch, expires }: Workflow): boolean {
-  if (lease !== undefined && (owner !== lease.owner || epoch !== lease.epoch)) return false;
-  return claim === undefined || owner === null || owner === claim.owner || (expires ?? 0) <= now;
-}
+const findHolder = ({ statements }: Connection, tenant: string, key: string): string | undefined =>
+  statements.findKey.get(tenant, JSON.stringify(key))?.["workflow_id"] as string | undefined;
 
 function insertTurn({ statements }: Connection, { row }: Append, tenant: string): number {
   const { lastInsertRowid } = statements.insertTurn.run(
@@ -139,28 +94,18 @@ function insertTurn({ statements }: Connection, { row }: Append, tenant: string)
 
 /** Inserts or updates the workflow's row when the entry asks for it; returns what the head cache must know. */
 function writeWorkflow(connection: Connection, entry: Append, workflow: Workflow | null): Workflow | null {
-  const { indexes, claim, lease } = entry;
+  const { indexes, claim } = entry;
   if (indexes?.create !== undefined) return insertWorkflow(connection, entry);
   if (workflow === null) return null;
-  // Only the holder gives a lease up: a decision from elsewhere carries neither lease nor claim.
-  const frees = indexes?.release === true && (lease ?? claim) !== undefined;
-  const isPlain = claim === undefined && !frees && indexes?.state === undefined && indexes?.due_at === undefined;
+  const isPlain = claim === undefined && !frees(entry) && indexes?.state === undefined && indexes?.due_at === undefined;
   if (isPlain) {
     if (indexes?.percent !== undefined)
       connection.statements.updatePercent.run(entry.now, indexes.percent, entry.row.stream);
     return workflow;
   }
-  const after = { ...workflow, ...holderAfter(entry, workflow, frees) };
+  const after = { ...workflow, ...holderAfter(entry, workflow) };
   updateWorkflow(connection, entry, after);
   return after;
-}
-
-type Holder = Pick<Workflow, "owner" | "epoch" | "expires">;
-
-function holderAfter({ claim }: Append, before: Holder, frees: boolean): Holder {
-  const epoch = claim === undefined ? before.epoch : before.epoch + 1;
-  if (frees) return { owner: null, epoch, expires: null };
-  return claim === undefined ? before : { owner: claim.owner, epoch, expires: claim.expires_at };
 }
 
 function updateWorkflow({ statements }: Connection, { now, row, indexes }: Append, after: Workflow): void {
@@ -180,13 +125,11 @@ function updateWorkflow({ statements }: Connection, { now, row, indexes }: Appen
   );
 }
 
-const unheld: Holder = { owner: null, epoch: 0, expires: null };
-
 function insertWorkflow({ statements }: Connection, entry: Append): Workflow {
-  const { create, state, percent, due_at, release } = entry.indexes!;
+  const { create, state, percent, due_at } = entry.indexes!;
   const head = create!;
   const thread = head.thread_id === null ? null : idText(head.thread_id);
-  const holder = holderAfter(entry, unheld, release === true);
+  const holder = holderAfter(entry);
   statements.insertWorkflow.run(
     head.workflow_id,
     idText(head.tenant_id),

@@ -11,7 +11,7 @@ import type {
   GateNews,
   Settlement,
 } from "../../ports/delivery-store.ts";
-import { type Columns, idText, parseCell } from "./columns.ts";
+import { type Columns, idText, parseCell } from "../tables/columns.ts";
 import type { Run } from "./store.ts";
 import { type Connection, writeAll } from "./transaction.ts";
 

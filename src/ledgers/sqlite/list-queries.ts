@@ -18,7 +18,7 @@ import type {
   HeadsFound,
   ListedHead,
 } from "../../ports/ledger-store.ts";
-import { idText, parseCell, toListedHead } from "./columns.ts";
+import { idText, parseCell, toListedHead } from "../tables/columns.ts";
 import type { Connection } from "./transaction.ts";
 
 type Bound = string | number;

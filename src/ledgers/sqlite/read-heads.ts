@@ -5,7 +5,7 @@
  * Never: puts a value into the text; values are bound.
  */
 import type { HeadFilter, WorkflowHead } from "../../ports/ledger-store.ts";
-import { idText, toHead } from "./columns.ts";
+import { idText, toHead } from "../tables/columns.ts";
 import type { Connection } from "./transaction.ts";
 
 type Bound = string | number;

@@ -8,7 +8,7 @@ import { type Charge, noCharge } from "../../contract/budget.ts";
 import type { ParsedDocumentRecord } from "../../contract/context-bundle.ts";
 import type { Gate } from "../../contract/gate.ts";
 import type { LedgerStore, MemoryQuery, StoredMemory } from "../../ports/ledger-store.ts";
-import { type Columns, idText, parseCell, threadText } from "./columns.ts";
+import { type Columns, idText, parseCell, threadText } from "../tables/columns.ts";
 import type { Connection } from "./transaction.ts";
 
 type Id = string | number;

@@ -4,7 +4,7 @@
  * Owns: the SQL of the session port. Never: is an index: no row of the log tells of a session.
  */
 import type { SessionRecord, SessionStore } from "../../ports/session-store.ts";
-import { type Columns, parseCell } from "./columns.ts";
+import { type Columns, parseCell } from "../tables/columns.ts";
 import type { Run } from "./store.ts";
 import { type Connection, writeAll } from "./transaction.ts";
 

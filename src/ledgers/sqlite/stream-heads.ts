@@ -11,22 +11,7 @@
  * INV-3  After a rollback the cache is empty.
  */
 
-/** What an append must know of the stream's workflow. `thread` is the text of its id, `expires` is epoch ms. */
-export interface Workflow {
-  readonly thread: string | null;
-  readonly owner: string | null;
-  readonly epoch: number;
-  readonly expires: number | null;
-}
-
-/** What the tables say of a stream. `workflow` is null for a stream that has no workflow. */
-export interface StreamHead {
-  readonly last: number;
-  readonly hash: string;
-  /** Text of the tenant's id. */
-  readonly tenant: string;
-  readonly workflow: Workflow | null;
-}
+import type { StreamHead } from "../tables/decide-append.ts";
 
 /** About 2,500 workflows under way. */
 export const streamHeadBytes = 1_000_000;

@@ -31,7 +31,7 @@ export function parseCell<T>(text: unknown, column: string): T {
   }
 }
 
-const readRef = moduleRef(0, "sqlite", "read");
+const readRef = moduleRef(0, "ledger", "read");
 
 /** The text of a thread in a primary key, where NULL would not be unique: '' is no thread and no id's text. */
 export const threadText = (id: Id | null): string => (id === null ? "" : idText(id));

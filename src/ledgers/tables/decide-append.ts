@@ -1,0 +1,104 @@
+/**
+ * Whether an append may be written, and who holds its workflow then: one truth for every store that keeps tables.
+ *
+ * Owns: the checks before an entry, in their order. Pure: what the tables say comes in, nothing is read or written here.
+ * INV-1  A turn continues its stream exactly: first sequence = last + 1, previous hash = last hash.
+ * INV-2  Everything in an entry belongs to the entry's tenant, and so does the stream it continues.
+ * INV-3  A lease that is no longer the workflow's is fenced; the epoch rises with each claim.
+ */
+import { genesisHash } from "../../contract/chain.ts";
+import type { Append, AppendIndexes, AppendReceipt } from "../../ports/ledger-store.ts";
+
+export type Refusal = Extract<AppendReceipt, { readonly ok: false }>;
+
+/** Who holds a workflow; `expires` is epoch ms. */
+export interface Holder {
+  readonly owner: string | null;
+  readonly epoch: number;
+  readonly expires: number | null;
+}
+
+/** What an append must know of the stream's workflow. `thread` is the text of its id. */
+export interface Workflow extends Holder {
+  readonly thread: string | null;
+}
+
+/** What the tables say of a stream. `workflow` is null for a stream that has no workflow. */
+export interface StreamHead {
+  readonly last: number;
+  readonly hash: string;
+  /** Text of the tenant's id. */
+  readonly tenant: string;
+  readonly workflow: Workflow | null;
+}
+
+const clash: Refusal = { ok: false, reason: "clash" };
+const fenced: Refusal = { ok: false, reason: "fenced" };
+const missing: Refusal = { ok: false, reason: "missing" };
+const taken: Refusal = { ok: false, reason: "taken" };
+
+/** @param tenant the text of the entry's tenant; `head` is undefined for a stream without rows. */
+export function refuseAppend(entry: Append, tenant: string, head: StreamHead | undefined): Refusal | null {
+  const { row, indexes } = entry;
+  if (indexes !== undefined && !isOfOneTenant(entry, indexes)) return missing;
+  if (head === undefined) return refuseFirst(entry);
+  if (indexes?.create !== undefined) return clash;
+  if (head.tenant !== tenant) return missing;
+  if (head.workflow === null) {
+    if (needsWorkflow(entry)) return missing;
+  } else if (!mayWrite(entry, head.workflow)) return fenced;
+  return row.first_sequence === head.last + 1 && row.prev_hash === head.hash ? null : clash;
+}
+
+/** @param holderOf the workflow that holds a key of the entry's tenant, if any. */
+export function refuseKeys(
+  { row, indexes }: Append,
+  holderOf: (key: string) => string | null | undefined,
+): Refusal | null {
+  for (const { key, unique } of indexes?.keys ?? []) {
+    if (unique !== true) continue;
+    const holder = holderOf(key) ?? null;
+    if (holder !== null && holder !== row.stream) return taken;
+  }
+  return null;
+}
+
+/** For a stream without rows. A lease on a workflow that this entry creates can only be somebody's mistake. */
+function refuseFirst(entry: Append): Refusal | null {
+  if (entry.indexes?.create === undefined && needsWorkflow(entry)) return missing;
+  if (entry.lease !== undefined) return fenced;
+  return entry.row.first_sequence === 1 && entry.row.prev_hash === genesisHash ? null : clash;
+}
+
+function isOfOneTenant({ tenant_id, row }: Append, { create, gates, memory, documents }: AppendIndexes): boolean {
+  if (create !== undefined && (create.tenant_id !== tenant_id || create.workflow_id !== row.stream)) return false;
+  const isOwn = (record: { readonly tenant_id: string | number }) => record.tenant_id === tenant_id;
+  return (gates?.every(isOwn) ?? true) && (memory?.every(isOwn) ?? true) && (documents?.every(isOwn) ?? true);
+}
+
+function needsWorkflow({ lease, claim, indexes }: Append): boolean {
+  if (lease !== undefined || claim !== undefined) return true;
+  if (indexes === undefined) return false;
+  const { state, percent, due_at, release } = indexes;
+  return state !== undefined || percent !== undefined || due_at !== undefined || release === true;
+}
+
+function mayWrite({ lease, claim, now }: Append, { owner, epoch, expires }: Workflow): boolean {
+  if (lease !== undefined && (owner !== lease.owner || epoch !== lease.epoch)) return false;
+  return claim === undefined || owner === null || owner === claim.owner || (expires ?? 0) <= now;
+}
+
+/** Of a workflow that an entry creates, before it. */
+const unheld: Holder = { owner: null, epoch: 0, expires: null };
+
+/** Only the holder gives a lease up: a decision from elsewhere carries neither lease nor claim. */
+export const frees = ({ indexes, lease, claim }: Append): boolean =>
+  indexes?.release === true && (indexes.create ?? lease ?? claim) !== undefined;
+
+/** Who holds the workflow after the entry; without `before` it is created here. */
+export function holderAfter(entry: Append, before: Holder = unheld): Holder {
+  const { claim } = entry;
+  const epoch = claim === undefined ? before.epoch : before.epoch + 1;
+  if (frees(entry)) return { owner: null, epoch, expires: null };
+  return claim === undefined ? before : { owner: claim.owner, epoch, expires: claim.expires_at };
+}
