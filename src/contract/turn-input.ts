@@ -46,6 +46,8 @@ export const TurnInput = z.strictObject({
   run: z.int().optional(),
   /** Of what a call said: in how many events, where not in one. */
   said: z.int().optional(),
+  /** Of a decision: it came with an edit, of which the ledger need not hold anything. */
+  edit: z.literal(true).optional(),
   /** Of a pivot. */
   objective: z.string().optional(),
 });

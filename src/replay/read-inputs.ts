@@ -15,6 +15,7 @@ import { moduleRef } from "../contract/module-ref.ts";
 import type { CallEnd, CallOf, Command, Input, Word } from "../tiers/t4-execution/decide/input.ts";
 import type { RecordedLog } from "./recorded-log.ts";
 import { answersAfter, type RecordedInput } from "./recorded-rows.ts";
+import { unknownEdit } from "./unknown-edits.ts";
 
 /** Who waits for no answer. */
 const noOne = -1;
@@ -125,11 +126,12 @@ function readSaid(recorded: RecordedInput, log: RecordedLog): Input | null {
 
 // --- people ---
 
-type Reading = (event: LedgerEvent, log: RecordedLog) => Word | null;
+/** `edits`: the word came with an edit. */
+type Reading = (event: LedgerEvent, log: RecordedLog, edits: boolean) => Word | null;
 
 const words: { readonly [T in EventType]?: Reading } = {
-  POLICY_DECIDED: (event, log) =>
-    payloadOf(event, "POLICY_DECIDED").stage === "gate" ? readDecision(event, log) : null,
+  POLICY_DECIDED: (event, log, edits) =>
+    payloadOf(event, "POLICY_DECIDED").stage === "gate" ? readDecision(event, log, edits) : null,
   GATE_DECISION_KEPT(event) {
     const { auth, payload_digest, apply_targets, ...kept } = payloadOf(event, "GATE_DECISION_KEPT");
     const request = requestOf(event, {
@@ -151,8 +153,9 @@ const words: { readonly [T in EventType]?: Reading } = {
 function readWord(recorded: RecordedInput, log: RecordedLog): Word {
   const left = leftBy(recorded, log);
   const until = left.at(-1)?.sequence ?? 0;
+  const edits = recorded.told.edit === true;
   for (const event of left) {
-    const word = log.readBetween(event.sequence - 1, until, () => words[event.event_type]?.(event, log) ?? null);
+    const word = log.readBetween(event.sequence - 1, until, () => words[event.event_type]?.(event, log, edits) ?? null);
     if (word !== null) return word;
   }
   const { auth, tenant_id } = log.record;
@@ -172,7 +175,7 @@ const requestOf = ({ tenant_id }: LedgerEvent, { decision, principal, gate_id, p
   GateRequest.parse({ tenant_id, decision, principal, gate_id, payload });
 
 /** A decision begins with T5's judgement of who decides; what was decided follows, unless it was refused. */
-function readDecision(event: LedgerEvent, log: RecordedLog): Word | null {
+function readDecision(event: LedgerEvent, log: RecordedLog, edits: boolean): Word | null {
   const { by, subject: gate_id } = payloadOf(event, "POLICY_DECIDED");
   if (by === undefined) return null;
   const { auth, decision, principal } = by;
@@ -184,7 +187,9 @@ function readDecision(event: LedgerEvent, log: RecordedLog): Word | null {
   const voted = log.find("GATE_VOTED", event.step_id, (vote) => vote.decision === decision && isTheirs(vote));
   const decided = closing === null ? null : payloadOf(closing, type);
   const vote = voted === null ? null : payloadOf(voted, "GATE_VOTED");
-  const edit = editOf(event, log, { closing, until: voted?.sequence ?? closing?.sequence ?? Number.POSITIVE_INFINITY });
+  const until = voted?.sequence ?? closing?.sequence ?? Number.POSITIVE_INFINITY;
+  const isPlain = closing !== null && !payloadOf(closing, "USER_APPROVED").edited;
+  const edit = isPlain ? null : (editOf(event, log, until) ?? (edits ? unknownEdit : null));
   const signature = vote?.signature ?? decided?.signature;
   const comment = (decided ?? vote)?.comment;
   const asksWhat = log.record.gates.get(gate_id)?.kind === "in_doubt" && decision === "approve";
@@ -253,23 +258,17 @@ function readDelegation(event: LedgerEvent, log: RecordedLog): Word | null {
 
 /**
  * An edit as it was put to policy: the whole content or payload, which merges to the same as what the person sent; where
- * policy knew it already, as the gate shows it. Null when nothing was edited.
+ * policy knew it already, or had any of it masked, as the gate shows it. Null where none is on record.
  */
-function editOf(
-  event: LedgerEvent,
-  log: RecordedLog,
-  { closing, until }: { readonly closing: LedgerEvent | null; readonly until: number },
-): Json | null {
-  if (closing !== null && !payloadOf(closing, "USER_APPROVED").edited) return null;
+function editOf(event: LedgerEvent, log: RecordedLog, until: number): Json | null {
   const put = (stage: string): LedgerEvent | null =>
-    log.find(
-      "POLICY_DECIDED",
-      event.step_id,
-      (asked, later) => asked.stage === stage && asked.payload !== undefined && later.sequence < until,
-    );
-  const found = put("outcome") ?? put("action");
-  if (found !== null) return payloadOf(found, "POLICY_DECIDED").payload ?? null;
-  const revised = closing === null ? null : log.find("GATE_REVISED", event.step_id, (_gate, at) => at.sequence < until);
+    log.find("POLICY_DECIDED", event.step_id, (asked, at) => asked.stage === stage && at.sequence < until);
+  const judged = put("outcome") ?? put("action");
+  const kept = judged === null ? undefined : payloadOf(judged, "POLICY_DECIDED").payload;
+  if (kept !== undefined) return kept;
+  const isEdit = ({ cause }: EventPayloads["GATE_REVISED"], at: LedgerEvent): boolean =>
+    cause === "edit" && at.sequence < until;
+  const revised = log.find("GATE_REVISED", event.step_id, isEdit);
   if (revised === null) return null;
   const drafted = log.find("OUTCOME_DRAFTED", event.step_id, (_made, at) => at.sequence < revised.sequence);
   return drafted === null

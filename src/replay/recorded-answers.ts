@@ -8,7 +8,9 @@ import type { KernelError } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { type EventPayloads, type EventType, type LedgerEvent, payloadOf } from "../contract/event.ts";
 import { gateIdOf } from "../contract/gate.ts";
+import type { Json } from "../contract/json.ts";
 import { moduleRef } from "../contract/module-ref.ts";
+import type { PolicyQuestion } from "../contract/policy.ts";
 import { toStepResult } from "../contract/step.ts";
 import type { SharedKey } from "../tiers/t4-execution/decide/answer-key.ts";
 import { isBlocking } from "../tiers/t4-execution/decide/end-step.ts";
@@ -16,6 +18,7 @@ import type { Answered } from "../tiers/t4-execution/decide/input.ts";
 import type { Question } from "../tiers/t4-execution/decide/intention.ts";
 import { sanitizedMarker } from "../tiers/t4-execution/decide/redact.ts";
 import type { RecordedLog } from "./recorded-log.ts";
+import { judgedEdit } from "./unknown-edits.ts";
 
 const said = (data: unknown): Answered => ({ error: null, data, tags: {} });
 const failed = (error: KernelError): Answered => ({ error, data: null, tags: {} });
@@ -26,6 +29,10 @@ export interface Recorded {
   /** The host plans itself. */
   readonly hasPlanner: boolean;
   readonly hasBudgets: boolean;
+  /** Who asks waits next for what is noted to be committed. */
+  readonly savesNext: boolean;
+  /** A word asks that came with an edit. */
+  readonly edits: boolean;
 }
 
 /** Undefined where the question is put to whoever answers it today. */
@@ -57,7 +64,13 @@ export function answerOf(question: Question, at: Recorded): Answered | undefined
 }
 
 function dataOf(schema: string, data: unknown, at: Recorded): Answered | undefined {
-  const { log, hasPlanner, hasBudgets } = at;
+  const { log, hasPlanner, hasBudgets, edits } = at;
+  if (edits && schema === "StepQuestion")
+    return judgedEdit(log, "action", (data as { readonly payload: Json }).payload);
+  if (edits && schema === "PolicyQuestion") {
+    const { stage, subject } = data as PolicyQuestion;
+    return judgedEdit(log, stage, subject.payload);
+  }
   if (schema === "ContextRequest") {
     const built = log.find("CONTEXT_BUILT", null);
     return built === null ? failedWith(log, "WORKFLOW_FAILED") : said(built.payload);
@@ -93,8 +106,17 @@ function planned(log: RecordedLog, planId: string): Answered {
   return said({ plan: { ...(outline as object), plan_id: planId }, dropped: [], cost: 0 });
 }
 
+/** What a call before this one gave back was noted, and not counted yet: it is asked for again behind its row. */
+const spentForNow = kernelError(
+  "T5_BUDGET_EXHAUSTED",
+  "what is committed leaves too little",
+  moduleRef(0, "replay", "answer"),
+  { detail: { kind: "scoped_budget" } },
+);
+
 /** What a budget over workflows had left is known by what was reserved of it, or refused. */
-function admitted({ log, stepId }: Recorded): Answered {
+function admitted({ log, stepId, savesNext }: Recorded): Answered {
+  if (savesNext) return failed(spentForNow);
   const started = log.find("ACTION_STARTED", stepId)?.sequence ?? Number.POSITIVE_INFINITY;
   const before = (type: "BUDGET_REFUSED" | "BUDGET_RESERVED" | "STEP_FAILED"): LedgerEvent | null =>
     log.find(type, stepId, (_payload, { sequence }) => sequence < started);

@@ -29,6 +29,7 @@ import { envelopeOf } from "../runtime/noted-turn.ts";
 import type { DrawnId } from "../runtime/turn-source.ts";
 import type { DecidingLog } from "../tiers/t4-execution/decide/run.ts";
 import { type RecordedInput, type RecordedRow, readRows } from "./recorded-rows.ts";
+import { isOnUnknown, withDigestOf } from "./unknown-edits.ts";
 
 /** Thrown to end a replay whose difference is known. */
 export const replayOver: unique symbol = Symbol("the replay is over");
@@ -47,6 +48,10 @@ export class RecordedLog implements DecidingLog {
   /** Which part of the record is read, where that is not all that comes next. */
   #reading: { readonly from: number; readonly until: number } | null = null;
   #input: RecordedInput;
+  /** The input is a word that came with an edit, or answers what such a word asked. */
+  hasEdit = false;
+  /** Sequence of a judgement whose payload is known by its digest alone. */
+  #taken = 0;
   difference: ReplayDifference | null = null;
   /** Nothing more is compared. */
   isOver = false;
@@ -89,9 +94,15 @@ export class RecordedLog implements DecidingLog {
     return this.#input.now;
   }
 
-  /** An input is decided from here on: what it leaves lies before its end. */
-  begin(input: RecordedInput): void {
+  /** An input is decided from here on: what it leaves lies before its end. `edits`: it is a word that came with an edit. */
+  begin(input: RecordedInput, edits = false): void {
     this.#input = input;
+    this.hasEdit = edits;
+  }
+
+  /** What this judgement was about is in no ledger: its digest is taken as recorded. */
+  takeDigestOf({ sequence }: LedgerEvent): void {
+    this.#taken = sequence;
   }
 
   /** Reads the record as if it stood behind one event and ended with another. */
@@ -121,8 +132,12 @@ export class RecordedLog implements DecidingLog {
   }
 
   /** As `find`, of what the input that is decided has still to leave. */
-  findLeft<T extends keyof EventPayloads>(type: T, stepId: string | null): LedgerEvent | null {
-    return this.find(type, stepId, (_payload, { sequence }) => sequence <= this.#input.until);
+  findLeft<T extends keyof EventPayloads>(
+    type: T,
+    stepId: string | null | undefined,
+    fits: (payload: EventPayloads[T]) => boolean = () => true,
+  ): LedgerEvent | null {
+    return this.find(type, stepId, (payload, { sequence }) => sequence <= this.#input.until && fits(payload));
   }
 
   accepts(draft: EventDraft): boolean {
@@ -162,6 +177,7 @@ export class RecordedLog implements DecidingLog {
 
   #noteOne(made: EventDraft, actor: Actor | null): void {
     if (this.isOver) throw replayOver;
+    if (made.type !== "POLICY_DECIDED") this.#passUnknown();
     if (this.#record !== null && !acceptsEvent(this.#record, made))
       raise(kernelError("T4_WORKFLOW_CONFLICT", `${made.type} cannot happen in ${this.#record.state}`, logRef));
     const { next } = this;
@@ -177,12 +193,25 @@ export class RecordedLog implements DecidingLog {
     this.#record = foldWorkflow(this.#record, next);
   }
 
+  /** What policy said of an edit that no ledger holds stands as it is recorded, where the edit is not put to it again. */
+  #passUnknown(): void {
+    for (
+      let { next } = this;
+      this.hasEdit && !this.#isThrough && next !== undefined && isOnUnknown(next);
+      { next } = this
+    ) {
+      this.#position += 1;
+      this.#record = foldWorkflow(this.#record, next);
+    }
+  }
+
   /** The input has left all that the record says it left. */
   get #isThrough(): boolean {
     return this.#position >= this.#input.until;
   }
 
-  #eventOf({ type, step_id, payload }: EventDraft, actor: Actor | null, id: string): TurnEvent {
+  #eventOf({ type, step_id, payload: made }: EventDraft, actor: Actor | null, id: string): TurnEvent {
+    const payload = this.#taken === this.next?.sequence ? withDigestOf(this.next, made) : made;
     const current = this.#record?.plan_id ?? this.identity.plan_id;
     const own = type === "PLAN_CREATED" ? (payload as EventPayloads["PLAN_CREATED"]).plan.plan_id : current;
     const plan = own === this.identity.plan_id ? {} : { plan: own };
@@ -198,6 +227,7 @@ export class RecordedLog implements DecidingLog {
 
   /** The input that is decided leaves no more. */
   close(): void {
+    if (!this.isOver) this.#passUnknown();
     const recorded = this.#recorded[this.#position];
     if (this.isOver || recorded === undefined || this.#isThrough) return;
     this.isOver = true;

@@ -7,6 +7,7 @@
  */
 
 import { isPromise } from "../contract/maybe-promise.ts";
+import type { TurnInput } from "../contract/turn-input.ts";
 import type { KernelOptions } from "../kernel/options.ts";
 import type { KernelParts } from "../kernel/parts.ts";
 import { createServices } from "../kernel/tiers.ts";
@@ -42,6 +43,8 @@ export class Replaying {
   /** Questions of the input that is decided which were not answered at once, by the record; and those that are not now. */
   #asks: string[] = [];
   #unforeseen: string[] = [];
+  /** Scopes of words that came with an edit. */
+  readonly #edits = new Set<string>();
 
   constructor(log: RecordedLog, stage: Stage) {
     this.#log = log;
@@ -84,13 +87,19 @@ export class Replaying {
   async #give(run: ReplayedRun, recorded: RecordedInput): Promise<void> {
     this.#input = recorded;
     this.#asks = [...(recorded.told.asks ?? [])];
-    this.#log.begin(recorded);
     const { told } = recorded;
+    this.#log.begin(recorded, this.#isOfEdit(told));
     if (told.in === "answered") await this.#answer(run, told.of ?? "");
     else this.#decide(run, readInput(recorded, this.#log));
     while (!this.#log.isOver && this.#unforeseen.length > 0)
       await this.#answer(run, this.#unforeseen.shift() as string);
     this.#log.close();
+  }
+
+  /** Whether it is a word that came with an edit, or answers what such a word asked. */
+  #isOfEdit({ edit, re, of = "" }: TurnInput): boolean {
+    if (edit === true && re !== undefined) this.#edits.add(`command:${re}`);
+    return edit === true || this.#edits.has(of.slice(0, of.indexOf(" ")));
   }
 
   async #answer(run: ReplayedRun, name: string): Promise<void> {
@@ -146,7 +155,9 @@ export class Replaying {
     const { options } = this.#stage;
     const stepId = scope.startsWith("step:") ? scope.slice("step:".length) : (this.#log.next?.step_id ?? null);
     const hasBudgets = (options.budgets?.limits ?? []).length > 0;
-    return { log: this.#log, stepId, hasPlanner: options.planner !== undefined, hasBudgets };
+    const edits = scope.startsWith("command:") && this.#log.hasEdit;
+    const savesNext = this.#asks.some((name) => name.startsWith(questionName(scope, "saved:")));
+    return { log: this.#log, stepId, hasPlanner: options.planner !== undefined, hasBudgets, savesNext, edits };
   }
 
   #ask(run: ReplayedRun, question: Question): Answered | Promise<Answered> {

@@ -14,16 +14,6 @@ const exclusions: readonly Exclusion[] = [
     title: "a rule is not asked to change it again",
     reason: "the rule counts how often it was asked: it is not a function of its question",
   },
-  {
-    file: "gates/edits.test.ts",
-    title: "a transform of the edited payload is what is shown",
-    reason: "what a person typed and policy masked is in no ledger, so policy cannot be asked about it again",
-  },
-  {
-    file: "gates/edits.test.ts",
-    title: "that policy denies as an outcome",
-    reason: "what a person typed and policy denied is in no ledger, so policy cannot be asked about it again",
-  },
   ...["of an older kernel", "that lacks what a question needs"].map((title) => ({
     file: "policy/whatif.test.ts",
     title,

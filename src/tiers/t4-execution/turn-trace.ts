@@ -10,7 +10,7 @@
  */
 import type { EventDraft } from "../../contract/event.ts";
 import { plainInput, type TurnInput } from "../../contract/turn-input.ts";
-import { type Input, isExternal } from "./decide/input.ts";
+import { type Input, isExternal, type Word } from "./decide/input.ts";
 import { callIdOf, type Handle, type RunMemory, type UnderWay } from "./decide/run.ts";
 
 type Mark = { readonly type: "opened" | "foreign" | "again" | "stopped" };
@@ -189,7 +189,7 @@ function detailOf(input: Input | Mark, asks: readonly string[], drafts: readonly
     case "told":
       return input.drafts.length === 1 ? {} : { said: Math.min(input.drafts.length, drafts.length) };
     case "decided":
-      return numberOf(input.re, asks);
+      return { ...numberOf(input.re, asks), ...(isEdit(input.word) ? { edit: true } : {}) };
     case "commanded":
       return {
         of: input.command.kind,
@@ -200,6 +200,8 @@ function detailOf(input: Input | Mark, asks: readonly string[], drafts: readonly
       return {};
   }
 }
+
+const isEdit = (word: Word): boolean => word.kind === "decision" && word.request.payload.edit !== undefined;
 
 const numberOf = (re: number, asks: readonly string[]): Partial<TurnInput> =>
   asks.some((name) => name.startsWith(`command:${re} `)) ? { re } : {};

@@ -1,0 +1,48 @@
+/**
+ * Edits of which the ledger does not hold what the person typed: policy denied or masked it, or it was refused without being
+ * put to policy.
+ *
+ * U1  A judgement on what has not the digest on record is not made again: it stands as recorded.
+ * U2  An edit that policy was not asked about was refused; nothing says why, only that.
+ */
+import { digest } from "../contract/digest.ts";
+import { kernelError } from "../contract/error-codes.ts";
+import { type EventDraft, type LedgerEvent, payloadOf } from "../contract/event.ts";
+import type { Json } from "../contract/json.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+import type { PolicyStage } from "../contract/policy.ts";
+import type { Answered } from "../tiers/t4-execution/decide/input.ts";
+import type { RecordedLog } from "./recorded-log.ts";
+
+/** Stands for an edit of which nothing is on record. */
+export const unknownEdit: Json = { "an edit that is not on record": true };
+
+/** Whether an event is policy's word on a payload that is nowhere. */
+export function isOnUnknown(event: LedgerEvent): boolean {
+  if (event.event_type !== "POLICY_DECIDED") return false;
+  const { stage, payload, decision, redactions } = payloadOf(event, "POLICY_DECIDED");
+  const isUnkept = payload === undefined && (decision === "DENY" || redactions.length > 0);
+  return isUnkept && (stage === "outcome" || stage === "action");
+}
+
+/** What an edit was judged as; undefined where it is on record, and policy is asked again. */
+export function judgedEdit(log: RecordedLog, stage: PolicyStage, payload: Json): Answered | undefined {
+  const event = log.findLeft("POLICY_DECIDED", undefined, (asked) => asked.stage === stage);
+  if (event === null) return refused;
+  const judged = payloadOf(event, "POLICY_DECIDED");
+  if (!isOnUnknown(event) || digest(payload) === judged.payload_hash) return undefined;
+  log.takeDigestOf(event);
+  const { stage: _stage, subject: _subject, payload_hash: _hash, asked_at: _at, ...decision } = judged;
+  const data = stage === "action" ? { decision, fits: false, unlimited: false, reservation: null } : decision;
+  return { error: null, data, tags: {} };
+}
+
+const refused: Answered = {
+  error: kernelError("T5_GATE_CONFLICT", "what was said was refused here", moduleRef(0, "kernel", "replay")),
+  data: null,
+  tags: {},
+};
+
+/** What is noted, with the digest of what was judged as it is recorded. */
+export const withDigestOf = ({ payload: { payload_hash } }: LedgerEvent, payload: EventDraft["payload"]) =>
+  ({ ...payload, payload_hash }) as EventDraft["payload"];

@@ -1,0 +1,84 @@
+/** Words that came with an edit, of which the ledger need not hold what the person typed: they replay for what they are. */
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import type { PolicyRule } from "../../src/contract/policy.ts";
+import { definePolicy } from "../../src/index.ts";
+import { createTestKernel, type TestKernel } from "../../src/testing/index.ts";
+import { counted, decide, eventsOf, intent, Note, publishing, refusalOf, step, story } from "../gates/story.ts";
+
+const approve = (t: TestKernel, id: string, edit?: object) =>
+  decide(t, id, { decision: "approve", payload: edit === undefined ? {} : { edit: edit as never } });
+
+const ruling = (stage: "action" | "outcome", rule: (text: string) => ReturnType<PolicyRule["evaluate"]>) =>
+  definePolicy({
+    name: "ruling",
+    stages: [stage],
+    evaluate: ({ subject }) => rule(JSON.stringify(subject.payload)),
+  });
+
+describe("a word that came with an edit", () => {
+  it("[INV-12] is judged again in a replay though its person has voted and its edit was refused", async () => {
+    const gate = { reason: "two look", quorum: { approvals: 2 } };
+    const { capability } = publishing({ gate });
+    await using t = await createTestKernel({ capabilities: [capability] });
+    const { workflow_id } = await t.run(intent);
+    await approve(t, workflow_id);
+    const same = await refusalOf(approve(t, workflow_id, { text: "draft 1" }));
+    expect(same.code).toBe("T5_EDIT_WITHOUT_EFFECT");
+    const last = (await eventsOf(t, workflow_id)).at(-1);
+    expect([last?.event_type, last?.payload["stage"]]).toEqual(["POLICY_DECIDED", "gate"]);
+    expect((await t.kernel.replay(workflow_id)).difference).toBeNull();
+  });
+
+  it.each([
+    ["a payload", () => payloadAlone(), { iban: "DE02" }, "action"],
+    ["an outcome", () => publishing().capability, { text: "DE02" }, "outcome"],
+  ] as const)(
+    "[INV-12] of which policy masks some replays by the digest on record: %s",
+    async (_of, make, edit, stage) => {
+      const masks = { decision: "ALLOW_WITH_REDACTION", redactions: Object.keys(edit) } as const;
+      const mask = ruling(stage, (text) => (text.includes("DE02") ? masks : null));
+      await using t = await createTestKernel({ capabilities: [make()], policies: [mask] });
+      const { workflow_id } = await t.run(intent);
+      await approve(t, workflow_id, edit);
+      expect((await t.rest(workflow_id)).state).toBe("completed");
+      expect(JSON.stringify(await eventsOf(t, workflow_id))).not.toContain("DE02");
+      expect((await t.kernel.replay(workflow_id)).difference).toBeNull();
+    },
+  );
+
+  it.each([
+    ["that takes anything", Note.loose()],
+    ["that takes nothing unknown", Note.strict()],
+  ])("[INV-12] that policy denies stands as it was denied, under a schema %s", async (_which, schema) => {
+    const deny = ruling("outcome", (text) => (text.includes("secret") ? { decision: "DENY", reason: "secret" } : null));
+    const { capability } = publishing({}, { outcomes: { "Draft.Note": schema } });
+    await using t = await createTestKernel({ capabilities: [capability], policies: [deny] });
+    const { workflow_id } = await t.run(intent);
+    expect((await refusalOf(approve(t, workflow_id, { text: "a secret" }))).code).toBe("T5_POLICY_DENIED");
+    expect((await t.kernel.replay(workflow_id)).difference).toBeNull();
+    await approve(t, workflow_id, { text: "better" });
+    expect((await t.rest(workflow_id)).state).toBe("completed");
+    expect((await t.kernel.replay(workflow_id)).difference).toBeNull();
+  });
+
+  it("[INV-12] masked as an outcome and denied as a call is refused again", async () => {
+    const mask = ruling("outcome", (text) =>
+      text.includes("DE02") ? { decision: "ALLOW_WITH_REDACTION", redactions: ["text"] } : null,
+    );
+    const deny = {
+      ...ruling("action", (text) => (text.includes("redacted") ? { decision: "DENY", reason: "no" } : null)),
+    };
+    const policies = [mask, { ...deny, name: "no masks" }];
+    await using t = await createTestKernel({ capabilities: [publishing().capability], policies });
+    const { workflow_id } = await t.run(intent);
+    expect((await refusalOf(approve(t, workflow_id, { text: "DE02" }))).code).toBe("T5_POLICY_DENIED");
+    expect((await t.kernel.replay(workflow_id)).difference).toBeNull();
+  });
+});
+
+function payloadAlone() {
+  const input = z.record(z.string(), z.unknown());
+  const write = counted("Note.Write", { effect: "final_write", input });
+  return story([write], [step("w", write, { params: { text: "a" } })]);
+}
