@@ -169,6 +169,7 @@ export type {
   GateFilter,
   Kernel,
   Numbered,
+  ToldItem,
   Verification,
   WorkflowFilter,
 } from "./kernel/face.ts";

@@ -17,7 +17,7 @@ import { raise } from "../contract/kernel-error.ts";
 import type { KeysOf } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { isTerminal } from "../contract/workflow.ts";
-import { type BusItem, type Kernel, wallClock } from "../index.ts";
+import { type BusItem, type Kernel, type ToldItem, wallClock } from "../index.ts";
 import { createQueue, merge, type Source } from "./merge.ts";
 import { limitRate, paceEvents } from "./pace.ts";
 import { type PlayOptions, requirePlayOptions, tellEvent } from "./play-events.ts";
@@ -89,7 +89,12 @@ interface View {
   readonly signal: AbortSignal;
 }
 
-type Viewed = { readonly event: LedgerEvent } | { readonly item: BusItem } | { readonly skipped: number } | "full";
+type Viewed =
+  | { readonly events: readonly LedgerEvent[] }
+  | { readonly item: BusItem }
+  | { readonly skipped: number }
+  | { readonly ended: string }
+  | "full";
 
 async function* view(of: View): AsyncGenerator<Inspection, void, void> {
   const { kernel, options, signal } = of;
@@ -101,16 +106,20 @@ async function* view(of: View): AsyncGenerator<Inspection, void, void> {
   const bus = new BusTeller(player.actors);
   const traces = tracesOf(options);
   const viewed = merge<Viewed>(ledgersOf(of, player), signalsOf(of));
-  for await (const one of limitRate(viewed, { perSecond: maxPerSecond, clock, signal })) {
+  for await (const one of limitRate(viewed, { perSecond: maxPerSecond, weigh, clock, signal })) {
     if (signal.aborted) return;
     if (one === "full" || "skipped" in one) yield* tellLimit(player, one, clock.now());
     else if ("item" in one) yield* bus.tell(one.item, traces.wants);
-    else {
-      traces.add(one.event);
-      yield* tellEvent(player, one.event);
-    }
+    else if ("ended" in one) player.forget(one.ended);
+    else
+      for (const event of one.events) {
+        traces.add(event);
+        yield* tellEvent(player, event);
+      }
   }
 }
+
+const weigh = (one: Viewed): number => (one !== "full" && "events" in one ? one.events.length : 1);
 
 /** Signals of the workflows that are told; of all where all are. */
 function tracesOf({ workflows = "awake", sample = 1 }: InspectOptions) {
@@ -138,15 +147,15 @@ function ledgersOf(of: View, player: Player): readonly Source<Viewed>[] {
 }
 
 async function* asViewed(events: AsyncIterable<LedgerEvent>): AsyncGenerator<Viewed, void, void> {
-  for await (const event of events) yield { event };
+  for await (const event of events) yield { events: [event] };
 }
 
-/** Of all that have not ended: the feed says which has news, and the news is read from its ledger. */
+/** Of all that have not ended: the feed tells the news, and the ledger what lies before. */
 async function* awakeEvents({ kernel, options, signal }: View, player: Player): AsyncGenerator<Viewed, void, void> {
   const { caller, sample = 1, maxActors = 500 } = options;
   const read = new Map<string, number>();
   let isFull = false;
-  for await (const item of kernel.feed({ signal }, caller)) {
+  for await (const item of kernel.feed({ events: true, signal }, caller)) {
     if (item.type !== "workflow" || !isSampled(item.workflow_id, sample)) continue;
     const { workflow_id: id, state } = item;
     const isNew = !read.has(id);
@@ -158,15 +167,21 @@ async function* awakeEvents({ kernel, options, signal }: View, player: Player): 
     }
     isFull = false;
     const after = read.get(id) ?? 0;
-    for await (const event of kernel.events(id, { after, live: false, signal }, caller)) {
-      read.set(id, event.sequence);
-      yield { event };
-    }
+    const news =
+      newsOf(item, after) ?? (await Array.fromAsync(kernel.events(id, { after, live: false, signal }, caller)));
+    read.set(id, news.at(-1)?.sequence ?? after);
+    yield { events: news };
     if (!isTerminal(state)) continue;
     // Nothing but a restart or a fact that came late is told of it now, and then from the beginning.
     read.delete(id);
-    player.forget(id);
+    yield { ended: id };
   }
+}
+
+/** The events of a turn that are not known yet; null where others lie between, which the ledger tells. */
+function newsOf({ events }: ToldItem & { type: "workflow" }, after: number): readonly LedgerEvent[] | null {
+  if (events === undefined || (events[0]?.sequence ?? 0) > after + 1) return null;
+  return events.filter(({ sequence }) => sequence > after);
 }
 
 const isSampled = (id: string, sample: number): boolean =>

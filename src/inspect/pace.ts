@@ -53,10 +53,18 @@ export async function* paceEvents(
   }
 }
 
-/** At most so many items in a second: whoever tells is not to burden the process that it tells of. */
+interface RateLimit<T> {
+  readonly perSecond: number;
+  /** For how many an item counts. */
+  readonly weigh: (item: T) => number;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** About so many items in a second: whoever tells is not to burden the process that it tells of. */
 export async function* limitRate<T>(
   items: AsyncIterable<T>,
-  { perSecond, clock, signal }: { readonly perSecond: number; readonly clock: Clock; readonly signal: AbortSignal },
+  { perSecond, weigh, clock, signal }: RateLimit<T>,
 ): AsyncGenerator<T, void, void> {
   let began = clock.now();
   let told = 0;
@@ -66,7 +74,7 @@ export async function* limitRate<T>(
       began = clock.now();
       told = 0;
     }
-    told += 1;
+    told += weigh(item);
     yield item;
   }
 }

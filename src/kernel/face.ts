@@ -15,7 +15,6 @@ import type { DocumentRecord, MemoryRecord } from "../contract/context-bundle.ts
 import type { LedgerEvent } from "../contract/event.ts";
 import type { Explanation } from "../contract/explanation.ts";
 import type { FederatedChange, FederatedSyncReport, SyncRequest } from "../contract/federation.ts";
-import type { FeedItem } from "../contract/feed.ts";
 import type { DelegationRequest, Gate, GateRequest, GateResponse, WithdrawalRequest } from "../contract/gate.ts";
 import type { SubmitRequest, SubmitResponse } from "../contract/intent.ts";
 import type { ListedGate } from "../contract/listed-gate.ts";
@@ -34,7 +33,7 @@ import type { Listed, WorkflowSummary } from "../contract/workflow-summary.ts";
 import type { DeliveryCounts } from "../ports/delivery-store.ts";
 import type { BusItem, Tier } from "../runtime/bus.ts";
 import type { Supervision } from "../runtime/supervision.ts";
-import type { FeedOptions } from "../runtime/tenant-feed.ts";
+import type { FeedOptions, ToldItem } from "../runtime/tenant-feed.ts";
 import type { Numbered } from "../runtime/workflow-tails.ts";
 import type { WhatIf, WhatIfFinding, WhatIfReport } from "./whatif-report.ts";
 
@@ -99,7 +98,7 @@ export interface Channels {
   readonly assistant: AssistantDelta;
 }
 
-export type { FeedOptions, Numbered };
+export type { FeedOptions, Numbered, ToldItem };
 
 export interface Verification {
   readonly ok: boolean;
@@ -162,7 +161,7 @@ export interface Kernel extends AsyncDisposable {
    * What changes in the workflows and gates of the caller's tenant, one item a turn; without a cursor, what is open now
    * comes first. Going on after an item's position leaves nothing out and repeats nothing. Never ends by itself.
    */
-  feed(options?: FeedOptions, caller?: Caller): AsyncGenerator<FeedItem, void, void>;
+  feed(options?: FeedOptions, caller?: Caller): AsyncGenerator<ToldItem, void, void>;
   /** Rejects unless T5 grants the caller this scope; for edges, whose reads have no command that asks. */
   authorize(caller: Caller, scope: string): Promise<void>;
   /** Resolves when the workflow has ended or waits for a person. */

@@ -6,19 +6,29 @@
  * F2  Records whose logs are longer than `maxChars` together are not kept: the one unused longest is let go, and read
  *     again when its workflow goes on. A workflow that has ended is let go at once; a refused request never was one.
  */
+import type { LedgerEvent } from "../contract/event.ts";
 import type { FeedWorkflow } from "../contract/feed.ts";
 import type { TurnRow } from "../contract/turn.ts";
 import { isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
-import { beginning, type ReadFrom, readable, readStream, unlessDamaged } from "./read-turns.ts";
+import { beginning, type ReadFrom, type ReadStream, readable, readStream, unlessDamaged } from "./read-turns.ts";
 
 /** What the feed tells of a turn: what was there before is handed back to be told after. */
 export interface FeedProjection<M> {
   readonly before: (record: WorkflowRecord | null) => M;
-  readonly after: (
-    record: WorkflowRecord,
-    turn: { readonly before: M; readonly position: number },
-  ) => FeedWorkflow | null;
+  /** Null for a turn that changed nothing which the feed tells, unless all turns are told. */
+  readonly after: (record: WorkflowRecord, turn: FeedTurn<M>) => FeedWorkflow | null;
+}
+
+export interface FeedTurn<M> {
+  readonly before: M;
+  readonly position: number;
+  readonly isAlwaysTold: boolean;
+}
+
+/** An item, and where they were asked for the events of its turn; in a snapshot there are none. */
+export interface ToldWorkflow extends FeedWorkflow {
+  readonly events?: readonly LedgerEvent[];
 }
 
 interface Kept extends ReadFrom {
@@ -29,6 +39,8 @@ export interface FoldParts<M> {
   readonly store: Pick<LedgerStore, "read">;
   readonly projection: FeedProjection<M>;
   readonly maxChars: number;
+  /** Whether every turn is told, with its events. */
+  readonly withEvents: boolean;
 }
 
 interface Earlier {
@@ -48,16 +60,18 @@ export class FeedFold<M> {
   }
 
   /** What the feed tells of a row; null for nothing. */
-  async tell(row: TurnRow, position: number): Promise<FeedWorkflow | null> {
-    const { projection } = this.#parts;
+  async tell(row: TurnRow, position: number): Promise<ToldWorkflow | null> {
+    const { projection, withEvents } = this.#parts;
     const earlier = await this.#earlier(row);
     return unlessDamaged(() => {
-      const before = earlier.rows.reduce(addRow, earlier.from);
-      const mark = projection.before(before.record);
-      const after = addRow(before, row);
-      if (after.record === null) return null;
-      if (!isTerminal(after.record.state)) this.#keep(row.stream, after);
-      return readable(row.stream, () => projection.after(after.record as WorkflowRecord, { before: mark, position }));
+      const from = earlier.rows.reduce<Kept>(addRow, earlier.from);
+      const before = projection.before(from.record);
+      const { record, context, chars, events } = addRow(from, row);
+      if (record === null) return null;
+      if (!isTerminal(record.state)) this.#keep(row.stream, { record, context, chars });
+      const turn = { before, position, isAlwaysTold: withEvents };
+      const item = readable(row.stream, () => projection.after(record, turn));
+      return withEvents && item !== null ? { ...item, events } : item;
     });
   }
 
@@ -87,7 +101,6 @@ export class FeedFold<M> {
   }
 }
 
-function addRow(kept: Kept, row: TurnRow): Kept {
-  const { record, context } = readStream(row.stream, [row], kept);
-  return { record, context, chars: kept.chars + row.envelope.length + (row.body?.length ?? 0) };
+function addRow(kept: Kept, row: TurnRow): Kept & ReadStream {
+  return { ...readStream(row.stream, [row], kept), chars: kept.chars + row.envelope.length + (row.body?.length ?? 0) };
 }

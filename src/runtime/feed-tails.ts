@@ -12,7 +12,7 @@ import type { Gate } from "../contract/gate.ts";
 import { deepFreeze } from "../contract/json.ts";
 import { openEnvelope, type TurnRow } from "../contract/turn.ts";
 import type { LedgerStore, WorkflowHead } from "../ports/ledger-store.ts";
-import { FeedFold, type FeedProjection } from "./feed-fold.ts";
+import { FeedFold, type FeedProjection, type ToldWorkflow } from "./feed-fold.ts";
 import type { LedgerWatch } from "./ledger-watch.ts";
 import { letOthersRun } from "./let-others-run.ts";
 import { unlessDamaged } from "./read-turns.ts";
@@ -30,6 +30,12 @@ export interface FeedParts<M> {
   readonly maxFeedChars: number;
 }
 
+/** What is followed: one tenant's workflows, or all; every turn with its events, or what changes alone. */
+export interface Followed {
+  readonly tenant: Tenant | undefined;
+  readonly withEvents: boolean;
+}
+
 interface TenantRow {
   readonly position: number;
   readonly tenant: Tenant;
@@ -39,7 +45,7 @@ interface TenantRow {
 /** The tails that are followed now: that of the store's rows, and of each tenant what it is told. */
 export class FeedTails<M> {
   readonly parts: FeedParts<M>;
-  readonly #tenants = new Map<string, { readonly tail: SharedTail<FeedWorkflow>; readers: number }>();
+  readonly #tenants = new Map<string, { readonly tail: SharedTail<ToldWorkflow>; readers: number }>();
   #rows: SharedTail<TenantRow> | null = null;
 
   constructor(parts: FeedParts<M>) {
@@ -47,21 +53,21 @@ export class FeedTails<M> {
   }
 
   /** Enters a reader; to be followed by one `leave`. */
-  enter(tenant: Tenant | undefined, from: number): SharedTail<FeedWorkflow> {
-    const name = nameOf(tenant);
-    const entry = this.#tenants.get(name) ?? { tail: this.#begin(tenant, from), readers: 0 };
+  enter(followed: Followed, from: number): SharedTail<ToldWorkflow> {
+    const name = nameOf(followed);
+    const entry = this.#tenants.get(name) ?? { tail: this.#begin(followed, from), readers: 0 };
     entry.readers += 1;
     this.#tenants.set(name, entry);
     return entry.tail;
   }
 
-  leave(tenant: Tenant | undefined): void {
-    const entry = this.#tenants.get(nameOf(tenant));
+  leave(followed: Followed): void {
+    const entry = this.#tenants.get(nameOf(followed));
     if (entry === undefined) return;
     entry.readers -= 1;
     if (entry.readers > 0) return;
     entry.tail.close();
-    this.#tenants.delete(nameOf(tenant));
+    this.#tenants.delete(nameOf(followed));
     if (this.#tenants.size > 0) return;
     this.#rows?.close();
     this.#rows = null;
@@ -74,46 +80,47 @@ export class FeedTails<M> {
     this.#rows = null;
   }
 
-  /** Reads rows and tells them as the tenant's. */
-  tell(rows: Pull<TenantRow>, tenant: Tenant | undefined, after: number): Pull<FeedWorkflow> {
+  /** Reads rows and tells them as they are followed. */
+  tell(rows: Pull<TenantRow>, { tenant, withEvents }: Followed, after: number): Pull<ToldWorkflow> {
     const { store, projection, maxFeedChars } = this.parts;
-    const fold = new FeedFold({ store, projection, maxChars: maxFeedChars });
+    const fold = new FeedFold({ store, projection, maxChars: maxFeedChars, withEvents });
     let reading: Awaited<ReturnType<typeof rows>> = null;
     return async () => {
       // What could not be told, since the ledger was away, is told when it is asked for again.
       reading ??= await rows();
       if (reading === null) return null;
-      const items: FeedWorkflow[] = [];
+      const items: ToldWorkflow[] = [];
       for (const { position, row, tenant: owner } of reading.items) {
         if (position <= after || (tenant !== undefined && owner !== tenant)) continue;
         const item = await fold.tell(row, position);
         if (item !== null) items.push(deepFreeze(item));
       }
       const { through } = reading;
+      const chars = items.length * charsOfItem + (withEvents ? reading.chars : 0);
       reading = null;
-      return { items, through, chars: items.length * charsOfItem, isLast: false, ended: false };
+      return { items, through, chars, isLast: false, ended: false };
     };
   }
 
-  #begin(tenant: Tenant | undefined, from: number): SharedTail<FeedWorkflow> {
+  #begin(followed: Followed, from: number): SharedTail<ToldWorkflow> {
     const { store, watch, maxTailChars } = this.parts;
     this.#rows ??= new SharedTail<TenantRow>(
       { open: (after) => openRows(store, after), listen: (hear) => watch.listen(null, hear) },
       { from, maxChars: maxTailChars },
     );
     const rows = this.#rows;
-    const open = (after: number): Pull<FeedWorkflow> => {
+    const open = (after: number): Pull<ToldWorkflow> => {
       const reader = new TailReader(rows, after);
-      return this.tell(() => reader.next(), tenant, after);
+      return this.tell(() => reader.next(), followed, after);
     };
     return new SharedTail({ open, listen: (hear) => rows.listen(hear) }, { from, maxChars: maxTailChars });
   }
 }
 
-/** What an item takes, about. */
+/** What an item takes, about, beside its events. */
 const charsOfItem = 1_000;
 
-const nameOf = (tenant: Tenant | undefined): string => JSON.stringify(tenant ?? null);
+const nameOf = ({ tenant, withEvents }: Followed): string => JSON.stringify([tenant ?? null, withEvents]);
 
 /** The rows of workflows, a page at a time; others run between two. */
 export function openRows(store: Pick<LedgerStore, "tail"> & OwnerStore, after: number): Pull<TenantRow> {

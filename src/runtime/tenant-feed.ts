@@ -8,11 +8,12 @@
  *     state at its position, and what follows goes on from there.
  * T3  A cursor that this ledger has not reached is of another one: its reader begins anew.
  */
-import type { FeedItem, FeedWorkflow } from "../contract/feed.ts";
+import type { FeedBookmark } from "../contract/feed.ts";
 import { workflowStates } from "../contract/progress.ts";
 import { isTerminal } from "../contract/workflow.ts";
 import type { WorkflowHead } from "../ports/ledger-store.ts";
-import { type FeedParts, FeedTails, openRows, type Tenant } from "./feed-tails.ts";
+import type { ToldWorkflow } from "./feed-fold.ts";
+import { type FeedParts, FeedTails, type Followed, openRows, type Tenant } from "./feed-tails.ts";
 import { letOthersRun } from "./let-others-run.ts";
 import { TailReader } from "./shared-tail.ts";
 
@@ -21,6 +22,8 @@ export interface FeedOptions {
   readonly after?: number;
   /** Only what concerns gates. */
   readonly only?: "gates";
+  /** True: every turn is told, with its events; what the snapshot tells has none. */
+  readonly events?: boolean;
   readonly intent_type?: string;
   /** Ends the iteration. */
   readonly signal?: AbortSignal;
@@ -30,9 +33,11 @@ export interface FeedOptions {
   readonly onCaughtUp?: () => void;
 }
 
+export type ToldItem = ToldWorkflow | FeedBookmark;
+
 export interface TenantFeed {
   /** Without a tenant: of all. */
-  readonly follow: (options: FeedOptions, tenant: Tenant | undefined) => AsyncGenerator<FeedItem, void, void>;
+  readonly follow: (options: FeedOptions, tenant: Tenant | undefined) => AsyncGenerator<ToldItem, void, void>;
   readonly close: (reason: unknown) => void;
 }
 
@@ -55,17 +60,18 @@ async function* followFeed<M>(
   tails: FeedTails<M>,
   options: FeedOptions,
   tenant: Tenant | undefined,
-): AsyncGenerator<FeedItem, void, void> {
-  const { after, signal, live = true, onCaughtUp } = options;
+): AsyncGenerator<ToldItem, void, void> {
+  const { after, signal, live = true, onCaughtUp, events = false } = options;
   const { store } = tails.parts;
+  const followed = { tenant, withEvents: events };
   const now = await store.position();
   const isNew = after === undefined || after > now;
   const from = isNew ? now : after;
-  const tail = tails.enter(tenant, Math.max(from, now - sharedReach));
+  const tail = tails.enter(followed, Math.max(from, now - sharedReach));
   try {
     if (isNew) yield* snapshot(tails.parts, options, tenant);
     const teller = new FeedTeller(options, { from, until: isNew ? await store.position() : null });
-    const reader = live ? new TailReader(tail, from) : readAlone(tails, tenant, from);
+    const reader = live ? new TailReader(tail, from) : readAlone(tails, followed, from);
     while (signal?.aborted !== true) {
       const stretch = await reader.next();
       yield* teller.tell(stretch?.items ?? [], reader.cursor);
@@ -75,13 +81,13 @@ async function* followFeed<M>(
       await tail.more(reader.cursor, signal);
     }
   } finally {
-    tails.leave(tenant);
+    tails.leave(followed);
   }
 }
 
 /** A reader of what is there now, which shares nothing. */
-function readAlone<M>(tails: FeedTails<M>, tenant: Tenant | undefined, from: number) {
-  const pull = tails.tell(openRows(tails.parts.store, from), tenant, from);
+function readAlone<M>(tails: FeedTails<M>, followed: Followed, from: number) {
+  const pull = tails.tell(openRows(tails.parts.store, from), followed, from);
   const reader = {
     cursor: from,
     async next() {
@@ -98,7 +104,7 @@ async function* snapshot<M>(
   { store, tellHead }: FeedParts<M>,
   { intent_type, only, signal }: FeedOptions,
   tenant: Tenant | undefined,
-): AsyncGenerator<FeedItem, void, void> {
+): AsyncGenerator<ToldItem, void, void> {
   const of = tenant === undefined ? {} : { tenant_id: tenant };
   const filter = { ...of, states: unfinished, limit: headsPerPage, ...(intent_type !== undefined && { intent_type }) };
   let heads = await store.heads(filter);
@@ -128,7 +134,7 @@ class FeedTeller {
     this.#told = from;
   }
 
-  *tell(items: readonly FeedWorkflow[], through: number): Generator<FeedItem, void, void> {
+  *tell(items: readonly ToldWorkflow[], through: number): Generator<ToldItem, void, void> {
     const { signal } = this.#options;
     for (const item of items) {
       if (signal?.aborted === true) return;
@@ -143,12 +149,12 @@ class FeedTeller {
     if (isDue) yield this.#bookmark(through);
   }
 
-  #isWanted({ intent_type, gates }: FeedWorkflow): boolean {
+  #isWanted({ intent_type, gates }: ToldWorkflow): boolean {
     const { only, intent_type: wanted = intent_type } = this.#options;
     return intent_type === wanted && (only === undefined || gates.length > 0);
   }
 
-  #bookmark(position: number): FeedItem {
+  #bookmark(position: number): FeedBookmark {
     this.#until = null;
     this.#told = position;
     return { type: "bookmark", position };

@@ -5,6 +5,7 @@ import { type InspectOptions, type Inspector, inspectKernel, playEvents } from "
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/index.ts";
 import { errand, gated, intentType, oneStep, operator, step } from "../actors/fixture.ts";
 import { eventsOf, refusalOf } from "../fixtures.ts";
+import { countingLedger } from "../streams/counting-ledger.ts";
 import { pictureOf, statesIn } from "./story.ts";
 
 /** All that a viewer is told until the picture holds, or the feed ends. */
@@ -125,6 +126,22 @@ describe("a viewer of all that have not ended", () => {
     const picture = pictureOf([...began, ...more]);
     expect(statesIn(picture, second)[second]).toBe("waiting_for_user");
     await viewer.return?.();
+  });
+
+  it("reads no log again for what is committed while it views", async () => {
+    const readsOf = async (isViewed: boolean): Promise<number> => {
+      const { store, counts } = countingLedger();
+      await using t = await createTestKernel({ ledger: store, capabilities: [gated()] });
+      const viewer = inspectKernel(t.kernel, { tiers: false }).watch();
+      const seen = isViewed ? watchUntil(viewer, (told) => isOf(told, "WORKFLOW_COMPLETED")) : null;
+      await t.clock.settle();
+      const before = counts.read;
+      await approveAndEnd(t, (await t.run(intentType)).workflow_id);
+      await seen;
+      await viewer.return?.();
+      return counts.read - before;
+    };
+    expect(await readsOf(true)).toBe(await readsOf(false));
   });
 
   it("is told no more actors at once than it may be, is told so, and gets the next workflow whole", async () => {

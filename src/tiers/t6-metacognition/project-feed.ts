@@ -1,7 +1,7 @@
 /**
  * What the feed tells of a workflow: its state after a turn, and what the turn did to its gates.
  *
- * J1  A turn that changes neither state, nor steps, nor gates is not told.
+ * J1  A turn that changes neither state, nor steps, nor gates is not told, unless its events are asked for.
  */
 
 import type { FeedGate, FeedWorkflow } from "../../contract/feed.ts";
@@ -9,6 +9,7 @@ import { type Gate, isOpenGate } from "../../contract/gate.ts";
 import { instantText } from "../../contract/instant.ts";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
 import type { WorkflowHead } from "../../ports/ledger-store.ts";
+import type { FeedTurn } from "../../runtime/feed-fold.ts";
 import { progressOf } from "./project-progress.ts";
 
 /** What a workflow was before a turn; records are changed in place. */
@@ -23,15 +24,15 @@ export const markFeed = (record: WorkflowRecord | null): FeedMark | null =>
     ? null
     : { state: record.state, progress: JSON.stringify(countSteps(record)), gates: new Map(record.gates) };
 
-/** The item of a turn; null where it changed nothing that the feed tells. */
+/** The item of a turn; null where it changed nothing that the feed tells, and is told for that alone. */
 export function feedAfter(
   record: WorkflowRecord,
-  { before, position }: { readonly before: FeedMark | null; readonly position: number },
+  { before, position, isAlwaysTold }: FeedTurn<FeedMark | null>,
 ): FeedWorkflow | null {
   const progress = countSteps(record);
   const gates = changedGates(record.gates, before?.gates ?? new Map());
   const isSame = before?.state === record.state && before.progress === JSON.stringify(progress);
-  if (isSame && gates.length === 0) return null;
+  if (isSame && gates.length === 0 && !isAlwaysTold) return null;
   const { tenant_id, workflow_id, thread_id, correlation_id, intent, state, accepted_at, updated_at } = record;
   return {
     type: "workflow",
