@@ -14,7 +14,7 @@ import { type KeysOf, readStrictly } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Notifier } from "../index.ts";
 import { findRecipients, type RecipientOptions } from "./find-recipients.ts";
-import { ConsoleUrl, Kinds, linkTo, type NotifierOptions, nameAs } from "./notifier-options.ts";
+import { ConsoleUrl, Kinds, LinkOnly, linkTo, type NotifierOptions, nameAs } from "./notifier-options.ts";
 import { type ToldNotice, tellNotice } from "./tell-notice.ts";
 
 /** As nodemailer's. `secure`: TLS from the first byte; else STARTTLS where it is offered, and `requireTLS` insists. */
@@ -44,6 +44,7 @@ const MailAddress = z
 const Options = z.strictObject({
   name: nameAs("mail"),
   kinds: Kinds,
+  linkOnly: LinkOnly,
   smtp: z.strictObject({
     host: z.string().min(1),
     port: z.int().min(1).max(65_535).optional(),
@@ -111,8 +112,8 @@ async function sendMail(options: Read, notice: GateNotice, to: readonly string[]
 
 const limits = { maxPreview: 10_000, maxPayload: 20_000 } as const;
 
-function compose(notice: GateNotice, { from, consoleUrl }: Read) {
-  const told = tellNotice(notice, limits);
+function compose(notice: GateNotice, { from, consoleUrl, linkOnly }: Read) {
+  const told = tellNotice(notice, { ...limits, linkOnly });
   const link = linkTo(consoleUrl, notice);
   const domain = from.slice(from.lastIndexOf("@") + 1);
   const thread = sha256(`${notice.workflow_id}/${notice.gate.gate_id}`).slice(0, 32);
@@ -129,28 +130,26 @@ function compose(notice: GateNotice, { from, consoleUrl }: Read) {
 
 const opening = "Open the gate (that decides nothing): ";
 
-function toText({ subject, facts, preview, payload }: ToldNotice, link: string): string {
+function toText({ subject, facts, parts }: ToldNotice, link: string): string {
   const lines = facts.map(([name, value]) => `${name.padEnd(9)} ${value}`);
-  return `${[subject, lines.join("\n"), `Preview\n${indent(preview)}`, `Would run\n${indent(payload)}`, `${opening}${link}`].join("\n\n")}\n`;
+  const shown = parts.map(([name, text]) => `${name}\n${indent(text)}`);
+  return `${[subject, lines.join("\n"), ...shown, `${opening}${link}`].join("\n\n")}\n`;
 }
 
 const indent = (text: string): string => text.replace(/^/gm, "    ");
 
-function toHtml({ subject, facts, preview, payload }: ToldNotice, link: string): string {
+function toHtml({ subject, facts, parts }: ToldNotice, link: string): string {
   const rows = facts.map(
     ([name, value]) => `<tr><th align="left">${toMarkup(name)}</th><td>${toMarkup(value)}</td></tr>`,
   );
+  const shown = parts.map(([name, text]) => `<h2>${name}</h2>\n<pre>${toMarkup(text)}</pre>\n`);
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>${toMarkup(subject)}</title></head><body>
 <h1>${toMarkup(subject)}</h1>
 <table>
 ${rows.join("\n")}
 </table>
-<h2>Preview</h2>
-<pre>${toMarkup(preview)}</pre>
-<h2>Would run</h2>
-<pre>${toMarkup(payload)}</pre>
-<p><a href="${toMarkup(link)}">Open the gate</a> (that decides nothing)</p>
+${shown.join("")}<p><a href="${toMarkup(link)}">Open the gate</a> (that decides nothing)</p>
 </body></html>
 `;
 }

@@ -9,6 +9,8 @@ export interface NotifierOptions {
   readonly name?: string;
   /** What it tells of; everything where nothing is said. */
   readonly kinds?: readonly NoticeKind[];
+  /** True: no title, payload, preview, reason or comment is sent, only that somebody is asked, by what, and the link. */
+  readonly linkOnly?: boolean;
 }
 
 export const nameAs = (name: string) =>
@@ -17,6 +19,7 @@ export const nameAs = (name: string) =>
     .regex(/^[\w.-]{1,64}$/, "has letters, digits and _.-")
     .default(name);
 export const Kinds = z.array(NoticeKind).min(1).readonly().optional();
+export const LinkOnly = z.boolean().default(false);
 
 const httpUrl = /^https?$/;
 

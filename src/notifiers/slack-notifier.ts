@@ -12,7 +12,7 @@ import type { GateNotice } from "../contract/gate-notice.ts";
 import { type KeysOf, readStrictly } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { type Clock, type Notifier, wallClock } from "../index.ts";
-import { ConsoleUrl, Kinds, linkTo, type NotifierOptions, nameAs, PostUrl } from "./notifier-options.ts";
+import { ConsoleUrl, Kinds, LinkOnly, linkTo, type NotifierOptions, nameAs, PostUrl } from "./notifier-options.ts";
 import { postText } from "./post-text.ts";
 import { answerInteractions, type Decider, type PrincipalOf, toMrkdwn } from "./slack-interactions.ts";
 import { type ToldNotice, tellNotice } from "./tell-notice.ts";
@@ -40,6 +40,7 @@ const Options = z
   .strictObject({
     name: nameAs("slack"),
     kinds: Kinds,
+    linkOnly: LinkOnly,
     url: PostUrl,
     consoleUrl: ConsoleUrl,
     signingSecret: z.string().min(16).optional(),
@@ -79,14 +80,14 @@ const limits = { maxPreview: 2_500, maxPayload: 2_900 } as const;
 const maxFacts = 2_900;
 
 function compose(notice: GateNotice, options: Read) {
-  const told = tellNotice(notice, limits);
-  const link = linkTo(options.consoleUrl, notice);
+  const { consoleUrl, linkOnly } = options;
+  const told = tellNotice(notice, { ...limits, linkOnly });
+  const link = linkTo(consoleUrl, notice);
   const facts = told.facts.map(([name, value]) => `${name}: ${value}`).join("\n");
   const blocks = [
     { type: "header", text: plain(told.subject.slice(0, 140)) },
     section(facts.length > maxFacts ? `${facts.slice(0, maxFacts)}… the rest is in the console` : facts),
-    ...(told.preview === "" ? [] : [section(told.preview)]),
-    section(`Would run: ${told.payload}`),
+    ...told.parts.map(([name, text]) => section(`${name}: ${text}`)),
     { type: "section", text: { type: "mrkdwn", text: `<${toMrkdwn(link)}|Open the gate> (that decides nothing)` } },
     ...buttonsOf(notice, told, options),
   ];

@@ -2,22 +2,28 @@
  * A notice in words, for whatever shows text to people.
  *
  * T1  Whatever came from inputs, outputs or people is shown as a person can see it; nothing of it begins a line of ours.
- * T2  What is cut says how much was left out.
+ * T2  What is cut says how much was left out; what is withheld says where it is shown.
  */
 import type { Gate } from "../contract/gate.ts";
 import type { GateNotice, NoticeKind } from "../contract/gate-notice.ts";
 import { showLine, showText } from "../protocol/visible-text.ts";
+import { withholdTexts } from "./withhold-texts.ts";
 
 export interface ToldNotice {
   /** One line. */
   readonly subject: string;
   /** One line each. */
   readonly facts: readonly (readonly [name: string, value: string])[];
-  readonly preview: string;
-  /** What would run, as JSON. */
-  readonly payload: string;
-  /** Whether `payload` is all that would run. */
+  /** The preview and what would run, as JSON, each under its name; none where they are withheld. */
+  readonly parts: readonly (readonly [name: string, text: string])[];
+  /** Whether all that would run is among them. */
   readonly isWhole: boolean;
+}
+
+export interface Telling {
+  readonly maxPreview: number;
+  readonly maxPayload: number;
+  readonly linkOnly: boolean;
 }
 
 const openings = {
@@ -37,29 +43,41 @@ const ends: { readonly [S in Gate["status"]]?: string } = {
 const maxSubject = 160;
 const maxFact = 500;
 
-export function tellNotice(
-  notice: GateNotice,
-  { maxPreview, maxPayload }: { readonly maxPreview: number; readonly maxPayload: number },
-): ToldNotice {
+export function tellNotice(notice: GateNotice, telling: Telling): ToldNotice {
+  return telling.linkOnly
+    ? { ...head(withholdTexts(notice), [["payload", "is shown at the gate alone"]]), parts: [], isWhole: false }
+    : { ...head(notice, []), ...body(notice, telling) };
+}
+
+type Facts = readonly (readonly [name: string, value: string])[];
+
+function head(notice: GateNotice, more: Facts): Pick<ToldNotice, "subject" | "facts"> {
   const { gate, kind } = notice;
-  const payload = showText(JSON.stringify(gate.payload, null, 2));
   const word = kind === "decided" ? (ends[gate.status] ?? gate.status) : openings[kind];
   return {
     subject: cut(showLine(`${word}: ${gate.title}`), maxSubject),
-    facts: factsOf(notice).map(([name, value]) => [name, cut(showLine(value), maxFact)]),
-    preview: cut(showText(gate.preview), maxPreview),
-    payload: cut(payload, maxPayload),
+    facts: [...factsOf(notice), ...more].map(([name, value]) => [name, cut(showLine(value), maxFact)]),
+  };
+}
+
+function body({ gate }: GateNotice, { maxPreview, maxPayload }: Telling): Pick<ToldNotice, "parts" | "isWhole"> {
+  const payload = showText(JSON.stringify(gate.payload, null, 2));
+  const preview = cut(showText(gate.preview), maxPreview);
+  return {
+    parts: [...(preview === "" ? [] : [["Preview", preview] as const]), ["Would run", cut(payload, maxPayload)]],
     isWhole: payload.length <= maxPayload,
   };
 }
 
-function factsOf({ gate, workflow_id, intent_type }: GateNotice): readonly (readonly [string, string])[] {
+function factsOf({ gate, workflow_id, intent_type }: GateNotice): Facts {
   const { operator, effect, risk_level, estimated_cost, reasons, roles, due_at, expiry_action, consequences } = gate;
   return [
     ["gate", `${gate.gate_id} of ${workflow_id} (${intent_type})`],
     ["runs", `${operator}, effect ${effect}`],
     ["risk", `${risk_level}, estimated cost ${estimated_cost}`],
-    ...reasons.map(({ source, rule, reason }) => ["asked by", `${source} "${rule}": ${reason}`] as const),
+    ...reasons.map(
+      ({ source, rule, reason }) => ["asked by", `${source} "${rule}"${reason && `: ${reason}`}`] as const,
+    ),
     ...(roles === null ? [] : [["for", roles.join(", ")] as const]),
     ...(due_at === null ? [] : [["due", `${due_at}, then ${expiry_action}`] as const]),
     ...decisionOf(gate),
@@ -70,7 +88,7 @@ function factsOf({ gate, workflow_id, intent_type }: GateNotice): readonly (read
   ];
 }
 
-function decisionOf({ decision }: Gate): readonly (readonly [string, string])[] {
+function decisionOf({ decision }: Gate): Facts {
   if (decision === null) return [];
   const { principal, at, comment, edited } = decision;
   const who = principal === null ? "nobody, by its time" : `${principal.type} ${principal.id}`;

@@ -3,7 +3,7 @@
  *
  * W1  The id is the notice's: who has seen it passes over what comes again.
  * W2  What is signed is id, time of the attempt and body; with several secrets by each, so that one can be replaced.
- * W3  A gate is sent as lists show it: bounded, and `truncated` says so.
+ * W3  A gate is sent as lists show it: bounded, and `truncated` says so, also where its texts are withheld.
  */
 import { createHmac } from "node:crypto";
 import { z } from "zod";
@@ -12,8 +12,9 @@ import { type KeysOf, readStrictly } from "../contract/known-keys.ts";
 import { listGate } from "../contract/listed-gate.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { type Clock, type Notifier, wallClock } from "../index.ts";
-import { ConsoleUrl, Kinds, linkTo, type NotifierOptions, nameAs, PostUrl } from "./notifier-options.ts";
+import { ConsoleUrl, Kinds, LinkOnly, linkTo, type NotifierOptions, nameAs, PostUrl } from "./notifier-options.ts";
 import { postText } from "./post-text.ts";
+import { withholdTexts } from "./withhold-texts.ts";
 
 export interface WebhookOptions extends NotifierOptions {
   readonly url: string;
@@ -42,6 +43,7 @@ const Options = z
   .strictObject({
     name: nameAs("webhook"),
     kinds: Kinds,
+    linkOnly: LinkOnly,
     url: PostUrl,
     secret: z.preprocess((given) => [given].flat(), z.array(Secret).min(1)),
     headers: z
@@ -61,12 +63,12 @@ const Options = z
 export function webhookNotifier(given: WebhookOptions): Notifier {
   const source = moduleRef(6, "notifiers", "webhookNotifier");
   const options = readStrictly(Options, given, { what: "webhookNotifier", source });
-  const { name, kinds, secret: secrets, headers, consoleUrl, clock = wallClock, ...address } = options;
+  const { name, kinds, secret: secrets, headers, clock = wallClock, ...address } = options;
   return {
     name,
     ...(kinds !== undefined && { kinds }),
     async deliver(notice, { signal }) {
-      const body = JSON.stringify(tell(notice, consoleUrl));
+      const body = JSON.stringify(tell(notice, options));
       const timestamp = String(Math.floor(clock.now() / 1000));
       const signed = `${notice.notice_id}.${timestamp}.${body}`;
       const signature = secrets.map((secret) => `v1,${createHmac("sha256", secret).update(signed).digest("base64")}`);
@@ -82,8 +84,10 @@ export function webhookNotifier(given: WebhookOptions): Notifier {
   };
 }
 
-function tell(notice: GateNotice, consoleUrl: string | undefined) {
-  const { kind, at, gate, ...rest } = notice;
+function tell(notice: GateNotice, { consoleUrl, linkOnly }: z.output<typeof Options>) {
+  const { kind, at, gate, ...rest } = linkOnly ? withholdTexts(notice) : notice;
   const link = consoleUrl === undefined ? null : linkTo(consoleUrl, notice);
-  return { type: `gate.${kind}`, timestamp: at, data: { ...rest, kind, link, gate: listGate(gate) } };
+  const listed = listGate(gate);
+  const shown = { ...listed, truncated: listed.truncated || linkOnly };
+  return { type: `gate.${kind}`, timestamp: at, data: { ...rest, kind, link, gate: shown } };
 }
