@@ -14,6 +14,7 @@ import { kernelError } from "./contract/error-codes.ts";
 import { moduleRef } from "./contract/module-ref.ts";
 import { isAtRest, isTerminal, type WorkflowRecord } from "./contract/workflow.ts";
 import type { WorkflowState } from "./contract/workflow-state.ts";
+import { createCapabilityClient } from "./kernel/capability-client.ts";
 import type { Kernel } from "./kernel/face.ts";
 import { findOpenGate } from "./kernel/open-gate.ts";
 import { type KernelOptions, resolveOptions, type TierPatch } from "./kernel/options.ts";
@@ -124,6 +125,7 @@ class RunningKernel {
     | "documents"
     | "memory"
     | "attachReport"
+    | "of"
     | "registerCapability"
     | "registerOperator"
     | "capabilities"
@@ -140,6 +142,7 @@ class RunningKernel {
         gateway: this.#gateway,
         serve: (work) => this.#serve(work),
       }),
+      of: (capability) => createCapabilityClient(this.face, capability),
       registerCapability: (capability) => registry.registerCapability(capability),
       registerOperator: (operator) => registry.registerOperator(operator),
       capabilities: () => registry.capabilities(),

@@ -93,7 +93,7 @@ export { ExecutionPlan, Plan, PlanStep } from "./contract/plan.ts";
 export { PolicyDecision, type PolicyQuestion, type PolicyRule, PolicyStage, type RuleSet } from "./contract/policy.ts";
 export { PolicySet } from "./contract/policy-set.ts";
 export { KernelProgress } from "./contract/progress.ts";
-export { type MarkedText, type Reference, ref, text } from "./contract/reference.ts";
+export { type MarkedText, type Ref, type Reference, ref, text } from "./contract/reference.ts";
 export type { Replay, ReplayDifference } from "./contract/replay.ts";
 export {
   fail,
@@ -157,11 +157,21 @@ export { openTurn, openTurns, type TurnRow } from "./contract/turn.ts";
 export { StepView, WorkflowState } from "./contract/workflow-state.ts";
 export { type Listed, WorkflowSummary } from "./contract/workflow-summary.ts";
 export { createKernel } from "./create-kernel.ts";
+export type { PlanMaker } from "./define/define-capability.ts";
 // Defining packages
 export { defineCapability, definePolicy } from "./define/define-capability.ts";
 export { defineOperator, defineTool, OperatorError, operatorError } from "./define/define-operator.ts";
 export { definePolicySet } from "./define/define-policy-set.ts";
 export { describeCapability } from "./define/describe-capability.ts";
+export type { Param, ParamsOf, Step, StepBuilder } from "./define/step-builder.ts";
+export type {
+  CapabilityClient,
+  DecisionOf,
+  GateOf,
+  OutcomeOf,
+  SubmitOf,
+  WorkflowOf,
+} from "./kernel/capability-client.ts";
 export type {
   Channels,
   FeedOptions,

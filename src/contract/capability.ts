@@ -51,6 +51,10 @@ export const CapabilityPackage = z.strictObject({
 });
 export type CapabilityPackage = z.infer<typeof CapabilityPackage>;
 
+/** What a package may use, as it lists it: operators, or names of some that are registered elsewhere. */
+export type OperatorList = readonly (Operator | string)[];
+export type OutcomeSchemas = Readonly<Record<string, z.ZodType>>;
+
 /** `Name@major.minor` */
 export const capabilityRef = (intentType: string, version: string): string => `${intentType}@${version}`;
 
@@ -81,14 +85,20 @@ export type PlanTemplate<I = unknown> =
   | ExecutionPlan
   | ((question: PlanQuestion<I>) => ExecutionPlan | Promise<ExecutionPlan>);
 
-export interface CapabilityDefinition {
-  readonly intentType: string;
+/** A package: its intent type `N`, the schema `I` of its input, the operators it lists, the schemas of its outcomes. */
+export interface CapabilityDefinition<
+  N extends string = string,
+  I extends z.ZodType = z.ZodType,
+  Ops extends OperatorList = OperatorList,
+  Outs extends OutcomeSchemas = OutcomeSchemas,
+> {
+  readonly intentType: N;
   readonly version: string;
   readonly description: string;
   readonly keywords: readonly string[];
-  readonly input: z.ZodType;
-  readonly operators: readonly (Operator | string)[];
-  readonly outcomes: Readonly<Record<string, z.ZodType>>;
+  readonly input: I;
+  readonly operators: Ops;
+  readonly outcomes: Outs;
   readonly plan: PlanTemplate<never>;
   readonly policyTags: Readonly<Record<string, readonly string[]>>;
   readonly uiActions: Readonly<Record<string, readonly UiAction[]>>;

@@ -144,11 +144,14 @@ export interface OperatorQuestion<I = unknown> {
   readonly signal: AbortSignal;
 }
 
-/** A registered operator: frozen metadata and the callable. */
-export interface Operator {
-  readonly metadata: OperatorMetadata;
-  readonly input: z.ZodType;
-  readonly output: z.ZodType;
+/**
+ * A registered operator: frozen metadata and the callable. `I` is what a call of it is given, `O` what later steps find as
+ * its output, `N` its name; those of an operator that nobody knows more about are `unknown` and `string`.
+ */
+export interface Operator<I = unknown, O = unknown, N extends string = string> {
+  readonly metadata: OperatorMetadata & { readonly name: N };
+  readonly input: z.ZodType<unknown, I>;
+  readonly output: z.ZodType<O>;
   readonly run: (call: OperatorCall<never>) => unknown;
   /** Set for an operator that is a tool behind a client: the call then goes through the bridge of T0. */
   readonly tool: { readonly name: string; readonly client: ToolClient; readonly inputSchema: JsonObject | null } | null;

@@ -37,7 +37,7 @@ export const PlanStepDraft = z.strictObject({
   priority: z.int().min(0).max(255).optional(),
   estimated_cost: z.number().nonnegative().optional(),
 });
-export type PlanStepDraft = z.input<typeof PlanStepDraft>;
+export interface PlanStepDraft extends z.input<typeof PlanStepDraft> {}
 
 /**
  * A planner's whole output; a key that is not known here fails it (B-10). Reasoning is required; `direct_response` stands
@@ -49,7 +49,7 @@ export const ExecutionPlan = z.strictObject({
   direct_response: z.string().nullable().default(null),
   goals: z.array(z.strictObject({ goal_id: z.string(), depends_on: z.array(z.string()).default([]) })).optional(),
 });
-export type ExecutionPlan = z.input<typeof ExecutionPlan>;
+export interface ExecutionPlan extends z.input<typeof ExecutionPlan> {}
 
 /** One compiled step: everything stated, nothing left to guess. */
 export const PlanStep = z.object({

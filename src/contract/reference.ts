@@ -34,12 +34,28 @@ export interface MarkedText {
   readonly toJSON: () => string;
 }
 
-/** A reference as `ref` makes it: stands alone as a param, in a `text`, or in an author's template string. */
-export interface Reference {
-  readonly path: string;
+declare const gives: unique symbol;
+
+/**
+ * A reference: stands alone as a param, in a `text`, or in an author's template string. `T` is what it will bring; one that
+ * nobody knows that of (`never`) passes for any.
+ */
+export interface Reference<T = never> {
+  readonly [gives]?: T;
   readonly toJSON: () => string;
   readonly toString: () => string;
 }
+
+/** A reference that goes on by member: `draft.output.sections[0].title`. */
+export type Ref<T> = Reference<T> & Members<Exclude<T, null | undefined>>;
+
+type Members<T> = unknown extends T
+  ? unknown
+  : T extends readonly (infer E)[]
+    ? { readonly [index: number]: Ref<E> }
+    : T extends object
+      ? { readonly [K in keyof T]-?: Ref<T[K]> }
+      : unknown;
 
 const referenceRef = moduleRef(3, "plan", "ref");
 
@@ -48,10 +64,28 @@ const referenceRef = moduleRef(3, "plan", "ref");
  * @throws KernelErrorException T3_PLAN_INVALID for what is no path.
  */
 export function ref(path: string): Reference {
+  requirePath(path);
+  return referTo(path);
+}
+
+function requirePath(path: unknown): void {
   if (typeof path !== "string" || !pathPattern.test(path))
     raise(kernelError("T3_PLAN_INVALID", `ref: ${String(path)} is no path such as look.output.card`, referenceRef));
-  const written = `{{${path}}}`;
-  return Object.freeze({ [referenceMark]: true, path, toJSON: () => written, toString: () => written });
+}
+
+const referTo = (path: string): Reference => {
+  const write = (): string => `{{${path}}}`;
+  return Object.freeze({ [referenceMark]: true, toJSON: write, toString: write });
+};
+
+/** What a step will give, as its author goes through it. @throws as `ref`, for a step or a member that no path can name. */
+export const outputOf = <T>(stepId: string): Ref<T> => followTo(`${stepId}.output`) as Ref<T>;
+
+function followTo(path: string): Reference {
+  requirePath(path);
+  const get = (made: Reference, key: string | symbol): unknown =>
+    typeof key === "symbol" || Object.hasOwn(made, key) ? Reflect.get(made, key) : followTo(`${path}.${key}`);
+  return new Proxy(referTo(path), { get });
 }
 
 /**
@@ -127,6 +161,29 @@ type Body = Readonly<Record<string, unknown>>;
 
 /** A member's name in a JSON pointer (RFC 6901). */
 export const pointerPart = (key: string): string => key.replaceAll("~", "~0").replaceAll("/", "~1");
+
+/** The params with each reference as it is written in a plan; marked text stays marked. */
+export const writeReferences = (params: unknown): unknown =>
+  mapTexts(params, (said) => (isReference(said) ? said.toJSON() : said));
+
+/** The steps that params refer to by `ref`, by what `outputOf` gave, or in a `text`; words in braces say nothing of whose they are. */
+export function stepsReferredTo(params: unknown): readonly string[] {
+  const found = new Set<string>();
+  mapTexts(params, (said) => {
+    if (typeof said !== "string") for (const id of stepsIn(said)) found.add(id);
+    return said;
+  });
+  return [...found];
+}
+
+function stepsIn(said: MarkedText | Reference): readonly string[] {
+  const { text, literals } = isMarkedText(said) ? said : { text: said.toJSON(), literals: noLiterals };
+  return [...text.matchAll(placeholder)].flatMap(([written], i) =>
+    literals.includes(i) ? [] : (wholeReference.exec(written)?.[1] ?? []),
+  );
+}
+
+const noLiterals: readonly number[] = [];
 
 /** What is marked as text in params as a planner gave them; undefined where nothing is. */
 export function literalsOf(params: unknown): Literals | undefined {

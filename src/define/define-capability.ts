@@ -2,26 +2,38 @@
  * Defining a capability package: checked when it is defined, so that a kernel never loads half a package.
  */
 import { z } from "zod";
-import { type CapabilityDefinition, CapabilityPackage, type PlanTemplate } from "../contract/capability.ts";
+import {
+  type CapabilityDefinition,
+  CapabilityPackage,
+  type OperatorList,
+  type OutcomeSchemas,
+  type PlanQuestion,
+} from "../contract/capability.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import type { UiAction } from "../contract/gate.ts";
 import { raise } from "../contract/kernel-error.ts";
 import { readStrictly, requireKnownMembers } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
-import type { Operator } from "../contract/operator.ts";
+import type { ExecutionPlan } from "../contract/plan.ts";
 import { type PolicyRule, PolicyStage } from "../contract/policy.ts";
 import type { CapabilityLimits } from "../contract/token.ts";
+import { buildStep, type StepBuilder } from "./step-builder.ts";
 
-export interface CapabilityOptions<I extends z.ZodType> {
-  readonly intentType: string;
+export interface CapabilityOptions<
+  I extends z.ZodType,
+  Ops extends OperatorList = OperatorList,
+  Outs extends OutcomeSchemas = OutcomeSchemas,
+  N extends string = string,
+> {
+  readonly intentType: N;
   readonly version: string;
   readonly description?: string;
   readonly keywords?: readonly string[];
   readonly input: I;
   /** The operators a plan of this package may use: definitions, or names registered elsewhere. */
-  readonly operators: readonly (Operator | string)[];
-  readonly outcomes?: Readonly<Record<string, z.ZodType>>;
-  readonly plan: PlanTemplate<z.output<I>>;
+  readonly operators: Ops;
+  readonly outcomes?: Outs;
+  readonly plan: PlanMaker<z.output<I>, Ops, Outs>;
   readonly policyTags?: Readonly<Record<string, readonly string[]>>;
   readonly uiActions?: Readonly<Record<string, readonly UiAction[]>>;
   readonly weights?: Readonly<Record<string, number>>;
@@ -29,12 +41,22 @@ export interface CapabilityOptions<I extends z.ZodType> {
   readonly limits?: Partial<CapabilityLimits>;
 }
 
+/** A plan, or a function that makes one: of steps that `step` builds, or of plain ones. */
+export type PlanMaker<I, Ops extends OperatorList, Outs extends OutcomeSchemas> =
+  | ExecutionPlan
+  | ((question: PlanQuestion<I> & { readonly step: StepBuilder<Ops, Outs> }) => ExecutionPlan | Promise<ExecutionPlan>);
+
 const maxTemplateSteps = 10;
 
 const defineRef = moduleRef(0, "validation", "define");
 
 /** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH naming what the package lacks, and keys that none has. */
-export function defineCapability<I extends z.ZodType>(options: CapabilityOptions<I>): CapabilityDefinition {
+export function defineCapability<
+  I extends z.ZodType,
+  const Ops extends OperatorList = OperatorList,
+  Outs extends OutcomeSchemas = OutcomeSchemas,
+  const N extends string = string,
+>(options: CapabilityOptions<I, Ops, Outs, N>): CapabilityDefinition<N, I, Ops, Outs> {
   const parsed = readStrictly(CapabilityPackage, options, { what: "capability package", source: defineRef });
   const { plan } = options;
   if (typeof plan !== "function" && plan.steps.length > maxTemplateSteps) {
@@ -43,9 +65,12 @@ export function defineCapability<I extends z.ZodType>(options: CapabilityOptions
   return Object.freeze({
     ...parsed,
     operators: options.operators,
-    plan: plan as PlanTemplate<never>,
-  }) as CapabilityDefinition;
+    plan: typeof plan === "function" ? (question: PlanQuestion<never>) => plan({ ...question, step }) : plan,
+  }) as unknown as CapabilityDefinition<N, I, Ops, Outs>;
 }
+
+/** One for all: what it knows of a package, only the compiler does. */
+const step = buildStep as never;
 
 const RuleShape = z.object({
   name: z.string().min(1),

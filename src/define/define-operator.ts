@@ -12,11 +12,12 @@ import {
   OperatorMetadata,
   type OperatorQuestion,
 } from "../contract/operator.ts";
+import type { StepStatus } from "../contract/step.ts";
 import type { ToolClient } from "../contract/tool.ts";
 
 /** An operator as a host writes it: metadata in camelCase options, schemas, and the function that does the work. */
-export interface OperatorOptions<I extends z.ZodType, O extends z.ZodType> {
-  readonly name: string;
+export interface OperatorOptions<I extends z.ZodType, O extends z.ZodType, N extends string = string> {
+  readonly name: N;
   readonly version?: string;
   readonly description?: string;
   readonly input: I;
@@ -79,15 +80,22 @@ const operatorShape = {
 } satisfies KeysOf<Required<OperatorOptions<z.ZodType, z.ZodType>>>;
 const OperatorShape = z.strictObject(operatorShape);
 
+/** What later steps find of what an operator gives: of a StepResult its data. */
+type DataOf<T> = T extends { readonly data: infer D; readonly output_text: string; readonly status: StepStatus }
+  ? D
+  : T;
+
 /** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for what is not valid, and for a key that no operator has. */
-export function defineOperator<I extends z.ZodType, O extends z.ZodType = z.ZodType<unknown>>(
-  options: OperatorOptions<I, O>,
-): Operator {
+export function defineOperator<
+  I extends z.ZodType,
+  O extends z.ZodType = z.ZodType<unknown>,
+  const N extends string = string,
+>(options: OperatorOptions<I, O, N>): Operator<z.input<I>, DataOf<z.output<O>>, N> {
   const told = readStrictly(OperatorShape, options, { what: `operator ${options?.name}`, source: validationRef });
   const { honoursAbort, timeoutSec, policyTags, riskLevel, estimatedCost, ...rest } = told;
   const { input: _input, output: _output, run: _run, preview: _preview, check: _check, ...metadataOptions } = rest;
   const { input, output, run, preview, check } = options;
-  const metadata = normalizeMetadata({
+  const metadata = normalizeMetadata<N>({
     ...metadataOptions,
     honours_abort: honoursAbort,
     timeout_sec: timeoutSec,
@@ -97,8 +105,8 @@ export function defineOperator<I extends z.ZodType, O extends z.ZodType = z.ZodT
   });
   return Object.freeze({
     metadata,
-    input,
-    output: output ?? z.unknown(),
+    input: input as z.ZodType<unknown, z.input<I>>,
+    output: (output ?? z.unknown()) as z.ZodType<DataOf<z.output<O>>>,
     run: run as Operator["run"],
     tool: null,
     preview: (preview as Operator["preview"]) ?? null,
@@ -142,10 +150,9 @@ export function defineTool(given: ToolOptions): Operator {
 }
 
 /** Any accepted form of metadata becomes a full, frozen record of its own (SKL-01, SKL-04). */
-export function normalizeMetadata(raw: unknown): OperatorMetadata {
-  return deepFreeze(
-    structuredClone(readStrictly(OperatorMetadata, raw, { what: "operator metadata", source: validationRef })),
-  );
+export function normalizeMetadata<N extends string = string>(raw: unknown): Operator<unknown, unknown, N>["metadata"] {
+  const read = readStrictly(OperatorMetadata, raw, { what: "operator metadata", source: validationRef });
+  return deepFreeze(structuredClone(read)) as Operator<unknown, unknown, N>["metadata"];
 }
 
 /** A copy for keeping: metadata made whole and checked, nothing in it the caller's to change (SKL-01, SKL-04). */

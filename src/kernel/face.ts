@@ -35,6 +35,7 @@ import type { BusItem, Tier } from "../runtime/bus.ts";
 import type { Supervision } from "../runtime/supervision.ts";
 import type { FeedOptions, ToldItem } from "../runtime/tenant-feed.ts";
 import type { Numbered } from "../runtime/workflow-tails.ts";
+import type { CapabilityClient } from "./capability-client.ts";
 import type { WhatIf, WhatIfFinding, WhatIfReport } from "./whatif-report.ts";
 
 /** What every list is asked by. Times are ISO 8601: an instant or a day (UTC). */
@@ -212,6 +213,8 @@ export interface Kernel extends AsyncDisposable {
       caller?: Caller,
     ) => Promise<readonly FederatedChange[]>;
   };
+  /** The same kernel for workflows of one package, with its types: inputs, outcomes, gates and edits. */
+  of<C extends CapabilityDefinition>(capability: C): CapabilityClient<C>;
   registerCapability(capability: CapabilityDefinition): void;
   registerOperator(operator: Operator): OperatorMetadata;
   /** All that is registered, each version of it. */

@@ -3,7 +3,7 @@
  * stands for a process that froze or died: from then on nothing of it reaches the file.
  */
 import { z } from "zod";
-import type { OperatorCall } from "../../src/contract/operator.ts";
+import type { Operator, OperatorCall } from "../../src/contract/operator.ts";
 import type { PlanStepDraft } from "../../src/contract/plan.ts";
 import { defineCapability } from "../../src/define/define-capability.ts";
 import { defineOperator, type OperatorOptions } from "../../src/define/define-operator.ts";
@@ -134,7 +134,7 @@ export const step = (
 ): PlanStepDraft => ({ step_id: id, name: `step ${id}`, operator, ...rest });
 
 /** A capability with one fixed plan. */
-export const job = (steps: readonly PlanStepDraft[], operators: readonly ReturnType<typeof work>[]) =>
+export const job = (steps: readonly PlanStepDraft[], operators: readonly Operator[]) =>
   defineCapability({
     intentType: "Test.Job",
     version: "1.0",

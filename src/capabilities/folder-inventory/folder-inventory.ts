@@ -4,8 +4,9 @@
 // INV-1  The plan has `shards` + 3 steps, at most 10, whatever the folder holds.
 
 import { z } from "zod";
-import type { ExecutionPlan, PlanStepDraft } from "../../contract/plan.ts";
+import type { ExecutionPlan } from "../../contract/plan.ts";
 import { defineCapability } from "../../define/define-capability.ts";
+import type { StepBuilder } from "../../define/step-builder.ts";
 import { fileDigest } from "../../operators/files/file-digest.ts";
 import { FileListInput, fileList } from "../../operators/files/file-list.ts";
 import { fileWrite } from "../../operators/files/file-write.ts";
@@ -27,15 +28,18 @@ export const FolderInventoryInput = z.object({
 });
 type FolderInventoryInput = Readonly<z.output<typeof FolderInventoryInput>>;
 
+const operators = [fileList, fileDigest, mergeOperator, fileWrite] as const;
+const outcomes = { "Draft.Inventory": InventoryDraft };
+
 export const folderInventory = defineCapability({
   intentType: "Folder.Inventory.Build",
   version: "1.0",
   description: "Lists and digests the files of a folder in parallel and writes an inventory once approved.",
   keywords: ["inventory", "list the files", "digest the folder"],
   input: FolderInventoryInput,
-  operators: [fileList, fileDigest, mergeOperator, fileWrite],
-  outcomes: { "Draft.Inventory": InventoryDraft },
-  plan: ({ input }) => planInventory(input),
+  operators,
+  outcomes,
+  plan: ({ input, step }) => planInventory(input, step),
   policyTags: { publish: ["folder-write"] },
   uiActions: {
     publish: [
@@ -51,58 +55,43 @@ function shardId(n: number): string {
   return `shard_${n}`;
 }
 
-function planInventory(input: FolderInventoryInput): ExecutionPlan {
-  const out = input.out ?? outByFormat[input.format];
-  const shards = shardNumbers.slice(0, input.shards);
-  return {
-    reasoning: `List the files of ${input.folder}, digest them in ${shards.length} shards side by side, merge, and write ${out} after approval.`,
-    steps: [
-      listStep(input, out),
-      ...shards.map((n) => shardStep(input, n)),
-      mergeStep(input, shards.map(shardId)),
-      publishStep(input.folder, out),
-    ],
-  };
-}
-
-function listStep({ folder, extensions, max_files }: FolderInventoryInput, out: string): PlanStepDraft {
-  return {
+function planInventory(
+  input: FolderInventoryInput,
+  step: StepBuilder<typeof operators, typeof outcomes>,
+): ExecutionPlan {
+  const { folder, extensions, max_files, title, format } = input;
+  const out = input.out ?? outByFormat[format];
+  const list = step({
     step_id: "list",
     name: "List the files",
     operator: "File.List",
     params: { folder, max_files, exclude: [out], ...(extensions && { extensions }) },
-  };
-}
-
-function shardStep({ folder, shards }: FolderInventoryInput, n: number): PlanStepDraft {
-  return {
-    step_id: shardId(n),
-    name: `Digest shard ${n} of ${shards}`,
-    operator: "File.Digest",
-    params: { folder, files: "{{list.output.files}}", part: { index: n - 1, of: shards } },
-    depends_on: ["list"],
-  };
-}
-
-function mergeStep({ title, format }: FolderInventoryInput, shards: readonly string[]): PlanStepDraft {
-  return {
+  });
+  const shards = shardNumbers.slice(0, input.shards).map((n) =>
+    step({
+      step_id: shardId(n),
+      name: `Digest shard ${n} of ${input.shards}`,
+      operator: "File.Digest",
+      params: { folder, files: list.output.files, part: { index: n - 1, of: input.shards } },
+    }),
+  );
+  const merge = step({
     step_id: "merge",
     name: "Merge the shards",
     operator: "Inventory.Merge",
-    params: { title, format, listed: "{{list.output}}", parts: shards.map((id) => `{{${id}.output}}`) },
-    depends_on: ["list", ...shards],
+    params: { title, format, listed: list.output, parts: shards.map((shard) => shard.output) },
     outcome: "Draft.Inventory",
-  };
-}
-
-function publishStep(folder: string, out: string): PlanStepDraft {
-  return {
+  });
+  const publish = step({
     step_id: "publish",
     name: "Write the inventory",
     operator: "File.Write",
-    params: { folder, path: out, content: "{{merge.output.content}}" },
-    depends_on: ["merge"],
-    applies: "merge",
+    params: { folder, path: out, content: merge.output.content },
+    applies: merge,
     gate: { reason: `this writes ${out} into the folder` },
+  });
+  return {
+    reasoning: `List the files of ${folder}, digest them in ${shards.length} shards side by side, merge, and write ${out} after approval.`,
+    steps: [list, ...shards, merge, publish],
   };
 }

@@ -5,8 +5,10 @@
 
 import { z } from "zod";
 import type { PlanningSituation } from "../../contract/capability.ts";
-import type { ExecutionPlan, PlanStepDraft } from "../../contract/plan.ts";
+import type { ExecutionPlan } from "../../contract/plan.ts";
+import type { Reference } from "../../contract/reference.ts";
 import { defineCapability } from "../../define/define-capability.ts";
+import type { StepBuilder, StepWithOutcome } from "../../define/step-builder.ts";
 import { fileRead } from "../../operators/files/file-read.ts";
 import { fileWrite } from "../../operators/files/file-write.ts";
 import { FolderPath, PathInside } from "../../operators/files/safe-path.ts";
@@ -25,15 +27,22 @@ export const HandoverInput = z
   .refine((input) => input.summary_out !== input.checklist_out, "the two documents need files of their own");
 type HandoverInput = Readonly<z.output<typeof HandoverInput>>;
 
+const operators = [fileRead, summarizeOperator, checklistOperator, fileWrite] as const;
+const outcomes = {
+  "Draft.HandoverSummary": HandoverSummaryDraft,
+  "Draft.HandoverChecklist": HandoverChecklistDraft,
+};
+type StepOf = StepBuilder<typeof operators, typeof outcomes>;
+
 export const projectHandover = defineCapability({
   intentType: "Project.Handover.Prepare",
   version: "1.0",
   description: "Prepares a handover: a summary and a checklist from the notes of a project, each approved on its own.",
   keywords: ["handover", "hand over", "onboarding checklist"],
   input: HandoverInput,
-  operators: [fileRead, summarizeOperator, checklistOperator, fileWrite],
-  outcomes: { "Draft.HandoverSummary": HandoverSummaryDraft, "Draft.HandoverChecklist": HandoverChecklistDraft },
-  plan: ({ input, situation }) => planHandover(input, situation),
+  operators,
+  outcomes,
+  plan: ({ input, situation, step }) => planHandover(input, situation, step),
   policyTags: { publish_summary: ["folder-write"], publish_checklist: ["folder-write"] },
   uiActions: {
     publish_summary: [
@@ -57,55 +66,49 @@ function chooseSource({ completed, failed }: PlanningSituation): Source {
   return seen.includes("fallback") || failed.some((step) => step.step_id === "primary") ? "fallback" : "primary";
 }
 
-function planHandover(input: HandoverInput, situation: PlanningSituation): ExecutionPlan {
+function planHandover(input: HandoverInput, situation: PlanningSituation, step: StepOf): ExecutionPlan {
   const source = chooseSource(situation);
-  const reason = situation.failed.find((step) => step.step_id === "primary")?.message ?? "it failed before";
+  const reason = situation.failed.find((one) => one.step_id === "primary")?.message ?? "it failed before";
   const why = source === "primary" ? "" : ` ${input.primary} could not be read: ${reason}.`;
+  const { folder, summary_out, checklist_out } = input;
+  const read = step({
+    step_id: source,
+    name: `Read the ${source} source`,
+    operator: "File.Read",
+    params: { folder, path: input[source] },
+  });
+  const told = (what: string) => ({ title: `${input.title}: ${what}`.slice(0, 200), source: read.output });
+  const summary = step({
+    step_id: "summary",
+    name: "Draft the summary",
+    operator: "Handover.Summarize",
+    params: told("summary"),
+    outcome: "Draft.HandoverSummary",
+  });
+  const checklist = step({
+    step_id: "checklist",
+    name: "Draft the checklist",
+    operator: "Handover.Checklist",
+    params: told("checklist"),
+    outcome: "Draft.HandoverChecklist",
+  });
+  const publish = (draft: StepWithOutcome, content: Reference<string>, path: string) =>
+    step({
+      step_id: `publish_${draft.step_id}`,
+      name: `Write the ${draft.step_id}`,
+      operator: "File.Write",
+      params: { folder, path, content },
+      applies: draft,
+      gate: { reason: `this writes ${path} into the folder` },
+    });
   return {
     reasoning: `Read ${input[source]}, draft a summary and a checklist, and write each after its own approval.${why}`,
     steps: [
-      readStep(input, source),
-      draftStep(input, source, "summary"),
-      draftStep(input, source, "checklist"),
-      publishStep(input, "summary"),
-      publishStep(input, "checklist"),
+      read,
+      summary,
+      checklist,
+      publish(summary, summary.output.markdown, summary_out),
+      publish(checklist, checklist.output.markdown, checklist_out),
     ],
-  };
-}
-
-type DocumentKind = "summary" | "checklist";
-
-const documents = {
-  summary: { operator: "Handover.Summarize", outcome: "Draft.HandoverSummary", title: "summary" },
-  checklist: { operator: "Handover.Checklist", outcome: "Draft.HandoverChecklist", title: "checklist" },
-} as const;
-
-function readStep(input: HandoverInput, source: Source): PlanStepDraft {
-  const name = `Read the ${source} source`;
-  return { step_id: source, name, operator: "File.Read", params: { folder: input.folder, path: input[source] } };
-}
-
-function draftStep(input: HandoverInput, source: Source, kind: DocumentKind): PlanStepDraft {
-  const { operator, outcome, title } = documents[kind];
-  return {
-    step_id: kind,
-    name: `Draft the ${title}`,
-    operator,
-    params: { title: `${input.title}: ${title}`.slice(0, 200), source: `{{${source}.output}}` },
-    depends_on: [source],
-    outcome,
-  };
-}
-
-function publishStep(input: HandoverInput, kind: DocumentKind): PlanStepDraft {
-  const path = kind === "summary" ? input.summary_out : input.checklist_out;
-  return {
-    step_id: `publish_${kind}`,
-    name: `Write the ${kind}`,
-    operator: "File.Write",
-    params: { folder: input.folder, path, content: `{{${kind}.output.markdown}}` },
-    depends_on: [kind],
-    applies: kind,
-    gate: { reason: `this writes ${path} into the folder` },
   };
 }

@@ -5,8 +5,9 @@
 // INV-1  What is published is the outcome of `draft` as the person left it, not what a later step computed.
 
 import { z } from "zod";
-import type { ExecutionPlan, PlanStepDraft } from "../../contract/plan.ts";
+import type { ExecutionPlan } from "../../contract/plan.ts";
 import { defineCapability } from "../../define/define-capability.ts";
+import type { AnyStep, StepBuilder } from "../../define/step-builder.ts";
 import { fileWrite } from "../../operators/files/file-write.ts";
 import { PathInside } from "../../operators/files/safe-path.ts";
 import { gitLog, RepositoryPath } from "../../operators/git-log/git-log.ts";
@@ -41,15 +42,26 @@ const buttons = (publish: string, edit: string) => [
   { action: "discard", label: "Discard" },
 ];
 
+const operators = [
+  gitLog,
+  classifyOperator,
+  groupOperator,
+  draftOperator,
+  dataOperator,
+  checkOperator,
+  fileWrite,
+] as const;
+const outcomes = { "Draft.ReleaseNotes": ReleaseNotesDraft, "Draft.ReleaseData": ReleaseNotesData };
+
 export const releaseNotes = defineCapability({
   intentType: "Repo.ReleaseNotes.Draft",
   version: "1.1",
   description: "Drafts release notes from the commits since the last release and publishes them once approved.",
   keywords: ["release notes", "changelog", "what changed"],
   input: ReleaseNotesInput,
-  operators: [gitLog, classifyOperator, groupOperator, draftOperator, dataOperator, checkOperator, fileWrite],
-  outcomes: { "Draft.ReleaseNotes": ReleaseNotesDraft, "Draft.ReleaseData": ReleaseNotesData },
-  plan: ({ input }) => planReleaseNotes(input),
+  operators,
+  outcomes,
+  plan: ({ input, step }) => planReleaseNotes(input, step),
   policyTags: { publish: ["repository-write"], publish_data: ["repository-write"] },
   uiActions: {
     publish: buttons("Publish", "Edit the notes"),
@@ -58,105 +70,123 @@ export const releaseNotes = defineCapability({
   weights: { collect: 2, classify: 1, group: 1, draft: 3, check: 1, publish: 2, data: 1, publish_data: 1 },
 });
 
-function planReleaseNotes(input: ReleaseNotesInput): ExecutionPlan {
+type StepOf = StepBuilder<typeof operators, typeof outcomes>;
+
+function planReleaseNotes(input: ReleaseNotesInput, step: StepOf): ExecutionPlan {
   const { repo, out, data_out } = input;
-  const steps = [collectStep(input), classifyStep, groupStep(input), draftStep(input), checkStep, publishStep(input)];
+  const found = findChanges(input, step);
+  const notes = draftNotes(input, step, found);
+  const steps = [found.collect, found.classify, found.group, notes.draft, notes.check, notes.publish];
+  const data = data_out === undefined ? [] : draftData(input, step, { ...found, ...notes, path: data_out });
   return {
     reasoning: `Read the history of ${repo}, sort it by kind of change, draft the notes, check that no commit is lost, and write ${out} after approval.`,
-    steps: data_out === undefined ? steps : [...steps, dataStep(input), publishDataStep(repo, data_out)],
+    steps: [...steps, ...data],
   };
 }
 
-const collectStep = ({ repo, since, until, tag_prefix, paths }: ReleaseNotesInput): PlanStepDraft => ({
-  step_id: "collect",
-  name: "Collect commits",
-  operator: "Git.Log",
-  params: {
-    repo,
-    ...(since && { since }),
-    ...(until && { until }),
-    tag_prefix,
-    paths,
-    contributors: true,
-    body_parts: [...readBodyParts],
-  },
-});
+type Found = ReturnType<typeof findChanges>;
 
-const classifyStep: PlanStepDraft = {
-  step_id: "classify",
-  name: "Classify commits",
-  operator: "ReleaseNotes.Classify",
-  params: { commits: "{{collect.output.commits}}" },
-  depends_on: ["collect"],
-};
+function findChanges({ repo, since, until, tag_prefix, paths, sections }: ReleaseNotesInput, step: StepOf) {
+  const collect = step({
+    step_id: "collect",
+    name: "Collect commits",
+    operator: "Git.Log",
+    params: {
+      repo,
+      ...(since && { since }),
+      ...(until && { until }),
+      tag_prefix,
+      paths,
+      contributors: true,
+      body_parts: [...readBodyParts],
+    },
+  });
+  const classify = step({
+    step_id: "classify",
+    name: "Classify commits",
+    operator: "ReleaseNotes.Classify",
+    params: { commits: collect.output.commits },
+  });
+  const group = step({
+    step_id: "group",
+    name: "Group changes",
+    operator: "ReleaseNotes.Group",
+    params: { changes: classify.output.changes, ...(sections && { sections }) },
+  });
+  return { collect, classify, group };
+}
 
-const groupStep = ({ sections }: ReleaseNotesInput): PlanStepDraft => ({
-  step_id: "group",
-  name: "Group changes",
-  operator: "ReleaseNotes.Group",
-  params: { changes: "{{classify.output.changes}}", ...(sections && { sections }) },
-  depends_on: ["classify"],
-});
-
-/** Of the range what the notes say of it. */
-const toldOfRange = ["since", "until_hash", "tag", "remote_url", "total", "shallow", "contributors"];
-
-const noteParams = ({ title, version, tag_prefix }: ReleaseNotesInput): PlanStepDraft["params"] => ({
-  groups: "{{group.output.groups}}",
-  omitted: "{{group.output.omitted}}",
+const noteParams = ({ title, version, tag_prefix }: ReleaseNotesInput, { collect, group }: Found) => ({
+  groups: group.output.groups,
+  omitted: group.output.omitted,
   title,
   version: version ?? null,
   tag_prefix,
-  ...Object.fromEntries(toldOfRange.map((name) => [name, `{{collect.output.${name}}}`])),
+  since: collect.output.since,
+  until_hash: collect.output.until_hash,
+  tag: collect.output.tag,
+  remote_url: collect.output.remote_url,
+  total: collect.output.total,
+  shallow: collect.output.shallow,
+  contributors: collect.output.contributors,
 });
 
-const draftStep = (input: ReleaseNotesInput): PlanStepDraft => ({
-  step_id: "draft",
-  name: "Draft the notes",
-  operator: "ReleaseNotes.Draft",
-  params: noteParams(input),
-  depends_on: ["collect", "group"],
-  outcome: "Draft.ReleaseNotes",
-});
+function draftNotes(input: ReleaseNotesInput, step: StepOf, found: Found) {
+  const { repo, out } = input;
+  const { collect, group } = found;
+  const draft = step({
+    step_id: "draft",
+    name: "Draft the notes",
+    operator: "ReleaseNotes.Draft",
+    params: noteParams(input, found),
+    depends_on: [collect, group],
+    outcome: "Draft.ReleaseNotes",
+  });
+  const check = step({
+    step_id: "check",
+    name: "Check the notes",
+    operator: "ReleaseNotes.Check",
+    params: {
+      markdown: draft.output.markdown,
+      commits: collect.output.commits,
+      omitted: group.output.omitted,
+      remote_url: collect.output.remote_url,
+    },
+    depends_on: [collect, group, draft],
+  });
+  const publish = step({
+    step_id: "publish",
+    name: "Publish the notes",
+    operator: "File.Write",
+    params: { folder: repo, path: out, content: draft.output.markdown },
+    depends_on: [draft, check],
+    applies: draft,
+    gate: { reason: `publishing writes ${out} into the repository` },
+  });
+  return { draft, check, publish };
+}
 
-const checkStep: PlanStepDraft = {
-  step_id: "check",
-  name: "Check the notes",
-  operator: "ReleaseNotes.Check",
-  params: {
-    markdown: "{{draft.output.markdown}}",
-    commits: "{{collect.output.commits}}",
-    omitted: "{{group.output.omitted}}",
-    remote_url: "{{collect.output.remote_url}}",
-  },
-  depends_on: ["collect", "group", "draft"],
-};
+interface NotesPublished extends Found {
+  readonly publish: AnyStep;
+  readonly path: string;
+}
 
-const publishStep = ({ repo, out }: ReleaseNotesInput): PlanStepDraft => ({
-  step_id: "publish",
-  name: "Publish the notes",
-  operator: "File.Write",
-  params: { folder: repo, path: out, content: "{{draft.output.markdown}}" },
-  depends_on: ["draft", "check"],
-  applies: "draft",
-  gate: { reason: `publishing writes ${out} into the repository` },
-});
-
-const dataStep = (input: ReleaseNotesInput): PlanStepDraft => ({
-  step_id: "data",
-  name: "Draft the data",
-  operator: "ReleaseNotes.Data",
-  params: noteParams(input),
-  depends_on: ["collect", "group", "publish"],
-  outcome: "Draft.ReleaseData",
-});
-
-const publishDataStep = (repo: string, path: string): PlanStepDraft => ({
-  step_id: "publish_data",
-  name: "Publish the data",
-  operator: "File.Write",
-  params: { folder: repo, path, content: "{{data.output.json}}" },
-  depends_on: ["data"],
-  applies: "data",
-  gate: { reason: `publishing writes ${path} into the repository` },
-});
+function draftData(input: ReleaseNotesInput, step: StepOf, { publish, path, ...found }: NotesPublished) {
+  const data = step({
+    step_id: "data",
+    name: "Draft the data",
+    operator: "ReleaseNotes.Data",
+    params: noteParams(input, found),
+    depends_on: [found.collect, found.group, publish],
+    outcome: "Draft.ReleaseData",
+  });
+  const publishData = step({
+    step_id: "publish_data",
+    name: "Publish the data",
+    operator: "File.Write",
+    params: { folder: input.repo, path, content: data.output.json },
+    applies: data,
+    gate: { reason: `publishing writes ${path} into the repository` },
+  });
+  return [data, publishData];
+}

@@ -1,0 +1,105 @@
+/**
+ * Steps of a plan with their types: the `step` that a plan function is given (define-capability.ts).
+ *
+ * Owns: what the compiler knows of a step, and the plain step that comes of it. Never: checks at run time; the planner's
+ * compiler checks every plan, however it was made.
+ * S1  What `step` gives is the plain step that was told: its `output` is no data and is stored nowhere.
+ * S2  A step depends on those that its params refer to, beside those that `depends_on` and `applies` name.
+ */
+import type { z } from "zod";
+import type { OperatorList, OutcomeSchemas } from "../contract/capability.ts";
+import type { GateSpec } from "../contract/gate-spec.ts";
+import type { JsonObject } from "../contract/json.ts";
+import type { Operator } from "../contract/operator.ts";
+import type { PlanStepDraft } from "../contract/plan.ts";
+import {
+  type MarkedText,
+  outputOf,
+  type Ref,
+  type Reference,
+  stepsReferredTo,
+  writeReferences,
+} from "../contract/reference.ts";
+
+/** A value, or a reference to what gives one; in objects and lists for each member. */
+export type Param<T> = Reference<Exclude<T, undefined>> | Filled<T>;
+type Filled<T> = T extends string
+  ? T | (string extends T ? MarkedText : never)
+  : T extends object
+    ? { readonly [K in keyof T]: Param<T[K]> }
+    : T;
+
+/** What an operator is called with; of one that nobody knows more about, any object. */
+export type ParamsOf<I> = unknown extends I ? JsonObject : { readonly [K in keyof I]: Param<I[K]> };
+
+/** A step that was built: `output` is what later ones refer to. */
+export interface Step<O = unknown, R extends string | undefined = string | undefined> extends PlanStepDraft {
+  readonly outcome: R;
+  readonly output: Ref<O>;
+}
+/** What may be waited for: a step, built or plain, also one of an earlier round. */
+export type AnyStep = Pick<PlanStepDraft, "step_id">;
+/** What may be applied: a step that drafts an outcome. */
+export interface StepWithOutcome extends AnyStep {
+  readonly outcome: string;
+}
+
+/** The names of the operators that a package lists. */
+export type OperatorNames<Ops extends OperatorList> = NameOf<Ops[number]>;
+type NameOf<P> = P extends string ? P : P extends Operator<unknown, unknown, infer N> ? N : never;
+
+/** Input and output of the operator of this name; `unknown` where it is listed by its name alone. */
+type Called<P, N extends string> =
+  P extends Operator<infer I, infer O, infer M>
+    ? N extends M
+      ? readonly [I, O]
+      : never
+    : N extends P
+      ? readonly [unknown, unknown]
+      : never;
+export type InputOf<Ops extends OperatorList, N extends string> = Called<Ops[number], N>[0];
+export type OutputOf<Ops extends OperatorList, N extends string> = Called<Ops[number], N>[1];
+
+/** The outcomes that an output may be; what it may not be is named by the reason, for the compiler to tell. */
+type OutcomeFor<Outs extends OutcomeSchemas, N extends string, O> = string extends keyof Outs
+  ? string
+  : { [T in keyof Outs & string]: Fits<O, z.input<Outs[T]>> extends true ? T : NotTheOutputOf<N, T> }[keyof Outs &
+      string];
+type Fits<O, Wanted> = unknown extends O ? true : [O] extends [Wanted] ? true : false;
+declare const why: unique symbol;
+type NotTheOutputOf<N extends string, T extends string> = string & { readonly [why]: readonly [N, T] };
+
+type Plain = Omit<PlanStepDraft, "operator" | "params" | "depends_on" | "outcome" | "applies" | "gate">;
+
+/** A step as its author writes it: as plain ones are written, with steps in place of their ids. */
+export interface StepDraft<N extends string, P, R> extends Plain {
+  readonly operator: N;
+  readonly params: P;
+  /** Beside those that the params refer to. */
+  readonly depends_on?: readonly AnyStep[];
+  readonly outcome?: R;
+  /** The step whose outcome this one makes final. */
+  readonly applies?: StepWithOutcome;
+  readonly gate?: z.input<typeof GateSpec>;
+}
+
+/** Builds steps of a package that lists these operators and outcomes. */
+export type StepBuilder<Ops extends OperatorList, Outs extends OutcomeSchemas = OutcomeSchemas> = <
+  const N extends OperatorNames<Ops>,
+  const R extends OutcomeFor<Outs, N, OutputOf<Ops, N>> | undefined = undefined,
+>(
+  draft: StepDraft<N, ParamsOf<InputOf<Ops, N>>, R>,
+) => Step<OutputOf<Ops, N>, R>;
+
+/** What every builder is at run time: what it knows of a package, only the compiler does. */
+export function buildStep(draft: StepDraft<string, JsonObject, string | undefined>): Step {
+  const { step_id, params, depends_on = [], applies } = draft;
+  const waitsFor = new Set([...depends_on.map((one) => one.step_id), ...stepsReferredTo(params)]);
+  const plain = {
+    ...draft,
+    params: writeReferences(params),
+    depends_on: [...waitsFor],
+    ...(applies !== undefined && { applies: applies.step_id }),
+  };
+  return Object.defineProperty(plain, "output", { get: () => outputOf(step_id) }) as unknown as Step;
+}

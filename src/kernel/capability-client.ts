@@ -1,0 +1,127 @@
+/**
+ * A kernel as one package's callers see it: `kernel.of(refund)`. What is asked and answered has the package's types.
+ *
+ * Owns: the types, and the check that a workflow is of this package. Never: decides anything; each call is one of the
+ * kernel's own.
+ * C1  A workflow of another intent, or of another major version of this one, is refused: its types would be wrong.
+ */
+import type { z } from "zod";
+import type { Caller } from "../contract/auth-context.ts";
+import type { CapabilityDefinition } from "../contract/capability.ts";
+import { kernelError } from "../contract/error-codes.ts";
+import type { GateRequest, GateResponse } from "../contract/gate.ts";
+import type { Intent, SubmitRequest, SubmitResponse } from "../contract/intent.ts";
+import { raise } from "../contract/kernel-error.ts";
+import type { ListedGate } from "../contract/listed-gate.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+import type { Outcome } from "../contract/outcome.ts";
+import type { WorkflowState } from "../contract/workflow-state.ts";
+import type { InputOf, OperatorNames } from "../define/step-builder.ts";
+import type { Kernel } from "./face.ts";
+
+type Among<Outs> = string extends keyof Outs ? never : keyof Outs & string;
+type ContentOf<C extends CapabilityDefinition, T extends string> = z.input<C["outcomes"][T]>;
+
+/** An outcome that the package defines; of a package that defines none, any. */
+export type OutcomeOf<C extends CapabilityDefinition> = [Among<C["outcomes"]>] extends [never]
+  ? Outcome
+  : {
+      [T in Among<C["outcomes"]>]: Omit<Outcome, "outcome_type" | "content"> & {
+        readonly outcome_type: T;
+        readonly content: ContentOf<C, T>;
+      };
+    }[Among<C["outcomes"]>];
+
+/** A gate of one of the package's operators. */
+export type GateOf<C extends CapabilityDefinition> = {
+  [N in OperatorNames<C["operators"]>]: Omit<ListedGate, "operator" | "payload"> & {
+    readonly operator: N;
+    readonly payload: InputOf<C["operators"], N>;
+  };
+}[OperatorNames<C["operators"]>];
+
+/** What a person may change: members of a payload, or of an outcome's content. */
+type EditOf<C extends CapabilityDefinition> = Partial<GateOf<C>["payload"] | OutcomeOf<C>["content"]>;
+
+export type WorkflowOf<C extends CapabilityDefinition> = Omit<WorkflowState, "intent" | "outcomes"> & {
+  readonly intent: Omit<Intent, "type" | "inputs"> & {
+    readonly type: C["intentType"];
+    readonly inputs: z.output<C["input"]>;
+  };
+  readonly outcomes: readonly OutcomeOf<C>[];
+};
+
+export type SubmitOf<C extends CapabilityDefinition> = Omit<SubmitRequest, "intent_hint"> & {
+  readonly inputs: z.input<C["input"]>;
+};
+
+export type DecisionOf<C extends CapabilityDefinition> = Omit<GateRequest, "payload"> & {
+  readonly payload?: Omit<NonNullable<GateRequest["payload"]>, "edit"> & { readonly edit?: EditOf<C> };
+};
+
+/** As the kernel's own methods of these names, for workflows of one package. */
+export interface CapabilityClient<C extends CapabilityDefinition> {
+  submit(request: SubmitOf<C>): Promise<SubmitResponse>;
+  workflow(workflowId: string, caller?: Caller): Promise<WorkflowOf<C>>;
+  settled(workflowId: string): Promise<WorkflowOf<C>>;
+  execute(workflowId: string): Promise<WorkflowOf<C>>;
+  /** Those that the package defines. */
+  outcomes(workflowId: string, caller?: Caller): Promise<readonly OutcomeOf<C>[]>;
+  /** The workflow's open gates. */
+  gates(workflowId: string, caller?: Caller): Promise<readonly GateOf<C>[]>;
+  decideGate(workflowId: string, request: DecisionOf<C>): Promise<GateResponse>;
+}
+
+type Asked = Pick<
+  Kernel,
+  "submit" | "workflow" | "settled" | "execute" | "outcomes" | "gates" | "decideGate" | "getCapability"
+>;
+
+/** Refusals beside those of the kernel's methods: T0_VALIDATION_SCHEMA_MISMATCH for a workflow of another package. */
+export function createCapabilityClient<C extends CapabilityDefinition>(
+  kernel: Asked,
+  { intentType, version, outcomes }: C,
+): CapabilityClient<C> {
+  const requireOwn = (found: { readonly type: string; readonly version: string }, what: string): void => {
+    if (found.type === intentType && majorOf(found.version) === majorOf(version)) return;
+    const message = `${what} is of ${found.type}@${found.version}, not of ${intentType}@${version}`;
+    raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, clientRef));
+  };
+  const own = async (asked: Promise<WorkflowState>): Promise<WorkflowOf<C>> => {
+    const state = await asked;
+    requireOwn(state.intent, state.workflow_id);
+    return { ...state, outcomes: state.outcomes.filter(isDefined) } as unknown as WorkflowOf<C>;
+  };
+  const isDefined = ({ outcome_type }: Outcome): boolean =>
+    Object.keys(outcomes).length === 0 || Object.hasOwn(outcomes, outcome_type);
+
+  return {
+    async submit({ inputs, ...request }) {
+      requireOwn({ type: intentType, version: kernel.getCapability(intentType).version }, "what is registered");
+      return kernel.submit({ ...request, intent_hint: { intent_type: intentType, inputs: inputs as never } });
+    },
+    workflow: (workflowId, caller) => own(kernel.workflow(workflowId, caller)),
+    settled: (workflowId) => own(kernel.settled(workflowId)),
+    async execute(workflowId) {
+      await own(kernel.workflow(workflowId));
+      return own(kernel.execute(workflowId));
+    },
+    async outcomes(workflowId, caller) {
+      await own(kernel.workflow(workflowId, caller));
+      const told = await kernel.outcomes(workflowId, caller);
+      return told.outcomes.filter(isDefined) as unknown as readonly OutcomeOf<C>[];
+    },
+    async gates(workflowId, caller) {
+      await own(kernel.workflow(workflowId, caller));
+      return (await kernel.gates({ workflow_id: workflowId }, caller)) as unknown as readonly GateOf<C>[];
+    },
+    async decideGate(workflowId, request) {
+      await own(kernel.workflow(workflowId, request));
+      return kernel.decideGate(workflowId, request as GateRequest);
+    },
+  };
+}
+
+const clientRef = moduleRef(0, "gateway", "of");
+
+const majorOf = (version: string): string => version.split(".")[0] as string;
