@@ -14,6 +14,9 @@ const slow = [
 /** The console in a real browser, which is started once for all of them. */
 const browsing = ["test/console/*.test.ts"];
 
+/** Ledgers in a Postgres server, which is started once for all of them: what moves its horizon is one file after another. */
+const onPostgres = ["test/postgres/*.test.ts"];
+
 /** Files that change what the process shares: timers, the clock, `fetch`, `process.env`, the console. */
 const isolated = [
   "test/http/sockets.test.ts",
@@ -31,6 +34,7 @@ const project = (
     readonly exclude?: string[];
     readonly isolate: boolean;
     readonly globalSetup?: string[];
+    readonly fileParallelism?: boolean;
   },
 ) => ({
   extends: true as const,
@@ -48,9 +52,15 @@ export default defineConfig({
       project("slow", { include: slow, isolate: true }),
       project("isolated", { include: isolated, isolate: true }),
       project("console", { include: browsing, isolate: false, globalSetup: ["test/console/start-browser.ts"] }),
+      project("postgres", {
+        include: onPostgres,
+        isolate: false,
+        fileParallelism: false,
+        globalSetup: ["test/postgres/start-server.ts"],
+      }),
       project("shared", {
         include: ["test/**/*.test.ts"],
-        exclude: [...configDefaults.exclude, ...slow, ...isolated, ...browsing],
+        exclude: [...configDefaults.exclude, ...slow, ...isolated, ...browsing, ...onPostgres],
         isolate: replays,
       }),
     ],

@@ -70,7 +70,15 @@ export const errorCodes = Object.freeze({
     http: 503,
   }),
   T0_LEDGER_LOCKED: resource("Wait until the other process has finished, or stop it.", { ...busy, http: 503 }),
-  T0_LEDGER_READ_ONLY: resource("Make the ledger file and its folder writable for this process.", { http: 503 }),
+  T0_LEDGER_READ_ONLY: resource(
+    "Make the ledger writable for this process: its file and folder, or the primary server.",
+    {
+      http: 503,
+    },
+  ),
+  T0_LEDGER_FORBIDDEN: resource("Give the ledger's role its password, and the right to create and use its schema.", {
+    http: 503,
+  }),
   T0_LEDGER_CORRUPT: processing("Stop, keep the file, restore a backup, and verify it before going on."),
   T0_LEDGER_REPLACED: resource("Stop the kernel, put the ledger file back that it had opened, and start it again.", {
     http: 503,

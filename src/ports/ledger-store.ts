@@ -5,7 +5,7 @@
  * INV-1  `append` is one transaction for the whole batch. Each entry is applied wholly or refused wholly; a refused
  *        entry does not fail its neighbours. It resolves after the commit is durable; after a mere commit where all of
  *        its entries are `lazy`.
- * INV-2  Order is promised within a stream only.
+ * INV-2  Positions rise, in a stream and in the log; they are not dense. Once a row is shown none appears before it.
  * INV-3  Every read that takes a tenant returns that tenant's records only.
  * INV-4  Failures reject with KernelErrorException (T0_LEDGER_*), never with a driver's error.
  */
@@ -211,9 +211,9 @@ export interface LedgerStore {
   read(stream: string, after?: number, limit?: number): Promise<readonly TurnRow[]>;
   /** The newest row of a stream, or null. */
   last(stream: string): Promise<TurnRow | null>;
-  /** Rows of all streams above a store position, in position order: how a process notices what others wrote. */
+  /** Rows of all streams above a position, in position order: how a process notices what others wrote. It may show a row a while after its append. */
   tail(position: number, limit: number): Promise<readonly PositionedRow[]>;
-  /** The highest position; a cheap call. */
+  /** The highest position that `tail` shows; a cheap call. */
   position(): Promise<number>;
   head(workflowId: string): Promise<WorkflowHead | null>;
   /** In the order of ids. */

@@ -7,7 +7,7 @@
 import { verifyChain } from "../contract/chain.ts";
 import { openTurn } from "../contract/turn.ts";
 import type { Append } from "../ports/ledger-store.ts";
-import { judge, me, putWorkflow, type SuiteParts, verdict } from "./ledger-suite-parts.ts";
+import { countRows, judge, me, putWorkflow, type SuiteParts, verdict } from "./ledger-suite-parts.ts";
 import { firstTurn, nextTurn, testStream } from "./ledger-turns.ts";
 
 export function addLogTests(parts: SuiteParts): void {
@@ -41,7 +41,7 @@ function addStreamTests({ test, expect }: SuiteParts): void {
     expect(await judge(store, two.entry)).toEqual("clash");
     await store.append([one.entry]);
     expect(await judge(store, nextTurn(two.after).entry)).toEqual("clash");
-    expect(await store.position()).toEqual(1);
+    expect(await countRows(store)).toEqual(1);
   });
 
   test("a turn with the right sequence on another hash is a clash", async (store) => {
@@ -97,13 +97,27 @@ function addBatchTests({ test, expect }: SuiteParts): void {
     ];
     const receipts = await store.append(batch);
     expect(receipts.map(verdict)).toEqual([true, "clash", true, "missing", true]);
-    expect(await store.position()).toEqual(3);
+    expect(await countRows(store)).toEqual(3);
   });
 
   test("receipts hold the positions of their rows", async (store) => {
     const receipts = await store.append([1, 2, 3].map((n) => nextTurn(testStream(n)).entry));
     const positions = receipts.map((receipt) => receipt.ok && receipt.position);
     expect((await store.tail(0, 10)).map(({ position }) => position)).toEqual(positions);
+    expect(await store.position()).toEqual(positions.at(-1));
+  });
+
+  test("positions rise with every row, in its stream and in the log", async (store) => {
+    let stream = testStream(1);
+    const seen = [0];
+    for (let round = 0; round < 5; round += 1) {
+      const turn = nextTurn(stream);
+      const receipts = await store.append([turn.entry, nextTurn(testStream(2 + round)).entry]);
+      for (const receipt of receipts) if (receipt.ok) seen.push(receipt.position);
+      stream = turn.after;
+    }
+    expect(seen).toEqual([...seen].sort((a, b) => a - b));
+    expect(new Set(seen).size).toEqual(11);
   });
 }
 
@@ -121,7 +135,7 @@ function addRefusalTests({ test, expect }: SuiteParts): void {
     expect(await judge(store, turn({ state: "running" }))).toEqual("missing");
     expect(await judge(store, turn({ due_at: 5 }))).toEqual("missing");
     expect(await judge(store, nextTurn(testStream(1), { claim: me }).entry)).toEqual("missing");
-    expect(await store.position()).toEqual(0);
+    expect(await countRows(store)).toEqual(0);
   });
 
   test("a refused entry changes no index", async (store) => {

@@ -1,0 +1,150 @@
+/**
+ * Appends a batch of turns with their index changes: one transaction in two round trips, one receipt per entry.
+ *
+ * Owns: what is sent when. What is written says plan-batch.ts.
+ * Never: reads a turn's bytes.
+ * INV-1  The row of each stream is locked before it is read, in the order of streams; no other transaction appends to it
+ *        until this one ends. So is the row of its workflow, which claims change too.
+ * INV-2  Keys are put in before anything is read: of two transactions with one key, one waits for the other.
+ * INV-3  Two that meet are undone and tried again; nothing of a batch that is tried again was committed.
+ */
+import type { ClientBase, QueryResult } from "pg";
+import type { Append, AppendReceipt } from "../../ports/ledger-store.ts";
+import { type Columns, idText } from "../tables/columns.ts";
+import { isRace, ledgerFailure } from "./failure.ts";
+import { type BatchPlan, digestOf, planBatch, type Standing } from "./plan-batch.ts";
+import { perBatch } from "./position.ts";
+import { type Statement, sendAll, type Value } from "./query.ts";
+import { over, type StatementName, statement } from "./statements.ts";
+
+/** Charges are kept in so many shares: of kernels that append, each adds to one. */
+const shares = 16;
+
+const maxTries = 5;
+
+/** Beyond what is tried again here the log reads, and decides again: a clash. */
+export async function appendBatch(
+  client: ClientBase,
+  batch: readonly Append[],
+  name: string,
+): Promise<readonly AppendReceipt[]> {
+  if (batch.length === 0) return [];
+  const where = { name, fn: "append" };
+  if (batch.length > perBatch)
+    throw ledgerFailure("T0_LEDGER_CONFLICT", `takes at most ${perBatch} turns in one batch`, where);
+  for (let tries = 1; tries <= maxTries; tries += 1) {
+    const receipts = await attempt(client, batch).catch((error: unknown) => rollBack(client, error));
+    if (receipts !== null) return receipts;
+  }
+  throw ledgerFailure("T0_LEDGER_CONFLICT", `was changed by others in each of ${maxTries} tries`, where);
+}
+
+/** Null where the same may be tried again. */
+async function rollBack(client: ClientBase, error: unknown): Promise<null> {
+  await client.query("ROLLBACK").catch(() => undefined);
+  if (isRace(error)) return null;
+  throw error;
+}
+
+async function attempt(client: ClientBase, batch: readonly Append[]): Promise<readonly AppendReceipt[] | null> {
+  const brought = keysOf(batch);
+  const { standing, inserted } = await begin(client, batch, brought);
+  const plan = planBatch(batch, standing);
+  if (plan === null || plan.turns.length === 0) {
+    await client.query("ROLLBACK");
+    return plan?.receipts ?? null;
+  }
+  const share = ((client as { readonly processID?: number | null }).processID ?? 0) % shares;
+  const isLazy = batch.every(({ lazy }) => lazy === true);
+  const unsynced = isLazy ? [{ text: "SET LOCAL synchronous_commit = off" }] : [];
+  await sendAll(client, [...unsynced, ...writesOf(plan, inserted, share), { text: "COMMIT" }]);
+  return plan.receipts;
+}
+
+type Key = readonly [tenant: string, digest: string, key: string, workflow: string, action: string];
+
+/** Sorted, so that two transactions with the same keys do not wait for one another; of equal ones the first stays. */
+function keysOf(batch: readonly Append[]): readonly Key[] {
+  const keys = batch.flatMap(({ tenant_id, row, indexes }) =>
+    (indexes?.keys ?? []).map(({ key, action_id }): Key => {
+      const text = JSON.stringify(key);
+      return [idText(tenant_id), digestOf(text), text, row.stream, action_id];
+    }),
+  );
+  return keys.sort((a, b) => compare(a[0], b[0]) || compare(a[1], b[1]));
+}
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+interface Begun {
+  readonly standing: Standing;
+  /** Keys that nobody held before. */
+  readonly inserted: readonly Columns[];
+}
+
+async function begin(client: ClientBase, batch: readonly Append[], keys: readonly Key[]): Promise<Begun> {
+  const streams = [...new Set(batch.map(({ row }) => row.stream))];
+  const places = keys.map(([tenant, digest]) => [tenant, digest]);
+  const asked = keys.length === 0 ? [] : [over("insertKeys", keys), over("findKeys", places)];
+  const results = await sendAll(client, [
+    { text: "BEGIN" },
+    ...asked,
+    statement("lockStreams", streams),
+    statement("lockWorkflows", streams),
+    statement("ownPosition"),
+  ]);
+  const [positions, workflows, heads] = results.slice(-3).reverse() as [QueryResult, QueryResult, QueryResult];
+  const [inserted, found] = keys.length === 0 ? [[], []] : [results[1]?.rows ?? [], results[2]?.rows ?? []];
+  const own = new Set(inserted.map(nameOf));
+  const standing = {
+    position: (positions.rows[0] as { readonly position: number }).position,
+    streams: heads.rows,
+    workflows: workflows.rows,
+    keys: found.filter((row) => !own.has(nameOf(row))),
+  };
+  return { standing, inserted };
+}
+
+const nameOf = (row: Columns): string => `${row["tenant_id"]}\n${row["digest"]}`;
+
+/** In the same order of tables for every transaction. */
+function writesOf(plan: BatchPlan, inserted: readonly Columns[], share: number): readonly Statement[] {
+  const writes: readonly (readonly [StatementName, readonly (readonly Value[])[]])[] = [
+    ...keyWrites(plan, inserted),
+    ["insertTurns", plan.turns],
+    ["insertStreams", plan.newStreams],
+    ["moveStreams", plan.movedStreams],
+    ["insertWorkflows", plan.newWorkflows],
+    ["updateWorkflows", plan.changedWorkflows],
+    ["upsertGates", plan.gates],
+    ["deleteGates", plan.closedGates],
+    [
+      "addCharges",
+      plan.charges.map(({ key, amounts: a }) => [...key, share, a.tokens, a.money, a.invocations, a.wall_ms]),
+    ],
+    ["upsertMemory", plan.memory],
+    ["upsertDocuments", plan.documents],
+    ["bump", plan.counters],
+  ];
+  return writes.filter(([, rows]) => rows.length > 0).map(([name, rows]) => over(name, rows));
+}
+
+/** What was put in for an entry that is refused is taken out again, and put in for the one that holds the key now. */
+function keyWrites(
+  { keys }: BatchPlan,
+  inserted: readonly Columns[],
+): readonly (readonly [StatementName, readonly (readonly Value[])[]])[] {
+  const wanted = new Map(keys.map((row) => [`${row[0]}\n${row[1]}`, row]));
+  const wrong = inserted.filter((row) => {
+    const kept = wanted.get(nameOf(row));
+    return kept === undefined || kept[3] !== row["workflow_id"] || kept[4] !== row["action_id"];
+  });
+  const again = wrong.flatMap((row) => {
+    const kept = wanted.get(nameOf(row));
+    return kept === undefined ? [] : [kept];
+  });
+  return [
+    ["dropKeys", wrong.map((row) => [row["tenant_id"] as string, row["digest"] as string])],
+    ["insertKeys", again],
+  ];
+}

@@ -1,0 +1,118 @@
+/**
+ * The connections of an open ledger: one that appends, and a pool for all else.
+ *
+ * Owns: how they are configured, and that a lost one is opened anew when it is next needed.
+ * Never: takes a connection out of a host's pool: it connects as that pool does.
+ * INV-1  What is appended is appended one batch after another; the connection that appends is shared with nobody.
+ * INV-2  No connection waits for ever: for another's lock, for an answer, or to be opened.
+ * INV-3  A connection that fails while nobody uses it takes nothing down.
+ */
+import type { ClientBase, ClientConfig, Pool, PoolConfig } from "pg";
+import { ledgerFailure } from "./failure.ts";
+
+type Driver = typeof import("pg");
+
+export interface ConnectOptions {
+  readonly config: ClientConfig;
+  readonly schema: string;
+  readonly maxConnections: number;
+  readonly timeoutMs: number;
+  /** For messages. */
+  readonly name: string;
+}
+
+export interface Connections {
+  readonly appender: Appender;
+  readonly pool: Pool;
+}
+
+const bigint = 20;
+
+/** The driver is the host's: this package brings none. @throws KernelErrorException T0_LEDGER_UNAVAILABLE. */
+export async function loadDriver(name: string): Promise<Driver> {
+  try {
+    return (await import("pg")).default as unknown as Driver;
+  } catch {
+    throw ledgerFailure("T0_LEDGER_UNAVAILABLE", 'needs the driver: "npm install pg"', { name, fn: "open" });
+  }
+}
+
+/** Plans that are prepared on empty tables would read whole tables for ever after. */
+const planning = ["enable_seqscan=off", "enable_hashjoin=off", "enable_mergejoin=off", "jit=off"];
+
+function settingsOf({ schema, timeoutMs }: ConnectOptions): string {
+  const limits = [`statement_timeout=${timeoutMs}`, `lock_timeout=${timeoutMs}`];
+  const isolation = [
+    "default_transaction_isolation=read\\ committed",
+    `idle_in_transaction_session_timeout=${timeoutMs}`,
+  ];
+  return [`search_path=${schema}`, ...planning, ...limits, ...isolation].map((setting) => `-c ${setting}`).join(" ");
+}
+
+export function connect(driver: Driver, options: ConnectOptions): Connections {
+  const { config, maxConnections, timeoutMs } = options;
+  const { types } = driver;
+  const shared = {
+    application_name: "countersign",
+    ...config,
+    options: [config.options, settingsOf(options)].filter((part) => part !== undefined).join(" "),
+    connectionTimeoutMillis: timeoutMs,
+    // A server that is gone without a word is noticed.
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 5000,
+    query_timeout: 2 * timeoutMs,
+    types: { getTypeParser: (oid: number, format?: "text" | "binary") => parserOf(types, oid, format) },
+  } as PoolConfig;
+  const pool = new driver.Pool({ ...shared, max: maxConnections, allowExitOnIdle: true });
+  pool.on("error", () => undefined);
+  return { appender: new Appender(() => open(driver, shared)), pool };
+}
+
+/** Positions and counts are below 2^53. */
+const parserOf = (types: Driver["types"], oid: number, format: "text" | "binary" = "text") =>
+  oid === bigint ? Number : types.getTypeParser(oid, format as "text");
+
+async function open(driver: Driver, config: ClientConfig): Promise<Opened> {
+  const client = new driver.Client({ ...config, pipeline: true });
+  const opened = { client, failed: false };
+  const fail = (): void => {
+    opened.failed = true;
+  };
+  client.on("error", fail);
+  client.on("end", fail);
+  await client.connect();
+  return opened;
+}
+
+interface Opened {
+  readonly client: ClientBase & { end(): Promise<void> };
+  failed: boolean;
+}
+
+/** One connection, used by one after another. */
+export class Appender {
+  readonly #open: () => Promise<Opened>;
+  #opened: Opened | null = null;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(openOne: () => Promise<Opened>) {
+    this.#open = openOne;
+  }
+
+  run<T>(body: (client: ClientBase) => Promise<T>): Promise<T> {
+    const next = this.#last.then(async () => body((await this.#live()).client));
+    this.#last = next.catch(() => undefined);
+    return next;
+  }
+
+  async close(): Promise<void> {
+    await this.#last;
+    await this.#opened?.client.end().catch(() => undefined);
+    this.#opened = null;
+  }
+
+  async #live(): Promise<Opened> {
+    if (this.#opened === null || this.#opened.failed) this.#opened = await this.#open();
+    return this.#opened;
+  }
+}

@@ -1,0 +1,159 @@
+/**
+ * Reads the indexes beside the log: heads, lists, open gates, memory, documents, shared keys, charges.
+ *
+ * Owns: what a filter of the port means in SQL.
+ * Never: crosses a tenant where the query names one.
+ */
+import { type Charge, noCharge } from "../../contract/budget.ts";
+import type { ParsedDocumentRecord } from "../../contract/context-bundle.ts";
+import type { Gate } from "../../contract/gate.ts";
+import { listGate } from "../../contract/listed-gate.ts";
+import type { LedgerStore, ListedHead, MemoryQuery, StoredMemory, WorkflowHead } from "../../ports/ledger-store.ts";
+import { type Columns, idText, parseCell, readableHead, threadText, toHead, toListedHead } from "../tables/columns.ts";
+import {
+  gateCountQuery,
+  gatePageQuery,
+  headCountQuery,
+  headPageQuery,
+  headQuery,
+  isBackward,
+  type Query,
+} from "../tables/list-queries.ts";
+import { digestOf } from "./plan-batch.ts";
+import { firstOf, type Runner, rowsOf, type Statement } from "./query.ts";
+import { statement } from "./statements.ts";
+import type { Run } from "./store.ts";
+
+type Heads = "head" | "heads" | "listHeads" | "countHeads" | "due" | "nextDue" | "abandoned";
+
+export function createHeadReads({ read }: Run): Pick<LedgerStore, Heads> {
+  const some = (on: Runner, asked: Statement): Promise<readonly WorkflowHead[]> =>
+    rowsOf(on, asked).then((rows) => rows.flatMap((row) => readableHead(plain(row))));
+  return {
+    head: (workflowId) =>
+      read("head", async (on) => {
+        const row = await firstOf(on, statement("head", workflowId));
+        return row === undefined ? null : toHead(plain(row));
+      }),
+    heads: (filter) => read("heads", async (on) => (await rowsOf(on, toStatement(headQuery(filter)))).map(plainHead)),
+    listHeads: (page) =>
+      read("listHeads", async (on) => {
+        const heads = (await rowsOf(on, toStatement(headPageQuery(page)))).map(plainListed);
+        return isBackward(page) ? heads.reverse() : heads;
+      }),
+    countHeads: (selection) => read("countHeads", (on) => countOf(on, headCountQuery(selection))),
+    due: (now, limit) => read("due", (on) => some(on, statement("due", now, limit))),
+    nextDue: () =>
+      read("nextDue", async (on) => ((await firstOf(on, statement("nextDue")))?.["at"] as number | undefined) ?? null),
+    abandoned: (now, limit) => read("abandoned", (on) => some(on, statement("abandoned", now, limit))),
+  };
+}
+
+/** A title may hold any character, and is kept as JSON text. */
+const plain = (row: Columns): Columns =>
+  row["title"] === null ? row : { ...row, title: parseCell<string>(row["title"], "title") };
+const plainHead = (row: Columns): WorkflowHead => toHead(plain(row));
+const plainListed = (row: Columns): ListedHead => toListedHead(plain(row));
+
+/** Names of the texts that were met: there are as many as there are ways to select. */
+const names = new Map<string, string>();
+
+function toStatement({ text, values }: Query): Statement {
+  let n = 0;
+  const numbered = text.replaceAll("?", () => {
+    n += 1;
+    return `$${n}`;
+  });
+  const name = names.get(numbered) ?? `list${names.size}`;
+  names.set(numbered, name);
+  return { name, text: numbered, values };
+}
+
+async function countOf(on: Runner, query: Query): Promise<number> {
+  return (await firstOf(on, toStatement(query)))?.["n"] as number;
+}
+
+const recordOf = <T>(row: Columns): T => parseCell<T>(row["record"], "record");
+
+type Records = "gates" | "listGates" | "countGates" | "findKey" | "charges" | "chargesOf" | "memory" | "documents";
+
+export function createRecordReads({ read }: Run): Pick<LedgerStore, Records | "version"> {
+  return {
+    gates: (filter) => read("gates", async (on) => (await rowsOf(on, gatesStatement(filter))).map(recordOf<Gate>)),
+    listGates: (page) =>
+      read("listGates", async (on) => {
+        const rows = await rowsOf(on, toStatement(gatePageQuery(page)));
+        const gates = rows.map(({ listed }) => listGate(parseCell<Gate>(listed, "listed")));
+        return isBackward(page) ? gates.reverse() : gates;
+      }),
+    countGates: (selection) => read("countGates", (on) => countOf(on, gateCountQuery(selection))),
+    findKey: (tenantId, key) =>
+      read("findKey", async (on) => {
+        const row = await firstOf(on, statement("findKey", idText(tenantId), digestOf(JSON.stringify(key))));
+        if (row === undefined) return null;
+        return { workflow_id: row["workflow_id"] as string, action_id: row["action_id"] as string };
+      }),
+    charges: (tenantId, counters) =>
+      read("charges", async (on) => {
+        const rows = await rowsOf(on, statement("chargesOfTenant", idText(tenantId), [...counters]));
+        const found = new Map(rows.map((row) => [row["counter"], toCharge(row)]));
+        return counters.map((counter) => found.get(counter) ?? noCharge);
+      }),
+    chargesOf: (tenantId) =>
+      read("chargesOf", async (on) =>
+        (await rowsOf(on, statement("chargesOfTenant", idText(tenantId), null))).map((row) => ({
+          counter: row["counter"] as string,
+          amounts: toCharge(row),
+        })),
+      ),
+    memory: (query) =>
+      read("memory", async (on) =>
+        (await rowsOf(on, memoryStatement(query))).map((row) => ({
+          ...recordOf<StoredMemory>(row),
+          position: row["position"] as number,
+        })),
+      ),
+    documents: (tenantId, documentIds) =>
+      read("documents", async (on) => {
+        const ids = documentIds.map(idText);
+        const rows = await rowsOf(on, statement("documents", idText(tenantId), ids));
+        const found = new Map(rows.map((row) => [row["document_id"], row]));
+        return ids.flatMap((id) => {
+          const row = found.get(id);
+          return row === undefined ? [] : [recordOf<ParsedDocumentRecord>(row)];
+        });
+      }),
+    version: (tenantId, threadId) =>
+      read("version", async (on) => {
+        const row = await firstOf(on, statement("version", idText(tenantId), threadText(threadId)));
+        return row?.["changes"] as number;
+      }),
+  };
+}
+
+function toCharge({ tokens, money, invocations, wall_ms }: Columns): Charge {
+  return { tokens, money, invocations, wall_ms } as Charge;
+}
+
+/** In order of workflow and gate id. */
+function gatesStatement(filter: Parameters<LedgerStore["gates"]>[0]): Statement {
+  const { workflow_id, after = "", limit = null } = filter;
+  const tenant = filter.tenant_id === undefined ? null : idText(filter.tenant_id);
+  const page = [...cursorOf(after), limit] as const;
+  if (workflow_id !== undefined) return statement("gatesOfWorkflow", workflow_id, tenant, ...page);
+  return tenant === null ? statement("gatesOfAll", ...page) : statement("gatesOfTenant", tenant, ...page);
+}
+
+/** `<workflow_id>/<gate_id>` is after that gate; a workflow id alone is after all of its gates. */
+function cursorOf(after: string): readonly [string, string] {
+  const slash = after.lastIndexOf("/");
+  return slash === -1 ? [after, "\u{10ffff}"] : [after.slice(0, slash), after.slice(slash + 1)];
+}
+
+/** Without a thread: all of the tenant's; with null: those of no thread; with an id: that thread's. */
+function memoryStatement(query: MemoryQuery): Statement {
+  const tenant = idText(query.tenant_id);
+  const keys = query.keys?.map((key) => JSON.stringify(key)) ?? null;
+  if (query.thread_id === undefined) return statement("memoryOfTenant", tenant, keys, query.limit);
+  return statement("memoryOfThread", tenant, threadText(query.thread_id), keys, query.limit);
+}

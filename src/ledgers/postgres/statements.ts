@@ -1,0 +1,223 @@
+/**
+ * The statements of a ledger; each is prepared under its name, once a connection.
+ *
+ * Owns: all fixed SQL text. Queries that depend on their filter are in tables/list-queries.ts.
+ * Never: names the schema: connections look into it alone.
+ * INV-1  The conditions of due and abandoned repeat those of their partial indexes word for word.
+ * INV-2  What several transactions may change at once is locked, and written, in the order of its key.
+ */
+import { horizon, ownPosition } from "./position.ts";
+import type { Statement, Value } from "./query.ts";
+
+const turn = "stream, first_sequence, last_sequence, envelope, body, body_hash, prev_hash, hash";
+
+const dueAt = "greatest(due_at, coalesce(expires_at, 0))";
+const due = "due_at IS NOT NULL AND state NOT IN ('completed', 'failed', 'cancelled')";
+const freeAt = "greatest(coalesce(due_at, 0), coalesce(expires_at, 0))";
+const unfinished = "state IN ('accepted', 'planned', 'running')";
+
+/** Of each gate only the earliest pending delivery may be taken; `d` is the one that is asked about. */
+const isFirst = `NOT EXISTS (
+  SELECT 1 FROM deliveries AS e WHERE e.notifier = d.notifier AND e.workflow_id = d.workflow_id
+  AND e.gate_id = d.gate_id AND e.state = 'pending' AND (e.at, e.ordinal) < (d.at, d.ordinal))`;
+
+/** `unnest` of one array a column: `columns` is "name type, …". */
+function listOf(columns: string): string {
+  const typed = columns.split(", ").map((column) => column.split(" ") as [string, string]);
+  const arrays = typed.map(([, type], i) => `$${i + 1}::${type}[]`).join(", ");
+  return `unnest(${arrays}) AS given (${typed.map(([name]) => name).join(", ")})`;
+}
+
+function insertInto(table: string, columns: string, conflict = ""): string {
+  const names = columns
+    .split(", ")
+    .map((column) => column.split(" ")[0])
+    .join(", ");
+  return `INSERT INTO ${table} (${names}) SELECT ${names} FROM ${listOf(columns)} ${conflict}`;
+}
+
+const headColumns =
+  "workflow_id text, tenant_id text, thread_id text, principal_id text, intent_id text, intent_type text, " +
+  "correlation_id text, state text, created_at float8, updated_at float8, due_at float8, owner text, epoch bigint, " +
+  "expires_at float8, principal_type text, title text, percent bigint";
+const turnColumns =
+  "position bigint, stream text, first_sequence bigint, last_sequence bigint, tenant_id text, envelope text, body text, " +
+  "body_hash text, prev_hash text, hash text";
+const streamColumns = "stream text, tenant_id text, last_sequence bigint, hash text, position bigint";
+const keyColumns = "tenant_id text, digest text, key text, workflow_id text, action_id text";
+
+const texts = {
+  // An append, first round trip. A row lock takes the transaction's id, so that its position is asked for at the end.
+  insertKeys: `
+    INSERT INTO keys (tenant_id, digest, key, workflow_id, action_id, position)
+    SELECT given.*, ${ownPosition} FROM ${listOf(keyColumns)}
+    ON CONFLICT DO NOTHING RETURNING tenant_id, digest, workflow_id, action_id`,
+  findKeys: `
+    SELECT k.* FROM ${listOf("tenant_id text, digest text")} JOIN keys AS k USING (tenant_id, digest)`,
+  lockStreams: `
+    SELECT stream, tenant_id, last_sequence, hash, position FROM streams WHERE stream = ANY($1) ORDER BY stream FOR UPDATE`,
+  lockWorkflows: "SELECT * FROM workflows WHERE workflow_id = ANY($1) ORDER BY workflow_id FOR UPDATE",
+  ownPosition: `SELECT ${ownPosition} AS position`,
+  // Its second.
+  dropKeys: `DELETE FROM keys USING ${listOf("tenant_id text, digest text")}
+    WHERE keys.tenant_id = given.tenant_id AND keys.digest = given.digest`,
+  insertTurns: insertInto("events", turnColumns),
+  insertStreams: insertInto("streams", streamColumns),
+  moveStreams: `
+    UPDATE streams SET last_sequence = given.last_sequence, hash = given.hash, position = given.position
+    FROM ${listOf(streamColumns)} WHERE streams.stream = given.stream`,
+  insertWorkflows: insertInto("workflows", headColumns),
+  updateWorkflows: `
+    UPDATE workflows SET state = given.state, updated_at = given.updated_at, due_at = given.due_at, owner = given.owner,
+      epoch = given.epoch, expires_at = given.expires_at, percent = given.percent
+    FROM ${listOf(headColumns)} WHERE workflows.workflow_id = given.workflow_id`,
+  upsertGates: insertInto(
+    "gates",
+    "workflow_id text, gate_id text, tenant_id text, record text, operator text, due_at float8, listed text",
+    `ON CONFLICT (workflow_id, gate_id) DO UPDATE SET record = excluded.record, operator = excluded.operator,
+      due_at = excluded.due_at, listed = excluded.listed`,
+  ),
+  deleteGates: `DELETE FROM gates USING ${listOf("workflow_id text, gate_id text")}
+    WHERE gates.workflow_id = given.workflow_id AND gates.gate_id = given.gate_id`,
+  addCharges: insertInto(
+    "charges",
+    "tenant_id text, counter text, share smallint, tokens float8, money float8, invocations float8, wall_ms float8",
+    `ON CONFLICT (tenant_id, counter, share) DO UPDATE SET tokens = charges.tokens + excluded.tokens,
+      money = charges.money + excluded.money, invocations = charges.invocations + excluded.invocations,
+      wall_ms = charges.wall_ms + excluded.wall_ms`,
+  ),
+  // Of two that meet, the one that is later in the ledger stays, whichever commits first.
+  upsertMemory: insertInto(
+    "memory",
+    "tenant_id text, thread_id text, digest text, key text, position bigint, ordinal bigint, record text",
+    `ON CONFLICT (tenant_id, digest, thread_id) DO UPDATE SET position = excluded.position, ordinal = excluded.ordinal,
+      record = excluded.record WHERE (memory.position, memory.ordinal) < (excluded.position, excluded.ordinal)`,
+  ),
+  upsertDocuments: insertInto(
+    "documents",
+    "tenant_id text, document_id text, position bigint, record text",
+    `ON CONFLICT (tenant_id, document_id) DO UPDATE SET position = excluded.position, record = excluded.record
+      WHERE documents.position <= excluded.position`,
+  ),
+  bump: insertInto(
+    "counters",
+    "tenant_id text, thread_id text, position bigint, changes bigint",
+    `ON CONFLICT (tenant_id, thread_id) DO UPDATE SET position = greatest(counters.position, excluded.position),
+      changes = counters.changes + excluded.changes`,
+  ),
+  // Its commit is synced, and with it all before it; it leaves nothing in a table.
+  sync: "SELECT pg_logical_emit_message(true, 'countersign', '')",
+
+  // The row that holds sequence $2 + 1 is the last one that begins at or before it.
+  readStream: `
+    SELECT ${turn} FROM events WHERE stream = $1 AND last_sequence > $2 AND first_sequence >= coalesce(
+      (SELECT max(first_sequence) FROM events WHERE stream = $1 AND first_sequence <= $2 + 1), 0)
+    ORDER BY first_sequence LIMIT $3`,
+  last: `SELECT ${turn} FROM events WHERE stream = $1 ORDER BY first_sequence DESC LIMIT 1`,
+  tail: `SELECT position, ${turn} FROM events WHERE position > $1 AND position < ${horizon} ORDER BY position LIMIT $2`,
+  position: `SELECT coalesce(max(position), 0) AS position FROM events WHERE position < ${horizon}`,
+
+  fillHead:
+    "UPDATE workflows SET title = $1, principal_type = $2, percent = $3 WHERE workflow_id = $4 AND title IS NULL",
+  head: "SELECT * FROM workflows WHERE workflow_id = $1",
+  claim: `
+    UPDATE workflows SET owner = $2, epoch = epoch + 1, expires_at = $4
+    WHERE workflow_id = $1 AND (owner IS NULL OR owner = $2 OR expires_at <= $3) RETURNING epoch`,
+  renew: `
+    WITH held AS (
+      SELECT w.workflow_id FROM workflows AS w JOIN ${listOf("workflow_id text, owner text, epoch bigint")}
+      USING (workflow_id, owner, epoch) ORDER BY w.workflow_id FOR UPDATE OF w)
+    UPDATE workflows SET expires_at = $4 FROM held WHERE workflows.workflow_id = held.workflow_id
+    RETURNING workflows.workflow_id`,
+  release: "UPDATE workflows SET owner = NULL, expires_at = NULL WHERE workflow_id = $1 AND owner = $2 AND epoch = $3",
+  due: `SELECT * FROM workflows WHERE ${due} AND ${dueAt} <= $1 ORDER BY ${dueAt}, workflow_id LIMIT $2`,
+  nextDue: `SELECT ${dueAt} AS at FROM workflows WHERE ${due} ORDER BY ${dueAt} LIMIT 1`,
+  abandoned: `SELECT * FROM workflows WHERE ${unfinished} AND ${freeAt} <= $1 ORDER BY ${freeAt}, workflow_id LIMIT $2`,
+
+  gatesOfTenant: `
+    SELECT record FROM gates WHERE tenant_id = $1 AND (workflow_id, gate_id) > ($2, $3)
+    ORDER BY workflow_id, gate_id LIMIT $4`,
+  gatesOfWorkflow: `
+    SELECT record FROM gates WHERE workflow_id = $1 AND tenant_id = coalesce($2, tenant_id)
+    AND (workflow_id, gate_id) > ($3, $4) ORDER BY gate_id LIMIT $5`,
+  gatesOfAll: "SELECT record FROM gates WHERE (workflow_id, gate_id) > ($1, $2) ORDER BY workflow_id, gate_id LIMIT $3",
+  findKey: "SELECT workflow_id, action_id FROM keys WHERE tenant_id = $1 AND digest = $2",
+  chargesOfTenant: `
+    SELECT counter, sum(tokens) AS tokens, sum(money) AS money, sum(invocations) AS invocations, sum(wall_ms) AS wall_ms
+    FROM charges WHERE tenant_id = $1 AND ($2::text[] IS NULL OR counter = ANY($2)) GROUP BY counter ORDER BY counter`,
+  memoryOfThread: `
+    SELECT position, record FROM memory WHERE tenant_id = $1 AND thread_id = $2
+    AND ($3::text[] IS NULL OR key = ANY($3)) ORDER BY position DESC, ordinal DESC LIMIT $4`,
+  memoryOfTenant: `
+    SELECT position, record FROM memory AS m WHERE tenant_id = $1 AND ($2::text[] IS NULL OR key = ANY($2))
+    AND NOT EXISTS (SELECT 1 FROM memory AS n WHERE n.tenant_id = $1 AND n.digest = m.digest
+      AND (n.position, n.ordinal) > (m.position, m.ordinal))
+    ORDER BY position DESC, ordinal DESC LIMIT $3`,
+  documents: `
+    SELECT document_id, record FROM documents WHERE tenant_id = $1 AND document_id = ANY($2)`,
+  version: `
+    SELECT coalesce(sum(changes), 0)::bigint AS changes FROM counters WHERE tenant_id = $1 AND thread_id IN ('', $2)`,
+
+  insertSession: `
+    INSERT INTO sessions (name, kind, holder, caller, born_at, used_at, ends_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+  // Of equal age the one that came first goes.
+  dropOldSessions: `
+    DELETE FROM sessions WHERE ordinal IN (
+      SELECT ordinal FROM sessions WHERE kind = $1 ORDER BY used_at DESC, ordinal DESC OFFSET $2) RETURNING name`,
+  findSession: "SELECT name, kind, holder, caller, born_at, used_at, ends_at FROM sessions WHERE name = $1",
+  touchSession: "UPDATE sessions SET used_at = $1 WHERE name = $2",
+  redeemSession: "UPDATE sessions SET kind = 'used', used_at = $1 WHERE name = $2 AND kind = 'code' AND ends_at > $1",
+  dropSession: "DELETE FROM sessions WHERE name = $1 RETURNING name",
+  dropSessionsOf: "DELETE FROM sessions WHERE holder = $1 AND kind <> 'used' RETURNING name",
+
+  deliveryCursor: "SELECT position FROM notifiers WHERE name = $1",
+  insertCursor: "INSERT INTO notifiers (name, position) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+  moveCursor: "UPDATE notifiers SET position = $2 WHERE name = $1 AND position = $3",
+  withdrawReminder: `
+    DELETE FROM deliveries WHERE notifier = $1 AND workflow_id = $2 AND gate_id = $3 AND kind = 'due_soon'
+    AND state = 'pending'`,
+  insertDelivery: `
+    INSERT INTO deliveries (notifier, delivery_id, tenant_id, workflow_id, gate_id, kind, sequence, at, next_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8) ON CONFLICT DO NOTHING`,
+  // The conditions stand outside as well: of two that choose one row at once, the second looks at it again there.
+  takeDeliveries: `
+    UPDATE deliveries SET owner = $4, next_at = $5 WHERE ordinal IN (
+      SELECT ordinal FROM deliveries AS d WHERE notifier = $1 AND state = 'pending' AND next_at <= $2
+      AND ${isFirst} ORDER BY next_at, ordinal LIMIT $3) AND state = 'pending' AND next_at <= $2
+    RETURNING delivery_id, tenant_id, workflow_id, gate_id, kind, sequence, at, attempts`,
+  nextDelivery: `
+    SELECT next_at AS at FROM deliveries AS d
+    WHERE notifier = $1 AND state = 'pending' AND ${isFirst} ORDER BY next_at, ordinal LIMIT 1`,
+  endDelivery: `
+    UPDATE deliveries SET state = 'delivered', settled_at = $4, owner = NULL, error = NULL
+    WHERE notifier = $1 AND delivery_id = $2 AND owner = $3`,
+  dropDelivery: "DELETE FROM deliveries WHERE notifier = $1 AND delivery_id = $2 AND owner = $3",
+  putDeliveryBack: `
+    UPDATE deliveries SET state = $4, attempts = $5, next_at = $6, error = $7, settled_at = $8, owner = NULL
+    WHERE notifier = $1 AND delivery_id = $2 AND owner = $3`,
+  countDeliveries: `
+    SELECT n.name AS notifier, count(d.ordinal) FILTER (WHERE d.state = 'pending') AS pending,
+      count(d.ordinal) FILTER (WHERE d.state = 'failed') AS failed,
+      (SELECT e.error FROM deliveries AS e WHERE e.notifier = n.name AND e.error IS NOT NULL
+        ORDER BY e.settled_at DESC LIMIT 1) AS error
+    FROM notifiers AS n LEFT JOIN deliveries AS d ON d.notifier = n.name AND d.state IN ('pending', 'failed')
+    GROUP BY n.name ORDER BY n.name`,
+  retryDeliveries: `
+    UPDATE deliveries SET state = 'pending', attempts = 0, next_at = $2 WHERE notifier = $1 AND state = 'failed'`,
+  forgetDeliveries: "DELETE FROM deliveries WHERE notifier = $1 AND state = 'delivered' AND settled_at < $2",
+} as const;
+
+export type StatementName = keyof typeof texts;
+
+/** A statement with its values, prepared under its name. */
+export const statement = (name: StatementName, ...values: readonly Value[]): Statement => ({
+  name,
+  text: texts[name],
+  values,
+});
+
+/** A statement over rows, of which each is given as its columns in order. */
+export function over(name: StatementName, rows: readonly (readonly Value[])[]): Statement {
+  const width = rows[0]?.length ?? 0;
+  return statement(name, ...Array.from({ length: width }, (_, i) => rows.map((row) => row[i] as string | null)));
+}

@@ -1,0 +1,173 @@
+/**
+ * A Postgres ledger as the port sees it.
+ *
+ * Owns: the life of the connections, and the port's face over the functions of this folder.
+ * INV-1  Every failure leaves as a KernelErrorException with a T0_LEDGER_ code.
+ * INV-2  A connection that was lost while it committed has said nothing of what became of it: the append fails, and who
+ *        appended reads the ledger.
+ */
+import type { KeepsDeliveries } from "../../ports/delivery-store.ts";
+import type { Append, AppendReceipt, Lease, LedgerStore, StoredIndexes } from "../../ports/ledger-store.ts";
+import type { SessionStore } from "../../ports/session-store.ts";
+import { idText, toTurnRow } from "../tables/columns.ts";
+import { appendBatch } from "./append.ts";
+import { type Connections, type ConnectOptions, connect, loadDriver } from "./connect.ts";
+import { createDeliveryTable } from "./delivery-table.ts";
+import { dumpIndexes } from "./dump-indexes.ts";
+import { ledgerFailure, toLedgerFailure } from "./failure.ts";
+import { migrate } from "./migrations.ts";
+import { firstOf, type Runner, rowsOf, transact } from "./query.ts";
+import { createHeadReads, createRecordReads } from "./read-records.ts";
+import { createSessionTable } from "./session-table.ts";
+import { statement } from "./statements.ts";
+
+export interface PostgresLedger extends LedgerStore, KeepsDeliveries {
+  /** Where browsers' sessions may be kept beside the log, while the store is open. */
+  readonly sessions: SessionStore;
+}
+
+type Work = <T>(fn: string, body: (on: Runner) => Promise<T>) => Promise<T>;
+
+/** How the port's functions reach the database; each codes what is thrown. */
+export interface Run {
+  /** A statement, or several that need not agree. */
+  readonly read: Work;
+  /** All of the body or nothing. */
+  readonly write: Work;
+}
+
+interface Session extends Run {
+  readonly open: () => Promise<void>;
+  readonly close: () => Promise<void>;
+  readonly append: (batch: readonly Append[]) => Promise<readonly AppendReceipt[]>;
+  readonly indexes: () => Promise<StoredIndexes>;
+}
+
+export function createStore(options: ConnectOptions): PostgresLedger {
+  const session = createSession(options);
+  const { read } = session;
+  return {
+    name: options.name,
+    open: session.open,
+    close: session.close,
+    append: session.append,
+    indexes: session.indexes,
+    ...createLogReads(session),
+    ...createLeases(session),
+    ...createHeadReads(session),
+    ...createRecordReads(session),
+    fillHead: (workflowId, { title, principal_type, percent }) =>
+      read("fillHead", async (on) => {
+        const text = title === null ? null : idText(title);
+        await on.query(statement("fillHead", text, principal_type, percent, workflowId));
+      }),
+    sessions: createSessionTable(session),
+    deliveries: createDeliveryTable(session),
+  };
+}
+
+function createSession(options: ConnectOptions): Session {
+  const { name } = options;
+  let open: Connections | null = null;
+  const coded = async <T>(fn: string, body: (on: Connections) => Promise<T>): Promise<T> => {
+    try {
+      if (open === null) throw ledgerFailure("T0_LEDGER_UNAVAILABLE", "is not open", { name, fn });
+      return await body(open);
+    } catch (error) {
+      throw toLedgerFailure(error, { name, fn });
+    }
+  };
+  return {
+    open: async () => {
+      if (open !== null) return;
+      open = await openAll(options).catch((error: unknown) => {
+        throw toLedgerFailure(error, { name, fn: "open" });
+      });
+    },
+    close: async () => {
+      const closing = open;
+      open = null;
+      if (closing === null) return;
+      await closing.appender.close();
+      await closing.pool.end();
+    },
+    read: (fn, body) => coded(fn, ({ pool }) => body(pool)),
+    write: (fn, body) =>
+      coded(fn, async ({ pool }) => {
+        const client = await pool.connect();
+        try {
+          return await transact(client, () => body(client));
+        } finally {
+          client.release();
+        }
+      }),
+    append: (batch) => coded("append", ({ appender }) => appender.run((client) => appendBatch(client, batch, name))),
+    indexes: () => coded("indexes", (connections) => dumpIndexes(connections, options)),
+  };
+}
+
+async function openAll(options: ConnectOptions): Promise<Connections> {
+  const connections = connect(await loadDriver(options.name), options);
+  try {
+    await connections.appender.run((client) => migrate(client, options));
+    return connections;
+  } catch (error) {
+    await connections.appender.close();
+    await connections.pool.end();
+    throw error;
+  }
+}
+
+function createLogReads({ read }: Run): Pick<LedgerStore, "sync" | "read" | "last" | "tail" | "position"> {
+  let synced = -1;
+  const position = async (on: Runner) => (await firstOf(on, statement("position")))?.["position"] as number;
+  return {
+    sync: () =>
+      read("sync", async (on) => {
+        const reached = await position(on);
+        if (reached <= synced) return;
+        await on.query(statement("sync"));
+        synced = Math.max(synced, reached);
+      }),
+    read: (stream, after = 0, limit) =>
+      read("read", async (on) =>
+        (await rowsOf(on, statement("readStream", stream, after, limit ?? null))).map(toTurnRow),
+      ),
+    last: (stream) =>
+      read("last", async (on) => {
+        const row = await firstOf(on, statement("last", stream));
+        return row === undefined ? null : toTurnRow(row);
+      }),
+    tail: (after, limit) =>
+      read("tail", async (on) =>
+        (await rowsOf(on, statement("tail", after, limit))).map((row) => ({
+          position: row["position"] as number,
+          row: toTurnRow(row),
+        })),
+      ),
+    position: () => read("position", position),
+  };
+}
+
+function createLeases({ read }: Run): Pick<LedgerStore, "claim" | "renew" | "release"> {
+  return {
+    claim: (workflowId, owner, now, ttlMs) =>
+      read("claim", async (on) => {
+        const expires_at = now + ttlMs;
+        const taken = await firstOf(on, statement("claim", workflowId, owner, now, expires_at));
+        return taken === undefined ? null : { owner, epoch: taken["epoch"] as number, expires_at };
+      }),
+    renew: (leases, now, ttlMs) =>
+      read("renew", async (on) => {
+        if (leases.length === 0) return [];
+        const column = <K extends keyof Lease>(key: K) => leases.map(({ lease }) => lease[key]);
+        const ids = leases.map(({ workflow_id }) => workflow_id);
+        const rows = await rowsOf(on, statement("renew", ids, column("owner"), column("epoch"), now + ttlMs));
+        return rows.map((row) => row["workflow_id"] as string);
+      }),
+    release: (workflowId, { owner, epoch }) =>
+      read("release", async (on) => {
+        await on.query(statement("release", workflowId, owner, epoch));
+      }),
+  };
+}

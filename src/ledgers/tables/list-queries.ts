@@ -1,0 +1,128 @@
+/**
+ * Queries of lists: workflows and open gates by what they are selected by, a page at a time.
+ *
+ * Owns: queries whose text depends on what is given, so that a database can choose an index by it. A `?` is a bound value.
+ * Never: puts a value into the text. Never reads a workflow's events or a gate's whole record.
+ * INV-1  Within a tenant a page of workflows, and one of gates by operator, is read off an index in its own order: what
+ *        is passed over is what the other terms leave out, and nothing is sorted (list-plans.test.ts).
+ */
+import type { GatePageFilter, GateSelection, HeadFilter, HeadPage, HeadSelection } from "../../ports/ledger-store.ts";
+import { idText } from "./columns.ts";
+
+export type Bound = string | number;
+export type Term = readonly [text: string, ...values: Bound[]];
+
+/** SQL with its values. */
+export interface Query {
+  readonly text: string;
+  readonly values: readonly Bound[];
+}
+
+/** A page that goes back is read in the other order. */
+export const isBackward = ({ after, before }: { readonly after?: object; readonly before?: object }): boolean =>
+  before !== undefined && after === undefined;
+
+/** In the order of ids. */
+export function headQuery(filter: HeadFilter): Query {
+  const terms = [...filterOfHeads(filter), ...stateTerms(filter)];
+  const limit = filter.limit === undefined ? "" : " LIMIT ?";
+  const values = [...valuesOf(terms), ...(filter.limit === undefined ? [] : [filter.limit])];
+  return { text: `SELECT * FROM workflows ${where(terms)} ORDER BY workflow_id${limit}`, values };
+}
+
+function* filterOfHeads(filter: HeadFilter): Generator<Term> {
+  if (filter.tenant_id !== undefined) yield ["tenant_id = ?", idText(filter.tenant_id)];
+  if (filter.thread_id !== undefined) yield ["thread_id = ?", idText(filter.thread_id)];
+  if (filter.intent_id !== undefined) yield ["intent_id = ?", filter.intent_id];
+  if (filter.intent_type !== undefined) yield ["intent_type = ?", filter.intent_type];
+  if (filter.after !== undefined) yield ["workflow_id > ?", filter.after];
+}
+
+export const headCountQuery = (selection: HeadSelection): Query =>
+  countQuery("workflows", [...selectionOfHeads(selection), ...stateTerms(selection)]);
+
+export const gateCountQuery = (selection: GateSelection): Query =>
+  countQuery("gates", [...selectionOfGates(selection)]);
+
+const countQuery = (table: string, terms: readonly Term[]): Query => ({
+  text: `SELECT count(*) AS n FROM ${table} ${where(terms)}`,
+  values: valuesOf(terms),
+});
+
+const openGates = "(SELECT count(*) FROM gates AS g WHERE g.workflow_id = w.workflow_id) AS open_gates";
+
+export const listedColumns = `w.*, ${openGates}`;
+
+/** Of several states each is read off the index by itself; the newest of all are the page. */
+export function headPageQuery(page: HeadPage, columns = listedColumns, more: readonly Term[] = []): Query {
+  const { limit, states } = page;
+  const order = isBackward(page) ? "created_at, workflow_id" : "created_at DESC, workflow_id DESC";
+  const shared = [...selectionOfHeads(page), ...headCursors(page), ...more];
+  const parts = (states === undefined ? [undefined] : [...new Set(states)]).map((state) => {
+    const terms: readonly Term[] = state === undefined ? shared : [...shared, ["state = ?", state]];
+    const text = `SELECT ${columns} FROM workflows AS w ${where(terms)} ORDER BY ${order} LIMIT ?`;
+    return { text, values: [...valuesOf(terms), limit] };
+  });
+  const [only] = parts;
+  if (parts.length === 1 && only !== undefined) return only;
+  if (only === undefined) return { text: "SELECT * FROM workflows WHERE 1 = 0", values: [] };
+  const union = parts.map(({ text }, i) => `SELECT * FROM (${text}) AS part${i}`).join(" UNION ALL ");
+  return { text: `${union} ORDER BY ${order} LIMIT ?`, values: [...parts.flatMap(({ values }) => values), limit] };
+}
+
+function* selectionOfHeads(selection: HeadSelection): Generator<Term> {
+  const { tenant_id, thread_id, intent_type, principal_id, since, until } = selection;
+  if (tenant_id !== undefined) yield ["tenant_id = ?", idText(tenant_id)];
+  if (thread_id !== undefined) yield ["thread_id = ?", idText(thread_id)];
+  if (intent_type !== undefined) yield ["intent_type = ?", intent_type];
+  if (principal_id !== undefined) yield ["principal_id = ?", idText(principal_id)];
+  if (since !== undefined) yield ["created_at >= ?", since];
+  if (until !== undefined) yield ["created_at < ?", until];
+}
+
+function* stateTerms({ states }: Pick<HeadSelection, "states">): Generator<Term> {
+  if (states === undefined) return;
+  const wanted = [...new Set(states)];
+  yield wanted.length === 0 ? ["1 = 0"] : [`state IN (${wanted.map(() => "?").join(", ")})`, ...wanted];
+}
+
+function* headCursors({ after, before }: HeadPage): Generator<Term> {
+  if (after !== undefined) yield ["(created_at, workflow_id) < (?, ?)", after.created_at, after.workflow_id];
+  if (before !== undefined) yield ["(created_at, workflow_id) > (?, ?)", before.created_at, before.workflow_id];
+}
+
+export function gatePageQuery(page: GatePageFilter): Query {
+  const order = isBackward(page) ? "workflow_id, gate_id DESC" : "workflow_id DESC, gate_id";
+  const terms = [...selectionOfGates(page), ...gateCursors(page)];
+  const text = `SELECT coalesce(listed, record) AS listed FROM gates ${where(terms)} ORDER BY ${order} LIMIT ?`;
+  return { text, values: [...valuesOf(terms), page.limit] };
+}
+
+function* selectionOfGates({ tenant_id, workflow_id, operator, due_before }: GateSelection): Generator<Term> {
+  if (tenant_id !== undefined) yield ["tenant_id = ?", idText(tenant_id)];
+  if (workflow_id !== undefined) yield ["workflow_id = ?", workflow_id];
+  if (operator !== undefined) yield ["operator = ?", operator];
+  if (due_before !== undefined) yield ["due_at < ?", due_before];
+}
+
+// The first half of each is the range that the index is read from.
+function* gateCursors({ after, before }: GatePageFilter): Generator<Term> {
+  if (after !== undefined)
+    yield [
+      "workflow_id <= ? AND (workflow_id < ? OR gate_id > ?)",
+      after.workflow_id,
+      after.workflow_id,
+      after.gate_id,
+    ];
+  if (before !== undefined)
+    yield [
+      "workflow_id >= ? AND (workflow_id > ? OR gate_id < ?)",
+      before.workflow_id,
+      before.workflow_id,
+      before.gate_id,
+    ];
+}
+
+const where = (terms: readonly Term[]): string =>
+  terms.length === 0 ? "" : `WHERE ${terms.map(([text]) => text).join(" AND ")}`;
+const valuesOf = (terms: readonly Term[]): readonly Bound[] => terms.flatMap(([, ...values]) => values);

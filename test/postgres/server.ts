@@ -1,0 +1,14 @@
+/** The server that all tests of this project share, and ledgers on it: each in a schema of its own. */
+import { inject } from "vitest";
+import { type PostgresLedger, postgresLedger } from "../../src/ledgers/postgres/index.ts";
+
+export const serverUrl = inject("postgres" as never) as unknown as string;
+
+let schemas = 0;
+
+export function freshSchema(): string {
+  schemas += 1;
+  return `t${process.pid}_${schemas}`;
+}
+
+export const freshLedger = (schema = freshSchema()): PostgresLedger => postgresLedger({ url: serverUrl, schema });

