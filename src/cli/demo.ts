@@ -16,7 +16,7 @@ import { showLine } from "../protocol/visible-text.ts";
 import { renderWhy } from "./explain.ts";
 import { type Desk, withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, collect, readJson, type Session } from "./options.ts";
-import { pickBeginning } from "./pick-range.ts";
+import { type Beginning, pickBeginning } from "./pick-range.ts";
 import { renderGate } from "./render-gate.ts";
 import { tellTime } from "./render-text.ts";
 import { renderWorkflow } from "./render-workflow.ts";
@@ -121,12 +121,21 @@ async function readInputs(repo: string, { options, terminal }: Session<DemoOptio
   const { since, until, tagPrefix, path, title, release, sections, out, dataOut } = options;
   const range = { since, until, tag_prefix: tagPrefix, paths: path };
   // What is wrong with the repository or a ref is the workflow's to tell.
-  const picked = await pickBeginning(gitOf(repo, terminal), range).catch(() => undefined);
-  if (picked !== undefined && !options.json)
-    terminal.print(`no release to begin at: a page of the newest changes, since ${picked.slice(0, 7)} (--since)`);
-  const said = { ...range, since: since ?? picked, title, version: release, sections, out, data_out: dataOut };
+  const picked = await pickBeginning(gitOf(repo, terminal), range).catch(() => null);
+  if (picked !== null && !options.json) for (const line of tellPicked(picked, options)) terminal.print(line);
+  const chosen = { since: since ?? picked?.since, sections: sections ?? picked?.sections };
+  const said = { ...range, ...chosen, title, version: release, out, data_out: dataOut };
   return Object.fromEntries(Object.entries({ repo, ...said }).filter(([, value]) => value !== undefined)) as JsonObject;
 }
+
+const tellPicked = ({ since, sections }: Beginning, options: DemoOptions): readonly string[] => [
+  ...(since === undefined
+    ? []
+    : [`no release to begin at: a page of the newest changes, since ${since.slice(0, 7)} (--since)`]),
+  ...(sections === undefined || options.sections !== undefined
+    ? []
+    : ["most subjects name no kind of change: by folder (--sections)"]),
+];
 
 const gitOf = (repo: string, { signal }: Terminal): GitProgram => ({
   git: "git",

@@ -1,9 +1,12 @@
 /**
- * Where notes begin in a repository that has no release yet: so far back that a reader sees a page of changes.
+ * Where notes begin in a repository that has no release yet: so far back that a reader sees a page of changes. And how they
+ * are sorted: by folder where the subjects name no kind of change.
  * Only reads subjects. INV-1  A repository with less than a page is taken whole.
  */
+
+import type { Section } from "../capabilities/release-notes/change.ts";
 import { classifyCommits } from "../capabilities/release-notes/classify.ts";
-import { groupChanges } from "../capabilities/release-notes/group.ts";
+import { groupChanges, sectionsByFolder } from "../capabilities/release-notes/group.ts";
 import { logFormat, parseLog } from "../operators/git-log/commit.ts";
 import { findRange } from "../operators/git-log/range.ts";
 import { type GitProgram, runGit } from "../operators/git-log/run-git.ts";
@@ -18,11 +21,17 @@ export interface RangeWish {
 const pageOfChanges = 25;
 const maxLooked = 1000;
 
-/** The hash to begin after; undefined where something else says it, or all of the history is less than a page. */
-export async function pickBeginning(program: GitProgram, wish: RangeWish): Promise<string | undefined> {
-  if (wish.since !== undefined) return undefined;
+export interface Beginning {
+  /** The hash to begin after; undefined where all of the history is less than a page. */
+  readonly since: string | undefined;
+  readonly sections: readonly Section[] | undefined;
+}
+
+/** Null where something else says it. */
+export async function pickBeginning(program: GitProgram, wish: RangeWish): Promise<Beginning | null> {
+  if (wish.since !== undefined) return null;
   const { since, until_hash } = await findRange(program, { until: wish.until ?? "HEAD", tag_prefix: wish.tag_prefix });
-  if (since !== null) return undefined;
+  if (since !== null) return null;
   const log = [
     "log",
     "-z",
@@ -35,6 +44,9 @@ export async function pickBeginning(program: GitProgram, wish: RangeWish): Promi
   ];
   const changes = classifyCommits(parseLog(await runGit(program, log)));
   const listed = new Set(groupChanges(changes).groups.flatMap((group) => group.changes));
-  const page = changes.filter((change) => listed.has(change));
-  return page[pageOfChanges]?.hash;
+  const found = changes.filter((change) => listed.has(change));
+  const page = found.slice(0, pageOfChanges);
+  const unnamed = page.filter(({ kind }) => kind === "other");
+  const sections = 2 * unnamed.length > page.length ? sectionsByFolder : undefined;
+  return { since: found[pageOfChanges]?.hash, sections };
 }

@@ -67,6 +67,7 @@ const message = fc.record({
     fc.constant("Merge branch 'x'"),
   ),
   body,
+  folder: fc.constantFrom("", "src/a", "src/b", "Other changes", "test"),
   parents: fc.constantFrom(0, 1, 2).map((count) => ["a".repeat(40), "b".repeat(40)].slice(0, count)),
 });
 

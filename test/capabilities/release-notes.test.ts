@@ -7,11 +7,12 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { releaseNotes } from "../../src/capabilities/index.ts";
+import type { Section } from "../../src/capabilities/release-notes/change.ts";
 import { checkDraft, isAccepted } from "../../src/capabilities/release-notes/check.ts";
 import { classifyCommits } from "../../src/capabilities/release-notes/classify.ts";
 import { tellAsData } from "../../src/capabilities/release-notes/data.ts";
 import { draftSections, versionOf } from "../../src/capabilities/release-notes/draft.ts";
-import { groupChanges } from "../../src/capabilities/release-notes/group.ts";
+import { groupChanges, sectionsByFolder } from "../../src/capabilities/release-notes/group.ts";
 import { commitUrl, compareUrl, referenceUrl } from "../../src/capabilities/release-notes/host-links.ts";
 import {
   checkOperator,
@@ -42,7 +43,8 @@ const range = {
   shallow: false,
   contributors: [],
 } as const;
-const groupAll = (list: readonly Commit[]) => groupChanges(classifyCommits(list));
+const groupAll = (list: readonly Commit[], sections?: readonly Section[]) =>
+  groupChanges(classifyCommits(list), sections);
 
 function draft(list: readonly Commit[], remote: string | null): string {
   const question = { ...range, ...groupAll(list), title: "Notes <b>", version: "1.0", remote_url: remote };
@@ -135,8 +137,8 @@ describe("classify", () => {
 describe("group, draft and check", () => {
   it("each commit lands in exactly one group or among the omissions; one scope stands together, in the history's order", () => {
     fc.assert(
-      fc.property(commits, (list) => {
-        const { groups, omitted } = groupAll(list);
+      fc.property(commits, fc.constantFrom(undefined, sectionsByFolder), (list, sections) => {
+        const { groups, omitted } = groupAll(list, sections);
         const shorts = groups.flatMap((group) => group.changes.map((change) => change.short));
         const all = [...shorts, ...omitted.map(({ short }) => short)];
         expect(all.toSorted()).toEqual(list.map((entry) => entry.short).toSorted());

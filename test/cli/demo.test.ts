@@ -36,6 +36,32 @@ describe("demo", () => {
     expect([notes().includes("number 5 "), notes().includes("number 4 ")]).toEqual([true, false]);
   });
 
+  it("sorts by folder where the subjects name no kind of change, and says so; sections of one's own are kept", async () => {
+    const write = (path: string, subject: string) => {
+      mkdirSync(join(repo, path), { recursive: true });
+      writeFileSync(join(repo, path, `${subject}.txt`), "x");
+      git(repo, "add", ".");
+      commit(repo, subject);
+    };
+    write("src/inbox", "The inbox is live");
+    write("src/inbox", "The inbox counts");
+    write("src/clock", "A clock stands still");
+    write("test/inbox", "The inbox is held by tests");
+    write("src/clock", "fix: a clock that runs");
+    const ran = await demo();
+    expect(ran.out).toContain("most subjects name no kind of change: by folder (--sections)");
+    expect(notes().match(/^## .*|^- [^(]*/gm)).toEqual([
+      ...["## Fixes", "- a clock that runs "],
+      ...["## src/inbox", "- The inbox counts ", "- The inbox is live "],
+      ...["## Other changes", "- A clock stands still "],
+      ...["## Maintenance", "- The inbox is held by tests "],
+      "## Contributors",
+    ]);
+    const own = await demo("--sections", '[{"title":"All"}]', "--out", "own.md");
+    expect(own.out).not.toContain("by folder");
+    expect(notes("own.md").match(/^## .*/gm)).toEqual(["## All", "## Contributors"]);
+  });
+
   it("works in a clone without tags and with a history cut short", async () => {
     for (const word of ["one", "two", "three"]) commit(repo, `feat: ${word}`);
     const origin = repo;

@@ -4,7 +4,7 @@
 
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { z } from "zod";
 import { parseLog } from "../../src/operators/git-log/commit.ts";
@@ -74,6 +74,24 @@ describe("Git.Log on a real repository", () => {
       },
       expect.objectContaining({ subject: "first", parents: [], files_changed: 0 }),
     ]);
+  });
+
+  it("says of each commit the folder that most of its files are in, two deep, of tests only where there is nothing else", async () => {
+    const write = (subject: string, ...paths: readonly string[]) => {
+      for (const path of paths) {
+        mkdirSync(dirname(join(folder.path, path)), { recursive: true });
+        writeFileSync(join(folder.path, path), subject);
+      }
+      git(folder.path, "add", ".");
+      commit(folder.path, subject);
+    };
+    write("src/a", "src/a/1.ts", "src/a/deep/er/2.ts", "src/b/3.ts", "test/a/1.ts", "test/a/2.ts", "test/a/3.ts");
+    write("test/a", "test/a/4.ts", "README.md");
+    write("the top", "README.md", "package.json");
+    write("only strange names", "x/\n.txt");
+    const { commits } = await readLog({ folders: true });
+    expect(commits.map(({ folder: found }) => found)).toEqual(["", "", "test/a", "src/a"]);
+    expect(commits[0]).not.toHaveProperty("files_changed");
   });
 
   it("lists a range by branch, tag or hash, and cuts it to the newest", async () => {

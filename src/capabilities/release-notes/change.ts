@@ -37,16 +37,21 @@ export const Change = z.object({
   breaking_note: z.string().nullable(),
   closes: z.array(z.string()),
   undone_by: z.string().nullable(),
+  folder: z.string().optional(),
 });
 export type Change = Readonly<z.infer<typeof Change>>;
 
-/** A section takes what fits all that it names; without a title its changes are counted and not listed. */
+/**
+ * A section takes what fits all that it names; without a title its changes are counted and not listed. With `each`, those of
+ * one folder have a section of their own, and what is alone in its folder stays.
+ */
 export const Section = z.strictObject({
   title: z.string().min(1).max(100).nullable(),
   kinds: z.array(ChangeKind).min(1).optional(),
   types: z.array(z.string().min(1)).min(1).optional(),
   scopes: z.array(z.string().min(1)).min(1).optional(),
   breaking: z.boolean().optional(),
+  each: z.literal("folder").optional(),
 });
 export type Section = Readonly<z.infer<typeof Section>>;
 

@@ -4,7 +4,7 @@
 // Never: drops a commit or reads anything but its message and parents.
 // INV-1  One change for each commit, in the same order.
 
-import type { Commit } from "../../operators/git-log/commit.ts";
+import { type Commit, isOfTests } from "../../operators/git-log/commit.ts";
 import type { Change } from "./change.ts";
 import { breaksPlainly, kindOfType, kindOfWords } from "./kinds.ts";
 
@@ -29,10 +29,16 @@ type Reading = Pick<Change, "kind" | "type" | "scope" | "summary"> & { readonly 
 
 function classifyCommit(commit: Commit): Omit<Change, "undone_by"> {
   const { marked, ...reading } = readSubject(commit);
-  const { hash, short, author } = commit;
+  const { hash, short, author, folder } = commit;
   const closes = readClosed(commit);
   const note = breakingFooter.exec(commit.body)?.[1]?.trim() ?? null;
-  return { hash, short, author, ...reading, closes, breaking: marked || note !== null, breaking_note: note };
+  const breaking = marked || note !== null;
+  const isOfTestsAlone = reading.kind === "other" && folder !== undefined && isOfTests(folder);
+  return {
+    ...{ hash, short, author, ...reading, closes, breaking, breaking_note: note },
+    ...(isOfTestsAlone && { kind: "maintenance" as const }),
+    ...(folder !== undefined && { folder }),
+  };
 }
 
 const closing = /^(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):? +((?:[#!]\d{1,9}(?:,? +(?:and +)?)?)+)/gim;

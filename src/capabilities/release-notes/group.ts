@@ -19,6 +19,10 @@ export const defaultSections: readonly Section[] = [
   { title: "Maintenance", kinds: ["maintenance"] },
   { title: null, kinds: ["ci", "release", "merge"] },
 ];
+/** For histories whose subjects name no kind of change: what is no other kind stands by folder. */
+export const sectionsByFolder: readonly Section[] = defaultSections.map((section) =>
+  section.kinds?.includes("other") ? { ...section, each: "folder" } : section,
+);
 /** Takes what no configured section takes. */
 const lastSection: Section = { title: "Other changes" };
 /** What it is called where nothing stands before it that its changes could be other than. */
@@ -38,7 +42,9 @@ export function groupChanges(changes: readonly Change[], configured: readonly Se
   const titles = [...new Set(sections.map(({ title }) => title))];
   const groups = titles.flatMap((title) => {
     const own = byTitle.get(title) ?? [];
-    return title === null || own.length === 0 ? [] : [{ title, changes: standTogether(own) }];
+    if (title === null || own.length === 0) return [];
+    const isSplit = sections.some((section) => section.title === title && section.each === "folder");
+    return isSplit ? splitByFolder(title, own) : [{ title, changes: standTogether(own) }];
   });
   const [first, ...rest] = groups;
   const omitted = new Set([...changes.filter((change) => change.undone_by !== null), ...(byTitle.get(null) ?? [])]);
@@ -46,6 +52,19 @@ export function groupChanges(changes: readonly Change[], configured: readonly Se
     groups: first?.title === lastSection.title ? [{ ...first, title: firstTitle }, ...rest] : groups,
     omitted: changes.filter((change) => omitted.has(change)).map(tellOmission),
   };
+}
+
+/** The largest first; what is alone in its folder, or in none, stands under the title itself. */
+function splitByFolder(title: string, changes: readonly Change[]): readonly ChangeGroup[] {
+  const folders = [...Map.groupBy(changes, ({ folder = "" }) => folder)]
+    .filter(([folder, { length }]) => folder !== "" && length > 1)
+    .sort(([, one], [, other]) => other.length - one.length);
+  const placed = new Set(folders.flatMap(([, own]) => own));
+  const rest = changes.filter((change) => !placed.has(change));
+  return [...folders, ...(rest.length === 0 ? [] : [[title, rest] as const])].map(([name, own]) => ({
+    title: name,
+    changes: standTogether(own),
+  }));
 }
 
 const standTogether = (changes: readonly Change[]): Change[] =>

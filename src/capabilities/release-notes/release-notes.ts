@@ -98,6 +98,7 @@ function findChanges({ repo, since, until, tag_prefix, paths, sections }: Releas
       tag_prefix,
       paths,
       contributors: true,
+      ...(sections?.some(({ each }) => each === "folder") && { folders: true }),
       body_parts: [...readBodyParts],
     },
   });

@@ -6,7 +6,10 @@
 import { z } from "zod";
 import { operatorError } from "../../define/define-operator.ts";
 
-/** `date` is the author's, ISO 8601 with the author's offset. `files_changed` is there only when it was asked for. */
+/**
+ * `date` is the author's, ISO 8601 with the author's offset. `files_changed` and `folder`, the one that most of them are in,
+ * are there only when they were asked for.
+ */
 export const Commit = z.object({
   hash: z.string().regex(/^[0-9a-f]{40,64}$/),
   short: z.string().regex(/^[0-9a-f]{4,64}$/),
@@ -16,6 +19,7 @@ export const Commit = z.object({
   body: z.string(),
   parents: z.array(z.string()),
   files_changed: z.int().nonnegative().optional(),
+  folder: z.string().optional(),
 });
 export type Commit = Readonly<z.infer<typeof Commit>>;
 
@@ -70,14 +74,28 @@ export function clipBody(body: string): string {
 }
 
 /** Files changed by commit hash, from `git log --name-only --format=%x00%H`; names are quoted, so they hold no newline. */
-export function parseFileCounts(output: string): ReadonlyMap<string, number> {
+export function parseFileNames(output: string): ReadonlyMap<string, readonly string[]> {
   const records = output.split("\0").slice(1);
   return new Map(
     records.map((record) => {
       const [hash = "", ...names] = record.split("\n").filter(Boolean);
-      return [hash, names.length];
+      return [hash, names];
     }),
   );
+}
+
+const folderDepth = 2;
+export const isOfTests = (folder: string): boolean => /^(?:tests?|specs?|__tests__)(?:\/|$)/.test(folder);
+
+/** The folder that most of the files are in, two deep at most; of tests only where there is nothing else. Empty: the top. */
+export function folderOf(names: readonly string[]): string {
+  const folders = names
+    .filter((name) => !name.startsWith('"'))
+    .map((name) => name.split("/").slice(0, -1).slice(0, folderDepth).join("/"));
+  const inside = folders.filter((folder) => folder !== "");
+  const tested = inside.filter((folder) => !isOfTests(folder));
+  const files = Map.groupBy(tested.length > 0 ? tested : inside, (folder) => folder);
+  return [...files].sort(([, one], [, other]) => other.length - one.length)[0]?.[0] ?? "";
 }
 
 function unreadable(fields: number): Error {

@@ -9,7 +9,7 @@ import { type KeysOf, requireKnownKeys } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { defineOperator } from "../../define/define-operator.ts";
 import { PathInside } from "../files/safe-path.ts";
-import { Commit, clipBody, countCommits, keepParts, logFormat, parseFileCounts, parseLog } from "./commit.ts";
+import { Commit, clipBody, countCommits, folderOf, keepParts, logFormat, parseFileNames, parseLog } from "./commit.ts";
 import { Contributor, readContributors, shortlogArguments } from "./contributors.ts";
 import { findRange, GitRef, TagPrefix } from "./range.ts";
 import { toWebUrl } from "./remote-url.ts";
@@ -34,6 +34,8 @@ export const GitLogInput = z.object({
   paths: z.array(PathInside).max(100).default([]),
   max_commits: z.int().min(1).max(maxCommits).default(maxCommits),
   files: z.boolean().default(false),
+  /** Of each commit the folder that most of its files are in. */
+  folders: z.boolean().optional(),
   contributors: z.boolean().default(false),
   /** Of each body only its first line and the paragraphs that begin with one of these words. */
   body_parts: z.array(z.string().min(1).max(100)).max(20).optional(),
@@ -144,10 +146,17 @@ async function readCommits({ program, input, range }: Reading, hear: (piece: str
   const { body_parts } = input;
   const log = await runGit(program, ["log", "-z", "--abbrev=7", ...plain, limit, logFormat, ...range], hear);
   const commits = parseLog(log, body_parts === undefined ? clipBody : (body) => clipBody(keepParts(body, body_parts)));
-  if (!input.files) return [...commits];
+  if (!input.files && input.folders !== true) return [...commits];
   const names = ["log", "--name-only", "--no-ext-diff", "--no-textconv", ...plain, limit, "--format=%x00%H", ...range];
-  const counts = parseFileCounts(await runGit(program, names));
-  return commits.map((commit) => ({ ...commit, files_changed: counts.get(commit.hash) ?? 0 }));
+  const changed = parseFileNames(await runGit(program, names));
+  return commits.map((commit) => {
+    const files = changed.get(commit.hash) ?? [];
+    return {
+      ...commit,
+      ...(input.files && { files_changed: files.length }),
+      ...(input.folders === true && { folder: folderOf(files) }),
+    };
+  });
 }
 
 /** Whether somebody is new is told by all that was written before, in every folder. */
