@@ -210,6 +210,7 @@ interface Told {
 function tell(terminal: Terminal, { url, token, login }: Told): void {
   terminal.print(`listening on ${url}`);
   terminal.print(`console  ${login}  (signs in once, within five minutes; who signs in may decide gates)`);
+  terminal.print(`guide    ${url}/guide`);
   if (token !== null) terminal.print(`token ${token}  (submits and reads)`);
   terminal.print(`try  curl -H "Authorization: Bearer ${token ?? "TOKEN"}" ${url}/v1/kernel/workflows`);
 }

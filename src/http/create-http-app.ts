@@ -36,6 +36,7 @@ import { addBudgets } from "./routes/budgets.ts";
 import { addCommands } from "./routes/commands.ts";
 import { addConsole } from "./routes/console.ts";
 import { addDocument } from "./routes/document.ts";
+import { addGuide } from "./routes/guide.ts";
 import { addHealth } from "./routes/health.ts";
 import { addJobs } from "./routes/jobs.ts";
 import { addMetrics } from "./routes/metrics.ts";
@@ -90,6 +91,7 @@ export function createHttpApp(kernel: Kernel, options: HttpOptions): HttpApp {
   addHeaders(app, edge.options);
   addHealth(edge);
   addDocument(edge);
+  if (edge.options.guide !== false) addGuide(edge);
   if (edge.options.console === true) addConsole(edge);
   if (door !== null) addLogin(edge, door);
   addCallbacks(edge, admission);

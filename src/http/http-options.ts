@@ -149,6 +149,8 @@ export interface HttpOptions {
   readonly metrics?: () => Promise<string>;
   /** Serves the console, a page for people, at `/`: they sign in by `sessions`, whose `home` should be `/`. */
   readonly console?: boolean;
+  /** False leaves out the guide for users of the package, which is otherwise served at `/guide`, open to anybody. */
+  readonly guide?: boolean;
 }
 
 /** A request that was answered, without anything that its caller wrote but the id that they gave it. */
@@ -191,7 +193,8 @@ export function resolveHttpOptions(options: HttpOptions): ResolvedHttpOptions {
   for (const [name, value] of Object.entries({ ...limits, ...times, heartbeatMs, retryMs, recheckMs }))
     if (!Number.isSafeInteger(value) || value <= 0) refuseOptions(`${name} is a whole number above 0`);
   requireOrigin(options.origin);
-  if (options.console !== undefined && typeof options.console !== "boolean") refuseOptions("console is true or false");
+  for (const name of ["console", "guide"] as const)
+    if (!["undefined", "boolean"].includes(typeof options[name])) refuseOptions(`${name} is true or false`);
   return {
     ...rest,
     ...(options.logger !== undefined && { logger: guardLogger(options.logger) }),

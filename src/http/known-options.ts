@@ -24,6 +24,7 @@ const options = {
   observe: 0,
   metrics: 0,
   console: 0,
+  guide: 0,
 } satisfies KeysOf<Required<HttpOptions>>;
 
 const jwt = {

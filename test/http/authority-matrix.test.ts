@@ -74,6 +74,8 @@ const fillPath = ({ path }: Route, workflowId: string): string =>
     .replace(":intent_type", intent)
     .replace(":name", "gate")
     .replace(":gate_id", "gate-publish")
+    .replace(":page", "start")
+    .replace(":picture", "concepts.svg")
     .replace(/:\w+/g, "anything");
 
 async function ask(
@@ -116,7 +118,15 @@ describe("the matrix of authority", () => {
     const scopes = routes.map(({ needs }) => String(needs)).filter((needs) => needs !== "null" && needs !== "open");
     expect(scopes.filter((scope) => !isPublic(scope))).toEqual([]);
     const without = (needs: null | "open") => routes.filter((route) => route.needs === needs).map(({ path }) => path);
-    expect(without("open").sort()).toEqual(["/docs", "/health", "/openapi.json", "/ready"]);
+    expect(without("open").sort()).toEqual([
+      "/docs",
+      "/guide",
+      "/guide/:page",
+      "/guide/pictures/:picture",
+      "/health",
+      "/openapi.json",
+      "/ready",
+    ]);
     expect(without(null).sort()).toEqual(["/rpc", "/v1/session"]);
   });
 

@@ -21,7 +21,7 @@ describe("If-None-Match", () => {
   ];
   it.each(cases)("[API-08] names %s: answered as RFC 9110 has it", async (_what, make, status) => {
     await using edge = await openEdge();
-    for (const path of ["/openapi.json", "/docs"]) {
+    for (const path of ["/openapi.json", "/docs", "/guide"]) {
       const tag = (await edge.fetch(path, { as: null })).headers.get("etag") as string;
       for (const method of ["GET", "HEAD"]) {
         const told = await edge.fetch(path, { as: null, method, headers: { "if-none-match": make(tag) } });

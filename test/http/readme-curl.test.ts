@@ -8,10 +8,11 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
 import { makeRepository, startProcess } from "../cli/command-line.ts";
+import { readBlocks } from "../guide/read-blocks.ts";
 import { makeTempFolder, type TempFolder } from "../operators/temp-folder.ts";
 
 const readme = readFileSync(fileURLToPath(new URL("../../README.md", import.meta.url)), "utf8");
-const shellLines = /<!-- runs beside serve -->\n```sh\n([\s\S]*?)```/.exec(readme)?.[1] ?? "";
+const shellLines = readBlocks(readme).find(({ mark }) => mark === "runs beside serve")?.code ?? "";
 const command = /`npx countersign (serve [^`]*)`/.exec(readme)?.[1] ?? "";
 const address = "http://127.0.0.1:8787";
 

@@ -188,6 +188,9 @@ function Foot() {
           ))}
         </dl>
       </details>
+      <p>
+        <a href="/guide">Guide</a>: what the words here mean, and how to run this.
+      </p>
     </footer>
   );
 }

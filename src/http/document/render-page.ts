@@ -3,31 +3,11 @@
  *
  * P1  All that it shows is from the document, and escaped. P2  Each operation and each schema has an anchor.
  */
-import { hash } from "node:crypto";
-import { html, raw } from "hono/html";
+import { html } from "hono/html";
 import type { JsonObject } from "../../contract/json.ts";
+import { type Html, plainPage } from "../plain-page.ts";
 import type { ApiDocument, Operation } from "./make-document.ts";
-import { type Html, renderSchema } from "./render-schema.ts";
-
-const style = `
-:root { color-scheme: light dark; --line: color-mix(in srgb, currentColor 20%, transparent) }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 0 auto; padding: 1rem }
-pre, code { font: 13px/1.5 ui-monospace, monospace }
-pre { overflow-x: auto; padding: .5rem .75rem; border: 1px solid var(--line); border-radius: 4px }
-table { border-collapse: collapse; width: 100% }
-th, td { text-align: left; vertical-align: top; padding: .25rem .75rem .25rem 0; border-bottom: 1px solid var(--line) }
-section { border-top: 2px solid var(--line); margin-top: 2rem }
-h3 code { font-size: 1em } i { opacity: .7 } nav li { break-inside: avoid } nav ul { columns: 2 18rem }
-`;
-
-/** What the page may load: its own style, and nothing else. */
-export const pagePolicy = [
-  "default-src 'none'",
-  `style-src 'sha256-${hash("sha256", style, "base64")}'`,
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
+import { renderSchema } from "./render-schema.ts";
 
 interface Placed {
   readonly path: string;
@@ -44,17 +24,15 @@ export function renderPage(document: ApiDocument): string {
     name,
     operations: operations.filter(({ operation }) => operation.tags.includes(name)),
   }));
-  return String(html`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>${info.title} API</title><style>${raw(style)}</style></head>
-<body><h1>${info.title} API ${info.version}</h1><p>${info.description}</p>
+  return plainPage(
+    `${info.title} API`,
+    html`<h1>${info.title} API ${info.version}</h1><p>${info.description}</p>
 <p>As a machine reads it: <a href="openapi.json">openapi.json</a></p>
-<nav>${groups.map((group) => html`<h2>${group.name}</h2><ul>${group.operations.map(renderEntry)}</ul>`)}
+<nav class="index">${groups.map((group) => html`<h2>${group.name}</h2><ul>${group.operations.map(renderEntry)}</ul>`)}
 <p><a href="#schemas">Schemas</a></p></nav>
 ${operations.map(renderOperation)}
-<section><h2 id="schemas">Schemas</h2>${Object.entries(components.schemas).map(renderNamed)}</section>
-</body></html>
-`);
+<section><h2 id="schemas">Schemas</h2>${Object.entries(components.schemas).map(renderNamed)}</section>`,
+  );
 }
 
 const renderEntry = ({ path, method, operation: { operationId } }: Placed): Html =>

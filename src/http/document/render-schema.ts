@@ -3,8 +3,7 @@
  */
 import { html } from "hono/html";
 import type { JsonObject } from "../../contract/json.ts";
-
-export type Html = ReturnType<typeof html>;
+import type { Html } from "../plain-page.ts";
 
 const isSchema = (value: unknown): value is JsonObject => typeof value === "object" && value !== null;
 const listOf = (value: unknown): readonly JsonObject[] => (Array.isArray(value) ? value.filter(isSchema) : []);

@@ -4,14 +4,15 @@
  * O1  It is open: it tells what any client must know and nothing of a tenant, a workflow or what is registered.
  * O2  It is made once, when it is first asked for: every route is in the list by then.
  */
-import { hash } from "node:crypto";
 import { z } from "zod";
 import { JsonObject } from "../../contract/json.ts";
 import { addRoute, type Route } from "../add-route.ts";
+import { answerText, once, tagText } from "../answer-text.ts";
 import { makeDocument } from "../document/make-document.ts";
-import { pagePolicy, renderPage } from "../document/render-page.ts";
-import type { Call, Edge } from "../edge.ts";
-import { isMatched, unchanged } from "../match-etag.ts";
+import { renderPage } from "../document/render-page.ts";
+import type { Edge } from "../edge.ts";
+import { unchanged } from "../match-etag.ts";
+import { plainPolicy } from "../plain-page.ts";
 import { nameFor } from "../session-cookie.ts";
 
 const documentRoute: Route = {
@@ -38,13 +39,6 @@ const pageRoute: Route = {
   },
 };
 
-interface Text {
-  readonly body: string;
-  readonly etag: string;
-}
-
-const toText = (body: string): Text => ({ body, etag: `"${hash("sha256", body, "base64url").slice(0, 22)}"` });
-
 export function addDocument(edge: Edge): void {
   const { origin, sessions } = edge.options;
   const told = {
@@ -52,24 +46,10 @@ export function addDocument(edge: Edge): void {
     ...(sessions !== undefined && { sessionCookie: nameFor(origin ?? "http://localhost") }),
   };
   const document = once(() => makeDocument(edge.routes, told));
-  const json = once(() => toText(JSON.stringify(document())));
-  const page = once(() => toText(renderPage(document())));
+  const json = once(() => tagText(JSON.stringify(document())));
+  const page = once(() => tagText(renderPage(document())));
   addRoute(edge, documentRoute, (call) => answerText(call, json(), { "content-type": "application/json" }));
   addRoute(edge, pageRoute, (call) =>
-    answerText(call, page(), { "content-type": "text/html; charset=utf-8", "content-security-policy": pagePolicy }),
+    answerText(call, page(), { "content-type": "text/html; charset=utf-8", "content-security-policy": plainPolicy }),
   );
-}
-
-function once<T>(make: () => T): () => T {
-  let made: { readonly value: T } | null = null;
-  return () => {
-    made ??= { value: make() };
-    return made.value;
-  };
-}
-
-function answerText(call: Call, { body, etag }: Text, headers: Readonly<Record<string, string>>): Response {
-  const kept = { etag, "cache-control": "no-cache" };
-  if (isMatched(call.req.header("if-none-match"), etag)) return new Response(null, { status: 304, headers: kept });
-  return new Response(body, { headers: { ...headers, ...kept } });
 }

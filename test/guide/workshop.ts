@@ -1,0 +1,91 @@
+/**
+ * A folder in which what the documents show is run: programs are compiled together and run in one process, lines for a shell
+ * in a folder of their page.
+ *
+ * Owns: what a reader has installed, as paths of this repository. W1  What is started here is ended here.
+ */
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { root } from "../tidy/source-files.ts";
+import type { Program, ShellStep } from "./read-blocks.ts";
+import { sources } from "./resolve-package.ts";
+import type { ProgramRun } from "./run-programs.ts";
+
+const run = promisify(execFile);
+const preload = join(root, "test/guide/resolve-package.ts");
+const launcher = join(root, "src/cli/bin.mjs");
+
+/** Writes what is compiled together, with a configuration under which `countersign` is what lies here. */
+export function writePrograms(folder: string, programs: readonly Program[]): void {
+  for (const { name, code } of programs) writeFileSync(join(folder, `${name}.mts`), code);
+  const paths = Object.fromEntries([...sources].map(([name, url]) => [name, [fileURLToPath(url)]]));
+  const compilerOptions = { paths, moduleDetection: "force", rootDir: "/" };
+  const config = { extends: join(root, "tsconfig.json"), compilerOptions, include: ["*.mts", "*/*.ts"], exclude: [] };
+  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
+  symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
+}
+
+/** What the compiler says of all of them; nothing where they are right. */
+export async function compilePrograms(folder: string): Promise<string> {
+  const compiler = join(root, "node_modules/typescript/bin/tsc");
+  const told = await run(process.execPath, [compiler, "-p", folder]).catch(
+    (error: { readonly stdout: string }) => error,
+  );
+  return told.stdout;
+}
+
+/** What each printed; of one that does not end, and of those after it, nothing. */
+export async function runPrograms(folder: string): Promise<readonly ProgramRun[]> {
+  const runner = join(root, "test/guide/run-programs.ts");
+  const options = { maxBuffer: 10_000_000, timeout: 50_000 };
+  const told = await run(process.execPath, [runner, folder], options).catch(
+    (error: { readonly stdout: string }) => error,
+  );
+  const lines = told.stdout.split("\n").filter((line) => line !== "");
+  return lines.map((line) => JSON.parse(line) as ProgramRun);
+}
+
+/** The folder of a page, as a reader's project: a module package with the files that the page shows. */
+export function writeFiles(folder: string, files: ReadonlyMap<string, string>): void {
+  mkdirSync(folder);
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }));
+  for (const [name, content] of files) writeFileSync(join(folder, name), content);
+}
+
+const cut = "-- next block --";
+
+/**
+ * The output of each block, run by one shell in `folder`. `npx` knows `countersign` alone, and the port that documents name
+ * is one that is free.
+ */
+export async function runShell(
+  folder: string,
+  steps: readonly ShellStep[],
+): Promise<{ readonly code: unknown; readonly outs: readonly string[]; readonly errors: string }> {
+  mkdirSync(join(folder, "bin"));
+  const npx = join(folder, "bin/npx");
+  writeFileSync(npx, `#!/bin/sh\n[ "$1" = countersign ] && shift && exec "${process.execPath}" "${launcher}" "$@"\n`);
+  chmodSync(npx, 0o755);
+  const port = String(await findPort());
+  const blocks = steps.map(({ code }) => code.replaceAll("8787", port)).join(`\necho '${cut}'\n`);
+  const setup = `export PATH="$PWD/bin:$PATH" NODE_OPTIONS=--import='${preload}' NO_COLOR=1`;
+  const script = `trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n${setup}\n${blocks}`;
+  const shell = spawn("bash", ["-e", "-o", "pipefail", "-c", script], { cwd: folder });
+  const [out, errors, [code]] = await Promise.all([text(shell.stdout), text(shell.stderr), once(shell, "exit")]);
+  const outs = out.replaceAll(port, "8787").split(`${cut}\n`);
+  return { code, outs, errors };
+}
+
+async function findPort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as { readonly port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
