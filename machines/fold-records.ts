@@ -52,6 +52,7 @@ export function beginRecord(event: LedgerEvent): WorkflowRecord {
     accepted_at: event.timestamp,
     run_began_at: event.timestamp,
     feedback: p.feedback ?? null,
+    spent_calls: p.spent_calls ?? [],
     plan_id: p.plan_id,
     sequence: event.sequence,
     state: lifecycleCharts.workflow.initial as WorkflowStateName,

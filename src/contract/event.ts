@@ -123,6 +123,8 @@ export interface EventPayloads {
     readonly feedback?: string;
     /** Absent where the request named no key. */
     readonly submission?: Submission;
+    /** Calls of the work that is made again which were answered with what is of no use, as whoever asked could know. */
+    readonly spent_calls?: readonly string[];
   };
   INTENT_REJECTED: { readonly error: KernelError; readonly intent_type: string | null };
   CONTEXT_BUILT: { readonly bundle: ContextBundle; readonly cache_hit: boolean };

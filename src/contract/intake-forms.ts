@@ -36,6 +36,7 @@ const receivedNames = [
   "requesters",
   "feedback",
   "submission",
+  "spent_calls",
 ];
 
 export const received: Form = ({ context }) => {

@@ -105,6 +105,8 @@ export interface WorkflowRecord {
   readonly correlation_id: string;
   readonly intent: Intent;
   readonly auth: AuthContext;
+  /** Calls of the work made again that were answered with what is of no use, as whoever began this could know. */
+  readonly spent_calls: readonly string[];
   readonly parent_workflow_id: string | null;
   /** Whether its first event names those who asked for the work that it makes again. */
   readonly knowsLineage: boolean;

@@ -3,6 +3,7 @@
  * same keys, so that stored results answer and only what never succeeded runs.
  */
 
+import { isSpent } from "../contract/action.ts";
 import type { PrincipalRef } from "../contract/gate-vote.ts";
 import { RetryRequest } from "../contract/retry.ts";
 import { isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
@@ -53,6 +54,7 @@ export async function retryOrBeginAgain({ gateway, reading, workflowId, request 
     correlation_id,
     requesters: await lineageOf(reading, record),
     ...(feedback === undefined ? {} : { feedback }),
+    spent_calls: spentIn(record),
   });
   return { workflow_id: accepted.workflow_id, status: "restarted", correlation_id };
 }
@@ -65,6 +67,14 @@ async function lineageOf(reading: LedgerReading, record: WorkflowRecord): Promis
     people.unshift(...at.requesters);
   }
   return people;
+}
+
+/** Whoever asks knows that these were made for nothing, and has them made again. */
+function spentIn({ spent_calls, actions }: WorkflowRecord): readonly string[] {
+  const own = [...actions.values()].filter(
+    ({ seen, record: { error } }) => seen.startsWith("failed") && isSpent(error),
+  );
+  return [...new Set([...spent_calls, ...own.map(({ record: { action_id } }) => action_id)])];
 }
 
 interface Versions {

@@ -5,8 +5,10 @@
  * S1  Each call that may take effect has a number, counted over them all; the store gives a number to one workflow only, with
  *     the row of the call's start. The next number is free once the call before it has failed for certain.
  * S2  A workflow that no other could share a key with when it ran has no number for its calls: its own record is asked.
+ * S3  A call that was answered with what is of no use was made: it gives its failure to all that share the key, but to whoever
+ *     was begun or restarted by somebody who knew of it.
  */
-import { claimedKey } from "../contract/action.ts";
+import { claimedKey, isSpent } from "../contract/action.ts";
 import type { WorkflowRecord } from "../contract/workflow.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
 import type { LedgerReading } from "../runtime/ledger-reader.ts";
@@ -27,26 +29,28 @@ export async function findSharedKey({ store, reading }: Sources, question: Quest
     if (holder === null || (holder.workflow_id === workflow_id && !hasFailed))
       return (await madeBefore(reading, question)) ?? { claim };
     if (holder.workflow_id === workflow_id) continue;
-    const made = callIn(await reading.readWorkflowState(holder.workflow_id), key);
+    const made = callIn(await reading.readWorkflowState(holder.workflow_id), question);
     if (made !== null) return made;
   }
 }
 
 /** What those made of it whose work is done again. */
-async function madeBefore(reading: LedgerReading, { key, parent_workflow_id }: Question): Promise<SharedKey | null> {
-  for (let id = parent_workflow_id; id !== null; ) {
+async function madeBefore(reading: LedgerReading, question: Question): Promise<SharedKey | null> {
+  for (let id = question.parent_workflow_id; id !== null; ) {
     const record = await reading.readWorkflowState(id);
-    const made = callIn(record, key);
+    const made = callIn(record, question);
     if (made !== null) return made;
     id = record.parent_workflow_id;
   }
   return null;
 }
 
-/** The call of a key that a workflow has made, or may have made; null where it failed for certain. */
-function callIn({ workflow_id, actions, keys }: WorkflowRecord, key: string): SharedKey | null {
+/** The call of a key that a workflow has made, or may have made; null where another may be made. */
+function callIn({ workflow_id, actions, keys }: WorkflowRecord, { key, knows }: Question): SharedKey | null {
   const entry = actions.get(keys.get(key) ?? "");
-  if (entry === undefined || entry.seen === "failed_retryable" || entry.seen === "failed_final") return null;
-  const { action_id, result_payload: result } = entry.record;
-  return { claim: null, workflow_id, action_id, result, succeeded: entry.seen === "succeeded" };
+  if (entry === undefined) return null;
+  const { action_id, result_payload: result, error } = entry.record;
+  const made = { claim: null, workflow_id, action_id, result, succeeded: entry.seen === "succeeded", failure: null };
+  if (!entry.seen.startsWith("failed")) return made;
+  return isSpent(error) && !knows(action_id) ? { ...made, failure: error } : null;
 }

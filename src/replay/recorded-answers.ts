@@ -198,19 +198,21 @@ function shared(key: string, { log, stepId }: Recorded): SharedKey {
   if (next?.event_type === "STEP_FAILED") return inDoubt(payloadOf(next, "STEP_FAILED").error);
   if (next?.event_type !== "ACTION_STARTED") return { claim: 1 };
   const { action_id, claim = 1, key: started, token } = payloadOf(next, "ACTION_STARTED");
-  const ended = log.find("ACTION_SUCCEEDED", stepId);
-  const {
-    cached = false,
-    result = null,
-    answered_by = "",
-  } = ended === null ? {} : payloadOf(ended, "ACTION_SUCCEEDED");
+  const ended = nextOf(log, stepId, ["ACTION_SUCCEEDED", "ACTION_FAILED"]);
   // What was answered from a record was admitted as no call.
-  const isAnswered = started === key && cached && token === undefined;
-  return isAnswered ? { claim: null, workflow_id: answered_by, action_id, result, succeeded: true } : { claim };
+  if (started !== key || token !== undefined || ended?.payload["cached"] !== true) return { claim };
+  return { claim: null, action_id, ...answerIn(ended) };
+}
+
+function answerIn(ended: LedgerEvent) {
+  if (ended.event_type === "ACTION_FAILED")
+    return { workflow_id: "", result: null, succeeded: false, failure: payloadOf(ended, "ACTION_FAILED").error };
+  const { result, answered_by = "" } = payloadOf(ended, "ACTION_SUCCEEDED");
+  return { workflow_id: answered_by, result, succeeded: true, failure: null };
 }
 
 function inDoubt({ code, detail }: KernelError): SharedKey {
   if (code !== "T4_ACTION_IN_DOUBT") return { claim: 1 };
   const action_id = String(detail["action_id"]);
-  return { claim: null, workflow_id: "", action_id, result: null, succeeded: false };
+  return { claim: null, workflow_id: "", action_id, result: null, succeeded: false, failure: null };
 }

@@ -93,4 +93,38 @@ describe("one key, in workflows that do the same work again", () => {
     await endAll(sent);
     expect([sent.send.calls.length, (await t.kernel.workflow(after)).state]).toEqual([2, "completed"]);
   });
+
+  it.each<Mode>(["replay", "resume_failed_steps"])(
+    "[IDM-04] takes effect once where the call was answered with what is of no use; who asks again by %s, knowing of it, has it made",
+    async (mode) => {
+      const send = counted("Note.Send", { effect: "external_send" }, () => ({ at: 7n }));
+      const look = counted("Note.Look");
+      const gate = { reason: "a person looks" };
+      const capability = story(
+        [look, send],
+        [step("look", look, { gate }), step("send", send, { depends_on: ["look"] })],
+      );
+      await using t = await createTestKernel({
+        capabilities: [capability],
+        defaultPolicies: false,
+        ledger: memoryLedger(),
+      });
+      const { workflow_id: first } = await t.run(intent);
+      await t.kernel.cancel(first, testCaller);
+      const ids = [await again(t, first), await again(t, first)] as const;
+      await t.clock.settle();
+      for (const id of ids) {
+        await t.approve(id, "gate-look");
+        await t.rest(id);
+      }
+      const errors = await Promise.all(ids.map(async (id) => (await t.kernel.workflow(id)).error));
+      expect([send.calls.length, errors[1]]).toEqual([1, errors[0]]);
+      expect(errors[0]?.code).toBe("T4_OUTPUT_INVALID");
+      const after = await again(t, ids[1], mode);
+      await t.clock.settle();
+      if (mode === "replay") await t.rest(after);
+      expect(send.calls.length).toBe(2);
+      for (const id of [...ids, after]) expect((await t.kernel.replay(id)).difference).toBeNull();
+    },
+  );
 });

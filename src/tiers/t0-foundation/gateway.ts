@@ -52,6 +52,8 @@ export interface Lineage {
   readonly requesters: readonly PrincipalRef[];
   /** For whoever does the work again. */
   readonly feedback?: string | undefined;
+  /** Calls that were answered with what is of no use. */
+  readonly spent_calls: readonly string[];
 }
 
 export interface Gateway {
@@ -171,7 +173,7 @@ function submissionOf(kit: Kit, { request: { idempotency_key: key }, raw, lineag
   const plain = copy(raw, kit.limits.maxDepth) as JsonObject;
   const { idempotency_key: _key, tenant_id: _tenant, principal: _by, ...rest } = plain;
   if (lineage === undefined) return { key, digest: digest(rest) };
-  const { requesters: _people, ...again } = lineage;
+  const { requesters: _people, spent_calls: _calls, ...again } = lineage;
   return { key: `${lineage.parent_workflow_id} ${key}`, digest: digest({ ...rest, lineage: again }) };
 }
 
@@ -244,6 +246,7 @@ async function enter(kit: Kit, { request, auth, ids, lineage, submission }: Entr
     regenerate: lineage?.regenerate ?? [],
     ...(lineage === undefined ? {} : { requesters: lineage.requesters }),
     ...(lineage?.feedback === undefined ? {} : { feedback: lineage.feedback }),
+    ...(lineage === undefined || lineage.spent_calls.length === 0 ? {} : { spent_calls: lineage.spent_calls }),
     ...(submission === null ? {} : { submission }),
   };
   const entry = kit.signals.createDataSignal(question, "SubmitRequest", gatewayRef, correlation_id, user, {

@@ -44,6 +44,7 @@ export interface NormalizeQuestion {
   readonly regenerate: readonly string[];
   readonly requesters?: readonly PrincipalRef[];
   readonly feedback?: string;
+  readonly spent_calls?: readonly string[];
   readonly submission?: Submission;
 }
 
@@ -116,7 +117,7 @@ function normalize(options: PerceptionTierOptions, signal: Signal, kit: Kit): Re
 function takeIn(options: PerceptionTierOptions, signal: Signal, kit: Kit): Result {
   const question = signal.body["data"] as NormalizeQuestion;
   const { request, perceived, auth, workflow_id, plan_id, parent_workflow_id, draft_version, regenerate } = question;
-  const { submission, requesters, feedback } = question;
+  const { submission, requesters, feedback, spent_calls } = question;
   const intent = normalizeIntent(options.registry, question);
   const domain = perceived?.domain ?? (intent.type.split(".")[0] ?? "general").toLowerCase();
   const urgency = perceived?.urgency ?? "normal";
@@ -135,6 +136,7 @@ function takeIn(options: PerceptionTierOptions, signal: Signal, kit: Kit): Resul
     warnings: perceived?.warnings ?? [],
     ...(requesters === undefined ? {} : { requesters }),
     ...(feedback === undefined ? {} : { feedback }),
+    ...(spent_calls === undefined ? {} : { spent_calls }),
     ...(submission === undefined ? {} : { submission }),
   };
   const out = kit.signals.createDataSignal(

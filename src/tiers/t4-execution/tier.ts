@@ -40,6 +40,7 @@ export interface Intake {
   readonly regenerate: readonly string[];
   readonly requesters?: readonly PrincipalRef[];
   readonly feedback?: string;
+  readonly spent_calls?: readonly string[];
   readonly submission?: Submission;
 }
 
@@ -146,6 +147,7 @@ async function startWorkflow({ executor, store }: Beginning, signal: Signal, kit
     regenerate,
     requesters,
     feedback,
+    spent_calls,
     submission,
   } = intake;
   const facts = {
@@ -159,6 +161,7 @@ async function startWorkflow({ executor, store }: Beginning, signal: Signal, kit
     ...(regenerate.length === 0 ? {} : { regenerate }),
     ...(requesters === undefined ? {} : { requesters }),
     ...(feedback === undefined ? {} : { feedback }),
+    ...(spent_calls === undefined ? {} : { spent_calls }),
     ...(submission === undefined ? {} : { submission }),
   };
   const said = { schema: "SubmitResponse", fn: "act" };

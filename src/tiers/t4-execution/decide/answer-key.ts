@@ -35,6 +35,8 @@ export type KeyState =
       readonly answered_by: string | null;
     }
   | { readonly seen: "failed_final"; readonly action_id: string; readonly error: KernelError }
+  /** Another workflow's call was answered with what is of no use. */
+  | { readonly seen: "spent"; readonly action_id: string; readonly error: KernelError }
   | { readonly seen: "in_doubt"; readonly action_id: string };
 
 /** What other workflows have made of a key: nothing that stands in the way of this call of it, or a call. */
@@ -46,6 +48,8 @@ export type SharedKey =
       readonly action_id: string;
       readonly result: Json | null;
       readonly succeeded: boolean;
+      /** It was answered with what is of no use, and nobody has asked for another since. */
+      readonly failure: KernelError | null;
     };
 
 export function keyOf(run: Run, { step, operator, inputs }: Prepared): string {
@@ -73,8 +77,9 @@ export function answerKey(run: Run, prepared: Prepared, key: string): KeyState {
   if (shared === null) return own;
   const repeats = isRepeatable(prepared.operator);
   if (shared.claim !== null) return { ...own, claim: repeats ? null : shared.claim };
-  const { action_id, result, workflow_id } = shared;
+  const { action_id, result, workflow_id, failure } = shared;
   if (shared.succeeded) return { seen: "succeeded", action_id, result, usage: {}, answered_by: workflow_id };
+  if (failure !== null && !repeats) return { seen: "spent", action_id, error: failure };
   return repeats ? own : { seen: "in_doubt", action_id };
 }
 
@@ -102,6 +107,10 @@ export function isDoneElsewhere(run: Run, key: string): boolean {
 
 /** Whether this workflow's own call under the key has failed for certain. */
 export const hasFailedHere = (run: Run, key: string): boolean => entryOf(run, key)?.seen.startsWith("failed") === true;
+
+/** Whether whoever began or restarted this workflow knew that a call had been answered with what is of no use. */
+export const isKnownSpent = ({ log: { record } }: Run, actionId: string): boolean =>
+  record.spent_calls.includes(actionId) || record.actions.get(actionId)?.seen.startsWith("failed") === true;
 
 function readEntry(
   run: Run,

@@ -150,6 +150,8 @@ function makeAttempt(run: Run, at: Attempt): void {
       return answerFromRecord(run, at, { key, ...known });
     case "running":
       return joinCall(run, at, { key, action_id: known.action_id });
+    case "spent":
+      return failFromRecord(run, at, { key, ...known });
     case "failed_final":
       return settleAfter(run, step_id, { ...known, usage: {}, pending: false, cached: true });
     default:
@@ -211,6 +213,19 @@ function answerFromRecord(
   const from = answered_by === null ? {} : { answered_by };
   const ended = { operator_name, attempt, action_id, result: screened.result, usage, cached: true, ...from };
   run.log.note(draft("ACTION_SUCCEEDED", { ...ended, late: false, outcome_id }, step_id));
+}
+
+/** What another workflow's call was answered with is of no use here either: the failure is this attempt's, without a call. */
+function failFromRecord(
+  run: Run,
+  at: Attempt,
+  { key, action_id, error }: { readonly key: string; readonly action_id: string; readonly error: KernelError },
+): void {
+  const { step_id } = at.prepared.step;
+  const end = { action_id, error, usage: {}, pending: false, cached: true };
+  run.log.note(draft("ACTION_STARTED", startOf(run, at, key, action_id), step_id));
+  run.log.note(failureOf(run, { attempt: at.attempt, stepId: step_id }, end));
+  settleAfter(run, step_id, end);
 }
 
 /** A key whose call is under way is in progress: the attempt waits for its end, within its own time. */

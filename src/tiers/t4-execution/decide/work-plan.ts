@@ -8,6 +8,7 @@
  * W4  Nothing is forgotten: a step that can never start, for want of what it depends on, is skipped by name.
  */
 
+import { isSpent } from "../../../contract/action.ts";
 import { checkBudget } from "../../../contract/budget.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { draft } from "../../../contract/event.ts";
@@ -224,8 +225,7 @@ const finalCodes: ReadonlySet<string> = new Set(["T5_HUMAN_DENIED", "T4_ACTION_I
 /** A person said no, nobody knows whether it was done, or it was done and its answer is of no use: it is not made again. */
 function endsForGood(run: Run, { error, step }: StepRecord): boolean {
   if (error === null) return false;
-  const isAnswered = error.code === "T4_OUTPUT_INVALID" || error.detail["answered"] === true;
-  return finalCodes.has(error.code) || (isAnswered && !isRepeatable(findKnownOperator(run, step)));
+  return finalCodes.has(error.code) || (isSpent(error) && !isRepeatable(findKnownOperator(run, step)));
 }
 
 function endFailed(run: Run, failed: readonly StepRecord[]): false {

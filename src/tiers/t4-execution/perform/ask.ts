@@ -14,7 +14,7 @@ import type { Result } from "../../../contract/result.ts";
 import type { StepResult } from "../../../contract/step.ts";
 import type { Kit } from "../../../runtime/kit.ts";
 import { callWithin, errorOf, type Within } from "../../../runtime/within.ts";
-import { hasFailedHere } from "../decide/answer-key.ts";
+import { hasFailedHere, isKnownSpent } from "../decide/answer-key.ts";
 import type { Screened } from "../decide/end-call.ts";
 import { readThrown } from "../decide/hooks.ts";
 import type { Answered } from "../decide/input.ts";
@@ -127,7 +127,8 @@ function askHost(question: HostQuestion, at: Asking): unknown {
 
 function sharing({ run }: Asking, key: string) {
   const { tenant_id, workflow_id, parent_workflow_id } = run.log.record;
-  return { tenant_id, key, workflow_id, parent_workflow_id, hasFailed: hasFailedHere(run, key) };
+  const knows = (actionId: string): boolean => isKnownSpent(run, actionId);
+  return { tenant_id, key, workflow_id, parent_workflow_id, hasFailed: hasFailedHere(run, key), knows };
 }
 
 interface Bound {
