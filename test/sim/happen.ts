@@ -75,6 +75,7 @@ const happenings: Readonly<Record<Exclude<Deed, "open" | "wake">, Happening>> = 
   decide: async (stage, action, process) => {
     const gate = await findGate(process, action.of);
     if (gate === undefined) return;
+    hearSaid(stage, process, { gate, by: callerOf(action.by).principal.id });
     ask(stage, { process, what: "decide" }, ({ decideGate }) =>
       decideGate(gate.workflow_id, { ...callerOf(action.by), gate_id: gate.gate_id, ...wordOn(gate, action) }),
     );
@@ -124,11 +125,21 @@ const happenings: Readonly<Record<Exclude<Deed, "open" | "wake">, Happening>> = 
     return undefined;
   },
   jump: ({ world }, { how }, { wall }) => {
-    world.mark("clock jumped");
-    wall.jump(at(jumps, how) as number);
+    const ms = at(jumps, how) as number;
+    world.mark(ms < 0 ? "clock jumped back" : "clock jumped");
+    wall.jump(ms);
     return undefined;
   },
 };
+
+/** What a person says to a gate, at what this process takes for now. */
+export function hearSaid(
+  { world }: Stage,
+  { wall }: SimulatedProcess,
+  { gate: { workflow_id, gate_id }, by }: { readonly gate: Gate; readonly by: unknown },
+): void {
+  world.say({ workflow_id, gate_id, by, now: wall.now() });
+}
 
 const hint = { intent_type: storyIntent, inputs: {} };
 

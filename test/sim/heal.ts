@@ -1,7 +1,7 @@
 /** The end of every story: faults are over, all processes but a last one go, and that one sees the work to its end. */
 import type { Gate } from "../../src/contract/gate.ts";
 import { letRun } from "../../src/testing/let-run.ts";
-import { awaken, people, wordOn } from "./happen.ts";
+import { awaken, hearSaid, people, wordOn } from "./happen.ts";
 import type { Stage } from "./play-story.ts";
 import { leaseMs, type SimulatedProcess } from "./simulated-process.ts";
 
@@ -68,10 +68,12 @@ async function seeToTheEnd(stage: Stage, last: SimulatedProcess): Promise<void> 
 }
 
 /** Time passes until nothing moves any more. */
-async function moveOn({ world, broken }: Stage, { clock }: SimulatedProcess): Promise<void> {
+async function moveOn(stage: Stage, { clock }: SimulatedProcess): Promise<void> {
+  const { world, broken } = stage;
   for (let i = 0; i < timersOfRound; i += 1) {
     for (const pending of world.pending.splice(0)) pending.end();
     await letRun();
+    stage.look();
     if (world.pending.length === 0 && !(await clock.advanceToNext())) return clock.advance(leaseMs + 1);
   }
   broken.push("rests: timers without end");
@@ -97,15 +99,16 @@ interface Deciding {
 }
 
 /** One person after another looks and says something, until it is decided; gives what they were refused with. */
-async function decideOne({ story }: Stage, { last, gate, round }: Deciding): Promise<readonly string[]> {
+async function decideOne(stage: Stage, { last, gate, round }: Deciding): Promise<readonly string[]> {
   const refusals: string[] = [];
   const { workflow_id, gate_id } = gate;
   for (const [i, principal] of deciders.entries()) {
     const shown = await find(last, gate);
     if (shown === undefined) return refusals;
-    const varied = i === 0 ? story.seed + round + gate_id.length : 3;
+    const varied = i === 0 ? stage.story.seed + round + gate_id.length : 3;
     const { decision, payload } = wordOn(shown, { how: round < 12 ? varied : 6 });
     const seen = { ...payload, payload_digest: shown.payload_digest };
+    hearSaid(stage, last, { gate, by: principal.id });
     await last.kernel
       .decideGate(workflow_id, { tenant_id: 1, principal, gate_id, decision, payload: seen })
       .catch((thrown: unknown) => refusals.push(String(thrown)));

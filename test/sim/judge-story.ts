@@ -9,6 +9,7 @@ import { viewWorkflow } from "../../src/tiers/t4-execution/build-trace.ts";
 import { progressOf } from "../../src/tiers/t6-metacognition/project-progress.ts";
 import { stop } from "./heal.ts";
 import { judgeCalls } from "./judge-calls.ts";
+import { judgeTimes } from "./judge-times.ts";
 import type { Stage } from "./play-story.ts";
 import type { SimulatedProcess } from "./simulated-process.ts";
 
@@ -20,7 +21,7 @@ export async function judge(stage: Stage, last: SimulatedProcess | null): Promis
   for (const id of ids) failures.push(...(await judgeWorkflow(stage, kernel, id)));
   const verified = await kernel.verify();
   if (!verified.ok) failures.push(`verify: ${JSON.stringify(verified.broken)}`);
-  failures.push(...judgeCalls(stage.story, stage.world));
+  failures.push(...judgeCalls(stage.story, stage.world), ...judgeTimes(stage.world));
   await stop(stage, last);
   // What else is wrong is told before what is only replayed otherwise.
   return failures.find((failure) => !failure.startsWith("replay:")) ?? failures[0] ?? null;
@@ -46,7 +47,6 @@ async function judgeWorkflow({ world }: Stage, kernel: Kernel, id: string): Prom
       ? []
       : [`fold: ${id} is told otherwise than it lies`]),
     ...judgeDurable(id, events, world.durable),
-    ...judgeLive(kernel, record),
     ...(await judgeReplay(kernel, id)),
   ];
 }
@@ -76,13 +76,6 @@ function judgeDurable(
   const was = durable.filter(({ event }) => event.workflow_id === id).map(({ event }) => event.event_id);
   const is = events.map(({ event_id }) => event_id);
   return isDeepStrictEqual(was, is) ? [] : [`durable: ${id} was written otherwise than it reads`];
-}
-
-/** Whoever has the workflow awake sees it as the ledger does. */
-function judgeLive(kernel: Kernel, record: WorkflowRecord): readonly string[] {
-  const live = kernel.lifecycles(record.workflow_id);
-  if (live === null || live.workflow === record.state) return [];
-  return [`live: ${record.workflow_id} lives as ${JSON.stringify(live.workflow)} and lies as ${record.state}`];
 }
 
 async function judgeReplay(kernel: Kernel, id: string): Promise<readonly string[]> {

@@ -2,6 +2,7 @@
  * What is outside all kernels: calls that reached an operator and what they did there, and the order in which rows became
  * durable. It outlives every process.
  */
+import { stepPath } from "../../machines/charts.ts";
 import { foldWorkflow } from "../../machines/fold.ts";
 import type { LedgerEvent } from "../../src/contract/event.ts";
 import type { TurnRow } from "../../src/contract/turn.ts";
@@ -33,12 +34,37 @@ export interface Durable {
   readonly event: LedgerEvent;
 }
 
+/** A person's decision, as it was put to a process by that process's clock. */
+export interface Said {
+  readonly workflow_id: string;
+  readonly gate_id: string;
+  readonly by: unknown;
+  /** Epoch ms. */
+  readonly now: number;
+  /** Rows that were durable. */
+  readonly at: number;
+}
+
+/** What the charts say of a workflow, to be compared. */
+export function statesOf({ state, steps, gates }: WorkflowRecord): string {
+  const byId = (one: readonly [string, string], other: readonly [string, string]): number =>
+    one[0] < other[0] ? -1 : 1;
+  return JSON.stringify([
+    state,
+    [...steps].map(([id, step]) => [id, stepPath(step)] as const).sort(byId),
+    [...gates].map(([id, { status }]) => [id, status] as const).sort(byId),
+  ]);
+}
+
 export class OutsideWorld {
   readonly calls: Called[] = [];
   readonly durable: Durable[] = [];
   /** Who wrote each row. */
   readonly writers: string[] = [];
   readonly records = new Map<string, WorkflowRecord | null>();
+  /** Of each workflow, as of each of its rows. */
+  readonly states = new Map<string, string[]>();
+  readonly said: Said[] = [];
   readonly marks = new Map<string, number>();
   pending: Pending[] = [];
   #rows = 0;
@@ -58,6 +84,12 @@ export class OutsideWorld {
     this.#rows += 1;
     this.writers.push(writer);
     for (const event of this.#open(row)) this.#take(row.stream, event);
+    const record = this.records.get(row.stream) ?? null;
+    if (record !== null) this.states.set(row.stream, [...(this.states.get(row.stream) ?? []), statesOf(record)]);
+  }
+
+  say(said: Omit<Said, "at">): void {
+    this.said.push({ ...said, at: this.#rows });
   }
 
   #take(stream: string, event: LedgerEvent): void {

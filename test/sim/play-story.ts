@@ -11,6 +11,7 @@ import { letRun } from "../../src/testing/let-run.ts";
 import { memoryLedger } from "../../src/testing/memory-row-store.ts";
 import { happen } from "./happen.ts";
 import { heal } from "./heal.ts";
+import { lookAt } from "./judge-live.ts";
 import { judge } from "./judge-story.ts";
 import { OutsideWorld } from "./outside-world.ts";
 import { openProcess, type SimulatedProcess } from "./simulated-process.ts";
@@ -73,6 +74,15 @@ export class Stage {
     for (const [promise, { process: asked }] of this.asked) if (asked === process) this.asked.delete(promise);
   }
 
+  /** Every workflow that is awake somewhere lives as the ledger had it, at what that process has heard of it. */
+  look(): void {
+    for (const process of this.awake)
+      for (const id of this.world.states.keys()) {
+        const otherwise = lookAt(this.world, process, id);
+        if (otherwise !== null) this.broken.push(otherwise);
+      }
+  }
+
   /** Who died at a commit is no longer there. */
   sweep(): void {
     for (const process of this.processes) if (process.faults.isDead) this.drop(process);
@@ -130,6 +140,7 @@ async function live(stage: Stage): Promise<void> {
     await happen(stage, action);
     await letRun();
     stage.sweep();
+    stage.look();
   }
 }
 

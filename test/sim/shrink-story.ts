@@ -66,6 +66,7 @@ async function plainer(now: Now, take: Take): Promise<boolean> {
     (story) => ({ ...story, processes: 1 }),
     (story) => ({ ...story, maxReplans: 0 }),
     (story) => ({ ...story, store: "memory" }),
+    (story) => ({ ...story, durability: "full" }),
     (story) => ({ ...story, operators: story.operators.map((operator) => ({ ...operator, ruling: "none" })) }),
     ...now().steps.flatMap(({ id }) => [
       (story: Story) => alter(story, id, { gate: null }),

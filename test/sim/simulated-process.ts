@@ -19,6 +19,8 @@ export interface SimulatedProcess {
   readonly clock: VirtualClock;
   /** The wall's time as this process reads it; it may jump while its timers do not. */
   readonly wall: { jump: (ms: number) => void; now: () => number };
+  /** How many rows of each workflow its live actors have been seen to have heard. */
+  readonly heard: Map<string, number>;
   /** What was logged as an error and is none of the story's faults. */
   readonly crashes: string[];
 }
@@ -49,10 +51,11 @@ export async function openProcess(
     owner: name,
     capabilities: [storyPackage({ story, world, process: name })],
     policies: storyRules(story),
+    durability: story.durability,
     limits: { maxSteps: 40, maxReplans: story.maxReplans, leaseMs, tailPollMs: 1_000 },
     logger: { debug: quiet, info: quiet, warn: hear(crashes), error: hear(crashes) },
   });
-  return { name, kernel, faults, clock, wall, crashes };
+  return { name, kernel, faults, clock, wall, heard: new Map(), crashes };
 }
 
 const quiet = (): void => undefined;

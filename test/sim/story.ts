@@ -80,6 +80,7 @@ export interface Story {
   readonly operators: readonly StoryOperator[];
   readonly steps: readonly StoryStep[];
   readonly actions: readonly Action[];
+  readonly durability: "full" | "effects";
 }
 
 export interface Draw {
@@ -141,6 +142,7 @@ export function drawStory(seed: number): Story {
     operators,
     steps: drawSteps(draw, { size, operators: operators.length }),
     actions: [drawAction(draw, "submit"), ...Array.from({ length: 5 + draw.upTo(45) }, () => drawAction(draw))],
+    durability: draw.chance(0.3) ? "effects" : "full",
   };
 }
 

@@ -4,11 +4,11 @@ import type { Played } from "./play-story.ts";
 import type { Story } from "./story.ts";
 
 export function tellStory(story: Story, { failure, world }: Played): string {
-  const { seed, store, processes, maxReplans, operators, steps, actions } = story;
+  const { seed, store, processes, maxReplans, operators, steps, actions, durability } = story;
   const used = new Set(steps.map(({ operator }) => operator));
   return [
     `  seed ${seed}, shortened: ${failure}`,
-    `  ${processes} processes on ${store}, ${maxReplans} replans`,
+    `  ${processes} processes on ${store}, durability ${durability}, ${maxReplans} replans`,
     ...operators.flatMap((operator, i) => (used.has(i) ? [`  op ${i} ${JSON.stringify(operator)}`] : [])),
     ...steps.map((step) => `  step ${JSON.stringify(step)}`),
     ...actions.map(({ does, at, of, by, how }) => `  ${does} at ${at} of ${of} by ${by} how ${how}`),

@@ -1,0 +1,66 @@
+/**
+ * An expiry is on time: whoever says something to a gate whose time is up meets its expiry first, and nothing expires before
+ * its time.
+ */
+import { foldWorkflow } from "../../machines/fold.ts";
+import type { EventType, LedgerEvent } from "../../src/contract/event.ts";
+import type { Gate } from "../../src/contract/gate.ts";
+import type { WorkflowRecord } from "../../src/contract/workflow.ts";
+import type { OutsideWorld, Said } from "./outside-world.ts";
+
+const words: ReadonlySet<EventType> = new Set([
+  "GATE_VOTED",
+  "GATE_VOTE_WITHDRAWN",
+  "GATE_DELEGATED",
+  "USER_APPROVED",
+  "USER_REJECTED",
+]);
+const expiries: ReadonlySet<EventType> = new Set(["GATE_EXPIRED", "GATE_SUSPENDED", "GATE_ESCALATED"]);
+
+export function judgeTimes({ durable, said, marks }: OutsideWorld): readonly string[] {
+  const records = new Map<string | null, WorkflowRecord | null>();
+  const failures: string[] = [];
+  // A process whose clock went back may decide at an earlier instant than it was asked.
+  const asked = marks.has("clock jumped back") ? [] : said;
+  for (const { event, at } of durable) {
+    const { workflow_id: id } = event;
+    if (id === null) continue;
+    const record = records.get(id) ?? null;
+    const gate = record?.gates.get(String(event.payload["gate_id"]));
+    if (gate !== undefined)
+      failures.push(
+        ...judgeOne(
+          event,
+          gate,
+          saidOf(
+            asked.filter((one) => one.at < at),
+            event,
+            gate,
+          ),
+        ),
+      );
+    records.set(id, foldWorkflow(record, event));
+  }
+  return failures;
+}
+
+/** What this person had said to the gate by then. */
+const saidOf = (said: readonly Said[], { workflow_id, payload }: LedgerEvent, { gate_id }: Gate): readonly Said[] =>
+  said.filter(
+    (one) =>
+      one.workflow_id === workflow_id &&
+      one.gate_id === gate_id &&
+      one.by === (payload["principal"] as { readonly id?: unknown } | null)?.id,
+  );
+
+function judgeOne(event: LedgerEvent, { status, due_at, quorum }: Gate, said: readonly Said[]): readonly string[] {
+  const { event_type: type, timestamp, workflow_id, payload } = event;
+  if (status !== "open") return [];
+  const due = due_at === null ? Number.POSITIVE_INFINITY : Date.parse(due_at);
+  const told = `${type} of ${String(payload["gate_id"])} in ${workflow_id} at ${timestamp}, due at ${due_at}`;
+  if (expiries.has(type)) return Date.parse(timestamp) < due ? [`early: ${told}`] : [];
+  // Votes that were given in time close their gate whenever they are counted.
+  if (!words.has(type) || (quorum !== null && type.startsWith("USER_"))) return [];
+  const isLate = Date.parse(timestamp) >= due || (said.length > 0 && said.every(({ now }) => now >= due));
+  return isLate ? [`late: ${told}`] : [];
+}
