@@ -3,8 +3,16 @@
  */
 import type { Json } from "./json.ts";
 
+/**
+ * What kind of difference: the event holds something else; the record holds another that did not come; the replay went beyond
+ * the record's end; or all events came, and the row around them is another.
+ */
+export const differenceCodes = ["EVENT_DIFFERS", "EVENT_MISSING", "EVENT_BEYOND", "ROW_DIFFERS"] as const;
+export type DifferenceCode = (typeof differenceCodes)[number];
+
 /** The first event, in ledger order, that came out otherwise. */
 export interface ReplayDifference {
+  readonly code: DifferenceCode;
   readonly sequence: number;
   /** Null where the replay went beyond the ledger's last event. */
   readonly event_id: string | null;

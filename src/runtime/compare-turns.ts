@@ -23,13 +23,15 @@ export function compareEvent(sequence: number, recorded: TurnEvent, made: TurnEv
     found === orderOnly
       ? `${type} has the same members in another order`
       : `${where} of ${type} was ${show(expected)} and is ${show(actual)} now`;
-  return { sequence, event_id: id, event_type: type, step_id: step, path: where, expected, actual, reason };
+  const place = { sequence, event_id: id, event_type: type, step_id: step };
+  return { code: "EVENT_DIFFERS", ...place, path: where, expected, actual, reason };
 }
 
 /** What the record holds did not come; `instead`: what did. */
 export function missing(sequence: number, recorded: TurnEvent, instead: EventDraft | null): ReplayDifference {
   const { id, type, step, payload } = recorded;
-  const place = { sequence, event_id: id, event_type: type, step_id: step, path: null, expected: payload as Json };
+  const at = { sequence, event_id: id, event_type: type, step_id: step };
+  const place = { code: "EVENT_MISSING", ...at, path: null, expected: payload as Json } as const;
   if (instead === null) return { ...place, actual: null, reason: `${type} was expected and nothing more happened` };
   const actual = { type: instead.type, step_id: instead.step_id, payload: instead.payload } as unknown as Json;
   const reason = `${type} was expected; ${nameOf(instead)} came, which the ledger does not hold there`;
@@ -41,7 +43,7 @@ export function goesBeyond(sequence: number, extra: EventDraft): ReplayDifferenc
   const actual = extra.payload as unknown as Json;
   const reason = `the ledger ends here; ${nameOf(extra)} came`;
   const place = { sequence, event_id: null, event_type: extra.type, step_id: extra.step_id };
-  return { ...place, path: null, expected: null, actual, reason };
+  return { code: "EVENT_BEYOND", ...place, path: null, expected: null, actual, reason };
 }
 
 const nameOf = ({ type, step_id }: EventDraft): string => (step_id === null ? type : `${type} of ${step_id}`);
@@ -97,7 +99,7 @@ function differentRow(row: TurnRow, sealed: TurnRow, first: TurnEvent | undefine
   const { id = null, type = "", step = null } = first ?? {};
   const place = { sequence: row.first_sequence, event_id: id, event_type: type, step_id: step };
   const reason = `the row that begins here is another: ${found.path.join(".")} was ${show(found.expected)} and is ${show(found.actual)} now`;
-  return { ...place, ...found, path: found.path.join("."), reason };
+  return { code: "ROW_DIFFERS", ...place, ...found, path: found.path.join("."), reason };
 }
 
 const contentsOf = ({ envelope, body }: TurnRow): Json => ({

@@ -108,7 +108,8 @@ describe("the approved payload is what runs", () => {
       stages: ["action"],
       evaluate({ subject }) {
         asked.push(subject.payload);
-        return { decision: "TRANSFORM", transform: { ...(subject.payload as object), stamp: asked.length } };
+        const { stamp = 0, ...rest } = subject.payload as { readonly stamp?: number };
+        return { decision: "TRANSFORM", transform: { ...rest, stamp: stamp + 1 } };
       },
     });
     const capability = story([write], [step("w", write, { params: { text: "a" } })]);

@@ -1,18 +1,41 @@
 // Replays every workflow of a kernel's ledger. Owns: finding them, and the words for what came out otherwise.
-import type { Kernel, Replay } from "../../src/index.ts";
+import { type Kernel, KernelErrorException } from "../../src/index.ts";
 
-/** Replays of all workflows of the ledger, as it stands now. */
-export async function replayAll(kernel: Kernel): Promise<readonly Replay[]> {
-  const replays: Replay[] = [];
-  for (let after: string | undefined; ; ) {
-    const page = await kernel.workflows({ limit: 100, ...(after === undefined ? {} : { after }) });
-    for (const { workflow_id } of page) replays.push(await kernel.replay(workflow_id));
-    after = page.at(-1)?.workflow_id;
-    if (after === undefined) return replays;
+/** What a replay told that was not identical. */
+export interface Told {
+  readonly code: string;
+  readonly reason: string;
+}
+
+/** What the replays of all workflows of the ledger tell, as it stands now. */
+export async function replayAll(kernel: Kernel): Promise<readonly Told[]> {
+  const told: Told[] = [];
+  try {
+    for (let after: string | undefined; ; ) {
+      const page = await kernel.workflows({ limit: 100, ...(after === undefined ? {} : { after }) });
+      for (const { workflow_id } of page) told.push(...(await replayOne(kernel, workflow_id)));
+      after = page.at(-1)?.workflow_id;
+      if (after === undefined) return told;
+    }
+  } catch (thrown) {
+    return [...told, ...refusalOf(thrown)];
   }
 }
 
-export const differencesOf = (replays: readonly Replay[]): readonly string[] =>
-  replays.flatMap(({ workflow_id, difference }) =>
-    difference === null ? [] : [`${workflow_id} at ${difference.sequence}: ${difference.reason}`],
-  );
+async function replayOne(kernel: Kernel, workflowId: string): Promise<readonly Told[]> {
+  try {
+    const { difference } = await kernel.replay(workflowId);
+    if (difference === null) return [];
+    return [{ code: difference.code, reason: `${workflowId} at ${difference.sequence}: ${difference.reason}` }];
+  } catch (thrown) {
+    return refusalOf(thrown);
+  }
+}
+
+/** A kernel that has stopped, whose store a test has broken, or that only reads what another ran, replays nothing. */
+const nothingToReplay = /^(T0_LEDGER_|T0_KERNEL_STOPPED|T1_NORMALIZE_UNKNOWN_INTENT|T4_OPERATOR_UNKNOWN)/;
+
+function refusalOf(thrown: unknown): readonly Told[] {
+  const code = thrown instanceof KernelErrorException ? thrown.error.code : "THROWN";
+  return nothingToReplay.test(code) ? [] : [{ code, reason: String(thrown) }];
+}

@@ -1,28 +1,42 @@
 // Under REPLAY=1 (`npm run replay:suite`) every workflow of every scenario of the suite is replayed when its test kernel is
-// disposed of, and the test fails if one comes out otherwise. Owns: the wrap around createTestKernel.
-import { expect, vi } from "vitest";
+// disposed of, and the test fails if one comes out otherwise, or if none does where one must (`expected-differences.ts`).
+// Owns: the wrap around createTestKernel.
+import { afterEach, expect, vi } from "vitest";
 import type { TestKernel, TestKernelOptions } from "../../src/testing/test-kernel.ts";
-import { exclusionOf } from "./exclusions.ts";
-import { differencesOf, replayAll } from "./replay-all.ts";
+import { type ExpectedDifference, expectedOf } from "./expected-differences.ts";
+import { replayAll, type Told } from "./replay-all.ts";
+
+/** What was told of each scenario that must differ. */
+const met = new Map<ExpectedDifference, Told[]>();
 
 vi.mock("../../src/testing/test-kernel.ts", async (importOriginal) => {
   const original = await importOriginal<typeof import("../../src/testing/test-kernel.ts")>();
   const createTestKernel = async (options?: TestKernelOptions): Promise<TestKernel> => {
     const testing = await original.createTestKernel(options);
     const { testPath = "", currentTestName = "" } = expect.getState();
-    if (exclusionOf(testPath, currentTestName) !== null) return testing;
+    const expected = expectedOf(testPath, currentTestName);
     const dispose = async (): Promise<void> => {
-      const differences = await replayAll(testing.kernel).then(differencesOf, readError);
+      const told = await replayAll(testing.kernel);
       await testing[Symbol.asyncDispose]();
-      if (differences.length > 0) throw new Error(`not replayed: ${differences.join("; ")}`);
+      if (expected === null) failOf(told);
+      else met.set(expected, [...(met.get(expected) ?? []), ...told]);
     };
     return { ...testing, [Symbol.asyncDispose]: dispose };
   };
   return { ...original, createTestKernel };
 });
 
-/** A kernel that has stopped, whose store a test has broken, or that only reads what another ran, replays nothing. */
-function readError(thrown: unknown): readonly string[] {
-  const text = String(thrown);
-  return /T0_LEDGER_|T0_KERNEL_STOPPED|T1_NORMALIZE_UNKNOWN_INTENT|T4_OPERATOR_UNKNOWN/.test(text) ? [] : [text];
+afterEach(() => {
+  const { testPath = "", currentTestName = "" } = expect.getState();
+  const expected = expectedOf(testPath, currentTestName);
+  if (expected === null) return;
+  const told = met.get(expected) ?? [];
+  met.delete(expected);
+  failOf(told.filter(({ code }) => !expected.told.includes(code)));
+  if (told.length === 0) throw new Error(`replays alike now, though ${expected.reason}`);
+});
+
+function failOf(told: readonly Told[]): void {
+  if (told.length > 0)
+    throw new Error(`not replayed: ${told.map(({ code, reason }) => `${code}: ${reason}`).join("; ")}`);
 }

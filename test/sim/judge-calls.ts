@@ -16,13 +16,17 @@ export function judgeCalls(story: Story, world: OutsideWorld): readonly string[]
   return [...judgeGates(story, world), ...judgeEffects(sent, world)];
 }
 
+/** What has no effect is called on what was decided, committed or not. */
+const needsNoCommit = ({ durability, operators }: Story, { operator }: Called): boolean =>
+  durability === "effects" && operators[operator]?.effect === "none";
+
 function judgeGates(story: Story, { calls, records }: OutsideWorld): readonly string[] {
   const lets: ReadonlySet<string | null> = new Set(["approved", "expired"]);
   const asks = (call: Called): boolean => {
     const step = story.steps.find(({ id }) => id === baseOf(call.step_id));
     return step?.gate != null || story.operators[call.operator]?.ruling === "REQUIRE_APPROVAL";
   };
-  const early = calls.filter((call) => asks(call) && !lets.has(call.gate));
+  const early = calls.filter((call) => asks(call) && !lets.has(call.gate) && !needsNoCommit(story, call));
   return early.map(
     ({ workflow_id, step_id, gate }) =>
       `gate: ${step_id} of ${workflow_id} was called while its gate was ${gate} (${records.get(workflow_id)?.state})`,

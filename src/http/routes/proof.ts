@@ -6,6 +6,7 @@
  */
 import { z } from "zod";
 import { JsonValue } from "../../contract/json.ts";
+import { differenceCodes } from "../../contract/replay.ts";
 import { addRoute, type Route } from "../add-route.ts";
 import { answerJson } from "../answer.ts";
 import { type Edge, workflowOf, workflowPath } from "../edge.ts";
@@ -27,6 +28,7 @@ const Replayed = z.object({
   head: z.string().nullable(),
   difference: z
     .object({
+      code: z.enum(differenceCodes),
       sequence: z.int(),
       event_id: z.string().nullable(),
       event_type: z.string(),
