@@ -39,7 +39,7 @@ export interface Recorded {
 export function answerOf(question: Question, at: Recorded): Answered | undefined {
   switch (question.ask) {
     case "data":
-      return dataOf(question.schema, question.data, at);
+      return crashed(question.to, at.log) ?? dataOf(question.schema, question.data, at);
     case "initialize":
       return initialized(at.log);
     case "saved":
@@ -61,6 +61,12 @@ export function answerOf(question: Question, at: Recorded): Answered | undefined
     default:
       return undefined;
   }
+}
+
+/** A tier that crashed over a question did so by chance: what the record holds next says so. */
+function crashed(tier: number, { next }: RecordedLog): Answered | undefined {
+  const error = next?.payload["error"] as KernelError | null | undefined;
+  return error?.code === "T0_TIER_CRASHED" && error.source.tier === tier ? failed(error) : undefined;
 }
 
 function dataOf(schema: string, data: unknown, at: Recorded): Answered | undefined {

@@ -185,6 +185,7 @@ describe("a crash", () => {
     expect(state).toBe("failed");
     const hops = (await eventsOf(t, workflow_id)).filter((event) => event.event_type === "ERROR_ESCALATED");
     expect(hops.map((event) => event.payload["tier"])).toEqual([5, 6, 7]);
+    expect((await t.kernel.replay(workflow_id)).difference).toBeNull();
   });
 
   it("[CARD-23] of T4 folds its other workflows again from the ledger, and they end as if nothing had been", async () => {

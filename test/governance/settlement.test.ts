@@ -144,6 +144,7 @@ describe("what was set aside for a call", () => {
     });
     const { workflow_id, state } = await t.run(intent);
     expect([state, await payloads(t, workflow_id, "BUDGET_REFUSED")]).toEqual(["completed", []]);
+    expect((await t.kernel.replay(workflow_id)).difference).toBeNull();
   });
 
   it("is settled by its own end, also when a person had the call made again meanwhile", async () => {

@@ -88,6 +88,7 @@ describe("who waits for a workflow to rest", () => {
     await cancel(other, id);
     await t.clock.advance(1000);
     expect(seen.answer).toBe("cancelled");
+    away = false;
   });
 
   it("hears that it waits for a person although it is asleep", async () => {

@@ -172,7 +172,8 @@ describe("a replay under other rules names the first event that differs, and why
     };
     const rules = { capabilities: [capability], policies: [deny], policyVersion: "default-1" };
     const difference = await differenceUnder(t, workflow_id, rules);
-    expect(difference).toMatchObject({ event_type: "POLICY_DECIDED", step_id: "draft", path: "payload.decision" });
+    const where = { event_type: "POLICY_DECIDED", step_id: "draft", path: "payload.decision" };
+    expect(difference).toMatchObject({ code: "EVENT_DIFFERS", ...where });
     expect([difference.expected, difference.actual]).toEqual(["ALLOW", "DENY"]);
     expect(difference.reason).toContain("payload.decision of POLICY_DECIDED");
   });

@@ -1,0 +1,85 @@
+// Scenarios of which a replay must tell a difference, each with what it tells and why: the host's own rules are others by then,
+// or the test has forged the record. One that replays alike, or tells something else, fails its test.
+
+export interface ExpectedDifference {
+  /** The end of the test file's path. */
+  readonly file: string;
+  /** A part of the test's title. */
+  readonly title: string;
+  /** Codes of differences, or of what the replay is refused with. */
+  readonly told: readonly string[];
+  readonly reason: string;
+}
+
+const changed: readonly Omit<ExpectedDifference, "told">[] = [
+  {
+    file: "policy/whatif.test.ts",
+    title: "nor what policy saw of a changed edit",
+    reason: "one ledger is opened under several policies",
+  },
+  ...["for want of the operator of a later step", "no longer valid", "needs nothing that could run"].map((title) => ({
+    file: "gates/runnable.test.ts",
+    title,
+    reason: "another version of the package is registered by then",
+  })),
+  ...["of params that", "at stage gate", "a scorer of confidence", "a scorer of grounding"].map((title) => ({
+    file: "bad-input/host-code.test.ts",
+    title,
+    reason: "the host's function fails the first time only",
+  })),
+  {
+    file: "actors/tool-calls.test.ts",
+    title: "of the version that the step was planned with",
+    reason: "another version of the operator is registered while the workflow waits",
+  },
+  {
+    file: "execution/references.test.ts",
+    title: "where the plan function says something else",
+    reason: "the package's plan function says something else each time",
+  },
+  ...["stands in the next process", "of the last process, and two calls at once"].map((title) => ({
+    file: "routing/kernel.test.ts",
+    title,
+    reason: "another package of the same name and version is registered by then",
+  })),
+  {
+    file: "actors/tier-removal.test.ts",
+    title: "is not done without T3",
+    reason: "the test leaves out the planning tier; a replay has it",
+  },
+];
+
+const forged: readonly ExpectedDifference[] = [
+  {
+    file: "journey/ledger-service.test.ts",
+    title: "each call returns the id",
+    told: ["EVENT_MISSING"],
+    reason: "the test writes a workflow's events by hand",
+  },
+  {
+    file: "recovery/rest-and-wait.test.ts",
+    title: "a fact that is appended later",
+    told: ["EVENT_MISSING"],
+    reason: "the test appends a fact that no input left",
+  },
+  {
+    file: "pains/resume.test.ts",
+    title: "pain 9: a payload that is not the one",
+    told: ["EVENT_DIFFERS"],
+    reason: "the test falsifies the ledger",
+  },
+  {
+    file: "ledgers/forged-indexes.test.ts",
+    title: "names a workflow that never was",
+    told: ["T4_WORKFLOW_NOT_FOUND"],
+    reason: "the test names a workflow in the index that has no rows",
+  },
+];
+
+const expected: readonly ExpectedDifference[] = [
+  ...changed.map((one) => ({ ...one, told: ["EVENT_DIFFERS", "EVENT_MISSING"] })),
+  ...forged,
+];
+
+export const expectedOf = (path: string, title: string): ExpectedDifference | null =>
+  expected.find((one) => path.endsWith(one.file) && title.includes(one.title)) ?? null;
