@@ -12,9 +12,11 @@ import type { Caller } from "./contract/auth-context.ts";
 import { raise } from "./contract/error.ts";
 import { kernelError } from "./contract/error-codes.ts";
 import { moduleRef } from "./contract/module-ref.ts";
+import type { RetryRequest } from "./contract/retry.ts";
 import { isAtRest, isTerminal, type WorkflowRecord } from "./contract/workflow.ts";
 import type { WorkflowState } from "./contract/workflow-state.ts";
 import { createCapabilityClient } from "./kernel/capability-client.ts";
+import { examine } from "./kernel/doctor.ts";
 import type { Kernel } from "./kernel/face.ts";
 import { findOpenGate } from "./kernel/open-gate.ts";
 import { type KernelOptions, resolveOptions, type TierPatch } from "./kernel/options.ts";
@@ -100,13 +102,15 @@ class RunningKernel {
     | typeof Symbol.asyncDispose
   > {
     const gateway = this.#gateway;
-    const { reading } = this.#parts;
+    const { reading, registry } = this.#parts;
+    const retry = (workflowId: string, request: RetryRequest) =>
+      retryOrBeginAgain({ gateway, reading, registry, workflowId, request });
     return {
       submit: (request) => this.#serve(() => gateway.submit(request)),
       decideGate: (workflowId, request) => this.#serve(() => gateway.decideGate(workflowId, request)),
       withdrawVote: (workflowId, request) => this.#serve(() => gateway.withdrawVote(workflowId, request)),
       delegateGate: (workflowId, request) => this.#serve(() => gateway.delegateGate(workflowId, request)),
-      retry: (workflowId, request) => this.#serve(() => retryOrBeginAgain({ gateway, reading, workflowId, request })),
+      retry: (workflowId, request) => this.#serve(() => retry(workflowId, request)),
       cancel: (workflowId, request) => this.#serve(() => gateway.cancel(workflowId, request)),
       authorize: (caller, scope) => this.#serve(async () => void (await gateway.authorize(caller, scope))),
       settled: (workflowId) => this.#settled(workflowId),
@@ -154,7 +158,7 @@ class RunningKernel {
 
   #insights(): Pick<
     Kernel,
-    "replay" | "whatIf" | "deliveries" | "redeliver" | "bus" | "ask" | "vitals" | "system" | "lifecycles"
+    "replay" | "whatIf" | "doctor" | "deliveries" | "redeliver" | "bus" | "ask" | "vitals" | "system" | "lifecycles"
   > {
     const { authorize } = this.#gateway;
     const { bus, executor, lifecycles, feed, timers, supervision, reading, registry, shelf, told, policies } =
@@ -166,6 +170,10 @@ class RunningKernel {
       async *whatIf(asked, caller) {
         await authorize(caller, "outcome:read");
         return yield* whatIf(asked, { store: told, registry, caller, ...policies });
+      },
+      async *doctor(asked = {}, caller) {
+        await authorize(caller, "outcome:read");
+        return yield* examine(asked, { store: told, reading, registry }, caller);
       },
       deliveries: async () => (await store.deliveries?.counts()) ?? [],
       redeliver: async (notifier) => {

@@ -173,6 +173,14 @@ export type {
   WorkflowOf,
 } from "./kernel/capability-client.ts";
 export type {
+  DoctorFinding,
+  DoctorQuestion,
+  DoctorReport,
+  EffectDone,
+  Obstacle,
+  Remedy,
+} from "./kernel/doctor-report.ts";
+export type {
   Channels,
   FeedOptions,
   Follow,

@@ -32,6 +32,7 @@ interface DecideOptions extends CommonOptions {
 interface RetryOptions extends CommonOptions {
   readonly mode: NonNullable<RetryRequest["mode"]>;
   readonly steps?: readonly string[];
+  readonly to?: string;
 }
 
 interface CancelOptions extends CommonOptions {
@@ -103,15 +104,16 @@ const readPayload = ({ edit, comment, digest, basis, resolution, result }: Decid
 export function addRestarts(program: Command, terminal: Terminal): void {
   addCommonOptions(program.command("retry"))
     .description(
-      "run the failed steps of a workflow again, regenerate steps and all that depends on them, or do it all again under the same keys",
+      "run the failed steps of a workflow again, regenerate steps and all that depends on them, do it all again under the same keys, or so under another version of its package (migrate)",
     )
     .argument("<workflow>", "its id")
     .addOption(
       new Option("--mode <mode>", "what to run again")
-        .choices(["resume_failed_steps", "regenerate", "replay"])
+        .choices(["resume_failed_steps", "regenerate", "replay", "migrate"])
         .default("resume_failed_steps"),
     )
     .option("--steps <ids>", "the steps to regenerate, separated by commas", readList)
+    .option("--to <version>", "the version of the package to migrate to; the newest where none is named")
     .action((workflowId: string, options: RetryOptions) => retry(workflowId, { options, terminal }));
   addCommonOptions(program.command("cancel"))
     .description("end a workflow early")
@@ -121,10 +123,9 @@ export function addRestarts(program: Command, terminal: Terminal): void {
 }
 
 function retry(workflowId: string, session: Session<RetryOptions>): Promise<void> {
-  const { mode, steps } = session.options;
-  return moveOn(session, ({ kernel, caller }) =>
-    kernel.retry(workflowId, { ...caller, mode, ...(steps !== undefined && { step_ids: [...steps] }) }),
-  );
+  const { mode, steps, to } = session.options;
+  const named = { ...(steps !== undefined && { step_ids: [...steps] }), ...(to !== undefined && { version: to }) };
+  return moveOn(session, ({ kernel, caller }) => kernel.retry(workflowId, { ...caller, mode, ...named }));
 }
 
 function cancel(workflowId: string, session: Session<CancelOptions>): Promise<void> {

@@ -9,6 +9,7 @@ import { nameForbidden } from "../protocol/visible-text.ts";
 import { addCompletion } from "./completion.ts";
 import { addDecisions, addRestarts } from "./decide.ts";
 import { addDemo } from "./demo.ts";
+import { addDoctor } from "./doctor.ts";
 import { addDraw } from "./draw.ts";
 import { addStreams } from "./events.ts";
 import { addExplanations } from "./explain.ts";
@@ -47,7 +48,7 @@ function buildProgram(terminal: Terminal): Command {
     .configureOutput({ writeOut: terminal.write, writeErr: (text) => terminal.complain(nameForbidden(text.trimEnd())) })
     .showHelpAfterError("(--help says what there is)");
   const decisions = [addReview, addDecisions, addVotes, addRestarts];
-  const readings = [addExplanations, addStreams, addVerify, addReplay, addInspect, addDraw, addWhatIf];
+  const readings = [addExplanations, addStreams, addVerify, addReplay, addInspect, addDraw, addWhatIf, addDoctor];
   for (const add of [addDemo, addRun, addLists, ...decisions, ...readings, addServe, addLogin, addMcp, addCompletion]) {
     add(program, terminal);
   }

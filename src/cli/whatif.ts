@@ -10,8 +10,9 @@ import { showLine } from "../protocol/visible-text.ts";
 import { loadPolicies } from "./load-modules.ts";
 import { withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, readCount, readTime, type Session } from "./options.ts";
+import { readFound } from "./read-found.ts";
 import { type Column, renderTable } from "./render-table.ts";
-import { tellTime, toJsonText } from "./render-text.ts";
+import { tellTime } from "./render-text.ts";
 import { UsageError } from "./report-error.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -52,37 +53,14 @@ async function listDifferences(session: Session<WhatIfOptions>): Promise<void> {
   });
 }
 
-type Found = AsyncGenerator<WhatIfFinding, WhatIfReport, void>;
-
-async function show(found: Found, { options, terminal }: Session<WhatIfOptions>): Promise<WhatIfReport> {
-  const findings: WhatIfFinding[] = [];
-  const kept = { report: null as WhatIfReport | null };
-  const lines = async function* (): AsyncGenerator<string> {
-    const report = yield* eachLine(found);
-    kept.report = report;
-    yield toJsonText({ kind: "report", ...report });
-  };
-  if (options.json) await terminal.printAll(lines());
-  else kept.report = await keepFirst(found, options.limit, findings);
-  const report = kept.report as WhatIfReport;
-  if (!options.json) terminal.print(renderReport(report, findings, terminal));
+async function show(
+  found: AsyncGenerator<WhatIfFinding, WhatIfReport, void>,
+  session: Session<WhatIfOptions>,
+): Promise<WhatIfReport> {
+  const { options, terminal } = session;
+  const { report, kept } = await readFound(found, session, options.limit);
+  if (!options.json) terminal.print(renderReport(report, kept, terminal));
   return report;
-}
-
-async function* eachLine(found: Found): AsyncGenerator<string, WhatIfReport, void> {
-  for (;;) {
-    const next = await found.next();
-    if (next.done === true) return next.value;
-    yield toJsonText(next.value);
-  }
-}
-
-async function keepFirst(found: Found, limit: number, kept: WhatIfFinding[]): Promise<WhatIfReport> {
-  for (;;) {
-    const next = await found.next();
-    if (next.done === true) return next.value;
-    if (kept.length < limit) kept.push(next.value);
-  }
 }
 
 export function renderReport(report: WhatIfReport, rows: readonly WhatIfFinding[], terminal: Terminal): string {

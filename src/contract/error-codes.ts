@@ -180,7 +180,13 @@ export const errorCodes = Object.freeze({
   T4_PARAMS_REFUSED: policy("Remove what the security check objected to from the step's parameters."),
   T4_OUTPUT_INVALID: input("Correct the operator; its output does not follow its output schema."),
   T4_OUTCOME_INVALID: input("Correct the step; its outcome does not follow the outcome's schema."),
-  T4_OPERATOR_UNKNOWN: processing("Register this version of the operator, then retry the workflow."),
+  T4_OPERATOR_UNKNOWN: processing(
+    "Register this version of the operator, then retry the workflow; or migrate it to what is registered (retry, mode migrate).",
+  ),
+  T4_WORKFLOW_STRANDED: input(
+    "Register what is missing beside what is there, or migrate or end each workflow as listed; then ask again.",
+    { http: 409 },
+  ),
   T4_OPERATOR_BUG: processing("Repair the operator; the cause is the error that it threw."),
   T4_IDEMPOTENCY_KEY_MISSING: input("Give the call an idempotency key."),
   T4_IDEMPOTENCY_PAYLOAD_MISMATCH: input("Use a new key for a new payload, or send the first payload.", { http: 422 }),
@@ -223,7 +229,7 @@ export const errorCodes = Object.freeze({
   T5_GATE_AMBIGUOUS: input("Say which gate; several are open.", { http: 409 }),
   T5_PERSON_UNDECIDED: policy("Repair the host's samePerson; until then nothing is decided that rests on it."),
   T5_GATE_NOT_RUNNABLE: input(
-    "See the cause: decide in a process that has what it names, edit the payload, or reject; the gate stays open.",
+    "See the cause. Pin: register the version that it names beside the new one. Migrate: begin the work again under the new version (retry, mode migrate). Edit the payload. Or end it: reject or cancel. The gate stays open.",
     { http: 409 },
   ),
   T5_EDIT_WITHOUT_EFFECT: input(

@@ -2,14 +2,20 @@
  * Running again and ending early: the requests of retry and cancel. Source: seed 003 section 3.4; A-37 to A-39.
  */
 import { z } from "zod";
+import { CapabilityVersion } from "./capability.ts";
 import { CorrelationId, StepId, TenantId, WorkflowId } from "./ids.ts";
 import { IdempotencyKey, Principal } from "./intent.ts";
 
 export const RetryRequest = z.object({
   tenant_id: TenantId,
   principal: Principal,
-  /** `replay`: what has ended is done again under the same keys; what had succeeded is answered from the record. */
-  mode: z.enum(["resume_failed_steps", "regenerate", "replay"]).default("resume_failed_steps"),
+  /**
+   * `replay`: what has ended is done again under the same keys; what had succeeded is answered from the record. `migrate`:
+   * so under another version of the package; what has not ended is cancelled first.
+   */
+  mode: z.enum(["resume_failed_steps", "regenerate", "replay", "migrate"]).default("resume_failed_steps"),
+  /** Of the package, to migrate to; the newest that is registered where none is named. */
+  version: CapabilityVersion.optional(),
   step_ids: z.array(StepId).optional(),
   /** For the operators and the planner of the work that is done again. */
   feedback: z.string().max(4096).optional(),

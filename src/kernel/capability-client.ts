@@ -7,7 +7,7 @@
  */
 import type { z } from "zod";
 import type { Caller } from "../contract/auth-context.ts";
-import type { CapabilityDefinition } from "../contract/capability.ts";
+import { type CapabilityDefinition, capabilityRef } from "../contract/capability.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import type { GateRequest, GateResponse } from "../contract/gate.ts";
 import type { Intent, SubmitRequest, SubmitResponse } from "../contract/intent.ts";
@@ -61,6 +61,7 @@ export type DecisionOf<C extends CapabilityDefinition> = Omit<GateRequest, "payl
 
 /** As the kernel's own methods of these names, for workflows of one package. */
 export interface CapabilityClient<C extends CapabilityDefinition> {
+  /** Under this version of the package, whichever is the newest. */
   submit(request: SubmitOf<C>): Promise<SubmitResponse>;
   workflow(workflowId: string, caller?: Caller): Promise<WorkflowOf<C>>;
   settled(workflowId: string): Promise<WorkflowOf<C>>;
@@ -72,33 +73,31 @@ export interface CapabilityClient<C extends CapabilityDefinition> {
   decideGate(workflowId: string, request: DecisionOf<C>): Promise<GateResponse>;
 }
 
-type Asked = Pick<
-  Kernel,
-  "submit" | "workflow" | "settled" | "execute" | "outcomes" | "gates" | "decideGate" | "getCapability"
->;
+type Asked = Pick<Kernel, "submit" | "workflow" | "settled" | "execute" | "outcomes" | "gates" | "decideGate">;
 
 /** Refusals beside those of the kernel's methods: T0_VALIDATION_SCHEMA_MISMATCH for a workflow of another package. */
 export function createCapabilityClient<C extends CapabilityDefinition>(
   kernel: Asked,
   { intentType, version, outcomes }: C,
 ): CapabilityClient<C> {
-  const requireOwn = (found: { readonly type: string; readonly version: string }, what: string): void => {
-    if (found.type === intentType && majorOf(found.version) === majorOf(version)) return;
-    const message = `${what} is of ${found.type}@${found.version}, not of ${intentType}@${version}`;
+  const requireOwn = ({ intent, workflow_id }: WorkflowState): void => {
+    if (intent.type === intentType && majorOf(intent.version) === majorOf(version)) return;
+    const [found, wanted] = [capabilityRef(intent.type, intent.version), capabilityRef(intentType, version)];
+    const message = `${workflow_id} is of ${found}, not of ${wanted}`;
     raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, clientRef));
   };
   const own = async (asked: Promise<WorkflowState>): Promise<WorkflowOf<C>> => {
     const state = await asked;
-    requireOwn(state.intent, state.workflow_id);
+    requireOwn(state);
     return { ...state, outcomes: state.outcomes.filter(isDefined) } as unknown as WorkflowOf<C>;
   };
   const isDefined = ({ outcome_type }: Outcome): boolean =>
     Object.keys(outcomes).length === 0 || Object.hasOwn(outcomes, outcome_type);
 
   return {
-    async submit({ inputs, ...request }) {
-      requireOwn({ type: intentType, version: kernel.getCapability(intentType).version }, "what is registered");
-      return kernel.submit({ ...request, intent_hint: { intent_type: intentType, inputs: inputs as never } });
+    submit({ inputs, ...request }) {
+      const intent_hint = { intent_type: capabilityRef(intentType, version), inputs: inputs as never };
+      return kernel.submit({ ...request, intent_hint });
     },
     workflow: (workflowId, caller) => own(kernel.workflow(workflowId, caller)),
     settled: (workflowId) => own(kernel.settled(workflowId)),

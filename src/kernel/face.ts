@@ -36,6 +36,7 @@ import type { Supervision } from "../runtime/supervision.ts";
 import type { FeedOptions, ToldItem } from "../runtime/tenant-feed.ts";
 import type { Numbered } from "../runtime/workflow-tails.ts";
 import type { CapabilityClient } from "./capability-client.ts";
+import type { DoctorFinding, DoctorQuestion, DoctorReport } from "./doctor-report.ts";
 import type { WhatIf, WhatIfFinding, WhatIfReport } from "./whatif-report.ts";
 
 /** What every list is asked by. Times are ISO 8601: an instant or a day (UTC). */
@@ -174,6 +175,11 @@ export interface Kernel extends AsyncDisposable {
   explain(workflowId: string, caller?: Caller, options?: AtSequence): Promise<Explanation>;
   /** Past decisions that another policy set would have taken otherwise; the return value counts. Appends nothing. */
   whatIf(asked: WhatIf, caller?: Caller): AsyncGenerator<WhatIfFinding, WhatIfReport, void>;
+  /**
+   * Workflows that have not ended and that what is registered here cannot run, each with what stands in its way and what
+   * can be done; the return value counts. Only reads.
+   */
+  doctor(asked?: DoctorQuestion, caller?: Caller): AsyncGenerator<DoctorFinding, DoctorReport, void>;
   /** How each decision of policy and of people came out, from the ledger alone. */
   audit(workflowId: string, caller?: Caller): Promise<readonly AuditEntry[]>;
   /**

@@ -1,14 +1,20 @@
 /**
- * Retrying, with the two cases that are a new workflow: regenerating what has ended (A-38), and doing it again under the
- * same keys, so that stored results answer and only what never succeeded runs.
+ * Retrying, with the three cases that are a new workflow: regenerating what has ended (A-38), doing it again under the
+ * same keys, so that stored results answer and only what never succeeded runs, and doing so under another version.
  */
 
 import { isSpent } from "../contract/action.ts";
+import { capabilityRef } from "../contract/capability.ts";
+import { kernelError } from "../contract/error-codes.ts";
 import type { PrincipalRef } from "../contract/gate-vote.ts";
+import { raise } from "../contract/kernel-error.ts";
+import { moduleRef } from "../contract/module-ref.ts";
 import { RetryRequest } from "../contract/retry.ts";
 import { isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
 import type { LedgerReading } from "../runtime/ledger-reader.ts";
+import type { Registry } from "../runtime/registry.ts";
 import type { createGateway } from "../tiers/t0-foundation/gateway.ts";
+import { readInputs } from "../tiers/t1-perception/normalize-intent.ts";
 import { affectedSteps } from "../tiers/t4-execution/decide/restart-workflow.ts";
 import { baseIdOf } from "../tiers/t4-execution/decide/run.ts";
 import type { Kernel } from "./face.ts";
@@ -16,21 +22,72 @@ import type { Kernel } from "./face.ts";
 interface Again {
   readonly gateway: ReturnType<typeof createGateway>;
   readonly reading: LedgerReading;
+  readonly registry: Registry;
   readonly workflowId: string;
   readonly request: Parameters<Kernel["retry"]>[1];
 }
 
 /** Regenerating or replaying what has ended begins a new workflow, linked to the old one and carrying its intent (A-38). */
-export async function retryOrBeginAgain({ gateway, reading, workflowId, request }: Again): ReturnType<Kernel["retry"]> {
-  const { mode, feedback } = RetryRequest.safeParse(request).data ?? {};
-  if (mode !== "regenerate" && mode !== "replay") return gateway.retry(workflowId, request);
+export async function retryOrBeginAgain(again: Again): ReturnType<Kernel["retry"]> {
+  const { gateway, reading, workflowId, request } = again;
+  const { mode, step_ids, version } = RetryRequest.safeParse(request).data ?? {};
+  if (version !== undefined && mode !== "migrate") refuseVersion();
+  if (mode !== "regenerate" && mode !== "replay" && mode !== "migrate") return gateway.retry(workflowId, request);
   const caller = { tenant_id: request.tenant_id, principal: request.principal };
   await gateway.authorize(caller, "workflow:execute");
   const record = await reading.readWorkflowState(workflowId, caller);
+  if (mode === "migrate") return migrate(again, record);
   const beginsAnew = mode === "replay" ? isTerminal(record.state) : ["completed", "cancelled"].includes(record.state);
   if (!beginsAnew) return gateway.retry(workflowId, request);
+  const drafts = mode === "replay" ? sameVersions(record) : nextVersions(record, step_ids);
+  return beginAgain(again, record, { drafts, version: record.intent.version });
+}
+
+/**
+ * The work begins again under another version of its package, with its keys. What the work is now ends first, so that
+ * there are never two of it; whoever is broken off in between sends the same again.
+ */
+async function migrate(again: Again, record: WorkflowRecord): ReturnType<Kernel["retry"]> {
+  const { gateway, registry, workflowId, request } = again;
+  const caller = { tenant_id: request.tenant_id, principal: request.principal };
+  const { type, inputs } = record.intent;
+  if (record.state === "completed") refuseCompleted(workflowId);
+  const capability = registry.getCapability(type, request.version);
+  readInputs(capability, inputs);
+  await gateway.authorize(caller, "intent:submit");
+  const ref = capabilityRef(type, capability.version);
+  if (!isTerminal(record.state)) await gateway.cancel(workflowId, { ...caller, reason: `migrated to ${ref}` });
+  const idempotency_key = request.idempotency_key ?? `migrate:${workflowId}@${capability.version}`;
+  const keyed = { ...again, request: { ...request, idempotency_key } };
+  return beginAgain(keyed, record, { drafts: sameVersions(record), version: capability.version });
+}
+
+const retryRef = moduleRef(0, "gateway", "retry");
+
+const refuseVersion = (): never =>
+  raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", 'a version is named with mode "migrate" alone', retryRef));
+
+const refuseCompleted = (workflowId: string): never =>
+  raise(
+    kernelError("T4_WORKFLOW_CONFLICT", `${workflowId} is completed; nothing of it is left to migrate`, retryRef, {
+      detail: { state: "completed", workflow_id: workflowId },
+    }),
+  );
+
+interface Round {
+  readonly drafts: Versions;
+  /** Of the package. */
+  readonly version: string;
+}
+
+async function beginAgain(
+  { gateway, reading, workflowId, request }: Again,
+  record: WorkflowRecord,
+  { drafts, version }: Round,
+): ReturnType<Kernel["retry"]> {
   const { intent, thread_id, correlation_id } = record;
   const { document_ids, ...context_refs } = intent.context_refs;
+  const { feedback, idempotency_key } = request;
   const again = {
     source: intent.source,
     tenant_id: request.tenant_id,
@@ -44,13 +101,13 @@ export async function retryOrBeginAgain({ gateway, reading, workflowId, request 
       text: intent.text,
       attachments: { document_ids: (document_ids as (string | number)[] | undefined) ?? [] },
     },
-    intent_hint: { intent_type: `${intent.type}@${intent.version}`, inputs: intent.inputs },
-    ...(request.idempotency_key !== undefined && { idempotency_key: request.idempotency_key }),
+    intent_hint: { intent_type: capabilityRef(intent.type, version), inputs: intent.inputs },
+    ...(idempotency_key !== undefined && { idempotency_key }),
   };
   const accepted = await gateway.submit(again, {
     parent_workflow_id: workflowId,
     intent_id: intent.intent_id,
-    ...(mode === "replay" ? sameVersions(record) : nextVersions(record, request.step_ids)),
+    ...drafts,
     correlation_id,
     requesters: await lineageOf(reading, record),
     ...(feedback === undefined ? {} : { feedback }),

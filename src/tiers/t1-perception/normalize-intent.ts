@@ -2,6 +2,7 @@
  * The intent normaliser (seed 003 section 5.2): one canonical Intent, whatever the source.
  */
 import { z } from "zod";
+import type { CapabilityDefinition } from "../../contract/capability.ts";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { fieldErrorsOf } from "../../contract/field-error.ts";
@@ -23,13 +24,7 @@ export function normalizeIntent(registry: Registry, { request, perceived, intent
     );
   const [type, version] = wanted.split("@") as [string, string | undefined];
   const capability = registry.getCapability(type, version);
-  const parsed = capability.input.safeParse(request.intent_hint?.inputs ?? {});
-  if (!parsed.success)
-    raise(
-      kernelError("T1_NORMALIZE_INPUTS_INVALID", `inputs of ${type}: ${z.prettifyError(parsed.error)}`, ref, {
-        detail: { intent_type: type, errors: fieldErrorsOf(parsed.error, ["intent_hint", "inputs"]) },
-      }),
-    );
+  const inputs = readInputs(capability, request.intent_hint?.inputs ?? {});
   const { principal, scope, constraints, context_refs, source, input } = request;
   return {
     intent_id,
@@ -37,7 +32,7 @@ export function normalizeIntent(registry: Registry, { request, perceived, intent
     version: capability.version,
     actor: principal,
     scope,
-    inputs: toJson(parsed.data) as JsonObject,
+    inputs: toJson(inputs) as JsonObject,
     constraints,
     context_refs:
       input.attachments.document_ids.length > 0
@@ -46,4 +41,15 @@ export function normalizeIntent(registry: Registry, { request, perceived, intent
     text: input.text,
     source,
   };
+}
+
+/** The inputs as the package's schema reads them. @throws KernelErrorException T1_NORMALIZE_INPUTS_INVALID. */
+export function readInputs({ intentType: intent_type, input }: CapabilityDefinition, inputs: unknown): unknown {
+  const parsed = input.safeParse(inputs);
+  if (parsed.success) return parsed.data;
+  return raise(
+    kernelError("T1_NORMALIZE_INPUTS_INVALID", `inputs of ${intent_type}: ${z.prettifyError(parsed.error)}`, ref, {
+      detail: { intent_type, errors: fieldErrorsOf(parsed.error, ["intent_hint", "inputs"]) },
+    }),
+  );
 }

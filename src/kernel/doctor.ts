@@ -1,0 +1,227 @@
+/**
+ * The doctor: which workflows that have not ended cannot run with what is registered here, before anybody meets it.
+ *
+ * Owns: what stands in a workflow's way, and what can be done. Never: runs, writes, or asks an operator's own check.
+ * D1  What it finds is what the workflow, or a decision on it, would be refused with (check-runnable.ts of T4).
+ * D2  One workflow and one page of heads are in memory at a time; a log that cannot be read is a finding.
+ */
+import { z } from "zod";
+import type { Caller } from "../contract/auth-context.ts";
+import { type CapabilityDefinition, capabilityRef } from "../contract/capability.ts";
+import { KernelErrorException } from "../contract/error.ts";
+import type { Gate } from "../contract/gate.ts";
+import { isOpenGate } from "../contract/gate.ts";
+import { readStrictly } from "../contract/known-keys.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+import type { PlanStep } from "../contract/plan.ts";
+import { workflowStates } from "../contract/progress.ts";
+import { isStepDone, isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
+import type { LedgerStore, WorkflowHead } from "../ports/ledger-store.ts";
+import type { LedgerReading } from "../runtime/ledger-reader.ts";
+import type { Registry } from "../runtime/registry.ts";
+import type { DoctorFinding, DoctorQuestion, DoctorReport, EffectDone, Obstacle, Remedy } from "./doctor-report.ts";
+
+export interface DoctorParts {
+  readonly store: Pick<LedgerStore, "head" | "heads">;
+  readonly reading: Pick<LedgerReading, "readWorkflowState">;
+  readonly registry: Registry;
+}
+
+const doctorRef = moduleRef(0, "kernel", "doctor");
+const pageSize = 200;
+const Question = z.strictObject({ workflow_id: z.string().optional(), intent_type: z.string().optional() });
+const unfinished = workflowStates.filter((state) => !isTerminal(state));
+
+/** Yields what cannot run, in the order of ids, and returns the counts. @throws T0_VALIDATION_SCHEMA_MISMATCH. */
+export async function* examine(
+  asked: DoctorQuestion,
+  parts: DoctorParts,
+  caller: Caller | undefined,
+): AsyncGenerator<DoctorFinding, DoctorReport, void> {
+  const question = readStrictly(Question, asked, { what: "doctor", source: doctorRef });
+  let [workflows, stranded] = [0, 0];
+  for await (const head of headsOf(question, parts, caller)) {
+    workflows += 1;
+    const finding = await examineWorkflow(head, parts, caller);
+    if (finding === null) continue;
+    stranded += 1;
+    yield finding;
+  }
+  return { ok: stranded === 0, workflows, stranded };
+}
+
+async function* headsOf(
+  { workflow_id, intent_type }: DoctorQuestion,
+  { store, reading }: DoctorParts,
+  caller: Caller | undefined,
+): AsyncGenerator<WorkflowHead, void, void> {
+  if (workflow_id !== undefined) {
+    const head = await store.head(workflow_id);
+    if (head === null || (caller?.tenant_id ?? head.tenant_id) !== head.tenant_id)
+      return void (await reading.readWorkflowState(workflow_id, caller));
+    if (!isTerminal(head.state) && (intent_type ?? head.intent_type) === head.intent_type) yield head;
+    return;
+  }
+  const filter = {
+    states: unfinished,
+    ...(caller === undefined ? {} : { tenant_id: caller.tenant_id }),
+    ...(intent_type === undefined ? {} : { intent_type }),
+  };
+  for (let after: string | undefined; ; ) {
+    const page = await store.heads({ ...filter, limit: pageSize, ...(after === undefined ? {} : { after }) });
+    yield* page;
+    after = page.at(-1)?.workflow_id;
+    if (after === undefined || page.length < pageSize) return;
+  }
+}
+
+async function examineWorkflow(
+  { workflow_id, tenant_id, intent_type, state }: WorkflowHead,
+  { reading, registry }: DoctorParts,
+  caller: Caller | undefined,
+): Promise<DoctorFinding | null> {
+  try {
+    const record = await reading.readWorkflowState(workflow_id, caller);
+    return isTerminal(record.state) ? null : diagnose(record, registry);
+  } catch (thrown) {
+    if (!(thrown instanceof KernelErrorException)) throw thrown;
+    const { code, message: reason } = thrown.error;
+    const version = "";
+    const place = { name: intent_type, version, registered: [], step_id: null, gate_id: null };
+    const obstacles: Obstacle[] = [{ what: "ledger", code: code as Obstacle["code"], ...place, reason }];
+    return { workflow_id, tenant_id, intent_type, version, state, obstacles, done: [], remedies: [] };
+  }
+}
+
+/** What stands in the way of a workflow that has not ended; null where nothing does. */
+export function diagnose(record: WorkflowRecord, registry: Registry): DoctorFinding | null {
+  const obstacles = [
+    ...lackOfPackage(record, registry),
+    ...lackOfOperators(record, registry),
+    ...unfit(record, registry),
+  ];
+  if (obstacles.length === 0) return null;
+  const { workflow_id, tenant_id, intent, state } = record;
+  const remedies = remediesOf(record, obstacles, registry);
+  const { type: intent_type, version } = intent;
+  return {
+    workflow_id,
+    tenant_id,
+    intent_type,
+    version,
+    state,
+    obstacles,
+    done: effectsDone(record, registry),
+    remedies,
+  };
+}
+
+const nowhere = { step_id: null, gate_id: null } as const;
+
+function packagesOf({ intent }: WorkflowRecord, registry: Registry): readonly CapabilityDefinition[] {
+  return registry.capabilities().filter(({ intentType }) => intentType === intent.type);
+}
+
+const packageOf = (record: WorkflowRecord, registry: Registry): CapabilityDefinition | undefined =>
+  packagesOf(record, registry).find(({ version }) => version === record.intent.version);
+
+function lackOfPackage(record: WorkflowRecord, registry: Registry): readonly Obstacle[] {
+  if (packageOf(record, registry) !== undefined) return [];
+  const { type: name, version } = record.intent;
+  const registered = packagesOf(record, registry).map((one) => one.version);
+  const reason = `${capabilityRef(name, version)} is not registered`;
+  return [{ what: "package", code: "T1_NORMALIZE_UNKNOWN_INTENT", name, version, registered, ...nowhere, reason }];
+}
+
+function lackOfOperators({ plan, steps }: WorkflowRecord, registry: Registry): readonly Obstacle[] {
+  const toCome = (plan?.steps ?? []).filter(({ step_id }) => !isStepDone(steps.get(step_id)?.state ?? "queued"));
+  return toCome
+    .filter(({ operator, operator_version }) => registry.findOperator(operator, operator_version) === null)
+    .map((step): Obstacle => {
+      const place = placeOf(step, registry);
+      return {
+        what: "operator",
+        code: "T4_OPERATOR_UNKNOWN",
+        ...place,
+        gate_id: null,
+        reason: `${refOf(step)} is not registered`,
+      };
+    });
+}
+
+const refOf = ({ operator, operator_version }: PlanStep): string => `${operator}@${operator_version}`;
+
+function placeOf({ step_id, operator: name, operator_version: version }: PlanStep, registry: Registry) {
+  const known = registry.operators().filter(({ metadata }) => metadata.name === name);
+  return { step_id, name, version, registered: known.map(({ metadata }) => metadata.version) };
+}
+
+/** What is registered under the same version but no longer takes what waits. */
+function unfit(record: WorkflowRecord, registry: Registry): readonly Obstacle[] {
+  const { plan, intent, gates } = record;
+  const waiting = [...gates.values()].filter((gate) => isOpenGate(gate) && gate.kind === "approval");
+  const payloads = waiting.flatMap((gate) => unfitPayload(record, gate, registry));
+  const capability = packageOf(record, registry);
+  const read = plan === null ? capability?.input.safeParse(intent.inputs) : undefined;
+  if (read === undefined || read.success) return payloads;
+  const { type: name, version } = intent;
+  const reason = `${capabilityRef(name, version)} does not take its inputs: ${z.prettifyError(read.error)}`;
+  const lack = {
+    code: "T1_NORMALIZE_INPUTS_INVALID",
+    name,
+    version,
+    registered: [version],
+    ...nowhere,
+    reason,
+  } as const;
+  return [{ what: "inputs", ...lack }, ...payloads];
+}
+
+function unfitPayload(
+  { steps }: WorkflowRecord,
+  { gate_id, step_id, payload }: Gate,
+  registry: Registry,
+): readonly Obstacle[] {
+  const step = steps.get(step_id)?.step;
+  const operator = step === undefined ? null : registry.findOperator(step.operator, step.operator_version);
+  const read = operator?.input.safeParse(payload);
+  if (step === undefined || read === undefined || read.success) return [];
+  const reason = `${refOf(step)} does not take the payload of ${gate_id}: ${z.prettifyError(read.error)}`;
+  return [{ what: "payload", code: "T4_PARAMS_INVALID", ...placeOf(step, registry), gate_id, reason }];
+}
+
+/** Calls that succeeded and may have changed something outside. */
+function effectsDone({ actions, steps }: WorkflowRecord, registry: Registry): readonly EffectDone[] {
+  return [...actions.values()].flatMap(({ seen, record: { operator_name, operator_version, step_id } }) => {
+    const effect =
+      steps.get(step_id)?.step.effect ?? registry.findOperator(operator_name, operator_version)?.metadata.effect;
+    if (seen !== "succeeded" || effect === "none" || effect === "read") return [];
+    return [{ step_id, operator: operator_name, operator_version }];
+  });
+}
+
+/** In the order in which they lose least. */
+function remediesOf(record: WorkflowRecord, obstacles: readonly Obstacle[], registry: Registry): readonly Remedy[] {
+  const missing = obstacles.filter(({ what }) => what === "package" || what === "operator");
+  const pins = [...new Set(missing.map(({ name, version }) => `${name}@${version}`))].map(
+    (ref): Remedy => ({
+      kind: "pin",
+      version: ref.slice(ref.indexOf("@") + 1),
+      what: `register ${ref} beside what is there`,
+    }),
+  );
+  const edits = obstacles
+    .filter(({ what }) => what === "payload")
+    .map((one): Remedy => ({ kind: "edit", version: null, what: `edit the payload of ${one.gate_id}` }));
+  const end: Remedy = { kind: "end", version: null, what: "cancel it" };
+  return [...pins, ...edits, ...migrations(record, registry), end];
+}
+
+/** The newest version that takes the inputs. */
+function migrations(record: WorkflowRecord, registry: Registry): readonly Remedy[] {
+  const { type, inputs } = record.intent;
+  if (packagesOf(record, registry).length === 0) return [];
+  const { version, input } = registry.getCapability(type);
+  const what = `begin it again as ${capabilityRef(type, version)}; what succeeded under the same operators is not done again`;
+  return input.safeParse(inputs).success ? [{ kind: "migrate", version, what }] : [];
+}
