@@ -17,14 +17,8 @@ const foldersIn = (folder: string): readonly string[] =>
 
 const rooms = ["machines", "test", ...foldersIn("src")];
 const roomPages = rooms.map((room) => `${room}/README.md`);
-<<<<<<< HEAD
 const guidePages = listPaths("src/guide").filter((path) => path.endsWith(".md"));
 const pages = [...Object.keys(maxLines), "CHANGELOG.md", ...guidePages, ...roomPages];
-=======
-/** Pages beside the README whose examples run. */
-const guides = ["src/define/governing.md", "src/guide/versions.md"];
-const pages = [...Object.keys(maxLines), "CHANGELOG.md", ...guides, ...roomPages];
->>>>>>> 135a238 (Versions in flight: a doctor that lists what cannot run, migration under another version, a guide)
 
 const textOf = (path: string): string => {
   if (!existsSync(join(root, path))) throw new Error(`${path} does not exist yet`);
@@ -32,71 +26,6 @@ const textOf = (path: string): string => {
 };
 const lineCount = (path: string): number => textOf(path).replace(/\n$/, "").split("\n").length;
 
-<<<<<<< HEAD
-=======
-const folder = mkdtempSync(join(tmpdir(), "countersign-readme-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-/** What a reader's program would resolve; `zod` by the file that the kernel itself loads, so that schemas are of one kind. */
-const resolved: Readonly<Record<string, string>> = {
-  countersign: pathToFileURL(join(root, "src/index.ts")).href,
-  "countersign/machines": pathToFileURL(join(root, "machines/index.ts")).href,
-  "countersign/sqlite": pathToFileURL(join(root, "src/ledgers/sqlite/index.ts")).href,
-  "countersign/testing": pathToFileURL(join(root, "src/testing/index.ts")).href,
-  zod: import.meta.resolve("zod"),
-};
-
-interface Example {
-  readonly section: string;
-  readonly code: string;
-  /** Lines after an arrow in a comment: what the example says that it prints. */
-  readonly prints: readonly string[];
-}
-
-const headingsIn = (text: string): readonly string[] => text.match(/^## .*$/gm) ?? [];
-
-function examplesIn(text: string): readonly Example[] {
-  return [...text.matchAll(/<!-- runs -->\n```ts\n([\s\S]*?)```/g)].map(({ 1: code = "", index }) => ({
-    code,
-    section: headingsIn(text.slice(0, index)).at(-1) ?? "",
-    prints: [...code.matchAll(/\/\/ → (.*)$/gm)].map(([, line = ""]) => line),
-  }));
-}
-
-const withResolvedImports = (code: string): string =>
-  code.replace(/(from |import\()"([^"]+)"/g, (_, how: string, name: string) => `${how}"${resolved[name] ?? name}"`);
-
-/** In a process of its own, outside node_modules: Node runs no TypeScript from there. */
-function runExample({ code }: Example, name: string) {
-  const path = join(folder, `${name}.mts`);
-  writeFileSync(path, withResolvedImports(code));
-  const { status, stdout, stderr } = spawnSync(process.execPath, [path], {
-    cwd: folder,
-    encoding: "utf8",
-    timeout: 20_000,
-  });
-  return { status, lines: stdout.trimEnd().split("\n"), stderr };
-}
-
-describe("the examples of the README and of the guides", () => {
-  const examples = ["README.md", ...guides].flatMap((path) => examplesIn(textOf(path)));
-
-  it("[CARD-22] embedding, approvals and inspection each have one", () => {
-    const sections = examples.map((example) => example.section.toLowerCase()).join("\n");
-    for (const topic of ["embedding", "approvals", "inspection"]) expect(sections).toContain(topic);
-    expect(examples.filter((example) => example.prints.length === 0)).toEqual([]);
-  });
-
-  it.each(examples.map((example, i) => [example.section, i] as const))(
-    "[CARD-22] the example under %s runs as it stands and prints what it says",
-    (_, i) => {
-      const example = examples[i] as Example;
-      expect(runExample(example, `example-${i}`)).toEqual({ status: 0, lines: example.prints, stderr: "" });
-    },
-  );
-});
-
->>>>>>> 135a238 (Versions in flight: a doctor that lists what cannot run, migration under another version, a guide)
 /** What stands in backticks, outside blocks of code. */
 const quotedIn = (text: string): readonly string[] =>
   [...text.replace(/```[\s\S]*?```/g, "").matchAll(/`([^`\n]+)`/g)].map(([, quoted = ""]) => quoted);
