@@ -27,7 +27,7 @@ beforeAll(async () => {
   const begun = await run("1.0", "run", "Mail.Note", "--input", '{"text":"hello"}', "--wait", "--json");
   id = (JSON.parse(begun.out) as { readonly workflow_id: string }).workflow_id;
 });
-afterAll(() => place.folder.drop());
+afterAll(() => place.folder[Symbol.dispose]());
 
 describe("doctor", () => {
   it("is content, with exit 0, where all that has not ended can run", async () => {
