@@ -8,7 +8,8 @@
  *     what a browser adds.
  * A4  Tokens that a host chose may be guessed: while the allowance for failed calls is spent, those that were used here
  *     before go through and no others. Signatures and secrets of 256 bits cannot be guessed, and go through.
- * A5  Who is known is known until the credential ends: by its own time, by a word (signing out, revoking), or because the host's
+ * A5  What a page asks by itself keeps no session from being idle: it opens a stream, or says `session-use: none`.
+ * A6  Who is known is known until the credential ends: by its own time, by a word (signing out, revoking), or because the host's
  *     hook, asked again every `recheckMs` while a stream is open, knows the caller no more, or otherwise.
  */
 import { hash, timingSafeEqual } from "node:crypto";
@@ -77,7 +78,7 @@ export function createAuthentication(
       const caller = await askHook(request).catch(nobody);
       if (caller !== null && (caller.proof === null || authorization === null)) return caller;
       if (authorization !== null) return findBearer(readBearer(authorization));
-      return sessions === null ? null : findSession(readCookie(request, ownOrigin(request)), sessions);
+      return sessions === null ? null : findSession(readCookie(request, ownOrigin(request)), isUse(request), sessions);
     },
   };
 }
@@ -107,8 +108,12 @@ const knownByToken = (caller: HttpCaller, watch: Watch): Known => ({
   watch,
 });
 
-async function findSession(secret: string | null, sessions: Sessions): Promise<Known | null> {
-  const session = secret === null ? null : await sessions.find(secret);
+/** A page that keeps itself up to date opens streams and reads: no person need be there. */
+const isUse = ({ headers }: Request): boolean =>
+  headers.get("session-use") !== "none" && headers.get("accept") !== "text/event-stream";
+
+async function findSession(secret: string | null, isUse: boolean, sessions: Sessions): Promise<Known | null> {
+  const session = secret === null ? null : await sessions.find(secret, isUse);
   if (session === null) return null;
   const { caller, csrfToken, expiresAt, watch } = session;
   return { caller, via: "session", proof: { csrfToken }, expiresAt, watch };

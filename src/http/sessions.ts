@@ -7,7 +7,7 @@
  *     share the store.
  * S2  Both are bounded: beyond the limit the one that was used longest ago goes.
  * S3  What was opened with a session is told when it ends, however it does: at once in this process, within `recheckMs` in
- *     another. Only requests keep a session from being idle.
+ *     another. Only requests keep a session from being idle, and of those none that says it is nobody's doing.
  * S4  The CSRF token follows from the secret and does not lead back to it.
  */
 import { hash, randomBytes } from "node:crypto";
@@ -42,7 +42,8 @@ export interface Sessions {
   readonly lookAt: (code: string) => Promise<CodeState>;
   /** The secret of a new session; null where the code is none, or no longer. */
   readonly begin: (code: string) => Promise<string | null>;
-  readonly find: (secret: string) => Promise<Session | null>;
+  /** With `isUse` it is not idle from now on. */
+  readonly find: (secret: string, isUse: boolean) => Promise<Session | null>;
   readonly end: (secret: string) => Promise<void>;
   /** Ends all sessions of a principal, and the codes that would become some; gives how many those were. */
   readonly endAll: (caller: HttpCaller) => Promise<number>;
@@ -100,10 +101,10 @@ export function createSessions(times: SessionTimes, store: SessionStore, clock: 
       const record = await store.find(name);
       return record === null ? null : keep("session", record.caller);
     },
-    async find(secret) {
+    async find(secret, isUse) {
       const found = await findLiving(nameOf(secret));
       if (found === null) return null;
-      const record = await use(found);
+      const record = isUse ? await use(found) : found;
       const { name, caller } = record;
       const watch = endingWith(
         enders.watch(name),

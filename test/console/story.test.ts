@@ -243,6 +243,29 @@ describe("a session", () => {
     expect(complaints).toEqual([]);
   });
 
+  it("is not kept alive by a page that nobody touches, however much it is told", async () => {
+    const clock = createVirtualClock(Date.now());
+    await using site = await openStory({}, { clock, sessions: { home: "/", idleMs: 150_000 } });
+    await using visitor = await site.enter(ann);
+    const { page } = visitor;
+    await page.clock.install({ time: clock.now() });
+    await page.reload();
+    await page.getByText("Nothing waits for you.").waitFor();
+    await page.getByText("live", { exact: true }).waitFor();
+    for (const waiting of ["1 decision waits", "2 decisions wait"]) {
+      await page.clock.runFor(61_000);
+      await clock.advance(61_000);
+      await begin(site);
+      // The feed tells it, and then the page reads it: neither is a person's doing.
+      for (let i = 0; i < 20 && (await page.getByText(`${waiting} for you.`).count()) === 0; i += 1)
+        await page.clock.runFor(500);
+      await page.getByText(`${waiting} for you.`).waitFor();
+    }
+    await clock.advance(61_000);
+    await page.clock.runFor(61_000);
+    await heading(page, "Sign in").waitFor();
+  });
+
   it("is not kept alive by a page that shows what is over: nothing is asked for again", async () => {
     await using site = await openStory();
     const id = await begin(site);

@@ -158,6 +158,21 @@ describe("a session", () => {
     expect((await withCookie(edge, busy)).status).toBe(401);
   });
 
+  it("is not kept from being idle by what a page asks by itself: streams, and what says that it is nobody's doing", async () => {
+    await using edge = await openBrowser({ sessions: { idleMs: 10 * minute } });
+    const [left, used] = [await signIn(edge), await signIn(edge)];
+    const end = new Date(edge.t.clock.now() + 10 * minute).toISOString();
+    for (const [name, value] of [["accept", "text/event-stream"] as const, ["session-use", "none"] as const]) {
+      await edge.t.clock.advance(4 * minute);
+      const told = await withCookie(edge, left, "/v1/session", { headers: { [name]: value } });
+      expect([told.status, told.headers.get("session-expires")]).toEqual([200, end]);
+      expect((await withCookie(edge, used)).status).toBe(200);
+    }
+    await edge.t.clock.advance(4 * minute);
+    expect((await withCookie(edge, left)).status).toBe(401);
+    expect((await withCookie(edge, used)).status).toBe(200);
+  });
+
   it("ends when its holder says so; others of the same caller go on", async () => {
     await using edge = await openBrowser();
     const [one, other] = [await signIn(edge), await signIn(edge)];
@@ -238,7 +253,7 @@ describe("a session", () => {
     try {
       const sessions = createSessions(times, createMemorySessions(), createVirtualClock(0));
       const secret = (await sessions.begin(await sessions.mintCode(testCaller))) as string;
-      const found = await sessions.find(secret);
+      const found = await sessions.find(secret, true);
       expect(found?.caller).toEqual(testCaller);
       expect(held.length).toBeGreaterThan(0);
       expect(JSON.stringify(held)).not.toContain(secret);

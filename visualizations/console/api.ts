@@ -3,6 +3,7 @@
  *
  * Owns: the session that the server told of, and when it ends. Never: throws for an answer; a problem is a value.
  * A1  What changes something shows the session's token. A2  Whoever is no longer known is led to sign in, from anywhere.
+ * A3  What is asked while nobody has touched the page for a minute is the page's own doing: it does not keep a session alive.
  */
 import { signal } from "@preact/signals";
 import type { ProblemDetails } from "../../src/contract/http.ts";
@@ -32,11 +33,20 @@ interface Asked {
 export const kernel = "/v1/kernel";
 export const workflowPath = (id: string, rest = ""): string => `${kernel}/workflows/${encodeURIComponent(id)}${rest}`;
 
+const ownDoingAfterMs = 60_000;
+let touched = Date.now();
+const touch = (): void => {
+  touched = Date.now();
+};
+for (const name of ["keydown", "pointerdown", "wheel"])
+  window.addEventListener(name, touch, { capture: true, passive: true });
+
 /** The response as it came; null where there was none. */
 export async function send(path: string, { method = "GET", body, signal: stop }: Asked = {}): Promise<Response | null> {
   const token = method === "GET" || method === "HEAD" ? null : session.peek()?.csrf_token;
   const headers = {
     ...(token != null && { "x-csrf-token": token }),
+    ...(Date.now() - touched > ownDoingAfterMs && { "session-use": "none" }),
     ...(body !== undefined && { "content-type": "application/json" }),
   };
   const init = {

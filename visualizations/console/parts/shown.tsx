@@ -29,6 +29,8 @@ export const Lines = ({ text }: { readonly text: string }) => <>{parts(showText(
 
 /** What is shown at once: enough to see what it is, so that what stands below is not far away. */
 const most = { lines: 40, chars: 20_000 } as const;
+/** No word is asked for to see so little more. */
+const few = { lines: 10, chars: 1000 } as const;
 
 /** Where a text is cut: after whole lines, or within one that is long, and never within a character. */
 function cutOf(text: string): number {
@@ -38,6 +40,8 @@ function cutOf(text: string): number {
     if (end < 0) break;
   }
   const at = Math.min(end < 0 ? text.length : end, most.chars);
+  const rest = text.length - at;
+  if (rest <= few.chars && text.slice(at).split("\n").length <= few.lines) return text.length;
   return /[\ud800-\udbff]/.test(text[at - 1] ?? "") ? at - 1 : at;
 }
 
