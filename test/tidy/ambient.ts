@@ -126,6 +126,7 @@ export const ambientRows: readonly AmbientRow[] = [
     calls: ["Date.now", "process.env"],
     why: "a browser has the machine's clock; where it is unpacked to is said by the environment alone",
   },
+  { path: "visualizations/console/api.ts", calls: ["Date.now"], why: "a page knows whether it was touched lately" },
   { path: "visualizations/console/loaded.tsx", calls: timing, why: "a page says how long ago something was" },
   { path: "test/bench/", calls: [...timing, ...timers, "process.env"], why: "a bench measures real time" },
   {

@@ -24,7 +24,7 @@ import { waiting } from "../waiting.ts";
 import { count, tellDecided, tellEffect, tellPerson } from "../words.ts";
 
 const most = 100;
-const newest = `${kernel}/gates?mine=true&limit=${most}&total=true`;
+const newest = `${kernel}/gates?mine=true&limit=${most}`;
 /** Those that ever fall due: of many gates they are the ones that must not be missed. */
 const falling = `${kernel}/gates?mine=true&limit=${most}&due_before=9999-12-31`;
 
@@ -43,7 +43,9 @@ export function Inbox() {
   const due = useLoaded<GatePage>(falling);
   const decided = useSignal<ReadonlyMap<string, Gate>>(new Map());
   const told = page.answer.value;
-  const total = told?.ok === true ? (told.value.total ?? told.value.gates.length) : null;
+  const shown = told?.ok === true ? told.value.gates.length : null;
+  // A page that is full may have more behind it: their number is counted once, for the bar.
+  const total = shown === most ? waiting.value && Math.max(waiting.value, most) : shown;
   const reload = useSettled(() => void Promise.all([page.reload(), due.reload()]), 300);
   const listed = () => [page, due].flatMap(({ answer }) => (answer.peek()?.ok ? gatesIn(answer.peek()) : []));
   useEffect(
@@ -58,8 +60,8 @@ export function Inbox() {
     [reload],
   );
   useEffect(() => {
-    if (total !== null) waiting.value = total;
-  }, [total]);
+    if (shown !== null && shown < most) waiting.value = shown;
+  }, [shown]);
   const keepDecided = async (gate: ListedGate) => {
     const whole = await ask<Gate>(workflowPath(gate.workflow_id, `/gates/${gate.gate_id}`));
     if (!whole.ok) return;
