@@ -216,7 +216,9 @@ export const errorCodes = Object.freeze({
   T5_BUDGET_EXHAUSTED: resource("Raise the budget named in the detail, then retry the workflow."),
   T5_CAPABILITY_NOT_FOUND: policy("Register the capability named in the detail, or use another."),
   T5_IDENTITY_VIOLATION: policy("Ask somebody whose role allows this action."),
-  T5_AUTHZ_FORBIDDEN: policy("Ask an administrator for the scope named in the detail."),
+  T5_AUTHZ_FORBIDDEN: policy(
+    "Let somebody do it who may, or ask an administrator for the scope that the message names.",
+  ),
   T5_AUTHN_FAILED: policy("Sign in again with valid credentials.", { http: 401 }),
   T5_CSRF_REJECTED: policy("Send the X-CSRF-Token that /v1/session names, from a page of this host."),
   T5_POLICY_DENIED: policy("See the rule and its reason; change the request or the policy."),

@@ -1,6 +1,6 @@
 /**
  * Policy rules written as data (a YAML or JSON file): what such a rule may say, and what it may not say at once.
- * `definePolicySet` makes rules of it. The form is described with an example in `src/define/policy-rules.md`.
+ * `definePolicySet` makes rules of it. The form is described with an example in `src/guide/policies.md`.
  *
  * INV-1  A field that is not known here is refused: a misspelt condition would hold for everything.
  * INV-2  A rule that could never hold, or whose answer its stage cannot honour, is refused.

@@ -8,7 +8,7 @@ import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -74,7 +74,7 @@ export async function runShell(
   chmodSync(npx, 0o755);
   const port = String(await findPort());
   const blocks = steps.map(({ code }) => code.replaceAll("8787", port)).join(`\necho '${cut}'\n`);
-  const setup = `export PATH="$PWD/bin:$PATH" NODE_OPTIONS=--import='${preload}' NO_COLOR=1`;
+  const setup = `export PATH="$PWD/bin:${dirname(process.execPath)}:$PATH" NODE_OPTIONS=--import='${preload}' NO_COLOR=1`;
   const script = `trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n${setup}\n${blocks}`;
   const shell = spawn("bash", ["-e", "-o", "pipefail", "-c", script], { cwd: folder });
   const [out, errors, [code]] = await Promise.all([text(shell.stdout), text(shell.stderr), once(shell, "exit")]);

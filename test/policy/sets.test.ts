@@ -220,7 +220,7 @@ describe("each stage", () => {
 });
 
 describe("the example of the page about rules", () => {
-  const page = readFileSync(new URL("../../src/define/policy-rules.md", import.meta.url), "utf8");
+  const page = readFileSync(new URL("../../src/guide/policies.md", import.meta.url), "utf8");
   const [, yaml = ""] = /```yaml\n([\s\S]*?)```/.exec(page) ?? [];
 
   it("loads, and uses every field there is", () => {
