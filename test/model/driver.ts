@@ -4,6 +4,8 @@
  */
 import { expect } from "vitest";
 import type { LedgerEvent } from "../../src/index.ts";
+import { kinds } from "../../src/inspect/player.ts";
+import { foldedStates, pictureOf, playAll, statesIn } from "../inspect/story.ts";
 import { type ChartEvent, type ChartPath, eventsOf, follow, type Model, missingOf, nameOf } from "./paths.ts";
 import type { Subject } from "./subject.ts";
 
@@ -47,12 +49,16 @@ export async function walkPath(model: Model, path: ChartPath, driver: Driver, co
   await compare(model, driver, coverage);
 }
 
-/** The state that callers read is the one that XState's interpreter reaches over the recorded events. */
+/** The state that callers read is the one that XState's interpreter reaches over the recorded events, and an inspector shows it. */
 async function compare(model: Model, driver: Driver, coverage: Coverage): Promise<void> {
-  const { state, pairs } = follow(model, driver.project(await driver.subject.events()));
+  const recorded = await driver.subject.events();
+  const { state, pairs } = follow(model, driver.project(recorded));
   expect(await driver.view()).toBe(state);
   const live = driver.live();
   if (live !== null) expect(live).toBe(state);
+  const inspected = pictureOf(playAll(recorded, { show: kinds }));
+  // A gate that something is said of ahead is shown as declared before the record has it.
+  expect(statesIn(inspected, driver.subject.id)).toMatchObject(foldedStates(recorded));
   coverage.states.add(state);
   for (const pair of pairs) coverage.pairs.add(pair);
 }
