@@ -70,7 +70,7 @@ interface Pair {
 
 /** Whoever begins a workflow by a retry asks for its work under its own keys, whatever another retry has asked for. */
 function isOwnWork(durable: readonly Durable[], { before, call }: Pair): boolean {
-  if (before.key === call.key || before.workflow_id === call.workflow_id) return false;
+  if (before.key === call.key || before.workflow_id === call.workflow_id || isReplanned(durable, call)) return false;
   return durable.some(
     ({ event }) =>
       event.event_type === "INTENT_RECEIVED" &&
@@ -79,23 +79,38 @@ function isOwnWork(durable: readonly Durable[], { before, call }: Pair): boolean
   );
 }
 
+/** Whether nobody asked for the step: the kernel planned it anew by itself. */
+const isReplanned = (durable: readonly Durable[], { workflow_id, step_id }: Called): boolean =>
+  durable.some(({ event }) => {
+    if (event.event_type !== "PLAN_CREATED" || event.workflow_id !== workflow_id) return false;
+    const { cause, plan } = payloadOf(event, "PLAN_CREATED");
+    return cause === "replan" && plan.steps.some((step) => step.step_id === step_id);
+  });
+
 /** Whether a person asked for it once more, knowing what was known. */
 function hasWord(durable: readonly Durable[], rootOf: RootOf, { before, call }: Pair): boolean {
   const root = rootOf(call.workflow_id);
   const between = durable.filter(
     ({ at, event }) => at > before.at && at <= call.at && rootOf(event.workflow_id) === root,
   );
-  return between.some(({ event }, i) => isWord(event, { before, call, known: between.slice(0, i) }));
+  const isAnew = before.key !== call.key && !isReplanned(durable, call);
+  return between.some(({ event }, i) => isWord(event, { before, call, isAnew, known: between.slice(0, i) }));
 }
 
-function isWord(event: Durable["event"], { before, call, known }: Pair & { readonly known: readonly Durable[] }) {
+/** A pair, whether the call is asked for as another piece of work, and what was known. */
+interface Asked extends Pair {
+  readonly isAnew: boolean;
+  readonly known: readonly Durable[];
+}
+
+function isWord(event: Durable["event"], { before, call, isAnew, known }: Asked): boolean {
   if (event.event_type === "ACTION_SETTLED") return baseOf(event.step_id ?? "") === baseOf(call.step_id);
   if (event.event_type === "WORKFLOW_RESTARTED") return true;
   if (event.event_type === "PLAN_CREATED")
     return before.key !== call.key && payloadOf(event, "PLAN_CREATED").cause === "regenerate";
   if (event.event_type !== "INTENT_RECEIVED") return false;
   const { parent_workflow_id } = payloadOf(event, "INTENT_RECEIVED");
-  return parent_workflow_id !== null && (before.key !== call.key || hasFailed(known, before));
+  return parent_workflow_id !== null && (isAnew || hasFailed(known, before));
 }
 
 /** Whoever has work done again under the same key has only that done again which is known to have failed. */
