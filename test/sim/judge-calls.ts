@@ -110,12 +110,19 @@ function isWord(event: Durable["event"], { before, call, isAnew, known }: Asked)
     return before.key !== call.key && payloadOf(event, "PLAN_CREATED").cause === "regenerate";
   if (event.event_type !== "INTENT_RECEIVED") return false;
   const { parent_workflow_id } = payloadOf(event, "INTENT_RECEIVED");
-  return parent_workflow_id !== null && (isAnew || hasFailed(known, before));
+  if (parent_workflow_id === null) return false;
+  return isAnew || (before.key === call.key ? hasFailed(known, before) : hasEnded(known, before));
 }
 
 /** Whoever has work done again under the same key has only that done again which is known to have failed. */
-const hasFailed = (known: readonly Durable[], { workflow_id, step_id }: Called): boolean =>
+const hasFailed = (known: readonly Durable[], call: Called): boolean =>
   known.some(
-    ({ event }) =>
-      event.event_type === "ACTION_FAILED" && event.workflow_id === workflow_id && event.step_id === step_id,
+    ({ event }) => isOf(event, call) && event.event_type === "ACTION_FAILED" && event.payload["pending"] === false,
   );
+
+/** What the kernel plans anew in it, it does again where it is known what became of it before. */
+const hasEnded = (known: readonly Durable[], call: Called): boolean =>
+  hasFailed(known, call) || known.some(({ event }) => isOf(event, call) && event.event_type === "ACTION_SUCCEEDED");
+
+const isOf = (event: Durable["event"], { workflow_id, step_id }: Called): boolean =>
+  event.workflow_id === workflow_id && event.step_id === step_id;
