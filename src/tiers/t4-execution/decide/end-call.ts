@@ -13,9 +13,8 @@ import type { Json } from "../../../contract/json.ts";
 import { isTerminal } from "../../../contract/workflow.ts";
 import { settleCharge } from "./admit-call.ts";
 import type { Input } from "./input.ts";
-import { findKnownOperator } from "./prepare-step.ts";
 import { callIdOf, outcomeOfStep, type Run, stepOf } from "./run.ts";
-import { maxAttemptsOf, mayBeRetried } from "./settle-failure.ts";
+import { maxAttemptsOf } from "./settle-failure.ts";
 
 /** A result as it was screened. */
 export interface Screened {
@@ -89,7 +88,7 @@ export function failureOf(
   { action_id, error, usage, pending, cached }: Failure,
 ): EventDraft {
   const { step } = stepOf(run, stepId);
-  const retries = mayBeRetried(findKnownOperator(run, step), error) && attempt < maxAttemptsOf(run, step);
+  const retries = isRetryable(error) && attempt < maxAttemptsOf(run, step);
   const judged = { error, category: toExecutorError(error).category, retryable: isRetryable(error) };
   return draft(
     "ACTION_FAILED",

@@ -1,9 +1,9 @@
 /**
  * What follows from an attempt that failed: another one, a question to a person, or the end of the step (seed 002 section 8).
  *
- * R1  T4 is the only retrier: an attempt is made iff the error is retryable, the call may be repeated or says itself that
- *     nothing happened, and attempts are left; the pause is the larger of 2^attempt seconds and the operator's hint, and is
- *     a ledger fact (C-08, B-02).
+ * R1  T4 is the only retrier: an attempt is made iff the error is retryable, the call left no doubt (that is judged where it
+ *     ends, `perform/call-operator.ts`), and attempts are left; the pause is the larger of 2^attempt seconds and the
+ *     operator's hint, and is a ledger fact (C-08, B-02).
  * R2  An action that may still take effect, or have taken it, is in doubt, not failed: its step asks a person and ends no
  *     other way. A step that meets another's doubt fails, for only that one's answer can settle it.
  */
@@ -14,11 +14,10 @@ import { draft } from "../../../contract/event.ts";
 import { doubtGateIdOf } from "../../../contract/gate.ts";
 import { instantText } from "../../../contract/instant.ts";
 import type { Json } from "../../../contract/json.ts";
-import { type Operator, retryPolicies } from "../../../contract/operator.ts";
+import { retryPolicies } from "../../../contract/operator.ts";
 import type { PlanStep } from "../../../contract/plan.ts";
 import { failStep } from "./end-step.ts";
 import { describeDoubtGate } from "./open-gate.ts";
-import { findKnownOperator, isRepeatable } from "./prepare-step.ts";
 import { isUnderWay, oodaRef, type Run, stepOf } from "./run.ts";
 
 export interface Failed {
@@ -54,21 +53,12 @@ export const maxAttemptsOf = (run: Run, { operator, operator_version }: PlanStep
   );
 };
 
-/** Whether this failure leaves the call as one that may be made again: it is repeatable, or says that nothing happened. */
-export const mayBeRetried = (operator: Operator | null, error: KernelError): boolean =>
-  isRetryable(error) && (isRepeatable(operator) || saysRetryable(operator, error));
-
-/** A plain throw says nothing of what was done; a time that ran out does, of an operator that ends on its abort. */
-const saysRetryable = (operator: Operator | null, error: KernelError): boolean =>
-  error.code === "T4_TOOL_TIMEOUT" ? operator?.metadata.honours_abort === true : error.detail["unstructured"] !== true;
-
 function mayRetry(run: Run, step: PlanStep, { error, cached, pending, action_id }: Failed): boolean {
   if (error === null || cached || !isRetryable(error)) return false;
   if (stepOf(run, step.step_id).attempt >= maxAttemptsOf(run, step)) return false;
   const key = run.log.record.actions.get(action_id)?.record.idempotency_key ?? "";
-  // A call that goes on is waited for once more; nothing of it is made again.
-  if (pending) return isUnderWay(run, key);
-  return mayBeRetried(findKnownOperator(run, step), error);
+  // A call that goes on is waited for once more; what is in doubt is not made again.
+  return !pending || isUnderWay(run, key);
 }
 
 function scheduleRetry(
