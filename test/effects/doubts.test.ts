@@ -276,3 +276,32 @@ describe("the end of a call", () => {
     expect(work.calls).toHaveLength(2);
   });
 });
+
+describe("a call that was lost with its process and may not be repeated", () => {
+  it("is asked about at once: no hook of the host's is run for it, whose failure would pass for the call's", async () => {
+    const path = freshPath();
+    const runs: number[] = [];
+    const hook = {
+      name: "hook",
+      before(): void {
+        if (runs.push(runs.length) > 1) throw new Error("not today");
+      },
+    };
+    const work = counted("Note.Work", write, never);
+    const open = (seed: number, at: number) =>
+      createTestKernel({
+        capabilities: [one(work)],
+        middleware: [hook],
+        ledger: sqliteLedger({ path }),
+        clock: createVirtualClock(start + at),
+        seed,
+      });
+    const first = await open(1, 0);
+    const id = await first.submit(intent);
+    await first.clock.settle();
+    await first.kernel.stop({ drainMs: 0 });
+    await using t = await open(2, minute);
+    const { state, gates } = await t.rest(id);
+    expect([state, gates.map(({ kind }) => kind), runs.length]).toEqual(["waiting_for_user", ["in_doubt"], 1]);
+  });
+});
