@@ -4,6 +4,7 @@
  * INV-1  What came from outside is shown by `showText` and `showLine` (src/protocol/visible-text.ts), once: every character
  *        of it can be seen, and none of it can stand where the program itself speaks.
  */
+import { wrapAnsi } from "fast-wrap-ansi";
 import { escapeJson, nameForbidden, showLine, showText } from "../protocol/visible-text.ts";
 
 /** JSON for programs; what cannot be seen in it is escaped. `space` as for JSON.stringify. */
@@ -70,3 +71,16 @@ function escapeForShell(char: string): string {
   if (char !== "\n" && nameForbidden(char) === char) return char;
   return `\\U${(char.codePointAt(0) as number).toString(16).padStart(8, "0")}`;
 }
+
+/** Lines of at most so many cells, broken between words; further ones begin with `hang`. */
+export const wrapLine = (line: string, columns: number, hang = ""): readonly string[] =>
+  wrapAnsi(line, columns - hang.length, { hard: true })
+    .split("\n")
+    .map((part, i) => (i === 0 ? part : hang + part));
+
+/** The same for a text, but for its lines that are indented: what is to be copied stays on one. */
+export const wrapSaid = (text: string, columns: number): string =>
+  text
+    .split("\n")
+    .flatMap((line) => (line.startsWith(" ") ? [line] : wrapLine(line, columns)))
+    .join("\n");

@@ -10,7 +10,7 @@ import { errorCodes, isErrorCode } from "../contract/error-codes.ts";
 import type { KernelError } from "../contract/kernel-error.ts";
 import { errorToProblemDetails } from "../protocol/error-to-problem-details.ts";
 import { showLine, showText } from "../protocol/visible-text.ts";
-import { hangLines, toJsonText } from "./render-text.ts";
+import { hangLines, toJsonText, wrapSaid } from "./render-text.ts";
 import { Interrupted, type Terminal } from "./terminal.ts";
 
 /** The command cannot be understood, or names something that is not there. */
@@ -36,8 +36,8 @@ export function reportError(thrown: unknown, terminal: Terminal, json: boolean):
 }
 
 /** After Ctrl-C what is safe, and how to go on; others who end a program know what they do. */
-function tellInterrupted({ exitCode }: Interrupted, { complain, safety }: Terminal): number {
-  if (exitCode === 130) complain(`\nStopped. ${safety.tell ?? "Nothing was changed."}`);
+function tellInterrupted({ exitCode }: Interrupted, { complain, safety, columns }: Terminal): number {
+  if (exitCode === 130) complain(wrapSaid(`\nStopped. ${safety.tell ?? "Nothing was changed."}`, columns));
   return exitCode;
 }
 

@@ -10,7 +10,7 @@ import { wrapAnsi } from "fast-wrap-ansi";
 import type { Gate } from "../contract/gate.ts";
 import { showLine } from "../protocol/visible-text.ts";
 import { type Section, tellReason } from "./render-gate.ts";
-import { tellTime } from "./render-text.ts";
+import { tellTime, wrapLine } from "./render-text.ts";
 import type { Paint } from "./terminal.ts";
 
 export interface ScreenView {
@@ -85,12 +85,6 @@ function clipHead(head: readonly string[], most: number, paint: Paint): readonly
   if (head.length <= most) return head;
   return [...head.slice(0, most - 1), paint("dim", `${head.length - most + 1} more lines: see Details below`)];
 }
-
-/** Lines of at most so many cells, broken between words; further ones begin with `hang`. */
-export const wrapLine = (line: string, columns: number, hang = ""): readonly string[] =>
-  wrapAnsi(line, columns - hang.length, { hard: true })
-    .split("\n")
-    .map((part, i) => (i === 0 ? part : hang + part));
 
 /** Of text from outside every space is kept. */
 const wrapText = (line: string, columns: number): readonly string[] =>

@@ -70,7 +70,7 @@ describe("at a real terminal", () => {
     const { pty, until, ended } = sit({}, "review");
     await until("[a]approve");
     pty.write("\u0003");
-    await until("Nothing was decided at this gate. 1 gate waits as before. Go on:");
+    await until("Nothing was decided at this gate. 1 gate waits as\r\nbefore. Go on:\r\n");
     expect(await ended).toBe(130);
   });
 
