@@ -27,6 +27,17 @@ const isolated = [
   "test/tokens/events.test.ts",
 ];
 
+/** Tests of the kernel whose ledgers are in Postgres here as well: the same tests, another store. */
+const inBothStores = ["journey", "gates", "recovery", "replay", "streams"].map((room) => `test/${room}/*.test.ts`);
+/** Of these, one copies ledger files as a power cut leaves them, and one moves the clock by days, half a minute a look. */
+const inOneStore = ["test/recovery/durability.test.ts", "test/journey/lists.test.ts"];
+const otherStore = [
+  {
+    find: /^.*\/ledgers\/sqlite\/index\.ts$/,
+    replacement: `${import.meta.dirname}/test/postgres/in-place-of-sqlite.ts`,
+  },
+];
+
 const project = (
   name: string,
   test: {
@@ -36,9 +47,11 @@ const project = (
     readonly globalSetup?: string[];
     readonly fileParallelism?: boolean;
   },
+  more: { readonly resolve?: { readonly alias: typeof otherStore } } = {},
 ) => ({
   extends: true as const,
   test: { name, ...test },
+  ...more,
 });
 
 export default defineConfig({
@@ -58,6 +71,16 @@ export default defineConfig({
         fileParallelism: false,
         globalSetup: ["test/postgres/start-server.ts"],
       }),
+      project(
+        "kernel on postgres",
+        {
+          include: inBothStores,
+          exclude: inOneStore,
+          isolate: false,
+          globalSetup: ["test/postgres/start-server.ts"],
+        },
+        { resolve: { alias: otherStore } },
+      ),
       project("shared", {
         include: ["test/**/*.test.ts"],
         exclude: [...configDefaults.exclude, ...slow, ...isolated, ...browsing, ...onPostgres],

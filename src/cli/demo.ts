@@ -13,6 +13,7 @@ import type { JsonObject } from "../contract/json.ts";
 import type { WorkflowState } from "../contract/workflow-state.ts";
 import { type GitProgram, runGit } from "../operators/git-log/run-git.ts";
 import { showLine } from "../protocol/visible-text.ts";
+import { ledgerAsTyped } from "./choose-ledger.ts";
 import { renderWhy } from "./explain.ts";
 import { type Desk, withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, collect, readJson, type Session } from "./options.ts";
@@ -87,7 +88,7 @@ async function submit({ kernel, caller }: Desk, inputs: JsonObject, { options, t
   const { workflow_id } = await kernel.submit(request);
   if (!options.json)
     terminal.print(
-      `Release notes of ${showLine(String(inputs["repo"]))}\nworkflow ${workflow_id}, ledger ${showLine(options.db)}`,
+      `Release notes of ${showLine(String(inputs["repo"]))}\nworkflow ${workflow_id}, ledger ${showLine(ledgerAsTyped(options.db))}`,
     );
   return workflow_id;
 }

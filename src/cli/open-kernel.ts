@@ -1,24 +1,19 @@
 /**
  * Opens the kernel for one command, and stops it however the command ends.
  *
- * Owns: what a command's kernel is made of: the ledger file, the shipped packages, what `--capabilities` and `--policies`
+ * Owns: what a command's kernel is made of: the ledger, the shipped packages, what `--capabilities` and `--policies`
  *       bring.
  * INV-1  Without `recover` nothing unfinished is taken up: a command that reads runs nothing.
- * INV-2  Only commands that start work make a ledger file (`create`); the others refuse a path where there is none.
+ * INV-2  Only commands that start work make a ledger (`create`); the others refuse a place where there is none.
  * INV-3  An interruption ends the work at once; the kernel is then stopped before the program ends.
  */
-import { existsSync } from "node:fs";
 import { folderInventory, projectHandover, releaseNotes } from "../capabilities/index.ts";
 import type { Caller } from "../contract/auth-context.ts";
-import { raise } from "../contract/error.ts";
-import { kernelError } from "../contract/error-codes.ts";
-import { moduleRef } from "../contract/module-ref.ts";
 import type { Kernel } from "../index.ts";
-import { type SqliteLedger, sqliteLedger } from "../ledgers/sqlite/index.ts";
 import type { Notifier } from "../ports/notifier.ts";
 import type { Logger, Telemetry } from "../ports/telemetry.ts";
 import { readApproverKeys } from "./approver-keys.ts";
-import { invocation } from "./invocation.ts";
+import { type ChosenLedger, chooseLedger } from "./choose-ledger.ts";
 import { closeAll, type Loaded, loadModules, loadPolicies } from "./load-modules.ts";
 import { type CommonOptions, callerOf, type Session } from "./options.ts";
 import { toJsonText } from "./render-text.ts";
@@ -35,13 +30,12 @@ export interface Opening {
 /** The open kernel, and who asks it. */
 export interface Desk {
   readonly kernel: Kernel;
-  readonly ledger: SqliteLedger;
+  readonly ledger: ChosenLedger;
   readonly caller: Caller;
 }
 
 /** How long steps that run may go on once the command is over. */
 const drainMs = 2000;
-const openRef = moduleRef(0, "cli", "open_kernel");
 
 export async function withKernel<T>(
   session: Session,
@@ -50,9 +44,8 @@ export async function withKernel<T>(
 ): Promise<T> {
   const { signal } = session.terminal;
   signal.throwIfAborted();
-  requireLedger(session, opening);
+  const ledger = chooseLedger(session.options.db, { create: opening.create ?? false });
   return withRules(session.options, async (rules) => {
-    const ledger = sqliteLedger({ path: session.options.db });
     const kernel = await openKernel(session, opening, { ledger, ...rules });
     try {
       return await Promise.race([work({ kernel, ledger, caller: callerOf(session.options) }), rejectOnAbort(signal)]);
@@ -62,16 +55,10 @@ export async function withKernel<T>(
   });
 }
 
-function requireLedger({ options }: Session, { create = false }: Opening): void {
-  if (create || existsSync(options.db)) return;
-  const message = `there is no ledger at ${options.db}; name one with --db, or make one with "${invocation()} demo"`;
-  raise(kernelError("T0_LEDGER_UNAVAILABLE", message, openRef, { detail: { path: options.db }, retry: false }));
-}
-
 async function openKernel(
   { options, terminal }: Session,
   { recover = false, logger, telemetry, notifiers = [] }: Opening,
-  parts: Rules & { readonly ledger: SqliteLedger },
+  parts: Rules & { readonly ledger: ChosenLedger },
 ): Promise<Kernel> {
   // Only now: help, wrong usage and the check of a file need no kernel.
   const { createKernel } = await import("../index.ts");

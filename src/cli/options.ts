@@ -37,7 +37,7 @@ export const callerOf = ({ tenant, principal, role }: CommonOptions): Caller => 
 
 export function addCommonOptions(command: Command): Command {
   return command
-    .option("--db <file>", "the ledger file", defaultLedger)
+    .option("--db <ledger>", "the ledger: a file, or postgres://user@host/database?schema=countersign", defaultLedger)
     .option(
       "--capabilities <module>",
       "packages, operators and policies to load (path or package; repeatable)",

@@ -8,6 +8,7 @@ import { raise } from "../contract/error.ts";
 import { type Gate, isOpenGate } from "../contract/gate.ts";
 import type { WorkflowState } from "../contract/workflow-state.ts";
 import { showLine } from "../protocol/visible-text.ts";
+import { ledgerAsTyped } from "./choose-ledger.ts";
 import { fileAsTyped, invocation } from "./invocation.ts";
 import { type CommonOptions, defaultLedger, type Session } from "./options.ts";
 import { quoteWord, toJsonText } from "./render-text.ts";
@@ -65,7 +66,7 @@ export function commandLine(options: CommonOptions, ...words: readonly string[])
   const { db, capabilities, policies, tenant, principal, role, keys } = options;
   const flags = [
     "--db",
-    fileAsTyped(db || defaultLedger),
+    ledgerAsTyped(db || defaultLedger),
     ...capabilities.flatMap((module) => ["--capabilities", module]),
     ...policies.flatMap((file) => ["--policies", fileAsTyped(file)]),
     ...(tenant === 1 ? [] : ["--tenant", String(tenant)]),

@@ -52,6 +52,10 @@ export class FeedTails<M> {
     this.parts = parts;
   }
 
+  isFollowed(followed: Followed): boolean {
+    return this.#tenants.has(nameOf(followed));
+  }
+
   /** Enters a reader; to be followed by one `leave`. */
   enter(followed: Followed, from: number): SharedTail<ToldWorkflow> {
     const name = nameOf(followed);
@@ -95,10 +99,10 @@ export class FeedTails<M> {
         const item = await fold.tell(row, position);
         if (item !== null) items.push(deepFreeze(item));
       }
-      const { through } = reading;
+      const { through, rows: passed } = reading;
       const chars = items.length * charsOfItem + (withEvents ? reading.chars : 0);
       reading = null;
-      return { items, through, chars, isLast: false, ended: false };
+      return { items, through, rows: passed, chars, isLast: false, ended: false };
     };
   }
 
@@ -139,7 +143,7 @@ export function openRows(store: Pick<LedgerStore, "tail"> & OwnerStore, after: n
       const tenant = await owners.of(row.row);
       if (tenant !== null) items.push({ ...row, tenant });
     }
-    return { items, through: position, chars, isLast, ended: false };
+    return { items, through: position, rows: rows.length, chars, isLast, ended: false };
   };
 }
 

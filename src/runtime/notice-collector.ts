@@ -36,6 +36,8 @@ const rememberMs = 7 * 86_400_000;
 interface Cursor {
   readonly stored: number;
   readonly read: number;
+  /** Rows between the two. */
+  readonly passed: number;
 }
 
 export class NoticeCollector {
@@ -57,22 +59,23 @@ export class NoticeCollector {
     }
   }
 
-  async #pass({ stored }: Cursor, rows: readonly PositionedRow[]): Promise<Cursor> {
+  async #pass({ stored, passed }: Cursor, rows: readonly PositionedRow[]): Promise<Cursor> {
     const { notifier, deliveries } = this.#parts;
     const to = rows.at(-1)?.position as number;
     const news: GateNews[] = [];
     for (const row of rows) news.push(...(await this.#newsOf(row)));
-    if (news.length === 0 && to - stored < moveEvery) return { stored, read: to };
+    const seen = passed + rows.length;
+    if (news.length === 0 && seen < moveEvery) return { stored, read: to, passed: seen };
     const isMoved = await deliveries.enqueue(notifier, { from: stored, to, news, forget: this.#forget() });
     // Else another process was quicker, and this one goes on from where that one is.
-    return isMoved ? { stored: to, read: to } : this.#begin();
+    return isMoved ? { stored: to, read: to, passed: 0 } : this.#begin();
   }
 
   /** Where the log is read from. A notifier that is new begins with what is open. */
   async #begin(): Promise<Cursor> {
     const { notifier, store, deliveries, clock } = this.#parts;
     const stored = await deliveries.cursor(notifier);
-    if (stored !== null) return { stored, read: stored };
+    if (stored !== null) return { stored, read: stored, passed: 0 };
     const to = await store.position();
     const news: GateNews[] = [];
     for await (const gate of openGates(store)) news.push(newsOfOpen(gate, clock.now(), this.#parts.news));

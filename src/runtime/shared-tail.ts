@@ -13,6 +13,8 @@ export interface Stretch<T> {
   readonly items: readonly T[];
   /** All up to this number is in it or before it. */
   readonly through: number;
+  /** How many rows of the log it was made of. */
+  readonly rows: number;
   /** What it takes to keep it, in characters of what it was made of. */
   readonly chars: number;
   /** Nothing followed it when it was read. */

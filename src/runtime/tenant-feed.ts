@@ -15,7 +15,7 @@ import type { WorkflowHead } from "../ports/ledger-store.ts";
 import type { ToldWorkflow } from "./feed-fold.ts";
 import { type FeedParts, FeedTails, type Followed, openRows, type Tenant } from "./feed-tails.ts";
 import { letOthersRun } from "./let-others-run.ts";
-import { TailReader } from "./shared-tail.ts";
+import { type Stretch, TailReader } from "./shared-tail.ts";
 
 export interface FeedOptions {
   /** Changes after this position of the ledger; without it, what is open now comes first. */
@@ -41,9 +41,9 @@ export interface TenantFeed {
   readonly close: (reason: unknown) => void;
 }
 
-/** How far back a shared tail may begin: who goes on from further away reads up to it alone, and nobody waits for that. */
-const sharedReach = 10_000;
-/** Positions without anything for a reader after which its cursor is moved on nevertheless. */
+/** How many rows back a shared tail may begin: who goes on from further away reads up to it alone, and nobody waits for that. */
+const sharedReach = 1_000;
+/** Rows without anything for a reader after which its cursor is moved on nevertheless. */
 const bookmarkEvery = 1_000;
 const headsPerPage = 100;
 const unfinished = workflowStates.filter((state) => !isTerminal(state));
@@ -67,14 +67,14 @@ async function* followFeed<M>(
   const now = await store.position();
   const isNew = after === undefined || after > now;
   const from = isNew ? now : after;
-  const tail = tails.enter(followed, Math.max(from, now - sharedReach));
+  const tail = tails.enter(followed, await beginningOf(tails, followed, { from, now }));
   try {
     if (isNew) yield* snapshot(tails.parts, options, tenant);
     const teller = new FeedTeller(options, { from, until: isNew ? await store.position() : null });
     const reader = live ? new TailReader(tail, from) : readAlone(tails, followed, from);
     while (signal?.aborted !== true) {
       const stretch = await reader.next();
-      yield* teller.tell(stretch?.items ?? [], reader.cursor);
+      yield* teller.tell(stretch ?? { items: [], rows: 0 }, reader.cursor);
       if (stretch !== null || (live && !tail.isAtRest(reader.cursor))) continue;
       if (!live) return;
       onCaughtUp?.();
@@ -83,6 +83,17 @@ async function* followFeed<M>(
   } finally {
     tails.leave(followed);
   }
+}
+
+/** Where a tail begins that is shared from now on: positions do not tell how many rows lie between. */
+async function beginningOf<M>(
+  tails: FeedTails<M>,
+  followed: Followed,
+  { from, now }: { readonly from: number; readonly now: number },
+): Promise<number> {
+  if (from === now || tails.isFollowed(followed)) return now;
+  const missed = await tails.parts.store.tail(from, sharedReach);
+  return missed.length < sharedReach ? from : now;
 }
 
 /** A reader of what is there now, which shares nothing. */
@@ -121,12 +132,16 @@ async function* snapshot<M>(
   }
 }
 
+type Told = Pick<Stretch<ToldWorkflow>, "items" | "rows">;
+
 /** What one reader is told of a stretch: what it asked for, and bookmarks. */
 class FeedTeller {
   readonly #options: FeedOptions;
   /** Where the snapshot that is being told ends; null once it has. */
   #until: number | null;
   #told: number;
+  /** Rows since then. */
+  #passed = 0;
 
   constructor(options: FeedOptions, { from, until }: { readonly from: number; readonly until: number | null }) {
     this.#options = options;
@@ -134,8 +149,9 @@ class FeedTeller {
     this.#told = from;
   }
 
-  *tell(items: readonly ToldWorkflow[], through: number): Generator<ToldItem, void, void> {
+  *tell({ items, rows }: Told, through: number): Generator<ToldItem, void, void> {
     const { signal } = this.#options;
+    this.#passed += rows;
     for (const item of items) {
       if (signal?.aborted === true) return;
       const position = item.position as number;
@@ -143,9 +159,10 @@ class FeedTeller {
       if (this.#until !== null && position > this.#until) yield this.#bookmark(this.#until);
       if (!this.#isWanted(item)) continue;
       this.#told = position;
+      this.#passed = 0;
       yield this.#until === null ? item : { ...item, position: null };
     }
-    const isDue = this.#until === null ? through - this.#told >= bookmarkEvery : through >= this.#until;
+    const isDue = this.#until === null ? this.#passed >= bookmarkEvery : through >= this.#until;
     if (isDue) yield this.#bookmark(through);
   }
 
@@ -157,6 +174,7 @@ class FeedTeller {
   #bookmark(position: number): FeedBookmark {
     this.#until = null;
     this.#told = position;
+    this.#passed = 0;
     return { type: "bookmark", position };
   }
 }

@@ -207,7 +207,7 @@ const toLogEvent = (event: LedgerEvent): LogEvent => ({ sequence: event.sequence
 
 function stretchOf<T>(rows: readonly TurnRow[], told: Pick<Stretch<T>, "items" | "through" | "ended">): Stretch<T> {
   const chars = rows.reduce((sum, { envelope, body }) => sum + envelope.length + (body?.length ?? 0), 0);
-  return { ...told, chars, isLast: rows.length < rowsPerPage };
+  return { ...told, rows: rows.length, chars, isLast: rows.length < rowsPerPage };
 }
 
 const rests = new Set(["WORKFLOW_COMPLETED", "WORKFLOW_CANCELLED", "WORKFLOW_FAILED", "INTENT_REJECTED"]);

@@ -5,6 +5,7 @@
  * Q1  Under way is what has been put off to the next turn of the event loop (immediates), and what was asked of files, of
  *     cryptography or of names and is not answered yet. Promises need no mention: between two turns all that can run has run.
  * Q2  What a socket or another process will say nobody here can know: while one is open, some more turns are given to it.
+ *     What was asked by way of `letAnswer` is waited for.
  * Q3  The wait is bounded: what goes on for ever, or hangs, is not waited for.
  */
 import { createHook, type HookCallbacks } from "node:async_hooks";
@@ -32,6 +33,16 @@ function nextTurn(): Promise<void> {
   });
 }
 
+const asked = new Set<Promise<unknown>>();
+
+/** For whoever asks another machine: no time passes until it has answered. */
+export function letAnswer<T>(answer: Promise<T>): Promise<T> {
+  asked.add(answer);
+  const answered = (): void => void asked.delete(answer);
+  answer.then(answered, answered);
+  return answer;
+}
+
 const outside = /^(TCP|TLS|UDP|Process)/;
 const quietTurns = { alone: 2, withOthers: 40 } as const;
 const mostTurns = 50_000;
@@ -43,6 +54,7 @@ export async function letRun(): Promise<void> {
   let quiet = 0;
   for (let turn = 0; turn < mostTurns && quiet < wanted; turn += 1) {
     await nextTurn();
-    quiet = underWay.size === 0 ? quiet + 1 : 0;
+    if (asked.size > 0) await Promise.race(asked).catch(() => undefined);
+    quiet = underWay.size + asked.size === 0 ? quiet + 1 : 0;
   }
 }

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { digest, type ExecutionPlan, GateSpec } from "../../src/index.ts";
-import { createTestKernel } from "../../src/testing/index.ts";
+import { createTestKernel, testCaller } from "../../src/testing/index.ts";
 import { runs } from "../properties/property-runs.ts";
 import { ann, approve, bob, cat, dan, gated, reject, requester, say, waiting } from "./people.ts";
 import {
@@ -77,8 +77,9 @@ describe("n of m", () => {
     await using t = await createTestKernel({ capabilities: [capability] });
     const id = await waiting(t);
     await approve(t, id, ann);
-    const answers = await Promise.all([bob, cat, dan].map((who) => approve(t, id, who)));
-    expect(answers.map((a) => a.status)).toEqual(["resumed", "resumed", "resumed"]);
+    const named = { tenant_id: testCaller.tenant_id, gate_id: "gate-s1", decision: "approve" } as const;
+    const asked = [bob, cat, dan].map((principal) => t.kernel.decideGate(id, { ...named, principal, payload: {} }));
+    expect((await Promise.all(asked)).map((a) => a.status)).toEqual(["resumed", "resumed", "resumed"]);
     await t.rest(id);
     expect(await steps(t, id, decisions)).toEqual(["GATE_VOTED:s1", "GATE_VOTED:s1", "USER_APPROVED:s1"]);
     expect(sent()).toEqual(["s1"]);

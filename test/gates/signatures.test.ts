@@ -38,8 +38,7 @@ async function open(spec: Partial<GateSpec> = { signed: true, quorum: { approval
 }
 
 async function refused(t: TestKernel, id: string, call: Promise<unknown>): Promise<string> {
-  const before = (await t.kernel.workflow(id)).sequence;
-  const { code } = await refusalOf(call);
+  const [{ sequence: before }, { code }] = await Promise.all([t.kernel.workflow(id), refusalOf(call)]);
   expect((await t.kernel.workflow(id)).sequence).toBe(before);
   return code;
 }

@@ -84,7 +84,7 @@ describe("tenants", () => {
       kernel.cancel(id, other),
       kernel.retry(id, { ...other, mode: "regenerate" }),
     ];
-    for (const call of calls) expect((await refusalOf(call)).code).toBe("T4_WORKFLOW_NOT_FOUND");
+    for (const { code } of await Promise.all(calls.map(refusalOf))) expect(code).toBe("T4_WORKFLOW_NOT_FOUND");
     expect(await kernel.gates({}, other)).toEqual([]);
     expect(await kernel.workflows({ thread_id: "shared" }, other)).toEqual([]);
     expect((await kernel.gates({}, testCaller)).map((g) => g.gate_id)).toEqual(["gate-s2"]);

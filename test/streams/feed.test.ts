@@ -155,14 +155,15 @@ describe("the feed", () => {
   });
 
   it("moves the cursor of a reader whom a long stretch does not concern", async () => {
-    const steps = counted("Story.Speak", {}, async ({ stream }) => {
-      for (let i = 0; i < 1_100; i += 1) {
+    const { store: ledger, counts } = countingLedger();
+    const steps = counted("Story.Speak", { timeoutSec: 600 }, async ({ stream }) => {
+      while (counts.append < 1_100) {
         stream("word");
-        for (let turn = 0; turn < 3; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
+        await new Promise<void>((resolve) => setImmediate(resolve));
       }
       return {};
     });
-    await using t = await createTestKernel({ capabilities: [story([steps], [step("speak", steps)])] });
+    await using t = await createTestKernel({ ledger, capabilities: [story([steps], [step("speak", steps)])] });
     const feed = follow(t, { of: foreign, after: 0 });
     await t.kernel.settled(await t.submit(intent));
     await letRun();
@@ -293,7 +294,7 @@ describe("a long ledger", () => {
     reading = false;
     expect(items.length).toBeGreaterThan(10);
     expect(counts.tail).toBeGreaterThan(150);
-    expect(turns).toBeGreaterThanOrEqual(counts.tail - 2);
+    expect(turns).toBeGreaterThanOrEqual(counts.tail - 3);
   });
 
   it("that one reader reads from its beginning keeps nobody waiting who begins now", async () => {

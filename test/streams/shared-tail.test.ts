@@ -37,7 +37,8 @@ function createLog(): Log {
       await Promise.resolve();
       if (items.length === 0) return null;
       position += items.length;
-      return { items, through: position, chars: items.length, isLast: items.length < pageSize, ended: false };
+      const size = { rows: items.length, chars: items.length };
+      return { items, through: position, ...size, isLast: items.length < pageSize, ended: false };
     };
   };
   const listen = (hear: () => void) => {

@@ -15,6 +15,8 @@ type Driver = typeof import("pg");
 export interface ConnectOptions {
   readonly config: ClientConfig;
   readonly schema: string;
+  /** Whether a ledger is made where there is none. */
+  readonly create: boolean;
   readonly maxConnections: number;
   readonly timeoutMs: number;
   /** For messages. */

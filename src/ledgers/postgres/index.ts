@@ -28,6 +28,8 @@ export interface PostgresLedgerOptions {
   readonly pool?: HostPool;
   /** `countersign` when absent: lower case letters, digits and underscores. */
   readonly schema?: string;
+  /** False: refused where there is no ledger yet. */
+  readonly create?: boolean;
   /** Connections beside the one that appends, 2 or more; 4 when absent. */
   readonly maxConnections?: number;
   /** How long to wait for the server, a lock or an answer, in ms; 10,000 when absent. */
@@ -44,6 +46,7 @@ const Options = z.strictObject({
     .string()
     .regex(/^[a-z_][a-z0-9_]{0,62}$/)
     .default("countersign"),
+  create: z.boolean().default(true),
   maxConnections: z.int().min(2).default(4),
   timeoutMs: z.int().positive().default(10_000),
 } satisfies KeysOf<PostgresLedgerOptions>);

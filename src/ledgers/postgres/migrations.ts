@@ -10,7 +10,7 @@
  */
 import type { ClientBase } from "pg";
 import { ledgerFailure } from "./failure.ts";
-import { positionsOf } from "./position.ts";
+import { raisePositions } from "./position.ts";
 import { columnOf, scalar } from "./query.ts";
 
 interface Migration {
@@ -201,12 +201,19 @@ export interface Place {
   /** For messages. */
   readonly name: string;
   readonly schema: string;
+  readonly create: boolean;
 }
 
 /** Brings the ledger to `schemaVersion`, making it where there is none; takes no lock when it is there already. */
 export async function migrate(client: ClientBase, place: Place): Promise<void> {
   await requireWritable(client, place);
-  if ((await readVersion(client, place)) === schemaVersion) return positionsOf(client).then(() => undefined);
+  const version = await readVersion(client, place);
+  if (version === schemaVersion) return raisePositions(client);
+  if (version === 0 && !place.create)
+    throw ledgerFailure("T0_LEDGER_UNAVAILABLE", "is not there: nothing was recorded in it yet", {
+      ...place,
+      fn: "open",
+    });
   await client.query("BEGIN");
   try {
     await client.query("SELECT pg_advisory_xact_lock($1)", [openers]);

@@ -27,6 +27,6 @@ const beyond = `
   WHERE meta.name = 'position_base' AND highest.position >= meta.value::bigint + next.id * ${perBatch}`;
 
 /** Sees to it that the next position is above all there are. */
-export async function positionsOf(client: ClientBase): Promise<void> {
+export async function raisePositions(client: ClientBase): Promise<void> {
   await client.query(beyond);
 }

@@ -1,0 +1,86 @@
+/**
+ * `sqliteLedger` as tests of the project "kernel on postgres" get it: the same options, kept in Postgres. A path is a
+ * schema; what would be in memory is a ledger that is emptied when it is closed, and used again.
+ *
+ * P1  No time of a virtual clock passes while the server has not answered.
+ * P2  What was appended is shown in the tail before it is acknowledged: other tests on the server hold it back else.
+ */
+import { Pool } from "pg";
+import { sha256 } from "../../src/contract/digest.ts";
+import { type PostgresLedger, postgresLedger } from "../../src/ledgers/postgres/index.ts";
+import { letAnswer } from "../../src/testing/let-run.ts";
+import { freshSchema, serverUrl } from "./server.ts";
+
+export type SqliteLedger = PostgresLedger;
+
+interface Kept {
+  readonly schema: string;
+  readonly store: PostgresLedger;
+}
+
+const free: Kept[] = [];
+
+export function sqliteLedger({ path = ":memory:" }: { readonly path?: string } = {}): PostgresLedger {
+  if (path === ":memory:") return emptiedLedger();
+  const schema = `p${sha256(path).slice(0, 20)}`;
+  return waitedFor(told(postgresLedger({ url: serverUrl, schema })));
+}
+
+function emptiedLedger(): PostgresLedger {
+  const kept = free.pop() ?? keep(freshSchema());
+  const { schema, store } = kept;
+  let isOpen = false;
+  const closed = new Error("not open");
+  const whileOpen = told(store, () => {
+    if (!isOpen) throw closed;
+  });
+  return waitedFor({
+    ...whileOpen,
+    open: async () => {
+      await store.open();
+      isOpen = true;
+    },
+    close: async () => {
+      if (!isOpen) return;
+      isOpen = false;
+      await empty(schema);
+      free.push(kept);
+    },
+  });
+}
+
+const keep = (schema: string): Kept => ({ schema, store: postgresLedger({ url: serverUrl, schema }) });
+
+function told(store: PostgresLedger, check: () => void = () => undefined): PostgresLedger {
+  return {
+    ...store,
+    append: async (batch) => {
+      check();
+      const receipts = await store.append(batch);
+      const last = Math.max(0, ...receipts.map((receipt) => (receipt.ok ? receipt.position : 0)));
+      while ((await store.position()) < last) check();
+      return receipts;
+    },
+  };
+}
+
+/** Every function of the store, and of what it keeps beside the log, as something that is waited for. */
+function waitedFor<T extends object>(store: T): T {
+  const waited = Object.entries(store).map(([name, member]) => {
+    if (typeof member === "object" && member !== null) return [name, waitedFor(member)];
+    if (typeof member !== "function") return [name, member];
+    return [name, (...args: readonly unknown[]) => letAnswer(Promise.resolve(member(...args)))];
+  });
+  return Object.fromEntries(waited) as T;
+}
+
+const tables =
+  "events streams workflows gates keys memory documents counters charges sessions notifiers deliveries".split(" ");
+
+const pool = new Pool({ connectionString: serverUrl, max: 1, allowExitOnIdle: true });
+
+/** The log's own refusals are put aside for it. */
+async function empty(schema: string): Promise<void> {
+  const removals = tables.map((table) => `DELETE FROM ${schema}.${table}`);
+  await pool.query(["SET session_replication_role = replica", ...removals].join("; "));
+}

@@ -1,0 +1,54 @@
+/** A door in front of the server that passes bytes, until it is told to stop: what a broken network does. */
+import { createServer, connect as dial, type Socket } from "node:net";
+import { serverUrl } from "./server.ts";
+
+export interface Proxy {
+  readonly url: string;
+  /** From now on what the server answers is kept back, once it was asked for this text. */
+  readonly muteAfter: (text: string) => void;
+  /** All connections break. */
+  readonly cut: () => void;
+  readonly close: () => void;
+}
+
+export async function openProxy(): Promise<Proxy> {
+  const { hostname, port } = new URL(serverUrl);
+  const pairs = new Set<Socket>();
+  let muteAt: string | null = null;
+  const server = createServer((near) => {
+    const far = dial(Number(port), hostname);
+    let muted = false;
+    for (const socket of [near, far]) {
+      pairs.add(socket);
+      socket.on("error", () => undefined);
+      socket.on("close", () => pairs.delete(socket));
+    }
+    near.on("data", (bytes) => {
+      if (muteAt !== null && bytes.includes(muteAt)) muted = true;
+      far.write(bytes);
+    });
+    far.on("data", (bytes) => {
+      if (!muted) near.write(bytes);
+    });
+    near.on("close", () => far.destroy());
+    far.on("close", () => near.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = new URL(serverUrl);
+  url.port = String((server.address() as { readonly port: number }).port);
+  const cut = (): void => {
+    muteAt = null;
+    for (const socket of [...pairs]) socket.destroy();
+  };
+  return {
+    url: url.href,
+    muteAfter: (text) => {
+      muteAt = text;
+    },
+    cut,
+    close: () => {
+      cut();
+      server.close();
+    },
+  };
+}
