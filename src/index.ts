@@ -73,6 +73,7 @@ export { Intent, Principal, Scope, SubmitRequest, SubmitResponse } from "./contr
 export { ListedGate } from "./contract/listed-gate.ts";
 export {
   ModelEndpoint,
+  ModelPrice,
   type ModelRouting,
   type RouteAnswer,
   RouteDecision,

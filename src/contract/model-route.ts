@@ -15,6 +15,10 @@ const Name = z
   .refine((text) => text.isWellFormed(), "must be well-formed text");
 const Amount = z.number().nonnegative();
 
+/** Per million tokens, read and written; in whatever unit the budgets count. */
+export const ModelPrice = z.strictObject({ in: Amount, out: Amount });
+export type ModelPrice = z.infer<typeof ModelPrice>;
+
 export const ModelEndpoint = z.strictObject({
   name: Name,
   deployment: z.enum(["local", "cloud"]),
@@ -29,8 +33,8 @@ export const ModelEndpoint = z.strictObject({
       max_invocations: z.int().nonnegative().optional(),
     })
     .optional(),
-  /** Per million tokens. Without it a call costs no money. */
-  price: z.strictObject({ in: Amount, out: Amount }).optional(),
+  /** Without it a call costs no money. */
+  price: ModelPrice.optional(),
 });
 export type ModelEndpoint = z.infer<typeof ModelEndpoint>;
 

@@ -209,9 +209,9 @@ describe("a provider's error", () => {
     ["bad JSON", new JSONParseError({ text: "{", cause: "x" }), { code: "MODEL_ANSWER_INVALID", ...transient }],
     ["bad type", new TypeValidationError({ value: 1, cause: "x" }), { code: "MODEL_ANSWER_INVALID", ...transient }],
     ["an Error", new Error("broke"), { code: "MODEL_FAILED", category: "dependency", retryable: true }],
-    ["a text", "overloaded", { code: "MODEL_FAILED", message: "small: overloaded" }],
-    ["a plain part", { type: "overloaded", message: "busy" }, { code: "MODEL_FAILED", message: "small: busy" }],
-    ["nothing", undefined, { code: "MODEL_FAILED", message: "small: it failed without a message" }],
+    ["a text", "overloaded", { code: "MODEL_FAILED", details: { endpoint: "small", said: "overloaded" } }],
+    ["a plain part", { message: "busy" }, { code: "MODEL_FAILED", details: { endpoint: "small", said: "busy" } }],
+    ["nothing", undefined, { code: "MODEL_FAILED", message: "small: it failed", details: { endpoint: "small" } }],
     ["null", null, { code: "MODEL_FAILED" }],
   ];
 
@@ -243,7 +243,14 @@ describe("a provider's error", () => {
   it("repeats no body, address or credential", () => {
     const long = api(401, { message: "wrong key sk-secret", responseHeaders: { authorization: "secret" } });
     expect(JSON.stringify(modelError(long, "small").executorError)).not.toMatch(/secret|private|models\.test/);
-    expect(modelError(new Error("x".repeat(9999)), "small").message.length).toBeLessThan(600);
+    expect(JSON.stringify(modelError(new Error("x".repeat(9999)), "small").executorError).length).toBeLessThan(800);
+  });
+
+  it.each(table)("%s: its own words are no part of the message, which is told to whoever asked", (_what, thrown) => {
+    const { message } = modelError(thrown, "small");
+    expect(message).toMatch(/^small: (it|its|access) [a-z ]+$/);
+    const words = typeof thrown === "string" ? thrown : ((thrown as Error | null)?.message ?? "");
+    if (words !== "") expect(message).not.toContain(words);
   });
 });
 

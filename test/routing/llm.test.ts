@@ -290,6 +290,55 @@ describe("what is no answer", () => {
     const { workflow_id, state } = await t.run(intent);
     expect(state).toBe("completed");
     const [failed] = await payloads(t, workflow_id, "ACTION_FAILED");
-    expect(failed?.error.message).toBe("a: connection lost");
+    expect(failed?.error).toMatchObject({ message: "a: it failed", detail: { said: "connection lost" } });
+  });
+});
+
+describe("one model, without routes", () => {
+  const alone = (more: Partial<LlmOperatorOptions> = {}) =>
+    llmOperator({ name: "Model.Say", model: modelThat(() => says("yes")), ...more });
+  const kernelOf = (operator: ReturnType<typeof alone>, more: Partial<TestKernelOptions> = {}) =>
+    createTestKernel({ capabilities: [flow([operator], [step("s1", "Model.Say", { params })])], ...more });
+
+  it("answers in a kernel that knows no endpoint; its tokens and its cost by its price are counted", async () => {
+    await using t = await kernelOf(alone({ price: { in: 100, out: 1000 } }));
+    const { workflow_id, state, response } = await t.run(intent);
+    expect([state, response.text]).toEqual(["completed", "yes"]);
+    const [{ usage } = expect.fail()] = await payloads(t, workflow_id, "ACTION_SUCCEEDED");
+    expect(usage).toMatchObject({
+      model: "mock-model-id",
+      tokens: { in: 30, out: 12, total: 42 },
+      cost: { total: 0.015 },
+    });
+    expect(await payloads(t, workflow_id, "ROUTE_DECIDED")).toEqual([]);
+    expect((await t.kernel.replay(workflow_id)).identical).toBe(true);
+  });
+
+  it("what a provider says of its failure is in the error's detail, and in nothing that the assistant tells", async () => {
+    const model = new MockLanguageModelV4({
+      doStream: async () => {
+        throw new Error("quota of account 4711 is used up");
+      },
+    });
+    await using t = await kernelOf(alone({ model, retry: "NONE" }), { limits: { maxReplans: 0 } });
+    const { workflow_id, error, response } = await t.run(intent);
+    expect(toExecutorError(error as NonNullable<typeof error>)).toMatchObject({
+      code: "MODEL_FAILED",
+      details: { said: "quota of account 4711 is used up" },
+    });
+    const told = await Array.fromAsync(t.kernel.assistant(workflow_id, { live: false }));
+    expect(told.at(-1)).toEqual({ type: "final", text: "mock-model-id: it failed", state: "failed" });
+    expect(JSON.stringify([told, response])).not.toContain("4711");
+  });
+
+  it.each([
+    [{ models: { small: modelThat(() => []) } }, "without routes"],
+    [{ prefer: "cost" }, "without routes"],
+    [{ price: { in: -1, out: 0 } }, "price"],
+    [{ price: { in: 1, out: 0, cached: 0 } }, "cached"],
+    [{ model: undefined, price: { in: 1, out: 1 } }, "stands with its endpoint"],
+    [{ model: undefined }, "there is no model"],
+  ] as const)("is not mixed with what chooses among several, nor given a price that is none: %o", (more, why) => {
+    expect(() => alone(more as object)).toThrow(why);
   });
 });

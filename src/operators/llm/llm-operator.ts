@@ -1,8 +1,9 @@
-// A model call as an operator: the kernel's router names the endpoint, the endpoint's model answers, deltas are streamed.
+// A model call as an operator: one model that it is given, or of several the one whose endpoint the kernel's router names;
+// deltas are streamed.
 // Owns: what a model is asked, which ends are answers, what is reported as used.
 // Never: chooses an endpoint, retries, offers tools to the model, imports a provider: models are values of the interface
 // LanguageModelV4 of @ai-sdk/provider.
-// INV-1  A model is called after the decision for its endpoint is in the ledger.
+// INV-1  Of several models one is called after the decision for its endpoint is in the ledger.
 // INV-2  Whatever a model does, an end without text is an error: a cut or empty stream is no answer.
 // INV-3  Tokens and cost are reported as soon as the model has told them, also where its answer is then refused.
 
@@ -10,8 +11,13 @@ import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Prompt
 import { z } from "zod";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
-import { type KeysOf, requireKnownKeys } from "../../contract/known-keys.ts";
-import type { ModelEndpoint, RoutePreference, RouteQuestion } from "../../contract/model-route.ts";
+import { type KeysOf, readStrictly, requireKnownKeys } from "../../contract/known-keys.ts";
+import {
+  type ModelEndpoint,
+  ModelPrice,
+  type RoutePreference,
+  type RouteQuestion,
+} from "../../contract/model-route.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Operator, OperatorCall } from "../../contract/operator.ts";
 import { defineOperator, type OperatorOptions, operatorError } from "../../define/define-operator.ts";
@@ -48,8 +54,8 @@ export type LlmAnswer = z.infer<typeof LlmAnswer>;
 /** A StepResult: the data above, and the text for people. */
 const LlmOutput = z.strictObject({ data: LlmAnswer, output_text: z.string(), status: z.literal("COMPLETED") });
 
-type Shared = Pick<
-  OperatorOptions<typeof LlmInput, typeof LlmOutput>,
+type Shared<N extends string> = Pick<
+  OperatorOptions<typeof LlmInput, typeof LlmOutput, N>,
   | "name"
   | "version"
   | "description"
@@ -67,9 +73,13 @@ type Shared = Pick<
  * `effect` is `read` unless said otherwise: an answer is fetched and nothing changes outside. `resources.tokens` is what a
  * call sets aside of budgets in tokens, 0 unless given; what it used instead is counted at its end.
  */
-export interface LlmOperatorOptions extends Shared {
-  /** By the name of the kernel's endpoint that stands for it. */
-  readonly models: Readonly<Record<string, LanguageModelV4>>;
+export interface LlmOperatorOptions<N extends string = string> extends Shared<N> {
+  /** The one model that is asked, without routes. In place of `models`. */
+  readonly model?: LanguageModelV4;
+  /** What a million tokens of `model` cost, read and written: calls then report their cost. */
+  readonly price?: ModelPrice;
+  /** By the name of the kernel's endpoint that stands for it, which has the price. In place of `model`. */
+  readonly models?: Readonly<Record<string, LanguageModelV4>>;
   /** What an endpoint must be capable of to be asked. */
   readonly capabilities?: readonly string[];
   readonly prefer?: RoutePreference;
@@ -92,11 +102,11 @@ export interface LlmOperatorOptions extends Shared {
  * MODEL_REQUEST_REFUSED (validation).
  * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH when metadata or models are not valid.
  */
-export function llmOperator(options: LlmOperatorOptions): Operator {
+export function llmOperator<const N extends string>(options: LlmOperatorOptions<N>): Operator<LlmInput, LlmAnswer, N> {
   requireKnownKeys(options, known, { what: "llmOperator", source: llmRef });
   const { name, version, description, effect = "read", timeoutSec = 120 } = options;
   const { retry, policyTags, riskLevel, estimatedCost, resources, limits } = options;
-  const models = checkModels(options.models);
+  const choose = chooserOf(options);
   return defineOperator({
     name,
     version,
@@ -114,7 +124,7 @@ export function llmOperator(options: LlmOperatorOptions): Operator {
     outputs: ["text"],
     input: LlmInput,
     output: LlmOutput,
-    run: (call) => answerCall(call, { ...options, models }),
+    run: (call) => answerCall(call, choose, options),
   });
 }
 
@@ -131,6 +141,8 @@ const known = {
   estimatedCost: 0,
   resources: 0,
   limits: 0,
+  model: 0,
+  price: 0,
   models: 0,
   capabilities: 0,
   prefer: 0,
@@ -141,29 +153,60 @@ const known = {
   streaming: 0,
 } satisfies KeysOf<Required<LlmOperatorOptions>>;
 
-function checkModels(models: LlmOperatorOptions["models"]): LlmOperatorOptions["models"] {
+/** Who is asked: the model, its name for people and budgets, and its price. */
+interface Chosen extends Pick<ModelEndpoint, "name" | "price"> {
+  readonly model: LanguageModelV4;
+}
+type Choose = (call: OperatorCall<LlmInput>) => Chosen | Promise<Chosen>;
+
+/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH where there is no model, or one beside others. */
+function chooserOf({ model, price, ...options }: LlmOperatorOptions): Choose {
+  if (model === undefined && price !== undefined) refuseOptions("the price of a routed model stands with its endpoint");
+  if (model === undefined) return chooseRouted(checkModels(options.models), options);
+  if (options.models !== undefined || options.prefer !== undefined || options.capabilities !== undefined)
+    refuseOptions("`model` is asked without routes: `models`, `capabilities` and `prefer` choose among several");
+  const { model: only } = checkModels({ model });
+  const chosen = { model: only as LanguageModelV4, name: model.modelId, price: checkPrice(price) };
+  return () => chosen;
+}
+
+const checkPrice = (price: ModelPrice | undefined): ModelPrice | undefined =>
+  price && readStrictly(ModelPrice, price, { what: "llmOperator: price", source: llmRef });
+
+const refuseOptions = (problem: string): never => raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", problem, llmRef));
+
+type Models = Readonly<Record<string, LanguageModelV4>>;
+
+function checkModels(models: Models | undefined): Models {
   const entries = Object.entries(models ?? {});
   const wrong = entries.find(([, model]) => model?.specificationVersion !== "v4");
-  const problem =
-    entries.length === 0 ? "there is no model" : wrong && `the model of ${wrong[0]} is no LanguageModelV4`;
-  if (problem !== undefined) raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", problem, llmRef));
+  if (entries.length === 0) refuseOptions("there is no model");
+  if (wrong !== undefined) refuseOptions(`the model of ${wrong[0]} is no LanguageModelV4`);
   return Object.freeze(Object.fromEntries(entries));
 }
 
+const chooseRouted =
+  (models: Models, options: LlmOperatorOptions): Choose =>
+  async (call) => {
+    const { endpoint } = await call.route(describeNeed(call.input, { ...options, models }));
+    return { ...endpoint, model: models[endpoint.name] as LanguageModelV4 };
+  };
+
 async function answerCall(
   call: OperatorCall<LlmInput>,
+  choose: Choose,
   options: LlmOperatorOptions,
 ): Promise<z.input<typeof LlmOutput>> {
-  const { endpoint } = await call.route(describeNeed(call.input, options));
-  call.usage({ model: endpoint.name });
-  const answer = await askModel(call, endpoint, options);
-  const data = requireAnswer(answer, endpoint.name);
+  const chosen = await choose(call);
+  call.usage({ model: chosen.name });
+  const answer = await askModel(call, chosen, options);
+  const data = requireAnswer(answer, chosen.name);
   return { data, output_text: data.text, status: "COMPLETED" };
 }
 
 function describeNeed(
   input: LlmInput,
-  { models, capabilities = [], prefer, system = "", ...rest }: LlmOperatorOptions,
+  { models, capabilities = [], prefer, system = "", ...rest }: LlmOperatorOptions & { readonly models: Models },
 ) {
   const expected = Math.ceil((system.length + charsOf(input)) / charsPerToken);
   return {
@@ -188,15 +231,15 @@ interface Said {
 /** @throws OperatorError, or the reason of the call's signal. */
 async function askModel(
   call: OperatorCall<LlmInput>,
-  endpoint: ModelEndpoint,
+  chosen: Chosen,
   options: LlmOperatorOptions,
 ): Promise<ModelAnswer> {
   const { signal } = call;
   signal.throwIfAborted();
-  const model = options.models[endpoint.name] as LanguageModelV4;
+  const { model, name } = chosen;
   const asked = describeCall(call, options);
   const { provider } = model;
-  const onTold = (answer: ModelAnswer): void => reportUsage(call, endpoint, { ...answer, provider });
+  const onTold = (answer: ModelAnswer): void => reportUsage(call, chosen, { ...answer, provider });
   const reading = { signal, maxChars: options.maxAnswerChars ?? 1_000_000, onText: call.stream, onTold };
   try {
     if (options.streaming === false) return readWhole(await orAborted(model.doGenerate(asked), signal), reading);
@@ -204,7 +247,7 @@ async function askModel(
   } catch (thrown) {
     // What was told to stop failed because of that.
     signal.throwIfAborted();
-    throw modelError(thrown, endpoint.name);
+    throw modelError(thrown, name);
   }
 }
 
@@ -230,7 +273,7 @@ function promptOf({ prompt, messages }: LlmInput, system: string | undefined): L
 
 function reportUsage(
   call: OperatorCall<LlmInput>,
-  { name, price }: ModelEndpoint,
+  { name, price }: Chosen,
   { usage, response_id, provider }: ModelAnswer & { readonly provider: string },
 ): void {
   const read = countOf(usage?.inputTokens.total);

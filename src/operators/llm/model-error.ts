@@ -2,20 +2,31 @@
 // Owns: which failures may pass (try again, elsewhere or later) and which will not. Read by name and shape, so that errors
 // of any copy of the interface package are known.
 // Never: repeats a request's body, an address or a header: they may hold what a ledger must not keep.
+// INV-1  The message is ours, for it is told to whoever asked for the work; a provider's own words are a detail (`said`).
 
 import { OperatorError, type OperatorErrorOptions, operatorError } from "../../define/define-operator.ts";
 
-type Kind = Pick<OperatorErrorOptions, "code" | "category" | "retryable">;
+interface Kind extends Pick<OperatorErrorOptions, "code" | "category" | "retryable"> {
+  /** For whoever asked for the work. */
+  readonly message: string;
+}
 
-const rateLimited: Kind = { code: "MODEL_RATE_LIMITED", category: "transient" };
-const unavailable: Kind = { code: "MODEL_UNAVAILABLE", category: "transient" };
-const badAnswer: Kind = { code: "MODEL_ANSWER_INVALID", category: "transient" };
-const accessRefused: Kind = { code: "MODEL_ACCESS_REFUSED", category: "dependency", retryable: false };
-const unknownModel: Kind = { code: "MODEL_UNKNOWN", category: "dependency", retryable: false };
-const unsupported: Kind = { code: "MODEL_UNSUPPORTED", category: "dependency", retryable: false };
-const requestRefused: Kind = { code: "MODEL_REQUEST_REFUSED", category: "validation" };
+const kind = (code: string, message: string, category: "transient" | "dependency" | "validation"): Kind => ({
+  code,
+  message,
+  category,
+  retryable: category === "transient",
+});
+
+const rateLimited = kind("MODEL_RATE_LIMITED", "it is called too often", "transient");
+const unavailable = kind("MODEL_UNAVAILABLE", "it is not available now", "transient");
+const badAnswer = kind("MODEL_ANSWER_INVALID", "its answer cannot be read", "transient");
+const accessRefused = kind("MODEL_ACCESS_REFUSED", "access was refused", "dependency");
+const unknownModel = kind("MODEL_UNKNOWN", "its provider does not know it", "dependency");
+const unsupported = kind("MODEL_UNSUPPORTED", "it cannot do what was asked", "dependency");
+const requestRefused = kind("MODEL_REQUEST_REFUSED", "its provider refused the request", "validation");
 /** Nobody says why it failed: another attempt may go to another endpoint. */
-const failed: Kind = { code: "MODEL_FAILED", category: "dependency", retryable: true };
+const failed: Kind = { ...kind("MODEL_FAILED", "it failed", "dependency"), retryable: true };
 
 const kindByName: ReadonlyMap<string, Kind> = new Map([
   ["AI_LoadAPIKeyError", accessRefused],
@@ -44,7 +55,7 @@ const kindByStatus: ReadonlyMap<number, Kind> = new Map([
 
 /** A pause that a provider asks for is heeded up to this. */
 const maxRetryAfterMs = 600_000;
-const maxMessageChars = 500;
+const maxWordChars = 500;
 
 /** What errors of the interface have beside their name. */
 interface Shape {
@@ -59,13 +70,13 @@ interface Shape {
 export function modelError(thrown: unknown, endpoint: string): OperatorError {
   if (thrown instanceof OperatorError) return thrown;
   const shape: Shape = typeof thrown === "object" && thrown !== null ? thrown : { message: thrown };
-  const kind = kindOf(shape);
+  const { message, ...kind } = kindOf(shape);
   const status = typeof shape.statusCode === "number" ? { status: shape.statusCode } : {};
   return operatorError({
     ...kind,
-    message: `${endpoint}: ${kind === accessRefused ? "access was refused" : textOf(shape.message)}`,
+    message: `${endpoint}: ${message}`,
     retry_after_ms: kind.category === "transient" ? readRetryAfter(shape.responseHeaders) : null,
-    details: { endpoint, ...status },
+    details: { endpoint, ...status, ...(kind.code === accessRefused.code ? {} : wordsOf(shape.message)) },
   });
 }
 
@@ -79,8 +90,8 @@ function kindOf({ name, statusCode, isRetryable }: Shape): Kind {
   return statusCode >= 400 ? requestRefused : failed;
 }
 
-const textOf = (message: unknown): string =>
-  typeof message === "string" && message !== "" ? message.slice(0, maxMessageChars) : "it failed without a message";
+const wordsOf = (message: unknown): { readonly said?: string } =>
+  typeof message === "string" && message !== "" ? { said: message.slice(0, maxWordChars) } : {};
 
 /** Milliseconds, from `retry-after-ms`, or `retry-after` in seconds or as a date against the answer's own. */
 function readRetryAfter(headers: unknown): number | null {
