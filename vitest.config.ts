@@ -4,12 +4,10 @@ import { configDefaults, defineConfig } from "vitest/config";
 const replays = process.env["REPLAY"] === "1";
 
 /** Long ones, most of which wait for processes of their own: they begin first, so that nothing waits for them at the end. */
-const slow = [
-  "test/sim/crash-loop.test.ts",
-  "test/mcp/conformance.test.ts",
-  "test/mcp/processes.test.ts",
-  "test/tidy/build.test.ts",
-];
+const slow = ["test/sim/crash-loop.test.ts", "test/mcp/conformance.test.ts", "test/mcp/processes.test.ts"];
+
+/** The package as npm would publish it, built and packed once for all of them. */
+const packaged = ["test/package/*.test.ts"];
 
 /** The console in a real browser, which is started once for all of them. */
 const browsing = ["test/console/*.test.ts"];
@@ -58,11 +56,12 @@ export default defineConfig({
   test: {
     pool: "forks",
     maxWorkers: "100%",
-    testTimeout: 30_000,
+    testTimeout: 60_000,
     setupFiles: ["test/properties/setup.ts", ...(replays ? ["test/replay/setup.ts"] : [])],
     reporters: process.env["CI"] ? ["default"] : ["dot"],
     projects: [
       project("slow", { include: slow, isolate: true }),
+      project("package", { include: packaged, isolate: false, globalSetup: ["test/package/pack-package.ts"] }),
       project("isolated", { include: isolated, isolate: true }),
       project("console", { include: browsing, isolate: false, globalSetup: ["test/console/start-browser.ts"] }),
       project("postgres", {
@@ -83,7 +82,7 @@ export default defineConfig({
       ),
       project("shared", {
         include: ["test/**/*.test.ts"],
-        exclude: [...configDefaults.exclude, ...slow, ...isolated, ...browsing, ...onPostgres],
+        exclude: [...configDefaults.exclude, ...slow, ...packaged, ...isolated, ...browsing, ...onPostgres],
         isolate: replays,
       }),
     ],

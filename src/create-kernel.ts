@@ -23,6 +23,7 @@ import { type KernelOptions, resolveOptions, type TierPatch } from "./kernel/opt
 import { fillRegistry, KernelParts, openMemoryLedger, openParts, stopParts } from "./kernel/parts.ts";
 import { createReads, viewOf } from "./kernel/reads.ts";
 import { createRecords } from "./kernel/records.ts";
+import { requireRuntime } from "./kernel/require-runtime.ts";
 import { retryOrBeginAgain } from "./kernel/retry.ts";
 import { createTokenView } from "./kernel/token-view.ts";
 import { replayTurns } from "./replay/replay.ts";
@@ -34,7 +35,7 @@ const kernelRef = moduleRef(0, "kernel", "createKernel");
 
 /**
  * Opens the ledger, starts the tiers, takes up unfinished work, and serves.
- * @throws KernelErrorException T0_LEDGER_* when the ledger cannot be opened, T0_VALIDATION_SCHEMA_MISMATCH for bad options.
+ * @throws KernelErrorException T0_RUNTIME_UNSUPPORTED below Node 24, T0_LEDGER_* when the ledger cannot be opened, T0_VALIDATION_SCHEMA_MISMATCH for bad options.
  */
 export function createKernel(options: KernelOptions = {}): Promise<Kernel> {
   return assembleKernel(options);
@@ -45,6 +46,7 @@ export async function assembleKernel(
   options: KernelOptions,
   patchTier: TierPatch = (definition) => definition,
 ): Promise<Kernel> {
+  requireRuntime(process.versions.node);
   const resolved = resolveOptions(options);
   const store = options.ledger ?? (await openMemoryLedger());
   const parts = new KernelParts(resolved, store, { ...fillRegistry(options, resolved.budgets), patchTier });

@@ -7,6 +7,7 @@
 import { Command } from "commander";
 import { nameForbidden } from "../protocol/visible-text.ts";
 import { addCompletion } from "./completion.ts";
+import { addCreate } from "./create.ts";
 import { addDecisions, addRestarts } from "./decide.ts";
 import { addDemo } from "./demo.ts";
 import { addDoctor } from "./doctor.ts";
@@ -49,7 +50,8 @@ function buildProgram(terminal: Terminal): Command {
     .showHelpAfterError("(--help says what there is)");
   const decisions = [addReview, addDecisions, addVotes, addRestarts];
   const readings = [addExplanations, addStreams, addVerify, addReplay, addInspect, addDraw, addWhatIf, addDoctor];
-  for (const add of [addDemo, addRun, addLists, ...decisions, ...readings, addServe, addLogin, addMcp, addCompletion]) {
+  const begins = [addDemo, addCreate, addRun, addLists];
+  for (const add of [...begins, ...decisions, ...readings, addServe, addLogin, addMcp, addCompletion]) {
     add(program, terminal);
   }
   return program;

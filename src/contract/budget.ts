@@ -100,7 +100,7 @@ export const Budgets = z.strictObject({
   /** Ceilings by registered name (operator or intent type), in place of those of the definition; per workflow. */
   capabilities: z.record(z.string(), CapabilityLimits).default({}),
   /** Ceilings over workflows. */
-  limits: z.array(BudgetLimit).default([]),
+  limits: z.array(BudgetLimit).readonly().default([]),
 });
 export type ParsedBudgets = z.output<typeof Budgets>;
 export type Budgets = z.input<typeof Budgets>;

@@ -99,6 +99,9 @@ export const errorCodes = Object.freeze({
   T0_KERNEL_INITIALIZE_FAILED: external("Mend what the host's initialize function needs, then retry the workflow.", {
     retryable: true,
   }),
+  T0_RUNTIME_UNSUPPORTED: resource("Run it on Node 24 or newer, or on a Bun or Deno that stands for one.", {
+    http: 503,
+  }),
   T0_KERNEL_STOPPED: resource("Start a kernel on this ledger; unfinished workflows are taken up again.", { http: 503 }),
   T0_REPLAY_DIFFERENT: processing(
     "See the event that is named: a capability, a policy or a limit is not the one that the workflow ran with.",

@@ -128,6 +128,11 @@ export const ambientRows: readonly AmbientRow[] = [
   },
   { path: "visualizations/console/api.ts", calls: ["Date.now"], why: "a page knows whether it was touched lately" },
   { path: "visualizations/console/loaded.tsx", calls: timing, why: "a page says how long ago something was" },
+  {
+    path: "test/package/install-examples.ts",
+    calls: ["performance.now"],
+    why: "it tells how long an installation takes",
+  },
   { path: "test/bench/", calls: [...timing, ...timers, "process.env"], why: "a bench measures real time" },
   {
     path: "test/sim/",

@@ -33,7 +33,7 @@ function entryPoints(): ReadonlySet<string> {
 describe("names", () => {
   it("files and folders are written in kebab-case", () => {
     const isKebab = (part: string) =>
-      /^\.?[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9-]+)*$/.test(part) || /^[A-Z]+\.md$/.test(part);
+      /^\.?[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9-]+)*$/.test(part) || /^[A-Z_]+\.md$/.test(part) || part === "[...path]"; // as Next routes
     expect(paths.filter((path) => !path.split("/").every(isKebab))).toEqual([]);
   });
 

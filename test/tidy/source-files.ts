@@ -60,10 +60,13 @@ export function readSource(path: string): SourceFile {
   return file;
 }
 
-/** The code files under the given folders. */
+/** Programs of users, by the rules of their own: they import the package by its name and read their environment. */
+const ofUsers = ["src/cli/template/", "src/cli/create-countersign/", "test/examples/"] as const;
+
+/** The code files under the given folders, but for programs of users. */
 export function sourcesIn(...folders: readonly string[]): readonly SourceFile[] {
   const paths = folders.flatMap(listPaths).filter((path) => codeExtensions.has(extname(path)));
-  return paths.map(readSource);
+  return paths.filter((path) => !ofUsers.some((folder) => path.startsWith(folder))).map(readSource);
 }
 
 export const lineAt = (file: SourceFile, offset: number): number => file.text.slice(0, offset).split("\n").length;

@@ -1,0 +1,46 @@
+/**
+ * `create [DIR]`: a folder with a package of workflows, a host that runs it, and a test; what `npm create countersign` runs.
+ *
+ * INV-1  Nothing that is there is written over: a folder that is not empty is refused before anything is written.
+ * Never: installs anything or asks the network; it prints what to run next.
+ */
+import { cpSync, existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { findPackageJSON } from "node:module";
+import { basename, join, resolve } from "node:path";
+import type { Command } from "commander";
+import { readVersion } from "./read-version.ts";
+import { UsageError } from "./report-error.ts";
+import type { Terminal } from "./terminal.ts";
+
+export function addCreate(program: Command, terminal: Terminal): void {
+  program
+    .command("create")
+    .description("make a folder with a workflow that waits for a person, a host, and a test")
+    .argument("[dir]", "a new or empty folder", "my-workflows")
+    .action((dir: string) => create(resolve(dir), terminal));
+}
+
+function create(folder: string, terminal: Terminal): void {
+  if (existsSync(folder) && readdirSync(folder).length > 0) {
+    throw new UsageError(`${folder} is not empty: name a folder that is new`);
+  }
+  cpSync(findTemplate(), folder, { recursive: true });
+  renameSync(join(folder, "gitignore"), join(folder, ".gitignore"));
+  nameManifest(folder);
+  terminal.print(`Made ${folder}. Next:\n\n  cd ${folder}\n  npm install\n  npm start\n`);
+}
+
+/** Beside the sources, of which the built package keeps it. */
+const findTemplate = (): string => join(findPackageJSON("..", import.meta.url) ?? "", "..", "src/cli/template");
+
+function nameManifest(folder: string): void {
+  const path = join(folder, "package.json");
+  const manifest = JSON.parse(readFileSync(path, "utf8"));
+  manifest.name =
+    basename(folder)
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9._-]+/g, "-")
+      .replace(/^[._-]+/, "") || "my-workflows";
+  manifest.dependencies.countersign = `^${readVersion()}`;
+  writeFileSync(path, `${JSON.stringify(manifest, null, 2)}\n`);
+}

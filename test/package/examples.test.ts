@@ -1,0 +1,84 @@
+/** Each example runs against the packed package, prints what its `expected.txt` says, and leaves nothing behind. */
+import { spawn } from "node:child_process";
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { describe, expect, inject, it } from "vitest";
+import type { Packed } from "./pack-package.ts";
+
+const examples = join(import.meta.dirname, "../examples");
+const names = readdirSync(examples).filter((name) => existsSync(join(examples, name, "main.ts")));
+const { app } = inject("packed" as never) as Packed;
+
+/** As a reader would run it. */
+async function run(args: readonly string[], cwd: string) {
+  const child = spawn(process.execPath, [...args], { cwd, timeout: 60_000 });
+  const [printed, complained, code] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    new Promise((ends) => child.once("close", ends)),
+  ]);
+  return { code, printed, complained };
+}
+const compiler = join(app, "node_modules/typescript/bin/tsc");
+
+describe("an example", () => {
+  cpSync(examples, app, { recursive: true });
+
+  it("has the types of the package that it imports, as all of them have", async () => {
+    expect(await run([compiler, "-p", app], app)).toMatchObject({ printed: "", code: 0 });
+  });
+
+  it.each(names)("%s prints what it says it does", async (name) => {
+    const printed = readFileSync(join(examples, name, "expected.txt"), "utf8");
+    const empty = mkdtempSync(join(app, "run-"));
+    expect(await run([join(app, name, "main.ts")], empty)).toEqual({ code: 0, printed, complained: "" });
+  });
+
+  it.each(names)("%s names all that it imports as its dependencies", (name) => {
+    const { dependencies } = JSON.parse(readFileSync(join(examples, name, "package.json"), "utf8")) as {
+      readonly dependencies: Readonly<Record<string, string>>;
+    };
+    const files = readdirSync(join(examples, name), { recursive: true, encoding: "utf8" }).filter((path) =>
+      path.endsWith(".ts"),
+    );
+    const imported = files.flatMap((file) => packagesIn(readFileSync(join(examples, name, file), "utf8")));
+    expect(imported.filter((one) => dependencies[one] === undefined)).toEqual([]);
+  });
+});
+
+describe("what `create` makes", () => {
+  const made = join(app, "made");
+  const launcher = join(app, "node_modules/countersign/src/cli/bin.mjs");
+
+  it("compiles, keeps the laws it states, and runs to an approval", async () => {
+    expect(await run([launcher, "create", made], app)).toMatchObject({ code: 0, complained: "" });
+    expect(await run([compiler, "-p", made], app)).toMatchObject({ printed: "", code: 0 });
+    expect(await run(["--test"], made)).toMatchObject({ code: 0 });
+    const { printed } = await run(["main.ts", "--yes"], made);
+    expect(printed).toMatch(/^Pay it back: .*\ncompleted .*\nnpx countersign explain wf_/);
+    expect(await run([launcher, "verify", "--db", "workflows.db"], made)).toMatchObject({ code: 0 });
+  });
+
+  it("asks somebody in a terminal, or stops and says how to go on", async () => {
+    expect(await run(["main.ts"], made)).toMatchObject({ code: 1, complained: expect.stringContaining("--yes") });
+  });
+
+  it("is refused where something is", async () => {
+    expect(await run([launcher, "create", made], app)).toMatchObject({
+      code: 2,
+      complained: expect.stringContaining("not empty"),
+    });
+  });
+});
+
+/** The packages that a module imports by name: `@scope/name/entry` is of `@scope/name`. */
+const packagesIn = (source: string): readonly string[] =>
+  [...source.matchAll(/(?:from|import) ?\(?"([^".][^"]*)"/g)]
+    .map(([, path = ""]) =>
+      path
+        .split("/")
+        .slice(0, path.startsWith("@") ? 2 : 1)
+        .join("/"),
+    )
+    .filter((name) => !name.startsWith("node:"));

@@ -1,0 +1,81 @@
+/**
+ * The package as npm would publish it: built, packed, and installed in a folder of its own, once for all of these tests.
+ *
+ * Owns: that folder. What else a program of the folder imports is this repository's own, by links: nothing is downloaded.
+ */
+import { execFileSync } from "node:child_process";
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import type { TestProject } from "vitest/node";
+
+const root = resolve(import.meta.dirname, "../..");
+
+/** The tarball, and the folder with `node_modules/countersign` made of it. */
+export interface Packed {
+  readonly tarball: string;
+  readonly app: string;
+}
+
+/** What workers are told has no type of its own there: `inject` in the tests reads it. */
+const providing = (packed: Packed) => ["packed", packed] as unknown as Parameters<TestProject["provide"]>;
+
+interface Manifest {
+  readonly files: readonly string[];
+}
+
+export function setup(project: TestProject): () => void {
+  const folder = mkdtempSync(join(tmpdir(), "countersign-package-"));
+  project.provide(...providing(install(packInto(folder), folder)));
+  return () => rmSync(folder, { recursive: true, force: true });
+}
+
+/** The tarball that npm would publish, in `folder`. */
+export const packInto = (folder: string): string => pack(stage(folder));
+
+/** What is published, as it would stand here after `npm run build`. */
+function stage(folder: string): string {
+  const staged = join(folder, "staged");
+  mkdirSync(staged);
+  const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
+  execFileSync(process.execPath, [tsc, "-p", "tsconfig.build.json", "--outDir", join(staged, "dist")], { cwd: root });
+  for (const path of listPublished()) cpSync(join(root, path), join(staged, path), { recursive: true });
+  return staged;
+}
+
+function listPublished(): readonly string[] {
+  const { files } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Manifest;
+  const named = files.filter((name) => name !== "dist").flatMap((name) => globSync(name, { cwd: root }));
+  return ["package.json", "README.md", "LICENSE", "dist/console", ...named].filter((path) =>
+    existsSync(join(root, path)),
+  );
+}
+
+function pack(staged: string): string {
+  const args = ["pack", "--json", "--ignore-scripts", "--pack-destination", ".."];
+  const [made] = JSON.parse(
+    execFileSync("npm", args, { cwd: staged, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] }),
+  );
+  return join(staged, "..", made.filename);
+}
+
+function install(tarball: string, folder: string): Packed {
+  const app = join(folder, "app");
+  const packages = join(app, "node_modules");
+  mkdirSync(join(packages, "countersign"), { recursive: true });
+  execFileSync("tar", ["-xzf", tarball, "--strip-components=1", "-C", join(packages, "countersign")]);
+  for (const name of readdirSync(join(root, "node_modules"))) {
+    if (name !== "countersign") symlinkSync(join(root, "node_modules", name), join(packages, name));
+  }
+  return { tarball, app };
+}

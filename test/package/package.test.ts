@@ -1,0 +1,91 @@
+/** The package that npm would publish: what is in it, for whom it resolves, how large it is, and that it runs. */
+
+import { existsSync, globSync, readFileSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
+import { publint } from "publint";
+import { formatMessage } from "publint/utils";
+import { describe, expect, inject, it } from "vitest";
+import type { Packed } from "./pack-package.ts";
+
+const { tarball, app } = inject("packed" as never) as Packed;
+const folder = join(app, "node_modules", "countersign");
+
+/** Of the tarball and of what it becomes; to be raised with a reason. */
+const maxPackedBytes = 1_100_000;
+const maxUnpackedBytes = 5_000_000;
+
+interface Manifest {
+  readonly exports: Readonly<Record<string, { readonly types: string; readonly default: string } | string>>;
+  readonly keywords: readonly string[];
+}
+const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Manifest;
+const entries = Object.entries(manifest.exports).flatMap(([name, entry]) =>
+  typeof entry === "string" ? [] : [[name, entry] as const],
+);
+const paths = globSync("**/*", { cwd: folder, withFileTypes: true })
+  .filter((entry) => entry.isFile())
+  .map((entry) => join(entry.parentPath, entry.name));
+
+describe("the published package", () => {
+  it.each(entries)("has the entry point %s with its declarations", (_name, entry) => {
+    for (const file of [entry.types, entry.default]) expect(existsSync(join(folder, file))).toBe(true);
+  });
+
+  it("runs", async () => {
+    const at = pathToFileURL(join(folder, "dist/src/index.js")).href;
+    const { createKernel } = (await import(at)) as typeof import("../../src/index.ts");
+    const kernel = await createKernel();
+    expect((await kernel.verify()).ok).toBe(true);
+    await kernel.stop();
+  });
+
+  it("has the console, the launcher and no source that nothing reads", () => {
+    const names = paths.map((path) => path.slice(folder.length + 1));
+    expect(names).toEqual(expect.arrayContaining(["src/cli/bin.mjs", "dist/console/index.html", "LICENSE"]));
+    expect(
+      names.filter((name) => name.endsWith(".map") || /^(src(?!\/cli\/template)|test)\/.*\.ts$/.test(name)),
+    ).toEqual([]);
+    expect(manifest.keywords.length).toBeGreaterThan(5);
+  });
+
+  it("is as small as it is said to be", () => {
+    expect(statSync(tarball).size).toBeLessThan(maxPackedBytes);
+    expect(paths.reduce((sum, path) => sum + statSync(path).size, 0)).toBeLessThan(maxUnpackedBytes);
+  });
+
+  it("publint finds nothing", async () => {
+    const { messages, pkg } = await publint({ pkgDir: folder, level: "suggestion", strict: true, pack: false });
+    expect(messages.map((message) => formatMessage(message, pkg))).toEqual([]);
+  });
+
+  it("its types resolve wherever ECMAScript modules do", async () => {
+    const checked = await checkPackage(createPackageFromTarballData(new Uint8Array(readFileSync(tarball))));
+    if (checked.types === false) throw new Error("the package has no types");
+    const served = checked.problems.filter((problem) => !unserved.has(resolutionOf(problem)));
+    expect(served).toEqual([]);
+  });
+
+  it("its documents link to what is in it", () => {
+    const documents = paths.filter((path) => path.endsWith(".md"));
+    const dead = documents.flatMap((path) => linksIn(path).filter((link) => !existsSync(join(dirname(path), link))));
+    expect(dead).toEqual([]);
+  });
+});
+
+/** By an ECMAScript module's declaration: what cannot load one is not served. */
+const unserved: ReadonlySet<string> = new Set(["node10", "node16-cjs"]);
+const resolutionOf = (problem: object): string => {
+  const named = problem as { readonly resolutionKind?: string; readonly resolutionOption?: string };
+  return named.resolutionKind ?? named.resolutionOption ?? "";
+};
+
+const linksIn = (path: string): readonly string[] =>
+  [
+    ...readFileSync(path, "utf8")
+      .replace(/```[\s\S]*?```/g, "")
+      .matchAll(/\]\(([^)#\s]+)[^)]*\)/g),
+  ]
+    .map(([, link = ""]) => link)
+    .filter((link) => !/^[a-z]+:/.test(link));
