@@ -68,15 +68,22 @@ interface Pair {
   readonly call: Called;
 }
 
-/** Whoever begins a workflow by a retry asks for its work under its own keys, whatever another retry has asked for. */
+/**
+ * Whoever begins a workflow by a retry asks for its work under its own keys, whatever another retry has asked for. What the
+ * kernel plans anew in it is of the work that all do who began with the same versions.
+ */
 function isOwnWork(durable: readonly Durable[], { before, call }: Pair): boolean {
-  if (before.key === call.key || before.workflow_id === call.workflow_id || isReplanned(durable, call)) return false;
-  return durable.some(
-    ({ event }) =>
-      event.event_type === "INTENT_RECEIVED" &&
-      event.workflow_id === call.workflow_id &&
-      payloadOf(event, "INTENT_RECEIVED").parent_workflow_id !== null,
-  );
+  if (before.key === call.key || before.workflow_id === call.workflow_id) return false;
+  const [own, other] = [begunAs(durable, call), begunAs(durable, before)];
+  if (own.parent_workflow_id === null) return false;
+  return own.draft_version !== other.draft_version || !isReplanned(durable, call);
+}
+
+function begunAs(durable: readonly Durable[], { workflow_id }: Called) {
+  const begun = durable.find(
+    ({ event }) => event.event_type === "INTENT_RECEIVED" && event.workflow_id === workflow_id,
+  ) as Durable;
+  return payloadOf(begun.event, "INTENT_RECEIVED");
 }
 
 /** Whether nobody asked for the step: the kernel planned it anew by itself. */
