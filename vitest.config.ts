@@ -44,6 +44,8 @@ const project = (
     readonly isolate: boolean;
     readonly globalSetup?: string[];
     readonly fileParallelism?: boolean;
+    /** Projects of another number of workers run in a group of their own. */
+    readonly sequence?: { readonly groupOrder: number };
   },
   more: { readonly resolve?: { readonly alias: typeof otherStore } } = {},
 ) => ({
@@ -68,6 +70,7 @@ export default defineConfig({
         include: onPostgres,
         isolate: false,
         fileParallelism: false,
+        sequence: { groupOrder: 1 },
         globalSetup: ["test/postgres/start-server.ts"],
       }),
       project(
@@ -75,7 +78,7 @@ export default defineConfig({
         {
           include: inBothStores,
           exclude: inOneStore,
-          isolate: false,
+          isolate: replays,
           globalSetup: ["test/postgres/start-server.ts"],
         },
         { resolve: { alias: otherStore } },
