@@ -54,6 +54,8 @@ export class KernelParts {
   readonly shelf: CapabilityShelf;
   readonly bus: SignalBus;
   readonly kit: Kit;
+  /** The name under which this process holds workflows. */
+  readonly owner: string;
   readonly timers: Timers;
   readonly feed: Feed;
   readonly watch: LedgerWatch;
@@ -85,6 +87,7 @@ export class KernelParts {
       maxWaiting: limits.maxBusWaiting,
     });
     this.kit = this.#createKit(resolved);
+    this.owner = options.owner ?? this.kit.ids.next("kernel");
     this.timers = createTimers(clock);
     this.feed = createFeed((error) => logger.error({ error }, "a listener threw"));
     this.writer = createLedgerWriter(store, limits);
@@ -154,7 +157,7 @@ export class KernelParts {
       writer,
       kit,
       lifecycles,
-      owner: resolved.options.owner ?? kit.ids.next("kernel"),
+      owner: this.owner,
       settings: createSettings(resolved, registry),
       services: createServices({ resolved, store, reading, timers }),
       onCommitted: (log, events, own) => {
@@ -173,11 +176,13 @@ export class KernelParts {
       clock,
       timers: this.timers,
       logger,
+      owner: this.owner,
       leaseMs: limits.leaseMs,
       tailPollMs: limits.tailPollMs,
       foldAgainMs: limits.foldAgainMs,
       wake: (workflowId) => this.wake(workflowId),
       logs: () => this.executor.mailboxes().map(({ log }) => log),
+      onNews: () => this.watch.ring(),
       onForeign: (log) => this.executor.awake(log.identity.workflow_id)?.refreshed(),
       onLeaseLost: (log) => this.executor.awake(log.identity.workflow_id)?.interrupt(),
     });
@@ -253,9 +258,11 @@ export async function openParts(parts: KernelParts): Promise<void> {
   const { root } = parts.supervision;
   try {
     await parts.store.open();
+    if (parts.resolved.options.recover !== false) await parts.host.follow();
   } catch (thrown) {
     root.send({ type: "OPEN_FAILED" });
     parts.close();
+    await parts.store.close().catch(() => undefined);
     throw thrown;
   }
   root.send({ type: "OPENED" });

@@ -199,6 +199,14 @@ export interface StoredIndexes {
   readonly tables: readonly IndexTable[];
 }
 
+/** What a store that several processes share tells without being asked. */
+export interface LedgerNews {
+  /** Another process has committed to these streams; none are named where they are too many. */
+  readonly committed: (streams: readonly string[]) => void;
+  /** A process is gone, and what it held is free: told to one of those that are left. */
+  readonly gone: (owner: string) => void;
+}
+
 export interface LedgerStore {
   /** A name for messages, such as a file's base name. */
   readonly name: string;
@@ -234,6 +242,12 @@ export interface LedgerStore {
     ttlMs: number,
   ): Promise<readonly string[]>;
   release(workflowId: string, lease: Lease): Promise<void>;
+  /**
+   * Makes this process known as an owner until the store is closed, and tells it of the others. Without it, commits show at
+   * the next look, and what a dead process held is free when its leases end. @throws T0_LEDGER_LOCKED where an owner of
+   * this name is alive.
+   */
+  readonly follow?: (owner: string, news: LedgerNews) => Promise<void>;
   /** Workflows that rest, are held by nobody at `now`, and have something due by then; earliest first. */
   due(now: number, limit: number): Promise<readonly WorkflowHead[]>;
   /** The earliest due time of resting workflows, or null. */

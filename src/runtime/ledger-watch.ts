@@ -13,6 +13,8 @@ import type { Feed } from "./feed.ts";
 export interface LedgerWatch {
   /** News of one workflow, or of all. It may be told though there is nothing: other processes' commits have no name. */
   readonly listen: (workflowId: string | null, hear: () => void) => () => void;
+  /** Others have committed something: it is looked for at once. */
+  readonly ring: () => void;
   readonly close: () => void;
 }
 
@@ -63,6 +65,9 @@ export function createLedgerWatch({ store, feed, clock, pollMs }: WatchParts): L
         hearers.delete(hear);
         if (hearers.size === 0) disarm();
       };
+    },
+    ring() {
+      for (const hear of [...hearers]) hear();
     },
     close() {
       closed = true;

@@ -60,6 +60,11 @@ export const ambientRows: readonly AmbientRow[] = [
     why: "secrets of links and browser sessions; no seed may repeat them, and no record holds them",
   },
   {
+    path: "src/ledgers/postgres/",
+    calls: ["setTimeout"],
+    why: "which processes are alive, and how often a bell is rung, are matters of the machine's time",
+  },
+  {
     path: "src/telemetry/workflow-ids.ts",
     calls: ["crypto.randomBytes"],
     why: "ids of spans that are not ours; the SDK asks one generator for all",

@@ -20,6 +20,7 @@ export interface EmbeddedHostOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly logger: Logger;
+  readonly owner: string;
   readonly leaseMs: number;
   readonly tailPollMs: number;
   /** The longest pause before a lost workflow is folded again. */
@@ -28,6 +29,8 @@ export interface EmbeddedHostOptions {
   readonly wake: (workflowId: string) => Promise<void>;
   /** Logs that are awake here. */
   readonly logs: () => readonly WorkflowLog[];
+  /** Another process has committed something. */
+  readonly onNews: () => void;
   /** Something was appended by another process to a workflow that is awake here. */
   readonly onForeign: (log: WorkflowLog) => void;
   /** Another process has taken a workflow that is awake here: its log is lost, its work must stop. */
@@ -59,6 +62,22 @@ export class EmbeddedHost {
     this.#armRecovery();
     await this.#takeUp((now, limit) => this.#options.store.abandoned(now, limit));
     await this.#fireDue();
+  }
+
+  /** Makes this process known to the others, where the store can: they go on with what is left of it, and it with theirs. */
+  async follow(): Promise<void> {
+    const { store, owner } = this.#options;
+    const recover = this.#attempt(() => this.recover(), "what a process left could not be taken up");
+    await store.follow?.(owner, { committed: (streams) => this.#heard(streams), gone: recover });
+  }
+
+  #heard(streams: readonly string[]): void {
+    if (this.#stopped) return;
+    const { logs, onNews } = this.#options;
+    onNews();
+    const named = new Set(streams);
+    const awake = logs().filter(({ identity }) => named.has(identity.workflow_id));
+    this.#attempt(() => this.#refresh(awake), "what was committed elsewhere could not be read")();
   }
 
   /** Wakes all that are found, a page at a time. Who has been woken may not have claimed yet and is then found again. */
@@ -181,12 +200,15 @@ export class EmbeddedHost {
 
   async #look(): Promise<void> {
     if (!this.#keepsWatching()) return;
-    const { logs, onForeign } = this.#options;
-    for (const [i, log] of logs().entries()) {
-      if (i > 0 && i % atOnce === 0) await letOthersRun();
-      if (await log.refresh().catch(() => false)) onForeign(log);
-    }
+    await this.#refresh(this.#options.logs());
     if (this.#watching && !this.#stopped) this.#armLook();
+  }
+
+  async #refresh(logs: readonly WorkflowLog[]): Promise<void> {
+    for (const [i, log] of logs.entries()) {
+      if (i > 0 && i % atOnce === 0) await letOthersRun();
+      if (await log.refresh().catch(() => false)) this.#options.onForeign(log);
+    }
   }
 
   /** Until it works: the ledger may be away for a while. */

@@ -9,6 +9,7 @@
  */
 import type { ClientBase, ClientConfig, Pool, PoolConfig } from "pg";
 import { ledgerFailure } from "./failure.ts";
+import type { Runner } from "./query.ts";
 
 type Driver = typeof import("pg");
 
@@ -26,6 +27,8 @@ export interface ConnectOptions {
 export interface Connections {
   readonly appender: Appender;
   readonly pool: Pool;
+  /** One more, for whoever needs a session of his own. */
+  readonly openOne: () => Promise<Opened>;
 }
 
 const bigint = 20;
@@ -67,7 +70,8 @@ export function connect(driver: Driver, options: ConnectOptions): Connections {
   } as PoolConfig;
   const pool = new driver.Pool({ ...shared, max: maxConnections, allowExitOnIdle: true });
   pool.on("error", () => undefined);
-  return { appender: new Appender(() => open(driver, shared)), pool };
+  const openOne = (more: ClientConfig = {}) => open(driver, { ...shared, ...more });
+  return { appender: new Appender(() => openOne({ pipeline: true })), pool, openOne: () => openOne() };
 }
 
 /** Positions and counts are below 2^53. */
@@ -75,7 +79,7 @@ const parserOf = (types: Driver["types"], oid: number, format: "text" | "binary"
   oid === bigint ? Number : types.getTypeParser(oid, format as "text");
 
 async function open(driver: Driver, config: ClientConfig): Promise<Opened> {
-  const client = new driver.Client({ ...config, pipeline: true });
+  const client = new driver.Client(config);
   const opened = { client, failed: false };
   const fail = (): void => {
     opened.failed = true;
@@ -86,8 +90,8 @@ async function open(driver: Driver, config: ClientConfig): Promise<Opened> {
   return opened;
 }
 
-interface Opened {
-  readonly client: ClientBase & { end(): Promise<void> };
+export interface Opened {
+  readonly client: ClientBase & Runner & { end(): Promise<void> };
   failed: boolean;
 }
 

@@ -80,6 +80,7 @@ const base: Migration = {
     CREATE INDEX workflows_newest_by_principal ON workflows (tenant_id, principal_id, created_at, workflow_id);
     CREATE INDEX workflows_due ON workflows (greatest(due_at, coalesce(expires_at, 0)), workflow_id)
       WHERE due_at IS NOT NULL AND state NOT IN ('completed', 'failed', 'cancelled');
+    CREATE INDEX workflows_held ON workflows (owner, workflow_id) WHERE owner IS NOT NULL;
     CREATE INDEX workflows_abandoned ON workflows (greatest(coalesce(due_at, 0), coalesce(expires_at, 0)), workflow_id)
       WHERE state IN ('accepted', 'planned', 'running');
 
@@ -151,6 +152,9 @@ const base: Migration = {
       wall_ms float8 NOT NULL,
       PRIMARY KEY (tenant_id, counter, share)
     ) WITH (fillfactor = 60);
+
+    -- Processes that are alive, each with the lock that its session holds.
+    CREATE TABLE owners (owner ${id} PRIMARY KEY, lock bigint NOT NULL);
 
     CREATE TABLE sessions (
       ordinal bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

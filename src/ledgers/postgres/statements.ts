@@ -117,6 +117,19 @@ const texts = {
   tail: `SELECT position, ${turn} FROM events WHERE position > $1 AND position < ${horizon} ORDER BY position LIMIT $2`,
   position: `SELECT coalesce(max(position), 0) AS position FROM events WHERE position < ${horizon}`,
 
+  ring: "SELECT pg_notify($1, $2)",
+  lockOwner: "SELECT pg_try_advisory_lock($1, $2) AS locked",
+  enterOwners: "INSERT INTO owners (owner, lock) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+  leaveOwners: "DELETE FROM owners WHERE owner = $1",
+  goneOwners: `
+    SELECT owner FROM owners WHERE owner <> $1 AND NOT EXISTS (
+      SELECT 1 FROM pg_locks AS l WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2
+      AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+      AND l.classid::bigint = $2 AND l.objid::bigint = owners.lock)`,
+  freeHeld: `
+    WITH held AS (SELECT workflow_id FROM workflows WHERE owner = $1 ORDER BY workflow_id FOR UPDATE)
+    UPDATE workflows SET owner = NULL, expires_at = NULL FROM held WHERE workflows.workflow_id = held.workflow_id`,
+
   fillHead:
     "UPDATE workflows SET title = $1, principal_type = $2, percent = $3 WHERE workflow_id = $4 AND title IS NULL",
   head: "SELECT * FROM workflows WHERE workflow_id = $1",

@@ -6,16 +6,19 @@
  * INV-2  A connection that was lost while it committed has said nothing of what became of it: the append fails, and who
  *        appended reads the ledger.
  */
+import { hostname } from "node:os";
 import type { KeepsDeliveries } from "../../ports/delivery-store.ts";
 import type { Append, AppendReceipt, Lease, LedgerStore, StoredIndexes } from "../../ports/ledger-store.ts";
 import type { SessionStore } from "../../ports/session-store.ts";
 import { idText, toTurnRow } from "../tables/columns.ts";
 import { appendBatch } from "./append.ts";
+import { Bell } from "./bell.ts";
 import { type Connections, type ConnectOptions, connect, loadDriver } from "./connect.ts";
 import { createDeliveryTable } from "./delivery-table.ts";
 import { dumpIndexes } from "./dump-indexes.ts";
 import { ledgerFailure, toLedgerFailure } from "./failure.ts";
 import { migrate } from "./migrations.ts";
+import { bellOf, Presence } from "./presence.ts";
 import { firstOf, type Runner, rowsOf, transact } from "./query.ts";
 import { createHeadReads, createRecordReads } from "./read-records.ts";
 import { createSessionTable } from "./session-table.ts";
@@ -41,6 +44,7 @@ interface Session extends Run {
   readonly close: () => Promise<void>;
   readonly append: (batch: readonly Append[]) => Promise<readonly AppendReceipt[]>;
   readonly indexes: () => Promise<StoredIndexes>;
+  readonly follow: NonNullable<LedgerStore["follow"]>;
 }
 
 export function createStore(options: ConnectOptions): PostgresLedger {
@@ -52,6 +56,7 @@ export function createStore(options: ConnectOptions): PostgresLedger {
     close: session.close,
     append: session.append,
     indexes: session.indexes,
+    follow: session.follow,
     ...createLogReads(session),
     ...createLeases(session),
     ...createHeadReads(session),
@@ -68,8 +73,8 @@ export function createStore(options: ConnectOptions): PostgresLedger {
 
 function createSession(options: ConnectOptions): Session {
   const { name } = options;
-  let open: Connections | null = null;
-  const coded = async <T>(fn: string, body: (on: Connections) => Promise<T>): Promise<T> => {
+  let open: Live | null = null;
+  const coded = async <T>(fn: string, body: (on: Live) => Promise<T>): Promise<T> => {
     try {
       if (open === null) throw ledgerFailure("T0_LEDGER_UNAVAILABLE", "is not open", { name, fn });
       return await body(open);
@@ -80,14 +85,17 @@ function createSession(options: ConnectOptions): Session {
   return {
     open: async () => {
       if (open !== null) return;
-      open = await openAll(options).catch((error: unknown) => {
+      const connections = await openAll(options).catch((error: unknown) => {
         throw toLedgerFailure(error, { name, fn: "open" });
       });
+      open = startLive(connections, options);
     },
     close: async () => {
       const closing = open;
       open = null;
       if (closing === null) return;
+      closing.bell.stop();
+      await closing.presence?.end();
       await closing.appender.close();
       await closing.pool.end();
     },
@@ -101,9 +109,37 @@ function createSession(options: ConnectOptions): Session {
           client.release();
         }
       }),
-    append: (batch) => coded("append", ({ appender }) => appender.run((client) => appendBatch(client, batch, name))),
+    append: (batch) =>
+      coded("append", async ({ appender, bell }) => {
+        const receipts = await appender.run((client) => appendBatch(client, batch, name));
+        bell.ring(batch.flatMap(({ row }, i) => (receipts[i]?.ok === true ? [row.stream] : [])));
+        return receipts;
+      }),
+    follow: (owner, news) =>
+      coded("follow", async (live) => {
+        const { openOne, ringer } = live;
+        const presence = new Presence({ name, schema: options.schema, owner, ringer, news, open: openOne });
+        await presence.begin();
+        live.presence = presence;
+      }),
     indexes: () => coded("indexes", (connections) => dumpIndexes(connections, options)),
   };
+}
+
+/** What a store has while it is open. */
+interface Live extends Connections {
+  readonly bell: Bell;
+  readonly ringer: string;
+  presence: Presence | null;
+}
+
+let opened = 0;
+
+function startLive(connections: Connections, { schema }: ConnectOptions): Live {
+  opened += 1;
+  const ringer = `${process.pid}.${opened}@${hostname()}`;
+  const bell = new Bell(connections.pool, { channel: bellOf(schema), ringer });
+  return { ...connections, bell, ringer, presence: null };
 }
 
 async function openAll(options: ConnectOptions): Promise<Connections> {

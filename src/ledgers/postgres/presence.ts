@@ -1,0 +1,116 @@
+/**
+ * Who of those that share the ledger is alive, and what they have committed: told within a fraction of a second.
+ *
+ * Owns: one connection whose session holds a lock under the owner's name, and hears the bell; the table of owners.
+ * Never: rings inside a commit: a NOTIFY in a transaction makes all commits of a cluster wait for one another.
+ * INV-1  A session's lock ends with its process or its connection, whatever ends them; who finds it gone frees what its
+ *        owner held, once. An owner that lives on is fenced by it, and has lost what it held, never done it twice.
+ * INV-2  It is no lease: without it, or behind a pooler that has no sessions, what an owner held is free when its lease ends.
+ */
+import { sha256 } from "../../contract/digest.ts";
+import type { LedgerNews } from "../../ports/ledger-store.ts";
+import type { Opened } from "./connect.ts";
+import { ledgerFailure } from "./failure.ts";
+import { firstOf, type Runner, rowsOf, transact } from "./query.ts";
+import { statement } from "./statements.ts";
+
+export interface PresenceOptions {
+  /** For messages. */
+  readonly name: string;
+  readonly schema: string;
+  readonly owner: string;
+  /** Whose bell is our own. */
+  readonly ringer: string;
+  readonly news: LedgerNews;
+  /** A connection of its own. */
+  readonly open: () => Promise<Opened>;
+}
+
+/** How often it is looked who is gone. */
+const lookMs = 200;
+
+export const bellOf = (schema: string): string => `countersign_${schema}`;
+
+/** A lock's name has room for two positive integers. */
+const numberOf = (text: string): number => Number.parseInt(sha256(text).slice(0, 7), 16);
+
+export class Presence {
+  readonly #options: PresenceOptions;
+  readonly #lock: readonly [number, number];
+  #session: Opened | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  #looking: Promise<void> = Promise.resolve();
+  #ended = false;
+
+  constructor(options: PresenceOptions) {
+    this.#options = options;
+    this.#lock = [numberOf(options.schema), numberOf(options.owner)];
+  }
+
+  /** @throws KernelErrorException T0_LEDGER_LOCKED where another process lives under this name. */
+  async begin(): Promise<void> {
+    await this.#enter();
+    this.#arm();
+  }
+
+  async end(): Promise<void> {
+    this.#ended = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    await this.#looking;
+    const session = this.#session;
+    if (session === null) return;
+    if (!session.failed)
+      await session.client.query(statement("leaveOwners", this.#options.owner)).catch(() => undefined);
+    await session.client.end().catch(() => undefined);
+  }
+
+  async #enter(): Promise<void> {
+    const { open, schema, owner, name, news, ringer } = this.#options;
+    const session = await open();
+    const { client } = session;
+    const held = await firstOf(client, statement("lockOwner", ...this.#lock));
+    if (held?.["locked"] !== true) {
+      await client.end();
+      throw ledgerFailure("T0_LEDGER_LOCKED", `has a living owner called ${owner} already`, { name, fn: "follow" });
+    }
+    client.on("notification", ({ payload = "" }) => tell(news, ringer, payload));
+    await client.query(`LISTEN "${bellOf(schema)}"`);
+    await client.query(statement("enterOwners", owner, this.#lock[1]));
+    this.#session = session;
+  }
+
+  #arm(): void {
+    if (this.#ended) return;
+    this.#timer = setTimeout(() => {
+      // A look that fails, as when the server is away, is made again at the next.
+      this.#looking = this.#look()
+        .catch(() => undefined)
+        .then(() => this.#arm());
+    }, lookMs);
+    this.#timer.unref();
+  }
+
+  async #look(): Promise<void> {
+    if (this.#session === null || this.#session.failed) return this.#enter();
+    const { owner, news } = this.#options;
+    const { client } = this.#session;
+    await client.query(statement("enterOwners", owner, this.#lock[1]));
+    for (const row of await rowsOf(client, statement("goneOwners", owner, this.#lock[0]))) {
+      const gone = row["owner"] as string;
+      if (await transact(client, () => free(client, gone))) news.gone(gone);
+    }
+  }
+}
+
+/** False where another was quicker. */
+async function free(client: Runner, owner: string): Promise<boolean> {
+  if ((await client.query(statement("leaveOwners", owner))).rowCount !== 1) return false;
+  await client.query(statement("freeHeld", owner));
+  return true;
+}
+
+/** What a bell says: who rang, and which streams went on; none for more than it can name. */
+function tell(news: LedgerNews, own: string, payload: string): void {
+  const [ringer, ...streams] = payload.split(" ");
+  if (ringer !== own) news.committed(streams);
+}

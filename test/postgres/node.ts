@@ -1,0 +1,61 @@
+/**
+ * A process with a kernel on a ledger in Postgres, for tests that end it: told what to begin on its input, it answers on its
+ * output, a line of JSON each. What its operator does in the world is a row of the table `effects`.
+ */
+import { createInterface } from "node:readline";
+import { setTimeout as pause } from "node:timers/promises";
+import { Pool } from "pg";
+import { z } from "zod";
+import { createKernel, defineCapability, defineOperator } from "../../src/index.ts";
+import { postgresLedger } from "../../src/ledgers/postgres/index.ts";
+
+const [url = "", schema = "", owner = "", leaseMs = "30000"] = process.argv.slice(2);
+const effects = new Pool({ connectionString: url, max: 4 });
+
+const act = defineOperator({
+  name: "Test.Act",
+  input: z.record(z.string(), z.unknown()),
+  effect: "write_draft",
+  idempotent: true,
+  async run({ idempotencyKey }) {
+    await effects.query(`INSERT INTO ${schema}.effects (key, kernel) VALUES ($1, $2)`, [idempotencyKey, owner]);
+    await pause(100);
+    return {};
+  },
+});
+
+const steps = ["s1", "s2", "s3", "s4"].map((step_id, i) => ({
+  step_id,
+  name: step_id,
+  operator: "Test.Act",
+  params: {},
+  depends_on: i === 0 ? [] : [`s${i}`],
+}));
+
+const job = defineCapability({
+  intentType: "Test.Job",
+  version: "1.0",
+  input: z.record(z.string(), z.unknown()),
+  operators: [act],
+  plan: { reasoning: "one after another", steps },
+});
+
+const kernel = await createKernel({
+  ledger: postgresLedger({ url, schema }),
+  capabilities: [job],
+  defaultPolicies: false,
+  owner,
+  limits: { leaseMs: Number(leaseMs) },
+});
+const say = (value: object): void => void process.stdout.write(`${JSON.stringify(value)}\n`);
+say({ ready: true });
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const caller = { tenant_id: 1, principal: { type: "user", id: 1, role: "user" } };
+  const ids: string[] = [];
+  for (let n = 0; n < Number(line); n += 1)
+    ids.push((await kernel.submit({ ...caller, intent_hint: { intent_type: "Test.Job", inputs: {} } })).workflow_id);
+  say({ ids });
+}
+await kernel.stop({ drainMs: 0 });
+await effects.end();

@@ -1,0 +1,148 @@
+/** Three processes on one database: what one that dies had begun goes on in another, and one that was paused begins nothing. */
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { Client } from "pg";
+import { describe, expect, it } from "vitest";
+import { createKernel } from "../../src/index.ts";
+import { freshLedger, freshSchema, serverUrl } from "./server.ts";
+
+interface Node {
+  readonly process: ChildProcessWithoutNullStreams;
+  readonly submit: (count: number) => Promise<readonly string[]>;
+}
+
+interface Effect {
+  readonly key: string;
+  readonly kernel: string;
+  readonly at: number;
+}
+
+interface Stage {
+  readonly start: (owner: string, leaseMs?: number) => Promise<Node>;
+  readonly effects: () => Promise<readonly Effect[]>;
+  /** Asks the database until it says yes. */
+  readonly until: (text: string) => Promise<void>;
+  /** Of the database's clock, as that of effects. */
+  readonly now: () => Promise<number>;
+  readonly verified: () => Promise<boolean>;
+}
+
+async function onStage(use: (stage: Stage) => Promise<void>): Promise<void> {
+  const schema = freshSchema();
+  const ledger = freshLedger(schema);
+  await ledger.open();
+  await ledger.close();
+  const client = new Client({ connectionString: serverUrl, options: `-c search_path=${schema}` });
+  await client.connect();
+  await client.query("CREATE TABLE effects (key text, kernel text, at timestamptz DEFAULT clock_timestamp())");
+  const nodes: Node[] = [];
+  const ask = async (text: string) => (await client.query(text)).rows as readonly Record<string, unknown>[];
+  try {
+    await use({
+      start: async (owner, leaseMs = 30_000) => {
+        const node = await startNode([serverUrl, schema, owner, String(leaseMs)]);
+        nodes.push(node);
+        return node;
+      },
+      effects: async () =>
+        (await ask("SELECT key, kernel, extract(epoch FROM at) * 1000 AS at FROM effects ORDER BY at")).map((row) => ({
+          key: row["key"] as string,
+          kernel: row["kernel"] as string,
+          at: Number(row["at"]),
+        })),
+      until: async (text) => {
+        while ((await ask(`SELECT (${text}) AS yes, pg_sleep(0.01)`))[0]?.["yes"] !== true);
+      },
+      now: async () => Number((await ask("SELECT extract(epoch FROM clock_timestamp()) * 1000 AS at"))[0]?.["at"]),
+      verified: async () => {
+        const kernel = await createKernel({ ledger: freshLedger(schema), recover: false });
+        const { ok } = await kernel.verify();
+        await kernel.stop({ drainMs: 0 });
+        return ok;
+      },
+    });
+  } finally {
+    for (const { process } of nodes) {
+      if (process.exitCode !== null || process.signalCode !== null) continue;
+      process.kill("SIGKILL");
+      await once(process, "exit");
+    }
+    await client.end();
+  }
+}
+
+async function startNode(args: readonly string[]): Promise<Node> {
+  const child = spawn(process.execPath, [join(import.meta.dirname, "node.ts"), ...args]);
+  child.stderr.resume();
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const hear = async () => JSON.parse((await lines.next()).value as string) as { readonly ids: readonly string[] };
+  await hear();
+  return {
+    process: child,
+    submit: async (count) => {
+      child.stdin.write(`${count}\n`);
+      return (await hear()).ids;
+    },
+  };
+}
+
+const isDone = (count: number) => `SELECT count(*) = ${count} FROM workflows WHERE state = 'completed'`;
+const isUnderWay = (count: number) => `SELECT count(*) >= ${count} FROM effects`;
+
+describe("processes on one database", () => {
+  it("[REC-01] take up what one had begun that was killed, long before its leases end; nothing is lost", async () => {
+    await onStage(async ({ start, effects, until, now, verified }) => {
+      const [first] = await Promise.all([start("first"), start("second"), start("third")]);
+      const ids = await first.submit(12);
+      await until(isUnderWay(16));
+      first.process.kill("SIGKILL");
+      const killedAt = await now();
+      await until(isDone(ids.length));
+      const done = await effects();
+      const others = done.filter(({ kernel }) => kernel !== "first");
+      const takenUpMs = (others[0]?.at ?? Number.POSITIVE_INFINITY) - killedAt;
+      expect(takenUpMs).toBeLessThan(5_000);
+      const keys = new Set(done.map(({ key }) => key));
+      expect(keys.size).toBe(4 * ids.length);
+      for (const key of keys) {
+        const kernels = done.filter((effect) => effect.key === key).map(({ kernel }) => kernel);
+        expect(new Set(kernels).size).toBe(kernels.length);
+        if (kernels.length > 1) expect(kernels).toContain("first");
+      }
+      expect(await verified()).toBe(true);
+      if (process.env["TELL"] === "1") console.log({ takenUpMs, again: done.length - keys.size });
+    });
+  });
+
+  it("one that was paused beyond its lease begins nothing when it wakes: its calls under way are all it ends", async () => {
+    await onStage(async ({ start, effects, until, now, verified }) => {
+      const first = await start("first", 1000);
+      const ids = await first.submit(6);
+      await until(isUnderWay(6));
+      first.process.kill("SIGSTOP");
+      await start("second", 1000);
+      await until(isDone(ids.length));
+      const wokenAt = await now();
+      first.process.kill("SIGCONT");
+      expect(await first.submit(1)).toHaveLength(1);
+      await until(isDone(ids.length + 1));
+      const done = await effects();
+      const keys = new Set(done.filter(({ at }) => at < wokenAt).map(({ key }) => key));
+      expect(keys.size).toBe(4 * ids.length);
+      expect(done.filter(({ key, at }) => keys.has(key) && at >= wokenAt)).toEqual([]);
+      expect(await verified()).toBe(true);
+    });
+  });
+
+  it("refuse a second one under the name of one that lives, and take the name of one that is gone", async () => {
+    const schema = freshSchema();
+    const open = () => createKernel({ ledger: freshLedger(schema), owner: "only" });
+    const first = await open();
+    await expect(open()).rejects.toMatchObject({ error: { code: "T0_LEDGER_LOCKED" } });
+    await first.stop({ drainMs: 0 });
+    const second = await open();
+    await second.stop({ drainMs: 0 });
+  });
+});
