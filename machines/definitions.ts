@@ -12,6 +12,7 @@ import { tierMachine } from "./tier.ts";
 import { tokenMachine } from "./token.ts";
 import { workflowMachine } from "./workflow.ts";
 
+/** All lifecycles. */
 export const allMachines: readonly AnyStateMachine[] = [
   workflowMachine,
   stepMachine,
@@ -22,6 +23,7 @@ export const allMachines: readonly AnyStateMachine[] = [
   tokenMachine,
 ];
 
+/** A lifecycle as plain data, as Stately's editor imports it. */
 export type MachineDefinition = Readonly<Record<string, unknown>> & { readonly id: string };
 
 /**

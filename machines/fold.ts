@@ -40,6 +40,7 @@ export function foldEvents(events: Iterable<LedgerEvent>): WorkflowRecord | null
   return record;
 }
 
+/** The record of a workflow after these events. */
 export function foldWorkflow(record: WorkflowRecord | null, event: LedgerEvent): WorkflowRecord | null {
   if (event.event_type === "INTENT_RECEIVED") return beginRecord(event);
   if (record === null) return null;

@@ -12,6 +12,7 @@
  */
 import { setup } from "xstate";
 
+/** What moves a gate. */
 export type GateEvent =
   | { readonly type: "GATE_DECISION_KEPT" }
   | { readonly type: "GATE_OPENED" }
@@ -33,6 +34,7 @@ const decisions = { USER_APPROVED: "approved", USER_REJECTED: "rejected" } as co
 const votes = { GATE_VOTED: {}, GATE_VOTE_WITHDRAWN: {}, GATE_DELEGATED: {} } as const;
 const ends = { WORKFLOW_CANCELLED: "voided", WORKFLOW_FAILED: "voided" } as const;
 
+/** The lifecycle of a gate. */
 export const gateMachine = setup({
   types: { events: {} as GateEvent },
   guards: {

@@ -6,12 +6,14 @@
  */
 import { setup } from "xstate";
 
+/** What moves a kernel. */
 export type KernelEvent =
   | { readonly type: "OPENED" }
   | { readonly type: "OPEN_FAILED" }
   | { readonly type: "STOP" }
   | { readonly type: "DRAINED" };
 
+/** The lifecycle of a kernel. */
 export const kernelMachine = setup({ types: { events: {} as KernelEvent } }).createMachine({
   id: "kernel",
   initial: "opening",

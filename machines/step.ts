@@ -14,6 +14,7 @@
  */
 import { setup } from "xstate";
 
+/** What moves a step. */
 export type StepEvent =
   | { readonly type: "STEP_STARTED" }
   | { readonly type: "STEP_SUCCEEDED" }
@@ -34,6 +35,7 @@ export type StepEvent =
 const fails = { STEP_FAILED: "#step.failed" } as const;
 const lost = { ACTION_IN_DOUBT: "in_doubt" } as const;
 
+/** The lifecycle of a step. */
 export const stepMachine = setup({
   types: { events: {} as StepEvent },
   guards: {

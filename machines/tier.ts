@@ -8,6 +8,7 @@
  */
 import { setup } from "xstate";
 
+/** What moves a tier. */
 export type TierEvent =
   | { readonly type: "ACTIVATE" }
   | { readonly type: "SLEEP" }
@@ -16,6 +17,7 @@ export type TierEvent =
   | { readonly type: "GAVE_UP" }
   | { readonly type: "STOP" };
 
+/** The lifecycle of a tier. */
 export const tierMachine = setup({ types: { events: {} as TierEvent } }).createMachine({
   id: "tier",
   initial: "active",

@@ -10,6 +10,7 @@
  */
 import { setup } from "xstate";
 
+/** What moves a token. */
 export type TokenMachineEvent =
   | { readonly type: "scheduled" }
   | { readonly type: "started" }
@@ -23,6 +24,7 @@ export type TokenMachineEvent =
   | { readonly type: "memory_read" }
   | { readonly type: "custom"; readonly label: string | null };
 
+/** The lifecycle of a token. */
 export const tokenMachine = setup({
   types: { events: {} as TokenMachineEvent },
   guards: {

@@ -9,6 +9,7 @@
  */
 import { setup } from "xstate";
 
+/** What moves a workflow. */
 export type WorkflowEvent =
   | { readonly type: "PLAN_CREATED" }
   | { readonly type: "PLAN_REJECTED" }
@@ -31,6 +32,7 @@ const decisions = {
 } as const;
 const ends = { WORKFLOW_FAILED: "failed", WORKFLOW_CANCELLED: "cancelled" } as const;
 
+/** The lifecycle of a workflow. */
 export const workflowMachine = setup({ types: { events: {} as WorkflowEvent } }).createMachine({
   id: "workflow",
   initial: "accepted",

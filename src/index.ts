@@ -24,7 +24,13 @@ export { AssistantDelta } from "./contract/assistant-delta.ts";
 export { AuditEntry, AuditOutcome } from "./contract/audit.ts";
 export { AuthContext, Caller } from "./contract/auth-context.ts";
 export { Budgets, createBudgetAccount } from "./contract/budget.ts";
-export { type CapabilityDefinition, CapabilityPackage } from "./contract/capability.ts";
+export {
+  type CapabilityDefinition,
+  CapabilityPackage,
+  type PlanningSituation,
+  type PlanQuestion,
+  type PlanTemplate,
+} from "./contract/capability.ts";
 export { CapabilityView, OperatorView } from "./contract/capability-view.ts";
 export { type ChainBreak, type IndexBreak, verifyChain } from "./contract/chain.ts";
 export { ContextBundle, DocumentRecord, MemoryRecord } from "./contract/context-bundle.ts";
@@ -52,7 +58,12 @@ export { type ErrorCode, errorCodes } from "./contract/error-codes.ts";
 export { EventType, eventTypes, LedgerEvent } from "./contract/event.ts";
 export { EvidenceLine } from "./contract/evidence.ts";
 export { CausalChain, Explanation } from "./contract/explanation.ts";
-export { FederatedChange, FederatedSyncReport, type FederationPolicy } from "./contract/federation.ts";
+export {
+  FederatedChange,
+  FederatedSyncReport,
+  type FederationOptions,
+  type FederationPolicy,
+} from "./contract/federation.ts";
 export { FeedBookmark, FeedGate, FeedItem, FeedWorkflow } from "./contract/feed.ts";
 export {
   DelegationRequest,
@@ -65,7 +76,15 @@ export {
 } from "./contract/gate.ts";
 export { GateNotice, NoticeKind, noticeKinds } from "./contract/gate-notice.ts";
 export { GateSpec } from "./contract/gate-spec.ts";
-export { GateDelegation, GateSeat, GateSignature, GateTally, GateVote, PublicJwk } from "./contract/gate-vote.ts";
+export {
+  GateDelegation,
+  GateSeat,
+  GateSignature,
+  GateTally,
+  GateVote,
+  PrincipalRef,
+  PublicJwk,
+} from "./contract/gate-vote.ts";
 export { HttpSuccess, JobPending, JobRequest, JobResponse, ProblemDetails } from "./contract/http.ts";
 // Ids and digests
 export { fromUuid, generateId, toUuid } from "./contract/ids.ts";
@@ -82,16 +101,27 @@ export {
 } from "./contract/model-route.ts";
 export { ModuleRef, moduleRef } from "./contract/module-ref.ts";
 export {
+  type DelegatedCredential,
+  type GatePreview,
   type Operator,
   type OperatorCall,
   type OperatorContext,
   OperatorMetadata,
+  type OperatorQuestion,
+  type RetrievalProvider,
   SkillMetadata,
 } from "./contract/operator.ts";
 export { Outcome, OutcomesResponse } from "./contract/outcome.ts";
 export { EventPage, GatePage, WorkflowPage } from "./contract/page.ts";
 export { ExecutionPlan, Plan, PlanStep } from "./contract/plan.ts";
-export { PolicyDecision, type PolicyQuestion, type PolicyRule, PolicyStage, type RuleSet } from "./contract/policy.ts";
+export {
+  PolicyDecision,
+  type PolicyQuestion,
+  type PolicyRule,
+  PolicyStage,
+  type PolicySubject,
+  type RuleSet,
+} from "./contract/policy.ts";
 export { PolicySet } from "./contract/policy-set.ts";
 export { KernelProgress } from "./contract/progress.ts";
 export { type MarkedText, type Ref, type Reference, ref, text } from "./contract/reference.ts";
@@ -158,10 +188,18 @@ export { openTurn, openTurns, type TurnRow } from "./contract/turn.ts";
 export { StepView, WorkflowState } from "./contract/workflow-state.ts";
 export { type Listed, WorkflowSummary } from "./contract/workflow-summary.ts";
 export { createKernel } from "./create-kernel.ts";
-export type { PlanMaker } from "./define/define-capability.ts";
+export type { CapabilityOptions, PlanMaker } from "./define/define-capability.ts";
 // Defining packages
 export { defineCapability, definePolicy } from "./define/define-capability.ts";
-export { defineOperator, defineTool, OperatorError, operatorError } from "./define/define-operator.ts";
+export {
+  defineOperator,
+  defineTool,
+  OperatorError,
+  type OperatorErrorOptions,
+  type OperatorOptions,
+  operatorError,
+  type ToolOptions,
+} from "./define/define-operator.ts";
 export { definePolicySet } from "./define/define-policy-set.ts";
 export { describeCapability } from "./define/describe-capability.ts";
 export type { Param, ParamsOf, Step, StepBuilder } from "./define/step-builder.ts";
@@ -182,11 +220,13 @@ export type {
   Remedy,
 } from "./kernel/doctor-report.ts";
 export type {
+  AtSequence,
   Channels,
   FeedOptions,
   Follow,
   GateFilter,
   Kernel,
+  KernelTokens,
   Numbered,
   ToldItem,
   Verification,
@@ -195,15 +235,36 @@ export type {
 export type { KernelOptions } from "./kernel/options.ts";
 export type { Policies } from "./kernel/policies.ts";
 export type { WhatIf, WhatIfFinding, WhatIfReport } from "./kernel/whatif-report.ts";
-export type { Authenticator } from "./ports/authenticator.ts";
 // Ports
+export type { ArtifactStore } from "./ports/artifact-store.ts";
+export type { Authenticator } from "./ports/authenticator.ts";
 export type { Clock } from "./ports/clock.ts";
 export type { Delivery, DeliveryCounts, DeliveryStore } from "./ports/delivery-store.ts";
-export type { LedgerStore } from "./ports/ledger-store.ts";
+export type {
+  Append,
+  AppendReceipt,
+  GatePageFilter,
+  GateSelection,
+  HeadFilling,
+  HeadFilter,
+  HeadPage,
+  HeadSearch,
+  HeadSelection,
+  HeadsFound,
+  Lease,
+  LedgerStore,
+  ListedHead,
+  MemoryQuery,
+  PositionedRow,
+  StoredIndexes,
+  StoredMemory,
+  WorkflowHead,
+} from "./ports/ledger-store.ts";
 export type { Middleware, SkillExecutionContext } from "./ports/middleware.ts";
 export type { Notifier } from "./ports/notifier.ts";
-export type { Classifier, Scorers, Security } from "./ports/perception.ts";
-export type { Planner } from "./ports/planner.ts";
+export type { Classifier, Scorers, Security, Verdict } from "./ports/perception.ts";
+export type { Planner, PlannerAnswer } from "./ports/planner.ts";
+export type { Random } from "./ports/random.ts";
 export type { SamePerson } from "./ports/same-person.ts";
 export type { SessionRecord, SessionStore } from "./ports/session-store.ts";
 export type { ApproverKeys, SignatureVerifier } from "./ports/signature-verifier.ts";

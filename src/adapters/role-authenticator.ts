@@ -7,11 +7,13 @@ import { type KeysOf, readStrictly } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Authenticator } from "../ports/authenticator.ts";
 
+/** What a role may do, and which data it may see and send. */
 export interface Role {
   readonly scopes: readonly string[];
   readonly data_policy?: Partial<DataPolicy>;
 }
 
+/** The roles of a kernel that is given none; hosts set their own with the option `roles`. */
 export const defaultRoles: Readonly<Record<string, Role>> = Object.freeze({
   user: { scopes: publicScopes },
   admin: { scopes: [...publicScopes, "credential:use"], data_policy: { allow_external_send: true } },

@@ -19,6 +19,7 @@ import { openTurns, type TurnRow } from "../contract/turn.ts";
 import type { ApproverKeys } from "../ports/signature-verifier.ts";
 import { jwsVerifier } from "./jws-verifier.ts";
 
+/** How signatures are checked: with whose keys. */
 export interface SignatureCheck {
   /** Whose keys count; without it the keys that are stored beside the signatures do. */
   readonly keys?: ApproverKeys | undefined;

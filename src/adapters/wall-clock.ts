@@ -3,6 +3,7 @@ import type { Clock } from "../ports/clock.ts";
 
 const maxDelay = 2_147_483_647;
 
+/** The machine's own clock and timers. */
 export const wallClock: Clock = Object.freeze({
   now: () => Date.now(),
   setTimer(at: number, fire: () => void, background = false) {

@@ -42,6 +42,7 @@ export const claimedKey = (key: string, claim: number): string => (claim === 1 ?
 export const isSpent = (error: KernelError | null): boolean =>
   error !== null && (error.code === "T4_OUTPUT_INVALID" || error.detail["answered"] === true);
 
+/** One call of an operator, from its start to its end. */
 export const ActionRecord = z.object({
   action_id: ActionId,
   tenant_id: TenantId,

@@ -19,6 +19,7 @@ export interface AdmissionState {
   readonly governor: GovernorUsage;
 }
 
+/** What of a token decides whether it may run. */
 export type AdmissionRequest = Pick<KernelToken, "capability" | "cost" | "budget" | "resources">;
 
 /** The detail of `started`; the five fields of a capability are there for a bound token only. */
@@ -60,6 +61,7 @@ export type AdmissionRefusal =
       readonly detail: { readonly error: "budget_exceeded"; readonly attempted: number; readonly remaining: number };
     };
 
+/** Whether a token may run, with the state after it, or why not. */
 export type Admission =
   | {
       readonly admitted: true;

@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 
+/** A piece of text for whoever follows a workflow. */
 export const AssistantDelta = z.discriminatedUnion("type", [
   z.object({ type: z.literal("delta"), sequence: z.number(), step_id: z.string(), text: z.string() }).readonly(),
   z

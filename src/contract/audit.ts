@@ -21,6 +21,7 @@ export const AuditOutcome = z.discriminatedUnion("type", [
 ]);
 export type AuditOutcome = z.infer<typeof AuditOutcome>;
 
+/** How one decision of policy or of a person came out. */
 export const AuditEntry = z.object({
   interaction_id: text,
   outcome: AuditOutcome,

@@ -9,6 +9,7 @@ import { digest } from "./digest.ts";
 export const BasisEntry = z.strictObject({ name: z.string().min(1).max(4096), digest: z.string().min(1).max(256) });
 export type BasisEntry = Readonly<z.infer<typeof BasisEntry>>;
 
+/** What a preview was made against. */
 export const Basis = z.array(BasisEntry).max(1000);
 export type Basis = readonly BasisEntry[];
 

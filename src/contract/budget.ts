@@ -90,6 +90,7 @@ export interface Reservation {
   readonly amounts: Charge;
 }
 
+/** The ceilings of a kernel, as a host writes them. */
 export const Budgets = z.strictObject({
   /** Abstract cost units of one request; null for no ceiling. */
   maxCost: amount.nullable().default(null),

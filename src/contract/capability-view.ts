@@ -11,6 +11,7 @@ import { CapabilityLimits } from "./token.ts";
 /** JSON Schema, draft 2020-12. */
 const JsonSchema = JsonObject;
 
+/** An operator as clients read it: metadata and schemas. */
 export const OperatorView = z.object({
   name: z.string(),
   version: z.string(),
@@ -26,6 +27,7 @@ export const OperatorView = z.object({
 });
 export type OperatorView = z.infer<typeof OperatorView>;
 
+/** A capability as clients read it: its input and outcomes as JSON Schema, its operators. */
 export const CapabilityView = z.object({
   intent_type: IntentType,
   version: CapabilityVersion,

@@ -34,6 +34,7 @@ export const IntentType = z
   .regex(/^[A-Za-z][A-Za-z0-9]*(\.[A-Za-z][A-Za-z0-9]*)+$/, "must be a dotted name such as Area.Thing.Verb");
 export const CapabilityVersion = z.string().regex(/^\d+\.\d+$/, "must be major.minor");
 
+/** A capability as its author writes it, checked when it is defined. */
 export const CapabilityPackage = z.strictObject({
   intentType: IntentType,
   version: CapabilityVersion,

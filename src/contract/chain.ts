@@ -46,6 +46,7 @@ export interface ChainBreak {
   readonly index?: IndexBreak;
 }
 
+/** An entry of an index that the log does not give, or one that is missing. */
 export interface IndexBreak {
   readonly table: string;
   readonly key: JsonObject;

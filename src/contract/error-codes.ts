@@ -279,6 +279,7 @@ export const errorCodes = Object.freeze({
   T7_ESCALATION_UNHANDLED: processing("See the cause; no tier could handle it and the workflow has ended."),
 });
 
+/** The name of a row of the catalogue. */
 export type ErrorCode = keyof typeof errorCodes;
 
 /** True for the codes of the catalogue (own keys only). */

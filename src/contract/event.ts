@@ -25,6 +25,7 @@ import type { StepStatus } from "./step.ts";
 import type { ResourceRequest, TokenEventKind } from "./token.ts";
 import type { SkipReason } from "./workflow-state.ts";
 
+/** All types of events. */
 export const eventTypes = [
   "INTENT_RECEIVED",
   "INTENT_REJECTED",
@@ -80,12 +81,14 @@ export const eventTypes = [
   "TOKEN_RECORDED",
   "BODY_ERASED",
 ] as const;
+/** The type of an event. */
 export const EventType = z.enum(eventTypes);
 export type EventType = (typeof eventTypes)[number];
 
 export const Actor = z.object({ type: z.string(), id: PrincipalId });
 export type Actor = z.infer<typeof Actor>;
 
+/** One fact of the ledger. */
 export const LedgerEvent = z.object({
   event_id: EventId,
   event_type: EventType,

@@ -15,6 +15,7 @@ import { JsonValue } from "./json.ts";
 const count = z.int().nonnegative();
 const hash = z.string().regex(/^[0-9a-f]{64}$/);
 
+/** A line of an export that is no row: an audit entry, a report, or the closing line. */
 export const EvidenceLine = z.discriminatedUnion("evidence", [
   z.strictObject({ evidence: z.literal("audit_entry"), stream: z.string(), entry: AuditEntry, hash }),
   z.strictObject({

@@ -110,6 +110,7 @@ export const StepExplanation = z
   .readonly();
 export type StepExplanation = z.infer<typeof StepExplanation>;
 
+/** Why a workflow did what it did, from its ledger. */
 export const Explanation = z
   .object({
     workflow_id: z.string(),

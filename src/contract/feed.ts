@@ -29,6 +29,7 @@ export const FeedGate = z.object({
 });
 export type FeedGate = z.infer<typeof FeedGate>;
 
+/** A workflow that changed, as it stands after it. */
 export const FeedWorkflow = z.object({
   type: z.literal("workflow"),
   position: z.int().nonnegative().nullable(),
@@ -62,5 +63,6 @@ export type FeedWorkflow = z.infer<typeof FeedWorkflow>;
 export const FeedBookmark = z.object({ type: z.literal("bookmark"), position: z.int().nonnegative() });
 export type FeedBookmark = z.infer<typeof FeedBookmark>;
 
+/** One item of the feed of a tenant. */
 export const FeedItem = z.discriminatedUnion("type", [FeedWorkflow, FeedBookmark]);
 export type FeedItem = z.infer<typeof FeedItem>;

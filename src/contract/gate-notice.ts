@@ -7,10 +7,13 @@ import { z } from "zod";
 import { Gate } from "./gate.ts";
 import { TenantId, WorkflowId } from "./ids.ts";
 
+/** What people are told of. */
 export const noticeKinds = ["opened", "revised", "due_soon", "escalated", "decided"] as const;
+/** What a notice is about. */
 export const NoticeKind = z.enum(noticeKinds);
 export type NoticeKind = (typeof noticeKinds)[number];
 
+/** What a notifier is told of one gate. */
 export const GateNotice = z.object({
   notice_id: z.string(),
   kind: NoticeKind,

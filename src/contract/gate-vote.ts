@@ -35,6 +35,7 @@ export function readKeys(answer: object | readonly object[] | null | undefined):
 export const GateSignature = z.object({ jws: z.string().max(8192), jwk: PublicJwk, kid: z.string().nullable() });
 export type GateSignature = z.infer<typeof GateSignature>;
 
+/** One vote at a gate, with what it was given on. */
 export const GateVote = z.object({
   decision: z.enum(["approve", "reject"]),
   principal: PrincipalRef,

@@ -203,6 +203,7 @@ export const DelegationRequest = WithdrawalRequest.extend({
 export type DelegationRequest = z.input<typeof DelegationRequest>;
 export type ParsedDelegationRequest = z.output<typeof DelegationRequest>;
 
+/** What became of a decision, a vote or a loan of a seat. */
 export const GateResponse = z.object({
   workflow_id: WorkflowId,
   /**

@@ -24,6 +24,7 @@ export type Scope = z.infer<typeof Scope>;
 /** What a caller names a request by, so that it may be sent again without being done twice. */
 export const IdempotencyKey = z.string().regex(/^[\x20-\x7e]{1,255}$/, "1 to 255 printable ASCII characters");
 
+/** A request: on whose behalf, what is wanted, and under which key. */
 export const SubmitRequest = z.object({
   source: z.enum(["chat", "api", "webhook"]).default("api"),
   tenant_id: TenantId,
@@ -52,6 +53,7 @@ export type ParsedSubmitRequest = z.output<typeof SubmitRequest>;
 /** Addresses of the three streams of one workflow. */
 export const StreamAddresses = z.object({ events: z.string(), progress: z.string(), assistant: z.string() });
 
+/** The ids of a request that was accepted; its work begins after this answer. */
 export const SubmitResponse = z.object({
   workflow_id: WorkflowId,
   intent_id: IntentId,
@@ -72,6 +74,7 @@ export interface Submission {
 export const submissionKey = ({ type, id }: Principal, key: string): string =>
   `submit:${JSON.stringify([type, id, key])}`;
 
+/** A request that was typed and whose inputs were checked. */
 export const Intent = z.object({
   intent_id: IntentId,
   type: z.string(),

@@ -9,6 +9,7 @@ import { z } from "zod";
 import { cutText } from "./cut-text.ts";
 import { Gate } from "./gate.ts";
 
+/** A gate in a list; long parts are cut in lists over many workflows. */
 export const ListedGate = Gate.extend({
   /** Something is cut or left out; the gate itself, by workflow and gate id, has all. */
   truncated: z.boolean(),

@@ -19,6 +19,7 @@ const Amount = z.number().nonnegative();
 export const ModelPrice = z.strictObject({ in: Amount, out: Amount });
 export type ModelPrice = z.infer<typeof ModelPrice>;
 
+/** A deployment of a model that calls may be routed to. */
 export const ModelEndpoint = z.strictObject({
   name: Name,
   deployment: z.enum(["local", "cloud"]),
@@ -58,12 +59,14 @@ export const RouteRequest = z.strictObject({
 export type RouteRequest = z.infer<typeof RouteRequest>;
 export type RouteQuestion = z.input<typeof RouteRequest>;
 
+/** Why an endpoint was chosen. */
 export const RouteReason = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("Primary") }),
   z.strictObject({ kind: z.literal("BudgetFallback"), skipped: z.array(Name).min(1) }),
 ]);
 export type RouteReason = z.infer<typeof RouteReason>;
 
+/** The endpoint of a call, and why it is this one. */
 export const RouteDecision = z.strictObject({ endpoint: ModelEndpoint, reason: RouteReason });
 export type RouteDecision = z.infer<typeof RouteDecision>;
 

@@ -32,6 +32,7 @@ export const OperatorName = z
   .max(256)
   .regex(/^[A-Za-z][\w-]*(\.[\w-]+)*$/, "it must be words joined by dots, such as Area.Verb");
 
+/** What an operator says of itself. */
 export const OperatorMetadata = z.strictObject({
   name: OperatorName,
   version: z.string().min(1).default("1.0"),
@@ -106,6 +107,7 @@ export interface OperatorCall<I = unknown> {
   readonly route: (request?: RouteQuestion) => Promise<RouteDecision>;
 }
 
+/** For whom and where a call is made. */
 export interface OperatorContext {
   readonly workflow_id: string;
   readonly step_id: string;

@@ -5,6 +5,7 @@ import { z } from "zod";
 import { IntentId, OutcomeId, TenantId, WorkflowId } from "./ids.ts";
 import { JsonValue } from "./json.ts";
 
+/** One version of what a step drafted or made final. */
 export const Outcome = z.object({
   outcome_id: OutcomeId,
   tenant_id: TenantId,
@@ -22,5 +23,6 @@ export const Outcome = z.object({
 });
 export type Outcome = z.infer<typeof Outcome>;
 
+/** All outcomes of a workflow, each version of them. */
 export const OutcomesResponse = z.object({ workflow_id: WorkflowId, outcomes: z.array(Outcome) });
 export type OutcomesResponse = z.infer<typeof OutcomesResponse>;

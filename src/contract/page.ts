@@ -11,9 +11,11 @@ import { WorkflowSummary } from "./workflow-summary.ts";
 const cursor = z.string().nullable();
 const total = z.int().nonnegative().optional();
 
+/** A page of workflows. */
 export const WorkflowPage = z.object({ workflows: z.array(WorkflowSummary), next: cursor, total });
 export type WorkflowPage = z.infer<typeof WorkflowPage>;
 
+/** A page of gates. */
 export const GatePage = z.object({ gates: z.array(ListedGate), next: cursor, total });
 export type GatePage = z.infer<typeof GatePage>;
 

@@ -78,6 +78,7 @@ export const PlanStep = z.object({
 });
 export type PlanStep = z.infer<typeof PlanStep>;
 
+/** A compiled plan: what the workflow runs. */
 export const Plan = z.object({
   plan_id: PlanId,
   intent_id: IntentId,

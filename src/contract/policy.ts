@@ -7,6 +7,7 @@ import type { ContextBundle } from "./context-bundle.ts";
 import type { Intent } from "./intent.ts";
 import { type Json, JsonValue } from "./json.ts";
 
+/** When a rule is asked. */
 export const PolicyStage = z.enum(["plan", "action", "outcome", "gate"]);
 export type PolicyStage = z.infer<typeof PolicyStage>;
 
@@ -64,6 +65,7 @@ export interface PolicySubject {
   readonly approved?: boolean;
 }
 
+/** What a rule is asked. */
 export interface PolicyQuestion {
   readonly stage: PolicyStage;
   readonly subject: PolicySubject;

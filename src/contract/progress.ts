@@ -17,6 +17,7 @@ export const workflowStates = [
 export const WorkflowStateName = z.enum(workflowStates);
 export type WorkflowStateName = z.infer<typeof WorkflowStateName>;
 
+/** How far a workflow is, for whoever follows it. */
 export const KernelProgress = z.object({
   tenant_id: TenantId,
   workflow_id: WorkflowId,

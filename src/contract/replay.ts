@@ -28,6 +28,7 @@ export interface ReplayDifference {
   readonly reason: string;
 }
 
+/** Whether a workflow, run again from its record, gave the same events. */
 export interface Replay {
   readonly workflow_id: string;
   readonly identical: boolean;

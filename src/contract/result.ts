@@ -9,6 +9,7 @@ import { isKernelError, KernelError } from "./kernel-error.ts";
 import { isModuleRef, ModuleRef, moduleRef } from "./module-ref.ts";
 import { Signal, validateSignal } from "./signal.ts";
 
+/** How a tier's answer came out. */
 export const ResultStatus = z.enum(["ok", "partial", "error", "skip"]);
 export type ResultStatus = z.infer<typeof ResultStatus>;
 

@@ -6,6 +6,7 @@ import { CapabilityVersion } from "./capability.ts";
 import { CorrelationId, StepId, TenantId, WorkflowId } from "./ids.ts";
 import { IdempotencyKey, Principal } from "./intent.ts";
 
+/** Has a workflow's work done again: what failed, what is named, or all of it. */
 export const RetryRequest = z.object({
   tenant_id: TenantId,
   principal: Principal,
@@ -24,6 +25,7 @@ export const RetryRequest = z.object({
 });
 export type RetryRequest = z.input<typeof RetryRequest>;
 
+/** The workflow that goes on, which may be a new one that is linked. */
 export const RetryResponse = z.object({
   workflow_id: WorkflowId,
   status: z.literal("restarted"),
@@ -31,6 +33,7 @@ export const RetryResponse = z.object({
 });
 export type RetryResponse = z.infer<typeof RetryResponse>;
 
+/** Ends a workflow early. */
 export const CancelRequest = z.object({
   tenant_id: TenantId,
   principal: Principal,
@@ -38,6 +41,7 @@ export const CancelRequest = z.object({
 });
 export type CancelRequest = z.input<typeof CancelRequest>;
 
+/** The workflow was cancelled. */
 export const CancelResponse = z.object({
   workflow_id: WorkflowId,
   status: z.literal("cancelled"),

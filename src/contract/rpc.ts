@@ -9,29 +9,35 @@ import { JsonObject } from "./json.ts";
 const version = z.literal("2.0");
 const id = z.string().min(1);
 
+/** A JSON-RPC call. */
 export const RpcRequest = z
   .strictObject({ jsonrpc: version, id, method: z.string().min(1), params: JsonObject.optional() })
   .readonly();
 export type RpcRequest = z.infer<typeof RpcRequest>;
 
+/** A JSON-RPC message that expects no answer. */
 export const RpcNotification = z
   .strictObject({ jsonrpc: version, method: z.string().min(1), params: JsonObject.optional() })
   .readonly();
 export type RpcNotification = z.infer<typeof RpcNotification>;
 
+/** A JSON-RPC answer that is a result. */
 export const RpcSuccess = z.strictObject({ jsonrpc: version, id, result: JsonObject }).readonly();
 export type RpcSuccess = z.infer<typeof RpcSuccess>;
 
+/** What went wrong, as JSON-RPC 2.0 says it. */
 export const RpcErrorObject = z
   .object({ code: z.int(), message: z.string(), data: JsonObject.nullable().optional() })
   .readonly();
 export type RpcErrorObject = z.infer<typeof RpcErrorObject>;
 
+/** A JSON-RPC answer that is an error. */
 export const RpcErrorResponse = z
   .strictObject({ jsonrpc: version, id: id.nullable(), error: RpcErrorObject })
   .readonly();
 export type RpcErrorResponse = z.infer<typeof RpcErrorResponse>;
 
+/** Any JSON-RPC message. */
 export const RpcMessage = z.union([RpcRequest, RpcNotification, RpcSuccess, RpcErrorResponse]);
 export type RpcMessage = z.infer<typeof RpcMessage>;
 

@@ -5,6 +5,7 @@
 import { z } from "zod";
 import { isModuleRef, ModuleRef } from "./module-ref.ts";
 
+/** The six kinds of Signals. */
 export const SignalKind = z.enum(["text", "data", "file", "command", "stream"]);
 export type SignalKind = z.infer<typeof SignalKind>;
 

@@ -6,9 +6,11 @@ import { z } from "zod";
 import type { Json } from "./json.ts";
 import { JsonValue } from "./json.ts";
 
+/** How a step's call came out, as an operator says it. */
 export const StepStatus = z.enum(["COMPLETED", "BLOCKED", "FAILED"]);
 export type StepStatus = z.infer<typeof StepStatus>;
 
+/** What a step gave, in the form that operators may answer in. */
 export const StepResult = z.object({ data: JsonValue, output_text: z.string(), status: StepStatus });
 export type StepResult = z.infer<typeof StepResult>;
 

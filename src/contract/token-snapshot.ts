@@ -34,6 +34,7 @@ export const TokenKernelState = z.object({
 });
 export type TokenKernelState = z.infer<typeof TokenKernelState>;
 
+/** A sealed state of a token kernel, chained to the one before. */
 export const TokenSnapshot = z.object({
   index: count,
   /** The token that saved it; null for the moment at which a host captured the kernel. */
@@ -76,6 +77,7 @@ export function sealSnapshot(
   return { ...entry, hash: digest(entry) };
 }
 
+/** Where a chain of snapshots breaks, and how. */
 export interface SnapshotBreak {
   readonly index: number;
   /** `format`: it is no snapshot at all. */

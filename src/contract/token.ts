@@ -22,6 +22,7 @@ export const CapabilityHandle = z.int().positive();
 export type CapabilityHandle = z.infer<typeof CapabilityHandle>;
 
 const tokenKinds = ["Perception", "Reason", "Plan", "Act", "Reflect"] as const;
+/** What a token is for. */
 export const TokenKind = z.enum(tokenKinds);
 export type TokenKind = z.infer<typeof TokenKind>;
 
@@ -38,6 +39,7 @@ export const ResourceRequest = z.strictObject({
 });
 export type ResourceRequest = z.infer<typeof ResourceRequest>;
 
+/** A unit of work with its priority, budget and resources. */
 export const KernelToken = z.object({
   id: TokenId,
   /** 0 to 255, higher first. */
@@ -71,6 +73,7 @@ export const withCapability = (draft: TokenDraft, handle: CapabilityHandle): Tok
 /** The digest of a working context's canonical JSON: the order of keys does not matter. Throws for what is not JSON. */
 export const contextHash = (context: unknown): string => digest(context);
 
+/** What happens to tokens. */
 export const tokenEventKinds = [
   "scheduled",
   "started",
@@ -84,6 +87,7 @@ export const tokenEventKinds = [
   "memory_read",
   "custom",
 ] as const;
+/** What happened to a token. */
 export const TokenEventKind = z.enum(tokenEventKinds);
 export type TokenEventKind = z.infer<typeof TokenEventKind>;
 
@@ -99,6 +103,7 @@ export const OwnLabel = z
   .refine((label) => label.isWellFormed(), "must be well-formed text")
   .refine((label) => !reservedLabels.has(label), "the kernel uses this label itself");
 
+/** One line of a token kernel's record. */
 export const TokenEvent = z
   .strictObject({
     token_id: TokenId,
@@ -124,6 +129,7 @@ export const tokenEventToJson = ({ token_id, timestamp, kind, label, detail }: T
 export const CapabilityLimits = z.strictObject({ max_invocations: ceiling, max_tokens: ceiling });
 export type CapabilityLimits = z.infer<typeof CapabilityLimits>;
 
+/** What was used of a capability. */
 export const CapabilityUsage = z.object({ invocations: quantity, tokens: quantity });
 export type CapabilityUsage = z.infer<typeof CapabilityUsage>;
 

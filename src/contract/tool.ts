@@ -70,6 +70,7 @@ export const ToolContent = z.union([
 ]);
 export type ToolContent = z.infer<typeof ToolContent>;
 
+/** What a tool answered. */
 export const ToolResult = z
   .object({
     content: z.array(ToolContent).readonly().default([]),

@@ -6,6 +6,7 @@ import { KernelError } from "./error.ts";
 import { JsonValue } from "./json.ts";
 import { Plan } from "./plan.ts";
 
+/** One attempt of a step. */
 export const AttemptTrace = z.object({
   attempt: z.int().positive(),
   outcome: z.enum(["running", "succeeded", "failed", "timed_out", "in_progress"]),
@@ -17,6 +18,7 @@ export const AttemptTrace = z.object({
 });
 export type AttemptTrace = z.infer<typeof AttemptTrace>;
 
+/** One step, attempt by attempt. */
 export const StepTrace = z.object({
   step_id: z.string(),
   skill_name: z.string(),
@@ -39,6 +41,7 @@ export const traceStatuses = [
   "cancelled",
 ] as const;
 
+/** What each step of a workflow did. */
 export const RequestTrace = z.object({
   request_id: z.string(),
   plan: Plan.nullable(),

@@ -42,6 +42,7 @@ export const SkipReason = z.enum([
 ]);
 export type SkipReason = z.infer<typeof SkipReason>;
 
+/** A step as it stands. */
 export const StepView = z
   .object({
     step_id: z.string(),

@@ -13,6 +13,7 @@ import { WorkflowStateName } from "./progress.ts";
 
 export const maxTitleChars = 200;
 
+/** A workflow as lists show it. */
 export const WorkflowSummary = z
   .object({
     workflow_id: WorkflowId,

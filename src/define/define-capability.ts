@@ -19,6 +19,7 @@ import { type PolicyRule, PolicyStage } from "../contract/policy.ts";
 import type { CapabilityLimits } from "../contract/token.ts";
 import { buildStep, type StepBuilder } from "./step-builder.ts";
 
+/** A capability package as its author writes it. */
 export interface CapabilityOptions<
   I extends z.ZodType,
   Ops extends OperatorList = OperatorList,

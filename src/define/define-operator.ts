@@ -197,6 +197,7 @@ export interface OperatorErrorOptions {
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
+/** What `operatorError` makes: an operator's own failure. */
 export class OperatorError extends Error {
   readonly executorError: Required<OperatorErrorOptions>;
   constructor(options: OperatorErrorOptions) {
@@ -208,4 +209,5 @@ export class OperatorError extends Error {
   }
 }
 
+/** An error to throw from an operator: with a code, whether a retry may help, and what it rests on. */
 export const operatorError = (options: OperatorErrorOptions): OperatorError => new OperatorError(options);

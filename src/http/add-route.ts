@@ -28,6 +28,7 @@ export interface RouteAnswer {
   readonly located?: boolean;
 }
 
+/** A route as the document of the API tells it. */
 export interface Route<Q extends z.ZodObject = z.ZodObject> {
   readonly method: "get" | "post" | "delete";
   /** As hono spells it: `:id` is a parameter. */

@@ -49,6 +49,7 @@ import { addStreams } from "./routes/streams.ts";
 import { addWhatIf } from "./routes/what-if.ts";
 import { createStreamPlaces } from "./stream-places.ts";
 
+/** The API of a kernel, to be served by any server that speaks the web's Request and Response. */
 export interface HttpApp {
   readonly fetch: (request: Request) => Promise<Response>;
   /** Every route of the app; the document of the API is made from them. */

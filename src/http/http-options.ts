@@ -60,6 +60,7 @@ export interface JwtOptions {
   readonly readCaller?: (claims: JWTPayload) => HttpCaller | null;
 }
 
+/** The limits of an API that is given none. */
 export const defaultHttpLimits = {
   /** Bytes of a request's body. */
   maxBodyBytes: 1_000_000,
@@ -94,6 +95,7 @@ export const defaultHttpLimits = {
   /** Findings that one what-if tells; further ones are counted. */
   maxWhatIfFindings: 10_000,
 } as const;
+/** Limits of the API, by name. */
 export type HttpLimits = { readonly [K in keyof typeof defaultHttpLimits]: number };
 
 /** Sessions of browsers, which begin with a link (`loginPath` of the app). */
@@ -117,6 +119,7 @@ export type SessionRules = Required<SessionOptions>;
 /** Answers all requests to its path, and knows by itself who calls: an answer of 401 counts as a failed call. */
 export type Callback = (request: Request) => Promise<Response>;
 
+/** Who may call, and what else the API is told; at least one way to call must be given. */
 export interface HttpOptions {
   /** The host's own way to know its callers; asked before tokens and JWTs. */
   readonly authenticate?: Authenticate;

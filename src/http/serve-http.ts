@@ -16,6 +16,7 @@ import type { HttpApp } from "./create-http-app.ts";
 import { guardRequests, isAnswered } from "./guard-request.ts";
 import { refuseTunnel, refuseUnparsed } from "./refuse-unparsed.ts";
 
+/** The limits of a server that is given none. */
 export const defaultServerLimits = {
   /** Connections at once; further ones are closed. */
   maxConnections: 4_096,
@@ -30,6 +31,7 @@ export const defaultServerLimits = {
   /** How long a client may take to read an answer that is complete. */
   responseTimeoutMs: 60_000,
 } as const;
+/** Limits of the server, by name. */
 export type ServerLimits = { readonly [K in keyof typeof defaultServerLimits]: number };
 
 /** A port of 0 takes any that is free. */
@@ -39,6 +41,7 @@ export interface HttpAddress {
   readonly limits?: Partial<ServerLimits>;
 }
 
+/** A server that listens. */
 export interface HttpServer {
   readonly url: string;
   /** Takes no more requests and cuts the streams off; their readers go on elsewhere from what they saw last. */

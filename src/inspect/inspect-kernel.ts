@@ -25,6 +25,7 @@ import { type HostStates, Player, tierNames } from "./player.ts";
 import { BusTeller } from "./tell-bus.ts";
 import { type Viewing, viewing } from "./viewing.ts";
 
+/** Which workflows are inspected, and what of them is shown. */
 export interface InspectOptions extends PlayOptions {
   /** These, or all that have not ended, which is the default. */
   readonly workflows?: readonly string[] | "awake";
@@ -40,6 +41,7 @@ export interface InspectOptions extends PlayOptions {
   readonly caller?: Caller;
 }
 
+/** A kernel's workflows, for as many viewers as look. */
 export interface Inspector extends AsyncIterable<Inspection> {
   /** What one viewer is told, from the beginning; it ends with the workflows that were named, or with the signal. */
   readonly watch: (signal?: AbortSignal) => Viewing<Inspection>;

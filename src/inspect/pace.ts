@@ -12,6 +12,7 @@ import { raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { type Clock, wallClock } from "../index.ts";
 
+/** How fast events are played. */
 export interface Pace {
   /**
    * How many times as fast as it was; `at once` without pauses, which is the default. `step` has none either: whoever

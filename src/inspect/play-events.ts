@@ -14,6 +14,7 @@ import { type Pace, paceEvents, requireSpeed } from "./pace.ts";
 import { type Kind, kinds, Player, type PlayerOptions } from "./player.ts";
 import { viewing } from "./viewing.ts";
 
+/** What is played of the events, how fast, and what of them is shown. */
 export interface PlayOptions extends PlayerOptions, Pace {}
 
 const playKeys = { speed: 0, real: 0, show: 0, redact: 0, clock: 0, signal: 0 } satisfies KeysOf<Required<PlayOptions>>;

@@ -20,6 +20,7 @@ import { type Redact, redactEvent } from "./redact.ts";
 import { arrowOf, type Person, personIn, type Role } from "./senders.ts";
 
 export const kinds = ["workflow", "steps", "gates", "actions", "people", "operators", "policy"] as const;
+/** A kind of actors that a viewer may ask for. */
 export type Kind = (typeof kinds)[number];
 /** Actions are the records of idempotency keys: for who looks for them. */
 const usual: readonly Kind[] = kinds.filter((kind) => kind !== "actions");

@@ -27,6 +27,7 @@ const opened: ReadonlySet<string> = new Set(["intent", "actor", "plan", "steps",
 const people: ReadonlySet<string> = new Set(["principal", "on_behalf_of", "requester", "from", "to"]);
 const maxChars = 200;
 
+/** What of an event is shown where the host says nothing: ids, states, digests, counts and instants. */
 export const redactEvent: Redact = ({ sequence, step_id, payload }) => ({
   sequence,
   ...(step_id !== null && { step_id }),

@@ -21,6 +21,7 @@ import { type Clock, wallClock } from "../index.ts";
 import { keepTold } from "./keep-told.ts";
 import { ownPage, statelyPage } from "./relay-page.ts";
 
+/** Where the relay listens, and its limits. */
 export interface ServeInspectorOptions {
   /** 0 takes any that is free. */
   readonly port: number;
@@ -38,6 +39,7 @@ export interface ServeInspectorOptions {
   readonly clock?: Clock;
 }
 
+/** The relay to Stately's page, listening. */
 export interface InspectorServer {
   readonly url: string;
   readonly close: () => Promise<void>;

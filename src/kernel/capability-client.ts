@@ -43,6 +43,7 @@ export type GateOf<C extends CapabilityDefinition> = {
 /** What a person may change: members of a payload, or of an outcome's content. */
 type EditOf<C extends CapabilityDefinition> = Partial<GateOf<C>["payload"] | OutcomeOf<C>["content"]>;
 
+/** A workflow of this package, with its types. */
 export type WorkflowOf<C extends CapabilityDefinition> = Omit<WorkflowState, "intent" | "outcomes"> & {
   readonly intent: Omit<Intent, "type" | "inputs"> & {
     readonly type: C["intentType"];
@@ -51,10 +52,12 @@ export type WorkflowOf<C extends CapabilityDefinition> = Omit<WorkflowState, "in
   readonly outcomes: readonly OutcomeOf<C>[];
 };
 
+/** A request for this package: typed inputs in place of an intent hint. */
 export type SubmitOf<C extends CapabilityDefinition> = Omit<SubmitRequest, "intent_hint"> & {
   readonly inputs: z.input<C["input"]>;
 };
 
+/** A decision at a gate of this package, with typed edits. */
 export type DecisionOf<C extends CapabilityDefinition> = Omit<GateRequest, "payload"> & {
   readonly payload?: Omit<NonNullable<GateRequest["payload"]>, "edit"> & { readonly edit?: EditOf<C> };
 };

@@ -39,6 +39,7 @@ export interface EffectDone {
   readonly operator_version: string;
 }
 
+/** A workflow that cannot run here, why, and what can be done. */
 export interface DoctorFinding {
   readonly workflow_id: string;
   readonly tenant_id: string | number;
@@ -50,6 +51,7 @@ export interface DoctorFinding {
   readonly remedies: readonly Remedy[];
 }
 
+/** How many workflows the doctor looked at, and how many are stranded. */
 export interface DoctorReport {
   readonly ok: boolean;
   /** Workflows that have not ended. */

@@ -51,6 +51,7 @@ interface ListFilter {
   readonly total?: boolean;
 }
 
+/** Which workflows a list shows. */
 export interface WorkflowFilter extends ListFilter {
   readonly states?: readonly WorkflowStateName[];
   readonly thread_id?: string | number;
@@ -79,6 +80,7 @@ export interface GateFilter extends ListFilter {
   readonly due_before?: string;
 }
 
+/** From where a stream begins, and until when. */
 export interface Follow {
   readonly after?: number;
   readonly signal?: AbortSignal;
@@ -102,6 +104,7 @@ export interface Channels {
 
 export type { FeedOptions, Numbered, ToldItem };
 
+/** What a check of the ledger found. */
 export interface Verification {
   readonly ok: boolean;
   /** Rows checked. */

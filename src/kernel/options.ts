@@ -49,6 +49,7 @@ import { assemblePolicies, type Policies } from "./policies.ts";
 
 export type KernelLedger = LedgerStore & Partial<KeepsDeliveries>;
 
+/** What a host may bring to a kernel; each part has a default. */
 export interface KernelOptions {
   /** Where turns are kept. Without one: SQLite in memory. */
   readonly ledger?: KernelLedger;

@@ -34,6 +34,7 @@ export interface WhatIfFinding {
   readonly reason: string;
 }
 
+/** What a what-if counted. */
 export interface WhatIfReport {
   readonly policy_version: string;
   readonly workflows: number;

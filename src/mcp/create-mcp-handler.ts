@@ -32,6 +32,7 @@ import { type McpOptions, type ResolvedMcpOptions, requireCaller, resolveMcpOpti
 import { createSessions } from "./mcp-sessions.ts";
 import { authInfoOf, sdkOptions } from "./sdk-options.ts";
 
+/** What MCP over HTTP is told. */
 export interface McpHandlerOptions extends McpOptions {
   /** Host names that requests may be sent to; those of this machine by default. */
   readonly allowedHosts?: readonly string[];
@@ -39,6 +40,7 @@ export interface McpHandlerOptions extends McpOptions {
   readonly allowedOrigins?: readonly string[];
 }
 
+/** MCP over HTTP, to be mounted at one address. */
 export interface McpHandler {
   /** Answers one request of a caller who is known; `trace` is the request's id. */
   readonly handle: (request: Request, caller: ScopedCaller, trace: string) => Promise<Response>;

@@ -16,6 +16,7 @@ import { KernelServer } from "./kernel-server.ts";
 import { type McpOptions, requireCaller, resolveMcpOptions } from "./mcp-options.ts";
 import { questionStates } from "./question-state.ts";
 
+/** What a server for one connection is told. */
 export interface McpServerOptions extends McpOptions {
   /** On whose behalf the connection speaks. */
   readonly caller: ScopedCaller;

@@ -10,6 +10,7 @@ import { type KeysOf, requireKnownKeys } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { type Clock, type Logger, wallClock } from "../index.ts";
 
+/** The limits of MCP where none are given. */
 export const defaultMcpLimits = {
   /** Bytes of one message. */
   maxBodyBytes: 1_000_000,
@@ -36,8 +37,10 @@ export const defaultMcpLimits = {
   /** What clients are told to wait between two looks at a task. */
   pollIntervalMs: 1_000,
 } as const;
+/** Limits of MCP, by name. */
 export type McpLimits = { readonly [K in keyof typeof defaultMcpLimits]: number };
 
+/** What MCP is told, whatever carries it. */
 export interface McpOptions {
   /** What clients are told of the server; "countersign" by default. */
   readonly name?: string;

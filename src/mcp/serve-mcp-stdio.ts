@@ -11,11 +11,13 @@ import { createMcpServer, type McpServerOptions } from "./create-mcp-server.ts";
 import { followListening } from "./listen-stdio.ts";
 import { requireCaller, resolveMcpOptions } from "./mcp-options.ts";
 
+/** What MCP over stdin and stdout is told. */
 export interface StdioOptions extends McpServerOptions {
   readonly input?: Readable;
   readonly output?: Writable;
 }
 
+/** MCP over stdin and stdout, open. */
 export interface StdioConnection {
   /** Resolves when the connection is over, whoever ended it. */
   readonly ended: Promise<void>;

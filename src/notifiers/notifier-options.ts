@@ -4,6 +4,7 @@
 import { z } from "zod";
 import { type GateNotice, NoticeKind } from "../contract/gate-notice.ts";
 
+/** What every notifier may be told. */
 export interface NotifierOptions {
   /** What its deliveries are kept under; two notifiers of one kernel need two names. */
   readonly name?: string;

@@ -22,6 +22,7 @@ export interface SlackUser {
   readonly user_id: string;
   readonly team_id: string;
 }
+/** Who a user of Slack is here; null for nobody. */
 export type PrincipalOf = (user: SlackUser) => ScopedCaller | null | Promise<ScopedCaller | null>;
 export type Decider = Pick<Kernel, "decideGate">;
 

@@ -17,6 +17,7 @@ import { postText } from "./post-text.ts";
 import { answerInteractions, type Decider, type PrincipalOf, toMrkdwn } from "./slack-interactions.ts";
 import { type ToldNotice, tellNotice } from "./tell-notice.ts";
 
+/** Which channel, whose token, and who of Slack is who here. */
 export interface SlackOptions extends NotifierOptions {
   /** The address of an incoming webhook; whoever knows it may write to its channel. */
   readonly url: string;
@@ -31,6 +32,7 @@ export interface SlackOptions extends NotifierOptions {
   readonly clock?: Clock;
 }
 
+/** A notifier whose messages have buttons; `callback` answers what they send. */
 export interface SlackNotifier extends Notifier {
   /** Answers what buttons send, to be mounted at an address that Slack reaches (`callbacks` of createHttpApp). */
   readonly callback: (kernel: Decider) => (request: Request) => Promise<Response>;

@@ -16,6 +16,7 @@ import { ConsoleUrl, Kinds, LinkOnly, linkTo, type NotifierOptions, nameAs, Post
 import { postText } from "./post-text.ts";
 import { withholdTexts } from "./withhold-texts.ts";
 
+/** Where to, and by which secret it is signed. */
 export interface WebhookOptions extends NotifierOptions {
   readonly url: string;
   /** `whsec_` and 24 to 64 bytes in base64; of several the receiver needs one. */

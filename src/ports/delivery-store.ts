@@ -20,6 +20,7 @@ export interface DeliveryDraft {
   readonly at: number;
 }
 
+/** A notice that is still to be told, or was given up. */
 export interface Delivery extends DeliveryDraft {
   readonly attempts: number;
 }
@@ -38,6 +39,7 @@ export type Settlement =
   | { readonly state: "pending"; readonly attempts: number; readonly next_at: number; readonly error: string | null }
   | { readonly state: "failed"; readonly attempts: number; readonly error: string };
 
+/** What a notifier has still to tell, and has given up. */
 export interface DeliveryCounts {
   readonly notifier: string;
   readonly pending: number;
@@ -53,6 +55,7 @@ export interface CursorMove {
   readonly forget: number;
 }
 
+/** Where notices stand until they are told. */
 export interface DeliveryStore {
   /** The position of the log up to which all is enqueued; null for a notifier that is new. */
   readonly cursor: (notifier: string) => Promise<number | null>;

@@ -74,6 +74,7 @@ export interface AppendIndexes {
   readonly documents?: readonly ParsedDocumentRecord[];
 }
 
+/** One row with its index entries, and the sequence that it expects. */
 export interface Append {
   readonly tenant_id: Id;
   readonly row: TurnRow;
@@ -96,6 +97,7 @@ export type AppendReceipt =
   | { readonly ok: true; readonly position: number; readonly epoch: number | null }
   | { readonly ok: false; readonly reason: "clash" | "fenced" | "missing" | "taken" };
 
+/** Which workflows, by what indexes hold. */
 export interface HeadFilter {
   readonly tenant_id?: Id;
   readonly states?: readonly WorkflowStateName[];
@@ -132,6 +134,7 @@ export interface Paged<Place> {
   readonly limit: number;
 }
 
+/** Which page of workflows. */
 export type HeadPage = HeadSelection & Paged<HeadPlace>;
 
 /** `text`, in lower case, is part of the title, the intent type or the id, whatever their case. */
@@ -140,6 +143,7 @@ export interface HeadSearch extends HeadSelection, Paged<HeadPlace> {
   readonly scan: number;
 }
 
+/** What a search found, and where it goes on. */
 export interface HeadsFound {
   /** Also those without a title, of which nobody can say it yet. */
   readonly heads: readonly ListedHead[];
@@ -168,13 +172,16 @@ export interface GateSelection {
   readonly due_before?: number;
 }
 
+/** Which page of waiting gates. */
 export type GatePageFilter = GateSelection & Paged<GatePlace>;
 
+/** A row with its place in the whole log. */
 export interface PositionedRow {
   readonly position: number;
   readonly row: TurnRow;
 }
 
+/** Which records of memory. */
 export interface MemoryQuery {
   readonly tenant_id: Id;
   readonly thread_id?: Id | null;
@@ -182,6 +189,7 @@ export interface MemoryQuery {
   readonly limit: number;
 }
 
+/** A record of memory as it is stored. */
 export interface StoredMemory extends ParsedMemoryRecord {
   readonly position: number;
 }
@@ -207,6 +215,7 @@ export interface LedgerNews {
   readonly gone: (owner: string) => void;
 }
 
+/** A store of turns with its indexes; `ledgerStoreSuite` says what one must do. */
 export interface LedgerStore {
   /** A name for messages, such as a file's base name. */
   readonly name: string;

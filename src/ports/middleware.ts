@@ -20,6 +20,7 @@ export interface SkillExecutionContext {
   readonly is_retry: boolean;
 }
 
+/** A hook of a host around operator calls. */
 export interface Middleware {
   readonly name: string;
   /** Throwing stops the call and runs the on-error chain. */

@@ -7,6 +7,7 @@
  */
 import type { GateNotice, NoticeKind } from "../contract/gate-notice.ts";
 
+/** Tells people of gates. */
 export interface Notifier {
   /** What its deliveries are kept under: a new name is a new notifier, which begins with what is open. */
   readonly name: string;

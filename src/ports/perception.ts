@@ -10,6 +10,7 @@ export interface Classifier {
     | Promise<{ readonly intent_type: string | null; readonly domain: string; readonly confidence: number }>;
 }
 
+/** Measures of a request and of an output; each has a default. */
 export interface Scorers {
   readonly urgency: (text: string) => "low" | "normal" | "high" | "critical";
   readonly complexity: (question: {
@@ -26,6 +27,7 @@ export interface Scorers {
   readonly grounding: (question: { readonly text: string; readonly evidence: readonly string[] }) => number;
 }
 
+/** Whether something may pass, why not, and what may pass in its place. */
 export type Verdict<T> =
   | { readonly ok: true }
   | { readonly ok: false; readonly reason: string; readonly sanitized?: T };

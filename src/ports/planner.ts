@@ -9,11 +9,13 @@ import type { ContextBundle } from "../contract/context-bundle.ts";
 import type { Intent } from "../contract/intent.ts";
 import type { ExecutionPlan } from "../contract/plan.ts";
 
+/** A plan, and what planning cost. */
 export interface PlannerAnswer {
   readonly plan: ExecutionPlan;
   readonly usage: { readonly total_cost: number };
 }
 
+/** Makes plans; what it proposes is checked before it runs. */
 export interface Planner {
   readonly plan: (question: {
     readonly intent: Intent;

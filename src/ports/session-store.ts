@@ -8,6 +8,7 @@
  */
 import type { ScopedCaller } from "../contract/auth-context.ts";
 
+/** A session of a browser, or a link that begins one, by digest. */
 export interface SessionRecord {
   readonly name: string;
   /** A code that was redeemed stays, as `used`: whoever brings it again is told. */
@@ -21,6 +22,7 @@ export interface SessionRecord {
   readonly ends_at: number;
 }
 
+/** Where sessions of browsers are kept. */
 export interface SessionStore {
   /** Gives the names that had to go for it. */
   readonly keep: (record: SessionRecord, most: number) => Promise<readonly string[]>;

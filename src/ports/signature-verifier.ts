@@ -8,6 +8,7 @@ export interface VerifiedSignature {
   readonly kid: string | null;
 }
 
+/** Checks a signature against an approver's keys. */
 export interface SignatureVerifier {
   /** Null where no key of these made the signature, or its algorithm is not EdDSA over Ed25519. Never rejects. */
   readonly verify: (jws: string, keys: readonly PublicJwk[]) => Promise<VerifiedSignature | null>;

@@ -13,6 +13,7 @@ export interface Commit {
   readonly own: boolean;
 }
 
+/** What a kernel tells of its work; it never waits for it. */
 export interface Telemetry {
   /** Stage marks in order, never truth; absent where nobody listens to them. */
   readonly mark?: (stage: string, detail: { readonly workflow_id?: string; readonly [key: string]: unknown }) => void;

@@ -15,6 +15,7 @@ import { RpcRequest } from "../contract/rpc.ts";
 import { ambientSignals, type Signal, type SignalFactory } from "../contract/signal.ts";
 import type { DataBody, FileBody } from "../contract/signal-body.ts";
 
+/** A file as older messages name it. */
 export const FileReference = z.object({
   file_id: z.string(),
   file_type: z.string(),
@@ -22,6 +23,7 @@ export const FileReference = z.object({
 });
 export type FileReference = z.infer<typeof FileReference>;
 
+/** Data as older messages carry it. */
 export const DataPayload = z.object({ data: z.unknown(), schema: z.string().default("DataPayload") });
 export type DataPayload = z.infer<typeof DataPayload>;
 
@@ -35,6 +37,7 @@ export const ToolOutput = z
   .refine(({ text, data, files }) => text != null || data != null || files.length > 0, "expected text, data or files");
 export type ToolOutput = z.infer<typeof ToolOutput>;
 
+/** The output of a node as older messages tell it. */
 export const NodeOutput = z.object({
   node: z.string().min(1),
   status: z.enum(["success", "partial", "error", "skipped"]),

@@ -32,6 +32,7 @@ export interface Answer {
   readonly held?: boolean;
 }
 
+/** A Signal on its way, or its answer. */
 export type BusItem = Delivery | Answer;
 
 /** The bus as tiers and their doors see it. */

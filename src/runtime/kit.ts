@@ -88,6 +88,7 @@ export interface Limits {
   readonly maxFeedChars: number;
 }
 
+/** The limits of a kernel that is given none. */
 export const defaultLimits: Limits = Object.freeze({
   maxSteps: 10,
   maxConcurrentSteps: 5,

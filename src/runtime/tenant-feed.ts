@@ -17,6 +17,7 @@ import { type FeedParts, FeedTails, type Followed, openRows, type Tenant } from 
 import { letOthersRun } from "./let-others-run.ts";
 import { type Stretch, TailReader } from "./shared-tail.ts";
 
+/** From where a feed begins, and until when. */
 export interface FeedOptions {
   /** Changes after this position of the ledger; without it, what is open now comes first. */
   readonly after?: number;
@@ -33,6 +34,7 @@ export interface FeedOptions {
   readonly onCaughtUp?: () => void;
 }
 
+/** What a feed is made of, before it is told to somebody in particular. */
 export type ToldItem = ToldWorkflow | FeedBookmark;
 
 export interface TenantFeed {

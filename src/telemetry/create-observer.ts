@@ -26,6 +26,7 @@ import { SpanBook } from "./span-book.ts";
 import { traceCapability, traceOperator } from "./trace-operators.ts";
 import type { WorkflowIds } from "./workflow-ids.ts";
 
+/** The limits of an observer that is given none. */
 export const defaultObserverLimits = {
   /** Workflows, steps, calls and gates under way that are remembered; the longest at rest are forgotten first. */
   maxLives: 20_000,
@@ -34,6 +35,7 @@ export const defaultObserverLimits = {
   /** Open gates that the gauge counts; where there are more it stands at this. */
   maxGatesCounted: 1_000,
 } as const;
+/** Limits of an observer, by name. */
 export type ObserverLimits = { readonly [K in keyof typeof defaultObserverLimits]: number };
 
 /** What is left out is not done: without a tracer no spans, without a meter no OpenTelemetry metrics. */
@@ -49,6 +51,7 @@ export interface ObserverOptions {
   readonly limits?: Partial<ObserverLimits>;
 }
 
+/** Spans, metrics and a log of what a kernel commits; it is the option `telemetry`. */
 export interface Observer extends Telemetry {
   readonly committed: (commit: Commit) => void;
   /** The same operator, or a package of them, whose calls run in the context of their span. */

@@ -20,6 +20,7 @@ const quick = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 3
 const patient = [1, 10, 60, 300, 900, 3_600, 14_400, 86_400, 259_200, 604_800];
 const counts = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 
+/** All instruments, by their key here. */
 export const instruments = {
   events: {
     kind: "counter",
@@ -184,6 +185,7 @@ export const instruments = {
   },
 } as const satisfies Readonly<Record<string, InstrumentRow>>;
 
+/** The key of an instrument. */
 export type InstrumentName = keyof typeof instruments;
 export type Labels = Readonly<Record<string, string>>;
 

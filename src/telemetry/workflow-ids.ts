@@ -29,6 +29,7 @@ export interface WorkflowIds {
   readonly starting: <T>(ids: { readonly traceId: string; readonly spanId: string }, start: () => T) => T;
 }
 
+/** An id generator for the SDK that gives a workflow's spans the ids of its workflow, across restarts. */
 export function workflowIds(): WorkflowIds {
   let next: { readonly traceId: string; readonly spanId: string } | null = null;
   return {

@@ -9,6 +9,7 @@ import type { Json } from "../contract/json.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Operator, OperatorCall, OperatorContext } from "../contract/operator.ts";
 
+/** One call of an operator outside any workflow. */
 export interface OperatorTrial {
   readonly operator: Operator;
   /** Before parsing by the operator's schema. */
@@ -23,6 +24,7 @@ export interface OperatorTrial {
   readonly route?: OperatorCall["route"];
 }
 
+/** What the call gave and reported. */
 export interface OperatorTrialResult {
   readonly output: unknown;
   readonly reports: readonly number[];

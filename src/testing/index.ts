@@ -1,9 +1,9 @@
 /** What users of the library test with: time that stands still, seeds, a kernel to look into, and the suites of the ports. */
 export { seededRandom } from "../adapters/seeded-random.ts";
-export { callOperator, trialContext } from "./call-operator.ts";
+export { callOperator, type OperatorTrial, type OperatorTrialResult, trialContext } from "./call-operator.ts";
 export { type LedgerStoreSuite, ledgerStoreSuite } from "./ledger-store-suite.ts";
 export { letRun } from "./let-run.ts";
 export { memoryLedger } from "./memory-row-store.ts";
-export { operatorContract } from "./operator-contract.ts";
+export { type OperatorContract, operatorContract } from "./operator-contract.ts";
 export { createTestKernel, type Mark, type TestKernel, type TestKernelOptions, testCaller } from "./test-kernel.ts";
 export { createVirtualClock, type VirtualClock } from "./virtual-clock.ts";

@@ -14,6 +14,7 @@ import { addLogTests } from "./ledger-log-suite.ts";
 import { judge, type LedgerSuiteRunner, me, type SuiteParts } from "./ledger-suite-parts.ts";
 import { firstTurn, nextTurn, testStream } from "./ledger-turns.ts";
 
+/** The runner's functions, and how a store is opened. */
 export interface LedgerStoreSuite extends LedgerSuiteRunner {
   readonly name: string;
   /** A store on fresh data, not yet open. */
@@ -22,6 +23,7 @@ export interface LedgerStoreSuite extends LedgerSuiteRunner {
   readonly createTwo?: () => readonly [LedgerStore, LedgerStore] | Promise<readonly [LedgerStore, LedgerStore]>;
 }
 
+/** Registers the tests that every ledger store must pass. */
 export function ledgerStoreSuite(suite: LedgerStoreSuite): void {
   const { describe, it, expect, name, create } = suite;
   const test: SuiteParts["test"] = (law, body) => it(law, async () => withOpen(await create(), body));

@@ -5,6 +5,7 @@
 import type { Operator, OperatorCall } from "../contract/operator.ts";
 import { callOperator } from "./call-operator.ts";
 
+/** The runner's functions, the operator and a valid input for it. */
 export interface OperatorContract {
   readonly it: (title: string, body: () => Promise<void>) => unknown;
   readonly expect: (value: unknown) => { readonly toEqual: (expected: unknown) => void };

@@ -11,12 +11,14 @@ import type { KernelOptions, TierPatch } from "../kernel/options.ts";
 import type { BusItem } from "../runtime/bus.ts";
 import { createVirtualClock, type VirtualClock } from "./virtual-clock.ts";
 
+/** Something that a kernel told its telemetry. */
 export interface Mark {
   readonly stage: string;
   readonly workflow_id?: string;
   readonly [key: string]: unknown;
 }
 
+/** A kernel on a virtual clock, with short ways to run and to look. */
 export interface TestKernel extends AsyncDisposable {
   readonly kernel: Kernel;
   readonly clock: VirtualClock;
@@ -43,16 +45,19 @@ export interface TestKernel extends AsyncDisposable {
   readonly types: (workflowId: string) => Promise<readonly string[]>;
 }
 
+/** The caller of a test kernel's requests where none is named. */
 export const testCaller = Object.freeze({
   tenant_id: 1,
   principal: Object.freeze({ type: "user", id: 1, role: "user" }),
 });
 
+/** Options of `createKernel`, and a seed. */
 export interface TestKernelOptions extends KernelOptions {
   readonly seed?: number;
   readonly patchTier?: TierPatch;
 }
 
+/** Opens a kernel to test with; its ledger is in memory where none is given. */
 export async function createTestKernel({
   seed = 1,
   patchTier,

@@ -22,6 +22,7 @@ interface Timer {
   readonly background: boolean;
 }
 
+/** A clock that stands still until it is moved. */
 export function createVirtualClock(startAt = Date.UTC(2026, 0, 1)): VirtualClock {
   const timers = new Set<Timer>();
   let now = startAt;

@@ -12,6 +12,7 @@ import type { Json } from "../contract/json.ts";
 import type { CapabilityHandle, CapabilityUsage, GovernorUsage } from "../contract/token.ts";
 import type { RunningToken, TokenSnapshot } from "../contract/token-snapshot.ts";
 
+/** What an executor of tokens is given. */
 export interface TokenContext {
   readonly goal: string | null;
   readonly context_hash: string;

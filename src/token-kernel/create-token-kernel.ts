@@ -18,6 +18,7 @@ import { type Processed, TokenKernelCore } from "./core.ts";
 import { type Answered, checkTokenOptions, type TokenExecutor, type TokenKernelOptions } from "./options.ts";
 import type { RunSummary } from "./stream.ts";
 
+/** Tokens under capabilities, a governor and budgets, without workflows. */
 export interface TokenKernel<E extends TokenExecutor = TokenExecutor> {
   /** @throws KernelErrorException (input) for a bad name or limit, or a known name with other limits. */
   readonly registerCapability: (name: string, limits?: Partial<CapabilityLimits>) => CapabilityHandle;

@@ -44,6 +44,7 @@ export type ExecutionStatus =
   | { readonly status: "Completed"; readonly output?: unknown }
   | { readonly status: "Yielded"; readonly tokens: readonly TokenDraft[] };
 
+/** Does the work of a token. */
 export type TokenExecutor = (
   token: KernelToken,
   context: TokenContext,
@@ -55,6 +56,7 @@ export type Answered<E extends TokenExecutor, T> = [Extract<ReturnType<E>, Promi
   ? T
   : T | Promise<T>;
 
+/** What a token kernel is given. */
 export interface TokenKernelOptions<E extends TokenExecutor = TokenExecutor> {
   /** Decides what executors draw from `random`; nothing else depends on it. */
   readonly seed: number | string;

@@ -31,6 +31,7 @@ import { messageOf } from "../runtime/within.ts";
 import { TokenKernelCore } from "./core.ts";
 import { checkReplayOptions, refuseRecord, type TokenKernelOptions } from "./options.ts";
 
+/** What the kernel of the record was given. */
 export interface TokenReplayOptions extends TokenKernelOptions {
   /** In the order of their handles; without it, what the record tells of them. */
   readonly capabilities?: readonly { readonly name: string; readonly limits?: Partial<CapabilityLimits> }[];
@@ -48,6 +49,7 @@ export interface TokenReplayDifference {
   readonly reason: string;
 }
 
+/** Whether a token kernel, run again from its record, gave the same lines. */
 export interface TokenReplay {
   readonly identical: boolean;
   /** What the fresh kernel wrote, up to the end of the record or just past the first difference. */

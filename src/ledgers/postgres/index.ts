@@ -21,6 +21,7 @@ export interface HostPool {
   readonly options: object;
 }
 
+/** Which database, by `url` or `pool`, and in which schema. */
 export interface PostgresLedgerOptions {
   /** `postgres://user:password@host:port/database`; what it leaves out comes from the environment (PGUSER, PGPASSWORD …). */
   readonly url?: string;

@@ -24,6 +24,7 @@ import { createHeadReads, createRecordReads } from "./read-records.ts";
 import { createSessionTable } from "./session-table.ts";
 import { statement } from "./statements.ts";
 
+/** A ledger in Postgres, with what else it keeps beside the log. */
 export interface PostgresLedger extends LedgerStore, KeepsDeliveries {
   /** Where browsers' sessions may be kept beside the log, while the store is open. */
   readonly sessions: SessionStore;

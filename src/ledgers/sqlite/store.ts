@@ -24,6 +24,7 @@ import { prepareStatements } from "./statements.ts";
 import { StreamHeads } from "./stream-heads.ts";
 import { type Connection, syncAll } from "./transaction.ts";
 
+/** A ledger in one SQLite file, with what else it keeps beside the log. */
 export interface SqliteLedger extends LedgerStore, KeepsDeliveries {
   /** Where browsers' sessions may be kept beside the log, while the store is open. */
   readonly sessions: SessionStore;

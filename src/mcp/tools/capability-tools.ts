@@ -22,6 +22,7 @@ import { asObject, type McpTool, outputSchemaOf } from "./tool.ts";
 const maxName = 64;
 const answer = outputSchemaOf(McpWorkflow);
 
+/** The name of the tool that runs this intent type. */
 export function toolNameOf(intentType: string): string {
   const name = intentType.replaceAll(".", "_");
   if (name.length <= maxName) return name;

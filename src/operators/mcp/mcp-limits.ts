@@ -1,5 +1,6 @@
 // Every limit towards a server of tools. Times in ms, sizes in characters of JSON.
 
+/** Limits towards a server of tools, by name. */
 export interface McpClientLimits {
   /** Pages of one listing. */
   readonly maxPages: number;
@@ -17,6 +18,7 @@ export interface McpClientLimits {
   readonly answerTimeoutMs: number;
 }
 
+/** The limits towards a server of tools where none are given. */
 export const defaultMcpClientLimits: McpClientLimits = Object.freeze({
   maxPages: 64,
   maxTools: 512,

@@ -23,6 +23,7 @@ import {
 import { mcpError } from "./mcp-error.ts";
 import { defaultMcpClientLimits, type McpClientLimits } from "./mcp-limits.ts";
 
+/** Which server, and which effect each of its tools has. */
 export interface McpOperatorsOptions {
   /** A function makes a new transport whenever one is needed; a transport itself serves until it breaks. */
   readonly transport: TransportSource;
@@ -70,6 +71,7 @@ export interface McpChanges {
   readonly removed: readonly string[];
 }
 
+/** The tools of a server as operators, with the connection behind them. */
 export interface McpOperators extends AsyncDisposable {
   readonly server: { readonly name: string; readonly version: string };
   /** One for each tool that can be one; after refresh() those of now. */

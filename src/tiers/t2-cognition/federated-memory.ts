@@ -28,6 +28,7 @@ import { moduleRef } from "../../contract/module-ref.ts";
 import { messageOf } from "../../runtime/within.ts";
 import { mergeChanges } from "./merge-changes.ts";
 
+/** This replica's name, and whose changes it takes. */
 export interface FederatedMemoryOptions extends Partial<FederationOptions> {
   readonly replica: string;
   /** Asked for each change of a registered replica; a promise is no verdict here, and forbids. */
@@ -35,6 +36,7 @@ export interface FederatedMemoryOptions extends Partial<FederationOptions> {
   readonly limits?: Partial<FederationLimits>;
 }
 
+/** Memory that several replicas write and merge. */
 export interface FederatedMemory {
   readonly replica: string;
   /** From now on changes of this replica are let in that need one of these capabilities (`*`: any). */

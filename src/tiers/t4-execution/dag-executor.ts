@@ -18,6 +18,7 @@ import type { StepResult } from "../../contract/step.ts";
 import { ReadyQueue } from "../../runtime/ready-queue.ts";
 import { messageOf } from "../../runtime/within.ts";
 
+/** What `executeFn` gives for a step that waits for a person. */
 export const parked: unique symbol = Symbol("parked");
 export type Parked = typeof parked;
 
@@ -39,6 +40,7 @@ export interface DagOptions<S extends DagStep> {
   readonly onCancel?: (step: S, because: string) => void;
 }
 
+/** How a run of steps came out. */
 export interface DAGResult {
   readonly success: boolean;
   readonly completed: readonly string[];
@@ -49,6 +51,7 @@ export interface DAGResult {
   readonly summary: string;
 }
 
+/** Runs steps in the order of what they depend on, so many at once. */
 export class DagExecutor<S extends DagStep> {
   readonly #options: DagOptions<S>;
   readonly #status: Map<string, DagStatus>;

@@ -67,6 +67,7 @@ const Options = z.strictObject({
 export type ReviewPipelineOptions = z.input<typeof Options>;
 type Settings = z.output<typeof Options>;
 
+/** Interactions that people review, with a log of what they said. */
 export interface ReviewPipeline {
   readonly submit: (interaction: z.input<typeof Interaction>) => AuditEntry;
   readonly decide: (reviewId: string, reviewer: string, decision: "approve" | "reject") => AuditEntry;

@@ -15,7 +15,7 @@ export interface TokenSpend {
   readonly resources: Readonly<Record<keyof GovernorUsage, number>>;
 }
 
-/** @param events in any order, of one kernel; those of other kinds count nothing. */
+/** What these events used, by capability and resource. @param events in any order, of one kernel; other kinds count nothing. */
 export function foldTokenSpend(events: Iterable<TokenEvent>): TokenSpend {
   const capabilities = new Map<CapabilityHandle, CapabilitySpend>();
   const resources = { cpu: 0, memory: 0, network: 0, tokens: 0 };

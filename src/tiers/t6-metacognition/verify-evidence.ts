@@ -46,6 +46,7 @@ export interface ChainHead {
   readonly hash: string;
 }
 
+/** What a check of an export found. */
 export interface EvidenceVerdict {
   readonly ok: boolean;
   /** Rows looked at, and lines that are none. */

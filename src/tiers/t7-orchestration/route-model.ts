@@ -33,6 +33,7 @@ const nothing: ModelSpent = Object.freeze({ invocations: 0, tokens: 0, money: 0 
 
 export type LoggedRoute = RouteAnswer & { readonly request: RouteRequest };
 
+/** Chooses endpoints for model calls, without a kernel. */
 export interface ModelRouter {
   /**
    * The endpoint for a call, or why there is none: T5_BUDGET_EXHAUSTED, T7_ROUTE_NO_ENDPOINT, or

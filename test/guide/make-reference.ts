@@ -1,0 +1,81 @@
+/**
+ * `npm run reference`: the reference of every entry in package.json, made of the docstrings, as pages under `reference/`
+ * (`-- FOLDER`: elsewhere). With `--check` it writes no pages, and prints as JSON what is exported without a docstring.
+ *
+ * Owns: what counts as documented: a name of an entry, by a docstring at its value or at its type.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { getLibFiles, ts } from "@ts-morph/common";
+import type { DeclarationReflection as Declaration, ProjectReflection } from "typedoc";
+import "./older-compiler.ts";
+import { sources } from "./resolve-package.ts";
+
+/** What `--check` prints. */
+export interface ReferenceCheck {
+  readonly exported: number;
+  /** Names of exports without a docstring, with their file. */
+  readonly undocumented: readonly string[];
+  /** Types that public ones name and no entry exports. */
+  readonly unexported: readonly string[];
+}
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const { Application, DeclarationReflection, LogLevel, ReflectionKind } = await import("typedoc");
+const { Function: aFunction, Class, Interface, Variable, TypeAlias, Module } = ReflectionKind;
+const kinds = aFunction | Class | Interface | Variable | TypeAlias;
+
+/** The compiler that typedoc reads with finds its own library in a folder that goes away. */
+const libraries = mkdtempSync(join(tmpdir(), "countersign-reference-"));
+for (const { fileName, text } of getLibFiles()) writeFileSync(join(libraries, basename(fileName)), text);
+ts.sys.getExecutingFilePath = () => join(libraries, "typescript.js");
+
+const [, , asked = join(root, "reference")] = process.argv;
+const complaints: string[] = [];
+try {
+  const app = await openTypedoc();
+  app.logger.warn = (message: string) => void complaints.push(message);
+  const project = await app.convert();
+  if (project === undefined) throw new Error("typedoc could not read the entries");
+  if (asked === "--check") console.log(JSON.stringify(check(project, () => app.validate(project))));
+  else await app.generateDocs(project, asked);
+} finally {
+  rmSync(libraries, { recursive: true, force: true });
+}
+
+function openTypedoc() {
+  return Application.bootstrap({
+    name: "Countersign",
+    entryPoints: [...sources.values()].map((url) => fileURLToPath(url)),
+    tsconfig: join(root, "tsconfig.build.json"),
+    projectDocuments: [join(root, "src/guide/*.md")],
+    readme: "none",
+    skipErrorChecking: true,
+    excludeExternals: true,
+    disableSources: true,
+    githubPages: false,
+    logLevel: LogLevel.Warn,
+  });
+}
+
+function check(project: ProjectReflection, validate: () => void): ReferenceCheck {
+  const all = project.getReflectionsByKind(kinds).filter((one) => one instanceof DeclarationReflection);
+  const exported = all.filter(({ parent }) => parent?.kindOf(Module));
+  const nameOf = ({ parent, name }: Declaration): string => `${parent?.name}: ${name}`;
+  const documented = new Set(exported.filter(isDocumented).map(nameOf));
+  const names = [...new Set(exported.map(nameOf))];
+  validate();
+  const unexported = complaints.flatMap((message) => /^(\S+), defined in .* is referenced/.exec(message)?.[1] ?? []);
+  return {
+    exported: names.length,
+    undocumented: names.filter((name) => !documented.has(name)),
+    unexported: [...new Set(unexported)].toSorted(),
+  };
+}
+
+/** Of a function its signatures have the docstring. */
+function isDocumented(one: Declaration): boolean {
+  return one.hasComment() || (one.signatures?.some((signature) => signature.hasComment()) ?? false);
+}
