@@ -4,7 +4,12 @@ import { configDefaults, defineConfig } from "vitest/config";
 const replays = process.env["REPLAY"] === "1";
 
 /** Long ones, most of which wait for processes of their own: they begin first, so that nothing waits for them at the end. */
-const slow = ["test/guide/*.test.ts", "test/sim/crash-loop.test.ts", "test/mcp/conformance.test.ts", "test/mcp/processes.test.ts"];
+const slow = [
+  "test/guide/*.test.ts",
+  "test/sim/crash-loop.test.ts",
+  "test/mcp/conformance.test.ts",
+  "test/mcp/processes.test.ts",
+];
 
 /** The package as npm would publish it, built and packed once for all of them. */
 const packaged = ["test/package/*.test.ts"];
