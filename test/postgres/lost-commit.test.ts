@@ -35,7 +35,7 @@ describe("a connection that is lost in COMMIT", () => {
     });
   });
 
-  it("[REC-01] lets a kernel fold its workflow again and end it, with each effect once", async () => {
+  it("lets a kernel fold its workflow again and end it, with each effect once", async () => {
     await onProxy(async (proxy, schema) => {
       const acts = counted("Test.Act");
       const capability = packageOf(

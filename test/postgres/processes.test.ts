@@ -92,7 +92,7 @@ const isDone = (count: number) => `SELECT count(*) = ${count} FROM workflows WHE
 const isUnderWay = (count: number) => `SELECT count(*) >= ${count} FROM effects`;
 
 describe("processes on one database", () => {
-  it("[REC-01] take up what one had begun that was killed, long before its leases end; nothing is lost", async () => {
+  it("take up what one had begun that was killed, long before its leases end; nothing is lost", async () => {
     await onStage(async ({ start, effects, until, now, verified }) => {
       const [first] = await Promise.all([start("first"), start("second"), start("third")]);
       const ids = await first.submit(12);

@@ -15,9 +15,8 @@ type Asked = FeedOptions & { readonly of?: typeof testCaller | typeof foreign };
 
 /** What the feed tells until all that is committed has been told. */
 async function tell(t: TestKernel, { of = testCaller, ...options }: Asked = {}): Promise<readonly FeedItem[]> {
-  const items: FeedItem[] = [];
-  for await (const item of t.kernel.feed({ live: false, ...options }, of)) items.push(FeedItem.parse(item));
-  return items;
+  const items = await Array.fromAsync(t.kernel.feed({ live: false, ...options }, of));
+  return items.map((item) => FeedItem.parse(item));
 }
 
 /** A live reader, which keeps what it is told. */
@@ -27,9 +26,9 @@ function follow(t: TestKernel, { of = testCaller, ...options }: Asked = {}) {
   const reading = (async () => {
     for await (const item of t.kernel.feed({ signal: stop.signal, ...options }, of)) items.push(item);
   })();
-  const end = async () => {
+  const end = () => {
     stop.abort();
-    await reading;
+    return reading;
   };
   return { items, end };
 }

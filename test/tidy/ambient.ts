@@ -105,6 +105,11 @@ export const ambientRows: readonly AmbientRow[] = [
     why: "shows that the started program's environment is a clean one",
   },
   {
+    path: "test/postgres/",
+    calls: ["setTimeout", "timers/promises", "process.env"],
+    why: "connections to a real server are cut after a while, and figures are told to whoever asks for them",
+  },
+  {
     path: "test/http/fuzz-api.ts",
     calls: ["performance.now"],
     why: "its figures say how long real requests take; nothing is judged by them",
