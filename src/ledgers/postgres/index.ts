@@ -14,6 +14,7 @@ import { moduleRef } from "../../contract/module-ref.ts";
 import type { ConnectOptions } from "./connect.ts";
 import { createStore, type PostgresLedger } from "./store.ts";
 
+export { type HostClient, hostTransaction, hostTransactionTable, type TransactionPool } from "./host-transaction.ts";
 export type { PostgresLedger };
 
 /** A pool of the package `pg`. Its configuration is used; its connections are the host's own. */

@@ -12,6 +12,7 @@ import { moduleRef } from "../../contract/module-ref.ts";
 import { type ConnectOptions, connect } from "./connect.ts";
 import { createStore, type SqliteLedger } from "./store.ts";
 
+export { hostTransaction, hostTransactionTable } from "./host-transaction.ts";
 export type { SqliteLedger };
 
 /** `busyTimeoutMs`: 2000 when absent. `synchronous`: `full` when absent, see ConnectOptions. */
