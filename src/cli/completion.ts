@@ -52,7 +52,7 @@ function readFlag(option: Option): readonly Flag[] {
   return [{ name: option.long, description: option.description, takes: readTakes(option) }];
 }
 
-const fileValue = /<(?:file|module|keyfile|dir|path)>|@FILE/;
+const fileValue = /<(?:file|ledger|module|keyfile|dir|path)>|@FILE/;
 
 function readTakes({ flags, description, argChoices, required, optional }: Option): Flag["takes"] {
   if (argChoices !== undefined) return argChoices;

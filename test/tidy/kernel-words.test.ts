@@ -147,6 +147,7 @@ describe("the store", () => {
     "renew",
     "release",
     "fillHead",
+    "follow",
     "due",
     "nextDue",
     "abandoned",
