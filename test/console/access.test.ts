@@ -129,7 +129,7 @@ describe("what is read aloud", () => {
     ]);
   });
 
-  it("is led by single keys, which can be switched off, and of which none decides", async () => {
+  it("is led by single keys, which can be switched off, and of which none decides; the guide is a link away", async () => {
     await drawn("gate");
     const { page } = visitor;
     for (const key of ["d", "a", "r", "y", "Enter"]) await page.keyboard.press(key);
@@ -139,6 +139,7 @@ describe("what is read aloud", () => {
     await page.locator("tbody tr").first().waitFor();
     await page.keyboard.press("j");
     expect(await page.locator("tbody a:focus").count()).toBe(1);
+    expect(await page.getByRole("link", { name: "Guide" }).getAttribute("href")).toBe("/guide");
     await page.getByText("Keyboard").click();
     await page.getByLabel("Single-key shortcuts").uncheck();
     await page.locator("h1").focus();
