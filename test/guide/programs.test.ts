@@ -29,12 +29,12 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 describe("the programs of README and guide", () => {
   it("compile", async () => {
     expect(await compilePrograms(folder)).toBe("");
-  }, 60_000);
+  }, 120_000);
 
   let runs: readonly ProgramRun[] = [];
   beforeAll(async () => {
     runs = await runPrograms(folder);
-  }, 60_000);
+  }, 120_000);
 
   it.each(programs.map((program) => [program.name, program.section, program] as const))(
     "[CARD-22] %s, under %s, runs as it stands and prints what it says",
@@ -68,6 +68,6 @@ describe("the guide", () => {
       for (const [i, { prints }] of steps.entries())
         if (prints !== null && !isAsShown(prints, outs[i] ?? "")) expect(outs[i]).toBe(prints);
     },
-    60_000,
+    120_000,
   );
 });

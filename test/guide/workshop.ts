@@ -43,7 +43,7 @@ export async function compilePrograms(folder: string): Promise<string> {
 /** What each printed; of one that does not end, and of those after it, nothing. */
 export async function runPrograms(folder: string): Promise<readonly ProgramRun[]> {
   const runner = join(root, "test/guide/run-programs.ts");
-  const options = { maxBuffer: 10_000_000, timeout: 50_000 };
+  const options = { maxBuffer: 10_000_000, timeout: 100_000 };
   const told = await run(process.execPath, [runner, folder], options).catch(
     (error: { readonly stdout: string }) => error,
   );

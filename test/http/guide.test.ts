@@ -1,10 +1,8 @@
 /** The guide as it is served. */
-import { execFileSync } from "node:child_process";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type GuideFile, indexName, readGuide } from "../../src/http/guide/read-guide.ts";
 import { addressOf, picturesPath, renderGuidePage } from "../../src/http/guide/render-guide.ts";
-import { listPaths, root } from "../tidy/source-files.ts";
+import { listPaths } from "../tidy/source-files.ts";
 import { codeOf, openEdge } from "./edge-fixture.ts";
 
 const { pages, pictures } = readGuide() ?? { pages: [], pictures: new Map<string, string>() };
@@ -62,14 +60,5 @@ describe("the guide that is served", () => {
       expect(codeOf(await edge.ask(`/guide/${name}`, { as: null }))).toBe("T0_HTTP_NAME_UNKNOWN");
     const picture = await edge.fetch("/guide/pictures/concepts.svg", { as: null });
     expect([picture.status, picture.headers.get("content-type")]).toEqual([200, "image/svg+xml"]);
-  });
-
-  it("comes with the package", () => {
-    const args = ["pack", "--dry-run", "--json", "--ignore-scripts", "--loglevel=error"];
-    const told = JSON.parse(execFileSync("npm", args, { cwd: root, encoding: "utf8" })) as readonly {
-      readonly files: readonly { readonly path: string }[];
-    }[];
-    const packed = told.flatMap(({ files }) => files.map(({ path }) => path));
-    expect(packed).toEqual(expect.arrayContaining([...pages.map(({ name }) => join("src/guide", `${name}.md`))]));
   });
 });

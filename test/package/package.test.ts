@@ -7,6 +7,7 @@ import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/co
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { describe, expect, inject, it } from "vitest";
+import { readGuide as readOwnGuide } from "../../src/http/guide/read-guide.ts";
 import type { Packed } from "./pack-package.ts";
 
 const { tarball, app } = inject("packed" as never) as Packed;
@@ -39,6 +40,13 @@ describe("the published package", () => {
     const kernel = await createKernel();
     expect((await kernel.verify()).ok).toBe(true);
     await kernel.stop();
+  });
+
+  it("finds its guide, every page and picture of it", async () => {
+    const at = pathToFileURL(join(folder, "dist/src/http/guide/read-guide.js")).href;
+    const { readGuide } = (await import(at)) as typeof import("../../src/http/guide/read-guide.ts");
+    expect(readGuide()).toEqual(readOwnGuide());
+    expect(readOwnGuide()?.pages.length).toBeGreaterThan(10);
   });
 
   it("has the console, the launcher and no source that nothing reads", () => {
