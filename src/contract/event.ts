@@ -134,7 +134,8 @@ export interface EventPayloads {
   PLAN_CREATED: {
     readonly plan: Plan;
     readonly planner_cost: number;
-    readonly cause: "submit" | "replan" | "regenerate";
+    /** `continue`: the plan before it has succeeded, and said that another follows. */
+    readonly cause: "submit" | "replan" | "continue" | "regenerate";
     /** The steps that a regeneration named; absent where it named none. */
     readonly named?: readonly string[];
   };

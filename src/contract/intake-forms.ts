@@ -105,6 +105,7 @@ const planNames = [
   "direct_response",
   "steps",
   "gates",
+  "continues",
 ];
 
 export const planCreated: Form = ({ context }) => {

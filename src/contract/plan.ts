@@ -47,6 +47,8 @@ export const ExecutionPlan = z.strictObject({
   steps: z.array(PlanStepDraft),
   reasoning: z.string(),
   direct_response: z.string().nullable().default(null),
+  /** Once all of it has succeeded the planner is asked for the next plan, in place of the workflow's end. */
+  continues: z.boolean().optional(),
   goals: z.array(z.strictObject({ goal_id: z.string(), depends_on: z.array(z.string()).default([]) })).optional(),
 });
 export interface ExecutionPlan extends z.input<typeof ExecutionPlan> {}
@@ -89,5 +91,7 @@ export const Plan = z.object({
   direct_response: z.string().nullable(),
   steps: z.array(PlanStep),
   gates: z.array(z.string()),
+  /** Another plan follows this one's success; absent where none does. */
+  continues: z.literal(true).optional(),
 });
 export type Plan = z.infer<typeof Plan>;

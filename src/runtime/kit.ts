@@ -22,6 +22,8 @@ export interface Limits {
   /** Steps of one workflow that run at once. */
   readonly maxConcurrentSteps: number;
   readonly maxReplans: number;
+  /** Plans of one workflow, whether the one before has failed or says that it continues. */
+  readonly maxRounds: number;
   /** Workflows that run at once; parked ones do not count. */
   readonly maxInFlight: number;
   readonly maxBusWaiting: number;
@@ -93,6 +95,7 @@ export const defaultLimits: Limits = Object.freeze({
   maxSteps: 10,
   maxConcurrentSteps: 5,
   maxReplans: 2,
+  maxRounds: 32,
   maxInFlight: 1024,
   maxBusWaiting: 65_536,
   maxRequestChars: 1_000_000,

@@ -1,2 +1,4 @@
-/** The entry `countersign/llm`: model calls as operators. Loads no provider; models come in as values. */
+/** The entry `countersign/llm`: model calls as operators, agents as capabilities. Loads no provider; models come in as values. */
+export { AgentInput, type AgentOptions, defineAgent } from "./define-agent.ts";
 export { LlmAnswer, LlmInput, type LlmOperatorOptions, llmOperator } from "./llm-operator.ts";
+export { Thought } from "./think-operator.ts";

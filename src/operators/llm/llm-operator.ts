@@ -1,28 +1,14 @@
 // A model call as an operator: one model that it is given, or of several the one whose endpoint the kernel's router names;
 // deltas are streamed.
-// Owns: what a model is asked, which ends are answers, what is reported as used.
-// Never: chooses an endpoint, retries, offers tools to the model, imports a provider: models are values of the interface
-// LanguageModelV4 of @ai-sdk/provider.
-// INV-1  Of several models one is called after the decision for its endpoint is in the ledger.
-// INV-2  Whatever a model does, an end without text is an error: a cut or empty stream is no answer.
-// INV-3  Tokens and cost are reported as soon as the model has told them, also where its answer is then refused.
+// Owns: the operator's input and answer. Never: chooses an endpoint, retries, offers tools to the model (ask-model.ts asks it).
 
-import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Prompt } from "@ai-sdk/provider";
+import type { LanguageModelV4Prompt } from "@ai-sdk/provider";
 import { z } from "zod";
-import { raise } from "../../contract/error.ts";
-import { kernelError } from "../../contract/error-codes.ts";
-import { type KeysOf, readStrictly, requireKnownKeys } from "../../contract/known-keys.ts";
-import {
-  type ModelEndpoint,
-  ModelPrice,
-  type RoutePreference,
-  type RouteQuestion,
-} from "../../contract/model-route.ts";
+import { type KeysOf, requireKnownKeys } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Operator, OperatorCall } from "../../contract/operator.ts";
-import { defineOperator, type OperatorOptions, operatorError } from "../../define/define-operator.ts";
-import { modelError } from "./model-error.ts";
-import { type ModelAnswer, orAborted, readStream, readWhole } from "./read-answer.ts";
+import { defineOperator, type OperatorOptions } from "../../define/define-operator.ts";
+import { type AskOptions, askModel, type Choose, chooserOf, type ModelChoice, requireEnd } from "./ask-model.ts";
 
 const maxPromptChars = 1_000_000;
 const Words = z.string().min(1).max(maxPromptChars);
@@ -73,25 +59,9 @@ type Shared<N extends string> = Pick<
  * `effect` is `read` unless said otherwise: an answer is fetched and nothing changes outside. `resources.tokens` is what a
  * call sets aside of budgets in tokens, 0 unless given; what it used instead is counted at its end.
  */
-export interface LlmOperatorOptions<N extends string = string> extends Shared<N> {
-  /** The one model that is asked, without routes. In place of `models`. */
-  readonly model?: LanguageModelV4;
-  /** What a million tokens of `model` cost, read and written: calls then report their cost. */
-  readonly price?: ModelPrice;
-  /** By the name of the kernel's endpoint that stands for it, which has the price. In place of `model`. */
-  readonly models?: Readonly<Record<string, LanguageModelV4>>;
-  /** What an endpoint must be capable of to be asked. */
-  readonly capabilities?: readonly string[];
-  readonly prefer?: RoutePreference;
+export interface LlmOperatorOptions<N extends string = string> extends Shared<N>, ModelChoice, AskOptions {
   /** Put before every prompt and conversation. */
   readonly system?: string;
-  /** Where the input names none. */
-  readonly maxOutputTokens?: number;
-  readonly temperature?: number;
-  /** A longer answer is an error; a million by default. */
-  readonly maxAnswerChars?: number;
-  /** False asks for the answer whole (`doGenerate`). */
-  readonly streaming?: boolean;
 }
 
 /**
@@ -153,72 +123,22 @@ const known = {
   streaming: 0,
 } satisfies KeysOf<Required<LlmOperatorOptions>>;
 
-/** Who is asked: the model, its name for people and budgets, and its price. */
-interface Chosen extends Pick<ModelEndpoint, "name" | "price"> {
-  readonly model: LanguageModelV4;
-}
-type Choose = (call: OperatorCall<LlmInput>) => Chosen | Promise<Chosen>;
-
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH where there is no model, or one beside others. */
-function chooserOf({ model, price, ...options }: LlmOperatorOptions): Choose {
-  if (model === undefined && price !== undefined) refuseOptions("the price of a routed model stands with its endpoint");
-  if (model === undefined) return chooseRouted(checkModels(options.models), options);
-  if (options.models !== undefined || options.prefer !== undefined || options.capabilities !== undefined)
-    refuseOptions("`model` is asked without routes: `models`, `capabilities` and `prefer` choose among several");
-  const { model: only } = checkModels({ model });
-  const chosen = { model: only as LanguageModelV4, name: model.modelId, price: checkPrice(price) };
-  return () => chosen;
-}
-
-const checkPrice = (price: ModelPrice | undefined): ModelPrice | undefined =>
-  price && readStrictly(ModelPrice, price, { what: "llmOperator: price", source: llmRef });
-
-const refuseOptions = (problem: string): never => raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", problem, llmRef));
-
-type Models = Readonly<Record<string, LanguageModelV4>>;
-
-function checkModels(models: Models | undefined): Models {
-  const entries = Object.entries(models ?? {});
-  const wrong = entries.find(([, model]) => model?.specificationVersion !== "v4");
-  if (entries.length === 0) refuseOptions("there is no model");
-  if (wrong !== undefined) refuseOptions(`the model of ${wrong[0]} is no LanguageModelV4`);
-  return Object.freeze(Object.fromEntries(entries));
-}
-
-const chooseRouted =
-  (models: Models, options: LlmOperatorOptions): Choose =>
-  async (call) => {
-    const { endpoint } = await call.route(describeNeed(call.input, { ...options, models }));
-    return { ...endpoint, model: models[endpoint.name] as LanguageModelV4 };
-  };
-
 async function answerCall(
   call: OperatorCall<LlmInput>,
   choose: Choose,
   options: LlmOperatorOptions,
 ): Promise<z.input<typeof LlmOutput>> {
-  const chosen = await choose(call);
-  call.usage({ model: chosen.name });
-  const answer = await askModel(call, chosen, options);
-  const data = requireAnswer(answer, chosen.name);
+  const { input } = call;
+  const prompt = promptOf(input, options.system);
+  const maxOutputTokens = input.max_output_tokens ?? options.maxOutputTokens;
+  const temperature = input.temperature ?? options.temperature;
+  const chosen = await choose(call, { prompt, maxOutputTokens });
+  const { maxAnswerChars, streaming } = options;
+  const answer = await askModel(call, chosen, { prompt, maxOutputTokens, temperature, maxAnswerChars, streaming });
+  const finish_reason = requireEnd(answer, chosen.name);
+  const data = { text: answer.text, finish_reason, model: chosen.name };
   return { data, output_text: data.text, status: "COMPLETED" };
 }
-
-function describeNeed(
-  input: LlmInput,
-  { models, capabilities = [], prefer, system = "", ...rest }: LlmOperatorOptions & { readonly models: Models },
-) {
-  const expected = Math.ceil((system.length + charsOf(input)) / charsPerToken);
-  return {
-    capabilities: [...capabilities],
-    expected_tokens: expected + (input.max_output_tokens ?? rest.maxOutputTokens ?? 0),
-    among: Object.keys(models),
-    ...(prefer === undefined ? {} : { prefer }),
-  } satisfies RouteQuestion;
-}
-
-/** A rough measure, for budgets only: what was used is counted by the model. */
-const charsPerToken = 4;
 
 const charsOf = ({ prompt = "", messages = [] }: Said): number =>
   messages.reduce((sum, { content }) => sum + content.length, prompt.length);
@@ -228,82 +148,10 @@ interface Said {
   readonly messages?: readonly { readonly content: string }[];
 }
 
-/** @throws OperatorError, or the reason of the call's signal. */
-async function askModel(
-  call: OperatorCall<LlmInput>,
-  chosen: Chosen,
-  options: LlmOperatorOptions,
-): Promise<ModelAnswer> {
-  const { signal } = call;
-  signal.throwIfAborted();
-  const { model, name } = chosen;
-  const asked = describeCall(call, options);
-  const { provider } = model;
-  const onTold = (answer: ModelAnswer): void => reportUsage(call, chosen, { ...answer, provider });
-  const reading = { signal, maxChars: options.maxAnswerChars ?? 1_000_000, onText: call.stream, onTold };
-  try {
-    if (options.streaming === false) return readWhole(await orAborted(model.doGenerate(asked), signal), reading);
-    return await readStream((await orAborted(model.doStream(asked), signal)).stream, reading);
-  } catch (thrown) {
-    // What was told to stop failed because of that.
-    signal.throwIfAborted();
-    throw modelError(thrown, name);
-  }
-}
-
-function describeCall(
-  { input, signal }: OperatorCall<LlmInput>,
-  { system, maxOutputTokens, temperature }: LlmOperatorOptions,
-): LanguageModelV4CallOptions {
-  return {
-    prompt: promptOf(input, system),
-    maxOutputTokens: input.max_output_tokens ?? maxOutputTokens,
-    temperature: input.temperature ?? temperature,
-    abortSignal: signal,
-  };
-}
-
 function promptOf({ prompt, messages }: LlmInput, system: string | undefined): LanguageModelV4Prompt {
   const said = messages ?? [{ role: "user" as const, content: prompt ?? "" }];
   const all = system === undefined ? said : [{ role: "system" as const, content: system }, ...said];
   return all.map(({ role, content }) =>
     role === "system" ? { role, content } : { role, content: [{ type: "text", text: content }] },
   );
-}
-
-function reportUsage(
-  call: OperatorCall<LlmInput>,
-  { name, price }: Chosen,
-  { usage, response_id, provider }: ModelAnswer & { readonly provider: string },
-): void {
-  const read = countOf(usage?.inputTokens.total);
-  const written = countOf(usage?.outputTokens.total);
-  call.usage({
-    model: name,
-    ...(usage === null ? {} : { tokens: { in: read, out: written, total: read + written } }),
-    ...(usage === null || price === undefined
-      ? {}
-      : { cost: { total: (read * price.in + written * price.out) / 1_000_000 } }),
-    ...(response_id === null ? {} : { trace: { trace_id: response_id, trace_type: provider } }),
-  });
-}
-
-/** What a provider does not tell counts as none. */
-const countOf = (tokens: number | undefined): number =>
-  tokens !== undefined && Number.isSafeInteger(tokens) && tokens > 0 ? tokens : 0;
-
-/** @throws OperatorError where there is no answer. */
-function requireAnswer({ text, finish }: ModelAnswer, model: string): LlmAnswer {
-  if (finish === null) return refuse("MODEL_STREAM_CUT", `${model}: the stream ended before the answer did`);
-  const finish_reason = finish.unified;
-  if (finish_reason === "error" || finish_reason === "interrupted")
-    return refuse("MODEL_STREAM_CUT", `${model}: the answer ended with ${finish.raw ?? finish_reason}`);
-  if (text.trim() !== "") return { text, finish_reason, model };
-  if (finish_reason === "content-filter") return refuse("MODEL_ANSWER_WITHHELD", `${model}: the provider withheld it`);
-  return refuse("MODEL_ANSWER_EMPTY", `${model}: the answer has no text (${finish_reason})`);
-}
-
-function refuse(code: string, message: string): never {
-  const category = code === "MODEL_ANSWER_WITHHELD" ? "dependency" : "transient";
-  throw operatorError({ code, category, message });
 }

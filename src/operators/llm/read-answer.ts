@@ -6,12 +6,21 @@ import type {
   LanguageModelV4FinishReason,
   LanguageModelV4GenerateResult,
   LanguageModelV4StreamPart,
+  LanguageModelV4ToolCall,
   LanguageModelV4Usage,
 } from "@ai-sdk/provider";
 import { operatorError } from "../../define/define-operator.ts";
 
+/** A call of a tool as a model writes it: `name` as it was offered, `input` as JSON. */
+export interface WantedCall {
+  readonly call_id: string;
+  readonly name: string;
+  readonly input: string;
+}
+
 export interface ModelAnswer {
   readonly text: string;
+  readonly calls: readonly WantedCall[];
   /** Null when the stream ended before the model had. */
   readonly finish: LanguageModelV4FinishReason | null;
   readonly usage: LanguageModelV4Usage | null;
@@ -32,7 +41,7 @@ export async function readStream(
   reading: Reading,
 ): Promise<ModelAnswer> {
   const reader = stream.getReader();
-  let answer: ModelAnswer = { text: "", finish: null, usage: null, response_id: null };
+  let answer: ModelAnswer = { text: "", calls: [], finish: null, usage: null, response_id: null };
   try {
     for (;;) {
       const { done, value } = await orAborted(reader.read(), reading.signal);
@@ -48,6 +57,8 @@ function takePart(answer: ModelAnswer, part: LanguageModelV4StreamPart, reading:
   switch (part.type) {
     case "text-delta":
       return { ...answer, text: addText(answer.text, part.delta, reading) };
+    case "tool-call":
+      return { ...answer, calls: [...answer.calls, wantedBy(part, reading)] };
     case "response-metadata":
       return told({ ...answer, response_id: part.id ?? answer.response_id }, reading);
     case "finish":
@@ -67,19 +78,32 @@ function told(answer: ModelAnswer, { onTold }: Reading): ModelAnswer {
 export function readWhole(result: LanguageModelV4GenerateResult, reading: Reading): ModelAnswer {
   const text = result.content.map((part) => (part.type === "text" ? part.text : "")).join("");
   const { finishReason: finish, usage, response } = result;
-  const answer = told({ text: "", finish, usage, response_id: response?.id ?? null }, reading);
-  return { ...answer, text: addText("", text, reading) };
+  const answer = told({ text: "", calls: [], finish, usage, response_id: response?.id ?? null }, reading);
+  const calls = result.content.flatMap((part) => (part.type === "tool-call" ? [wantedBy(part, reading)] : []));
+  return { ...answer, calls, text: addText("", text, reading) };
+}
+
+/** A call of one of our tools; what a provider executes by itself is none, and is refused. */
+function wantedBy(part: LanguageModelV4ToolCall, { maxChars }: Reading): WantedCall {
+  const { toolCallId: call_id, toolName: name, input } = part;
+  if (part.providerExecuted === true)
+    throw operatorError({ code: "MODEL_UNSUPPORTED", category: "dependency", message: "a tool of the provider's own" });
+  if (input.length > maxChars) refuseLong(maxChars);
+  return { call_id, name, input };
+}
+
+function refuseLong(limit: number): never {
+  throw operatorError({
+    code: "MODEL_ANSWER_TOO_LONG",
+    category: "dependency",
+    message: `the answer has more than ${limit} characters`,
+    details: { limit },
+  });
 }
 
 function addText(before: string, delta: string, { maxChars, onText }: Reading): string {
   if (delta === "") return before;
-  if (before.length + delta.length > maxChars)
-    throw operatorError({
-      code: "MODEL_ANSWER_TOO_LONG",
-      category: "dependency",
-      message: `the answer has more than ${maxChars} characters`,
-      details: { limit: maxChars },
-    });
+  if (before.length + delta.length > maxChars) refuseLong(maxChars);
   onText(delta);
   return before + delta;
 }

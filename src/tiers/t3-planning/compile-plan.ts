@@ -55,7 +55,7 @@ const refuse = (code: ErrorCode, message: string, detail: JsonObject = {}): neve
 
 /** @throws KernelErrorException T3_PLAN_INVALID, T3_PLAN_EMPTY, T3_PLAN_UNKNOWN_OPERATOR, T3_PLAN_OPERATOR_NOT_ALLOWED, T3_DAG_COMPILE_UNRESOLVED_DEPS. */
 export function compilePlan(request: CompileRequest): Compiled {
-  const { steps, reasoning, direct_response } = readProposal(request.proposal);
+  const { steps, reasoning, direct_response, continues = false } = readProposal(request.proposal);
   if (direct_response !== null) return { plan: respondPlan(request, reasoning, direct_response), dropped: [] };
   const done = namesOfDone(request, requireUnique(steps));
   const fresh = renameUsed(
@@ -70,7 +70,10 @@ export function compilePlan(request: CompileRequest): Compiled {
   const kept = ordered.slice(0, request.maxSteps);
   const compiled = kept.map((step) => compileStep(step, request));
   return {
-    plan: assemble(request, { reasoning, direct_response: null, steps: compiled }),
+    plan: {
+      ...assemble(request, { reasoning, direct_response: null, steps: compiled }),
+      ...(continues && { continues }),
+    },
     dropped: ordered.slice(request.maxSteps).map((s) => s.step_id),
   };
 }

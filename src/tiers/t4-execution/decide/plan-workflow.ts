@@ -8,7 +8,7 @@
 import type { ContextBundle } from "../../../contract/context-bundle.ts";
 import { type KernelError, KernelErrorException, raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
-import { draft, type EventDraft } from "../../../contract/event.ts";
+import { draft, type EventDraft, type EventPayloads } from "../../../contract/event.ts";
 import type { Plan, PlanStep } from "../../../contract/plan.ts";
 import type { PolicyDecision } from "../../../contract/policy.ts";
 import { planSubject } from "../../../contract/policy-subject.ts";
@@ -32,7 +32,8 @@ export function planWorkflow(run: Run, objective: string | null = null): void {
   if (record.bundle === null) buildContext(run, objective);
   const data = { spent: run.log.record.spent, work: planningOf(run) };
   ask(run, "budget", { ask: "data", to: 5, schema: "BudgetCheck", fn: "plan", data });
-  if (round > 0) run.mark("replan", { round });
+  const cause = round === 0 ? "submit" : hasGoneThrough(record, record.plan) ? "continue" : "replan";
+  if (cause === "replan") run.mark("replan", { round });
   try {
     run.mark("plan.create", { round });
     const request = run.scopes.keep("request", () => planRequest(run, round, objective));
@@ -41,12 +42,16 @@ export function planWorkflow(run: Run, objective: string | null = null): void {
     run.mark("policy.record_cost", { total_cost: answer.cost });
     const judged = judgePlan(run, answer.plan);
     if (record.pipeline === "enhanced") reviewPlan(run, judged);
-    run.log.note(...planEvents(run, { ...answer, plan: judged }, round === 0 ? "submit" : "replan"));
+    run.log.note(...planEvents(run, { ...answer, plan: judged }, cause));
   } catch (thrown) {
     if (thrown instanceof KernelErrorException && run.log.lost === null) rejectPlan(run, thrown.error);
     throw thrown;
   }
 }
+
+/** Whether all of a plan has succeeded that another one follows. */
+export const hasGoneThrough = ({ steps }: WorkflowRecord, plan: Plan | null): boolean =>
+  plan?.continues === true && plan.steps.every(({ step_id }) => steps.get(step_id)?.state === "succeeded");
 
 /** What takes the enhanced pipeline has its plan looked at by T6's load monitor; a finding is a warning. */
 function reviewPlan(run: Run, plan: Plan): void {
@@ -145,7 +150,7 @@ function gateFirstSteps(plan: Plan, reason: string): Plan {
 export function planEvents(
   run: Run,
   { plan, dropped, cost }: PlanAnswer,
-  cause: "submit" | "replan" | "regenerate",
+  cause: EventPayloads["PLAN_CREATED"]["cause"],
   named?: readonly string[],
 ): EventDraft[] {
   const kept = new Set(plan.steps.map((s) => s.step_id));

@@ -6,6 +6,7 @@
  *     knows or that was done and answered with what is of no use, unless its call may be repeated.
  * W3  The budget is asked before each start; a refusal starts nothing more and skips what has not started.
  * W4  Nothing is forgotten: a step that can never start, for want of what it depends on, is skipped by name.
+ * W5  A plan that continues is followed by another once all of it has succeeded, up to limits.maxRounds of them.
  */
 
 import { isSpent } from "../../../contract/action.ts";
@@ -14,11 +15,11 @@ import { kernelError } from "../../../contract/error-codes.ts";
 import { draft } from "../../../contract/event.ts";
 import { isOpenGate } from "../../../contract/gate.ts";
 import type { PlanStep } from "../../../contract/plan.ts";
-import { isRunnable, isTerminal, type StepRecord } from "../../../contract/workflow.ts";
+import { isRunnable, isTerminal, type StepRecord, type WorkflowRecord } from "../../../contract/workflow.ts";
 import { beginStep, driveStep, type Phase, phaseOf } from "./drive-step.ts";
 import { failStep } from "./end-step.ts";
 import { cancelWorkflow } from "./end-workflow.ts";
-import { warnOfLoop } from "./plan-workflow.ts";
+import { hasGoneThrough, warnOfLoop } from "./plan-workflow.ts";
 import { findKnownOperator, isRepeatable } from "./prepare-step.ts";
 import { lastDecidedGate, queueSteps } from "./read-steps.ts";
 import { oodaRef, type Run, scopeOf, stepOf } from "./run.ts";
@@ -184,14 +185,16 @@ function settlePlan(run: Run, steps: readonly StepRecord[]): boolean {
   if (steps.some((step) => phaseOf(run, step) === "asking")) return park(run);
   for (const step of steps) if (step.state === "queued") skip(run, step, unmetOf(run, step));
   const failed = steps.filter((step) => step.state === "failed");
-  if (failed.length === 0 && steps.every((step) => step.state === "succeeded"))
-    return endWith(run, { how: "complete" });
-  if (!mayReplan(run, failed)) return endFailed(run, failed);
+  const isThrough = failed.length === 0 && steps.every((step) => step.state === "succeeded");
+  if (isThrough && record.plan?.continues !== true) return endWith(run, { how: "complete" });
+  if (!isThrough && !mayReplan(run, failed)) return endFailed(run, failed);
+  if (record.round + 1 >= run.settings.limits.maxRounds)
+    return endWith(run, { how: "fail", error: tooManyRounds(run) });
   const refusal = checkBudget(record.spent, run.settings.maxCost);
   // What ends the workflow is then the budget, not the failure: with more of it there would be another plan.
   if (refusal !== null) run.log.note(draft("BUDGET_REFUSED", { error: refusal }));
   if (refusal !== null) return endWith(run, { how: "fail", error: refusal });
-  warnOfLoop(run);
+  if (!isThrough) warnOfLoop(run);
   if (record.state === "waiting_for_user") noteResumed(run, null);
   return true;
 }
@@ -217,8 +220,17 @@ function mayReplan(run: Run, failed: readonly StepRecord[]): boolean {
   const { record } = log;
   const technical = failed.some((s) => !s.blocked);
   const final = failed.some((s) => endsForGood(run, s));
-  return technical && !final && record.plan?.direct_response == null && record.round < settings.limits.maxReplans;
+  return technical && !final && record.plan?.direct_response == null && replansOf(record) < settings.limits.maxReplans;
 }
+
+/** Rounds after the first that followed no success. */
+const replansOf = (record: WorkflowRecord): number =>
+  record.round - record.plans.slice(0, -1).filter((plan) => hasGoneThrough(record, plan)).length;
+
+const tooManyRounds = ({ settings: { limits }, log: { record } }: Run) =>
+  kernelError("T4_ROUNDS_EXHAUSTED", `${record.round + 1} plans were made for this workflow`, oodaRef("plan"), {
+    detail: { rounds: record.round + 1, limit: limits.maxRounds },
+  });
 
 const finalCodes: ReadonlySet<string> = new Set(["T5_HUMAN_DENIED", "T4_ACTION_IN_DOUBT"]);
 

@@ -1,0 +1,121 @@
+// An agent's conversation: as its plan passes it from step to step, and as a model is asked.
+// Owns: the shapes of messages and of what a model wants, the names of tools towards models.
+// Never: calls a model or a tool.
+// M1  What a model wants is checked where it is said: a call of no tool, or with input that its tool does not take, has a
+//     `problem`, which the model is told; it is no step.
+
+import type { LanguageModelV4FunctionTool, LanguageModelV4Message, LanguageModelV4Prompt } from "@ai-sdk/provider";
+import { z } from "zod";
+import { kernelError } from "../../contract/error-codes.ts";
+import { isPlainObject, JsonObject, JsonValue } from "../../contract/json.ts";
+import { raise } from "../../contract/kernel-error.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+import type { Operator } from "../../contract/operator.ts";
+import { inputSchemaOf } from "../../define/describe-capability.ts";
+import type { WantedCall } from "./read-answer.ts";
+
+/** A call that a model wants: `tool` is the operator's name. */
+export const AgentCall = z.strictObject({
+  call_id: z.string(),
+  tool: z.string(),
+  input: JsonObject,
+  /** Why it is not made; null where it is. */
+  problem: z.string().nullable(),
+});
+export type AgentCall = z.infer<typeof AgentCall>;
+
+export const AgentMessage = z.discriminatedUnion("role", [
+  z.strictObject({ role: z.literal("user"), text: z.string() }),
+  z.strictObject({ role: z.literal("assistant"), text: z.string(), calls: z.array(AgentCall) }),
+  z.strictObject({
+    role: z.literal("tool"),
+    call_id: z.string(),
+    tool: z.string(),
+    output: JsonValue.optional(),
+    /** In place of the output: why there is none. */
+    error: z.string().optional(),
+  }),
+]);
+export type AgentMessage = z.infer<typeof AgentMessage>;
+
+const agentRef = moduleRef(0, "validation", "defineAgent");
+
+/** Models know tools by letters, digits, `_` and `-`. */
+const nameForModels = (name: string): string => name.replaceAll(".", "_").slice(0, 64);
+
+/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH where two tools would have one name. */
+export function describeTools(tools: readonly Operator[]): readonly LanguageModelV4FunctionTool[] {
+  const described = tools.map(
+    (tool): LanguageModelV4FunctionTool => ({
+      type: "function",
+      name: nameForModels(tool.metadata.name),
+      description: tool.metadata.description,
+      inputSchema: inputSchemaOf(tool) as LanguageModelV4FunctionTool["inputSchema"],
+    }),
+  );
+  const twice = described.find(({ name }, i) => described.findIndex((other) => other.name === name) !== i);
+  if (twice !== undefined)
+    raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `two tools are called ${twice.name} towards models`, agentRef));
+  return described;
+}
+
+/** What a model wants, by the tools that there are (M1). At most so many calls of one answer are made. */
+export function readCalls(wanted: readonly WantedCall[], tools: readonly Operator[], most: number): AgentCall[] {
+  return wanted.map(({ call_id, name, input: written }, i) => {
+    const tool = tools.find(({ metadata }) => nameForModels(metadata.name) === name);
+    const input = readInput(written);
+    const problem =
+      tool === undefined
+        ? `there is no tool ${name}`
+        : input === null
+          ? "its input is no JSON object"
+          : refusalOf(tool, input);
+    const late = i < most ? problem : `at most ${most} calls are made at once; make it again if it is still needed`;
+    return { call_id, tool: tool?.metadata.name ?? name, input: input ?? {}, problem: late };
+  });
+}
+
+function readInput(written: string): JsonObject | null {
+  try {
+    const read: unknown = JSON.parse(written === "" ? "{}" : written);
+    return isPlainObject(read) ? read : null;
+  } catch {
+    return null;
+  }
+}
+
+function refusalOf({ input: schema }: Operator, input: JsonObject): string | null {
+  const { error } = schema.safeParse(input);
+  return error === undefined ? null : z.prettifyError(error);
+}
+
+/** The conversation as a model is asked. */
+export function promptOf(messages: readonly AgentMessage[], system: string | undefined): LanguageModelV4Prompt {
+  const asked = messages.map(tellMessage);
+  return system === undefined ? asked : [{ role: "system", content: system }, ...asked];
+}
+
+function tellMessage(message: AgentMessage): LanguageModelV4Message {
+  if (message.role === "user") return { role: "user", content: [{ type: "text", text: message.text }] };
+  if (message.role === "tool") return { role: "tool", content: [tellResult(message)] };
+  const said = message.text === "" ? [] : [{ type: "text" as const, text: message.text }];
+  const calls = message.calls.map(({ call_id, tool, input }) => ({
+    type: "tool-call" as const,
+    toolCallId: call_id,
+    toolName: nameForModels(tool),
+    input,
+  }));
+  return { role: "assistant", content: [...said, ...calls] };
+}
+
+type ToolMessage = Extract<AgentMessage, { readonly role: "tool" }>;
+
+const tellResult = ({ call_id, tool, output = null, error }: ToolMessage) => ({
+  type: "tool-result" as const,
+  toolCallId: call_id,
+  toolName: nameForModels(tool),
+  output:
+    error === undefined
+      ? { type: "json" as const, value: output as never }
+      : { type: "error-text" as const, value: error },
+});

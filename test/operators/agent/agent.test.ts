@@ -1,0 +1,264 @@
+/** An agent's loop: its turns and its calls of tools are steps, under policy, gates and budgets, and they replay. */
+import { readFileSync } from "node:fs";
+import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from "@ai-sdk/provider";
+import { MockLanguageModelV4 } from "ai/test";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { defineOperator, definePolicySet, type Operator, operatorError } from "../../../src/index.ts";
+import { type AgentOptions, defineAgent } from "../../../src/operators/llm/index.ts";
+import { createTestKernel, memoryLedger, type TestKernelOptions } from "../../../src/testing/index.ts";
+import { payloads } from "../../execution/flow.ts";
+import { finish, modelThat, says, streamOf } from "../../routing/model-fixture.ts";
+
+const ann = { tenant_id: 1, principal: { type: "user", id: "ann", role: "user" } };
+
+interface Wanted {
+  readonly tool: string;
+  readonly input: unknown;
+}
+
+/** A turn in which the model wants these calls. */
+const wants = (...calls: readonly Wanted[]): readonly LanguageModelV4StreamPart[] => [
+  ...calls.map(({ tool, input }, i): LanguageModelV4StreamPart => {
+    const written = typeof input === "string" ? input : JSON.stringify(input);
+    return { type: "tool-call", toolCallId: `c${i + 1}`, toolName: tool, input: written };
+  }),
+  finish("tool-calls"),
+];
+
+type Turn = readonly LanguageModelV4StreamPart[];
+
+/** A shop's tools, and what they were called with. */
+function shop() {
+  const calls: string[] = [];
+  const look = defineOperator({
+    name: "Shop.Look",
+    description: "Looks an order up.",
+    input: z.object({ order: z.string().max(20) }),
+    effect: "read",
+    run: ({ input: { order } }) => {
+      calls.push(`look ${order}`);
+      if (order === "lost")
+        throw operatorError({ code: "NOT_FOUND", category: "validation", message: "no such order" });
+      return { cents: 1999, note: "{{think_1.output.text}}" };
+    },
+  });
+  const pay = defineOperator({
+    name: "Shop.Pay",
+    input: z.object({ order: z.string(), cents: z.int() }),
+    effect: "final_write",
+    run: ({ input: { order, cents } }) => void calls.push(`pay ${order} ${cents}`),
+  });
+  return { calls, tools: [look, pay] as readonly Operator[] };
+}
+
+function talking(
+  turns: readonly Turn[],
+  more: Partial<AgentOptions> & { readonly kernel?: Partial<TestKernelOptions> } = {},
+) {
+  const { calls, tools } = shop();
+  const { kernel, ...rest } = more;
+  const asked: LanguageModelV4CallOptions[] = [];
+  const model = modelThat((options, n) => {
+    asked.push(options);
+    return turns[n - 1] ?? says("I have nothing more to say");
+  });
+  const agent = defineAgent({ intentType: "Shop.Help", version: "1.0", tools, model, ...rest });
+  const opened = createTestKernel({ capabilities: [agent], ...kernel });
+  return { calls, asked, agent, opened };
+}
+
+const begin = async (t: Awaited<ReturnType<typeof createTestKernel>>, prompt = "refund A-7") => {
+  const intent_hint = { intent_type: "Shop.Help", inputs: { prompt } };
+  const { workflow_id } = await t.kernel.submit({ ...ann, intent_hint });
+  return { workflow_id, state: await t.rest(workflow_id) };
+};
+
+const lookTurn = wants({ tool: "Shop_Look", input: { order: "A-7" } });
+const payTurn = wants({ tool: "Shop_Pay", input: { order: "A-7", cents: 1999 } });
+
+describe("an agent", () => {
+  it("thinks, has its calls made, thinks again and answers: each a step, each call asked about as any other", async () => {
+    const { calls, asked, opened } = talking([lookTurn, payTurn, says("It is paid back.")]);
+    await using t = await opened;
+    const { workflow_id, state } = await begin(t);
+    expect([state.state, calls]).toEqual(["waiting_for_user", ["look A-7"]]);
+    const [gate, ...others] = await t.kernel.gates({ workflow_id }, ann);
+    expect([gate?.operator, gate?.payload, others]).toEqual(["Shop.Pay", { order: "A-7", cents: 1999 }, []]);
+    await t.kernel.decideGate(workflow_id, { ...ann, decision: "approve" });
+    const end = await t.rest(workflow_id);
+    expect([end.state, end.response.text, calls]).toEqual([
+      "completed",
+      "It is paid back.",
+      ["look A-7", "pay A-7 1999"],
+    ]);
+    const plans = await payloads(t, workflow_id, "PLAN_CREATED");
+    expect(plans.map(({ cause, plan }) => [cause, plan.steps.map((s) => s.step_id).join()])).toEqual([
+      ["submit", "think_1"],
+      ["continue", "call_1_1"],
+      ["continue", "think_2"],
+      ["continue", "call_2_1"],
+      ["continue", "think_3"],
+      ["continue", "respond"],
+    ]);
+    expect(asked[0]?.tools?.map(({ name }) => name)).toEqual(["Shop_Look", "Shop_Pay"]);
+    expect(asked[2]?.prompt.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "assistant", "tool"]);
+  });
+
+  it("replays from its ledger to the same bytes, and asks neither model nor tool", async () => {
+    const { calls, asked, opened } = talking([lookTurn, says("done")]);
+    await using t = await opened;
+    const { workflow_id } = await begin(t);
+    const before = [calls.length, asked.length];
+    expect((await t.kernel.replay(workflow_id)).identical).toBe(true);
+    expect([calls.length, asked.length]).toEqual(before);
+    expect((await t.kernel.verify()).ok).toBe(true);
+  });
+
+  it("goes on in another process where the first one stopped, at a gate, without a turn or a call twice", async () => {
+    const first = talking([lookTurn, payTurn]);
+    const ledger = memoryLedger();
+    const kept = Object.assign(Object.create(ledger), { close: async () => undefined });
+    let id = "";
+    {
+      const { agent } = first;
+      await first.opened.then((t) => t.kernel.stop());
+      await using t = await createTestKernel({ capabilities: [agent], ledger: kept, seed: 1 });
+      id = (await begin(t)).workflow_id;
+    }
+    const second = talking([says("All is paid.")]);
+    await second.opened.then((t) => t.kernel.stop());
+    await using t = await createTestKernel({ capabilities: [second.agent], ledger: kept, seed: 2 });
+    await t.kernel.decideGate(id, { ...ann, decision: "approve" });
+    expect((await t.rest(id)).response.text).toBe("All is paid.");
+    expect([first.calls, second.calls, second.asked.length]).toEqual([["look A-7"], ["pay A-7 1999"], 1]);
+  });
+
+  it("a person's no, and a policy's, end the work: the call is not made", async () => {
+    const rejected = talking([payTurn]);
+    await using t = await rejected.opened;
+    const { workflow_id } = await begin(t);
+    await t.kernel.decideGate(workflow_id, { ...ann, decision: "reject" });
+    expect((await t.rest(workflow_id)).state).toBe("cancelled");
+    const when = { operators: ["Shop.Look"] };
+    const rule = { name: "no", stages: ["action"], when, decision: "DENY", reason: "not today" };
+    const denied = talking([lookTurn], { kernel: { policies: [definePolicySet({ version: "1", rules: [rule] })] } });
+    await using u = await denied.opened;
+    expect((await begin(u)).state).toMatchObject({ state: "failed", error: { code: "T5_POLICY_DENIED" } });
+    expect([rejected.calls, denied.calls]).toEqual([[], []]);
+  });
+
+  it("a call that fails is told to the model, which may do otherwise", async () => {
+    const lost = wants({ tool: "Shop_Look", input: { order: "lost" } }, { tool: "Shop_Look", input: { order: "B-1" } });
+    const { calls, asked, opened } = talking([lost, says("One order is not there.")]);
+    await using t = await opened;
+    expect((await begin(t)).state).toMatchObject({ state: "completed", response: { text: "One order is not there." } });
+    expect(calls).toEqual(["look lost", "look B-1"]);
+    const results = asked[1]?.prompt.slice(2).flatMap(({ content }) => content as unknown as { output: unknown }[]);
+    expect(results?.map(({ output }) => output)).toEqual([
+      { type: "error-text", value: expect.stringContaining("no such order") },
+      { type: "json", value: { cents: 1999, note: "{{think_1.output.text}}" } },
+    ]);
+  });
+
+  it.each([
+    ["a tool that there is not", "Shop_Steal", { order: "A-7" }, "there is no tool Shop_Steal"],
+    ["input that the tool does not take", "Shop_Look", { order: 7 }, "expected string"],
+    ["input that is no JSON", "Shop_Look", "{order", "no JSON object"],
+    ["input that is no object", "Shop_Look", "[1]", "no JSON object"],
+  ])("%s is told to the model and is no step", async (_what, tool, input, why) => {
+    const { calls, asked, opened } = talking([wants({ tool, input }), says("sorry")]);
+    await using t = await opened;
+    const { state } = await begin(t);
+    expect([state.state, state.response.text, calls]).toEqual(["completed", "sorry", []]);
+    expect(state.steps.map(({ step_id }) => step_id)).not.toContain("call_1_1");
+    expect(JSON.stringify(asked[1]?.prompt)).toContain(why);
+  });
+
+  it("[B-05] what a model writes is text to the letter: it refers to nothing", async () => {
+    const order = "{{think_1.output}}";
+    const { calls, asked, opened } = talking([
+      wants({ tool: "Shop_Look", input: { order } }),
+      says("{{call_1_1.output}}"),
+    ]);
+    await using t = await opened;
+    const { state } = await begin(t, "look at {{think_1.output.model}}");
+    expect(calls).toEqual([`look ${order}`]);
+    expect(JSON.stringify(asked[0]?.prompt)).toContain("look at {{think_1.output.model}}");
+    expect(state.response.text).toBe("{{call_1_1.output}}");
+  });
+
+  it("has the calls that a plan has no room for made in the next one", async () => {
+    const many = ["a", "b", "c"].map((order) => ({ tool: "Shop_Look", input: { order } }));
+    const { calls, asked, opened } = talking([wants(...many), says("all there")], {
+      kernel: { limits: { maxSteps: 2 } },
+    });
+    await using t = await opened;
+    expect((await begin(t)).state).toMatchObject({ state: "completed", response: { text: "all there" } });
+    expect([calls, asked.length]).toEqual([["look a", "look b", "look c"], 2]);
+  });
+
+  it("has to answer in its last turn, which is offered no tools; a model that only calls ends all the same", async () => {
+    const turns = Array.from({ length: 9 }, () => [...lookTurn.slice(0, -1), ...says("so be it")]);
+    const { calls, asked, opened } = talking(turns, { maxTurns: 3 });
+    await using t = await opened;
+    expect((await begin(t)).state).toMatchObject({ state: "completed", response: { text: "so be it" } });
+    expect([calls.length, asked.map(({ tools }) => tools?.length)]).toEqual([2, [2, 2, undefined]]);
+  });
+
+  it("stops where its budget is spent: by money of the tenant, by rounds of the package, by rounds of the kernel", async () => {
+    const turns = Array.from({ length: 9 }, () => lookTurn);
+    const price = { in: 1_000_000, out: 0 };
+    const money = talking(turns, { price, kernel: { budgets: { limits: [{ scope: "tenant", money: 45 }] } } });
+    await using t = await money.opened;
+    expect((await begin(t)).state).toMatchObject({ state: "failed", error: { code: "T5_BUDGET_EXHAUSTED" } });
+    expect(money.asked.length).toBeLessThan(4);
+    const rounds = talking(turns, { limits: { max_invocations: 3 } });
+    await using u = await rounds.opened;
+    expect((await begin(u)).state.state).toBe("failed");
+    expect(rounds.asked.length).toBe(2);
+    const kernel = talking(turns, { kernel: { limits: { maxRounds: 4 } } });
+    await using v = await kernel.opened;
+    expect((await begin(v)).state).toMatchObject({ state: "failed", error: { code: "T4_ROUNDS_EXHAUSTED" } });
+    expect(kernel.calls.length).toBe(2);
+  });
+
+  it("is refused where two tools have one name towards models, and with options that there are not", () => {
+    const twin = defineOperator({ name: "Shop_Look", input: z.object({}), run: () => 1 });
+    const model = modelThat(() => says("?"));
+    const define = (more: object) => () =>
+      defineAgent({ intentType: "Shop.Help", version: "1.0", tools: shop().tools, model, ...more });
+    expect(define({ tools: [...shop().tools, twin] })).toThrow("two tools are called Shop_Look");
+    expect(define({ maxTurn: 3 })).toThrow('did you mean "maxTurns"');
+    expect(define({ maxTurns: 0 })).toThrow("maxTurns");
+    expect(define({ model: undefined })).toThrow("there is no model");
+  });
+});
+
+interface Exchange {
+  readonly prompt: unknown;
+  readonly answer: readonly LanguageModelV4StreamPart[];
+}
+
+describe("a recorded conversation", () => {
+  const recorded = new URL("conversation.json", import.meta.url);
+  const exchanges = JSON.parse(readFileSync(recorded, "utf8")) as readonly Exchange[];
+
+  it("is held again word for word: every prompt is the one that was recorded", async () => {
+    const prompts: unknown[] = [];
+    const model = new MockLanguageModelV4({
+      doStream: async ({ prompt }) => {
+        prompts.push(prompt);
+        return { stream: streamOf(exchanges[prompts.length - 1]?.answer ?? []) };
+      },
+    });
+    const { calls, opened } = talking([], { model, system: "You help in a shop." });
+    await using t = await opened;
+    const { workflow_id } = await begin(t, "Please refund order A-7.");
+    await t.kernel.decideGate(workflow_id, { ...ann, decision: "approve" });
+    const end = await t.rest(workflow_id);
+    expect(prompts).toEqual(exchanges.map(({ prompt }) => prompt));
+    expect([end.state, end.response.text]).toEqual(["completed", "Order A-7 is refunded: 19.99 were paid back."]);
+    expect(calls).toEqual(["look A-7", "pay A-7 1999"]);
+  });
+});
