@@ -175,7 +175,7 @@ describe("an agent", () => {
     expect(JSON.stringify(asked[1]?.prompt)).toContain(why);
   });
 
-  it("[B-05] what a model writes is text to the letter: it refers to nothing", async () => {
+  it("what a model writes is text to the letter: it refers to nothing", async () => {
     const order = "{{think_1.output}}";
     const { calls, asked, opened } = talking([
       wants({ tool: "Shop_Look", input: { order } }),
