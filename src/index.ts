@@ -27,6 +27,8 @@ export { Budgets, createBudgetAccount } from "./contract/budget.ts";
 export {
   type CapabilityDefinition,
   CapabilityPackage,
+  type OperatorList,
+  type OutcomeSchemas,
   type PlanningSituation,
   type PlanQuestion,
   type PlanTemplate,
@@ -202,7 +204,18 @@ export {
 } from "./define/define-operator.ts";
 export { definePolicySet } from "./define/define-policy-set.ts";
 export { describeCapability } from "./define/describe-capability.ts";
-export type { Param, ParamsOf, Step, StepBuilder } from "./define/step-builder.ts";
+export type {
+  AnyStep,
+  InputOf,
+  OperatorNames,
+  OutputOf,
+  Param,
+  ParamsOf,
+  Step,
+  StepBuilder,
+  StepDraft,
+  StepWithOutcome,
+} from "./define/step-builder.ts";
 export type {
   CapabilityClient,
   DecisionOf,

@@ -54,6 +54,7 @@ export type CapabilityPackage = z.infer<typeof CapabilityPackage>;
 
 /** What a package may use, as it lists it: operators, or names of some that are registered elsewhere. */
 export type OperatorList = readonly (Operator | string)[];
+/** The schemas of a package's outcomes, by their type. */
 export type OutcomeSchemas = Readonly<Record<string, z.ZodType>>;
 
 /** `Name@major.minor` */

@@ -57,7 +57,9 @@ type Called<P, N extends string> =
     : N extends P
       ? readonly [unknown, unknown]
       : never;
+/** What the operator of this name is called with. */
 export type InputOf<Ops extends OperatorList, N extends string> = Called<Ops[number], N>[0];
+/** What the operator of this name gives. */
 export type OutputOf<Ops extends OperatorList, N extends string> = Called<Ops[number], N>[1];
 
 /** The outcomes that an output may be; what it may not be is named by the reason, for the compiler to tell. */

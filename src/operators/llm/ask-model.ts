@@ -17,6 +17,7 @@ import { operatorError } from "../../define/define-operator.ts";
 import { modelError } from "./model-error.ts";
 import { type ModelAnswer, orAborted, readStream, readWhole } from "./read-answer.ts";
 
+/** Which model is asked: one, or one of several by the kernel's routes. */
 export interface ModelChoice {
   /** The one model that is asked, without routes. In place of `models`. */
   readonly model?: LanguageModelV4;
@@ -29,6 +30,7 @@ export interface ModelChoice {
   readonly prefer?: RoutePreference;
 }
 
+/** How a model is asked, and how much of an answer is taken. */
 export interface AskOptions {
   readonly maxOutputTokens?: number;
   readonly temperature?: number;

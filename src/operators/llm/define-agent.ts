@@ -26,6 +26,7 @@ import { type ThinkOptions, Thought, thinkOperator } from "./think-operator.ts";
 export const AgentInput = z.strictObject({ prompt: z.string().min(1).max(1_000_000) });
 export type AgentInput = z.infer<typeof AgentInput>;
 
+/** An agent: its package's name, its model, its tools. */
 export interface AgentOptions<N extends string = string>
   extends Pick<
       CapabilityOptions<typeof AgentInput, readonly Operator[], Record<string, z.ZodType>, N>,

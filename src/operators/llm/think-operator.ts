@@ -32,6 +32,7 @@ type Shared = Pick<
   "name" | "version" | "timeoutSec" | "retry" | "estimatedCost" | "resources"
 >;
 
+/** What a turn of an agent is made of. */
 export interface ThinkOptions extends Shared, ModelChoice, AskOptions {
   /** Operators that the model may have called. */
   readonly tools: readonly Operator[];
