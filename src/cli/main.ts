@@ -18,6 +18,7 @@ import { addInspect } from "./inspect.ts";
 import { addLists } from "./list.ts";
 import { addLogin } from "./login.ts";
 import { addMcp } from "./mcp.ts";
+import { addMigrate } from "./migrate.ts";
 import { readVersion } from "./read-version.ts";
 import { addReplay } from "./replay.ts";
 import { reportError } from "./report-error.ts";
@@ -49,7 +50,17 @@ function buildProgram(terminal: Terminal): Command {
     .configureOutput({ writeOut: terminal.write, writeErr: (text) => terminal.complain(nameForbidden(text.trimEnd())) })
     .showHelpAfterError("(--help says what there is)");
   const decisions = [addReview, addDecisions, addVotes, addRestarts];
-  const readings = [addExplanations, addStreams, addVerify, addReplay, addInspect, addDraw, addWhatIf, addDoctor];
+  const readings = [
+    addExplanations,
+    addStreams,
+    addVerify,
+    addReplay,
+    addInspect,
+    addDraw,
+    addWhatIf,
+    addDoctor,
+    addMigrate,
+  ];
   const begins = [addDemo, addCreate, addRun, addLists];
   for (const add of [...begins, ...decisions, ...readings, addServe, addLogin, addMcp, addCompletion]) {
     add(program, terminal);

@@ -1,7 +1,7 @@
 /**
  * The indexes of a ledger, made again from its log and compared with those that stand beside it.
  *
- * Owns: feeding the log, row by row, to the derivation that wrote the indexes (`deriveIndexes`) and to an empty ledger in
+ * Owns: feeding the log, row by row, to the derivation that wrote the indexes (derive-appends.ts) and to an empty ledger in
  *       memory; and the comparison, of all tables and all columns that the store names.
  * Never: knows a table that migrations may add; but for what I3 and I4 say.
  * I1  What a stream that is broken, or a body that was erased, would have added is not known: its rows are left out, and so
@@ -14,23 +14,12 @@
 
 import type { ChainBreak } from "../contract/chain.ts";
 import { canonicalJson } from "../contract/digest.ts";
-import type { EventDraft, LedgerEvent } from "../contract/event.ts";
 import { type Gate, plainGate } from "../contract/gate.ts";
 import type { Json, JsonObject } from "../contract/json.ts";
 import { listGate } from "../contract/listed-gate.ts";
-import type { Shared } from "../contract/stream-context.ts";
 import type { TurnRow } from "../contract/turn.ts";
-import { isTerminal, percentOf, type WorkflowRecord } from "../contract/workflow.ts";
-import type {
-  Append,
-  AppendIndexes,
-  IndexTable,
-  LedgerStore,
-  PositionedRow,
-  StoredIndexes,
-} from "../ports/ledger-store.ts";
-import { deriveIndexes, dueOf, type IndexQuestion, recordsOf } from "../runtime/derive-indexes.ts";
-import { beginning, type ReadFrom, type ReadStream, readStream, unlessDamaged } from "../runtime/read-turns.ts";
+import type { Append, IndexTable, LedgerStore, PositionedRow, StoredIndexes } from "../ports/ledger-store.ts";
+import { AppendDerivation } from "./derive-appends.ts";
 
 interface RebuildParts {
   readonly store: Pick<LedgerStore, "read">;
@@ -46,8 +35,7 @@ export class IndexRebuild {
   readonly #broken: ChainBreak[] = [];
   /** Streams of which the log does not tell everything. */
   readonly #unknown = new Set<string>();
-  /** Workflows under way; one that goes on after its end is read again. */
-  readonly #records = new Map<string, ReadFrom>();
+  readonly #derivation: AppendDerivation;
   /** The instants at which a workflow's index row may have been written last. */
   readonly #instants = new Map<string, Set<number>>();
   /** Of the rows of the ledger in memory, in its order: where they lie in the one that is verified. */
@@ -55,6 +43,7 @@ export class IndexRebuild {
 
   constructor(parts: RebuildParts) {
     this.#parts = parts;
+    this.#derivation = new AppendDerivation(parts.store);
   }
 
   /** @param rows all of the log after those that were added before; `broken` says which streams cannot be believed. */
@@ -88,38 +77,13 @@ export class IndexRebuild {
     }
   }
 
-  /** What the row's own writer appended; null where the log does not tell it any more. */
   async #derive(row: TurnRow): Promise<Append | null> {
     if (row.body === null || this.#unknown.has(row.stream)) return null;
-    const before = await this.#before(row);
-    // Told before the fold goes on: it works on the record itself.
-    const known = before?.record == null ? unwritten : knownOf(before.record);
-    const derived = unlessDamaged(() => {
-      if (before === null) return null;
-      const read = readStream(row.stream, [row], before);
-      const { shared, now } = read.context;
-      const { tenant_id } = shared as Shared;
-      return { tenant_id, now, indexes: indexesOf(row, { ...read, known, now }), read };
-    });
-    if (derived === null) {
-      this.#broken.push({ stream: row.stream, sequence: row.first_sequence, reason: "format" });
-      return null;
-    }
-    const { read, ...entry } = derived;
-    if (read.record === null || isTerminal(read.record.state)) this.#records.delete(row.stream);
-    else this.#records.set(row.stream, read);
-    this.#noteInstant(row.stream, entry);
-    return { ...entry, row: { ...row, envelope: "", body: null } };
-  }
-
-  /** Null where the rows before it cannot be read. */
-  async #before(row: TurnRow): Promise<ReadFrom | null> {
-    const kept = this.#records.get(row.stream);
-    if (kept !== undefined) return kept;
-    if (row.first_sequence === 1) return beginning();
-    const rows = await this.#parts.store.read(row.stream);
-    const earlier = rows.filter(({ last_sequence }) => last_sequence < row.first_sequence);
-    return unlessDamaged(() => readStream(row.stream, earlier));
+    const entry = await this.#derivation.of(row);
+    if (entry === null) this.#broken.push({ stream: row.stream, sequence: row.first_sequence, reason: "format" });
+    else this.#noteInstant(row.stream, entry);
+    // What is compared are the indexes: the ledger in memory needs no bytes.
+    return entry === null ? null : { ...entry, row: { ...row, envelope: "", body: null } };
   }
 
   #noteInstant(stream: string, { now, indexes }: Pick<Append, "now" | "indexes">): void {
@@ -175,25 +139,6 @@ export class IndexRebuild {
 /** A sum of fractions depends on their order, which in some stores is that of commits. */
 const isNear = (one: Row[string] | undefined, other: Row[string] | undefined): boolean =>
   typeof one === "number" && typeof other === "number" && Math.abs(one - other) <= 1e-9 * Math.max(1, Math.abs(one));
-
-const unwritten: IndexQuestion["known"] = { state: null, percent: null, due_at: null };
-
-const knownOf = (record: WorkflowRecord): IndexQuestion["known"] => ({
-  state: record.state,
-  percent: percentOf(record),
-  due_at: dueOf(record),
-});
-
-type Turn = Pick<IndexQuestion, "known" | "now"> & Pick<ReadStream, "record" | "events">;
-
-function indexesOf(row: TurnRow, { record, events, known, now }: Turn): AppendIndexes {
-  const drafts = events.map(toDraft);
-  if (record === null) return recordsOf(drafts);
-  return deriveIndexes({ known, now, record, drafts, isNew: row.first_sequence === 1, release: false });
-}
-
-const toDraft = ({ event_type, step_id, payload }: LedgerEvent): EventDraft =>
-  ({ type: event_type, step_id, payload }) as unknown as EventDraft;
 
 /** The stream that a row of an index follows from; null for what many streams add to. */
 const ownerOf = (row: Row): string | null => (row["workflow_id"] ?? row["stream"] ?? null) as string | null;

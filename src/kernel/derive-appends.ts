@@ -1,0 +1,73 @@
+/**
+ * From the rows of a log to the appends that wrote them, indexes included, by the derivation that their writers used.
+ *
+ * Owns: the records of workflows under way, so that each row is folded once. Never: writes, or knows what rows are for.
+ * INV-1  Rows come in the order of their stream. One that the log does not tell any more (its body was erased, or what comes
+ *        before cannot be read) gives null.
+ */
+import type { EventDraft, LedgerEvent } from "../contract/event.ts";
+import type { Shared } from "../contract/stream-context.ts";
+import type { TurnRow } from "../contract/turn.ts";
+import { isTerminal, percentOf, type WorkflowRecord } from "../contract/workflow.ts";
+import type { Append, AppendIndexes, LedgerStore } from "../ports/ledger-store.ts";
+import { deriveIndexes, dueOf, type IndexQuestion, recordsOf } from "../runtime/derive-indexes.ts";
+import { beginning, type ReadFrom, type ReadStream, readStream, unlessDamaged } from "../runtime/read-turns.ts";
+
+export class AppendDerivation {
+  readonly #store: Pick<LedgerStore, "read">;
+  /** Workflows under way; one that goes on after its end is read again. */
+  readonly #records = new Map<string, ReadFrom>();
+
+  constructor(store: Pick<LedgerStore, "read">) {
+    this.#store = store;
+  }
+
+  /** What the row's own writer appended, but for who held the workflow. */
+  async of(row: TurnRow): Promise<Append | null> {
+    if (row.body === null) return null;
+    const before = await this.#before(row);
+    // Told before the fold goes on: it works on the record itself.
+    const known = before?.record == null ? unwritten : knownOf(before.record);
+    const derived = unlessDamaged(() => {
+      if (before === null) return null;
+      const read = readStream(row.stream, [row], before);
+      const { shared, now } = read.context;
+      const { tenant_id } = shared as Shared;
+      return { tenant_id, row, now, indexes: indexesOf(row, { ...read, known, now }), read };
+    });
+    if (derived === null) return null;
+    const { read, ...entry } = derived;
+    if (read.record === null || isTerminal(read.record.state)) this.#records.delete(row.stream);
+    else this.#records.set(row.stream, read);
+    return entry;
+  }
+
+  /** Null where the rows before it cannot be read. */
+  async #before(row: TurnRow): Promise<ReadFrom | null> {
+    const kept = this.#records.get(row.stream);
+    if (kept !== undefined) return kept;
+    if (row.first_sequence === 1) return beginning();
+    const rows = await this.#store.read(row.stream);
+    const earlier = rows.filter(({ last_sequence }) => last_sequence < row.first_sequence);
+    return unlessDamaged(() => readStream(row.stream, earlier));
+  }
+}
+
+const unwritten: IndexQuestion["known"] = { state: null, percent: null, due_at: null };
+
+const knownOf = (record: WorkflowRecord): IndexQuestion["known"] => ({
+  state: record.state,
+  percent: percentOf(record),
+  due_at: dueOf(record),
+});
+
+type Turn = Pick<IndexQuestion, "known" | "now"> & Pick<ReadStream, "record" | "events">;
+
+function indexesOf(row: TurnRow, { record, events, known, now }: Turn): AppendIndexes {
+  const drafts = events.map(toDraft);
+  if (record === null) return recordsOf(drafts);
+  return deriveIndexes({ known, now, record, drafts, isNew: row.first_sequence === 1, release: false });
+}
+
+const toDraft = ({ event_type, step_id, payload }: LedgerEvent): EventDraft =>
+  ({ type: event_type, step_id, payload }) as unknown as EventDraft;

@@ -1,0 +1,106 @@
+/**
+ * Moving a ledger to another store, row by row: the chains stay as they are, to the byte, and the indexes are made anew.
+ *
+ * Owns: the order of it: verified, moved, verified again.
+ * Never: moves what the log does not tell: sessions of browsers, deliveries that are under way, who holds what.
+ * M1  Nothing is moved from a ledger that is not sound, or while a process works on it.
+ * M2  What was broken off goes on where it was: a row that is there already is passed over. Another ledger's is refused.
+ */
+import { raise } from "../contract/error.ts";
+import { kernelError } from "../contract/error-codes.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+import type { TurnRow } from "../contract/turn.ts";
+import type { Append, LedgerStore } from "../ports/ledger-store.ts";
+import { letOthersRun } from "../runtime/let-others-run.ts";
+import { AppendDerivation } from "./derive-appends.ts";
+import { verifyAll } from "./verify.ts";
+
+export interface MovedLedger {
+  readonly rows: number;
+  readonly streams: number;
+  /** Rows that an earlier try had moved. */
+  readonly found: number;
+}
+
+const chunk = 500;
+const source = moduleRef(0, "kernel", "moveLedger");
+
+/** Both are opened and closed here. `now` is epoch ms. @throws KernelErrorException T0_LEDGER_*. */
+export async function moveLedger(
+  from: LedgerStore,
+  to: LedgerStore,
+  { now }: { readonly now: number },
+): Promise<MovedLedger> {
+  await from.open();
+  try {
+    await to.open();
+    try {
+      await requireRest(from, now);
+      await requireSound(from);
+      const moved = await moveRows(from, to);
+      await requireSound(to);
+      return moved;
+    } finally {
+      await to.close();
+    }
+  } finally {
+    await from.close();
+  }
+}
+
+async function requireRest(store: LedgerStore, now: number): Promise<void> {
+  for (let after = ""; ; ) {
+    const heads = await store.heads({ after, limit: chunk });
+    const held = heads.find(({ owner, expires_at }) => owner !== null && (expires_at ?? 0) > now);
+    if (held !== undefined)
+      raise(
+        kernelError("T0_LEDGER_LOCKED", `${held.owner} works on ${held.workflow_id} of ledger ${store.name}`, source),
+      );
+    const last = heads.at(-1);
+    if (last === undefined) return;
+    after = last.workflow_id;
+  }
+}
+
+async function requireSound(store: LedgerStore): Promise<void> {
+  const { ok, broken } = await verifyAll(store);
+  if (ok) return;
+  const [first] = broken;
+  const message = `ledger ${store.name} is not sound: ${first?.stream} at ${first?.sequence} (${first?.reason})`;
+  raise(kernelError("T0_LEDGER_CORRUPT", message, source, { detail: { broken: broken.length } }));
+}
+
+async function moveRows(from: LedgerStore, to: LedgerStore): Promise<MovedLedger> {
+  const derivation = new AppendDerivation(from);
+  const streams = new Set<string>();
+  let [rows, found] = [0, 0];
+  for (let position = 0; ; ) {
+    const read = await from.tail(position, chunk);
+    const last = read.at(-1);
+    if (last === undefined) return { rows, streams: streams.size, found };
+    const batch: Append[] = [];
+    for (const { row } of read) batch.push((await derivation.of(row)) ?? refuseUntold(row));
+    const receipts = await to.append(batch);
+    for (const [i, receipt] of receipts.entries()) {
+      const entry = batch[i] as Append;
+      if (!receipt.ok) await requireSame(to, entry);
+      if (!receipt.ok) found += 1;
+      streams.add(entry.row.stream);
+    }
+    rows += read.length;
+    position = last.position;
+    await letOthersRun();
+  }
+}
+
+function refuseUntold({ stream, first_sequence }: TurnRow): never {
+  const message = `the row of ${stream} at ${first_sequence} does not tell what it wrote`;
+  return raise(kernelError("T0_LEDGER_CORRUPT", message, source));
+}
+
+async function requireSame(to: LedgerStore, { row }: Append): Promise<void> {
+  const [kept] = await to.read(row.stream, row.first_sequence - 1, 1);
+  if (kept?.hash === row.hash) return;
+  const message = `ledger ${to.name} holds another ${row.stream}; name one that is empty`;
+  raise(kernelError("T0_LEDGER_CONFLICT", message, source, { detail: { stream: row.stream } }));
+}
