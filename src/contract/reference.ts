@@ -162,19 +162,16 @@ type Body = Readonly<Record<string, unknown>>;
 /** A member's name in a JSON pointer (RFC 6901). */
 export const pointerPart = (key: string): string => key.replaceAll("~", "~0").replaceAll("/", "~1");
 
-/** The params with each reference as it is written in a plan; marked text stays marked. */
-export const writeReferences = (params: unknown): unknown =>
-  mapTexts(params, (said) => (isReference(said) ? said.toJSON() : said));
-
-/** The steps that params refer to by `ref`, by what `outputOf` gave, or in a `text`; words in braces say nothing of whose they are. */
-export function stepsReferredTo(params: unknown): readonly string[] {
-  const found = new Set<string>();
+/**
+ * The params with each reference as it is written in a plan; marked text stays marked. `onStep` hears of each step that is
+ * referred to by `ref`, by what `outputOf` gave, or in a `text`: plain words in braces say nothing of whose they are.
+ */
+export const writeReferences = (params: unknown, onStep: (stepId: string) => void): unknown =>
   mapTexts(params, (said) => {
-    if (typeof said !== "string") for (const id of stepsIn(said)) found.add(id);
-    return said;
+    if (typeof said === "string") return said;
+    for (const id of stepsIn(said)) onStep(id);
+    return isReference(said) ? said.toJSON() : said;
   });
-  return [...found];
-}
 
 function stepsIn(said: MarkedText | Reference): readonly string[] {
   const { text, literals } = isMarkedText(said) ? said : { text: said.toJSON(), literals: noLiterals };

@@ -12,14 +12,7 @@ import type { GateSpec } from "../contract/gate-spec.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { Operator } from "../contract/operator.ts";
 import type { PlanStepDraft } from "../contract/plan.ts";
-import {
-  type MarkedText,
-  outputOf,
-  type Ref,
-  type Reference,
-  stepsReferredTo,
-  writeReferences,
-} from "../contract/reference.ts";
+import { type MarkedText, outputOf, type Ref, type Reference, writeReferences } from "../contract/reference.ts";
 
 /** A value, or a reference to what gives one; in objects and lists for each member. */
 export type Param<T> = Reference<Exclude<T, undefined>> | Filled<T>;
@@ -96,10 +89,11 @@ export type StepBuilder<Ops extends OperatorList, Outs extends OutcomeSchemas = 
 /** What every builder is at run time: what it knows of a package, only the compiler does. */
 export function buildStep(draft: StepDraft<string, JsonObject, string | undefined>): Step {
   const { step_id, params, depends_on = [], applies } = draft;
-  const waitsFor = new Set([...depends_on.map((one) => one.step_id), ...stepsReferredTo(params)]);
+  const waitsFor = new Set(depends_on.map((one) => one.step_id));
+  const written = writeReferences(params, (id) => waitsFor.add(id));
   const plain = {
     ...draft,
-    params: writeReferences(params),
+    params: written,
     depends_on: [...waitsFor],
     ...(applies !== undefined && { applies: applies.step_id }),
   };
