@@ -231,7 +231,7 @@ export const errorCodes = Object.freeze({
   T5_HUMAN_DENIED: policy("Talk to the person who rejected it, then submit a changed request."),
   T5_GATE_NOT_FOUND: input("Check the gate id and the workflow id.", { http: 404 }),
   T5_GATE_UNNAMED: input("Say which gate: its gate_id, or of a decision the payload_digest that it shows."),
-  T5_GATE_CONFLICT: input("Read the gate again: it was decided otherwise, or shows something else by now.", { http: 409 }),
+  T5_GATE_CONFLICT: input("Read the gate again: it was decided otherwise, or shows something else.", { http: 409 }),
   T5_GATE_AMBIGUOUS: input("Say which gate; several are open.", { http: 409 }),
   T5_PERSON_UNDECIDED: policy("Repair the host's samePerson; until then nothing is decided that rests on it."),
   T5_GATE_NOT_RUNNABLE: input(

@@ -152,7 +152,8 @@ describe("several people", () => {
     await gate.page.getByRole("button", { name: "Approve", exact: true }).waitFor();
     const { payload_digest } = await site.kernel.gate(id, "gate-publish");
     await site.kernel.decideGate(id, { ...admin, decision: "reject", payload: { payload_digest } });
-    await gate.page.getByText("rejected by user max").waitFor();
+    await heading(gate.page, "Decided elsewhere: rejected").waitFor();
+    await gate.page.locator("#decided + p", { hasText: "rejected by user max" }).waitFor();
     expect(await gate.page.getByRole("button", { name: "Approve", exact: true }).count()).toBe(0);
     await heading(inbox.page, "Decided while you were here").waitFor();
     await inbox.page

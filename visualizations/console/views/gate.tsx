@@ -5,10 +5,10 @@
  * G2  A gate that is decided, here or elsewhere, says by whom and when, and has no buttons.
  */
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import type { Gate } from "../../../src/contract/gate.ts";
 import { announce } from "../announce.ts";
-import { workflowPath } from "../api.ts";
+import { isMe, workflowPath } from "../api.ts";
 import { hearFeed } from "../live.ts";
 import { Show, useLoaded } from "../loaded.tsx";
 import { Decision } from "../parts/decision.tsx";
@@ -50,6 +50,7 @@ function Desk({ latest, reload }: DeskProps) {
   const shown = useSignal(latest);
   const before = useSignal<Gate | null>(null);
   const said = useSignal<string | null>(null);
+  const wasOpen = useRef(isOpen(latest)).current;
   const isStale = isOpen(latest) && !isSame(shown.value, latest);
   // All but what is decided on may be newer than when one came: votes, seats, the end.
   const gate = isStale ? { ...shown.value, votes: latest.votes, seat: latest.seat } : latest;
@@ -87,7 +88,7 @@ function Desk({ latest, reload }: DeskProps) {
         {isOpen(latest) ? (
           <Decision gate={gate} isStale={isStale} said={said.value} onAnswer={onAnswer} />
         ) : (
-          <Decided gate={latest} said={said.value} />
+          <Decided gate={latest} said={said.value} wasOpen={wasOpen} />
         )}
       </div>
     </article>
@@ -125,13 +126,25 @@ const Moved = ({ before, now }: { readonly before: Gate; readonly now: Gate }) =
   </section>
 );
 
-/** `said`: what came of one's own answer, just now. */
-function Decided({ gate, said }: { readonly gate: Gate; readonly said: string | null }) {
+interface DecidedProps {
+  readonly gate: Gate;
+  /** What came of one's own answer, just now. */
+  readonly said: string | null;
+  /** It was to be decided when its reader came. */
+  readonly wasOpen: boolean;
+}
+
+function Decided({ gate, said, wasOpen }: DecidedProps) {
   const { decision } = gate;
+  const who = decision?.principal ?? null;
+  const isElsewhere = wasOpen && who !== null && !isMe(who);
+  useEffect(() => {
+    if (isElsewhere) announce(`Decided elsewhere: ${tellDecided(gate)}`);
+  }, [isElsewhere, gate]);
   return (
     <section class="card decision" aria-labelledby="decided">
       <h2 id="decided" tabIndex={-1} ref={(heading) => void (said !== null && heading?.focus())}>
-        {said ?? `This gate is ${spaced(gate.status)}`}
+        {said ?? `${isElsewhere ? "Decided elsewhere:" : "This gate is"} ${spaced(gate.status)}`}
       </h2>
       <p>
         {tellDecided(gate)}
