@@ -186,7 +186,7 @@ export const errorCodes = Object.freeze({
   T4_OPERATOR_UNKNOWN: processing(
     "Register this version of the operator, then retry the workflow; or migrate it to what is registered (retry, mode migrate).",
   ),
-  T4_ROUNDS_EXHAUSTED: resource("Raise limits.maxRounds, or let the planner come to an end sooner."),
+  T4_ROUNDS_EXHAUSTED: resource("Raise the limit maxRounds, or let the planner come to an end sooner."),
   T4_WORKFLOW_STRANDED: input(
     "Register what is missing beside what is there, or migrate or end each workflow as listed; then ask again.",
     { http: 409 },
