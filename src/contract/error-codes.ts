@@ -235,7 +235,7 @@ export const errorCodes = Object.freeze({
   T5_GATE_AMBIGUOUS: input("Say which gate; several are open.", { http: 409 }),
   T5_PERSON_UNDECIDED: policy("Repair the host's samePerson; until then nothing is decided that rests on it."),
   T5_GATE_NOT_RUNNABLE: input(
-    "See the cause. Pin: register the version that it names beside the new one. Migrate: begin the work again under the new version (retry, mode migrate). Edit the payload. Or end it: reject or cancel. The gate stays open.",
+    "See the cause; then register the version that it names beside the new one, begin the work again under the new one (retry, mode migrate), edit the payload, or end it (reject, cancel): the gate stays open.",
     { http: 409 },
   ),
   T5_EDIT_WITHOUT_EFFECT: input(
