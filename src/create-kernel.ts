@@ -8,7 +8,6 @@
  */
 
 import { allMachines, definitionOf } from "../machines/definitions.ts";
-import type { Caller } from "./contract/auth-context.ts";
 import { raise } from "./contract/error.ts";
 import { kernelError } from "./contract/error-codes.ts";
 import { moduleRef } from "./contract/module-ref.ts";
@@ -18,7 +17,7 @@ import type { WorkflowState } from "./contract/workflow-state.ts";
 import { createCapabilityClient } from "./kernel/capability-client.ts";
 import { examine } from "./kernel/doctor.ts";
 import type { Kernel } from "./kernel/face.ts";
-import { findOpenGate } from "./kernel/open-gate.ts";
+import { createGateFinder } from "./kernel/open-gate.ts";
 import { type KernelOptions, resolveOptions, type TierPatch } from "./kernel/options.ts";
 import { fillRegistry, KernelParts, openMemoryLedger, openParts, stopParts } from "./kernel/parts.ts";
 import { createReads, viewOf } from "./kernel/reads.ts";
@@ -68,7 +67,12 @@ class RunningKernel {
   constructor(parts: KernelParts, options: KernelOptions) {
     this.#parts = parts;
     this.#options = options;
-    this.#gateway = createGateway(parts.kit, (workflowId, caller) => this.#openGate(workflowId, caller));
+    const findOpenGate = createGateFinder({ ...parts, clock: parts.resolved.clock });
+    this.#gateway = createGateway(parts.kit, async (workflowId, caller) => {
+      // Who may say nothing at gates learns of none.
+      await this.#gateway.authorize(caller, "gate:approve");
+      return findOpenGate(workflowId, caller);
+    });
     this.face = {
       ...createReads({ ...parts, store: parts.told, same: parts.resolved.same, authorize: this.#gateway.authorize }),
       tokens: createTokenView({ ...parts, store: parts.told }),
@@ -76,12 +80,6 @@ class RunningKernel {
       ...this.#records(),
       ...this.#insights(),
     };
-  }
-
-  /** Who may say nothing at gates learns of none. */
-  async #openGate(workflowId: string, caller: Caller): Promise<string> {
-    await this.#gateway.authorize(caller, "gate:approve");
-    return findOpenGate(this.#parts, workflowId, caller);
   }
 
   async #serve<T>(work: () => Promise<T>): Promise<T> {

@@ -5,7 +5,9 @@
 import type { Caller } from "../contract/auth-context.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
+import { instantText } from "../contract/instant.ts";
 import { moduleRef } from "../contract/module-ref.ts";
+import type { Clock } from "../ports/clock.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
 import type { LedgerReading } from "../runtime/ledger-reader.ts";
 
@@ -14,13 +16,37 @@ const openRef = moduleRef(0, "gateway", "find_open_gate");
 /** How many are named where there are too many. */
 const maxNamed = 50;
 
+interface FinderParts {
+  readonly store: LedgerStore;
+  readonly reading: LedgerReading;
+  readonly clock: Clock;
+}
+
+/**
+ * Finds the gate that was open when something was said. Who speaks while another's word is being placed is placed with it,
+ * and a gate that opened since is not meant: nobody decides about what they cannot have seen.
+ */
+export function createGateFinder(parts: FinderParts): (workflowId: string, caller: Caller) => Promise<string> {
+  const placing = new Map<string, Promise<string>>();
+  return (workflowId, caller) => {
+    const key = `${caller.tenant_id} ${workflowId}`;
+    const known = placing.get(key);
+    if (known !== undefined) return known;
+    const found = findOpenGate(parts, workflowId, caller).finally(() => placing.delete(key));
+    placing.set(key, found);
+    return found;
+  };
+}
+
 /** @throws KernelErrorException T5_GATE_AMBIGUOUS, T5_GATE_NOT_FOUND, T4_WORKFLOW_NOT_FOUND. */
-export async function findOpenGate(
-  { store, reading }: { readonly store: LedgerStore; readonly reading: LedgerReading },
+async function findOpenGate(
+  { store, reading, clock }: FinderParts,
   workflow_id: string,
   caller: Caller,
 ): Promise<string> {
-  const open = await store.gates({ workflow_id, tenant_id: caller.tenant_id, limit: maxNamed });
+  const saidAt = instantText(clock.now());
+  const gates = await store.gates({ workflow_id, tenant_id: caller.tenant_id, limit: maxNamed });
+  const open = gates.filter(({ opened_at }) => opened_at <= saidAt);
   const [only, ...others] = open;
   if (only === undefined) {
     const { state } = await reading.readWorkflowState(workflow_id, caller);
