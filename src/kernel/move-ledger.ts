@@ -15,6 +15,7 @@ import { letOthersRun } from "../runtime/let-others-run.ts";
 import { AppendDerivation } from "./derive-appends.ts";
 import { verifyAll } from "./verify.ts";
 
+/** What a move took along: rows and streams, of the whole ledger. */
 export interface MovedLedger {
   readonly rows: number;
   readonly streams: number;

@@ -295,6 +295,7 @@ export const samples: Readonly<Record<string, Sample>> = {
   }),
   MemoryRecord: fields({ tenant_id: "acme", thread_id: null, workflow_id: wf, ...memory }, { confidence: "0.9" }),
   Metrics: fields(metrics, { token_count: "120" }),
+  ModelPrice: fields({ in: 0.1, out: 0.4 }, { out: "0.4" }),
   ModuleRef: fields(ref, { tier: "4" }),
   OperatorMetadata: fields(operator, { idempotent: "true" }),
   Outcome: fields(outcome, { confidence: "0.8" }),
@@ -329,6 +330,7 @@ export const samples: Readonly<Record<string, Sample>> = {
   ),
   PolicyStage: word("action"),
   Principal: fields(principal, { role: 5 }),
+  PrincipalRef: fields({ type: "user", id: 7 }, { type: 5 }),
   ProblemDetails: fields(problem, { status: "502" }),
   RequestTrace: fields(
     { request_id: wf, plan, steps: [stepTrace], llm_calls: [], status: "completed", duration: 12 },

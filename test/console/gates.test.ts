@@ -91,7 +91,7 @@ describe("a gate", () => {
     const { payload_digest } = await site.kernel.gate(id, "gate-publish");
     await site.kernel.decideGate(id, { ...bo, decision: "reject", payload: { payload_digest, comment: "no" } });
     await page.getByRole("button", { name: "Approve", exact: true }).press("Enter");
-    await page.getByText("rejected by user bo").waitFor();
+    await page.getByText("Decided elsewhere: rejected by user bo").waitFor();
     expect((await site.kernel.settled(id)).state).toBe("cancelled");
   });
 });

@@ -227,7 +227,7 @@ const unknown: readonly (readonly [string, () => unknown, string, string])[] = [
   ["an observer", () => createObserver({ tenantLabels: true } as never), "tenantLabels", "tenantLabel"],
   ["a logger", () => createLogger({ levels: "info" } as never), "levels", "level"],
   ["a ledger", () => sqliteLedger({ synchronus: "normal" } as never), "synchronus", "synchronous"],
-  ["a model's operator", () => llmOperator({ name: "A.B", model: {} } as never), "model", "models"],
+  ["a model's operator", () => llmOperator({ name: "A.B", modell: {} } as never), "modell", "model"],
   ["Git.Log", () => createGitLog({ maxOutputByte: 1 } as never), "maxOutputByte", "maxOutputBytes"],
 ];
 

@@ -19,7 +19,7 @@ export const hostTransactionTable = `CREATE TABLE IF NOT EXISTS countersign_effe
   at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP
 )`;
 
-const source = moduleRef(4, "sqlite", "hostTransaction");
+const source = moduleRef(0, "sqlite", "hostTransaction");
 
 /** The result is kept as JSON. @returns what `defineOperator` takes as `run`; the operator may say `idempotent: true`. */
 export function hostTransaction<I = never, O = unknown>(
