@@ -17,6 +17,7 @@ import type { PlanStep } from "../contract/plan.ts";
 import { workflowStates } from "../contract/progress.ts";
 import { isStepDone, isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
 import type { LedgerStore, WorkflowHead } from "../ports/ledger-store.ts";
+import { eachHead } from "../runtime/each-head.ts";
 import type { LedgerReading } from "../runtime/ledger-reader.ts";
 import type { Registry } from "../runtime/registry.ts";
 import type { DoctorFinding, DoctorQuestion, DoctorReport, EffectDone, Obstacle, Remedy } from "./doctor-report.ts";
@@ -28,7 +29,6 @@ export interface DoctorParts {
 }
 
 const doctorRef = moduleRef(0, "kernel", "doctor");
-const pageSize = 200;
 const Question = z.strictObject({ workflow_id: z.string().optional(), intent_type: z.string().optional() });
 const unfinished = workflowStates.filter((state) => !isTerminal(state));
 
@@ -62,17 +62,11 @@ async function* headsOf(
     if (!isTerminal(head.state) && (intent_type ?? head.intent_type) === head.intent_type) yield head;
     return;
   }
-  const filter = {
+  yield* eachHead(store, {
     states: unfinished,
     ...(caller === undefined ? {} : { tenant_id: caller.tenant_id }),
     ...(intent_type === undefined ? {} : { intent_type }),
-  };
-  for (let after: string | undefined; ; ) {
-    const page = await store.heads({ ...filter, limit: pageSize, ...(after === undefined ? {} : { after }) });
-    yield* page;
-    after = page.at(-1)?.workflow_id;
-    if (after === undefined || page.length < pageSize) return;
-  }
+  });
 }
 
 async function examineWorkflow(

@@ -11,6 +11,7 @@ import { kernelError } from "../contract/error-codes.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { TurnRow } from "../contract/turn.ts";
 import type { Append, LedgerStore } from "../ports/ledger-store.ts";
+import { eachHead } from "../runtime/each-head.ts";
 import { letOthersRun } from "../runtime/let-others-run.ts";
 import { AppendDerivation } from "./derive-appends.ts";
 import { verifyAll } from "./verify.ts";
@@ -50,16 +51,9 @@ export async function moveLedger(
 }
 
 async function requireRest(store: LedgerStore, now: number): Promise<void> {
-  for (let after = ""; ; ) {
-    const heads = await store.heads({ after, limit: chunk });
-    const held = heads.find(({ owner, expires_at }) => owner !== null && (expires_at ?? 0) > now);
-    if (held !== undefined)
-      raise(
-        kernelError("T0_LEDGER_LOCKED", `${held.owner} works on ${held.workflow_id} of ledger ${store.name}`, source),
-      );
-    const last = heads.at(-1);
-    if (last === undefined) return;
-    after = last.workflow_id;
+  for await (const { workflow_id, owner, expires_at } of eachHead(store)) {
+    if (owner === null || (expires_at ?? 0) <= now) continue;
+    raise(kernelError("T0_LEDGER_LOCKED", `${owner} works on ${workflow_id} of ledger ${store.name}`, source));
   }
 }
 

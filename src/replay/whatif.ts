@@ -22,6 +22,7 @@ import type { WorkflowRecord } from "../contract/workflow.ts";
 import { assemblePolicies } from "../kernel/policies.ts";
 import type { WhatIf, WhatIfFinding, WhatIfReport } from "../kernel/whatif-report.ts";
 import type { LedgerStore, WorkflowHead } from "../ports/ledger-store.ts";
+import { eachHead } from "../runtime/each-head.ts";
 import { readable } from "../runtime/read-turns.ts";
 import type { Registry } from "../runtime/registry.ts";
 import { evaluatePolicies, type PolicyEngine } from "../tiers/t5-ego/policy/evaluate-policies.ts";
@@ -37,7 +38,6 @@ export interface WhatIfParts {
 }
 
 const whatIfRef = moduleRef(5, "policy", "what_if");
-const pageSize = 200;
 
 const Instant = z.union([z.iso.datetime({ offset: true }), z.iso.date()]).transform((text) => Date.parse(text));
 const Scope = z.object({
@@ -105,12 +105,7 @@ async function* headsIn({ store, scope, tenant }: Walk): AsyncGenerator<Workflow
     if (head !== null && fits) yield head;
     return;
   }
-  for (let after: string | undefined; ; ) {
-    const page = await store.heads({ ...filter, limit: pageSize, ...(after === undefined ? {} : { after }) });
-    for (const head of page) if (head.updated_at >= since && head.created_at < until) yield head;
-    after = page.at(-1)?.workflow_id;
-    if (after === undefined || page.length < pageSize) return;
-  }
+  for await (const head of eachHead(store, filter)) if (head.updated_at >= since && head.created_at < until) yield head;
 }
 
 async function* askWorkflow(walk: Walk, workflowId: string, counts: Counts): AsyncGenerator<WhatIfFinding, void, void> {

@@ -11,7 +11,7 @@
 import type { FeedBookmark } from "../contract/feed.ts";
 import { workflowStates } from "../contract/progress.ts";
 import { isTerminal } from "../contract/workflow.ts";
-import type { WorkflowHead } from "../ports/ledger-store.ts";
+import { eachHead } from "./each-head.ts";
 import type { ToldWorkflow } from "./feed-fold.ts";
 import { type FeedParts, FeedTails, type Followed, openRows, type Tenant } from "./feed-tails.ts";
 import { letOthersRun } from "./let-others-run.ts";
@@ -47,7 +47,7 @@ export interface TenantFeed {
 const sharedReach = 1_000;
 /** Rows without anything for a reader after which its cursor is moved on nevertheless. */
 const bookmarkEvery = 1_000;
-const headsPerPage = 100;
+const headsAtOnce = 100;
 const unfinished = workflowStates.filter((state) => !isTerminal(state));
 
 export function createTenantFeed<M>(parts: FeedParts<M>): TenantFeed {
@@ -119,18 +119,13 @@ async function* snapshot<M>(
   tenant: Tenant | undefined,
 ): AsyncGenerator<ToldItem, void, void> {
   const of = tenant === undefined ? {} : { tenant_id: tenant };
-  const filter = { ...of, states: unfinished, limit: headsPerPage, ...(intent_type !== undefined && { intent_type }) };
-  let heads = await store.heads(filter);
-  while (heads.length > 0) {
-    for (const head of heads) {
-      if (signal?.aborted === true) return;
-      const gates = await store.gates({ ...of, workflow_id: head.workflow_id });
-      if (only === undefined || gates.length > 0) yield tellHead(head, gates);
-    }
-    const last = heads.at(-1) as WorkflowHead;
-    if (heads.length < headsPerPage) return;
-    await letOthersRun();
-    heads = await store.heads({ ...filter, after: last.workflow_id });
+  const filter = { ...of, states: unfinished, ...(intent_type !== undefined && { intent_type }) };
+  let told = 0;
+  for await (const head of eachHead(store, filter)) {
+    if (signal?.aborted === true) return;
+    if (++told % headsAtOnce === 0) await letOthersRun();
+    const gates = await store.gates({ ...of, workflow_id: head.workflow_id });
+    if (only === undefined || gates.length > 0) yield tellHead(head, gates);
   }
 }
 

@@ -3,15 +3,9 @@
  *
  * Owns: the rows of the delivery port. Never: is an index: what became of a delivery no row of the log tells.
  */
-import type {
-  CursorMove,
-  Delivery,
-  DeliveryCounts,
-  DeliveryStore,
-  GateNews,
-  Settlement,
-} from "../../ports/delivery-store.ts";
-import { type Columns, idText, parseCell } from "../tables/columns.ts";
+import type { CursorMove, DeliveryCounts, DeliveryStore, GateNews, Settlement } from "../../ports/delivery-store.ts";
+import { idText } from "../tables/columns.ts";
+import { toDelivery } from "../tables/records.ts";
 import { firstOf, type Runner, rowsOf, type Statement } from "./query.ts";
 import { statement } from "./statements.ts";
 import type { Run } from "./store.ts";
@@ -73,8 +67,3 @@ function settlementOf(key: Key, settled: Settlement & { readonly now: number }):
 
 /** What a server says may have characters that no text of Postgres can hold. */
 const storable = (text: string | null): string | null => text?.replaceAll("\u0000", "\ufffd") ?? null;
-
-const toDelivery = ({ tenant_id, ...row }: Columns): Delivery => ({
-  ...(row as unknown as Omit<Delivery, "tenant_id">),
-  tenant_id: parseCell(tenant_id, "tenant_id"),
-});

@@ -3,8 +3,8 @@
  *
  * Owns: the rows of the session port. Never: is an index: no row of the log tells of a session.
  */
-import type { SessionRecord, SessionStore } from "../../ports/session-store.ts";
-import { type Columns, parseCell } from "../tables/columns.ts";
+import type { SessionStore } from "../../ports/session-store.ts";
+import { namesOf, toSessionRecord } from "../tables/records.ts";
 import { firstOf, rowsOf } from "./query.ts";
 import { statement } from "./statements.ts";
 import type { Run } from "./store.ts";
@@ -19,7 +19,7 @@ export const createSessionTable = ({ read, write }: Run): SessionStore => ({
   find: (name) =>
     read("findSession", async (on) => {
       const row = await firstOf(on, statement("findSession", name));
-      return row === undefined ? null : toRecord(row);
+      return row === undefined ? null : toSessionRecord(row);
     }),
   touch: (name, at) => read("touchSession", async (on) => void (await on.query(statement("touchSession", at, name)))),
   redeem: (name, at) =>
@@ -33,11 +33,4 @@ export const createSessionTable = ({ read, write }: Run): SessionStore => ({
         ),
       ),
     ),
-});
-
-const namesOf = (rows: readonly Columns[]): readonly string[] => rows.map((row) => row["name"] as string);
-
-const toRecord = ({ caller, ...row }: Columns): SessionRecord => ({
-  ...(row as unknown as Omit<SessionRecord, "caller">),
-  caller: parseCell(caller, "caller"),
 });

@@ -3,15 +3,9 @@
  *
  * Owns: the SQL of the delivery port. Never: is an index: what became of a delivery no row of the log tells.
  */
-import type {
-  CursorMove,
-  Delivery,
-  DeliveryCounts,
-  DeliveryStore,
-  GateNews,
-  Settlement,
-} from "../../ports/delivery-store.ts";
-import { type Columns, idText, parseCell } from "../tables/columns.ts";
+import type { CursorMove, DeliveryCounts, DeliveryStore, GateNews, Settlement } from "../../ports/delivery-store.ts";
+import { idText } from "../tables/columns.ts";
+import { toDelivery } from "../tables/records.ts";
 import type { Run } from "./store.ts";
 import { type Connection, writeAll } from "./transaction.ts";
 
@@ -74,8 +68,3 @@ function settle({ statements }: Connection, key: Key, settled: Settlement & { re
   const next = settled.state === "pending" ? settled.next_at : settled.now;
   statements.putDeliveryBack.run(state, attempts, next, error, settled.now, ...key);
 }
-
-const toDelivery = ({ tenant_id, ...row }: Columns): Delivery => ({
-  ...(row as unknown as Omit<Delivery, "tenant_id">),
-  tenant_id: parseCell(tenant_id, "tenant_id"),
-});

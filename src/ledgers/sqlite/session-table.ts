@@ -4,7 +4,7 @@
  * Owns: the SQL of the session port. Never: is an index: no row of the log tells of a session.
  */
 import type { SessionRecord, SessionStore } from "../../ports/session-store.ts";
-import { type Columns, parseCell } from "../tables/columns.ts";
+import { namesOf, toSessionRecord } from "../tables/records.ts";
 import type { Run } from "./store.ts";
 import { type Connection, writeAll } from "./transaction.ts";
 
@@ -13,7 +13,7 @@ export const createSessionTable = (run: Run): SessionStore => ({
   find: (name) =>
     run("findSession", ({ statements }) => {
       const row = statements.findSession.get(name);
-      return row === undefined ? null : toRecord(row);
+      return row === undefined ? null : toSessionRecord(row);
     }),
   touch: (name, at) => run("touchSession", (on) => writeAll(on, () => void on.statements.touchSession.run(at, name))),
   redeem: (name, at) =>
@@ -37,10 +37,3 @@ function keepSession(connection: Connection, record: SessionRecord, most: number
     return namesOf(dropOldSessions.all(kind, most));
   });
 }
-
-const namesOf = (rows: readonly Columns[]): readonly string[] => rows.map((row) => row["name"] as string);
-
-const toRecord = ({ caller, ...row }: Columns): SessionRecord => ({
-  ...(row as unknown as Omit<SessionRecord, "caller">),
-  caller: parseCell(caller, "caller"),
-});
