@@ -9,7 +9,7 @@ import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Prompt
 import { kernelError } from "../../contract/error-codes.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { raise } from "../../contract/kernel-error.ts";
-import { readStrictly } from "../../contract/known-keys.ts";
+import { type KeysOf, readStrictly } from "../../contract/known-keys.ts";
 import { type ModelEndpoint, ModelPrice, type RoutePreference } from "../../contract/model-route.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { OperatorCall } from "../../contract/operator.ts";
@@ -39,6 +39,19 @@ export interface AskOptions {
   /** False asks for the answer whole (`doGenerate`). */
   readonly streaming?: boolean;
 }
+
+/** The keys of both, for the tables of those whose options extend them. */
+export const askKeys = {
+  model: 0,
+  price: 0,
+  models: 0,
+  capabilities: 0,
+  prefer: 0,
+  maxOutputTokens: 0,
+  temperature: 0,
+  maxAnswerChars: 0,
+  streaming: 0,
+} satisfies KeysOf<Required<ModelChoice & AskOptions>>;
 
 /** Who is asked: the model, its name for people and budgets, and its price. */
 export interface Chosen extends Pick<ModelEndpoint, "name" | "price"> {

@@ -20,6 +20,7 @@ import { mapTexts, ref, text } from "../../contract/reference.ts";
 import { type CapabilityOptions, defineCapability } from "../../define/define-capability.ts";
 import type { StepBuilder } from "../../define/step-builder.ts";
 import type { AgentCall } from "./agent-messages.ts";
+import { askKeys } from "./ask-model.ts";
 import { type ThinkOptions, Thought, thinkOperator } from "./think-operator.ts";
 
 /** What an agent is asked. */
@@ -65,22 +66,14 @@ export function defineAgent<const N extends string>(
 
 const agentRef = moduleRef(0, "validation", "defineAgent");
 const known = {
+  ...askKeys,
   intentType: 0,
   version: 0,
   description: 0,
   keywords: 0,
   limits: 0,
   tools: 0,
-  model: 0,
-  price: 0,
-  models: 0,
-  capabilities: 0,
-  prefer: 0,
   system: 0,
-  maxOutputTokens: 0,
-  temperature: 0,
-  maxAnswerChars: 0,
-  streaming: 0,
   timeoutSec: 0,
   retry: 0,
   resources: 0,

@@ -8,7 +8,15 @@ import { type KeysOf, requireKnownKeys } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Operator, OperatorCall } from "../../contract/operator.ts";
 import { defineOperator, type OperatorOptions } from "../../define/define-operator.ts";
-import { type AskOptions, askModel, type Choose, chooserOf, type ModelChoice, requireEnd } from "./ask-model.ts";
+import {
+  type AskOptions,
+  askKeys,
+  askModel,
+  type Choose,
+  chooserOf,
+  type ModelChoice,
+  requireEnd,
+} from "./ask-model.ts";
 
 const maxPromptChars = 1_000_000;
 const Words = z.string().min(1).max(maxPromptChars);
@@ -100,6 +108,7 @@ export function llmOperator<const N extends string>(options: LlmOperatorOptions<
 
 const llmRef = moduleRef(0, "validation", "llmOperator");
 const known = {
+  ...askKeys,
   name: 0,
   version: 0,
   description: 0,
@@ -111,16 +120,7 @@ const known = {
   estimatedCost: 0,
   resources: 0,
   limits: 0,
-  model: 0,
-  price: 0,
-  models: 0,
-  capabilities: 0,
-  prefer: 0,
   system: 0,
-  maxOutputTokens: 0,
-  temperature: 0,
-  maxAnswerChars: 0,
-  streaming: 0,
 } satisfies KeysOf<Required<LlmOperatorOptions>>;
 
 async function answerCall(
