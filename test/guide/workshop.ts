@@ -7,11 +7,11 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { freePort } from "../free-port.ts";
 import { root } from "../tidy/source-files.ts";
 import type { Program, ShellStep } from "./read-blocks.ts";
 import { sources } from "./resolve-package.ts";
@@ -72,7 +72,7 @@ export async function runShell(
   const npx = join(folder, "bin/npx");
   writeFileSync(npx, `#!/bin/sh\n[ "$1" = countersign ] && shift && exec "${process.execPath}" "${launcher}" "$@"\n`);
   chmodSync(npx, 0o755);
-  const port = String(await findPort());
+  const port = String(await freePort());
   const blocks = steps.map(({ code }) => code.replaceAll("8787", port)).join(`\necho '${cut}'\n`);
   const setup = `export PATH="$PWD/bin:${dirname(process.execPath)}:$PATH" NODE_OPTIONS=--import='${preload}' NO_COLOR=1`;
   const script = `trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n${setup}\n${blocks}`;
@@ -80,12 +80,4 @@ export async function runShell(
   const [out, errors, [code]] = await Promise.all([text(shell.stdout), text(shell.stderr), once(shell, "exit")]);
   const outs = out.replaceAll(port, "8787").split(`${cut}\n`);
   return { code, outs, errors };
-}
-
-async function findPort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { readonly port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

@@ -1,7 +1,5 @@
 /** Stately's own relay and receiver as judges: what they are given is what they give, whole, early or late. */
 import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { createWebSocketReceiver } from "@statelyai/inspect";
 import { createInspectorServer } from "@statelyai/inspect/server";
 import { describe, expect, it } from "vitest";
@@ -11,16 +9,8 @@ import { inspectKernel, playEvents, serveInspector } from "../../src/inspect/ind
 import { kinds } from "../../src/inspect/player.ts";
 import { createTestKernel } from "../../src/testing/index.ts";
 import { gated, intentType } from "../actors/fixture.ts";
+import { freePort } from "../free-port.ts";
 import { goldens, pictureOf, playAll } from "./story.ts";
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}
 
 /** Resolves with so many messages as Stately's receiver hands them on. */
 function receive(server: string, count: number): Promise<readonly unknown[]> {

@@ -8,10 +8,10 @@
  */
 import type { EventEmitter } from "node:events";
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
+import { freePort } from "../free-port.ts";
 
 export interface TestServer {
   readonly url: string;
@@ -61,17 +61,6 @@ export async function startServer(settings: readonly string[] = flags): Promise<
     rmSync(folder, { recursive: true, force: true });
   };
   return { url: `postgres://postgres:secret@127.0.0.1:${port}/postgres`, stop };
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once("error", reject);
-    probe.listen(0, "127.0.0.1", () => {
-      const { port } = probe.address() as { readonly port: number };
-      probe.close(() => resolve(port));
-    });
-  });
 }
 
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
