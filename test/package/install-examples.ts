@@ -39,10 +39,8 @@ function install(name: string): { readonly at: string; readonly took: string } {
 function run(name: string, at: string, runtime: readonly string[]): boolean {
   const begun = performance.now();
   const [program = "", ...args] = [...runtime, join(at, name, "main.ts")];
-  mkdirSync(join(at, "run"), { recursive: true });
-  rmSync(join(at, "run"), { recursive: true });
-  mkdirSync(join(at, "run"));
-  const { stdout, stderr } = spawnSync(program, args, { cwd: join(at, "run"), encoding: "utf8", timeout: 60_000 });
+  const cwd = mkdtempSync(join(at, "run-"));
+  const { stdout, stderr } = spawnSync(program, args, { cwd, encoding: "utf8", timeout: 60_000 });
   const ok = stdout === readFileSync(join(examples, name, "expected.txt"), "utf8");
   console.log(
     `  ${ok ? "ran" : "FAILED"} on ${runtime[0]?.split("/").at(-1)} in ${seconds(begun)}${ok ? "" : `\n${stdout}${stderr}`}`,
