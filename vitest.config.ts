@@ -79,7 +79,8 @@ const inPostgres = [
     { resolve: { alias: otherStore } },
   ),
 ];
-if (!canServe()) console.warn("Tests on Postgres are left out: its server cannot run from this folder as this user.");
+const served = canServe();
+if (!served) console.warn("Tests on Postgres are left out: its server cannot run from this folder as this user.");
 
 export default defineConfig({
   test: {
@@ -93,7 +94,7 @@ export default defineConfig({
       project("package", { include: packaged, isolate: false, globalSetup: ["test/package/pack-package.ts"] }),
       project("isolated", { include: isolated, isolate: true }),
       project("console", { include: browsing, isolate: false, globalSetup: ["test/console/start-browser.ts"] }),
-      ...(canServe() ? inPostgres : []),
+      ...(served ? inPostgres : []),
       project("shared", {
         include: ["test/**/*.test.ts"],
         exclude: [...configDefaults.exclude, ...slow, ...packaged, ...isolated, ...browsing, ...onPostgres],
