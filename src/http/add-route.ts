@@ -46,7 +46,7 @@ export interface Route<Q extends z.ZodObject = z.ZodObject> {
   readonly params?: z.ZodObject;
   /** Parameters after the question mark, as texts arrive; its schemas read them. */
   readonly query?: Q;
-  /** Whether the query names a workflow, which may not be there. */
+  /** Whether query or body names a workflow, which may not be there. */
   readonly names?: boolean;
   /** Whether an `Idempotency-Key` is heeded. */
   readonly idempotent?: boolean;

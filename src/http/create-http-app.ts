@@ -35,6 +35,7 @@ import { createOneAtATime } from "./one-at-a-time.ts";
 import { addBudgets } from "./routes/budgets.ts";
 import { addCommands } from "./routes/commands.ts";
 import { addConsole } from "./routes/console.ts";
+import { addDoctor } from "./routes/doctor.ts";
 import { addDocument } from "./routes/document.ts";
 import { addGuide } from "./routes/guide.ts";
 import { addHealth } from "./routes/health.ts";
@@ -106,6 +107,7 @@ export function createHttpApp(kernel: Kernel, options: HttpOptions): HttpApp {
   addRegistry(edge);
   addStreams(edge);
   addWhatIf(edge);
+  addDoctor(edge);
   addRpc(edge);
   addMetrics(edge);
   addMounts(edge);

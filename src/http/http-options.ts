@@ -94,6 +94,8 @@ export const defaultHttpLimits = {
   maxLoginCodes: 100,
   /** Findings that one what-if tells; further ones are counted. */
   maxWhatIfFindings: 10_000,
+  /** Findings that one answer of the doctor tells; further ones are counted. */
+  maxDoctorFindings: 10_000,
 } as const;
 /** Limits of the API, by name. */
 export type HttpLimits = { readonly [K in keyof typeof defaultHttpLimits]: number };

@@ -29,7 +29,7 @@ const refuse = (): never =>
   raise(
     kernelError(
       "T0_HTTP_CALLER_BUSY",
-      "a replay or what-if of this caller is under way",
+      "a replay, a what-if or a look of the doctor for this caller is under way",
       moduleRef(0, "http", "one_at_a_time"),
     ),
   );

@@ -125,7 +125,8 @@ describe("/rpc", () => {
         const [, name = path.endsWith("/workflows/:id") ? "workflow" : null] =
           /^\/v1\/kernel\/(?:workflows\/:id\/)?(\w+)$/.exec(path) ?? [];
         // A job is a submit whose answer waits; a method's does not, and neither streams nor is long.
-        return name === null || ["capabilities", "machines", "jobs", "evidence", "replay", "whatif"].includes(name)
+        return name === null ||
+          ["capabilities", "machines", "jobs", "evidence", "replay", "whatif", "doctor"].includes(name)
           ? []
           : [[`kernel/${name}`, needs] as const];
       }),

@@ -10,12 +10,12 @@ import { JsonValue } from "../../contract/json.ts";
 import { raise } from "../../contract/kernel-error.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { PolicyDecision, PolicyStage } from "../../contract/policy.ts";
-import { definePolicySet, type RuleSet, type WhatIf, type WhatIfFinding, type WhatIfReport } from "../../index.ts";
+import { definePolicySet, type RuleSet, type WhatIf } from "../../index.ts";
 import { addRoute, type Route } from "../add-route.ts";
 import { answerStream, type Opening } from "../answer-stream.ts";
 import type { Edge } from "../edge.ts";
 import { readJsonBody } from "../read-body.ts";
-import type { Told } from "../sse-stream.ts";
+import { tellFound } from "../tell-found.ts";
 import { readScope, requireReader } from "./reads.ts";
 
 const whatIfRef = moduleRef(5, "policy", "what_if");
@@ -93,7 +93,7 @@ export function addWhatIf(edge: Edge): void {
     const asked = await readAsked(await readJsonBody(call.req.raw, options.limits));
     const open = ({ signal }: Opening) => {
       signal.addEventListener("abort", edge.heavy.take(caller));
-      return tell(kernel.whatIf(asked, caller), options.limits.maxWhatIfFindings);
+      return tellFound(kernel.whatIf(asked, caller), options.limits.maxWhatIfFindings);
     };
     return answerStream(call, edge, { event: "kernel.whatif", open });
   });
@@ -133,21 +133,4 @@ function toData(read: () => unknown): unknown {
 function refuseRules(problem: string): never {
   const detail = { problems: [{ rule: null, field: "rules", problem }] };
   return raise(kernelError("T5_POLICY_INVALID", `policy set: ${problem}`, whatIfRef, { detail }));
-}
-
-async function* tell(
-  found: AsyncGenerator<WhatIfFinding, WhatIfReport, void>,
-  most: number,
-): AsyncGenerator<Told, void, void> {
-  for (let told = 0; ; ) {
-    const next = await found.next();
-    if (next.done === true) {
-      yield { sequence: null, item: { kind: "report", ...next.value, told } };
-      return;
-    }
-    if (told < most) {
-      told += 1;
-      yield { sequence: null, item: next.value };
-    }
-  }
 }
