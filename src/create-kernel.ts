@@ -52,7 +52,7 @@ export async function assembleKernel(
   await openParts(parts);
   const { face } = new RunningKernel(parts, options);
   parts.notices?.start();
-  if (options.recover !== false) await parts.host.recover();
+  if (options.recover !== false) await parts.host.start();
   return face;
 }
 

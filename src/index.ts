@@ -254,6 +254,7 @@ export type { ArtifactStore } from "./ports/artifact-store.ts";
 export type { Authenticator } from "./ports/authenticator.ts";
 export type { Clock } from "./ports/clock.ts";
 export type { Delivery, DeliveryCounts, DeliveryStore } from "./ports/delivery-store.ts";
+export type { Host, HostWork, Rested } from "./ports/host.ts";
 export type {
   Append,
   AppendReceipt,

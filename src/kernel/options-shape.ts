@@ -102,6 +102,7 @@ const shape = {
   thresholds: z.strictObject({ classification: share, confidence: share, grounding: share }),
   checkAllOutput: z.boolean(),
   owner: z.string().min(1),
+  host: fn,
   samePerson: fn,
 } satisfies KeysOf<KernelOptions>;
 

@@ -28,6 +28,7 @@ import type { ArtifactStore } from "../ports/artifact-store.ts";
 import type { Authenticator } from "../ports/authenticator.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { KeepsDeliveries } from "../ports/delivery-store.ts";
+import type { Host, HostWork } from "../ports/host.ts";
 import type { LedgerStore, StoredMemory } from "../ports/ledger-store.ts";
 import type { Middleware } from "../ports/middleware.ts";
 import type { Notifier } from "../ports/notifier.ts";
@@ -114,6 +115,8 @@ export interface KernelOptions {
   readonly checkAllOutput?: boolean;
   /** Names this process in leases. */
   readonly owner?: string;
+  /** Where workflows are driven; in this process when absent. */
+  readonly host?: (work: HostWork) => Host;
 }
 
 /** Replaces a tier's definition; for tests of supervision. */

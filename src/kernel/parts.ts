@@ -5,15 +5,18 @@
  */
 import { respondOperator } from "../adapters/respond-operator.ts";
 import type { ParsedBudgets } from "../contract/budget.ts";
-import { KernelErrorException } from "../contract/error.ts";
+import { KernelErrorException, raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { createIdSource } from "../contract/ids.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { createSignalFactory } from "../contract/signal.ts";
+import { isTerminal } from "../contract/workflow.ts";
 import { EmbeddedHost } from "../hosts/embedded/embedded-host.ts";
+import type { Host, Rested } from "../ports/host.ts";
 import { SignalBus, type Tier } from "../runtime/bus.ts";
 import { createFeed, type Feed } from "../runtime/feed.ts";
 import type { Kit } from "../runtime/kit.ts";
+import { LeaseKeeper } from "../runtime/lease-keeper.ts";
 import { createLedgerReading, type LedgerReading } from "../runtime/ledger-reader.ts";
 import { createLedgerWatch, type LedgerWatch } from "../runtime/ledger-watch.ts";
 import { createLedgerWriter, type LedgerWriter } from "../runtime/ledger-writer.ts";
@@ -26,6 +29,7 @@ import { syncedReads } from "../runtime/synced-reads.ts";
 import { createTenantFeed, type TenantFeed } from "../runtime/tenant-feed.ts";
 import { createTenantAppend, type TenantAppend } from "../runtime/tenant-log.ts";
 import { createTimers, type Timers } from "../runtime/timers.ts";
+import type { WorkflowLog } from "../runtime/workflow-log.ts";
 import { createWorkflowTails, type WorkflowTails } from "../runtime/workflow-tails.ts";
 import { Executor } from "../tiers/t4-execution/executor.ts";
 import type { Mailbox } from "../tiers/t4-execution/mailbox.ts";
@@ -67,7 +71,8 @@ export class KernelParts {
   readonly restWaiters: RestWaiters;
   readonly lifecycles: LifecycleHost;
   readonly executor: Executor;
-  readonly host: EmbeddedHost;
+  readonly leases: LeaseKeeper;
+  readonly host: Host;
   /** Null where nobody is told. */
   readonly notices: NoticeDelivery | null;
   readonly supervision: Supervision;
@@ -108,8 +113,9 @@ export class KernelParts {
       inspected: options.inspect !== undefined,
       onError: (error) => logger.error({ error }, "a lifecycle actor failed"),
     });
-    this.executor = this.#createExecutor(resolved);
+    this.leases = this.#createLeaseKeeper(resolved);
     this.host = this.#createHost(resolved);
+    this.executor = this.#createExecutor(resolved);
     this.notices = this.#createNotices(resolved);
     this.supervision = new Supervision({
       definitions: defineTiers({
@@ -158,20 +164,22 @@ export class KernelParts {
       kit,
       lifecycles,
       owner: this.owner,
+      goesOn: this.host.dispatch === undefined,
       settings: createSettings(resolved, registry),
       services: createServices({ resolved, store, reading, timers }),
       onCommitted: (log, events, own) => {
         kit.telemetry.committed?.({ events, record: log.exists ? log.record : null, own });
         this.feed.announce(log.identity.workflow_id);
         if (events.some((e) => e.event_type === "INTENT_RECEIVED")) lifecycles.wake(log.record);
-        this.host.watch();
+        this.leases.watch();
+        if (own && log.foreign && !isTerminal(log.record.state)) this.host.dispatch?.(log.identity.workflow_id);
       },
       onRest: (run) => this.#rested(run),
     });
   }
 
-  #createHost({ clock, logger, limits }: Resolved): EmbeddedHost {
-    return new EmbeddedHost({
+  #createLeaseKeeper({ clock, logger, limits }: Resolved): LeaseKeeper {
+    return new LeaseKeeper({
       store: this.store,
       clock,
       timers: this.timers,
@@ -179,12 +187,25 @@ export class KernelParts {
       owner: this.owner,
       leaseMs: limits.leaseMs,
       tailPollMs: limits.tailPollMs,
-      foldAgainMs: limits.foldAgainMs,
-      wake: (workflowId) => this.wake(workflowId),
       logs: () => this.executor.mailboxes().map(({ log }) => log),
       onNews: () => this.watch.ring(),
+      onGone: () => this.host.freed(),
       onForeign: (log) => this.executor.awake(log.identity.workflow_id)?.refreshed(),
       onLeaseLost: (log) => this.executor.awake(log.identity.workflow_id)?.interrupt(),
+    });
+  }
+
+  #createHost({ options, clock, logger, limits }: Resolved): Host {
+    const { host = (work) => new EmbeddedHost(work) } = options;
+    return host({
+      owner: this.owner,
+      store: this.store,
+      clock,
+      logger,
+      limits,
+      alarm: this.timers.alarm,
+      wake: (workflowId) => this.wake(workflowId),
+      drive: (workflowId) => this.#drive(workflowId),
     });
   }
 
@@ -196,8 +217,30 @@ export class KernelParts {
   }
 
   /** Brings a workflow to life from the ledger and lets it go on. */
-  wake(workflowId: string): Promise<void> {
-    return this.executor.wake(workflowId);
+  async wake(workflowId: string): Promise<void> {
+    await this.executor.wake(workflowId);
+  }
+
+  async #drive(workflowId: string): Promise<Rested | null> {
+    for (;;) {
+      const mailbox = await this.executor.wake(workflowId);
+      if (mailbox === null) return null;
+      await this.#untilRested(mailbox);
+      const { log, interrupted } = mailbox;
+      if (log.lost !== null) raise(log.lost);
+      if (interrupted) raise(kernelError("T0_KERNEL_STOPPED", "the kernel stops before the workflow rests", restRef));
+      // What only took a caller's word in has rested now, and goes on in the next round.
+      if (!log.foreign) return restedOf(log);
+    }
+  }
+
+  /** One that a command holds back stays in memory. */
+  async #untilRested(mailbox: Mailbox): Promise<void> {
+    const { workflow_id } = mailbox.log.identity;
+    const { clock, limits } = this.resolved;
+    const isHere = () => this.executor.awake(workflow_id) === mailbox && !mailbox.isAsleep && !mailbox.interrupted;
+    for (let goesOn = true; goesOn && isHere(); )
+      goesOn = await this.restWaiters.next(workflow_id, { until: clock.now() + limits.tailPollMs, background: true });
   }
 
   /** T7 strikes it off, who waits is told, the host keeps what falls due. */
@@ -206,7 +249,8 @@ export class KernelParts {
     const { signals, send } = this.kit;
     send(7, signals.createDataSignal({ workflow_id }, "Release", restRef, correlation_id, null, { parentId }));
     this.restWaiters.tell(workflow_id);
-    this.host.rested(log);
+    this.leases.rested(log);
+    this.host.rested(restedOf(log));
   }
 
   /** After T4 was restarted its workflows are folded again from the ledger. */
@@ -222,6 +266,8 @@ export class KernelParts {
   /** Ends everything but the store. Runs have been interrupted. */
   close(): void {
     this.host.stop();
+    this.leases.stop();
+    this.timers.clear();
     this.lifecycles.clear();
     this.restWaiters.close();
     this.supervision.stop();
@@ -233,6 +279,15 @@ export class KernelParts {
     this.feed.close();
   }
 }
+
+/** What of a workflow that left memory its host is told. */
+const restedOf = (log: WorkflowLog): Rested => ({
+  workflow_id: log.identity.workflow_id,
+  state: log.exists ? log.record.state : null,
+  due_at: log.due,
+  // Whose first event was not kept, of that there is nothing to fold.
+  lost: log.lost !== null && log.confirmed > 0 && log.lost.code !== "T4_WORKFLOW_LEASED",
+});
 
 /** Where turns are kept when nobody says: SQLite in memory. */
 export async function openMemoryLedger(): Promise<KernelLedger> {
@@ -258,7 +313,7 @@ export async function openParts(parts: KernelParts): Promise<void> {
   const { root } = parts.supervision;
   try {
     await parts.store.open();
-    if (parts.resolved.options.recover !== false) await parts.host.follow();
+    if (parts.resolved.options.recover !== false) await parts.leases.follow();
   } catch (thrown) {
     root.send({ type: "OPEN_FAILED" });
     parts.close();
@@ -272,6 +327,7 @@ export async function openParts(parts: KernelParts): Promise<void> {
 export async function stopParts(parts: KernelParts, drainMs: number): Promise<void> {
   const { executor, store, writer, supervision, kit } = parts;
   supervision.root.send({ type: "STOP" });
+  parts.host.stop();
   await drain(parts, kit.clock.now() + drainMs);
   const awake = executor.mailboxes();
   const held = awake.map(({ log }) => log);
@@ -280,6 +336,7 @@ export async function stopParts(parts: KernelParts, drainMs: number): Promise<vo
   await writer.drained();
   for (const log of held)
     if (log.lease !== null) await store.release(log.identity.workflow_id, log.lease).catch(() => undefined);
+  await parts.host.ended();
   await parts.notices?.stop();
   parts.close();
   await store.close();

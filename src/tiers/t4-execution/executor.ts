@@ -7,7 +7,7 @@
  *     and gone on from where the ledger has nothing newer; head and lease are asked for in any case.
  * E3  A session (marks `session.open`, `session.close`) lasts from waking to resting; every ledger write of it is in it.
  * E4  Nobody works on a workflow without having claimed it: in the store before it goes on by itself, and in the row of
- *     what a person says to one that rests.
+ *     what a person says to one that rests, where this process goes on with it.
  */
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
@@ -36,6 +36,8 @@ export interface ExecutorOptions {
   readonly services: Services;
   readonly lifecycles: LifecycleHost;
   readonly owner: string;
+  /** Whether this process goes on with what is said to a workflow that nobody drives; else its host says where. */
+  readonly goesOn: boolean;
   /** Told after each commit; `own` is false for what another process appended. */
   readonly onCommitted: (log: WorkflowLog, events: readonly LedgerEvent[], own: boolean) => void;
   /** Told when a workflow has ended or rests. */
@@ -77,7 +79,9 @@ export class Executor {
 
   /** A mailbox for a workflow that has no events yet. */
   begin(identity: NewWorkflow, parentId: string | null): Mailbox {
-    return this.#adopt(new WorkflowLog(identity, this.#services), parentId);
+    const log = new WorkflowLog(identity, this.#services);
+    if (!this.#options.goesOn) log.markForeign();
+    return this.#adopt(log, parentId);
   }
 
   /**
@@ -95,15 +99,16 @@ export class Executor {
     }
   }
 
-  /** Lets a workflow go on by itself, if this process may have it. */
-  async wake(workflowId: string, parentId: string | null = null): Promise<void> {
+  /** Lets a workflow go on by itself, if this process may have it; null where another holds it. */
+  async wake(workflowId: string, parentId: string | null = null): Promise<Mailbox | null> {
     const { store, kit, owner } = this.#options;
     if (this.#awake.get(workflowId) === undefined) {
       const held = await store.claim(workflowId, owner, kit.clock.now(), kit.limits.leaseMs);
-      if (held === null) return;
+      if (held === null) return null;
     }
     const mailbox = await this.#live(workflowId, parentId);
     mailbox.wake();
+    return mailbox;
   }
 
   async #live(workflowId: string, parentId: string | null): Promise<Mailbox> {
@@ -177,11 +182,11 @@ export class Executor {
   }
 
   async #fold(workflowId: string, parentId: string | null): Promise<Mailbox> {
-    const { store, kit, owner, lifecycles } = this.#options;
+    const { store, kit, lifecycles } = this.#options;
     const head = (await store.head(workflowId)) ?? raise(notFound(workflowId));
     const { record, context, events } = (await this.#takeKept(workflowId)) ?? (await this.#readAll(workflowId));
     const log = new WorkflowLog(identityOf(record), this.#services, { record, context, head });
-    adoptLease(log, head, { owner, now: kit.clock.now() });
+    adoptLease(log, head, { ...this.#options, now: kit.clock.now() });
     const mailbox = this.#adopt(log, parentId);
     lifecycles.wake(record, events);
     return mailbox;
@@ -225,14 +230,17 @@ function identityOf(record: WorkflowRecord): NewWorkflow {
   };
 }
 
-/** The lease this process holds already is kept; one that another holds is refused before anything is decided. */
+/**
+ * The lease this process holds already is kept; what another holds, or drives, takes in what is said here and does not go
+ * on here.
+ */
 function adoptLease(
   log: WorkflowLog,
   head: WorkflowHead,
-  { owner, now }: { readonly owner: string; readonly now: number },
+  { owner, goesOn, now }: Pick<ExecutorOptions, "owner" | "goesOn"> & { readonly now: number },
 ): void {
   const held = head.owner !== null && (head.expires_at ?? 0) > now;
-  if (!held) return;
-  if (head.owner === owner) return log.setLease({ owner, epoch: head.epoch, expires_at: head.expires_at as number });
-  log.markForeign();
+  if (held && head.owner === owner)
+    return log.setLease({ owner, epoch: head.epoch, expires_at: head.expires_at as number });
+  if (held || !goesOn) log.markForeign();
 }
