@@ -20,6 +20,7 @@ import type { Kernel } from "./kernel/face.ts";
 import { createGateFinder } from "./kernel/open-gate.ts";
 import { type KernelOptions, resolveOptions, type TierPatch } from "./kernel/options.ts";
 import { fillRegistry, KernelParts, openMemoryLedger, openParts, stopParts } from "./kernel/parts.ts";
+import { createReadiness } from "./kernel/readiness.ts";
 import { createReads, viewOf } from "./kernel/reads.ts";
 import { createRecords } from "./kernel/records.ts";
 import { requireRuntime } from "./kernel/require-runtime.ts";
@@ -158,12 +159,23 @@ class RunningKernel {
 
   #insights(): Pick<
     Kernel,
-    "replay" | "whatIf" | "doctor" | "deliveries" | "redeliver" | "bus" | "ask" | "vitals" | "system" | "lifecycles"
+    | "replay"
+    | "whatIf"
+    | "doctor"
+    | "deliveries"
+    | "redeliver"
+    | "bus"
+    | "ask"
+    | "ready"
+    | "vitals"
+    | "system"
+    | "lifecycles"
   > {
     const { authorize } = this.#gateway;
     const { bus, executor, lifecycles, feed, timers, supervision, reading, registry, shelf, told, policies } =
       this.#parts;
     const { notices, kit, store } = this.#parts;
+    const ready = createReadiness(store, { clock: kit.clock, timeoutMs: kit.limits.checkTimeoutMs });
     return {
       replay: async (workflowId, caller) =>
         replayTurns(await reading.rows(workflowId, caller), { options: this.#options, registry, shelf }),
@@ -183,6 +195,7 @@ class RunningKernel {
       },
       bus: { signals: bus.signals, items: bus.items },
       ask: (tier, signal) => this.#serve(() => bus.ask(tier, signal)),
+      ready: () => this.#serve(ready),
       vitals: () => ({
         workflows: executor.count(),
         actors: lifecycles.count(),

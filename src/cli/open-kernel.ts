@@ -5,7 +5,8 @@
  *       bring.
  * INV-1  Without `recover` nothing unfinished is taken up: a command that reads runs nothing.
  * INV-2  Only commands that start work make a ledger (`create`); the others refuse a place where there is none.
- * INV-3  An interruption ends the work at once; the kernel is then stopped before the program ends.
+ * INV-3  An interruption ends the work at once, but for work that ends in an order of its own; the kernel is then stopped
+ *        before the program ends.
  */
 import { folderInventory, projectHandover, releaseNotes } from "../capabilities/index.ts";
 import type { Caller } from "../contract/auth-context.ts";
@@ -25,6 +26,10 @@ export interface Opening {
   readonly logger?: Logger;
   readonly telemetry?: Telemetry;
   readonly notifiers?: readonly Notifier[];
+  /** The work hears of an interruption itself, and ends. */
+  readonly endsItself?: boolean;
+  /** How long steps that run may go on once the command is over, in ms. */
+  readonly drainMs?: number;
 }
 
 /** The open kernel, and who asks it. */
@@ -33,9 +38,6 @@ export interface Desk {
   readonly ledger: ChosenLedger;
   readonly caller: Caller;
 }
-
-/** How long steps that run may go on once the command is over. */
-const drainMs = 2000;
 
 export async function withKernel<T>(
   session: Session,
@@ -48,9 +50,10 @@ export async function withKernel<T>(
   return withRules(session.options, async (rules) => {
     const kernel = await openKernel(session, opening, { ledger, ...rules });
     try {
-      return await Promise.race([work({ kernel, ledger, caller: callerOf(session.options) }), rejectOnAbort(signal)]);
+      const working = work({ kernel, ledger, caller: callerOf(session.options) });
+      return await (opening.endsItself === true ? working : Promise.race([working, rejectOnAbort(signal)]));
     } finally {
-      await kernel.stop({ drainMs });
+      await kernel.stop({ drainMs: opening.drainMs ?? 2000 });
     }
   });
 }

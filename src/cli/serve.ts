@@ -5,10 +5,13 @@
  * INV-2  A browser comes in by a link that is told once, is good once, and soon is not.
  * INV-3  Gates are decided by a person: in a browser's session, or with the approver's token.
  * INV-4  What happens is logged to stderr as JSON lines, without what callers wrote; stdout says where it listens.
- * INV-5  An interruption takes no more requests, cuts the streams off, and then stops the kernel.
+ * INV-5  Told to end, it first says that it is not ready, takes no more requests, answers those under way, cuts the streams
+ *        off, and then stops the kernel, which gives up what it holds: within `--linger`, `--drain` and a few seconds. A
+ *        SIGTERM that was followed ends with 0.
  */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { agentScopes, approverScopes } from "../contract/auth-context.ts";
 import type { Logger, Notifier } from "../index.ts";
@@ -24,13 +27,14 @@ import {
   addCommonOptions,
   type CommonOptions,
   collect,
+  readCount,
   readOrigin,
   readPort,
   type Session,
 } from "./options.ts";
 import { readVersion } from "./read-version.ts";
 import { toJsonText } from "./render-text.ts";
-import type { Terminal } from "./terminal.ts";
+import { isToldToEnd, type Terminal } from "./terminal.ts";
 
 interface ServeOptions extends CommonOptions, AnswerGates {
   readonly host: string;
@@ -43,6 +47,9 @@ interface ServeOptions extends CommonOptions, AnswerGates {
   /** The port of the inspector's page; `true` where none was named. */
   readonly inspect?: number | true;
   readonly notify: readonly string[];
+  /** Seconds. */
+  readonly linger: number;
+  readonly drain: number;
 }
 
 /** The levels of the log; named here so that help needs no logger. */
@@ -85,6 +92,8 @@ export function addServe(program: Command, terminal: Terminal): void {
       collect,
       [],
     )
+    .option("--linger <seconds>", "after SIGTERM: how long it serves on while /ready says no", readCount, 0)
+    .option("--drain <seconds>", "after that: how long what runs may go on before it is left to others", readCount, 5)
     .action((options: ServeOptions) => openAndServe({ options, terminal }));
 }
 
@@ -101,7 +110,8 @@ async function openAndServe(session: Session<ServeOptions>): Promise<void> {
   const logger = createLogger({ level: options.logLevel, destination });
   const observer = createObserver({ logger });
   const notifiers = await loadNotifiers(options.notify);
-  const opening = { recover: true, create: true, logger, telemetry: observer, notifiers };
+  const drainMs = options.drain * 1000;
+  const opening = { recover: true, create: true, logger, telemetry: observer, notifiers, endsItself: true, drainMs };
   const work = (desk: Desk): Promise<void> =>
     withInspector(desk.kernel, options, (inspector) =>
       serve(desk, session, { observer, logger, inspector, notifiers }),
@@ -155,11 +165,19 @@ async function serve(
   else tell(terminal, { url: server.url, token: made ? token : null, login });
   if (inspector !== null && !options.json) terminal.print(tellInspector(inspector));
   terminal.safety.tell = servedAgain;
-  if (!terminal.signal.aborted) await once(terminal.signal, "abort");
+  const { signal } = terminal;
+  if (!signal.aborted) await once(signal, "abort");
+  app.drain();
+  const isTold = isToldToEnd(signal.reason);
+  if (isTold) await sleep(options.linger * 1000);
   await mcp.close();
-  await server.close();
+  await server.close({ graceMs: isTold ? graceMs : 0 });
   observer.stop();
+  if (!isTold) throw signal.reason;
 }
+
+/** How long requests that are under way may take once nothing more is taken. */
+const graceMs = 2000;
 
 /** All that has not ended, with the Signals between tiers: it is the host that looks. Closed however the work ends. */
 async function withInspector(

@@ -109,6 +109,10 @@ export class Interrupted extends Error {
 }
 
 const signalCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+/** A program that is told to end by whoever runs it, and does, has not failed. */
+export const isToldToEnd = (reason: unknown): boolean =>
+  reason instanceof Interrupted && reason.exitCode === signalCodes.SIGTERM;
+
 const defaultColumns = 100;
 
 /** What the environment says of the terminal. */

@@ -79,6 +79,10 @@ export const errorCodes = Object.freeze({
   T0_LEDGER_FORBIDDEN: resource("Give the ledger's role its password, and the right to create and use its schema.", {
     http: 503,
   }),
+  T0_LEDGER_POOLED: resource(
+    "Connect the ledger to the server itself, or to a pooler that keeps sessions and passes their options on.",
+    { http: 503 },
+  ),
   T0_LEDGER_CORRUPT: processing("Stop, keep the file, restore a backup, and verify it before going on."),
   T0_LEDGER_REPLACED: resource("Stop the kernel, put the ledger file back that it had opened, and start it again.", {
     http: 503,

@@ -64,6 +64,8 @@ export interface HttpApp {
   readonly revokeToken: (token: string) => boolean;
   /** Signs a principal out everywhere, with the links that were made for them; gives how many sessions and links that ended. */
   readonly endSessions: (caller: HttpCaller) => Promise<number>;
+  /** From now on `/ready` says no, so that requests are sent elsewhere; those that come are answered as before. */
+  readonly drain: () => void;
 }
 
 const appRef = moduleRef(0, "http", "route");
@@ -77,6 +79,7 @@ export function createHttpApp(kernel: Kernel, options: HttpOptions): HttpApp {
   const places = createStreamPlaces(resolved.limits);
   const admission = createAdmission(resolved);
   const { spend } = admission;
+  const draining = new AbortController();
   const edge: Edge = {
     app: new Hono<Env>(),
     kernel,
@@ -84,6 +87,7 @@ export function createHttpApp(kernel: Kernel, options: HttpOptions): HttpApp {
     routes: [],
     spend,
     places,
+    drain: draining.signal,
     heavy: createOneAtATime(),
   };
   const { app } = edge;
@@ -117,6 +121,7 @@ export function createHttpApp(kernel: Kernel, options: HttpOptions): HttpApp {
     routes: edge.routes,
     revokeToken: admission.revoke,
     loginPath: async (caller) => loginPath(requireDoor(door), readCaller(caller)),
+    drain: () => draining.abort(),
     endSessions: async (caller) => requireDoor(door).sessions.endAll(readCaller(caller)),
   };
 }

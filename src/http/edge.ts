@@ -26,6 +26,8 @@ export interface Edge {
   readonly spend: (caller: HttpCaller) => void;
   /** For what stays open: streams, and requests that wait for a workflow. */
   readonly places: StreamPlaces;
+  /** Aborted once nothing more is to be sent here. */
+  readonly drain: AbortSignal;
   /** For what takes long: a replay, a what-if. */
   readonly heavy: OneAtATime;
 }

@@ -62,6 +62,12 @@ export function isAnswered(socket: Duplex): boolean {
   return headersSent && !writableFinished;
 }
 
+/** The answer that is under way on a connection; undefined where there is none. */
+export function answerUnderWay(socket: Duplex): ServerResponse | undefined {
+  const answer = answers.get(socket);
+  return answer?.writableFinished === false ? answer : undefined;
+}
+
 /** All is said, and the client has so long to take it. */
 function cutWhenNotTaken(outgoing: ServerResponse, responseTimeoutMs: number): void {
   outgoing.once("prefinish", () => {

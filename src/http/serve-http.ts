@@ -5,15 +5,15 @@
  * V2  Connections are counted, and have so long to send what they began; who is slower, or one too many, is cut off.
  */
 import { once } from "node:events";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { kernelError } from "../contract/error-codes.ts";
 import { raise } from "../contract/kernel-error.ts";
 import { type KeysOf, requireKnownKeys } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { HttpApp } from "./create-http-app.ts";
-import { guardRequests, isAnswered } from "./guard-request.ts";
+import { answerUnderWay, guardRequests, isAnswered } from "./guard-request.ts";
 import { refuseTunnel, refuseUnparsed } from "./refuse-unparsed.ts";
 
 /** The limits of a server that is given none. */
@@ -44,8 +44,11 @@ export interface HttpAddress {
 /** A server that listens. */
 export interface HttpServer {
   readonly url: string;
-  /** Takes no more requests and cuts the streams off; their readers go on elsewhere from what they saw last. */
-  readonly close: () => Promise<void>;
+  /**
+   * Takes no more requests and cuts the streams off; their readers go on elsewhere from what they saw last. Other requests
+   * that are under way have `graceMs` (0 where nothing is said) to be answered.
+   */
+  readonly close: (options?: { readonly graceMs?: number }) => Promise<void>;
 }
 
 const serveRef = moduleRef(0, "http", "serve");
@@ -60,6 +63,11 @@ export async function serveHttp(app: Pick<HttpApp, "fetch">, address: HttpAddres
   requireKnownKeys(address, { host, port, limits } satisfies KeysOf<Required<HttpAddress>>, reading);
   requireKnownKeys(limits, defaultServerLimits, { ...reading, path: "limits" });
   const server = openServer(app, { ...defaultServerLimits, ...limits });
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
   try {
     server.listen(port, host);
     await once(server, "listening");
@@ -68,7 +76,8 @@ export async function serveHttp(app: Pick<HttpApp, "fetch">, address: HttpAddres
     raise(kernelError("T0_HTTP_ADDRESS_UNAVAILABLE", message, serveRef, { detail: { host, port } }));
   }
   const { port: taken } = server.address() as AddressInfo;
-  return { url: `http://${host.includes(":") ? `[${host}]` : host}:${taken}`, close: () => closeServer(server) };
+  const url = `http://${host.includes(":") ? `[${host}]` : host}:${taken}`;
+  return { url, close: ({ graceMs = 0 } = {}) => closeServer(server, sockets, graceMs) };
 }
 
 function openServer({ fetch }: Pick<HttpApp, "fetch">, limits: ServerLimits): Server {
@@ -98,9 +107,21 @@ function openServer({ fetch }: Pick<HttpApp, "fetch">, limits: ServerLimits): Se
   return server;
 }
 
-async function closeServer(server: Server): Promise<void> {
+async function closeServer(server: Server, sockets: ReadonlySet<Socket>, graceMs: number): Promise<void> {
   const closed = once(server, "close");
   server.close();
-  server.closeAllConnections();
+  for (const socket of sockets) endSoon(socket);
+  const cut = setTimeout(() => server.closeAllConnections(), graceMs);
   await closed;
+  clearTimeout(cut);
 }
+
+/** A connection ends once its answer is given; at once where none is under way, and where it is one that never ends. */
+function endSoon(socket: Socket): void {
+  const answer = answerUnderWay(socket);
+  if (answer === undefined || isStream(answer)) socket.destroy();
+  else answer.once("close", () => socket.end());
+}
+
+const isStream = (answer: ServerResponse): boolean =>
+  String(answer.getHeader("content-type")).startsWith("text/event-stream");

@@ -240,6 +240,11 @@ export interface Kernel extends AsyncDisposable {
   readonly bus: { readonly signals: Observable<Signal>; readonly items: Observable<BusItem> };
   /** Sends a COMMAND or any Signal to a tier and gives its Result. */
   ask(tier: Tier, signal: Signal): Promise<Result>;
+  /**
+   * Resolves where requests are taken and turns can be written; for whoever sends requests here or elsewhere. @throws
+   * KernelErrorException T0_KERNEL_STOPPED, T0_LEDGER_* what keeps it from serving, within `limits.checkTimeoutMs`.
+   */
+  ready(): Promise<void>;
   /** Live counts, for hosts that watch their process. */
   vitals(): {
     readonly workflows: number;

@@ -232,6 +232,8 @@ export interface LedgerStore {
   tail(position: number, limit: number): Promise<readonly PositionedRow[]>;
   /** The highest position that `tail` shows; a cheap call. */
   position(): Promise<number>;
+  /** Whether turns can be written now, asked without writing one. @throws KernelErrorException what keeps them from it. */
+  readonly check?: () => Promise<void>;
   head(workflowId: string): Promise<WorkflowHead | null>;
   /** In the order of ids. */
   heads(filter: HeadFilter): Promise<readonly WorkflowHead[]>;

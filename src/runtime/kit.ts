@@ -68,6 +68,8 @@ export interface Limits {
   readonly previewTimeoutMs: number;
   readonly middlewareTimeoutMs: number;
   readonly initializeTimeoutMs: number;
+  /** How long the ledger may take to say that it can be written, when somebody asks whether the kernel serves. */
+  readonly checkTimeoutMs: number;
   /** The longest pause before a workflow whose log was lost is folded again; it begins at a second and doubles. */
   readonly foldAgainMs: number;
   readonly leaseMs: number;
@@ -125,6 +127,7 @@ export const defaultLimits: Limits = Object.freeze({
   previewTimeoutMs: 10_000,
   middlewareTimeoutMs: 30_000,
   initializeTimeoutMs: 60_000,
+  checkTimeoutMs: 2_000,
   foldAgainMs: 60_000,
   leaseMs: 30_000,
   restAfterMs: 2_000,

@@ -1,6 +1,10 @@
 /** The addresses of the API: each is one call of the in-process API, and answers what that answers. */
 import { describe, expect, it } from "vitest";
+import { kernelError } from "../../src/contract/error-codes.ts";
+import { KernelErrorException } from "../../src/contract/kernel-error.ts";
+import { moduleRef } from "../../src/contract/module-ref.ts";
 import { operatorError, ProblemDetails, SubmitResponse } from "../../src/index.ts";
+import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 import { testCaller } from "../../src/testing/index.ts";
 import { counted, eventsOf, gatedSteps, intent, publishing, step, story } from "../gates/story.ts";
 import { codeOf, openEdge, pathOf, submitPath, withoutIds } from "./edge-fixture.ts";
@@ -206,10 +210,34 @@ describe("the process", () => {
     expect((await edge.ask("/health", { as: null })).body).toEqual({ status: "ok" });
     expect((await edge.ask("/ready", { as: null })).status).toBe(200);
     await edge.t.kernel.stop({ drainMs: 0 });
-    expect((await edge.ask("/ready", { as: null })).status).toBe(503);
+    expect(await edge.ask("/ready", { as: null })).toMatchObject({
+      status: 503,
+      body: { status: "unavailable", code: "T0_KERNEL_STOPPED" },
+    });
     expect((await edge.ask("/health", { as: null })).status).toBe(200);
     const stopped = await edge.post(submitPath, hint);
     expect([stopped.status, codeOf(stopped)]).toEqual([503, "T0_KERNEL_STOPPED"]);
+  });
+
+  it("is not ready where its ledger cannot be written, or does not answer in time; it is healthy all the same", async () => {
+    let check = () => Promise.resolve();
+    await using edge = await openEdge({ ledger: { ...sqliteLedger({}), check: () => check() } });
+    const ready = async () => (await edge.ask("/ready", { as: null })).body;
+    expect(await ready()).toEqual({ status: "ready" });
+    check = () =>
+      Promise.reject(
+        new KernelErrorException(kernelError("T0_LEDGER_READ_ONLY", "read only", moduleRef(0, "test", "check"))),
+      );
+    expect(await ready()).toEqual({ status: "unavailable", code: "T0_LEDGER_READ_ONLY" });
+    const mute = Promise.withResolvers<void>();
+    check = () => mute.promise;
+    const asked = ready();
+    await edge.t.clock.advance(2_000);
+    expect(await asked).toEqual({ status: "unavailable", code: "T0_LEDGER_UNAVAILABLE" });
+    expect((await edge.ask("/health", { as: null })).status).toBe(200);
+    check = () => Promise.resolve();
+    mute.resolve();
+    expect(await ready()).toEqual({ status: "ready" });
   });
 
   it("an address that is not there is unknown", async () => {

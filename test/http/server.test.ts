@@ -146,6 +146,32 @@ describe("countersign serve", () => {
     expect(await once(child, "exit")).toEqual([130, null]);
   });
 
+  it("told to end it says that it is not ready, serves on for a while, answers what is under way, and ends with 0", async () => {
+    folder = makeTempFolder();
+    const db = join(folder.path, "l.db");
+    const timing = ["--linger", "1", "--drain", "1"];
+    const child = startProcess(folder.path, "serve", "--port", "0", "--json", "--token", token, "--db", db, ...timing);
+    child.stderr.resume();
+    const { url } = await started(child);
+    const ended = once(child, "exit");
+    const stream = await call(`${url}/v1/kernel/stream/feed`);
+    const inputs = { repo: "." };
+    makeRepository(folder.path);
+    const slow = fetch(`${url}/v1/kernel/submit`, {
+      method: "POST",
+      headers: { authorization, "content-type": "application/json", prefer: "wait=2" },
+      body: JSON.stringify({ intent_hint: { intent_type: "Repo.ReleaseNotes.Draft", inputs } }),
+    });
+    child.kill("SIGTERM");
+    let ready = await fetch(`${url}/ready`);
+    while (ready.status === 200) ready = await fetch(`${url}/ready`);
+    expect([ready.status, await ready.json()]).toEqual([503, { status: "unavailable", code: "T0_KERNEL_STOPPED" }]);
+    expect((await fetch(`${url}/health`)).status).toBe(200);
+    expect((await slow).status).toBeLessThan(300);
+    await stream.body?.cancel();
+    expect(await ended).toEqual([0, null]);
+  });
+
   it("takes a token that it is given, and does not repeat it", async () => {
     folder = makeTempFolder();
     const db = join(folder.path, "l.db");

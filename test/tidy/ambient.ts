@@ -55,6 +55,11 @@ export const ambientRows: readonly AmbientRow[] = [
     why: "how long a socket may take to be read: the machine's time, as node's own timeouts of sockets",
   },
   {
+    path: "src/http/serve-http.ts",
+    calls: ["setTimeout"],
+    why: "how long requests under way may take when the server closes: the machine's time, as its other limits",
+  },
+  {
     path: "src/http/sessions.ts",
     calls: ["crypto.randomBytes"],
     why: "secrets of links and browser sessions; no seed may repeat them, and no record holds them",

@@ -148,6 +148,7 @@ describe("the store", () => {
     "release",
     "fillHead",
     "follow",
+    "check",
     "due",
     "nextDue",
     "abandoned",

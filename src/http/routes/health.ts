@@ -1,9 +1,11 @@
 /**
- * Whether the process lives, and whether its kernel serves. Neither asks who calls, neither tells anything else.
+ * Whether the process lives, and whether its kernel serves: for whoever starts processes and sends requests to them.
+ *
+ * Never: asks who calls. HE1  What is told of a kernel that does not serve is a code of the catalogue, and nothing else.
  */
 import { z } from "zod";
 import { addRoute, type Route } from "../add-route.ts";
-import { answerJson } from "../answer.ts";
+import { answerJson, errorOf } from "../answer.ts";
 import type { Edge } from "../edge.ts";
 
 const statusOf = (status: string) => z.object({ status: z.literal(status) });
@@ -21,22 +23,28 @@ const readyRoute: Route = {
   method: "get",
   path: "/ready",
   operation: "readReadiness",
-  summary: "Whether the kernel serves",
+  summary: "Whether the kernel takes requests and its ledger can be written",
   needs: "open",
   answers: {
     200: { description: "It does.", schema: statusOf("ready") },
-    503: { description: "It does not, or not yet.", schema: statusOf("unavailable") },
+    503: {
+      description: "It does not, or not yet: send requests elsewhere.",
+      schema: z.object({ status: z.literal("unavailable"), code: z.string() }),
+    },
   },
 };
 
 export function addHealth(edge: Edge): void {
   addRoute(edge, healthRoute, () => answerJson({ status: "ok" }));
   addRoute(edge, readyRoute, async () => {
+    if (edge.drain.aborted) return answerUnready("T0_KERNEL_STOPPED");
     try {
-      await edge.kernel.gates({ limit: 1 });
+      await edge.kernel.ready();
       return answerJson({ status: "ready" });
-    } catch {
-      return answerJson({ status: "unavailable" }, 503);
+    } catch (thrown) {
+      return answerUnready(errorOf(thrown, edge.options.logger).code);
     }
   });
 }
+
+const answerUnready = (code: string): Response => answerJson({ status: "unavailable", code }, 503);

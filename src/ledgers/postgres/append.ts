@@ -11,7 +11,8 @@
 import type { ClientBase, QueryResult } from "pg";
 import type { Append, AppendReceipt } from "../../ports/ledger-store.ts";
 import { type Columns, idText } from "../tables/columns.ts";
-import { isRace, ledgerFailure } from "./failure.ts";
+import { type FailurePlace, isRace, ledgerFailure } from "./failure.ts";
+import { requireKnownSchema } from "./migrations.ts";
 import { type BatchPlan, digestOf, planBatch, type Standing } from "./plan-batch.ts";
 import { perBatch } from "./position.ts";
 import { type Statement, sendAll, type Value } from "./query.ts";
@@ -33,7 +34,7 @@ export async function appendBatch(
   if (batch.length > perBatch)
     throw ledgerFailure("T0_LEDGER_CONFLICT", `takes at most ${perBatch} turns in one batch`, where);
   for (let tries = 1; tries <= maxTries; tries += 1) {
-    const receipts = await attempt(client, batch).catch((error: unknown) => rollBack(client, error));
+    const receipts = await attempt(client, batch, where).catch((error: unknown) => rollBack(client, error));
     if (receipts !== null) return receipts;
   }
   throw ledgerFailure("T0_LEDGER_CONFLICT", `was changed by others in each of ${maxTries} tries`, where);
@@ -46,9 +47,13 @@ async function rollBack(client: ClientBase, error: unknown): Promise<null> {
   throw error;
 }
 
-async function attempt(client: ClientBase, batch: readonly Append[]): Promise<readonly AppendReceipt[] | null> {
-  const brought = keysOf(batch);
-  const { standing, inserted } = await begin(client, batch, brought);
+async function attempt(
+  client: ClientBase,
+  batch: readonly Append[],
+  where: FailurePlace,
+): Promise<readonly AppendReceipt[] | null> {
+  const { standing, inserted, schema } = await begin(client, batch, keysOf(batch));
+  requireKnownSchema(schema, where);
   const plan = planBatch(batch, standing);
   if (plan === null || plan.turns.length === 0) {
     await client.query("ROLLBACK");
@@ -80,6 +85,8 @@ interface Begun {
   readonly standing: Standing;
   /** Keys that nobody held before. */
   readonly inserted: readonly Columns[];
+  /** The ledger's version now: a newer release may have migrated it. */
+  readonly schema: number;
 }
 
 async function begin(client: ClientBase, batch: readonly Append[], keys: readonly Key[]): Promise<Begun> {
@@ -96,13 +103,14 @@ async function begin(client: ClientBase, batch: readonly Append[], keys: readonl
   const [positions, workflows, heads] = results.slice(-3).reverse() as [QueryResult, QueryResult, QueryResult];
   const [inserted, found] = keys.length === 0 ? [[], []] : [results[1]?.rows ?? [], results[2]?.rows ?? []];
   const own = new Set(inserted.map(nameOf));
+  const { position, schema } = positions.rows[0] as { readonly position: number; readonly schema: number };
   const standing = {
-    position: (positions.rows[0] as { readonly position: number }).position,
+    position,
     streams: heads.rows,
     workflows: workflows.rows,
     keys: found.filter((row) => !own.has(nameOf(row))),
   };
-  return { standing, inserted };
+  return { standing, inserted, schema };
 }
 
 const nameOf = (row: Columns): string => `${row["tenant_id"]}\n${row["digest"]}`;

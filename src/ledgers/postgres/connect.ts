@@ -27,7 +27,7 @@ export interface ConnectOptions {
 export interface Connections {
   readonly appender: Appender;
   readonly pool: Pool;
-  /** One more, for whoever needs a session of his own. */
+  /** One more, for whoever needs a session of his own. @throws T0_LEDGER_POOLED where a pooler does not pass settings. */
   readonly openOne: () => Promise<Opened>;
 }
 
@@ -70,7 +70,7 @@ export function connect(driver: Driver, options: ConnectOptions): Connections {
   } as PoolConfig;
   const pool = new driver.Pool({ ...shared, max: maxConnections, allowExitOnIdle: true });
   pool.on("error", () => undefined);
-  const openOne = (more: ClientConfig = {}) => open(driver, { ...shared, ...more });
+  const openOne = (more: ClientConfig = {}) => open(driver, { ...shared, ...more }, options);
   return { appender: new Appender(() => openOne({ pipeline: true })), pool, openOne: () => openOne() };
 }
 
@@ -78,21 +78,40 @@ export function connect(driver: Driver, options: ConnectOptions): Connections {
 const parserOf = (types: Driver["types"], oid: number, format: "text" | "binary" = "text") =>
   oid === bigint ? Number : types.getTypeParser(oid, format as "text");
 
-async function open(driver: Driver, config: ClientConfig): Promise<Opened> {
+async function open(driver: Driver, config: ClientConfig, options: ConnectOptions): Promise<Opened> {
   const client = new driver.Client(config);
-  const opened = { client, failed: false };
+  const opened = { client, failed: false, hasSession: false };
   const fail = (): void => {
     opened.failed = true;
   };
   client.on("error", fail);
   client.on("end", fail);
   await client.connect();
-  return opened;
+  try {
+    opened.hasSession = await hasSession(client, options);
+    return opened;
+  } catch (error) {
+    await client.end().catch(() => undefined);
+    throw error;
+  }
 }
 
 export interface Opened {
   readonly client: ClientBase & Runner & { end(): Promise<void> };
   failed: boolean;
+  /** False behind a pooler: what a session holds, a lock or a channel, may be another's at the next statement. */
+  hasSession: boolean;
+}
+
+/** The server itself names the process that it said it is; a pooler has named itself. */
+async function hasSession(client: ClientBase, { schema, name }: ConnectOptions): Promise<boolean> {
+  const { rows } = await client.query("SELECT pg_backend_pid() AS pid, current_setting('search_path') AS path");
+  const { pid, path } = rows[0] as { readonly pid: number; readonly path: string };
+  if (path !== schema) {
+    const reason = "is behind a pooler that does not pass the settings of a session on";
+    throw ledgerFailure("T0_LEDGER_POOLED", reason, { name, fn: "open" });
+  }
+  return pid === (client as { readonly processID?: number | null }).processID;
 }
 
 /** One connection, used by one after another. */
@@ -109,6 +128,11 @@ export class Appender {
     const next = this.#last.then(async () => body((await this.#live()).client));
     this.#last = next.catch(() => undefined);
     return next;
+  }
+
+  /** Whether what a session holds stays with it. */
+  async hasSession(): Promise<boolean> {
+    return (await this.#live()).hasSession;
   }
 
   async close(): Promise<void> {

@@ -17,13 +17,16 @@ export interface FailurePlace {
 
 /** By the whole state, or by its class: its first two characters. */
 const codes: Readonly<Record<string, ErrorCode>> = {
+  "08P01": "T0_LEDGER_POOLED",
   "22": "T0_LEDGER_CONFLICT",
   "23": "T0_LEDGER_CONFLICT",
   "25006": "T0_LEDGER_READ_ONLY",
+  "26000": "T0_LEDGER_POOLED",
   "28": "T0_LEDGER_FORBIDDEN",
   "3F": "T0_LEDGER_REPLACED",
   "40": "T0_LEDGER_CONFLICT",
   "42501": "T0_LEDGER_FORBIDDEN",
+  "42P05": "T0_LEDGER_POOLED",
   "42P01": "T0_LEDGER_REPLACED",
   "53": "T0_LEDGER_UNAVAILABLE",
   "53100": "T0_LEDGER_DISK_FULL",
@@ -37,6 +40,7 @@ const codes: Readonly<Record<string, ErrorCode>> = {
 const meanings: Partial<Record<ErrorCode, string>> = {
   T0_LEDGER_READ_ONLY: "cannot be written",
   T0_LEDGER_FORBIDDEN: "does not let this role in",
+  T0_LEDGER_POOLED: "is behind a pooler that keeps no sessions",
   T0_LEDGER_REPLACED: "is not there any more: its tables were dropped or moved",
   T0_LEDGER_CONFLICT: "refused a row that contradicts another",
   T0_LEDGER_DISK_FULL: "has no room left to grow",

@@ -9,7 +9,7 @@
  * INV-4  What a host names is kept as JSON text: 1 and "1" are different, and no character is refused.
  */
 import type { ClientBase } from "pg";
-import { ledgerFailure } from "./failure.ts";
+import { type FailurePlace, ledgerFailure } from "./failure.ts";
 import { raisePositions } from "./position.ts";
 import { columnOf, scalar } from "./query.ts";
 
@@ -254,7 +254,13 @@ async function readVersion(client: ClientBase, { name, schema }: Place): Promise
       place,
     );
   const version = Number(await scalar(client, "SELECT value FROM meta WHERE name = 'schema_version'"));
-  if (version <= schemaVersion) return version;
+  requireKnownSchema(version, place);
+  return version;
+}
+
+/** What a newer release has migrated is not written by this one. @throws KernelErrorException T0_LEDGER_NEWER_SCHEMA. */
+export function requireKnownSchema(version: number, place: FailurePlace): void {
+  if (version <= schemaVersion) return;
   const reason = `has schema ${version}, newer than the known ${schemaVersion}`;
   throw ledgerFailure("T0_LEDGER_NEWER_SCHEMA", reason, place);
 }

@@ -53,15 +53,12 @@ export class Presence {
     this.#arm();
   }
 
+  /** The others find it gone, and go on with what it leaves. */
   async end(): Promise<void> {
     this.#ended = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
     await this.#looking;
-    const session = this.#session;
-    if (session === null) return;
-    if (!session.failed)
-      await session.client.query(statement("leaveOwners", this.#options.owner)).catch(() => undefined);
-    await session.client.end().catch(() => undefined);
+    await this.#session?.client.end().catch(() => undefined);
   }
 
   async #enter(): Promise<void> {

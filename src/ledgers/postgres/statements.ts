@@ -11,6 +11,8 @@ import type { Statement, Value } from "./query.ts";
 
 const turn = "stream, first_sequence, last_sequence, envelope, body, body_hash, prev_hash, hash";
 
+const schemaOf = "(SELECT value::bigint FROM meta WHERE name = 'schema_version')";
+
 const dueAt = "greatest(due_at, coalesce(expires_at, 0))";
 const due = "due_at IS NOT NULL AND state NOT IN ('completed', 'failed', 'cancelled')";
 const freeAt = "greatest(coalesce(due_at, 0), coalesce(expires_at, 0))";
@@ -57,7 +59,7 @@ const texts = {
   lockStreams: `
     SELECT stream, tenant_id, last_sequence, hash, position FROM streams WHERE stream = ANY($1) ORDER BY stream FOR UPDATE`,
   lockWorkflows: "SELECT * FROM workflows WHERE workflow_id = ANY($1) ORDER BY workflow_id FOR UPDATE",
-  ownPosition: `SELECT ${ownPosition} AS position`,
+  ownPosition: `SELECT ${ownPosition} AS position, ${schemaOf} AS schema`,
   // Its second.
   dropKeys: `DELETE FROM keys USING ${listOf("tenant_id text, digest text")}
     WHERE keys.tenant_id = given.tenant_id AND keys.digest = given.digest`,
@@ -116,6 +118,10 @@ const texts = {
   last: `SELECT ${turn} FROM events WHERE stream = $1 ORDER BY first_sequence DESC LIMIT 1`,
   tail: `SELECT position, ${turn} FROM events WHERE position > $1 AND position < ${horizon} ORDER BY position LIMIT $2`,
   position: `SELECT coalesce(max(position), 0) AS position FROM events WHERE position < ${horizon}`,
+
+  // A session that only reads says so of each of its transactions.
+  standing: `
+    SELECT pg_is_in_recovery() AS replica, current_setting('transaction_read_only') = 'on' AS reads, ${schemaOf} AS schema`,
 
   ring: "SELECT pg_notify($1, $2)",
   lockOwner: "SELECT pg_try_advisory_lock($1, $2) AS locked",

@@ -7,6 +7,7 @@
  *        appended reads the ledger.
  */
 import { hostname } from "node:os";
+import type { KernelErrorException } from "../../contract/error.ts";
 import type { KeepsDeliveries } from "../../ports/delivery-store.ts";
 import type { Append, AppendReceipt, Lease, LedgerStore, StoredIndexes } from "../../ports/ledger-store.ts";
 import type { SessionStore } from "../../ports/session-store.ts";
@@ -17,7 +18,7 @@ import { type Connections, type ConnectOptions, connect, loadDriver } from "./co
 import { createDeliveryTable } from "./delivery-table.ts";
 import { dumpIndexes } from "./dump-indexes.ts";
 import { ledgerFailure, toLedgerFailure } from "./failure.ts";
-import { migrate } from "./migrations.ts";
+import { migrate, requireKnownSchema } from "./migrations.ts";
 import { bellOf, Presence } from "./presence.ts";
 import { firstOf, type Runner, rowsOf, transact } from "./query.ts";
 import { createHeadReads, createRecordReads } from "./read-records.ts";
@@ -44,6 +45,7 @@ interface Session extends Run {
   readonly open: () => Promise<void>;
   readonly close: () => Promise<void>;
   readonly append: (batch: readonly Append[]) => Promise<readonly AppendReceipt[]>;
+  readonly check: () => Promise<void>;
   readonly indexes: () => Promise<StoredIndexes>;
   readonly follow: NonNullable<LedgerStore["follow"]>;
 }
@@ -56,6 +58,7 @@ export function createStore(options: ConnectOptions): PostgresLedger {
     open: session.open,
     close: session.close,
     append: session.append,
+    check: session.check,
     indexes: session.indexes,
     follow: session.follow,
     ...createLogReads(session),
@@ -78,9 +81,12 @@ function createSession(options: ConnectOptions): Session {
   const coded = async <T>(fn: string, body: (on: Live) => Promise<T>): Promise<T> => {
     try {
       if (open === null) throw ledgerFailure("T0_LEDGER_UNAVAILABLE", "is not open", { name, fn });
+      if (open.outdated !== null) throw open.outdated;
       return await body(open);
     } catch (error) {
-      throw toLedgerFailure(error, { name, fn });
+      const failure = toLedgerFailure(error, { name, fn });
+      if (open !== null && failure.error.code === "T0_LEDGER_NEWER_SCHEMA") leave(open, failure);
+      throw failure;
     }
   };
   return {
@@ -116,9 +122,11 @@ function createSession(options: ConnectOptions): Session {
         bell.ring(batch.flatMap(({ row }, i) => (receipts[i]?.ok === true ? [row.stream] : [])));
         return receipts;
       }),
+    check: () => coded("check", ({ appender }) => appender.run((client) => requireStanding(client, name))),
     follow: (owner, news) =>
       coded("follow", async (live) => {
-        const { openOne, ringer } = live;
+        const { openOne, ringer, appender } = live;
+        if (!(await appender.hasSession())) return;
         const presence = new Presence({ name, schema: options.schema, owner, ringer, news, open: openOne });
         await presence.begin();
         live.presence = presence;
@@ -127,11 +135,29 @@ function createSession(options: ConnectOptions): Session {
   };
 }
 
+/** A newer release has migrated the ledger: nothing is done in it any more, and what is held here is the others'. */
+function leave(live: Live, failure: KernelErrorException): void {
+  if (live.outdated !== null) return;
+  live.outdated = failure;
+  live.bell.stop();
+  void live.presence?.end();
+}
+
 /** What a store has while it is open. */
 interface Live extends Connections {
+  /** Not null once the ledger is of a newer schema than this release knows. */
+  outdated: KernelErrorException | null;
   readonly bell: Bell;
   readonly ringer: string;
   presence: Presence | null;
+}
+
+async function requireStanding(client: Runner, name: string): Promise<void> {
+  const place = { name, fn: "check" };
+  const { replica, reads, schema } = (await firstOf(client, statement("standing"))) ?? {};
+  if (replica === true) throw ledgerFailure("T0_LEDGER_READ_ONLY", "is a replica now", place);
+  if (reads === true) throw ledgerFailure("T0_LEDGER_READ_ONLY", "cannot be written", place);
+  requireKnownSchema(schema as number, place);
 }
 
 let opened = 0;
@@ -140,7 +166,7 @@ function startLive(connections: Connections, { schema }: ConnectOptions): Live {
   opened += 1;
   const ringer = `${process.pid}.${opened}@${hostname()}`;
   const bell = new Bell(connections.pool, { channel: bellOf(schema), ringer });
-  return { ...connections, bell, ringer, presence: null };
+  return { ...connections, bell, ringer, presence: null, outdated: null };
 }
 
 async function openAll(options: ConnectOptions): Promise<Connections> {

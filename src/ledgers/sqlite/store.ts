@@ -14,7 +14,7 @@ import { appendBatch } from "./append.ts";
 import { createDeliveryTable } from "./delivery-table.ts";
 import { dumpIndexes } from "./dump-indexes.ts";
 import { Durability } from "./durability.ts";
-import { ledgerFailure, ledgerName, toLedgerFailure } from "./failure.ts";
+import { isUnwritable, ledgerFailure, ledgerName, toLedgerFailure } from "./failure.ts";
 import { claimLease, releaseLease, renewLeases } from "./leases.ts";
 import { countGates, countHeads, defineSearch, listGates, listHeads, readHeads, searchHeads } from "./read-lists.ts";
 import { readAllCharges, readCharges, readDocuments, readGates, readKey, readMemory } from "./read-records.ts";
@@ -40,7 +40,7 @@ export function createStore(path: string, connect: Connect): SqliteLedger {
     name: ledgerName(path),
     open,
     close,
-    ...createLog(run),
+    ...createLog(run, path),
     ...createWorkflowIndex(run),
     ...createRecordIndexes(run),
     sessions: createSessionTable(run),
@@ -106,8 +106,15 @@ function closeConnection({ db }: Connection): void {
   }
 }
 
-function createLog(run: Run): Pick<LedgerStore, "append" | "sync" | "read" | "last" | "tail" | "position"> {
+type Log = "append" | "check" | "sync" | "read" | "last" | "tail" | "position";
+
+function createLog(run: Run, path: string): Pick<LedgerStore, Log> {
   return {
+    check: () =>
+      run("check", ({ requireSameFile }) => {
+        requireSameFile();
+        if (isUnwritable(path)) throw ledgerFailure("T0_LEDGER_READ_ONLY", "cannot be written", { path, fn: "check" });
+      }),
     append: (batch) => run("append", (on) => appendBatch(on, batch)),
     sync: () => run("sync", syncAll),
     read: (stream, after = 0, limit = -1) =>

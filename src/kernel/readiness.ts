@@ -1,0 +1,34 @@
+/**
+ * Whether the kernel serves: what it tells whoever sends requests here or elsewhere.
+ *
+ * Never: writes anything. R1  However many ask, the ledger is asked by one at a time: an answer that does not come keeps
+ * nothing else from it.
+ */
+import { moduleRef } from "../contract/module-ref.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { LedgerStore } from "../ports/ledger-store.ts";
+import { callWithin } from "../runtime/within.ts";
+
+const asking = {
+  source: moduleRef(0, "kernel", "ready"),
+  onTimeout: "T0_LEDGER_UNAVAILABLE",
+  onThrow: "T0_LEDGER_UNAVAILABLE",
+  what: "the ledger's check",
+} as const;
+
+/** @returns what resolves where turns can be written. It throws what keeps them from it, within the time. */
+export function createReadiness(
+  store: Pick<LedgerStore, "check" | "position">,
+  { clock, timeoutMs }: { readonly clock: Clock; readonly timeoutMs: number },
+): () => Promise<void> {
+  let under: Promise<unknown> | null = null;
+  const ask = (): Promise<unknown> => {
+    under ??= (store.check?.() ?? store.position()).finally(() => {
+      under = null;
+    });
+    return under;
+  };
+  return async () => {
+    await callWithin(ask, { ...asking, clock, timeoutMs });
+  };
+}
