@@ -87,9 +87,10 @@ export const errorCodes = Object.freeze({
   T0_LEDGER_REPLACED: resource("Stop the kernel, put the ledger file back that it had opened, and start it again.", {
     http: 503,
   }),
-  T0_LEDGER_FORMAT: input("Read it with the version that wrote it; this one begins a new ledger.", {
-    severity: "fatal",
-  }),
+  T0_LEDGER_FORMAT: input(
+    "Use the version that wrote it; a workflow waits in the ledger for a process that can read it.",
+    { severity: "fatal" },
+  ),
   T0_LEDGER_NEWER_SCHEMA: input("Use the version that wrote this ledger, or a newer one.", { severity: "fatal" }),
   T0_LEDGER_NOT_A_DATABASE: input("Point to a ledger file, or to a path that does not exist yet.", {
     severity: "fatal",

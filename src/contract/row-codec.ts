@@ -137,7 +137,15 @@ export interface PackedRow {
   readonly id: string;
 }
 
-/** The events of a body; the context goes on behind them. @throws whatever a body leads to that no kernel wrote. */
+/** A body holds an event of a type that is not in the list: another release wrote it. */
+export class UnknownEvent extends Error {
+  constructor(type: string) {
+    super(`an event ${type}`);
+    this.name = "UnknownEvent";
+  }
+}
+
+/** The events of a body; the context goes on behind them. @throws UnknownEvent; whatever a body leads to that no kernel wrote. */
 export function unpackEvents(
   body: string,
   { now, count, id }: PackedRow,
@@ -157,6 +165,7 @@ export function unpackEvents(
     if (!isUnsaid) at += 1;
     unsaid = isUnsaid ? unsaid + 1 : 0;
     const told = readEntry(entry, next);
+    if (typeof told[0] === "string" && !known.has(told[0])) throw new UnknownEvent(told[0]);
     const spelling = { type: told[0], step: told[1] ?? null, members: told[2] ?? nothing, more: told[3] ?? nothing };
     const event = walk.spell(spelling, events.length === 0 ? id : null);
     events.push(event);

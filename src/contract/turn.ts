@@ -19,7 +19,7 @@ import { instantText } from "./instant.ts";
 import type { JsonObject } from "./json.ts";
 import { raise } from "./kernel-error.ts";
 import { moduleRef } from "./module-ref.ts";
-import { RowPacker, unpackEvents } from "./row-codec.ts";
+import { RowPacker, UnknownEvent, unpackEvents } from "./row-codec.ts";
 import { type Shared, StreamContext } from "./stream-context.ts";
 import type { TurnInput } from "./turn-input.ts";
 
@@ -226,15 +226,20 @@ type StoredEnvelope = Pick<TurnEnvelope, "now" | "first" | "count" | "inputs"> &
 function readStored(row: TurnRow): StoredEnvelope {
   const stored = readRow(row, () => JSON.parse(row.envelope) as StoredEnvelope);
   if (stored.v === turnSchemaVersion) return stored;
-  const message = `${row.stream} at sequence ${row.first_sequence} is of row format ${stored.v}; this version reads ${turnSchemaVersion}`;
-  return raise(kernelError("T0_LEDGER_FORMAT", message, readRef, { detail: { stream: row.stream, format: stored.v } }));
+  return refuseFormat(row, `row format ${stored.v}; this version reads ${turnSchemaVersion}`);
+}
+
+/** What another release has written. */
+function refuseFormat({ stream, first_sequence }: TurnRow, what: string): never {
+  const message = `${stream} at sequence ${first_sequence} holds what this version does not know: ${what}`;
+  return raise(kernelError("T0_LEDGER_FORMAT", message, readRef, { detail: { stream, sequence: first_sequence } }));
 }
 
 function readRow<T>(row: TurnRow, read: () => T): T {
   try {
     return read();
-  } catch {
-    return refuseRow(row, "format");
+  } catch (thrown) {
+    return thrown instanceof UnknownEvent ? refuseFormat(row, thrown.message) : refuseRow(row, "format");
   }
 }
 

@@ -11,7 +11,7 @@ import type { TurnRow } from "../contract/turn.ts";
 import { isTerminal, percentOf, type WorkflowRecord } from "../contract/workflow.ts";
 import type { Append, AppendIndexes, LedgerStore } from "../ports/ledger-store.ts";
 import { deriveIndexes, dueOf, type IndexQuestion, recordsOf } from "../runtime/derive-indexes.ts";
-import { beginning, type ReadFrom, type ReadStream, readStream, unlessDamaged } from "../runtime/read-turns.ts";
+import { beginning, type ReadFrom, type ReadStream, readStream, unlessUnreadable } from "../runtime/read-turns.ts";
 
 export class AppendDerivation {
   readonly #store: Pick<LedgerStore, "read">;
@@ -28,7 +28,7 @@ export class AppendDerivation {
     const before = await this.#before(row);
     // Told before the fold goes on: it works on the record itself.
     const known = before?.record == null ? unwritten : knownOf(before.record);
-    const derived = unlessDamaged(() => {
+    const derived = unlessUnreadable(() => {
       if (before === null) return null;
       const read = readStream(row.stream, [row], before);
       const { shared, now } = read.context;
@@ -49,7 +49,7 @@ export class AppendDerivation {
     if (row.first_sequence === 1) return beginning();
     const rows = await this.#store.read(row.stream);
     const earlier = rows.filter(({ last_sequence }) => last_sequence < row.first_sequence);
-    return unlessDamaged(() => readStream(row.stream, earlier));
+    return unlessUnreadable(() => readStream(row.stream, earlier));
   }
 }
 

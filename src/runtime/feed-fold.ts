@@ -11,7 +11,7 @@ import type { FeedWorkflow } from "../contract/feed.ts";
 import type { TurnRow } from "../contract/turn.ts";
 import { isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
-import { beginning, type ReadFrom, type ReadStream, readable, readStream, unlessDamaged } from "./read-turns.ts";
+import { beginning, type ReadFrom, type ReadStream, readable, readStream, unlessUnreadable } from "./read-turns.ts";
 
 /** What the feed tells of a turn: what was there before is handed back to be told after. */
 export interface FeedProjection<M> {
@@ -63,7 +63,7 @@ export class FeedFold<M> {
   async tell(row: TurnRow, position: number): Promise<ToldWorkflow | null> {
     const { projection, withEvents } = this.#parts;
     const earlier = await this.#earlier(row);
-    return unlessDamaged(() => {
+    return unlessUnreadable(() => {
       const from = earlier.rows.reduce<Kept>(addRow, earlier.from);
       const before = projection.before(from.record);
       const { record, context, chars, events } = addRow(from, row);

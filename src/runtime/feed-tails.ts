@@ -15,7 +15,7 @@ import type { LedgerStore, WorkflowHead } from "../ports/ledger-store.ts";
 import { FeedFold, type FeedProjection, type ToldWorkflow } from "./feed-fold.ts";
 import type { LedgerWatch } from "./ledger-watch.ts";
 import { letOthersRun } from "./let-others-run.ts";
-import { unlessDamaged } from "./read-turns.ts";
+import { unlessUnreadable } from "./read-turns.ts";
 import { type Pull, SharedTail, TailReader } from "./shared-tail.ts";
 import { type OwnerStore, rowsPerPage } from "./workflow-tails.ts";
 
@@ -178,6 +178,6 @@ class RowOwners {
 }
 
 function ownerIn(first: TurnRow | undefined): Tenant | null {
-  const envelope = first === undefined ? null : unlessDamaged(() => openEnvelope(first));
+  const envelope = first === undefined ? null : unlessUnreadable(() => openEnvelope(first));
   return envelope === null || envelope.workflow_id === null ? null : envelope.tenant_id;
 }

@@ -7,7 +7,7 @@
  */
 import { foldWorkflow } from "../../machines/fold.ts";
 import { KernelErrorException, raise } from "../contract/error.ts";
-import { kernelError } from "../contract/error-codes.ts";
+import { type ErrorCode, kernelError } from "../contract/error-codes.ts";
 import type { LedgerEvent } from "../contract/event.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { StreamContext } from "../contract/stream-context.ts";
@@ -55,11 +55,17 @@ export function refuseUnreadable(stream: string, thrown: unknown): never {
 }
 
 /** Null where what is read is damaged. @throws whatever else `read` throws. */
-export function unlessDamaged<T>(read: () => T): T | null {
+export const unlessDamaged = <T>(read: () => T): T | null => unlessCoded(read, ["T0_LEDGER_CORRUPT"]);
+
+/** Null where what is read is damaged, or of a release that this one does not know. @throws whatever else `read` throws. */
+export const unlessUnreadable = <T>(read: () => T): T | null =>
+  unlessCoded(read, ["T0_LEDGER_CORRUPT", "T0_LEDGER_FORMAT"]);
+
+function unlessCoded<T>(read: () => T, codes: readonly ErrorCode[]): T | null {
   try {
     return read();
   } catch (thrown) {
-    if (thrown instanceof KernelErrorException && thrown.error.code === "T0_LEDGER_CORRUPT") return null;
+    if (thrown instanceof KernelErrorException && codes.some((code) => code === thrown.error.code)) return null;
     throw thrown;
   }
 }

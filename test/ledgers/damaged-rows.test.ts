@@ -4,6 +4,8 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
+import { chainHash } from "../../src/contract/chain.ts";
+import { sha256 } from "../../src/contract/digest.ts";
 import type { TurnEvent, TurnRow } from "../../src/contract/turn.ts";
 import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 import type { TestKernel } from "../../src/testing/test-kernel.ts";
@@ -51,7 +53,26 @@ const rewrite =
       ).run(row.envelope, row.body, row.body_hash, row.prev_hash, row.hash, row.stream, row.first_sequence);
   };
 
+/** What a later release may write: under fitting hashes, with a word that this one does not know. */
+const renew =
+  (column: "envelope" | "body", from: string, to: string): Damage =>
+  (db, stream) => {
+    const rows = db.prepare("SELECT * FROM events WHERE stream = ? ORDER BY first_sequence").all(stream);
+    const last = rows.at(-1) as unknown as TurnRow;
+    const { envelope, body } = { ...last, [column]: last[column]?.replace(from, to) } as TurnRow & { body: string };
+    const hash = chainHash(last.prev_hash, envelope, sha256(body));
+    db.prepare("UPDATE events SET envelope = ?, body = ?, body_hash = ?, hash = ? WHERE hash = ?").run(
+      envelope,
+      body,
+      sha256(body),
+      hash,
+      last.hash,
+    );
+  };
+
 const damages: readonly (readonly [string, Damage])[] = [
+  ["a row of a later format, under fitting hashes", renew("envelope", '"v":2', '"v":3')],
+  ["an event of a later release, under fitting hashes", renew("body", "GATE_OPENED", "GATE_WIDENED")],
   ["a body that is no JSON", set("body", "'{['")],
   ["a body cut short", set("body", "substr(body, 1, length(body) / 2)")],
   ["a body with one word changed", set("body", "replace(body, 'GATE_OPENED', 'GATE_CLOSED')")],
@@ -123,7 +144,7 @@ const passesOn = new Set([
 ]);
 
 describe.each(damages)("%s", (what, damage) => {
-  it("[LED-02] [ERR-01] every read of the workflow is refused as T0_LEDGER_CORRUPT, and another workflow runs", async () => {
+  it("[LED-02] [ERR-01] every read of the workflow is refused as T0_LEDGER_CORRUPT, or as T0_LEDGER_FORMAT, and another workflow runs", async () => {
     const path = freshPath();
     await using t = await open(path);
     const { workflow_id, state } = await t.run("Test.Job");
@@ -134,7 +155,7 @@ describe.each(damages)("%s", (what, damage) => {
       const error = await refusal(read(t, workflow_id)).catch((other: unknown) => {
         throw new Error(`${name}: ${String(other)}`);
       });
-      expectCoded(error, "T0_LEDGER_CORRUPT");
+      expectCoded(error, /later/.test(what) ? "T0_LEDGER_FORMAT" : "T0_LEDGER_CORRUPT");
       expect(error.message, name).toContain(workflow_id);
     }
     // Lists read no log.

@@ -6,6 +6,8 @@ export interface Proxy {
   readonly url: string;
   /** From now on what the server answers is kept back, once it was asked for this text. */
   readonly muteAfter: (text: string) => void;
+  /** From now on each answer comes so much later, in ms. */
+  readonly slow: (ms: number) => void;
   /** All connections break. */
   readonly cut: () => void;
   readonly close: () => void;
@@ -15,6 +17,7 @@ export async function openProxy(): Promise<Proxy> {
   const { hostname, port } = new URL(serverUrl);
   const pairs = new Set<Socket>();
   let muteAt: string | null = null;
+  let delayMs = 0;
   const server = createServer((near) => {
     const far = dial(Number(port), hostname);
     let muted = false;
@@ -28,7 +31,9 @@ export async function openProxy(): Promise<Proxy> {
       far.write(bytes);
     });
     far.on("data", (bytes) => {
-      if (!muted) near.write(bytes);
+      if (muted) return;
+      if (delayMs === 0) near.write(bytes);
+      else setTimeout(() => near.write(bytes), delayMs);
     });
     near.on("close", () => far.destroy());
     far.on("close", () => near.destroy());
@@ -44,6 +49,9 @@ export async function openProxy(): Promise<Proxy> {
     url: url.href,
     muteAfter: (text) => {
       muteAt = text;
+    },
+    slow: (ms) => {
+      delayMs = ms;
     },
     cut,
     close: () => {

@@ -7,7 +7,7 @@
  * S4  What ends with a failure says so: the package would end this process with 0, whatever has failed.
  */
 import type { EventEmitter } from "node:events";
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
@@ -15,6 +15,10 @@ import { freePort } from "../free-port.ts";
 
 export interface TestServer {
   readonly url: string;
+  /** Ends the server; what it keeps stays, and its port is nobody's. */
+  readonly pause: () => Promise<void>;
+  /** Starts it again; as a standby of nobody, which tells what it has and takes nothing, or as a primary. */
+  readonly resume: (as?: "standby") => Promise<void>;
   readonly stop: () => Promise<void>;
 }
 
@@ -33,6 +37,7 @@ async function loadPackage() {
 }
 
 export async function startServer(settings: readonly string[] = flags): Promise<TestServer> {
+  let onStandby = (): void => undefined;
   const folder = mkdtempSync(join(tmpdir(), "countersign-postgres-"));
   // As root the server runs as another user, who must get to its folder in this one.
   chmodSync(folder, 0o755);
@@ -47,7 +52,10 @@ export async function startServer(settings: readonly string[] = flags): Promise<
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ["--encoding=UTF8", "--locale=C", "--no-sync"],
     postgresFlags: [...settings, `unix_socket_directories=${join(folder, "data")}`].flatMap((flag) => ["-c", flag]),
-    onLog: (line) => void told.push(line),
+    onLog: (line) => {
+      told.push(line);
+      if (line.includes("ready to accept read-only connections")) onStandby();
+    },
     onError: (error) => void told.push(String(error)),
   });
   try {
@@ -56,11 +64,22 @@ export async function startServer(settings: readonly string[] = flags): Promise<
   } catch (error) {
     throw new Error(`The tests of Postgres need a server, and it did not start: ${String(error)}\n${told.join("")}`);
   }
-  const stop = async () => {
-    await server.stop();
-    rmSync(folder, { recursive: true, force: true });
+  const mark = join(folder, "data/standby.signal");
+  return {
+    url: `postgres://postgres:secret@127.0.0.1:${port}/postgres`,
+    pause: () => server.stop(),
+    resume: async (as) => {
+      rmSync(mark, { force: true });
+      if (as === undefined) return server.start();
+      writeFileSync(mark, "");
+      // The package waits for a primary.
+      await Promise.race([server.start(), new Promise<void>((resolve) => (onStandby = resolve))]);
+    },
+    stop: async () => {
+      await server.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
   };
-  return { url: `postgres://postgres:secret@127.0.0.1:${port}/postgres`, stop };
 }
 
 export async function setup(project: TestProject): Promise<() => Promise<void>> {

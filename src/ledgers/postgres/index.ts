@@ -58,8 +58,17 @@ export function postgresLedger(options: PostgresLedgerOptions): PostgresLedger {
   const { url, pool, ...given } = readStrictly(Options, options, { what, source });
   if ((url === undefined) === (pool === undefined))
     raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `${what} takes either a url or a pool`, source));
-  const config: ConnectOptions["config"] = pool === undefined ? { connectionString: url as string } : configOf(pool);
+  const config = pool === undefined ? configIn(url as string) : configOf(pool);
   return createStore({ ...given, config, name: nameOf(url, given.schema) });
+}
+
+/** Options of a session stand beside those of the ledger; the driver would take either. */
+function configIn(text: string): ConnectOptions["config"] {
+  const url = URL.parse(text);
+  const options = url?.searchParams.get("options");
+  if (url === null || options == null) return { connectionString: text };
+  url.searchParams.delete("options");
+  return { connectionString: url.href, options };
 }
 
 /** A pool hides its password from who lists its options. */

@@ -1,0 +1,148 @@
+/**
+ * What happens to a database while kernels work on it: each is told by its code with a next step, workflows wait, and go on
+ * when it is over, with each effect once.
+ */
+import { Client } from "pg";
+import { beforeAll, describe, expect, it } from "vitest";
+import { errorCodes } from "../../src/contract/error-codes.ts";
+import { createKernel } from "../../src/index.ts";
+import { postgresLedger } from "../../src/ledgers/postgres/index.ts";
+import { testCaller } from "../../src/testing/index.ts";
+import { counted, refusalOf } from "../fixtures.ts";
+import { intentType, packageOf, planStep } from "../journey/parts.ts";
+import { openProxy } from "./proxy.ts";
+import { freshSchema, serverUrl } from "./server.ts";
+import { startServer, type TestServer } from "./start-server.ts";
+
+const hint = { ...testCaller, intent_hint: { intent_type: intentType, inputs: {} } };
+
+async function withSql<T>(url: string, schema: string, use: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client({ connectionString: url, options: `-c search_path=${schema}` });
+  await client.connect();
+  try {
+    return await use(client);
+  } finally {
+    await client.end();
+  }
+}
+
+interface BadDay {
+  /** What the kernel connects to, and in which schema. */
+  readonly url: string;
+  readonly schema?: string;
+  readonly begin: () => Promise<unknown>;
+  /** What a request is told, and whoever asks whether the kernel serves; null where that cannot be seen without writing. */
+  readonly codes: readonly string[];
+  readonly unready?: readonly string[] | null;
+  readonly end: () => Promise<unknown>;
+  readonly timeoutMs?: number;
+}
+
+/** It begins within a call, whose end can then not be recorded. */
+async function survive(day: BadDay): Promise<void> {
+  const { url, schema = freshSchema(), begin, codes, unready = codes, end, timeoutMs = 1000 } = day;
+  const begun = Promise.withResolvers<unknown>();
+  const act = counted("Test.Act", { idempotent: true }, async () => {
+    if (act.calls.length === 2) await begin().then(begun.resolve, begun.reject);
+    return {};
+  });
+  const steps = [1, 2, 3].map((n) => planStep(`s${n}`, act, n === 1 ? {} : { depends_on: [`s${n - 1}`] }));
+  const ledger = postgresLedger({ url, schema, timeoutMs });
+  const limits = { leaseMs: 2000, foldAgainMs: 1000 };
+  const kernel = await createKernel({ ledger, capabilities: [packageOf([act], steps)], limits });
+  try {
+    const { workflow_id } = await kernel.submit(hint);
+    await begun.promise;
+    let refused = await refusalOf(kernel.submit(hint));
+    while (!codes.includes(refused.code)) refused = await refusalOf(kernel.submit(hint));
+    expect(errorCodes[refused.code as keyof typeof errorCodes].next.length).toBeGreaterThan(20);
+    if (unready !== null) expect(unready).toContain((await refusalOf(kernel.ready())).code);
+    await end();
+    await until(() => kernel.ready().then(() => true));
+    await until(async () => (await kernel.settled(workflow_id)).state === "completed");
+    // The call that was under way may have been made again, under its key.
+    const keys = act.calls.map(({ idempotencyKey }) => idempotencyKey);
+    expect([new Set(keys).size, keys.length <= 4]).toEqual([3, true]);
+    expect(await kernel.verify()).toMatchObject({ ok: true });
+  } finally {
+    await kernel.stop({ drainMs: 0 });
+  }
+}
+
+/** Asks until the answer is yes; what is refused meanwhile is no answer. */
+async function until(ask: () => Promise<boolean>): Promise<void> {
+  while (!(await ask().catch(() => false)));
+}
+
+describe("a kernel survives that its server", () => {
+  let server: TestServer;
+  const turn = async (as?: "standby") => {
+    await server.pause();
+    await server.resume(as);
+  };
+  const setReading = (value: "on" | "off") =>
+    withSql(server.url, "public", async (client) => {
+      await client.query(`ALTER SYSTEM SET default_transaction_read_only = ${value}`);
+      await client.query("SELECT pg_reload_conf()");
+    });
+  beforeAll(async () => {
+    server = await startServer();
+    return () => server.stop();
+  });
+
+  it.each<[string, Omit<BadDay, "url">]>([
+    ["goes away", { begin: () => server.pause(), codes: ["T0_LEDGER_UNAVAILABLE"], end: () => server.resume() }],
+    ["becomes a standby", { begin: () => turn("standby"), codes: ["T0_LEDGER_READ_ONLY"], end: () => turn() }],
+    [
+      "is made read-only",
+      { begin: () => setReading("on"), codes: ["T0_LEDGER_READ_ONLY"], end: () => setReading("off") },
+    ],
+  ])("%s, and comes back", async (_what, day) => survive({ ...day, url: server.url }));
+});
+
+describe("a kernel survives", () => {
+  const refusing = `
+    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$;
+    CREATE TRIGGER full_disk BEFORE INSERT ON events FOR EACH STATEMENT EXECUTE FUNCTION refuse()`;
+
+  it("a disk that is full", async () => {
+    const schema = freshSchema();
+    const run = (text: string) => withSql(serverUrl, schema, (client) => client.query(text));
+    await survive({
+      url: serverUrl,
+      schema,
+      begin: () => run(refusing),
+      codes: ["T0_LEDGER_DISK_FULL"],
+      unready: null,
+      end: () => run("DROP TRIGGER full_disk ON events"),
+    });
+  });
+
+  it("that its role loses its rights", async () => {
+    const [schema, role] = [freshSchema(), `${freshSchema()}_role`];
+    const run = (text: string) => withSql(serverUrl, schema, (client) => client.query(text));
+    await run(`CREATE ROLE ${role} LOGIN PASSWORD 'pw'; CREATE SCHEMA ${schema} AUTHORIZATION ${role}`);
+    const url = new URL(serverUrl);
+    [url.username, url.password] = [role, "pw"];
+    await survive({
+      url: url.href,
+      schema,
+      begin: () => run(`REVOKE INSERT ON events FROM ${role}`),
+      codes: ["T0_LEDGER_FORBIDDEN"],
+      unready: null,
+      end: () => run(`GRANT INSERT ON events TO ${role}`),
+    });
+  });
+
+  it("a server that answers too late, and one that answers slowly", async () => {
+    const proxy = await openProxy();
+    try {
+      const begin = async () => proxy.slow(1000);
+      const end = async () => proxy.slow(20);
+      await survive({ url: proxy.url, begin, codes: ["T0_LEDGER_UNAVAILABLE"], end, timeoutMs: 300 });
+    } finally {
+      proxy.close();
+    }
+  });
+});

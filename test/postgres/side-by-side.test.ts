@@ -1,0 +1,111 @@
+/** Kernels beside one another on one ledger: one that ends, one of an older release, ones whose clocks are an hour apart. */
+import { Client } from "pg";
+import { describe, expect, it } from "vitest";
+import { wallClock } from "../../src/adapters/wall-clock.ts";
+import { createKernel, type Kernel } from "../../src/index.ts";
+import { schemaVersion } from "../../src/ledgers/postgres/migrations.ts";
+import { testCaller } from "../../src/testing/index.ts";
+import { type Counted, counted, refusalOf } from "../fixtures.ts";
+import { intentType, oneStep, packageOf, planStep } from "../journey/parts.ts";
+import { freshLedger, freshSchema, serverUrl } from "./server.ts";
+
+const hint = { ...testCaller, intent_hint: { intent_type: intentType, inputs: {} } };
+
+/** Its first call never ends by itself. */
+function holding(): Counted {
+  const act = counted("Test.Act", { idempotent: true }, ({ signal }) =>
+    act.calls.length > 1
+      ? {}
+      : new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true })),
+  );
+  return act;
+}
+
+const open = (schema: string, act: Counted): Promise<Kernel> =>
+  createKernel({ ledger: freshLedger(schema), capabilities: [oneStep(act)] });
+
+async function begin(kernel: Kernel, act: Counted): Promise<string> {
+  const { workflow_id } = await kernel.submit(hint);
+  while (act.calls.length === 0) await new Promise(setImmediate);
+  return workflow_id;
+}
+
+const soonMs = 5_000;
+
+/** Long before the lease of the one that began it would end. */
+async function expectDoneSoon(kernel: Kernel, workflowId: string): Promise<void> {
+  const began = performance.now();
+  while ((await kernel.workflow(workflowId)).state !== "completed");
+  expect(performance.now() - began).toBeLessThan(soonMs);
+}
+
+const setSchema = async (schema: string, version: number): Promise<void> => {
+  const client = new Client({ connectionString: serverUrl });
+  await client.connect();
+  await client.query(`UPDATE ${schema}.meta SET value = $1 WHERE name = 'schema_version'`, [String(version)]);
+  await client.end();
+};
+
+describe("a kernel beside others", () => {
+  it("that stops gives up what it holds, and another goes on with it at once", async () => {
+    const [schema, act] = [freshSchema(), holding()];
+    const [first, second] = [await open(schema, act), await open(schema, act)];
+    const id = await begin(first, act);
+    await first.stop({ drainMs: 0 });
+    await expectDoneSoon(second, id);
+    expect(new Set(act.calls.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1);
+    await second.stop({ drainMs: 0 });
+  });
+
+  it("[LED-09] of an older release writes nothing once a newer one has migrated the ledger, and leaves what it held", async () => {
+    const [schema, act] = [freshSchema(), holding()];
+    const older = await open(schema, act);
+    const id = await begin(older, act);
+    await setSchema(schema, schemaVersion + 1);
+    for (const ask of [() => older.submit(hint), () => older.ready(), () => older.workflows()])
+      expect((await refusalOf(ask())).code).toBe("T0_LEDGER_NEWER_SCHEMA");
+    // The newer release knows its own schema.
+    await setSchema(schema, schemaVersion);
+    const newer = await open(schema, act);
+    await expectDoneSoon(newer, id);
+    expect(await newer.verify()).toMatchObject({ ok: true });
+    await Promise.all([older.stop({ drainMs: 0 }), newer.stop({ drainMs: 0 })]);
+  });
+
+  it("whose clock is an hour ahead, or behind, does nothing twice", async () => {
+    const schema = freshSchema();
+    const effects: string[] = [];
+    const hour = 3_600_000;
+    const at = async (owner: string, ahead: number) => {
+      const act = counted("Test.Act", { idempotent: true }, async ({ idempotencyKey }) => {
+        effects.push(`${owner} ${idempotencyKey}`);
+        await new Promise((resolve) => setTimeout(resolve, 30));
+        return {};
+      });
+      const steps = [1, 2, 3, 4].map((n) => planStep(`s${n}`, act, n === 1 ? {} : { depends_on: [`s${n - 1}`] }));
+      const clock = { ...wallClock, now: () => wallClock.now() + ahead, setTimer: shifted(ahead) };
+      const limits = { leaseMs: 300 };
+      return createKernel({
+        ledger: freshLedger(schema),
+        capabilities: [packageOf([act], steps)],
+        clock,
+        owner,
+        limits,
+      });
+    };
+    const kernels = [await at("here", 0), await at("ahead", hour), await at("behind", -hour)];
+    const ids: string[] = [];
+    for (let n = 0; n < 12; n += 1) ids.push((await (kernels[n % 3] as Kernel).submit(hint)).workflow_id);
+    for (const id of ids) while ((await (kernels[0] as Kernel).workflow(id)).state !== "completed");
+    expect(new Set(effects.map((effect) => effect.split(" ")[1])).size).toBe(48);
+    expect(new Set(effects).size).toBe(effects.length);
+    expect(await kernels[0]?.verify()).toMatchObject({ ok: true });
+    for (const kernel of kernels) await kernel.stop({ drainMs: 0 });
+  });
+});
+
+/** Of a clock that is ahead: its own time comes sooner on the wall's. */
+const shifted =
+  (ahead: number): typeof wallClock.setTimer =>
+  (at, fire, background) =>
+    wallClock.setTimer(at - ahead, fire, background);
