@@ -7,13 +7,13 @@ import { registerHooks } from "node:module";
 
 const root = new URL("../../", import.meta.url);
 const { exports: entries } = JSON.parse(readFileSync(new URL("package.json", root), "utf8")) as {
-  readonly exports: Readonly<Record<string, { readonly default: string } | string>>;
+  readonly exports: Readonly<Record<string, { readonly default?: string } | string>>;
 };
 
-/** `countersign/http` → the file that its entry is built from. */
+/** `countersign/http` → the file that its entry is built from; of types alone there is none. */
 export const sources: ReadonlyMap<string, URL> = new Map(
   Object.entries(entries).flatMap(([name, entry]) => {
-    if (typeof entry === "string") return [];
+    if (typeof entry === "string" || entry.default === undefined) return [];
     const source = entry.default.replace("./dist/", "./").replace(/\.js$/, ".ts");
     return [[`countersign${name.slice(1)}`, new URL(source, root)] as const];
   }),

@@ -47,8 +47,10 @@ export const packInto = (folder: string): string => pack(stage(folder));
 function stage(folder: string): string {
   const staged = join(folder, "staged");
   mkdirSync(staged);
-  const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
-  execFileSync(process.execPath, [tsc, "-p", "tsconfig.build.json", "--outDir", join(staged, "dist")], { cwd: root });
+  const node = (script: string, ...args: readonly string[]) =>
+    execFileSync(process.execPath, [join(root, script), ...args], { cwd: root });
+  node("node_modules/typescript/bin/tsc", "-p", "tsconfig.build.json", "--outDir", join(staged, "dist"));
+  node("test/http/make-api-types.ts", join(staged, "dist/api.d.ts"));
   for (const path of listPublished()) cpSync(join(root, path), join(staged, path), { recursive: true });
   return staged;
 }
