@@ -16,7 +16,7 @@ const run = promisify(execFile);
 
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   await run(process.execPath, [join(root, "visualizations/build-console.mjs")]);
-  const server = await launch(await unpack());
+  const server = await launch(await findChromium());
   project.provide(...providing(server.wsEndpoint()));
   return () => server.close();
 }
@@ -25,7 +25,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
 const providing = (address: string) => ["chromium", address] as unknown as Parameters<TestProject["provide"]>;
 
 /** The path of the program. It is unpacked beside its place, and moved there when it is whole. */
-async function unpack(): Promise<string> {
+export async function findChromium(): Promise<string> {
   const manifest = join(root, "node_modules/@sparticuz/chromium/package.json");
   const { version } = JSON.parse(readFileSync(manifest, "utf8")) as { readonly version: string };
   const folder = join(root, "node_modules/.cache", `chromium-${version}`);

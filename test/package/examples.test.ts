@@ -3,7 +3,8 @@ import { spawn } from "node:child_process";
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { describe, expect, inject, it } from "vitest";
+import { beforeAll, describe, expect, inject, it } from "vitest";
+import { findChromium } from "../console/start-browser.ts";
 import { canServe } from "../postgres/can-serve.ts";
 import type { Packed } from "./pack-package.ts";
 
@@ -13,15 +14,24 @@ const names = readdirSync(examples).filter((name) => existsSync(join(examples, n
 const runnable = names.filter((name) => name !== "postgres" || canServe());
 const { app } = inject("packed" as never) as Packed;
 
-/** As a reader would run it. */
+/** As a reader would run it, with the browser that the tests have unpacked already. */
+let env = process.env;
+beforeAll(async () => {
+  env = { ...env, CHROME: await findChromium() };
+});
 async function run(args: readonly string[], cwd: string) {
-  const child = spawn(process.execPath, [...args], { cwd, timeout: 60_000 });
+  const child = spawn(process.execPath, [...args], { cwd, env, timeout: 60_000 });
   const [printed, complained, code] = await Promise.all([
     text(child.stdout),
     text(child.stderr),
     new Promise((ends) => child.once("close", ends)),
   ]);
   return { code, printed, complained };
+}
+type Named = Readonly<Record<string, string>>;
+interface Dependencies {
+  readonly dependencies: Named;
+  readonly devDependencies?: Named;
 }
 const compiler = join(app, "node_modules/typescript/bin/tsc");
 
@@ -39,14 +49,12 @@ describe("an example", () => {
   });
 
   it.each(names)("%s names all that it imports as its dependencies", (name) => {
-    const { dependencies } = JSON.parse(readFileSync(join(examples, name, "package.json"), "utf8")) as {
-      readonly dependencies: Readonly<Record<string, string>>;
-    };
-    const files = readdirSync(join(examples, name), { recursive: true, encoding: "utf8" }).filter((path) =>
-      path.endsWith(".ts"),
-    );
-    const imported = files.flatMap((file) => packagesIn(readFileSync(join(examples, name, file), "utf8")));
-    expect(imported.filter((one) => dependencies[one] === undefined)).toEqual([]);
+    const manifest = JSON.parse(readFileSync(join(examples, name, "package.json"), "utf8")) as Dependencies;
+    const declared = { ...manifest.dependencies, ...manifest.devDependencies };
+    const files = readdirSync(join(examples, name), { recursive: true, encoding: "utf8" });
+    const programs = files.filter((path) => /\.tsx?$/.test(path));
+    const imported = programs.flatMap((file) => packagesIn(readFileSync(join(examples, name, file), "utf8")));
+    expect(imported.filter((one) => declared[one] === undefined)).toEqual([]);
   });
 });
 

@@ -1,0 +1,17 @@
+/** The typed client: paths, bodies and answers are those of the API's own document. */
+import type { components, paths } from "countersign/api";
+import createClient from "openapi-fetch";
+
+export type Schemas = components["schemas"];
+
+export const api = createClient<paths>({ baseUrl: location.origin });
+
+/** What changes something shows the session's token, which pages of other sites cannot read. */
+api.use({
+  async onRequest({ request }) {
+    if (request.method === "GET") return;
+    const { data } = await api.GET("/v1/session");
+    request.headers.set("x-csrf-token", data?.csrf_token ?? "");
+    return request;
+  },
+});
