@@ -4,7 +4,17 @@
  * It needs the registry, which tests do not; an example that prints something else than it should ends it with 1.
  */
 import { execFileSync, spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
@@ -15,6 +25,7 @@ const isExample = (name: string): boolean => existsSync(join(examples, name, "ma
 const given = process.argv.slice(2).filter((name) => !name.startsWith("--"));
 const names = given.length > 0 ? given : readdirSync(examples).filter(isExample);
 const folder = mkdtempSync(join(tmpdir(), "countersign-examples-"));
+chmodSync(folder, 0o755); // as root Postgres runs as another user, who has to get to its programs
 const tarball = packInto(folder);
 
 const seconds = (since: number): string => `${((performance.now() - since) / 1000).toFixed(1)} s`;
@@ -35,22 +46,21 @@ function install(name: string): { readonly at: string; readonly took: string } {
   return { at, took: npmInstall(at) };
 }
 
-/** Whether it printed what it should. */
-function run(name: string, at: string, runtime: readonly string[]): boolean {
+/** The time that it took; what it printed, where that is not what it should. */
+function run(name: string, at: string, runtime: readonly string[]): { readonly took: string; readonly wrong: string } {
   const begun = performance.now();
   const [program = "", ...args] = [...runtime, join(at, name, "main.ts")];
   const cwd = mkdtempSync(join(at, "run-"));
   const { stdout, stderr } = spawnSync(program, args, { cwd, encoding: "utf8", timeout: 60_000 });
-  const ok = stdout === readFileSync(join(examples, name, "expected.txt"), "utf8");
-  console.log(
-    `  ${ok ? "ran" : "FAILED"} on ${runtime[0]?.split("/").at(-1)} in ${seconds(begun)}${ok ? "" : `\n${stdout}${stderr}`}`,
-  );
-  return ok;
+  const isRight = stdout === readFileSync(join(examples, name, "expected.txt"), "utf8");
+  return { took: `${seconds(begun)}${isRight ? "" : " FAILED"}`, wrong: isRight ? "" : `${stdout}${stderr}` };
 }
+
+const printRow = (...cells: readonly string[]): void => console.log(cells.map((cell) => cell.padEnd(16)).join(""));
 
 function runtimesIn(at: string): readonly (readonly string[])[] {
   if (!process.argv.includes("--runtimes")) return [];
-  console.log(`Bun and Deno installed in ${npmInstall(at, ["bun", "deno"])}`);
+  npmInstall(at, ["bun", "deno"]);
   const binary = (name: string): string => join(at, "node_modules/.bin", name);
   return [[binary("bun")], [binary("deno"), "run", "-A"]];
 }
@@ -61,12 +71,16 @@ try {
   writeFileSync(join(tools, "package.json"), "{}");
   const others = runtimesIn(tools);
   const alone: ReadonlySet<string> = new Set(["refund-quorum", "hono", "opentelemetry", "mcp"]);
-  const results = names.flatMap((name) => {
+  printRow("example", "installed", "node", ...(others.length > 0 ? ["bun", "deno"] : []));
+  for (const name of names) {
     const { at, took } = install(name);
-    console.log(`${name}: installed in ${took}`);
-    return [[process.execPath], ...(alone.has(name) ? others : [])].map((runtime) => run(name, at, runtime));
-  });
-  if (results.includes(false)) process.exitCode = 1;
+    const runs = [[process.execPath], ...(alone.has(name) ? others : [])].map((runtime) => run(name, at, runtime));
+    printRow(name, took, ...runs.map((one) => one.took));
+    for (const { wrong } of runs.filter((one) => one.wrong !== "")) {
+      console.log(wrong);
+      process.exitCode = 1;
+    }
+  }
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
