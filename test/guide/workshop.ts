@@ -4,7 +4,7 @@
  *
  * Owns: what a reader has installed, as paths of this repository. W1  What is started here is ended here.
  */
-import { execFile, spawn } from "node:child_process";
+import { execFile, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -24,7 +24,10 @@ const launcher = join(root, "src/cli/bin.mjs");
 /** Writes what is compiled together, with a configuration under which `countersign` is what lies here. */
 export function writePrograms(folder: string, programs: readonly Program[]): void {
   for (const { name, code } of programs) writeFileSync(join(folder, `${name}.mts`), code);
-  const paths = Object.fromEntries([...sources].map(([name, url]) => [name, [fileURLToPath(url)]]));
+  const types = join(folder, "api.d.ts");
+  execFileSync(process.execPath, [join(root, "test/http/make-api-types.ts"), types]);
+  const modules = [...sources].map(([name, url]) => [name, [fileURLToPath(url)]] as const);
+  const paths = Object.fromEntries([...modules, ["countersign/api", [types]]]);
   const compilerOptions = { paths, moduleDetection: "force", rootDir: "/" };
   const config = { extends: join(root, "tsconfig.json"), compilerOptions, include: ["*.mts", "*/*.ts"], exclude: [] };
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));

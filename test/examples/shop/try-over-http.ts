@@ -1,4 +1,5 @@
 /** What a client does over HTTP: submits, follows the workflow's events, and approves what it is shown when it is asked. */
+import { EventSourceParserStream } from "eventsource-parser/stream";
 import { request } from "./refund.ts";
 
 export type Ask = (request: Request) => Promise<Response>;
@@ -19,13 +20,17 @@ export async function tryOverHttp(at: string, ask: Ask = fetch): Promise<void> {
     return answer;
   };
   const { workflow_id } = (await (await call("/submit", request)).json()) as { workflow_id: string };
-  const { body: events } = await call(`/stream/${workflow_id}/events`); // from the ledger, then live; ends with the workflow
-  for await (const text of events?.pipeThrough(new TextDecoderStream()) ?? []) {
-    if (text.includes('"event_type":"WORKFLOW_COMPLETED"')) console.log("completed");
-    if (!text.includes('"event_type":"GATE_OPENED"')) continue;
+  const { body } = await call(`/stream/${workflow_id}/events`); // from the ledger, then live; ends with the workflow
+  const messages = body!.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream());
+  for await (const { data } of messages) {
+    const { event_type } = JSON.parse(data);
+    if (event_type === "WORKFLOW_COMPLETED") console.log("completed");
+    if (event_type !== "GATE_OPENED") continue;
     const { gates } = (await (await call(`/gates?workflow_id=${workflow_id}`)).json()) as Shown;
-    console.log("asked about", JSON.stringify(gates[0]?.payload));
-    const payload = { payload_digest: gates[0]?.payload_digest }; // what was seen is what is approved
-    await call(`/workflows/${workflow_id}/gate`, { decision: "approve", payload });
+    for (const { gate_id, payload, payload_digest } of gates) {
+      console.log("asked about", JSON.stringify(payload));
+      const seen = { payload_digest }; // what was seen is what is approved
+      await call(`/workflows/${workflow_id}/gate`, { gate_id, decision: "approve", payload: seen });
+    }
   }
 }
