@@ -25,7 +25,7 @@ const launcher = join(root, "src/cli/bin.mjs");
 export function writePrograms(folder: string, programs: readonly Program[]): void {
   for (const { name, code } of programs) writeFileSync(join(folder, `${name}.mts`), code);
   const types = join(folder, "api.d.ts");
-  execFileSync(process.execPath, [join(root, "test/http/make-api-types.ts"), types]);
+  execFileSync(process.execPath, [join(root, "test/http/declare-api.ts"), types]);
   const modules = [...sources].map(([name, url]) => [name, [fileURLToPath(url)]] as const);
   const paths = Object.fromEntries([...modules, ["countersign/api", [types]]]);
   const compilerOptions = { paths, moduleDetection: "force", rootDir: "/" };

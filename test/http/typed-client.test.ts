@@ -22,7 +22,7 @@ function layOut(folder: string): void {
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
   copyFileSync(join(root, "test/http/typed-client/story.ts"), join(folder, "story.ts"));
   writeFileSync(join(folder, "package.json"), '{"type":"module"}');
-  execFileSync(process.execPath, [join(root, "test/http/make-api-types.ts"), join(folder, "api.ts")], {
+  execFileSync(process.execPath, [join(root, "test/http/declare-api.ts"), join(folder, "api.ts")], {
     stdio: "pipe",
   });
   const compilerOptions = {

@@ -50,7 +50,7 @@ function stage(folder: string): string {
   const node = (script: string, ...args: readonly string[]) =>
     execFileSync(process.execPath, [join(root, script), ...args], { cwd: root });
   node("node_modules/typescript/bin/tsc", "-p", "tsconfig.build.json", "--outDir", join(staged, "dist"));
-  node("test/http/make-api-types.ts", join(staged, "dist/api.d.ts"));
+  node("test/http/declare-api.ts", join(staged, "dist/api.d.ts"));
   for (const path of listPublished()) cpSync(join(root, path), join(staged, path), { recursive: true });
   return staged;
 }

@@ -148,6 +148,11 @@ export const ambientRows: readonly AmbientRow[] = [
     calls: ["performance.now"],
     why: "it tells how long an installation takes",
   },
+  {
+    path: "test/package/examples.test.ts",
+    calls: ["process.env"],
+    why: "an example that drives a browser is told by the environment where it is",
+  },
   { path: "test/bench/", calls: [...timing, ...timers, "process.env"], why: "a bench measures real time" },
   {
     path: "test/sim/",

@@ -23,9 +23,11 @@ const emptyNames: ReadonlySet<string> = new Set([
 /** Where a package's entry point, or the list a command line registers, stands. */
 function entryPoints(): ReadonlySet<string> {
   const { exports } = JSON.parse(readSource("package.json").text) as {
-    readonly exports: Record<string, string | { readonly default: string }>;
+    readonly exports: Record<string, string | { readonly types: string; readonly default?: string }>;
   };
-  const targets = Object.values(exports).map((target) => (typeof target === "string" ? target : target.default));
+  const targets = Object.values(exports).map((target) =>
+    typeof target === "string" ? target : (target.default ?? target.types),
+  );
   const sources = targets.map((target) => target.replace("./dist/", "").replace(/\.js$/, ".ts"));
   return new Set([...sources, "src/capabilities/index.ts"]);
 }

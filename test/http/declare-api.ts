@@ -1,5 +1,5 @@
 /**
- * `node test/http/make-api-types.ts FILE`: the types of `countersign/api`, made by openapi-typescript of the document that an
+ * `node test/http/declare-api.ts FILE`: the types of `countersign/api`, made by openapi-typescript of the document that an
  * API with all of its routes tells. Runs in a process of its own, whose `typescript` has the API that it prints with.
  */
 import { writeFileSync } from "node:fs";
