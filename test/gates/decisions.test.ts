@@ -226,6 +226,19 @@ describe("what a decision does", () => {
     },
   );
 
+  it("on the later of two gates first: each going on names the gate that was decided for it", async () => {
+    const { capability } = gatedSteps(2);
+    await using t = await createTestKernel({ capabilities: [capability] });
+    const { workflow_id } = await t.run(intent);
+    for (const id of ["s2", "s1"]) {
+      await t.clock.advance(1_000);
+      await t.approve(workflow_id, `gate-${id}`);
+      await t.rest(workflow_id);
+    }
+    const resumed = await payloads(t, workflow_id, "WORKFLOW_RESUMED");
+    expect(resumed.map(({ gate_id }) => gate_id)).toEqual(["gate-s2", "gate-s1"]);
+  });
+
   it("a step that runs meanwhile goes on, and the workflow waits only when nothing else can run", async () => {
     const end = held<object>();
     const slow = counted("Note.Slow", {}, () => end.promise);

@@ -2,10 +2,12 @@
 import { draft, type EventDraft } from "../../../contract/event.ts";
 import type { WorkflowRecord } from "../../../contract/workflow.ts";
 
-/** What made a waiting workflow go on: the gate that was decided last. */
-export function lastDecidedGate(record: WorkflowRecord): string | null {
-  const decided = [...record.gates.values()].filter((g) => g.decision !== null);
-  return decided.at(-1)?.gate_id ?? null;
+/** What made a waiting workflow go on: the gate that was decided last, which need not be the one that opened last. */
+export function lastDecidedGate({ gates }: WorkflowRecord): string | null {
+  let [last, at]: [string | null, string] = [null, ""];
+  for (const { gate_id, decision } of gates.values())
+    if (decision !== null && decision.at >= at) [last, at] = [gate_id, decision.at];
+  return last;
 }
 
 /** STEP_QUEUED for each of these steps that is queued. */
