@@ -14,6 +14,7 @@ an arrow from a state to itself carries events that are accepted and move nothin
 box, in italics). In the pictures blue arrows lead on and brown ones lead back.
 
 All files here but the scripts are generated: \`npm run draw\` writes them, and a test fails when one is stale.
+[Growth](growth.md) tells what kernels on one database carry and what to run at which size; \`npm run growth -- --write\` makes it.
 `;
 
 export function renderReadme(machines: readonly AnyStateMachine[]): string {

@@ -5,6 +5,7 @@
 import { z } from "zod";
 import { createKernel, defineCapability, defineOperator, type Kernel, type KernelOptions } from "../../src/index.ts";
 import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 
 const caller = { tenant_id: 1, principal: { type: "human", id: 1, role: "user" } } as const;
 
@@ -45,9 +46,10 @@ export interface Workload {
   ) => Promise<{ readonly id: string; readonly sum: number; readonly by: string }>;
 }
 
-export async function openWorkload(path: string, options: KernelOptions = {}): Promise<Workload> {
+/** Over a store, or over the file of a SQLite ledger. */
+export async function openWorkload(ledger: string | LedgerStore, options: KernelOptions = {}): Promise<Workload> {
   const kernel = await createKernel({
-    ledger: sqliteLedger({ path }),
+    ledger: typeof ledger === "string" ? sqliteLedger({ path: ledger }) : ledger,
     capabilities: [capability("Bench.Plain.Run", 5), capability("Bench.Gate.Run", 6)],
     ...options,
   });

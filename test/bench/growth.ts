@@ -1,0 +1,90 @@
+/**
+ * npm run growth: what kernels on one Postgres carry, from one to a thousand, by the model of growth-model.ts; prints the page
+ * visualizations/growth.md (`-- --write` writes it). `-- --measure` measures the model's parameters on this machine first, and one, two and
+ * three real kernels beside what it foretells of them, and keeps both in growth-measured.json.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { root } from "../tidy/source-files.ts";
+import { type Parameters, simulateCell } from "./growth-model.ts";
+import { type GrowthMeasured, renderGrowth } from "./growth-page.ts";
+import type { Child } from "./in-child.ts";
+import { median } from "./measure.ts";
+import { type Measured, openStage, type Stage, startKernel, stopKernels, workOf } from "./postgres-stage.ts";
+
+const kept = join(root, "test/bench/growth-measured.json");
+const page = join(root, "visualizations/growth.md");
+const { values } = parseArgs({ options: { measure: { type: "boolean" }, write: { type: "boolean" } } });
+const [turns, runs, ms, concurrency] = [7, 3, 3000, 64];
+
+async function measureAll(): Promise<GrowthMeasured> {
+  const stage = await openStage();
+  const kernels: Child[] = [];
+  const schema = stage.freshSchema("growth");
+  for (let n = 0; n < 3; n += 1)
+    kernels.push(await startKernel({ url: stage.url, schema }, { kind: "plain", concurrency, ms }));
+  const rate = async (used: readonly Child[], inFlight: number): Promise<Measured> => {
+    const all: Measured[] = [];
+    for (let run = 0; run < runs; run += 1)
+      all.push(await stage.measure(workOf(used, { kind: "plain", concurrency: inFlight, ms })));
+    return middle(all);
+  };
+  const alone = await rate(kernels.slice(0, 1), 1);
+  const seen = [
+    await rate(kernels.slice(0, 1), concurrency),
+    await rate(kernels.slice(0, 2), concurrency),
+    await rate(kernels, concurrency),
+  ];
+  const parameters = await derive(stage, { alone, many: seen[0] as Measured });
+  await stopKernels(kernels);
+  await stage.close();
+  const foretold = seen.map(
+    (_, i) => simulateCell(parameters, { kernels: i + 1, inFlight: concurrency, seconds: 5, seed: 1 }).per_s,
+  );
+  return { cores: availableParallelism(), parameters, seen: seen.map(({ per_s }) => per_s), foretold };
+}
+
+const middle = (all: readonly Measured[]): Measured => {
+  const of = (key: keyof Measured): number => median(all.map((one) => one[key] ?? 0));
+  return {
+    per_s: of("per_s"),
+    cpu_us: of("cpu_us"),
+    server_us: of("server_us"),
+    commits: of("commits"),
+    p50_ms: of("p50_ms"),
+    p99_ms: of("p99_ms"),
+  };
+};
+
+/** With one workflow in flight each batch is one turn, and nobody waits but for the server; with many, a batch costs what it costs once. */
+async function derive(
+  stage: Stage,
+  { alone, many }: { readonly alone: Measured; readonly many: Measured },
+): Promise<Parameters> {
+  const idle = await stage.atRest(3, 10);
+  const kernelTurn = many.cpu_us / 1000 / turns;
+  const perTurnAlone = (alone.server_us ?? 0) / 1000 / turns;
+  const perTurnMany = (many.server_us ?? 0) / 1000 / turns;
+  // A batch of many has about as many turns as become ready in the time of one: the share of its own is small, and left to the turn.
+  const serverBatch = Math.max(0, perTurnAlone - perTurnMany);
+  const waited = alone.p50_ms / turns - alone.cpu_us / 1000 / turns - perTurnAlone;
+  const roundTrip = 0.05;
+  return {
+    turns,
+    kernelTurn,
+    serverTurn: perTurnMany,
+    serverBatch,
+    roundTrip,
+    sync: Math.max(0.05, waited - 2 * roundTrip),
+    serverIdle: idle.cpu_ms,
+    serverCores: availableParallelism(),
+    sharedCores: availableParallelism(),
+  };
+}
+
+if (values.measure === true) writeFileSync(kept, `${JSON.stringify(await measureAll(), null, 2)}\n`);
+const text = renderGrowth(JSON.parse(readFileSync(kept, "utf8")) as GrowthMeasured);
+if (values.write === true) writeFileSync(page, text);
+else console.log(text);
