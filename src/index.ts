@@ -245,7 +245,7 @@ export type {
   Verification,
   WorkflowFilter,
 } from "./kernel/face.ts";
-export { type MovedLedger, moveLedger } from "./kernel/move-ledger.ts";
+export { backupLedger, type MovedLedger, moveLedger } from "./kernel/move-ledger.ts";
 export type { KernelOptions } from "./kernel/options.ts";
 export type { Policies } from "./kernel/policies.ts";
 export type { WhatIf, WhatIfFinding, WhatIfReport } from "./kernel/whatif-report.ts";

@@ -18,7 +18,7 @@ import { addInspect } from "./inspect.ts";
 import { addLists } from "./list.ts";
 import { addLogin } from "./login.ts";
 import { addMcp } from "./mcp.ts";
-import { addMigrate } from "./migrate.ts";
+import { addBackup, addMigrate } from "./migrate.ts";
 import { readVersion } from "./read-version.ts";
 import { addReplay } from "./replay.ts";
 import { reportError } from "./report-error.ts";
@@ -60,6 +60,7 @@ function buildProgram(terminal: Terminal): Command {
     addWhatIf,
     addDoctor,
     addMigrate,
+    addBackup,
   ];
   const begins = [addDemo, addCreate, addRun, addLists];
   for (const add of [...begins, ...decisions, ...readings, addServe, addLogin, addMcp, addCompletion]) {

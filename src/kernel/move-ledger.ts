@@ -1,9 +1,11 @@
 /**
- * Moving a ledger to another store, row by row: the chains stay as they are, to the byte, and the indexes are made anew.
+ * Moving a ledger to another store, or keeping a copy of it, row by row: the chains stay as they are, to the byte, and the
+ * indexes are made anew.
  *
  * Owns: the order of it: verified, moved, verified again.
  * Never: moves what the log does not tell: sessions of browsers, deliveries that are under way, who holds what.
- * M1  Nothing is moved from a ledger that is not sound, or while a process works on it.
+ * M1  Nothing is moved from a ledger that is not sound, or while a process works on it. A backup is the log as it stood when
+ *     it began, whoever works on it: up to any position a log is one.
  * M2  What was broken off goes on where it was: a row that is there already is passed over. Another ledger's is refused.
  */
 import { raise } from "../contract/error.ts";
@@ -33,15 +35,33 @@ export async function moveLedger(
   to: LedgerStore,
   { now }: { readonly now: number },
 ): Promise<MovedLedger> {
+  return withBoth(from, to, async () => {
+    await requireRest(from, now);
+    await requireSound(from);
+    const moved = await moveRows(from, to, Number.POSITIVE_INFINITY);
+    await requireSound(to);
+    return moved;
+  });
+}
+
+/**
+ * Adds to `to` what it lacks of the log of `from`, whose processes go on. Both are opened and closed here; `to` is verified.
+ * A restore is `moveLedger` from the backup. @throws KernelErrorException T0_LEDGER_*.
+ */
+export async function backupLedger(from: LedgerStore, to: LedgerStore): Promise<MovedLedger> {
+  return withBoth(from, to, async () => {
+    const moved = await moveRows(from, to, await from.position());
+    await requireSound(to);
+    return moved;
+  });
+}
+
+async function withBoth<T>(from: LedgerStore, to: LedgerStore, work: () => Promise<T>): Promise<T> {
   await from.open();
   try {
     await to.open();
     try {
-      await requireRest(from, now);
-      await requireSound(from);
-      const moved = await moveRows(from, to);
-      await requireSound(to);
-      return moved;
+      return await work();
     } finally {
       await to.close();
     }
@@ -65,16 +85,14 @@ async function requireSound(store: LedgerStore): Promise<void> {
   raise(kernelError("T0_LEDGER_CORRUPT", message, source, { detail: { broken: broken.length } }));
 }
 
-async function moveRows(from: LedgerStore, to: LedgerStore): Promise<MovedLedger> {
+/** @param until the position after which nothing is moved. */
+async function moveRows(from: LedgerStore, to: LedgerStore, until: number): Promise<MovedLedger> {
   const derivation = new AppendDerivation(from);
   const streams = new Set<string>();
   let [rows, found] = [0, 0];
-  for (let position = 0; ; ) {
-    const read = await from.tail(position, chunk);
-    const last = read.at(-1);
-    if (last === undefined) return { rows, streams: streams.size, found };
+  for await (const read of readLog(from, until)) {
     const batch: Append[] = [];
-    for (const { row } of read) batch.push((await derivation.of(row)) ?? refuseUntold(row));
+    for (const row of read) batch.push((await derivation.of(row)) ?? refuseUntold(row));
     const receipts = await to.append(batch);
     for (const [i, receipt] of receipts.entries()) {
       const entry = batch[i] as Append;
@@ -83,6 +101,16 @@ async function moveRows(from: LedgerStore, to: LedgerStore): Promise<MovedLedger
       streams.add(entry.row.stream);
     }
     rows += read.length;
+  }
+  return { rows, streams: streams.size, found };
+}
+
+async function* readLog(store: LedgerStore, until: number): AsyncGenerator<readonly TurnRow[], void, void> {
+  for (let position = 0; ; ) {
+    const read = (await store.tail(position, chunk)).filter((row) => row.position <= until);
+    const last = read.at(-1);
+    if (last === undefined) return;
+    yield read.map(({ row }) => row);
     position = last.position;
     await letOthersRun();
   }

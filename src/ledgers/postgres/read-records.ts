@@ -19,12 +19,14 @@ import {
   isBackward,
   type Query,
 } from "../tables/list-queries.ts";
+import { plain, toStatement } from "./list-statement.ts";
 import { digestOf } from "./plan-batch.ts";
 import { firstOf, type Runner, rowsOf, type Statement } from "./query.ts";
+import { searchHeads } from "./search-heads.ts";
 import { statement } from "./statements.ts";
 import type { Run } from "./store.ts";
 
-type Heads = "head" | "heads" | "listHeads" | "countHeads" | "due" | "nextDue" | "abandoned";
+type Heads = "head" | "heads" | "listHeads" | "searchHeads" | "countHeads" | "due" | "nextDue" | "abandoned";
 
 export function createHeadReads({ read }: Run): Pick<LedgerStore, Heads> {
   const some = (on: Runner, asked: Statement): Promise<readonly WorkflowHead[]> =>
@@ -41,6 +43,7 @@ export function createHeadReads({ read }: Run): Pick<LedgerStore, Heads> {
         const heads = (await rowsOf(on, toStatement(headPageQuery(page)))).map(plainListed);
         return isBackward(page) ? heads.reverse() : heads;
       }),
+    searchHeads: (page) => read("searchHeads", (on) => searchHeads(on, page)),
     countHeads: (selection) => read("countHeads", (on) => countOf(on, headCountQuery(selection))),
     due: (now, limit) => read("due", (on) => some(on, statement("due", now, limit))),
     nextDue: () =>
@@ -49,25 +52,8 @@ export function createHeadReads({ read }: Run): Pick<LedgerStore, Heads> {
   };
 }
 
-/** A title may hold any character, and is kept as JSON text. */
-const plain = (row: Columns): Columns =>
-  row["title"] === null ? row : { ...row, title: parseCell<string>(row["title"], "title") };
 const plainHead = (row: Columns): WorkflowHead => toHead(plain(row));
 const plainListed = (row: Columns): ListedHead => toListedHead(plain(row));
-
-/** Names of the texts that were met: there are as many as there are ways to select. */
-const names = new Map<string, string>();
-
-function toStatement({ text, values }: Query): Statement {
-  let n = 0;
-  const numbered = text.replaceAll("?", () => {
-    n += 1;
-    return `$${n}`;
-  });
-  const name = names.get(numbered) ?? `list${names.size}`;
-  names.set(numbered, name);
-  return { name, text: numbered, values };
-}
 
 async function countOf(on: Runner, query: Query): Promise<number> {
   return (await firstOf(on, toStatement(query)))?.["n"] as number;

@@ -1,0 +1,25 @@
+/**
+ * Queries of lists as this driver takes them, and a head's row as other stores give it.
+ *
+ * Owns: the names under which their texts are prepared: as many as there are ways to select.
+ */
+import { type Columns, parseCell } from "../tables/columns.ts";
+import type { Query } from "../tables/list-queries.ts";
+import type { Statement } from "./query.ts";
+
+const names = new Map<string, string>();
+
+export function toStatement({ text, values }: Query): Statement {
+  let n = 0;
+  const numbered = text.replaceAll("?", () => {
+    n += 1;
+    return `$${n}`;
+  });
+  const name = names.get(numbered) ?? `list${names.size}`;
+  names.set(numbered, name);
+  return { name, text: numbered, values };
+}
+
+/** A title may hold any character, and is kept as JSON text. */
+export const plain = (row: Columns): Columns =>
+  row["title"] === null ? row : { ...row, title: parseCell<string>(row["title"], "title") };
