@@ -40,6 +40,10 @@ function openDatabase(db: string, create: boolean): PostgresLedger {
   return postgresLedger({ url: url.href, create, ...(schema === null ? {} : { schema }) });
 }
 
+/** The schema of a database; null for a file. */
+export const schemaOf = (db: string): string | null =>
+  isDatabase(db) ? (URL.parse(db)?.searchParams.get("schema") ?? "countersign") : null;
+
 /** As a person would type it, without a password. */
 export function ledgerAsTyped(db: string): string {
   const url = isDatabase(db) ? URL.parse(db) : null;

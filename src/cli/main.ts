@@ -23,6 +23,7 @@ import { readVersion } from "./read-version.ts";
 import { addReplay } from "./replay.ts";
 import { reportError } from "./report-error.ts";
 import { addReview } from "./review.ts";
+import { addRoles } from "./roles.ts";
 import { addRun } from "./run.ts";
 import { addServe } from "./serve.ts";
 import { guardTerminal, openTerminal, type Terminal } from "./terminal.ts";
@@ -61,6 +62,7 @@ function buildProgram(terminal: Terminal): Command {
     addDoctor,
     addMigrate,
     addBackup,
+    addRoles,
   ];
   const begins = [addDemo, addCreate, addRun, addLists];
   for (const add of [...begins, ...decisions, ...readings, addServe, addLogin, addMcp, addCompletion]) {

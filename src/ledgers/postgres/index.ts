@@ -15,6 +15,7 @@ import type { ConnectOptions } from "./connect.ts";
 import { createStore, type PostgresLedger } from "./store.ts";
 
 export { type HostClient, hostTransaction, hostTransactionTable, type TransactionPool } from "./host-transaction.ts";
+export { type PostgresRolesOptions, postgresRoles } from "./roles.ts";
 export type { PostgresLedger };
 
 /** A pool of the package `pg`. Its configuration is used; its connections are the host's own. */
