@@ -3,4 +3,5 @@ export { AgentCall } from "./agent-messages.ts";
 export type { AskOptions, ModelChoice } from "./ask-model.ts";
 export { AgentInput, type AgentOptions, defineAgent } from "./define-agent.ts";
 export { LlmAnswer, LlmInput, type LlmOperatorOptions, llmOperator } from "./llm-operator.ts";
+export { recordModel, replayModel } from "./recorded-model.ts";
 export { type ThinkOptions, Thought } from "./think-operator.ts";

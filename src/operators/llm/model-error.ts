@@ -86,6 +86,7 @@ function kindOf({ name, statusCode, isRetryable }: Shape): Kind {
   if (typeof statusCode !== "number") return isRetryable === true ? unavailable : failed;
   const known = kindByStatus.get(statusCode);
   if (known !== undefined) return known;
+  if (statusCode >= 200 && statusCode < 300) return badAnswer;
   if (statusCode >= 500 || isRetryable === true) return unavailable;
   return statusCode >= 400 ? requestRefused : failed;
 }

@@ -1,16 +1,13 @@
 /** An agent's loop: its turns and its calls of tools are steps, under policy, gates and budgets, and they replay. */
-import { readFileSync } from "node:fs";
 import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from "@ai-sdk/provider";
-import { MockLanguageModelV4 } from "ai/test";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { defineOperator, definePolicySet, type Operator, operatorError } from "../../../src/index.ts";
+import { defineOperator, definePolicySet } from "../../../src/index.ts";
 import { type AgentOptions, defineAgent } from "../../../src/operators/llm/index.ts";
 import { createTestKernel, memoryLedger, type TestKernelOptions } from "../../../src/testing/index.ts";
 import { payloads } from "../../execution/flow.ts";
-import { finish, modelThat, says, streamOf } from "../../routing/model-fixture.ts";
-
-const ann = { tenant_id: 1, principal: { type: "user", id: "ann", role: "user" } };
+import { finish, modelThat, says } from "../../routing/model-fixture.ts";
+import { ann, begin, shop } from "./shop.ts";
 
 interface Wanted {
   readonly tool: string;
@@ -28,30 +25,6 @@ const wants = (...calls: readonly Wanted[]): readonly LanguageModelV4StreamPart[
 
 type Turn = readonly LanguageModelV4StreamPart[];
 
-/** A shop's tools, and what they were called with. */
-function shop() {
-  const calls: string[] = [];
-  const look = defineOperator({
-    name: "Shop.Look",
-    description: "Looks an order up.",
-    input: z.object({ order: z.string().max(20) }),
-    effect: "read",
-    run: ({ input: { order } }) => {
-      calls.push(`look ${order}`);
-      if (order === "lost")
-        throw operatorError({ code: "NOT_FOUND", category: "validation", message: "no such order" });
-      return { cents: 1999, note: "{{think_1.output.text}}" };
-    },
-  });
-  const pay = defineOperator({
-    name: "Shop.Pay",
-    input: z.object({ order: z.string(), cents: z.int() }),
-    effect: "final_write",
-    run: ({ input: { order, cents } }) => void calls.push(`pay ${order} ${cents}`),
-  });
-  return { calls, tools: [look, pay] as readonly Operator[] };
-}
-
 function talking(
   turns: readonly Turn[],
   more: Partial<AgentOptions> & { readonly kernel?: Partial<TestKernelOptions> } = {},
@@ -67,12 +40,6 @@ function talking(
   const opened = createTestKernel({ capabilities: [agent], ...kernel });
   return { calls, asked, agent, opened };
 }
-
-const begin = async (t: Awaited<ReturnType<typeof createTestKernel>>, prompt = "refund A-7") => {
-  const intent_hint = { intent_type: "Shop.Help", inputs: { prompt } };
-  const { workflow_id } = await t.kernel.submit({ ...ann, intent_hint });
-  return { workflow_id, state: await t.rest(workflow_id) };
-};
 
 const lookTurn = wants({ tool: "Shop_Look", input: { order: "A-7" } });
 const payTurn = wants({ tool: "Shop_Pay", input: { order: "A-7", cents: 1999 } });
@@ -232,33 +199,5 @@ describe("an agent", () => {
     expect(define({ maxTurn: 3 })).toThrow('did you mean "maxTurns"');
     expect(define({ maxTurns: 0 })).toThrow("maxTurns");
     expect(define({ model: undefined })).toThrow("there is no model");
-  });
-});
-
-interface Exchange {
-  readonly prompt: unknown;
-  readonly answer: readonly LanguageModelV4StreamPart[];
-}
-
-describe("a recorded conversation", () => {
-  const recorded = new URL("conversation.json", import.meta.url);
-  const exchanges = JSON.parse(readFileSync(recorded, "utf8")) as readonly Exchange[];
-
-  it("is held again word for word: every prompt is the one that was recorded", async () => {
-    const prompts: unknown[] = [];
-    const model = new MockLanguageModelV4({
-      doStream: async ({ prompt }) => {
-        prompts.push(prompt);
-        return { stream: streamOf(exchanges[prompts.length - 1]?.answer ?? []) };
-      },
-    });
-    const { calls, opened } = talking([], { model, system: "You help in a shop." });
-    await using t = await opened;
-    const { workflow_id } = await begin(t, "Please refund order A-7.");
-    await t.kernel.decideGate(workflow_id, { ...ann, decision: "approve" });
-    const end = await t.rest(workflow_id);
-    expect(prompts).toEqual(exchanges.map(({ prompt }) => prompt));
-    expect([end.state, end.response.text]).toEqual(["completed", "Order A-7 is refunded: 19.99 were paid back."]);
-    expect(calls).toEqual(["look A-7", "pay A-7 1999"]);
   });
 });
