@@ -1,7 +1,8 @@
 /**
  * `npm run mutate -- --seed S --count N [--files GLOB] [--json]`: draws small changes of the kernel's sources, runs for each the
  * tests that enter its block, and lists the changes that no test notices. `--skip N` leaves out the first of the draw; `--again REPORT` tries
- * the survivors of a report (of `--json`) once more.
+ * the survivors of a report (of `--json`) once more; `--seconds S` runs of each one's tests the first that together take so long, for a quick
+ * look whose survivors are then tried with all by `--again`.
  *
  * Owns: the trial of one mutation, and the listing. Never: changes the checkout; survivors are a list, not a failure (exit code 0).
  * T1  A mutation is killed by the first failing test or by a run that goes silent; it survives otherwise.
@@ -88,13 +89,30 @@ function describeTrial({ path, line, kind, before, after, covered_by }: Trial): 
   return `${path}:${line}  ${kind}\n    - ${excerpt(before)}\n    + ${excerpt(after)}\n    covered by ${covering}`;
 }
 
+interface Trials {
+  readonly count: number;
+  readonly tell: (line: string) => void;
+  /** What the tests of one may take together, unchanged. */
+  readonly seconds?: number;
+}
+
+/** The first of them, as long as they take no longer together. */
+export function within(seconds: number, tests: readonly TestFile[]): readonly TestFile[] {
+  let left = 1000 * seconds;
+  const end = tests.findIndex(({ tookMs }) => {
+    left -= tookMs;
+    return left < 0;
+  });
+  return end === -1 ? tests : tests.slice(0, Math.max(1, end));
+}
+
 /**
  * Tries one after another until so many have been tried, and tells how each ended; `tell` hears of it at once. What is changed is
  * the text that was drawn from.
  */
 export async function tryMutations(
   drawn: readonly Mutation[],
-  { count, tell }: { readonly count: number; readonly tell: (line: string) => void },
+  { count, tell, seconds = Number.POSITIVE_INFINITY }: Trials,
 ): Promise<MutationReport> {
   using copy = copyCheckout();
   using types = openTypeChecker(copy.folder);
@@ -103,7 +121,7 @@ export async function tryMutations(
   const kills = new Map<string, number>();
   for (const mutation of drawn) {
     if (trials.length === count) break;
-    const trial = await tryMutation(mutation, { copy, types, able: noticing(mutation, tests, kills) });
+    const trial = await tryMutation(mutation, { copy, types, able: within(seconds, noticing(mutation, tests, kills)) });
     if (trial === null) continue;
     const { fate, path, line, kind, by } = trial;
     trials.push(trial);
@@ -143,6 +161,7 @@ if (import.meta.main) {
       count: { type: "string", default: "50" },
       files: { type: "string", multiple: true, default: [...mutated] },
       skip: { type: "string", default: "0" },
+      seconds: { type: "string", default: "Infinity" },
       again: { type: "string" },
       json: { type: "boolean", default: false },
     },
@@ -153,7 +172,11 @@ if (import.meta.main) {
       ? drawMutations(all, Number(values.seed)).slice(Number(values.skip))
       : survivorsAmong(all, JSON.parse(readFileSync(values.again, "utf8")) as MutationReport);
   const count = values.again === undefined ? Number(values.count) : drawn.length;
-  const report = await tryMutations(drawn, { count, tell: (line) => console.error(line) });
+  const report = await tryMutations(drawn, {
+    count,
+    tell: (line) => console.error(line),
+    seconds: Number(values.seconds),
+  });
   if (values.json) console.log(JSON.stringify(report, null, 2));
   else printReport(report);
 }

@@ -4,7 +4,7 @@ import { parseAst } from "vitest/node";
 import { type SourceFile, sourcesIn } from "../tidy/source-files.ts";
 import type { TestFile } from "./coverage.ts";
 import { drawMutations } from "./draw-mutations.ts";
-import { type MutationReport, noticing, sourcesMatching, survivorsAmong } from "./mutate.ts";
+import { type MutationReport, noticing, sourcesMatching, survivorsAmong, within } from "./mutate.ts";
 import { instrument, mutate, mutationsOf } from "./mutations.ts";
 
 const sourceOf = (text: string): SourceFile => ({ path: "sample.ts", text });
@@ -131,5 +131,11 @@ describe("who can notice", () => {
     expect(order(new Map([["slow", 9]]))).toEqual(["slow", "fast"]);
     const atTop = { ...mutation, block: null };
     expect(noticing(atTop, tests).map(({ path }) => path)).toEqual(["other", "fast", "slow"]);
+  });
+
+  it("a quick look runs the first tests that fit into its time, and one in any case", () => {
+    const took = [400, 500, 200].map((ms, i) => test(String(i), ms, []));
+    const ran = (seconds: number) => within(seconds, took).map(({ path }) => path);
+    expect([ran(0.1), ran(0.9), ran(1), ran(2)].map((paths) => paths.join(""))).toEqual(["0", "01", "01", "012"]);
   });
 });
