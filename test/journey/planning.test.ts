@@ -75,6 +75,10 @@ describe("what a planner answers", () => {
       ["respond", "Kernel.Respond", "succeeded"],
     ]);
     expect(state.spent).toBe(0);
+    const [planned] = ofType(await eventsOf(t, state.workflow_id), "PLAN_CREATED");
+    expect(planned?.payload["plan"]).toMatchObject({
+      steps: [{ outcome: "Response", outputs: ["text"], effect: "none", gate: null }],
+    });
     const types = await t.types(state.workflow_id);
     for (const type of ["INTENT_RECEIVED", "PLAN_CREATED", "OUTCOME_DRAFTED", "ACTION_SUCCEEDED", "WORKFLOW_COMPLETED"])
       expect(types.filter((at) => at === type)).toHaveLength(1);
