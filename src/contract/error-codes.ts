@@ -96,6 +96,9 @@ export const errorCodes = Object.freeze({
     severity: "fatal",
   }),
   T0_LEDGER_DISK_FULL: resource("Free disk space, then retry the workflow.", { http: 507 }),
+  T0_LEDGER_CLOCK: resource("Set the clocks of this machine and of the ledger's server by one time service.", {
+    http: 503,
+  }),
   T0_LEDGER_CONFLICT: processing("Read the workflow again and decide on its present state.", {
     severity: "transient",
     retryable: true,

@@ -27,6 +27,8 @@ export interface MovedLedger {
 }
 
 const chunk = 500;
+/** In whose name it is seen whether a workflow's owner is alive. */
+const mover = "move";
 const source = moduleRef(0, "kernel", "moveLedger");
 
 /** Both are opened and closed here. `now` is epoch ms. @throws KernelErrorException T0_LEDGER_*. */
@@ -71,9 +73,12 @@ async function withBoth<T>(from: LedgerStore, to: LedgerStore, work: () => Promi
 }
 
 async function requireRest(store: LedgerStore, now: number): Promise<void> {
-  for await (const { workflow_id, owner, expires_at } of eachHead(store)) {
-    if (owner === null || (expires_at ?? 0) <= now) continue;
-    raise(kernelError("T0_LEDGER_LOCKED", `${owner} works on ${workflow_id} of ledger ${store.name}`, source));
+  for await (const { workflow_id, owner } of eachHead(store)) {
+    if (owner === null) continue;
+    const left = await store.claim(workflow_id, mover, now);
+    if (left === null)
+      raise(kernelError("T0_LEDGER_LOCKED", `${owner} works on ${workflow_id} of ledger ${store.name}`, source));
+    await store.release(workflow_id, left);
   }
 }
 

@@ -13,6 +13,7 @@ import { createSignalFactory } from "../contract/signal.ts";
 import { isTerminal } from "../contract/workflow.ts";
 import { EmbeddedHost } from "../hosts/embedded/embedded-host.ts";
 import type { Host, Rested } from "../ports/host.ts";
+import type { TakeUpKind } from "../ports/ledger-store.ts";
 import { SignalBus, type Tier } from "../runtime/bus.ts";
 import { createFeed, type Feed } from "../runtime/feed.ts";
 import type { Kit } from "../runtime/kit.ts";
@@ -22,6 +23,7 @@ import { createLedgerWatch, type LedgerWatch } from "../runtime/ledger-watch.ts"
 import { createLedgerWriter, type LedgerWriter } from "../runtime/ledger-writer.ts";
 import { LifecycleHost } from "../runtime/lifecycle-host.ts";
 import { createNoticeDelivery, type NoticeDelivery } from "../runtime/notice-delivery.ts";
+import { OwnLife } from "../runtime/own-life.ts";
 import { createRegistry, type Registry } from "../runtime/registry.ts";
 import { createRestWaiters, type RestWaiters } from "../runtime/rest-waiters.ts";
 import { Supervision } from "../runtime/supervision.ts";
@@ -58,8 +60,8 @@ export class KernelParts {
   readonly shelf: CapabilityShelf;
   readonly bus: SignalBus;
   readonly kit: Kit;
-  /** The name under which this process holds workflows. */
-  readonly owner: string;
+  /** Its name, under which it holds workflows, and how long it is known to be alive. */
+  readonly life: OwnLife;
   readonly timers: Timers;
   readonly feed: Feed;
   readonly watch: LedgerWatch;
@@ -92,10 +94,10 @@ export class KernelParts {
       maxWaiting: limits.maxBusWaiting,
     });
     this.kit = this.#createKit(resolved);
-    this.owner = options.owner ?? this.kit.ids.next("kernel");
     this.timers = createTimers(clock);
     this.feed = createFeed((error) => logger.error({ error }, "a listener threw"));
-    this.writer = createLedgerWriter(store, limits);
+    this.life = new OwnLife({ store, clock, owner: options.owner ?? this.kit.ids.next("kernel"), ...limits });
+    this.writer = createLedgerWriter(store, limits, this.life);
     this.tenantLog = createTenantAppend({ store, writer: this.writer, kit: this.kit });
     this.watch = createLedgerWatch({ store: this.told, feed: this.feed, clock, pollMs: limits.tailPollMs });
     this.tails = createWorkflowTails({ store: this.told, watch: this.watch, maxTailChars: limits.maxTailChars });
@@ -163,7 +165,7 @@ export class KernelParts {
       writer,
       kit,
       lifecycles,
-      owner: this.owner,
+      life: this.life,
       goesOn: this.host.dispatch === undefined,
       settings: createSettings(resolved, registry),
       services: createServices({ resolved, store, reading, timers }),
@@ -184,8 +186,7 @@ export class KernelParts {
       clock,
       timers: this.timers,
       logger,
-      owner: this.owner,
-      leaseMs: limits.leaseMs,
+      life: this.life,
       tailPollMs: limits.tailPollMs,
       logs: () => this.executor.mailboxes().map(({ log }) => log),
       onNews: () => this.watch.ring(),
@@ -198,12 +199,13 @@ export class KernelParts {
   #createHost({ options, clock, logger, limits }: Resolved): Host {
     const { host = (work) => new EmbeddedHost(work) } = options;
     return host({
-      owner: this.owner,
+      owner: this.life.owner,
       store: this.store,
       clock,
       logger,
       limits,
       alarm: this.timers.alarm,
+      takeUp: (kind, limit) => this.#takeUp(kind, limit),
       wake: (workflowId) => this.wake(workflowId),
       drive: (workflowId) => this.#drive(workflowId),
     });
@@ -214,6 +216,17 @@ export class KernelParts {
     const { deliveries } = store;
     if (deliveries === undefined || notifiers.length === 0) return null;
     return createNoticeDelivery(notifiers, { store, deliveries, watch, timers, kit, owner: kit.ids.next("kernel") });
+  }
+
+  async #takeUp(kind: TakeUpKind, limit: number): Promise<readonly string[]> {
+    const { store, life, leases, executor, kit } = this;
+    await life.hold();
+    if (kind === "abandoned") await leases.giveBack();
+    const taken = await store.takeUp(kind, life.owner, kit.clock.now(), limit);
+    const failed = (workflow_id: string) => (error: unknown) =>
+      kit.logger.error({ error, workflow_id }, "a workflow could not be taken up");
+    await Promise.all(taken.map((one) => executor.goOn(one).catch(failed(one.head.workflow_id))));
+    return taken.map(({ head }) => head.workflow_id);
   }
 
   /** Brings a workflow to life from the ledger and lets it go on. */

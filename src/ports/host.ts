@@ -7,7 +7,7 @@
  */
 import type { WorkflowStateName } from "../contract/progress.ts";
 import type { Clock } from "./clock.ts";
-import type { LedgerStore } from "./ledger-store.ts";
+import type { LedgerStore, TakeUpKind } from "./ledger-store.ts";
 import type { Logger } from "./telemetry.ts";
 
 /** How a workflow was left by the process that it was awake in. */
@@ -31,6 +31,11 @@ export interface HostWork {
   readonly limits: { readonly leaseMs: number; readonly tailPollMs: number; readonly foldAgainMs: number };
   /** Arms, or moves, an alarm of this name on the kernel's clock; null disarms it. A background alarm keeps no process alive. */
   readonly alarm: (name: string, at: number | null, fire: () => void, background?: boolean) => void;
+  /**
+   * Takes up what nobody alive holds, claimed for this process as it is found, and wakes it here; names what it found. Of
+   * `abandoned` also what this process holds itself and does not work on, at the second look.
+   */
+  readonly takeUp: (kind: TakeUpKind, limit: number) => Promise<readonly string[]>;
   /** Wakes a workflow here, unless another process holds it. */
   readonly wake: (workflowId: string) => Promise<void>;
   /**

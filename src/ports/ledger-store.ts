@@ -19,12 +19,13 @@ import type { TurnRow } from "../contract/turn.ts";
 
 type Id = string | number;
 
-/** Who owns a workflow's turns; `epoch` rises with each claim and fences appends of earlier owners. */
+/**
+ * Who owns a workflow's turns; `epoch` rises with each claim and fences appends of earlier owners. It stands as long as
+ * its owner is alive, as `beat` says.
+ */
 export interface Lease {
   readonly owner: string;
   readonly epoch: number;
-  /** Epoch ms. */
-  readonly expires_at: number;
 }
 
 /** The index row of a workflow. */
@@ -47,15 +48,27 @@ export interface WorkflowHead {
   readonly updated_at: number;
   /** When something of a resting workflow falls due (a retry, a gate's expiry); epoch ms. */
   readonly due_at: number | null;
+  /** Who holds the workflow; one that has died holds it until somebody looks. */
   readonly owner: string | null;
   readonly epoch: number;
-  readonly expires_at: number | null;
 }
+
+/** A workflow that was taken up, as it stands now, and the lease it was taken with. */
+export interface TakenUp {
+  readonly head: WorkflowHead;
+  readonly lease: Lease;
+}
+
+/**
+ * Why a workflow is taken up: `abandoned` is unfinished and parked at no gate, `due` rests and has something due. Neither
+ * is what waits for a later time.
+ */
+export type TakeUpKind = "abandoned" | "due";
 
 /** What an append changes in the indexes, beside adding its row. */
 export interface AppendIndexes {
   /** The workflow is new: insert its head, held as `claim` says when given (epoch 1). */
-  readonly create?: Omit<WorkflowHead, "owner" | "epoch" | "expires_at">;
+  readonly create?: Omit<WorkflowHead, "owner" | "epoch">;
   readonly state?: WorkflowStateName;
   readonly percent?: number;
   readonly due_at?: number | null;
@@ -82,8 +95,8 @@ export interface Append {
   readonly now: number;
   /** The writer's lease. Absent for the append of a process that does not own the workflow (a decision). */
   readonly lease?: Lease;
-  /** Takes the lease in this same transaction, as `claim` would; the entry is refused (`fenced`) if another holds it. */
-  readonly claim?: { readonly owner: string; readonly expires_at: number };
+  /** The owner who takes the lease in this same transaction; the entry is refused (`fenced`) if another holds it. */
+  readonly claim?: string;
   readonly indexes?: AppendIndexes;
   /** Nothing outside rests on it yet: until the next durable append, or `sync`, it may be lost with the machine. */
   readonly lazy?: true;
@@ -211,7 +224,7 @@ export interface StoredIndexes {
 export interface LedgerNews {
   /** Another process has committed to these streams; none are named where they are too many. */
   readonly committed: (streams: readonly string[]) => void;
-  /** A process is gone, and what it held is free: told to one of those that are left. */
+  /** A process is gone, and what it held is free: told to one of those that are left. Of oneself: to be asked by `beat`. */
   readonly gone: (owner: string) => void;
 }
 
@@ -244,27 +257,29 @@ export interface LedgerStore {
   readonly searchHeads?: (page: HeadSearch) => Promise<HeadsFound>;
   /** Brings what an older kernel did not write; a head that has it stays as it is. */
   fillHead(workflowId: string, filling: HeadFilling): Promise<void>;
-  /** Takes the lease if nobody holds it at `now`, or if `owner` holds it already; null if another does. */
-  claim(workflowId: string, owner: string, now: number, ttlMs: number): Promise<Lease | null>;
-  /** Extends leases that are still the owner's; returns those that are. */
-  renew(
-    leases: readonly { readonly workflow_id: string; readonly lease: Lease }[],
-    now: number,
-    ttlMs: number,
-  ): Promise<readonly string[]>;
-  release(workflowId: string, lease: Lease): Promise<void>;
   /**
-   * Makes this process known as an owner until the store is closed, and tells it of the others. Without it, commits show at
-   * the next look, and what a dead process held is free when its leases end. @throws T0_LEDGER_LOCKED where an owner of
+   * Says that an owner is alive, until `now + ttlMs`; first called before it claims anything. False where nobody knew of it:
+   * whatever it held before is free, all of it. @throws T0_LEDGER_LOCKED where another process lives under this name.
+   */
+  beat(owner: string, now: number, ttlMs: number): Promise<boolean>;
+  /** Takes the lease if nobody who is alive at `now` holds it, or if `owner` holds it already; null if another does. */
+  claim(workflowId: string, owner: string, now: number): Promise<Lease | null>;
+  /**
+   * Takes what nobody who is alive at `now` holds and what is not waiting for a later time; earliest first. No two owners
+   * are given the same.
+   */
+  takeUp(kind: TakeUpKind, owner: string, now: number, limit: number): Promise<readonly TakenUp[]>;
+  release(workflowId: string, lease: Lease): Promise<void>;
+  /** What an owner holds, whether or not it works on it. */
+  held(owner: string): Promise<readonly { readonly workflow_id: string; readonly epoch: number }[]>;
+  /**
+   * Tells a process of the others until the store is closed, and them of its end. Without it, commits show at the next
+   * look, and what a dead process held is free when its last beat has run out. @throws T0_LEDGER_LOCKED where an owner of
    * this name is alive.
    */
   readonly follow?: (owner: string, news: LedgerNews) => Promise<void>;
-  /** Workflows that rest, are held by nobody at `now`, and have something due by then; earliest first. */
-  due(now: number, limit: number): Promise<readonly WorkflowHead[]>;
-  /** The earliest due time of resting workflows, or null. */
+  /** The earliest due time of workflows that rest and that nobody holds, or null. */
   nextDue(): Promise<number | null>;
-  /** Unfinished workflows that nobody holds at `now` and that are not parked at a gate: what recovery takes. */
-  abandoned(now: number, limit: number): Promise<readonly WorkflowHead[]>;
   /** Open gates, whole, in the order of workflow and gate id. */
   gates(filter: {
     readonly tenant_id?: Id;

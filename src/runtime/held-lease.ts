@@ -5,5 +5,5 @@ import type { Append, Lease } from "../ports/ledger-store.ts";
 export function heldLease({ lease, claim, indexes }: Append, epoch: number | null): Lease | null {
   if (indexes?.release === true) return null;
   if (lease !== undefined) return lease;
-  return claim === undefined || epoch === null ? null : { ...claim, epoch };
+  return claim === undefined || epoch === null ? null : { owner: claim, epoch };
 }

@@ -1,10 +1,11 @@
 /**
- * What a process keeps up while workflows are awake in it, wherever they are driven from: their leases, and a look at what
- * other processes wrote.
+ * What a process keeps up while workflows are awake in it, wherever they are driven from: that it is known to live, and a look
+ * at what other processes wrote.
  *
- * Owns: renewal, the tail's alarm, the bell. Never: wakes a workflow, decides anything about one.
+ * Owns: the beat's and the tail's alarm, the bell. Never: wakes a workflow, decides anything about one.
  * K1  Both alarms rest while nothing is awake; the next commit arms them.
  * K2  Who has lost a lease hears it before anything else of its workflow is begun here.
+ * K3  What is held here and not worked on, whatever became of it, is given back.
  */
 import { kernelError } from "../contract/error-codes.ts";
 import { moduleRef } from "../contract/module-ref.ts";
@@ -12,6 +13,7 @@ import type { Clock } from "../ports/clock.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
 import type { Logger } from "../ports/telemetry.ts";
 import { letOthersRun } from "./let-others-run.ts";
+import type { OwnLife } from "./own-life.ts";
 import type { Timers } from "./timers.ts";
 import type { WorkflowLog } from "./workflow-log.ts";
 
@@ -20,8 +22,7 @@ export interface LeaseKeeperOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly logger: Logger;
-  readonly owner: string;
-  readonly leaseMs: number;
+  readonly life: OwnLife;
   readonly tailPollMs: number;
   /** Logs that are awake here. */
   readonly logs: () => readonly WorkflowLog[];
@@ -35,7 +36,8 @@ export interface LeaseKeeperOptions {
   readonly onLeaseLost: (log: WorkflowLog) => void;
 }
 
-const leaseRef = moduleRef(4, "lease_keeper", "renew");
+const leaseRef = moduleRef(4, "lease_keeper", "beat");
+const notTold = "the store could not be told that this process lives";
 /** Logs that are looked at before others run. */
 const atOnce = 16;
 
@@ -43,15 +45,32 @@ export class LeaseKeeper {
   readonly #options: LeaseKeeperOptions;
   #stopped = false;
   #watching = false;
+  /** What was held here at the last look though nothing works on it, by its epoch. */
+  #strays: ReadonlyMap<string, number> = new Map();
 
   constructor(options: LeaseKeeperOptions) {
     this.#options = options;
+    options.life.onLost(() => this.#loseAll());
   }
 
-  /** Makes this process known to the others, where the store can: they go on with what is left of it, and it with theirs. */
+  /** Makes this process known to the others: they go on with what is left of it, and it with theirs. */
   async follow(): Promise<void> {
-    const { store, owner, onGone } = this.#options;
-    await store.follow?.(owner, { committed: (streams) => this.#heard(streams), gone: onGone });
+    const { store, life, onGone } = this.#options;
+    const ask = this.#attempt(() => life.beat(), notTold);
+    const gone = (owner: string): void => (owner === life.owner ? ask() : onGone());
+    await store.follow?.(life.owner, { committed: (streams) => this.#heard(streams), gone });
+    await life.beat();
+  }
+
+  /** What is so at two looks is so: what was taken up just now is not awake yet. */
+  async giveBack(): Promise<void> {
+    const { store, life, logs } = this.#options;
+    const held = await store.held(life.owner);
+    const awake = new Set(logs().map(({ identity }) => identity.workflow_id));
+    const idle = held.filter(({ workflow_id }) => !awake.has(workflow_id));
+    const again = idle.filter(({ workflow_id, epoch }) => this.#strays.get(workflow_id) === epoch);
+    this.#strays = new Map(idle.map(({ workflow_id, epoch }) => [workflow_id, epoch]));
+    for (const { workflow_id, epoch } of again) await store.release(workflow_id, { owner: life.owner, epoch });
   }
 
   #heard(streams: readonly string[]): void {
@@ -63,11 +82,11 @@ export class LeaseKeeper {
     this.#attempt(() => this.#refresh(awake), "what was committed elsewhere could not be read")();
   }
 
-  /** Renews leases and watches for foreign appends while anything is awake. */
+  /** Says that this process lives and watches for foreign appends while anything is awake. */
   watch(): void {
     if (this.#stopped || this.#watching) return;
     this.#watching = true;
-    this.#armRenew();
+    this.#armBeat();
     this.#armLook();
   }
 
@@ -89,24 +108,29 @@ export class LeaseKeeper {
   #keepsWatching(): boolean {
     if (!this.#stopped && this.#options.logs().length > 0) return true;
     this.#watching = false;
-    for (const name of ["leases", "tail"]) this.#options.timers.alarm(name, null, () => undefined);
+    for (const name of ["beat", "tail"]) this.#options.timers.alarm(name, null, () => undefined);
     return false;
   }
 
-  #armRenew(): void {
-    const { timers, clock, leaseMs } = this.#options;
+  #armBeat(): void {
+    const { timers, clock, life } = this.#options;
     timers.alarm(
-      "leases",
-      clock.now() + leaseMs / 3,
-      this.#attempt(() => this.#renew(), "leases could not be renewed"),
+      "beat",
+      clock.now() + life.leaseMs / 3,
+      this.#attempt(() => this.#beat(), notTold),
     );
   }
 
-  async #renew(): Promise<void> {
+  async #beat(): Promise<void> {
     if (!this.#keepsWatching()) return;
-    this.#armRenew();
+    this.#armBeat();
+    await this.#options.life.beat();
+  }
+
+  /** Another process has taken this one for dead. */
+  #loseAll(): void {
     const { logs, onLeaseLost } = this.#options;
-    for (const log of await takenLogs(this.#options, logs())) {
+    for (const log of logs().filter(({ mayBeHeld }) => mayBeHeld)) {
       log.abandon(kernelError("T4_WORKFLOW_LEASED", "another process owns this workflow", leaseRef));
       onLeaseLost(log);
     }
@@ -133,26 +157,4 @@ export class LeaseKeeper {
       if (await log.refresh().catch(() => false)) this.#options.onForeign(log);
     }
   }
-}
-
-/** Renews the leases of these logs; gives those whose workflow somebody else has claimed since. */
-async function takenLogs(
-  { store, clock, leaseMs }: LeaseKeeperOptions,
-  logs: readonly WorkflowLog[],
-): Promise<readonly WorkflowLog[]> {
-  const held = logs.flatMap((log) =>
-    log.lease === null || log.lost !== null ? [] : [{ log, workflow_id: log.identity.workflow_id, lease: log.lease }],
-  );
-  const leases = held.map(({ workflow_id, lease }) => ({ workflow_id, lease }));
-  const askedAt = clock.now();
-  const kept = new Set(await store.renew(leases, askedAt, leaseMs));
-  const taken: WorkflowLog[] = [];
-  for (const { log, workflow_id, lease } of held) {
-    if (kept.has(workflow_id) && log.lease?.epoch === lease.epoch) log.keepLease(askedAt);
-    if (kept.has(workflow_id)) continue;
-    // A lease that the log itself has given up meanwhile has the epoch it had.
-    const head = await store.head(workflow_id);
-    if (head?.epoch !== lease.epoch && log.lease?.epoch === lease.epoch && log.lost === null) taken.push(log);
-  }
-  return taken;
 }

@@ -7,10 +7,12 @@
  * W3  A failed transaction rejects each of its appends with the store's coded error; nothing of it was written.
  * W4  A transaction has at most `maxBatch` appends, and of those who waited for it at most `maxBurst` are told in one turn
  *     of the event loop: whoever is told goes on at once, and others run in between.
+ * W5  A kernel whose time has run out appends nothing before it has asked whether it is still known.
  */
 import type { Append, AppendReceipt, LedgerStore } from "../ports/ledger-store.ts";
 import type { Limits } from "./kit.ts";
 import { letOthersRun } from "./let-others-run.ts";
+import type { OwnLife } from "./own-life.ts";
 
 export interface Posting {
   /** Called when the transaction begins, so that what is decided until then shares its row. */
@@ -42,18 +44,30 @@ function sealOne(waiting: Posting): (Posting & { readonly entry: Append }) | nul
 
 export type WriterLimits = Pick<Limits, "maxBatch" | "maxBurst">;
 
-export function createLedgerWriter(store: LedgerStore, { maxBatch, maxBurst }: WriterLimits): LedgerWriter {
+/** Of a writer that holds nothing in anybody's name. */
+const ownerless: Pick<OwnLife, "stands" | "hold"> = { stands: true, hold: async () => true };
+
+export function createLedgerWriter(
+  store: LedgerStore,
+  { maxBatch, maxBurst }: WriterLimits,
+  life = ownerless,
+): LedgerWriter {
   let queue: Posting[] = [];
   let busy = false;
   const idle: (() => void)[] = [];
 
   const flush = async (): Promise<void> => {
-    const batch = queue
-      .slice(0, maxBatch)
-      .map(sealOne)
-      .filter((w) => w !== null);
+    const refused = life.stands ? null : await askFirst(life);
+    const next = queue.slice(0, maxBatch);
     queue = queue.slice(maxBatch);
-    const told = batch.length === 0 ? none : await appendAll(store, batch);
+    const told =
+      refused === null
+        ? await appendAll(store, next)
+        : next.map(
+            ({ reject }) =>
+              () =>
+                reject(refused.error),
+          );
     // Whoever is told goes on from here; what is queued then is in the next transaction.
     for (const [i, tell] of told.entries()) {
       if (i > 0 && i % maxBurst === 0) await letOthersRun();
@@ -83,13 +97,17 @@ export function createLedgerWriter(store: LedgerStore, { maxBatch, maxBurst }: W
   };
 }
 
-const none: readonly (() => void)[] = [];
+/** Logs that were lost by it refuse to be sealed. */
+const askFirst = (life: Pick<OwnLife, "hold">): Promise<{ readonly error: unknown } | null> =>
+  life.hold().then(
+    () => null,
+    (error: unknown) => ({ error }),
+  );
 
 /** One transaction; gives how each is to be told of its end. */
-async function appendAll(
-  store: LedgerStore,
-  batch: readonly (Posting & { readonly entry: Append })[],
-): Promise<readonly (() => void)[]> {
+async function appendAll(store: LedgerStore, next: readonly Posting[]): Promise<readonly (() => void)[]> {
+  const batch = next.map(sealOne).filter((w) => w !== null);
+  if (batch.length === 0) return [];
   try {
     const receipts = await store.append(batch.map((w) => w.entry));
     return batch.map((w, i) => () => w.resolve(receipts[i] ?? { ok: false, reason: "clash" }));

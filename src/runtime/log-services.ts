@@ -6,9 +6,10 @@ import type { StreamContext } from "../contract/stream-context.ts";
 import type { TurnRow } from "../contract/turn.ts";
 import type { TurnInput } from "../contract/turn-input.ts";
 import type { WorkflowRecord } from "../contract/workflow.ts";
-import type { Lease, WorkflowHead } from "../ports/ledger-store.ts";
+import type { WorkflowHead } from "../ports/ledger-store.ts";
 import type { Kit } from "./kit.ts";
 import type { LedgerWriter } from "./ledger-writer.ts";
+import type { OwnLife } from "./own-life.ts";
 import type { TurnSource } from "./turn-source.ts";
 import type { WorkflowLog } from "./workflow-log.ts";
 
@@ -28,11 +29,10 @@ export interface LogServices {
   readonly sourceOf: (workflowId: string) => TurnSource;
   readonly writer: LedgerWriter;
   readonly read: (workflowId: string, after: number) => Promise<readonly TurnRow[]>;
-  readonly owner: string;
+  /** In whose name workflows are held. */
+  readonly life: OwnLife;
   /** Whether rows on which nothing outside rests may be committed without being synced. */
   readonly mayBeLazy: boolean;
-  /** Extends a lease; false where another process holds the workflow now. */
-  readonly renew: (workflowId: string, lease: Lease) => Promise<boolean>;
   /** Told after each commit, with the events that are now durable. */
   readonly onCommitted: (log: WorkflowLog, events: readonly LedgerEvent[]) => void;
   /** Told of what another process appended, once it is taken in. */

@@ -8,7 +8,7 @@
  * L3  When somebody else's append came first (a decision of another process), everything that is not in the ledger is
  *     forgotten, and the log stands where the ledger does; whoever decided it decides again.
  * L4  After a failed append the log is lost: every later use throws, and the workflow is folded again from the ledger.
- * L5  What waits for a row is told of it while its lease stands: where that ran out meanwhile, the store is asked first.
+ * L5  What waits for a row is told of it while the kernel stands: where its time ran out meanwhile, the store is asked first.
  */
 import { acceptsEvent } from "../../machines/charts.ts";
 import { foldWorkflow } from "../../machines/fold.ts";
@@ -89,6 +89,11 @@ export class WorkflowLog {
     return this.#lease;
   }
 
+  /** Whether the store may have it that this kernel holds the workflow. */
+  get mayBeHeld(): boolean {
+    return this.#lease !== null || (this.#underWay > 0 && !this.#foreign);
+  }
+
   get lost(): KernelError | null {
     return this.#lost;
   }
@@ -137,12 +142,7 @@ export class WorkflowLog {
 
   setLease(lease: Lease): void {
     this.#lease = lease;
-  }
-
-  /** The lease was renewed in the store, by a question asked at this instant (epoch ms). */
-  keepLease(askedAt: number): void {
-    const expires_at = askedAt + this.#services.kit.limits.leaseMs;
-    if (this.#lease !== null) this.#lease = { ...this.#lease, expires_at };
+    this.#foreign = false;
   }
 
   /** Another process holds the workflow: appends carry no lease, and only decisions may be appended. */
@@ -259,7 +259,6 @@ export class WorkflowLog {
     this.#turn = new NotedTurn(this.identity, this.#context);
     this.#source.end();
     this.#underWay = events.length;
-    const { owner, kit } = this.#services;
     const claims = this.#lease === null && !this.#foreign;
     const indexes = this.#indexes(drafts, now);
     const entry: Append = {
@@ -269,7 +268,7 @@ export class WorkflowLog {
       indexes,
       ...(this.#isLazy() ? { lazy: true } : {}),
       ...(this.#lease === null ? {} : { lease: this.#lease }),
-      ...(claims ? { claim: { owner, expires_at: now + kit.limits.leaseMs } } : {}),
+      ...(claims ? { claim: this.#services.life.owner } : {}),
     };
     return { entry, events, known: headAfter(this.#known, indexes) };
   }
@@ -289,30 +288,27 @@ export class WorkflowLog {
   #appended(receipt: AppendReceipt, sealed: Sealed): void {
     this.#flushing = false;
     if (!receipt.ok) return this.#refused(receipt.reason);
+    const { life } = this.#services;
     const held = heldLease(sealed.entry, receipt.epoch);
-    if (held === null || this.#services.kit.clock.now() < held.expires_at) return this.#taken(receipt, sealed);
-    // The lease ran out before this was heard: another process may have gone on from this row, and is asked for first.
+    if (held === null || life.stands) return this.#taken(held, sealed);
+    // Its time ran out before this was heard: another process may have gone on from this row, and is asked for first.
     this.#flushing = true;
-    const askedAt = this.#services.kit.clock.now();
-    this.#services.renew(this.identity.workflow_id, held).then(
+    life.hold().then(
       (kept) => {
         this.#flushing = false;
         if (!kept) return this.#refused("fenced");
-        this.#taken(receipt, sealed);
-        this.keepLease(askedAt);
+        this.#taken(held, sealed);
       },
       (error: unknown) => this.#lose(errorOf(error, "T0_LEDGER_UNAVAILABLE", logRef)),
     );
   }
 
-  #taken(receipt: AppendReceipt & { readonly ok: true }, sealed: Sealed): void {
+  #taken(held: Lease | null, { entry, events, known }: Sealed): void {
     this.#underWay = 0;
-    const { entry, events, known } = sealed;
     this.#known = known;
-    if (entry.claim !== undefined && receipt.epoch !== null) this.#lease = { ...entry.claim, epoch: receipt.epoch };
+    if (held !== null || entry.indexes?.release === true) this.#lease = held;
     this.#confirmed = entry.row.last_sequence;
     this.durability.committed(this.#confirmed, entry.lazy === true);
-    if (entry.indexes?.release === true) this.#lease = null;
     if (this.#lost !== null) return this.#lose(this.#lost);
     this.#services.onCommitted(this, events);
     this.#listener?.committed();

@@ -1,7 +1,7 @@
 /**
  * The second half of the ledger store suite: the indexes that an append writes beside its row, and who may see them.
  *
- * Owns: the promises on heads, due and abandoned workflows, gates, keys, memory, documents, versions and tenants.
+ * Owns: the promises on heads, the next due time, gates, keys, memory, documents, versions and tenants.
  * Never: is registered by itself; ledger-store-suite.ts does.
  */
 import type { WorkflowHead } from "../ports/ledger-store.ts";
@@ -14,7 +14,6 @@ const idOf = (n: number): string => testStream(n).id;
 export function addIndexTests(parts: SuiteParts): void {
   addHeadTests(parts);
   addDueTests(parts);
-  addAbandonedTests(parts);
   addGateTests(parts);
   addRecordTests(parts);
   addDocumentTests(parts);
@@ -27,7 +26,7 @@ function addHeadTests({ test, expect }: SuiteParts): void {
   test("a head holds what created it and what changed it since", async (store) => {
     const stream = testStream(1, { tenant_id: 7, thread_id: "7" });
     const after = await putWorkflow(store, stream, { principal_id: 3 });
-    const created = { ...createIndex(stream, { principal_id: 3 }).create, owner: null, epoch: 0, expires_at: null };
+    const created = { ...createIndex(stream, { principal_id: 3 }).create, owner: null, epoch: 0 };
     expect(await store.head(stream.id)).toEqual(created);
     const turn = nextTurn(after, { now: 2000, indexes: { state: "running", due_at: 5000 } });
     const plain = nextTurn(turn.after, { now: 3000 });
@@ -58,45 +57,19 @@ function addHeadTests({ test, expect }: SuiteParts): void {
 }
 
 function addDueTests({ test, expect }: SuiteParts): void {
-  test("what is due comes earliest first, and only when nobody holds it", async (store) => {
-    await putWorkflow(store, testStream(1), { state: "waiting_for_user", due_at: 300 });
-    await putWorkflow(store, testStream(2), { state: "running", due_at: 100 });
-    await putWorkflow(store, testStream(3), { state: "waiting_for_user" });
-    await putWorkflow(store, testStream(4), { state: "completed", due_at: 50 });
-    await putWorkflow(store, testStream(5), { state: "waiting_for_user", due_at: 200 });
-    await store.claim(idOf(5), "me", 0, 250);
-    const due = async (now: number, limit = 10) => idsOf(await store.due(now, limit));
-    expect(await due(99)).toEqual([]);
-    expect(await due(200)).toEqual([idOf(2)]);
-    expect(await due(300)).toEqual([2, 5, 1].map(idOf));
-    expect(await due(300, 1)).toEqual([idOf(2)]);
-  });
-
-  test("the next due time is the first at which due gives something", async (store) => {
+  test("the next due time is the first at which something due can be taken up", async (store) => {
     expect(await store.nextDue()).toEqual(null);
     const one = await putWorkflow(store, testStream(1), { state: "waiting_for_user", due_at: 300 });
     await putWorkflow(store, testStream(2), { state: "waiting_for_user", due_at: 200 });
+    await putWorkflow(store, testStream(3), { state: "completed", due_at: 50 });
     expect(await store.nextDue()).toEqual(200);
-    await store.claim(idOf(2), "me", 0, 250);
-    expect(await store.nextDue()).toEqual(250);
+    await store.beat(me, 0, ttlMs);
+    const lease = (await store.claim(idOf(2), me, 0))!;
+    expect(await store.nextDue()).toEqual(300);
+    await store.release(idOf(2), lease);
+    expect(await store.nextDue()).toEqual(200);
     await store.append([nextTurn(one, { indexes: { due_at: 100 } }).entry]);
     expect(await store.nextDue()).toEqual(100);
-  });
-}
-
-function addAbandonedTests({ test, expect }: SuiteParts): void {
-  test("abandoned is what is unfinished, held by nobody, and not waiting for a person or a time", async (store) => {
-    const states = ["accepted", "planned", "running", "waiting_for_user", "completed", "failed", "cancelled"] as const;
-    for (const [i, state] of states.entries()) await putWorkflow(store, testStream(i + 1), { state });
-    await putWorkflow(store, testStream(8), { state: "running", due_at: 500 });
-    const lease = (await store.claim(idOf(2), "me", 0, 300))!;
-    const abandoned = async (now: number, limit = 10) => idsOf(await store.abandoned(now, limit));
-    expect(await abandoned(299)).toEqual([1, 3].map(idOf));
-    expect(await abandoned(300)).toEqual([1, 3, 2].map(idOf));
-    expect(await abandoned(500, 10)).toEqual([1, 3, 2, 8].map(idOf));
-    expect(await abandoned(500, 2)).toEqual([1, 3].map(idOf));
-    await store.release(idOf(2), lease);
-    expect(await abandoned(0)).toEqual([1, 2, 3].map(idOf));
   });
 }
 
@@ -291,6 +264,6 @@ function addTenantTests({ test, expect }: SuiteParts): void {
     const { entry } = firstTurn(testStream(2, { tenant_id: 1 }));
     expect(await judge(store, { ...entry, tenant_id: 2 })).toEqual("missing");
     expect(await countRows(store)).toEqual(1);
-    expect(await store.claim(stream.id, "me", 0, ttlMs)).toEqual({ owner: "me", epoch: 1, expires_at: ttlMs });
+    expect(await store.claim(stream.id, me, 0)).toEqual({ owner: me, epoch: 1 });
   });
 }

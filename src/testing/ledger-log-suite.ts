@@ -92,7 +92,7 @@ function addBatchTests({ test, expect }: SuiteParts): void {
       one.entry,
       one.entry,
       two.entry,
-      nextTurn(two.after, { lease: { ...me, epoch: 1 } }).entry,
+      nextTurn(two.after, { lease: { owner: me, epoch: 1 } }).entry,
       other.entry,
     ];
     const receipts = await store.append(batch);

@@ -66,7 +66,7 @@ function addReopenTest({ it, expect }: LedgerSuiteRunner, createTwo: NonNullable
     await withOpen(second, async (store) => {
       expect(await store.read(after.id)).toEqual([entry.row]);
       expect((await store.head(after.id))?.owner).toEqual("me");
-      expect(await judge(store, nextTurn(after, { lease: { ...me, epoch: 1 } }).entry)).toEqual(true);
+      expect(await judge(store, nextTurn(after, { lease: { owner: me, epoch: 1 } }).entry)).toEqual(true);
     });
   });
 }

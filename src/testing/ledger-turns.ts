@@ -80,7 +80,7 @@ export function createIndex(stream: TestStream, head: Partial<WorkflowHead> = {}
     intent_type: "test",
     correlation_id,
   };
-  const { owner: _owner, epoch: _epoch, expires_at: _expires, ...given } = head;
+  const { owner: _owner, epoch: _epoch, ...given } = head;
   return { create: { ...fixed, state: "accepted", created_at: 1000, updated_at: 1000, due_at: null, ...given } };
 }
 

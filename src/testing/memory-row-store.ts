@@ -22,6 +22,7 @@ import type {
   MemoryQuery,
   PositionedRow,
   StoredMemory,
+  TakeUpKind,
   WorkflowHead,
 } from "../ports/ledger-store.ts";
 import { createLists } from "./memory-row-lists.ts";
@@ -33,6 +34,8 @@ interface Tables {
   readonly rows: PositionedRow[];
   readonly tenants: Map<string, Id>;
   readonly workflows: Map<string, WorkflowHead>;
+  /** Until when each owner is alive. */
+  readonly owners: Map<string, number>;
   readonly gates: Map<string, string>;
   readonly keys: Map<string, KeyRow>;
   readonly charges: Map<string, Charge>;
@@ -44,8 +47,6 @@ interface Tables {
 const join = (...parts: readonly (Id | null)[]): string => JSON.stringify(parts);
 const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 const isFinished = ({ state }: WorkflowHead): boolean => ["completed", "failed", "cancelled"].includes(state);
-const isFree = ({ owner, expires_at }: WorkflowHead, now: number): boolean =>
-  owner === null || (expires_at ?? 0) <= now;
 
 /** A new, empty store. */
 export function memoryLedger(): LedgerStore {
@@ -53,6 +54,7 @@ export function memoryLedger(): LedgerStore {
     rows: [],
     tenants: new Map(),
     workflows: new Map(),
+    owners: new Map(),
     gates: new Map(),
     keys: new Map(),
     charges: new Map(),
@@ -124,8 +126,7 @@ function refuse(tables: Tables, entry: Append): Refusal {
   if (touchesHead && head === undefined && indexes.create === undefined) return "missing";
   if (indexes.create !== undefined && tables.tenants.has(row.stream)) return "clash";
   if (lease !== undefined && (head?.owner !== lease.owner || head.epoch !== lease.epoch)) return "fenced";
-  if (claim !== undefined && head !== undefined && !isFree(head, entry.now) && head.owner !== claim.owner)
-    return "fenced";
+  if (claim !== undefined && (head?.owner ?? claim) !== claim) return "fenced";
   const last = tables.rows.findLast((kept) => kept.row.stream === row.stream)?.row;
   const continues =
     row.first_sequence === (last?.last_sequence ?? 0) + 1 && row.prev_hash === (last?.hash ?? genesisHash);
@@ -148,16 +149,15 @@ function isOfOneTenant(tables: Tables, { tenant_id, row, indexes = {} }: Append)
 
 function writeHead(tables: Tables, { row, now, lease, claim, indexes = {} }: Append): WorkflowHead | undefined {
   const { create, state, percent, due_at, release } = indexes;
-  const before =
-    create === undefined ? tables.workflows.get(row.stream) : { ...create, owner: null, epoch: 0, expires_at: null };
+  const before = create === undefined ? tables.workflows.get(row.stream) : { ...create, owner: null, epoch: 0 };
   if (before === undefined) return undefined;
   const frees = release === true && (lease ?? claim) !== undefined;
   const changes = [create, claim, state, percent, due_at].some((change) => change !== undefined) || frees;
   if (!changes) return before;
-  const held = claim === undefined ? before : { ...before, ...claim, epoch: before.epoch + 1 };
+  const held = claim === undefined ? before : { ...before, owner: claim, epoch: before.epoch + 1 };
   const after: WorkflowHead = {
     ...held,
-    ...(frees ? { owner: null, expires_at: null } : {}),
+    ...(frees ? { owner: null } : {}),
     state: state ?? before.state,
     percent: percent ?? before.percent,
     due_at: due_at === undefined ? before.due_at : due_at,
@@ -192,51 +192,72 @@ function writeRecords(tables: Tables, { tenant_id, row, indexes = {} }: Append, 
   if (memory.length + documents.length > 0) tables.versions.set(join(tenant_id, null), position);
 }
 
-function createLeases({ workflows }: Tables): Pick<LedgerStore, "head" | "claim" | "renew" | "release"> {
-  const holds = (id: string, owner: string, epoch: number): boolean => {
-    const head = workflows.get(id);
-    return head?.owner === owner && head.epoch === epoch;
+type Leases = "head" | "beat" | "claim" | "takeUp" | "release" | "held";
+
+function createLeases(tables: Tables): Pick<LedgerStore, Leases> {
+  const { workflows, owners } = tables;
+  const give = (head: WorkflowHead, owner: string | null): WorkflowHead => {
+    const given = { ...head, owner, epoch: owner === null ? head.epoch : head.epoch + 1 };
+    workflows.set(head.workflow_id, given);
+    return given;
+  };
+  const free = (isGone: (owner: string) => boolean): void => {
+    for (const head of [...workflows.values()]) if (head.owner !== null && isGone(head.owner)) give(head, null);
+  };
+  const freeGone = (now: number): void => {
+    for (const [owner, until] of owners) if (until <= now) owners.delete(owner);
+    free((owner) => !owners.has(owner));
   };
   return {
     head: async (workflowId) => workflows.get(workflowId) ?? null,
-    claim: async (workflowId, owner, now, ttlMs) => {
-      const head = workflows.get(workflowId);
-      if (head === undefined || !(isFree(head, now) || head.owner === owner)) return null;
-      const lease = { owner, epoch: head.epoch + 1, expires_at: now + ttlMs };
-      workflows.set(workflowId, { ...head, ...lease });
-      return lease;
+    beat: async (owner, now, ttlMs) => {
+      const wasKnown = owners.has(owner);
+      if (!wasKnown) free((holder) => holder === owner);
+      owners.set(owner, now + ttlMs);
+      return wasKnown;
     },
-    renew: async (leases, now, ttlMs) => {
-      const kept = leases.filter(({ workflow_id, lease }) => holds(workflow_id, lease.owner, lease.epoch));
-      for (const { workflow_id: id } of kept) workflows.set(id, { ...workflows.get(id)!, expires_at: now + ttlMs });
-      return kept.map(({ workflow_id }) => workflow_id);
+    claim: async (workflowId, owner, now) => {
+      freeGone(now);
+      const head = workflows.get(workflowId);
+      if (head === undefined || (head.owner ?? owner) !== owner) return null;
+      return { owner, epoch: give(head, owner).epoch };
+    },
+    takeUp: async (kind, owner, now, limit) => {
+      freeGone(now);
+      const found = ready(tables).filter((head) => isToTake(kind, head) && (head.due_at ?? 0) <= now);
+      const taken = found.slice(0, limit).map((head) => give(head, owner));
+      return taken.map((head) => ({ head, lease: { owner, epoch: head.epoch } }));
     },
     release: async (workflowId, { owner, epoch }) => {
       const head = workflows.get(workflowId);
-      if (holds(workflowId, owner, epoch)) workflows.set(workflowId, { ...head!, owner: null, expires_at: null });
+      if (head?.owner === owner && head.epoch === epoch) give(head, null);
     },
+    held: async (owner) =>
+      byId(tables)
+        .filter((head) => head.owner === owner)
+        .map(({ workflow_id, epoch }) => ({ workflow_id, epoch })),
   };
 }
 
-const readyAt = ({ due_at, owner, expires_at }: WorkflowHead): number =>
-  Math.max(due_at ?? 0, owner === null ? 0 : (expires_at ?? 0));
+const byId = ({ workflows }: Tables): readonly WorkflowHead[] =>
+  [...workflows.values()].sort((a, b) => byText(a.workflow_id, b.workflow_id));
 
-function createQueues({ workflows }: Tables): Pick<LedgerStore, "heads" | "due" | "nextDue" | "abandoned"> {
-  const all = () => [...workflows.values()].sort((a, b) => byText(a.workflow_id, b.workflow_id));
-  const resting = () => all().filter((head) => head.due_at !== null && !isFinished(head));
-  const ready = (heads: readonly WorkflowHead[], now: number) =>
-    heads.filter((head) => readyAt(head) <= now).sort((a, b) => readyAt(a) - readyAt(b));
+/** What nobody holds and is not over, in the order in which it may go on. */
+const ready = (tables: Tables): readonly WorkflowHead[] =>
+  byId(tables)
+    .filter((head) => head.owner === null && !isFinished(head))
+    .sort((a, b) => (a.due_at ?? 0) - (b.due_at ?? 0));
+
+const isToTake = (kind: TakeUpKind, { state, due_at }: WorkflowHead): boolean =>
+  kind === "due" ? due_at !== null : state !== "waiting_for_user";
+
+function createQueues(tables: Tables): Pick<LedgerStore, "heads" | "nextDue"> {
   return {
     heads: async (filter) =>
-      all()
+      byId(tables)
         .filter((head) => matches(head, filter))
         .slice(0, filter.limit),
-    due: async (now, limit) => ready(resting(), now).slice(0, limit),
-    nextDue: async () => resting().reduce((at: number | null, head) => Math.min(at ?? Infinity, readyAt(head)), null),
-    abandoned: async (now, limit) => {
-      const unfinished = all().filter((head) => !isFinished(head) && head.state !== "waiting_for_user");
-      return ready(unfinished, now).slice(0, limit);
-    },
+    nextDue: async () => ready(tables).find(({ due_at }) => due_at !== null)?.due_at ?? null,
   };
 }
 

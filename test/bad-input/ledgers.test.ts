@@ -182,7 +182,7 @@ describe("a ledger that fails while a workflow runs", () => {
       const failing: LedgerStore = {
         ...store,
         append: async (batch) => (fails ? fail() : store.append(batch)),
-        renew: async (...args) => (fails ? fail() : store.renew(...args)),
+        beat: async (...args) => (fails ? fail() : store.beat(...args)),
         release: async (...args) => (fails ? fail() : store.release(...args)),
         nextDue: async () => (fails ? fail() : store.nextDue()),
       };

@@ -80,7 +80,7 @@ describe("storage", () => {
     const generic: readonly (keyof LedgerStore)[] = [
       ...(["name", "open", "close"] as const),
       ...(["append", "read", "last", "tail", "position", "version"] as const),
-      ...(["head", "heads", "due", "nextDue", "abandoned", "claim", "renew", "release"] as const),
+      ...(["head", "heads", "beat", "claim", "takeUp", "release", "held", "nextDue"] as const),
       ...(["listHeads", "countHeads", "fillHead", "listGates", "countGates"] as const),
       ...(["gates", "findKey", "charges", "chargesOf", "memory", "documents"] as const),
     ];

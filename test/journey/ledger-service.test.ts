@@ -11,6 +11,7 @@ import { defaultLimits, type Kit } from "../../src/runtime/kit.ts";
 import { createLedgerReading } from "../../src/runtime/ledger-reader.ts";
 import { createLedgerWatch } from "../../src/runtime/ledger-watch.ts";
 import { createLedgerWriter } from "../../src/runtime/ledger-writer.ts";
+import { OwnLife } from "../../src/runtime/own-life.ts";
 import { createLiveSource } from "../../src/runtime/turn-source.ts";
 import { WorkflowLog } from "../../src/runtime/workflow-log.ts";
 import { createWorkflowTails } from "../../src/runtime/workflow-tails.ts";
@@ -66,9 +67,8 @@ describe("the ledger service", () => {
       mayBeLazy: false,
       writer: createLedgerWriter(store, { maxBatch: 8, maxBurst: 8 }),
       read: (id, after) => store.read(id, after),
-      owner: "me",
+      life: new OwnLife({ store, clock: kit.clock, owner: "me", leaseMs: 1000 }),
       onCommitted: () => undefined,
-      renew: async () => true,
       onForeign: () => undefined,
     });
 

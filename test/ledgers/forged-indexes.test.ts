@@ -58,7 +58,7 @@ const forgeries: readonly (readonly [string, string, string, object])[] = [
   [
     "a workflow that never was",
     "workflows",
-    "INSERT INTO workflows (workflow_id, tenant_id, thread_id, principal_id, intent_id, intent_type, correlation_id, state, created_at, updated_at, due_at, owner, epoch, expires_at) SELECT 'wf_other', tenant_id, thread_id, principal_id, intent_id, intent_type, correlation_id, state, created_at, updated_at, due_at, owner, epoch, expires_at FROM workflows LIMIT 1",
+    "INSERT INTO workflows (workflow_id, tenant_id, thread_id, principal_id, intent_id, intent_type, correlation_id, state, created_at, updated_at, due_at, owner, epoch) SELECT 'wf_other', tenant_id, thread_id, principal_id, intent_id, intent_type, correlation_id, state, created_at, updated_at, due_at, owner, epoch FROM workflows LIMIT 1",
     { wrong: "extra" },
   ],
   [

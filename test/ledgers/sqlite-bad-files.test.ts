@@ -156,7 +156,7 @@ describe("a ledger file that fails in use", () => {
     });
     await withStore(store, async () => {
       expectCoded(await rejection(store.append([turn(11)])), "T0_LEDGER_READ_ONLY", path);
-      expectCoded(await rejection(store.claim(testStream(1).id, "me", 0, 1)), "T0_LEDGER_READ_ONLY", path);
+      expectCoded(await rejection(store.claim(testStream(1).id, "me", 0)), "T0_LEDGER_READ_ONLY", path);
     });
   });
 

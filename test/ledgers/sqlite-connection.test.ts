@@ -97,9 +97,11 @@ describe("the schema", () => {
         .all()
         .map((step) => step["detail"])
         .join("; ");
-    expect(planOf("due")).toBe("SEARCH workflows USING INDEX workflows_due (<expr><?)");
-    expect(planOf("nextDue")).toBe("SCAN workflows USING INDEX workflows_due");
-    expect(planOf("abandoned")).toBe("SEARCH workflows USING INDEX workflows_abandoned (<expr><?)");
+    expect(planOf("takeDue")).toContain("SEARCH workflows USING INDEX workflows_due (due_at>? AND due_at<?)");
+    expect(planOf("nextDue")).toBe("SEARCH workflows USING INDEX workflows_due (due_at>?)");
+    expect(planOf("takeAbandoned")).toContain("SEARCH workflows USING INDEX workflows_abandoned (<expr><?)");
+    expect(planOf("anyToTake")).not.toContain("SCAN workflows;");
+    for (const name of ["held", "freeHeld", "freeOrphaned"] as const) expect(planOf(name)).toContain("workflows_held");
     for (const name of Object.keys(statements) as (keyof typeof statements)[])
       if (/^\s*(SELECT|UPDATE|DELETE)/.test(statements[name].sourceSQL))
         expect(planOf(name)).not.toContain("TEMP B-TREE");

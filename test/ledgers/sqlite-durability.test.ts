@@ -31,6 +31,7 @@ async function open(path: string, synchronous: "full" | "normal" = "full") {
     heads: new StreamHeads(),
     requireSameFile: () => undefined,
     durability: new Durability(db),
+    mark: "",
   };
   return { connection, levels, [Symbol.dispose]: () => db.close() };
 }
@@ -52,7 +53,7 @@ describe("a commit", () => {
     appendBatch(at.connection, [lazy(three.entry), other.entry]);
     appendBatch(at.connection, [lazy(nextTurn(three.after).entry)]);
     expect(at.levels).toEqual(["synced", "lazy", "synced", "lazy"]);
-    claimLease(at.connection, { workflowId: one.entry.row.stream, owner: "k", now: 0, ttlMs: 1 });
+    claimLease(at.connection, { workflowId: one.entry.row.stream, owner: "k", now: 0 });
     expect(at.levels.at(-1)).toBe("synced");
   });
 

@@ -13,7 +13,7 @@ import { firstTurn, nextTurn, testStream } from "../../src/testing/ledger-turns.
 import { freshPaths, withStore } from "./ledger-files.ts";
 
 const freshPath = freshPaths();
-const me = { owner: "me", expires_at: 2000 };
+const me = "me";
 
 async function withTwo(body: (one: LedgerStore, two: LedgerStore) => Promise<void>): Promise<void> {
   const path = freshPath();
@@ -41,8 +41,8 @@ describe("two connections on one ledger", () => {
     await withTwo(async (one, two) => {
       const { entry, after } = firstTurn(testStream(1), {}, { claim: me });
       await one.append([entry]);
-      expect(await two.claim(after.id, "you", 2000, 1000)).toEqual({ owner: "you", epoch: 2, expires_at: 3000 });
-      const late = nextTurn(after, { lease: { ...me, epoch: 1 } }).entry;
+      expect(await two.claim(after.id, "you", 0)).toEqual({ owner: "you", epoch: 2 });
+      const late = nextTurn(after, { lease: { owner: me, epoch: 1 } }).entry;
       expect(await one.append([late])).toEqual([{ ok: false, reason: "fenced" }]);
     });
   });
@@ -55,7 +55,7 @@ describe("two connections on one ledger", () => {
       const decision = nextTurn(after);
       expect((await two.append([decision.entry]))[0]!.ok).toBe(true);
       expect((await one.tail(seen, 10)).map(({ row }) => row)).toEqual([decision.entry.row]);
-      const lease = { ...me, epoch: 1 };
+      const lease = { owner: me, epoch: 1 };
       expect(await one.append([nextTurn(after, { lease }).entry])).toEqual([{ ok: false, reason: "clash" }]);
       expect((await one.append([nextTurn(decision.after, { lease }).entry]))[0]!.ok).toBe(true);
     });
@@ -63,7 +63,7 @@ describe("two connections on one ledger", () => {
 });
 
 describe("the cache of stream heads", () => {
-  const held = { thread: null, owner: "k1", epoch: 1, expires: 5 };
+  const held = { thread: null, owner: "k1", epoch: 1 };
   const head = { last: 1, hash: "h".repeat(64), tenant: "1", workflow: held };
 
   it("keeps at most its bytes, the most recently used", () => {
@@ -82,7 +82,7 @@ describe("the cache of stream heads", () => {
   it("keeps no workflow that nobody holds: it costs no memory while it is parked", () => {
     const heads = new StreamHeads();
     heads.set("a", head);
-    heads.set("a", { ...head, last: 2, workflow: { ...held, owner: null, expires: null } });
+    heads.set("a", { ...head, last: 2, workflow: { ...held, owner: null } });
     expect([heads.get("a"), heads.size, heads.bytes]).toEqual([undefined, 0, 0]);
     heads.set("tenant:1", { ...head, workflow: null });
     expect(heads.size).toBe(1);
@@ -96,6 +96,7 @@ describe("the cache of stream heads", () => {
       heads: new StreamHeads(1000),
       requireSameFile: () => undefined,
       durability: new Durability(db),
+      mark: "",
     };
     let streams = [1, 2, 3, 4, 5].map((n) => testStream(n));
     for (let round = 0; round < 5; round += 1) {

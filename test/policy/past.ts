@@ -198,7 +198,7 @@ const laterFields: ReadonlySet<string> = new Set(["effect", "by", "asked_at"]);
 export async function olderLedger(ledger: LedgerStore): Promise<LedgerStore> {
   const older = memoryLedger();
   await older.open();
-  for (const { owner: _owner, epoch: _epoch, expires_at: _expires, ...create } of await ledger.heads({})) {
+  for (const { owner: _owner, epoch: _epoch, ...create } of await ledger.heads({})) {
     const [tenant_id, now] = [create.tenant_id, create.updated_at];
     const rows = reseal(await ledger.read(create.workflow_id), { event: withoutLater });
     for (const [i, row] of rows.entries())

@@ -66,10 +66,11 @@ describe("migrate", () => {
     const held = sqliteLedger({ path });
     await held.open();
     const [head] = await held.heads({});
-    await held.claim(head?.workflow_id as string, "busy", 1_000, 1_000);
-    await held.close();
+    await held.beat("busy", 1_000, 1_000);
+    await held.claim(head?.workflow_id as string, "busy", 1_000);
     const move = (to: LedgerStore, now: number) => moveLedger(sqliteLedger({ path }), to, { now });
     expect((await refusalOf(move(freshLedger(), 1_500))).code).toBe("T0_LEDGER_LOCKED");
+    await held.close();
     const store = sqliteLedger({ path: other });
     await store.open();
     const [first] = (await rowsOf(sqliteLedger({ path }))) as [Awaited<ReturnType<typeof rowsOf>>[0]];

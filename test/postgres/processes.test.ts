@@ -20,7 +20,8 @@ interface Effect {
 }
 
 interface Stage {
-  readonly start: (owner: string, leaseMs?: number) => Promise<Node>;
+  /** `aheadMs`: how far its clock is ahead of the others'. */
+  readonly start: (owner: string, leaseMs?: number, aheadMs?: number) => Promise<Node>;
   readonly effects: () => Promise<readonly Effect[]>;
   /** Asks the database until it says yes. */
   readonly until: (text: string) => Promise<void>;
@@ -41,8 +42,8 @@ async function onStage(use: (stage: Stage) => Promise<void>): Promise<void> {
   const ask = async (text: string) => (await client.query(text)).rows as readonly Record<string, unknown>[];
   try {
     await use({
-      start: async (owner, leaseMs = 30_000) => {
-        const node = await startNode([serverUrl, schema, owner, String(leaseMs)]);
+      start: async (owner, leaseMs = 30_000, aheadMs = 0) => {
+        const node = await startNode([serverUrl, schema, owner, String(leaseMs)], aheadMs);
         nodes.push(node);
         return node;
       },
@@ -73,11 +74,17 @@ async function onStage(use: (stage: Stage) => Promise<void>): Promise<void> {
   }
 }
 
-async function startNode(args: readonly string[]): Promise<Node> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, "node.ts"), ...args]);
-  child.stderr.resume();
+async function startNode(args: readonly string[], aheadMs: number): Promise<Node> {
+  const clock = `const now = Date.now; Date.now = () => now() + ${aheadMs}`;
+  const other = aheadMs === 0 ? [] : ["--import", `data:text/javascript,${encodeURIComponent(clock)}`];
+  const child = spawn(process.execPath, [...other, join(import.meta.dirname, "node.ts"), ...args]);
+  const said = child.stderr.setEncoding("utf8").toArray();
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  const hear = async () => JSON.parse((await lines.next()).value as string) as { readonly ids: readonly string[] };
+  const hear = async () => {
+    const { value, done } = await lines.next();
+    if (done === true) throw new Error((await said).join(""));
+    return JSON.parse(value) as { readonly ids: readonly string[] };
+  };
   await hear();
   return {
     process: child,
@@ -133,6 +140,24 @@ describe("processes on one database", () => {
       expect(keys.size).toBe(4 * ids.length);
       expect(done.filter(({ key, at }) => keys.has(key) && at >= wokenAt)).toEqual([]);
       expect(await verified()).toBe(true);
+    });
+  });
+
+  it("hold what is theirs though their clocks differ; one whose clock is an hour off is refused with a code", async () => {
+    await onStage(async ({ start, effects, until }) => {
+      const first = await start("first", 3000);
+      const ids = await first.submit(3);
+      await until(isUnderWay(3));
+      const ahead = await start("ahead", 3000, 40_000);
+      await until(isDone(ids.length));
+      const again = await ahead.submit(3);
+      await until(isDone(ids.length + again.length));
+      const done = await effects();
+      expect(new Set(done.map(({ key }) => key)).size).toBe(done.length);
+      expect(done.filter(({ kernel }) => kernel === "first")).toHaveLength(4 * ids.length);
+      expect(done.filter(({ kernel }) => kernel === "ahead")).toHaveLength(4 * again.length);
+      for (const aheadMs of [3_600_000, -3_600_000])
+        await expect(start("astray", 3000, aheadMs)).rejects.toThrow("T0_LEDGER_CLOCK");
     });
   });
 

@@ -56,7 +56,7 @@ describe("stores that write to one ledger at once", () => {
         expect(told.toSorted()).toEqual(["ok", "taken", "taken", "taken"]);
       }
       const [store] = stores as [LedgerStore];
-      const foreign = begin(400, { lease: { owner: "me", epoch: 9, expires_at: 0 } });
+      const foreign = begin(400, { lease: { owner: "me", epoch: 9 } });
       expect(await reasonsOf([store.append([foreign, begin(401), begin(402)])])).toEqual(["fenced", "ok", "taken"]);
       expect(await store.findKey("acme", "u100")).toMatchObject({ workflow_id: testStream(401).id });
     });

@@ -86,7 +86,8 @@ function freezable(store: LedgerStore, gate: FreezeGate): LedgerStore {
     ...store,
     append: held(store.append),
     claim: held(store.claim),
-    renew: held(store.renew),
+    beat: held(store.beat),
+    takeUp: held(store.takeUp),
     release: held(store.release),
   };
 }

@@ -70,6 +70,21 @@ export const ambientRows: readonly AmbientRow[] = [
     why: "which processes are alive, and how often a bell is rung, are matters of the machine's time",
   },
   {
+    path: "src/ledgers/postgres/store.ts",
+    calls: ["crypto.randomUUID"],
+    why: "by which an open ledger is told from others on one database; nothing of it is in the log",
+  },
+  {
+    path: "src/ledgers/postgres/owners.ts",
+    calls: ["Date.now"],
+    why: "how far the machine's clock is off the database's",
+  },
+  {
+    path: "src/ledgers/sqlite/process-mark.ts",
+    calls: ["crypto.randomUUID"],
+    why: "a process is told from an earlier one of its number; nothing of it is in the log",
+  },
+  {
     path: "src/telemetry/workflow-ids.ts",
     calls: ["crypto.randomBytes"],
     why: "ids of spans that are not ours; the SDK asks one generator for all",

@@ -7,7 +7,7 @@
  * H2  `stop` leaves no timer behind.
  */
 import type { Host, HostWork, Rested } from "../../ports/host.ts";
-import type { WorkflowHead } from "../../ports/ledger-store.ts";
+import type { TakeUpKind } from "../../ports/ledger-store.ts";
 
 const page = 256;
 const foldAgainAfterMs = 1000;
@@ -28,7 +28,7 @@ export class EmbeddedHost implements Host {
    */
   async start(): Promise<void> {
     this.#armRecovery();
-    await this.#takeUp((now, limit) => this.#work.store.abandoned(now, limit));
+    await this.#takeUp("abandoned");
     await this.#fireDue();
   }
 
@@ -36,15 +36,12 @@ export class EmbeddedHost implements Host {
     this.#attempt(() => this.start(), "what a process left could not be taken up")();
   }
 
-  /** Wakes all that are found, a page at a time. Who has been woken may not have claimed yet and is then found again. */
-  async #takeUp(find: (now: number, limit: number) => Promise<readonly WorkflowHead[]>): Promise<void> {
+  /** A page at a time, until nothing is found but what was found before: that cannot move now. */
+  async #takeUp(kind: TakeUpKind): Promise<void> {
     const seen = new Set<string>();
-    for (;;) {
-      const found = await find(this.#work.clock.now(), page + seen.size);
-      const fresh = found.map((h) => h.workflow_id).filter((id) => !seen.has(id));
-      if (fresh.length === 0 || this.#stopped) return;
-      for (const id of fresh) seen.add(id);
-      await this.#wakeAll(fresh);
+    for (let before = -1; seen.size > before && !this.#stopped; ) {
+      before = seen.size;
+      for (const id of await this.#work.takeUp(kind, page)) seen.add(id);
     }
   }
 
@@ -66,13 +63,6 @@ export class EmbeddedHost implements Host {
     return () => void work().catch((error: unknown) => this.#work.logger.error({ error }, failure));
   }
 
-  async #wakeAll(ids: readonly string[]): Promise<void> {
-    const { wake, logger } = this.#work;
-    const failed = (workflow_id: string) => (error: unknown) =>
-      logger.error({ error, workflow_id }, "a workflow could not be taken up");
-    await Promise.all(ids.map((id) => wake(id).catch(failed(id))));
-  }
-
   #armFor(at: number | null): void {
     this.#armedFor = at;
     this.#work.alarm(
@@ -86,7 +76,7 @@ export class EmbeddedHost implements Host {
   async #fireDue(): Promise<void> {
     if (this.#stopped) return;
     this.#armedFor = null;
-    await this.#takeUp((now, limit) => this.#work.store.due(now, limit));
+    await this.#takeUp("due");
     const next = await this.#work.store.nextDue();
     if (!this.#stopped) this.#armFor(this.#ahead(next));
   }
@@ -97,13 +87,13 @@ export class EmbeddedHost implements Host {
     return due === null || due > now ? due : now + this.#work.limits.tailPollMs;
   }
 
-  /** What a dead process held is free only once its lease has run out, so recovery looks again after each lease. */
+  /** What a dead process held is free only once its time has run out, so recovery looks again and again. */
   #armRecovery(): void {
     const { alarm, clock, limits } = this.#work;
     if (this.#stopped) return;
     alarm(
       "recovery",
-      clock.now() + limits.leaseMs,
+      clock.now() + limits.leaseMs / 3,
       this.#attempt(() => this.start(), "abandoned workflows could not be read"),
     );
   }

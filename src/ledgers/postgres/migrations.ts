@@ -20,8 +20,8 @@ interface Migration {
 
 const id = 'text COLLATE "C"';
 
-// The two expressions are "the first instant at which somebody may take the workflow": the queries in statements.ts repeat
-// them word for word, or Postgres would not use the index. Tables whose rows are changed often leave room for it on a page.
+// Queries in statements.ts repeat the expressions and conditions of indexes word for word, or Postgres would not use them.
+// Tables whose rows are changed often leave room for it on a page.
 const base: Migration = {
   version: 1,
   sql: `
@@ -193,7 +193,28 @@ const base: Migration = {
   `,
 };
 
-const migrations: readonly Migration[] = [base];
+/**
+ * A lease is its owner's, who is alive or not: renewing it touches one row, whatever is held. `expires_at` is by the
+ * database's clock; `lock` is that of a session, where there is one.
+ */
+const owners: Migration = {
+  version: 2,
+  sql: `
+    DROP TABLE owners;
+    CREATE TABLE owners (owner ${id} PRIMARY KEY, session ${id} NOT NULL, expires_at float8 NOT NULL, lock bigint)
+      WITH (fillfactor = 60);
+    INSERT INTO owners SELECT owner, '', max(expires_at) FROM workflows WHERE owner IS NOT NULL GROUP BY owner;
+    DROP INDEX workflows_due;
+    DROP INDEX workflows_abandoned;
+    ALTER TABLE workflows DROP COLUMN expires_at;
+    CREATE INDEX workflows_due ON workflows (due_at, workflow_id)
+      WHERE owner IS NULL AND due_at IS NOT NULL AND state NOT IN ('completed', 'failed', 'cancelled');
+    CREATE INDEX workflows_abandoned ON workflows (coalesce(due_at, 0::float8), workflow_id)
+      WHERE owner IS NULL AND state IN ('accepted', 'planned', 'running');
+  `,
+};
+
+const migrations: readonly Migration[] = [base, owners];
 
 /** The newest schema that this code reads and writes. */
 export const schemaVersion = (migrations.at(-1) ?? base).version;

@@ -74,7 +74,6 @@ const headNames = [
   "due_at",
   "owner",
   "epoch",
-  "expires_at",
   "principal_type",
   "title",
   "percent",
@@ -176,7 +175,7 @@ class Planning {
         principal_id: idText(created.principal_id),
         title: created.title === null ? null : idText(created.title),
         ...changed({ state: created.state, due_at: created.due_at, percent: created.percent }, indexes),
-        ...columnsOf(holderAfter(entry)),
+        ...holderAfter(entry),
         created_at,
         updated_at,
       });
@@ -185,8 +184,8 @@ class Planning {
     const before = this.#workflows.get(row.stream);
     if (before === undefined || !changesWorkflow(entry)) return;
     this.#changed.add(row.stream);
-    const holder = columnsOf(holderAfter(entry, stateOf(before)));
-    this.#workflows.set(row.stream, { ...before, ...changed(before, indexes), ...holder, updated_at: now });
+    const { owner, epoch } = holderAfter(entry, stateOf(before));
+    this.#workflows.set(row.stream, { ...before, ...changed(before, indexes), owner, epoch, updated_at: now });
   }
 
   #writeIndexes(write: IndexWrite): void {
@@ -237,17 +236,10 @@ interface IndexWrite {
 const byKey = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number =>
   a < b ? -1 : a > b ? 1 : 0;
 
-const stateOf = ({ thread_id, owner, epoch, expires_at }: WorkflowRow) => ({
+const stateOf = ({ thread_id, owner, epoch }: WorkflowRow) => ({
   thread: thread_id as string | null,
   owner: owner as string | null,
   epoch: epoch as number,
-  expires: expires_at as number | null,
-});
-
-const columnsOf = ({ owner, epoch, expires }: ReturnType<typeof holderAfter>) => ({
-  owner,
-  epoch,
-  expires_at: expires,
 });
 
 /** What of a workflow's row an entry says anew. */

@@ -1,11 +1,12 @@
 /**
  * Who of those that share the ledger is alive, and what they have committed: told within a fraction of a second.
  *
- * Owns: one connection whose session holds a lock under the owner's name, and hears the bell; the table of owners.
+ * Owns: one connection whose session holds a lock under the owner's name, and hears the bell.
  * Never: rings inside a commit: a NOTIFY in a transaction makes all commits of a cluster wait for one another.
  * INV-1  A session's lock ends with its process or its connection, whatever ends them; who finds it gone frees what its
  *        owner held, once. An owner that lives on is fenced by it, and has lost what it held, never done it twice.
- * INV-2  It is no lease: without it, or behind a pooler that has no sessions, what an owner held is free when its lease ends.
+ * INV-2  It is no lease: without it, or behind a pooler that has no sessions, what an owner held is free when its last beat
+ *        has run out (owners.ts).
  */
 import { sha256 } from "../../contract/digest.ts";
 import type { LedgerNews } from "../../ports/ledger-store.ts";
@@ -47,6 +48,11 @@ export class Presence {
     this.#lock = [numberOf(options.schema), numberOf(options.owner)];
   }
 
+  /** Its number, while it is held. */
+  get lock(): number | null {
+    return this.#session === null || this.#session.failed ? null : this.#lock[1];
+  }
+
   /** @throws KernelErrorException T0_LEDGER_LOCKED where another process lives under this name. */
   async begin(): Promise<void> {
     await this.#enter();
@@ -72,7 +78,6 @@ export class Presence {
     }
     client.on("notification", ({ payload = "" }) => tell(news, ringer, payload));
     await client.query(`LISTEN "${bellOf(schema)}"`);
-    await client.query(statement("enterOwners", owner, this.#lock[1]));
     this.#session = session;
   }
 
@@ -88,10 +93,13 @@ export class Presence {
   }
 
   async #look(): Promise<void> {
-    if (this.#session === null || this.#session.failed) return this.#enter();
     const { owner, news } = this.#options;
+    if (this.#session === null || this.#session.failed) {
+      await this.#enter();
+      // Meanwhile others may have taken this process for dead.
+      return news.gone(owner);
+    }
     const { client } = this.#session;
-    await client.query(statement("enterOwners", owner, this.#lock[1]));
     for (const row of await rowsOf(client, statement("goneOwners", owner, this.#lock[0]))) {
       const gone = row["owner"] as string;
       if (await transact(client, () => free(client, gone))) news.gone(gone);
@@ -101,7 +109,7 @@ export class Presence {
 
 /** False where another was quicker. */
 async function free(client: Runner, owner: string): Promise<boolean> {
-  if ((await client.query(statement("leaveOwners", owner))).rowCount !== 1) return false;
+  if ((await client.query(statement("strikeOff", owner))).rowCount !== 1) return false;
   await client.query(statement("freeHeld", owner));
   return true;
 }

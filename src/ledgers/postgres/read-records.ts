@@ -9,7 +9,7 @@ import type { ParsedDocumentRecord } from "../../contract/context-bundle.ts";
 import type { Gate } from "../../contract/gate.ts";
 import { listGate } from "../../contract/listed-gate.ts";
 import type { LedgerStore, ListedHead, MemoryQuery, StoredMemory, WorkflowHead } from "../../ports/ledger-store.ts";
-import { type Columns, idText, parseCell, readableHead, threadText, toHead, toListedHead } from "../tables/columns.ts";
+import { type Columns, idText, parseCell, threadText, toHead, toListedHead } from "../tables/columns.ts";
 import {
   gateCountQuery,
   gatePageQuery,
@@ -26,11 +26,9 @@ import { searchHeads } from "./search-heads.ts";
 import { statement } from "./statements.ts";
 import type { Run } from "./store.ts";
 
-type Heads = "head" | "heads" | "listHeads" | "searchHeads" | "countHeads" | "due" | "nextDue" | "abandoned";
+type Heads = "head" | "heads" | "listHeads" | "searchHeads" | "countHeads" | "nextDue";
 
 export function createHeadReads({ read }: Run): Pick<LedgerStore, Heads> {
-  const some = (on: Runner, asked: Statement): Promise<readonly WorkflowHead[]> =>
-    rowsOf(on, asked).then((rows) => rows.flatMap((row) => readableHead(plain(row))));
   return {
     head: (workflowId) =>
       read("head", async (on) => {
@@ -45,14 +43,12 @@ export function createHeadReads({ read }: Run): Pick<LedgerStore, Heads> {
       }),
     searchHeads: (page) => read("searchHeads", (on) => searchHeads(on, page)),
     countHeads: (selection) => read("countHeads", (on) => countOf(on, headCountQuery(selection))),
-    due: (now, limit) => read("due", (on) => some(on, statement("due", now, limit))),
     nextDue: () =>
       read("nextDue", async (on) => ((await firstOf(on, statement("nextDue")))?.["at"] as number | undefined) ?? null),
-    abandoned: (now, limit) => read("abandoned", (on) => some(on, statement("abandoned", now, limit))),
   };
 }
 
-const plainHead = (row: Columns): WorkflowHead => toHead(plain(row));
+export const plainHead = (row: Columns): WorkflowHead => toHead(plain(row));
 const plainListed = (row: Columns): ListedHead => toListedHead(plain(row));
 
 async function countOf(on: Runner, query: Query): Promise<number> {

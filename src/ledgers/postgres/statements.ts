@@ -3,7 +3,7 @@
  *
  * Owns: all fixed SQL text. Queries that depend on their filter are in tables/list-queries.ts.
  * Never: names the schema: connections look into it alone.
- * INV-1  The conditions of due and abandoned repeat those of their partial indexes word for word.
+ * INV-1  The conditions of due, abandoned and held repeat those of their partial indexes word for word.
  * INV-2  What several transactions may change at once is locked, and written, in the order of its key.
  */
 import { horizon, ownPosition } from "./position.ts";
@@ -13,10 +13,22 @@ const turn = "stream, first_sequence, last_sequence, envelope, body, body_hash, 
 
 const schemaOf = "(SELECT value::bigint FROM meta WHERE name = 'schema_version')";
 
-const dueAt = "greatest(due_at, coalesce(expires_at, 0))";
-const due = "due_at IS NOT NULL AND state NOT IN ('completed', 'failed', 'cancelled')";
-const freeAt = "greatest(coalesce(due_at, 0), coalesce(expires_at, 0))";
-const unfinished = "state IN ('accepted', 'planned', 'running')";
+const free = "owner IS NULL";
+const due = `${free} AND due_at IS NOT NULL AND state NOT IN ('completed', 'failed', 'cancelled')`;
+const abandoned = `${free} AND state IN ('accepted', 'planned', 'running')`;
+const readyAt = "coalesce(due_at, 0::float8)";
+
+/** Who asks at the same time is given others. */
+const takeUp = (which: string, at: string): string => `
+  WITH found AS (
+    SELECT workflow_id FROM workflows WHERE ${which} AND ${at} <= $2 ORDER BY ${at}, workflow_id LIMIT $3
+    FOR UPDATE SKIP LOCKED)
+  UPDATE workflows SET owner = $1, epoch = epoch + 1 FROM found WHERE workflows.workflow_id = found.workflow_id
+  RETURNING workflows.*`;
+
+const freeWhere = (which: string): string => `
+  WITH held AS (SELECT workflow_id FROM workflows WHERE ${which} ORDER BY workflow_id FOR UPDATE)
+  UPDATE workflows SET owner = NULL FROM held WHERE workflows.workflow_id = held.workflow_id`;
 
 /** Of each gate only the earliest pending delivery may be taken; `d` is the one that is asked about. */
 const isFirst = `NOT EXISTS (
@@ -41,7 +53,7 @@ function insertInto(table: string, columns: string, conflict = ""): string {
 const headColumns =
   "workflow_id text, tenant_id text, thread_id text, principal_id text, intent_id text, intent_type text, " +
   "correlation_id text, state text, created_at float8, updated_at float8, due_at float8, owner text, epoch bigint, " +
-  "expires_at float8, principal_type text, title text, percent bigint";
+  "principal_type text, title text, percent bigint";
 const turnColumns =
   "position bigint, stream text, first_sequence bigint, last_sequence bigint, tenant_id text, envelope text, body text, " +
   "body_hash text, prev_hash text, hash text";
@@ -71,7 +83,7 @@ const texts = {
   insertWorkflows: insertInto("workflows", headColumns),
   updateWorkflows: `
     UPDATE workflows SET state = given.state, updated_at = given.updated_at, due_at = given.due_at, owner = given.owner,
-      epoch = given.epoch, expires_at = given.expires_at, percent = given.percent
+      epoch = given.epoch, percent = given.percent
     FROM ${listOf(headColumns)} WHERE workflows.workflow_id = given.workflow_id`,
   upsertGates: insertInto(
     "gates",
@@ -125,33 +137,40 @@ const texts = {
 
   ring: "SELECT pg_notify($1, $2)",
   lockOwner: "SELECT pg_try_advisory_lock($1, $2) AS locked",
-  enterOwners: "INSERT INTO owners (owner, lock) VALUES ($1, $2) ON CONFLICT DO NOTHING",
-  leaveOwners: "DELETE FROM owners WHERE owner = $1",
+  clock: "SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS at",
+  prolong: `
+    UPDATE owners SET expires_at = $3, lock = $4 WHERE owner = $1 AND session = $2
+    RETURNING extract(epoch FROM clock_timestamp())::float8 * 1000 AS at`,
+  enterOwners: `
+    INSERT INTO owners (owner, session, expires_at, lock) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING RETURNING owner`,
+  strikeOff: "DELETE FROM owners WHERE owner = $1",
+  strikeOffGone: `
+    DELETE FROM owners WHERE owner IN (SELECT owner FROM owners WHERE expires_at <= $1 FOR UPDATE SKIP LOCKED)`,
+  // Who has the lock of a name knows that nobody else has it.
+  strikeOffOther: `
+    DELETE FROM owners WHERE owner = $1 AND session <> $2 AND (expires_at <= $3 OR lock = $4::bigint)`,
+  leave: "DELETE FROM owners WHERE session = $1",
   goneOwners: `
-    SELECT owner FROM owners WHERE owner <> $1 AND NOT EXISTS (
+    SELECT owner FROM owners WHERE owner <> $1 AND lock IS NOT NULL AND NOT EXISTS (
       SELECT 1 FROM pg_locks AS l WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2
       AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
       AND l.classid::bigint = $2 AND l.objid::bigint = owners.lock)`,
-  freeHeld: `
-    WITH held AS (SELECT workflow_id FROM workflows WHERE owner = $1 ORDER BY workflow_id FOR UPDATE)
-    UPDATE workflows SET owner = NULL, expires_at = NULL FROM held WHERE workflows.workflow_id = held.workflow_id`,
+  freeHeld: freeWhere("owner = $1"),
+  freeOrphaned: freeWhere(
+    "owner IS NOT NULL AND NOT EXISTS (SELECT 1 FROM owners WHERE owners.owner = workflows.owner)",
+  ),
 
   fillHead:
     "UPDATE workflows SET title = $1, principal_type = $2, percent = $3 WHERE workflow_id = $4 AND title IS NULL",
   head: "SELECT * FROM workflows WHERE workflow_id = $1",
   claim: `
-    UPDATE workflows SET owner = $2, epoch = epoch + 1, expires_at = $4
-    WHERE workflow_id = $1 AND (owner IS NULL OR owner = $2 OR expires_at <= $3) RETURNING epoch`,
-  renew: `
-    WITH held AS (
-      SELECT w.workflow_id FROM workflows AS w JOIN ${listOf("workflow_id text, owner text, epoch bigint")}
-      USING (workflow_id, owner, epoch) ORDER BY w.workflow_id FOR UPDATE OF w)
-    UPDATE workflows SET expires_at = $4 FROM held WHERE workflows.workflow_id = held.workflow_id
-    RETURNING workflows.workflow_id`,
-  release: "UPDATE workflows SET owner = NULL, expires_at = NULL WHERE workflow_id = $1 AND owner = $2 AND epoch = $3",
-  due: `SELECT * FROM workflows WHERE ${due} AND ${dueAt} <= $1 ORDER BY ${dueAt}, workflow_id LIMIT $2`,
-  nextDue: `SELECT ${dueAt} AS at FROM workflows WHERE ${due} ORDER BY ${dueAt} LIMIT 1`,
-  abandoned: `SELECT * FROM workflows WHERE ${unfinished} AND ${freeAt} <= $1 ORDER BY ${freeAt}, workflow_id LIMIT $2`,
+    UPDATE workflows SET owner = $2, epoch = epoch + 1
+    WHERE workflow_id = $1 AND (owner IS NULL OR owner = $2) RETURNING epoch`,
+  release: "UPDATE workflows SET owner = NULL WHERE workflow_id = $1 AND owner = $2 AND epoch = $3",
+  held: "SELECT workflow_id, epoch FROM workflows WHERE owner = $1 ORDER BY workflow_id",
+  nextDue: `SELECT due_at AS at FROM workflows WHERE ${due} ORDER BY due_at LIMIT 1`,
+  takeDue: takeUp(due, "due_at"),
+  takeAbandoned: takeUp(abandoned, readyAt),
 
   gatesOfTenant: `
     SELECT record FROM gates WHERE tenant_id = $1 AND (workflow_id, gate_id) > ($2, $3)

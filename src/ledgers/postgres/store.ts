@@ -6,10 +6,9 @@
  * INV-2  A connection that was lost while it committed has said nothing of what became of it: the append fails, and who
  *        appended reads the ledger.
  */
-import { hostname } from "node:os";
 import type { KernelErrorException } from "../../contract/error.ts";
 import type { KeepsDeliveries } from "../../ports/delivery-store.ts";
-import type { Append, AppendReceipt, Lease, LedgerStore, StoredIndexes } from "../../ports/ledger-store.ts";
+import type { Append, AppendReceipt, LedgerStore, StoredIndexes } from "../../ports/ledger-store.ts";
 import type { SessionStore } from "../../ports/session-store.ts";
 import { idText, toTurnRow } from "../tables/columns.ts";
 import { appendBatch } from "./append.ts";
@@ -19,6 +18,7 @@ import { createDeliveryTable } from "./delivery-table.ts";
 import { dumpIndexes } from "./dump-indexes.ts";
 import { ledgerFailure, toLedgerFailure } from "./failure.ts";
 import { migrate, requireKnownSchema } from "./migrations.ts";
+import { createOwners, type Entered } from "./owners.ts";
 import { bellOf, Presence } from "./presence.ts";
 import { firstOf, type Runner, rowsOf, transact } from "./query.ts";
 import { createHeadReads, createRecordReads } from "./read-records.ts";
@@ -48,6 +48,7 @@ interface Session extends Run {
   readonly check: () => Promise<void>;
   readonly indexes: () => Promise<StoredIndexes>;
   readonly follow: NonNullable<LedgerStore["follow"]>;
+  readonly entered: () => Entered;
 }
 
 export function createStore(options: ConnectOptions): PostgresLedger {
@@ -62,7 +63,7 @@ export function createStore(options: ConnectOptions): PostgresLedger {
     indexes: session.indexes,
     follow: session.follow,
     ...createLogReads(session),
-    ...createLeases(session),
+    ...createOwners(session, session.entered),
     ...createHeadReads(session),
     ...createRecordReads(session),
     fillHead: (workflowId, { title, principal_type, percent }) =>
@@ -102,6 +103,7 @@ function createSession(options: ConnectOptions): Session {
       open = null;
       if (closing === null) return;
       closing.bell.stop();
+      if (closing.outdated === null) await strikeOff(closing);
       await closing.presence?.end();
       await closing.appender.close();
       await closing.pool.end();
@@ -125,13 +127,15 @@ function createSession(options: ConnectOptions): Session {
     check: () => coded("check", ({ appender }) => appender.run((client) => requireStanding(client, name))),
     follow: (owner, news) =>
       coded("follow", async (live) => {
-        const { openOne, ringer, appender } = live;
+        const { openOne, entered, appender } = live;
         if (!(await appender.hasSession())) return;
+        const ringer = entered.session;
         const presence = new Presence({ name, schema: options.schema, owner, ringer, news, open: openOne });
         await presence.begin();
         live.presence = presence;
       }),
     indexes: () => coded("indexes", (connections) => dumpIndexes(connections, options)),
+    entered: () => open?.entered ?? { name, session: "", lock: () => null, beats: 0 },
   };
 }
 
@@ -148,7 +152,7 @@ interface Live extends Connections {
   /** Not null once the ledger is of a newer schema than this release knows. */
   outdated: KernelErrorException | null;
   readonly bell: Bell;
-  readonly ringer: string;
+  readonly entered: Entered;
   presence: Presence | null;
 }
 
@@ -160,13 +164,22 @@ async function requireStanding(client: Runner, name: string): Promise<void> {
   requireKnownSchema(schema as number, place);
 }
 
-let opened = 0;
+function startLive(connections: Connections, { schema, name }: ConnectOptions): Live {
+  const session = crypto.randomUUID();
+  const bell = new Bell(connections.pool, { channel: bellOf(schema), ringer: session });
+  const live: Live = {
+    ...connections,
+    bell,
+    entered: { name, session, lock: () => live.presence?.lock ?? null, beats: 0 },
+    presence: null,
+    outdated: null,
+  };
+  return live;
+}
 
-function startLive(connections: Connections, { schema }: ConnectOptions): Live {
-  opened += 1;
-  const ringer = `${process.pid}.${opened}@${hostname()}`;
-  const bell = new Bell(connections.pool, { channel: bellOf(schema), ringer });
-  return { ...connections, bell, ringer, presence: null, outdated: null };
+/** Whoever never said that it is alive has nothing to leave. */
+async function strikeOff({ entered, pool }: Live): Promise<void> {
+  if (entered.beats > 0) await (pool as Runner).query(statement("leave", entered.session)).catch(() => undefined);
 }
 
 async function openAll(options: ConnectOptions): Promise<Connections> {
@@ -209,28 +222,5 @@ function createLogReads({ read }: Run): Pick<LedgerStore, "sync" | "read" | "las
         })),
       ),
     position: () => read("position", position),
-  };
-}
-
-function createLeases({ read }: Run): Pick<LedgerStore, "claim" | "renew" | "release"> {
-  return {
-    claim: (workflowId, owner, now, ttlMs) =>
-      read("claim", async (on) => {
-        const expires_at = now + ttlMs;
-        const taken = await firstOf(on, statement("claim", workflowId, owner, now, expires_at));
-        return taken === undefined ? null : { owner, epoch: taken["epoch"] as number, expires_at };
-      }),
-    renew: (leases, now, ttlMs) =>
-      read("renew", async (on) => {
-        if (leases.length === 0) return [];
-        const column = <K extends keyof Lease>(key: K) => leases.map(({ lease }) => lease[key]);
-        const ids = leases.map(({ workflow_id }) => workflow_id);
-        const rows = await rowsOf(on, statement("renew", ids, column("owner"), column("epoch"), now + ttlMs));
-        return rows.map((row) => row["workflow_id"] as string);
-      }),
-    release: (workflowId, { owner, epoch }) =>
-      read("release", async (on) => {
-        await on.query(statement("release", workflowId, owner, epoch));
-      }),
   };
 }

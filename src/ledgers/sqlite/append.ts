@@ -64,7 +64,6 @@ function toStreamHead(columns: Columns): StreamHead {
     thread: columns["thread_id"] as string | null,
     owner: columns["owner"] as string | null,
     epoch: columns["epoch"] as number,
-    expires: columns["expires_at"] as number | null,
   };
   return {
     last: columns["last_sequence"] as number,
@@ -110,7 +109,7 @@ function writeWorkflow(connection: Connection, entry: Append, workflow: Workflow
 
 function updateWorkflow({ statements }: Connection, { now, row, indexes }: Append, after: Workflow): void {
   const due = indexes?.due_at;
-  const { owner, epoch, expires } = after;
+  const { owner, epoch } = after;
   const isDueGiven = due === undefined ? 0 : 1;
   statements.updateWorkflow.run(
     now,
@@ -119,7 +118,6 @@ function updateWorkflow({ statements }: Connection, { now, row, indexes }: Appen
     due ?? null,
     owner,
     epoch,
-    expires,
     indexes?.percent ?? null,
     row.stream,
   );
@@ -144,7 +142,6 @@ function insertWorkflow({ statements }: Connection, entry: Append): Workflow {
     due_at === undefined ? head.due_at : due_at,
     holder.owner,
     holder.epoch,
-    holder.expires,
     head.principal_type,
     head.title,
     percent ?? head.percent,

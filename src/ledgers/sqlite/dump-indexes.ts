@@ -11,10 +11,10 @@ import type { Connection } from "./transaction.ts";
 
 const tableNames = `
   SELECT name FROM pragma_table_list
-  WHERE schema = 'main' AND type = 'table' AND name NOT IN ('events', 'meta', 'sessions', 'notifiers', 'deliveries') AND name NOT LIKE 'sqlite_%' ORDER BY name`;
+  WHERE schema = 'main' AND type = 'table' AND name NOT IN ('events', 'meta', 'owners', 'sessions', 'notifiers', 'deliveries') AND name NOT LIKE 'sqlite_%' ORDER BY name`;
 
-/** Leases are taken, renewed and given up beside the log. */
-const besideTheLog: Readonly<Record<string, readonly string[]>> = { workflows: ["owner", "epoch", "expires_at"] };
+/** Leases are taken and given up beside the log. */
+const besideTheLog: Readonly<Record<string, readonly string[]>> = { workflows: ["owner", "epoch"] };
 
 export function dumpIndexes({ db, statements }: Connection): StoredIndexes {
   db.exec("BEGIN");

@@ -1,47 +1,85 @@
 /**
- * Who may write a workflow's turns: claim, renew and release.
+ * Who may write a workflow's turns, and who of those is alive.
  *
- * Owns: the lease columns outside an append.
+ * Owns: the holder's columns outside an append, and the table of owners.
  * Never: looks at a clock; `now` comes in.
  * INV-1  The epoch rises with each claim, also with a repeated one by the same owner.
- * INV-2  A lease is free from the instant `expires_at` on.
+ * INV-2  An owner is gone from the instant `expires_at` on. Whoever looks for work then strikes it off and frees, in the same
+ *        transaction, all that it held: an owner has kept everything, or nothing.
+ * INV-3  A name is one process's: another gets it when that one is gone.
  */
-import type { Lease } from "../../ports/ledger-store.ts";
+import type { Lease, TakenUp, TakeUpKind } from "../../ports/ledger-store.ts";
+import { readableHead, toHead } from "../tables/columns.ts";
+import { ledgerFailure } from "./failure.ts";
+import { isOver } from "./process-mark.ts";
 import { type Connection, writeAll } from "./transaction.ts";
+
+export interface Beat {
+  readonly owner: string;
+  readonly now: number;
+  readonly ttlMs: number;
+  /** For messages. */
+  readonly path: string;
+}
+
+/** False where the owner is new. @throws KernelErrorException T0_LEDGER_LOCKED. */
+export function beatOwner(connection: Connection, { owner, now, ttlMs, path }: Beat): boolean {
+  const { statements, heads, mark } = connection;
+  return writeAll(connection, () => {
+    if (Number(statements.prolong.run(now + ttlMs, owner, mark).changes) === 1) return true;
+    const other = statements.findOwner.get(owner);
+    if (other !== undefined && (other["expires_at"] as number) > now && !isOver(other["session"] as string))
+      throw ledgerFailure("T0_LEDGER_LOCKED", `has a living owner called ${owner} already`, { path, fn: "beat" });
+    statements.strikeOff.run(owner);
+    statements.freeHeld.run(owner);
+    statements.enter.run(owner, mark, now + ttlMs);
+    heads.clear();
+    return false;
+  });
+}
 
 export interface ClaimRequest {
   readonly workflowId: string;
   readonly owner: string;
   readonly now: number;
-  readonly ttlMs: number;
 }
 
-export function claimLease(connection: Connection, { workflowId, owner, now, ttlMs }: ClaimRequest): Lease | null {
+export function claimLease(connection: Connection, { workflowId, owner, now }: ClaimRequest): Lease | null {
   return writeAll(connection, () => {
-    const taken = connection.statements.claim.get(workflowId, owner, now, now + ttlMs);
+    freeGone(connection, now);
+    const taken = connection.statements.claim.get(workflowId, owner);
     connection.heads.forget(workflowId);
-    return taken === undefined ? null : { owner, epoch: taken["epoch"] as number, expires_at: now + ttlMs };
+    return taken === undefined ? null : { owner, epoch: taken["epoch"] as number };
   });
 }
 
-/** Extends to `until` (epoch ms); returns the ids of the workflows whose lease is still the owner's. */
-export function renewLeases(
-  connection: Connection,
-  leases: readonly { readonly workflow_id: string; readonly lease: Lease }[],
-  until: number,
-): readonly string[] {
-  if (leases.length === 0) return [];
-  return writeAll(connection, () =>
-    leases.filter(({ workflow_id, lease }) => renewLease(connection, workflow_id, { ...lease, expires_at: until })),
-  ).map(({ workflow_id }) => workflow_id);
+export interface TakeUpRequest {
+  readonly kind: TakeUpKind;
+  readonly owner: string;
+  readonly now: number;
+  readonly limit: number;
 }
 
-function renewLease({ statements, heads }: Connection, id: string, { owner, epoch, expires_at }: Lease): boolean {
-  const { changes } = statements.renew.run(expires_at, id, owner, epoch);
-  if (Number(changes) === 0) return false;
-  const head = heads.get(id);
-  if (head?.workflow) heads.set(id, { ...head, workflow: { ...head.workflow, expires: expires_at } });
-  return true;
+/** Writes nothing where there is nothing to take. */
+export function takeUp(connection: Connection, { kind, owner, now, limit }: TakeUpRequest): readonly TakenUp[] {
+  const { statements, heads } = connection;
+  if (statements.anyToTake.get(now, now)?.["found"] === 0) return [];
+  const take = kind === "due" ? statements.takeDue : statements.takeAbandoned;
+  const rows = writeAll(connection, () => {
+    freeGone(connection, now);
+    const taken = take.all(owner, now, limit);
+    for (const row of taken) heads.forget(row["workflow_id"] as string);
+    return taken;
+  });
+  return rows
+    .flatMap((row) => readableHead(() => toHead(row)))
+    .map((head) => ({ head, lease: { owner, epoch: head.epoch } }))
+    .sort((a, b) => (a.head.due_at ?? 0) - (b.head.due_at ?? 0) || (a.head.workflow_id < b.head.workflow_id ? -1 : 1));
+}
+
+function freeGone({ statements, heads }: Connection, now: number): void {
+  statements.strikeOffGone.run(now);
+  if (Number(statements.freeOrphaned.run().changes) > 0) heads.clear();
 }
 
 export function releaseLease(connection: Connection, workflowId: string, { owner, epoch }: Lease): void {

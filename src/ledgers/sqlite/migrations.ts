@@ -18,8 +18,7 @@ interface Migration {
 }
 
 // Times are REAL so that an injected clock may have fractions of a millisecond.
-// The two expressions are "the first instant at which somebody may take the workflow": the queries in statements.ts
-// repeat them word for word, or SQLite would not use the index.
+// Queries in statements.ts repeat the expressions and conditions of indexes word for word, or SQLite would not use them.
 const base: Migration = {
   version: 6,
   sql: `
@@ -185,7 +184,24 @@ const base: Migration = {
   `,
 };
 
-const migrations: readonly Migration[] = [base];
+/** A lease is its owner's, who is alive or not: renewing it touches one row, whatever is held. */
+const owners: Migration = {
+  version: 7,
+  sql: `
+    CREATE TABLE owners (owner TEXT PRIMARY KEY, session TEXT NOT NULL, expires_at REAL NOT NULL) STRICT, WITHOUT ROWID;
+    INSERT INTO owners SELECT owner, '', max(expires_at) FROM workflows WHERE owner IS NOT NULL GROUP BY owner;
+    DROP INDEX workflows_due;
+    DROP INDEX workflows_abandoned;
+    ALTER TABLE workflows DROP COLUMN expires_at;
+    CREATE INDEX workflows_held ON workflows (owner) WHERE owner IS NOT NULL;
+    CREATE INDEX workflows_due ON workflows (due_at)
+      WHERE owner IS NULL AND due_at IS NOT NULL AND state NOT IN ('completed', 'failed', 'cancelled');
+    CREATE INDEX workflows_abandoned ON workflows (coalesce(due_at, 0))
+      WHERE owner IS NULL AND state IN ('accepted', 'planned', 'running');
+  `,
+};
+
+const migrations: readonly Migration[] = [base, owners];
 
 /** Files of earlier schemas hold rows of a format that is not read any more. */
 export const oldestSchema = base.version;

@@ -3,16 +3,21 @@
  *
  * Owns: all fixed SQL text. Queries that depend on their filter are in read-heads.ts and list-queries.ts.
  * Never: runs anything.
- * INV-1  The conditions of due and abandoned repeat those of their partial indexes word for word.
+ * INV-1  The conditions of due, abandoned and held repeat those of their partial indexes word for word.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 
 const turn = "stream, first_sequence, last_sequence, envelope, body, body_hash, prev_hash, hash";
 
-const dueAt = "max(due_at, coalesce(expires_at, 0))";
-const due = "due_at IS NOT NULL AND state NOT IN ('completed', 'failed', 'cancelled')";
-const freeAt = "max(coalesce(due_at, 0), coalesce(expires_at, 0))";
-const unfinished = "state IN ('accepted', 'planned', 'running')";
+const free = "owner IS NULL";
+const due = `${free} AND due_at IS NOT NULL AND state NOT IN ('completed', 'failed', 'cancelled')`;
+const abandoned = `${free} AND state IN ('accepted', 'planned', 'running')`;
+const readyAt = "coalesce(due_at, 0)";
+const orphaned = "owner IS NOT NULL AND owner NOT IN (SELECT owner FROM owners)";
+
+const takeUp = (which: string, at: string): string => `
+  UPDATE workflows SET owner = ?1, epoch = epoch + 1 WHERE workflow_id IN (
+    SELECT workflow_id FROM workflows WHERE ${which} AND ${at} <= ?2 ORDER BY ${at}, workflow_id LIMIT ?3) RETURNING *`;
 
 /** Of each gate only the earliest pending delivery may be taken; `d` is the one that is asked about. */
 const isFirst = `NOT EXISTS (
@@ -27,8 +32,7 @@ const texts = {
 
   insertTurn: `INSERT INTO events (${turn}, tenant_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   streamHead: `
-    SELECT e.last_sequence, e.hash, e.tenant_id, w.workflow_id, w.thread_id, w.owner, w.epoch,
-      w.expires_at
+    SELECT e.last_sequence, e.hash, e.tenant_id, w.workflow_id, w.thread_id, w.owner, w.epoch
     FROM events e LEFT JOIN workflows w ON w.workflow_id = e.stream
     WHERE e.stream = ? ORDER BY e.first_sequence DESC LIMIT 1`,
   // The row that holds sequence ?2 + 1 is the last one that begins at or before it.
@@ -42,24 +46,39 @@ const texts = {
 
   insertWorkflow: `
     INSERT INTO workflows (workflow_id, tenant_id, thread_id, principal_id, intent_id, intent_type, correlation_id, state,
-      created_at, updated_at, due_at, owner, epoch, expires_at, principal_type, title, percent)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      created_at, updated_at, due_at, owner, epoch, principal_type, title, percent)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   // ?2 state or NULL to keep it; ?3 whether ?4 is the new due time. The holder is known from the stream's head.
   updateWorkflow: `
     UPDATE workflows SET updated_at = ?1, state = coalesce(?2, state), due_at = iif(?3, ?4, due_at),
-      owner = ?5, epoch = ?6, expires_at = ?7, percent = coalesce(?8, percent) WHERE workflow_id = ?9`,
+      owner = ?5, epoch = ?6, percent = coalesce(?7, percent) WHERE workflow_id = ?8`,
   // Touches no index.
   updatePercent: "UPDATE workflows SET updated_at = ?, percent = ? WHERE workflow_id = ?",
   fillHead: "UPDATE workflows SET title = ?, principal_type = ?, percent = ? WHERE workflow_id = ? AND title IS NULL",
   head: "SELECT * FROM workflows WHERE workflow_id = ?",
+
   claim: `
-    UPDATE workflows SET owner = ?2, epoch = epoch + 1, expires_at = ?4
-    WHERE workflow_id = ?1 AND (owner IS NULL OR owner = ?2 OR expires_at <= ?3) RETURNING epoch`,
-  renew: "UPDATE workflows SET expires_at = ? WHERE workflow_id = ? AND owner = ? AND epoch = ?",
-  release: "UPDATE workflows SET owner = NULL, expires_at = NULL WHERE workflow_id = ? AND owner = ? AND epoch = ?",
-  due: `SELECT * FROM workflows WHERE ${due} AND ${dueAt} <= ? ORDER BY ${dueAt}, workflow_id LIMIT ?`,
-  nextDue: `SELECT ${dueAt} AS at FROM workflows WHERE ${due} ORDER BY ${dueAt} LIMIT 1`,
-  abandoned: `SELECT * FROM workflows WHERE ${unfinished} AND ${freeAt} <= ? ORDER BY ${freeAt}, workflow_id LIMIT ?`,
+    UPDATE workflows SET owner = ?2, epoch = epoch + 1
+    WHERE workflow_id = ?1 AND (owner IS NULL OR owner = ?2) RETURNING epoch`,
+  release: "UPDATE workflows SET owner = NULL WHERE workflow_id = ? AND owner = ? AND epoch = ?",
+  held: "SELECT workflow_id, epoch FROM workflows WHERE owner = ? ORDER BY workflow_id",
+  nextDue: `SELECT due_at AS at FROM workflows WHERE ${due} ORDER BY due_at LIMIT 1`,
+  anyToTake: `
+    SELECT EXISTS (SELECT 1 FROM owners WHERE expires_at <= ?1) OR EXISTS (SELECT 1 FROM workflows WHERE ${orphaned})
+      OR EXISTS (SELECT 1 FROM workflows WHERE ${due} AND due_at <= ?2)
+      OR EXISTS (SELECT 1 FROM workflows WHERE ${abandoned} AND ${readyAt} <= ?2) AS found`,
+  takeDue: takeUp(due, "due_at"),
+  takeAbandoned: takeUp(abandoned, readyAt),
+
+  prolong: "UPDATE owners SET expires_at = ? WHERE owner = ? AND session = ?",
+  findOwner: "SELECT session, expires_at FROM owners WHERE owner = ?",
+  enter: "INSERT INTO owners (owner, session, expires_at) VALUES (?, ?, ?)",
+  strikeOff: "DELETE FROM owners WHERE owner = ?",
+  isEntered: "SELECT 1 FROM owners WHERE session = ?",
+  leave: "DELETE FROM owners WHERE session = ?",
+  strikeOffGone: "DELETE FROM owners WHERE expires_at <= ?",
+  freeHeld: "UPDATE workflows SET owner = NULL WHERE owner = ?",
+  freeOrphaned: `UPDATE workflows SET owner = NULL WHERE ${orphaned}`,
 
   upsertGate: `
     INSERT INTO gates (workflow_id, gate_id, tenant_id, record, operator, due_at, listed) VALUES (?, ?, ?, ?, ?, ?, ?)

@@ -9,13 +9,14 @@ import type { DatabaseSync } from "node:sqlite";
 import type { KeepsDeliveries } from "../../ports/delivery-store.ts";
 import type { LedgerStore } from "../../ports/ledger-store.ts";
 import type { SessionStore } from "../../ports/session-store.ts";
-import { idText, readableHead, threadText, toHead, toTurnRow } from "../tables/columns.ts";
+import { idText, threadText, toHead, toTurnRow } from "../tables/columns.ts";
 import { appendBatch } from "./append.ts";
 import { createDeliveryTable } from "./delivery-table.ts";
 import { dumpIndexes } from "./dump-indexes.ts";
 import { Durability } from "./durability.ts";
 import { isUnwritable, ledgerFailure, ledgerName, toLedgerFailure } from "./failure.ts";
-import { claimLease, releaseLease, renewLeases } from "./leases.ts";
+import { beatOwner, claimLease, releaseLease, takeUp } from "./leases.ts";
+import { markProcess } from "./process-mark.ts";
 import { countGates, countHeads, defineSearch, listGates, listHeads, readHeads, searchHeads } from "./read-lists.ts";
 import { readAllCharges, readCharges, readDocuments, readGates, readKey, readMemory } from "./read-records.ts";
 import { watchFile } from "./same-file.ts";
@@ -41,7 +42,7 @@ export function createStore(path: string, connect: Connect): SqliteLedger {
     open,
     close,
     ...createLog(run, path),
-    ...createWorkflowIndex(run),
+    ...createWorkflowIndex(path, run),
     ...createRecordIndexes(run),
     sessions: createSessionTable(run),
     deliveries: createDeliveryTable(run),
@@ -82,7 +83,8 @@ function prepareConnection(path: string, db: DatabaseSync): Connection {
     const requireSameFile = watchFile(path);
     const durability = new Durability(db);
     defineSearch(db);
-    return { db, statements: prepareStatements(db), heads: new StreamHeads(), requireSameFile, durability };
+    const statements = prepareStatements(db);
+    return { db, statements, heads: new StreamHeads(), requireSameFile, durability, mark: markProcess() };
   } catch (error) {
     db.close();
     throw error;
@@ -97,12 +99,23 @@ async function coded<T>(path: string, fn: string, body: () => Promise<T>): Promi
   }
 }
 
-function closeConnection({ db }: Connection): void {
+function closeConnection(connection: Connection): void {
+  const { db } = connection;
   try {
+    leave(connection);
     // Moves the write-ahead log into the file, without waiting for others; the last one to close removes the log.
     db.exec("PRAGMA wal_checkpoint(PASSIVE)");
   } finally {
     db.close();
+  }
+}
+
+/** What cannot be written any more has been left all the same: its owner's time runs out. */
+function leave({ statements, mark }: Connection): void {
+  try {
+    if (statements.isEntered.get(mark) !== undefined) statements.leave.run(mark);
+  } catch {
+    return;
   }
 }
 
@@ -141,14 +154,14 @@ type WorkflowIndex =
   | "searchHeads"
   | "countHeads"
   | "fillHead"
+  | "beat"
   | "claim"
-  | "renew"
+  | "takeUp"
   | "release"
-  | "due"
-  | "nextDue"
-  | "abandoned";
+  | "held"
+  | "nextDue";
 
-function createWorkflowIndex(run: Run): Pick<LedgerStore, WorkflowIndex> {
+function createWorkflowIndex(path: string, run: Run): Pick<LedgerStore, WorkflowIndex> {
   return {
     head: (workflowId) =>
       run("head", ({ statements }) => {
@@ -163,13 +176,18 @@ function createWorkflowIndex(run: Run): Pick<LedgerStore, WorkflowIndex> {
       run("fillHead", ({ statements }) => {
         statements.fillHead.run(title, principal_type, percent, workflowId);
       }),
-    claim: (workflowId, owner, now, ttlMs) => run("claim", (on) => claimLease(on, { workflowId, owner, now, ttlMs })),
-    renew: (leases, now, ttlMs) => run("renew", (on) => renewLeases(on, leases, now + ttlMs)),
+    beat: (owner, now, ttlMs) => run("beat", (on) => beatOwner(on, { owner, now, ttlMs, path })),
+    claim: (workflowId, owner, now) => run("claim", (on) => claimLease(on, { workflowId, owner, now })),
+    takeUp: (kind, owner, now, limit) => run("takeUp", (on) => takeUp(on, { kind, owner, now, limit })),
     release: (workflowId, lease) => run("release", (on) => releaseLease(on, workflowId, lease)),
-    due: (now, limit) => run("due", ({ statements }) => statements.due.all(now, limit).flatMap(readableHead)),
+    held: (owner) =>
+      run("held", ({ statements }) =>
+        statements.held.all(owner).map((row) => ({
+          workflow_id: row["workflow_id"] as string,
+          epoch: row["epoch"] as number,
+        })),
+      ),
     nextDue: () => run("nextDue", ({ statements }) => (statements.nextDue.get()?.["at"] as number | undefined) ?? null),
-    abandoned: (now, limit) =>
-      run("abandoned", ({ statements }) => statements.abandoned.all(now, limit).flatMap(readableHead)),
   };
 }
 

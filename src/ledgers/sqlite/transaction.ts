@@ -18,6 +18,8 @@ export interface Connection {
   readonly heads: StreamHeads;
   readonly requireSameFile: RequireSameFile;
   readonly durability: Durability;
+  /** By which this connection's owner is told from others of its name. */
+  readonly mark: string;
 }
 
 /** Runs the body with the write lock held. A `lazy` commit is not synced. */

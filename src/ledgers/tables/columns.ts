@@ -53,9 +53,9 @@ export function toTurnRow(columns: Columns): TurnRow {
  * Of a list that the kernel itself goes through, to take up or to wake: a head that cannot be read keeps nobody else from
  * being taken up. `verify` names it.
  */
-export function readableHead(columns: Columns): readonly WorkflowHead[] {
+export function readableHead(read: () => WorkflowHead): readonly WorkflowHead[] {
   try {
-    return [toHead(columns)];
+    return [read()];
   } catch {
     return [];
   }
@@ -79,7 +79,6 @@ export function toHead(columns: Columns): WorkflowHead {
     due_at: columns["due_at"] as number | null,
     owner: columns["owner"] as string | null,
     epoch: columns["epoch"] as number,
-    expires_at: columns["expires_at"] as number | null,
   };
 }
 

@@ -11,11 +11,10 @@ import type { Append, AppendIndexes, AppendReceipt } from "../../ports/ledger-st
 
 export type Refusal = Extract<AppendReceipt, { readonly ok: false }>;
 
-/** Who holds a workflow; `expires` is epoch ms. */
+/** Who holds a workflow. */
 export interface Holder {
   readonly owner: string | null;
   readonly epoch: number;
-  readonly expires: number | null;
 }
 
 /** What an append must know of the stream's workflow. `thread` is the text of its id. */
@@ -83,13 +82,13 @@ function needsWorkflow({ lease, claim, indexes }: Append): boolean {
   return state !== undefined || percent !== undefined || due_at !== undefined || release === true;
 }
 
-function mayWrite({ lease, claim, now }: Append, { owner, epoch, expires }: Workflow): boolean {
+function mayWrite({ lease, claim }: Append, { owner, epoch }: Workflow): boolean {
   if (lease !== undefined && (owner !== lease.owner || epoch !== lease.epoch)) return false;
-  return claim === undefined || owner === null || owner === claim.owner || (expires ?? 0) <= now;
+  return claim === undefined || owner === null || owner === claim;
 }
 
 /** Of a workflow that an entry creates, before it. */
-const unheld: Holder = { owner: null, epoch: 0, expires: null };
+const unheld: Holder = { owner: null, epoch: 0 };
 
 /** Only the holder gives a lease up: a decision from elsewhere carries neither lease nor claim. */
 export const frees = ({ indexes, lease, claim }: Append): boolean =>
@@ -99,6 +98,5 @@ export const frees = ({ indexes, lease, claim }: Append): boolean =>
 export function holderAfter(entry: Append, before: Holder = unheld): Holder {
   const { claim } = entry;
   const epoch = claim === undefined ? before.epoch : before.epoch + 1;
-  if (frees(entry)) return { owner: null, epoch, expires: null };
-  return claim === undefined ? before : { owner: claim.owner, epoch, expires: claim.expires_at };
+  return { owner: frees(entry) ? null : (claim ?? before.owner), epoch };
 }

@@ -13,11 +13,12 @@ import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { LedgerEvent } from "../../contract/event.ts";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
-import type { LedgerStore, WorkflowHead } from "../../ports/ledger-store.ts";
+import type { Lease, LedgerStore, TakenUp, WorkflowHead } from "../../ports/ledger-store.ts";
 import type { Kit } from "../../runtime/kit.ts";
 import type { LedgerWriter } from "../../runtime/ledger-writer.ts";
 import type { LifecycleHost } from "../../runtime/lifecycle-host.ts";
 import type { FoldedLog, LogServices, NewWorkflow } from "../../runtime/log-services.ts";
+import type { OwnLife } from "../../runtime/own-life.ts";
 import { readStream } from "../../runtime/read-turns.ts";
 import { RestingLogs } from "../../runtime/resting-logs.ts";
 import { createLiveSource } from "../../runtime/turn-source.ts";
@@ -35,7 +36,7 @@ export interface ExecutorOptions {
   readonly settings: Settings;
   readonly services: Services;
   readonly lifecycles: LifecycleHost;
-  readonly owner: string;
+  readonly life: OwnLife;
   /** Whether this process goes on with what is said to a workflow that nobody drives; else its host says where. */
   readonly goesOn: boolean;
   /** Told after each commit; `own` is false for what another process appended. */
@@ -60,18 +61,16 @@ export class Executor {
 
   constructor(options: ExecutorOptions) {
     this.#options = options;
-    const { kit, settings, services, store, writer, owner } = options;
+    const { kit, settings, services, store, writer, life } = options;
     this.#resting = new RestingLogs(kit.limits.maxRestingEvents);
     this.#host = { kit, settings, services, onRest: (mailbox) => this.#rest(mailbox) };
     this.#services = {
       kit,
       sourceOf: () => createLiveSource(kit),
       writer,
-      owner,
+      life,
       mayBeLazy: settings.durability === "effects",
       read: (id, after) => store.read(id, after),
-      renew: async (workflow_id, lease) =>
-        (await store.renew([{ workflow_id, lease }], kit.clock.now(), kit.limits.leaseMs)).includes(workflow_id),
       onCommitted: (log, events) => this.#committed(log, events, true),
       onForeign: (log, events) => this.#committed(log, events, false),
     };
@@ -101,14 +100,28 @@ export class Executor {
 
   /** Lets a workflow go on by itself, if this process may have it; null where another holds it. */
   async wake(workflowId: string, parentId: string | null = null): Promise<Mailbox | null> {
-    const { store, kit, owner } = this.#options;
-    if (this.#awake.get(workflowId) === undefined) {
-      const held = await store.claim(workflowId, owner, kit.clock.now(), kit.limits.leaseMs);
-      if (held === null) return null;
-    }
+    if (this.#awake.get(workflowId) === undefined && (await this.#claim(workflowId)) === null) return null;
     const mailbox = await this.#live(workflowId, parentId);
     mailbox.wake();
     return mailbox;
+  }
+
+  async #claim(workflowId: string): Promise<Lease | null> {
+    const { store, life, kit } = this.#options;
+    await life.hold();
+    return store.claim(workflowId, life.owner, kit.clock.now());
+  }
+
+  /** Lets a workflow go on that was claimed for this process; what it held of it before is no more. */
+  async goOn({ head: { workflow_id }, lease }: TakenUp): Promise<void> {
+    const awake = this.#awake.get(workflow_id);
+    if (awake?.log.lease === null) awake.log.setLease(lease);
+    else if (awake !== undefined) {
+      awake.log.abandon(kernelError("T4_WORKFLOW_LEASED", "its lease was given up meanwhile", executorRef));
+      awake.interrupt();
+    }
+    const mailbox = await this.#live(workflow_id, null);
+    mailbox.wake();
   }
 
   async #live(workflowId: string, parentId: string | null): Promise<Mailbox> {
@@ -182,14 +195,27 @@ export class Executor {
   }
 
   async #fold(workflowId: string, parentId: string | null): Promise<Mailbox> {
-    const { store, kit, lifecycles } = this.#options;
+    const { store, lifecycles } = this.#options;
     const head = (await store.head(workflowId)) ?? raise(notFound(workflowId));
     const { record, context, events } = (await this.#takeKept(workflowId)) ?? (await this.#readAll(workflowId));
     const log = new WorkflowLog(identityOf(record), this.#services, { record, context, head });
-    adoptLease(log, head, { ...this.#options, now: kit.clock.now() });
+    await this.#adoptLease(log, head);
     const mailbox = this.#adopt(log, parentId);
     lifecycles.wake(record, events);
     return mailbox;
+  }
+
+  /**
+   * The lease this process holds already is kept; what another that lives holds, or drives, takes in what is said here and
+   * does not go on here.
+   */
+  async #adoptLease(log: WorkflowLog, { workflow_id, owner, epoch }: WorkflowHead): Promise<void> {
+    const { life, goesOn } = this.#options;
+    if (owner === null && goesOn) return;
+    const isOwn = owner === life.owner;
+    const lease = isOwn ? { owner, epoch } : goesOn ? await this.#claim(workflow_id) : null;
+    if (lease === null) log.markForeign();
+    else log.setLease(lease);
   }
 
   /** What a log of this process was left at, if nobody has appended anything since. */
@@ -228,19 +254,4 @@ function identityOf(record: WorkflowRecord): NewWorkflow {
     intent_id: intent.intent_id,
     plan_id: record.plans[0]?.plan_id ?? record.plan_id,
   };
-}
-
-/**
- * The lease this process holds already is kept; what another holds, or drives, takes in what is said here and does not go
- * on here.
- */
-function adoptLease(
-  log: WorkflowLog,
-  head: WorkflowHead,
-  { owner, goesOn, now }: Pick<ExecutorOptions, "owner" | "goesOn"> & { readonly now: number },
-): void {
-  const held = head.owner !== null && (head.expires_at ?? 0) > now;
-  if (held && head.owner === owner)
-    return log.setLease({ owner, epoch: head.epoch, expires_at: head.expires_at as number });
-  if (held || !goesOn) log.markForeign();
 }

@@ -1,0 +1,111 @@
+/**
+ * Who may write workflows' turns, and who of those is alive.
+ *
+ * Owns: the holder's columns outside an append, and the table of owners.
+ * INV-1  The epoch rises with each claim, also with a repeated one by the same owner.
+ * INV-2  An owner that is struck off has lost all it held: it is told so by its next beat, and begins anew.
+ * INV-3  Until when an owner is alive is judged by the database's clock: what callers read on theirs is put right by how far
+ *        the machine's is off. One that is off by more than a minute takes nothing up.
+ * INV-4  A name is one process's: another gets it when that one is gone.
+ */
+import type { LedgerStore, TakenUp } from "../../ports/ledger-store.ts";
+import { readableHead } from "../tables/columns.ts";
+import { ledgerFailure } from "./failure.ts";
+import { firstOf, type Runner, rowsOf } from "./query.ts";
+import { plainHead } from "./read-records.ts";
+import { statement } from "./statements.ts";
+import type { Run } from "./store.ts";
+
+/** How one open ledger is known to the others. */
+export interface Entered {
+  /** For messages. */
+  readonly name: string;
+  readonly session: string;
+  /** Of the lock that is held while the process lives; null without one. */
+  readonly lock: () => number | null;
+  /** How often it has said that it is alive. */
+  beats: number;
+}
+
+type Owning = Pick<LedgerStore, "beat" | "claim" | "takeUp" | "release" | "held">;
+
+/** What is less may be the way of an answer. */
+const leastApartMs = 1_000;
+const mostApartMs = 60_000;
+
+export function createOwners({ read, write }: Run, entered: () => Entered): Owning {
+  let aheadMs = 0;
+  const putRight = (now: number): number => now + aheadMs;
+  const measure = (askedAt: number, databaseAt: number): void => {
+    const apartMs = databaseAt - (askedAt + Date.now()) / 2;
+    aheadMs = Math.abs(apartMs) < leastApartMs ? 0 : apartMs;
+    if (Math.abs(aheadMs) <= mostApartMs) return;
+    const [by, than] = [Math.round(Math.abs(aheadMs) / 1000), aheadMs < 0 ? "behind" : "ahead of"];
+    const place = { name: entered().name, fn: "beat" };
+    throw ledgerFailure("T0_LEDGER_CLOCK", `has a clock that is ${by} s ${than} this machine's`, place);
+  };
+  const prolong = async (on: Runner, owner: string, until: () => number): Promise<boolean> => {
+    const { session, lock } = entered();
+    entered().beats += 1;
+    const askedAt = Date.now();
+    const known = await firstOf(on, statement("prolong", owner, session, until(), lock()));
+    measure(askedAt, (known ?? (await firstOf(on, statement("clock"))))?.["at"] as number);
+    return known !== undefined;
+  };
+  return {
+    beat: async (owner, now, ttlMs) => {
+      const until = () => putRight(now + ttlMs);
+      if (await read("beat", (on) => prolong(on, owner, until))) return true;
+      await write("beat", (on) => enter(on, owner, { ...entered(), now: putRight(now), until: until() }));
+      return false;
+    },
+    claim: (workflowId, owner, now) =>
+      read("claim", async (on) => {
+        const claim = () => firstOf(on, statement("claim", workflowId, owner));
+        const taken = (await claim()) ?? ((await freeGone(on, putRight(now))) ? await claim() : undefined);
+        return taken === undefined ? null : { owner, epoch: taken["epoch"] as number };
+      }),
+    takeUp: (kind, owner, now, limit) =>
+      read("takeUp", async (on) => {
+        await freeGone(on, putRight(now));
+        const take = kind === "due" ? "takeDue" : "takeAbandoned";
+        const rows = await rowsOf(on, statement(take, owner, now, limit));
+        return rows
+          .flatMap((row) => readableHead(() => plainHead(row)))
+          .map(takenUp)
+          .sort(earliestFirst);
+      }),
+    release: (workflowId, { owner, epoch }) =>
+      read("release", async (on) => {
+        await on.query(statement("release", workflowId, owner, epoch));
+      }),
+    held: (owner) => read("held", async (on) => (await rowsOf(on, statement("held", owner))) as never),
+  };
+}
+
+interface Entering extends Entered {
+  /** By the database's clock. */
+  readonly now: number;
+  readonly until: number;
+}
+
+async function enter(on: Runner, owner: string, { name, session, lock, now, until }: Entering): Promise<void> {
+  await on.query(statement("strikeOffOther", owner, session, now, lock()));
+  if ((await firstOf(on, statement("enterOwners", owner, session, until, lock()))) === undefined)
+    throw ledgerFailure("T0_LEDGER_LOCKED", `has a living owner called ${owner} already`, { name, fn: "beat" });
+  await on.query(statement("freeHeld", owner));
+}
+
+/** Whether anything was freed. */
+async function freeGone(on: Runner, now: number): Promise<boolean> {
+  await on.query(statement("strikeOffGone", now));
+  return ((await on.query(statement("freeOrphaned"))).rowCount ?? 0) > 0;
+}
+
+const takenUp = (head: TakenUp["head"]): TakenUp => ({
+  head,
+  lease: { owner: head.owner as string, epoch: head.epoch },
+});
+
+const earliestFirst = ({ head: a }: TakenUp, { head: b }: TakenUp): number =>
+  (a.due_at ?? 0) - (b.due_at ?? 0) || (a.workflow_id < b.workflow_id ? -1 : 1);
