@@ -1,4 +1,4 @@
-/** Kernels beside one another on one ledger: one that ends, one of an older release, ones whose clocks are an hour apart. */
+/** Kernels beside one another on one ledger: one that ends, and one of an older release. */
 import { Client } from "pg";
 import { describe, expect, it } from "vitest";
 import { wallClock } from "../../src/adapters/wall-clock.ts";
@@ -6,7 +6,7 @@ import { createKernel, type Kernel } from "../../src/index.ts";
 import { schemaVersion } from "../../src/ledgers/postgres/migrations.ts";
 import { testCaller } from "../../src/testing/index.ts";
 import { type Counted, counted, refusalOf } from "../fixtures.ts";
-import { intentType, oneStep, packageOf, planStep } from "../journey/parts.ts";
+import { intentType, oneStep } from "../journey/parts.ts";
 import { freshLedger, freshSchema, serverUrl } from "./server.ts";
 
 const hint = { ...testCaller, intent_hint: { intent_type: intentType, inputs: {} } };
@@ -69,41 +69,4 @@ describe("a kernel beside others", () => {
     expect(await newer.verify()).toMatchObject({ ok: true });
     await Promise.all([older.stop({ drainMs: 0 }), newer.stop({ drainMs: 0 })]);
   });
-
-  it("whose clock is an hour ahead, or behind, does nothing twice", async () => {
-    const schema = freshSchema();
-    const effects: string[] = [];
-    const hour = 3_600_000;
-    const at = async (owner: string, ahead: number) => {
-      const act = counted("Test.Act", { idempotent: true }, async ({ idempotencyKey }) => {
-        effects.push(`${owner} ${idempotencyKey}`);
-        await new Promise((resolve) => setTimeout(resolve, 30));
-        return {};
-      });
-      const steps = [1, 2, 3, 4].map((n) => planStep(`s${n}`, act, n === 1 ? {} : { depends_on: [`s${n - 1}`] }));
-      const clock = { ...wallClock, now: () => wallClock.now() + ahead, setTimer: shifted(ahead) };
-      const limits = { leaseMs: 300 };
-      return createKernel({
-        ledger: freshLedger(schema),
-        capabilities: [packageOf([act], steps)],
-        clock,
-        owner,
-        limits,
-      });
-    };
-    const kernels = [await at("here", 0), await at("ahead", hour), await at("behind", -hour)];
-    const ids: string[] = [];
-    for (let n = 0; n < 12; n += 1) ids.push((await (kernels[n % 3] as Kernel).submit(hint)).workflow_id);
-    for (const id of ids) while ((await (kernels[0] as Kernel).workflow(id)).state !== "completed");
-    expect(new Set(effects.map((effect) => effect.split(" ")[1])).size).toBe(48);
-    expect(new Set(effects).size).toBe(effects.length);
-    expect(await kernels[0]?.verify()).toMatchObject({ ok: true });
-    for (const kernel of kernels) await kernel.stop({ drainMs: 0 });
-  });
 });
-
-/** Of a clock that is ahead: its own time comes sooner on the wall's. */
-const shifted =
-  (ahead: number): typeof wallClock.setTimer =>
-  (at, fire, background) =>
-    wallClock.setTimer(at - ahead, fire, background);

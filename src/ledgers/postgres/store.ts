@@ -177,9 +177,10 @@ function startLive(connections: Connections, { schema, name }: ConnectOptions): 
   return live;
 }
 
-/** Whoever never said that it is alive has nothing to leave. */
-async function strikeOff({ entered, pool }: Live): Promise<void> {
-  if (entered.beats > 0) await (pool as Runner).query(statement("leave", entered.session)).catch(() => undefined);
+/** Who has a lock is struck off by the others, who go on with what it leaves; who never said that it is alive leaves nothing. */
+async function strikeOff({ entered, pool, presence }: Live): Promise<void> {
+  if (presence === null && entered.beats > 0)
+    await (pool as Runner).query(statement("leave", entered.session)).catch(() => undefined);
 }
 
 async function openAll(options: ConnectOptions): Promise<Connections> {
