@@ -167,6 +167,7 @@ class RunningKernel {
     | "bus"
     | "ask"
     | "ready"
+    | "lag"
     | "vitals"
     | "system"
     | "lifecycles"
@@ -196,6 +197,7 @@ class RunningKernel {
       bus: { signals: bus.signals, items: bus.items },
       ask: (tier, signal) => this.#serve(() => bus.ask(tier, signal)),
       ready: () => this.#serve(ready),
+      lag: () => this.#serve(async () => (await store.lag?.()) ?? { rows: 0, transactions: 0, oldest_ms: 0 }),
       vitals: () => ({
         workflows: executor.count(),
         actors: lifecycles.count(),

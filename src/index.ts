@@ -267,6 +267,7 @@ export type {
   HeadSelection,
   HeadsFound,
   Lease,
+  LedgerLag,
   LedgerStore,
   ListedHead,
   MemoryQuery,

@@ -31,6 +31,7 @@ import type { TurnRow } from "../contract/turn.ts";
 import type { WorkflowState } from "../contract/workflow-state.ts";
 import type { Listed, WorkflowSummary } from "../contract/workflow-summary.ts";
 import type { DeliveryCounts } from "../ports/delivery-store.ts";
+import type { LedgerLag } from "../ports/ledger-store.ts";
 import type { BusItem, Tier } from "../runtime/bus.ts";
 import type { Supervision } from "../runtime/supervision.ts";
 import type { FeedOptions, ToldItem } from "../runtime/tenant-feed.ts";
@@ -245,6 +246,8 @@ export interface Kernel extends AsyncDisposable {
    * KernelErrorException T0_KERNEL_STOPPED, T0_LEDGER_* what keeps it from serving, within `limits.checkTimeoutMs`.
    */
   ready(): Promise<void>;
+  /** How far streams and feeds lie behind the ledger; zeros where it shows at once what is committed. */
+  lag(): Promise<LedgerLag>;
   /** Live counts, for hosts that watch their process. */
   vitals(): {
     readonly workflows: number;

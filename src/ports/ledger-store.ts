@@ -228,6 +228,16 @@ export interface LedgerNews {
   readonly gone: (owner: string) => void;
 }
 
+/** How far what `tail` shows lies behind what was committed, in a store that others than kernels keep back. */
+export interface LedgerLag {
+  /** Rows that are committed and not shown yet. */
+  readonly rows: number;
+  /** How many transactions began since the oldest that has not ended. */
+  readonly transactions: number;
+  /** How long ago that one began, in ms, as far as this process may see it; 0 where none is under way. */
+  readonly oldest_ms: number;
+}
+
 /** A store of turns with its indexes; `ledgerStoreSuite` says what one must do. */
 export interface LedgerStore {
   /** A name for messages, such as a file's base name. */
@@ -247,6 +257,8 @@ export interface LedgerStore {
   position(): Promise<number>;
   /** Whether turns can be written now, asked without writing one. @throws KernelErrorException what keeps them from it. */
   readonly check?: () => Promise<void>;
+  /** What keeps followers back; a cheap call. A store without it shows what is committed at once. */
+  readonly lag?: () => Promise<LedgerLag>;
   head(workflowId: string): Promise<WorkflowHead | null>;
   /** In the order of ids. */
   heads(filter: HeadFilter): Promise<readonly WorkflowHead[]>;

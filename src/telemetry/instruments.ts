@@ -52,6 +52,27 @@ export const instruments = {
     labels: [],
     buckets: quick,
   },
+  lagRows: {
+    kind: "gauge",
+    name: "countersign.ledger.lag.rows",
+    unit: "1",
+    help: "Rows that are committed and that streams and feeds do not show yet, as far as 10,000",
+    labels: [],
+  },
+  lagTransactions: {
+    kind: "gauge",
+    name: "countersign.ledger.xmin.age",
+    unit: "1",
+    help: "Transactions of the database since the oldest that has not ended: it keeps streams of a tenant and feeds back",
+    labels: [],
+  },
+  lagOldest: {
+    kind: "gauge",
+    name: "countersign.ledger.xmin.duration",
+    unit: "s",
+    help: "How long ago that transaction began, as far as the ledger's role may see it",
+    labels: [],
+  },
   notices: {
     kind: "counter",
     name: "countersign.notices",

@@ -2,7 +2,7 @@
  * Gauges of a process and its kernel: read when somebody collects, and at no other time.
  */
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import type { Kernel } from "../index.ts";
+import type { Kernel, LedgerLag } from "../index.ts";
 import type { InstrumentName, MetricSink } from "./instruments.ts";
 
 type Read = () => number | Promise<number>;
@@ -18,10 +18,15 @@ export function observeProcess(
   const delay = monitorEventLoopDelay({ resolution });
   delay.enable();
   const sum = (of: "workflows" | "listeners") => kernels().reduce((all, kernel) => all + kernel.vitals()[of], 0);
+  const readLags = shared(() => Promise.all(kernels().map(readLag)));
+  const lagOf = (of: keyof LedgerLag) => async () => Math.max(0, ...(await readLags()).map((lag) => lag?.[of] ?? 0));
   const gauges: readonly (readonly [InstrumentName, Read])[] = [
     ["workflowsAwake", () => sum("workflows")],
     ["listeners", () => sum("listeners")],
     ["gatesOpen", () => countGates(kernels(), maxGatesCounted)],
+    ["lagRows", lagOf("rows")],
+    ["lagTransactions", lagOf("transactions")],
+    ["lagOldest", async () => (await lagOf("oldest_ms")()) / 1000],
     ["loopDelay", () => readDelay(delay)],
   ];
   const ends = sinks.flatMap((sink) => gauges.map(([name, read]) => sink.watch(name, read)));
@@ -45,6 +50,20 @@ async function readGates(kernel: Kernel, limit: number): Promise<readonly string
     return [];
   }
 }
+
+/** Who asks while an answer is under way gets that one. */
+function shared<T>(ask: () => Promise<T>): () => Promise<T> {
+  let under: Promise<T> | null = null;
+  return () => {
+    under ??= ask().finally(() => {
+      under = null;
+    });
+    return under;
+  };
+}
+
+/** None of a kernel whose ledger is away, or that has stopped. */
+const readLag = (kernel: Kernel): Promise<LedgerLag | null> => kernel.lag().catch(() => null);
 
 /** Seconds beyond the sampling's own interval, since it was last read. */
 function readDelay(delay: ReturnType<typeof monitorEventLoopDelay>): number {

@@ -151,6 +151,7 @@ describe("the store", () => {
     "fillHead",
     "follow",
     "check",
+    "lag",
     "nextDue",
     "version",
     "close",

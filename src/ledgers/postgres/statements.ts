@@ -131,6 +131,12 @@ const texts = {
   tail: `SELECT position, ${turn} FROM events WHERE position > $1 AND position < ${horizon} ORDER BY position LIMIT $2`,
   position: `SELECT coalesce(max(position), 0) AS position FROM events WHERE position < ${horizon}`,
 
+  lag: `
+    SELECT (SELECT count(*) FROM (SELECT 1 FROM events WHERE position >= ${horizon} LIMIT 10000) AS behind) AS rows,
+      pg_snapshot_xmax(s.now)::text::bigint - pg_snapshot_xmin(s.now)::text::bigint AS transactions,
+      (SELECT coalesce(extract(epoch FROM clock_timestamp() - min(xact_start)) * 1000, 0)::float8
+        FROM pg_stat_activity WHERE backend_xid IS NOT NULL) AS oldest_ms
+    FROM (SELECT pg_current_snapshot() AS now) AS s`,
   // A session that only reads says so of each of its transactions.
   standing: `
     SELECT pg_is_in_recovery() AS replica, current_setting('transaction_read_only') = 'on' AS reads, ${schemaOf} AS schema`,

@@ -8,7 +8,7 @@
  */
 import type { KernelErrorException } from "../../contract/error.ts";
 import type { KeepsDeliveries } from "../../ports/delivery-store.ts";
-import type { Append, AppendReceipt, LedgerStore, StoredIndexes } from "../../ports/ledger-store.ts";
+import type { Append, AppendReceipt, LedgerLag, LedgerStore, StoredIndexes } from "../../ports/ledger-store.ts";
 import type { SessionStore } from "../../ports/session-store.ts";
 import { idText, toTurnRow } from "../tables/columns.ts";
 import { appendBatch } from "./append.ts";
@@ -195,7 +195,7 @@ async function openAll(options: ConnectOptions): Promise<Connections> {
   }
 }
 
-function createLogReads({ read }: Run): Pick<LedgerStore, "sync" | "read" | "last" | "tail" | "position"> {
+function createLogReads({ read }: Run): Pick<LedgerStore, "sync" | "read" | "last" | "tail" | "position" | "lag"> {
   let synced = -1;
   const position = async (on: Runner) => (await firstOf(on, statement("position")))?.["position"] as number;
   return {
@@ -223,5 +223,6 @@ function createLogReads({ read }: Run): Pick<LedgerStore, "sync" | "read" | "las
         })),
       ),
     position: () => read("position", position),
+    lag: () => read("lag", async (on) => (await firstOf(on, statement("lag"))) as unknown as LedgerLag),
   };
 }
