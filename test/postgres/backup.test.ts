@@ -55,7 +55,8 @@ describe("[LED-09] a backup", () => {
     const told = await runHere("backup", "--db", db, "--to", path);
     expect([told.code, told.err, told.out.includes("secret")]).toEqual([0, "", false]);
     expect(told.out).toContain(`migrate --db ${path}`);
-    const last = await Promise.all(going).then((ids) => ids.at(-1) as string);
+    await Promise.all(going);
+    const last = await begin(busy);
     const again = await readHere<{ rows: number; found: number }>("backup", "--db", db, "--to", path);
     expect(again.found).toBeGreaterThan(0);
     expect(again.rows).toBeGreaterThan(again.found);
