@@ -28,10 +28,14 @@ function findNode() {
   }
 }
 
+/** What makes a folder to begin with is run from no folder of its own: nothing lies beside it. */
 function refuse() {
+  const [, , command, folder = "my-workflows"] = process.argv;
+  const made = `npx -p node@${neededMajor} -p create-countersign create-countersign ${folder}`;
+  const elsewhere = command === "create" ? `"${made}"` : `"npm install node@${neededMajor}" beside countersign`;
   const lines = [
     `countersign needs Node ${neededMajor} or newer; this is ${process.version}.`,
-    `Next: install Node ${neededMajor} (https://nodejs.org), or run "npm install node@${neededMajor}" beside countersign.`,
+    `Next: install Node ${neededMajor} (https://nodejs.org), or run ${elsewhere}.`,
   ];
   process.stderr.write(`${lines.join("\n")}\n`);
   process.exitCode = 2;

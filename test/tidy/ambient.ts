@@ -164,6 +164,11 @@ export const ambientRows: readonly AmbientRow[] = [
     why: "it tells how long an installation takes",
   },
   {
+    path: "test/package/time-newcomer.ts",
+    calls: ["performance.now", "process.env"],
+    why: "it tells how long the way from npm takes, on the Node that the machine has",
+  },
+  {
     path: "test/package/examples.test.ts",
     calls: ["process.env"],
     why: "an example that drives a browser is told by the environment where it is",
