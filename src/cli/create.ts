@@ -5,9 +5,9 @@
  * Never: installs anything or asks the network; it prints what to run next.
  */
 import { cpSync, existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { findPackageJSON } from "node:module";
 import { basename, join, resolve } from "node:path";
 import type { Command } from "commander";
+import { findShipped } from "./find-shipped.ts";
 import { readVersion } from "./read-version.ts";
 import { UsageError } from "./report-error.ts";
 import type { Terminal } from "./terminal.ts";
@@ -24,14 +24,11 @@ function create(folder: string, terminal: Terminal): void {
   if (existsSync(folder) && readdirSync(folder).length > 0) {
     throw new UsageError(`${folder} is not empty: name a folder that is new`);
   }
-  cpSync(findTemplate(), folder, { recursive: true });
+  cpSync(findShipped("src/cli/template"), folder, { recursive: true });
   renameSync(join(folder, "gitignore"), join(folder, ".gitignore"));
   nameManifest(folder);
   terminal.print(`Made ${folder}. Next:\n\n  cd ${folder}\n  npm install\n  npm start\n`);
 }
-
-/** Beside the sources, of which the built package keeps it. */
-const findTemplate = (): string => join(findPackageJSON("..", import.meta.url) ?? "", "..", "src/cli/template");
 
 function nameManifest(folder: string): void {
   const path = join(folder, "package.json");

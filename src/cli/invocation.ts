@@ -5,7 +5,7 @@
  */
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { delimiter, dirname, join, relative, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { findShipped } from "./find-shipped.ts";
 import { quoteWord } from "./render-text.ts";
 
 export interface Surroundings {
@@ -54,7 +54,7 @@ let found: string | undefined;
 
 /** For this process. `npm start` runs in the package's folder, whatever folder it was typed in. */
 export function invocation(): string {
-  const launcher = fileURLToPath(new URL("./bin.mjs", import.meta.url));
+  const launcher = findShipped("src/cli/bin.mjs");
   found ??= findInvocation({ cwd: typedIn(), path: process.env["PATH"] ?? "", launcher });
   return found;
 }

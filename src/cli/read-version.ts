@@ -1,8 +1,6 @@
 /** The version of this package, as its manifest says. */
 import { readFileSync } from "node:fs";
-import { findPackageJSON } from "node:module";
+import { findShipped } from "./find-shipped.ts";
 
-export function readVersion(): string {
-  const manifest = findPackageJSON("..", import.meta.url);
-  return manifest === undefined ? "0.0.0" : (JSON.parse(readFileSync(manifest, "utf8")) as { version: string }).version;
-}
+export const readVersion = (): string =>
+  (JSON.parse(readFileSync(findShipped("package.json"), "utf8")) as { version: string }).version;

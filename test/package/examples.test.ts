@@ -71,6 +71,13 @@ describe("what `create` makes", () => {
     expect(await run([launcher, "verify", "--db", "workflows.db"], made)).toMatchObject({ code: 0 });
   });
 
+  it("is told commands that run as they are printed", async () => {
+    const asked = ["run", "Shop.Refund", "--input", '{"order":"B-2","cents":5}', "--wait"];
+    const { printed } = await run([launcher, ...asked, "--db", "workflows.db", "--capabilities", "refund.ts"], made);
+    const [, approve = ""] = /Approve: +node (\S+ approve .*)/.exec(printed) ?? [];
+    expect((await run(approve.split(" "), made)).printed).toMatch(/^wf_\S+ +Shop\.Refund +completed/m);
+  });
+
   it("asks somebody in a terminal, or stops and says how to go on", async () => {
     expect(await run(["main.ts"], made)).toMatchObject({ code: 1, complained: expect.stringContaining("--yes") });
   });
