@@ -4,13 +4,17 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { packagesIn } from "../package/packages-in.ts";
 import { listPaths, readSource } from "../tidy/source-files.ts";
 import { filesOf, isAsShown, type Program, programsOf, readBlocks, shellOf, strayBlocks } from "./read-blocks.ts";
 import type { ProgramRun } from "./run-programs.ts";
 import { compilePrograms, runPrograms, runShell, writeFiles, writePrograms } from "./workshop.ts";
 
 const guidePaths = listPaths("src/guide").filter((path) => path.endsWith(".md"));
-const pages = guidePaths.map((path) => ({ name: basename(path, ".md"), blocks: readBlocks(readSource(path).text) }));
+const pages = guidePaths.map((path) => {
+  const { text } = readSource(path);
+  return { name: basename(path, ".md"), text, blocks: readBlocks(text) };
+});
 const readme = { name: "readme", blocks: readBlocks(readSource("README.md").text) };
 const inShell = pages.filter(({ blocks }) => blocks.some(({ lang }) => lang === "sh"));
 const programs: readonly Program[] = [readme, ...pages].flatMap(({ name, blocks }) => programsOf(name, blocks));
@@ -57,6 +61,17 @@ describe("the guide", () => {
       strayBlocks(blocks).map(({ lang, code }) => `${name}: ${lang} ${code.split("\n")[0]}`),
     );
     expect(strays).toEqual([]);
+  });
+
+  it("says on each page what its programs need beside what the start installs", () => {
+    const started = ["countersign", "zod"];
+    const unnamed = pages.flatMap(({ name, text, blocks }) => {
+      const named = [...text.matchAll(/npm install ([^`]+)`/g)].flatMap(([, packages = ""]) => packages.split(" "));
+      const imported = blocks.flatMap(({ lang, code }) => (lang === "ts" ? packagesIn(code) : []));
+      const missing = imported.filter((one) => ![...started, ...named].includes(one));
+      return missing.map((one) => `${name}: ${one}`);
+    });
+    expect(unnamed).toEqual([]);
   });
 
   it.skipIf(!hasTools).each(inShell.map((page) => [page.name, page] as const))(

@@ -7,6 +7,7 @@ import { beforeAll, describe, expect, inject, it } from "vitest";
 import { findChromium } from "../console/start-browser.ts";
 import { canServe } from "../postgres/can-serve.ts";
 import type { Packed } from "./pack-package.ts";
+import { packagesIn } from "./packages-in.ts";
 
 const examples = join(import.meta.dirname, "../examples");
 const names = readdirSync(examples).filter((name) => existsSync(join(examples, name, "main.ts")));
@@ -89,14 +90,3 @@ describe("what `create` makes", () => {
     });
   });
 });
-
-/** The packages that a module imports by name: `@scope/name/entry` is of `@scope/name`. */
-const packagesIn = (source: string): readonly string[] =>
-  [...source.matchAll(/(?:from|import) ?\(?"([^".][^"]*)"/g)]
-    .map(([, path = ""]) =>
-      path
-        .split("/")
-        .slice(0, path.startsWith("@") ? 2 : 1)
-        .join("/"),
-    )
-    .filter((name) => !name.startsWith("node:"));
