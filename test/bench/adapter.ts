@@ -1,11 +1,13 @@
 /**
  * The kernel as a peer of an outside harness: node --expose-gc test/bench/adapter.ts <harness.mjs>, where the harness exports
- * `measure({ name, durability, plain, gateStart, gateApprove, ms, parked })`.
+ * `measure({ name, durability, plain, gateStart, gateApprove, ms, parked })`. POSTGRES (a url) puts its ledger there; THREAD=1 has a thread commit.
  */
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { postgresLedger } from "../../src/ledgers/postgres/index.ts";
+import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 import { openWorkload } from "./workload.ts";
 
 const [, , harness] = process.argv;
@@ -16,11 +18,17 @@ if (harness === undefined) {
 const { measure } = (await import(pathToFileURL(resolve(harness)).href)) as {
   readonly measure: (options: object) => Promise<unknown>;
 };
-const w = await openWorkload(join(mkdtempSync(join(tmpdir(), "countersign-peer-")), "peer.db"));
+const url = process.env["POSTGRES"];
+const thread = process.env["THREAD"] === "1";
+const ledger =
+  url === undefined
+    ? sqliteLedger({ path: join(mkdtempSync(join(tmpdir(), "countersign-peer-")), "peer.db"), thread })
+    : postgresLedger({ url, schema: `peer_${process.pid}` });
+const w = await openWorkload(ledger);
 const parked = new Map<string, string>();
 await measure({
   name: "countersign",
-  durability: "sqlite WAL synchronous=FULL",
+  durability: url === undefined ? "sqlite WAL synchronous=FULL" : "postgres",
   parked: Number(process.env["PARKED"] ?? 0),
   ms: Number(process.env["MS"] ?? 1200),
   steps: 5,

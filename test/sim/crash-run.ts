@@ -46,7 +46,8 @@ const maxDecisions = 100;
 
 export async function liveToTheEnd({ db, effects, scenario }: Place, { life, wrap = (s) => s }: Life): Promise<Lived> {
   await using t = await createTestKernel({
-    ledger: wrap(sqliteLedger({ path: db })),
+    // Every other scenario has a thread commit.
+    ledger: wrap(sqliteLedger({ path: db, thread: scenario % 2 === 0 })),
     capabilities: [simCapability(effects, scenario)],
     clock: createVirtualClock(start + life * betweenLives),
     seed: 1000 + life,
