@@ -44,6 +44,7 @@ const reading: ReadonlySet<keyof SqliteLedger> = new Set([
   "listHeads",
   "countHeads",
   "searchHeads",
+  "held",
   "nextDue",
   "gates",
   "listGates",
