@@ -19,7 +19,7 @@ const packaged = ["test/package/*.test.ts"];
 const browsing = ["test/console/*.test.ts"];
 
 /** Ledgers in a Postgres server, which is started once for all of them: what moves its horizon is one file after another. */
-const onPostgres = ["test/postgres/*.test.ts"];
+const onPostgres = ["test/postgres/*.test.ts", "test/hosts/servers/*.test.ts"];
 
 /** Files that change what the process shares: timers, the clock, `fetch`, `process.env`, the console. */
 const isolated = [

@@ -53,8 +53,18 @@ export async function assembleKernel(
   await openParts(parts);
   const { face } = new RunningKernel(parts, options);
   parts.notices?.start();
-  if (options.recover !== false) await parts.host.start();
+  if (options.recover !== false) await startHost(parts);
   return face;
+}
+
+/** What cannot begin leaves nothing running. */
+async function startHost(parts: KernelParts): Promise<void> {
+  try {
+    await parts.host.start();
+  } catch (thrown) {
+    await stopParts(parts, 0);
+    throw thrown;
+  }
 }
 
 /** A kernel that serves: what its face's methods do. */

@@ -208,6 +208,14 @@ export const errorCodes = Object.freeze({
   }),
   T4_WORKFLOW_CONFLICT: input("Read the workflow; its state does not allow this any more.", { http: 409 }),
   T4_WORKFLOW_LEASED: resource("Try again shortly; another process runs this workflow.", { ...busy, http: 409 }),
+  T4_DISPATCHER_UNAVAILABLE: external(
+    "Start the dispatcher, or mend the way to it; what was accepted waits in the ledger and goes on then.",
+    { http: 503 },
+  ),
+  T4_DISPATCHER_REFUSED: resource(
+    "See its answer in the detail: the drives must be registered there, and reachable at the address given.",
+    { retryable: true },
+  ),
   T4_ACTION_IN_DOUBT: external("Find out whether the effect happened, then answer the gate: done, retry or fail.", {
     severity: "degraded",
     retryable: false,

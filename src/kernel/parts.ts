@@ -174,7 +174,8 @@ export class KernelParts {
         this.feed.announce(log.identity.workflow_id);
         if (events.some((e) => e.event_type === "INTENT_RECEIVED")) lifecycles.wake(log.record);
         this.leases.watch();
-        if (own && log.foreign && !isTerminal(log.record.state)) this.host.dispatch?.(log.identity.workflow_id);
+        if (own && log.foreign && !isTerminal(log.record.state))
+          this.host.dispatch?.(log.identity.workflow_id, log.confirmed);
       },
       onRest: (run) => this.#rested(run),
     });

@@ -55,9 +55,10 @@ export interface Host {
   rested(rested: Rested): void;
   /**
    * A process that does not drive the workflow has committed what a caller said: a request, a decision, a command. A host
-   * that has this says where it goes on; without it, it goes on in the process that committed.
+   * that has this says where it goes on; without it, it goes on in the process that committed. `sequence` is that of the
+   * last event.
    */
-  readonly dispatch?: (workflowId: string) => void;
+  readonly dispatch?: (workflowId: string, sequence: number) => void;
   /** The kernel stops: nothing is begun any more. Drives that run may rest until `ended`. */
   stop(): void;
   /** Resolves when nothing of the host is left in this process; no drive runs any more. */

@@ -1,0 +1,133 @@
+/**
+ * The host for those who run Restate: what is said to a workflow is committed here and driven where Restate says.
+ *
+ * Owns: what Restate is asked for and when: a drive for each word that was committed, one for what falls due, and the sweep.
+ * Never: keeps an intention that is not in the ledger; takes a workflow from a process that is alive.
+ * R1  Whatever is not sent, or is lost with Restate, is found by the sweep: it waits, and is not lost.
+ * R2  A drive claims its workflow as any other does. Where Restate calls a second process while the first is alive, the
+ *     second is refused and tried again: no call of the first is put in doubt.
+ * R3  While Restate is away its absence is told once, and looked at again after a second, then ever less often.
+ */
+import { type KernelError, KernelErrorException } from "../../contract/error.ts";
+import type { Host, HostWork, Rested } from "../../ports/host.ts";
+import type { WorkflowHead } from "../../ports/ledger-store.ts";
+import type { ReadOptions } from "./index.ts";
+import { registerDrives } from "./register-drives.ts";
+import { DriveSender } from "./send-drives.ts";
+import { type DriveServer, serveDrives } from "./serve-drives.ts";
+import { workflowObject } from "./workflow-object.ts";
+
+/** Those found in a sweep, of each kind; the rest are found once these have moved. */
+const maxSwept = 1000;
+const askAgainMs = 1000;
+
+export class RestateHost implements Host {
+  readonly #options: ReadOptions;
+  readonly #work: HostWork;
+  readonly #sender: DriveSender;
+  readonly #running = new Set<Promise<unknown>>();
+  #server: DriveServer | null = null;
+  #registered = false;
+  #stopped = false;
+  /** When Restate is asked again; null while it answers. */
+  #pauseMs: number | null = null;
+
+  constructor(options: ReadOptions, work: HostWork) {
+    this.#options = options;
+    this.#work = work;
+    this.#sender = new DriveSender({
+      ...options,
+      onTaken: () => this.#answers(),
+      onMissed: (error) => this.#missed(error),
+    });
+  }
+
+  /** @throws KernelErrorException T0_HTTP_ADDRESS_UNAVAILABLE, T4_DISPATCHER_REFUSED. */
+  async start(): Promise<void> {
+    const { serve, service } = this.#options;
+    const { logger } = this.#work;
+    if (serve !== undefined)
+      this.#server = await serveDrives([workflowObject(service, (id) => this.#drive(id))], serve, logger);
+    await this.#register();
+    await this.#sweep();
+  }
+
+  readonly dispatch = (workflow_id: string, sequence: number): void =>
+    this.#sender.post({ workflow_id, key: `${workflow_id}:${sequence}` });
+
+  /** What is due already has a drive, or waits for the sweep. */
+  rested({ workflow_id, due_at }: Rested): void {
+    const delayMs = (due_at ?? 0) - this.#work.clock.now();
+    if (due_at === null || delayMs <= 0 || this.#stopped) return;
+    this.#sender.post({ workflow_id, key: `${workflow_id}:due:${due_at}`, delayMs });
+  }
+
+  /** Restate has seen its connection break, and calls another. */
+  freed(): void {}
+
+  stop(): void {
+    this.#stopped = true;
+    this.#work.alarm("sweep", null, () => undefined);
+    this.#server?.stop();
+  }
+
+  async ended(): Promise<void> {
+    await Promise.allSettled(this.#running);
+    await this.#server?.ended();
+    await this.#sender.drained();
+  }
+
+  async #drive(workflowId: string): Promise<Rested | null> {
+    const running = this.#work.drive(workflowId);
+    this.#running.add(running);
+    return running.finally(() => this.#running.delete(running));
+  }
+
+  async #register(): Promise<void> {
+    const { register, headers } = this.#options;
+    if (register === undefined || this.#registered) return;
+    const refused = await registerDrives(register, headers);
+    if (refused?.code === "T4_DISPATCHER_REFUSED") throw new KernelErrorException(refused);
+    this.#registered = refused === null;
+    if (refused !== null) this.#missed(refused);
+  }
+
+  /** Asks for a drive of what nobody holds; Restate knows what it was asked for before, as long as nobody has driven it. */
+  async #sweep(): Promise<void> {
+    if (this.#pauseMs !== null) this.#pauseMs = Math.min(2 * this.#pauseMs, this.#options.sweepMs);
+    this.#armSweep(this.#pauseMs ?? this.#options.sweepMs);
+    for (const { workflow_id, epoch, due_at } of await this.#unheld())
+      this.#sender.post({ workflow_id, key: `${workflow_id}:${epoch}:${due_at ?? ""}:swept` });
+  }
+
+  async #unheld(): Promise<readonly WorkflowHead[]> {
+    const { store, clock } = this.#work;
+    return [...(await store.abandoned(clock.now(), maxSwept)), ...(await store.due(clock.now(), maxSwept))];
+  }
+
+  #armSweep(inMs: number): void {
+    const { alarm, clock, logger } = this.#work;
+    if (this.#stopped) return;
+    const failed = (error: unknown): void =>
+      logger.error({ error }, "what the dispatcher was not told of could not be found");
+    const look = (): void =>
+      void this.#register()
+        .finally(() => this.#sweep())
+        .catch(failed);
+    alarm("sweep", clock.now() + inMs, look);
+  }
+
+  #answers(): void {
+    if (this.#pauseMs === null) return;
+    this.#pauseMs = null;
+    this.#work.logger.info({}, "the dispatcher answers again");
+    this.#armSweep(0);
+  }
+
+  #missed(error: KernelError): void {
+    if (this.#pauseMs !== null) return;
+    this.#pauseMs = askAgainMs;
+    this.#work.logger.error({ error }, "the dispatcher does not take drives");
+    this.#armSweep(askAgainMs);
+  }
+}

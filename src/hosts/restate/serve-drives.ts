@@ -1,0 +1,86 @@
+/**
+ * Where Restate reaches this process: an HTTP/2 server without TLS, as it stands behind a balancer or a mesh.
+ *
+ * Owns: the server and its connections. Never: answers anything but Restate's discovery and its calls of drives.
+ * S1  Who stops takes no new connection, and says so on those it has: what comes next is called elsewhere.
+ */
+import { once } from "node:events";
+import { createServer, type Http2Server, type ServerHttp2Session } from "node:http2";
+import type { AddressInfo } from "node:net";
+import { createEndpointHandler, type EndpointOptions } from "@restatedev/restate-sdk";
+import { raise } from "../../contract/error.ts";
+import { kernelError } from "../../contract/error-codes.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
+import type { Logger } from "../../ports/telemetry.ts";
+import type { ReadOptions } from "./index.ts";
+
+/** A server that listens. */
+export interface DriveServer {
+  readonly port: number;
+  /** Takes nothing new; calls that run may end. */
+  readonly stop: () => void;
+  /** Resolves when no connection is left; calls that have not ended by then are cut off. */
+  readonly ended: () => Promise<void>;
+}
+
+const serveRef = moduleRef(4, "restate_host", "serve");
+/** How long an answer may take to leave a process that stops; the machine's time. */
+const leaveMs = 1000;
+
+/** @throws KernelErrorException T0_HTTP_ADDRESS_UNAVAILABLE. */
+export async function serveDrives(
+  services: EndpointOptions["services"],
+  { host, port, identityKeys }: NonNullable<ReadOptions["serve"]>,
+  logger: Logger,
+): Promise<DriveServer> {
+  const keys = identityKeys.length === 0 ? {} : { identityKeys };
+  const server = createServer(createEndpointHandler({ services, logger: logTo(logger), ...keys }));
+  const sessions = new Set<ServerHttp2Session>();
+  server.on("session", (session) => {
+    sessions.add(session);
+    session.on("close", () => sessions.delete(session));
+    session.on("error", (error) => logger.debug({ error }, "a connection of the dispatcher broke"));
+  });
+  await listen(server, host, port);
+  let closed: Promise<unknown> | null = null;
+  const stop = (): void => {
+    closed ??= once(server, "close");
+    server.close();
+    for (const session of sessions) session.close();
+  };
+  return {
+    port: (server.address() as AddressInfo).port,
+    stop,
+    ended: async () => {
+      stop();
+      const late = setTimeout(() => {
+        for (const session of sessions) session.destroy();
+      }, leaveMs);
+      await closed;
+      clearTimeout(late);
+    },
+  };
+}
+
+async function listen(server: Http2Server, host: string, port: number): Promise<void> {
+  try {
+    server.listen(port, host);
+    await once(server, "listening");
+  } catch (thrown) {
+    const message = `cannot listen on ${host} port ${port}: ${(thrown as Error).message}`;
+    raise(kernelError("T0_HTTP_ADDRESS_UNAVAILABLE", message, serveRef, { detail: { host, port } }));
+  }
+  server.on("error", (error) => logless(error));
+}
+
+/** A connection that could not be taken is its client's loss, and not the process's end. */
+const logless = (_error: unknown): void => undefined;
+
+/** The SDK's own log: failures of drives are Restate's to tell, and what it says besides is detail. */
+const logTo =
+  (logger: Logger): NonNullable<EndpointOptions["logger"]> =>
+  ({ level, context }, ...said) => {
+    const detail = { invocation: context?.invocationId, said: said.map(String) };
+    if (level === "error" || level === "warn") logger.warn(detail, "the dispatcher's SDK");
+    else logger.debug(detail, "the dispatcher's SDK");
+  };

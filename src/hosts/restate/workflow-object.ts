@@ -1,0 +1,51 @@
+/**
+ * The object that Restate calls: one per workflow, one call at a time, and each call is a drive.
+ *
+ * Never: uses the context for anything but its key. A drive's course lies in the ledger, so its journal holds the input and
+ * the output alone: there is nothing in it that another course could contradict, and nothing that waits for Restate.
+ * O1  A drive takes as long as its calls: Restate's timeouts of inactivity do not end it.
+ * O2  A drive that fails is tried again, and in the end dropped rather than paused: a paused one would keep its workflow
+ *     from all that follow, and the sweep finds in the ledger what has to go on.
+ */
+import { handlers, object, RetryableError, TerminalError } from "@restatedev/restate-sdk";
+import { KernelErrorException } from "../../contract/error.ts";
+import type { HostWork } from "../../ports/host.ts";
+
+/** What Restate is told of a drive, for those who look at it there. */
+export interface Driven {
+  readonly state: string | null;
+  readonly due_at: string | null;
+}
+
+const drives = {
+  inactivityTimeout: { hours: 24 },
+  abortTimeout: { hours: 24 },
+  idempotencyRetention: { minutes: 1 },
+  journalRetention: { hours: 1 },
+  enableLazyState: true,
+  retryPolicy: {
+    initialInterval: { milliseconds: 250 },
+    exponentiationFactor: 2,
+    maxInterval: { seconds: 10 },
+    maxAttempts: 400,
+    onMaxAttempts: "kill",
+  },
+} as const;
+
+export function workflowObject(name: string, drive: HostWork["drive"]) {
+  const handle = async (workflowId: string): Promise<Driven> => {
+    const rested = await drive(workflowId).catch(tellRestate);
+    if (rested === null) throw new RetryableError(`${workflowId} is driven by another process, which is alive`);
+    const { state, due_at } = rested;
+    return { state, due_at: due_at === null ? null : new Date(due_at).toISOString() };
+  };
+  return object({ name, handlers: { drive: handlers.object.exclusive(drives, ({ key }) => handle(key)) } });
+}
+
+/** What no later try can mend is told as final. */
+function tellRestate(thrown: unknown): never {
+  if (!(thrown instanceof KernelErrorException)) throw thrown;
+  const { code, message } = thrown.error;
+  if (code === "T4_WORKFLOW_NOT_FOUND") throw new TerminalError(`${code}: ${message}`, { errorCode: 404 });
+  throw new RetryableError(`${code}: ${message}`);
+}

@@ -1,0 +1,137 @@
+/** Drives by way of a real Restate server, which is killed here as well; the ledger is in a real Postgres. */
+import { setTimeout as pause } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { freePort } from "../../free-port.ts";
+import { hostSuite } from "./host-suite.ts";
+import type { NodeOptions } from "./node.ts";
+import { type Balancer, openBalancer, type RestateServer, startRestate } from "./restate-server.ts";
+import { isDone, isUnderWay, openStage, type Stage } from "./stage.ts";
+
+let server: RestateServer;
+beforeAll(async () => {
+  server = await startRestate();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+interface Fleet {
+  readonly balancer: Balancer;
+  /** What the next process of it is started with: Restate reaches all of them by one balancer. */
+  readonly next: (more?: Partial<NodeOptions>) => Promise<Partial<NodeOptions>>;
+}
+
+async function openFleet(service: string): Promise<Fleet> {
+  const balancer = await openBalancer();
+  const next = async (more: Partial<NodeOptions> = {}) => {
+    const port = await freePort();
+    balancer.targets.push(port);
+    const register = { admin: server.admin, uri: balancer.uri };
+    return { restate: { ingress: server.ingress, serve: { port }, register, service, sweepMs: 2000 }, ...more };
+  };
+  return { balancer, next };
+}
+
+async function onFleet(service: string, use: (fleet: Fleet, stage: Stage) => Promise<void>): Promise<void> {
+  const fleet = await openFleet(service);
+  const stage = await openStage();
+  try {
+    await use(fleet, stage);
+  } finally {
+    await stage[Symbol.asyncDispose]();
+    fleet.balancer.close();
+  }
+}
+
+const fleet = openFleet("suite");
+afterAll(async () => (await fleet).balancer.close());
+hostSuite("Restate", async () => (await fleet).next());
+
+describe("Restate", () => {
+  it("that is killed and comes back loses nothing: calls under way end where they are, none is made twice or put in doubt", async () => {
+    await onFleet("killed", async ({ next }, stage) => {
+      const first = await stage.start("first", await next({ callMs: 300 }));
+      await stage.start("second", await next({ callMs: 300 }));
+      const ids = await first.submit("Test.Once", 6);
+      await stage.until(isUnderWay(3));
+      await server.kill();
+      const away = await first.submit("Test.Once", 2);
+      await stage.until("SELECT count(*) = 2 FROM workflows WHERE state = 'accepted'");
+      await server.start();
+      await stage.until(isDone(8));
+      const keys = (await stage.effects()).map(({ key }) => key);
+      expect(keys).toHaveLength(32);
+      expect(new Set(keys).size).toBe(32);
+      expect(first.told).toContain("T4_DISPATCHER_UNAVAILABLE");
+      expect(await stage.isSound([...ids, ...away])).toBe(true);
+    });
+  });
+
+  it("is away when a process starts and accepts: what is accepted waits in the ledger, and goes on when it is back", async () => {
+    await onFleet("away", async ({ next }, stage) => {
+      await server.kill();
+      const only = await stage.start("only", await next());
+      expect(only.told).toEqual(["T4_DISPATCHER_UNAVAILABLE"]);
+      const ids = await only.submit("Test.Job", 3);
+      expect(await stage.count("SELECT count(*) FROM workflows WHERE state = 'accepted'")).toBe(3);
+      expect(await stage.effects()).toEqual([]);
+      await server.start();
+      await stage.until(isDone(3));
+      expect(await stage.effects()).toHaveLength(12);
+      expect(await stage.isSound(ids)).toBe(true);
+    });
+  });
+
+  it("calls another process while the first is paused: once its lease has run out, which then begins nothing when it wakes", async () => {
+    await onFleet("paused", async ({ next }, stage) => {
+      const first = await stage.start("first", await next({ leaseMs: 1000 }));
+      const ids = await first.submit("Test.Job", 2);
+      await stage.until(isUnderWay(2));
+      first.process.kill("SIGSTOP");
+      await stage.start("second", await next({ leaseMs: 1000 }));
+      await stage.until(isDone(2));
+      const wokenAt = await stage.now();
+      first.process.kill("SIGCONT");
+      expect(await first.submit("Test.Job")).toHaveLength(1);
+      await stage.until(isDone(3));
+      const done = await stage.effects();
+      const keys = new Set(done.filter(({ at }) => at < wokenAt).map(({ key }) => key));
+      expect(keys.size).toBe(8);
+      expect(done.filter(({ key, at }) => keys.has(key) && at >= wokenAt)).toEqual([]);
+      expect(await stage.isSound(ids)).toBe(true);
+    });
+  });
+
+  it("lets a drive take as long as its calls, however soon it takes others for stalled", async () => {
+    await onFleet("long", async ({ next }, stage) => {
+      const only = await stage.start("only", await next({ callMs: 700 }));
+      await only.submit("Test.Once");
+      await stage.until(isDone(1));
+      expect(await stage.effects()).toHaveLength(4);
+    });
+  });
+
+  it("notices within its keep-alive that a process is gone whose balancer hides it: nothing waits for longer", async () => {
+    await onFleet("hidden", async ({ next, balancer }, stage) => {
+      balancer.hidesBreaks = true;
+      const first = await stage.start("first", await next());
+      await first.submit("Test.Job", 4);
+      await stage.until(isUnderWay(4));
+      const second = await stage.start("second", await next());
+      first.process.kill("SIGKILL");
+      const killedAt = await stage.now();
+      await stage.until(isDone(4));
+      expect((await stage.now()) - killedAt).toBeLessThan(6_000);
+      expect(second.told).toEqual([]);
+    });
+  });
+
+  it("that refuses to register where nobody serves drives ends the start of a kernel, which leaves nothing behind", async () => {
+    await onFleet("refused", async (_, stage) => {
+      const port = await freePort();
+      const register = { admin: server.admin, uri: `http://127.0.0.1:${await freePort()}` };
+      const starting = stage.start("only", { restate: { ingress: server.ingress, serve: { port }, register } });
+      await expect(starting).rejects.toThrow("T4_DISPATCHER_REFUSED");
+      await pause(0);
+      expect(await stage.count("SELECT count(*) FROM owners")).toBe(0);
+    });
+  });
+});
