@@ -1,4 +1,5 @@
 import { configDefaults, defineConfig } from "vitest/config";
+import { canDispatch } from "./test/hosts/servers/can-dispatch.ts";
 import { canServe } from "./test/postgres/can-serve.ts";
 
 /** The replay of the suite mocks a module of the kernel, for which every file needs modules of its own. */
@@ -63,6 +64,7 @@ const project = (
 const inPostgres = [
   project("postgres", {
     include: onPostgres,
+    exclude: canDispatch() ? [] : ["test/hosts/servers/restate.test.ts"],
     isolate: false,
     fileParallelism: false,
     sequence: { groupOrder: 1 },
@@ -80,6 +82,7 @@ const inPostgres = [
   ),
 ];
 const served = canServe();
+if (!canDispatch()) console.warn("Tests on Restate are left out: npm brought no server for this system.");
 if (!served) console.warn("Tests on Postgres are left out: its server cannot run from this folder as this user.");
 
 export default defineConfig({

@@ -60,6 +60,11 @@ export const ambientRows: readonly AmbientRow[] = [
     why: "how long requests under way may take when the server closes: the machine's time, as its other limits",
   },
   {
+    path: "src/hosts/restate/serve-drives.ts",
+    calls: ["setTimeout"],
+    why: "how long an answer may take to leave when the process stops: the machine's time, as that of its sockets",
+  },
+  {
     path: "src/http/sessions.ts",
     calls: ["crypto.randomBytes"],
     why: "secrets of links and browser sessions; no seed may repeat them, and no record holds them",
@@ -123,6 +128,11 @@ export const ambientRows: readonly AmbientRow[] = [
     path: "test/operators/",
     calls: ["process.env"],
     why: "shows that the started program's environment is a clean one",
+  },
+  {
+    path: "test/hosts/servers/",
+    calls: ["timers/promises", "process.env", "performance.now"],
+    why: "calls of real processes take a while, a real server is asked until it answers, and figures are told",
   },
   {
     path: "test/postgres/",

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { NodeOptions } from "./node.ts";
 import { isDone, isUnderWay, type Node, openStage, type Stage } from "./stage.ts";
 
-/** @param optionsOf what the nth process is started with, beside its ledger. */
-export function hostSuite(name: string, optionsOf: (n: number) => Promise<Partial<NodeOptions>>): void {
+/** @param optionsOf what the next process is started with, beside its ledger. */
+export function hostSuite(name: string, optionsOf: () => Promise<Partial<NodeOptions>>): void {
   describe(`${name}: two processes`, () => {
     let stage: Stage;
     let first: Node;
@@ -13,23 +13,22 @@ export function hostSuite(name: string, optionsOf: (n: number) => Promise<Partia
 
     beforeAll(async () => {
       stage = await openStage();
-      [first, second] = await Promise.all([
-        stage.start("first", await optionsOf(0)),
-        stage.start("second", await optionsOf(1)),
-      ]);
+      first = await stage.start("first", await optionsOf());
+      second = await stage.start("second", await optionsOf());
     });
     afterAll(() => stage[Symbol.asyncDispose]());
 
-    const submit = async (node: Node, type: string, count = 1): Promise<readonly string[]> => {
+    const submit = async (node: Node, type: string, count = 1) => {
       const begun = await node.submit(type, count);
       ids.push(...begun);
       return begun;
     };
+    const allDone = () => stage.until(isDone(ids.length));
 
     it("what one of them accepts goes on to its end, each call made once", async () => {
       await submit(first, "Test.Job", 2);
       await submit(second, "Test.Job", 2);
-      await stage.until(isDone(ids.length));
+      await allDone();
       const keys = (await stage.effects()).map(({ key }) => key);
       expect(keys).toHaveLength(16);
       expect(new Set(keys).size).toBe(16);
@@ -40,13 +39,13 @@ export function hostSuite(name: string, optionsOf: (n: number) => Promise<Partia
       await stage.until(isDone(2, "waiting_for_user"));
       expect(await first.approve(here)).toMatchObject({ status: "resumed" });
       expect(await second.approve(there)).toMatchObject({ status: "resumed" });
-      await stage.until(isDone(ids.length));
+      await allDone();
     });
 
     it("what rests until a time goes on when it is due, whoever left it", async () => {
       await submit(second, "Test.Late");
       await stage.until("SELECT count(*) = 1 FROM workflows WHERE owner IS NULL AND due_at IS NOT NULL");
-      await stage.until(isDone(ids.length));
+      await allDone();
     });
 
     it("who stops leaves nothing behind: its process ends by itself, and the other goes on with what it had begun", async () => {
@@ -54,8 +53,8 @@ export function hostSuite(name: string, optionsOf: (n: number) => Promise<Partia
       await submit(second, "Test.Job", 4);
       await stage.until(isUnderWay(before + 4));
       expect(await second.stop()).toBe(0);
-      await stage.until(isDone(ids.length));
-      second = await stage.start("second", await optionsOf(1));
+      await allDone();
+      second = await stage.start("second", await optionsOf());
     });
 
     it("what one had begun that is killed goes on in the other; nothing is lost, and nothing twice but calls under way", async () => {
@@ -63,7 +62,7 @@ export function hostSuite(name: string, optionsOf: (n: number) => Promise<Partia
       await submit(second, "Test.Job", 6);
       await stage.until(isUnderWay(before + 8));
       second.process.kill("SIGKILL");
-      await stage.until(isDone(ids.length));
+      await allDone();
       const done = (await stage.effects()).slice(before);
       const keys = new Set(done.map(({ key }) => key));
       expect(keys.size).toBe(24);

@@ -5,21 +5,11 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
 import { type AddressInfo, createServer, connect as dial, type Socket } from "node:net";
-import { arch, platform } from "node:os";
-import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { makeTempFolder } from "../../fixtures.ts";
 import { freePort } from "../../free-port.ts";
-
-const binary = join(
-  import.meta.dirname,
-  `../../../node_modules/@restatedev/restate-server-${platform()}-${arch()}/bin/restate-server`,
-);
-
-/** Whether npm brought a server for this system. */
-export const canDispatch = (): boolean => existsSync(binary);
+import { restateBinary } from "./can-dispatch.ts";
 
 export interface RestateServer extends AsyncDisposable {
   readonly ingress: string;
@@ -55,7 +45,10 @@ export async function startRestate(more: Readonly<Record<string, string>> = {}):
     RESTATE_ADMIN__BIND_PORT: String(admin),
   };
   const open = (): ChildProcess => {
-    const child = spawn(binary, ["--base-dir", folder.path, "--no-logo"], { env, stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(restateBinary, ["--base-dir", folder.path, "--no-logo"], {
+      env,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
     for (const stream of [child.stdout, child.stderr]) stream.on("data", (bytes) => told.push(String(bytes)));
     return child;
   };
