@@ -13,7 +13,7 @@ import { createSignalFactory } from "../contract/signal.ts";
 import { isTerminal } from "../contract/workflow.ts";
 import { EmbeddedHost } from "../hosts/embedded/embedded-host.ts";
 import type { Host, Rested } from "../ports/host.ts";
-import type { TakeUpKind } from "../ports/ledger-store.ts";
+import type { TakenUp, TakeUpKind, WorkflowHead } from "../ports/ledger-store.ts";
 import { SignalBus, type Tier } from "../runtime/bus.ts";
 import { createFeed, type Feed } from "../runtime/feed.ts";
 import type { Kit } from "../runtime/kit.ts";
@@ -207,6 +207,7 @@ export class KernelParts {
       limits,
       alarm: this.timers.alarm,
       takeUp: (kind, limit) => this.#takeUp(kind, limit),
+      findFree: (kind, limit) => this.#findFree(kind, limit),
       wake: (workflowId) => this.wake(workflowId),
       drive: (workflowId) => this.#drive(workflowId),
     });
@@ -220,14 +221,25 @@ export class KernelParts {
   }
 
   async #takeUp(kind: TakeUpKind, limit: number): Promise<readonly string[]> {
-    const { store, life, leases, executor, kit } = this;
-    await life.hold();
-    if (kind === "abandoned") await leases.giveBack();
-    const taken = await store.takeUp(kind, life.owner, kit.clock.now(), limit);
+    const { executor, kit } = this;
+    const taken = await this.#claimFree(kind, limit);
     const failed = (workflow_id: string) => (error: unknown) =>
       kit.logger.error({ error, workflow_id }, "a workflow could not be taken up");
     await Promise.all(taken.map((one) => executor.goOn(one).catch(failed(one.head.workflow_id))));
     return taken.map(({ head }) => head.workflow_id);
+  }
+
+  async #findFree(kind: TakeUpKind, limit: number): Promise<readonly WorkflowHead[]> {
+    const taken = await this.#claimFree(kind, limit);
+    await Promise.all(taken.map(({ head, lease }) => this.store.release(head.workflow_id, lease)));
+    return taken.map(({ head }) => head);
+  }
+
+  async #claimFree(kind: TakeUpKind, limit: number): Promise<readonly TakenUp[]> {
+    const { store, life, leases, kit } = this;
+    await life.hold();
+    if (kind === "abandoned") await leases.giveBack();
+    return store.takeUp(kind, life.owner, kit.clock.now(), limit);
   }
 
   /** Brings a workflow to life from the ledger and lets it go on. */

@@ -7,7 +7,7 @@
  */
 import type { WorkflowStateName } from "../contract/progress.ts";
 import type { Clock } from "./clock.ts";
-import type { LedgerStore, TakeUpKind } from "./ledger-store.ts";
+import type { LedgerStore, TakeUpKind, WorkflowHead } from "./ledger-store.ts";
 import type { Logger } from "./telemetry.ts";
 
 /** How a workflow was left by the process that it was awake in. */
@@ -36,6 +36,8 @@ export interface HostWork {
    * `abandoned` also what this process holds itself and does not work on, at the second look.
    */
   readonly takeUp: (kind: TakeUpKind, limit: number) => Promise<readonly string[]>;
+  /** Finds the same, for who has it driven elsewhere: it is held for the moment of finding it, and by nobody then. */
+  readonly findFree: (kind: TakeUpKind, limit: number) => Promise<readonly WorkflowHead[]>;
   /** Wakes a workflow here, unless another process holds it. */
   readonly wake: (workflowId: string) => Promise<void>;
   /**

@@ -10,7 +10,6 @@
  */
 import { type KernelError, KernelErrorException } from "../../contract/error.ts";
 import type { Host, HostWork, Rested } from "../../ports/host.ts";
-import type { WorkflowHead } from "../../ports/ledger-store.ts";
 import type { ReadOptions } from "./index.ts";
 import { registerDrives } from "./register-drives.ts";
 import { DriveSender } from "./send-drives.ts";
@@ -18,7 +17,7 @@ import { type DriveServer, serveDrives } from "./serve-drives.ts";
 import { workflowObject } from "./workflow-object.ts";
 
 /** Those found in a sweep, of each kind; the rest are found once these have moved. */
-const maxSwept = 1000;
+const maxSwept = 256;
 const askAgainMs = 1000;
 
 export class RestateHost implements Host {
@@ -92,17 +91,13 @@ export class RestateHost implements Host {
     if (refused !== null) this.#missed(refused);
   }
 
-  /** Asks for a drive of what nobody holds; Restate knows what it was asked for before, as long as nobody has driven it. */
+  /** Asks for a drive of what nobody holds; Restate knows what it was asked for before, as long as nothing is new of it. */
   async #sweep(): Promise<void> {
     if (this.#pauseMs !== null) this.#pauseMs = Math.min(2 * this.#pauseMs, this.#options.sweepMs);
     this.#armSweep(this.#pauseMs ?? this.#options.sweepMs);
-    for (const { workflow_id, epoch, due_at } of await this.#unheld())
-      this.#sender.post({ workflow_id, key: `${workflow_id}:${epoch}:${due_at ?? ""}:swept` });
-  }
-
-  async #unheld(): Promise<readonly WorkflowHead[]> {
-    const { store, clock } = this.#work;
-    return [...(await store.abandoned(clock.now(), maxSwept)), ...(await store.due(clock.now(), maxSwept))];
+    for (const kind of ["abandoned", "due"] as const)
+      for (const { workflow_id, updated_at, due_at } of await this.#work.findFree(kind, maxSwept))
+        this.#sender.post({ workflow_id, key: `${workflow_id}:${updated_at}:${due_at ?? ""}:swept` });
   }
 
   #armSweep(inMs: number): void {

@@ -13,8 +13,8 @@ export function hostSuite(name: string, optionsOf: () => Promise<Partial<NodeOpt
 
     beforeAll(async () => {
       stage = await openStage();
-      first = await stage.start("first", await optionsOf());
-      second = await stage.start("second", await optionsOf());
+      const [one, other] = [await optionsOf(), await optionsOf()];
+      [first, second] = await Promise.all([stage.start("first", one), stage.start("second", other)]);
     });
     afterAll(() => stage[Symbol.asyncDispose]());
 
