@@ -90,6 +90,45 @@ export interface Reservation {
   readonly amounts: Charge;
 }
 
+/** What a counter may come to; fields left out have no ceiling. */
+export type Ceiling = Readonly<Partial<Charge>>;
+
+/**
+ * A reservation with the ceiling of each of its counters: whoever writes it holds the counters to them. A recorded one, which
+ * was held to them when it was written, is without.
+ */
+export interface BoundReservation extends Reservation {
+  readonly ceilings?: readonly Ceiling[];
+}
+
+/** Sums of tenths are no tenths: what binary fractions add to a sum of money is no excess. */
+const rounding = 1e-9;
+
+/**
+ * The first field of which the amounts are more than what is left, or null. `leeway`: how many roundings are no excess; a
+ * second judge has more than the first, so that what the first let pass does not fail by a fraction.
+ */
+export function fieldBeyond(
+  ceiling: Ceiling,
+  { charged, amounts }: { readonly charged: Charge; readonly amounts: Charge },
+  leeway = 1,
+): (typeof chargeFields)[number] | null {
+  for (const field of chargeFields) {
+    const most = ceiling[field];
+    if (most !== undefined && charged[field] + amounts[field] - most > leeway * rounding * most) return field;
+  }
+  return null;
+}
+
+/** The lower of two, field by field. */
+export function lowerCeiling(a: Ceiling, b: Ceiling): Ceiling {
+  const lower = chargeFields.flatMap((field) => {
+    const most = Math.min(a[field] ?? Number.POSITIVE_INFINITY, b[field] ?? Number.POSITIVE_INFINITY);
+    return most === Number.POSITIVE_INFINITY ? [] : [[field, most] as const];
+  });
+  return Object.fromEntries(lower);
+}
+
 /** The ceilings of a kernel, as a host writes them. */
 export const Budgets = z.strictObject({
   /** Abstract cost units of one request; null for no ceiling. */

@@ -8,7 +8,7 @@
 import { z } from "zod";
 import type { Usage } from "./action.ts";
 import type { AuthContext } from "./auth-context.ts";
-import type { Charge, Reservation } from "./budget.ts";
+import type { Ceiling, Charge, Reservation } from "./budget.ts";
 import type { ContextBundle, ParsedDocumentRecord, ParsedMemoryRecord } from "./context-bundle.ts";
 import type { KernelError } from "./error.ts";
 import type { FederatedSyncReport } from "./federation.ts";
@@ -346,7 +346,13 @@ export interface GateVoted {
 
 /** An event before it has an id, a sequence and a place: what a turn decides. */
 export type EventDraft = {
-  [T in keyof EventPayloads]: { readonly type: T; readonly step_id: string | null; readonly payload: EventPayloads[T] };
+  [T in keyof EventPayloads]: {
+    readonly type: T;
+    readonly step_id: string | null;
+    readonly payload: EventPayloads[T];
+    /** Of a reservation: what the store holds its counters to. No part of the event. */
+    readonly ceilings?: readonly Ceiling[];
+  };
 }[keyof EventPayloads];
 
 export function draft<T extends keyof EventPayloads>(

@@ -10,7 +10,7 @@
  * INV-4  Failures reject with KernelErrorException (T0_LEDGER_*), never with a driver's error.
  */
 
-import type { Charge } from "../contract/budget.ts";
+import type { Ceiling, Charge } from "../contract/budget.ts";
 import type { ParsedDocumentRecord, ParsedMemoryRecord } from "../contract/context-bundle.ts";
 import type { Gate } from "../contract/gate.ts";
 import type { ListedGate } from "../contract/listed-gate.ts";
@@ -81,8 +81,11 @@ export interface AppendIndexes {
    * stays; an entry with a `unique` key that another workflow holds is refused (`taken`).
    */
   readonly keys?: readonly { readonly key: string; readonly action_id: string; readonly unique?: boolean }[];
-  /** Added to the tenant's budget counters; amounts may be negative (a settlement below what was reserved). */
-  readonly charges?: readonly { readonly counter: string; readonly amounts: Charge }[];
+  /**
+   * Added to the tenant's budget counters; amounts may be negative (a settlement below what was reserved). An entry is
+   * refused (`spent`) where amounts that are to stay `within` a ceiling would pass it, with what stands before the entry.
+   */
+  readonly charges?: readonly { readonly counter: string; readonly amounts: Charge; readonly within?: Ceiling }[];
   readonly memory?: readonly ParsedMemoryRecord[];
   readonly documents?: readonly ParsedDocumentRecord[];
 }
@@ -104,11 +107,11 @@ export interface Append {
 
 /**
  * `clash`: the stream is not where the writer thought; `fenced`: the writer's lease is gone; `missing`: no such workflow;
- * `taken`: another workflow holds a key that was to be unique.
+ * `taken`: another workflow holds a key that was to be unique; `spent`: a charge would pass its ceiling.
  */
 export type AppendReceipt =
   | { readonly ok: true; readonly position: number; readonly epoch: number | null }
-  | { readonly ok: false; readonly reason: "clash" | "fenced" | "missing" | "taken" };
+  | { readonly ok: false; readonly reason: "clash" | "fenced" | "missing" | "taken" | "spent" };
 
 /** Which workflows, by what indexes hold. */
 export interface HeadFilter {

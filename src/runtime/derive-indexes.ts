@@ -178,7 +178,10 @@ function chargesOf(record: WorkflowRecord, drafts: readonly EventDraft[]): Appen
     if (draft.type !== "BUDGET_RESERVED" && draft.type !== "BUDGET_SETTLED") return routeCharges(record, draft);
     const { counters, amounts } = draft.payload;
     const added = draft.type === "BUDGET_RESERVED" ? amounts : addCharge(amounts, draft.payload.reserved, -1);
-    return counters.map((counter) => ({ counter, amounts: added }));
+    return counters.map((counter, i) => {
+      const within = draft.ceilings?.[i];
+      return { counter, amounts: added, ...(within === undefined ? {} : { within }) };
+    });
   });
   return charges.length === 0 ? {} : { charges };
 }

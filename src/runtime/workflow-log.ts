@@ -322,11 +322,11 @@ export class WorkflowLog {
     for (const { resolve } of this.#waiting.splice(0)) resolve();
   }
 
-  #refused(reason: "clash" | "fenced" | "missing" | "taken"): void {
+  #refused(reason: (AppendReceipt & { readonly ok: false })["reason"]): void {
     // What another workflow has begun under a key of ours is no call of ours: its end is asked for.
     if (reason === "taken" && this.#confirmed === 0)
       return this.#lose(kernelError("T4_WORKFLOW_CONFLICT", "another workflow has this key", logRef));
-    if (reason !== "clash" && reason !== "taken")
+    if (reason === "fenced" || reason === "missing")
       return this.#lose(
         kernelError("T4_WORKFLOW_LEASED", "another process owns this workflow", logRef, { detail: { reason } }),
       );

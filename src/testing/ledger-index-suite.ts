@@ -5,7 +5,7 @@
  * Never: is registered by itself; ledger-store-suite.ts does.
  */
 import type { WorkflowHead } from "../ports/ledger-store.ts";
-import { appendOne, countRows, judge, me, putWorkflow, type SuiteParts, ttlMs } from "./ledger-suite-parts.ts";
+import { appendOne, countRows, judge, me, putWorkflow, type SuiteParts, ttlMs, verdict } from "./ledger-suite-parts.ts";
 import { createIndex, firstTurn, nextTurn, testDocument, testGate, testMemory, testStream } from "./ledger-turns.ts";
 
 const idsOf = (heads: readonly WorkflowHead[]): readonly string[] => heads.map(({ workflow_id }) => workflow_id);
@@ -198,6 +198,28 @@ function addChargeTests({ test, expect }: SuiteParts): void {
       { counter: "tenant", amounts: left },
     ]);
     expect(await store.chargesOf("umbrella")).toEqual([]);
+  });
+
+  test("amounts that are to stay within a ceiling reach it and never pass it, in one batch and in one entry", async (store) => {
+    const within = { tokens: 10 };
+    const none = { tokens: 0, money: 0, invocations: 0, wall_ms: 0 };
+    const charge = (tokens: number, bound = true) => ({
+      counter: "tenant",
+      amounts: { ...none, tokens },
+      ...(bound ? { within } : {}),
+    });
+    const begun = (n: number, ...charges: readonly ReturnType<typeof charge>[]) =>
+      firstTurn(testStream(n), {}, { indexes: { charges } }).entry;
+    const batch = [begun(1, charge(6)), begun(2, charge(5)), begun(3, charge(2), charge(3)), begun(4, charge(4))];
+    expect((await store.append(batch)).map(verdict)).toEqual([true, "spent", "spent", true]);
+    expect((await store.head(idOf(2)))?.workflow_id).toEqual(undefined);
+    // What is given back in the same entry was still taken before it; what is not bound is counted and not refused.
+    expect(await judge(store, begun(5, charge(-4, false), charge(4)))).toEqual("spent");
+    expect(await judge(store, begun(6, charge(-4, false)))).toEqual(true);
+    expect(await judge(store, begun(7, charge(4)))).toEqual(true);
+    expect(await judge(store, begun(8, charge(9, false)))).toEqual(true);
+    expect(await judge(store, { ...begun(9, charge(3)), tenant_id: "acme" })).toEqual("spent");
+    expect(await store.charges("acme", ["tenant"])).toEqual([{ ...none, tokens: 19 }]);
   });
 }
 

@@ -7,7 +7,7 @@
  * INV-1  An entry is checked wholly before it changes anything.
  * INV-2  Records go in and come out as JSON text: a caller cannot change what is stored.
  */
-import { addCharge, type Charge, noCharge } from "../contract/budget.ts";
+import { addCharge, type Charge, fieldBeyond, noCharge } from "../contract/budget.ts";
 import { genesisHash } from "../contract/chain.ts";
 import type { ParsedDocumentRecord } from "../contract/context-bundle.ts";
 import { KernelErrorException } from "../contract/error.ts";
@@ -131,7 +131,18 @@ function refuse(tables: Tables, entry: Append): Refusal {
   const continues =
     row.first_sequence === (last?.last_sequence ?? 0) + 1 && row.prev_hash === (last?.hash ?? genesisHash);
   if (!continues) return "clash";
-  return isTaken(tables, entry) ? "taken" : null;
+  if (isTaken(tables, entry)) return "taken";
+  return isSpent(tables, entry) ? "spent" : null;
+}
+
+function isSpent({ charges: counted }: Tables, { tenant_id, indexes }: Append): boolean {
+  const before = new Map<string, Charge>();
+  return (indexes?.charges ?? []).some(({ counter, amounts, within }) => {
+    if (within === undefined) return false;
+    const charged = before.get(counter) ?? counted.get(join(tenant_id, counter)) ?? noCharge;
+    before.set(counter, addCharge(charged, amounts));
+    return fieldBeyond(within, { charged, amounts }, 2) !== null;
+  });
 }
 
 const isTaken = ({ keys: held }: Tables, { tenant_id, row, indexes }: Append): boolean =>

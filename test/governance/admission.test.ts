@@ -303,6 +303,43 @@ it("counters are the fold of the events of two kernels on one file", async () =>
   expect(tenant?.tokens).toBe(3 * ran.length);
 });
 
+/** Reads are as old as they can be: another process has gone on meanwhile. */
+const readingLate = (store: LedgerStore): LedgerStore => ({
+  ...store,
+  open: async () => undefined,
+  close: async () => undefined,
+  async charges(tenant, counters) {
+    const read = await store.charges(tenant, counters);
+    for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    return read;
+  },
+});
+
+it.each([
+  ["plain rows", memoryLedger],
+  ["SQLite", () => sqliteLedger()],
+])("processes never pass a ceiling together, of a tenant or of an operator: %s", async (_name, open) => {
+  const store = open();
+  await store.open();
+  const { operator, ran } = working({ tokens: 40 });
+  const limits: Budgets["limits"] = [
+    { scope: "tenant", tokens: 1000 },
+    { scope: "operator", id: "Probe.Work", invocations: 11 },
+  ];
+  const kernels = await Promise.all(
+    [1, 2, 3].map((seed) => kernelOf(operator, 1, { seed, ledger: readingLate(store), budgets: { limits } })),
+  );
+  const submitted = Array.from({ length: 30 }, async (_, i) => {
+    const t = kernels[i % 3] as TestKernel;
+    return [t, await t.submit(intent)] as const;
+  });
+  for (const [t, id] of await Promise.all(submitted)) await t.rest(id);
+  expect(ran.length).toBe(11);
+  expect(await tenantCharges(store)).toEqual(await foldCharges(store));
+  for (const t of kernels) await t.kernel.stop();
+  await store.close();
+});
+
 it("a budget that cannot be read is no refusal: the step failed, and the next plan makes the call", async () => {
   const ledger = memoryLedger();
   let reads = 0;

@@ -62,6 +62,29 @@ describe("stores that write to one ledger at once", () => {
     });
   });
 
+  it("never pass a ceiling together, and reach it, whoever counts", async () => {
+    await withStores(4, async (stores) => {
+      const amounts = { tokens: 0.1, money: 0, invocations: 1, wall_ms: 0 };
+      const charges = ["b", "a"].map((counter) => ({ counter, amounts, within: { invocations: 30 } }));
+      const begin = (n: number): Append => firstTurn(testStream(n), {}, { indexes: { charges } }).entry;
+      const writing = stores.map(async (store, i) => {
+        const told: string[] = [];
+        for (let n = 0; n < 6; n += 1) {
+          const first = 100 * i + 3 * n;
+          told.push(
+            ...((await reasonsOf([store.append([begin(first + 1), begin(first + 2), begin(first + 3)])])) as string[]),
+          );
+        }
+        return told;
+      });
+      const told = (await Promise.all(writing)).flat();
+      expect(told.filter((reason) => reason === "ok")).toHaveLength(30);
+      expect(told.filter((reason) => reason === "spent")).toHaveLength(42);
+      const [store] = stores as [LedgerStore];
+      expect((await store.charges("acme", ["a", "b"])).map(({ invocations }) => invocations)).toEqual([30, 30]);
+    });
+  });
+
   it("follow the whole log by its tail, in order, though transactions end in another order than they began", async () => {
     await withStores(8, async (stores, schema) => {
       const [reader, ...writers] = stores as [LedgerStore, ...LedgerStore[]];

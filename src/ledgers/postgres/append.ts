@@ -81,6 +81,15 @@ function keysOf(batch: readonly Append[]): readonly Key[] {
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
+/** Sorted, too, for the same reason. */
+function boundIn(batch: readonly Append[]): readonly (readonly [tenant: string, counter: string])[] {
+  const places = new Map<string, readonly [string, string]>();
+  for (const { tenant_id, indexes } of batch)
+    for (const { counter, within } of indexes?.charges ?? [])
+      if (within !== undefined) places.set(`${idText(tenant_id)}\n${counter}`, [idText(tenant_id), counter]);
+  return [...places.values()].sort((a, b) => compare(a[0], b[0]) || compare(a[1], b[1]));
+}
+
 interface Begun {
   readonly standing: Standing;
   /** Keys that nobody held before. */
@@ -92,22 +101,27 @@ interface Begun {
 async function begin(client: ClientBase, batch: readonly Append[], keys: readonly Key[]): Promise<Begun> {
   const streams = [...new Set(batch.map(({ row }) => row.stream))];
   const places = keys.map(([tenant, digest]) => [tenant, digest]);
+  const bound = boundIn(batch);
+  const counting = bound.length === 0 ? [] : [over("lockCounters", bound), over("readCounters", bound)];
   const asked = keys.length === 0 ? [] : [over("insertKeys", keys), over("findKeys", places)];
   const results = await sendAll(client, [
     { text: "BEGIN" },
+    ...counting,
     ...asked,
     statement("lockStreams", streams),
     statement("lockWorkflows", streams),
     statement("ownPosition"),
   ]);
   const [positions, workflows, heads] = results.slice(-3).reverse() as [QueryResult, QueryResult, QueryResult];
-  const [inserted, found] = keys.length === 0 ? [[], []] : [results[1]?.rows ?? [], results[2]?.rows ?? []];
+  const [inserted = [], found = []] =
+    keys.length === 0 ? [] : results.slice(-5, -3).map(({ rows }) => rows as Columns[]);
   const own = new Set(inserted.map(nameOf));
   const { position, schema } = positions.rows[0] as { readonly position: number; readonly schema: number };
   const standing = {
     position,
     streams: heads.rows,
     workflows: workflows.rows,
+    counters: counting.length === 0 ? [] : (results[2]?.rows ?? []),
     keys: found.filter((row) => !own.has(nameOf(row))),
   };
   return { standing, inserted, schema };

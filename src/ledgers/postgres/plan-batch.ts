@@ -8,12 +8,19 @@
  * INV-2  Who got his transaction's id before another one that was committed first is late: his rows would come before what
  *        they rest on, and the whole batch is tried again.
  */
-import { addCharge, type Charge } from "../../contract/budget.ts";
+import { addCharge, type Charge, noCharge } from "../../contract/budget.ts";
 import { sha256 } from "../../contract/digest.ts";
 import { type Gate, isOpenGate } from "../../contract/gate.ts";
 import type { Append, AppendIndexes, AppendReceipt } from "../../ports/ledger-store.ts";
-import { type Columns, gateColumns, idText, threadText } from "../tables/columns.ts";
-import { frees, holderAfter, refuseAppend, refuseKeys, type StreamHead } from "../tables/decide-append.ts";
+import { type Columns, gateColumns, idText, threadText, toCharge } from "../tables/columns.ts";
+import {
+  frees,
+  holderAfter,
+  refuseAppend,
+  refuseCharges,
+  refuseKeys,
+  type StreamHead,
+} from "../tables/decide-append.ts";
 import type { Value } from "./query.ts";
 
 /** What the first round trip has read, and locked. */
@@ -23,6 +30,8 @@ export interface Standing {
   readonly workflows: readonly Columns[];
   /** Holders of keys that the batch did not bring. */
   readonly keys: readonly Columns[];
+  /** Of counters that may not pass a ceiling. */
+  readonly counters: readonly Columns[];
 }
 
 type Row = readonly Value[];
@@ -83,6 +92,7 @@ class Planning {
   readonly #heads = new Map<string, StreamHead>();
   readonly #workflows = new Map<string, WorkflowRow>();
   readonly #holders = new Map<string, string>();
+  readonly #standing: ReadonlyMap<string, Charge>;
   readonly #known: ReadonlySet<string>;
   readonly #created = new Set<string>();
   readonly #changed = new Set<string>();
@@ -96,8 +106,11 @@ class Planning {
   readonly #counters = new Map<string, Row>();
   #position: number;
 
-  constructor({ position, streams, workflows, keys }: Standing) {
+  constructor({ position, streams, workflows, keys, counters }: Standing) {
     this.#position = position;
+    this.#standing = new Map(
+      counters.map((row) => [keyOf(row["tenant_id"] as string, row["counter"] as string), toCharge(row)]),
+    );
     for (const row of workflows) this.#workflows.set(row["workflow_id"] as string, row as WorkflowRow);
     for (const row of streams) this.#heads.set(row["stream"] as string, this.#headOf(row));
     for (const row of keys)
@@ -145,7 +158,10 @@ class Planning {
     const { row, indexes, claim } = entry;
     const tenant = idText(entry.tenant_id);
     const holderOf = (key: string) => this.#holders.get(keyOf(tenant, JSON.stringify(key)));
-    const refusal = refuseAppend(entry, tenant, this.#heads.get(row.stream)) ?? refuseKeys(entry, holderOf);
+    const refusal =
+      refuseAppend(entry, tenant, this.#heads.get(row.stream)) ??
+      refuseKeys(entry, holderOf) ??
+      refuseCharges(entry, (counter) => this.#standingOf(keyOf(tenant, counter)));
     if (refusal !== null) return refusal;
     const position = this.#position;
     this.#position += 1;
@@ -160,6 +176,12 @@ class Planning {
     if (indexes !== undefined) this.#writeIndexes({ stream, tenant, position, indexes });
     if (state !== null && state.thread !== null) this.#touch(tenant, state.thread, position);
     return { ok: true, position, epoch: claim === undefined ? null : (state?.epoch ?? null) };
+  }
+
+  #standingOf(name: string): Charge {
+    const standing = this.#standing.get(name) ?? noCharge;
+    const added = this.#charges.get(name)?.amounts;
+    return added === undefined ? standing : addCharge(standing, added);
   }
 
   #writeWorkflow(entry: Append, tenant: string): void {

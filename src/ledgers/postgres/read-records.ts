@@ -4,12 +4,11 @@
  * Owns: what a filter of the port means in SQL.
  * Never: crosses a tenant where the query names one.
  */
-import { type Charge, noCharge } from "../../contract/budget.ts";
 import type { ParsedDocumentRecord } from "../../contract/context-bundle.ts";
 import type { Gate } from "../../contract/gate.ts";
 import { listGate } from "../../contract/listed-gate.ts";
 import type { LedgerStore, ListedHead, MemoryQuery, StoredMemory, WorkflowHead } from "../../ports/ledger-store.ts";
-import { type Columns, idText, parseCell, threadText, toHead, toListedHead } from "../tables/columns.ts";
+import { type Columns, idText, parseCell, threadText, toCharge, toHead, toListedHead } from "../tables/columns.ts";
 import {
   gateCountQuery,
   gatePageQuery,
@@ -79,7 +78,7 @@ export function createRecordReads({ read }: Run): Pick<LedgerStore, Records | "v
       read("charges", async (on) => {
         const rows = await rowsOf(on, statement("chargesOfTenant", idText(tenantId), [...counters]));
         const found = new Map(rows.map((row) => [row["counter"], toCharge(row)]));
-        return counters.map((counter) => found.get(counter) ?? noCharge);
+        return counters.map((counter) => found.get(counter) ?? toCharge(undefined));
       }),
     chargesOf: (tenantId) =>
       read("chargesOf", async (on) =>
@@ -111,10 +110,6 @@ export function createRecordReads({ read }: Run): Pick<LedgerStore, Records | "v
         return row?.["changes"] as number;
       }),
   };
-}
-
-function toCharge({ tokens, money, invocations, wall_ms }: Columns): Charge {
-  return { tokens, money, invocations, wall_ms } as Charge;
 }
 
 /** In order of workflow and gate id. */

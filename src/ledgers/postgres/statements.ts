@@ -68,6 +68,15 @@ const texts = {
     ON CONFLICT DO NOTHING RETURNING tenant_id, digest, workflow_id, action_id`,
   findKeys: `
     SELECT k.* FROM ${listOf("tenant_id text, digest text")} JOIN keys AS k USING (tenant_id, digest)`,
+  // Who adds to a counter that may not pass a ceiling waits for whoever does so already; read once the lock is there.
+  lockCounters: `
+    SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ' ' || tenant_id || ' ' || counter, 0))
+    FROM ${listOf("tenant_id text, counter text")}`,
+  readCounters: `
+    SELECT c.tenant_id, c.counter, sum(c.tokens) AS tokens, sum(c.money) AS money, sum(c.invocations) AS invocations,
+      sum(c.wall_ms) AS wall_ms
+    FROM ${listOf("tenant_id text, counter text")} JOIN charges AS c USING (tenant_id, counter)
+    GROUP BY c.tenant_id, c.counter`,
   lockStreams: `
     SELECT stream, tenant_id, last_sequence, hash, position FROM streams WHERE stream = ANY($1) ORDER BY stream FOR UPDATE`,
   lockWorkflows: "SELECT * FROM workflows WHERE workflow_id = ANY($1) ORDER BY workflow_id FOR UPDATE",

@@ -8,11 +8,12 @@
 
 import { isOpenGate } from "../../contract/gate.ts";
 import type { Append, AppendIndexes, AppendReceipt } from "../../ports/ledger-store.ts";
-import { type Columns, gateColumns, idText, threadText } from "../tables/columns.ts";
+import { type Columns, gateColumns, idText, threadText, toCharge } from "../tables/columns.ts";
 import {
   frees,
   holderAfter,
   refuseAppend,
+  refuseCharges,
   refuseKeys,
   type StreamHead,
   type Workflow,
@@ -42,7 +43,8 @@ function appendEntry(connection: Connection, entry: Append, touched: Touched): A
   const tenant = idText(entry.tenant_id);
   const head = readHead(connection, row.stream);
   const holderOf = (key: string) => findHolder(connection, tenant, key);
-  const refusal = refuseAppend(entry, tenant, head) ?? refuseKeys(entry, holderOf);
+  const standingOf = (counter: string) => toCharge(connection.statements.chargesOfCounter.get(tenant, counter));
+  const refusal = refuseAppend(entry, tenant, head) ?? refuseKeys(entry, holderOf) ?? refuseCharges(entry, standingOf);
   if (refusal !== null) return refusal;
   const position = insertTurn(connection, entry, tenant);
   const workflow = writeWorkflow(connection, entry, head?.workflow ?? null);

@@ -4,11 +4,11 @@
  * Owns: what a filter of the port means in SQL.
  * Never: crosses a tenant where the query names one.
  */
-import { type Charge, noCharge } from "../../contract/budget.ts";
+import type { Charge } from "../../contract/budget.ts";
 import type { ParsedDocumentRecord } from "../../contract/context-bundle.ts";
 import type { Gate } from "../../contract/gate.ts";
 import type { LedgerStore, MemoryQuery, StoredMemory } from "../../ports/ledger-store.ts";
-import { type Columns, idText, parseCell, threadText } from "../tables/columns.ts";
+import { type Columns, idText, parseCell, threadText, toCharge } from "../tables/columns.ts";
 import type { Connection } from "./transaction.ts";
 
 type Id = string | number;
@@ -55,12 +55,6 @@ export function readDocuments(
     const row = statements.document.get(tenant, idText(id));
     return row === undefined ? [] : [parseRecord<ParsedDocumentRecord>(row)];
   });
-}
-
-function toCharge(columns: Columns | undefined): Charge {
-  if (columns === undefined) return noCharge;
-  const { tokens, money, invocations, wall_ms } = columns as unknown as Charge;
-  return { tokens, money, invocations, wall_ms };
 }
 
 /** In the order asked; a counter that was never charged stands at zero. */

@@ -5,6 +5,7 @@
  * Never: parses a turn; its envelope and body are bytes here.
  * INV-1  idText is injective: JSON text tells 1 from "1", and escapes what UTF-8 could not hold.
  */
+import { type Charge, noCharge } from "../../contract/budget.ts";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { Gate } from "../../contract/gate.ts";
@@ -86,6 +87,13 @@ export const toListedHead = (columns: Columns): ListedHead => ({
   ...toHead(columns),
   open_gates: columns["open_gates"] as number,
 });
+
+/** What a counter stands at; nothing where it was never charged. */
+export function toCharge(columns: Columns | undefined): Charge {
+  if (columns === undefined) return noCharge;
+  const { tokens, money, invocations, wall_ms } = columns as unknown as Charge;
+  return { tokens, money, invocations, wall_ms };
+}
 
 /** What the index of gates holds of a gate beside its record. */
 export function gateColumns(gate: Gate) {

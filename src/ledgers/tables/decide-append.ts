@@ -6,6 +6,7 @@
  * INV-2  Everything in an entry belongs to the entry's tenant, and so does the stream it continues.
  * INV-3  A lease that is no longer the workflow's is fenced; the epoch rises with each claim.
  */
+import { addCharge, type Charge, fieldBeyond } from "../../contract/budget.ts";
 import { genesisHash } from "../../contract/chain.ts";
 import type { Append, AppendIndexes, AppendReceipt } from "../../ports/ledger-store.ts";
 
@@ -35,6 +36,7 @@ const clash: Refusal = { ok: false, reason: "clash" };
 const fenced: Refusal = { ok: false, reason: "fenced" };
 const missing: Refusal = { ok: false, reason: "missing" };
 const taken: Refusal = { ok: false, reason: "taken" };
+const spent: Refusal = { ok: false, reason: "spent" };
 
 /** @param tenant the text of the entry's tenant; `head` is undefined for a stream without rows. */
 export function refuseAppend(entry: Append, tenant: string, head: StreamHead | undefined): Refusal | null {
@@ -58,6 +60,18 @@ export function refuseKeys(
     if (unique !== true) continue;
     const holder = holderOf(key) ?? null;
     if (holder !== null && holder !== row.stream) return taken;
+  }
+  return null;
+}
+
+/** @param standingOf what a counter of the entry's tenant stands at before the entry. */
+export function refuseCharges({ indexes }: Append, standingOf: (counter: string) => Charge): Refusal | null {
+  const before = new Map<string, Charge>();
+  for (const { counter, amounts, within } of indexes?.charges ?? []) {
+    if (within === undefined) continue;
+    const charged = before.get(counter) ?? standingOf(counter);
+    if (fieldBeyond(within, { charged, amounts }, 2) !== null) return spent;
+    before.set(counter, addCharge(charged, amounts));
   }
   return null;
 }

@@ -7,7 +7,7 @@
  * C3  A call that the record answers asks for nothing.
  */
 import type { Usage } from "../../../contract/action.ts";
-import type { Charge, Reservation } from "../../../contract/budget.ts";
+import type { BoundReservation, Charge, Reservation } from "../../../contract/budget.ts";
 import { raise } from "../../../contract/error.ts";
 import { draft } from "../../../contract/event.ts";
 import type { OperatorMetadata } from "../../../contract/operator.ts";
@@ -20,7 +20,7 @@ import { ask, type Run, stepOf } from "./run.ts";
 export interface Admission {
   /** Calls admitted when it was asked; null where no ceiling concerns the call. */
   readonly stamp: number | null;
-  readonly reservation: Reservation | null;
+  readonly reservation: BoundReservation | null;
 }
 
 /** What the ledger keeps of an admitted call's token; zeros are left out. */
@@ -33,7 +33,7 @@ export interface CallToken {
 /** T5's words: whether any ceiling concerns the work, and what was set aside for it. */
 export interface AdmissionAnswer {
   readonly unlimited: boolean;
-  readonly reservation: Reservation | null;
+  readonly reservation: BoundReservation | null;
 }
 
 const noUsage = { invocations: 0, tokens: 0 } as const;
@@ -140,7 +140,9 @@ export function reserve(run: Run, stepId: string, action_id: string): Charged | 
   const reservation = standingAdmission(run, stepId)?.reservation ?? null;
   if (reservation === null) return null;
   const started_at = run.log.instantOf("BUDGET_RESERVED", stepId);
-  run.log.note(draft("BUDGET_RESERVED", { action_id, ...reservation }, stepId));
+  const { counters, amounts, ceilings } = reservation;
+  const reserved = draft("BUDGET_RESERVED", { action_id, counters, amounts }, stepId);
+  run.log.note(ceilings === undefined ? reserved : { ...reserved, ceilings });
   return { action_id, reservation, started_at };
 }
 

@@ -5,15 +5,18 @@
  * ledger yet. Never: counts what is in the ledger; the store does, in the transaction that writes the event.
  * B1  Nothing is charged by asking: a refusal leaves every counter as it was.
  * B2  Between the reading of the counters and the answer what was set aside meanwhile is counted too, and so is what was
- *     let go meanwhile, so that calls that ask at once never pass a ceiling together. Another process's last, uncommitted
- *     calls are not seen.
+ *     let go meanwhile, so that calls that ask at once never pass a ceiling together. What another process commits
+ *     meanwhile the store sees, which holds the reservation to its ceilings again where it is written.
  * B3  What was set aside and never begun is forgotten after a lease's time.
  */
 import {
   addCharge,
+  type BoundReservation,
   type BudgetScope,
+  type Ceiling,
   type Charge,
-  chargeFields,
+  fieldBeyond,
+  lowerCeiling,
   noCharge,
   type ParsedBudgetLimit,
   type Reservation,
@@ -38,7 +41,7 @@ export interface BudgetBook {
   /** Whether any ceiling is configured at all. */
   readonly isEmpty: boolean;
   /** Sets the amounts aside under `hold`, or says what they would exceed; null when no ceiling concerns the call. */
-  readonly reserve: (hold: string, who: Charged, amounts: Charge) => Promise<Reservation | KernelError | null>;
+  readonly reserve: (hold: string, who: Charged, amounts: Charge) => Promise<BoundReservation | KernelError | null>;
   /** The start is in the ledger, or will not be: the counters alone say what is used. */
   readonly release: (hold: string) => void;
 }
@@ -91,7 +94,7 @@ export function createBudgetBook({ limits, charges, now, holdMs }: BudgetBookPar
         // Whether the counters were read with or without what was let go meanwhile, nobody knows: they are read again.
         const either = [...held, ...gone.filter(({ tenant_id }) => tenant_id === who.tenant_id)];
         if (refuseAny(concerned, { standing, held: either, amounts }) !== null) continue;
-        const reservation = { counters, amounts };
+        const reservation = { counters, amounts, ceilings: counters.map((counter) => ceilingOf(concerned, counter)) };
         holds.set(name, { tenant_id: who.tenant_id, reservation, until: now() + holdMs });
         return reservation;
       }
@@ -125,6 +128,16 @@ function refuseAny(concerned: readonly Concerned[], { standing, held, amounts }:
   return null;
 }
 
+/** Several limits may be about one counter. */
+const ceilingOf = (concerned: readonly Concerned[], counter: string): Ceiling =>
+  concerned
+    .filter((one) => one.counter === counter)
+    .map(
+      ({ limit: { tokens, money, invocations, wall_ms } }): Ceiling =>
+        ({ tokens, money, invocations, wall_ms }) as Ceiling,
+    )
+    .reduce(lowerCeiling);
+
 interface Concerned {
   readonly counter: string;
   readonly limit: ParsedBudgetLimit;
@@ -157,16 +170,11 @@ interface Weighed extends Concerned {
   readonly amounts: Charge;
 }
 
-/** Sums of tenths are no tenths: what binary fractions add to a sum of money is no excess. */
-const roundingOf = (ceiling: number): number => ceiling * 1e-9;
-
 function exceeds({ counter, limit, charged, amounts }: Weighed): KernelError | null {
-  for (const field of chargeFields) {
-    const ceiling = limit[field];
-    if (ceiling === undefined || charged[field] + amounts[field] - ceiling <= roundingOf(ceiling)) continue;
-    const detail = { counter, resource: field, limit: ceiling, charged: charged[field], attempted: amounts[field] };
-    const message = `the ${limit.scope} budget ${counter} has ${ceiling - charged[field]} ${field} left of ${ceiling}; the call asks for ${amounts[field]}`;
-    return kernelError("T5_BUDGET_EXHAUSTED", message, bookRef, { detail: { kind: "scoped_budget", ...detail } });
-  }
-  return null;
+  const field = fieldBeyond(limit as Ceiling, { charged, amounts });
+  if (field === null) return null;
+  const ceiling = limit[field] as number;
+  const detail = { counter, resource: field, limit: ceiling, charged: charged[field], attempted: amounts[field] };
+  const message = `the ${limit.scope} budget ${counter} has ${ceiling - charged[field]} ${field} left of ${ceiling}; the call asks for ${amounts[field]}`;
+  return kernelError("T5_BUDGET_EXHAUSTED", message, bookRef, { detail: { kind: "scoped_budget", ...detail } });
 }
