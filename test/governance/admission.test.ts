@@ -336,6 +336,7 @@ it.each([
   for (const [t, id] of await Promise.all(submitted)) await t.rest(id);
   expect(ran.length).toBe(11);
   expect(await tenantCharges(store)).toEqual(await foldCharges(store));
+  for (const [t, id] of await Promise.all(submitted)) expect((await t.kernel.replay(id)).identical).toBe(true);
   for (const t of kernels) await t.kernel.stop();
   await store.close();
 });
