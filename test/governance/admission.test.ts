@@ -3,8 +3,7 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { addCharge, type Charge, noCharge } from "../../src/contract/budget.ts";
-import { type EventPayloads, payloadOf } from "../../src/contract/event.ts";
+import type { EventPayloads } from "../../src/contract/event.ts";
 import { type Budgets, createKernel, errorToProblemDetails } from "../../src/index.ts";
 import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
@@ -13,66 +12,14 @@ import { createTestKernel, type TestKernel } from "../../src/testing/test-kernel
 import { createVirtualClock } from "../../src/testing/virtual-clock.ts";
 import { flow, intent, payloads, skill, step } from "../execution/flow.ts";
 import { freshPaths } from "../ledgers/ledger-files.ts";
-import { rowOpener } from "../ledgers/reseal.ts";
 import { runs } from "../properties/property-runs.ts";
-
-const calls = (count: number, more: object = {}) =>
-  Array.from({ length: count }, (_, i) =>
-    step(`s${i + 1}`, "Probe.Work", { params: { n: i }, depends_on: i === 0 ? [] : [`s${i}`], ...more }),
-  );
-
-interface Kind {
-  readonly tokens?: number;
-  readonly usage?: { readonly total: number; readonly cost: number };
-  readonly limits?: object;
-}
-
-function working({ tokens = 0, usage, limits = {} }: Kind = {}) {
-  const ran: unknown[] = [];
-  const operator = skill(
-    "Probe.Work",
-    (call) => {
-      ran.push(call.input["n"]);
-      if (usage !== undefined)
-        call.usage({ tokens: { in: 0, out: usage.total, total: usage.total }, cost: { total: usage.cost } });
-      return "done";
-    },
-    { resources: { tokens }, limits },
-  );
-  return { operator, ran };
-}
-
-const kernelOf = (operator: ReturnType<typeof working>["operator"], count: number, more: object = {}) =>
-  createTestKernel({ capabilities: [flow([operator], calls(count))], ...more });
+import { calls, foldCharges, kernelOf, tenantCharges, working } from "./charges.ts";
 
 async function refusalOf(t: TestKernel, workflowId: string) {
   const [refused, ...more] = await payloads(t, workflowId, "BUDGET_REFUSED");
   expect(more).toEqual([]);
   return refused?.error;
 }
-
-/** What the BUDGET_ events of a whole ledger add up to, by counter. */
-async function foldCharges(store: LedgerStore): Promise<Record<string, Charge>> {
-  const charged: Record<string, Charge> = {};
-  const add = (counters: readonly string[], amounts: Charge): void => {
-    for (const counter of counters) charged[counter] = addCharge(charged[counter] ?? noCharge, amounts);
-  };
-  const open = rowOpener();
-  for (const { row } of await store.tail(0, 100_000))
-    for (const event of open(row)) {
-      if (event.event_type === "BUDGET_RESERVED") {
-        const { counters, amounts } = payloadOf(event, "BUDGET_RESERVED");
-        add(counters, amounts);
-      } else if (event.event_type === "BUDGET_SETTLED") {
-        const { counters, amounts, reserved } = payloadOf(event, "BUDGET_SETTLED");
-        add(counters, addCharge(amounts, reserved, -1));
-      }
-    }
-  return charged;
-}
-
-const tenantCharges = async (store: LedgerStore) =>
-  Object.fromEntries((await store.chargesOf(1)).map(({ counter, amounts }) => [counter, amounts]));
 
 describe("ceilings of one workflow", () => {
   it.each<[string, Kind, Budgets, object]>([
@@ -282,63 +229,6 @@ describe.each(stores)("budgets over workflows, %s", (_, makeStore) => {
     expect(await tenantCharges(ledger)).toEqual(await foldCharges(ledger));
     expect((await tenantCharges(ledger))["tenant"]?.tokens).toBe(400);
   });
-});
-
-it("counters are the fold of the events of two kernels on one file", async () => {
-  const path = freshPath();
-  const { operator, ran } = working({ tokens: 10, usage: { total: 3, cost: 0.1 } });
-  const steps = Array.from({ length: 5 }, (_, i) => step(`s${i}`, "Probe.Work", { params: { n: i } }));
-  const limits: Budgets["limits"] = [{ scope: "tenant", tokens: 300 }];
-  const ledger = sqliteLedger({ path });
-  const options = { capabilities: [flow([operator], steps)], budgets: { limits } };
-  await using a = await createTestKernel({ ...options, ledger });
-  await using b = await createTestKernel({ ...options, seed: 2, ledger: sqliteLedger({ path }) });
-  const submitted = Array.from({ length: 30 }, async (_, i) => {
-    const t = i % 2 === 0 ? a : b;
-    return [t, await t.submit(intent)] as const;
-  });
-  for (const [t, id] of await Promise.all(submitted)) await t.rest(id);
-  const { tenant } = await tenantCharges(ledger);
-  expect(tenant).toEqual((await foldCharges(ledger))["tenant"]);
-  expect(tenant?.tokens).toBe(3 * ran.length);
-});
-
-/** Reads are as old as they can be: another process has gone on meanwhile. */
-const readingLate = (store: LedgerStore): LedgerStore => ({
-  ...store,
-  open: async () => undefined,
-  close: async () => undefined,
-  async charges(tenant, counters) {
-    const read = await store.charges(tenant, counters);
-    for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-    return read;
-  },
-});
-
-it.each([
-  ["plain rows", memoryLedger],
-  ["SQLite", () => sqliteLedger()],
-])("processes never pass a ceiling together, of a tenant or of an operator: %s", async (_name, open) => {
-  const store = open();
-  await store.open();
-  const { operator, ran } = working({ tokens: 40 });
-  const limits: Budgets["limits"] = [
-    { scope: "tenant", tokens: 1000 },
-    { scope: "operator", id: "Probe.Work", invocations: 11 },
-  ];
-  const kernels = await Promise.all(
-    [1, 2, 3].map((seed) => kernelOf(operator, 1, { seed, ledger: readingLate(store), budgets: { limits } })),
-  );
-  const submitted = Array.from({ length: 30 }, async (_, i) => {
-    const t = kernels[i % 3] as TestKernel;
-    return [t, await t.submit(intent)] as const;
-  });
-  for (const [t, id] of await Promise.all(submitted)) await t.rest(id);
-  expect(ran.length).toBe(11);
-  expect(await tenantCharges(store)).toEqual(await foldCharges(store));
-  for (const [t, id] of await Promise.all(submitted)) expect((await t.kernel.replay(id)).identical).toBe(true);
-  for (const t of kernels) await t.kernel.stop();
-  await store.close();
 });
 
 it("a budget that cannot be read is no refusal: the step failed, and the next plan makes the call", async () => {
