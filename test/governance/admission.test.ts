@@ -13,7 +13,7 @@ import { createVirtualClock } from "../../src/testing/virtual-clock.ts";
 import { flow, intent, payloads, skill, step } from "../execution/flow.ts";
 import { freshPaths } from "../ledgers/ledger-files.ts";
 import { runs } from "../properties/property-runs.ts";
-import { calls, foldCharges, kernelOf, tenantCharges, working } from "./charges.ts";
+import { calls, foldCharges, type Kind, kernelOf, tenantCharges, working } from "./charges.ts";
 
 async function refusalOf(t: TestKernel, workflowId: string) {
   const [refused, ...more] = await payloads(t, workflowId, "BUDGET_REFUSED");

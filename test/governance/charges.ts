@@ -11,7 +11,7 @@ export const calls = (count: number, more: object = {}) =>
     step(`s${i + 1}`, "Probe.Work", { params: { n: i }, depends_on: i === 0 ? [] : [`s${i}`], ...more }),
   );
 
-interface Kind {
+export interface Kind {
   readonly tokens?: number;
   readonly usage?: { readonly total: number; readonly cost: number };
   readonly limits?: object;
