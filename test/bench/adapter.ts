@@ -6,8 +6,7 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { postgresLedger } from "../../src/ledgers/postgres/index.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+import { ledgerAt } from "./place.ts";
 import { openWorkload } from "./workload.ts";
 
 const [, , harness] = process.argv;
@@ -20,10 +19,8 @@ const { measure } = (await import(pathToFileURL(resolve(harness)).href)) as {
 };
 const url = process.env["POSTGRES"];
 const thread = process.env["THREAD"] === "1";
-const ledger =
-  url === undefined
-    ? sqliteLedger({ path: join(mkdtempSync(join(tmpdir(), "countersign-peer-")), "peer.db"), thread })
-    : postgresLedger({ url, schema: `peer_${process.pid}` });
+const path = join(mkdtempSync(join(tmpdir(), "countersign-peer-")), "peer.db");
+const ledger = ledgerAt(url === undefined ? { path, thread } : { url, schema: `peer_${process.pid}` });
 const w = await openWorkload(ledger);
 const parked = new Map<string, string>();
 await measure({

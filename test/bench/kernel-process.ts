@@ -1,14 +1,10 @@
 /** A process with a kernel on the ledger it is told of, which runs the bench's workload when asked and says what that took. */
 
-import { postgresLedger } from "../../src/ledgers/postgres/index.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { answerParent } from "./in-child.ts";
 import { quantile } from "./measure.ts";
+import { ledgerAt, type Place } from "./place.ts";
 import { openWorkload, type Workload } from "./workload.ts";
-
-/** A file, or a schema of a database. */
-export type Place = { readonly path: string } | { readonly url: string; readonly schema: string };
 
 export interface Spell {
   readonly kind: "plain" | "gated";
@@ -73,7 +69,7 @@ async function work({ kind, concurrency, ms }: Spell): Promise<Done> {
 
 answerParent({
   async open(place: Place) {
-    const ledger = counting<LedgerStore>("path" in place ? sqliteLedger(place) : postgresLedger(place));
+    const ledger = counting<LedgerStore>(ledgerAt(place));
     workload = await openWorkload(ledger);
   },
   work,

@@ -1,8 +1,8 @@
 /**
- * A ledger file with many parked workflows. Some run to their gates as any workflow does; what was appended for them is
+ * A ledger with many parked workflows. Some run to their gates as any workflow does; what was appended for them is
  * appended again, through the same store, under ids of its own: row by row what the kernel writes, chains and indexes too.
  *
- * Owns: the file's contents. Never: opens it for the measuring.
+ * Owns: the ledger's contents. Never: opens it for the measuring.
  */
 import { z } from "zod";
 import { seededRandom } from "../../src/adapters/seeded-random.ts";
@@ -10,8 +10,8 @@ import { chainHash, genesisHash } from "../../src/contract/chain.ts";
 import { sha256 } from "../../src/contract/digest.ts";
 import { createIdSource } from "../../src/contract/ids.ts";
 import { createKernel, defineCapability, defineOperator, type Kernel } from "../../src/index.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 import type { Append, LedgerStore } from "../../src/ports/ledger-store.ts";
+import { ledgerAt, type Place } from "./place.ts";
 
 const step = defineOperator({
   name: "Soak.Step",
@@ -66,15 +66,15 @@ export async function parkMany(kernel: Kernel, count: number, from = 0): Promise
   return ids;
 }
 
-/** Fills a new file with `count` parked workflows, of which at most `originals` are run. */
-export async function fillParked(path: string, { count, originals }: { count: number; originals: number }) {
-  const { ledger, taken } = recording(sqliteLedger({ path }));
+/** Fills a new ledger with `count` parked workflows, of which at most `originals` are run. */
+export async function fillParked(place: Place, { count, originals }: { count: number; originals: number }) {
+  const { ledger, taken } = recording(ledgerAt(place));
   const kernel = await createKernel({ ledger, capabilities: soakCapabilities });
   const run = Math.min(count, originals);
   const ids = await parkMany(kernel, run);
   await kernel.stop();
   const texts = ids.map((id) => JSON.stringify(taken.get(id)));
-  const store = sqliteLedger({ path });
+  const store = ledgerAt(place);
   await store.open();
   const draw = createIdSource({ now: Date.now, random: seededRandom(count) });
   for (let made = run; made < count; ) {

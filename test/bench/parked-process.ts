@@ -1,13 +1,13 @@
 /** A process that opens a ledger of parked workflows and does what it is asked, as `soak:parked` measures it. */
 import { createKernel, type Kernel } from "../../src/index.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 import { answerParent, measureMemory } from "./in-child.ts";
 import { callerOf, parkMany, soakCapabilities } from "./parked-ledger.ts";
+import { ledgerAt, type Place } from "./place.ts";
 
 let kernel: Kernel;
 
-const open = async (path: string): Promise<void> => {
-  kernel = await createKernel({ ledger: sqliteLedger({ path }), capabilities: soakCapabilities });
+const open = async (place: Place): Promise<void> => {
+  kernel = await createKernel({ ledger: ledgerAt(place), capabilities: soakCapabilities });
 };
 
 async function approve(workflowId: string): Promise<void> {

@@ -8,8 +8,9 @@ import { setTimeout as pause } from "node:timers/promises";
 import { Client } from "pg";
 import { startServer } from "../postgres/start-server.ts";
 import { type Child, startChild } from "./in-child.ts";
-import type { Done, Place, Spell } from "./kernel-process.ts";
+import type { Done, Spell } from "./kernel-process.ts";
 import { median } from "./measure.ts";
+import type { Place } from "./place.ts";
 
 /** What workflows took; CPU is µs a workflow. */
 export interface Measured {
@@ -26,6 +27,8 @@ export interface Stage {
   readonly url: string;
   /** Of this run, and dropped with it. */
   readonly freshSchema: (name: string) => string;
+  /** Bytes of its tables, with their indexes. */
+  readonly sizeOf: (name: string) => Promise<number>;
   readonly measure: (work: () => Promise<readonly Done[]>) => Promise<Measured>;
   /** What so many kernels without work make the server do, a second and a kernel. */
   readonly atRest: (
@@ -45,9 +48,13 @@ export async function openStage(given: string | undefined = process.env["POSTGRE
   return {
     url,
     freshSchema(name) {
-      const schema = `bench_${process.pid}_${name}`;
-      schemas.push(schema);
-      return schema;
+      schemas.push(schemaOf(name));
+      return schemaOf(name);
+    },
+    async sizeOf(name) {
+      const sizes =
+        "SELECT sum(pg_total_relation_size(c.oid))::float8 AS n FROM pg_class AS c WHERE relkind = 'r' AND relnamespace = $1::regnamespace";
+      return (await client.query<{ n: number }>(sizes, [schemaOf(name)])).rows[0]?.n ?? 0;
     },
     async measure(work) {
       let done: readonly Done[] = [];
@@ -67,6 +74,8 @@ export async function openStage(given: string | undefined = process.env["POSTGRE
     },
   };
 }
+
+const schemaOf = (name: string): string => `bench_${process.pid}_${name}`;
 
 interface Used {
   readonly cpu_ms: number | null;

@@ -37,7 +37,7 @@ function counting(store: LedgerStore) {
 
 async function readOf(count: number) {
   const path = freshPath();
-  await fillParked(path, { count, originals: 30 });
+  await fillParked({ path }, { count, originals: 30 });
   const { ledger, take } = counting(sqliteLedger({ path }));
   const kernel = await createKernel({ ledger, capabilities: soakCapabilities });
   try {

@@ -1,10 +1,10 @@
 /**
- * npm run soak:parked -- --count 1000000: so many parked workflows on one file. Prints the file's size, what one more of them
+ * npm run soak:parked -- --count 1000000: so many parked workflows on one ledger. Prints its size, what one more of them
  * holds in memory, and how long a fresh process takes to start, to the end of a first approval, for filtered lists and for
  * the inbox. One JSON line each.
  *
  * Options: --count (100000), --originals (2000; how many run through the kernel, the others are copied), --dir (a folder for
- * the file; it is removed at the end).
+ * the file; it is removed at the end), --postgres (in place of the file a schema of a server, which is started here or is that of POSTGRES).
  */
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,17 +13,22 @@ import { parseArgs } from "node:util";
 import { type Child, startChild } from "./in-child.ts";
 import { median, rounded } from "./measure.ts";
 import { fillParked } from "./parked-ledger.ts";
+import type { Place } from "./place.ts";
+import { openStage } from "./postgres-stage.ts";
 
 const { values } = parseArgs({
   options: {
     count: { type: "string", default: "100000" },
     originals: { type: "string", default: "2000" },
     dir: { type: "string", default: tmpdir() },
+    postgres: { type: "boolean", default: false },
   },
 });
 const count = Number(values.count);
 const folder = mkdtempSync(join(values.dir, "countersign-parked-"));
 const path = join(folder, "parked.db");
+const stage = values.postgres ? await openStage() : null;
+const place: Place = stage === null ? { path } : { url: stage.url, schema: stage.freshSchema("parked") };
 const print = (what: string, result: object): void => console.log(JSON.stringify({ what, ...result }));
 
 async function timed<T>(work: () => Promise<T>): Promise<{ readonly ms: number; readonly value: T }> {
@@ -65,12 +70,12 @@ async function settledMemory(child: Child): Promise<Memory> {
 const mb = (bytes: number): number => rounded(bytes / 1e6);
 
 try {
-  const filled = await timed(() => fillParked(path, { count, originals: Number(values.originals) }));
-  const size = statSync(path).size;
-  print("file", { count, mb: mb(size), bytes_each: Math.round(size / count), filled_s: rounded(filled.ms / 1000) });
+  const filled = await timed(() => fillParked(place, { count, originals: Number(values.originals) }));
+  const size = (await stage?.sizeOf("parked")) ?? statSync(path).size;
+  print("ledger", { count, mb: mb(size), bytes_each: Math.round(size / count), filled_s: rounded(filled.ms / 1000) });
 
   const child = await startChild("./parked-process.ts");
-  const opened = await timed(() => child.ask("open", path));
+  const opened = await timed(() => child.ask("open", place));
   const id = await child.ask<string>("anyWorkflow");
   const approved = await timed(() => child.ask("approve", id));
   const { rss, heap } = await settledMemory(child);
@@ -112,5 +117,6 @@ try {
   await child.ask("stop");
   await child.stop();
 } finally {
+  await stage?.close();
   rmSync(folder, { recursive: true, force: true });
 }

@@ -1,0 +1,9 @@
+/** Where a measured kernel keeps its ledger: in a file, or in a schema of a database. */
+import { postgresLedger } from "../../src/ledgers/postgres/index.ts";
+import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
+
+export type Place =
+  | { readonly path: string; readonly thread?: boolean }
+  | { readonly url: string; readonly schema: string };
+
+export const ledgerAt = (place: Place) => ("path" in place ? sqliteLedger(place) : postgresLedger(place));
