@@ -69,7 +69,7 @@ describe("a ledger of parked workflows", () => {
     expect(many.total).toBe(60);
     expect([few.state, many.state]).toEqual(["completed", "completed"]);
     expect(many.opened).toEqual(few.opened);
-    expect(many.opened.items).toEqual({ abandoned: 0, due: 0 });
+    expect(many.opened.items).toEqual({ held: 0, takeUp: 0 });
     expect(many.lists.calls).toEqual({ listHeads: 3, countHeads: 1, listGates: 1 });
     expect(many.lists.items["listHeads"]).toBeLessThanOrEqual(21);
     expect(many.approved).toEqual(few.approved);
