@@ -185,7 +185,7 @@ class RunningKernel {
     const { authorize } = this.#gateway;
     const { bus, executor, lifecycles, feed, timers, supervision, reading, registry, shelf, told, policies } =
       this.#parts;
-    const { notices, kit, store } = this.#parts;
+    const { notices, kit, store, life } = this.#parts;
     const ready = createReadiness(store, { clock: kit.clock, timeoutMs: kit.limits.checkTimeoutMs });
     return {
       replay: async (workflowId, caller) =>
@@ -214,6 +214,7 @@ class RunningKernel {
         listeners: feed.listeners() + bus.observers(),
         timers: timers.armed(),
         waiting: bus.waiting(),
+        lease_age: life.ageMs,
       }),
       system: supervision.root.system,
       lifecycles: (workflowId) => lifecycles.states(workflowId),

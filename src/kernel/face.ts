@@ -255,6 +255,8 @@ export interface Kernel extends AsyncDisposable {
     readonly listeners: number;
     readonly timers: number;
     readonly waiting: number;
+    /** How long ago the ledger was told that this kernel lives, in ms; at `limits.leaseMs` others take over what it holds. */
+    readonly lease_age: number;
   };
   readonly system: Supervision["root"]["system"];
   /** Lifecycle states as the live actors hold them; null for a workflow that is not awake. */

@@ -225,7 +225,11 @@ export class KernelParts {
     const taken = await this.#claimFree(kind, limit);
     const failed = (workflow_id: string) => (error: unknown) =>
       kit.logger.error({ error, workflow_id }, "a workflow could not be taken up");
-    await Promise.all(taken.map((one) => executor.goOn(one).catch(failed(one.head.workflow_id))));
+    const goOn = async (one: TakenUp): Promise<void> => {
+      await executor.goOn(one);
+      kit.telemetry.mark?.("take_up", { workflow_id: one.head.workflow_id, kind });
+    };
+    await Promise.all(taken.map((one) => goOn(one).catch(failed(one.head.workflow_id))));
     return taken.map(({ head }) => head.workflow_id);
   }
 

@@ -41,6 +41,11 @@ export class OwnLife {
     return this.#until !== null && this.#parts.clock.now() < this.#until;
   }
 
+  /** How long ago the store was told last, in ms; 0 before the first time. */
+  get ageMs(): number {
+    return this.#until === null ? 0 : this.#parts.clock.now() - (this.#until - this.leaseMs);
+  }
+
   /** Tells the store; false where everything was lost. Who asks meanwhile gets the same answer. @throws what the store throws. */
   beat(): Promise<boolean> {
     this.#asking ??= this.#beat().finally(() => {

@@ -102,9 +102,11 @@ export function createObserver(options: ObserverOptions = {}): Observer {
   let stopped = false;
   const enter = contextFinder(parts);
   return {
-    mark(stage, { notifier, outcome }) {
-      if (stopped || stage !== "notice") return;
-      guard(() => metrics.record("notices", 1, { notifier: String(notifier), outcome: String(outcome) }));
+    mark(stage, { notifier, outcome, kind }) {
+      if (stopped) return;
+      if (stage === "take_up") guard(() => metrics.record("takeUps", 1, { kind: String(kind) }));
+      if (stage === "notice")
+        guard(() => metrics.record("notices", 1, { notifier: String(notifier), outcome: String(outcome) }));
     },
     committed(commit) {
       if (stopped) return;

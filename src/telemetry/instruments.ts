@@ -52,6 +52,20 @@ export const instruments = {
     labels: [],
     buckets: quick,
   },
+  takeUps: {
+    kind: "counter",
+    name: "countersign.takeups",
+    unit: "1",
+    help: "Workflows that this process took up though it had not begun them: abandoned by another, or due",
+    labels: ["kind"],
+  },
+  leaseAge: {
+    kind: "gauge",
+    name: "countersign.lease.age",
+    unit: "s",
+    help: "How long ago this process told the ledger that it lives; at limits.leaseMs others take over what it holds",
+    labels: [],
+  },
   lagRows: {
     kind: "gauge",
     name: "countersign.ledger.lag.rows",

@@ -24,6 +24,7 @@ export function observeProcess(
     ["workflowsAwake", () => sum("workflows")],
     ["listeners", () => sum("listeners")],
     ["gatesOpen", () => countGates(kernels(), maxGatesCounted)],
+    ["leaseAge", () => Math.max(0, ...kernels().map((kernel) => kernel.vitals().lease_age)) / 1000],
     ["lagRows", lagOf("rows")],
     ["lagTransactions", lagOf("transactions")],
     ["lagOldest", async () => (await lagOf("oldest_ms")()) / 1000],

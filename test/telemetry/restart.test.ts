@@ -114,6 +114,29 @@ describe("a workflow that goes on in another process", () => {
     expect(msOf(call?.endTime ?? [0, 0]) - msOf(call?.startTime ?? [0, 0])).toBeGreaterThanOrEqual(10 * minute);
   });
 
+  it("is counted where it was taken up; the lease's age is that of the last word to the ledger", async () => {
+    const path = pathOf();
+    let dead = true;
+    const act = work(createWorld(), "T.Act", { idempotent: true, run: () => (dead ? never() : {}) });
+    const capabilities = [job([step("s1", "T.Act")], [act])];
+    const first = await openProcess(path, { capabilities });
+    const id = await first.submit("Test.Job");
+    await first.clock.settle();
+    first.freeze();
+    dead = false;
+    const observer = createObserver();
+    await using second = await openProcess(path, { capabilities, at: 10 * minute, telemetry: observer });
+    observer.watch(second.kernel);
+    await second.clock.advance(minute);
+    expect((await second.rest(id)).state).toBe("completed");
+    const { sum } = readSamples(await observer.prometheus());
+    expect(sum("countersign_takeups_total", { kind: "abandoned" })).toBe(1);
+    const { lease_age } = second.kernel.vitals();
+    await second.clock.advance(700);
+    expect(second.kernel.vitals().lease_age).toBe(lease_age + 700);
+    observer.stop();
+  });
+
   it("cancelled after a restart: what the dead process had begun ends with the run", async () => {
     const path = pathOf();
     const capabilities = [job([step("s1", "T.Act", { gate: {} })], [work(createWorld(), "T.Act")])];

@@ -9,7 +9,7 @@
  * E4  Nobody works on a workflow without having claimed it: in the store before it goes on by itself, and in the row of
  *     what a person says to one that rests, where this process goes on with it.
  */
-import { raise } from "../../contract/error.ts";
+import { KernelErrorException, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { LedgerEvent } from "../../contract/event.ts";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
@@ -100,8 +100,10 @@ export class Executor {
 
   /** Lets a workflow go on by itself, if this process may have it; null where another holds it. */
   async wake(workflowId: string, parentId: string | null = null): Promise<Mailbox | null> {
-    if (this.#awake.get(workflowId) === undefined && (await this.#claim(workflowId)) === null) return null;
-    const mailbox = await this.#live(workflowId, parentId);
+    const isAwake = this.#awake.has(workflowId);
+    const lease = isAwake ? null : await this.#claim(workflowId);
+    if (!isAwake && lease === null) return null;
+    const mailbox = await this.#live(workflowId, parentId).catch(this.#leaveToOthers(workflowId, lease));
     mailbox.wake();
     return mailbox;
   }
@@ -120,8 +122,17 @@ export class Executor {
       awake.log.abandon(kernelError("T4_WORKFLOW_LEASED", "its lease was given up meanwhile", executorRef));
       awake.interrupt();
     }
-    const mailbox = await this.#live(workflow_id, null);
+    const mailbox = await this.#live(workflow_id, null).catch(this.#leaveToOthers(workflow_id, lease));
     mailbox.wake();
+  }
+
+  /** What a later release wrote is for a process of that release: it finds it free. */
+  #leaveToOthers(workflowId: string, lease: Lease | null): (thrown: unknown) => Promise<never> {
+    return async (thrown) => {
+      const isLater = thrown instanceof KernelErrorException && thrown.error.code === "T0_LEDGER_FORMAT";
+      if (isLater && lease !== null) await this.#options.store.release(workflowId, lease).catch(() => undefined);
+      throw thrown;
+    };
   }
 
   async #live(workflowId: string, parentId: string | null): Promise<Mailbox> {
