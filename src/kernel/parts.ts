@@ -355,7 +355,7 @@ export async function openParts(parts: KernelParts): Promise<void> {
 
 /** Runs come to rest or are interrupted; leases are given up; everything is closed. */
 export async function stopParts(parts: KernelParts, drainMs: number): Promise<void> {
-  const { executor, store, writer, supervision, kit } = parts;
+  const { executor, store, supervision, kit } = parts;
   supervision.root.send({ type: "STOP" });
   parts.host.stop();
   await drain(parts, kit.clock.now() + drainMs);
@@ -363,13 +363,21 @@ export async function stopParts(parts: KernelParts, drainMs: number): Promise<vo
   const held = awake.map(({ log }) => log);
   for (const mailbox of awake) mailbox.interrupt();
   await letUnwind(awake.map((mailbox) => mailbox.idle()));
-  await writer.drained();
-  for (const log of held)
-    if (log.lease !== null) await store.release(log.identity.workflow_id, log.lease).catch(() => undefined);
+  await Promise.race([giveUp(parts, held), parts.timers.until(kit.clock.now() + giveUpMs)]);
   await parts.host.ended();
   await parts.notices?.stop();
   parts.close();
   await store.close();
+}
+
+/** How long the ledger may take to hear it; what it does not hear ends with this process's lease. */
+const giveUpMs = 5_000;
+
+async function giveUp({ store, writer }: KernelParts, held: readonly WorkflowLog[]): Promise<void> {
+  await writer.drained();
+  const release = async ({ identity, lease }: WorkflowLog): Promise<void> =>
+    lease === null ? undefined : store.release(identity.workflow_id, lease);
+  await Promise.allSettled(held.map(release));
 }
 
 /** Turns of the event loop in which what was interrupted may end; host code that never ends is left behind. */

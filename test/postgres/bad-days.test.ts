@@ -4,12 +4,13 @@
  */
 import { Client } from "pg";
 import { beforeAll, describe, expect, it } from "vitest";
+import { wallClock } from "../../src/adapters/wall-clock.ts";
 import { errorCodes } from "../../src/contract/error-codes.ts";
 import { createKernel } from "../../src/index.ts";
 import { postgresLedger } from "../../src/ledgers/postgres/index.ts";
 import { testCaller } from "../../src/testing/index.ts";
 import { counted, refusalOf } from "../fixtures.ts";
-import { intentType, packageOf, planStep } from "../journey/parts.ts";
+import { intentType, oneStep, packageOf, planStep } from "../journey/parts.ts";
 import { openProxy } from "./proxy.ts";
 import { freshSchema, serverUrl } from "./server.ts";
 import { startServer, type TestServer } from "./start-server.ts";
@@ -144,5 +145,23 @@ describe("a kernel survives", () => {
     } finally {
       proxy.close();
     }
+  });
+
+  it("that its server says nothing more when it is told to stop: it stops all the same, in a bounded time", async () => {
+    const proxy = await openProxy();
+    const held = counted(
+      "Test.Act",
+      {},
+      ({ signal }) => new Promise((_, reject) => signal.addEventListener("abort", reject)),
+    );
+    const ledger = postgresLedger({ url: proxy.url, schema: freshSchema(), timeoutMs: 1000 });
+    const kernel = await createKernel({ ledger, capabilities: [oneStep(held)] });
+    for (let n = 0; n < 10; n += 1) await kernel.submit(hint);
+    while (held.calls.length < 10) await new Promise(setImmediate);
+    proxy.muteAfter("");
+    const late = wallClock.now() + 10_000;
+    await kernel.stop({ drainMs: 0 });
+    expect(wallClock.now()).toBeLessThan(late);
+    proxy.close();
   });
 });

@@ -6,7 +6,9 @@
  * INV-1  What is appended is appended one batch after another; the connection that appends is shared with nobody.
  * INV-2  No connection waits for ever: for another's lock, for an answer, or to be opened.
  * INV-3  A connection that fails while nobody uses it takes nothing down.
+ * INV-4  What is closed ends within a time, whether or not the server answers.
  */
+import { Socket } from "node:net";
 import type { ClientBase, ClientConfig, Pool, PoolConfig } from "pg";
 import { ledgerFailure } from "./failure.ts";
 import type { Runner } from "./query.ts";
@@ -29,6 +31,8 @@ export interface Connections {
   readonly pool: Pool;
   /** One more, for whoever needs a session of his own. @throws T0_LEDGER_POOLED where a pooler does not pass settings. */
   readonly openOne: () => Promise<Opened>;
+  /** Ends what is left of all of them, in whatever they are. */
+  readonly cut: () => void;
 }
 
 const bigint = 20;
@@ -57,6 +61,12 @@ function settingsOf({ schema, timeoutMs }: ConnectOptions): string {
 export function connect(driver: Driver, options: ConnectOptions): Connections {
   const { config, maxConnections, timeoutMs } = options;
   const { types } = driver;
+  const sockets = new Set<Socket>();
+  const newSocket = (): Socket => {
+    const socket = new Socket();
+    sockets.add(socket);
+    return socket.once("close", () => sockets.delete(socket));
+  };
   const shared = {
     application_name: "countersign",
     ...config,
@@ -66,12 +76,16 @@ export function connect(driver: Driver, options: ConnectOptions): Connections {
     keepAlive: true,
     keepAliveInitialDelayMillis: 5000,
     query_timeout: 2 * timeoutMs,
+    stream: config.stream ?? newSocket,
     types: { getTypeParser: (oid: number, format?: "text" | "binary") => parserOf(types, oid, format) },
   } as PoolConfig;
   const pool = new driver.Pool({ ...shared, max: maxConnections, allowExitOnIdle: true });
   pool.on("error", () => undefined);
   const openOne = (more: ClientConfig = {}) => open(driver, { ...shared, ...more }, options);
-  return { appender: new Appender(() => openOne({ pipeline: true })), pool, openOne: () => openOne() };
+  const cut = (): void => {
+    for (const socket of [...sockets]) socket.destroy();
+  };
+  return { appender: new Appender(() => openOne({ pipeline: true })), pool, openOne: () => openOne(), cut };
 }
 
 /** Positions and counts are below 2^53. */
@@ -119,6 +133,7 @@ export class Appender {
   readonly #open: () => Promise<Opened>;
   #opened: Opened | null = null;
   #last: Promise<unknown> = Promise.resolve();
+  #closed = false;
 
   constructor(openOne: () => Promise<Opened>) {
     this.#open = openOne;
@@ -136,12 +151,15 @@ export class Appender {
   }
 
   async close(): Promise<void> {
+    this.#closed = true;
     await this.#last;
     await this.#opened?.client.end().catch(() => undefined);
     this.#opened = null;
   }
 
   async #live(): Promise<Opened> {
+    const isLost = this.#opened === null || this.#opened.failed;
+    if (isLost && this.#closed) throw new Error("the ledger was closed");
     if (this.#opened === null || this.#opened.failed) this.#opened = await this.#open();
     return this.#opened;
   }

@@ -101,12 +101,7 @@ function createSession(options: ConnectOptions): Session {
     close: async () => {
       const closing = open;
       open = null;
-      if (closing === null) return;
-      closing.bell.stop();
-      if (closing.outdated === null) await strikeOff(closing);
-      await closing.presence?.end();
-      await closing.appender.close();
-      await closing.pool.end();
+      if (closing !== null) await closeLive(closing);
     },
     read: (fn, body) => coded(fn, ({ pool }) => body(pool)),
     write: (fn, body) =>
@@ -137,6 +132,19 @@ function createSession(options: ConnectOptions): Session {
     indexes: () => coded("indexes", (connections) => dumpIndexes(connections, options)),
     entered: () => open?.entered ?? { name, session: "", lock: () => null, beats: 0 },
   };
+}
+
+/** How long a server may take to hear that this process leaves. */
+const closeMs = 2_000;
+
+async function closeLive(live: Live): Promise<void> {
+  const cut = setTimeout(live.cut, closeMs);
+  live.bell.stop();
+  if (live.outdated === null) await strikeOff(live);
+  await live.presence?.end();
+  await live.appender.close();
+  await live.pool.end();
+  clearTimeout(cut);
 }
 
 /** A newer release has migrated the ledger: nothing is done in it any more, and what is held here is the others'. */
