@@ -12,7 +12,7 @@ import { raise } from "./contract/error.ts";
 import { kernelError } from "./contract/error-codes.ts";
 import { moduleRef } from "./contract/module-ref.ts";
 import type { RetryRequest } from "./contract/retry.ts";
-import { isAtRest, isTerminal, type WorkflowRecord } from "./contract/workflow.ts";
+import { isSettled, isTerminal, type WorkflowRecord } from "./contract/workflow.ts";
 import type { WorkflowState } from "./contract/workflow-state.ts";
 import { createCapabilityClient } from "./kernel/capability-client.ts";
 import { examine } from "./kernel/doctor.ts";
@@ -235,13 +235,13 @@ class RunningKernel {
       if (run === null || mayRest(run)) {
         last = await reading.readWorkflowState(workflowId);
         const now = executor.awake(workflowId);
-        if (isTerminal(last.state) || (isAtRest(last.state) && now?.isBusy !== true)) return viewOf(last, registry);
+        if (isTerminal(last.state) || (hasSettled(last) && now?.isBusy !== true)) return viewOf(last, registry);
         if (now === null && this.#stopping !== null) return viewOf(last, registry);
       } else if (hasAllSaved(run)) last = run.log.record;
       const until = kit.clock.now() + kit.limits.tailPollMs;
       const goesOn = await restWaiters.next(workflowId, { until, background: run !== null });
       const saved = run !== null && hasAllSaved(run) ? run.log.record : null;
-      if (saved !== null && isAtRest(saved.state) && executor.awake(workflowId) === null) return this.#tellSaved(saved);
+      if (saved !== null && hasSettled(saved) && executor.awake(workflowId) === null) return this.#tellSaved(saved);
       last = saved ?? last;
       if (goesOn) continue;
       // Of a kernel that has stopped nothing more is to be expected, and its ledger can no longer be read.
@@ -269,6 +269,8 @@ const mayRest = ({ isBusy, log }: Mailbox): boolean =>
 
 const isEnding = (run: Mailbox): boolean =>
   run.log.lost === null && run.log.exists && isTerminal(run.log.record.state) && !hasAllSaved(run);
+
+const hasSettled = ({ state, gates }: WorkflowRecord): boolean => isSettled(state, gates.values());
 
 const hasAllSaved = ({ log }: Mailbox): boolean =>
   log.lost === null && log.exists && log.record.sequence === log.confirmed;

@@ -6,7 +6,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { KernelProgress } from "../contract/progress.ts";
-import { isAtRest } from "../contract/workflow.ts";
+import { isSettled } from "../contract/workflow.ts";
 import type { WorkflowState } from "../contract/workflow-state.ts";
 import type { Kernel } from "../index.ts";
 import type { Session } from "./options.ts";
@@ -52,7 +52,7 @@ async function lookForRest(kernel: Kernel, workflowId: string, signal: AbortSign
     // Nobody waits for this any more, and the ledger may be closed.
     if (signal.aborted) return new Promise(() => undefined);
     const state = await kernel.workflow(workflowId);
-    if (isAtRest(state.state) && state.sequence === before) return state;
+    if (isSettled(state.state, state.gates) && state.sequence === before) return state;
     before = state.sequence;
   }
 }

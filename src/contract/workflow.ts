@@ -9,7 +9,7 @@ import type { AuthContext } from "./auth-context.ts";
 import type { ContextBundle } from "./context-bundle.ts";
 import type { KernelError } from "./error.ts";
 import type { GateDecided, LedgerEvent } from "./event.ts";
-import type { Gate } from "./gate.ts";
+import { type Gate, isOpenGate } from "./gate.ts";
 import type { PrincipalRef } from "./gate-vote.ts";
 import type { Intent } from "./intent.ts";
 import type { Json } from "./json.ts";
@@ -162,8 +162,11 @@ export interface WorkflowRecord {
 
 export const isTerminal = (state: WorkflowStateName): boolean =>
   state === "completed" || state === "failed" || state === "cancelled";
-/** Nothing more happens by itself: it has ended, or waits for a person. */
+/** It has ended, or waits for a person, or for whoever goes on with what a person has decided. */
 export const isAtRest = (state: WorkflowStateName): boolean => isTerminal(state) || state === "waiting_for_user";
+/** Nothing more happens by itself: it has ended, or somebody is asked. Between a decision and what follows from it, nobody is. */
+export const isSettled = (state: WorkflowStateName, gates: Iterable<Pick<Gate, "status">>): boolean =>
+  isTerminal(state) || (state === "waiting_for_user" && [...gates].some(isOpenGate));
 /** Whether a step can go on now, or start. */
 export function isRunnable({ steps, standing }: Pick<WorkflowRecord, "steps" | "standing">, of: StepRecord): boolean {
   const { state, phase, step } = of;

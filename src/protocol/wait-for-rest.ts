@@ -7,7 +7,7 @@
  */
 import type { Caller } from "../contract/auth-context.ts";
 import type { KernelProgress } from "../contract/progress.ts";
-import { isAtRest } from "../contract/workflow.ts";
+import { isAtRest, isSettled } from "../contract/workflow.ts";
 import type { WorkflowState } from "../contract/workflow-state.ts";
 
 interface FollowOptions {
@@ -43,7 +43,7 @@ export async function waitForRest(
   { signal, after = -1, onProgress }: Waiting,
 ): Promise<WorkflowState> {
   const read = () => kernel.workflow(workflowId, caller);
-  const isResting = ({ state, sequence }: WorkflowState): boolean => isAtRest(state) && sequence > after;
+  const isResting = ({ state, gates, sequence }: WorkflowState): boolean => isSettled(state, gates) && sequence > after;
   for (let state = await read(); ; state = await read()) {
     signal.throwIfAborted();
     if (isResting(state)) return state;

@@ -65,6 +65,26 @@ describe("a host that dispatches", () => {
     expect((await second.kernel.replay(id)).identical).toBe(true);
   });
 
+  it("leaves a workflow unsettled between a decision and the drive that goes on with it", async () => {
+    const { driver, taker, runner } = await twoProcesses();
+    await using first = taker;
+    await using _second = runner;
+    const id = await first.submit("Test.Job");
+    await driver.drive(id);
+    expect((await first.kernel.settled(id)).state).toBe("waiting_for_user");
+    await first.approve(id);
+    let state: string | null = null;
+    const settled = first.kernel.settled(id).then((settledIn) => {
+      ({ state } = settledIn);
+    });
+    await first.clock.advance(10_000);
+    expect([state, (await first.kernel.workflow(id)).state]).toEqual([null, "waiting_for_user"]);
+    await driver.drive(id);
+    await first.clock.advance(10_000);
+    await settled;
+    expect(state).toBe("completed");
+  });
+
   it("may dispatch to the very process that took the word in", async () => {
     const { world, door, taker, runner } = await twoProcesses();
     await using first = taker;
