@@ -6,7 +6,7 @@
  */
 import { hash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { extname } from "node:path";
+import { dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 export interface ConsoleFile {
@@ -18,8 +18,9 @@ export interface ConsoleFile {
 
 export type ConsoleFiles = ReadonlyMap<string, ConsoleFile>;
 
-/** Beside the built sources, and of a checkout in its `dist`. */
-const places = ["../../console/", "../../dist/console/"].map((path) => fileURLToPath(new URL(path, import.meta.url)));
+/** Beside the built sources, and of a checkout in its `dist`; paths that no bundler takes for modules. */
+const here = dirname(fileURLToPath(import.meta.url));
+const places = ["../../console/", "../../dist/console/"].map((path) => join(here, path));
 
 const types: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",

@@ -36,13 +36,17 @@ function npmInstall(where: string, packages: readonly string[] = []): string {
   return seconds(begun);
 }
 
-/** A folder with the example, the shop beside it, and what both import. */
+/** The example and the shop beside it, in a folder where npm finds both. */
 function install(name: string): { readonly at: string; readonly took: string } {
   const at = join(folder, `of-${name}`);
-  for (const part of [name, "shop"]) cpSync(join(examples, part), join(at, part), { recursive: true });
-  const manifest = JSON.parse(readFileSync(join(examples, name, "package.json"), "utf8"));
-  manifest.dependencies.countersign = `file:${tarball}`;
-  writeFileSync(join(at, "package.json"), JSON.stringify(manifest));
+  cpSync(join(examples, "package.json"), join(at, "package.json"));
+  for (const part of [name, "shop"]) {
+    cpSync(join(examples, part), join(at, part), { recursive: true });
+    const path = join(at, part, "package.json");
+    const manifest = JSON.parse(readFileSync(path, "utf8"));
+    manifest.dependencies.countersign = `file:${tarball}`;
+    writeFileSync(path, JSON.stringify(manifest));
+  }
   return { at, took: npmInstall(at) };
 }
 

@@ -58,6 +58,11 @@ describe("the published package", () => {
     expect(manifest.keywords.length).toBeGreaterThan(5);
   });
 
+  it("names no path that a bundler takes for a module", () => {
+    const assets = /new URL\((?!["'`])[^)]*import\.meta\.url/;
+    expect(paths.filter((path) => path.endsWith(".js") && assets.test(readFileSync(path, "utf8")))).toEqual([]);
+  });
+
   it("is as small as it is said to be", () => {
     expect(statSync(tarball).size).toBeLessThan(maxPackedBytes);
     expect(paths.reduce((sum, path) => sum + statSync(path).size, 0)).toBeLessThan(maxUnpackedBytes);

@@ -5,6 +5,7 @@
  * R1  They are read once, when somebody first asks. R2  A name is looked up; no path is made of it.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 export interface GuideFile {
@@ -20,7 +21,9 @@ export interface Guide {
   readonly pictures: ReadonlyMap<string, string>;
 }
 
-const places = ["../../guide/", "../../../../src/guide/"].map((path) => fileURLToPath(new URL(path, import.meta.url)));
+/** Paths that no bundler takes for modules. */
+const here = dirname(fileURLToPath(import.meta.url));
+const places = ["../../guide/", "../../../../src/guide/"].map((path) => join(here, path));
 
 /** The page that lists the others. */
 export const indexName = "README";

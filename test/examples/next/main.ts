@@ -1,4 +1,4 @@
-/** Calls the route handlers as Next calls them; `npx next dev` serves the same files. `npm start` */
+/** Calls the route handlers as Next calls them; `npm run dev` serves the same files. `npm start` */
 import { tryOverHttp } from "../shop/try-over-http.ts";
 import { GET, POST } from "./app/v1/kernel/[...path]/route.ts";
 import { opened } from "./kernel.ts";
