@@ -74,7 +74,10 @@ export function toldLedger(tell: (asked: Asked) => void): LedgerStore {
   return told as unknown as LedgerStore;
 }
 
+/** What is asked of a process and what it holds, not of a workflow. */
+const ofOwners: readonly string[] = ["beat", "held", "takeUp"] satisfies readonly (keyof LedgerStore)[];
+
 function streamsOf(call: string, args: readonly unknown[]): readonly (string | null)[] {
   if (call === "append") return (args[0] as readonly { row: { stream: string } }[]).map(({ row }) => row.stream);
-  return typeof args[0] === "string" ? [args[0]] : [null];
+  return typeof args[0] === "string" && !ofOwners.includes(call) ? [args[0]] : [null];
 }
