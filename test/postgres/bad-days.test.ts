@@ -137,7 +137,7 @@ describe("a kernel survives", () => {
   });
 
   it("a server that answers too late, and one that answers slowly", async () => {
-    const proxy = await openProxy();
+    const proxy = await openProxy(serverUrl);
     try {
       const begin = async () => proxy.slow(1000);
       const end = async () => proxy.slow(20);

@@ -6,10 +6,10 @@ import { nextTurn, testStream } from "../../src/testing/ledger-turns.ts";
 import { counted, refusalOf } from "../fixtures.ts";
 import { intentType, packageOf, planStep } from "../journey/parts.ts";
 import { openProxy } from "./proxy.ts";
-import { freshSchema } from "./server.ts";
+import { freshSchema, serverUrl } from "./server.ts";
 
 async function onProxy(use: (proxy: Awaited<ReturnType<typeof openProxy>>, schema: string) => Promise<void>) {
-  const proxy = await openProxy();
+  const proxy = await openProxy(serverUrl);
   try {
     await use(proxy, freshSchema());
   } finally {

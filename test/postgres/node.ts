@@ -9,7 +9,7 @@ import { z } from "zod";
 import { createKernel, defineCapability, defineOperator } from "../../src/index.ts";
 import { postgresLedger } from "../../src/ledgers/postgres/index.ts";
 
-const [url = "", schema = "", owner = "", leaseMs = "30000"] = process.argv.slice(2);
+const [url = "", schema = "", owner = "", leaseMs = "30000", ledgerUrl = url] = process.argv.slice(2);
 const effects = new Pool({ connectionString: url, max: 4 });
 
 const act = defineOperator({
@@ -41,20 +41,34 @@ const job = defineCapability({
 });
 
 const kernel = await createKernel({
-  ledger: postgresLedger({ url, schema }),
+  ledger: postgresLedger({ url: ledgerUrl, schema }),
   capabilities: [job],
   defaultPolicies: false,
   owner,
   limits: { leaseMs: Number(leaseMs) },
 });
+let begun = 0;
+
+/** A kernel that was away for a while answers that it is busy, or was: under its key the request is made again. */
+async function submit(idempotency_key: string): Promise<string> {
+  const caller = { tenant_id: 1, principal: { type: "user", id: 1, role: "user" }, idempotency_key };
+  for (;;) {
+    try {
+      return (await kernel.submit({ ...caller, intent_hint: { intent_type: "Test.Job", inputs: {} } })).workflow_id;
+    } catch (thrown) {
+      console.error(String(thrown));
+      await pause(50);
+    }
+  }
+}
+
 const say = (value: object): void => void process.stdout.write(`${JSON.stringify(value)}\n`);
 say({ ready: true });
 
 for await (const line of createInterface({ input: process.stdin })) {
-  const caller = { tenant_id: 1, principal: { type: "user", id: 1, role: "user" } };
   const ids: string[] = [];
-  for (let n = 0; n < Number(line); n += 1)
-    ids.push((await kernel.submit({ ...caller, intent_hint: { intent_type: "Test.Job", inputs: {} } })).workflow_id);
+  for (let n = 0; n < Number(line); n += 1) ids.push(await submit(`${owner} ${begun + n}`));
+  begun += ids.length;
   say({ ids });
 }
 await kernel.stop({ drainMs: 0 });

@@ -1,17 +1,10 @@
 /** Three processes on one database: what one that dies had begun goes on in another, and one that was paused begins nothing. */
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { Client } from "pg";
 import { describe, expect, it } from "vitest";
 import { createKernel } from "../../src/index.ts";
 import { freshLedger, freshSchema, serverUrl } from "./server.ts";
-
-interface Node {
-  readonly process: ChildProcessWithoutNullStreams;
-  readonly submit: (count: number) => Promise<readonly string[]>;
-}
+import { type Node, startNode } from "./start-node.ts";
 
 interface Effect {
   readonly key: string;
@@ -72,27 +65,6 @@ async function onStage(use: (stage: Stage) => Promise<void>): Promise<void> {
     }
     await client.end();
   }
-}
-
-async function startNode(args: readonly string[], aheadMs: number): Promise<Node> {
-  const clock = `const now = Date.now; Date.now = () => now() + ${aheadMs}`;
-  const other = aheadMs === 0 ? [] : ["--import", `data:text/javascript,${encodeURIComponent(clock)}`];
-  const child = spawn(process.execPath, [...other, join(import.meta.dirname, "node.ts"), ...args]);
-  const said = child.stderr.setEncoding("utf8").toArray();
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  const hear = async () => {
-    const { value, done } = await lines.next();
-    if (done === true) throw new Error((await said).join(""));
-    return JSON.parse(value) as { readonly ids: readonly string[] };
-  };
-  await hear();
-  return {
-    process: child,
-    submit: async (count) => {
-      child.stdin.write(`${count}\n`);
-      return (await hear()).ids;
-    },
-  };
 }
 
 const isDone = (count: number) => `SELECT count(*) = ${count} FROM workflows WHERE state = 'completed'`;

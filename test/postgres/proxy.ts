@@ -1,23 +1,27 @@
 /** A door in front of the server that passes bytes, until it is told to stop: what a broken network does. */
 import { createServer, connect as dial, type Socket } from "node:net";
-import { serverUrl } from "./server.ts";
 
-export interface Proxy {
+export interface Door {
   readonly url: string;
   /** From now on what the server answers is kept back, once it was asked for this text. */
   readonly muteAfter: (text: string) => void;
   /** From now on each answer comes so much later, in ms. */
   readonly slow: (ms: number) => void;
+  /** From now on nothing passes, in either direction: connections stay, and are made, and hear nothing. */
+  readonly mute: () => void;
+  /** What was muted breaks; what is opened then passes again. */
+  readonly restore: () => void;
   /** All connections break. */
   readonly cut: () => void;
   readonly close: () => void;
 }
 
-export async function openProxy(): Promise<Proxy> {
-  const { hostname, port } = new URL(serverUrl);
+export async function openProxy(target: string): Promise<Door> {
+  const { hostname, port } = new URL(target);
   const pairs = new Set<Socket>();
   let muteAt: string | null = null;
   let delayMs = 0;
+  let isMute = false;
   const server = createServer((near) => {
     const far = dial(Number(port), hostname);
     let muted = false;
@@ -27,11 +31,12 @@ export async function openProxy(): Promise<Proxy> {
       socket.on("close", () => pairs.delete(socket));
     }
     near.on("data", (bytes) => {
+      if (isMute) return;
       if (muteAt !== null && bytes.includes(muteAt)) muted = true;
       far.write(bytes);
     });
     far.on("data", (bytes) => {
-      if (muted) return;
+      if (muted || isMute) return;
       if (delayMs === 0) near.write(bytes);
       else setTimeout(() => near.write(bytes), delayMs);
     });
@@ -39,7 +44,7 @@ export async function openProxy(): Promise<Proxy> {
     far.on("close", () => near.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const url = new URL(serverUrl);
+  const url = new URL(target);
   url.port = String((server.address() as { readonly port: number }).port);
   const cut = (): void => {
     muteAt = null;
@@ -52,6 +57,13 @@ export async function openProxy(): Promise<Proxy> {
     },
     slow: (ms) => {
       delayMs = ms;
+    },
+    mute: () => {
+      isMute = true;
+    },
+    restore: () => {
+      isMute = false;
+      cut();
     },
     cut,
     close: () => {

@@ -26,7 +26,12 @@ export interface ConnectOptions {
   readonly name: string;
 }
 
+/** By which the connections of one open ledger are known to the server, and to others: `application_name`. */
+export const nameOfSession = (session: string): string => `countersign ${session}`;
+
 export interface Connections {
+  /** Of this opening alone. */
+  readonly session: string;
   readonly appender: Appender;
   readonly pool: Pool;
   /** One more, for whoever needs a session of his own. @throws T0_LEDGER_POOLED where a pooler does not pass settings. */
@@ -58,7 +63,7 @@ function settingsOf({ schema, timeoutMs }: ConnectOptions): string {
   return [`search_path=${schema}`, ...planning, ...limits, ...isolation].map((setting) => `-c ${setting}`).join(" ");
 }
 
-export function connect(driver: Driver, options: ConnectOptions): Connections {
+export function connect(driver: Driver, session: string, options: ConnectOptions): Connections {
   const { config, maxConnections, timeoutMs } = options;
   const { types } = driver;
   const sockets = new Set<Socket>();
@@ -68,7 +73,7 @@ export function connect(driver: Driver, options: ConnectOptions): Connections {
     return socket.once("close", () => sockets.delete(socket));
   };
   const shared = {
-    application_name: "countersign",
+    application_name: nameOfSession(session),
     ...config,
     options: [config.options, settingsOf(options)].filter((part) => part !== undefined).join(" "),
     connectionTimeoutMillis: timeoutMs,
@@ -85,7 +90,8 @@ export function connect(driver: Driver, options: ConnectOptions): Connections {
   const cut = (): void => {
     for (const socket of [...sockets]) socket.destroy();
   };
-  return { appender: new Appender(() => openOne({ pipeline: true })), pool, openOne: () => openOne(), cut };
+  const appender = new Appender(() => openOne({ pipeline: true }));
+  return { session, appender, pool, openOne: () => openOne(), cut };
 }
 
 /** Positions and counts are below 2^53. */

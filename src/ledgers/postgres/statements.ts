@@ -6,6 +6,7 @@
  * INV-1  The conditions of due, abandoned and held repeat those of their partial indexes word for word.
  * INV-2  What several transactions may change at once is locked, and written, in the order of its key.
  */
+import { nameOfSession } from "./connect.ts";
 import { horizon, ownPosition } from "./position.ts";
 import type { Statement, Value } from "./query.ts";
 
@@ -159,8 +160,13 @@ const texts = {
   enterOwners: `
     INSERT INTO owners (owner, session, expires_at, lock) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING RETURNING owner`,
   strikeOff: "DELETE FROM owners WHERE owner = $1",
+  // What one that hangs has begun would hold its locks: its connections are ended, and their transactions undone.
   strikeOffGone: `
-    DELETE FROM owners WHERE owner IN (SELECT owner FROM owners WHERE expires_at <= $1 FOR UPDATE SKIP LOCKED)`,
+    WITH gone AS (
+      DELETE FROM owners WHERE owner IN (SELECT owner FROM owners WHERE expires_at <= $1 FOR UPDATE SKIP LOCKED)
+      RETURNING session)
+    SELECT pg_terminate_backend(a.pid) FROM gone JOIN pg_stat_activity AS a
+      ON a.application_name = '${nameOfSession("")}' || gone.session AND a.usename = current_user`,
   // Who has the lock of a name knows that nobody else has it.
   strikeOffOther: `
     DELETE FROM owners WHERE owner = $1 AND session <> $2 AND (expires_at <= $3 OR lock = $4::bigint)`,

@@ -173,7 +173,7 @@ async function requireStanding(client: Runner, name: string): Promise<void> {
 }
 
 function startLive(connections: Connections, { schema, name }: ConnectOptions): Live {
-  const session = crypto.randomUUID();
+  const { session } = connections;
   const bell = new Bell(connections.pool, { channel: bellOf(schema), ringer: session });
   const live: Live = {
     ...connections,
@@ -192,7 +192,7 @@ async function strikeOff({ entered, pool, presence }: Live): Promise<void> {
 }
 
 async function openAll(options: ConnectOptions): Promise<Connections> {
-  const connections = connect(await loadDriver(options.name), options);
+  const connections = connect(await loadDriver(options.name), crypto.randomUUID(), options);
   try {
     await connections.appender.run((client) => migrate(client, options));
     return connections;
