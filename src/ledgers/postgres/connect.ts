@@ -86,6 +86,8 @@ export function connect(driver: Driver, session: string, options: ConnectOptions
   } as PoolConfig;
   const pool = new driver.Pool({ ...shared, max: maxConnections, allowExitOnIdle: true });
   pool.on("error", () => undefined);
+  // Between two statements of somebody who has it, a connection that ends has nobody else to tell it to.
+  pool.on("connect", (client) => void client.on("error", () => undefined));
   const openOne = (more: ClientConfig = {}) => open(driver, { ...shared, ...more }, options);
   const cut = (): void => {
     for (const socket of [...sockets]) socket.destroy();

@@ -63,12 +63,12 @@ export function createOwners({ read, write }: Run, entered: () => Entered): Owni
     claim: (workflowId, owner, now) =>
       read("claim", async (on) => {
         const claim = () => firstOf(on, statement("claim", workflowId, owner));
-        const taken = (await claim()) ?? ((await freeGone(on, putRight(now))) ? await claim() : undefined);
+        const taken = (await claim()) ?? ((await freeGone(on, putRight(now), entered())) ? await claim() : undefined);
         return taken === undefined ? null : { owner, epoch: taken["epoch"] as number };
       }),
     takeUp: (kind, owner, now, limit) =>
       read("takeUp", async (on) => {
-        await freeGone(on, putRight(now));
+        await freeGone(on, putRight(now), entered());
         const take = kind === "due" ? "takeDue" : "takeAbandoned";
         const rows = await rowsOf(on, statement(take, owner, now, limit));
         return rows
@@ -98,8 +98,8 @@ async function enter(on: Runner, owner: string, { name, session, lock, now, unti
 }
 
 /** Whether anything was freed. */
-async function freeGone(on: Runner, now: number): Promise<boolean> {
-  await on.query(statement("strikeOffGone", now));
+async function freeGone(on: Runner, now: number, { session }: Entered): Promise<boolean> {
+  await on.query(statement("strikeOffGone", now, session));
   return ((await on.query(statement("freeOrphaned"))).rowCount ?? 0) > 0;
 }
 

@@ -166,7 +166,8 @@ const texts = {
       DELETE FROM owners WHERE owner IN (SELECT owner FROM owners WHERE expires_at <= $1 FOR UPDATE SKIP LOCKED)
       RETURNING session)
     SELECT pg_terminate_backend(a.pid) FROM gone JOIN pg_stat_activity AS a
-      ON a.application_name = '${nameOfSession("")}' || gone.session AND a.usename = current_user`,
+      ON a.application_name = '${nameOfSession("")}' || gone.session AND a.usename = current_user
+    WHERE gone.session <> $2`,
   // Who has the lock of a name knows that nobody else has it.
   strikeOffOther: `
     DELETE FROM owners WHERE owner = $1 AND session <> $2 AND (expires_at <= $3 OR lock = $4::bigint)`,
