@@ -33,6 +33,7 @@ import { createTenantAppend, type TenantAppend } from "../runtime/tenant-log.ts"
 import { createTimers, type Timers } from "../runtime/timers.ts";
 import type { WorkflowLog } from "../runtime/workflow-log.ts";
 import { createWorkflowTails, type WorkflowTails } from "../runtime/workflow-tails.ts";
+import { notFound } from "../tiers/t4-execution/decide/decide.ts";
 import { Executor } from "../tiers/t4-execution/executor.ts";
 import type { Mailbox } from "../tiers/t4-execution/mailbox.ts";
 import { createBudgetBook } from "../tiers/t5-ego/admission/budget-book.ts";
@@ -235,8 +236,10 @@ export class KernelParts {
 
   async #findFree(kind: TakeUpKind, limit: number): Promise<readonly WorkflowHead[]> {
     const taken = await this.#claimFree(kind, limit);
-    await Promise.all(taken.map(({ head, lease }) => this.store.release(head.workflow_id, lease)));
-    return taken.map(({ head }) => head);
+    // What came to it meanwhile goes on here.
+    const idle = taken.filter(({ head }) => this.executor.awake(head.workflow_id) === null);
+    await Promise.all(idle.map(({ head, lease }) => this.store.release(head.workflow_id, lease)));
+    return idle.map(({ head }) => head);
   }
 
   async #claimFree(kind: TakeUpKind, limit: number): Promise<readonly TakenUp[]> {
@@ -254,7 +257,7 @@ export class KernelParts {
   async #drive(workflowId: string): Promise<Rested | null> {
     for (;;) {
       const mailbox = await this.executor.wake(workflowId);
-      if (mailbox === null) return null;
+      if (mailbox === null) return (await this.store.head(workflowId)) === null ? raise(notFound(workflowId)) : null;
       await this.#untilRested(mailbox);
       const { log, interrupted } = mailbox;
       if (log.lost !== null) raise(log.lost);

@@ -42,7 +42,7 @@ export interface HostWork {
   readonly wake: (workflowId: string) => Promise<void>;
   /**
    * Wakes a workflow here and resolves when it has left memory; null where another living process holds it.
-   * @throws KernelErrorException where it was left unfinished: its log was lost, or the kernel stops.
+   * @throws KernelErrorException T4_WORKFLOW_NOT_FOUND, and where it was left unfinished: its log was lost, the kernel stops.
    */
   readonly drive: (workflowId: string) => Promise<Rested | null>;
 }

@@ -8,7 +8,9 @@
  *     second is refused and tried again: no call of the first is put in doubt.
  * R3  While Restate is away its absence is told once, and looked at again after a second, then ever less often.
  */
-import { type KernelError, KernelErrorException } from "../../contract/error.ts";
+import { type KernelError, raise } from "../../contract/error.ts";
+import { kernelError } from "../../contract/error-codes.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
 import type { Host, HostWork, Rested } from "../../ports/host.ts";
 import type { ReadOptions } from "./index.ts";
 import { registerDrives } from "./register-drives.ts";
@@ -77,6 +79,8 @@ export class RestateHost implements Host {
   }
 
   async #drive(workflowId: string): Promise<Rested | null> {
+    if (this.#stopped)
+      raise(kernelError("T0_KERNEL_STOPPED", "the kernel stops", moduleRef(4, "restate_host", "drive")));
     const running = this.#work.drive(workflowId);
     this.#running.add(running);
     return running.finally(() => this.#running.delete(running));
@@ -86,7 +90,7 @@ export class RestateHost implements Host {
     const { register, headers } = this.#options;
     if (register === undefined || this.#registered) return;
     const refused = await registerDrives(register, headers);
-    if (refused?.code === "T4_DISPATCHER_REFUSED") throw new KernelErrorException(refused);
+    if (refused?.code === "T4_DISPATCHER_REFUSED") raise(refused);
     this.#registered = refused === null;
     if (refused !== null) this.#missed(refused);
   }

@@ -25,7 +25,7 @@ export interface Sending extends Pick<ReadOptions, "ingress" | "headers" | "serv
 
 const maxAtOnce = 64;
 const maxWaiting = 10_000;
-const timeoutMs = 10_000;
+const timeoutMs = 5_000;
 
 export class DriveSender {
   readonly #options: Sending;

@@ -70,11 +70,9 @@ async function listen(server: Http2Server, host: string, port: number): Promise<
     const message = `cannot listen on ${host} port ${port}: ${(thrown as Error).message}`;
     raise(kernelError("T0_HTTP_ADDRESS_UNAVAILABLE", message, serveRef, { detail: { host, port } }));
   }
-  server.on("error", (error) => logless(error));
+  // A connection that could not be taken is its client's loss, and not the process's end.
+  server.on("error", () => undefined);
 }
-
-/** A connection that could not be taken is its client's loss, and not the process's end. */
-const logless = (_error: unknown): void => undefined;
 
 /** The SDK's own log: failures of drives are Restate's to tell, and what it says besides is detail. */
 const logTo =

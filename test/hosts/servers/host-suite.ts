@@ -1,5 +1,6 @@
 /** What any host must do, shown on two processes with one ledger in Postgres: the same for each of them. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { freshSchema, serverUrl } from "../../postgres/server.ts";
 import type { NodeOptions } from "./node.ts";
 import { isDone, isUnderWay, type Node, openStage, type Stage } from "./stage.ts";
 
@@ -12,7 +13,7 @@ export function hostSuite(name: string, optionsOf: () => Promise<Partial<NodeOpt
     const ids: string[] = [];
 
     beforeAll(async () => {
-      stage = await openStage();
+      stage = await openStage({ url: serverUrl, schema: freshSchema() });
       const [one, other] = [await optionsOf(), await optionsOf()];
       [first, second] = await Promise.all([stage.start("first", one), stage.start("second", other)]);
     });

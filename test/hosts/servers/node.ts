@@ -7,7 +7,14 @@ import { setTimeout as pause } from "node:timers/promises";
 import { Pool } from "pg";
 import { z } from "zod";
 import { type RestateHostOptions, restateHost } from "../../../src/hosts/restate/index.ts";
-import { createKernel, defineCapability, defineOperator, type Operator, operatorError } from "../../../src/index.ts";
+import {
+  createKernel,
+  defineCapability,
+  defineOperator,
+  type Operator,
+  type OperatorCall,
+  operatorError,
+} from "../../../src/index.ts";
 import { postgresLedger } from "../../../src/ledgers/postgres/index.ts";
 
 /** What a process is started with. */
@@ -38,8 +45,9 @@ const {
 const effects = new Pool({ connectionString: url, max: 4 });
 const say = (value: object): void => void process.stdout.write(`${JSON.stringify(value)}\n`);
 
-const act = async (key: string): Promise<object> => {
-  await effects.query(`INSERT INTO ${schema}.effects (key, kernel) VALUES ($1, $2)`, [key, owner]);
+const act = async ({ idempotencyKey, context }: OperatorCall<unknown>): Promise<object> => {
+  const effect = [idempotencyKey, context.workflow_id, owner];
+  await effects.query(`INSERT INTO ${schema}.effects (key, workflow, kernel) VALUES ($1, $2, $3)`, effect);
   await pause(callMs);
   return {};
 };
@@ -49,20 +57,22 @@ const repeatable = defineOperator({
   ...common,
   name: "Test.Act",
   idempotent: true,
-  run: ({ idempotencyKey }) => act(idempotencyKey),
+  run: act,
 });
 /** A call that is lost leaves a person a question. */
-const once = defineOperator({ ...common, name: "Test.Once", run: ({ idempotencyKey }) => act(idempotencyKey) });
+const once = defineOperator({ ...common, name: "Test.Once", run: act });
 const late = defineOperator({
   ...common,
   name: "Test.Late",
   idempotent: true,
   retry: "STANDARD",
-  run({ idempotencyKey, attempt, context }) {
-    if (attempt > 1 || context.step_id !== "s1") return act(idempotencyKey);
+  run(call) {
+    if (call.attempt > 1 || call.context.step_id !== "s1") return act(call);
     throw operatorError({ code: "BUSY", message: "busy", category: "transient", retry_after_ms: 700 });
   },
 });
+
+const plain = defineOperator({ name: "Test.Plain", input: common.input, effect: "none", run: () => ({}) });
 
 const chain = (operator: string, gateAt = 0) =>
   ["s1", "s2", "s3", "s4"].map((step_id, i) => ({
@@ -90,6 +100,7 @@ const kernel = await createKernel({
     job("Test.Gated", repeatable, 2),
     job("Test.Once", once),
     job("Test.Late", late),
+    job("Test.Plain", plain),
   ],
   defaultPolicies: false,
   owner,

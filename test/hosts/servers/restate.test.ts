@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { restateHost } from "../../../src/hosts/restate/index.ts";
 import { createKernel } from "../../../src/index.ts";
 import { freePort } from "../../free-port.ts";
-import { freshLedger } from "../../postgres/server.ts";
+import { freshLedger, freshSchema, serverUrl } from "../../postgres/server.ts";
 import { hostSuite } from "./host-suite.ts";
 import type { NodeOptions } from "./node.ts";
 import { type Balancer, openBalancer, type RestateServer, startRestate } from "./restate-server.ts";
@@ -36,7 +36,7 @@ async function openFleet(service: string): Promise<Fleet> {
 
 async function onFleet(service: string, use: (fleet: Fleet, stage: Stage) => Promise<void>): Promise<void> {
   const fleet = await openFleet(service);
-  const stage = await openStage();
+  const stage = await openStage({ url: serverUrl, schema: freshSchema() });
   try {
     await use(fleet, stage);
   } finally {
@@ -89,9 +89,11 @@ describe("Restate", () => {
     });
   });
 
-  it("lets a drive take as long as its calls, however soon it takes others for stalled", async () => {
+  it("lets a drive take as long as its calls, however soon it takes others for stalled; and is told of what is not there", async () => {
     await onFleet("long", async ({ next }, stage) => {
       const only = await stage.start("only", await next({ callMs: 300 }));
+      const unknown = await fetch(`${server.ingress}/long/wf_unknown/drive`, { method: "POST" });
+      expect([unknown.status, await unknown.text()]).toEqual([404, expect.stringContaining("T4_WORKFLOW_NOT_FOUND")]);
       await only.submit("Test.Once");
       await stage.until(isDone(1));
       expect(await stage.effects()).toHaveLength(4);

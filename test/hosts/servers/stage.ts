@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Client } from "pg";
 import { createKernel } from "../../../src/index.ts";
-import { freshLedger, freshSchema, serverUrl } from "../../postgres/server.ts";
+import { postgresLedger } from "../../../src/ledgers/postgres/index.ts";
 import type { NodeCommand, NodeOptions } from "./node.ts";
 
 export interface Node {
@@ -21,6 +21,7 @@ export interface Node {
 
 export interface Effect {
   readonly key: string;
+  readonly workflow: string;
   readonly kernel: string;
   readonly at: number;
 }
@@ -38,29 +39,36 @@ export interface Stage extends AsyncDisposable {
   readonly isSound: (ids: readonly string[]) => Promise<boolean>;
 }
 
-export async function openStage(): Promise<Stage> {
-  const schema = freshSchema();
-  const ledger = freshLedger(schema);
+/** Where the ledger is; the schema is new. */
+export type Place = Pick<NodeOptions, "url" | "schema">;
+
+export async function openStage({ url, schema }: Place): Promise<Stage> {
+  const ledger = postgresLedger({ url, schema });
   await ledger.open();
   await ledger.close();
-  const client = new Client({ connectionString: serverUrl, options: `-c search_path=${schema}` });
+  const client = new Client({ connectionString: url, options: `-c search_path=${schema}` });
   await client.connect();
-  await client.query("CREATE TABLE effects (key text, kernel text, at timestamptz DEFAULT clock_timestamp())");
+  await client.query(
+    "CREATE TABLE effects (key text, workflow text, kernel text, at timestamptz DEFAULT clock_timestamp())",
+  );
   const nodes: Node[] = [];
   const ask = async (text: string) => (await client.query(text)).rows as readonly Record<string, unknown>[];
   return {
     schema,
     start: async (owner, more = {}) => {
-      const node = await startNode({ url: serverUrl, schema, owner, ...more });
+      const node = await startNode({ url, schema, owner, ...more });
       nodes.push(node);
       return node;
     },
     effects: async () =>
-      (await ask("SELECT key, kernel, extract(epoch FROM at) * 1000 AS at FROM effects ORDER BY at")).map((row) => ({
-        key: row["key"] as string,
-        kernel: row["kernel"] as string,
-        at: Number(row["at"]),
-      })),
+      (await ask("SELECT key, workflow, kernel, extract(epoch FROM at) * 1000 AS at FROM effects ORDER BY at")).map(
+        (row) => ({
+          key: row["key"] as string,
+          workflow: row["workflow"] as string,
+          kernel: row["kernel"] as string,
+          at: Number(row["at"]),
+        }),
+      ),
     until: async (text) => {
       for (let looks = 0; looks < 1500; looks += 1)
         if ((await ask(`SELECT (${text}) AS yes, pg_sleep(0.01)`))[0]?.["yes"] === true) return;
@@ -68,7 +76,7 @@ export async function openStage(): Promise<Stage> {
     },
     now: async () => Number((await ask("SELECT extract(epoch FROM clock_timestamp()) * 1000 AS at"))[0]?.["at"]),
     count: async (text) => Number((await ask(`SELECT (${text}) AS n`))[0]?.["n"]),
-    isSound: (ids) => isSound(schema, ids),
+    isSound: (ids) => isSound({ url, schema }, ids),
     async [Symbol.asyncDispose]() {
       await Promise.all(nodes.map(({ process }) => end(process)));
       await client.end();
@@ -86,8 +94,8 @@ async function end(process: ChildProcessWithoutNullStreams): Promise<void> {
   await once(process, "exit");
 }
 
-async function isSound(schema: string, ids: readonly string[]): Promise<boolean> {
-  const kernel = await createKernel({ ledger: freshLedger(schema), recover: false });
+async function isSound(place: Place, ids: readonly string[]): Promise<boolean> {
+  const kernel = await createKernel({ ledger: postgresLedger(place), recover: false });
   try {
     const records = await Promise.all(ids.map((id) => kernel.workflow(id)));
     return (await kernel.verify()).ok && records.length === ids.length;
