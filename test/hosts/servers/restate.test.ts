@@ -71,19 +71,19 @@ describe("Restate", () => {
 
   it("calls another process while the first is paused: once its lease has run out, which then begins nothing when it wakes", async () => {
     await onFleet("paused", async ({ next }, stage) => {
-      const first = await stage.start("first", await next({ leaseMs: 1000 }));
-      const ids = await first.submit("Test.Job", 2);
-      await stage.until(isUnderWay(2));
+      const [one, other] = [await next({ leaseMs: 1000 }), await next({ leaseMs: 1000 })];
+      const [first, second] = await Promise.all([stage.start("first", one), stage.start("second", other)]);
+      const ids = await second.submit("Test.Job", 6);
+      await stage.until("SELECT count(*) > 0 FROM effects WHERE kernel = 'first'");
       first.process.kill("SIGSTOP");
-      await stage.start("second", await next({ leaseMs: 1000 }));
-      await stage.until(isDone(2));
+      await stage.until(isDone(6));
       const wokenAt = await stage.now();
       first.process.kill("SIGCONT");
       expect(await first.submit("Test.Job")).toHaveLength(1);
-      await stage.until(isDone(3));
+      await stage.until(isDone(7));
       const done = await stage.effects();
       const keys = new Set(done.filter(({ at }) => at < wokenAt).map(({ key }) => key));
-      expect(keys.size).toBe(8);
+      expect(keys.size).toBe(24);
       expect(done.filter(({ key, at }) => keys.has(key) && at >= wokenAt)).toEqual([]);
       expect(await stage.isSound(ids)).toBe(true);
     });
