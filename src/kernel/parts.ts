@@ -5,15 +5,14 @@
  */
 import { respondOperator } from "../adapters/respond-operator.ts";
 import type { ParsedBudgets } from "../contract/budget.ts";
-import { KernelErrorException, raise } from "../contract/error.ts";
+import { KernelErrorException } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { createIdSource } from "../contract/ids.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { createSignalFactory } from "../contract/signal.ts";
 import { isTerminal } from "../contract/workflow.ts";
 import { EmbeddedHost } from "../hosts/embedded/embedded-host.ts";
-import type { Host, Rested } from "../ports/host.ts";
-import type { TakenUp, TakeUpKind, WorkflowHead } from "../ports/ledger-store.ts";
+import type { Host } from "../ports/host.ts";
 import { SignalBus, type Tier } from "../runtime/bus.ts";
 import { createFeed, type Feed } from "../runtime/feed.ts";
 import type { Kit } from "../runtime/kit.ts";
@@ -33,13 +32,13 @@ import { createTenantAppend, type TenantAppend } from "../runtime/tenant-log.ts"
 import { createTimers, type Timers } from "../runtime/timers.ts";
 import type { WorkflowLog } from "../runtime/workflow-log.ts";
 import { createWorkflowTails, type WorkflowTails } from "../runtime/workflow-tails.ts";
-import { notFound } from "../tiers/t4-execution/decide/decide.ts";
 import { Executor } from "../tiers/t4-execution/executor.ts";
 import type { Mailbox } from "../tiers/t4-execution/mailbox.ts";
 import { createBudgetBook } from "../tiers/t5-ego/admission/budget-book.ts";
 import { type CapabilityShelf, createCapabilityShelf } from "../tiers/t5-ego/admission/capability-shelf.ts";
 import type { PolicyEngine } from "../tiers/t5-ego/policy/evaluate-policies.ts";
 import { feedAfter, feedOfHead, markFeed } from "../tiers/t6-metacognition/project-feed.ts";
+import { createHostWork, restedOf } from "./host-work.ts";
 import type { KernelLedger, KernelOptions, Resolved, TierPatch } from "./options.ts";
 import { createServices, createSettings, defineTiers } from "./tiers.ts";
 
@@ -117,7 +116,7 @@ export class KernelParts {
       onError: (error) => logger.error({ error }, "a lifecycle actor failed"),
     });
     this.leases = this.#createLeaseKeeper(resolved);
-    this.host = this.#createHost(resolved);
+    this.host = (options.host ?? ((work) => new EmbeddedHost(work)))(createHostWork(this));
     this.executor = this.#createExecutor(resolved);
     this.notices = this.#createNotices(resolved);
     this.supervision = new Supervision({
@@ -198,22 +197,6 @@ export class KernelParts {
     });
   }
 
-  #createHost({ options, clock, logger, limits }: Resolved): Host {
-    const { host = (work) => new EmbeddedHost(work) } = options;
-    return host({
-      owner: this.life.owner,
-      store: this.store,
-      clock,
-      logger,
-      limits,
-      alarm: this.timers.alarm,
-      takeUp: (kind, limit) => this.#takeUp(kind, limit),
-      findFree: (kind, limit) => this.#findFree(kind, limit),
-      wake: (workflowId) => this.wake(workflowId),
-      drive: (workflowId) => this.#drive(workflowId),
-    });
-  }
-
   #createNotices({ options: { notifiers = [] } }: Resolved): NoticeDelivery | null {
     const { told: store, watch, timers, kit } = this;
     const { deliveries } = store;
@@ -221,59 +204,9 @@ export class KernelParts {
     return createNoticeDelivery(notifiers, { store, deliveries, watch, timers, kit, owner: kit.ids.next("kernel") });
   }
 
-  async #takeUp(kind: TakeUpKind, limit: number): Promise<readonly string[]> {
-    const { executor, kit } = this;
-    const taken = await this.#claimFree(kind, limit);
-    const failed = (workflow_id: string) => (error: unknown) =>
-      kit.logger.error({ error, workflow_id }, "a workflow could not be taken up");
-    const goOn = async (one: TakenUp): Promise<void> => {
-      await executor.goOn(one);
-      kit.telemetry.mark?.("take_up", { workflow_id: one.head.workflow_id, kind });
-    };
-    await Promise.all(taken.map((one) => goOn(one).catch(failed(one.head.workflow_id))));
-    return taken.map(({ head }) => head.workflow_id);
-  }
-
-  async #findFree(kind: TakeUpKind, limit: number): Promise<readonly WorkflowHead[]> {
-    const taken = await this.#claimFree(kind, limit);
-    // What came to it meanwhile goes on here.
-    const idle = taken.filter(({ head }) => this.executor.awake(head.workflow_id) === null);
-    await Promise.all(idle.map(({ head, lease }) => this.store.release(head.workflow_id, lease)));
-    return idle.map(({ head }) => head);
-  }
-
-  async #claimFree(kind: TakeUpKind, limit: number): Promise<readonly TakenUp[]> {
-    const { store, life, leases, kit } = this;
-    await life.hold();
-    if (kind === "abandoned") await leases.giveBack();
-    return store.takeUp(kind, life.owner, kit.clock.now(), limit);
-  }
-
   /** Brings a workflow to life from the ledger and lets it go on. */
   async wake(workflowId: string): Promise<void> {
     await this.executor.wake(workflowId);
-  }
-
-  async #drive(workflowId: string): Promise<Rested | null> {
-    for (;;) {
-      const mailbox = await this.executor.wake(workflowId);
-      if (mailbox === null) return (await this.store.head(workflowId)) === null ? raise(notFound(workflowId)) : null;
-      await this.#untilRested(mailbox);
-      const { log, interrupted } = mailbox;
-      if (log.lost !== null) raise(log.lost);
-      if (interrupted) raise(kernelError("T0_KERNEL_STOPPED", "the kernel stops before the workflow rests", restRef));
-      // What only took a caller's word in has rested now, and goes on in the next round.
-      if (!log.foreign) return restedOf(log);
-    }
-  }
-
-  /** One that a command holds back stays in memory. */
-  async #untilRested(mailbox: Mailbox): Promise<void> {
-    const { workflow_id } = mailbox.log.identity;
-    const { clock, limits } = this.resolved;
-    const isHere = () => this.executor.awake(workflow_id) === mailbox && !mailbox.isAsleep && !mailbox.interrupted;
-    for (let goesOn = true; goesOn && isHere(); )
-      goesOn = await this.restWaiters.next(workflow_id, { until: clock.now() + limits.tailPollMs, background: true });
   }
 
   /** T7 strikes it off, who waits is told, the host keeps what falls due. */
@@ -312,15 +245,6 @@ export class KernelParts {
     this.feed.close();
   }
 }
-
-/** What of a workflow that left memory its host is told. */
-const restedOf = (log: WorkflowLog): Rested => ({
-  workflow_id: log.identity.workflow_id,
-  state: log.exists ? log.record.state : null,
-  due_at: log.due,
-  // Whose first event was not kept, of that there is nothing to fold.
-  lost: log.lost !== null && log.confirmed > 0 && log.lost.code !== "T4_WORKFLOW_LEASED",
-});
 
 /** Where turns are kept when nobody says: SQLite in memory. */
 export async function openMemoryLedger(): Promise<KernelLedger> {

@@ -1,0 +1,87 @@
+/**
+ * What a kernel does for its host: finds what nobody holds, wakes it, drives it until it rests.
+ *
+ * Never: says where or when; the host does (`src/ports/host.ts`).
+ */
+import { raise } from "../contract/error.ts";
+import { kernelError } from "../contract/error-codes.ts";
+import { moduleRef } from "../contract/module-ref.ts";
+import type { HostWork, Rested } from "../ports/host.ts";
+import type { TakenUp, TakeUpKind } from "../ports/ledger-store.ts";
+import type { WorkflowLog } from "../runtime/workflow-log.ts";
+import { notFound } from "../tiers/t4-execution/decide/decide.ts";
+import type { Mailbox } from "../tiers/t4-execution/mailbox.ts";
+import type { KernelParts } from "./parts.ts";
+
+const driveRef = moduleRef(4, "ooda_loop", "drive");
+
+export function createHostWork(parts: KernelParts): HostWork {
+  const { resolved, store, life, kit, timers } = parts;
+  return {
+    owner: life.owner,
+    store,
+    clock: resolved.clock,
+    logger: kit.logger,
+    limits: resolved.limits,
+    alarm: timers.alarm,
+    wake: (workflowId) => parts.wake(workflowId),
+    drive: (workflowId) => drive(parts, workflowId),
+    async takeUp(kind, limit) {
+      const taken = await claimFree(parts, kind, limit);
+      const failed = (workflow_id: string) => (error: unknown) =>
+        kit.logger.error({ error, workflow_id }, "a workflow could not be taken up");
+      await Promise.all(taken.map((one) => parts.executor.goOn(one).catch(failed(one.head.workflow_id))));
+      return taken.map(({ head }) => head.workflow_id);
+    },
+    async findFree(kind, limit) {
+      const taken = await claimFree(parts, kind, limit);
+      // What came to it meanwhile goes on here.
+      const idle = taken.filter(({ head }) => parts.executor.awake(head.workflow_id) === null);
+      await Promise.all(idle.map(({ head, lease }) => store.release(head.workflow_id, lease)));
+      return idle.map(({ head }) => head);
+    },
+  };
+}
+
+/** What of a workflow that left memory its host is told. */
+export const restedOf = (log: WorkflowLog): Rested => ({
+  workflow_id: log.identity.workflow_id,
+  state: log.exists ? log.record.state : null,
+  due_at: log.due,
+  // Whose first event was not kept, of that there is nothing to fold.
+  lost: log.lost !== null && log.confirmed > 0 && log.lost.code !== "T4_WORKFLOW_LEASED",
+});
+
+async function claimFree(
+  { store, life, leases, kit }: KernelParts,
+  kind: TakeUpKind,
+  limit: number,
+): Promise<readonly TakenUp[]> {
+  await life.hold();
+  if (kind === "abandoned") await leases.giveBack();
+  return store.takeUp(kind, life.owner, kit.clock.now(), limit);
+}
+
+async function drive(parts: KernelParts, workflowId: string): Promise<Rested | null> {
+  for (;;) {
+    const mailbox = await parts.executor.wake(workflowId);
+    if (mailbox === null) return (await parts.store.head(workflowId)) === null ? raise(notFound(workflowId)) : null;
+    await untilRested(parts, mailbox);
+    const { log, interrupted } = mailbox;
+    if (log.lost !== null) raise(log.lost);
+    if (interrupted) raise(kernelError("T0_KERNEL_STOPPED", "the kernel stops before the workflow rests", driveRef));
+    // What only took a caller's word in has rested now, and goes on in the next round.
+    if (!log.foreign) return restedOf(log);
+  }
+}
+
+/** One that a command holds back stays in memory. */
+async function untilRested({ executor, restWaiters, kit }: KernelParts, mailbox: Mailbox): Promise<void> {
+  const { workflow_id } = mailbox.log.identity;
+  const isHere = () => executor.awake(workflow_id) === mailbox && !mailbox.isAsleep && !mailbox.interrupted;
+  for (let goesOn = true; goesOn && isHere(); )
+    goesOn = await restWaiters.next(workflow_id, {
+      until: kit.clock.now() + kit.limits.tailPollMs,
+      background: true,
+    });
+}
