@@ -84,7 +84,8 @@ export function chooserOf({ model, price, models, capabilities, prefer }: ModelC
 const checkPrice = (price: ModelPrice | undefined): ModelPrice | undefined =>
   price && readStrictly(ModelPrice, price, { what: "price", source: askRef });
 
-function checkModels(models: Models | undefined): Models {
+/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for what is no model, and where there is none. */
+export function checkModels(models: Models | undefined): Models {
   const entries = Object.entries(models ?? {});
   const wrong = entries.find(([, model]) => model?.specificationVersion !== "v4");
   if (entries.length === 0) refuseOptions("there is no model");

@@ -17,6 +17,7 @@ import { raise } from "../../contract/kernel-error.ts";
 import { readStrictly } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { operatorError } from "../../define/define-operator.ts";
+import { checkModels } from "./ask-model.ts";
 
 /** What of an error says what kind it is (model-error.ts). */
 const Failure = z.strictObject({
@@ -54,8 +55,10 @@ const whatIsAsked = (options: LanguageModelV4CallOptions) => {
 /**
  * The model, whose exchanges are kept in the file at `path`, which is written anew. A test that needs no provider gives
  * the file to `replayModel`. It holds prompts and answers as they are: look through it before it is shared.
+ * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for what is no model.
  */
 export function recordModel(model: LanguageModelV4, path: string): LanguageModelV4 {
+  checkModels({ model });
   const { provider, modelId, supportedUrls } = model;
   const exchanges: Exchange[] = [];
   const keep = (options: LanguageModelV4CallOptions, came: object): void => {
@@ -119,6 +122,8 @@ async function* listen(
   }
 }
 
+/** What is said of a key may hold some of it. */
+const ofAccess: readonly unknown[] = [401, 402, 403];
 /** Headers that say when to come again. */
 const pauses = ["retry-after", "retry-after-ms", "date"];
 
@@ -127,7 +132,7 @@ function failureOf(thrown: unknown): Failure {
   const headers = Object.entries(responseHeaders ?? {}).filter(([header]) => pauses.includes(header));
   return {
     name: String(name ?? "Error"),
-    message: String(message ?? thrown),
+    message: ofAccess.includes(statusCode) ? "access was refused" : String(message ?? thrown),
     ...(typeof statusCode === "number" && { statusCode }),
     ...(typeof isRetryable === "boolean" && { isRetryable }),
     ...(headers.length > 0 && { responseHeaders: Object.fromEntries(headers) }),

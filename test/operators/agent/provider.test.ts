@@ -132,7 +132,7 @@ const whole = { code: "MODEL_ANSWER_INVALID", streaming: false };
 const failures: readonly Failing[] = [
   { what: "too many calls", say: refuses(429, words), code: "MODEL_RATE_LIMITED" },
   { what: "its own failure", say: refuses(500, words), code: "MODEL_UNAVAILABLE" },
-  { what: "a key that is none", say: refuses(401, words), code: "MODEL_ACCESS_REFUSED" },
+  { what: "a key that is none", say: refuses(401, `${words}: ${apiKey} is none`), code: "MODEL_ACCESS_REFUSED" },
   { what: "a model that is none", say: refuses(404, words), code: "MODEL_UNKNOWN" },
   { what: "a prompt that is too long", say: refuses(400, words), code: "MODEL_REQUEST_REFUSED" },
   { what: "a proxy's page", say: (answer) => tell(answer, 502, `<h1>${words}</h1>`), code: "MODEL_UNAVAILABLE" },
@@ -178,11 +178,12 @@ describe("a provider that fails", () => {
 });
 
 describe("a record of a conversation", () => {
-  it("that is none is refused when it is opened, with what makes one", () => {
+  it("that is none is refused when it is opened, with what makes one; so is a model that is none", () => {
     using folder = makeTempFolder();
     const path = join(folder.path, "none.json");
     expect(() => replayModel(path)).toThrow("recordModel makes");
     writeFileSync(path, "[]");
     expect(() => replayModel(path)).toThrow("expected object");
+    expect(() => recordModel("gpt" as never, path)).toThrow("is no LanguageModelV4");
   });
 });
