@@ -27,7 +27,7 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "countersign-guide-"));
   writePrograms(folder, programs);
   for (const { name, blocks } of inShell) writeFiles(join(folder, name), filesOf(blocks));
-});
+}, 120_000);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe("the programs of README and guide", () => {
