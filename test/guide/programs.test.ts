@@ -5,8 +5,19 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { packagesIn } from "../package/packages-in.ts";
+import { canServe } from "../postgres/can-serve.ts";
+import { startServer } from "../postgres/start-server.ts";
 import { listPaths, readSource } from "../tidy/source-files.ts";
-import { filesOf, isAsShown, type Program, programsOf, readBlocks, shellOf, strayBlocks } from "./read-blocks.ts";
+import {
+  filesOf,
+  isAsShown,
+  type Program,
+  programsOf,
+  readBlocks,
+  type ShellStep,
+  shellOf,
+  strayBlocks,
+} from "./read-blocks.ts";
 import type { ProgramRun } from "./run-programs.ts";
 import { compilePrograms, runPrograms, runShell, writeFiles, writePrograms } from "./workshop.ts";
 
@@ -16,7 +27,17 @@ const pages = guidePaths.map((path) => {
   return { name: basename(path, ".md"), text, blocks: readBlocks(text) };
 });
 const readme = { name: "readme", blocks: readBlocks(readSource("README.md").text) };
-const inShell = pages.filter(({ blocks }) => blocks.some(({ lang }) => lang === "sh"));
+const needsDatabase = (steps: readonly ShellStep[]): boolean => steps.some(({ code }) => code.includes("postgres://"));
+const inShell = pages
+  .filter(({ blocks }) => blocks.some(({ lang }) => lang === "sh"))
+  .filter(({ blocks }) => canServe() || !needsDatabase(shellOf(blocks)));
+
+/** A server for a page that shows one. */
+async function openDatabase(steps: readonly ShellStep[]) {
+  if (!needsDatabase(steps)) return { url: null, [Symbol.asyncDispose]: async () => undefined };
+  const { url, stop } = await startServer();
+  return { url, [Symbol.asyncDispose]: stop };
+}
 const programs: readonly Program[] = [readme, ...pages].flatMap(({ name, blocks }) => programsOf(name, blocks));
 
 /** A machine may lack them; the library does not need them. */
@@ -78,7 +99,8 @@ describe("the guide", () => {
     "%s: its lines for a shell run and print what is shown",
     async (name, { blocks }) => {
       const steps = shellOf(blocks);
-      const { code, outs, errors } = await runShell(join(folder, name), steps);
+      await using database = await openDatabase(steps);
+      const { code, outs, errors } = await runShell(join(folder, name), steps, database.url);
       expect({ code, errors: code === 0 ? "" : errors }).toEqual({ code: 0, errors: "" });
       for (const [i, { prints }] of steps.entries())
         if (prints !== null && !isAsShown(prints, outs[i] ?? "")) expect(outs[i]).toBe(prints);

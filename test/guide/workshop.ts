@@ -64,23 +64,29 @@ export function writeFiles(folder: string, files: ReadonlyMap<string, string>): 
 const cut = "-- next block --";
 
 /**
- * The output of each block, run by one shell in `folder`. `npx` knows `countersign` alone, and the port that documents name
- * is one that is free.
+ * The output of each block, run by one shell in `folder`. `npx` knows `countersign` alone, the ports that documents name
+ * are ones that are free, and the database is the one at `database`.
  */
 export async function runShell(
   folder: string,
   steps: readonly ShellStep[],
+  database: string | null = null,
 ): Promise<{ readonly code: unknown; readonly outs: readonly string[]; readonly errors: string }> {
   mkdirSync(join(folder, "bin"));
   const npx = join(folder, "bin/npx");
   writeFileSync(npx, `#!/bin/sh\n[ "$1" = countersign ] && shift && exec "${process.execPath}" "${launcher}" "$@"\n`);
   chmodSync(npx, 0o755);
-  const port = String(await freePort());
-  const blocks = steps.map(({ code }) => code.replaceAll("8787", port)).join(`\necho '${cut}'\n`);
-  const setup = `export PATH="$PWD/bin:${dirname(process.execPath)}:$PATH" NODE_OPTIONS=--import='${preload}' NO_COLOR=1`;
+  const { host, password } = database === null ? { host: "", password: "" } : new URL(database);
+  const real = { "8787": String(await freePort()), "8788": String(await freePort()) };
+  const places = Object.entries(database === null ? real : { ...real, "127.0.0.1:5432": host });
+  const replaceAll = (given: string, pairs: readonly (readonly [string, string])[]): string =>
+    pairs.reduce((told, [one, other]) => told.replaceAll(one, other), given);
+  const blocks = steps.map(({ code }) => replaceAll(code, places)).join(`\necho '${cut}'\n`);
+  const setup = `export PGPASSWORD='${password}' PATH="$PWD/bin:${dirname(process.execPath)}:$PATH" NODE_OPTIONS=--import='${preload}' NO_COLOR=1`;
   const script = `trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n${setup}\n${blocks}`;
   const shell = spawn("bash", ["-e", "-o", "pipefail", "-c", script], { cwd: folder });
   const [out, errors, [code]] = await Promise.all([text(shell.stdout), text(shell.stderr), once(shell, "exit")]);
-  const outs = out.replaceAll(port, "8787").split(`${cut}\n`);
+  const shown = places.map(([one, other]) => [other, one] as const);
+  const outs = replaceAll(out, shown).split(`${cut}\n`);
   return { code, outs, errors };
 }
