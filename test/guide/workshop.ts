@@ -61,6 +61,12 @@ export function writeFiles(folder: string, files: ReadonlyMap<string, string>): 
   for (const [name, content] of files) writeFileSync(join(folder, name), content);
 }
 
+function writeProgram(path: string, line: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, `#!/bin/sh\n${line}\n`);
+  chmodSync(path, 0o755);
+}
+
 const cut = "-- next block --";
 
 /**
@@ -72,10 +78,9 @@ export async function runShell(
   steps: readonly ShellStep[],
   database: string | null = null,
 ): Promise<{ readonly code: unknown; readonly outs: readonly string[]; readonly errors: string }> {
-  mkdirSync(join(folder, "bin"));
-  const npx = join(folder, "bin/npx");
-  writeFileSync(npx, `#!/bin/sh\n[ "$1" = countersign ] && shift && exec "${process.execPath}" "${launcher}" "$@"\n`);
-  chmodSync(npx, 0o755);
+  const start = `exec "${process.execPath}" "${launcher}" "$@"`;
+  writeProgram(join(folder, "bin/npx"), `[ "$1" = countersign ] && shift && ${start}`);
+  writeProgram(join(folder, "node_modules/.bin/countersign"), start);
   const { host, password } = database === null ? { host: "", password: "" } : new URL(database);
   const real = { "8787": String(await freePort()), "8788": String(await freePort()) };
   const places = Object.entries(database === null ? real : { ...real, "127.0.0.1:5432": host });
