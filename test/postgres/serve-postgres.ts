@@ -8,8 +8,5 @@ const { url, stop } = await startServer(["listen_addresses=127.0.0.1"]);
 const ending = Promise.withResolvers<void>();
 for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(name, () => ending.resolve());
 console.log(url);
-// What waits for a signal alone does not keep a process.
-const keep = setInterval(() => undefined, 60_000);
 await ending.promise;
-clearInterval(keep);
 await stop();
