@@ -43,6 +43,16 @@ export function letAnswer<T>(answer: Promise<T>): Promise<T> {
   return answer;
 }
 
+/** The same for every function of a store on another thread or machine, and of what it keeps beside its log. */
+export function letStoreAnswer<T extends object>(store: T): T {
+  const waited = Object.entries(store).map(([name, member]) => {
+    if (typeof member === "object" && member !== null) return [name, letStoreAnswer(member)];
+    if (typeof member !== "function") return [name, member];
+    return [name, (...args: readonly unknown[]) => letAnswer(Promise.resolve(member(...args)))];
+  });
+  return Object.fromEntries(waited) as T;
+}
+
 const outside = /^(TCP|TLS|UDP|Process)/;
 const quietTurns = { alone: 2, withOthers: 40 } as const;
 const mostTurns = 50_000;

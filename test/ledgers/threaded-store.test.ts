@@ -5,7 +5,7 @@ import type { Worker } from "node:worker_threads";
 import { describe, expect, it } from "vitest";
 import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 import { createThreadedStore, startThread } from "../../src/ledgers/sqlite/threaded-store.ts";
-import { createTestKernel } from "../../src/testing/index.ts";
+import { createTestKernel, letStoreAnswer } from "../../src/testing/index.ts";
 import { nextTurn, testStream } from "../../src/testing/ledger-turns.ts";
 import { decide, gateOf, intent, publishing, refusalOf } from "../gates/story.ts";
 import { codeOf } from "../tokens/kernels.ts";
@@ -28,7 +28,7 @@ describe("a thread that commits", () => {
     const path = freshPath();
     const { capability, publish } = publishing();
     const open = (thread: boolean) =>
-      createTestKernel({ ledger: sqliteLedger({ path, thread }), capabilities: [capability] });
+      createTestKernel({ ledger: letStoreAnswer(sqliteLedger({ path, thread })), capabilities: [capability] });
     const { workflow_id } = await (async () => {
       await using t = await open(true);
       return await t.run(intent);

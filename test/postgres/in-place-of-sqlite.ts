@@ -8,7 +8,7 @@
 import { Pool } from "pg";
 import { sha256 } from "../../src/contract/digest.ts";
 import { type PostgresLedger, postgresLedger } from "../../src/ledgers/postgres/index.ts";
-import { letAnswer } from "../../src/testing/let-run.ts";
+import { letStoreAnswer } from "../../src/testing/let-run.ts";
 import { freshSchema, serverUrl } from "./server.ts";
 
 export type SqliteLedger = PostgresLedger;
@@ -23,7 +23,7 @@ const free: Kept[] = [];
 export function sqliteLedger({ path = ":memory:" }: { readonly path?: string } = {}): PostgresLedger {
   if (path === ":memory:") return emptiedLedger();
   const schema = `p${sha256(path).slice(0, 20)}`;
-  return waitedFor(told(postgresLedger({ url: serverUrl, schema })));
+  return letStoreAnswer(told(postgresLedger({ url: serverUrl, schema })));
 }
 
 function emptiedLedger(): PostgresLedger {
@@ -34,7 +34,7 @@ function emptiedLedger(): PostgresLedger {
   const whileOpen = told(store, () => {
     if (!isOpen) throw closed;
   });
-  return waitedFor({
+  return letStoreAnswer({
     ...whileOpen,
     open: async () => {
       await store.open();
@@ -64,16 +64,6 @@ function told(store: PostgresLedger, check: () => void = () => undefined): Postg
       return receipts;
     },
   };
-}
-
-/** Every function of the store, and of what it keeps beside the log, as something that is waited for. */
-function waitedFor<T extends object>(store: T): T {
-  const waited = Object.entries(store).map(([name, member]) => {
-    if (typeof member === "object" && member !== null) return [name, waitedFor(member)];
-    if (typeof member !== "function") return [name, member];
-    return [name, (...args: readonly unknown[]) => letAnswer(Promise.resolve(member(...args)))];
-  });
-  return Object.fromEntries(waited) as T;
 }
 
 const tables =
