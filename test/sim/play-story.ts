@@ -14,6 +14,7 @@ import { heal } from "./heal.ts";
 import { lookAt } from "./judge-live.ts";
 import { judge } from "./judge-story.ts";
 import { OutsideWorld } from "./outside-world.ts";
+import { postgresLike } from "./postgres-like.ts";
 import { openProcess, type SimulatedProcess } from "./simulated-process.ts";
 import type { Story } from "./story.ts";
 
@@ -95,7 +96,11 @@ interface Ground {
 }
 
 /** One store that all share; a file has a connection for each process. */
-async function prepareGround({ store }: Story): Promise<Ground> {
+async function prepareGround({ store, seed }: Story): Promise<Ground> {
+  if (store === "postgres-like") {
+    const { connect, close } = await postgresLike(seed);
+    return { connect: async () => connect(), clear: close };
+  }
   if (store !== "file") {
     const one = store === "memory" ? memoryLedger() : sqliteLedger();
     await one.open();

@@ -1,11 +1,12 @@
 /**
  * `npm run sim -- --seeds N --from S`: plays N stories, one of each seed, and prints how many, how fast, what was met, and of
- * each failure its seed and its shortest story. Exit code 1 when any failed. `--shrink no` leaves the stories as they are.
+ * each failure its seed and its shortest story. Exit code 1 when any failed. `--shrink no` leaves the stories as they are;
+ * `--store postgres-like` plays them on a store as in Postgres, with two to five processes.
  */
 import { parseArgs } from "node:util";
 import { playStory } from "./play-story.ts";
 import { shrinkStory } from "./shrink-story.ts";
-import { drawStory } from "./story.ts";
+import { drawSharedStory, drawStory } from "./story.ts";
 import { tellStory } from "./tell-story.ts";
 
 const { values } = parseArgs({
@@ -14,10 +15,14 @@ const { values } = parseArgs({
     from: { type: "string", default: "1" },
     shrink: { type: "string", default: "yes" },
     most: { type: "string", default: "5" },
+    store: { type: "string", default: "any" },
   },
 });
 const [seeds, from, most] = [Number(values.seeds), Number(values.from), Number(values.most)];
 if (![seeds, from, most].every(Number.isInteger)) throw new RangeError("--seeds, --from and --most take whole numbers");
+
+if (!["any", "postgres-like"].includes(values.store)) throw new RangeError("--store takes any or postgres-like");
+const draw = values.store === "any" ? drawStory : drawSharedStory;
 
 const met = new Map<string, number>();
 let failed = 0;
@@ -25,7 +30,7 @@ let played = 0;
 let shrinkMs = 0;
 const begun = performance.now();
 for (let seed = from; seed < from + seeds && failed < most; seed += 1) {
-  const story = drawStory(seed);
+  const story = draw(seed);
   const first = await playStory(story);
   const { failure, marks } = first;
   played += 1;

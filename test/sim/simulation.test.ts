@@ -3,7 +3,7 @@
  */
 import { describe, expect, it } from "vitest";
 import { playStory } from "./play-story.ts";
-import { drawStory } from "./story.ts";
+import { drawSharedStory, drawStory } from "./story.ts";
 
 const from = 1;
 const seeds = 40;
@@ -14,6 +14,15 @@ describe("the simulation", () => {
     for (let seed = from; seed < from + seeds; seed += 1) {
       const { failure } = await playStory(drawStory(seed));
       if (failure !== null) failures.push(`npm run sim -- --from ${seed} --seeds 1: ${failure}`);
+    }
+    expect(failures).toEqual([]);
+  }, 120_000);
+
+  it("[INV-15] so it is on a store as in Postgres, with two to five processes", async () => {
+    const failures: string[] = [];
+    for (let seed = from; seed < from + seeds / 2; seed += 1) {
+      const { failure } = await playStory(drawSharedStory(seed));
+      if (failure !== null) failures.push(`npm run sim -- --store postgres-like --from ${seed} --seeds 1: ${failure}`);
     }
     expect(failures).toEqual([]);
   }, 120_000);

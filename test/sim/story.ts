@@ -74,7 +74,7 @@ export interface Action {
 
 export interface Story {
   readonly seed: number;
-  readonly store: "memory" | "sqlite" | "file";
+  readonly store: "memory" | "sqlite" | "file" | "postgres-like";
   readonly processes: number;
   readonly maxReplans: number;
   readonly operators: readonly StoryOperator[];
@@ -129,6 +129,11 @@ const weights: Readonly<Record<Deed, number>> = {
 };
 
 const weighted: readonly Deed[] = deeds.flatMap((deed) => Array<Deed>(weights[deed]).fill(deed));
+
+/** As the seed has it, but on a store as in Postgres, with two to five processes. */
+export function drawSharedStory(seed: number): Story {
+  return { ...drawStory(seed), store: "postgres-like", processes: 2 + (seed % 4) };
+}
 
 export function drawStory(seed: number): Story {
   const draw = drawing(seed);
