@@ -154,7 +154,9 @@ class Game {
     const { serverUrl, schema, leaseMs } = this.#options;
     const owner = `k${this.#opened}`;
     const proxy = await openProxy(serverUrl);
-    return { owner, proxy, node: await startNode([serverUrl, schema, owner, String(leaseMs), proxy.url]) };
+    const start = () => startNode([serverUrl, schema, owner, String(leaseMs), proxy.url]);
+    // As whoever supervises processes would: one that did not come up in time is started again.
+    return { owner, proxy, node: await start().catch(start) };
   }
 
   readonly #ledger = () => postgresLedger({ url: this.#options.serverUrl, schema: this.#options.schema });

@@ -56,7 +56,9 @@ export function createOwners({ read, write }: Run, entered: () => Entered): Owni
   return {
     beat: async (owner, now, ttlMs) => {
       const until = () => putRight(now + ttlMs);
-      if (await read("beat", (on) => prolong(on, owner, until))) return true;
+      const ask = () => read("beat", (on) => prolong(on, owner, until));
+      // Who was late has had its connections ended, and finds that out by using one.
+      if (await ask().catch(ask)) return true;
       await write("beat", (on) => enter(on, owner, { ...entered(), now: putRight(now), until: until() }));
       return false;
     },
