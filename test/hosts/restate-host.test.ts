@@ -36,7 +36,7 @@ describe("restateHost", () => {
     ["a key that nobody knows", { ingress: nobody, serv: { port: 1 } }, "serve"],
     [
       "an identity key of another kind",
-      { ingress: nobody, serve: { port: 0, identityKeys: ["secret"] } },
+      { ingress: nobody, serve: { port: 9080, identityKeys: ["secret"] } },
       "identityKeys",
     ],
     ["a port that is none", { ingress: nobody, serve: { port: 70_000 } }, "port"],

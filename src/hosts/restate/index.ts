@@ -14,7 +14,6 @@ import { RestateHost } from "./restate-host.ts";
 
 /** Where Restate reaches this process. */
 export interface DriveAddress {
-  /** 0 takes a free one, for tests. */
   readonly port: number;
   /** `127.0.0.1` when absent: what comes without one of `identityKeys` is anybody's who can connect. */
   readonly host?: string;
@@ -54,7 +53,7 @@ const Options = z.strictObject({
   headers: headers.default({}),
   serve: z
     .strictObject({
-      port: z.int().min(0).max(65_535),
+      port: z.int().min(1).max(65_535),
       host: z.string().min(1).default("127.0.0.1"),
       identityKeys: z.array(z.string().startsWith("publickeyv1_")).default([]),
     } satisfies KeysOf<DriveAddress>)

@@ -6,7 +6,6 @@
  */
 import { once } from "node:events";
 import { createServer, type Http2Server, type ServerHttp2Session } from "node:http2";
-import type { AddressInfo } from "node:net";
 import { createEndpointHandler, type EndpointOptions } from "@restatedev/restate-sdk";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
@@ -16,7 +15,6 @@ import type { ReadOptions } from "./index.ts";
 
 /** A server that listens. */
 export interface DriveServer {
-  readonly port: number;
   /** Takes nothing new; calls that run may end. */
   readonly stop: () => void;
   /** Resolves when no connection is left; calls that have not ended by then are cut off. */
@@ -49,7 +47,6 @@ export async function serveDrives(
     for (const session of sessions) session.close();
   };
   return {
-    port: (server.address() as AddressInfo).port,
     stop,
     ended: async () => {
       stop();
