@@ -1,0 +1,98 @@
+/** A kernel as the others know it: asked before it goes on once its time has run out, and holding nothing that it leaves lying. */
+import { describe, expect, it } from "vitest";
+import { createLedgerWriter } from "../../src/runtime/ledger-writer.ts";
+import { OwnLife } from "../../src/runtime/own-life.ts";
+import { firstTurn, testStream } from "../../src/testing/ledger-turns.ts";
+import { memoryLedger } from "../../src/testing/memory-row-store.ts";
+import { createTestKernel } from "../../src/testing/test-kernel.ts";
+import { createWorld, job, minute, step, work } from "./shared-file.ts";
+
+async function opened() {
+  const store = memoryLedger();
+  await store.open();
+  return { ...store, open: async () => undefined, close: async () => undefined };
+}
+
+describe("a kernel whose time has run out", () => {
+  it("asks whether it is still known before it appends, once for all that waits, and appends nothing if it cannot ask", async () => {
+    const store = await opened();
+    let [now, asked, isAway] = [0, 0, false];
+    const beat: typeof store.beat = async (...args) => {
+      asked += 1;
+      if (isAway) throw new Error("the store is away");
+      return store.beat(...args);
+    };
+    const life = new OwnLife({
+      store: { beat },
+      clock: { now: () => now, setTimer: () => () => undefined },
+      owner: "me",
+      leaseMs: 100,
+    });
+    const writer = createLedgerWriter(store, { maxBatch: 8, maxBurst: 8 }, life);
+    const begin = (n: number) => writer.append(() => firstTurn(testStream(n)).entry);
+    await Promise.all([begin(1), begin(2)]);
+    expect([asked, life.stands]).toEqual([1, true]);
+    now = 99;
+    await begin(3);
+    expect(asked).toBe(1);
+    now = 100;
+    await begin(4);
+    expect(asked).toBe(2);
+    [now, isAway] = [300, true];
+    await expect(begin(5)).rejects.toThrow("the store is away");
+    expect(await store.head(testStream(5).id)).toBeNull();
+  });
+
+  it("hears that it has lost everything before whoever asked, and not when it is new", async () => {
+    const store = await opened();
+    let now = 0;
+    const told: string[] = [];
+    const life = new OwnLife({
+      store,
+      clock: { now: () => now, setTimer: () => () => undefined },
+      owner: "me",
+      leaseMs: 100,
+    });
+    life.onLost(() => told.push("lost"));
+    expect(await life.beat()).toBe(true);
+    now = 500;
+    expect(await life.hold()).toBe(true);
+    now = 1000;
+    await store.takeUp("due", "you", now, 1);
+    await life.hold().then((kept) => told.push(String(kept)));
+    expect(told).toEqual(["lost", "false"]);
+    expect([await life.hold(), life.stands]).toEqual([true, true]);
+  });
+});
+
+describe("what a kernel holds and does not work on", () => {
+  it("is given back at the second look, and gone on with", async () => {
+    const store = await opened();
+    const world = createWorld();
+    const capabilities = [job([step("s1", "Test.Work")], [work(world, "Test.Work")])];
+    let fails = 0;
+    const read: typeof store.read = async (...args) => {
+      if (fails > 0) {
+        fails -= 1;
+        throw new Error("the store is away");
+      }
+      return store.read(...args);
+    };
+    const first = await createTestKernel({ capabilities, ledger: store, owner: "first", recover: false });
+    const id = await first.submit("Test.Job");
+    await first.kernel.stop({ drainMs: 0 });
+    expect(await store.head(id)).toMatchObject({ owner: null, state: "accepted" });
+    fails = 1;
+    await using second = await createTestKernel({
+      capabilities,
+      ledger: { ...store, read },
+      owner: "second",
+      limits: { leaseMs: 3000 },
+    });
+    await second.clock.settle();
+    expect((await store.held("second")).map(({ workflow_id }) => workflow_id)).toEqual([id]);
+    await second.clock.advance(minute);
+    expect((await store.head(id))?.state).toBe("completed");
+    expect(world.stepsCalled()).toEqual(["s1"]);
+  });
+});
