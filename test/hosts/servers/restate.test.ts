@@ -71,10 +71,12 @@ describe("Restate", () => {
 
   it("calls another process while the first is paused: once its lease has run out, which then begins nothing when it wakes", async () => {
     await onFleet("paused", async ({ next }, stage) => {
-      const [one, other] = [await next({ leaseMs: 1000 }), await next({ leaseMs: 1000 })];
+      const slow = { leaseMs: 1000, callMs: 400 };
+      const [one, other] = [await next(slow), await next(slow)];
       const [first, second] = await Promise.all([stage.start("first", one), stage.start("second", other)]);
       const ids = await second.submit("Test.Job", 6);
-      await stage.until("SELECT count(*) > 0 FROM effects WHERE kernel = 'first'");
+      // All are in a call then, and none is about to begin one.
+      await stage.until("SELECT count(*) = 6 AND count(*) FILTER (WHERE kernel = 'first') > 0 FROM effects");
       first.process.kill("SIGSTOP");
       await stage.until(isDone(6));
       const wokenAt = await stage.now();
