@@ -18,7 +18,8 @@ const act = defineOperator({
   effect: "write_draft",
   idempotent: true,
   async run({ idempotencyKey }) {
-    await effects.query(`INSERT INTO ${schema}.effects (key, kernel) VALUES ($1, $2)`, [idempotencyKey, owner]);
+    const row = `INSERT INTO ${schema}.effects (key, kernel, begun) VALUES ($1, $2, to_timestamp($3::float8 / 1000))`;
+    await effects.query(row, [idempotencyKey, owner, Date.now()]);
     await pause(100);
     return {};
   },

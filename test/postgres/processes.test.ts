@@ -30,7 +30,9 @@ async function onStage(use: (stage: Stage) => Promise<void>): Promise<void> {
   await ledger.close();
   const client = new Client({ connectionString: serverUrl, options: `-c search_path=${schema}` });
   await client.connect();
-  await client.query("CREATE TABLE effects (key text, kernel text, at timestamptz DEFAULT clock_timestamp())");
+  await client.query(
+    "CREATE TABLE effects (key text, kernel text, begun timestamptz, at timestamptz DEFAULT clock_timestamp())",
+  );
   const nodes: Node[] = [];
   const ask = async (text: string) => (await client.query(text)).rows as readonly Record<string, unknown>[];
   try {

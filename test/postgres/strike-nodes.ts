@@ -76,7 +76,9 @@ class Game {
     await ledger.open();
     await ledger.close();
     await this.#client.connect();
-    await this.#client.query("CREATE TABLE effects (key text, kernel text, at timestamptz DEFAULT clock_timestamp())");
+    await this.#client.query(
+      "CREATE TABLE effects (key text, kernel text, begun timestamptz, at timestamptz DEFAULT clock_timestamp())",
+    );
     await this.#client.query("CREATE INDEX ON effects (at)");
     for (let i = 0; i < 3; i += 1) this.#members.push(await this.#start());
   }
@@ -125,7 +127,7 @@ class Game {
     else victim.proxy.restore();
     this.#accepted += (await victim.node.submit(1)).length;
     await this.#until(`SELECT count(*) = ${this.#accepted} FROM workflows WHERE state = 'completed'`);
-    const begun = "SELECT count(*) AS n FROM effects WHERE kernel = $1 AND at > to_timestamp($2) AND key = ANY($3)";
+    const begun = "SELECT count(*) AS n FROM effects WHERE kernel = $1 AND begun > to_timestamp($2) AND key = ANY($3)";
     const { n } = await this.#ask(begun, [victim.owner, backAt / 1000, known]);
     if (Number(n) > 0) this.#broken.push(`${victim.owner} began ${n} calls of others when it came back from a ${blow}`);
   }
