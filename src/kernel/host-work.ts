@@ -30,7 +30,11 @@ export function createHostWork(parts: KernelParts): HostWork {
       const taken = await claimFree(parts, kind, limit);
       const failed = (workflow_id: string) => (error: unknown) =>
         kit.logger.error({ error, workflow_id }, "a workflow could not be taken up");
-      await Promise.all(taken.map((one) => parts.executor.goOn(one).catch(failed(one.head.workflow_id))));
+      const goOn = async (one: TakenUp): Promise<void> => {
+        await parts.executor.goOn(one);
+        kit.telemetry.mark?.("take_up", { workflow_id: one.head.workflow_id, kind });
+      };
+      await Promise.all(taken.map((one) => goOn(one).catch(failed(one.head.workflow_id))));
       return taken.map(({ head }) => head.workflow_id);
     },
     async findFree(kind, limit) {
