@@ -4,7 +4,8 @@
  * L1  Positions rise and are not dense: each append has a transaction of its own, with ids that others have used between.
  * L2  The tail, and `position`, show nothing behind a transaction that is still open somewhere; they catch up later, and what
  *     they have shown stays as it was.
- * L3  Every answer takes its time, each another: what was asked first need not be answered first.
+ * L3  Every answer takes its time, each another: what was asked first need not be answered first. An append waits before it
+ *     is committed, not behind it.
  * L4  Who follows hears after a commit of others which streams went on.
  */
 import { seededRandom } from "../../src/adapters/seeded-random.ts";
@@ -30,10 +31,13 @@ export async function postgresLike(seed: number): Promise<PostgresLike> {
   await rows.open();
   const positions = new Positions(upTo);
   const followers = new Map<LedgerStore, LedgerNews>();
+  const pause = async (): Promise<void> => {
+    for (let turns = upTo(mostTurns); turns > 0; turns -= 1) await nextTurn();
+  };
   const late = async <T>(answer: () => Promise<T>): Promise<T> => {
-    for (let turns = upTo(mostTurns); turns > 0; turns -= 1) await nextTurn();
+    await pause();
     const value = await answer();
-    for (let turns = upTo(mostTurns); turns > 0; turns -= 1) await nextTurn();
+    await pause();
     return value;
   };
   const connect = (): LedgerStore => {
@@ -42,14 +46,15 @@ export async function postgresLike(seed: number): Promise<PostgresLike> {
       name: "as in Postgres",
       open: async () => undefined,
       close: async () => void followers.delete(own),
-      append: (batch) =>
-        late(async () => {
-          const receipts = positions.place(await rows.append(batch));
-          const streams = batch.flatMap(({ row }, i) => (receipts[i]?.ok === true ? [row.stream] : []));
-          for (const [other, news] of followers)
-            if (other !== own && streams.length > 0) setImmediate(() => news.committed(streams));
-          return receipts;
-        }),
+      // Who looks on keeps what is written in the order of answers: that of appends is the order of commits.
+      append: async (batch) => {
+        await pause();
+        const receipts = positions.place(await rows.append(batch));
+        const streams = batch.flatMap(({ row }, i) => (receipts[i]?.ok === true ? [row.stream] : []));
+        for (const [other, news] of followers)
+          if (other !== own && streams.length > 0) setImmediate(() => news.committed(streams));
+        return receipts;
+      },
       tail: (after, limit) => late(async () => positions.show(await rows.tail(0, positions.shown()), after, limit)),
       position: () => late(async () => positions.last(positions.shown())),
       follow: async (_owner, news) => void followers.set(own, news),
