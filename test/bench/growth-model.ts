@@ -2,7 +2,8 @@
  * Kernels on one Postgres as queues in virtual time: what a database carries, and who waits for whom.
  *
  * Owns: the model and its figures. Never: measures; each of its parameters is measured by bench:postgres or given.
- * G1  A kernel is one thread: one turn's work at a time. What has become ready meanwhile goes to the database as one batch, one batch at a time.
+ * G1  A kernel is one thread: one turn's work at a time. What it has done when nothing is left to do, or after so many turns, goes to the
+ *     database as one batch, one batch at a time.
  * G2  A batch costs two round trips, work on a core of the server, and a sync of its disk that all batches that wait for it share.
  * G3  The same seed gives the same figures.
  */
@@ -43,6 +44,9 @@ export interface Carried {
   readonly server_busy: number;
   readonly turns_a_batch: number;
 }
+
+/** As the kernel's own limit (maxBurst). */
+const burst = 16;
 
 interface World {
   readonly agenda: Agenda;
@@ -89,12 +93,12 @@ class ModelKernel {
   #work(): void {
     const flow = this.#ready.shift();
     this.#isWorking = flow !== undefined;
+    if (flow === undefined || this.#batch.length >= burst) this.#write();
     if (flow === undefined) return;
     const { parameters, random } = this.#world;
     // Between half and one and a half of the mean: turns are not equal.
     this.#host.work(parameters.kernelTurn * (0.5 + random()), () => {
       this.#batch.push(flow);
-      if (!this.#isWriting) this.#write();
       this.#work();
     });
   }
@@ -102,7 +106,7 @@ class ModelKernel {
   #write(): void {
     const { agenda, parameters, server, disk } = this.#world;
     const batch = this.#batch;
-    if (batch.length === 0) return;
+    if (batch.length === 0 || this.#isWriting) return;
     this.#batch = [];
     this.#isWriting = true;
     this.#world.batches += 1;
@@ -113,7 +117,7 @@ class ModelKernel {
         disk.sync(() => {
           this.#isWriting = false;
           for (const flow of batch) this.#goOn(flow);
-          if (!this.#isWriting) this.#write();
+          if (!this.#isWorking) this.#write();
         }),
       ),
     );

@@ -12,7 +12,7 @@ import { type Parameters, simulateCell } from "./growth-model.ts";
 import { type GrowthMeasured, renderGrowth } from "./growth-page.ts";
 import type { Child } from "./in-child.ts";
 import { median } from "./measure.ts";
-import { type Measured, openStage, type Stage, startKernel, stopKernels, workOf } from "./postgres-stage.ts";
+import { type Measured, openStage, startKernel, stopKernels, workOf } from "./postgres-stage.ts";
 
 const kept = join(root, "test/bench/growth-measured.json");
 const page = join(root, "visualizations/growth.md");
@@ -37,9 +37,10 @@ async function measureAll(): Promise<GrowthMeasured> {
     await rate(kernels.slice(0, 2), concurrency),
     await rate(kernels, concurrency),
   ];
-  const parameters = await derive(stage, { alone, many: seen[0] as Measured });
+  const idle = await stage.atRest(kernels.length, 10);
   await stopKernels(kernels);
   await stage.close();
+  const parameters = derive({ alone, many: seen[0] as Measured, serverIdle: idle.cpu_ms });
   const foretold = seen.map(
     (_, i) => simulateCell(parameters, { kernels: i + 1, inFlight: concurrency, seconds: 5, seed: 1 }).per_s,
   );
@@ -58,30 +59,34 @@ const middle = (all: readonly Measured[]): Measured => {
   };
 };
 
-/** With one workflow in flight each batch is one turn, and nobody waits but for the server; with many, a batch costs what it costs once. */
-async function derive(
-  stage: Stage,
-  { alone, many }: { readonly alone: Measured; readonly many: Measured },
-): Promise<Parameters> {
-  const idle = await stage.atRest(3, 10);
+interface Seen {
+  readonly alone: Measured;
+  readonly many: Measured;
+  readonly serverIdle: number;
+}
+
+/**
+ * With one workflow in flight each batch is one turn, and nobody waits but for the server. With many, what a batch costs is shared by its turns:
+ * how many those are the model itself says.
+ */
+function derive({ alone, many, serverIdle }: Seen): Parameters {
   const kernelTurn = many.cpu_us / 1000 / turns;
-  const perTurnAlone = (alone.server_us ?? 0) / 1000 / turns;
-  const perTurnMany = (many.server_us ?? 0) / 1000 / turns;
-  // A batch of many has about as many turns as become ready in the time of one: the share of its own is small, and left to the turn.
-  const serverBatch = Math.max(0, perTurnAlone - perTurnMany);
-  const waited = alone.p50_ms / turns - alone.cpu_us / 1000 / turns - perTurnAlone;
+  const [oneTurn, turnOfMany] = [alone, many].map(({ server_us }) => (server_us ?? 0) / 1000 / turns) as [
+    number,
+    number,
+  ];
   const roundTrip = 0.05;
-  return {
-    turns,
-    kernelTurn,
-    serverTurn: perTurnMany,
-    serverBatch,
-    roundTrip,
-    sync: Math.max(0.05, waited - 2 * roundTrip),
-    serverIdle: idle.cpu_ms,
-    serverCores: availableParallelism(),
-    sharedCores: availableParallelism(),
-  };
+  const waited = alone.p50_ms / turns - alone.cpu_us / 1000 / turns - oneTurn;
+  const cores = availableParallelism();
+  const sync = Math.max(0.05, waited - 2 * roundTrip);
+  const rest = { turns, kernelTurn, roundTrip, sync, serverIdle, serverCores: cores, sharedCores: cores };
+  let parameters: Parameters = { ...rest, serverTurn: turnOfMany, serverBatch: 0 };
+  for (let round = 0; round < 20; round += 1) {
+    const shared = simulateCell(parameters, { kernels: 1, inFlight: concurrency, seconds: 2, seed: 1 }).turns_a_batch;
+    const serverBatch = Math.max(0, (oneTurn - turnOfMany) / (1 - 1 / Math.max(2, shared)));
+    parameters = { ...rest, serverBatch, serverTurn: Math.max(0.005, oneTurn - serverBatch) };
+  }
+  return parameters;
 }
 
 if (values.measure === true) writeFileSync(kept, `${JSON.stringify(await measureAll(), null, 2)}\n`);

@@ -69,16 +69,19 @@ describe("a thread that commits", () => {
     await again.close();
   });
 
-  it("does not keep a process alive that has nothing to do", () => {
-    const entry = new URL("../../src/ledgers/sqlite/index.ts", import.meta.url).href;
-    const text = `import { sqliteLedger } from ${JSON.stringify(entry)};
+  it.each([{ flags: [] }, { flags: ["--expose-gc"] }])(
+    "does not keep a process alive that has nothing to do, begun with the flags $flags",
+    ({ flags }) => {
+      const entry = new URL("../../src/ledgers/sqlite/index.ts", import.meta.url).href;
+      const text = `import { sqliteLedger } from ${JSON.stringify(entry)};
       const store = sqliteLedger({ path: ${JSON.stringify(freshPath())}, thread: true });
       await store.open(); await store.sync(); console.log("idle");`;
-    const { stdout, status } = spawnSync(process.execPath, ["--input-type=module", "--eval", text], {
-      timeout: 30_000,
-    });
-    expect([String(stdout), status]).toEqual(["idle\n", 0]);
-  });
+      const { stdout, status } = spawnSync(process.execPath, [...flags, "--input-type=module", "--eval", text], {
+        timeout: 30_000,
+      });
+      expect([String(stdout), status]).toEqual(["idle\n", 0]);
+    },
+  );
 
   it("cannot be had for a ledger in memory", () => {
     expect(codeOf(() => sqliteLedger({ thread: true }))).toBe("T0_VALIDATION_SCHEMA_MISMATCH");

@@ -94,8 +94,8 @@ export const startThread = (options: ConnectOptions): Worker =>
   new Worker(new URL(`./write-thread${extname(import.meta.url)}`, import.meta.url), {
     workerData: options,
     name: "countersign commits",
-    // A program that was given as text says so in a flag that no file can be run with.
-    execArgv: process.execArgv.filter((flag) => !flag.startsWith("--input-type")),
+    // A program that was given as text says so in a flag that no file can be run with; else the flags are inherited.
+    ...(process.execArgv.some((flag) => flag.startsWith("--input-type")) ? { execArgv: [] } : {}),
   });
 
 type Waiting = { readonly name: string; resolve(value: unknown): void; reject(error: Error): void };
