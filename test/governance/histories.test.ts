@@ -4,16 +4,15 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { compileChart, tokenMachine } from "../../machines/index.ts";
-import { addCharge, type Charge, noCharge } from "../../src/contract/budget.ts";
-import { payloadOf } from "../../src/contract/event.ts";
+import type { Charge } from "../../src/contract/budget.ts";
 import { type Budgets, operatorError } from "../../src/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { memoryLedger } from "../../src/testing/memory-row-store.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/test-kernel.ts";
 import { createVirtualClock } from "../../src/testing/virtual-clock.ts";
 import { flow, intent, payloads, skill, step } from "../execution/flow.ts";
-import { rowOpener } from "../ledgers/reseal.ts";
 import { runs } from "../properties/property-runs.ts";
+import { foldCharges, tenantCharges } from "./charges.ts";
 
 const chart = compileChart(tokenMachine);
 const limits: Budgets["limits"] = [
@@ -111,22 +110,8 @@ async function perform(world: World, t: TestKernel, id: string, deed: Deed): Pro
 }
 
 async function checkCounters({ ledger }: World): Promise<void> {
-  const folded: Record<string, Charge> = {};
-  const add = (counters: readonly string[], amounts: Charge): void => {
-    for (const counter of counters) folded[counter] = addCharge(folded[counter] ?? noCharge, amounts);
-  };
-  const open = rowOpener();
-  for (const { row } of await ledger.tail(0, 100_000))
-    for (const event of open(row)) {
-      if (event.event_type === "BUDGET_RESERVED") {
-        const { counters, amounts } = payloadOf(event, "BUDGET_RESERVED");
-        add(counters, amounts);
-      } else if (event.event_type === "BUDGET_SETTLED") {
-        const { counters, amounts, reserved } = payloadOf(event, "BUDGET_SETTLED");
-        add(counters, addCharge(amounts, reserved, -1));
-      }
-    }
-  const counted = Object.fromEntries((await ledger.chargesOf(1)).map((c) => [c.counter, c.amounts]));
+  const folded = await foldCharges(ledger);
+  const counted = await tenantCharges(ledger);
   for (const [counter, amounts] of Object.entries(folded))
     for (const [field, amount] of Object.entries(amounts)) {
       expect(counted[counter]?.[field as keyof Charge]).toBeCloseTo(amount, 6);
