@@ -7,8 +7,8 @@ import { rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { StreamContext } from "../../src/contract/stream-context.ts";
 import { sealNext, type TurnRow, takeTurn } from "../../src/contract/turn.ts";
-import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 import { createLedgerWriter } from "../../src/runtime/ledger-writer.ts";
+import { ledgerAt, type Place } from "./place.ts";
 
 export interface Floor {
   readonly run: (id: string) => Promise<void>;
@@ -20,9 +20,8 @@ export const removeDatabase = (path: string): void => {
 };
 
 /** Appends a recorded workflow's rows again under another id, as many times as asked. */
-export async function openSameRows(path: string, rows: readonly TurnRow[]): Promise<Floor> {
-  removeDatabase(path);
-  const store = sqliteLedger({ path });
+export async function openSameRows(place: Place, rows: readonly TurnRow[]): Promise<Floor> {
+  const store = ledgerAt(place);
   await store.open();
   const writer = createLedgerWriter(store, { maxBatch: 512, maxBurst: 512 });
   const context = new StreamContext();

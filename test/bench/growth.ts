@@ -11,8 +11,7 @@ import { root } from "../tidy/source-files.ts";
 import { type Parameters, simulateCell } from "./growth-model.ts";
 import { type GrowthMeasured, renderGrowth } from "./growth-page.ts";
 import type { Child } from "./in-child.ts";
-import { median } from "./measure.ts";
-import { type Measured, openStage, startKernel, stopKernels, workOf } from "./postgres-stage.ts";
+import { type Measured, medianOf, openStage, startKernel, stopKernels, workOf } from "./postgres-stage.ts";
 
 const kept = join(root, "test/bench/growth-measured.json");
 const page = join(root, "visualizations/growth.md");
@@ -29,7 +28,7 @@ async function measureAll(): Promise<GrowthMeasured> {
     const all: Measured[] = [];
     for (let run = 0; run < runs; run += 1)
       all.push(await stage.measure(workOf(used, { kind: "plain", concurrency: inFlight, ms })));
-    return middle(all);
+    return medianOf(all);
   };
   const alone = await rate(kernels.slice(0, 1), 1);
   const seen = [
@@ -46,18 +45,6 @@ async function measureAll(): Promise<GrowthMeasured> {
   );
   return { cores: availableParallelism(), parameters, seen: seen.map(({ per_s }) => per_s), foretold };
 }
-
-const middle = (all: readonly Measured[]): Measured => {
-  const of = (key: keyof Measured): number => median(all.map((one) => one[key] ?? 0));
-  return {
-    per_s: of("per_s"),
-    cpu_us: of("cpu_us"),
-    server_us: of("server_us"),
-    commits: of("commits"),
-    p50_ms: of("p50_ms"),
-    p99_ms: of("p99_ms"),
-  };
-};
 
 interface Seen {
   readonly alone: Measured;

@@ -38,6 +38,20 @@ export interface Stage {
   readonly close: () => Promise<void>;
 }
 
+/** Column by column. */
+export function medianOf(all: readonly Measured[]): Measured {
+  const of = (key: keyof Measured): number => median(all.map((one) => one[key] ?? 0));
+  const server_us = all.some((one) => one.server_us === null) ? null : of("server_us");
+  return {
+    per_s: of("per_s"),
+    cpu_us: of("cpu_us"),
+    server_us,
+    commits: of("commits"),
+    p50_ms: of("p50_ms"),
+    p99_ms: of("p99_ms"),
+  };
+}
+
 export async function openStage(given: string | undefined = process.env["POSTGRES"]): Promise<Stage> {
   // Syncs are on: what is measured is what survives a loss of power.
   const server = given === undefined ? await startServer(["max_connections=200", "listen_addresses=127.0.0.1"]) : null;

@@ -7,14 +7,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { StreamContext } from "../../src/contract/stream-context.ts";
-import { sealNext, type TurnRow, takeTurn } from "../../src/contract/turn.ts";
-import { postgresLedger } from "../../src/ledgers/postgres/index.ts";
-import { createLedgerWriter } from "../../src/runtime/ledger-writer.ts";
+import type { TurnRow } from "../../src/contract/turn.ts";
+import { openSameRows } from "./floors.ts";
 import type { Child } from "./in-child.ts";
 import type { Done, Spell } from "./kernel-process.ts";
-import { median, rounded } from "./measure.ts";
-import { type Measured, openStage, startKernel, stopKernels, workOf } from "./postgres-stage.ts";
+import { rounded } from "./measure.ts";
+import { type Measured, medianOf, openStage, startKernel, stopKernels, workOf } from "./postgres-stage.ts";
 import { openWorkload } from "./workload.ts";
 
 const runs = Number(process.env["RUNS"] ?? 3);
@@ -27,30 +25,19 @@ const stage = await openStage();
 
 /** The store without a kernel: the rows of one workflow again and again, through the writer that groups them. */
 async function openFloor(rows: readonly TurnRow[]) {
-  const store = postgresLedger({ url: stage.url, schema: stage.freshSchema("floor") });
-  await store.open();
-  const writer = createLedgerWriter(store, { maxBatch: 512, maxBurst: 512 });
-  const context = new StreamContext();
-  const turns = rows.map((row) => takeTurn(context, row));
+  const floor = await openSameRows({ url: stage.url, schema: stage.freshSchema("floor") }, rows);
   let serial = 0;
-  const once = async (): Promise<void> => {
-    const [stream, writing] = [`floor:${serial++}`, new StreamContext()];
-    for (const { envelope, events } of turns) {
-      const row = sealNext(writing, { ...envelope, stream }, events);
-      await writer.append(() => ({ tenant_id: envelope.tenant_id, row, now: envelope.now }));
-    }
-  };
   const work = async (): Promise<readonly Done[]> => {
     const [start, used] = [performance.now(), process.cpuUsage()];
     let workflows = 0;
     const goOn = async (): Promise<void> => {
-      for (; performance.now() - start < ms; workflows += 1) await once();
+      for (; performance.now() - start < ms; workflows += 1) await floor.run(String(serial++));
     };
     await Promise.all(Array.from({ length: spell.concurrency }, goOn));
     const { user, system } = process.cpuUsage(used);
     return [{ workflows, took_ms: performance.now() - start, cpu_ms: (user + system) / 1000, p50_ms: 0, p99_ms: 0 }];
   };
-  return { work, close: () => store.close() };
+  return { work, close: floor.close };
 }
 
 async function recordOne(): Promise<readonly TurnRow[]> {
@@ -63,9 +50,8 @@ async function recordOne(): Promise<readonly TurnRow[]> {
   return rows;
 }
 
-const columns = ["per_s", "cpu_us", "server_us", "commits", "p50_ms", "p99_ms"] as const;
-const tell = (of: (column: keyof Measured) => number | null) =>
-  Object.fromEntries(columns.map((column) => [column, rounded(of(column) ?? Number.NaN)]));
+const tell = (measured: Measured) =>
+  Object.fromEntries(Object.entries(measured).map(([column, value]) => [column, rounded(value ?? Number.NaN)]));
 
 const file = await startKernel({ path: join(folder, "kernel.db") }, spell);
 const schema = stage.freshSchema("kernels");
@@ -82,11 +68,10 @@ for (let run = 0; run < runs; run += 1)
   for (const [name, work] of Object.entries(works)) {
     const measured = await stage.measure(work);
     rounds[name]?.push(measured);
-    console.log(JSON.stringify({ what: name, ...spell, run, ...tell((column) => measured[column]) }));
+    console.log(JSON.stringify({ what: name, ...spell, run, ...tell(measured) }));
   }
 console.log(`${kind}, medians of ${runs} rounds; CPU in µs a workflow`);
-const medians = (all: readonly Measured[]) => tell((column) => median(all.map((one) => one[column] ?? Number.NaN)));
-console.table(Object.fromEntries(Object.entries(rounds).map(([name, all]) => [name, medians(all)])));
+console.table(Object.fromEntries(Object.entries(rounds).map(([name, all]) => [name, tell(medianOf(all))])));
 const rest = await stage.atRest(most, 10);
 console.log(
   `a kernel without work: ${rounded(rest.transactions)} transactions and ${rounded(rest.cpu_ms)} ms of the server's CPU a second`,

@@ -132,8 +132,8 @@ async function main(): Promise<void> {
   const w = await openWorkload(path);
   const [plainRows, gateRows] = [await exportOne(w, false), await exportOne(w, true)];
   const governed = await openWorkload(join(folder, "governed.db"), governing);
-  const samePlain = await openSameRows(join(folder, "same-plain.db"), plainRows);
-  const sameGate = await openSameRows(join(folder, "same-gate.db"), gateRows);
+  const samePlain = await openSameRows({ path: join(folder, "same-plain.db") }, plainRows);
+  const sameGate = await openSameRows({ path: join(folder, "same-gate.db") }, gateRows);
   const six = await openSixRows(join(folder, "six.db"));
   print("rows of a workflow", {
     plain: plainRows.length,
