@@ -5,8 +5,11 @@ import { canServe } from "./test/postgres/can-serve.ts";
 /** The replay of the suite mocks a module of the kernel, for which every file needs modules of its own. */
 const replays = process.env["REPLAY"] === "1";
 
-/** Long ones, most of which wait for processes of their own: they begin first, so that nothing waits for them at the end. */
-const slow = [
+/**
+ * Long ones, which wait for processes of their own: they begin first, so that nothing waits for them at the end. (Projects
+ * are taken in the order of their names.)
+ */
+const byProcesses = [
   "test/guide/*.test.ts",
   "test/sim/crash-loop.test.ts",
   "test/mcp/conformance.test.ts",
@@ -19,7 +22,7 @@ const packaged = ["test/package/*.test.ts"];
 /** The console in a real browser, which is started once for all of them. */
 const browsing = ["test/console/*.test.ts"];
 
-/** Ledgers in a Postgres server, which is started once for all of them: what moves its horizon is one file after another. */
+/** Ledgers in a Postgres server, of which each worker has one: what holds its horizon back is in no other file's way. */
 const onPostgres = ["test/postgres/*.test.ts", "test/hosts/servers/*.test.ts"];
 
 /** Files that change what the process shares: timers, the clock, `fetch`, `process.env`, the console. */
@@ -50,9 +53,6 @@ const project = (
     readonly exclude?: string[];
     readonly isolate: boolean;
     readonly globalSetup?: string[];
-    readonly fileParallelism?: boolean;
-    /** Projects of another number of workers run in a group of their own. */
-    readonly sequence?: { readonly groupOrder: number };
   },
   more: { readonly resolve?: { readonly alias: typeof otherStore } } = {},
 ) => ({
@@ -66,8 +66,6 @@ const inPostgres = [
     include: onPostgres,
     exclude: canDispatch() ? [] : ["test/hosts/servers/restate.test.ts"],
     isolate: false,
-    fileParallelism: false,
-    sequence: { groupOrder: 1 },
     globalSetup: ["test/postgres/start-server.ts"],
   }),
   project(
@@ -93,14 +91,14 @@ export default defineConfig({
     setupFiles: ["test/properties/setup.ts", ...(replays ? ["test/replay/setup.ts"] : [])],
     reporters: process.env["CI"] ? ["default"] : ["dot"],
     projects: [
-      project("slow", { include: slow, isolate: true }),
+      project("by processes", { include: byProcesses, isolate: true }),
       project("package", { include: packaged, isolate: false, globalSetup: ["test/package/pack-package.ts"] }),
       project("isolated", { include: isolated, isolate: true }),
       project("console", { include: browsing, isolate: false, globalSetup: ["test/console/start-browser.ts"] }),
       ...(served ? inPostgres : []),
       project("shared", {
         include: ["test/**/*.test.ts"],
-        exclude: [...configDefaults.exclude, ...slow, ...packaged, ...isolated, ...browsing, ...onPostgres],
+        exclude: [...configDefaults.exclude, ...byProcesses, ...packaged, ...isolated, ...browsing, ...onPostgres],
         isolate: replays,
       }),
     ],

@@ -9,22 +9,26 @@ import { intent, publishing, step, story } from "../gates/story.ts";
 import { freshLedger } from "./server.ts";
 
 /**
- * What is decided while a row is under way joins the next one: answers of both stores come when all else is at rest. No time
- * of the virtual clock passes meanwhile.
+ * What is decided while a row is under way joins the next one: answers of both stores come in the order of the questions, and
+ * each when all else is at rest. No time of the virtual clock passes meanwhile.
  */
-const waited = (store: LedgerStore): LedgerStore =>
-  Object.fromEntries(
-    Object.entries(store).map(([name, member]) =>
-      typeof member === "function"
-        ? [name, (...args: readonly unknown[]) => letAnswer(atRest(Promise.resolve(member(...args))))]
-        : [name, member],
-    ),
-  ) as unknown as LedgerStore;
+function waited(store: LedgerStore): LedgerStore {
+  let before: Promise<unknown> = Promise.resolve();
+  const inTurn = (ask: () => unknown): Promise<unknown> => {
+    const answer = before.then(ask);
+    before = answer.catch(() => undefined).then(letRest);
+    return before.then(() => answer);
+  };
+  const members = Object.entries(store).map(([name, member]) =>
+    typeof member === "function"
+      ? [name, (...args: readonly unknown[]) => letAnswer(inTurn(() => member(...args)))]
+      : [name, member],
+  );
+  return Object.fromEntries(members) as LedgerStore;
+}
 
-async function atRest<T>(answer: Promise<T>): Promise<T> {
-  await answer.catch(() => undefined);
+async function letRest(): Promise<void> {
   for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-  return answer;
 }
 
 async function tellGated(ledger: LedgerStore, seed: number) {

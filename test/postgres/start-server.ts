@@ -1,5 +1,5 @@
 /**
- * Before the tests of Postgres: one server of our own, on 127.0.0.1, which all of them share; each test has a schema.
+ * Before the tests of Postgres: a server of our own for each worker, on 127.0.0.1; each test has a schema.
  *
  * S1  What it keeps lies in a temporary folder, and goes with the server.
  * S2  Syncs are left out: no test of ours takes the machine's power away. Nothing else writes: a horizon moves at once.
@@ -82,11 +82,12 @@ export async function startServer(settings: readonly string[] = flags): Promise<
   };
 }
 
+/** A server for each worker: what one of them holds open, the horizon above all, is not in another's way. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const { url, stop } = await startServer();
-  project.provide(...providing(url));
-  return stop;
+  const servers = await Promise.all(Array.from({ length: project.config.maxWorkers }, () => startServer()));
+  project.provide(...providing(servers.map(({ url }) => url)));
+  return async () => void (await Promise.all(servers.map(({ stop }) => stop())));
 }
 
 /** What workers are told has no type of its own here: `inject` in server.ts reads it. */
-const providing = (url: string) => ["postgres", url] as unknown as Parameters<TestProject["provide"]>;
+const providing = (urls: readonly string[]) => ["postgres", urls] as unknown as Parameters<TestProject["provide"]>;
