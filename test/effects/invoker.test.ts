@@ -164,7 +164,7 @@ describe("a key", () => {
 });
 
 /** What the record says of `key 1`, and whether its call is under way in this process. */
-function answerOf(seen: string | null, { here = false, idempotent = false, result = {} as unknown } = {}) {
+function answerOf(seen: string | null, { here = false, idempotent = false, result = {} as unknown, made = 1 } = {}) {
   const { operator } = counted("Note.Work", { effect: "write_draft", idempotent });
   const error = { code: "X" };
   const record = {
@@ -179,8 +179,13 @@ function answerOf(seen: string | null, { here = false, idempotent = false, resul
   const actions = new Map(seen === null ? [] : [["act_1", { record, seen }]]);
   const keys = new Map(seen === null ? [] : [["key 1", "act_1"]]);
   const handles = new Map(here ? [["s1/act_1/1/1", { key: "key 1", charged: null }]] : []);
-  const run = { log: { record: { keys, actions, parent_workflow_id: null } }, handles };
-  return answerKey(run as never, { operator, payload: {}, hash: digest({}) } as never, "key 1");
+  const steps = new Map([["other", { action_id: "act_1", attempt: made }]]);
+  const run = { log: { record: { keys, actions, steps, parent_workflow_id: null } }, handles };
+  return answerKey(
+    run as never,
+    { prepared: { operator, payload: {}, hash: digest({}) } as never, attempt: 2 },
+    "key 1",
+  );
 }
 
 describe("what a key answers", () => {
@@ -193,6 +198,13 @@ describe("what a key answers", () => {
     ["[IDM-04]", "is lost and may be repeated", "running", { idempotent: true }, { seen: "unseen", recovered: true }],
     ["[IDM-05]", "has failed for good", "failed_final", {}, { seen: "failed_final", error: { code: "X" } }],
     ["[IDM-05]", "has failed retryably", "failed_retryable", {}, { seen: "unseen", recovered: false }],
+    [
+      "[IDM-05]",
+      "has failed retryably, called as often",
+      "failed_retryable",
+      { made: 2 },
+      { seen: "spent", error: { code: "X" } },
+    ],
     ["[IDM-05]", "is in doubt", "in_doubt", { idempotent: true }, { seen: "in_doubt", action_id: "act_1" }],
   ] as const)("%s one that %s", (_id, _what, seen, more, answer) => {
     expect(answerOf(seen, more)).toMatchObject(answer);

@@ -121,6 +121,39 @@ describe("a key", () => {
     expect(steps.filter((s) => s.state === "failed").map((s) => s.error?.message)).toEqual(["busy", "busy"]);
   });
 
+  const busyUntil = (calls: number) => {
+    const { publish, capability } = twoApplies(
+      ({ attempt }) => {
+        if (publish.calls.length < calls) throw operatorError({ code: "BUSY", message: "busy", category: "transient" });
+        return { said: attempt };
+      },
+      { retry: "STANDARD" },
+    );
+    return { publish, capability };
+  };
+
+  it.each([
+    ["at once", 0],
+    ["while the first waits for its second attempt", 1000],
+    ["while the first waits for its third attempt", 4000],
+  ])("[IDM-05] that two steps ask for has one allowance for both: the other asks %s", async (_when, afterMs) => {
+    for (const works of [2, 3, Number.POSITIVE_INFINITY]) {
+      const { publish, capability } = busyUntil(works);
+      await using t = await createTestKernel({ capabilities: [capability], limits: { maxReplans: 0 } });
+      const { workflow_id } = await t.run(intent);
+      await t.approve(workflow_id, "gate-a");
+      if (afterMs > 0) await t.clock.advance(afterMs);
+      await t.approve(workflow_id, "gate-b");
+      await t.rest(workflow_id);
+      expect(publish.calls.map((c) => c.attempt)).toEqual([1, 2, 3].slice(0, works));
+      const { state, steps } = await t.kernel.workflow(workflow_id);
+      const isDone = Number.isFinite(works);
+      expect(state).toBe(isDone ? "completed" : "failed");
+      expect(steps.map((s) => s.error?.message ?? null)).toEqual([null, ...Array(2).fill(isDone ? null : "busy")]);
+      expect((await t.kernel.replay(workflow_id)).identical).toBe(true);
+    }
+  });
+
   it("[IDM-05] that has failed has one fresh allowance after a restart; one that has succeeded is not called again", async () => {
     const good = counted("Note.Good");
     const bad = counted("Note.Bad", { retry: "STANDARD" }, () => {

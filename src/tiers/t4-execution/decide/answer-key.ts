@@ -3,7 +3,8 @@
  *
  * K1  An unseen key runs; a succeeded one answers from the record; a running one gives its handle; a failed one gives the
  *     same failure unless it may be begun again. No key, no call.
- * K2  A call whose end nobody knows is made again only if it may be repeated.
+ * K2  An allowance of attempts is a key's: steps that share it wait for one another's calls, and are answered by them.
+ * K3  A call whose end nobody knows is made again only if it may be repeated.
  */
 import type { Usage } from "../../../contract/action.ts";
 import { type KernelError, raise } from "../../../contract/error.ts";
@@ -35,7 +36,7 @@ export type KeyState =
       readonly answered_by: string | null;
     }
   | { readonly seen: "failed_final"; readonly action_id: string; readonly error: KernelError }
-  /** Another workflow's call was answered with what is of no use. */
+  /** Another's call stands for this attempt: of no use to another workflow, or made as often by another step already. */
   | { readonly seen: "spent"; readonly action_id: string; readonly error: KernelError }
   | { readonly seen: "in_doubt"; readonly action_id: string };
 
@@ -69,9 +70,13 @@ export function keyOf(run: Run, { step, operator, inputs }: Prepared): string {
 }
 
 /** @throws KernelErrorException T4_IDEMPOTENCY_PAYLOAD_MISMATCH. */
-export function answerKey(run: Run, prepared: Prepared, key: string): KeyState {
+export function answerKey(
+  run: Run,
+  { prepared, attempt }: { readonly prepared: Prepared; readonly attempt: number },
+  key: string,
+): KeyState {
   const entry = entryOf(run, key);
-  const own = entry === null ? unseen(false) : readEntry(run, prepared, { entry, key });
+  const own = entry === null ? unseen(false) : readEntry(run, prepared, { entry, key, attempt });
   if (own.seen !== "unseen") return own;
   const shared = sharedKey(run, key);
   if (shared === null) return own;
@@ -115,7 +120,7 @@ export const isKnownSpent = ({ log: { record } }: Run, actionId: string): boolea
 function readEntry(
   run: Run,
   { operator, hash }: Prepared,
-  { entry, key }: { readonly entry: ActionEntry; readonly key: string },
+  { entry, key, attempt }: { readonly entry: ActionEntry; readonly key: string; readonly attempt: number },
 ): KeyState {
   const { action_id, payload_hash, result_payload, error } = entry.record;
   if (payload_hash !== hash)
@@ -128,7 +133,9 @@ function readEntry(
     case "succeeded":
       return { seen: "succeeded", action_id, result: result_payload, usage: usageOf(entry), answered_by: null };
     case "failed_retryable":
-      return unseen(false);
+      return error !== null && callsMade(run, action_id) >= attempt
+        ? { seen: "spent", action_id, error }
+        : unseen(false);
     case "failed_final":
       return { seen: "failed_final", action_id, error: error as KernelError };
     case "in_doubt":
@@ -138,6 +145,10 @@ function readEntry(
       return isRepeatable(operator) ? unseen(true) : { seen: "in_doubt", action_id };
   }
 }
+
+/** How many calls of its allowance a key has had: steps that share it count together. */
+const callsMade = ({ log: { record } }: Run, actionId: string): number =>
+  Math.max(0, ...[...record.steps.values()].map((step) => (step.action_id === actionId ? step.attempt : 0)));
 
 function usageOf({ record: { tokens, cost, trace } }: ActionEntry): Usage {
   return {

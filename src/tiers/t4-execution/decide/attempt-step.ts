@@ -142,7 +142,7 @@ function makeAttempt(run: Run, at: Attempt): void {
   const { step_id } = prepared.step;
   const key = keyOf(run, prepared);
   run.mark("skill.execute", { step_id, attempt: at.attempt, timeout_ms: timeoutOf(prepared) });
-  const known = answerKey(run, prepared, key);
+  const known = answerKey(run, at, key);
   switch (known.seen) {
     case "unseen":
       return startCall(run, { ...at, recovered: at.recovered || known.recovered }, { key, claim: known.claim });

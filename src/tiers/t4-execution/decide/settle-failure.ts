@@ -8,6 +8,7 @@
  *     other way. A step that meets another's doubt fails, for only that one's answer can settle it.
  */
 
+import { isSpent } from "../../../contract/action.ts";
 import { isRetryable, type KernelError, toExecutorError } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { draft } from "../../../contract/event.ts";
@@ -54,9 +55,12 @@ export const maxAttemptsOf = (run: Run, { operator, operator_version }: PlanStep
 };
 
 function mayRetry(run: Run, step: PlanStep, { error, cached, pending, action_id }: Failed): boolean {
-  if (error === null || cached || !isRetryable(error)) return false;
+  if (error === null || !isRetryable(error)) return false;
+  const entry = run.log.record.actions.get(action_id);
+  // Another's end is this step's as well, unless that call is made again.
+  if (cached && (entry?.seen !== "failed_retryable" || isSpent(error))) return false;
   if (stepOf(run, step.step_id).attempt >= maxAttemptsOf(run, step)) return false;
-  const key = run.log.record.actions.get(action_id)?.record.idempotency_key ?? "";
+  const key = entry?.record.idempotency_key ?? "";
   // A call that goes on is waited for once more; what is in doubt is not made again.
   return !pending || isUnderWay(run, key);
 }
