@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { operatorError } from "../../src/index.ts";
 import { createTestKernel, memoryLedger, type TestKernel, testCaller } from "../../src/testing/index.ts";
-import { type Counted, counted, intent, step, story } from "../gates/story.ts";
+import { type Counted, counted, intent, Note, payloads, step, story } from "../gates/story.ts";
 
 type Mode = "replay" | "resume_failed_steps";
 const again = async (t: TestKernel, id: string, mode: Mode = "replay"): Promise<string> =>
@@ -44,6 +44,51 @@ async function endAll({ t, ends }: Sent): Promise<void> {
 const resultOf = async (t: TestKernel, id: string) => (await t.kernel.actions(id)).map((one) => one.result_payload);
 
 describe("one key, in workflows that do the same work again", () => {
+  it("[IDM-03] [INV-15] what was asked of a key says nothing of the one that a new version of the outcome gives the step", async () => {
+    const draft = counted("Note.Draft", {}, () => ({ text: "a draft" }));
+    const publish = counted("Note.Publish", { effect: "final_write" });
+    const applying = (id: string, more: object = {}) =>
+      step(id, publish, { applies: "draft", params: { text: "{{draft.output.text}}" }, ...more });
+    const rows = [
+      step("draft", draft, { outcome: "Draft.Note" }),
+      applying("a"),
+      applying("b", { outcome: "Draft.Note" }),
+    ];
+    const ledger = memoryLedger();
+    const answers: (() => void)[] = [];
+    let isSlow = false;
+    const findKey: typeof ledger.findKey = async (...asked) => {
+      const found = await ledger.findKey(...asked);
+      if (isSlow && asked[1].startsWith("apply:")) await new Promise<void>((resolve) => answers.push(resolve));
+      return found;
+    };
+    await using t = await createTestKernel({
+      capabilities: [story([draft, publish], rows, { outcomes: { "Draft.Note": Note } })],
+      ledger: { ...ledger, findKey },
+    });
+    const { workflow_id } = await t.run(intent);
+    await t.approve(workflow_id, "gate-a");
+    await t.rest(workflow_id);
+    await t.reject(workflow_id, "gate-b");
+    await t.rest(workflow_id);
+    isSlow = true;
+    const child = await again(t, workflow_id);
+    await t.clock.settle();
+    expect(answers.length).toBe(2);
+    // b is answered by what a has done in the other workflow, and makes the outcome's next version of it: a is asked for then.
+    answers[1]?.();
+    await t.clock.settle();
+    isSlow = false;
+    for (const answer of answers) answer();
+    await t.rest(child);
+    const started = (await payloads(t, child, "ACTION_STARTED")).map(({ key }) => key);
+    expect(started.filter((key) => key.endsWith("@2"))).toEqual([]);
+    expect((await t.kernel.workflow(child)).gates.map(({ gate_id, status }) => [gate_id, status])).toEqual([
+      ["gate-a", "open"],
+    ]);
+    expect((await t.kernel.replay(child)).identical).toBe(true);
+  });
+
   it("[IDM-03] takes effect once where two are begun one after the other: the second has the first one's result", async () => {
     const sent = await failOnce();
     await using t = sent.t;

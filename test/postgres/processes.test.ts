@@ -9,6 +9,8 @@ import { type Node, startNode } from "./start-node.ts";
 interface Effect {
   readonly key: string;
   readonly kernel: string;
+  /** Both by the same machine, in epoch ms: when the call began, and when it took effect. */
+  readonly begun: number;
   readonly at: number;
 }
 
@@ -43,9 +45,10 @@ async function onStage(use: (stage: Stage) => Promise<void>): Promise<void> {
         return node;
       },
       effects: async () =>
-        (await ask("SELECT key, kernel, extract(epoch FROM at) * 1000 AS at FROM effects ORDER BY at")).map((row) => ({
+        (await ask(`SELECT key, kernel, ${millis("begun")}, ${millis("at")} FROM effects ORDER BY at`)).map((row) => ({
           key: row["key"] as string,
           kernel: row["kernel"] as string,
+          begun: Number(row["begun"]),
           at: Number(row["at"]),
         })),
       until: async (text) => {
@@ -69,6 +72,7 @@ async function onStage(use: (stage: Stage) => Promise<void>): Promise<void> {
   }
 }
 
+const millis = (column: string) => `extract(epoch FROM ${column}) * 1000 AS ${column}`;
 const isDone = (count: number) => `SELECT count(*) = ${count} FROM workflows WHERE state = 'completed'`;
 const isUnderWay = (count: number) => `SELECT count(*) >= ${count} FROM effects`;
 
@@ -112,7 +116,7 @@ describe("processes on one database", () => {
       const done = await effects();
       const keys = new Set(done.filter(({ at }) => at < wokenAt).map(({ key }) => key));
       expect(keys.size).toBe(4 * ids.length);
-      expect(done.filter(({ key, at }) => keys.has(key) && at >= wokenAt)).toEqual([]);
+      expect(done.filter(({ key, begun }) => keys.has(key) && begun >= wokenAt)).toEqual([]);
       expect(await verified()).toBe(true);
     });
   });

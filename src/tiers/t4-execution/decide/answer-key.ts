@@ -100,7 +100,7 @@ const entryOf = ({ log: { record } }: Run, key: string): ActionEntry | null =>
 export function sharedKey(run: Run, key: string): SharedKey | null {
   const { parent_workflow_id, run: round } = run.log.record;
   const isShared = key.startsWith("apply:") || parent_workflow_id !== null || round > 1;
-  return isShared ? ask<SharedKey>(run, "shared", { ask: "shared_key", key }) : null;
+  return isShared ? ask<SharedKey>(run, `shared ${key}`, { ask: "shared_key", key }) : null;
 }
 
 /** Whether another workflow has done the work under this key: nothing is called here, and nobody need be asked. */
