@@ -100,7 +100,10 @@ const entryOf = ({ log: { record } }: Run, key: string): ActionEntry | null =>
 export function sharedKey(run: Run, key: string): SharedKey | null {
   const { parent_workflow_id, run: round } = run.log.record;
   const isShared = key.startsWith("apply:") || parent_workflow_id !== null || round > 1;
-  return isShared ? ask<SharedKey>(run, `shared ${key}`, { ask: "shared_key", key }) : null;
+  if (!isShared) return null;
+  // A new version of an outcome gives the step another key between two passes: of that one nothing was asked yet.
+  const first = run.scopes.keep("shared", () => key);
+  return ask<SharedKey>(run, key === first ? "shared" : `shared ${key}`, { ask: "shared_key", key });
 }
 
 /** Whether another workflow has done the work under this key: nothing is called here, and nobody need be asked. */
