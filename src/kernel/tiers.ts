@@ -167,7 +167,7 @@ export function defineTiers({
     createOrchestrationTier({
       running: () => executor.mailboxes().map(({ log }) => log.identity.workflow_id),
       models: resolved.models,
-      charges: (tenantId, counters) => store.charges(tenantId, counters),
+      charges: (counters) => store.charges(null, counters),
     }),
   ];
 }

@@ -65,6 +65,14 @@ export interface TakenUp {
  */
 export type TakeUpKind = "abandoned" | "due";
 
+/** What is added to a counter: the tenant's own, or one that all tenants of the ledger add to. */
+export interface IndexedCharge {
+  readonly counter: string;
+  readonly ofAll?: true;
+  readonly amounts: Charge;
+  readonly within?: Ceiling;
+}
+
 /** What an append changes in the indexes, beside adding its row. */
 export interface AppendIndexes {
   /** The workflow is new: insert its head, held as `claim` says when given (epoch 1). */
@@ -82,10 +90,10 @@ export interface AppendIndexes {
    */
   readonly keys?: readonly { readonly key: string; readonly action_id: string; readonly unique?: boolean }[];
   /**
-   * Added to the tenant's budget counters; amounts may be negative (a settlement below what was reserved). An entry is
-   * refused (`spent`) where amounts that are to stay `within` a ceiling would pass it, with what stands before the entry.
+   * Added to budget counters; amounts may be negative (a settlement below what was reserved). An entry is refused (`spent`)
+   * where amounts that are to stay `within` a ceiling would pass it, with what stands before the entry.
    */
-  readonly charges?: readonly { readonly counter: string; readonly amounts: Charge; readonly within?: Ceiling }[];
+  readonly charges?: readonly IndexedCharge[];
   readonly memory?: readonly ParsedMemoryRecord[];
   readonly documents?: readonly ParsedDocumentRecord[];
 }
@@ -307,8 +315,8 @@ export interface LedgerStore {
   countGates(selection: GateSelection): Promise<number>;
   /** Which workflow holds a key that is shared between workflows, and what the key stands for. */
   findKey(tenantId: Id, key: string): Promise<{ readonly workflow_id: string; readonly action_id: string } | null>;
-  /** What budget counters stand at, in the order asked; zero for one that was never charged. */
-  charges(tenantId: Id, counters: readonly string[]): Promise<readonly Charge[]>;
+  /** What a tenant's counters stand at, or (null) those of all, in the order asked; zero for one that was never charged. */
+  charges(tenantId: Id | null, counters: readonly string[]): Promise<readonly Charge[]>;
   /** All budget counters of a tenant, by name. */
   chargesOf(tenantId: Id): Promise<readonly { readonly counter: string; readonly amounts: Charge }[]>;
   /** Newest entry of each key, newest first. */

@@ -5,7 +5,7 @@
  */
 import { verdictOf } from "../../machines/quorum.ts";
 import { claimedKey } from "../contract/action.ts";
-import { addCharge, noCharge } from "../contract/budget.ts";
+import { addCharge, type Ceiling, noCharge } from "../contract/budget.ts";
 import type { EventDraft } from "../contract/event.ts";
 import { type Gate, isOpenGate } from "../contract/gate.ts";
 import { submissionKey } from "../contract/intent.ts";
@@ -13,7 +13,7 @@ import { endpointCounter } from "../contract/model-route.ts";
 import { isRunnable, isTerminal, percentOf, type WorkflowRecord } from "../contract/workflow.ts";
 import { isWorking } from "../contract/workflow-state.ts";
 import { titleOf } from "../contract/workflow-summary.ts";
-import type { AppendIndexes } from "../ports/ledger-store.ts";
+import type { AppendIndexes, IndexedCharge } from "../ports/ledger-store.ts";
 
 /** What the writer knows that the workflow's head says; null and undefined: not known. */
 export interface KnownHead {
@@ -175,7 +175,8 @@ function gatesOf(record: WorkflowRecord, drafts: readonly EventDraft[]): AppendI
 /** A reservation is charged as a whole; its settlement charges the difference. */
 function chargesOf(record: WorkflowRecord, drafts: readonly EventDraft[]): AppendIndexes {
   const charges = drafts.flatMap((draft) => {
-    if (draft.type !== "BUDGET_RESERVED" && draft.type !== "BUDGET_SETTLED") return routeCharges(record, draft);
+    if (draft.type !== "BUDGET_RESERVED" && draft.type !== "BUDGET_SETTLED")
+      return routeCharges(record, draft).flatMap((charge) => ofTenantAndAll(charge, draft.ceilings?.[0]));
     const { counters, amounts } = draft.payload;
     const added = draft.type === "BUDGET_RESERVED" ? amounts : addCharge(amounts, draft.payload.reserved, -1);
     return counters.map((counter, i) => {
@@ -186,11 +187,17 @@ function chargesOf(record: WorkflowRecord, drafts: readonly EventDraft[]): Appen
   return charges.length === 0 ? {} : { charges };
 }
 
+/** What is left of a model endpoint is over all tenants; what a tenant has used of it is counted beside that. */
+const ofTenantAndAll = (charge: IndexedCharge, within: Ceiling | undefined): readonly IndexedCharge[] => [
+  charge,
+  { ...charge, ofAll: true, ...(within === undefined ? {} : { within }) },
+];
+
 /**
  * A decided route is an invocation of its endpoint and sets aside the tokens it may take; what the call used instead
  * follows with the end of the attempt that made it.
  */
-function routeCharges({ routes }: WorkflowRecord, { type, payload }: EventDraft): readonly Counted[] {
+function routeCharges({ routes }: WorkflowRecord, { type, payload }: EventDraft): readonly IndexedCharge[] {
   if (type === "ROUTE_DECIDED" && payload.decision !== null)
     return [
       {
@@ -209,8 +216,6 @@ function routeCharges({ routes }: WorkflowRecord, { type, payload }: EventDraft)
   const amounts = { ...noCharge, tokens: used, money: cost?.total ?? 0 };
   return [{ counter: endpointCounter(model), amounts }];
 }
-
-type Counted = NonNullable<AppendIndexes["charges"]>[number];
 
 /** Keys that other workflows must find: of calls that they could make as well, and the one that the request came under. */
 function keysOf(record: WorkflowRecord, drafts: readonly EventDraft[]): AppendIndexes {

@@ -4,9 +4,11 @@
  * Owns: the promises on heads, the next due time, gates, keys, memory, documents, versions and tenants.
  * Never: is registered by itself; ledger-store-suite.ts does.
  */
-import type { WorkflowHead } from "../ports/ledger-store.ts";
+import type { Append, WorkflowHead } from "../ports/ledger-store.ts";
 import { appendOne, countRows, judge, me, putWorkflow, type SuiteParts, ttlMs, verdict } from "./ledger-suite-parts.ts";
 import { createIndex, firstTurn, nextTurn, testDocument, testGate, testMemory, testStream } from "./ledger-turns.ts";
+
+type Id = Append["tenant_id"];
 
 const idsOf = (heads: readonly WorkflowHead[]): readonly string[] => heads.map(({ workflow_id }) => workflow_id);
 const idOf = (n: number): string => testStream(n).id;
@@ -18,6 +20,7 @@ export function addIndexTests(parts: SuiteParts): void {
   addRecordTests(parts);
   addDocumentTests(parts);
   addChargeTests(parts);
+  addChargesOfAllTests(parts);
   addVersionTests(parts);
   addTenantTests(parts);
 }
@@ -220,6 +223,25 @@ function addChargeTests({ test, expect }: SuiteParts): void {
     expect(await judge(store, begun(8, charge(9, false)))).toEqual(true);
     expect(await judge(store, { ...begun(9, charge(3)), tenant_id: "acme" })).toEqual("spent");
     expect(await store.charges("acme", ["tenant"])).toEqual([{ ...none, tokens: 19 }]);
+  });
+}
+
+function addChargesOfAllTests({ test, expect }: SuiteParts): void {
+  test("what tenants add to a counter of all is held to its ceiling whoever adds, and is no tenant's own", async (store) => {
+    const none = { tokens: 0, money: 0, invocations: 0, wall_ms: 0 };
+    const begun = (n: number, tenant_id: Id, tokens: number) => {
+      const charge = { counter: "model", amounts: { ...none, tokens } };
+      const charges = [charge, { ...charge, ofAll: true as const, within: { tokens: 10 } }];
+      return firstTurn(testStream(n, { tenant_id }), {}, { indexes: { charges } }).entry;
+    };
+    const batch = [begun(1, "acme", 6), begun(2, "umbrella", 5), begun(3, "umbrella", 4)];
+    expect((await store.append(batch)).map(verdict)).toEqual([true, "spent", true]);
+    expect(await judge(store, begun(4, "acme", 1))).toEqual("spent");
+    const standing = async (tenantId: Id | null) => (await store.charges(tenantId, ["model"]))[0]?.tokens;
+    expect([await standing(null), await standing("acme"), await standing("umbrella")]).toEqual([10, 6, 4]);
+    // A tenant may be called as nobody is.
+    expect(await standing("null")).toEqual(0);
+    expect(await store.chargesOf("acme")).toEqual([{ counter: "model", amounts: { ...none, tokens: 6 } }]);
   });
 }
 

@@ -137,10 +137,11 @@ function refuse(tables: Tables, entry: Append): Refusal {
 
 function isSpent({ charges: counted }: Tables, { tenant_id, indexes }: Append): boolean {
   const before = new Map<string, Charge>();
-  return (indexes?.charges ?? []).some(({ counter, amounts, within }) => {
+  return (indexes?.charges ?? []).some(({ counter, ofAll, amounts, within }) => {
     if (within === undefined) return false;
-    const charged = before.get(counter) ?? counted.get(join(tenant_id, counter)) ?? noCharge;
-    before.set(counter, addCharge(charged, amounts));
+    const id = join(ofAll === true ? null : tenant_id, counter);
+    const charged = before.get(id) ?? counted.get(id) ?? noCharge;
+    before.set(id, addCharge(charged, amounts));
     return fieldBeyond(within, { charged, amounts }, 2) !== null;
   });
 }
@@ -189,8 +190,8 @@ function writeRecords(tables: Tables, { tenant_id, row, indexes = {} }: Append, 
     const id = join(tenant_id, key);
     if (!tables.keys.has(id)) tables.keys.set(id, { workflow_id: row.stream, action_id });
   }
-  for (const { counter, amounts } of charges) {
-    const id = join(tenant_id, counter);
+  for (const { counter, ofAll, amounts } of charges) {
+    const id = join(ofAll === true ? null : tenant_id, counter);
     tables.charges.set(id, addCharge(tables.charges.get(id) ?? noCharge, amounts));
   }
   for (const record of memory) {

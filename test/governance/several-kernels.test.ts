@@ -1,12 +1,14 @@
 /** Budgets over workflows where several processes count: what stands is the fold of all events, and no ceiling is passed. */
 import { expect, it } from "vitest";
+import { endpointCounter } from "../../src/contract/model-route.ts";
 import type { Budgets } from "../../src/index.ts";
 import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { memoryLedger } from "../../src/testing/memory-row-store.ts";
 import { createTestKernel, type TestKernel } from "../../src/testing/test-kernel.ts";
-import { flow, intent, step } from "../execution/flow.ts";
+import { flow, intent, skill, step } from "../execution/flow.ts";
 import { freshPaths } from "../ledgers/ledger-files.ts";
+import { endpoint } from "../routing/model-fixture.ts";
 import { foldCharges, kernelOf, tenantCharges, working } from "./charges.ts";
 
 const freshPath = freshPaths();
@@ -67,3 +69,50 @@ it.each([
   for (const t of kernels) await t.kernel.stop();
   await store.close();
 });
+
+it.each([
+  ["plain rows", memoryLedger],
+  ["SQLite", () => sqliteLedger()],
+])(
+  "nor do calls that are routed share the last of a model endpoint, in one workflow or in several: %s",
+  async (_name, open) => {
+    const store = open();
+    await store.open();
+    const asking = skill("Probe.Ask", async ({ route, usage }) => {
+      const { endpoint: got } = await route({ expected_tokens: 10 });
+      usage({ model: got.name, tokens: { in: 4, out: 4, total: 8 } });
+      return got.name;
+    });
+    const steps = ["a", "b", "c"].map((id) => step(id, "Probe.Ask"));
+    const few = endpoint("few", { budget: { max_invocations: 7 } });
+    const small = endpoint("small", { budget: { max_tokens: 100 } });
+    const options = {
+      capabilities: [flow([asking], steps)],
+      models: { endpoints: [few, small, endpoint("any")] },
+      ledger: readingLate(store),
+    };
+    const kernels = await Promise.all([1, 2, 3].map((seed) => createTestKernel({ ...options, seed })));
+    const submitted = Array.from({ length: 9 }, async (_, i) => {
+      const t = kernels[i % 3] as TestKernel;
+      return [t, await t.submit(intent, {}, { tenant_id: `tenant ${i % 2}` })] as const;
+    });
+    const used: string[] = [];
+    for (const [t, id] of await Promise.all(submitted)) {
+      used.push(...(await t.rest(id)).steps.map(({ output_text }) => output_text ?? "none"));
+      expect((await t.kernel.replay(id)).identical).toBe(true);
+    }
+    const countOf = (name: string) => used.filter((got) => got === name).length;
+    expect([countOf("few"), countOf("any")]).toEqual([7, 27 - 7 - countOf("small")]);
+    const [ofFew, ofSmall] = await store.charges(null, [endpointCounter("few"), endpointCounter("small")]);
+    expect([ofFew?.invocations, ofSmall?.invocations, ofSmall?.tokens]).toEqual([
+      7,
+      countOf("small"),
+      8 * countOf("small"),
+    ]);
+    // While ten are set aside a call, the tenth may be refused; once all have ended, none fits any more.
+    expect(100 - 8 * countOf("small")).toBeLessThan(30);
+    expect((await kernels[0]?.kernel.verify())?.ok).toBe(true);
+    for (const t of kernels) await t.kernel.stop();
+    await store.close();
+  },
+);

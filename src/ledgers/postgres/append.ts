@@ -10,7 +10,7 @@
  */
 import type { ClientBase, QueryResult } from "pg";
 import type { Append, AppendReceipt } from "../../ports/ledger-store.ts";
-import { type Columns, idText } from "../tables/columns.ts";
+import { type Columns, idText, payerOf } from "../tables/columns.ts";
 import { type FailurePlace, isRace, ledgerFailure } from "./failure.ts";
 import { requireKnownSchema } from "./migrations.ts";
 import { type BatchPlan, digestOf, planBatch, type Standing } from "./plan-batch.ts";
@@ -85,8 +85,10 @@ const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 function boundIn(batch: readonly Append[]): readonly (readonly [tenant: string, counter: string])[] {
   const places = new Map<string, readonly [string, string]>();
   for (const { tenant_id, indexes } of batch)
-    for (const { counter, within } of indexes?.charges ?? [])
-      if (within !== undefined) places.set(`${idText(tenant_id)}\n${counter}`, [idText(tenant_id), counter]);
+    for (const charge of indexes?.charges ?? []) {
+      const place = [payerOf(idText(tenant_id), charge), charge.counter] as const;
+      if (charge.within !== undefined) places.set(place.join("\n"), place);
+    }
   return [...places.values()].sort((a, b) => compare(a[0], b[0]) || compare(a[1], b[1]));
 }
 

@@ -214,7 +214,17 @@ const owners: Migration = {
   `,
 };
 
-const migrations: readonly Migration[] = [base, owners];
+/** What is left of a model endpoint is over all tenants: beside each tenant's counter of one stands that of all. */
+const endpointsOfAll: Migration = {
+  version: 3,
+  sql: `
+    INSERT INTO charges (tenant_id, counter, share, tokens, money, invocations, wall_ms)
+      SELECT 'null', counter, 0, sum(tokens), sum(money), sum(invocations), sum(wall_ms)
+      FROM charges WHERE counter LIKE 'endpoint:%' GROUP BY counter;
+  `,
+};
+
+const migrations: readonly Migration[] = [base, owners, endpointsOfAll];
 
 /** The newest schema that this code reads and writes. */
 export const schemaVersion = (migrations.at(-1) ?? base).version;

@@ -12,7 +12,7 @@ import { addCharge, type Charge, noCharge } from "../../contract/budget.ts";
 import { sha256 } from "../../contract/digest.ts";
 import { type Gate, isOpenGate } from "../../contract/gate.ts";
 import type { Append, AppendIndexes, AppendReceipt } from "../../ports/ledger-store.ts";
-import { type Columns, gateColumns, idText, threadText, toCharge } from "../tables/columns.ts";
+import { type Columns, gateColumns, idText, payerOf, threadText, toCharge } from "../tables/columns.ts";
 import {
   frees,
   holderAfter,
@@ -161,7 +161,7 @@ class Planning {
     const refusal =
       refuseAppend(entry, tenant, this.#heads.get(row.stream)) ??
       refuseKeys(entry, holderOf) ??
-      refuseCharges(entry, (counter) => this.#standingOf(keyOf(tenant, counter)));
+      refuseCharges(entry, tenant, (...place) => this.#standingOf(keyOf(...place)));
     if (refusal !== null) return refusal;
     const position = this.#position;
     this.#position += 1;
@@ -215,11 +215,12 @@ class Planning {
     const { gates = [], keys = [], charges = [], memory = [], documents = [] } = indexes;
     for (const gate of gates) this.#gates.set(keyOf(gate.workflow_id, gate.gate_id), { gate, tenant });
     for (const { key, action_id } of keys) this.#writeKey([tenant, JSON.stringify(key), stream, action_id]);
-    for (const { counter, amounts } of charges) {
-      const name = keyOf(tenant, counter);
+    for (const charge of charges) {
+      const key = [payerOf(tenant, charge), charge.counter] as const;
+      const name = keyOf(...key);
       const before = this.#charges.get(name)?.amounts;
-      const sum = before === undefined ? amounts : addCharge(before, amounts);
-      this.#charges.set(name, { key: [tenant, counter], amounts: sum });
+      const sum = before === undefined ? charge.amounts : addCharge(before, charge.amounts);
+      this.#charges.set(name, { key, amounts: sum });
     }
     memory.forEach((record, ordinal) => {
       const [thread, key] = [threadText(record.thread_id), JSON.stringify(record.key)];

@@ -8,7 +8,16 @@ import type { ParsedDocumentRecord } from "../../contract/context-bundle.ts";
 import type { Gate } from "../../contract/gate.ts";
 import { listGate } from "../../contract/listed-gate.ts";
 import type { LedgerStore, ListedHead, MemoryQuery, StoredMemory, WorkflowHead } from "../../ports/ledger-store.ts";
-import { type Columns, idText, parseCell, threadText, toCharge, toHead, toListedHead } from "../tables/columns.ts";
+import {
+  type Columns,
+  idText,
+  parseCell,
+  payerText,
+  threadText,
+  toCharge,
+  toHead,
+  toListedHead,
+} from "../tables/columns.ts";
 import {
   gateCountQuery,
   gatePageQuery,
@@ -76,7 +85,7 @@ export function createRecordReads({ read }: Run): Pick<LedgerStore, Records | "v
       }),
     charges: (tenantId, counters) =>
       read("charges", async (on) => {
-        const rows = await rowsOf(on, statement("chargesOfTenant", idText(tenantId), [...counters]));
+        const rows = await rowsOf(on, statement("chargesOfTenant", payerText(tenantId), [...counters]));
         const found = new Map(rows.map((row) => [row["counter"], toCharge(row)]));
         return counters.map((counter) => found.get(counter) ?? toCharge(undefined));
       }),

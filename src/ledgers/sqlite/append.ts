@@ -8,7 +8,7 @@
 
 import { isOpenGate } from "../../contract/gate.ts";
 import type { Append, AppendIndexes, AppendReceipt } from "../../ports/ledger-store.ts";
-import { type Columns, gateColumns, idText, threadText, toCharge } from "../tables/columns.ts";
+import { type Columns, gateColumns, idText, payerOf, threadText, toCharge } from "../tables/columns.ts";
 import {
   frees,
   holderAfter,
@@ -43,8 +43,10 @@ function appendEntry(connection: Connection, entry: Append, touched: Touched): A
   const tenant = idText(entry.tenant_id);
   const head = readHead(connection, row.stream);
   const holderOf = (key: string) => findHolder(connection, tenant, key);
-  const standingOf = (counter: string) => toCharge(connection.statements.chargesOfCounter.get(tenant, counter));
-  const refusal = refuseAppend(entry, tenant, head) ?? refuseKeys(entry, holderOf) ?? refuseCharges(entry, standingOf);
+  const standingOf = (payer: string, counter: string) =>
+    toCharge(connection.statements.chargesOfCounter.get(payer, counter));
+  const refusal =
+    refuseAppend(entry, tenant, head) ?? refuseKeys(entry, holderOf) ?? refuseCharges(entry, tenant, standingOf);
   if (refusal !== null) return refusal;
   const position = insertTurn(connection, entry, tenant);
   const workflow = writeWorkflow(connection, entry, head?.workflow ?? null);
@@ -194,8 +196,10 @@ function writeCharges(
   { tenant }: IndexWrite,
   charges: NonNullable<AppendIndexes["charges"]>,
 ): void {
-  for (const { counter, amounts } of charges)
-    statements.charge.run(tenant, counter, amounts.tokens, amounts.money, amounts.invocations, amounts.wall_ms);
+  for (const charge of charges) {
+    const { tokens, money, invocations, wall_ms } = charge.amounts;
+    statements.charge.run(payerOf(tenant, charge), charge.counter, tokens, money, invocations, wall_ms);
+  }
 }
 
 function writeMemory(

@@ -201,7 +201,17 @@ const owners: Migration = {
   `,
 };
 
-const migrations: readonly Migration[] = [base, owners];
+/** What is left of a model endpoint is over all tenants: beside each tenant's counter of one stands that of all. */
+const endpointsOfAll: Migration = {
+  version: 8,
+  sql: `
+    INSERT INTO charges (tenant_id, counter, tokens, money, invocations, wall_ms)
+      SELECT 'null', counter, sum(tokens), sum(money), sum(invocations), sum(wall_ms)
+      FROM charges WHERE counter LIKE 'endpoint:%' GROUP BY counter;
+  `,
+};
+
+const migrations: readonly Migration[] = [base, owners, endpointsOfAll];
 
 /** Files of earlier schemas hold rows of a format that is not read any more. */
 export const oldestSchema = base.version;

@@ -8,7 +8,7 @@ import type { Charge } from "../../contract/budget.ts";
 import type { ParsedDocumentRecord } from "../../contract/context-bundle.ts";
 import type { Gate } from "../../contract/gate.ts";
 import type { LedgerStore, MemoryQuery, StoredMemory } from "../../ports/ledger-store.ts";
-import { type Columns, idText, parseCell, threadText, toCharge } from "../tables/columns.ts";
+import { type Columns, idText, parseCell, payerText, threadText, toCharge } from "../tables/columns.ts";
 import type { Connection } from "./transaction.ts";
 
 type Id = string | number;
@@ -58,9 +58,13 @@ export function readDocuments(
 }
 
 /** In the order asked; a counter that was never charged stands at zero. */
-export function readCharges({ statements }: Connection, tenantId: Id, counters: readonly string[]): readonly Charge[] {
-  const tenant = idText(tenantId);
-  return counters.map((counter) => toCharge(statements.chargesOfCounter.get(tenant, counter)));
+export function readCharges(
+  { statements }: Connection,
+  tenantId: Id | null,
+  counters: readonly string[],
+): readonly Charge[] {
+  const payer = payerText(tenantId);
+  return counters.map((counter) => toCharge(statements.chargesOfCounter.get(payer, counter)));
 }
 
 export const readAllCharges = (

@@ -13,7 +13,7 @@ import { listGate } from "../../contract/listed-gate.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { WorkflowStateName } from "../../contract/progress.ts";
 import type { TurnRow } from "../../contract/turn.ts";
-import type { ListedHead, WorkflowHead } from "../../ports/ledger-store.ts";
+import type { IndexedCharge, ListedHead, WorkflowHead } from "../../ports/ledger-store.ts";
 
 /** A row as the driver gives it. */
 export type Columns = Readonly<Record<string, unknown>>;
@@ -21,6 +21,12 @@ export type Columns = Readonly<Record<string, unknown>>;
 type Id = string | number;
 
 export const idText = (id: Id): string => JSON.stringify(id);
+/** In place of a tenant's id, of counters that all tenants add to. */
+const everyTenant = "null";
+export const payerText = (id: Id | null): string => (id === null ? everyTenant : idText(id));
+/** Whose counter a charge of an entry of this tenant adds to. */
+export const payerOf = (tenant: string, { ofAll }: Pick<IndexedCharge, "ofAll">): string =>
+  ofAll === true ? everyTenant : tenant;
 
 /** A cell that holds JSON. @throws KernelErrorException T0_LEDGER_CORRUPT. */
 export function parseCell<T>(text: unknown, column: string): T {

@@ -9,6 +9,7 @@
 import { addCharge, type Charge, fieldBeyond } from "../../contract/budget.ts";
 import { genesisHash } from "../../contract/chain.ts";
 import type { Append, AppendIndexes, AppendReceipt } from "../../ports/ledger-store.ts";
+import { payerOf } from "./columns.ts";
 
 export type Refusal = Extract<AppendReceipt, { readonly ok: false }>;
 
@@ -64,14 +65,21 @@ export function refuseKeys(
   return null;
 }
 
-/** @param standingOf what a counter of the entry's tenant stands at before the entry. */
-export function refuseCharges({ indexes }: Append, standingOf: (counter: string) => Charge): Refusal | null {
+/** @param standingOf what a counter stands at before the entry; `payer` is the text of its owner. */
+export function refuseCharges(
+  { indexes }: Append,
+  tenant: string,
+  standingOf: (payer: string, counter: string) => Charge,
+): Refusal | null {
   const before = new Map<string, Charge>();
-  for (const { counter, amounts, within } of indexes?.charges ?? []) {
+  for (const charge of indexes?.charges ?? []) {
+    const { counter, amounts, within } = charge;
     if (within === undefined) continue;
-    const charged = before.get(counter) ?? standingOf(counter);
+    const payer = payerOf(tenant, charge);
+    const name = `${payer}\n${counter}`;
+    const charged = before.get(name) ?? standingOf(payer, counter);
     if (fieldBeyond(within, { charged, amounts }, 2) !== null) return spent;
-    before.set(counter, addCharge(charged, amounts));
+    before.set(name, addCharge(charged, amounts));
   }
   return null;
 }

@@ -23,7 +23,7 @@ export function hearTold(run: Run, told: Extract<Input, { readonly type: "told" 
     if (!isRunning(run, told.step_id))
       raise(kernelError("T4_WORKFLOW_CONFLICT", "the call that says this is over", oodaRef("told")));
     for (const said of drafts) noteSaid(run, said);
-    if (re !== null) run.intend({ do: "answer", re, data: null });
+    if (re !== null) run.intend({ do: "answer", re, data: true });
   } catch (thrown) {
     if (run.log.lost !== null) throw thrown;
     if (re !== null) run.intend({ do: "refuse", re, error: errorOf(thrown, "T0_TIER_CRASHED", oodaRef("told")) });

@@ -36,7 +36,8 @@ import { createStepStream, type StepStream } from "./stream-step.ts";
 export interface Calling extends Asking {
   readonly tell: (call: CallOf, end: CallEnd) => void;
   /** Notes what the call says; resolves once that is committed. */
-  readonly note: (call: CallOf, drafts: readonly EventDraft[]) => Promise<void>;
+  /** Resolves when it is committed; to false where its ceilings were not held to what stood then, and nothing is. */
+  readonly note: (call: CallOf, drafts: readonly EventDraft[]) => Promise<boolean>;
 }
 
 type Wanted = Extract<Intention, { readonly do: "call" }>;
@@ -58,7 +59,7 @@ interface Made {
   readonly stream: StepStream;
   readonly used: { value: Usage };
   readonly abort: AbortController;
-  readonly endRoutes: (usage: Usage) => void;
+  readonly endRoutes: () => void;
   unlisten: () => void;
 }
 
@@ -231,7 +232,7 @@ function end(made: Made, outcome: Outcome, { late, timedOut: ranOut = false }: W
   const { at, wanted, stream, used } = made;
   made.unlisten();
   if (outcome.ok) {
-    made.endRoutes(used.value);
+    made.endRoutes();
     const { result, sanitized, length } = outcome.screened;
     const told = { usage: used.value, late, cached: false, over: true, sanitized, length };
     const tell = (): void => at.tell(wanted, { status: "succeeded", result, ...told });
@@ -259,7 +260,7 @@ function tellFailed(
   { at, wanted, stream, used, endRoutes }: Made,
   failed: { readonly error: KernelError; readonly pending: boolean; readonly late: boolean; readonly over: boolean },
 ): void {
-  endRoutes(used.value);
+  endRoutes();
   void stream.end(false);
   at.tell(wanted, { status: "failed", usage: used.value, cached: false, ...failed });
 }

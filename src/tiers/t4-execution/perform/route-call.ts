@@ -1,16 +1,18 @@
 /**
- * A call's way to a model endpoint: T7 decides, the ledger keeps the decision, T7 is told what was used (ROU-03, ROU-06).
+ * A call's way to a model endpoint: T7 decides, the ledger keeps the decision and counts what was used (ROU-03, ROU-06).
  *
  * C1  A decision is committed before the operator hears of it, and a refusal as well.
  * C2  An endpoint that an earlier attempt of the same action went to is asked for last: that attempt failed.
- * C3  A call whose attempt has ended routes no more; one attempt routes at most `limits.maxRoutes` times.
+ * C3  An endpoint's budget is held where the decision is committed: one that came too late is asked for again.
+ * C4  A call whose attempt has ended routes no more; one attempt routes at most `limits.maxRoutes` times.
  */
 import { z } from "zod";
-import type { Usage } from "../../../contract/action.ts";
+import type { Ceiling } from "../../../contract/budget.ts";
 import { type KernelError, raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
-import { draft } from "../../../contract/event.ts";
+import { draft, type EventDraft } from "../../../contract/event.ts";
 import {
+  type ModelEndpoint,
   type RouteAnswer,
   type RouteDecision,
   type RouteQuestion,
@@ -20,22 +22,19 @@ import type { OperatorCall } from "../../../contract/operator.ts";
 import type { Result } from "../../../contract/result.ts";
 import { dataOf } from "../../../runtime/kit.ts";
 import type { CallOf } from "../decide/input.ts";
-import { oodaRef } from "../decide/run.ts";
+import { oodaRef, type Run } from "../decide/run.ts";
 import type { Calling } from "./call-operator.ts";
 
 export interface RouteCall {
   readonly route: OperatorCall["route"];
-  /** The attempt has ended with this usage. */
-  readonly end: (usage: Usage) => void;
+  /** The attempt has ended. */
+  readonly end: () => void;
 }
 
 const routeRef = oodaRef("route");
 
 export function createRouteCall(at: Calling, call: CallOf): RouteCall {
   const { run, kit } = at;
-  const { action_id, attempt, step_id } = call;
-  /** Endpoints that this attempt went to, and the tokens set aside at each. */
-  const taken = new Map<string, number>();
   let asked = 0;
   let ended = false;
   const ensureOpen = (): void => {
@@ -48,27 +47,34 @@ export function createRouteCall(at: Calling, call: CallOf): RouteCall {
       ensureOpen();
       asked += 1;
       checkLimit(asked, kit.limits.maxRoutes);
-      const { routes } = run.log.record;
-      const failed = routes.filter((r) => r.action_id === action_id && r.attempt < attempt).map((r) => r.endpoint);
-      const request = readRequest(asking, failed);
-      const answer = await askRouter(at, request);
-      ensureOpen();
-      await at.note(call, [draft("ROUTE_DECIDED", { action_id, attempt, request, ...answer }, step_id)]);
-      if (answer.decision === null) return raise(answer.refusal);
-      taken.set(answer.decision.endpoint.name, request.expected_tokens);
-      return answer.decision;
+      const request = readRequest(asking, failedBefore(run, call));
+      for (;;) {
+        const answer = await askRouter(at, request);
+        ensureOpen();
+        if (!(await at.note(call, [routeDraft(call, request, answer)]))) continue;
+        return answer.decision ?? raise(answer.refusal);
+      }
     },
-    end({ model, tokens, cost }) {
+    end: () => {
       ended = true;
-      const reserved_tokens = taken.get(model ?? "");
-      if (model === undefined || reserved_tokens === undefined) return;
-      const used = tokens?.total ?? reserved_tokens;
-      const data = { endpoint: model, reserved_tokens, tokens: used, money: cost?.total ?? 0 };
-      const { correlation_id } = run.log.identity;
-      const from = { parentId: at.parentId };
-      kit.send(7, kit.signals.createDataSignal(data, "ModelUsage", routeRef, correlation_id, null, from));
     },
   };
+}
+
+/** Endpoints that earlier attempts of the action went to. */
+const failedBefore = ({ log }: Run, { action_id, attempt }: CallOf): readonly string[] =>
+  log.record.routes.filter((r) => r.action_id === action_id && r.attempt < attempt).map((r) => r.endpoint);
+
+function routeDraft({ action_id, attempt, step_id }: CallOf, request: RouteRequest, answer: RouteAnswer): EventDraft {
+  const decided = draft("ROUTE_DECIDED", { action_id, attempt, request, ...answer }, step_id);
+  const budget = answer.decision?.endpoint.budget;
+  return budget === undefined ? decided : { ...decided, ceilings: [ceilingOf(budget)] };
+}
+
+/** What an endpoint's budget leaves out has no ceiling. */
+function ceilingOf({ max_tokens, max_money, max_invocations }: NonNullable<ModelEndpoint["budget"]>): Ceiling {
+  const most = { tokens: max_tokens, money: max_money, invocations: max_invocations };
+  return Object.fromEntries(Object.entries(most).filter(([, amount]) => amount !== undefined));
 }
 
 function checkLimit(asked: number, limit: number): void {
@@ -89,9 +95,8 @@ function readRequest(asking: RouteQuestion, failed: readonly string[]): RouteReq
 }
 
 async function askRouter({ run, kit, parentId }: Calling, request: RouteRequest): Promise<RouteAnswer> {
-  const data = { request, tenant_id: run.log.record.tenant_id };
   const { correlation_id } = run.log.identity;
-  const signal = kit.signals.createDataSignal(data, "RouteRequest", routeRef, correlation_id, null, { parentId });
+  const signal = kit.signals.createDataSignal({ request }, "RouteRequest", routeRef, correlation_id, null, { parentId });
   const result = await kit.ask(7, signal);
   return result.status === "error" ? refusedBy(result) : decidedBy(dataOf<RouteDecision>(result));
 }
