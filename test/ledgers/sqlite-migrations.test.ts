@@ -6,6 +6,7 @@ import { createKernel } from "../../src/index.ts";
 import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 import { refusalOf } from "../fixtures.ts";
 import { freshPaths, withDatabase, withStore } from "./ledger-files.ts";
+import { routeTwoTenants } from "./routed-tenants.ts";
 
 const freshPath = freshPaths();
 const folder = new URL("./fixtures/", import.meta.url);
@@ -72,6 +73,18 @@ describe("migrations", () => {
       expect(taken.map(({ head }) => head.workflow_id)).toEqual([busy?.workflow_id]);
     });
     expect(withDatabase(path, namesOf)).toEqual(withDatabase(fresh, namesOf));
+    const kernel = await createKernel({ ledger: sqliteLedger({ path }), recover: false });
+    expect(await kernel.verify()).toMatchObject({ ok: true, broken: [] });
+    await kernel.stop();
+  });
+
+  it("model endpoints that were counted by tenant alone have what they stand at for all, as the log says", async () => {
+    const path = freshPath();
+    await routeTwoTenants(sqliteLedger({ path }));
+    withDatabase(path, (db) => db.exec("DELETE FROM charges WHERE tenant_id = 'null'; PRAGMA user_version = 7"));
+    await withStore(sqliteLedger({ path }), async (store) => {
+      expect(await store.charges(null, ['endpoint:"small"'])).toMatchObject([{ invocations: 2, tokens: 14 }]);
+    });
     const kernel = await createKernel({ ledger: sqliteLedger({ path }), recover: false });
     expect(await kernel.verify()).toMatchObject({ ok: true, broken: [] });
     await kernel.stop();

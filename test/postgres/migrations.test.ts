@@ -3,6 +3,8 @@ import { readFileSync } from "node:fs";
 import { Client } from "pg";
 import { describe, expect, it } from "vitest";
 import { createKernel } from "../../src/index.ts";
+import { letStoreAnswer } from "../../src/testing/let-run.ts";
+import { routeTwoTenants } from "../ledgers/routed-tenants.ts";
 import { freshLedger, freshSchema, serverUrl } from "./server.ts";
 
 const fixture = readFileSync(new URL("./fixtures/schema-1.sql", import.meta.url), "utf8");
@@ -47,6 +49,24 @@ describe("a ledger of an earlier schema", () => {
     expect(await store.takeUp("abandoned", "second", lastLease - 1, 9)).toEqual([]);
     const taken = await store.takeUp("abandoned", "second", lastLease, 9);
     expect(taken.map(({ head }) => head.workflow_id)).toEqual([busy?.workflow_id]);
+    await store.close();
+    const kernel = await createKernel({ ledger: freshLedger(schema), recover: false });
+    expect(await kernel.verify()).toMatchObject({ ok: true, broken: [] });
+    await kernel.stop();
+  });
+});
+
+describe("a ledger whose model endpoints were counted by tenant alone", () => {
+  it("has what they stand at for all tenants, as its log says", async () => {
+    const schema = freshSchema();
+    await routeTwoTenants(letStoreAnswer(freshLedger(schema)));
+    await ask(
+      schema,
+      "DELETE FROM charges WHERE tenant_id = 'null'; UPDATE meta SET value = '2' WHERE name = 'schema_version'",
+    );
+    const store = freshLedger(schema);
+    await store.open();
+    expect(await store.charges(null, ['endpoint:"small"'])).toMatchObject([{ invocations: 2, tokens: 14 }]);
     await store.close();
     const kernel = await createKernel({ ledger: freshLedger(schema), recover: false });
     expect(await kernel.verify()).toMatchObject({ ok: true, broken: [] });

@@ -3,6 +3,7 @@ import { createServer, type Socket } from "node:net";
 import { Client, Pool } from "pg";
 import { describe, expect, it } from "vitest";
 import { type ErrorCode, errorCodes } from "../../src/contract/error-codes.ts";
+import { connect, loadDriver } from "../../src/ledgers/postgres/connect.ts";
 import { postgresLedger } from "../../src/ledgers/postgres/index.ts";
 import { schemaVersion } from "../../src/ledgers/postgres/migrations.ts";
 import { firstTurn, nextTurn, testStream } from "../../src/testing/ledger-turns.ts";
@@ -45,6 +46,23 @@ describe("a ledger in Postgres", () => {
     expect(pool.totalCount).toBe(0);
     await store.close();
     await pool.end();
+  });
+
+  it("has the server notice within seconds that a machine is gone without a word", async () => {
+    const config = { connectionString: serverUrl };
+    const limits = { create: false, maxConnections: 1, timeoutMs: 5_000 };
+    const { pool, cut } = connect(await loadDriver("test"), "test", {
+      config,
+      schema: "public",
+      name: "test",
+      ...limits,
+    });
+    const { rows } = await pool.query(
+      "SELECT name, setting FROM pg_settings WHERE name LIKE 'tcp\\_keepalives\\_%' ORDER BY name",
+    );
+    expect(rows.map(({ setting }) => Number(setting))).toEqual([3, 5, 2]);
+    await pool.end();
+    cut();
   });
 
   it("goes on above its highest position in a cluster whose transactions begin low", async () => {

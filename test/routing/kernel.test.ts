@@ -184,10 +184,14 @@ describe("what is spent", () => {
 
   it("[ROU-03] is over all tenants of the ledger, also in a process that has just begun", async () => {
     const ledger = memoryLedger();
-    const first = await routed([oneStep(asking(60))], { ledger });
+    const first = await routed([oneStep(asking(60, { expected_tokens: 60 }))], { ledger });
     await first.run(intent, {}, { tenant_id: "acme" });
     await first.kernel.stop({ drainMs: 0 });
-    await using second = await routed([oneStep(asking(60))], { ledger, clock: first.clock, seed: 2 });
+    await using second = await routed([oneStep(asking(60, { expected_tokens: 60 }))], {
+      ledger,
+      clock: first.clock,
+      seed: 2,
+    });
     const said = [];
     for (const tenant_id of ["umbrella", "acme"]) {
       const { error, steps } = await second.run(intent, {}, { tenant_id });

@@ -54,13 +54,18 @@ export async function loadDriver(name: string): Promise<Driver> {
 /** Plans that are prepared on empty tables would read whole tables for ever after. */
 const planning = ["enable_seqscan=off", "enable_hashjoin=off", "enable_mergejoin=off", "jit=off"];
 
+/** The server notices within seconds that a machine is gone without a word, and lets go what its sessions hold. */
+const noticing = ["tcp_keepalives_idle=5", "tcp_keepalives_interval=2", "tcp_keepalives_count=3"];
+
 function settingsOf({ schema, timeoutMs }: ConnectOptions): string {
   const limits = [`statement_timeout=${timeoutMs}`, `lock_timeout=${timeoutMs}`];
   const isolation = [
     "default_transaction_isolation=read\\ committed",
     `idle_in_transaction_session_timeout=${timeoutMs}`,
   ];
-  return [`search_path=${schema}`, ...planning, ...limits, ...isolation].map((setting) => `-c ${setting}`).join(" ");
+  return [`search_path=${schema}`, ...planning, ...limits, ...isolation, ...noticing]
+    .map((setting) => `-c ${setting}`)
+    .join(" ");
 }
 
 export function connect(driver: Driver, session: string, options: ConnectOptions): Connections {

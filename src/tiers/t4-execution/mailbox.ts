@@ -41,12 +41,6 @@ export interface MailboxHost {
   readonly onRest: (mailbox: Mailbox) => void;
 }
 
-type Told = Extract<Input, { readonly type: "told" }>;
-
-/** What a call says that is to stay within a ceiling: a route to a model endpoint. */
-const isBound = (input: Input): input is Told =>
-  input.type === "told" && input.drafts.some(({ ceilings }) => ceilings !== undefined);
-
 export class Mailbox extends RunMemory implements Run, Calling {
   readonly log: WorkflowLog;
   readonly kit: Kit;
@@ -362,20 +356,10 @@ export class Mailbox extends RunMemory implements Run, Calling {
     this.scopes.clear();
     this.forgetUndecided();
     this.#wanted.forgetBehind(confirmed);
-    const again = this.#trace.restart((callId) => this.#performer.isMade(callId));
-    this.#inputs.unshift(...this.#askAnew(again));
+    this.#inputs.unshift(...this.#replies.askAnew(this.#trace.restart((id) => this.#performer.isMade(id))));
     this.#inputs.push({ type: "woken" });
     this.#heedCancel();
     this.#drain();
-  }
-
-  /** What was to stay within a ceiling is asked for anew by its call; of several the first is tried alone. */
-  #askAnew(inputs: readonly Input[]): readonly Input[] {
-    const bound = inputs.filter(isBound);
-    const anew = new Set<Input>(bound.length === 1 ? bound : bound.slice(1));
-    for (const { re } of bound.filter((told) => anew.has(told)))
-      if (re !== null) this.#answer({ do: "answer", re, data: false });
-    return inputs.filter((input) => !anew.has(input));
   }
 
   /** A cancellation that another process appended ends what is under way here. */

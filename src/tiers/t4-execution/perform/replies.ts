@@ -1,5 +1,6 @@
 /** Who waits for what a command comes to: each is answered once, when what it led to is committed. */
 import { type KernelError, KernelErrorException } from "../../../contract/error.ts";
+import type { Input } from "../decide/input.ts";
 import type { Intention } from "../decide/intention.ts";
 
 export type Reply = Extract<Intention, { readonly do: "answer" | "refuse" }>;
@@ -8,6 +9,11 @@ interface Waiting {
   readonly resolve: (data: never) => void;
   readonly reject: (error: unknown) => void;
 }
+
+type Told = Extract<Input, { readonly type: "told" }>;
+
+const isBound = (input: Input): input is Told =>
+  input.type === "told" && input.drafts.some(({ ceilings }) => ceilings !== undefined);
 
 export class Replies {
   readonly #waiting = new Map<number, Waiting>();
@@ -31,6 +37,17 @@ export class Replies {
     this.#waiting.delete(said.re);
     if (said.do === "answer") waiting?.resolve(said.data as never);
     else waiting?.reject(new KernelErrorException(said.error));
+  }
+
+  /**
+   * Of what is to be decided again: what was to stay within a ceiling is asked for anew by its call, which is told `false`;
+   * of several the first is tried alone.
+   */
+  askAnew(inputs: readonly Input[]): readonly Input[] {
+    const bound = inputs.filter(isBound);
+    const anew = bound.slice(bound.length === 1 ? 0 : 1);
+    for (const { re } of anew) if (re !== null) this.answer({ do: "answer", re, data: false });
+    return inputs.filter((input) => !anew.includes(input as Told));
   }
 
   refuseAll(error: KernelError): void {

@@ -51,8 +51,9 @@ export function createRouteCall(at: Calling, call: CallOf): RouteCall {
       for (;;) {
         const answer = await askRouter(at, request);
         ensureOpen();
-        if (!(await at.note(call, [routeDraft(call, request, answer)]))) continue;
-        return answer.decision ?? raise(answer.refusal);
+        if (await at.note(call, [routeDraft(call, request, answer)])) return answer.decision ?? raise(answer.refusal);
+        // Another call of this workflow may be trying for the same: it is counted, or has given way, before this one asks.
+        await at.saved();
       }
     },
     end: () => {
@@ -96,7 +97,9 @@ function readRequest(asking: RouteQuestion, failed: readonly string[]): RouteReq
 
 async function askRouter({ run, kit, parentId }: Calling, request: RouteRequest): Promise<RouteAnswer> {
   const { correlation_id } = run.log.identity;
-  const signal = kit.signals.createDataSignal({ request }, "RouteRequest", routeRef, correlation_id, null, { parentId });
+  const signal = kit.signals.createDataSignal({ request }, "RouteRequest", routeRef, correlation_id, null, {
+    parentId,
+  });
   const result = await kit.ask(7, signal);
   return result.status === "error" ? refusedBy(result) : decidedBy(dataOf<RouteDecision>(result));
 }
