@@ -109,6 +109,16 @@ describe("a round after the first", () => {
     expect(done.plan?.steps.map((s) => s.step_id)).toEqual(["s3"]);
   });
 
+  it("[RPL-04] gives no id twice, though the plan has a step that is called like the round's", async () => {
+    const [ok, no] = [good(), bad()];
+    const first = [step("s_r1", ok), step("s", no, { depends_on: ["s_r1"] })];
+    const { planner: port } = planner([first, [step("s", ok)]]);
+    await using t = await createTestKernel({ capabilities: [story([ok, no], [])], planner: port });
+    const { plan } = await t.run(intent);
+    expect(plan?.steps.map((s) => s.step_id)).toEqual(["s_r2"]);
+    expect(ran(ok)).toEqual(["s_r1", "s_r2"]);
+  });
+
   it("[RPL-04] gives a step whose id was used the round's suffix, and references follow", async () => {
     const [ok, no] = [good(), bad()];
     const rounds = [step("step_1", ok), step("step_2", no, { depends_on: ["step_1"] })];
