@@ -5,11 +5,11 @@
 import { Client } from "pg";
 import { beforeAll, describe, expect, it } from "vitest";
 import { wallClock } from "../../src/adapters/wall-clock.ts";
-import { errorCodes } from "../../src/contract/error-codes.ts";
-import { createKernel } from "../../src/index.ts";
+import { type ErrorCode, errorCodes } from "../../src/contract/error-codes.ts";
+import { createKernel, type KernelErrorException } from "../../src/index.ts";
 import { postgresLedger } from "../../src/ledgers/postgres/index.ts";
 import { testCaller } from "../../src/testing/index.ts";
-import { counted, refusalOf } from "../fixtures.ts";
+import { counted } from "../fixtures.ts";
 import { intentType, oneStep, packageOf, planStep } from "../journey/parts.ts";
 import { openProxy } from "./proxy.ts";
 import { freshSchema, serverUrl } from "./server.ts";
@@ -54,19 +54,31 @@ async function survive(day: BadDay): Promise<void> {
   try {
     const { workflow_id } = await kernel.submit(hint);
     await begun.promise;
-    let refused = await refusalOf(kernel.submit(hint));
-    while (!codes.includes(refused.code)) refused = await refusalOf(kernel.submit(hint));
-    expect(errorCodes[refused.code as keyof typeof errorCodes].next.length).toBeGreaterThan(20);
-    if (unready !== null) expect(unready).toContain((await refusalOf(kernel.ready())).code);
+    // A server may take its time to tell each connection; what it takes until then is taken.
+    const code = await codeAmong(codes, () => kernel.submit(hint));
+    expect(errorCodes[code].next.length).toBeGreaterThan(20);
+    if (unready !== null) await codeAmong(unready, () => kernel.ready());
     await end();
     await until(() => kernel.ready().then(() => true));
     await until(async () => (await kernel.settled(workflow_id)).state === "completed");
     // The call that was under way may have been made again, under its key.
-    const keys = act.calls.map(({ idempotencyKey }) => idempotencyKey);
+    const own = act.calls.filter(({ context }) => context.workflow_id === workflow_id);
+    const keys = own.map(({ idempotencyKey }) => idempotencyKey);
     expect([new Set(keys).size, keys.length <= 4]).toEqual([3, true]);
     expect(await kernel.verify()).toMatchObject({ ok: true });
   } finally {
     await kernel.stop({ drainMs: 0 });
+  }
+}
+
+/** Asks until it is refused with one of these. */
+async function codeAmong(codes: readonly string[], ask: () => Promise<unknown>): Promise<ErrorCode> {
+  for (;;) {
+    const code = await ask().then(
+      () => "",
+      (thrown: KernelErrorException) => thrown.error.code,
+    );
+    if (codes.includes(code)) return code as ErrorCode;
   }
 }
 
