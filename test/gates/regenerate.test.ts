@@ -53,6 +53,28 @@ describe("regenerating at a gate", () => {
     expect(outcomes.map((o) => o.draft_version)).toEqual([1, 2, 2]);
   });
 
+  it("has the gates of its gated steps in the new plan, and says how many steps a refusal leaves out", async () => {
+    const [draft, publish, tell] = [
+      counted("Note.Draft", {}, () => ({ text: "a" })),
+      counted("Note.Send"),
+      counted("Note.Tell"),
+    ];
+    const rows = [
+      step("draft", draft, { outcome: "Draft.Note" }),
+      step("send", publish, { depends_on: ["draft"], gate: { reason: "look" } }),
+      step("tell", tell, { depends_on: ["send"] }),
+      step("other", tell, { depends_on: ["draft"] }),
+    ];
+    const capability = story([draft, publish, tell], rows, { outcomes: { "Draft.Note": Note } });
+    await using t = await createTestKernel({ capabilities: [capability] });
+    const { workflow_id } = await t.run(intent);
+    expect((await gateOf(t, workflow_id, "gate-send")).consequences.reject).toContain(
+      " 1 dependent step(s) are skipped",
+    );
+    await regenerate(t, workflow_id, ["draft"]);
+    expect((await t.rest(workflow_id)).plan?.gates).toEqual(["gate-send"]);
+  });
+
   it("is one gate, revised; and a decision about the version before is refused", async () => {
     const { capability, publish } = publishing();
     await using t = await createTestKernel({ capabilities: [capability] });

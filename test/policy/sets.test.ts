@@ -96,6 +96,17 @@ describe("each stage", () => {
     });
   });
 
+  it("[PLC-04] a set denies an action: the step's error names the rule and the step", async () => {
+    const denies = { name: "no-writes", stages: ["action"], decision: "DENY" };
+    await using t = await createTestKernel({
+      capabilities: [oneStep(counted("Notes.Write"))],
+      policies: [setOf("v", [denies])],
+    });
+    const { steps } = await t.run(intentType);
+    expect(steps[0]?.error).toMatchObject({ code: "T5_POLICY_DENIED", detail: { step_id: "s1" } });
+    expect(steps[0]?.error?.detail["policies"]).toHaveLength(1);
+  });
+
   it("[PLC-05] a plan that needs approval opens a gate before its first steps", async () => {
     const [one, two] = [counted("Notes.Write"), counted("Notes.File")];
     await using t = await createTestKernel({

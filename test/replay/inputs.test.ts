@@ -47,6 +47,27 @@ describe("a row", () => {
 });
 
 describe("a question that is put again", () => {
+  it("is new to one pass: to the one that hears its answer first", () => {
+    const put: Place[] = [];
+    const scopes = new PassScopes((place) => {
+      put.push(place);
+      return null;
+    });
+    const heard: boolean[] = [];
+    const pass = () =>
+      scopes.pass("step:s1", () => {
+        heard.push(scopes.hear("first", { ask: "saved" }).isNew);
+        scopes.hear("second", { ask: "saved" });
+        scopes.hear("third", { ask: "saved" });
+      });
+    for (let asked = 0; asked < 3; asked += 1) {
+      expect(pass()).toBe(false);
+      scopes.answered({ type: "answered", ...(put[asked] as Place), answer: { error: null, data: 1, tags: {} } });
+    }
+    expect(pass()).toBe(true);
+    expect(heard).toEqual([true, false, false]);
+  });
+
   it("is answered by its own answer: one to the question before is nobody's", () => {
     const put: Place[] = [];
     const scopes = new PassScopes((place) => {
