@@ -107,6 +107,8 @@ describe("an edit", () => {
     expect(publish.calls.map(({ input }) => digest(input))).toEqual([payload_digest]);
     expect(applied?.content).toEqual(edit);
     expect(publish.calls[0]?.context.target?.version).toBe(target?.version);
+    const judged = (await payloads(t, workflow_id, "POLICY_DECIDED")).filter(({ stage }) => stage === "outcome");
+    expect(judged.map(({ payload }) => payload)).toEqual([undefined, edit]);
   });
 
   it.each([

@@ -90,6 +90,7 @@ describe("outcomes", () => {
     expect(outcomes[0]?.content).toEqual({ text: "draft of s1" });
     expect(outcomes[2]?.content).toEqual(outcomes[1]?.content);
     for (const outcome of outcomes) expect(Outcome.parse(outcome)).toEqual(outcome);
+    for (const confidence of [-0.1, 1.1]) expect(Outcome.safeParse({ ...outcomes[0], confidence }).success).toBe(false);
   });
 });
 
