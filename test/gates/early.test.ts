@@ -43,6 +43,14 @@ const early = (t: TestKernel, id: string, decision: "approve" | "reject", payloa
   decide(t, id, { decision, gate_id: "gate-second", payload: { payload_digest, apply_targets: ["a"] } });
 
 describe("a decision before its gate opens", () => {
+  it("[GAT-07] is refused where it is to be signed: what is signed is not known yet", async () => {
+    const { capability } = slowThenGate({ signed: true });
+    await using t = await createTestKernel({ capabilities: [capability], approverKeys: () => null });
+    const id = await started(t);
+    expect((await refusalOf(early(t, id, "approve", right))).code).toBe("T5_SIGNATURE_REQUIRED");
+    expect(await payloads(t, id, "GATE_DECISION_KEPT")).toEqual([]);
+  });
+
   it("[GAT-07] with the right digest is kept, and applied at opening without asking again", async () => {
     const { capability, send, finish } = slowThenGate();
     await using t = await createTestKernel({ capabilities: [capability] });
