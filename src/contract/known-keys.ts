@@ -66,25 +66,13 @@ function refuseProblems(problems: readonly Problem[], { what, source, code }: Re
 }
 
 /** What a schema found; each unknown key is a problem of its own. */
-export const problemsOf = (error: z.ZodError): readonly Problem[] =>
-  error.issues.flatMap((issue) => tellIssue(issue, []));
+export const problemsOf = (error: z.ZodError): readonly Problem[] => error.issues.flatMap(tellIssue);
 
-function tellIssue(issue: z.core.$ZodIssue, before: readonly PropertyKey[]): readonly Problem[] {
-  const path = [...before, ...issue.path];
-  if (issue.code === "unrecognized_keys") {
-    const told = issue.message.split("\n");
-    return issue.keys.map((key, i) => ({ path: joinPath([...path, key]), problem: told[i] as string }));
-  }
-  // Of a choice the form that came furthest is told: what was meant is known by its mistakes.
-  if (issue.code === "invalid_union" && issue.errors.length > 0) {
-    const nearest = issue.errors.toSorted((a, b) => depthOf(b) - depthOf(a))[0] ?? [];
-    if (depthOf(nearest) > 0) return nearest.flatMap((inner) => tellIssue(inner, path));
-  }
-  return [{ path: joinPath(path), problem: issue.message }];
+function tellIssue(issue: z.core.$ZodIssue): readonly Problem[] {
+  if (issue.code !== "unrecognized_keys") return [{ path: joinPath(issue.path), problem: issue.message }];
+  const told = issue.message.split("\n");
+  return issue.keys.map((key, i) => ({ path: joinPath([...issue.path, key]), problem: told[i] as string }));
 }
-
-const depthOf = (issues: readonly z.core.$ZodIssue[]): number =>
-  Math.max(0, ...issues.map((issue) => issue.path.length + Number(issue.code === "unrecognized_keys")));
 
 const joinPath = (path: readonly PropertyKey[]): string => path.map(String).join(".");
 

@@ -94,6 +94,30 @@ describe("notifications", () => {
     expect(t.logged.filter(({ message }) => message === "a notification listener threw")).toHaveLength(logged);
   });
 
+  it("[OPR-06] a tool's texts, files and data are its step's output, each in its place", async () => {
+    const file = (file_id: string) => ({ type: "file", file_id, file_type: "text/plain" });
+    const content = [{ type: "text", text: "one" }, file("f1"), { type: "text", text: "two" }, file("f2")];
+    const announced: unknown[] = [];
+    const outputOf = async (result: JsonObject): Promise<unknown> => {
+      await using t = await createTestKernel({ capabilities: [getter({ request: async () => result })] });
+      const { workflow_id } = await t.run(intentType);
+      const told = t.items.filter(isDelivery).filter(({ to, signal }) => to === 6 && signal.kind === "file");
+      announced.push(told.map(({ signal }) => signal.body["file_id"]));
+      const [action] = await t.kernel.actions(workflow_id);
+      return action?.result_payload;
+    };
+    const files = ["f1", "f2"].map((id) => expect.objectContaining({ file_id: id, file_type: "text/plain" }));
+    const structuredContent = { sum: 3 };
+    expect(await outputOf({ content, structuredContent })).toEqual({
+      text: "one\ntwo",
+      files,
+      data: structuredContent,
+    });
+    expect(await outputOf({ content })).toEqual({ text: "one\ntwo", files });
+    expect(await outputOf({ content: [content[0] as JsonObject], structuredContent })).toEqual(structuredContent);
+    expect(announced).toEqual([["f1", "f2"], ["f1", "f2"], []]);
+  });
+
   it("[RPC-13] the sender goes on in the same tick, before any listener is called", async () => {
     const order: string[] = [];
     const client = { request: async () => ({ content: [{ type: "file", file_id: "f1", file_type: "text/plain" }] }) };

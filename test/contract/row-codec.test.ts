@@ -180,6 +180,7 @@ describe("[LED-02] a row and the events that it says", () => {
   });
 
   it("an event's id is the next after the one before it in its row", () => {
+    expect(idAfter("evt_01KDVDNA0047C4FEZDQK8YZ00Z")).toBe("evt_01KDVDNA0047C4FEZDQK8YZ010");
     const { rows } = goldens[0] as (typeof goldens)[number];
     for (const { events } of takeApart(rows))
       for (const [i, event] of events.entries()) if (i > 0) expect(event.id).toBe(idAfter(events[i - 1]?.id ?? ""));

@@ -286,6 +286,36 @@ describe("what leaves a step", () => {
     expect((await everything(t, workflowId)).includes("early")).toBe(true);
   });
 
+  it("[STR-07] what an operator says after its end is told to nobody", async () => {
+    const checking = Promise.withResolvers<{ ok: true }>();
+    const kept: SkillCall[] = [];
+    const act = skill("Probe.Act", (call) => {
+      kept.push(call);
+      call.stream("in time");
+      return "clean";
+    });
+    await using t = await createTestKernel({
+      capabilities: [oneStep(act)],
+      security: { validateOutput: () => checking.promise },
+    });
+    const speakLate = async (): Promise<void> => {
+      for (const call of kept) {
+        call.stream("too late");
+        call.report(70);
+      }
+      await t.clock.settle();
+    };
+    const id = await t.submit(intent);
+    await t.clock.settle();
+    await speakLate();
+    checking.resolve({ ok: true });
+    expect((await t.rest(id)).state).toBe("completed");
+    await speakLate();
+    const streamed = await payloads(t, id, "STEP_STREAMED");
+    expect(streamed.map(({ chunks, percent }) => [chunks, percent])).toEqual([[["in time"], null]]);
+    expect(kept).toHaveLength(1);
+  });
+
   it("[SEC-04] chunks of a try that failed are dropped", async () => {
     const { streamed, text } = await searched((call) => {
       if (call.attempt > 1) return "clean";

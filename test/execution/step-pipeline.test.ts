@@ -295,6 +295,8 @@ describe("the result of a step", () => {
       expect(JSON.parse(JSON.stringify(preview))).toBe(preview);
     }
     expect(tracePreview(cycle)).toContain("loop");
+    expect(tracePreview({ text: "abcdef" }, 5)).toBe('{"tex');
+    expect(tracePreview(`begin${big}`, 20)).toMatch(/^"begin/);
   });
 
   it("[STP-14] the trace of a step that returned a megabyte holds its preview", async () => {

@@ -75,6 +75,23 @@ describe("regenerating at a gate", () => {
     expect((await t.rest(workflow_id)).plan?.gates).toEqual(["gate-send"]);
   });
 
+  it("queues what it begins anew, and nothing that waits as before", async () => {
+    const act = counted("Note.Act", {}, () => ({ text: "a" }));
+    const rows = [
+      step("a", act),
+      step("b", act, { depends_on: ["a"], gate: {} }),
+      step("c", act, { gate: {} }),
+      step("d", act, { depends_on: ["c"] }),
+    ];
+    await using t = await createTestKernel({ capabilities: [story([act], rows)] });
+    const { workflow_id } = await t.run(intent);
+    await regenerate(t, workflow_id, ["a"]);
+    await t.rest(workflow_id);
+    const queued = await steps(t, workflow_id, ["STEP_QUEUED"]);
+    expect(queued.filter((line) => line === "STEP_QUEUED:d")).toHaveLength(1);
+    expect(queued.filter((line) => line === "STEP_QUEUED:a_r1")).toHaveLength(1);
+  });
+
   it("is one gate, revised; and a decision about the version before is refused", async () => {
     const { capability, publish } = publishing();
     await using t = await createTestKernel({ capabilities: [capability] });

@@ -5,7 +5,9 @@ import { plainInput } from "../../src/contract/turn-input.ts";
 import { replayRows } from "../../src/index.ts";
 import { createTestKernel, memoryLedger, type TestKernel } from "../../src/testing/index.ts";
 import { PassScopes, type Place } from "../../src/tiers/t4-execution/answers.ts";
-import type { Answered } from "../../src/tiers/t4-execution/decide/input.ts";
+import type { Answered, Input } from "../../src/tiers/t4-execution/decide/input.ts";
+import type { RunMemory } from "../../src/tiers/t4-execution/decide/run.ts";
+import { TurnTrace } from "../../src/tiers/t4-execution/turn-trace.ts";
 import { counted, intent, step, story } from "../gates/story.ts";
 
 const envelopeOf = ({ envelope }: TurnRow): TurnEnvelope => JSON.parse(envelope) as TurnEnvelope;
@@ -43,6 +45,40 @@ describe("a row", () => {
     const kinds = rows.flatMap((row) => envelopeOf(row).inputs?.map((one) => one.in) ?? []);
     expect(kinds.filter((kind) => kind === "opened" || kind === "decided")).toEqual(["opened", "decided"]);
     expect((await replayRows(rows, { capabilities: [capability] })).identical).toBe(true);
+  });
+});
+
+describe("the trace of what is decided ahead", () => {
+  const open = (): TurnTrace => {
+    const memory = { calls: new Map(), handles: new Map(), commands: new Map() } as unknown as RunMemory;
+    return new TurnTrace(memory, { isNew: true, isForeign: () => false });
+  };
+  const take = (trace: TurnTrace, input: Input, from: number, to: number): void => {
+    trace.begin(input, 5, { position: from, isDirty: false });
+    trace.end({ position: to, isDirty: to > from });
+  };
+  const woken: Input = { type: "woken" };
+  const queued = { type: "STEP_QUEUED", payload: { name: "a", operator: "Note.Work" }, step_id: "a" } as const;
+
+  it("tells no row of an input that nothing came of", () => {
+    const trace = open();
+    take(trace, woken, 0, 0);
+    take(trace, woken, 0, 1);
+    take(trace, woken, 1, 1);
+    expect(trace.seal(5, [queued as never])).toBeUndefined();
+  });
+
+  it("keeps an input from outside until all that it led to is committed, and no longer", () => {
+    const cancelled = { type: "commanded", re: 1, command: { kind: "cancel" } } as unknown as Input;
+    for (const [committed, again] of [
+      [1, [cancelled]],
+      [2, []],
+    ] as const) {
+      const trace = open();
+      take(trace, cancelled, 0, 2);
+      trace.committed(committed);
+      expect(trace.restart(() => false)).toEqual(again);
+    }
   });
 });
 

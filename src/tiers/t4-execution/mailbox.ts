@@ -209,7 +209,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
     this.log.flush();
     this.#keepTime(this.#nextTime());
     if (this.log.isSettled) this.#performDue();
-    else if (!this.isBusy) this.#restIfIdle();
+    else this.#restIfIdle();
   }
 
   #mayPark(): boolean {

@@ -122,6 +122,7 @@ function start(made: Made, route: OperatorCall["route"]): Outcome | Promise<Outc
   let stage: "before" | "running" | "answered" = "before";
   const read = (raw: unknown): Outcome | Promise<Outcome> => {
     stage = "answered";
+    made.stream.stop();
     at.run.mark("security.validate_output", { step_id: wanted.step_id });
     const screened = screen(at, plainOutput(operator, raw), operator.metadata.name);
     return isPromise(screened)

@@ -5,7 +5,8 @@
  * S1  Nothing is shown that is not in the ledger; batches carry a sequence that rises over the workflow.
  * S2  With an output validator and no validateChunk, chunks are held until the output has passed, and dropped if it does
  *     not (SEC-04).
- * S3  With validateChunk each chunk waits for its own check; chunks keep their order, whichever check ends first.
+ * S3  What is said after the operator's end is told to nobody, however long its output is checked.
+ * S4  With validateChunk each chunk waits for its own check; chunks keep their order, whichever check ends first.
  */
 import { draft } from "../../../contract/event.ts";
 import { isPromise } from "../../../contract/maybe-promise.ts";
@@ -18,6 +19,8 @@ import type { Calling } from "./call-operator.ts";
 export interface StepStream {
   readonly write: (chunk: string) => void;
   readonly report: (percent: number) => void;
+  /** The operator has ended: what it says from here on is nobody's. */
+  readonly stop: () => void;
   /** Writes what is left; null where nothing had to be waited for. `clean` is false when the attempt failed. */
   readonly end: (clean: boolean) => Promise<void> | null;
 }
@@ -30,6 +33,7 @@ export function createStepStream(at: Calling, call: CallOf): StepStream {
   let percent: number | null = null;
   let scheduled = false;
   let written = 0;
+  let isOpen = true;
   let ended = false;
   let closed = false;
   let checking: Promise<void> | null = null;
@@ -65,7 +69,7 @@ export function createStepStream(at: Calling, call: CallOf): StepStream {
 
   return {
     write(chunk) {
-      if (ended || written >= limit) return;
+      if (!isOpen || written >= limit) return;
       written += 1;
       const shown = checkChunk(at, String(chunk));
       if (checking === null && !isPromise(shown)) return take(shown);
@@ -76,12 +80,16 @@ export function createStepStream(at: Calling, call: CallOf): StepStream {
       })();
     },
     report(value) {
-      if (ended || !Number.isFinite(value)) return;
+      if (!isOpen || !Number.isFinite(value)) return;
       percent = Math.min(100, Math.max(0, value));
       schedule();
     },
+    stop() {
+      isOpen = false;
+    },
     end(clean) {
-      if (closed || ended) return null;
+      if (ended) return null;
+      isOpen = false;
       ended = true;
       return clean && checking !== null ? checking.then(() => void close(clean)) : close(clean);
     },
