@@ -266,6 +266,11 @@ export interface LedgerStore {
   tail(position: number, limit: number): Promise<readonly PositionedRow[]>;
   /** The highest position that `tail` shows; a cheap call. */
   position(): Promise<number>;
+  /**
+   * Another number once anybody but this store has written where it lies; a cheap call. Without it nobody can tell, and what
+   * was read once is not believed later.
+   */
+  readonly dataVersion?: () => Promise<number>;
   /** Whether turns can be written now, asked without writing one. @throws KernelErrorException what keeps them from it. */
   readonly check?: () => Promise<void>;
   /** What keeps followers back; a cheap call. A store without it shows what is committed at once. */

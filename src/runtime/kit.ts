@@ -42,8 +42,8 @@ export interface Limits {
   readonly maxReports: number;
   readonly maxCachedBundles: number;
   /**
-   * Events of workflows that wait for a person and are kept folded for who decides soon. 0, the default, keeps none: each
-   * decision reads its workflow whole, and meets what was done to the file meanwhile.
+   * Events of workflows that wait for a person and are kept folded for who decides soon, on a store that tells whether
+   * anybody else has written. 0 keeps none: each decision reads its workflow whole.
    */
   readonly maxRestingEvents: number;
   readonly maxStreamChunks: number;
@@ -110,7 +110,7 @@ export const defaultLimits: Limits = Object.freeze({
   ...federationLimits,
   maxReports: 100,
   maxCachedBundles: 256,
-  maxRestingEvents: 0,
+  maxRestingEvents: 4096,
   maxStreamChunks: 10_000,
   maxCallRecords: 1_000,
   maxRoutes: 32,

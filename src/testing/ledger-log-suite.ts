@@ -182,4 +182,10 @@ function addReadTests({ test, expect }: SuiteParts): void {
     expect(await store.tail(all[0]!.position, 1)).toEqual([all[1]]);
     expect(await store.tail(await store.position(), 10)).toEqual([]);
   });
+
+  test("the data version, where it is told, is another one through others only", async (store) => {
+    const before = await store.dataVersion?.();
+    await store.append([nextTurn(testStream(1)).entry]);
+    expect(await store.dataVersion?.()).toEqual(before);
+  });
 }

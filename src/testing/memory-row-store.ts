@@ -74,7 +74,7 @@ export function memoryLedger(): LedgerStore {
 
 function createLog(
   tables: Tables,
-): Pick<LedgerStore, "open" | "close" | "append" | "read" | "last" | "tail" | "position"> {
+): Pick<LedgerStore, "open" | "close" | "append" | "read" | "last" | "tail" | "position" | "dataVersion"> {
   let isOpen = false;
   return {
     open: async () => {
@@ -95,6 +95,8 @@ function createLog(
     last: async (stream) => tables.rows.findLast(({ row }) => row.stream === stream)?.row ?? null,
     tail: async (position, limit) => tables.rows.slice(position, position + limit),
     position: async () => tables.rows.length,
+    // Rows are frozen, and appended through this store alone.
+    dataVersion: async () => 0,
   };
 }
 

@@ -37,6 +37,18 @@ describe("two connections on one ledger", () => {
     });
   });
 
+  it("the data version of each is another one once the other has written, and only then", async () => {
+    await withTwo(async (one, two) => {
+      const versions = () => Promise.all([one, two].map((store) => store.dataVersion?.()));
+      const before = await versions();
+      await one.append([nextTurn(testStream(1)).entry]);
+      const after = await versions();
+      expect(after[0]).toBe(before[0]);
+      expect(after[1]).not.toBe(before[1]);
+      expect(await versions()).toEqual(after);
+    });
+  });
+
   it("a claim by the other fences what the first wrote under its old lease", async () => {
     await withTwo(async (one, two) => {
       const { entry, after } = firstTurn(testStream(1), {}, { claim: me });

@@ -11,32 +11,44 @@ const freshPath = ledgerPaths();
 const gated = (world: ReturnType<typeof createWorld>) =>
   job([step("s1", "Test.Work", { gate: { reason: "a person looks" } })], [work(world, "Test.Work")]);
 
-/** A store that tells from which sequence each log is read. */
-function watchReads(store: LedgerStore): { readonly store: LedgerStore; readonly readFrom: number[] } {
+/** A store that tells from which sequence each log is read, and where others write whenever `foreign` is called. */
+function watchReads(store: LedgerStore) {
   const readFrom: number[] = [];
   const read: LedgerStore["read"] = (stream, after = 0) => {
     readFrom.push(after);
     return store.read(stream, after);
   };
-  return { store: { ...store, read }, readFrom };
+  let version = 1;
+  const foreign = (): void => {
+    version += 1;
+  };
+  return { store: { ...store, read, dataVersion: async () => version }, readFrom, foreign };
 }
 
-it.each([
-  ["asks for what is newer only, where its log may be kept", { maxRestingEvents: 4_096 }, false],
-  ["reads it all", {}, true],
-])("who decides soon after the workflow has parked %s", async (_what, limits, readsAll) => {
+type Watched = ReturnType<typeof watchReads>;
+const untold = ({ store: { dataVersion: _, ...store } }: Watched): LedgerStore => store;
+
+it.each<[string, object, (watched: Watched) => LedgerStore, boolean, boolean]>([
+  ["asks for what is newer only", {}, ({ store }) => store, false, false],
+  ["reads it all where nothing may be kept", { maxRestingEvents: 0 }, ({ store }) => store, false, true],
+  ["reads it all where the store cannot tell who has written", {}, untold, false, true],
+  ["reads it all where somebody else has written meanwhile", {}, ({ store }) => store, true, true],
+])("who decides soon after the workflow has parked %s", async (_what, limits, storeOf, isForeign, readsAll) => {
   const world = createWorld();
-  const { store, readFrom } = watchReads(sqliteLedger({}));
-  await using t = await createTestKernel({
-    ledger: store,
-    capabilities: [gated(world)],
-    limits,
-  });
-  const id = await t.submit("Test.Job");
-  expect((await t.rest(id)).state).toBe("waiting_for_user");
-  readFrom.length = 0;
+  const watched = watchReads(sqliteLedger({}));
+  await using t = await createTestKernel({ ledger: storeOf(watched), capabilities: [gated(world)], limits });
+  const park = async (): Promise<string> => {
+    const id = await t.submit("Test.Job");
+    expect((await t.rest(id)).state).toBe("waiting_for_user");
+    return id;
+  };
+  // What was awake before the first look at the store is not kept.
+  await park();
+  const id = await park();
+  if (isForeign) watched.foreign();
+  watched.readFrom.length = 0;
   await t.approve(id);
-  expect(readFrom.includes(0)).toBe(readsAll);
+  expect(watched.readFrom.includes(0)).toBe(readsAll);
   expect(await t.rest(id)).toMatchObject({ state: "completed" });
   expect(world.stepsCalled()).toEqual(["s1"]);
 });
@@ -56,13 +68,38 @@ it("what another process decided meanwhile stands, and the log that was left beh
   expect(world.stepsCalled()).toEqual(["s1"]);
 });
 
+const logOf = (workflow_id: string, confirmed = 40) => ({ identity: { workflow_id }, confirmed }) as WorkflowLog;
+
 it("the logs that are kept have no more events than they may, the longest untouched goes first", () => {
-  const logOf = (workflow_id: string, confirmed: number) => ({ identity: { workflow_id }, confirmed }) as WorkflowLog;
   const logs = new RestingLogs(100);
-  for (const id of ["a", "b", "c"]) logs.keep(logOf(id, 40));
-  expect([logs.take("a"), logs.take("b")?.identity.workflow_id]).toEqual([null, "b"]);
-  expect(logs.take("b")).toBeNull();
-  logs.keep(logOf("c", 90));
-  logs.keep(logOf("d", 101));
-  expect([logs.take("c"), logs.take("d")]).toEqual([null, null]);
+  const keep = (id: string, events: number): void => {
+    const log = logOf(id, events);
+    logs.follow(log);
+    logs.keep(log, 1);
+  };
+  expect(logs.take("none", 1)).toBeNull();
+  for (const id of ["a", "b", "c"]) keep(id, 40);
+  expect([logs.take("a", 1), logs.take("b", 1)?.identity.workflow_id]).toEqual([null, "b"]);
+  expect(logs.take("b", 1)).toBeNull();
+  keep("c", 90);
+  keep("d", 101);
+  expect([logs.take("c", 1), logs.take("d", 1)]).toEqual([null, null]);
+});
+
+it("nothing is believed of what was kept, or awake, when somebody else wrote", () => {
+  const logs = new RestingLogs(100);
+  const [early, kept, awake, late] = ["early", "kept", "awake", "late"].map((id) => logOf(id, 10)) as [
+    WorkflowLog,
+    WorkflowLog,
+    WorkflowLog,
+    WorkflowLog,
+  ];
+  logs.follow(early);
+  logs.keep(early, 1);
+  for (const log of [kept, awake]) logs.follow(log);
+  logs.keep(kept, 1);
+  expect([logs.take("early", 1), logs.take("kept", 2)]).toEqual([null, null]);
+  logs.follow(late);
+  for (const log of [awake, late]) logs.keep(log, 2);
+  expect([logs.take("awake", 2), logs.take("late", 2)]).toEqual([null, late]);
 });

@@ -42,7 +42,7 @@ export async function postgresLike(seed: number): Promise<PostgresLike> {
   };
   const connect = (): LedgerStore => {
     const own: LedgerStore = {
-      ...lateAll(rows, late),
+      ...lateAll(withoutVersion(rows), late),
       name: "as in Postgres",
       open: async () => undefined,
       close: async () => void followers.delete(own),
@@ -63,6 +63,9 @@ export async function postgresLike(seed: number): Promise<PostgresLike> {
   };
   return { connect, close: () => rows.close() };
 }
+
+/** Who else has written cannot be told there. */
+const withoutVersion = ({ dataVersion: _, ...rows }: LedgerStore): LedgerStore => rows;
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 

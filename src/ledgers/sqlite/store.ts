@@ -23,7 +23,7 @@ import { watchFile } from "./same-file.ts";
 import { createSessionTable } from "./session-table.ts";
 import { prepareStatements } from "./statements.ts";
 import { StreamHeads } from "./stream-heads.ts";
-import { type Connection, syncAll } from "./transaction.ts";
+import { type Connection, readDataVersion, syncAll } from "./transaction.ts";
 
 /** A ledger in one SQLite file, with what else it keeps beside the log. */
 export interface SqliteLedger extends LedgerStore, KeepsDeliveries {
@@ -119,7 +119,7 @@ function leave({ statements, mark }: Connection): void {
   }
 }
 
-type Log = "append" | "check" | "sync" | "read" | "last" | "tail" | "position";
+type Log = "append" | "check" | "dataVersion" | "sync" | "read" | "last" | "tail" | "position";
 
 function createLog(run: Run, path: string): Pick<LedgerStore, Log> {
   return {
@@ -144,6 +144,7 @@ function createLog(run: Run, path: string): Pick<LedgerStore, Log> {
           .map((row) => ({ position: row["position"] as number, row: toTurnRow(row) })),
       ),
     position: () => run("position", ({ statements }) => statements.position.get()?.["position"] as number),
+    dataVersion: () => run("dataVersion", readDataVersion),
   };
 }
 

@@ -22,13 +22,17 @@ export interface Connection {
   readonly mark: string;
 }
 
+/** Another number once another connection has written to the file. */
+export const readDataVersion = ({ statements }: Connection): number =>
+  statements.dataVersion.get()?.["data_version"] as number;
+
 /** Runs the body with the write lock held. A `lazy` commit is not synced. */
 export function writeAll<T>(connection: Connection, body: () => T, lazy = false): T {
   const { db, statements, heads, requireSameFile, durability } = connection;
   durability.begin(lazy);
   statements.begin.run();
   try {
-    heads.believe(statements.dataVersion.get()?.["data_version"] as number);
+    heads.believe(readDataVersion(connection));
     const value = body();
     requireSameFile();
     statements.commit.run();

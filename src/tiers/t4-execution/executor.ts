@@ -184,7 +184,7 @@ export class Executor {
     const id = mailbox.log.identity.workflow_id;
     if (this.#awake.get(id) !== mailbox) return;
     this.#awake.delete(id);
-    if (mayBeKept(mailbox)) this.#resting.keep(mailbox.log);
+    if (mayBeKept(mailbox)) void this.#keep(mailbox.log);
     lifecycles.sleep(id);
     kit.telemetry.mark?.("session.close", { workflow_id: id });
     onRest(mailbox);
@@ -193,6 +193,7 @@ export class Executor {
   #adopt(log: WorkflowLog, parentId: string | null): Mailbox {
     const mailbox = new Mailbox(log, this.#host, parentId);
     this.#awake.set(log.identity.workflow_id, mailbox);
+    this.#resting.follow(log);
     this.#options.kit.telemetry.mark?.("session.open", { workflow_id: log.identity.workflow_id });
     return mailbox;
   }
@@ -229,9 +230,21 @@ export class Executor {
     else log.setLease(lease);
   }
 
+  async #keep(log: WorkflowLog): Promise<void> {
+    const version = await this.#dataVersion().catch(() => null);
+    if (version !== null && log.lost === null) this.#resting.keep(log, version);
+  }
+
+  /** Null where nothing is kept. */
+  async #dataVersion(): Promise<number | null> {
+    const { kit, store } = this.#options;
+    return kit.limits.maxRestingEvents === 0 ? null : ((await store.dataVersion?.()) ?? null);
+  }
+
   /** What a log of this process was left at, if nobody has appended anything since. */
   async #takeKept(workflowId: string): Promise<Folded | null> {
-    const kept = this.#resting.take(workflowId);
+    const version = await this.#dataVersion();
+    const kept = version === null ? null : this.#resting.take(workflowId, version);
     if (kept === null || (await this.#options.store.read(workflowId, kept.confirmed)).length > 0) return null;
     return { ...kept.handOver(goneOn), events: [] };
   }
