@@ -1,6 +1,6 @@
 /**
  * The kernel as a peer of an outside harness: node --expose-gc test/bench/adapter.ts <harness.mjs>, where the harness exports
- * `measure({ name, durability, plain, gateStart, gateApprove, ms, parked })`. POSTGRES (a url) puts its ledger there; THREAD=1 has a thread commit.
+ * `measure({ name, durability, plain, gateStart, gateApprove, ms, parked })`. POSTGRES (a url) puts its ledger there.
  */
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,9 +18,8 @@ const { measure } = (await import(pathToFileURL(resolve(harness)).href)) as {
   readonly measure: (options: object) => Promise<unknown>;
 };
 const url = process.env["POSTGRES"];
-const thread = process.env["THREAD"] === "1";
 const path = join(mkdtempSync(join(tmpdir(), "countersign-peer-")), "peer.db");
-const ledger = ledgerAt(url === undefined ? { path, thread } : { url, schema: `peer_${process.pid}` });
+const ledger = ledgerAt(url === undefined ? { path } : { url, schema: `peer_${process.pid}` });
 const w = await openWorkload(ledger);
 const parked = new Map<string, string>();
 await measure({

@@ -1,4 +1,4 @@
-/** Every store passes the one suite: SQLite in a file, with a thread that commits, in memory, and plain rows. */
+/** Every store passes the one suite: SQLite in a file, in memory, and plain rows. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,9 +16,9 @@ function freshPath(): string {
   return join(folder, `${files}.db`);
 }
 
-function createTwo(thread = false) {
+function createTwo() {
   const path = freshPath();
-  return [sqliteLedger({ path, thread }), sqliteLedger({ path, thread })] as const;
+  return [sqliteLedger({ path }), sqliteLedger({ path })] as const;
 }
 
 describe("[LED-09] storage is a port: stores of different kinds pass one suite", () => {
@@ -27,13 +27,7 @@ describe("[LED-09] storage is a port: stores of different kinds pass one suite",
     ...runner,
     name: "SQLite file",
     create: () => sqliteLedger({ path: freshPath() }),
-    createTwo: () => createTwo(),
-  });
-  ledgerStoreSuite({
-    ...runner,
-    name: "SQLite file, committed by a thread",
-    create: () => sqliteLedger({ path: freshPath(), thread: true }),
-    createTwo: () => createTwo(true),
+    createTwo,
   });
   ledgerStoreSuite({ ...runner, name: "SQLite in memory", create: () => sqliteLedger() });
   ledgerStoreSuite({ ...runner, name: "rows in Maps", create: () => memoryLedger() });

@@ -6,7 +6,6 @@ import type { Gate } from "../../src/contract/gate.ts";
 import type { WorkflowState } from "../../src/contract/workflow-state.ts";
 import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
-import { letStoreAnswer } from "../../src/testing/let-run.ts";
 import { createTestKernel, type TestKernel } from "../../src/testing/test-kernel.ts";
 import { createVirtualClock } from "../../src/testing/virtual-clock.ts";
 import { simCapability, simIntent } from "./crash-scenario.ts";
@@ -47,8 +46,7 @@ const maxDecisions = 100;
 
 export async function liveToTheEnd({ db, effects, scenario }: Place, { life, wrap = (s) => s }: Life): Promise<Lived> {
   await using t = await createTestKernel({
-    // Every other scenario has a thread commit.
-    ledger: wrap(letStoreAnswer(sqliteLedger({ path: db, thread: scenario % 2 === 0 }))),
+    ledger: wrap(sqliteLedger({ path: db })),
     capabilities: [simCapability(effects, scenario)],
     clock: createVirtualClock(start + life * betweenLives),
     seed: 1000 + life,
