@@ -143,6 +143,7 @@ describe("the store", () => {
     "indexes",
     "sync",
     "searchHeads",
+    "dataVersion",
     "beat",
     "claim",
     "takeUp",
