@@ -97,7 +97,7 @@ export function nearestOf(word: string, known: readonly string[]): string | null
   if (plain.length > most) return null;
   const near = known
     .map((name) => ({ name, away: distance(plain, plainWord(name)) }))
-    .filter(({ name, away }) => away <= Math.max(1, Math.floor(Math.max(plain.length, name.length) / 3)))
+    .filter(({ name, away }) => away <= Math.floor(Math.max(plain.length, name.length) / 3))
     .sort((a, b) => a.away - b.away);
   return near[0]?.name ?? null;
 }

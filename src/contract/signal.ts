@@ -189,7 +189,6 @@ function encodeChunk(body: JsonObject): JsonObject {
   return { ...body, chunk: text, encoding: "base64" };
 }
 
-const tierTexts: readonly string[] = ["0", "1", "2", "3", "4", "5", "6", "7"];
 const createRef = moduleRef(0, "signal", "create_signal");
 
 const plainTags = new WeakMap<ModuleRef, Tags>();
@@ -198,7 +197,7 @@ const plainTags = new WeakMap<ModuleRef, Tags>();
 function tagsOf(origin: ModuleRef): Tags {
   const known = plainTags.get(origin);
   if (known !== undefined) return known;
-  const tags = Object.freeze({ tier: tierTexts[origin.tier] ?? String(origin.tier), module: origin.module });
+  const tags = Object.freeze({ tier: String(origin.tier), module: origin.module });
   if (Object.isFrozen(origin)) plainTags.set(origin, tags);
   return tags;
 }
@@ -206,14 +205,13 @@ function tagsOf(origin: ModuleRef): Tags {
 // the origin's tags first, the caller's win.
 function mergeTags(origin: ModuleRef, tags: Tags | null | undefined): Tags {
   if (!tags) return tagsOf(origin);
-  const tier = tierTexts[origin.tier] ?? String(origin.tier);
   const problem = findTagProblem(tags);
   if (problem !== null) {
     raise(
       kernelError("T0_VALIDATION_SCHEMA_MISMATCH", problem.reason, createRef, { detail: { invalid: [problem.key] } }),
     );
   }
-  return { tier, module: origin.module, ...tags };
+  return { ...tagsOf(origin), ...tags };
 }
 
 /** The factories on the ambient clock and random source; a kernel binds its own. */

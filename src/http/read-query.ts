@@ -10,8 +10,8 @@ import { kernelError } from "../contract/error-codes.ts";
 import type { FieldError } from "../contract/field-error.ts";
 import { GateId, ThreadId, WorkflowId } from "../contract/ids.ts";
 import { raise } from "../contract/kernel-error.ts";
+import { nearestOf } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
-import { nearestWord } from "../contract/nearest-word.ts";
 import { WorkflowStateName } from "../contract/progress.ts";
 import type { Call } from "./edge.ts";
 
@@ -115,7 +115,7 @@ const toValue = (values: readonly string[]): unknown => (values.length === 1 ? v
 
 function tellUnknown(name: string, known: readonly string[]): string {
   if (known.length === 0) return "this address takes no parameters";
-  const near = nearestWord(name, known);
+  const near = nearestOf(name, known);
   return near === null ? `this address takes ${known.join(", ")}` : `did you mean ${near}?`;
 }
 

@@ -208,6 +208,25 @@ describe("the DAG executor, by example", () => {
     expect(result).toMatchObject({ success: false, completed: ["a"], failed: [], cancelled: ["b", "c", "d"] });
   });
 
+  it("[DAG-05] whoever is cancelled is told because of which step, in whatever order the steps are listed", async () => {
+    const because: string[] = [];
+    const nodes = [
+      node("d", "c"),
+      node("c", "b"),
+      node("b", "a"),
+      node("a"),
+      node("y", "a_ok", "nowhere"),
+      node("a_ok"),
+    ];
+    const result = await new DagExecutor<Node>({
+      steps: nodes,
+      executeFn: (step) => (step.step_id === "a" ? { ...done(step), status: "FAILED" } : done(step)),
+      onCancel: (step, of) => because.push(`${step.step_id} ${of}`),
+    }).run();
+    expect(result).toMatchObject({ failed: ["a"], completed: ["a_ok"] });
+    expect(because).toEqual(["b a", "c b", "d c", "y nowhere"]);
+  });
+
   it.each(["synchronously", "later"])(
     "[DAG-07] a refusal, %s, starts nothing more and cancels the rest",
     async (when) => {

@@ -69,6 +69,23 @@ describe("how often and when", () => {
     expect(times).toEqual([0, at]);
   });
 
+  it("[RTY-04] an action that failed has an end, one that may still be under way has none", async () => {
+    const ends = skill("Probe.Act", () => {
+      throw operatorError({ code: "NO_CITY", message: "no such city" });
+    });
+    const hangs = skill("Probe.Act", () => new Promise(() => undefined), { timeoutSec: 1, effect: "final_write" });
+    for (const [act, isOver] of [
+      [ends, true],
+      [hangs, false],
+    ] as const) {
+      await using t = await createTestKernel({ capabilities: [oneStep(act)], defaultPolicies: false, ...noReplans });
+      const { workflow_id } = await t.run(intent);
+      const [action] = await t.kernel.actions(workflow_id);
+      expect(action?.error).not.toBeNull();
+      expect(action?.timing.finished_at !== null).toBe(isOver);
+    }
+  });
+
   it("[RTY-04] every try is in the trace by number, outcome and time, and the skill was told the same", async () => {
     const told: unknown[] = [];
     const seen: unknown[] = [];

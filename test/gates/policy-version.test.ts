@@ -50,6 +50,7 @@ describe("a decision under another policy than the gate's", () => {
     expect(await payloads(t, id, "GATE_REVISED")).toMatchObject([{ cause: "policy", principal: null }]);
     expect((await payloads(t, id, "POLICY_DECIDED")).filter((p) => p.stage === "action").at(-1)).toMatchObject({
       policy_version: "2",
+      payload: expect.anything(),
     });
     const shown = await asShown(t, id);
     await approve(t, id, ann, shown);

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { fieldErrorsOf } from "../../src/contract/field-error.ts";
-import { nearestWord } from "../../src/contract/nearest-word.ts";
+import { nearestOf } from "../../src/contract/known-keys.ts";
 import { intent, publishing } from "../gates/story.ts";
 import { type Asked, openEdge, pathOf, submitPath } from "./edge-fixture.ts";
 
@@ -59,11 +59,11 @@ describe("errors of a request's parts", () => {
   });
 
   it("[VAL-03] a word is near to another with at most two letters wrong, and a third of it", () => {
-    expect(nearestWord("gates", ["gate", "state"])).toBe("gate");
-    expect(nearestWord("workflwo_id", ["workflow_id", "after"])).toBe("workflow_id");
-    expect(nearestWord("x", ["y"])).toBeNull();
-    expect(nearestWord("limit", [])).toBeNull();
-    expect(nearestWord("colour", ["flavour"])).toBeNull();
+    expect(nearestOf("gates", ["gate", "state"])).toBe("gate");
+    expect(nearestOf("workflwo_id", ["workflow_id", "after"])).toBe("workflow_id");
+    expect(nearestOf("x", ["y"])).toBeNull();
+    expect(nearestOf("limit", [])).toBeNull();
+    expect(nearestOf("colour", ["flavour"])).toBeNull();
   });
 });
 

@@ -1,6 +1,7 @@
 /** JSON-RPC 2.0 at /rpc: its errors, its notifications, its batches, and the same kernel behind it. */
 import { describe, expect, it } from "vitest";
 import { hasScope } from "../../src/contract/auth-context.ts";
+import { RpcCall } from "../../src/contract/rpc.ts";
 import { rpcMethods } from "../../src/http/rpc-methods.ts";
 import { defaultRoles, RpcMessage } from "../../src/index.ts";
 import { testCaller } from "../../src/testing/index.ts";
@@ -25,6 +26,13 @@ const notification = (method: string, params: object) => ({ jsonrpc: "2.0", meth
 const rpc = async <T = Answer>(edge: EdgeUnderTest, body: unknown, as = "own") => edge.ask<T>("/rpc", { body, as });
 
 describe("/rpc", () => {
+  it("[API-05] is described as what it takes: calls with any method's name, alone or in batches", () => {
+    const calls = [...rpcMethods.keys()].map((method, id) => ({ jsonrpc: "2.0", id, method, params: {} }));
+    expect(calls.length).toBeGreaterThan(5);
+    for (const said of [...calls, calls]) expect(RpcCall.safeParse(said).error).toBeUndefined();
+    for (const said of [[], { ...calls[0], method: "" }, {}]) expect(RpcCall.safeParse(said).success).toBe(false);
+  });
+
   it("[API-07] submits, decides, reads outcomes and retries as the other addresses do", async () => {
     await using edge = await openEdge(publish());
     const submitted = await rpc(edge, request("kernel/submit", { ...testCaller, ...hint }));

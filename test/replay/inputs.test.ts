@@ -68,6 +68,15 @@ describe("the trace of what is decided ahead", () => {
     expect(trace.seal(5, [queued as never])).toBeUndefined();
   });
 
+  it("tells what it decides again as that: of what was decided in vain no row hears", () => {
+    const trace = open();
+    take(trace, woken, 0, 1);
+    trace.mark("stopped");
+    trace.restart(() => false);
+    take(trace, woken, 0, 1);
+    expect(trace.seal(5, [queued as never])?.map((told) => told.in)).toEqual(["stopped", "again", "woken"]);
+  });
+
   it("keeps an input from outside until all that it led to is committed, and no longer", () => {
     const cancelled = { type: "commanded", re: 1, command: { kind: "cancel" } } as unknown as Input;
     for (const [committed, again] of [
