@@ -59,6 +59,7 @@ const happenings: Readonly<Record<Exclude<Deed, "open" | "wake">, Happening>> = 
       const key = action.how % 5 === 0 ? { idempotency_key: `key ${action.of % 2}` } : {};
       const accepted = await submit({ ...callerOf(action.by), ...key, intent_hint: hint });
       if (!stage.workflows.includes(accepted.workflow_id)) stage.workflows.push(accepted.workflow_id);
+      stage.world.acknowledge("submit", accepted.workflow_id, () => false);
     }),
   tick: (_, { how }, { clock }) => clock.advance(at(spans, how) as number),
   next: (_, __, { clock }) => clock.advanceToNext(),
@@ -76,9 +77,11 @@ const happenings: Readonly<Record<Exclude<Deed, "open" | "wake">, Happening>> = 
     const gate = await findGate(process, action.of);
     if (gate === undefined) return;
     hearSaid(stage, process, { gate, by: callerOf(action.by).principal.id });
-    ask(stage, { process, what: "decide" }, ({ decideGate }) =>
-      decideGate(gate.workflow_id, { ...callerOf(action.by), gate_id: gate.gate_id, ...wordOn(gate, action) }),
-    );
+    ask(stage, { process, what: "decide" }, async ({ decideGate }) => {
+      const { gate_id, workflow_id } = gate;
+      await decideGate(workflow_id, { ...callerOf(action.by), gate_id, ...wordOn(gate, action) });
+      stage.world.acknowledge("decide", workflow_id, ({ payload }) => payload["gate_id"] === gate_id);
+    });
   },
   withdraw: async (stage, action, process) => {
     const gate = await findGate(process, action.of);
@@ -104,6 +107,7 @@ const happenings: Readonly<Record<Exclude<Deed, "open" | "wake">, Happening>> = 
     return ask(stage, { process, what: `retry ${mode}` }, async ({ retry }) => {
       const { workflow_id } = await retry(id, { ...callerOf(action.by), mode, feedback: "again", ...named });
       if (!stage.workflows.includes(workflow_id)) stage.workflows.push(workflow_id);
+      stage.world.acknowledge("retry", workflow_id, () => false);
     });
   },
   cancel: (stage, { of, by }, process) => {
@@ -124,6 +128,7 @@ const happenings: Readonly<Record<Exclude<Deed, "open" | "wake">, Happening>> = 
     faults.plan("fail", how % 4 > 0 ? "before" : "after", by % 3);
     return undefined;
   },
+  cut: (stage) => stage.cut(),
   jump: ({ world }, { how }, { wall }) => {
     const ms = at(jumps, how) as number;
     world.mark(ms < 0 ? "clock jumped back" : "clock jumped");

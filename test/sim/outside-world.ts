@@ -56,9 +56,16 @@ export function statesOf({ state, steps, gates }: WorkflowRecord): string {
   ]);
 }
 
+/** What a person was told of: the workflow, and how far its log went then. */
+interface Acknowledged {
+  readonly what: string;
+  readonly workflow_id: string;
+  readonly sequence: number;
+}
+
 export class OutsideWorld {
   readonly calls: Called[] = [];
-  readonly durable: Durable[] = [];
+  durable: Durable[] = [];
   /** Who wrote each row. */
   readonly writers: string[] = [];
   readonly records = new Map<string, WorkflowRecord | null>();
@@ -67,8 +74,10 @@ export class OutsideWorld {
   readonly said: Said[] = [];
   readonly marks = new Map<string, number>();
   pending: Pending[] = [];
+  readonly acknowledged: Acknowledged[] = [];
   #rows = 0;
-  readonly #open = rowOpener();
+  #kept: { readonly row: TurnRow; readonly at: number }[] = [];
+  #open = rowOpener();
   readonly #callsOf = new Map<string, number>();
 
   get rows(): number {
@@ -83,21 +92,57 @@ export class OutsideWorld {
   keep(row: TurnRow, writer: string): void {
     this.#rows += 1;
     this.writers.push(writer);
-    for (const event of this.#open(row)) this.#take(row.stream, event);
+    this.#kept.push({ row, at: this.#rows });
+    for (const event of this.#read(row, this.#rows)) this.#see(event);
+  }
+
+  /** The last so many rows are gone; what is written from here on has numbers of its own. */
+  lose(rows: number): void {
+    if (rows === 0) return;
+    const kept = this.#kept.slice(0, -rows);
+    this.#kept = [];
+    this.durable = [];
+    this.records.clear();
+    this.states.clear();
+    this.#open = rowOpener();
+    for (const one of kept) {
+      this.#kept.push(one);
+      this.#read(one.row, one.at);
+    }
+  }
+
+  /** A person was told that what stands in this workflow's log at an event of theirs, or at its beginning, is done. */
+  acknowledge(what: string, workflow_id: string, isTheirs: (event: LedgerEvent) => boolean): void {
+    const own = this.durable.findLast(({ event }) => event.workflow_id === workflow_id && isTheirs(event));
+    this.acknowledged.push({ what, workflow_id, sequence: own?.event.sequence ?? 1 });
+  }
+
+  /** What people were told of and is no more. */
+  forgotten(): readonly string[] {
+    const lost = this.acknowledged.filter((a) => (this.records.get(a.workflow_id)?.sequence ?? 0) < a.sequence);
+    return lost.map((a) => `forgotten: ${a.what} of ${a.workflow_id} at ${a.sequence}`);
+  }
+
+  #read(row: TurnRow, at: number): readonly LedgerEvent[] {
+    const events = [...this.#open(row)];
+    for (const event of events) {
+      this.durable.push({ at, event });
+      if (event.workflow_id !== null)
+        this.records.set(row.stream, foldWorkflow(this.records.get(row.stream) ?? null, event));
+    }
     const record = this.records.get(row.stream) ?? null;
     if (record !== null) this.states.set(row.stream, [...(this.states.get(row.stream) ?? []), statesOf(record)]);
+    return events;
   }
 
   say(said: Omit<Said, "at">): void {
     this.said.push({ ...said, at: this.#rows });
   }
 
-  #take(stream: string, event: LedgerEvent): void {
-    this.durable.push({ at: this.#rows, event });
+  #see(event: LedgerEvent): void {
     this.mark(event.event_type);
     if (event.payload["late"] === true) this.mark("late end");
     if (event.payload["recovered"] === true) this.mark("made again after a crash");
-    if (event.workflow_id !== null) this.records.set(stream, foldWorkflow(this.records.get(stream) ?? null, event));
   }
 
   /** Counts the calls of a step of one workflow: which of its behaviours is next. */

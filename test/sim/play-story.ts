@@ -15,6 +15,7 @@ import { lookAt } from "./judge-live.ts";
 import { judge } from "./judge-story.ts";
 import { OutsideWorld } from "./outside-world.ts";
 import { postgresLike } from "./postgres-like.ts";
+import { powerCutStore } from "./power-cut.ts";
 import { openProcess, type SimulatedProcess } from "./simulated-process.ts";
 import type { Story } from "./story.ts";
 
@@ -69,6 +70,19 @@ export class Stage {
     await letRun();
   }
 
+  /** The machine loses its power, and all that ran on it; what a person was told stands all the same. */
+  async cut(): Promise<void> {
+    if (this.#ground.cut === undefined) return;
+    for (const process of this.processes) {
+      process.faults.crash();
+      this.drop(process);
+    }
+    const lost = await this.#ground.cut();
+    this.world.mark(lost === 0 ? "power cut" : "power cut that takes rows");
+    this.world.lose(lost);
+    this.broken.push(...this.world.forgotten());
+  }
+
   drop(process: SimulatedProcess): void {
     this.#latest = this.latest;
     this.processes = this.processes.filter((other) => other !== process);
@@ -93,6 +107,8 @@ export class Stage {
 interface Ground {
   readonly connect: () => Promise<LedgerStore>;
   readonly clear: () => Promise<void>;
+  /** Its machine loses its power; gives how many rows went with it. */
+  readonly cut?: () => Promise<number>;
 }
 
 /** One store that all share; a file has a connection for each process. */
@@ -100,6 +116,10 @@ async function prepareGround({ store, seed }: Story): Promise<Ground> {
   if (store === "postgres-like") {
     const { connect, close } = await postgresLike(seed);
     return { connect: async () => connect(), clear: close };
+  }
+  if (store === "power-cut") {
+    const { store: one, cut } = await powerCutStore();
+    return { connect: async () => one, clear: async () => undefined, cut };
   }
   if (store !== "file") {
     const one = store === "memory" ? memoryLedger() : sqliteLedger();

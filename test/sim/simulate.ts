@@ -1,12 +1,13 @@
 /**
  * `npm run sim -- --seeds N --from S`: plays N stories, one of each seed, and prints how many, how fast, what was met, and of
  * each failure its seed and its shortest story. Exit code 1 when any failed. `--shrink no` leaves the stories as they are;
- * `--store postgres-like` plays them on a store as in Postgres, with two to five processes.
+ * `--store postgres-like` plays them on a store as in Postgres, with two to five processes; `--store power-cut` on a machine that
+ * loses its power now and then.
  */
 import { parseArgs } from "node:util";
 import { playStory } from "./play-story.ts";
 import { shrinkStory } from "./shrink-story.ts";
-import { drawSharedStory, drawStory } from "./story.ts";
+import { drawCutStory, drawSharedStory, drawStory } from "./story.ts";
 import { tellStory } from "./tell-story.ts";
 
 const { values } = parseArgs({
@@ -21,8 +22,8 @@ const { values } = parseArgs({
 const [seeds, from, most] = [Number(values.seeds), Number(values.from), Number(values.most)];
 if (![seeds, from, most].every(Number.isInteger)) throw new RangeError("--seeds, --from and --most take whole numbers");
 
-if (!["any", "postgres-like"].includes(values.store)) throw new RangeError("--store takes any or postgres-like");
-const draw = values.store === "any" ? drawStory : drawSharedStory;
+const draw = { any: drawStory, "postgres-like": drawSharedStory, "power-cut": drawCutStory }[values.store];
+if (draw === undefined) throw new RangeError("--store takes any, postgres-like or power-cut");
 
 const met = new Map<string, number>();
 let failed = 0;

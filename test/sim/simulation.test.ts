@@ -3,7 +3,7 @@
  */
 import { describe, expect, it } from "vitest";
 import { playStory } from "./play-story.ts";
-import { drawSharedStory, drawStory } from "./story.ts";
+import { drawCutStory, drawSharedStory, drawStory } from "./story.ts";
 
 const from = 1;
 const seeds = 40;
@@ -25,6 +25,18 @@ describe("the simulation", () => {
       if (failure !== null) failures.push(`npm run sim -- --store postgres-like --from ${seed} --seeds 1: ${failure}`);
     }
     expect(failures).toEqual([]);
+  }, 120_000);
+
+  it("[INV-15] so it is on a machine that loses its power, and what a person was told stands", async () => {
+    const failures: string[] = [];
+    const met = new Set<string>();
+    for (let seed = from; seed < from + seeds; seed += 1) {
+      const { failure, marks } = await playStory(drawCutStory(seed));
+      for (const name of marks.keys()) met.add(name);
+      if (failure !== null) failures.push(`npm run sim -- --store power-cut --from ${seed} --seeds 1: ${failure}`);
+    }
+    expect(failures).toEqual([]);
+    expect(met).toContain("power cut that takes rows");
   }, 120_000);
 
   it("a seed is a story: played twice, it leaves the same rows", async () => {

@@ -58,6 +58,7 @@ export const deeds = [
   "open",
   "fail",
   "jump",
+  "cut",
 ] as const;
 export type Deed = (typeof deeds)[number];
 
@@ -74,7 +75,7 @@ export interface Action {
 
 export interface Story {
   readonly seed: number;
-  readonly store: "memory" | "sqlite" | "file" | "postgres-like";
+  readonly store: "memory" | "sqlite" | "file" | "postgres-like" | "power-cut";
   readonly processes: number;
   readonly maxReplans: number;
   readonly operators: readonly StoryOperator[];
@@ -126,6 +127,8 @@ const weights: Readonly<Record<Deed, number>> = {
   open: 8,
   fail: 3,
   jump: 2,
+  // On a machine that may lose its power alone.
+  cut: 0,
 };
 
 const weighted: readonly Deed[] = deeds.flatMap((deed) => Array<Deed>(weights[deed]).fill(deed));
@@ -133,6 +136,15 @@ const weighted: readonly Deed[] = deeds.flatMap((deed) => Array<Deed>(weights[de
 /** As the seed has it, but on a store as in Postgres, with two to five processes. */
 export function drawSharedStory(seed: number): Story {
   return { ...drawStory(seed), store: "postgres-like", processes: 2 + (seed % 4) };
+}
+
+/** As the seed has it, but the machine loses its power now and then, and what needs no sync is not synced. */
+export function drawCutStory(seed: number): Story {
+  const story = drawStory(seed);
+  const actions = story.actions.map((action, i) =>
+    (i + seed) % 9 === 8 ? { ...action, does: "cut" as const } : action,
+  );
+  return { ...story, store: "power-cut", durability: "effects", actions };
 }
 
 export function drawStory(seed: number): Story {
