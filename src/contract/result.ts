@@ -106,7 +106,8 @@ function findStatusProblem({ status, signals, error }: Result): string | null {
 }
 
 function findSignalError(signals: readonly Signal[]): KernelError | null {
-  for (const [index, signal] of signals.entries()) {
+  for (let index = 0; index < signals.length; index += 1) {
+    const signal = signals[index] as Signal;
     const checked = validateSignal(signal);
     if (checked !== signal) return signalError(checked as KernelError, index);
   }

@@ -38,7 +38,7 @@ export class NotedTurn {
   readonly #context: StreamContext;
   readonly drafts: EventDraft[] = [];
   readonly events: LedgerEvent[] = [];
-  #row: { readonly packing: RowPacking; readonly envelope: RowEnvelope } | null = null;
+  #row: { readonly packing: RowPacking; readonly place: TurnEnvelope } | null = null;
 
   /** @param context what the stream's rows have said so far; it goes on with each event. */
   constructor(identity: NewWorkflow, context: StreamContext) {
@@ -65,8 +65,7 @@ export class NotedTurn {
     const { plan_id: home } = this.#identity;
     const turnEvent = eventOf(draft, { id, actor, plan, home });
     row.packing.add(turnEvent);
-    const place = { ...row.envelope, first: this.#context.last + 1, count: 0 };
-    const event = toLedgerEvent(place, turnEvent, this.count, instantText(now));
+    const event = toLedgerEvent(row.place, turnEvent, this.count, instantText(now));
     this.drafts.push(draft);
     this.events.push(event);
     return event;
@@ -80,7 +79,8 @@ export class NotedTurn {
   #begin(now: number) {
     if (this.#row !== null && this.count > 0) return this.#row;
     const envelope = envelopeOf(this.#identity, now);
-    const row = { envelope, packing: new RowPacking(this.#context, envelope) };
+    const place = { ...envelope, first: this.#context.last + 1, count: 0 };
+    const row = { place, packing: new RowPacking(this.#context, envelope) };
     this.#row = row;
     return row;
   }
