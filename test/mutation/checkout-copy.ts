@@ -7,7 +7,17 @@
  *     that no limit of a test can end.
  */
 import { execFileSync, spawn } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { root } from "../tidy/source-files.ts";
@@ -82,6 +92,8 @@ const readEnds = (path: string): readonly FileEnd[] =>
 
 export function copyCheckout(): CheckoutCopy {
   const scratch = mkdtempSync(join(tmpdir(), "countersign-mutation-"));
+  // The database of the tests runs as a user of its own.
+  chmodSync(scratch, 0o755);
   const folder = join(scratch, "copy");
   const at = (name: string): string => join(scratch, name);
   const [plan, report, cache, types] = [at("plan.json"), at("report.json"), at("modules"), at("types.json")];
