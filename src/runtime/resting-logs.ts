@@ -11,8 +11,9 @@ import type { WorkflowLog } from "./workflow-log.ts";
 export class RestingLogs {
   readonly #maxEvents: number;
   readonly #kept = new Map<string, WorkflowLog>();
-  /** The store's data version as of when each log was woken; as of the last look at it. */
+  /** The store's data version as of when each log was woken. */
   readonly #since = new WeakMap<WorkflowLog, number>();
+  /** As of the last look at it. */
   #version = Number.NaN;
   #events = 0;
 
@@ -20,9 +21,9 @@ export class RestingLogs {
     this.#maxEvents = maxEvents;
   }
 
-  /** A log is awake. */
-  follow(log: WorkflowLog): void {
-    this.#since.set(log, this.#version);
+  /** A log is awake. `version`: the store's before it was read; as last seen where nothing was. */
+  follow(log: WorkflowLog, version = this.#version): void {
+    this.#since.set(log, version);
   }
 
   /** `version`: the store's of now. */

@@ -190,10 +190,10 @@ export class Executor {
     onRest(mailbox);
   }
 
-  #adopt(log: WorkflowLog, parentId: string | null): Mailbox {
+  #adopt(log: WorkflowLog, parentId: string | null, version?: number): Mailbox {
     const mailbox = new Mailbox(log, this.#host, parentId);
     this.#awake.set(log.identity.workflow_id, mailbox);
-    this.#resting.follow(log);
+    this.#resting.follow(log, version);
     this.#options.kit.telemetry.mark?.("session.open", { workflow_id: log.identity.workflow_id });
     return mailbox;
   }
@@ -209,10 +209,12 @@ export class Executor {
   async #fold(workflowId: string, parentId: string | null): Promise<Mailbox> {
     const { store, lifecycles } = this.#options;
     const head = (await store.head(workflowId)) ?? raise(notFound(workflowId));
-    const { record, context, events } = (await this.#takeKept(workflowId)) ?? (await this.#readAll(workflowId));
+    const version = await this.#dataVersion();
+    const { record, context, events } =
+      (await this.#takeKept(workflowId, version)) ?? (await this.#readAll(workflowId));
     const log = new WorkflowLog(identityOf(record), this.#services, { record, context, head });
     await this.#adoptLease(log, head);
-    const mailbox = this.#adopt(log, parentId);
+    const mailbox = this.#adopt(log, parentId, version);
     lifecycles.wake(record, events);
     return mailbox;
   }
@@ -231,20 +233,19 @@ export class Executor {
   }
 
   async #keep(log: WorkflowLog): Promise<void> {
-    const version = await this.#dataVersion().catch(() => null);
-    if (version !== null && log.lost === null) this.#resting.keep(log, version);
+    const version = await this.#dataVersion().catch(() => undefined);
+    if (version !== undefined && log.lost === null) this.#resting.keep(log, version);
   }
 
-  /** Null where nothing is kept. */
-  async #dataVersion(): Promise<number | null> {
+  /** Undefined where nothing is kept. */
+  async #dataVersion(): Promise<number | undefined> {
     const { kit, store } = this.#options;
-    return kit.limits.maxRestingEvents === 0 ? null : ((await store.dataVersion?.()) ?? null);
+    return kit.limits.maxRestingEvents === 0 ? undefined : store.dataVersion?.();
   }
 
   /** What a log of this process was left at, if nobody has appended anything since. */
-  async #takeKept(workflowId: string): Promise<Folded | null> {
-    const version = await this.#dataVersion();
-    const kept = version === null ? null : this.#resting.take(workflowId, version);
+  async #takeKept(workflowId: string, version: number | undefined): Promise<Folded | null> {
+    const kept = version === undefined ? null : this.#resting.take(workflowId, version);
     if (kept === null || (await this.#options.store.read(workflowId, kept.confirmed)).length > 0) return null;
     return { ...kept.handOver(goneOn), events: [] };
   }
