@@ -36,6 +36,7 @@ for (let seed = from; seed < from + seeds && failed < most; seed += 1) {
   const { failure, marks } = first;
   played += 1;
   for (const name of marks.keys()) met.set(name, (met.get(name) ?? 0) + 1);
+  if (played % 1000 === 0) console.error(`${played} stories, ${failed} failed`);
   if (failure === null) continue;
   failed += 1;
   console.log(`seed ${seed}: ${failure}`);
