@@ -69,6 +69,46 @@ describe("how often and when", () => {
     expect(times).toEqual([0, at]);
   });
 
+  it("[RTY-01] a pause that has ended ends once, however long the answer takes whether to go on", async () => {
+    const clock = createVirtualClock();
+    let timers = 0;
+    const setTimer: typeof clock.setTimer = (...given) => {
+      timers += 1;
+      // Timer after timer at one instant would never end.
+      return timers > 500 ? () => undefined : clock.setTimer(...given);
+    };
+    const late = () =>
+      new Promise<{ ok: true }>((resolve) => clock.setTimer(clock.now() + 300, () => resolve({ ok: true })));
+    let checked = 0;
+    const validateParams = () => {
+      checked += 1;
+      return checked === 1 ? { ok: true as const } : late();
+    };
+    const act = skill("Probe.Act", ({ attempt }: SkillCall) => {
+      if (attempt === 1) throw busy();
+      return "done";
+    });
+    const hooks: Middleware = {
+      name: "none",
+      before: ({ attempt }) => (attempt === 1 ? undefined : late().then(() => undefined)),
+    };
+    const capabilities = [oneStep(act)];
+    await using t = await createTestKernel({
+      capabilities,
+      clock: { ...clock, setTimer },
+      security: { validateParams },
+      middleware: [hooks],
+    });
+    const id = await t.submit(intent);
+    await clock.advance(1_900);
+    const before = timers;
+    await clock.advance(200);
+    expect((await t.kernel.workflow(id)).state).toBe("running");
+    expect(timers - before).toBeLessThan(30);
+    await clock.advance(5_000);
+    expect((await t.kernel.workflow(id)).state).toBe("completed");
+  });
+
   it("[RTY-04] an action that failed has an end, one that may still be under way has none", async () => {
     const ends = skill("Probe.Act", () => {
       throw operatorError({ code: "NO_CITY", message: "no such city" });

@@ -75,6 +75,8 @@ export class OutsideWorld {
   readonly marks = new Map<string, number>();
   pending: Pending[] = [];
   readonly acknowledged: Acknowledged[] = [];
+  /** Processes that were busy without end. */
+  readonly spun: string[] = [];
   #rows = 0;
   #kept: { readonly row: TurnRow; readonly at: number }[] = [];
   #open = rowOpener();

@@ -41,8 +41,8 @@ export async function openProcess(
   const { story, world, under, name, now } = request;
   const faults = new FaultyStore(under, { world, name });
   const clock = createVirtualClock(now);
-  const wall = jumping(clock);
   const crashes: string[] = [];
+  const wall = jumping(clock, () => world.spun.push(`spins: ${name} sets timer after timer`));
   started(faults);
   const kernel = await assembleKernel({
     ledger: faults.store,
@@ -70,12 +70,20 @@ const hear =
     crashes.push(`${message}: ${error?.message ?? ""} ${thrown?.stack ?? ""}`);
   };
 
-/** A clock whose reading can jump; what was to fire in so many ms still does. */
-function jumping(inner: VirtualClock) {
+/** More than any process of a story that ends has use for. */
+const mostTimers = 100_000;
+
+/** A clock whose reading can jump; what was to fire in so many ms still does. Who sets timer after timer is told of, and gets no more. */
+function jumping(inner: VirtualClock, spins: () => void) {
   let skew = 0;
+  let timers = 0;
   const clock: Clock = {
     now: () => inner.now() + skew,
-    setTimer: (at, fire, background) => inner.setTimer(at - skew, fire, background),
+    setTimer(at, fire, background) {
+      timers += 1;
+      if (timers === mostTimers) spins();
+      return timers < mostTimers ? inner.setTimer(at - skew, fire, background) : () => undefined;
+    },
   };
   return {
     clock,

@@ -11,7 +11,8 @@ const seeds = 40;
 describe("the simulation", () => {
   it("[INV-15] whatever processes, people and faults do: work ends or can be decided, nothing takes effect twice, nothing is left behind, and it replays to the byte", async () => {
     const failures: string[] = [];
-    for (let seed = from; seed < from + seeds; seed += 1) {
+    // In the last one a call under a shared key goes on elsewhere while its own pause is over.
+    for (const seed of [...Array.from({ length: seeds }, (_, i) => from + i), 119]) {
       const { failure } = await playStory(drawStory(seed));
       if (failure !== null) failures.push(`npm run sim -- --from ${seed} --seeds 1: ${failure}`);
     }

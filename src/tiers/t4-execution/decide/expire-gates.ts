@@ -8,7 +8,7 @@ import { defaultEscalation } from "../../../contract/gate-spec.ts";
 import { settleVotes } from "./cast-vote.ts";
 import { failStep, humanDenied } from "./end-step.ts";
 import { dueAfter } from "./open-gate.ts";
-import { isOutdated, type Run } from "./run.ts";
+import { isOutdated, type Run, scopeOf } from "./run.ts";
 
 /** Notes what has fallen due, whoever comes next: whatever is said after a gate's time meets its expiry first (B-06). */
 export function expireGates(run: Run): void {
@@ -17,13 +17,17 @@ export function expireGates(run: Run): void {
   for (const gate of openGates(run)) if (dueOf(gate) <= run.now) expire(run, gate, run.now);
 }
 
-/** When something of the workflow falls due here: a gate's time, the end of a pause; epoch ms, infinity for never. */
+/**
+ * When something of the workflow falls due here: a gate's time, the end of a pause; epoch ms, infinity for never. A step that
+ * waits for an answer since its pause ended goes on with that.
+ */
 export function nextDue(run: Run): number {
   const { gates, steps, standing } = run.log.record;
   let next = gates.size === 0 ? Number.POSITIVE_INFINITY : Math.min(...openGates(run).map(dueOf));
   for (const id of standing.running) {
     const { phase, retry_due = null } = steps.get(id) ?? {};
-    if (phase === "backing_off" && retry_due !== null) next = Math.min(next, Date.parse(retry_due));
+    if (phase === "backing_off" && retry_due !== null && !run.scopes.waits(scopeOf(id)))
+      next = Math.min(next, Date.parse(retry_due));
   }
   return next;
 }
