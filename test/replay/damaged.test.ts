@@ -66,11 +66,9 @@ const altered = fc
       ),
   );
 
-/** An event of a type there is not would not be sealed by anybody. */
-const ofKnownType = (event: unknown): TurnEvent =>
-  isPlainObject(event) && eventTypes.some((type) => type === event["type"])
-    ? (event as unknown as TurnEvent)
-    : (null as never);
+/** The event; none where its type is none that there is: nobody would seal that. */
+const ofKnownType = (event: unknown): readonly TurnEvent[] =>
+  isPlainObject(event) && eventTypes.some((type) => type === event["type"]) ? [event as unknown as TurnEvent] : [];
 
 function exchange(holder: unknown, [step, ...rest]: readonly number[], value: unknown): unknown {
   if (step === undefined || typeof holder !== "object" || holder === null) return value;
