@@ -153,7 +153,7 @@ export function resolveOptions(options: KernelOptions): Resolved {
   if ((options.notifiers ?? []).length > 0 && options.ledger !== undefined && !("deliveries" in options.ledger))
     refuse("notifiers need a ledger that keeps deliveries, as sqliteLedger does");
   const limits = Object.freeze({ ...defaultLimits, ...options.limits });
-  const clock = options.clock ?? wallClock;
+  const clock = options.clock === undefined ? wallClock : inWholeMs(options.clock);
   checkCustomMiddleware(options.middleware ?? []);
   const policies = assemblePolicies(options.policies ?? [], {
     withDefault: options.defaultPolicies,
@@ -192,3 +192,6 @@ function resolveRetryPolicies(given: Readonly<Record<string, number>>): Readonly
 }
 
 const refuse = (message: string): never => raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, optionsRef));
+
+/** An instant is written as whole milliseconds: a host's clock may tell parts of them. */
+const inWholeMs = (clock: Clock): Clock => ({ ...clock, now: () => Math.floor(clock.now()) });

@@ -116,7 +116,7 @@ export class LeaseKeeper {
     const { timers, clock, life } = this.#options;
     timers.alarm(
       "beat",
-      clock.now() + life.leaseMs / 3,
+      clock.now() + Math.ceil(life.leaseMs / 3),
       this.#attempt(() => this.#beat(), notTold),
     );
   }

@@ -2,8 +2,9 @@
 import { describe, expect, it } from "vitest";
 import type { TurnEnvelope, TurnRow } from "../../src/contract/turn.ts";
 import { plainInput } from "../../src/contract/turn-input.ts";
-import { replayRows } from "../../src/index.ts";
+import { definePolicy, replayRows } from "../../src/index.ts";
 import { createTestKernel, memoryLedger, type TestKernel } from "../../src/testing/index.ts";
+import { createVirtualClock } from "../../src/testing/virtual-clock.ts";
 import { PassScopes, type Place } from "../../src/tiers/t4-execution/answers.ts";
 import type { Answered, Input } from "../../src/tiers/t4-execution/decide/input.ts";
 import type { RunMemory } from "../../src/tiers/t4-execution/decide/run.ts";
@@ -46,6 +47,31 @@ describe("a row", () => {
     expect(kinds.filter((kind) => kind === "opened" || kind === "decided")).toEqual(["opened", "decided"]);
     expect((await replayRows(rows, { capabilities: [capability] })).identical).toBe(true);
   });
+});
+
+it("[INV-12] a clock that tells parts of milliseconds is read in whole ones, and what it timed replays", async () => {
+  const inner = createVirtualClock();
+  const clock = { ...inner, now: () => inner.now() + 1 / 3 };
+  const ask = counted("Note.Ask");
+  const capability = story([ask], [step("a", ask, { gate: {} }), step("b", ask)]);
+  let isReplay = false;
+  const slow = definePolicy({
+    name: "slow",
+    stages: ["action"],
+    evaluate: () =>
+      isReplay ? null : new Promise((resolve) => inner.setTimer(inner.now() + 10.5, () => resolve(null))),
+  });
+  await using t = await createTestKernel({ capabilities: [capability], policies: [slow], clock });
+  const workflow_id = await t.submit(intent);
+  await inner.advance(50);
+  await t.approve(workflow_id);
+  await inner.advance(50);
+  const rows = await rowsOf(t, workflow_id);
+  expect((await t.kernel.workflow(workflow_id)).state).toBe("completed");
+  const told = rows.map(envelopeOf).flatMap(({ now, inputs = [] }) => [now, ...inputs.flatMap(({ at = now }) => at)]);
+  expect(told.filter((at) => !Number.isInteger(at))).toEqual([]);
+  isReplay = true;
+  expect((await replayRows(rows, { capabilities: [capability], policies: [slow] })).identical).toBe(true);
 });
 
 describe("the trace of what is decided ahead", () => {

@@ -7,12 +7,13 @@ import { drawCutStory, drawSharedStory, drawStory } from "./story.ts";
 
 const from = 1;
 const seeds = 40;
+/** Stories that once failed: a process span while another held the key of its call; an instant was no whole millisecond. */
+const found = [119, 7695];
 
 describe("the simulation", () => {
   it("[INV-15] whatever processes, people and faults do: work ends or can be decided, nothing takes effect twice, nothing is left behind, and it replays to the byte", async () => {
     const failures: string[] = [];
-    // In the last one a call under a shared key goes on elsewhere while its own pause is over.
-    for (const seed of [...Array.from({ length: seeds }, (_, i) => from + i), 119]) {
+    for (const seed of [...Array.from({ length: seeds }, (_, i) => from + i), ...found]) {
       const { failure } = await playStory(drawStory(seed));
       if (failure !== null) failures.push(`npm run sim -- --from ${seed} --seeds 1: ${failure}`);
     }

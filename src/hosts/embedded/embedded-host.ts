@@ -93,7 +93,7 @@ export class EmbeddedHost implements Host {
     if (this.#stopped) return;
     alarm(
       "recovery",
-      clock.now() + limits.leaseMs / 3,
+      clock.now() + Math.ceil(limits.leaseMs / 3),
       this.#attempt(() => this.start(), "abandoned workflows could not be read"),
     );
   }
