@@ -79,7 +79,7 @@ describe("storage", () => {
   it("[NOT-04] the store's collections are the generic ones", () => {
     const generic: readonly (keyof LedgerStore)[] = [
       ...(["name", "open", "close"] as const),
-      ...(["append", "read", "last", "tail", "position", "version"] as const),
+      ...(["append", "read", "last", "tail", "position", "dataVersion", "version"] as const),
       ...(["head", "heads", "beat", "claim", "takeUp", "release", "held", "nextDue"] as const),
       ...(["listHeads", "countHeads", "fillHead", "listGates", "countGates"] as const),
       ...(["gates", "findKey", "charges", "chargesOf", "memory", "documents"] as const),
