@@ -194,4 +194,7 @@ function resolveRetryPolicies(given: Readonly<Record<string, number>>): Readonly
 const refuse = (message: string): never => raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, optionsRef));
 
 /** An instant is written as whole milliseconds: a host's clock may tell parts of them. */
-const inWholeMs = (clock: Clock): Clock => ({ ...clock, now: () => Math.floor(clock.now()) });
+const inWholeMs = (clock: Clock): Clock => ({
+  now: () => Math.floor(clock.now()),
+  setTimer: (at, fire, background) => clock.setTimer(at, fire, background),
+});

@@ -101,16 +101,12 @@ export class OutsideWorld {
   /** The last so many rows are gone; what is written from here on has numbers of its own. */
   lose(rows: number): void {
     if (rows === 0) return;
-    const kept = this.#kept.slice(0, -rows);
-    this.#kept = [];
+    this.#kept = this.#kept.slice(0, -rows);
     this.durable = [];
     this.records.clear();
     this.states.clear();
     this.#open = rowOpener();
-    for (const one of kept) {
-      this.#kept.push(one);
-      this.#read(one.row, one.at);
-    }
+    for (const { row, at } of this.#kept) this.#read(row, at);
   }
 
   /** A person was told that what stands in this workflow's log at an event of theirs, or at its beginning, is done. */

@@ -7,10 +7,10 @@
 import type { Append, LedgerStore } from "../../src/ports/ledger-store.ts";
 import { memoryLedger } from "../../src/testing/memory-row-store.ts";
 
-const writing = ["append", "beat", "claim", "takeUp", "release", "fillHead"] as const;
+const writing: ReadonlySet<string> = new Set(["append", "beat", "claim", "takeUp", "release", "fillHead"]);
 
-interface Written {
-  readonly name: (typeof writing)[number];
+interface Call {
+  readonly name: string;
   readonly given: readonly unknown[];
 }
 
@@ -20,29 +20,22 @@ export interface CutStore {
   readonly cut: () => Promise<number>;
 }
 
-type Member = (...given: readonly unknown[]) => Promise<unknown>;
+type Members = Readonly<Record<string, (...given: readonly unknown[]) => Promise<unknown>>>;
 
 export async function powerCutStore(): Promise<CutStore> {
-  let rows = memoryLedger();
-  await rows.open();
-  let written: Written[] = [];
+  let rows = await openRows();
+  let written: Call[] = [];
   let synced = 0;
-  const call = ({ name, given }: { readonly name: string; readonly given: readonly unknown[] }): Promise<unknown> =>
-    (rows[name as keyof LedgerStore] as Member)(...given);
-  const reading = Object.keys(rows).filter((name) => typeof rows[name as keyof LedgerStore] === "function");
+  const make = ({ name, given }: Call): Promise<unknown> => (rows as unknown as Members)[name]!(...given);
+  const serve = async (call: Call): Promise<unknown> => {
+    const answer = await make(call);
+    if (writing.has(call.name)) written.push(call);
+    if (call.name === "append" && isSynced(call.given[0] as never, answer as never)) synced = written.length;
+    return answer;
+  };
+  const names = Object.keys(rows).filter((name) => typeof rows[name as keyof LedgerStore] === "function");
   const store = {
-    ...Object.fromEntries(reading.map((name) => [name, (...given: readonly unknown[]) => call({ name, given })])),
-    ...Object.fromEntries(
-      writing.map((name) => [
-        name,
-        async (...given: readonly unknown[]) => {
-          const answer = await call({ name, given });
-          written.push({ name, given });
-          if (name === "append" && isSynced(given[0] as readonly Append[], answer as never)) synced = written.length;
-          return answer;
-        },
-      ]),
-    ),
+    ...Object.fromEntries(names.map((name) => [name, (...given: readonly unknown[]) => serve({ name, given })])),
     name: "rows that a power cut may take",
     open: async () => undefined,
     close: async () => undefined,
@@ -53,12 +46,17 @@ export async function powerCutStore(): Promise<CutStore> {
   const cut = async (): Promise<number> => {
     const before = await rows.position();
     written = written.slice(0, synced);
-    rows = memoryLedger();
-    await rows.open();
-    for (const one of written) await call(one);
+    rows = await openRows();
+    for (const call of written) await make(call);
     return before - (await rows.position());
   };
   return { store, cut };
+}
+
+async function openRows(): Promise<LedgerStore> {
+  const rows = memoryLedger();
+  await rows.open();
+  return rows;
 }
 
 const isSynced = (batch: readonly Append[], receipts: readonly { readonly ok: boolean }[]): boolean =>

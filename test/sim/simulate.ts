@@ -7,7 +7,7 @@
 import { parseArgs } from "node:util";
 import { playStory } from "./play-story.ts";
 import { shrinkStory } from "./shrink-story.ts";
-import { drawCutStory, drawSharedStory, drawStory } from "./story.ts";
+import { draws } from "./story.ts";
 import { tellStory } from "./tell-story.ts";
 
 const { values } = parseArgs({
@@ -22,8 +22,8 @@ const { values } = parseArgs({
 const [seeds, from, most] = [Number(values.seeds), Number(values.from), Number(values.most)];
 if (![seeds, from, most].every(Number.isInteger)) throw new RangeError("--seeds, --from and --most take whole numbers");
 
-const draw = { any: drawStory, "postgres-like": drawSharedStory, "power-cut": drawCutStory }[values.store];
-if (draw === undefined) throw new RangeError("--store takes any, postgres-like or power-cut");
+if (!Object.hasOwn(draws, values.store)) throw new RangeError(`--store takes ${Object.keys(draws).join(", ")}`);
+const draw = draws[values.store as keyof typeof draws];
 
 const met = new Map<string, number>();
 let failed = 0;

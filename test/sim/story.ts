@@ -147,6 +147,9 @@ export function drawCutStory(seed: number): Story {
   return { ...story, store: "power-cut", durability: "effects", actions };
 }
 
+/** How a story is drawn, by what `--store` says. */
+export const draws = { any: drawStory, "postgres-like": drawSharedStory, "power-cut": drawCutStory };
+
 export function drawStory(seed: number): Story {
   const draw = drawing(seed);
   const operators = Array.from({ length: 2 + draw.upTo(4) }, () => drawOperator(draw));
