@@ -1,5 +1,6 @@
 /** A file that is moved, deleted or replaced under a running kernel: nothing more is promised that nobody could read. */
-import { copyFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
 import { describe, expect, it } from "vitest";
 import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 import type { TestKernel } from "../../src/testing/test-kernel.ts";
@@ -14,6 +15,9 @@ const asked = (world: World) =>
 
 const open = (path: string, world: World): Promise<TestKernel> =>
   openKernel({ ledger: sqliteLedger({ path }), capabilities: [asked(world)] });
+
+/** The folder says that a name in it changed last at this time. */
+const changeFolderAt = (path: string, time: Date): void => utimesSync(dirname(path), time, time);
 
 const harms: readonly (readonly [string, (path: string) => void, (path: string) => void])[] = [
   ["moved", (path) => renameSync(path, `${path}.old`), (path) => renameSync(`${path}.old`, path)],
@@ -54,7 +58,10 @@ describe.each(harms)("a ledger file that is %s", (_what, harm, mend) => {
     const world = createWorld();
     await using t = await open(path, world);
     const { workflow_id } = await t.run("Test.Job");
+    changeFolderAt(path, new Date(0));
+    await t.run("Test.Job");
     harm(path);
+    changeFolderAt(path, new Date(1_000));
     const error = await refusal(t.submit("Test.Neighbour"));
     expectCoded(error, "T0_LEDGER_REPLACED");
     await expectRefused(t.approve(workflow_id, "gate-s1"), "T0_LEDGER_REPLACED");
@@ -65,6 +72,19 @@ describe.each(harms)("a ledger file that is %s", (_what, harm, mend) => {
     expect((await t.rest(workflow_id)).state).toBe("completed");
     expect(world.calls).toHaveLength(1);
     expect((await t.kernel.verify()).broken).toEqual([]);
+  });
+});
+
+describe("a write-ahead log that is taken in the tick in which its folder was looked at", () => {
+  it("[LED-02] is noticed at the next commit", async () => {
+    const path = freshPath();
+    await using t = await open(path, createWorld());
+    const lately = statSync(dirname(path)).mtime;
+    changeFolderAt(path, lately);
+    await t.run("Test.Job");
+    renameSync(`${path}-wal`, `${path}-wal.old`);
+    changeFolderAt(path, lately);
+    await expectRefused(t.submit("Test.Neighbour"), "T0_LEDGER_REPLACED");
   });
 });
 

@@ -85,6 +85,11 @@ export const ambientRows: readonly AmbientRow[] = [
     why: "how far the machine's clock is off the database's",
   },
   {
+    path: "src/ledgers/sqlite/same-file.ts",
+    calls: ["Date.now"],
+    why: "whether a folder's time of change is old enough to be told from the next",
+  },
+  {
     path: "src/ledgers/sqlite/process-mark.ts",
     calls: ["crypto.randomUUID"],
     why: "a process is told from an earlier one of its number; nothing of it is in the log",

@@ -4,32 +4,54 @@
  *
  * Owns: the comparison of the open files (the database and its write-ahead log) with what lies at their paths.
  * Never: opens a file.
+ * INV-1  The write-ahead log is looked at only when its folder has changed, or may have in the instant of the last look:
+ *        whoever asks for the times of a file makes its next sync write them too, a fifth of what a commit costs.
  */
-import { type Stats, statSync } from "node:fs";
+import { realpathSync, type Stats, statSync } from "node:fs";
+import { dirname } from "node:path";
 import { ledgerFailure } from "./failure.ts";
 
 /** @throws KernelErrorException T0_LEDGER_REPLACED. */
 export type RequireSameFile = () => void;
 
-const suffixes = ["", "-wal"] as const;
+/** A folder's time of change tells nothing of a second change in the same tick: the coarsest ticks of file systems are 2 s. */
+const coarsestTickMs = 3_000;
 
-/** To be called when the database has just been opened. One `stat` for each file that it has, at each look. */
+/** To be called when the database has just been opened. Each look asks for the file and for its folder. */
 export function watchFile(path: string): RequireSameFile {
   if (path === ":memory:") return () => undefined;
-  const known = suffixes.map((suffix) => statOf(path + suffix));
   // A name that only the driver understands.
-  if (known[0] === undefined) return () => undefined;
+  if (statOf(path) === undefined) return () => undefined;
+  const requireFile = requireSame(path, path, "file");
+  const real = realpathSync(path);
+  const requireLog = requireSame(path, `${real}-wal`, "write-ahead log");
+  let seen: string | null = null;
   return () => {
-    for (const [i, suffix] of suffixes.entries()) {
-      const now = statOf(path + suffix);
-      // The log comes with the first write.
-      known[i] ??= now;
-      if (isSame(known[i], now)) continue;
-      const what = suffix === "" ? "file" : "write-ahead log";
-      const reason = `is not the ${what} that was opened: it was moved, deleted or replaced`;
-      throw ledgerFailure("T0_LEDGER_REPLACED", reason, { path, fn: "append" });
-    }
+    requireFile();
+    const folder = quietMark(dirname(real));
+    if (folder !== null && folder === seen) return;
+    requireLog();
+    seen = folder;
   };
+}
+
+/** What lies there at first, or comes later (the log comes with the first write), must stay. */
+function requireSame(path: string, at: string, what: string): () => void {
+  let known = statOf(at);
+  return () => {
+    const now = statOf(at);
+    known ??= now;
+    if (isSame(known, now)) return;
+    const reason = `is not the ${what} that was opened: it was moved, deleted or replaced`;
+    throw ledgerFailure("T0_LEDGER_REPLACED", reason, { path, fn: "append" });
+  };
+}
+
+/** Another text once a name in the folder has changed; null where it changed so lately that the next change may not show. */
+function quietMark(folder: string): string | null {
+  const now = statOf(folder);
+  if (now === undefined || Date.now() - now.mtimeMs < coarsestTickMs) return null;
+  return `${now.dev}:${now.ino}:${now.mtimeMs}`;
 }
 
 const statOf = (path: string): Stats | undefined => statSync(path, { throwIfNoEntry: false });

@@ -40,6 +40,7 @@ const texts = {
     SELECT ${turn} FROM events WHERE stream = ?1 AND last_sequence > ?2 AND first_sequence >= coalesce(
       (SELECT max(first_sequence) FROM events WHERE stream = ?1 AND first_sequence <= ?2 + 1), 0)
     ORDER BY first_sequence LIMIT ?3`,
+  lastSequence: "SELECT last_sequence FROM events WHERE stream = ? ORDER BY first_sequence DESC LIMIT 1",
   last: `SELECT ${turn} FROM events WHERE stream = ? ORDER BY first_sequence DESC LIMIT 1`,
   tail: `SELECT position, ${turn} FROM events WHERE position > ? ORDER BY position LIMIT ?`,
   position: "SELECT coalesce(max(position), 0) AS position FROM events",

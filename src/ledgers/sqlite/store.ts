@@ -131,7 +131,11 @@ function createLog(run: Run, path: string): Pick<LedgerStore, Log> {
     append: (batch) => run("append", (on) => appendBatch(on, batch)),
     sync: () => run("sync", syncAll),
     read: (stream, after = 0, limit = -1) =>
-      run("read", ({ statements }) => statements.readStream.all(stream, after, limit).map(toTurnRow)),
+      run("read", ({ statements }) => {
+        // Who asks for what is newer mostly learns that nothing is.
+        if (after > 0 && Number(statements.lastSequence.get(stream)?.["last_sequence"] ?? 0) <= after) return [];
+        return statements.readStream.all(stream, after, limit).map(toTurnRow);
+      }),
     last: (stream) =>
       run("last", ({ statements }) => {
         const row = statements.last.get(stream);

@@ -30,26 +30,42 @@ export interface SignedDecision extends Signing {
   readonly optional: boolean;
 }
 
-/** Null where there is none and none is needed. @throws KernelErrorException T5_SIGNATURE_REQUIRED, T5_SIGNATURE_INVALID. */
-export async function checkSignature(
+interface Signed {
+  readonly gate: Gate;
+  readonly signatures: Signatures;
+}
+
+/**
+ * Null, at once, where there is none and none is needed.
+ * @throws KernelErrorException T5_SIGNATURE_REQUIRED, T5_SIGNATURE_INVALID.
+ */
+export function checkSignature(kit: Kit, signed: Signed, decision: SignedDecision): null | Promise<GateSignature> {
+  if (decision.signature !== null) return verifySignature(kit, signed, decision, decision.signature);
+  if (!signed.gate.signed || decision.optional) return null;
+  return refuse(
+    signed.gate,
+    "T5_SIGNATURE_REQUIRED",
+    "a decision on it must be signed; sign `signingInput` of the gate",
+  );
+}
+
+async function verifySignature(
   kit: Kit,
-  { gate, signatures }: { readonly gate: Gate; readonly signatures: Signatures },
+  { gate, signatures }: Signed,
   decision: SignedDecision,
-): Promise<GateSignature | null> {
-  const { signature: jws } = decision;
-  const refuse = (code: ErrorCode, why: string): never =>
-    raise(kernelError(code, `${gate.gate_id}: ${why}`, signatureRef, { detail: { gate_id: gate.gate_id } }));
-  if (jws === null)
-    return gate.signed && !decision.optional
-      ? refuse("T5_SIGNATURE_REQUIRED", "a decision on it must be signed; sign `signingInput` of the gate")
-      : null;
-  if (isSpent(gate, jws)) return refuse("T5_SIGNATURE_INVALID", "this signature was used here before");
+  jws: string,
+): Promise<GateSignature> {
+  const invalid = (why: string): never => refuse(gate, "T5_SIGNATURE_INVALID", why);
+  if (isSpent(gate, jws)) return invalid("this signature was used here before");
   const verified = await signatures.verifier.verify(jws, await keysFor(kit, gate, { signatures, decision }));
-  if (verified === null) return refuse("T5_SIGNATURE_INVALID", "no Ed25519 key of this approver made the signature");
+  if (verified === null) return invalid("no Ed25519 key of this approver made the signature");
   if (verified.text !== signingInput(gate, decision))
-    return refuse("T5_SIGNATURE_INVALID", "what was signed is not this decision on what the gate now shows");
+    return invalid("what was signed is not this decision on what the gate now shows");
   return { jws, jwk: verified.jwk, kid: verified.kid };
 }
+
+const refuse = ({ gate_id }: Gate, code: ErrorCode, why: string): never =>
+  raise(kernelError(code, `${gate_id}: ${why}`, signatureRef, { detail: { gate_id } }));
 
 async function keysFor(
   kit: Kit,

@@ -11,6 +11,7 @@ import { kernelError } from "../../contract/error-codes.ts";
 import type { Gate, ParsedDelegationRequest } from "../../contract/gate.ts";
 import type { GateSignature } from "../../contract/gate-vote.ts";
 import type { Intent, Principal } from "../../contract/intent.ts";
+import { follow } from "../../contract/maybe-promise.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { PolicyDecision, PolicyQuestion } from "../../contract/policy.ts";
 import { type GateWish, gateSubject } from "../../contract/policy-subject.ts";
@@ -54,23 +55,26 @@ export interface Judged {
 const judgeRef = moduleRef(5, "ego", "judge_gate");
 
 /** Whether this person may decide this gate, and how their word counts. */
-export async function judgeDecision(
+export function judgeDecision(
   signal: Signal,
   kit: Kit,
   { engine, signatures, same }: GateJudge,
-): Promise<Result> {
+): Result | Promise<Result> {
   const asked = signal.body["data"] as DecisionAsked;
   const { gate, decision, edits } = asked;
   const seat = seatVoter(gate, asked, same);
   if (seat.advisory && edits) forbid(gate, `${asked.auth.role} advises and does not change what is decided on`);
   const optional = seat.advisory || edits;
-  const signature = await checkSignature(kit, { gate, signatures }, { ...asked, optional });
-  const policy = await evaluatePolicies(engine, questionOf(asked, { decision, principal: asked.principal }));
-  return answer(signal, kit, { policy, seat, signature } satisfies Judged);
+  const question = questionOf(asked, { decision, principal: asked.principal });
+  return follow(checkSignature(kit, { gate, signatures }, { ...asked, optional }), (signature) =>
+    follow(evaluatePolicies(engine, question), (policy) =>
+      answer(signal, kit, { policy, seat, signature } satisfies Judged),
+    ),
+  );
 }
 
 /** Whether this person may lend their seat to that one. @throws KernelErrorException T5_AUTHZ_FORBIDDEN, T5_DELEGATION_REFUSED. */
-export async function judgeDelegation(signal: Signal, kit: Kit, { engine, same }: GateJudge): Promise<Result> {
+export function judgeDelegation(signal: Signal, kit: Kit, { engine, same }: GateJudge): Result | Promise<Result> {
   const asked = signal.body["data"] as Asked & Pick<ParsedDelegationRequest, "to" | "expires_at">;
   const { gate, to } = asked;
   const seatless = whyNoSeat(gate, asked, same);
@@ -80,11 +84,8 @@ export async function judgeDelegation(signal: Signal, kit: Kit, { engine, same }
     raise(
       kernelError("T5_DELEGATION_REFUSED", `${gate.gate_id}: ${why}`, judgeRef, { detail: { gate_id: gate.gate_id } }),
     );
-  const policy = await evaluatePolicies(
-    engine,
-    questionOf(asked, { decision: "delegate", principal: asked.principal, to }),
-  );
-  return answer(signal, kit, { policy });
+  const question = questionOf(asked, { decision: "delegate", principal: asked.principal, to });
+  return follow(evaluatePolicies(engine, question), (policy) => answer(signal, kit, { policy }));
 }
 
 function whyNotTo(asked: Asked & Pick<ParsedDelegationRequest, "to" | "expires_at">, same: Same): string | null {
