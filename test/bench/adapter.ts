@@ -1,6 +1,7 @@
 /**
  * The kernel as a peer of an outside harness: node --expose-gc test/bench/adapter.ts <harness.mjs>, where the harness exports
- * `measure({ name, durability, plain, gateStart, gateApprove, ms, parked })`. POSTGRES (a url) puts its ledger there.
+ * `measure({ name, durability, plain, gateStart, gateApprove, ms, parked })`. POSTGRES (a url) puts its ledger there;
+ * SYNCHRONOUS=normal leaves out the syncs of a file, as beside a peer that makes none.
  */
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,12 +20,13 @@ const { measure } = (await import(pathToFileURL(resolve(harness)).href)) as {
 };
 const url = process.env["POSTGRES"];
 const path = join(mkdtempSync(join(tmpdir(), "countersign-peer-")), "peer.db");
-const ledger = ledgerAt(url === undefined ? { path } : { url, schema: `peer_${process.pid}` });
+const synchronous = process.env["SYNCHRONOUS"] === "normal" ? "normal" : "full";
+const ledger = ledgerAt(url === undefined ? { path, synchronous } : { url, schema: `peer_${process.pid}` });
 const w = await openWorkload(ledger);
 const parked = new Map<string, string>();
 await measure({
   name: "countersign",
-  durability: url === undefined ? "sqlite WAL synchronous=FULL" : "postgres",
+  durability: url === undefined ? `sqlite WAL synchronous=${synchronous}` : "postgres",
   parked: Number(process.env["PARKED"] ?? 0),
   ms: Number(process.env["MS"] ?? 1200),
   steps: 5,

@@ -2,6 +2,8 @@
 import { postgresLedger } from "../../src/ledgers/postgres/index.ts";
 import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 
-export type Place = { readonly path: string } | { readonly url: string; readonly schema: string };
+export type Place =
+  | { readonly path: string; readonly synchronous?: "full" | "normal" }
+  | { readonly url: string; readonly schema: string };
 
 export const ledgerAt = (place: Place) => ("path" in place ? sqliteLedger(place) : postgresLedger(place));
