@@ -134,7 +134,7 @@ export const gateHandlers = {
   GATE_OPENED: openGate,
   GATE_REVISED: openGate,
   GATE_DECISION_KEPT(record, payload) {
-    const { gate_id, decision, principal, auth, payload_digest, apply_targets } = payload;
+    const { gate_id, decision, principal, auth, payload_digest, apply_targets, comment = null } = payload;
     const decided = {
       gate_id,
       principal,
@@ -145,7 +145,7 @@ export const gateHandlers = {
       edited: false,
       resolution: null,
       apply_targets,
-      comment: null,
+      comment,
     };
     const kept: KeptDecision = { decision, payload_digest, auth, decided };
     record.kept.set(gate_id, [...(record.kept.get(gate_id) ?? []), kept]);

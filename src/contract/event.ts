@@ -262,6 +262,8 @@ export interface EventPayloads {
     readonly auth: AuthContext;
     readonly payload_digest: string;
     readonly apply_targets: readonly string[];
+    /** There where the person wrote one. */
+    readonly comment?: string;
   };
   GATE_REVISED: {
     readonly gate: Gate;

@@ -133,10 +133,10 @@ const words: { readonly [T in EventType]?: Reading } = {
   POLICY_DECIDED: (event, log, edits) =>
     payloadOf(event, "POLICY_DECIDED").stage === "gate" ? readDecision(event, log, edits) : null,
   GATE_DECISION_KEPT(event) {
-    const { auth, payload_digest, apply_targets, ...kept } = payloadOf(event, "GATE_DECISION_KEPT");
+    const { auth, payload_digest, apply_targets, comment, ...kept } = payloadOf(event, "GATE_DECISION_KEPT");
     const request = requestOf(event, {
       ...(kept as Omit<Decided, "payload">),
-      payload: { payload_digest, apply_targets },
+      payload: { payload_digest, apply_targets, ...(comment !== undefined && { comment }) },
     });
     return { kind: "decision", request, auth };
   },

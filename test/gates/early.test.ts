@@ -74,6 +74,44 @@ describe("a decision before its gate opens", () => {
     expect(await t.types(id)).not.toContain("WORKFLOW_WAITING");
   });
 
+  it("[GAT-07] with an edit is refused, for what it changes was not shown; nothing of it is lost at the gate", async () => {
+    const { capability, send, finish } = slowThenGate();
+    await using t = await createTestKernel({ capabilities: [capability] });
+    const id = await started(t);
+    const payload = { payload_digest: right, edit: { text: "second" } };
+    const ahead = decide(t, id, { decision: "approve", gate_id: "gate-second", payload });
+    expect((await refusalOf(ahead)).code).toBe("T5_GATE_CONFLICT");
+    expect(await payloads(t, id, "GATE_DECISION_KEPT")).toEqual([]);
+    finish();
+    expect((await t.rest(id)).state).toBe("waiting_for_user");
+    await decide(t, id, { decision: "approve", gate_id: "gate-second", payload });
+    expect((await t.rest(id)).state).toBe("completed");
+    expect(send.calls.map((c) => c.input)).toEqual([{ text: "second" }]);
+  });
+
+  it("[GAT-07] with a signature is refused: what was signed was no gate's", async () => {
+    const { capability, finish } = slowThenGate();
+    await using t = await createTestKernel({ capabilities: [capability] });
+    const id = await started(t);
+    const payload = { payload_digest: right, signature: "e30.e30.AA" };
+    const ahead = decide(t, id, { decision: "approve", gate_id: "gate-second", payload });
+    expect((await refusalOf(ahead)).code).toBe("T5_SIGNATURE_INVALID");
+    finish();
+    expect((await t.rest(id)).state).toBe("waiting_for_user");
+  });
+
+  it("[GAT-07] keeps what its person wrote, also for a replay", async () => {
+    const { capability, finish } = slowThenGate();
+    await using t = await createTestKernel({ capabilities: [capability] });
+    const id = await started(t);
+    const payload = { payload_digest: right, comment: "as we said on Monday" };
+    await decide(t, id, { decision: "approve", gate_id: "gate-second", payload });
+    finish();
+    await t.rest(id);
+    expect((await gateOf(t, id, "gate-second")).decision?.comment).toBe("as we said on Monday");
+    expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
+  });
+
   it("[GAT-07] that rejects with the right digest ends the step at opening, uncalled", async () => {
     const { capability, send, finish } = slowThenGate();
     await using t = await createTestKernel({ capabilities: [capability] });

@@ -204,18 +204,8 @@ function judge(run: Run, gate: Gate, { request, auth }: Asked): Judged {
 /** One of each person is kept, for who may decide is known when the gate opens: then the first that holds counts. */
 function keepDecision(run: Run, gateId: string, { request, auth }: Asked): GateResponse {
   const { record } = run.log;
-  if (record.plan?.gates.includes(gateId) !== true)
-    refuse("T5_GATE_NOT_FOUND", `${gateId} is not a gate of this workflow`, { gate_id: gateId });
-  const { payload_digest, apply_targets } = request.payload;
-  if (payload_digest === undefined || record.finished_at !== null)
-    return refuse("T5_GATE_CONFLICT", `${gateId} is not open yet; name the payload digest to decide ahead`, {
-      gate_id: gateId,
-    });
-  const spec = record.plan.steps.find((step) => gateIdOf(step.step_id) === gateId)?.gate;
-  if (spec?.signed === true)
-    refuse("T5_SIGNATURE_REQUIRED", `${gateId} is not open yet; what is to be signed is not known`, {
-      gate_id: gateId,
-    });
+  const { apply_targets, comment } = request.payload;
+  const payload_digest = digestAhead(run, gateId, request);
   const { decision, principal } = request;
   const kept = record.kept.get(gateId) ?? [];
   const standing = kept.find(({ decided: by }) => by.principal !== null && run.settings.same(by.principal, principal));
@@ -225,9 +215,24 @@ function keepDecision(run: Run, gateId: string, { request, auth }: Asked): GateR
     requireRoom(run, gateId, kept);
     const { type, id } = principal;
     const said = { gate_id: gateId, decision, principal, auth, payload_digest, apply_targets };
-    run.log.noteBy({ type, id }, draft("GATE_DECISION_KEPT", said));
+    run.log.noteBy({ type, id }, draft("GATE_DECISION_KEPT", comment === undefined ? said : { ...said, comment }));
   }
   return { workflow_id: record.workflow_id, status: "kept", correlation_id: record.correlation_id };
+}
+
+/** Ahead of a gate that the plan names, its digest can be said; what is made of what it shows cannot. */
+function digestAhead({ log: { record } }: Run, gateId: string, { payload }: ParsedGateRequest): string {
+  const refuseNow = (code: ErrorCode, why: string): never => refuse(code, `${gateId} ${why}`, { gate_id: gateId });
+  if (record.plan?.gates.includes(gateId) !== true) refuseNow("T5_GATE_NOT_FOUND", "is not a gate of this workflow");
+  if (payload.payload_digest === undefined || record.finished_at !== null)
+    return refuseNow("T5_GATE_CONFLICT", "is not open yet; name the payload digest to decide ahead");
+  if (payload.edit !== undefined)
+    refuseNow("T5_GATE_CONFLICT", "is not open yet; what it shows can be edited when it asks");
+  const spec = record.plan?.steps.find((step) => gateIdOf(step.step_id) === gateId)?.gate;
+  const unknown = "is not open yet; what is to be signed is not known";
+  if (spec?.signed === true) refuseNow("T5_SIGNATURE_REQUIRED", unknown);
+  if (payload.signature !== undefined) refuseNow("T5_SIGNATURE_INVALID", unknown);
+  return payload.payload_digest;
 }
 
 function apply(
