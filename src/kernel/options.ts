@@ -39,6 +39,7 @@ import type { SamePerson } from "../ports/same-person.ts";
 import type { ApproverKeys } from "../ports/signature-verifier.ts";
 import type { Logger, Telemetry } from "../ports/telemetry.ts";
 import type { TierDefinition } from "../runtime/define-tier.ts";
+import { type KernelClock, kernelClock } from "../runtime/kernel-clock.ts";
 import { defaultLimits, type Limits } from "../runtime/kit.ts";
 import { guardSamePerson } from "../runtime/same-person.ts";
 import type { Inspect } from "../runtime/supervision.ts";
@@ -126,7 +127,7 @@ const optionsRef = moduleRef(0, "kernel", "createKernel");
 
 export interface Resolved {
   readonly options: KernelOptions;
-  readonly clock: Clock;
+  readonly clock: KernelClock;
   readonly random: Random;
   readonly limits: Limits;
   readonly logger: Logger;
@@ -153,7 +154,7 @@ export function resolveOptions(options: KernelOptions): Resolved {
   if ((options.notifiers ?? []).length > 0 && options.ledger !== undefined && !("deliveries" in options.ledger))
     refuse("notifiers need a ledger that keeps deliveries, as sqliteLedger does");
   const limits = Object.freeze({ ...defaultLimits, ...options.limits });
-  const clock = options.clock === undefined ? wallClock : inWholeMs(options.clock);
+  const clock = kernelClock(options.clock ?? wallClock);
   checkCustomMiddleware(options.middleware ?? []);
   const policies = assemblePolicies(options.policies ?? [], {
     withDefault: options.defaultPolicies,
@@ -192,9 +193,3 @@ function resolveRetryPolicies(given: Readonly<Record<string, number>>): Readonly
 }
 
 const refuse = (message: string): never => raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, optionsRef));
-
-/** An instant is written as whole milliseconds: a host's clock may tell parts of them. */
-const inWholeMs = (clock: Clock): Clock => ({
-  now: () => Math.floor(clock.now()),
-  setTimer: (at, fire, background) => clock.setTimer(at, fire, background),
-});

@@ -243,6 +243,7 @@ export class KernelParts {
     this.tenantFeed.close(stopped);
     this.watch.close();
     this.feed.close();
+    this.resolved.clock.end();
   }
 }
 

@@ -1,6 +1,7 @@
 /** A place among the workflows in flight is freed by whoever does not run any more, and `stop` leaves nothing behind. */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { roleAuthenticator } from "../../src/adapters/role-authenticator.ts";
 import { defineCapability } from "../../src/index.ts";
 import { createTestKernel, testCaller } from "../../src/testing/index.ts";
 import { counted, refusalOf } from "../fixtures.ts";
@@ -64,5 +65,24 @@ describe("stop", () => {
     await t.kernel.stop({ drainMs: 0 });
     expect(t.kernel.vitals()).toMatchObject({ workflows: 0, actors: 0, timers: 0, listeners: 0 });
     expect(t.clock.pending()).toBe(0);
+  });
+
+  it("keeps no process alive for a host's function that has not answered, and who waits for it is told", async () => {
+    const work = counted("T.Work", {}, never);
+    const slow = { name: "slow", before: never };
+    const ofNine = { ...testCaller, principal: { ...testCaller.principal, id: 9 } };
+    const t = await createTestKernel({
+      capabilities: [jobOf(work.operator)],
+      middleware: [slow],
+      authenticator: {
+        authorize: (asked) => (asked.principal.id === 9 ? never() : roleAuthenticator().authorize(asked)),
+      },
+    });
+    await t.submit("T.Job");
+    const asleep = refusalOf(t.kernel.submit({ ...ofNine, intent_hint: { intent_type: "T.Job", inputs: {} } }));
+    await t.clock.settle();
+    await t.kernel.stop({ drainMs: 0 });
+    expect(await t.clock.advanceToNext()).toBe(false);
+    expect((await asleep).code).toBe("T0_KERNEL_STOPPED");
   });
 });
