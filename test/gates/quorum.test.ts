@@ -253,6 +253,52 @@ describe("a new version", () => {
     expect((await approve(t, id, ann, await asShown(t, id))).status).toBe("voted");
   });
 
+  describe("that leaves too few others to decide where duties are separated", () => {
+    const board = { separation: true, quorum: { approvals: 2 }, approvers: [...names] };
+    const again = (mode: "regenerate" | "resume_failed_steps") => ({ tenant_id: 1, principal: ann, mode });
+
+    it("by regeneration is refused, and the gate waits as it did", async () => {
+      const { capability } = publishing({ gate: { ...board, approvers: names.slice(0, 2) } });
+      await using t = await createTestKernel({ capabilities: [capability] });
+      const id = await waiting(t);
+      expect((await refusalOf(t.kernel.retry(id, again("regenerate")))).code).toBe("T5_GATE_CONFLICT");
+      expect((await gateOf(t, id)).quorum).toEqual({ approvals: 2, rejections: 1 });
+      for (const who of [ann, bob]) await approve(t, id, who, await asShown(t, id));
+      expect((await t.rest(id)).state).toBe("completed");
+    });
+
+    it("is taken where enough are left, who reject with as many as leave too few", async () => {
+      const { capability } = publishing({ gate: board });
+      await using t = await createTestKernel({ capabilities: [capability] });
+      const id = await waiting(t);
+      await t.kernel.retry(id, again("regenerate"));
+      await t.rest(id);
+      expect((await gateOf(t, id)).quorum).toEqual({ approvals: 2, rejections: 1 });
+      expect((await refusalOf(approve(t, id, ann, await asShown(t, id)))).code).toBe("T5_AUTHZ_FORBIDDEN");
+      for (const who of [bob, cat]) await approve(t, id, who, await asShown(t, id));
+      expect((await t.rest(id)).state).toBe("completed");
+    });
+
+    it("by resuming is taken where they have decided already", async () => {
+      let calls = 0;
+      const flaky = counted("Test.Flaky", { effect: "write_draft", idempotent: true, retry: "NONE" }, () => {
+        calls += 1;
+        if (calls === 1) throw new Error("not today");
+        return "done";
+      });
+      const gate = { ...board, approvers: names.slice(0, 2) };
+      await using t = await createTestKernel({
+        capabilities: [story([flaky], [step("s1", flaky, { gate })])],
+        limits: { maxReplans: 0 },
+      });
+      const id = await waiting(t);
+      for (const who of [ann, bob]) await approve(t, id, who);
+      expect((await t.rest(id)).state).toBe("failed");
+      await t.kernel.retry(id, again("resume_failed_steps"));
+      expect((await t.rest(id)).state).toBe("completed");
+    });
+  });
+
   it("is no longer what an older look decided on", async () => {
     const { capability } = publishing(quorumAtPublish);
     await using t = await createTestKernel({ capabilities: [capability] });

@@ -25,7 +25,7 @@ import { approvalReasons, describeGate, reviseGate } from "./open-gate.ts";
 import { checkPayload, findOperator, type Prepared, prepareShown } from "./prepare-step.ts";
 import { resolveParams } from "./resolve-templates.ts";
 import { isOutdated, oodaRef, outcomeOfStep, outputsOf, type Run, stepOf } from "./run.ts";
-import { quorumWithout } from "./separate-editor.ts";
+import { quorumWithout } from "./separate-duties.ts";
 
 /** An edit that was let through: `note` notes the new version and gives the revised gate. */
 export interface Edited {

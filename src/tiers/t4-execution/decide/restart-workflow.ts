@@ -10,6 +10,7 @@
 import { raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { draft } from "../../../contract/event.ts";
+import { gateIdOf } from "../../../contract/gate.ts";
 import type { Principal } from "../../../contract/intent.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import type { Plan, PlanStep } from "../../../contract/plan.ts";
@@ -18,6 +19,7 @@ import { planEvents } from "./plan-workflow.ts";
 import { queueSteps } from "./read-steps.ts";
 import { renameReferences } from "./resolve-templates.ts";
 import { baseIdOf, oodaRef, type Run } from "./run.ts";
+import { requireOthers } from "./separate-duties.ts";
 
 const retryRef = oodaRef("retry");
 const recoverable: ReadonlySet<string> = new Set(["dependency_failed", "budget", "replanned"]);
@@ -51,6 +53,7 @@ function resumeFailed(run: Run, { principal, feedback = undefined }: RestartRequ
   const again = [...record.steps.values()].filter((s) => current.has(s.step.step_id) && mayRunAgain(s));
   if (record.plan !== null && again.length === 0)
     conflict("nothing of this workflow may run again; regenerate it instead", record);
+  leaveToOthers(run, principal, new Set());
   run.log.note(
     draft("WORKFLOW_RESTARTED", {
       run: record.run + 1,
@@ -79,6 +82,7 @@ function regenerate(run: Run, { principal, step_ids, feedback }: RestartRequest)
   if (plan === null || (record.state !== "failed" && record.state !== "waiting_for_user"))
     return conflict(`a ${record.state} workflow cannot be regenerated in place`, record);
   const affected = affectedSteps(record, plan, step_ids);
+  leaveToOthers(run, principal, affected);
   const next = regeneratedPlan(run, plan, affected);
   const rerun = [...affected].filter((id) => isNeverRun(record.steps.get(id)));
   if (record.state === "failed")
@@ -104,6 +108,15 @@ function regenerate(run: Run, { principal, step_ids, feedback }: RestartRequest)
       ]),
     ]),
   );
+}
+
+/** Who has work done again decides on none of it where duties are separated: enough others must be left. */
+function leaveToOthers(run: Run, asker: Principal | null, affected: ReadonlySet<string>): void {
+  const { plan, steps, gates } = run.log.record;
+  const isAhead = (id: string): boolean => isNeverRun(steps.get(id)) || steps.get(id)?.state === "running";
+  const isAsked = (id: string): boolean => isAhead(id) && gates.get(gateIdOf(id))?.status !== "approved";
+  const asked = plan?.steps.filter(({ step_id: id }) => affected.has(id) || isAsked(id)) ?? [];
+  if (asker !== null) requireOthers(run, asker, asked);
 }
 
 const isNeverRun = (step: StepRecord | undefined): boolean => step !== undefined && mayRunAgain(step);

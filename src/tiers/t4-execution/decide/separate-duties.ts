@@ -1,0 +1,36 @@
+/**
+ * Gates that separate duties: who edits, or has work done again, asks for what comes of it, and others approve that.
+ */
+import { requestersOf, seatsOf } from "../../../../machines/quorum.ts";
+import { raise } from "../../../contract/error.ts";
+import { kernelError } from "../../../contract/error-codes.ts";
+import { type Gate, gateIdOf } from "../../../contract/gate.ts";
+import { completeQuorum, whyUnsatisfiable } from "../../../contract/gate-spec.ts";
+import type { PrincipalRef } from "../../../contract/gate-vote.ts";
+import type { PlanStep } from "../../../contract/plan.ts";
+import { oodaRef, type Run, stepOf } from "./run.ts";
+
+/** The quorum of those who are left. @throws KernelErrorException T5_GATE_CONFLICT where they are too few to decide. */
+export function quorumWithout(run: Run, gate: Gate, editor: PrincipalRef): Partial<Pick<Gate, "quorum">> {
+  if (!gate.separation || gate.approvers === null) return {};
+  const spec = stepOf(run, gate.step_id).step.gate ?? {};
+  const seats = seatsOf(gate, [...requestersOf(gate), editor], run.settings.same)?.length ?? null;
+  const why = whyUnsatisfiable(spec, seats);
+  if (why === null) return { quorum: completeQuorum(spec, seats) };
+  return refuse(gate.gate_id, `who edits leaves the approval to others, and ${why}`);
+}
+
+/** @throws KernelErrorException T5_GATE_CONFLICT where too few are left to decide at a gate of these steps. */
+export function requireOthers({ log, settings }: Run, asker: PrincipalRef, steps: readonly PlanStep[]): void {
+  const requesters = [...log.record.requesters, asker];
+  for (const { step_id, gate } of steps) {
+    if (gate?.separation !== true) continue;
+    const why = whyUnsatisfiable(gate, seatsOf(gate, requesters, settings.same)?.length ?? null);
+    if (why !== null) refuse(gateIdOf(step_id), `who asks for work again leaves the approval to others, and ${why}`);
+  }
+}
+
+const refuse = (gateId: string, why: string): never =>
+  raise(
+    kernelError("T5_GATE_CONFLICT", `${gateId}: ${why}`, oodaRef("separate_duties"), { detail: { gate_id: gateId } }),
+  );
