@@ -81,9 +81,9 @@ export function whyUnsatisfiable({ quorum }: Pick<GateSpec, "quorum">, seats: nu
   return null;
 }
 
-/** The quorum with nothing left open; null where one decision closes the gate. */
+/** The quorum with nothing left open, in which one rejection at least counts; null where one decision closes the gate. */
 export function completeQuorum({ quorum }: Pick<GateSpec, "quorum">, seats: number | null): GateQuorum | null {
   if (quorum === undefined) return null;
-  const { approvals, rejections = seats === null ? 1 : seats - approvals + 1 } = quorum;
+  const { approvals, rejections = seats === null ? 1 : Math.max(1, seats - approvals + 1) } = quorum;
   return { approvals, rejections };
 }

@@ -214,6 +214,21 @@ describe("a host that cannot say who is who", () => {
   });
 });
 
+it("[GAT-07] a gate whose approvers turn out to be one person rests, and can still be rejected", async () => {
+  const two = [ann, bob].map(({ type, id }) => ({ type, id }));
+  const { capability } = publishing({ gate: { quorum: { approvals: 2 }, approvers: two } });
+  let isOne = false;
+  const inDirectory: SamePerson = (a, b) => a.id === b.id || (isOne && [a.id, b.id].sort().join() === "ann,bob");
+  await using t = await createTestKernel({ capabilities: [capability], samePerson: inDirectory });
+  const id = await waiting(t);
+  isOne = true;
+  await regenerate(t, id, dan);
+  await t.rest(id);
+  expect((await gateOf(t, id)).quorum).toEqual({ approvals: 2, rejections: 1 });
+  await reject(t, id, bob, await asShown(t, id));
+  expect((await t.rest(id)).state).toBe("cancelled");
+});
+
 it("a gate that people decided under several names replays to the same bytes", async () => {
   const board = { separation: true, quorum: { approvals: 2, rejections: 2 } };
   const { capability } = publishing({ gate: board });
