@@ -224,7 +224,7 @@ function readMoved(event: LedgerEvent, log: RecordedLog): Word | null {
   const { gate_id } = gate;
   const asked = {
     decision: "approve",
-    principal: { ...event.actor, role: "" },
+    principal: { ...event.actor, role: "system" },
     gate_id,
     payload: namedOf(log, gate_id),
   };

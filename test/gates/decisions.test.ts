@@ -142,6 +142,21 @@ describe("a decision", () => {
   });
 });
 
+describe("what became of a call", () => {
+  it.each([{ resolution: "done" }, { resolution: "retry" }, { result: "sent by hand" }] as const)(
+    "[GAT-01] %o is refused where nothing was called yet, and nothing is",
+    async (said) => {
+      const { capability, publish } = publishing();
+      await using t = await createTestKernel({ capabilities: [capability] });
+      const { workflow_id } = await t.run(intent);
+      const refused = decide(t, workflow_id, { decision: "approve", gate_id: "gate-publish", payload: said });
+      expect((await refusalOf(refused)).code).toBe("T5_GATE_CONFLICT");
+      expect((await gateOf(t, workflow_id)).status).toBe("open");
+      expect(publish.calls).toHaveLength(0);
+    },
+  );
+});
+
 describe("what a decision does", () => {
   it("[GAT-04] an approval resumes into the apply step, which is told the outcome it applies", async () => {
     const { capability, publish } = publishing();

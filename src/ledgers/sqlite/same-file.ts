@@ -8,7 +8,7 @@
  *        whoever asks for the times of a file makes its next sync write them too, a fifth of what a commit costs.
  */
 import { realpathSync, type Stats, statSync } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, resolve } from "node:path";
 import { ledgerFailure } from "./failure.ts";
 
 /** @throws KernelErrorException T0_LEDGER_REPLACED. */
@@ -22,7 +22,8 @@ export function watchFile(path: string): RequireSameFile {
   if (path === ":memory:") return () => undefined;
   // A name that only the driver understands.
   if (statOf(path) === undefined) return () => undefined;
-  const requireFile = requireSame(path, path, "file");
+  // The driver has resolved its own; this process may go into another folder.
+  const requireFile = requireSame(path, resolve(path), "file");
   const real = realpathSync(path);
   const requireLog = requireSame(path, `${real}-wal`, "write-ahead log");
   let seen: string | null = null;

@@ -3,9 +3,8 @@
  *
  * J1  First decision wins; the same again gets the recorded answer; a contradicting one is refused (409).
  * J2  An edit makes a new version, is checked like any payload, and the gate is bound to it before it is approved.
- * J3  A decision before its declared gate opens is kept if it names the digest; without one it is refused.
- * J4  Nothing is answered before it is committed.
- * J5  Which gate a decision means: name-gate.ts.
+ * J3  Nothing is answered before it is committed.
+ * J4  Which gate a decision means: name-gate.ts. One that comes before its gate opens: keep-decision.ts.
  */
 
 import { isSeatTaken, standingVote, tallyOf } from "../../../../machines/quorum.ts";
@@ -15,7 +14,7 @@ import { digest } from "../../../contract/digest.ts";
 import { raise } from "../../../contract/error.ts";
 import { type ErrorCode, kernelError } from "../../../contract/error-codes.ts";
 import { draft, type GateDecided } from "../../../contract/event.ts";
-import { type Gate, type GateResponse, gateIdOf, isOpenGate, type ParsedGateRequest } from "../../../contract/gate.ts";
+import { type Gate, type GateResponse, isOpenGate, type ParsedGateRequest } from "../../../contract/gate.ts";
 import type { Json, JsonObject } from "../../../contract/json.ts";
 import { type Ballot, castVote, endIfRejected } from "./cast-vote.ts";
 import { requireNamedBasis, requireSameBasis } from "./check-basis.ts";
@@ -23,6 +22,7 @@ import { requireRunnable } from "./check-runnable.ts";
 import { prepareEdit, reviseForPolicy, showsEdit } from "./edit-gate.ts";
 import { failStep } from "./end-step.ts";
 import { type Judged, judgeDecision } from "./judge-decision.ts";
+import { type Asked, keepDecision, requireNoSettlement } from "./keep-decision.ts";
 import { requireRoom } from "./limit-gate.ts";
 import { gateMeant, isOnEarlier, isOnNewest } from "./name-gate.ts";
 import { showsNewest } from "./open-gate.ts";
@@ -164,6 +164,7 @@ function checkOpen(run: Run, gate: Gate, request: ParsedGateRequest): void {
       },
     );
   }
+  if (gate.kind === "approval") requireNoSettlement(gate.gate_id, payload);
   requireNamedBasis(run, gate, request);
   if (payload.target !== undefined && gate.target !== null && payload.target.outcome_id !== gate.target.outcome_id) {
     refuse("T5_GATE_CONFLICT", `${gate.gate_id} is about another outcome`, {
@@ -176,11 +177,6 @@ function checkOpen(run: Run, gate: Gate, request: ParsedGateRequest): void {
   );
   if (gate.kind === "approval" && (unready || !showsNewest(run, gate)))
     refuse("T5_GATE_CONFLICT", `what ${gate.gate_id} is about is being made again`, { gate_id: gate.gate_id });
-}
-
-interface Asked {
-  readonly request: ParsedGateRequest;
-  readonly auth: AuthContext;
 }
 
 /** @throws KernelErrorException what T5 raises; T5_POLICY_DENIED; T5_SIGNATURE_INVALID for a signed edit. */
@@ -199,40 +195,6 @@ function judge(run: Run, gate: Gate, { request, auth }: Asked): Judged {
     gate_id: gate.gate_id,
     policies: judged.policy.policies,
   });
-}
-
-/** One of each person is kept, for who may decide is known when the gate opens: then the first that holds counts. */
-function keepDecision(run: Run, gateId: string, { request, auth }: Asked): GateResponse {
-  const { record } = run.log;
-  const { apply_targets, comment } = request.payload;
-  const payload_digest = digestAhead(run, gateId, request);
-  const { decision, principal } = request;
-  const kept = record.kept.get(gateId) ?? [];
-  const standing = kept.find(({ decided: by }) => by.principal !== null && run.settings.same(by.principal, principal));
-  if (standing !== undefined && (standing.decision !== decision || standing.payload_digest !== payload_digest))
-    refuse("T5_GATE_CONFLICT", `another decision of theirs on ${gateId} is kept already`, { gate_id: gateId });
-  if (standing === undefined) {
-    requireRoom(run, gateId, kept);
-    const { type, id } = principal;
-    const said = { gate_id: gateId, decision, principal, auth, payload_digest, apply_targets };
-    run.log.noteBy({ type, id }, draft("GATE_DECISION_KEPT", comment === undefined ? said : { ...said, comment }));
-  }
-  return { workflow_id: record.workflow_id, status: "kept", correlation_id: record.correlation_id };
-}
-
-/** Ahead of a gate that the plan names, its digest can be said; what is made of what it shows cannot. */
-function digestAhead({ log: { record } }: Run, gateId: string, { payload }: ParsedGateRequest): string {
-  const refuseNow = (code: ErrorCode, why: string): never => refuse(code, `${gateId} ${why}`, { gate_id: gateId });
-  if (record.plan?.gates.includes(gateId) !== true) refuseNow("T5_GATE_NOT_FOUND", "is not a gate of this workflow");
-  if (payload.payload_digest === undefined || record.finished_at !== null)
-    return refuseNow("T5_GATE_CONFLICT", "is not open yet; name the payload digest to decide ahead");
-  if (payload.edit !== undefined)
-    refuseNow("T5_GATE_CONFLICT", "is not open yet; what it shows can be edited when it asks");
-  const spec = record.plan?.steps.find((step) => gateIdOf(step.step_id) === gateId)?.gate;
-  const unknown = "is not open yet; what is to be signed is not known";
-  if (spec?.signed === true) refuseNow("T5_SIGNATURE_REQUIRED", unknown);
-  if (payload.signature !== undefined) refuseNow("T5_SIGNATURE_INVALID", unknown);
-  return payload.payload_digest;
 }
 
 function apply(
