@@ -47,6 +47,31 @@ describe("a key", () => {
     expect(actions.map((a) => a.idempotency_key)).toEqual(calls.map((c) => c.idempotencyKey));
   });
 
+  it("[IDM-05] in doubt is not called again because a hook refused another step that shares it", async () => {
+    const { publish, capability } = twoApplies(() => Promise.reject(new Error("reset behind the write")));
+    let settleFirst = (): void => undefined;
+    const middleware = {
+      name: "limits",
+      before: ({ step_id }: { readonly step_id: string }) => {
+        if (step_id === "b") throw operatorError({ code: "RATE", message: "not now", category: "transient" });
+      },
+      onError: ({ step_id }: { readonly step_id: string }) =>
+        step_id === "a" ? new Promise<void>((resolve) => (settleFirst = resolve)) : undefined,
+    };
+    await using t = await createTestKernel({ capabilities: [capability], middleware: [middleware] });
+    const { workflow_id: id } = await t.run(intent);
+    await t.approve(id, "gate-a");
+    await t.clock.settle();
+    await t.approve(id, "gate-b");
+    await t.clock.settle();
+    settleFirst();
+    const rested = await t.rest(id);
+    expect([rested.state, publish.calls.length]).toEqual(["waiting_for_user", 1]);
+    expect((await gateOf(t, id, "gate-a_doubt1")).status).toBe("open");
+    expect(rested.steps.find((s) => s.step_id === "b")?.error?.code).toBe("T4_ACTION_IN_DOUBT");
+    expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
+  });
+
   it("[IDM-02] that is new runs the operator, keeps its result and gives it", async () => {
     const work = counted("Note.Work", {}, () => ({ n: 1, list: ["a"] }));
     const next = counted("Note.Next");

@@ -113,6 +113,13 @@ export function isDoneElsewhere(run: Run, key: string): boolean {
   return shared !== null && shared.claim === null && shared.succeeded;
 }
 
+/** The call of a key, of this step or of one that shares it, that may have taken effect and is not under way; else null. */
+export function findDoubted(run: Run, { operator }: Prepared, key: string): string | null {
+  const entry = entryOf(run, key);
+  if (entry === null || isRepeatable(operator) || isUnderWay(run, key)) return null;
+  return entry.seen === "running" || entry.seen === "in_doubt" ? entry.record.action_id : null;
+}
+
 /** Whether this workflow's own call under the key has failed for certain. */
 export const hasFailedHere = (run: Run, key: string): boolean => entryOf(run, key)?.seen.startsWith("failed") === true;
 

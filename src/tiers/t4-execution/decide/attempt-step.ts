@@ -12,7 +12,7 @@ import { type GateReason, gateIdOf, isOpenGate } from "../../../contract/gate.ts
 import type { Json } from "../../../contract/json.ts";
 import { askAdmission, releaseHold, reserve, standingAdmission, tokenOf } from "./admit-call.ts";
 import { admitPayload, applyDecision } from "./admit-payload.ts";
-import { answerKey, isDoneElsewhere, keyOf } from "./answer-key.ts";
+import { answerKey, findDoubted, isDoneElsewhere, keyOf } from "./answer-key.ts";
 import { reopenIfMoved } from "./check-basis.ts";
 import { failureOf, noteScreening, type Screened } from "./end-call.ts";
 import { humanDenied, isBlocking } from "./end-step.ts";
@@ -102,10 +102,13 @@ function park(run: Run, { step }: Prepared, reasons: readonly GateReason[]): nev
   throw parked;
 }
 
-/** A failure of a custom hook before the call is an attempt that failed. */
+/** A failure of a custom hook before the call is an attempt that failed; of an earlier call in doubt it says nothing. */
 function noteFailed(run: Run, at: Attempt, error: KernelError): void {
   const { step } = at.prepared;
   const key = keyOf(run, at.prepared);
+  const doubted = findDoubted(run, at.prepared, key);
+  if (doubted !== null)
+    return settleFailure(run, step.step_id, { ...doubtful(doubted), pending: true, cached: false });
   const started = startOf(run, at, key);
   // An earlier attempt's call may still be under way: its key stays running.
   const end = { usage: {}, pending: isUnderWay(run, key), cached: false };
