@@ -31,6 +31,8 @@ export interface Recorded {
   readonly hasBudgets: boolean;
   /** Who asks waits next for what is noted to be committed. */
   readonly savesNext: boolean;
+  /** What is asked here fails: the way back out of the attempt waits for a hook. */
+  readonly failsNext: boolean;
   /** A word asks that came with an edit. */
   readonly edits: boolean;
 }
@@ -99,14 +101,16 @@ function failedWith(log: RecordedLog, type: "WORKFLOW_FAILED" | "PLAN_REJECTED")
   );
 }
 
+/** A plan that is asked for again after a restart has the name of the one that was rejected. */
 function planned(log: RecordedLog, planId: string): Answered {
-  const created = log.find("PLAN_CREATED", null, ({ plan }) => plan.plan_id === planId);
+  const rejected = log.find("PLAN_REJECTED", null)?.sequence ?? Number.POSITIVE_INFINITY;
+  const created = log.find("PLAN_CREATED", null, ({ plan }, e) => plan.plan_id === planId && e.sequence < rejected);
   if (created !== null) {
     const { plan, planner_cost: cost } = payloadOf(created, "PLAN_CREATED");
     const cut = log.find("PLAN_TRUNCATED", null, (_payload, { sequence }) => sequence === created.sequence + 1);
     return said({ plan, dropped: cut === null ? [] : payloadOf(cut, "PLAN_TRUNCATED").dropped, cost });
   }
-  const denied = log.find("POLICY_DECIDED", null, ({ subject }) => subject === planId);
+  const denied = log.find("POLICY_DECIDED", null, ({ subject }, e) => subject === planId && e.sequence < rejected);
   const outline = denied === null ? undefined : payloadOf(denied, "POLICY_DECIDED").payload;
   if (outline === undefined) return failedWith(log, "PLAN_REJECTED");
   return said({ plan: { ...(outline as object), plan_id: planId }, dropped: [], cost: 0 });
@@ -170,12 +174,14 @@ function shown({ log, stepId }: Recorded) {
 
 /** A call that its operator found it could not make failed before anybody was asked about it. */
 function checked({ log, stepId }: Recorded): Answered {
-  const next = nextOf(log, stepId, ["GATE_OPENED", "GATE_REVISED", "STEP_FAILED", ...goingOn]);
+  const next = nextOf(log, stepId, ["GATE_OPENED", "GATE_REVISED", "STEP_FAILED", ...goingOn, ...refusing]);
   return next?.event_type === "STEP_FAILED" ? failed(payloadOf(next, "STEP_FAILED").error) : said(null);
 }
 
 /** How a step goes on from its gate. */
 const goingOn: readonly (keyof EventPayloads)[] = ["USER_APPROVED", "GATE_VOTED", "ACTION_STARTED"];
+/** How it ends there. */
+const refusing: readonly (keyof EventPayloads)[] = ["USER_REJECTED", "GATE_EXPIRED"];
 
 function nextOf(log: RecordedLog, stepId: string | null, types: readonly (keyof EventPayloads)[]): LedgerEvent | null {
   const found = types.flatMap((type) => log.find(type, stepId) ?? []);
@@ -183,19 +189,34 @@ function nextOf(log: RecordedLog, stepId: string | null, types: readonly (keyof 
 }
 
 /**
- * A hook that said no before a call left a blocked step, or a start that made no call and its failure; one that did otherwise
- * left what a call would have left.
+ * A hook that said no before a call left a blocked step, or a start that made no call and its failure: at once, or when the
+ * way back was through. One that did otherwise left what a call would have left.
  */
-function hooked({ phase }: Extract<Question, { readonly ask: "hook" }>, { log, stepId }: Recorded): Answered {
-  if (phase !== "before") return said(null);
-  const started = log.findLeft("ACTION_STARTED", stepId);
-  const ended = log.findLeft("ACTION_FAILED", stepId);
-  if (started !== null && ended?.sequence === started.sequence + 1)
-    return failed(payloadOf(ended, "ACTION_FAILED").error);
-  const denied = log.findLeft("STEP_FAILED", stepId);
-  if (denied === null || started !== null || log.findLeft("BUDGET_REFUSED", stepId) !== null) return said(null);
+function hooked({ phase }: Extract<Question, { readonly ask: "hook" }>, at: Recorded): Answered {
+  const error = phase === "before" ? (attemptFailed(at) ?? stepBlocked(at)) : null;
+  return error === null ? said(null) : failed(error);
+}
+
+function attemptFailed({ log, stepId, failsNext }: Recorded): KernelError | null {
+  const started = log.find("ACTION_STARTED", stepId);
+  const ended = log.find("ACTION_FAILED", stepId);
+  if (started === null || ended?.sequence !== started.sequence + 1 || !isOfOneInput(log, started, ended)) return null;
+  if (!failsNext && log.findLeft("ACTION_STARTED", stepId) === null) return null;
+  const { cached, error } = payloadOf(ended, "ACTION_FAILED");
+  return cached || payloadOf(started, "ACTION_STARTED").token !== undefined ? null : error;
+}
+
+const isOfOneInput = ({ rows }: RecordedLog, first: LedgerEvent, last: LedgerEvent): boolean =>
+  rows.some(({ inputs }) => inputs.some(({ from, until }) => from < first.sequence && last.sequence <= until));
+
+function stepBlocked({ log, stepId, failsNext }: Recorded): KernelError | null {
+  if (!failsNext && log.findLeft("STEP_FAILED", stepId) === null) return null;
+  const started = log.find("ACTION_STARTED", stepId)?.sequence ?? Number.POSITIVE_INFINITY;
+  const denied = log.find("STEP_FAILED", stepId, (_payload, { sequence }) => sequence < started);
+  if (denied === null) return null;
+  const refused = log.find("BUDGET_REFUSED", stepId, (_payload, { sequence }) => sequence < denied.sequence);
   const { error } = payloadOf(denied, "STEP_FAILED");
-  return isBlocking(error) ? failed(error) : said(null);
+  return refused === null && isBlocking(error) ? error : null;
 }
 
 /** What other workflows had made of a key is known by how the step goes on. */

@@ -156,8 +156,9 @@ export class Replaying {
     const stepId = scope.startsWith("step:") ? scope.slice("step:".length) : (this.#log.next?.step_id ?? null);
     const hasBudgets = (options.budgets?.limits ?? []).length > 0;
     const edits = scope.startsWith("command:") && this.#log.hasEdit;
-    const savesNext = this.#asks.some((name) => name.startsWith(questionName(scope, "saved:")));
-    return { log: this.#log, stepId, hasPlanner: options.planner !== undefined, hasBudgets, savesNext, edits };
+    const isAsked = (key: string): boolean => this.#asks.some((name) => name.startsWith(questionName(scope, key)));
+    const next = { savesNext: isAsked("saved:"), failsNext: isAsked("onError:") };
+    return { log: this.#log, stepId, hasPlanner: options.planner !== undefined, hasBudgets, ...next, edits };
   }
 
   #ask(run: ReplayedRun, question: Question): Answered | Promise<Answered> {

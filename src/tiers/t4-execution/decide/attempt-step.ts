@@ -107,8 +107,7 @@ function noteFailed(run: Run, at: Attempt, error: KernelError): void {
   const { step } = at.prepared;
   const key = keyOf(run, at.prepared);
   const doubted = findDoubted(run, at.prepared, key);
-  if (doubted !== null)
-    return settleFailure(run, step.step_id, { ...doubtful(doubted), pending: true, cached: false });
+  if (doubted !== null) return settleFailure(run, step.step_id, { ...doubtful(doubted), pending: true, cached: false });
   const started = startOf(run, at, key);
   // An earlier attempt's call may still be under way: its key stays running.
   const end = { usage: {}, pending: isUnderWay(run, key), cached: false };

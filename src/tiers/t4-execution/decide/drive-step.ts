@@ -7,7 +7,7 @@
  */
 import type { KernelError } from "../../../contract/error.ts";
 import { draft } from "../../../contract/event.ts";
-import { gateIdOf } from "../../../contract/gate.ts";
+import { type Gate, gateIdOf } from "../../../contract/gate.ts";
 import type { Json } from "../../../contract/json.ts";
 import { toStepResult } from "../../../contract/step.ts";
 import type { ActionEntry, StepRecord } from "../../../contract/workflow.ts";
@@ -41,7 +41,7 @@ export function phaseOf(run: Run, step: StepRecord): Phase {
   if (step.state === "queued") return "waiting";
   if (step.state !== "running") return "over";
   if (step.phase === "in_doubt") return "asking";
-  if (step.phase === "awaiting_approval") return mayShowNewer(run, step) ? "revising" : "asking";
+  if (step.phase === "awaiting_approval") return phaseAtGate(run, step);
   if (step.phase === "calling") return run.calls.has(step.step.step_id) ? "calling" : "lost";
   if (step.phase === "backing_off") return isDue(run, step) ? "judging" : "backing_off";
   return step.phase ?? "judging";
@@ -49,13 +49,16 @@ export function phaseOf(run: Run, step: StepRecord): Phase {
 
 const isDue = (run: Run, { retry_due }: StepRecord): boolean => retry_due === null || Date.parse(retry_due) <= run.now;
 
-/** What its gate shows is made again, and all that it rests on is there. */
-function mayShowNewer(run: Run, { step }: StepRecord): boolean {
-  const { gates, steps } = run.log.record;
-  const gate = gates.get(gateIdOf(step.step_id));
-  if (gate === undefined || showsNewest(run, gate)) return false;
-  return step.depends_on.every((id) => steps.get(id)?.state === "succeeded");
+/** A gate that was rejected as it opened ends its step once the way back is through. */
+function phaseAtGate(run: Run, { step }: StepRecord): Phase {
+  const gate = run.log.record.gates.get(gateIdOf(step.step_id));
+  if (gate?.status === "rejected") return "judging";
+  return gate !== undefined && mayShowNewer(run, step, gate) ? "revising" : "asking";
 }
+
+/** What its gate shows is made again, and all that it rests on is there. */
+const mayShowNewer = (run: Run, step: StepRecord["step"], gate: Gate): boolean =>
+  !showsNewest(run, gate) && step.depends_on.every((id) => run.log.record.steps.get(id)?.state === "succeeded");
 
 const entryOf = ({ log }: Run, { action_id }: StepRecord): ActionEntry | null =>
   (action_id === null ? undefined : log.record.actions.get(action_id)) ?? null;
