@@ -10,7 +10,7 @@ import { kernelError } from "../contract/error-codes.ts";
 import { type EventDraft, type LedgerEvent, payloadOf } from "../contract/event.ts";
 import type { Json } from "../contract/json.ts";
 import { moduleRef } from "../contract/module-ref.ts";
-import type { PolicyStage } from "../contract/policy.ts";
+import type { PolicyDecision, PolicyStage } from "../contract/policy.ts";
 import type { Answered } from "../tiers/t4-execution/decide/input.ts";
 import type { RecordedLog } from "./recorded-log.ts";
 
@@ -32,9 +32,22 @@ export function judgedEdit(log: RecordedLog, stage: PolicyStage, payload: Json):
   const judged = payloadOf(event, "POLICY_DECIDED");
   if (!isOnUnknown(event) || digest(payload) === judged.payload_hash) return undefined;
   log.takeDigestOf(event);
-  const { stage: _stage, subject: _subject, payload_hash: _hash, asked_at: _at, ...decision } = judged;
+  const decision = decisionIn(event);
   const data = stage === "action" ? { decision, fits: false, unlimited: false, reservation: null } : decision;
   return { error: null, data, tags: {} };
+}
+
+/** T5's answer that a noted decision was made of. */
+export function decisionIn(event: LedgerEvent): PolicyDecision {
+  const {
+    stage: _stage,
+    subject: _subject,
+    payload_hash: _hash,
+    asked_at: _at,
+    ...said
+  } = payloadOf(event, "POLICY_DECIDED");
+  const { by: _by, payload: _payload, ...decision } = said;
+  return decision;
 }
 
 const refused: Answered = {

@@ -1,0 +1,110 @@
+/** What was refused, by a hook, a check, policy, a planner or a person, replays as it was: also where a hook answers late. */
+import { exportJWK, generateKeyPair } from "jose";
+import { expect, it } from "vitest";
+import { digest } from "../../src/contract/digest.ts";
+import { definePolicy, operatorError, type PublicJwk, signApproval } from "../../src/index.ts";
+import { createTestKernel, type TestKernel } from "../../src/testing/index.ts";
+import { ann, approve, bob, gated, reject } from "../gates/people.ts";
+import { counted, eventsOf, gateOf, held, intent, refusalOf, step, story } from "../gates/story.ts";
+
+const later = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const notBob = definePolicy({
+  name: "not bob",
+  stages: ["gate"],
+  evaluate: ({ auth }) => (auth.principal_id === "bob" ? { decision: "DENY", reason: "not you" } : null),
+});
+
+async function expectSame(t: TestKernel, id: string): Promise<void> {
+  expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
+}
+
+it("[INV-12] a hook before the call, where the way back waits for another", async () => {
+  const refuse = () => {
+    throw operatorError({ code: "NO", message: "not this one", category: "dependency" });
+  };
+  const middleware = [{ name: "guard", before: refuse, onError: later }];
+  const work = counted("Note.Work");
+  await using t = await createTestKernel({ capabilities: [story([work], [step("a", work)])], middleware });
+  const { workflow_id, state } = await t.run(intent);
+  expect([state, work.calls.length]).toEqual(["failed", 0]);
+  await expectSame(t, workflow_id);
+});
+
+it.each(["at once", "late"])(
+  "[GAT-07] a person who spoke ahead of the gate: its step ends, though a hook answers %s",
+  async (when) => {
+    const look = held<{ n: number }>();
+    const first = counted("Note.Look", {}, () => look.promise);
+    const send = counted("Note.Send");
+    const steps = [
+      step("look", first),
+      step("send", send, { depends_on: ["look"], params: { n: "{{look.output.n}}" }, gate: {} }),
+    ];
+    const middleware = [{ name: "log", onError: () => (when === "late" ? later() : undefined) }];
+    await using t = await createTestKernel({ capabilities: [story([first, send], steps)], middleware });
+    const id = await t.submit(intent);
+    await t.clock.settle();
+    const ahead = { tenant_id: 1, principal: ann, gate_id: "gate-send", decision: "reject" } as const;
+    await t.kernel.decideGate(id, { ...ahead, payload: { payload_digest: digest({ n: 1 }) } });
+    look.release({ n: 1 });
+    const end = await t.rest(id);
+    expect([end.state, end.steps[1]?.error?.code, send.calls.length]).toEqual(["cancelled", "T5_HUMAN_DENIED", 0]);
+    await expectSame(t, id);
+  },
+);
+
+it("[INV-12] policy at a gate, and then a person, of a call that its operator checks", async () => {
+  const work = counted("Note.Work", { check: () => undefined });
+  const capability = story([work], [step("a", work, { gate: {} })]);
+  await using t = await createTestKernel({ capabilities: [capability], policies: [notBob] });
+  const { workflow_id: id } = await t.run(intent);
+  expect((await refusalOf(approve(t, id, bob))).code).toBe("T5_POLICY_DENIED");
+  await reject(t, id, ann);
+  await t.rest(id);
+  await expectSame(t, id);
+});
+
+it("[INV-12] policy, of a vote whose signature nobody has kept", async () => {
+  const { publicKey, privateKey } = await generateKeyPair("EdDSA", { crv: "Ed25519", extractable: true });
+  const known = (await exportJWK(publicKey)) as PublicJwk;
+  const { capability } = gated({ signed: true });
+  await using t = await createTestKernel({
+    capabilities: [capability],
+    policies: [notBob],
+    approverKeys: () => known,
+  });
+  const { workflow_id: id } = await t.run(intent);
+  const key = await exportJWK(privateKey);
+  const signature = await signApproval(await gateOf(t, id, "gate-s1"), { principal: bob, decision: "approve", key });
+  expect((await refusalOf(approve(t, id, bob, { signature }))).code).toBe("T5_POLICY_DENIED");
+  await expectSame(t, id);
+});
+
+it("[INV-12] a vote on what has changed since it was shown", async () => {
+  let disk = "one";
+  const preview = () => ({ preview: disk, basis: [{ name: "file", digest: disk }] });
+  const work = counted("Note.Work", { effect: "write_draft", preview });
+  await using t = await createTestKernel({ capabilities: [story([work], [step("a", work, { gate: {} })])] });
+  const { workflow_id: id } = await t.run(intent);
+  disk = "two";
+  expect((await refusalOf(approve(t, id, ann))).code).toBe("T5_GATE_CONFLICT");
+  expect((await eventsOf(t, id)).map((event) => event.event_type)).toContain("GATE_REVISED");
+  await expectSame(t, id);
+});
+
+it("[INV-12] a planner that failed, and planned when it was asked again", async () => {
+  let asked = 0;
+  const work = counted("Note.Work");
+  const capability = story([work], [step("a", work)]);
+  const plan = () => {
+    asked += 1;
+    if (asked === 1) throw new Error("the model is away");
+    return { plan: capability.plan as never, usage: { total_cost: 0 } };
+  };
+  await using t = await createTestKernel({ capabilities: [capability], planner: { plan } });
+  const { workflow_id: id, state } = await t.run(intent);
+  expect(state).toBe("failed");
+  await t.kernel.retry(id, { tenant_id: 1, principal: ann, mode: "resume_failed_steps" });
+  expect((await t.rest(id)).state).toBe("completed");
+  await expectSame(t, id);
+});
