@@ -8,7 +8,7 @@ import type { Command } from "commander";
 import type { MovedLedger } from "../index.ts";
 import { chooseLedger, ledgerAsTyped } from "./choose-ledger.ts";
 import { invocation } from "./invocation.ts";
-import { addCommonOptions, type CommonOptions, type Session } from "./options.ts";
+import { addCommonOptions, type CommonOptions, readLedger, type Session } from "./options.ts";
 import { printJson } from "./show-result.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -19,14 +19,22 @@ interface MigrateOptions extends CommonOptions {
 export function addMigrate(program: Command, terminal: Terminal): void {
   addCommonOptions(program.command("migrate"))
     .description("move the ledger to another file or database: chains to the byte, indexes made anew, both verified")
-    .requiredOption("--to <ledger>", "where to: a file, or postgres://user@host/database?schema=countersign")
+    .requiredOption(
+      "--to <ledger>",
+      "where to: a file, or postgres://user@host/database?schema=countersign",
+      readLedger,
+    )
     .action((options: MigrateOptions) => migrate({ options, terminal }));
 }
 
 export function addBackup(program: Command, terminal: Terminal): void {
   addCommonOptions(program.command("backup"))
     .description("copy the ledger as it stands to another file or database, and verify the copy; again: what is new")
-    .requiredOption("--to <ledger>", "where to: a file, or postgres://user@host/database?schema=countersign")
+    .requiredOption(
+      "--to <ledger>",
+      "where to: a file, or postgres://user@host/database?schema=countersign",
+      readLedger,
+    )
     .action((options: MigrateOptions) => backup({ options, terminal }));
 }
 

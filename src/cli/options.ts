@@ -10,7 +10,7 @@ import type { Caller } from "../contract/auth-context.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { Terminal } from "./terminal.ts";
 
-export const defaultLedger = "countersign.db";
+const defaultLedger = "countersign.db";
 
 export interface CommonOptions {
   readonly db: string;
@@ -37,7 +37,12 @@ export const callerOf = ({ tenant, principal, role }: CommonOptions): Caller => 
 
 export function addCommonOptions(command: Command): Command {
   return command
-    .option("--db <ledger>", "the ledger: a file, or postgres://user@host/database?schema=countersign", defaultLedger)
+    .option(
+      "--db <ledger>",
+      "the ledger: a file, or postgres://user@host/database?schema=countersign",
+      readLedger,
+      defaultLedger,
+    )
     .option(
       "--capabilities <module>",
       "packages, operators and policies to load (path or package; repeatable)",
@@ -69,6 +74,11 @@ export const addAnswerGates = (command: Command): Command =>
   );
 
 export const collect = (value: string, previous: readonly string[]): readonly string[] => [...previous, value];
+
+export function readLedger(value: string): string {
+  if (value === "") throw new InvalidArgumentError("It is empty: name a file, or a database by its URL.");
+  return value;
+}
 
 /** A host's id: digits are an integer, all else is text. */
 export function readId(value: string): string | number {

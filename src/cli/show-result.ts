@@ -10,7 +10,7 @@ import type { WorkflowState } from "../contract/workflow-state.ts";
 import { showLine } from "../protocol/visible-text.ts";
 import { ledgerAsTyped } from "./choose-ledger.ts";
 import { fileAsTyped, invocation } from "./invocation.ts";
-import { type CommonOptions, defaultLedger, type Session } from "./options.ts";
+import type { CommonOptions, Session } from "./options.ts";
 import { quoteWord, toJsonText } from "./render-text.ts";
 import { renderWorkflow } from "./render-workflow.ts";
 
@@ -66,7 +66,7 @@ export function commandLine(options: CommonOptions, ...words: readonly string[])
   const { db, capabilities, policies, tenant, principal, role, keys } = options;
   const flags = [
     "--db",
-    ledgerAsTyped(db || defaultLedger),
+    ledgerAsTyped(db),
     ...capabilities.flatMap((module) => ["--capabilities", module]),
     ...policies.flatMap((file) => ["--policies", fileAsTyped(file)]),
     ...(tenant === 1 ? [] : ["--tenant", String(tenant)]),

@@ -122,6 +122,12 @@ describe("a ledger file that cannot be opened", () => {
   });
 });
 
+describe("a name that the driver takes for no path", () => {
+  it("is empty: what the driver makes of it goes away", () => {
+    expect(() => sqliteLedger({ path: "" })).toThrow(/sqliteLedger: path: it is empty; name a file/);
+  });
+});
+
 describe("a ledger file that fails in use", () => {
   it("is locked by a second process: the append is refused whole, and possible again afterwards", async () => {
     const path = freshPath();

@@ -3,7 +3,8 @@
  *
  * Owns: the options and what they are when absent.
  * Never: loads the driver before `open`, so that the package can be imported where nobody needs a file.
- * INV-1  Without a path, or with ":memory:", the ledger lives in memory and ends with `close`.
+ * INV-1  Without a path, or with ":memory:", the ledger lives in memory and ends with `close`. Nothing else does: the driver
+ *        takes "" for a file that goes away, so it is refused.
  * Neighbours: store.ts is the port's face, connect.ts opens, append.ts writes.
  */
 import { z } from "zod";
@@ -21,7 +22,7 @@ export type SqliteLedgerOptions = Partial<ConnectOptions>;
 const reading = { what: "sqliteLedger", source: moduleRef(0, "ledger", "sqliteLedger") };
 
 const Options = z.strictObject({
-  path: z.string().default(":memory:"),
+  path: z.string().min(1, "it is empty; name a file").default(":memory:"),
   busyTimeoutMs: z.int().nonnegative().default(2000),
   synchronous: z.enum(["full", "normal"]).default("full"),
 } satisfies KeysOf<SqliteLedgerOptions>);
