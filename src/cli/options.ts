@@ -77,6 +77,7 @@ export const collect = (value: string, previous: readonly string[]): readonly st
 
 export function readLedger(value: string): string {
   if (value === "") throw new InvalidArgumentError("It is empty: name a file, or a database by its URL.");
+  if (value.startsWith("file:")) throw new InvalidArgumentError("It is a URI: name the file by a plain path.");
   return value;
 }
 

@@ -126,6 +126,14 @@ describe("a name that the driver takes for no path", () => {
   it("is empty: what the driver makes of it goes away", () => {
     expect(() => sqliteLedger({ path: "" })).toThrow(/sqliteLedger: path: it is empty; name a file/);
   });
+
+  it("is a URI, by which another program's database would be written to", () => {
+    const path = freshPath();
+    withDatabase(path, (db) => db.exec("CREATE TABLE theirs (a)"));
+    const before = bytesOf(path);
+    expect(() => sqliteLedger({ path: `file:${path}` })).toThrow(/path: it is a URI; name the file by a plain path/);
+    expect(bytesOf(path)).toBe(before);
+  });
 });
 
 describe("a ledger file that fails in use", () => {

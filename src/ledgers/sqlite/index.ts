@@ -5,6 +5,7 @@
  * Never: loads the driver before `open`, so that the package can be imported where nobody needs a file.
  * INV-1  Without a path, or with ":memory:", the ledger lives in memory and ends with `close`. Nothing else does: the driver
  *        takes "" for a file that goes away, so it is refused.
+ * INV-2  The path is that of the file, for every look at it: the driver reads "file:" as a URI, so that is refused.
  * Neighbours: store.ts is the port's face, connect.ts opens, append.ts writes.
  */
 import { z } from "zod";
@@ -22,7 +23,11 @@ export type SqliteLedgerOptions = Partial<ConnectOptions>;
 const reading = { what: "sqliteLedger", source: moduleRef(0, "ledger", "sqliteLedger") };
 
 const Options = z.strictObject({
-  path: z.string().min(1, "it is empty; name a file").default(":memory:"),
+  path: z
+    .string()
+    .min(1, "it is empty; name a file")
+    .refine((path) => !path.startsWith("file:"), "it is a URI; name the file by a plain path")
+    .default(":memory:"),
   busyTimeoutMs: z.int().nonnegative().default(2000),
   synchronous: z.enum(["full", "normal"]).default("full"),
 } satisfies KeysOf<SqliteLedgerOptions>);
