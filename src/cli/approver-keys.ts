@@ -4,16 +4,29 @@
  */
 import { readFileSync } from "node:fs";
 import { InvalidArgumentError } from "commander";
+import { isPlainObject, type JsonObject } from "../contract/json.ts";
 import type { ApproverKeys } from "../ports/signature-verifier.ts";
-import { readJsonObject } from "./options.ts";
+import { readJson } from "./options.ts";
+import { UsageError } from "./report-error.ts";
 
-/** `{"user:ann": JWK, "7": [JWK, JWK]}`: by type and id, or by the id alone. */
+/** `{"user:ann": JWK, "7": [JWK, JWK]}`: by type and id, or by the id alone. @throws UsageError. */
 export function readApproverKeys(path: string): ApproverKeys {
-  const keys = readJsonObject(`@${path}`);
+  const keys = readKeysFile(path);
   return ({ type, id }) => {
     const found = keys[`${type}:${id}`] ?? keys[String(id)];
     return typeof found === "object" ? found : null;
   };
+}
+
+/** Read while the command runs, when nobody else would tell what is wrong with it. */
+function readKeysFile(path: string): JsonObject {
+  try {
+    const keys = readJson(`@${path}`);
+    if (isPlainObject(keys)) return keys as JsonObject;
+    throw new Error('It must be a JSON object, such as {"user:ann": JWK}.');
+  } catch (error) {
+    throw new UsageError(`--keys ${path}: ${(error as Error).message}`);
+  }
 }
 
 /** A private Ed25519 key: a JWK, or PKCS #8 in PEM. */

@@ -1,7 +1,7 @@
 // Deciding together on the command line: votes and their tally, withdrawal, delegation, signatures made and checked.
 // Laws: each word is a process's own, with only the ledger file between them; a broken signature ends verify with exit 1.
 
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { exportJWK, exportPKCS8, generateKeyPair } from "jose";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -96,5 +96,22 @@ describe("deciding together", () => {
     expect(broken.out).toContain(`${id} at sequence`);
     expect(broken.out).toContain("signature");
     expect(Number(/at sequence (\d+)/.exec(broken.out)?.[1])).toBeGreaterThanOrEqual(Number(voted?.["first_sequence"]));
+  });
+
+  it.each([
+    ["a file that is not there", null, "cannot be read"],
+    ["YAML", "user: ann\n", "position 0"],
+    ["null", "null", "must be a JSON object"],
+    ["a list", "[]", "must be a JSON object"],
+  ])("tells that %s holds no keys, before a ledger is made", async (_what, text, told) => {
+    const [keys, db] = [path("wrong.json"), path("never.db")];
+    rmSync(keys, { force: true });
+    if (text !== null) writeFileSync(keys, text);
+    for (const words of [["serve"], ["run", "A.B"], ["verify", "--file", path("keys.json")]]) {
+      const ran = await runHere(...words, "--db", db, "--keys", keys);
+      expect([ran.code, ran.out, existsSync(db)]).toEqual([2, "", false]);
+      expect(ran.err).toContain(`error: --keys ${keys}: `);
+      expect(ran.err).toContain(told);
+    }
   });
 });
