@@ -9,6 +9,7 @@ import type { MovedLedger } from "../index.ts";
 import { chooseLedger, ledgerAsTyped } from "./choose-ledger.ts";
 import { invocation } from "./invocation.ts";
 import { addCommonOptions, type CommonOptions, readLedger, type Session } from "./options.ts";
+import { requireOtherLedger } from "./require-other-ledger.ts";
 import { printJson } from "./show-result.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -41,18 +42,20 @@ export function addBackup(program: Command, terminal: Terminal): void {
 async function backup(session: Session<MigrateOptions>): Promise<void> {
   const { options, terminal } = session;
   const from = chooseLedger(options.db, { create: false });
+  const to = chooseLedger(options.to, { create: true });
+  await requireOtherLedger(options.db, options.to);
   const { backupLedger } = await import("../index.ts");
-  const kept = await backupLedger(from, chooseLedger(options.to, { create: true }));
+  const kept = await backupLedger(from, to);
   if (options.json) return printJson(session, kept);
-  const to = ledgerAsTyped(options.to);
   terminal.print(`${tellRows(kept, options.to)}; the copy is sound. Restore it:`);
-  terminal.print(`  ${invocation()} migrate --db ${to} --to LEDGER`);
+  terminal.print(`  ${invocation()} migrate --db ${ledgerAsTyped(options.to)} --to LEDGER`);
 }
 
 async function migrate(session: Session<MigrateOptions>): Promise<void> {
   const { options, terminal } = session;
   const from = chooseLedger(options.db, { create: false });
   const to = chooseLedger(options.to, { create: true });
+  await requireOtherLedger(options.db, options.to);
   const { moveLedger } = await import("../index.ts");
   const moved = await moveLedger(from, to, { now: terminal.now() });
   if (options.json) return printJson(session, moved);
