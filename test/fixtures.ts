@@ -1,6 +1,6 @@
 /**
  * What the tests of several rooms need: folders and ledger files that go away, operators that count their calls, all events
- * of a workflow, the error that a call is refused with. Never: asserts anything.
+ * of a workflow, the error that a call is refused with, a user without rights. Never: asserts anything.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -75,4 +75,15 @@ export async function refusalOf(call: Promise<unknown>): Promise<KernelError> {
     throw thrown;
   }
   throw new Error("nothing was refused");
+}
+
+/** Root may read and write everything, so its tests of permissions run as nobody. */
+export async function asOrdinaryUser<T>(body: () => Promise<T>): Promise<T> {
+  if (process.getuid?.() !== 0) return body();
+  process.seteuid?.(65534);
+  try {
+    return await body();
+  } finally {
+    process.seteuid?.(0);
+  }
 }

@@ -5,7 +5,6 @@
  * INV-2  The file check opens no ledger and runs nothing: only `verifyEvidence` over the file's lines.
  * Limits: rows missing at the end of an export without evidence leave a sound chain; compare `heads` with the ledger's.
  */
-import { createReadStream, statSync } from "node:fs";
 import type { Command } from "commander";
 import { createSignatureAudit, type SignatureCheck } from "../adapters/verify-signatures.ts";
 import { raise } from "../contract/error.ts";
@@ -16,6 +15,7 @@ import { showLine } from "../protocol/visible-text.ts";
 import { readApproverKeys } from "./approver-keys.ts";
 import { withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, type Session } from "./options.ts";
+import { readFileLines } from "./read-lines.ts";
 import { UsageError } from "./report-error.ts";
 import { printJson } from "./show-result.ts";
 import type { Terminal } from "./terminal.ts";
@@ -70,9 +70,8 @@ const checkOf = ({ keys }: VerifyOptions): SignatureCheck =>
   keys === undefined ? {} : { keys: readApproverKeys(keys) };
 
 async function verifyFile(path: string, workflowId: string | undefined, check: SignatureCheck): Promise<Verdict> {
-  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) throw new UsageError(`${path} is not a file`);
   const { verifyEvidence } = await import("../index.ts");
-  const verdict = await verifyEvidence(readLines(createReadStream(path)), {
+  const verdict = await verifyEvidence(readFileLines(path), {
     ...(workflowId === undefined ? {} : { stream: workflowId }),
     checks: [checkSignatures(check)],
   });
@@ -92,33 +91,6 @@ const checkSignatures =
     const contents = rows.map(({ content }) => content);
     return (await audit.end(() => contents)).map((found) => ({ line: lineOf(found.sequence), ...found }));
   };
-
-const lineEnd = 0x0a;
-
-/** Lines end with LF and nothing else, as they are written; a line that is no UTF-8 comes as what is no JSON. */
-export async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
-  let rest: Buffer[] = [];
-  for await (const chunk of chunks) {
-    let from = 0;
-    for (let end = chunk.indexOf(lineEnd); end !== -1; end = chunk.indexOf(lineEnd, from)) {
-      yield decode([...rest, chunk.subarray(from, end)]);
-      rest = [];
-      from = end + 1;
-    }
-    rest.push(chunk.subarray(from));
-  }
-  yield decode(rest);
-}
-
-const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-
-function decode(pieces: readonly Buffer[]): string {
-  try {
-    return utf8.decode(Buffer.concat(pieces));
-  } catch {
-    return "(no UTF-8)";
-  }
-}
 
 export function renderVerdict(
   { ok, checked, erased = 0, broken, heads = [], evidence = [] }: Verdict,

@@ -3,6 +3,7 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Replay } from "../../src/index.ts";
+import { asOrdinaryUser } from "../fixtures.ts";
 import type { TempFolder } from "../operators/temp-folder.ts";
 import { readHere, runHere } from "./command-line.ts";
 import { demonstrate, keepAs, makeWorkplace } from "./workplace.ts";
@@ -61,5 +62,19 @@ describe("replay", () => {
   ])("refuses %s as wrong usage", async (_what, name, text) => {
     const file = text === null ? join(folder.path, name) : exportedAs(name, text);
     expect((await runHere("replay", id, "--file", file)).code).toBe(2);
+  });
+
+  it.each([
+    ["verify", "--file"],
+    ["replay", "wf_1", "--file"],
+    ["inspect", "--export"],
+  ])("%s: a file that cannot be read is wrong usage, and told", async (...words) => {
+    const long = await runHere(...words, join(folder.path, "x".repeat(300)));
+    expect(long).toMatchObject({ code: 2, out: "", err: expect.stringContaining("cannot be read: ENAMETOOLONG") });
+    const file = exportedAs("closed.jsonl", rows);
+    const closed = await asOrdinaryUser(() => runHere(...words, file));
+    expect(closed).toMatchObject({ code: 2, out: "", err: expect.stringContaining("cannot be read: EACCES") });
+    const other = await runHere(...words, folder.path);
+    expect(other).toMatchObject({ code: 2, out: "", err: expect.stringContaining("is not a file") });
   });
 });

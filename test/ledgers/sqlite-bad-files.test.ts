@@ -12,6 +12,7 @@ import { connect } from "../../src/ledgers/sqlite/connect.ts";
 import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 import { createStore } from "../../src/ledgers/sqlite/store.ts";
 import { nextTurn, testStream } from "../../src/testing/ledger-turns.ts";
+import { asOrdinaryUser } from "../fixtures.ts";
 import { bytesOf, freshPaths, rejection, withDatabase, withStore, writeLedger } from "./ledger-files.ts";
 
 const freshPath = freshPaths();
@@ -231,15 +232,4 @@ function damage(path: string): void {
   const bytes = Buffer.from(bytesOf(path), "base64");
   bytes.fill(0xa5, 8192 * 20, 8192 * 40);
   writeFileSync(path, bytes);
-}
-
-/** Root may write everything, so its tests of permissions run as nobody. */
-async function asOrdinaryUser<T>(body: () => Promise<T>): Promise<T> {
-  if (!isRoot) return body();
-  process.seteuid?.(65534);
-  try {
-    return await body();
-  } finally {
-    process.seteuid?.(0);
-  }
 }

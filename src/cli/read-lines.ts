@@ -1,0 +1,46 @@
+/**
+ * The lines of a file of JSON Lines.
+ *
+ * INV-1  Lines end with LF and nothing else, as they are written; a line that is no UTF-8 comes as what is no JSON.
+ * INV-2  A file that cannot be read is wrong usage.
+ */
+import { createReadStream, statSync } from "node:fs";
+import { UsageError } from "./report-error.ts";
+
+/** @throws UsageError. */
+export const readFileLines = (path: string): AsyncGenerator<string> => readLines(readChunks(path));
+
+async function* readChunks(path: string): AsyncGenerator<Buffer> {
+  try {
+    if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) throw new UsageError(`${path} is not a file`);
+    yield* createReadStream(path);
+  } catch (error) {
+    throw error instanceof UsageError ? error : new UsageError(`the file cannot be read: ${(error as Error).message}`);
+  }
+}
+
+const lineEnd = 0x0a;
+
+export async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  let rest: Buffer[] = [];
+  for await (const chunk of chunks) {
+    let from = 0;
+    for (let end = chunk.indexOf(lineEnd); end !== -1; end = chunk.indexOf(lineEnd, from)) {
+      yield decode([...rest, chunk.subarray(from, end)]);
+      rest = [];
+      from = end + 1;
+    }
+    rest.push(chunk.subarray(from));
+  }
+  yield decode(rest);
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+function decode(pieces: readonly Buffer[]): string {
+  try {
+    return utf8.decode(Buffer.concat(pieces));
+  } catch {
+    return "(no UTF-8)";
+  }
+}
