@@ -28,10 +28,12 @@ function findNode() {
   }
 }
 
+const quoteWord = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
+
 /** What makes a folder to begin with is run from no folder of its own: nothing lies beside it. */
 function refuse() {
   const [, , command, folder = "my-workflows"] = process.argv;
-  const made = `npx -p node@${neededMajor} -p create-countersign create-countersign ${folder}`;
+  const made = `npx -p node@${neededMajor} -p create-countersign create-countersign ${quoteWord(folder)}`;
   const elsewhere = command === "create" ? `"${made}"` : `"npm install node@${neededMajor}" beside countersign`;
   const lines = [
     `countersign needs Node ${neededMajor} or newer; this is ${process.version}.`,

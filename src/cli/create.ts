@@ -10,6 +10,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
 import { findShipped } from "./find-shipped.ts";
 import { readVersion } from "./read-version.ts";
+import { quoteWord } from "./render-text.ts";
 import { UsageError } from "./report-error.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -29,7 +30,7 @@ function create(folder: string, terminal: Terminal): void {
     if (error instanceof UsageError) throw error;
     throw new UsageError(`${folder} cannot be made: ${(error as Error).message}; name another folder`);
   }
-  terminal.print(`Made ${folder}. Next:\n\n  cd ${folder}\n  npm install\n  npm start\n`);
+  terminal.print(`Made ${folder}. Next:\n\n  cd ${quoteWord(folder)}\n  npm install\n  npm start\n`);
 }
 
 function requireEmpty(folder: string): void {

@@ -9,6 +9,7 @@ import type { MovedLedger } from "../index.ts";
 import { chooseLedger, ledgerAsTyped } from "./choose-ledger.ts";
 import { invocation } from "./invocation.ts";
 import { addCommonOptions, type CommonOptions, readLedger, type Session } from "./options.ts";
+import { quoteWord } from "./render-text.ts";
 import { requireOtherLedger } from "./require-other-ledger.ts";
 import { printJson } from "./show-result.ts";
 import type { Terminal } from "./terminal.ts";
@@ -48,7 +49,7 @@ async function backup(session: Session<MigrateOptions>): Promise<void> {
   const kept = await backupLedger(from, to);
   if (options.json) return printJson(session, kept);
   terminal.print(`${tellRows(kept, options.to)}; the copy is sound. Restore it:`);
-  terminal.print(`  ${invocation()} migrate --db ${ledgerAsTyped(options.to)} --to LEDGER`);
+  terminal.print(`  ${invocation()} migrate --db ${quoteWord(ledgerAsTyped(options.to))} --to LEDGER`);
 }
 
 async function migrate(session: Session<MigrateOptions>): Promise<void> {

@@ -34,3 +34,9 @@ it("create makes the folders above it", async () => {
   expect(readdirSync(made)).toContain("package.json");
   expect((await runHere("create", made)).err).toContain("is not empty");
 });
+
+it("create says what to type next, quoted where a shell needs it", async () => {
+  using folder = makeTempFolder();
+  const made = join(folder.path, "my shop");
+  expect((await runHere("create", made)).out).toContain(`\n  cd '${made}'\n`);
+});

@@ -21,6 +21,7 @@ describe("on an older Node", () => {
     [["list"], 'or run "npm install node@24" beside countersign.'],
     [["create"], 'or run "npx -p node@24 -p create-countersign create-countersign my-workflows".'],
     [["create", "shop"], 'or run "npx -p node@24 -p create-countersign create-countersign shop".'],
+    [["create", "my shop"], "or run \"npx -p node@24 -p create-countersign create-countersign 'my shop'\"."],
   ])("%j ends with 2 and says what leads on", (words, next) => {
     using folder = makeTempFolder();
     const { status, stdout, stderr } = runOlder(folder.path, ...words);

@@ -3,6 +3,7 @@
 import { existsSync, linkSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { invocation } from "../../src/cli/invocation.ts";
 import { requireOtherLedger } from "../../src/cli/require-other-ledger.ts";
 import { makeTempFolder } from "../fixtures.ts";
 import { writeLedger } from "../ledgers/ledger-files.ts";
@@ -62,4 +63,13 @@ describe("a ledger onto itself", () => {
     "postgres://db:5433/shop",
     "a.db",
   ])("is not %s", (to) => expect(requireOtherLedger(sameDatabase, to)).resolves.toBeUndefined());
+});
+
+it("backup says how to restore, quoted where a shell needs it", async () => {
+  using folder = makeTempFolder();
+  const [db, to] = [join(folder.path, "a.db"), join(folder.path, "my copy.db")];
+  await writeLedger(db);
+  const ran = await runHere("backup", "--db", db, "--to", to);
+  expect([ran.code, ran.err]).toEqual([0, ""]);
+  expect(ran.out).toContain(`${invocation()} migrate --db '${to}' --to LEDGER\n`);
 });
