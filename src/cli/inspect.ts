@@ -64,7 +64,7 @@ async function inspect(workflowId: string | undefined, session: Session<InspectO
     const upTo = events.filter(({ sequence }) => sequence <= (options.at ?? Number.POSITIVE_INFINITY));
     return show({ [Symbol.asyncIterator]: () => playEvents(upTo, play) }, session);
   };
-  if (options.export !== undefined) return playAll(await eventsIn(options.export, workflowId));
+  if (options.export !== undefined) return playAll(await eventsIn(options.export, terminal.signal, workflowId));
   if (workflowId === undefined) throw new UsageError("name a workflow, or an export with --export");
   await withKernel(session, async ({ kernel, caller }) => {
     await kernel.workflow(workflowId, caller);
@@ -75,8 +75,8 @@ async function inspect(workflowId: string | undefined, session: Session<InspectO
 }
 
 /** The events of an export, in its order. @throws UsageError, KernelErrorException T0_LEDGER_CORRUPT. */
-async function eventsIn(path: string, workflowId: string | undefined): Promise<readonly LedgerEvent[]> {
-  const streams = Map.groupBy(await readExport(path, workflowId), ({ stream }) => stream);
+async function eventsIn(...given: Parameters<typeof readExport>): Promise<readonly LedgerEvent[]> {
+  const streams = Map.groupBy(await readExport(...given), ({ stream }) => stream);
   return [...streams.values()].flatMap((rows) => openTurns(rows));
 }
 

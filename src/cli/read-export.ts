@@ -14,8 +14,8 @@ import { UsageError } from "./report-error.ts";
 const exportRef = moduleRef(0, "cli", "read_export");
 
 /** Those of one workflow, or all. @throws UsageError, KernelErrorException T0_LEDGER_CORRUPT. */
-export async function readExport(path: string, workflowId?: string): Promise<readonly TurnRow[]> {
-  const texts = await Array.fromAsync(readFileLines(path));
+export async function readExport(path: string, signal: AbortSignal, workflowId?: string): Promise<readonly TurnRow[]> {
+  const texts = await Array.fromAsync(readFileLines(path, signal));
   const lines = texts.map(parse);
   const rows = lines.filter(isRow);
   const odd = lines.findIndex((line) => line !== undefined && !isRow(line) && !isEvidence(line));

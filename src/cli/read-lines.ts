@@ -7,8 +7,17 @@
 import { createReadStream, statSync } from "node:fs";
 import { UsageError } from "./report-error.ts";
 
-/** @throws UsageError. */
-export const readFileLines = (path: string): AsyncGenerator<string> => readLines(readChunks(path));
+/** @throws UsageError, and the reason of `signal`, between two pieces of the file. */
+export const readFileLines = (path: string, signal: AbortSignal): AsyncGenerator<string> =>
+  readLines(readUntil(signal, readChunks(path)));
+
+async function* readUntil(signal: AbortSignal, chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) {
+    signal.throwIfAborted();
+    yield chunk;
+  }
+  signal.throwIfAborted();
+}
 
 async function* readChunks(path: string): AsyncGenerator<Buffer> {
   try {

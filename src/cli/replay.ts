@@ -41,7 +41,7 @@ async function replay(workflowId: string, session: Session<ReplayOptions>): Prom
 async function replayFrom(workflowId: string, session: Session<ReplayOptions>): Promise<Replay> {
   const { file } = session.options;
   if (file === undefined) return withKernel(session, ({ kernel, caller }) => kernel.replay(workflowId, caller));
-  const rows = await readExport(file, workflowId);
+  const rows = await readExport(file, session.terminal.signal, workflowId);
   const { replayRows } = await import("../index.ts");
   return withRules(session.options, (rules) => replayRows(rows, rules));
 }

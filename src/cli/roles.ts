@@ -6,7 +6,7 @@
  */
 import type { Command } from "commander";
 import { postgresRoles } from "../ledgers/postgres/roles.ts";
-import { chooseLedger, schemaOf } from "./choose-ledger.ts";
+import { type ChosenLedger, chooseLedger, schemaOf } from "./choose-ledger.ts";
 import { addCommonOptions, type CommonOptions, readId } from "./options.ts";
 import { toJsonText } from "./render-text.ts";
 import { UsageError } from "./report-error.ts";
@@ -36,7 +36,18 @@ async function printRoles({ db, kernel, reader, reads, json }: RolesOptions, ter
   if (schema === null) throw new UsageError("roles are of a database: --db is a file, whose rights are the system's");
   const sql = postgresRoles({ schema, kernel, reader, ...(reads !== undefined && { tenant: reads }) });
   const ledger = chooseLedger(db, { create: true });
-  await ledger.open();
-  await ledger.close();
+  await makeLedger(ledger, terminal);
   terminal.print(json ? toJsonText({ sql }) : sql.trimEnd());
+}
+
+/** What the database has begun ends there; whoever interrupts it is heard then. */
+async function makeLedger(ledger: ChosenLedger, { signal, safety }: Terminal): Promise<void> {
+  signal.throwIfAborted();
+  safety.tell = "The ledger may have been made or migrated; no role was told of.";
+  try {
+    await ledger.open();
+    await ledger.close();
+  } finally {
+    signal.throwIfAborted();
+  }
 }

@@ -52,7 +52,7 @@ async function verify(workflowId: string | undefined, session: Session<VerifyOpt
   const verdict: Verdict =
     options.file === undefined
       ? await verifyLedger(workflowId, session)
-      : await verifyFile(options.file, workflowId, checkOf(options));
+      : await verifyFile(options.file, workflowId, session);
   if (options.json) printJson(session, verdict);
   else terminal.print(renderVerdict(verdict, terminal));
   if (!verdict.ok) refuseBroken(verdict);
@@ -69,9 +69,14 @@ function verifyLedger(workflowId: string | undefined, session: Session): Promise
 const checkOf = ({ keys }: VerifyOptions): SignatureCheck =>
   keys === undefined ? {} : { keys: readApproverKeys(keys) };
 
-async function verifyFile(path: string, workflowId: string | undefined, check: SignatureCheck): Promise<Verdict> {
+async function verifyFile(
+  path: string,
+  workflowId: string | undefined,
+  { options, terminal: { signal } }: Session,
+): Promise<Verdict> {
+  const check = checkOf(options);
   const { verifyEvidence } = await import("../index.ts");
-  const verdict = await verifyEvidence(readFileLines(path), {
+  const verdict = await verifyEvidence(readFileLines(path, signal), {
     ...(workflowId === undefined ? {} : { stream: workflowId }),
     checks: [checkSignatures(check)],
   });

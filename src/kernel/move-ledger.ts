@@ -31,29 +31,36 @@ const chunk = 500;
 const mover = "move";
 const source = moduleRef(0, "kernel", "moveLedger");
 
-/** Both are opened and closed here. `now` is epoch ms. @throws KernelErrorException T0_LEDGER_*. */
+/**
+ * Both are opened and closed here. `now` is epoch ms. Once `signal` is aborted no further page is moved, and its reason is
+ * thrown; what was moved stays. @throws KernelErrorException T0_LEDGER_*.
+ */
 export async function moveLedger(
   from: LedgerStore,
   to: LedgerStore,
-  { now }: { readonly now: number },
+  { now, signal }: { readonly now: number; readonly signal?: AbortSignal },
 ): Promise<MovedLedger> {
   return withBoth(from, to, async () => {
     await requireRest(from, now);
-    await requireSound(from);
-    const moved = await moveRows(from, to, Number.POSITIVE_INFINITY);
-    await requireSound(to);
+    await requireSound(from, signal);
+    const moved = await moveRows(from, to, { until: Number.POSITIVE_INFINITY, signal });
+    await requireSound(to, signal);
     return moved;
   });
 }
 
 /**
  * Adds to `to` what it lacks of the log of `from`, whose processes go on. Both are opened and closed here; `to` is verified.
- * A restore is `moveLedger` from the backup. @throws KernelErrorException T0_LEDGER_*.
+ * `signal` as for `moveLedger`. A restore is `moveLedger` from the backup. @throws KernelErrorException T0_LEDGER_*.
  */
-export async function backupLedger(from: LedgerStore, to: LedgerStore): Promise<MovedLedger> {
+export async function backupLedger(
+  from: LedgerStore,
+  to: LedgerStore,
+  { signal }: { readonly signal?: AbortSignal } = {},
+): Promise<MovedLedger> {
   return withBoth(from, to, async () => {
-    const moved = await moveRows(from, to, await from.position());
-    await requireSound(to);
+    const moved = await moveRows(from, to, { until: await from.position(), signal });
+    await requireSound(to, signal);
     return moved;
   });
 }
@@ -82,20 +89,25 @@ async function requireRest(store: LedgerStore, now: number): Promise<void> {
   }
 }
 
-async function requireSound(store: LedgerStore): Promise<void> {
-  const { ok, broken } = await verifyAll(store);
+async function requireSound(store: LedgerStore, signal: AbortSignal | undefined): Promise<void> {
+  const { ok, broken } = await verifyAll(store, {}, signal);
   if (ok) return;
   const [first] = broken;
   const message = `ledger ${store.name} is not sound: ${first?.stream} at ${first?.sequence} (${first?.reason})`;
   raise(kernelError("T0_LEDGER_CORRUPT", message, source, { detail: { broken: broken.length } }));
 }
 
-/** @param until the position after which nothing is moved. */
-async function moveRows(from: LedgerStore, to: LedgerStore, until: number): Promise<MovedLedger> {
+interface Extent {
+  /** The position after which nothing is moved. */
+  readonly until: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+async function moveRows(from: LedgerStore, to: LedgerStore, extent: Extent): Promise<MovedLedger> {
   const derivation = new AppendDerivation(from);
   const streams = new Set<string>();
   let [rows, found] = [0, 0];
-  for await (const read of readLog(from, until)) {
+  for await (const read of readLog(from, extent)) {
     const batch: Append[] = [];
     for (const row of read) batch.push((await derivation.of(row)) ?? refuseUntold(row));
     const receipts = await to.append(batch);
@@ -110,8 +122,9 @@ async function moveRows(from: LedgerStore, to: LedgerStore, until: number): Prom
   return { rows, streams: streams.size, found };
 }
 
-async function* readLog(store: LedgerStore, until: number): AsyncGenerator<readonly TurnRow[], void, void> {
+async function* readLog(store: LedgerStore, { until, signal }: Extent): AsyncGenerator<readonly TurnRow[], void, void> {
   for (let position = 0; ; ) {
+    signal?.throwIfAborted();
     const read = (await store.tail(position, chunk)).filter((row) => row.position <= until);
     const last = read.at(-1);
     if (last === undefined) return;

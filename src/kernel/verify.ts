@@ -25,12 +25,17 @@ export async function verifyOne(store: LedgerStore, stream: string, check?: Sign
 
 const chunk = 1000;
 
-/** All streams in one pass over the store, in position order. */
-export async function verifyAll(store: LedgerStore, check?: SignatureCheck): Promise<Verification> {
+/** All streams in one pass over the store, in position order. @throws the reason of `signal`, between two pages. */
+export async function verifyAll(
+  store: LedgerStore,
+  check?: SignatureCheck,
+  signal?: AbortSignal,
+): Promise<Verification> {
   const chains = new Chains(createSignatureAudit(check));
   const rebuild = await beginRebuild(store);
   let checked = 0;
   for (let position = 0; ; ) {
+    signal?.throwIfAborted();
     const rows = await store.tail(position, chunk);
     for (const { row } of rows) chains.check(row);
     await rebuild?.add(rows, chains.broken);

@@ -11,7 +11,7 @@ import { runHere } from "./command-line.ts";
 
 const sameDatabase = "postgresql://bob:secret@db:5432/shop?schema=countersign";
 
-describe("a ledger without a name", () => {
+describe("a ledger that would be gone with the command", () => {
   it.each([
     [["run", "A.B", "--db", ""]],
     [["demo", "--db", ""]],
@@ -19,10 +19,12 @@ describe("a ledger without a name", () => {
     [["list", "--db", ""]],
     [["backup", "--to", ""]],
     [["migrate", "--to", ""]],
+    [["backup", "--to", ":memory:"]],
+    [["migrate", "--to", ":memory:"]],
   ])("%j is wrong usage", async (words) => {
     const ran = await runHere(...words);
     expect([ran.code, ran.out]).toEqual([2, ""]);
-    expect(ran.err).toContain("name a file, or a database by its URL");
+    expect(ran.err).toContain("name a file, or a database");
   });
 });
 
