@@ -24,7 +24,7 @@ async function* readChunks(path: string): AsyncGenerator<Buffer> {
     if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) throw new UsageError(`${path} is not a file`);
     yield* createReadStream(path);
   } catch (error) {
-    throw error instanceof UsageError ? error : new UsageError(`the file cannot be read: ${(error as Error).message}`);
+    throw error instanceof UsageError ? error : new UsageError(`${path} cannot be read: ${(error as Error).message}`);
   }
 }
 
