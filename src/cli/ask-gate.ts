@@ -34,6 +34,7 @@ interface Draft {
   readonly note: string;
 }
 
+/** @throws what the terminal's signal was aborted with, where that was while the person edited. */
 export async function askGate(question: Question): Promise<Said> {
   let draft: Draft = { edit: null, note: "" };
   for (;;) {
@@ -48,6 +49,7 @@ export async function askGate(question: Question): Promise<Said> {
 async function edit({ gate, terminal }: Question, draft: Draft): Promise<Draft> {
   try {
     const edited = await editGate(gate, terminal, draft.edit);
+    terminal.signal.throwIfAborted();
     return { edit: edited, note: edited === null ? "Nothing is changed." : "" };
   } catch (error) {
     if (!(error instanceof InvalidArgumentError)) throw error;

@@ -46,7 +46,8 @@ export function openScreen(input: ReadStream, output: WriteStream, signal: Abort
   input.on("keypress", onKey).setRawMode(true).resume();
   output.on("resize", onResize).write(enter);
   process.on("exit", close);
-  signal.addEventListener("abort", onAbort);
+  if (signal.aborted) onAbort();
+  else signal.addEventListener("abort", onAbort);
   return {
     size: () => ({ columns: output.columns, rows: output.rows }),
     show: (lines) => void output.write(home + lines.map((line) => line + eraseRight).join("\n") + eraseBelow),

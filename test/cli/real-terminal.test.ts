@@ -8,7 +8,7 @@ import { type IPty, spawn } from "@lydell/node-pty";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { TempFolder } from "../operators/temp-folder.ts";
 import { launcher, runHere } from "./command-line.ts";
-import { makeWorkplace } from "./workplace.ts";
+import { keepAs, makeWorkplace } from "./workplace.ts";
 
 let folder: TempFolder;
 let repo = "";
@@ -80,6 +80,32 @@ describe("at a real terminal", () => {
     process.kill(pty.pid, "SIGTERM");
     expect(await ended).toBe(143);
     expect(seen()).toContain("\u001b[?1049l");
+  });
+
+  it.each([
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+    ["SIGHUP", 129],
+  ])("%s while a person edits ends it: the gate is not opened again", async (name, code) => {
+    const editor = keepAs(folder, "edit.sh", "trap : INT\necho it is edited\nread line\n");
+    const { pty, seen, until, ended } = sit({ EDITOR: `sh ${editor}` }, "review");
+    await until("[a]approve");
+    pty.write("e");
+    await until("it is edited");
+    process.kill(pty.pid, name);
+    pty.write("\r");
+    expect(await ended).toBe(code);
+    expect(seen().split("\u001b[?1049h")).toHaveLength(2);
+  });
+
+  it("Ctrl-C where a file is asked for ends it too", async () => {
+    const { pty, until, ended } = sit({}, "review");
+    await until("[a]approve");
+    pty.write("e");
+    await until("No $EDITOR is set.");
+    pty.write("\u0003");
+    await until("Stopped. Nothing was decided at this gate.");
+    expect(await ended).toBe(130);
   });
 
   it("TERM=dumb gets lines, no colours and no redrawing; another locale gets ASCII", async () => {
