@@ -80,9 +80,15 @@ async function eventsIn(...given: Parameters<typeof readExport>): Promise<readon
   return [...streams.values()].flatMap((rows) => openTurns(rows));
 }
 
+/** @throws what the terminal's signal was aborted with: a play that is broken off just ends. */
 async function show(source: AsyncIterable<Inspection>, session: Session<InspectOptions>): Promise<void> {
+  const { terminal } = session;
+  await (session.options.json ? terminal.printAll(toLines(source)) : serve(source, session));
+  terminal.signal.throwIfAborted();
+}
+
+async function serve(source: AsyncIterable<Inspection>, session: Session<InspectOptions>): Promise<void> {
   const { options, terminal } = session;
-  if (options.json) return terminal.printAll(toLines(source));
   const { serveInspector } = await import("../inspect/index.ts");
   const server = await serveInspector(source, { port: options.port, ui: options.ui });
   terminal.print(tellInspector(server, options.ui));

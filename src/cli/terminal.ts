@@ -184,7 +184,15 @@ function onBrokenOutput(error: NodeJS.ErrnoException): unknown {
 
 async function printAll(lines: AsyncIterable<string>, signal: AbortSignal): Promise<void> {
   for await (const line of lines) {
-    if (!process.stdout.write(`${line}\n`)) await once(process.stdout, "drain", { signal });
+    if (!process.stdout.write(`${line}\n`)) await once(process.stdout, "drain", { signal }).catch(rethrowFor(signal));
     signal.throwIfAborted();
   }
 }
+
+/** Why the waiting was left is the signal's to say, where it was aborted. */
+const rethrowFor =
+  (signal: AbortSignal) =>
+  (error: unknown): never => {
+    signal.throwIfAborted();
+    throw error;
+  };

@@ -5,13 +5,12 @@
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { invocation } from "../../src/cli/invocation.ts";
 import type { Gate } from "../../src/contract/gate.ts";
 import type { WorkflowState } from "../../src/contract/workflow-state.ts";
 import type { TempFolder } from "../operators/temp-folder.ts";
-import { readHere, readLines, runHere, runProcess, startProcess } from "./command-line.ts";
+import { endOf, readHere, readLines, runHere, runProcess, startProcess } from "./command-line.ts";
 import { makeWorkplace } from "./workplace.ts";
 
 type Shown = WorkflowState & { readonly approve: string | null; readonly file: string | null; readonly why: string[] };
@@ -206,16 +205,14 @@ describe("reading", () => {
   it("a reader that goes away does not make it fail", async () => {
     const child = startProcess(repo, "export", done.workflow_id, "--db", db);
     child.stdout.destroy();
-    const [err, [code]] = await Promise.all([text(child.stderr), once(child, "exit")]);
-    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect(await endOf(child)).toEqual({ code: 0, err: "" });
   });
 
   it("an interrupted follower stops cleanly", async () => {
     const child = startProcess(repo, "events", waiting.workflow_id, "--follow", "--db", db);
     await once(child.stdout, "data");
     child.kill("SIGINT");
-    const [err, [code]] = await Promise.all([text(child.stderr), once(child, "exit")]);
-    expect({ code, err }).toEqual({ code: 130, err: "\nStopped. Nothing was changed.\n" });
+    expect(await endOf(child)).toEqual({ code: 130, err: "\nStopped. Nothing was changed.\n" });
   });
 });
 

@@ -29,6 +29,12 @@ export async function runProcess(cwd: string, ...args: readonly string[]): Promi
   return { code: code as number | null, out, err };
 }
 
+/** How a process ended, and what it complained of meanwhile. */
+export async function endOf(child: ChildProcessWithoutNullStreams): Promise<Omit<Ran, "out">> {
+  const [err, [code]] = await Promise.all([text(child.stderr), once(child, "exit")]);
+  return { code: code as number | null, err };
+}
+
 /** In this process. */
 export const runHere = (...args: readonly string[]): Promise<Ran> => runAt({}, ...args);
 

@@ -1,10 +1,11 @@
+import { once } from "node:events";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import { main } from "../../src/cli/main.ts";
 import { Interrupted, type Terminal } from "../../src/cli/terminal.ts";
 import { Inspection } from "../../src/contract/inspection.ts";
 import type { TempFolder } from "../operators/temp-folder.ts";
-import { readLines, runHere } from "./command-line.ts";
+import { endOf, readLines, runHere, startProcess } from "./command-line.ts";
 import { serveHere } from "./serve-here.ts";
 import { demonstrate, keepAs, makeWorkplace } from "./workplace.ts";
 
@@ -65,6 +66,23 @@ describe("inspect", () => {
     expect([code, seen]).toEqual([1000, (await told(id, "--db", db)).filter((message) => !isHost(message))]);
     interruption.abort(new Interrupted("the test", 0));
     expect(await ended).toBe(0);
+  });
+
+  it("an export that is played ends as its reader or a signal says", async () => {
+    const file = exportedAs("played.jsonl", rows);
+    const left = startProcess(folder.path, "inspect", "--export", file, "--json");
+    await once(left.stdout, "data");
+    left.stdout.destroy();
+    expect(await endOf(left)).toEqual({ code: 0, err: "" });
+    for (const how of [
+      ["--json", "--speed", "0.001", "--real"],
+      ["--port", "0"],
+    ]) {
+      const played = startProcess(folder.path, "inspect", "--export", file, ...how);
+      await once(played.stdout, "data");
+      played.kill("SIGINT");
+      expect(await endOf(played)).toEqual({ code: 130, err: "\nStopped. Nothing was changed.\n" });
+    }
   });
 
   it.each([
