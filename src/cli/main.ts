@@ -2,7 +2,8 @@
  * The command line: builds the program, runs one command, answers with its exit code.
  *
  * Owns: the list of commands. Each is a thin mapping over the in-process API; their files say what they do.
- * INV-1  Never ends the process itself: the exit code is returned, and output that is under way gets out.
+ * INV-1  Never ends the process itself: the exit code is returned, and output that is under way gets out; 0 only once
+ *        it is out.
  */
 import { Command } from "commander";
 import { nameForbidden } from "../protocol/visible-text.ts";
@@ -35,8 +36,13 @@ import { addWhatIf } from "./whatif.ts";
 export async function main(args: readonly string[], given?: Terminal): Promise<number> {
   const json = args.includes("--json");
   const terminal = guardTerminal(given ?? openTerminal(json));
+  const code = await codeOf(() => buildProgram(terminal).parseAsync([...args], { from: "user" }), terminal, json);
+  return code === 0 ? codeOf(terminal.settle, terminal, json) : code;
+}
+
+async function codeOf(work: () => Promise<unknown>, terminal: Terminal, json: boolean): Promise<number> {
   try {
-    await buildProgram(terminal).parseAsync([...args], { from: "user" });
+    await work();
     return 0;
   } catch (thrown) {
     return reportError(thrown, terminal, json);

@@ -11,7 +11,7 @@ import type { KernelError } from "../contract/kernel-error.ts";
 import { errorToProblemDetails } from "../protocol/error-to-problem-details.ts";
 import { showLine, showText } from "../protocol/visible-text.ts";
 import { hangLines, toJsonText, wrapSaid } from "./render-text.ts";
-import { Interrupted, type Terminal } from "./terminal.ts";
+import { Interrupted, OutputError, type Terminal } from "./terminal.ts";
 
 /** The command cannot be understood, or names something that is not there. */
 export class UsageError extends Error {
@@ -31,7 +31,8 @@ export function reportError(thrown: unknown, terminal: Terminal, json: boolean):
     return 1;
   }
   if (thrown instanceof UsageError) terminal.complain(`error: ${hangLines(thrown.message, 7)}`);
-  else terminal.complain(json ? toJsonText(unexpectedProblem(thrown)) : describeUnexpected(thrown));
+  else if (json) terminal.complain(toJsonText(problemOf(thrown)));
+  else terminal.complain(thrown instanceof OutputError ? `error: ${thrown.message}` : describeUnexpected(thrown));
   return thrown instanceof UsageError ? 2 : 1;
 }
 
@@ -47,9 +48,9 @@ function describeUnexpected(thrown: unknown): string {
 }
 
 /** Problem details without a type of their own (RFC 7807): no row of the catalogue stands for it. */
-const unexpectedProblem = (thrown: unknown) => ({
+const problemOf = (thrown: unknown) => ({
   type: "about:blank",
-  title: "unexpected failure",
+  title: thrown instanceof OutputError ? "output failure" : "unexpected failure",
   status: 500,
   detail: thrown instanceof Error ? thrown.message : String(thrown),
 });

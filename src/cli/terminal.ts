@@ -2,7 +2,8 @@
  * The terminal as commands see it: where text goes, how wide it is, whether anybody can answer, and when to stop.
  *
  * Owns: colours (only on a terminal, never against NO_COLOR), the closed pipe, the interruption, and what is told of it.
- * INV-1  A reader that went away ends the program quietly; it never throws.
+ * INV-1  A reader that went away ends the program quietly; it never throws. Output that cannot be written, as on a full
+ *        disk, is an OutputError, which `settle` tells at the latest.
  * INV-2  `interactive` is false wherever a question could wait for nobody.
  * INV-3  Nothing reaches a terminal but characters that can be seen, line feeds, and our own colours: whatever a command
  *        forgot to name is named here.
@@ -31,7 +32,7 @@ export interface Terminal {
   /** The command of the person's editor; null where none is set. */
   readonly editor: string | null;
   readonly paint: Paint;
-  /** Aborted by a signal or by a closed pipe; the reason is an Interrupted. */
+  /** Aborted by a signal or by a closed pipe, with an Interrupted; by output that cannot be written, with an OutputError. */
   readonly signal: AbortSignal;
   /** Epoch ms. */
   readonly now: () => number;
@@ -42,6 +43,8 @@ export interface Terminal {
   readonly complain: (line: string) => void;
   /** Writes line by line, no faster than the reader reads. What is `exact` goes to files and pipes as it is. */
   readonly printAll: (lines: AsyncIterable<string>, as?: "exact") => Promise<void>;
+  /** Resolves when all that was written is out, or nobody reads it any more. @throws OutputError. */
+  readonly settle: () => Promise<void>;
 }
 
 /** Takes back the line that is being redrawn; only at the beginning of what is written. */
@@ -108,6 +111,14 @@ export class Interrupted extends Error {
   }
 }
 
+/** What was written got out in part, or not at all. */
+export class OutputError extends Error {
+  constructor(cause: NodeJS.ErrnoException) {
+    super(`stdout cannot be written (${cause.message}); what is there is cut short: make room, or send it elsewhere`);
+    this.name = "OutputError";
+  }
+}
+
 const signalCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 /** A program that is told to end by whoever runs it, and does, has not failed. */
 export const isToldToEnd = (reason: unknown): boolean =>
@@ -156,6 +167,7 @@ export function openTerminal(json: boolean): Terminal {
     write: (text) => void stdout.write(adapt(text)),
     complain: (line) => void stderr.write(`${adapt(line)}\n`),
     printAll: (lines, as) => printAll(as === "exact" && stdout.isTTY === true ? guardLines(lines) : lines, stop.signal),
+    settle: () => settle(stop.signal),
   };
 }
 
@@ -178,8 +190,13 @@ async function askLine(question: string, stop: AbortController): Promise<string 
   }
 }
 
-function onBrokenOutput(error: NodeJS.ErrnoException): unknown {
-  return error.code === "EPIPE" ? new Interrupted("a closed pipe", 0) : error;
+const onBrokenOutput = (error: NodeJS.ErrnoException): Error =>
+  error.code === "EPIPE" ? new Interrupted("a closed pipe", 0) : new OutputError(error);
+
+/** An empty write comes after all others; what was wrong with one of them has aborted the signal by then. */
+async function settle(signal: AbortSignal): Promise<void> {
+  await new Promise<void>((resolve) => process.stdout.write("", () => resolve()));
+  if (signal.reason instanceof OutputError) throw signal.reason;
 }
 
 async function printAll(lines: AsyncIterable<string>, signal: AbortSignal): Promise<void> {

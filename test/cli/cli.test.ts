@@ -2,15 +2,16 @@
 // Laws: nothing is written before somebody approves; any process with the file can go on; exit codes 0, 1, 2.
 // Never: touches the repository this file lies in, or the network.
 
+import { type StdioOptions, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { invocation } from "../../src/cli/invocation.ts";
 import type { Gate } from "../../src/contract/gate.ts";
 import type { WorkflowState } from "../../src/contract/workflow-state.ts";
 import type { TempFolder } from "../operators/temp-folder.ts";
-import { endOf, readHere, readLines, runHere, runProcess, startProcess } from "./command-line.ts";
+import { endOf, launcher, readHere, readLines, runHere, runProcess, startProcess } from "./command-line.ts";
 import { makeWorkplace } from "./workplace.ts";
 
 type Shown = WorkflowState & { readonly approve: string | null; readonly file: string | null; readonly why: string[] };
@@ -25,6 +26,12 @@ afterAll(() => folder[Symbol.dispose]());
 
 const notes = (out: string): string => readFileSync(join(repo, out), "utf8");
 const stopAtGate = (out: string) => readHere<Shown>("demo", "--repo", repo, "--db", db, "--out", out);
+
+/** A file on a disk that has no room. */
+function openFull() {
+  const fd = openSync("/dev/full", "w");
+  return { fd, [Symbol.dispose]: () => closeSync(fd) };
+}
 
 describe("demo", () => {
   it("--yes writes the notes and says why", async () => {
@@ -207,6 +214,21 @@ describe("reading", () => {
     child.stdout.destroy();
     expect(await endOf(child)).toEqual({ code: 0, err: "" });
   });
+
+  it
+    .runIf(existsSync("/dev/full"))
+    .each([[["--help"]], [["list"]], [["list", "--json"]], [["events", "WF"]], [["export", "WF"]]])(
+    "%j on a full disk ends with 1 and one line",
+    (words) => {
+      using full = openFull();
+      const args = words.map((word) => (word === "WF" ? done.workflow_id : word));
+      const given = words.includes("--help") ? args : [...args, "--db", db];
+      const stdio: StdioOptions = ["ignore", full.fd, "pipe"];
+      const { status, stderr } = spawnSync(process.execPath, [launcher, ...given], { encoding: "utf8", stdio });
+      expect([status, stderr]).toEqual([1, expect.stringMatching(/^.*stdout cannot be written \(ENOSPC: .*\n$/)]);
+      if (words.includes("--json")) expect(JSON.parse(stderr)).toMatchObject({ title: "output failure" });
+    },
+  );
 
   it("an interrupted follower stops cleanly", async () => {
     const child = startProcess(repo, "events", waiting.workflow_id, "--follow", "--db", db);

@@ -49,6 +49,7 @@ export async function runAt(own: Partial<Terminal>, ...args: readonly string[]):
     editor: null,
     ask: async () => null,
     safety: { tell: null },
+    settle: async () => undefined,
     paint: (_style, line) => line,
     signal: new AbortController().signal,
     now: Date.now,

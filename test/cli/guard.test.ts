@@ -10,7 +10,13 @@ function guarded(): { readonly terminal: Terminal; readonly reached: string[] } 
   const printAll = async (lines: AsyncIterable<string>): Promise<void> => {
     for await (const line of lines) keep(line);
   };
-  const asking = { openScreen: null, editor: null, ask: async () => null, safety: { tell: null } };
+  const asking = {
+    openScreen: null,
+    editor: null,
+    ask: async () => null,
+    safety: { tell: null },
+    settle: async () => undefined,
+  };
   const inner = {
     ...asking,
     interactive: false,

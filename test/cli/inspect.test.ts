@@ -54,6 +54,7 @@ describe("inspect", () => {
       write: () => undefined,
       complain: (line: string) => listening.reject(new Error(line)),
       printAll: () => Promise.resolve(),
+      settle: () => Promise.resolve(),
     } as unknown as Terminal;
     const ended = main(["inspect", id, "--db", db, "--port", "0", "--speed", "1000"], terminal);
     const url = /http:\/\/[\d.:]+/.exec(await listening.promise)?.[0] ?? "";

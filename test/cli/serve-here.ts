@@ -19,6 +19,7 @@ export async function serveHere(token: string, ...args: readonly string[]) {
     editor: null,
     ask: async () => null,
     safety: { tell: null },
+    settle: async () => undefined,
     paint: (_style, line) => line,
     signal: interruption.signal,
     now: () => 0,
