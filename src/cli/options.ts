@@ -6,6 +6,7 @@
  */
 import { readFileSync } from "node:fs";
 import { type Command, InvalidArgumentError } from "commander";
+import { z } from "zod";
 import type { Caller } from "../contract/auth-context.ts";
 import type { JsonObject } from "../contract/json.ts";
 import type { Terminal } from "./terminal.ts";
@@ -102,6 +103,15 @@ export function readPort(value: string): number {
 export function readOrigin(value: string): string {
   if (URL.canParse(value) && /^https?:/.test(value) && new URL(value).origin === value) return value;
   throw new InvalidArgumentError("It is a scheme and a host, such as https://api.example.");
+}
+
+/** ISO 8601, as HTTP's queries take it. */
+const Instant = z.union([z.iso.datetime({ offset: true }), z.iso.date()]);
+
+/** UTC, to the millisecond at most. */
+export function readInstant(value: string): string {
+  if (Instant.safeParse(value).success) return new Date(value).toISOString();
+  throw new InvalidArgumentError("It must be an instant such as 2026-12-31T18:00:00Z, or a day such as 2026-12-31.");
 }
 
 const unitMs = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;

@@ -1,11 +1,11 @@
 /**
  * `withdraw` and `delegate`: what may be said at a gate beside deciding it; and how votes are told.
  */
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import type { GateResponse } from "../contract/gate.ts";
 import type { GateTally } from "../contract/gate-vote.ts";
 import { withKernel } from "./open-kernel.ts";
-import { addCommonOptions, type CommonOptions, readId, type Session } from "./options.ts";
+import { addCommonOptions, type CommonOptions, readId, readInstant, type Session } from "./options.ts";
 import { showResult } from "./show-result.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -38,12 +38,6 @@ const addAtGate = (program: Command, name: string): Command =>
   addCommonOptions(program.command(name))
     .argument("<workflow>", "its id")
     .argument("[gate]", "its id; not needed where one gate is open");
-
-/** UTC, to the millisecond at most. */
-function readInstant(value: string): string {
-  if (Number.isNaN(Date.parse(value))) throw new InvalidArgumentError("It must be an instant in ISO 8601.");
-  return new Date(value).toISOString();
-}
 
 function withdraw({ workflowId, gateId }: AtGate, session: Session): Promise<void> {
   return withKernel(session, async ({ kernel, caller }) => {

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { fileAsTyped, invocation } from "../../src/cli/invocation.ts";
 import { loadModules, sortExports } from "../../src/cli/load-modules.ts";
-import { findJsonError, readId, readJson, readJsonObject, readList } from "../../src/cli/options.ts";
+import { findJsonError, readId, readInstant, readJson, readJsonObject, readList } from "../../src/cli/options.ts";
 import { quoteWord } from "../../src/cli/render-text.ts";
 import { UsageError } from "../../src/cli/report-error.ts";
 import { commandLine } from "../../src/cli/show-result.ts";
@@ -63,6 +63,14 @@ describe("ids and lists", () => {
   });
 
   it("reads lists", () => expect(readList(" a, b,,c ")).toEqual(["a", "b", "c"]));
+});
+
+describe("instants", () => {
+  it.each([
+    ["2027-01-01", "2027-01-01T00:00:00.000Z"],
+    ["2027-01-01T12:00:00Z", "2027-01-01T12:00:00.000Z"],
+    ["2027-01-01T12:00:00.123456+02:00", "2027-01-01T10:00:00.123Z"],
+  ])("reads %s in UTC", (value, instant) => expect(readInstant(value)).toBe(instant));
 });
 
 describe("modules", () => {
