@@ -2,14 +2,16 @@
  * `list`, `show WF` and `gates`: what there is, one workflow with its open gates, and what waits for a person.
  * Only reads: nothing runs.
  */
-import { type Command, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { z } from "zod";
 import type { Gate } from "../contract/gate.ts";
+import { GateId, WorkflowId } from "../contract/ids.ts";
 import type { ListedGate } from "../contract/listed-gate.ts";
 import { type WorkflowStateName, workflowStates } from "../contract/progress.ts";
 import type { WorkflowSummary } from "../contract/workflow-summary.ts";
 import { showLine } from "../protocol/visible-text.ts";
 import { withKernel } from "./open-kernel.ts";
-import { addCommonOptions, type CommonOptions, readCount, readId, readTime, type Session } from "./options.ts";
+import { addCommonOptions, type CommonOptions, readId, readLimit, readTime, type Session } from "./options.ts";
 import { renderGate, renderHidden } from "./render-gate.ts";
 import { type Column, renderTable } from "./render-table.ts";
 import { indent, tellTime } from "./render-text.ts";
@@ -43,7 +45,7 @@ interface GateOptions extends PageOptions {
 
 export function addLists(program: Command, terminal: Terminal): void {
   const states = new Option("--state <states...>", "only those in one of these states").choices(workflowStates);
-  addPage(program.command("list"), "workflow")
+  addPage(program.command("list"), workflowCursor)
     .description("list the workflows, newest first")
     .addOption(states)
     .option("--intent <type>", "only those of this intent type")
@@ -60,7 +62,7 @@ export function addLists(program: Command, terminal: Terminal): void {
     .description("show a workflow: its steps, its open gates, its outcomes")
     .argument("<workflow>", "its id")
     .action((workflowId: string, options: CommonOptions) => showWorkflow(workflowId, options, terminal));
-  addPage(program.command("gates"), "workflow/gate")
+  addPage(program.command("gates"), gateCursor)
     .description("list the gates that wait for a person, of the newest workflow first")
     .option("--workflow <id>", "only those of this workflow, whole")
     .option("--mine", "only those that --principal has a seat at, as --role")
@@ -70,11 +72,27 @@ export function addLists(program: Command, terminal: Terminal): void {
     .action((options: GateOptions) => listGates(options, terminal));
 }
 
-const addPage = (command: Command, cursor: string): Command =>
+/** What a list goes on after. */
+interface Cursor {
+  readonly name: string;
+  readonly schema: z.ZodType<string>;
+}
+
+const workflowCursor: Cursor = { name: "workflow", schema: WorkflowId };
+const gateCursor: Cursor = { name: "workflow/gate", schema: z.templateLiteral([WorkflowId, "/", GateId]) };
+
+const readCursor =
+  ({ name, schema }: Cursor) =>
+  (value: string): string => {
+    if (schema.safeParse(value).success) return value;
+    throw new InvalidArgumentError(`It must be the ${name} that a page ended with, by id.`);
+  };
+
+const addPage = (command: Command, cursor: Cursor): Command =>
   addCommonOptions(command)
-    .option(`--after <${cursor}>`, "only what comes after this one, which is older")
-    .option(`--before <${cursor}>`, "only what comes before this one")
-    .option("--limit <n>", "at most so many", readCount, 50)
+    .option(`--after <${cursor.name}>`, "only what comes after this one, which is older", readCursor(cursor))
+    .option(`--before <${cursor.name}>`, "only what comes before this one", readCursor(cursor))
+    .option("--limit <n>", "at most so many", readLimit, 50)
     .option("--total", "count all that there are");
 
 const pageOf = ({ after, before, limit, total }: PageOptions) => ({

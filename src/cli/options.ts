@@ -94,6 +94,12 @@ export function readCount(value: string): number {
   return Number(value);
 }
 
+export function readLimit(value: string): number {
+  const limit = readCount(value);
+  if (limit === 0) throw new InvalidArgumentError("It must be a whole number from 1.");
+  return limit;
+}
+
 export function readPort(value: string): number {
   const port = readCount(value);
   if (port > 65_535) throw new InvalidArgumentError("It must be a port, from 0 to 65535.");
@@ -108,9 +114,11 @@ export function readOrigin(value: string): string {
 /** ISO 8601, as HTTP's queries take it. */
 const Instant = z.union([z.iso.datetime({ offset: true }), z.iso.date()]);
 
+const isInstant = (text: string): boolean => Instant.safeParse(text).success;
+
 /** UTC, to the millisecond at most. */
 export function readInstant(value: string): string {
-  if (Instant.safeParse(value).success) return new Date(value).toISOString();
+  if (isInstant(value)) return new Date(value).toISOString();
   throw new InvalidArgumentError("It must be an instant such as 2026-12-31T18:00:00Z, or a day such as 2026-12-31.");
 }
 
@@ -121,8 +129,9 @@ export const readTime =
   ({ now }: Pick<Terminal, "now">) =>
   (value: string): string => {
     const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(value) ?? [];
-    const at = unit === undefined ? Date.parse(value) : now() - Number(count) * unitMs[unit as keyof typeof unitMs];
-    if (Number.isFinite(at) && (unit !== undefined || /^\d{4}-/.test(value))) return new Date(at).toISOString();
+    const ago = Number(count) * unitMs[unit as keyof typeof unitMs];
+    const instant = unit === undefined ? value : new Date(now() - ago).toISOString();
+    if (isInstant(instant)) return new Date(instant).toISOString();
     throw new InvalidArgumentError("It must be an instant such as 2026-11-01T08:00:00Z, or a duration such as 7d.");
   };
 

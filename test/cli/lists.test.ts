@@ -62,10 +62,23 @@ describe("[API-08] the command line lists", () => {
     expect((await runHere("gates", "--db", db, "--limit", "1", "--total")).out).toContain("1 of 2");
   });
 
-  it("a time or a cursor that is none is wrong usage or a refusal, never a list", async () => {
-    expect((await runHere("list", "--db", db, "--since", "yesterday")).code).toBe(2);
-    const refused = await runHere("list", "--db", db, "--after", "wf_1");
+  it("a cursor that this list could not have given is refused", async () => {
+    const refused = await runHere("list", "--db", db, "--after", `wf_${"0".repeat(26)}`);
     expect([refused.code, refused.out]).toEqual([1, ""]);
     expect(refused.err).toContain("T0_VALIDATION_SCHEMA_MISMATCH");
+  });
+
+  it.each([
+    ["list", "--since", "yesterday", "It must be an instant"],
+    ["list", "--since", "2027-02-31", "It must be an instant"],
+    ["list", "--until", "999999d", "It must be an instant"],
+    ["gates", "--due-before", "2027", "It must be an instant"],
+    ["list", "--limit", "0", "It must be a whole number from 1."],
+    ["gates", "--limit", "0", "It must be a whole number from 1."],
+    ["list", "--after", "nope", "It must be the workflow that a page ended with"],
+    ["gates", "--before", "wf_1", "It must be the workflow/gate that a page ended with"],
+  ])("%s %s %s is wrong usage, told before anything is opened", async (command, option, value, words) => {
+    const ran = await runHere(command, "--db", "/nowhere/at-all.db", option, value);
+    expect([ran.code, ran.out, ran.err]).toEqual([2, "", expect.stringContaining(words)]);
   });
 });
