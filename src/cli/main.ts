@@ -36,7 +36,7 @@ import { addWhatIf } from "./whatif.ts";
 export async function main(args: readonly string[], given?: Terminal): Promise<number> {
   const json = args.includes("--json");
   const terminal = guardTerminal(given ?? openTerminal(json));
-  const code = await codeOf(() => buildProgram(terminal).parseAsync([...args], { from: "user" }), terminal, json);
+  const code = await codeOf(() => buildProgram(terminal, json).parseAsync([...args], { from: "user" }), terminal, json);
   return code === 0 ? codeOf(terminal.settle, terminal, json) : code;
 }
 
@@ -49,12 +49,14 @@ async function codeOf(work: () => Promise<unknown>, terminal: Terminal, json: bo
   }
 }
 
-function buildProgram(terminal: Terminal): Command {
+/** What commander says of wrong usage is for people; with --json it is told as problem details (report-error.ts). */
+function buildProgram(terminal: Terminal, json: boolean): Command {
+  const complain = (text: string): void => terminal.complain(nameForbidden(text.trimEnd()));
   const program = new Command("countersign")
     .description("Run, decide, explain and verify accountable workflows.")
     .version(readVersion())
     .exitOverride()
-    .configureOutput({ writeOut: terminal.write, writeErr: (text) => terminal.complain(nameForbidden(text.trimEnd())) })
+    .configureOutput({ writeOut: terminal.write, writeErr: json ? () => undefined : complain })
     .showHelpAfterError("(--help says what there is)");
   const decisions = [addReview, addDecisions, addVotes, addRestarts];
   const readings = [

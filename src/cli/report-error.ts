@@ -2,7 +2,8 @@
  * How a command ends badly: the message on stderr and the exit code.
  *
  * INV-1  1: the kernel refused, or the workflow failed. 2: wrong usage. 128 + n: ended by signal n.
- * INV-2  With --json the message is one line of problem details; else what happened, the code, and the next step.
+ * INV-2  With --json the message is one line of problem details, of wrong usage too; else what happened, the code, and
+ *        the next step. An interruption is told in words.
  */
 import { CommanderError } from "commander";
 import { KernelErrorException } from "../contract/error.ts";
@@ -24,16 +25,20 @@ export class UsageError extends Error {
 /** Tells what was thrown and gives the exit code for it. */
 export function reportError(thrown: unknown, terminal: Terminal, json: boolean): number {
   if (thrown instanceof Interrupted) return tellInterrupted(thrown, terminal);
-  // commander has told it already.
-  if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : 2;
-  if (thrown instanceof KernelErrorException) {
-    terminal.complain(json ? toJsonText(errorToProblemDetails(thrown.error)) : renderError(thrown.error));
-    return 1;
-  }
-  if (thrown instanceof UsageError) terminal.complain(`error: ${hangLines(thrown.message, 7)}`);
-  else if (json) terminal.complain(toJsonText(problemOf(thrown)));
-  else terminal.complain(thrown instanceof OutputError ? `error: ${thrown.message}` : describeUnexpected(thrown));
-  return thrown instanceof UsageError ? 2 : 1;
+  if (thrown instanceof CommanderError && thrown.exitCode === 0) return 0;
+  const told = json ? toJsonText(problemOf(thrown)) : renderThrown(thrown);
+  if (told !== null) terminal.complain(told);
+  return isWrongUsage(thrown) ? 2 : 1;
+}
+
+const isWrongUsage = (thrown: unknown): boolean => thrown instanceof UsageError || thrown instanceof CommanderError;
+
+/** Null for what commander has told already. */
+function renderThrown(thrown: unknown): string | null {
+  if (thrown instanceof CommanderError) return null;
+  if (thrown instanceof KernelErrorException) return renderError(thrown.error);
+  if (thrown instanceof UsageError) return `error: ${hangLines(thrown.message, 7)}`;
+  return thrown instanceof OutputError ? `error: ${thrown.message}` : describeUnexpected(thrown);
 }
 
 /** After Ctrl-C what is safe, and how to go on; others who end a program know what they do. */
@@ -47,13 +52,17 @@ function describeUnexpected(thrown: unknown): string {
   return `error: countersign failed in a way it should not; please report this.\n${showText(text)}`;
 }
 
+function problemOf(thrown: unknown): object {
+  if (thrown instanceof KernelErrorException) return errorToProblemDetails(thrown.error);
+  const detail = thrown instanceof Error ? thrown.message.replace(/^error: /, "") : String(thrown);
+  return { type: "about:blank", ...kindOf(thrown), detail };
+}
+
 /** Problem details without a type of their own (RFC 7807): no row of the catalogue stands for it. */
-const problemOf = (thrown: unknown) => ({
-  type: "about:blank",
-  title: thrown instanceof OutputError ? "output failure" : "unexpected failure",
-  status: 500,
-  detail: thrown instanceof Error ? thrown.message : String(thrown),
-});
+function kindOf(thrown: unknown): { readonly title: string; readonly status: number } {
+  if (isWrongUsage(thrown)) return { title: "wrong usage", status: 400 };
+  return { title: thrown instanceof OutputError ? "output failure" : "unexpected failure", status: 500 };
+}
 
 /** What happened, the code, the causes, the next step. */
 export function renderError(error: KernelError): string {

@@ -281,6 +281,17 @@ describe("wrong usage and foreign files", () => {
     expect((await runHere(...args)).code).toBe(2);
   });
 
+  it.each([
+    [["list", "--nonsense"], "unknown option '--nonsense'"],
+    [["show"], "missing required argument 'workflow'"],
+    [["list", "--limit", "x"], "option '--limit <n>' argument 'x' is invalid. It must be a whole number from 0."],
+    [["inspect"], "name a workflow, or an export with --export"],
+  ])("%j with --json ends with one line of problem details", async (args, detail) => {
+    const ran = await runHere(...args, "--json");
+    expect([ran.code, ran.out, ran.err.split("\n")]).toEqual([2, "", [expect.any(String), ""]]);
+    expect(JSON.parse(ran.err)).toEqual({ type: "about:blank", title: "wrong usage", status: 400, detail });
+  });
+
   it("a foreign file as ledger is refused with its code and the next step, and is left alone", async () => {
     const foreign = join(folder.path, "letter.txt");
     writeFileSync(foreign, "Dear ledger,\n".repeat(100));
