@@ -5,7 +5,7 @@
  */
 import type { Command } from "commander";
 import { type Desk, withKernel } from "./open-kernel.ts";
-import { addCommonOptions, type CommonOptions, readOrigin } from "./options.ts";
+import { addCommonOptions, type CommonOptions, readOrigin, requireKnownRole, type Session } from "./options.ts";
 import { toJsonText } from "./render-text.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -22,16 +22,22 @@ export function addLogin(program: Command, terminal: Terminal): void {
       readOrigin,
       "http://127.0.0.1:8787",
     )
-    .action((options: LoginOptions) => withKernel({ options, terminal }, (desk) => tellLink(desk, options, terminal)));
+    .action((options: LoginOptions) => login({ options, terminal }));
+}
+
+async function login(session: Session<LoginOptions>): Promise<void> {
+  requireKnownRole(session.options);
+  await withKernel(session, (desk) => tellLink(desk, session));
 }
 
 async function tellLink(
   { kernel, ledger, caller }: Desk,
-  { origin, json }: LoginOptions,
-  terminal: Terminal,
+  { options: { origin, json }, terminal }: Session<LoginOptions>,
 ): Promise<void> {
   const { createHttpApp } = await import("../http/index.ts");
   const app = createHttpApp(kernel, { sessions: { store: ledger.sessions } });
-  const login = `${origin}${await app.loginPath(caller)}`;
-  terminal.print(json ? toJsonText({ login }) : `${login}  (once, within five minutes; who signs in may decide gates)`);
+  const link = `${origin}${await app.loginPath(caller)}`;
+  terminal.print(
+    json ? toJsonText({ login: link }) : `${link}  (once, within five minutes; who signs in may decide gates)`,
+  );
 }

@@ -7,8 +7,10 @@
 import { readFileSync } from "node:fs";
 import { type Command, InvalidArgumentError } from "commander";
 import { z } from "zod";
+import { defaultRoles } from "../adapters/role-authenticator.ts";
 import type { Caller } from "../contract/auth-context.ts";
 import type { JsonObject } from "../contract/json.ts";
+import { UsageError } from "./report-error.ts";
 import type { Terminal } from "./terminal.ts";
 
 const defaultLedger = "countersign.db";
@@ -61,6 +63,12 @@ export function addCommonOptions(command: Command): Command {
     .option("--principal <id>", "who acts", readId, "local")
     .option("--role <role>", "the role of who acts", "user")
     .option("--keys <file>", 'approvers\' public keys, as {"user:ann": JWK}; for signed approvals');
+}
+
+/** For commands whose credentials act as `--role` later. @throws UsageError for a role that the kernel does not know. */
+export function requireKnownRole({ role }: CommonOptions): void {
+  const known = Object.keys(defaultRoles);
+  if (!known.includes(role)) throw new UsageError(`--role ${role} is unknown; there are ${known.join(", ")}`);
 }
 
 export interface AnswerGates {

@@ -30,6 +30,7 @@ import {
   readCount,
   readOrigin,
   readPort,
+  requireKnownRole,
   type Session,
 } from "./options.ts";
 import { readVersion } from "./read-version.ts";
@@ -104,6 +105,7 @@ function readToken(value: string): string {
 
 async function openAndServe(session: Session<ServeOptions>): Promise<void> {
   const { options, terminal } = session;
+  requireKnownRole(options);
   // Only now: the other commands need no network and no log.
   const { createLogger, createObserver } = await import("../telemetry/index.ts");
   const destination = { write: (line: string) => terminal.complain(escapeJson(line.trimEnd())) };

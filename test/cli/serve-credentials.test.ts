@@ -95,3 +95,11 @@ describe("countersign login", () => {
     expect([ran.code, ran.out]).toEqual([1, ""]);
   });
 });
+
+describe("a role that the kernel does not know", () => {
+  it.each([["serve"], ["login"]])("%s prints no link for it, and names those that there are", async (command) => {
+    const ran = await runHere(command, "--role", "robot", "--db", "/nowhere/at-all.db");
+    const told = "error: --role robot is unknown; there are user, admin, support\n";
+    expect(ran).toEqual({ code: 2, out: "", err: told });
+  });
+});
