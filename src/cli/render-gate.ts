@@ -71,7 +71,7 @@ function compareShown(diff: string, preview: string): Shown {
 }
 
 function tellChanges(diff: string, shown: Shown): Section {
-  if (shown !== "as a new file") return { title: "Changes", text: showDiff(diff), styleOf: styleOfDiff };
+  if (shown !== "as a new file") return { title: "Changes", text: showDiff(diff) || "none", styleOf: styleOfDiff };
   const [from = "", to = ""] = showDiff(diff).split("\n");
   return { title: "Changes", text: `${from}\n${to}\na new file: all of the preview`, styleOf: styleOfDiff };
 }

@@ -108,6 +108,10 @@ describe("gate", () => {
     expect(renderGate(gate, look)).not.toContain("more lines");
   });
 
+  it("says that nothing changes where the diff is empty", () => {
+    expect(renderGate({ ...gate, diff: "" }, look)).toContain("Changes\n  none\nAnswers");
+  });
+
   it("[GAT-05] lists the fields that the preview does not say", () => {
     const payload = { folder: "/etc", path: "N.md", content: gate.preview };
     const text = renderGate({ ...gate, payload }, look);
