@@ -41,7 +41,7 @@ export function serveMcpStdio(
     return server;
   };
   const { maxSubscriptions } = limits;
-  const onerror = (error: Error): void => logger?.warn({ error: error.message }, "the MCP connection had an error");
+  const onerror = (error: Error): void => logger?.warn({ error: tellError(error) }, "the MCP connection had an error");
   const handle = serveStdio(open, { transport, maxSubscriptions, onerror });
   const { onclose } = transport;
   transport.onclose = () => {
@@ -55,4 +55,16 @@ export function serveMcpStdio(
     return handle.close();
   };
   return { ended, close };
+}
+
+interface Issue {
+  readonly message: string;
+}
+
+/** What the SDK's own schema refuses is told by its issues, on a line. */
+function tellError(error: Error): string {
+  const { issues } = error as { readonly issues?: readonly Issue[] };
+  if (issues === undefined) return error.message;
+  const why = issues.map(({ message }) => message).join("; ");
+  return `a message that is no single one of JSON-RPC 2.0 was passed over (${why})`;
 }

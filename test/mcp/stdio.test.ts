@@ -64,4 +64,20 @@ describe("a connection over stdio", () => {
     await t.clock.settle();
     expect(t.kernel.vitals().listeners).toBe(listeners);
   });
+
+  it.each([
+    ["a batch", [{ jsonrpc: "2.0", id: 1, method: "ping" }], "Invalid input"],
+    ["an id that is null", { jsonrpc: "2.0", id: null, method: "ping" }, 'Unrecognized key: "id"'],
+  ])("passes over %s, and tells why on a line", async (_what, message, why) => {
+    await using t = await createTestKernel();
+    const told: unknown[] = [];
+    const silent = () => undefined;
+    const logger = { debug: silent, info: silent, error: silent, warn: (detail: object) => void told.push(detail) };
+    const [input, output] = [new PassThrough(), new PassThrough()];
+    const connection = serveMcpStdio(t.kernel, { caller: testCaller, input, output, logger });
+    input.end(`${JSON.stringify(message)}\n`);
+    await connection.ended;
+    await connection.close();
+    expect(told).toEqual([{ error: `a message that is no single one of JSON-RPC 2.0 was passed over (${why})` }]);
+  });
 });
