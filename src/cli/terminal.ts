@@ -124,6 +124,31 @@ const signalCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 export const isToldToEnd = (reason: unknown): boolean =>
   reason instanceof Interrupted && reason.exitCode === signalCodes.SIGTERM;
 
+/** How long after a signal the same one is its echo, in ms, where the launcher runs the program in a second process. */
+const echoMs = 1000;
+
+const afterEcho = (run: () => void): void => void setTimeout(run, echoMs).unref();
+
+/**
+ * Each signal ends the program once; the next one kills it. What is sent to both processes the launcher passes on too
+ * (bin.mjs): there the next one counts only once `later` has run what it is given.
+ */
+export function heedSignals(
+  source: NodeJS.EventEmitter,
+  stop: (reason: Interrupted) => void,
+  later: ((run: () => void) => void) | null,
+): void {
+  const ignore = (): void => undefined;
+  for (const [name, code] of Object.entries(signalCodes)) {
+    // There before the first signal: between two listeners a signal would kill.
+    if (later !== null) source.on(name, ignore);
+    source.once(name, () => {
+      stop(new Interrupted(name, code));
+      later?.(() => source.off(name, ignore));
+    });
+  }
+}
+
 const defaultColumns = 100;
 
 /** What the environment says of the terminal. */
@@ -144,8 +169,7 @@ export function showsAsciiOnly({ LC_ALL, LC_CTYPE, LANG }: Surroundings): boolea
 export function openTerminal(json: boolean): Terminal {
   const { stdin, stdout, stderr, env } = process;
   const stop = new AbortController();
-  for (const [name, code] of Object.entries(signalCodes))
-    process.once(name, () => stop.abort(new Interrupted(name, code)));
+  heedSignals(process, (reason) => stop.abort(reason), env["COUNTERSIGN_SECOND_RUN"] === undefined ? null : afterEcho);
   stdout.on("error", (error: NodeJS.ErrnoException) => stop.abort(onBrokenOutput(error)));
   stderr.on("error", () => undefined);
   const shown = stdout.isTTY === true && !json;
