@@ -23,7 +23,7 @@ describe("a workflow that goes on under another policy", () => {
     const { workflow_id: id, state } = await before.run(intent);
     expect([state, send.calls.length]).toEqual(["failed", 1]);
     await before.kernel.stop();
-    await using t = await createTestKernel({ ...options, policies: [denying("v2", "Pay.*")] });
+    await using t = await createTestKernel({ ...options, seed: 2, policies: [denying("v2", "Pay.*")] });
     await t.kernel.retry(id, { ...testCaller, mode: "resume_failed_steps" });
     expect(await t.rest(id)).toMatchObject({ state: "failed", error: { code: "T5_POLICY_DENIED" } });
     expect(send.calls.length).toBe(1);

@@ -84,7 +84,7 @@ describe("who waits for a workflow to rest", () => {
     await t.kernel.ask(4, toWorkflow("sleep", id));
     await t.clock.settle();
     expect([seen.answer, t.kernel.vitals().workflows]).toEqual([null, 0]);
-    await using other = await createTestKernel({ ledger: store, recover: false });
+    await using other = await createTestKernel({ ledger: store, recover: false, seed: 2 });
     await cancel(other, id);
     await t.clock.advance(1000);
     expect(seen.answer).toBe("cancelled");

@@ -7,8 +7,12 @@ export interface Told {
   readonly reason: string;
 }
 
-/** What the replays of all workflows of the ledger tell, as it stands now. */
-export async function replayAll(kernel: Kernel): Promise<readonly Told[]> {
+/** What the replays of all workflows of the ledger tell, as it stands now. A ledger that a test has `damaged` tells so. */
+export async function replayAll(kernel: Kernel, damaged = false): Promise<readonly Told[]> {
+  return (await replayEach(kernel)).filter(({ code }) => !damaged || code !== "T0_LEDGER_CORRUPT");
+}
+
+async function replayEach(kernel: Kernel): Promise<readonly Told[]> {
   const told: Told[] = [];
   try {
     for (let after: string | undefined; ; ) {
@@ -33,7 +37,7 @@ async function replayOne(kernel: Kernel, workflowId: string): Promise<readonly T
 }
 
 /** A kernel that has stopped, whose store a test has broken, or that only reads what another ran, replays nothing. */
-const nothingToReplay = /^(T0_LEDGER_|T0_KERNEL_STOPPED|T1_NORMALIZE_UNKNOWN_INTENT|T4_OPERATOR_UNKNOWN)/;
+const nothingToReplay = /^(T0_LEDGER_(?!CORRUPT)|T0_KERNEL_STOPPED|T1_NORMALIZE_UNKNOWN_INTENT|T4_OPERATOR_UNKNOWN)/;
 
 function refusalOf(thrown: unknown): readonly Told[] {
   const code = thrown instanceof KernelErrorException ? thrown.error.code : "THROWN";

@@ -3,7 +3,7 @@
 // Owns: the wrap around createTestKernel.
 import { afterEach, expect, vi } from "vitest";
 import type { TestKernel, TestKernelOptions } from "../../src/testing/test-kernel.ts";
-import { type ExpectedDifference, expectedOf } from "./expected-differences.ts";
+import { type ExpectedDifference, expectedOf, isDamaging } from "./expected-differences.ts";
 import { replayAll, type Told } from "./replay-all.ts";
 
 /** What was told of each scenario that must differ. */
@@ -16,7 +16,7 @@ vi.mock("../../src/testing/test-kernel.ts", async (importOriginal) => {
     const { testPath = "", currentTestName = "" } = expect.getState();
     const expected = expectedOf(testPath, currentTestName);
     const dispose = async (): Promise<void> => {
-      const told = await replayAll(testing.kernel);
+      const told = await replayAll(testing.kernel, isDamaging(testPath));
       await testing[Symbol.asyncDispose]();
       if (expected === null) failOf(told);
       else met.set(expected, [...(met.get(expected) ?? []), ...told]);
