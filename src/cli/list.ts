@@ -3,12 +3,13 @@
  * Only reads: nothing runs.
  */
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { z } from "zod";
+import type { z } from "zod";
 import type { Gate } from "../contract/gate.ts";
-import { GateId, WorkflowId } from "../contract/ids.ts";
+import { WorkflowId } from "../contract/ids.ts";
 import type { ListedGate } from "../contract/listed-gate.ts";
 import { type WorkflowStateName, workflowStates } from "../contract/progress.ts";
 import type { WorkflowSummary } from "../contract/workflow-summary.ts";
+import { GateCursor } from "../protocol/query-values.ts";
 import { showLine } from "../protocol/visible-text.ts";
 import { withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, readId, readLimit, readTime, type Session } from "./options.ts";
@@ -79,7 +80,7 @@ interface Cursor {
 }
 
 const workflowCursor: Cursor = { name: "workflow", schema: WorkflowId };
-const gateCursor: Cursor = { name: "workflow/gate", schema: z.templateLiteral([WorkflowId, "/", GateId]) };
+const gateCursor: Cursor = { name: "workflow/gate", schema: GateCursor };
 
 const readCursor =
   ({ name, schema }: Cursor) =>

@@ -6,10 +6,10 @@
  */
 import { readFileSync } from "node:fs";
 import { type Command, InvalidArgumentError } from "commander";
-import { z } from "zod";
 import { defaultRoles } from "../adapters/role-authenticator.ts";
 import type { Caller } from "../contract/auth-context.ts";
 import type { JsonObject } from "../contract/json.ts";
+import { Instant } from "../protocol/query-values.ts";
 import { UsageError } from "./report-error.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -118,9 +118,6 @@ export function readOrigin(value: string): string {
   if (URL.canParse(value) && /^https?:/.test(value) && new URL(value).origin === value) return value;
   throw new InvalidArgumentError("It is a scheme and a host, such as https://api.example.");
 }
-
-/** ISO 8601, as HTTP's queries take it. */
-const Instant = z.union([z.iso.datetime({ offset: true }), z.iso.date()]);
 
 const isInstant = (text: string): boolean => Instant.safeParse(text).success;
 

@@ -8,11 +8,12 @@
 import { z } from "zod";
 import { kernelError } from "../contract/error-codes.ts";
 import type { FieldError } from "../contract/field-error.ts";
-import { GateId, ThreadId, WorkflowId } from "../contract/ids.ts";
+import { ThreadId, WorkflowId } from "../contract/ids.ts";
 import { raise } from "../contract/kernel-error.ts";
 import { nearestOf } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { WorkflowStateName } from "../contract/progress.ts";
+import { GateCursor, Instant } from "../protocol/query-values.ts";
 import type { Call } from "./edge.ts";
 
 const queryRef = moduleRef(0, "http", "read_query");
@@ -29,8 +30,6 @@ const states = z.preprocess(
   z.array(WorkflowStateName),
 );
 const intentType = z.string().min(1);
-const gateCursor = z.templateLiteral([WorkflowId, "/", GateId]);
-const instant = z.union([z.iso.datetime({ offset: true }), z.iso.date()]);
 export const yes = z.preprocess((text) => (text === "true" ? true : text === "false" ? false : text), z.boolean());
 
 const pageOf = <C extends z.ZodType>(most: number, cursor: C) => ({
@@ -47,8 +46,8 @@ export const workflowQuery = (most: number) =>
     intent_type: intentType.optional(),
     principal: hostId.optional().describe("The id of who asked for the work."),
     text: z.string().max(200).optional().describe("In title, intent type or id, whatever the case."),
-    since: instant.optional().describe("Created at this instant or day, or later."),
-    until: instant.optional().describe("Created before this instant or day."),
+    since: Instant.optional().describe("Created at this instant or day, or later."),
+    until: Instant.optional().describe("Created before this instant or day."),
     ...pageOf(most, WorkflowId),
   });
 export const gateQuery = (most: number) =>
@@ -57,8 +56,8 @@ export const gateQuery = (most: number) =>
     mine: yes.optional().describe("Those that the caller has a seat at; it takes gate:approve."),
     role: z.string().optional().describe("Those that name this role."),
     operator: z.string().optional().describe("By what would run."),
-    due_before: instant.optional().describe("Due before this instant or day."),
-    ...pageOf(most, gateCursor),
+    due_before: Instant.optional().describe("Due before this instant or day."),
+    ...pageOf(most, GateCursor),
   });
 const after = wholeNumber.optional().describe("The sequence of the last event that the reader has.");
 export const eventQuery = (most: number) =>

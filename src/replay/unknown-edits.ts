@@ -39,14 +39,8 @@ export function judgedEdit(log: RecordedLog, stage: PolicyStage, payload: Json):
 
 /** T5's answer that a noted decision was made of. */
 export function decisionIn(event: LedgerEvent): PolicyDecision {
-  const {
-    stage: _stage,
-    subject: _subject,
-    payload_hash: _hash,
-    asked_at: _at,
-    ...said
-  } = payloadOf(event, "POLICY_DECIDED");
-  const { by: _by, payload: _payload, ...decision } = said;
+  const noted = payloadOf(event, "POLICY_DECIDED");
+  const { stage: _1, subject: _2, payload_hash: _3, by: _4, payload: _5, asked_at: _6, ...decision } = noted;
   return decision;
 }
 

@@ -26,13 +26,14 @@ export function watchFile(path: string): RequireSameFile {
   const requireFile = requireSame(path, resolve(path), "file");
   const real = realpathSync(path);
   const requireLog = requireSame(path, `${real}-wal`, "write-ahead log");
+  const folder = dirname(real);
   let seen: string | null = null;
   return () => {
     requireFile();
-    const folder = quietMark(dirname(real));
-    if (folder !== null && folder === seen) return;
+    const mark = quietMark(folder);
+    if (mark !== null && mark === seen) return;
     requireLog();
-    seen = folder;
+    seen = mark;
   };
 }
 
