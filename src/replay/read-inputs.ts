@@ -13,7 +13,7 @@ import type { Principal } from "../contract/intent.ts";
 import type { Json } from "../contract/json.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { CallEnd, CallOf, Command, Input, Word } from "../tiers/t4-execution/decide/input.ts";
-import type { RecordedLog } from "./recorded-log.ts";
+import { findAmong, type RecordedLog } from "./recorded-log.ts";
 import { answersAfter, type RecordedInput } from "./recorded-rows.ts";
 import { unknownEdit } from "./unknown-edits.ts";
 
@@ -126,12 +126,16 @@ function readSaid(recorded: RecordedInput, log: RecordedLog): Input | null {
 
 // --- people ---
 
-/** `edits`: the word came with an edit. */
-type Reading = (event: LedgerEvent, log: RecordedLog, edits: boolean) => Word | null;
+/** Where a word is read: the record before it, whether it came with an edit, and what it left from this event on. */
+interface Reading {
+  readonly log: RecordedLog;
+  readonly edits: boolean;
+  readonly left: readonly LedgerEvent[];
+}
 
-const words: { readonly [T in EventType]?: Reading } = {
-  POLICY_DECIDED: (event, log, edits) =>
-    payloadOf(event, "POLICY_DECIDED").stage === "gate" ? readDecision(event, log, edits) : null,
+const words: { readonly [T in EventType]?: (event: LedgerEvent, reading: Reading) => Word | null } = {
+  POLICY_DECIDED: (event, reading) =>
+    payloadOf(event, "POLICY_DECIDED").stage === "gate" ? readDecision(event, reading) : null,
   GATE_DECISION_KEPT(event) {
     const { auth, payload_digest, apply_targets, comment, ...kept } = payloadOf(event, "GATE_DECISION_KEPT");
     const request = requestOf(event, {
@@ -141,7 +145,7 @@ const words: { readonly [T in EventType]?: Reading } = {
     return { kind: "decision", request, auth };
   },
   GATE_REVISED: readMoved,
-  GATE_VOTE_WITHDRAWN(event, { record }) {
+  GATE_VOTE_WITHDRAWN(event, { log: { record } }) {
     const { gate_id } = payloadOf(event, "GATE_VOTE_WITHDRAWN");
     const principal = { ...event.actor, role: "" };
     const request = { tenant_id: event.tenant_id, principal, gate_id };
@@ -152,10 +156,9 @@ const words: { readonly [T in EventType]?: Reading } = {
 /** The first of what a word left tells it; one that left nothing was refused. */
 function readWord(recorded: RecordedInput, log: RecordedLog): Word {
   const left = leftBy(recorded, log);
-  const until = left.at(-1)?.sequence ?? 0;
   const edits = recorded.told.edit === true;
-  for (const event of left) {
-    const word = log.readBetween(event.sequence - 1, until, () => words[event.event_type]?.(event, log, edits) ?? null);
+  for (const [at, event] of left.entries()) {
+    const word = words[event.event_type]?.(event, { log, edits, left: left.slice(at) }) ?? null;
     if (word !== null) return word;
   }
   const { auth, tenant_id } = log.record;
@@ -175,21 +178,24 @@ const requestOf = ({ tenant_id }: LedgerEvent, { decision, principal, gate_id, p
   GateRequest.parse({ tenant_id, decision, principal, gate_id, payload });
 
 /** A decision begins with T5's judgement of who decides; what was decided follows, unless it was refused. */
-function readDecision(event: LedgerEvent, log: RecordedLog, edits: boolean): Word | null {
+function readDecision(event: LedgerEvent, reading: Reading): Word | null {
+  const { log, edits, left } = reading;
+  const { step_id: stepId } = event;
   const { by, subject: gate_id } = payloadOf(event, "POLICY_DECIDED");
   if (by === undefined) return null;
   const { auth, decision, principal } = by;
-  if (decision === "delegate") return readDelegation(event, log);
+  if (decision === "delegate") return readDelegation(event, left);
   const isTheirs = (said: { readonly gate_id: string; readonly principal: Principal | null }): boolean =>
     said.gate_id === gate_id && isBy(said.principal, principal);
   const type = decision === "approve" ? "USER_APPROVED" : "USER_REJECTED";
-  const closing = log.find(type, event.step_id, isTheirs);
-  const voted = log.find("GATE_VOTED", event.step_id, (vote) => vote.decision === decision && isTheirs(vote));
+  const closing = findAmong(left, { type, stepId, fits: isTheirs });
+  const isVote = (vote: EventPayloads["GATE_VOTED"]): boolean => vote.decision === decision && isTheirs(vote);
+  const voted = findAmong(left, { type: "GATE_VOTED", stepId, fits: isVote });
   const decided = closing === null ? null : payloadOf(closing, type);
   const vote = voted === null ? null : payloadOf(voted, "GATE_VOTED");
   const until = voted?.sequence ?? closing?.sequence ?? Number.POSITIVE_INFINITY;
   const isPlain = closing !== null && !payloadOf(closing, "USER_APPROVED").edited;
-  const edit = isPlain ? null : (editOf(event, log, until) ?? (edits ? unknownEdit : null));
+  const edit = isPlain ? null : (editOf(event, left, until) ?? (edits ? unknownEdit : null));
   const signature = vote?.signature ?? decided?.signature;
   const comment = (decided ?? vote)?.comment;
   const asksWhat = log.record.gates.get(gate_id)?.kind === "in_doubt" && decision === "approve";
@@ -201,7 +207,7 @@ function readDecision(event: LedgerEvent, log: RecordedLog, edits: boolean): Wor
     ...(comment == null ? {} : { comment }),
     ...(signature == null ? {} : { signature: signature.jws }),
     ...(resolution === "done" || resolution === "retry" ? { resolution } : {}),
-    ...(resolution === "done" ? { result: settledAs(log, event.step_id) } : {}),
+    ...(resolution === "done" ? { result: settledAs(left, stepId) } : {}),
   };
   // What was judged was on what the gate showed then.
   const named = { ...payload, ...namedOf(log, gate_id) };
@@ -218,7 +224,7 @@ function namedOf({ record }: RecordedLog, gateId: string): object {
 }
 
 /** The vote that found what a gate rests on changed left nothing of itself: whoever asks finds it. */
-function readMoved(event: LedgerEvent, log: RecordedLog): Word | null {
+function readMoved(event: LedgerEvent, { log }: Reading): Word | null {
   const { cause, gate } = payloadOf(event, "GATE_REVISED");
   if (cause !== "basis") return null;
   const { gate_id } = gate;
@@ -236,15 +242,13 @@ const isBy = (one: PrincipalRef | null | undefined, other: PrincipalRef | undefi
   one != null && other !== undefined && isSamePrincipal(one, other);
 
 /** A seat that was lent; one that policy refused to have lent leaves its judgement only. */
-function readDelegation(event: LedgerEvent, log: RecordedLog): Word | null {
+function readDelegation(event: LedgerEvent, left: readonly LedgerEvent[]): Word | null {
   const { by, subject: gate_id } = payloadOf(event, "POLICY_DECIDED");
   if (by?.to === undefined) return null;
   const { principal, auth, to } = by;
-  const lent = log.find(
-    "GATE_DELEGATED",
-    event.step_id,
-    (loan) => loan.gate_id === gate_id && isBy(loan.from, principal) && isBy(loan.to, to),
-  );
+  const isLoan = (loan: EventPayloads["GATE_DELEGATED"]): boolean =>
+    loan.gate_id === gate_id && isBy(loan.from, principal) && isBy(loan.to, to);
+  const lent = findAmong(left, { type: "GATE_DELEGATED", stepId: event.step_id, fits: isLoan });
   const expires_at = lent === null ? "9999-12-31T00:00:00.000Z" : payloadOf(lent, "GATE_DELEGATED").expires_at;
   const request = DelegationRequest.parse({
     tenant_id: event.tenant_id,
@@ -260,25 +264,25 @@ function readDelegation(event: LedgerEvent, log: RecordedLog): Word | null {
  * An edit as it was put to policy: the whole content or payload, which merges to the same as what the person sent; where
  * policy knew it already, or had any of it masked, as the gate shows it. Null where none is on record.
  */
-function editOf(event: LedgerEvent, log: RecordedLog, until: number): Json | null {
+function editOf({ step_id: stepId }: LedgerEvent, left: readonly LedgerEvent[], until: number): Json | null {
+  const before = left.filter(({ sequence }) => sequence < until);
   const put = (stage: string): LedgerEvent | null =>
-    log.find("POLICY_DECIDED", event.step_id, (asked, at) => asked.stage === stage && at.sequence < until);
+    findAmong(before, { type: "POLICY_DECIDED", stepId, fits: (asked) => asked.stage === stage });
   const judged = put("outcome") ?? put("action");
   const kept = judged === null ? undefined : payloadOf(judged, "POLICY_DECIDED").payload;
   if (kept !== undefined) return kept;
-  const isEdit = ({ cause }: EventPayloads["GATE_REVISED"], at: LedgerEvent): boolean =>
-    cause === "edit" && at.sequence < until;
-  const revised = log.find("GATE_REVISED", event.step_id, isEdit);
+  const revised = findAmong(before, { type: "GATE_REVISED", stepId, fits: ({ cause }) => cause === "edit" });
   if (revised === null) return null;
-  const drafted = log.find("OUTCOME_DRAFTED", event.step_id, (_made, at) => at.sequence < revised.sequence);
+  const made = before.filter(({ sequence }) => sequence < revised.sequence);
+  const drafted = findAmong(made, { type: "OUTCOME_DRAFTED", stepId });
   return drafted === null
     ? payloadOf(revised, "GATE_REVISED").gate.payload
     : payloadOf(drafted, "OUTCOME_DRAFTED").outcome.content;
 }
 
 /** What a person knew of a lost call stands in the event that settled it. */
-function settledAs(log: RecordedLog, stepId: string | null): Json {
-  const settled = log.find("ACTION_SETTLED", stepId);
+function settledAs(left: readonly LedgerEvent[], stepId: string | null): Json {
+  const settled = findAmong(left, { type: "ACTION_SETTLED", stepId });
   return settled === null ? null : payloadOf(settled, "ACTION_SETTLED").result;
 }
 

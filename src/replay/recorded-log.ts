@@ -45,8 +45,6 @@ export class RecordedLog implements DecidingLog {
   readonly #recorded: readonly TurnEvent[];
   #record: WorkflowRecord | null = null;
   #position = 0;
-  /** Which part of the record is read, where that is not all that comes next. */
-  #reading: { readonly from: number; readonly until: number } | null = null;
   #input: RecordedInput;
   /** The input is a word that came with an edit, or answers what such a word asked. */
   hasEdit = false;
@@ -86,7 +84,7 @@ export class RecordedLog implements DecidingLog {
 
   /** What the record holds next; undefined at its end. */
   get next(): LedgerEvent | undefined {
-    return this.events[this.#reading?.from ?? this.#position];
+    return this.events[this.#position];
   }
 
   /** The instant of the input that is decided; epoch ms. */
@@ -105,30 +103,13 @@ export class RecordedLog implements DecidingLog {
     this.#taken = sequence;
   }
 
-  /** Reads the record as if it stood behind one event and ended with another. */
-  readBetween<T>(from: number, until: number, read: () => T): T {
-    this.#reading = { from, until };
-    try {
-      return read();
-    } finally {
-      this.#reading = null;
-    }
-  }
-
   /** The first event still to come that fits. */
   find<T extends keyof EventPayloads>(
     type: T,
     stepId: string | null | undefined,
-    fits: (payload: EventPayloads[T], event: LedgerEvent) => boolean = () => true,
+    fits?: (payload: EventPayloads[T], event: LedgerEvent) => boolean,
   ): LedgerEvent | null {
-    const { from, until } = this.#reading ?? { from: this.#position, until: this.events.length };
-    for (let at = from; at < Math.min(until, this.events.length); at += 1) {
-      const event = this.events[at] as LedgerEvent;
-      const isSteps = stepId === undefined || event.step_id === stepId;
-      if (event.event_type === type && isSteps && fits(event.payload as unknown as EventPayloads[T], event))
-        return event;
-    }
-    return null;
+    return findAmong(this.events, { type, stepId, fits, from: this.#position });
   }
 
   /** As `find`, of what the input that is decided has still to leave. */
@@ -245,6 +226,28 @@ export class RecordedLog implements DecidingLog {
     this.difference = difference;
     throw replayOver;
   }
+}
+
+interface Wanted<T extends keyof EventPayloads> {
+  readonly type: T;
+  /** Undefined for an event of any step, or of none. */
+  readonly stepId: string | null | undefined;
+  readonly fits?: ((payload: EventPayloads[T], event: LedgerEvent) => boolean) | undefined;
+  /** How many of the events lie before those that are looked at. */
+  readonly from?: number;
+}
+
+/** The first of these events that is wanted. */
+export function findAmong<T extends keyof EventPayloads>(
+  events: readonly LedgerEvent[],
+  { type, stepId, fits = () => true, from = 0 }: Wanted<T>,
+): LedgerEvent | null {
+  for (let at = from; at < events.length; at += 1) {
+    const event = events[at] as LedgerEvent;
+    const isSteps = stepId === undefined || event.step_id === stepId;
+    if (event.event_type === type && isSteps && fits(event.payload as unknown as EventPayloads[T], event)) return event;
+  }
+  return null;
 }
 
 type Drawing = (log: RecordedLog, stepId: string | null) => string | undefined;

@@ -4,7 +4,21 @@ import { z } from "zod";
 import type { PolicyRule } from "../../src/contract/policy.ts";
 import { definePolicy } from "../../src/index.ts";
 import { createTestKernel, type TestKernel } from "../../src/testing/index.ts";
-import { counted, decide, eventsOf, intent, Note, publishing, refusalOf, step, story } from "../gates/story.ts";
+import { letRun } from "../../src/testing/let-run.ts";
+import {
+  anyObject,
+  counted,
+  decide,
+  eventsOf,
+  held,
+  intent,
+  Note,
+  payloads,
+  publishing,
+  refusalOf,
+  step,
+  story,
+} from "../gates/story.ts";
 
 const approve = (t: TestKernel, id: string, edit?: object) =>
   decide(t, id, { decision: "approve", payload: edit === undefined ? {} : { edit: edit as never } });
@@ -59,6 +73,26 @@ describe("a word that came with an edit", () => {
     expect((await t.kernel.replay(workflow_id)).difference).toBeNull();
     await approve(t, workflow_id, { text: "better" });
     expect((await t.rest(workflow_id)).state).toBe("completed");
+    expect((await t.kernel.replay(workflow_id)).difference).toBeNull();
+  });
+
+  it("[INV-12] is read apart from the plain word that its person said while it was prepared", async () => {
+    const shown = held<{ preview: string }>();
+    const preview = ({ input }: { input: object }) => ("edited" in input ? shown.promise : { preview: "plain" });
+    const send = counted("Note.Send", { effect: "write_draft", input: anyObject, preview: preview as never });
+    const gate = { reason: "two look", quorum: { approvals: 2 } };
+    await using t = await createTestKernel({ capabilities: [story([send], [step("s", send, { gate })])] });
+    const { workflow_id } = await t.run(intent);
+    const edited = decide(t, workflow_id, {
+      decision: "approve",
+      payload: { edit: { edited: true }, comment: "as edited" },
+    });
+    await letRun();
+    await decide(t, workflow_id, { decision: "approve", payload: { comment: "as it was" } });
+    shown.release({ preview: "edited" });
+    await edited;
+    const votes = await payloads(t, workflow_id, "GATE_VOTED");
+    expect(votes.map(({ comment }) => comment)).toEqual(["as it was", "as edited"]);
     expect((await t.kernel.replay(workflow_id)).difference).toBeNull();
   });
 
