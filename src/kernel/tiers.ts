@@ -34,6 +34,9 @@ export function createSettings(resolved: Resolved, registry: Registry): Settings
     registry,
     limits,
     durability: options.durability ?? "full",
+    holdsStreams: options.security?.validateOutput !== undefined,
+    checkAllOutput: options.checkAllOutput ?? false,
+    middleware: options.middleware ?? [],
     maxCost: budgets.maxCost,
     perToken: budgets.perToken,
     reserves: budgets.limits.length > 0,
@@ -41,9 +44,6 @@ export function createSettings(resolved: Resolved, registry: Registry): Settings
     policyVersion: engine.version,
     same: resolved.same,
     tellsPeople: options.samePerson !== undefined,
-    holdsStreams: options.security?.validateOutput !== undefined,
-    checkAllOutput: options.checkAllOutput ?? false,
-    middleware: options.middleware ?? [],
   };
 }
 
@@ -55,13 +55,9 @@ interface ServiceParts {
 }
 
 export function createServices({ resolved, store, reading, timers }: ServiceParts): Services {
-  const { options, security } = resolved;
   return {
-    security,
+    security: resolved.security,
     timers,
-    holdsStreams: options.security?.validateOutput !== undefined,
-    checkAllOutput: options.checkAllOutput ?? false,
-    middleware: options.middleware ?? [],
     ensureInitialized: createInitializer(resolved),
     findSharedKey: (question) => findSharedKey({ store, reading }, question),
     findDraft: async (workflowId, stepId) => draftOfStep(await reading.readWorkflowState(workflowId), stepId),
@@ -147,7 +143,7 @@ export function defineTiers({
       takesSignatures: options.approverKeys !== undefined,
       same: resolved.same,
     }),
-    createExecutionTier({ executor: () => executor, writer, store }),
+    createExecutionTier({ executor, writer, store }),
     createEgoTier({
       authenticator,
       engine,

@@ -75,10 +75,6 @@ export class PassScopes implements Scopes {
     return false;
   }
 
-  forget(name: string): void {
-    this.#scopes.delete(name);
-  }
-
   clear(): void {
     this.#scopes.clear();
   }

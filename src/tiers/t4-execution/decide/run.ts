@@ -141,7 +141,6 @@ export interface Scopes {
   readonly hasBegun: (scope: string) => boolean;
   /** Whether any has a question out. */
   readonly anyWaits: () => boolean;
-  readonly forget: (scope: string) => void;
   /** The answer, and whether this pass is the first to hear it. */
   readonly hear: (key: string, question: Question) => { readonly answer: Answered; readonly isNew: boolean };
   /** A value that is the same in every pass of the scope. */

@@ -156,7 +156,8 @@ const checking = (at: Asking): Within =>
 
 /** validateOutput, once, on what is about to be recorded. */
 export function screen(at: Asking, raw: Json, operator: string): Screened | Promise<Screened> {
-  const { security, checkAllOutput } = at.services;
+  const { security } = at.services;
+  const { checkAllOutput } = at.run.settings;
   const { maxOutputChars, securityTimeoutMs } = at.kit.limits;
   const bound = { onTimeout: "T4_OUTPUT_INVALID", onThrow: "T4_OUTPUT_INVALID", fn: "screen" } as const;
   const what = "security.validateOutput";
@@ -215,7 +216,7 @@ function askOperator(
 }
 
 function callHook(at: Asking, { name, phase, step_id }: Extract<Question, { readonly ask: "hook" }>): unknown {
-  const middleware = at.services.middleware.find((one) => one.name === name);
+  const middleware = at.run.settings.middleware.find((one) => one.name === name);
   const context = at.run.contexts.get(step_id);
   if (middleware === undefined || context === undefined) return null;
   const bound = within(at, {

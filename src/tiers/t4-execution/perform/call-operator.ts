@@ -35,8 +35,7 @@ import { createStepStream, type StepStream } from "./stream-step.ts";
 /** A mailbox as calls see it. */
 export interface Calling extends Asking {
   readonly tell: (call: CallOf, end: CallEnd) => void;
-  /** Notes what the call says; resolves once that is committed. */
-  /** Resolves when it is committed; to false where its ceilings were not held to what stood then, and nothing is. */
+  /** Notes what the call says. Resolves once that is committed; to false where its ceilings were not held to what stood then, and nothing is. */
   readonly note: (call: CallOf, drafts: readonly EventDraft[]) => Promise<boolean>;
 }
 
@@ -134,10 +133,9 @@ function start(made: Made, route: OperatorCall["route"]): Outcome | Promise<Outc
     return { ok: false, error: stage === "answered" ? asAnswered(error) : error, known: stage !== "running" };
   };
   try {
-    if (wanted.key === "") raise(kernelError("T4_IDEMPOTENCY_KEY_MISSING", "no key, no call", invokerRef));
+    requireKey(wanted.key);
     // What was cancelled before its first line is not begun any more.
     made.abort.signal.throwIfAborted();
-    requireKey(wanted.key);
     stage = "running";
     const raw: unknown = operator.tool === null ? operator.run(call) : callTool(at, wanted, call);
     const outcome = isPromise(raw) ? Promise.resolve(raw).then(read) : read(raw);

@@ -16,14 +16,13 @@ import type { Result } from "../../../contract/result.ts";
 import type { Signal } from "../../../contract/signal.ts";
 import type { ToolCallContext } from "../../../contract/tool.ts";
 import { tieCall } from "../../../runtime/call-context.ts";
-import { dataOf } from "../../../runtime/kit.ts";
 import { type StepAnswer, stepQuestion } from "../decide/admit-payload.ts";
 import { readThrown } from "../decide/hooks.ts";
-import type { Intention } from "../decide/intention.ts";
+import type { Intention, Question } from "../decide/intention.ts";
 import { decisionDraft } from "../decide/note-decision.ts";
 import { findOperator, isRepeatable, readVerdict, type Verdict } from "../decide/prepare-step.ts";
 import { redact } from "../decide/redact.ts";
-import { oodaRef, stepOf } from "../decide/run.ts";
+import { stepOf } from "../decide/run.ts";
 import { putQuestion } from "./ask.ts";
 import type { Calling } from "./call-operator.ts";
 
@@ -73,27 +72,18 @@ function isRepairable(error: KernelError): boolean {
   return (code === -32600 || code === -32602) && kernel?.category !== "policy";
 }
 
-async function askTier<T>(
-  { kit, run, parentId }: Calling,
-  to: 2 | 5,
-  { schema, fn, data }: { readonly schema: string; readonly fn: string; readonly data: unknown },
-): Promise<T> {
-  const { correlation_id } = run.log.identity;
-  return dataOf<T>(
-    await kit.ask(to, kit.signals.createDataSignal(data, schema, oodaRef(fn), correlation_id, null, { parentId })),
-  );
+/** @throws KernelErrorException what the answer says. */
+async function answerTo<T>(question: Question, at: Calling): Promise<T> {
+  const { error, data } = await putQuestion(question, at);
+  return error === null ? (data as T) : raise(error);
 }
 
-async function repair({ at, operator, wanted }: ToolCall, error: KernelError): Promise<JsonObject | null> {
+async function repair({ at, operator, wanted }: ToolCall, error: KernelError): Promise<Json | null> {
   const { message, detail } = error;
   const input_schema = operator.tool?.inputSchema ?? null;
   const data = { params: wanted.payload, message, data: detail, input_schema };
-  const question = { schema: "Repair", fn: "repair", data };
-  const { params, changed } = await askTier<{ readonly params: JsonObject; readonly changed: boolean }>(
-    at,
-    2,
-    question,
-  );
+  const question = { ask: "data", to: 2, schema: "Repair", fn: "repair", data } as const;
+  const { params, changed } = await answerTo<{ readonly params: Json; readonly changed: boolean }>(question, at);
   return changed ? params : null;
 }
 
@@ -101,16 +91,16 @@ async function repair({ at, operator, wanted }: ToolCall, error: KernelError): P
  * A repaired request is another payload: it passes validateParams, the schema and policy like the first, and never stands
  * in for what a person has approved, or would have to. Null when it may not be sent.
  */
-async function admitRepaired(tool: ToolCall, repaired: JsonObject): Promise<JsonObject | null> {
+async function admitRepaired(tool: ToolCall, repaired: Json): Promise<JsonObject | null> {
   const { at, step } = tool;
   if (at.run.log.record.gates.get(gateIdOf(step.step_id))?.status === "approved") return null;
   try {
     await checkRepaired(tool, repaired);
     const decision = await judgeRepaired(tool, repaired);
     if (decision.decision === "DENY" || decision.decision === "REQUIRE_HUMAN_APPROVAL") return null;
-    const payload = redact(decision.transform ?? (repaired as Json), decision.redactions) as JsonObject;
+    const payload = redact(decision.transform ?? repaired, decision.redactions);
     if (payload !== repaired) await checkRepaired(tool, payload);
-    return payload;
+    return payload as JsonObject;
   } catch (thrown) {
     const error = readThrown(thrown);
     at.kit.logger.warn({ step_id: step.step_id, error }, "a repaired call was not let through");
@@ -119,18 +109,16 @@ async function admitRepaired(tool: ToolCall, repaired: JsonObject): Promise<Json
 }
 
 /** @throws KernelErrorException T4_PARAMS_REFUSED, T4_PARAMS_INVALID. */
-async function checkRepaired({ at, operator }: ToolCall, payload: JsonObject): Promise<void> {
-  const answer = await putQuestion({ ask: "check", payload: payload as Json }, at);
-  if (answer.error !== null) raise(answer.error);
-  readVerdict(operator, payload as Json, answer.data as Verdict);
+async function checkRepaired({ at, operator }: ToolCall, payload: Json): Promise<void> {
+  readVerdict(operator, payload, await answerTo<Verdict>({ ask: "check", payload }, at));
 }
 
-async function judgeRepaired({ at, step, operator, wanted }: ToolCall, repaired: JsonObject): Promise<PolicyDecision> {
+async function judgeRepaired({ at, step, operator, wanted }: ToolCall, payload: Json): Promise<PolicyDecision> {
   const { run } = at;
-  const payload = repaired as Json;
   const now = instantText(at.kit.clock.now());
   const data = stepQuestion(run, { step, operator, payload }, now);
-  const { decision } = await askTier<StepAnswer>(at, 5, { schema: "StepQuestion", fn: "admit", data });
+  const question = { ask: "data", to: 5, schema: "StepQuestion", fn: "admit", data } as const;
+  const { decision } = await answerTo<StepAnswer>(question, at);
   const asked = { stage: "action", subject: step.name, step_id: step.step_id, payload, now, keep: true } as const;
   await at.note(wanted, [decisionDraft(run, decision, asked)]);
   return decision;

@@ -19,10 +19,9 @@ import {
   RouteRequest,
 } from "../../../contract/model-route.ts";
 import type { OperatorCall } from "../../../contract/operator.ts";
-import type { Result } from "../../../contract/result.ts";
-import { dataOf } from "../../../runtime/kit.ts";
 import type { CallOf } from "../decide/input.ts";
 import { oodaRef, type Run } from "../decide/run.ts";
+import { putQuestion } from "./ask.ts";
 import type { Calling } from "./call-operator.ts";
 
 export interface RouteCall {
@@ -95,13 +94,10 @@ function readRequest(asking: RouteQuestion, failed: readonly string[]): RouteReq
   return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, routeRef));
 }
 
-async function askRouter({ run, kit, parentId }: Calling, request: RouteRequest): Promise<RouteAnswer> {
-  const { correlation_id } = run.log.identity;
-  const signal = kit.signals.createDataSignal({ request }, "RouteRequest", routeRef, correlation_id, null, {
-    parentId,
-  });
-  const result = await kit.ask(7, signal);
-  return result.status === "error" ? refusedBy(result) : decidedBy(dataOf<RouteDecision>(result));
+async function askRouter(at: Calling, request: RouteRequest): Promise<RouteAnswer> {
+  const question = { ask: "data", to: 7, schema: "RouteRequest", fn: "route", data: { request } } as const;
+  const { error, data } = await putQuestion(question, at);
+  return error === null ? decidedBy(data as RouteDecision) : refusedBy(error);
 }
 
 const decidedBy = (decision: RouteDecision): RouteAnswer => ({
@@ -110,8 +106,7 @@ const decidedBy = (decision: RouteDecision): RouteAnswer => ({
   exhausted: decision.reason.kind === "Primary" ? [] : decision.reason.skipped,
 });
 
-function refusedBy(result: Result): RouteAnswer {
-  const refusal = result.error as KernelError;
+function refusedBy(refusal: KernelError): RouteAnswer {
   const { exhausted = [] } = refusal.detail as { readonly exhausted?: readonly string[] };
   return { decision: null, refusal, exhausted };
 }

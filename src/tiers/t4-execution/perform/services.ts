@@ -1,15 +1,11 @@
 /** What performing works with: the outside of a workflow, as the kernel's options and store fill it. */
 import type { Outcome } from "../../../contract/outcome.ts";
-import type { Middleware } from "../../../ports/middleware.ts";
 import type { Security } from "../../../ports/perception.ts";
 import type { Timers } from "../../../runtime/timers.ts";
 import type { SharedKey } from "../decide/answer-key.ts";
 
 export interface Services {
   readonly security: Security;
-  readonly checkAllOutput: boolean;
-  readonly holdsStreams: boolean;
-  readonly middleware: readonly Middleware[];
   readonly timers: Timers;
   /** The host's own initialisation, once for all workflows; null when it has been done. */
   readonly ensureInitialized: () => Promise<void> | null;

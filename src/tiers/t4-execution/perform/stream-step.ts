@@ -26,8 +26,7 @@ export interface StepStream {
 }
 
 export function createStepStream(at: Calling, call: CallOf): StepStream {
-  const { security, holdsStreams } = at.services;
-  const held = holdsStreams && security.validateChunk === undefined;
+  const held = at.run.settings.holdsStreams && at.services.security.validateChunk === undefined;
   const limit = at.kit.limits.maxStreamChunks;
   let chunks: string[] = [];
   let percent: number | null = null;
