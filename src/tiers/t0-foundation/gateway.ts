@@ -24,6 +24,7 @@ import {
 } from "../../contract/gate.ts";
 import type { PrincipalRef } from "../../contract/gate-vote.ts";
 import { WorkflowId } from "../../contract/ids.ts";
+import type { BegunIntake } from "../../contract/intake.ts";
 import {
   type ParsedSubmitRequest,
   type Submission,
@@ -227,7 +228,7 @@ interface Entry {
 
 /** A message is perceived first; then the request is normalised and goes its way: T1 → T6 → T5 → T4. */
 async function enter(kit: Kit, { request, auth, ids, lineage, submission }: Entry): Promise<SubmitResponse> {
-  const { correlation_id, ...own } = ids;
+  const { correlation_id, workflow_id, plan_id, intent_id } = ids;
   const spoken =
     request.input.text === ""
       ? null
@@ -236,19 +237,28 @@ async function enter(kit: Kit, { request, auth, ids, lineage, submission }: Entr
     spoken === null
       ? null
       : dataOf(await kit.ask(1, spoken), (error) => kit.logger.warn({ error }, "perceived with low confidence"));
-  const question = {
-    request,
+  const again: Partial<Lineage> = lineage ?? {};
+  const {
+    parent_workflow_id = null,
+    draft_version = 1,
+    regenerate = [],
+    spent_calls = [],
+    requesters,
+    feedback,
+  } = again;
+  const begun: BegunIntake = {
     auth,
-    perceived,
-    ...own,
-    parent_workflow_id: lineage?.parent_workflow_id ?? null,
-    draft_version: lineage?.draft_version ?? 1,
-    regenerate: lineage?.regenerate ?? [],
-    ...(lineage === undefined ? {} : { requesters: lineage.requesters }),
-    ...(lineage?.feedback === undefined ? {} : { feedback: lineage.feedback }),
-    ...(lineage === undefined || lineage.spent_calls.length === 0 ? {} : { spent_calls: lineage.spent_calls }),
+    workflow_id,
+    plan_id,
+    parent_workflow_id,
+    draft_version,
+    ...(regenerate.length === 0 ? {} : { regenerate }),
+    ...(requesters === undefined ? {} : { requesters }),
+    ...(feedback === undefined ? {} : { feedback }),
+    ...(spent_calls.length === 0 ? {} : { spent_calls }),
     ...(submission === null ? {} : { submission }),
   };
+  const question = { ...begun, request, perceived, intent_id };
   const entry = kit.signals.createDataSignal(question, "SubmitRequest", gatewayRef, correlation_id, user, {
     parentId: spoken?.id ?? null,
   });

@@ -4,17 +4,17 @@
  * Owns: security validation of what a user wrote, typing, urgency, the canonical Intent, and the form that failures of
  * external calls take. Never: fetches, plans, or interprets business content.
  */
-import type { AuthContext } from "../../contract/auth-context.ts";
 import { type KernelError, raise } from "../../contract/error.ts";
 import { kernelError, rpcCodeByCategory } from "../../contract/error-codes.ts";
-import type { PrincipalRef } from "../../contract/gate-vote.ts";
-import type { ParsedSubmitRequest, Submission } from "../../contract/intent.ts";
+import type { BegunIntake, Intake } from "../../contract/intake.ts";
+import type { ParsedSubmitRequest } from "../../contract/intent.ts";
 import { follow } from "../../contract/maybe-promise.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
-import { metricsOf, ok, partial, type Result } from "../../contract/result.ts";
+import { partial, type Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
 import type { Classifier, Scorers, Security } from "../../ports/perception.ts";
 import { createErrorResponse } from "../../protocol/envelope.ts";
+import { answerData } from "../../runtime/answer.ts";
 import type { TierDefinition } from "../../runtime/define-tier.ts";
 import type { Kit } from "../../runtime/kit.ts";
 import type { Registry } from "../../runtime/registry.ts";
@@ -32,20 +32,10 @@ export interface PerceptionTierOptions {
 }
 
 /** What intake sends to be normalised. */
-export interface NormalizeQuestion {
+export interface NormalizeQuestion extends BegunIntake {
   readonly request: ParsedSubmitRequest;
-  readonly auth: AuthContext;
   readonly perceived: Perceived | null;
-  readonly workflow_id: string;
-  readonly plan_id: string;
   readonly intent_id: string;
-  readonly parent_workflow_id: string | null;
-  readonly draft_version: number;
-  readonly regenerate: readonly string[];
-  readonly requesters?: readonly PrincipalRef[];
-  readonly feedback?: string;
-  readonly spent_calls?: readonly string[];
-  readonly submission?: Submission;
 }
 
 const refs = {
@@ -78,12 +68,8 @@ async function perceive(options: PerceptionTierOptions, signal: Signal, kit: Kit
   await checkSafe(options.security, text, kit);
   const { perceived, error } = await classifyText(options, text, kit);
   const tags = { urgency: options.scorers.urgency(text), domain: perceived.domain };
-  const out = [
-    kit.signals.createDataSignal(perceived, "Perceived", refs.classification, signal.trace_id, tags, {
-      parentId: signal.id,
-    }),
-  ];
-  return error === null ? ok(out, metricsOf(refs.classification)) : partial(out, error, metricsOf(refs.classification));
+  const out = answerData(kit, signal, { data: perceived, schema: "Perceived", ref: refs.classification, tags });
+  return error === null ? out : partial(out.signals, error, out.metrics);
 }
 
 function checkSafe(security: Security, text: string, kit: Kit): void | Promise<void> {
@@ -116,38 +102,22 @@ function normalize(options: PerceptionTierOptions, signal: Signal, kit: Kit): Re
 
 function takeIn(options: PerceptionTierOptions, signal: Signal, kit: Kit): Result {
   const question = signal.body["data"] as NormalizeQuestion;
-  const { request, perceived, auth, workflow_id, plan_id, parent_workflow_id, draft_version, regenerate } = question;
-  const { submission, requesters, feedback, spent_calls } = question;
+  const { request, perceived, intent_id: _id, ...begun } = question;
+  const { tenant_id, thread_id } = request;
   const intent = normalizeIntent(options.registry, question);
   const domain = perceived?.domain ?? (intent.type.split(".")[0] ?? "general").toLowerCase();
   const urgency = perceived?.urgency ?? "normal";
-  const intake = {
-    workflow_id,
-    plan_id,
-    parent_workflow_id,
-    draft_version,
-    regenerate,
-    tenant_id: request.tenant_id,
-    thread_id: request.thread_id,
+  const data: Intake = {
+    ...begun,
+    tenant_id,
+    thread_id,
     intent,
-    auth,
     domain,
     urgency,
     warnings: perceived?.warnings ?? [],
-    ...(requesters === undefined ? {} : { requesters }),
-    ...(feedback === undefined ? {} : { feedback }),
-    ...(spent_calls === undefined ? {} : { spent_calls }),
-    ...(submission === undefined ? {} : { submission }),
   };
-  const out = kit.signals.createDataSignal(
-    intake,
-    "NormalizedIntent",
-    refs.normalizer,
-    signal.trace_id,
-    { urgency, domain },
-    { parentId: signal.id },
-  );
-  return ok([out], metricsOf(refs.normalizer));
+  const tags = { urgency, domain };
+  return answerData(kit, signal, { data, schema: "NormalizedIntent", ref: refs.normalizer, tags });
 }
 
 /** A failed external call or a malformed message, as the error object everybody can read (seed 004, RPC-14). */
@@ -156,12 +126,5 @@ function formatFailure(signal: Signal, kit: Kit): Result {
   const response = createErrorResponse(request_id, rpcCodeByCategory.external, error.message, {
     kernel: { code: error.code, category: error.category, severity: error.severity },
   });
-  return ok(
-    [
-      kit.signals.createDataSignal(response, "RpcErrorResponse", refs.validation, signal.trace_id, null, {
-        parentId: signal.id,
-      }),
-    ],
-    metricsOf(refs.validation),
-  );
+  return answerData(kit, signal, { data: response, schema: "RpcErrorResponse", ref: refs.validation });
 }

@@ -9,8 +9,9 @@ import type { Caller } from "../../contract/auth-context.ts";
 import { draft } from "../../contract/event.ts";
 import type { FederatedSyncReport, JudgedChange } from "../../contract/federation.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
-import { metricsOf, ok, type Result } from "../../contract/result.ts";
+import type { Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
+import { answerData } from "../../runtime/answer.ts";
 import type { Kit } from "../../runtime/kit.ts";
 import type { TenantAppend, TenantTurn } from "../../runtime/tenant-log.ts";
 import type { LedgerReader } from "./build-context.ts";
@@ -44,10 +45,7 @@ export async function syncMemory(signal: Signal, kit: Kit, { memory, append }: M
   };
   const { event_ids, answer: report } = await append(tenant_id, decide, caller?.principal);
   if (report.stale.length > 0 || report.rejected.length > 0) alert(signal, kit, { tenant_id, report, event_ids });
-  const reply = kit.signals.createDataSignal(report, "FederatedSyncReport", federationRef, signal.trace_id, null, {
-    parentId: signal.id,
-  });
-  return ok([reply], metricsOf(federationRef));
+  return answerData(kit, signal, { data: report, schema: "FederatedSyncReport", ref: federationRef });
 }
 
 interface Synced {

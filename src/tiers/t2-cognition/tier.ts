@@ -10,6 +10,7 @@ import { follow, isPromise } from "../../contract/maybe-promise.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { metricsOf, ok, partial, type Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
+import { answerData } from "../../runtime/answer.ts";
 import type { TierDefinition } from "../../runtime/define-tier.ts";
 import type { Kit } from "../../runtime/kit.ts";
 import { messageOf } from "../../runtime/within.ts";
@@ -55,31 +56,21 @@ export function createCognitionTier(reader: LedgerReader & MemoryLedger): TierDe
         module: "curiosity",
         function: "repair",
         handle: (signal, kit) =>
-          ok(
-            [
-              kit.signals.createDataSignal(
-                repairRequest(signal.body["data"] as RepairQuestion),
-                "Repaired",
-                refs.curiosity,
-                signal.trace_id,
-                null,
-                { parentId: signal.id },
-              ),
-            ],
-            metricsOf(refs.curiosity),
-          ),
+          answerData(kit, signal, {
+            data: repairRequest(signal.body["data"] as RepairQuestion),
+            schema: "Repaired",
+            ref: refs.curiosity,
+          }),
       },
     },
   };
 }
 
 function tellContext(signal: Signal, kit: Kit, { bundle, cache_hit, pressure }: BuiltContext): Result {
-  const parent = { parentId: signal.id };
-  const out = [
-    kit.signals.createDataSignal({ bundle, cache_hit }, "ContextAnswer", refs.context, signal.trace_id, null, parent),
-  ];
+  const answer = { data: { bundle, cache_hit }, schema: "ContextAnswer", ref: refs.context };
+  const { signals } = answerData(kit, signal, answer);
   const metrics = metricsOf(refs.context, { cache_hit });
-  return pressure === null ? ok(out, metrics) : partial(out, pressure, metrics);
+  return pressure === null ? ok(signals, metrics) : partial(signals, pressure, metrics);
 }
 
 function buildOrRefuse(builder: ContextBuilder, question: ContextQuestion, kit: Kit) {
@@ -113,12 +104,5 @@ function checkGoals(signal: Signal, kit: Kit): Result {
         { detail: { cycle } },
       ),
     );
-  return ok(
-    [
-      kit.signals.createDataSignal({ goals: goals.length }, "GoalsChecked", refs.decomposition, signal.trace_id, null, {
-        parentId: signal.id,
-      }),
-    ],
-    metricsOf(refs.decomposition),
-  );
+  return answerData(kit, signal, { data: { goals: goals.length }, schema: "GoalsChecked", ref: refs.decomposition });
 }

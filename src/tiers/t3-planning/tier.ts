@@ -13,9 +13,10 @@ import type { PrincipalRef } from "../../contract/gate-vote.ts";
 import type { Intent } from "../../contract/intent.ts";
 import { follow } from "../../contract/maybe-promise.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
-import { metricsOf, ok, type Result } from "../../contract/result.ts";
+import type { Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
 import type { Planner, PlannerAnswer } from "../../ports/planner.ts";
+import { answerData } from "../../runtime/answer.ts";
 import type { TierDefinition } from "../../runtime/define-tier.ts";
 import { consume, type Kit } from "../../runtime/kit.ts";
 import type { Registry } from "../../runtime/registry.ts";
@@ -101,14 +102,7 @@ function compileAnswer(
     identity: { plan_id, parent_plan_id, workflow_id, intent_id: intent.intent_id, round: situation.round },
   });
   if ("cyclic" in compiled) return nameCycle(signal, kit, compiled.cyclic);
-  return ok(
-    [
-      kit.signals.createDataSignal({ ...compiled, cost }, "Plan", planRef, signal.trace_id, null, {
-        parentId: signal.id,
-      }),
-    ],
-    metricsOf(planRef),
-  );
+  return answerData(kit, signal, { data: { ...compiled, cost }, schema: "Plan", ref: planRef });
 }
 
 function requirePlannerCost(cost: number | undefined): number {

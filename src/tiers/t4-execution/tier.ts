@@ -10,11 +10,12 @@ import type { KernelError } from "../../contract/error.ts";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { ParsedDelegationRequest, ParsedGateRequest, WithdrawalRequest } from "../../contract/gate.ts";
-import type { PrincipalRef } from "../../contract/gate-vote.ts";
-import type { Intent, Principal, Submission } from "../../contract/intent.ts";
+import type { Intake } from "../../contract/intake.ts";
+import type { Principal } from "../../contract/intent.ts";
 import { metricsOf, ok, type Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
 import { openTurn, sealTurn } from "../../contract/turn.ts";
+import { answerData } from "../../runtime/answer.ts";
 import type { Door, TierDefinition } from "../../runtime/define-tier.ts";
 import { consume, type Kit } from "../../runtime/kit.ts";
 import type { LedgerWriter } from "../../runtime/ledger-writer.ts";
@@ -23,26 +24,6 @@ import type { Command, Input, Word } from "./decide/input.ts";
 import { oodaRef } from "./decide/run.ts";
 import type { Executor } from "./executor.ts";
 import { acceptedOf, recallFirst, type SubmissionQuery, type SubmissionStore } from "./perform/recall-submission.ts";
-
-/** What intake hands over once the intent is known (T1) and routed (T6). */
-export interface Intake {
-  readonly workflow_id: string;
-  readonly plan_id: string;
-  readonly tenant_id: string | number;
-  readonly thread_id: string | number | null;
-  readonly intent: Intent;
-  readonly auth: AuthContext;
-  readonly domain: string;
-  readonly urgency: string;
-  readonly warnings: readonly KernelError[];
-  readonly parent_workflow_id: string | null;
-  readonly draft_version: number;
-  readonly regenerate: readonly string[];
-  readonly requesters?: readonly PrincipalRef[];
-  readonly feedback?: string;
-  readonly spent_calls?: readonly string[];
-  readonly submission?: Submission;
-}
 
 export interface RejectedIntent {
   readonly workflow_id: string;
@@ -55,29 +36,20 @@ export interface RejectedIntent {
 }
 
 export interface ExecutionTierOptions {
-  readonly executor: () => Executor;
+  readonly executor: Executor;
   readonly writer: LedgerWriter;
   readonly store: SubmissionStore;
-  readonly onStart?: () => void;
 }
 
-const answer = (
-  signal: Signal,
-  kit: Kit,
-  data: unknown,
-  what: { readonly schema: string; readonly fn: string },
-): Result =>
-  ok(
-    [kit.signals.createDataSignal(data, what.schema, oodaRef(what.fn), signal.trace_id, null, { parentId: signal.id })],
-    metricsOf(oodaRef(what.fn)),
-  );
+const answer = (signal: Signal, kit: Kit, data: unknown, { schema, fn }: Said): Result =>
+  answerData(kit, signal, { data, schema, ref: oodaRef(fn) });
 
-export function createExecutionTier({ executor, writer, store, onStart }: ExecutionTierOptions): TierDefinition {
+export function createExecutionTier({ executor, writer, store }: ExecutionTierOptions): TierDefinition {
   const commanding = (fn: string, schema: string, wanted: (body: Signal["body"]) => Command): Door => ({
     module: "ooda_loop",
     function: fn,
     check: needsWorkflow,
-    handle: (signal, kit) => handOver(executor(), { signal, kit }, { schema, fn, say: command(wanted(signal.body)) }),
+    handle: (signal, kit) => handOver(executor, { signal, kit }, { schema, fn, say: command(wanted(signal.body)) }),
   });
   const doors: Record<string, Door> = {
     "command:activate": {
@@ -88,12 +60,12 @@ export function createExecutionTier({ executor, writer, store, onStart }: Execut
           ? null
           : "an activation carries an intake, or a workflow_id",
       handle: (signal, kit) => {
-        if (signal.body["intake"] !== undefined) return startWorkflow({ executor: executor(), store }, signal, kit);
+        if (signal.body["intake"] !== undefined) return startWorkflow({ executor, store }, signal, kit);
         const word = wordOf(signal.body);
         const say =
           word === null ? command({ kind: "activate" }) : (re: number): Input => ({ type: "decided", word, re });
         const schema = word === null ? "Awake" : "GateResponse";
-        return handOver(executor(), { signal, kit }, { schema, fn: "act", say });
+        return handOver(executor, { signal, kit }, { schema, fn: "act", say });
       },
     },
     "command:abort": commanding("abort", "CancelResponse", (body) => cancelOf(body as unknown as Commanded)),
@@ -114,7 +86,7 @@ export function createExecutionTier({ executor, writer, store, onStart }: Execut
       handle: (signal, kit) => rejectIntent(writer, signal, kit),
     },
   };
-  return { tier: 4, name: "execution", doors, ...(onStart === undefined ? {} : { start: onStart }) };
+  return { tier: 4, name: "execution", doors };
 }
 
 const needsWorkflow = (body: Signal["body"]): string | null =>
@@ -122,58 +94,29 @@ const needsWorkflow = (body: Signal["body"]): string | null =>
 
 /** T7 decides that the workflow may exist; its first event is committed; then the answer leaves and the work begins. */
 async function startWorkflow({ executor, store }: Beginning, signal: Signal, kit: Kit): Promise<Result> {
-  const intake = signal.body["intake"] as Intake;
-  const { workflow_id, plan_id, tenant_id, thread_id, intent } = intake;
-  consume(
-    await kit.ask(
-      7,
-      kit.signals.createDataSignal({ workflow_id }, "Registration", oodaRef("act"), signal.trace_id, null, {
-        parentId: signal.id,
-      }),
-    ),
-    () => undefined,
-  );
-  const mailbox = executor.begin(
-    { workflow_id, plan_id, tenant_id, thread_id, intent_id: intent.intent_id, correlation_id: signal.trace_id },
-    signal.id,
-  );
-  const {
-    auth,
-    domain,
-    urgency,
-    warnings,
-    parent_workflow_id,
-    draft_version,
-    regenerate,
-    requesters,
-    feedback,
-    spent_calls,
-    submission,
-  } = intake;
+  const { workflow_id, tenant_id, thread_id, ...known } = signal.body["intake"] as Intake;
+  const { plan_id, intent, submission } = known;
+  const { id: parentId, trace_id } = signal;
+  const registration = kit.signals.createDataSignal({ workflow_id }, "Registration", oodaRef("act"), trace_id, null, {
+    parentId,
+  });
+  consume(await kit.ask(7, registration), () => undefined);
+  const ids = { workflow_id, intent_id: intent.intent_id, plan_id, correlation_id: trace_id };
+  const mailbox = executor.begin({ ...ids, tenant_id, thread_id }, parentId);
   const facts = {
+    ...known,
     pipeline: String(signal.body["pipeline"]),
     complexity: signal.tags["complexity"] ?? "simple",
-    domain,
-    urgency,
-    warnings,
-    parent_workflow_id,
-    draft_version,
-    ...(regenerate.length === 0 ? {} : { regenerate }),
-    ...(requesters === undefined ? {} : { requesters }),
-    ...(feedback === undefined ? {} : { feedback }),
-    ...(spent_calls === undefined ? {} : { spent_calls }),
-    ...(submission === undefined ? {} : { submission }),
   };
   const said = { schema: "SubmitResponse", fn: "act" };
   try {
-    await mailbox.command((re) => ({ type: "begin", facts: { intent, auth, plan_id, ...facts }, re }));
+    await mailbox.command((re) => ({ type: "begin", facts, re }));
   } catch (thrown) {
     // Whoever came first under this key has the workflow, in whichever process.
     const first = await recallFirst(store, { tenant_id, principal: intent.actor, submission });
     if (first === null) throw thrown;
     return answer(signal, kit, first, said);
   }
-  const ids = { workflow_id, intent_id: intent.intent_id, plan_id, correlation_id: signal.trace_id };
   return answer(signal, kit, acceptedOf(ids), said);
 }
 

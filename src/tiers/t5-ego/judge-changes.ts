@@ -18,9 +18,10 @@ import {
   type SyncRequest,
 } from "../../contract/federation.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
-import { metricsOf, ok, type Result } from "../../contract/result.ts";
+import type { Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
 import type { Authenticator } from "../../ports/authenticator.ts";
+import { answerData } from "../../runtime/answer.ts";
 import type { Kit } from "../../runtime/kit.ts";
 import { callWithin, messageOf } from "../../runtime/within.ts";
 import { authorize } from "./authorize.ts";
@@ -38,9 +39,7 @@ export async function judgeChanges(signal: Signal, kit: Kit, judge: ChangeJudge)
   const judging = changes.map(async (change) => ({ change, refusal: await refuse(change, kit, judge) }));
   const judged: readonly JudgedChange[] = await Promise.all(judging);
   const data = { tenant_id, changes: judged, caller };
-  const about = { parentId: signal.id };
-  const out = kit.signals.createDataSignal(data, "JudgedChanges", federationRef, signal.trace_id, null, about);
-  return ok([out], metricsOf(federationRef));
+  return answerData(kit, signal, { data, schema: "JudgedChanges", ref: federationRef });
 }
 
 async function requireAuthority(

@@ -15,8 +15,9 @@ import { follow } from "../../contract/maybe-promise.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { PolicyDecision, PolicyQuestion } from "../../contract/policy.ts";
 import { type GateWish, gateSubject } from "../../contract/policy-subject.ts";
-import { metricsOf, ok, type Result } from "../../contract/result.ts";
+import type { Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
+import { answerData } from "../../runtime/answer.ts";
 import type { Kit } from "../../runtime/kit.ts";
 import { checkSignature, type Signatures } from "./check-signature.ts";
 import { evaluatePolicies, type PolicyEngine } from "./policy/evaluate-policies.ts";
@@ -104,7 +105,4 @@ function questionOf({ gate, auth, intent, context, now }: Asked, wish: GateWish)
 }
 
 const answer = (signal: Signal, kit: Kit, data: object): Result =>
-  ok(
-    [kit.signals.createDataSignal(data, "GateJudged", judgeRef, signal.trace_id, null, { parentId: signal.id })],
-    metricsOf(judgeRef),
-  );
+  answerData(kit, signal, { data, schema: "GateJudged", ref: judgeRef });

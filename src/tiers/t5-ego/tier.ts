@@ -8,13 +8,14 @@ import type { Same } from "../../../machines/quorum.ts";
 import type { AuthContext } from "../../contract/auth-context.ts";
 import { checkBudget } from "../../contract/budget.ts";
 import type { ContextBundle } from "../../contract/context-bundle.ts";
-import { escalate, isKernelError, type KernelError, raise } from "../../contract/error.ts";
+import { isKernelError, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import type { FederationOptions } from "../../contract/federation.ts";
+import type { Intake } from "../../contract/intake.ts";
 import type { Intent, Principal } from "../../contract/intent.ts";
 import type { Json } from "../../contract/json.ts";
 import { follow } from "../../contract/maybe-promise.ts";
-import { type ModuleRef, moduleRef } from "../../contract/module-ref.ts";
+import { moduleRef } from "../../contract/module-ref.ts";
 import type { OperatorMetadata } from "../../contract/operator.ts";
 import type { PlanStep } from "../../contract/plan.ts";
 import type { PolicyDecision, PolicyQuestion } from "../../contract/policy.ts";
@@ -22,6 +23,7 @@ import { actionSubject } from "../../contract/policy-subject.ts";
 import { metricsOf, ok, type Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
 import type { Authenticator } from "../../ports/authenticator.ts";
+import { answerData, escalateFrom } from "../../runtime/answer.ts";
 import type { Door, TierDefinition } from "../../runtime/define-tier.ts";
 import type { Kit } from "../../runtime/kit.ts";
 import { admitCall, type CallQuestion, checkWork, isUnlimited, type WorkQuestion } from "./admission/admit-call.ts";
@@ -53,17 +55,6 @@ const refs = {
   lifecycle: moduleRef(5, "lifecycle", "command"),
 } as const;
 
-const done = (signals: readonly Signal[], ref: ModuleRef): Result => ok(signals, metricsOf(ref));
-const reply = (
-  signal: Signal,
-  kit: Kit,
-  what: { readonly data: unknown; readonly schema: string; readonly ref: ModuleRef },
-): Result =>
-  done(
-    [kit.signals.createDataSignal(what.data, what.schema, what.ref, signal.trace_id, null, { parentId: signal.id })],
-    what.ref,
-  );
-
 export function createEgoTier(options: EgoTierOptions): TierDefinition {
   return { tier: 5, name: "ego", doors: { ...authorityDoors(options), ...judgementDoors(options) } };
 }
@@ -87,7 +78,9 @@ function authorityDoors({ authenticator, federation }: EgoTierOptions): Readonly
       module: "identity",
       function: "authorize",
       handle: (signal, kit) =>
-        follow(whoMay(signal, kit), (data) => reply(signal, kit, { data, schema: "AuthContext", ref: refs.identity })),
+        follow(whoMay(signal, kit), (data) =>
+          answerData(kit, signal, { data, schema: "AuthContext", ref: refs.identity }),
+        ),
     },
     "data:MemorySync": {
       module: "identity",
@@ -154,20 +147,13 @@ function judgementDoors(options: EgoTierOptions): Readonly<Record<string, Door>>
       function: "judge_gate",
       handle: (signal, kit) => judgeDelegation(signal, kit, { engine, signatures, same }),
     },
-    "data:KernelError": { module: "ego", function: "escalate", next: 6, handle: escalateFurther },
+    "data:KernelError": { module: "ego", function: "escalate", next: 6, handle: escalateFrom(refs.ego) },
   };
-}
-
-function escalateFurther(signal: Signal, kit: Kit): Result {
-  const wrapped = escalate(signal.body["data"] as KernelError);
-  return done([kit.signals.createErrorSignal(wrapped, refs.ego, signal.trace_id, { parentId: signal.id })], refs.ego);
 }
 
 /** The activation passes on as the same object: identity holds, and the capability is theirs (C-20). */
 function admitActivation(signal: Signal): Result {
-  const intake = signal.body["intake"] as
-    | { readonly auth: AuthContext; readonly tenant_id: string | number; readonly intent: Intent }
-    | undefined;
+  const intake = signal.body["intake"] as Pick<Intake, "auth" | "intent"> | undefined;
   if (intake !== undefined) {
     requireScope(intake.auth, "workflow:execute");
     if (!mayUse(intake.auth, "capability", intake.intent.type)) {
@@ -178,7 +164,7 @@ function admitActivation(signal: Signal): Result {
       );
     }
   }
-  return done([signal], refs.ego);
+  return ok([signal], metricsOf(refs.ego));
 }
 
 interface Command {
@@ -206,14 +192,9 @@ function handOn(signal: Signal, kit: Kit, { action, about, auth }: Command & { r
   const { workflow_id, request } = signal.body["data"] as Wish;
   const payload = about === null ? { ...request, workflow_id, auth } : { workflow_id, [about]: request, auth };
   const target = moduleRef(4, "ooda_loop", action === "activate" ? "act" : action);
-  return done(
-    [
-      kit.signals.createCommandSignal(action, target, refs.lifecycle, signal.trace_id, payload, {
-        parentId: signal.id,
-      }),
-    ],
-    refs.lifecycle,
-  );
+  const options = { parentId: signal.id };
+  const command = kit.signals.createCommandSignal(action, target, refs.lifecycle, signal.trace_id, payload, options);
+  return ok([command], metricsOf(refs.lifecycle));
 }
 
 /** Before planning: the request's budget, and the package's own ceilings. */
@@ -222,7 +203,7 @@ function checkPlanning(signal: Signal, kit: Kit, { maxCost, shelf }: EgoTierOpti
   kit.telemetry.mark?.("policy.check_budget", { spent });
   const refusal = checkBudget(spent, maxCost) ?? checkWork(shelf, work);
   if (refusal !== null) raise(refusal);
-  return reply(signal, kit, {
+  return answerData(kit, signal, {
     data: { left: maxCost === null ? null : maxCost - spent },
     schema: "BudgetLeft",
     ref: refs.budget,
@@ -262,7 +243,7 @@ function admitStep(signal: Signal, kit: Kit, { engine, maxCost, shelf }: EgoTier
   const { work } = question;
   const fit = { fits: checkWork(shelf, work) === null, unlimited: isUnlimited(shelf, work), reservation: null };
   return follow(decided, (decision) =>
-    reply(signal, kit, { data: { decision, ...fit }, schema: "StepAnswer", ref: refs.policy }),
+    answerData(kit, signal, { data: { decision, ...fit }, schema: "StepAnswer", ref: refs.policy }),
   );
 }
 
@@ -272,13 +253,13 @@ function answerCall(signal: Signal, kit: Kit, { shelf, book }: EgoTierOptions): 
   return follow(admitCall({ shelf, book }, asked), (reservation) => {
     if (isKernelError(reservation)) raise(reservation);
     const unlimited = book.isEmpty && isUnlimited(shelf, asked);
-    return reply(signal, kit, { data: { unlimited, reservation }, schema: "CallAdmission", ref: refs.admission });
+    return answerData(kit, signal, { data: { unlimited, reservation }, schema: "CallAdmission", ref: refs.admission });
   });
 }
 
 function releaseHold(signal: Signal, { book }: EgoTierOptions): Result {
   book.release((signal.body["data"] as { readonly hold: string }).hold);
-  return done([], refs.admission);
+  return ok([], metricsOf(refs.admission));
 }
 
 function actionQuestion({ step, metadata, payload, auth, intent, bundle, now }: StepQuestion): PolicyQuestion {
@@ -291,5 +272,5 @@ function answerPolicy(
   kit: Kit,
   decided: PolicyDecision | Promise<PolicyDecision>,
 ): Result | Promise<Result> {
-  return follow(decided, (data) => reply(signal, kit, { data, schema: "PolicyDecision", ref: refs.policy }));
+  return follow(decided, (data) => answerData(kit, signal, { data, schema: "PolicyDecision", ref: refs.policy }));
 }

@@ -4,15 +4,14 @@
  * Owns: the activation router, the confidence calibrator, the hallucination monitor, the noise gate, the load monitor and
  * the artifact bus. Never: executes, decides authority, waits for a listener.
  */
-import { escalate, type KernelError } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { metricsOf, ok, partial, type Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
 import type { Scorers } from "../../ports/perception.ts";
 import { signalToNotification } from "../../protocol/signal-to-notification.ts";
+import { escalateFrom } from "../../runtime/answer.ts";
 import type { TierDefinition } from "../../runtime/define-tier.ts";
-import type { Kit } from "../../runtime/kit.ts";
 import { gateNoise, type NoiseThresholds } from "./gate-noise.ts";
 import { type Pipeline, routeActivation } from "./route-activation.ts";
 
@@ -27,7 +26,6 @@ export interface MetacognitionTierOptions {
 const refs = {
   router: moduleRef(6, "activation_router", "route"),
   noise: moduleRef(6, "noise_gate", "filter_output"),
-  calibrator: moduleRef(6, "confidence_calibrator", "calibrate"),
   load: moduleRef(6, "load_monitor", "review"),
   bus: moduleRef(6, "artifact_bus", "publish"),
 } as const;
@@ -64,21 +62,18 @@ export function createMetacognitionTier({
       "data:FederatedSyncAlert": { module: "artifact_bus", function: "publish", handle: tell },
       file: { module: "artifact_bus", function: "publish", handle: tell },
       stream: { module: "artifact_bus", function: "publish", handle: tell },
-      "data:KernelError": { module: "activation_router", function: "escalate", next: 7, handle: escalateFurther },
+      "data:KernelError": {
+        module: "activation_router",
+        function: "escalate",
+        next: 7,
+        handle: escalateFrom(refs.router),
+      },
     },
   };
 }
 
-function escalateFurther(signal: Signal, kit: Kit): Result {
-  const wrapped = escalate(signal.body["data"] as KernelError);
-  return ok(
-    [kit.signals.createErrorSignal(wrapped, refs.router, signal.trace_id, { parentId: signal.id })],
-    metricsOf(refs.router),
-  );
-}
-
 /** The enhanced pipeline has a plan looked at before it runs: calling one operator twice with the same params is a loop. */
-function reviewPlan(signal: Signal, _kit: Kit): Result {
+function reviewPlan(signal: Signal): Result {
   const { calls } = signal.body["data"] as { readonly calls: readonly string[] };
   const repeated = calls.filter((call, i) => calls.indexOf(call) !== i);
   if (repeated.length === 0) return ok([], metricsOf(refs.load));
@@ -91,7 +86,7 @@ function reviewPlan(signal: Signal, _kit: Kit): Result {
 }
 
 /** The same plan, tried again after it failed, is a loop: reported, and left to the replan limit to end. */
-function reviewLoad(signal: Signal, _kit: Kit): Result {
+function reviewLoad(signal: Signal): Result {
   const { plans } = signal.body["data"] as { readonly plans: readonly (readonly string[])[] };
   const [last, before] = [plans.at(-1), plans.at(-2)];
   const loops = before !== undefined && JSON.stringify(last) === JSON.stringify(before);

@@ -103,6 +103,17 @@ const largest = (a: ModelSpent, b: ModelSpent): ModelSpent => ({
   money: Math.max(a.money, b.money),
 });
 
+/** What a request is answered with, as far as the routing and what has been spent say; it leaves nothing behind. */
+export function routeModel(
+  routing: ParsedModelRouting,
+  asked: RouteQuestion,
+  spentOf: (endpoint: string) => ModelSpent,
+): RouteAnswer {
+  const request = RouteRequest.safeParse(asked);
+  if (!request.success) return refuse(invalid("the route request", request.error));
+  return chooseEndpoint(routing, request.data, spentOf);
+}
+
 function chooseEndpoint(
   routing: ParsedModelRouting,
   request: RouteRequest,

@@ -13,16 +13,14 @@ import {
   endpointCounter,
   type ModelSpent,
   type ParsedModelRouting,
-  type RouteDecision,
-  type RouteRequest,
-  type SpentByEndpoint,
+  type RouteQuestion,
 } from "../../contract/model-route.ts";
-import { fail, metricsOf, ok, type Result } from "../../contract/result.ts";
+import { fail, metricsOf } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
+import { answerData } from "../../runtime/answer.ts";
 import type { Door } from "../../runtime/define-tier.ts";
-import type { Kit } from "../../runtime/kit.ts";
 import { errorOf } from "../../runtime/within.ts";
-import { createModelRouter, modelRouterRef } from "./route-model.ts";
+import { modelRouterRef, routeModel } from "./route-model.ts";
 
 export interface RouteDoorsOptions {
   readonly models: ParsedModelRouting;
@@ -31,14 +29,13 @@ export interface RouteDoorsOptions {
 }
 
 export function createRouteDoors({ models, charges }: RouteDoorsOptions): Readonly<Record<string, Door>> {
-  const router = createModelRouter(models);
   const limited = models.endpoints.flatMap(({ name, budget }) => (budget === undefined ? [] : [name]));
-  const readSpent = async (): Promise<SpentByEndpoint> => {
-    if (limited.length === 0) return {};
+  const readSpent = async (): Promise<ReadonlyMap<string, ModelSpent>> => {
+    if (limited.length === 0) return new Map();
     const counted = await charges(limited.map(endpointCounter)).catch((thrown: unknown) =>
       raise(errorOf(thrown, "T0_LEDGER_UNAVAILABLE", modelRouterRef)),
     );
-    return Object.fromEntries(limited.map((name, i): [string, ModelSpent] => [name, spentIn(counted[i])]));
+    return new Map(limited.map((name, i) => [name, spentIn(counted[i])]));
   };
   return {
     "data:RouteRequest": {
@@ -46,9 +43,11 @@ export function createRouteDoors({ models, charges }: RouteDoorsOptions): Readon
       function: "route",
       check: needsRequest,
       async handle(signal, kit) {
-        const { request } = signal.body["data"] as { readonly request: RouteRequest };
-        const { decision, refusal } = router.route(request, await readSpent());
-        return decision === null ? fail(refusal, metricsOf(modelRouterRef)) : answer(decision, signal, kit);
+        const { request } = signal.body["data"] as { readonly request: RouteQuestion };
+        const spent = await readSpent();
+        const { decision, refusal } = routeModel(models, request, (endpoint) => spent.get(endpoint) ?? spentIn());
+        if (decision === null) return fail(refusal, metricsOf(modelRouterRef));
+        return answerData(kit, signal, { data: decision, schema: "RouteDecision", ref: modelRouterRef });
       },
     },
   };
@@ -59,11 +58,6 @@ const spentIn = ({ invocations = 0, tokens = 0, money = 0 }: Partial<Charge> = {
   tokens,
   money,
 });
-
-function answer(decision: RouteDecision, { id, trace_id }: Signal, kit: Kit): Result {
-  const out = kit.signals.createDataSignal(decision, "RouteDecision", modelRouterRef, trace_id, null, { parentId: id });
-  return ok([out], metricsOf(modelRouterRef));
-}
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null;

@@ -5,11 +5,12 @@
  * Owns: the registry of running workflows and its cap, the model router. Never: runs a workflow, calls a model.
  * O1  Above `limits.maxInFlight` a workflow is refused, retryable, before it has left a trace.
  */
-import { escalate, type KernelError, raise } from "../../contract/error.ts";
+import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { metricsOf, ok, type Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
+import { answerData, escalateFrom } from "../../runtime/answer.ts";
 import type { Door, TierDefinition } from "../../runtime/define-tier.ts";
 import type { Kit } from "../../runtime/kit.ts";
 import { createRouteDoors, type RouteDoorsOptions } from "./serve-routes.ts";
@@ -55,7 +56,12 @@ export function createOrchestrationTier({ running, ...routing }: OrchestrationTi
       ...createRouteDoors(routing),
       "command:retry": { ...route, function: "retry" },
       "command:abort": { ...route, function: "abort" },
-      "data:KernelError": { module: "team_orchestrator", function: "escalate", handle: endEscalation },
+      // The last resort: the error comes back with its whole chain, and the workflow ends with it.
+      "data:KernelError": {
+        module: "team_orchestrator",
+        function: "escalate",
+        handle: escalateFrom(refs.orchestrator),
+      },
     },
   };
 }
@@ -74,22 +80,6 @@ function register(registry: Set<string>, signal: Signal, kit: Kit): Result {
     );
   }
   registry.add(workflow_id);
-  const out = kit.signals.createDataSignal(
-    { workflow_id, running: registry.size },
-    "Registered",
-    refs.orchestrator,
-    signal.trace_id,
-    null,
-    { parentId: signal.id },
-  );
-  return ok([out], metricsOf(refs.orchestrator));
-}
-
-/** The last resort: the error comes back with its whole chain, and the workflow ends with it. */
-function endEscalation(signal: Signal, kit: Kit): Result {
-  const last = escalate(signal.body["data"] as KernelError);
-  return ok(
-    [kit.signals.createErrorSignal(last, refs.orchestrator, signal.trace_id, { parentId: signal.id })],
-    metricsOf(refs.orchestrator),
-  );
+  const data = { workflow_id, running: registry.size };
+  return answerData(kit, signal, { data, schema: "Registered", ref: refs.orchestrator });
 }

@@ -1,0 +1,17 @@
+/**
+ * What intake hands on from tier to tier (seed 003 section 2.1): T0 begins it, T1 adds the intent, T6 says which pipeline, and
+ * T4 notes it as INTENT_RECEIVED.
+ */
+import type { EventPayloads } from "./event.ts";
+
+type Received = EventPayloads["INTENT_RECEIVED"];
+
+/** The intent is known (T1). */
+export interface Intake extends Omit<Received, "pipeline" | "complexity"> {
+  readonly workflow_id: string;
+  readonly tenant_id: string | number;
+  readonly thread_id: string | number | null;
+}
+
+/** What goes with a request before its intent is known. */
+export type BegunIntake = Omit<Intake, "intent" | "domain" | "urgency" | "warnings" | "tenant_id" | "thread_id">;
