@@ -5,7 +5,7 @@
  */
 import type { EventPayloads, GateDecided } from "../src/contract/event.ts";
 import type { Gate, GateStatus } from "../src/contract/gate.ts";
-import type { GateDelegation, GateVote, PrincipalRef } from "../src/contract/gate-vote.ts";
+import type { GateDelegation, GateSignature, GateVote, PrincipalRef } from "../src/contract/gate-vote.ts";
 import type { KeptDecision, WorkflowRecord } from "../src/contract/workflow.ts";
 import { chartEvent, lifecycleCharts } from "./charts.ts";
 import { editableOf } from "./editable.ts";
@@ -93,7 +93,8 @@ function closeGate(
   how: { readonly decision: "approve" | "reject"; readonly at: string },
 ): void {
   const { gate_id, principal, edited, resolution, apply_targets, comment, carried_by = [], signature = null } = decided;
-  changeGate(record, gate_id, () => ({
+  changeGate(record, gate_id, (gate) => ({
+    spent_signatures: spend(gate, signature),
     decision: {
       ...how,
       principal,
@@ -107,6 +108,10 @@ function closeGate(
   }));
   record.kept.delete(gate_id);
 }
+
+/** A vote's as well as a sole decision's: a gate may be opened again on what it showed then. */
+const spend = ({ spent_signatures }: Gate, signature: GateSignature | null): string[] =>
+  signature === null ? spent_signatures : [...spent_signatures, signedPart(signature.jws)];
 
 function voteOf(payload: EventPayloads["GATE_VOTED"], { at }: Folded): GateVote {
   const { decision, principal, on_behalf_of, advisory, payload_digest, signature, comment } = payload;
@@ -152,9 +157,9 @@ export const gateHandlers = {
   },
   GATE_VOTED(record, payload, meta) {
     const { gate_id, signature } = payload;
-    changeGate(record, gate_id, ({ votes, spent_signatures }) => ({
-      votes: [...withoutVoteOf(votes, payload.principal), voteOf(payload, meta)],
-      spent_signatures: signature === null ? spent_signatures : [...spent_signatures, signedPart(signature.jws)],
+    changeGate(record, gate_id, (gate) => ({
+      votes: [...withoutVoteOf(gate.votes, payload.principal), voteOf(payload, meta)],
+      spent_signatures: spend(gate, signature),
     }));
   },
   GATE_VOTE_WITHDRAWN(record, { gate_id, principal }) {

@@ -102,6 +102,9 @@ export const signedPart = (jws: string): string => jws.slice(0, jws.lastIndexOf(
 export const isSpent = ({ spent_signatures }: Pick<Gate, "spent_signatures">, jws: string): boolean =>
   spent_signatures.includes(signedPart(jws));
 
+const isUsed = (gate: Gate, signature: GateVoted["signature"] | undefined): boolean =>
+  signature != null && isSpent(gate, signature.jws);
+
 /** Whether what is said fits the votes of the gate as it stands, and what it shows. */
 export function fitsGate(gate: Gate, draft: EventDraft): boolean {
   switch (draft.type) {
@@ -110,14 +113,15 @@ export function fitsGate(gate: Gate, draft: EventDraft): boolean {
       if (!advisory && apart_from !== undefined && !isHeldAgainstAll(gate, apart_from)) return false;
       const isFree =
         standingVote(gate, principal) === null && !(on_behalf_of !== null && isSeatTaken(gate, on_behalf_of));
-      return isFree && isBoundTo(gate, draft.payload) && !(signature !== null && isSpent(gate, signature.jws));
+      return isFree && isBoundTo(gate, draft.payload) && !isUsed(gate, signature);
     }
     case "GATE_VOTE_WITHDRAWN":
       return gate.votes.some((vote) => isSamePrincipal(vote.principal, draft.payload.principal));
     case "USER_APPROVED":
     case "USER_REJECTED": {
       const decision = draft.type === "USER_APPROVED" ? "approve" : "reject";
-      return isBoundTo(gate, draft.payload) && (gate.quorum === null || verdictOf(gate) === decision);
+      const isCarried = gate.quorum === null || verdictOf(gate) === decision;
+      return isCarried && isBoundTo(gate, draft.payload) && !isUsed(gate, draft.payload.signature);
     }
     default:
       return true;

@@ -12,7 +12,7 @@ import {
 } from "../../src/index.ts";
 import { createTestKernel, type TestKernel } from "../../src/testing/index.ts";
 import { ann, approve, bob, gated, type Person, person, reject, waiting, withdraw } from "./people.ts";
-import { eventsOf, gateOf, intent, payloads, publishing, refusalOf } from "./story.ts";
+import { counted, eventsOf, gateOf, held, intent, payloads, publishing, refusalOf, step, story } from "./story.ts";
 
 async function newKey() {
   const { publicKey, privateKey } = await generateKeyPair("EdDSA", { crv: "Ed25519", extractable: true });
@@ -157,6 +157,36 @@ describe("a forged, transplanted or replayed signature", () => {
     expect(await refused(t, id, approve(t, id, ann, { signature: rewritten }))).toBe("T5_SIGNATURE_INVALID");
     const again = await sign(await gate(), ann, { nonce: "2" });
     expect((await approve(t, id, ann, { signature: again })).tally?.approvals).toBe(1);
+    expect((await t.kernel.verify(id)).ok).toBe(true);
+  });
+
+  it("cannot decide alone a second time, where its gate was opened again and shows once more what was signed", async () => {
+    const world = { hangs: "nothing" };
+    const preview = () => ({ preview: "a note", diff: null, basis: [{ name: "board", digest: world.hangs }] });
+    const publish = counted("Note.Publish", { effect: "final_write", preview });
+    const busy = held<object>();
+    const slow = counted("Note.Slow", { timeoutSec: 864_000 }, () => busy.promise);
+    const plan = [step("publish", publish, { gate: { signed: true } }), step("slow", slow)];
+    const limits = { maxConcurrentSteps: 1 };
+    await using t = await createTestKernel({ capabilities: [story([publish, slow], plan)], approverKeys, limits });
+    const id = await t.submit(intent);
+    await t.clock.settle();
+    const first = await gateOf(t, id);
+    const { payload_digest, basis_digest = "" } = first;
+    const say = (signature: string) => approve(t, id, ann, { payload_digest, basis_digest, signature });
+    const signature = await sign(first, ann);
+    await say(signature);
+    world.hangs = "a poster";
+    busy.release({});
+    expect((await t.rest(id)).state).toBe("waiting_for_user");
+    world.hangs = "nothing";
+    const { basis_digest: between = "" } = await gateOf(t, id);
+    await refusalOf(approve(t, id, ann, { payload_digest, basis_digest: between }));
+    expect(await gateOf(t, id)).toMatchObject({ status: "open", basis_digest });
+    expect(await refused(t, id, say(signature))).toBe("T5_SIGNATURE_INVALID");
+    expect(publish.calls).toEqual([]);
+    await say(await sign(await gateOf(t, id), ann, { nonce: "2" }));
+    expect((await t.rest(id)).state).toBe("completed");
     expect((await t.kernel.verify(id)).ok).toBe(true);
   });
 
