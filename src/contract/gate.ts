@@ -218,4 +218,7 @@ export const GateResponse = z.object({
 export type GateResponse = z.infer<typeof GateResponse>;
 
 export const gateIdOf = (stepId: string): string => `gate-${stepId}`;
+/** The gates that a plan of these steps names. */
+export const gatesIn = (steps: readonly { readonly step_id: string; readonly gate: unknown }[]): string[] =>
+  steps.filter(({ gate }) => gate !== null).map(({ step_id }) => gateIdOf(step_id));
 export const doubtGateIdOf = (stepId: string, n: number): string => `gate-${stepId}_doubt${n}`;

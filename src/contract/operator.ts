@@ -19,6 +19,9 @@ export const effects = ["none", "read", "write_draft", "final_write", "external_
 export const Effect = z.enum(effects);
 export type Effect = z.infer<typeof Effect>;
 
+/** Whether a call of this effect changes nothing outside: it may be made again. */
+export const isHarmless = (effect: Effect): boolean => effect === "none" || effect === "read";
+
 /** Maximum attempts by policy name. */
 export const retryPolicies = { NONE: 1, STANDARD: 3, AGGRESSIVE: 5 } as const;
 export const RetryPolicyName = z.string().min(1);

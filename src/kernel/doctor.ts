@@ -13,6 +13,7 @@ import type { Gate } from "../contract/gate.ts";
 import { isOpenGate } from "../contract/gate.ts";
 import { readStrictly } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
+import { isHarmless } from "../contract/operator.ts";
 import type { PlanStep } from "../contract/plan.ts";
 import { workflowStates } from "../contract/progress.ts";
 import { isStepDone, isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
@@ -189,7 +190,7 @@ function effectsDone({ actions, steps }: WorkflowRecord, registry: Registry): re
   return [...actions.values()].flatMap(({ seen, record: { operator_name, operator_version, step_id } }) => {
     const effect =
       steps.get(step_id)?.step.effect ?? registry.findOperator(operator_name, operator_version)?.metadata.effect;
-    if (seen !== "succeeded" || effect === "none" || effect === "read") return [];
+    if (seen !== "succeeded" || (effect !== undefined && isHarmless(effect))) return [];
     return [{ step_id, operator: operator_name, operator_version }];
   });
 }

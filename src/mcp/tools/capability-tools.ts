@@ -12,7 +12,7 @@ import { sha256 } from "../../contract/digest.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { KernelErrorException } from "../../contract/kernel-error.ts";
 import { McpWorkflow } from "../../contract/mcp.ts";
-import type { Effect, OperatorMetadata } from "../../contract/operator.ts";
+import { type Effect, isHarmless, type OperatorMetadata } from "../../contract/operator.ts";
 import { type Caller, describeCapability, type Kernel, type SubmitRequest } from "../../index.ts";
 import type { CallMeta } from "../call-meta.ts";
 import { type McpDesk, requireCommand } from "../mcp-desk.ts";
@@ -77,8 +77,6 @@ async function submitIntent(desk: McpDesk, asked: Omit<SubmitRequest, keyof Call
   return (await desk.kernel.submit({ ...requireCommand(desk, "submit"), ...asked })).workflow_id;
 }
 
-const harmless: ReadonlySet<Effect> = new Set(["none", "read"]);
-const undoable: ReadonlySet<Effect> = new Set(["none", "read", "write_draft"]);
 const outward: ReadonlySet<Effect> = new Set(["external_send", "credential_use"]);
 
 function hintsOf({ operators }: CapabilityDefinition): ToolAnnotations {
@@ -86,9 +84,9 @@ function hintsOf({ operators }: CapabilityDefinition): ToolAnnotations {
   const every = (test: (metadata: OperatorMetadata) => boolean) =>
     known.length === operators.length && known.every(test);
   return {
-    readOnlyHint: every(({ effect }) => harmless.has(effect)),
-    destructiveHint: !every(({ effect }) => undoable.has(effect)),
-    idempotentHint: every(({ effect, idempotent }) => idempotent || harmless.has(effect)),
+    readOnlyHint: every(({ effect }) => isHarmless(effect)),
+    destructiveHint: !every(({ effect }) => isHarmless(effect) || effect === "write_draft"),
+    idempotentHint: every(({ effect, idempotent }) => idempotent || isHarmless(effect)),
     openWorldHint: !every(({ effect, kind }) => !outward.has(effect) && kind === "skill"),
   };
 }

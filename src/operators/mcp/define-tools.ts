@@ -6,7 +6,7 @@
 
 import type { Tool } from "@modelcontextprotocol/client";
 import type { JsonObject } from "../../contract/json.ts";
-import type { Operator } from "../../contract/operator.ts";
+import { isHarmless, type Operator } from "../../contract/operator.ts";
 import { defineTool, type ToolOptions } from "../../define/define-operator.ts";
 import { fingerprint, type McpTool, mcpToolClient } from "./call-mcp-tool.ts";
 import { judgeAnnotations, type Trust } from "./judge-annotations.ts";
@@ -91,7 +91,7 @@ function defineOne(tool: Tool, how: Defining, schemas: SchemaReader): Operator {
   const own = (Object.hasOwn(how.tools, tool.name) && how.tools[tool.name]) || {};
   const judged = judgeAnnotations(tool.annotations, how);
   const { effect = judged.effect, idempotent = judged.idempotent, ...rest } = own;
-  const repeatable = idempotent || effect === "read" || effect === "none";
+  const repeatable = idempotent || isHarmless(effect);
   return defineTool({
     version,
     description: tool.description ?? tool.title ?? "",

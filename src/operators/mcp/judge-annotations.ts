@@ -6,7 +6,7 @@
 // INV-3  A server that says nothing of a tool leaves it the host's default.
 
 import type { ToolAnnotations } from "@modelcontextprotocol/client";
-import { type Effect, effects } from "../../contract/operator.ts";
+import { type Effect, effects, isHarmless } from "../../contract/operator.ts";
 
 export interface ToolStance {
   readonly effect: Effect;
@@ -47,6 +47,6 @@ function readWarning({ readOnlyHint, destructiveHint, openWorldHint }: ToolAnnot
 const stronger = (a: Effect, b: Effect): Effect => (effects.indexOf(a) > effects.indexOf(b) ? a : b);
 
 function riskOf(effect: Effect, additive: boolean): ToolStance["riskLevel"] {
-  if (effect === "none" || effect === "read") return "low";
+  if (isHarmless(effect)) return "low";
   return additive || effect === "write_draft" ? "medium" : "high";
 }

@@ -12,7 +12,7 @@ import { type Same, seatsOf } from "../../../machines/quorum.ts";
 import type { CapabilityDefinition } from "../../contract/capability.ts";
 import { raise } from "../../contract/error.ts";
 import { type ErrorCode, kernelError } from "../../contract/error-codes.ts";
-import { gateIdOf } from "../../contract/gate.ts";
+import { gatesIn } from "../../contract/gate.ts";
 import { whyUnsatisfiable } from "../../contract/gate-spec.ts";
 import type { PrincipalRef } from "../../contract/gate-vote.ts";
 import { type JsonObject, toJson } from "../../contract/json.ts";
@@ -254,7 +254,7 @@ function compileStep(step: Draft, request: CompileRequest): PlanStep {
 }
 
 function assemble({ identity }: CompileRequest, parts: Pick<Plan, "reasoning" | "direct_response" | "steps">): Plan {
-  return { ...identity, ...parts, gates: parts.steps.filter((s) => s.gate !== null).map((s) => gateIdOf(s.step_id)) };
+  return { ...identity, ...parts, gates: gatesIn(parts.steps) };
 }
 
 /** The built-in operator that speaks a direct response; it has no side effect (C-14). */

@@ -2,13 +2,11 @@
  * Putting a payload to policy: one question to T5, one decision in the ledger, and the payload as it is let through.
  */
 import { digest } from "../../../contract/digest.ts";
-import { raise } from "../../../contract/error.ts";
-import { kernelError } from "../../../contract/error-codes.ts";
 import { deepFreeze } from "../../../contract/json.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
 import type { PolicyDecision } from "../../../contract/policy.ts";
 import { type AdmissionAnswer, keepAdmission, workOf } from "./admit-call.ts";
-import { instantOf, noteDecision } from "./note-decision.ts";
+import { instantOf, noteDecision, requireAllowed } from "./note-decision.ts";
 import { checkPayload, type Prepared } from "./prepare-step.ts";
 import { redact } from "./redact.ts";
 import { askOnce, type Run, stepOf } from "./run.ts";
@@ -34,12 +32,7 @@ export function admitPayload(run: Run, prepared: Prepared, { keep = false, anew 
   const { step, hash } = prepared;
   const standing = anew ? null : stepOf(run, step.step_id).decision;
   const decision = standing?.payload_hash === hash ? standing : admit(run, prepared, { keep, key: `policy:${hash}` });
-  if (decision.decision === "DENY")
-    raise(
-      kernelError("T5_POLICY_DENIED", decision.reason || "denied by policy", policyRef, {
-        detail: { policies: decision.policies, step_id: step.step_id },
-      }),
-    );
+  requireAllowed(decision, { otherwise: "denied by policy", source: policyRef, of: { step_id: step.step_id } });
   return applyDecision(run, prepared, decision);
 }
 

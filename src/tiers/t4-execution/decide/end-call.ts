@@ -13,6 +13,7 @@ import type { Json } from "../../../contract/json.ts";
 import { isTerminal } from "../../../contract/workflow.ts";
 import { settleCharge } from "./admit-call.ts";
 import type { Input } from "./input.ts";
+import { checkedChars } from "./redact.ts";
 import { callIdOf, outcomeOfStep, type Run, stepOf } from "./run.ts";
 import { maxAttemptsOf } from "./settle-failure.ts";
 
@@ -69,8 +70,8 @@ export function noteScreening(run: Run, stepId: string, { sanitized, length }: O
   if (stepOf(run, stepId).state !== "running") return;
   const { checkAllOutput, holdsStreams } = run.settings;
   if (sanitized !== null) run.log.note(draft("OUTPUT_SANITIZED", { reason: sanitized, stage: "output" }, stepId));
-  else if (length > 5000 && !checkAllOutput && holdsStreams)
-    run.log.note(draft("OUTPUT_UNCHECKED", { checked: 5000, length }, stepId));
+  else if (length > checkedChars && !checkAllOutput && holdsStreams)
+    run.log.note(draft("OUTPUT_UNCHECKED", { checked: checkedChars, length }, stepId));
 }
 
 interface Failure {

@@ -9,9 +9,10 @@
 import { isKernelError, type KernelError, toExecutorError, wrapError } from "../../../contract/error.ts";
 import { draft, type EventDraft, type EventType } from "../../../contract/event.ts";
 import type { Principal } from "../../../contract/intent.ts";
-import type { WorkflowRecord } from "../../../contract/workflow.ts";
-import { isStepDone } from "../../../contract/workflow.ts";
+import { isHarmless, type Operator } from "../../../contract/operator.ts";
+import { isStepDone, type WorkflowRecord } from "../../../contract/workflow.ts";
 import type { SkipReason } from "../../../contract/workflow-state.ts";
+import { isBlocking } from "./end-step.ts";
 import { oodaRef, type Run } from "./run.ts";
 
 const durationAt = (run: Run, end: EventType): number =>
@@ -108,7 +109,7 @@ function chainAbove(error: KernelError, tier: number): KernelError[] {
 /** A response status is a view of the error. */
 export function statusOf(error: KernelError): "empty_plan" | "blocked" | "failed" {
   if (error.code === "T3_PLAN_EMPTY") return "empty_plan";
-  return error.category === "policy" || error.code === "T5_BUDGET_EXHAUSTED" ? "blocked" : "failed";
+  return isBlocking(error) ? "blocked" : "failed";
 }
 
 export function cancelWorkflow(
@@ -125,21 +126,15 @@ export function cancelWorkflow(
 
 /** A call that was under way when the workflow was cancelled may have taken effect: the ledger says so. */
 function doubtOpenActions(run: Run): EventDraft[] {
-  const open = [...run.log.record.actions.values()].filter((a) => a.seen === "running");
-  const effectful = open.filter(
-    (a) =>
-      !["none", "read"].includes(run.settings.registry.findOperator(a.record.operator_name)?.metadata.effect ?? "none"),
-  );
-  return effectful
-    .map((a) =>
-      draft(
-        "ACTION_IN_DOUBT",
-        { action_id: a.record.action_id, reason: "the workflow was cancelled while the call was under way" },
-        a.record.step_id,
-      ),
-    )
-    .filter((d) => run.log.accepts(d));
+  const { registry } = run.settings;
+  const reason = "the workflow was cancelled while the call was under way";
+  return [...run.log.record.actions.values()]
+    .filter(({ seen, record }) => seen === "running" && mayChange(registry.findOperator(record.operator_name)))
+    .map(({ record: { action_id, step_id } }) => draft("ACTION_IN_DOUBT", { action_id, reason }, step_id))
+    .filter((doubted) => run.log.accepts(doubted));
 }
+
+const mayChange = (operator: Operator | null): boolean => operator !== null && !isHarmless(operator.metadata.effect);
 
 function skipOpenSteps(record: WorkflowRecord, reason: SkipReason): EventDraft[] {
   return [...record.steps.values()]

@@ -18,7 +18,7 @@ import type { PolicyDecision } from "../../../contract/policy.ts";
 import { outcomeSubject } from "../../../contract/policy-subject.ts";
 import type { StepResult } from "../../../contract/step.ts";
 import { failStep } from "./end-step.ts";
-import { instantOf, noteDecision } from "./note-decision.ts";
+import { instantOf, noteDecision, requireAllowed } from "./note-decision.ts";
 import { redact, sanitizedMarker } from "./redact.ts";
 import { ask, askOnce, baseIdOf, capabilityOf, oodaRef, outcomeOfStep, type Run } from "./run.ts";
 
@@ -37,26 +37,20 @@ export function finishStep(run: Run, { step, actionId, result }: Finished): void
       ? result.data
       : draftOutcome(run, step, { type: step.outcome, content: result.data, actionId });
   if (step.applies !== null) finalizeOutcome(run, step, actionId);
-  const finished = data === result.data ? result : { ...result, data };
-  run.log.note(
-    draft(
-      "STEP_SUCCEEDED",
-      {
-        action_id: actionId,
-        output: finished.data,
-        output_text: finished.output_text,
-        status: "COMPLETED",
-        cost: step.estimated_cost,
-      },
-      step.step_id,
-    ),
-  );
+  const succeeded = {
+    action_id: actionId,
+    output: data,
+    output_text: result.output_text,
+    status: "COMPLETED",
+    cost: step.estimated_cost,
+  } as const;
+  run.log.note(draft("STEP_SUCCEEDED", succeeded, step.step_id));
 }
 
-const notCompleted = (step: PlanStep, result: StepResult) =>
-  result.status === "BLOCKED"
-    ? kernelError("T4_STEP_BLOCKED", result.output_text, outcomeRef, { detail: { operator: step.operator } })
-    : kernelError("T4_DEPENDENCY_FAILED", result.output_text, outcomeRef, { detail: { operator: step.operator } });
+const notCompleted = ({ operator }: PlanStep, { status, output_text }: StepResult) =>
+  kernelError(status === "BLOCKED" ? "T4_STEP_BLOCKED" : "T4_DEPENDENCY_FAILED", output_text, outcomeRef, {
+    detail: { operator },
+  });
 
 interface Drafted {
   readonly type: string;
@@ -70,11 +64,9 @@ function draftOutcome(run: Run, step: PlanStep, { type, content, actionId }: Dra
   const made = known?.content ?? content;
   const valid = made === sanitizedMarker ? made : checkOutcome(run, type, made);
   const allowed = judgeOutcome(run, step, { type, content: valid });
-  if (known !== null && digest(allowed) === digest(known.content)) {
-    run.log.recordOutcome({ outcome: known, action_id: actionId }, step.step_id);
-    return allowed;
-  }
-  const outcome = nextVersion(run, step, { type, content: allowed, status: "draft", draftVersion: step.draft_version });
+  const isAsLeft = known !== null && digest(allowed) === digest(known.content);
+  const version = { type, content: allowed, status: "draft", draftVersion: step.draft_version } as const;
+  const outcome = isAsLeft ? known : nextVersion(run, step, version);
   run.log.recordOutcome({ outcome, action_id: actionId }, step.step_id);
   return allowed;
 }
@@ -116,12 +108,8 @@ export function judgeOutcome(
   const { data: decision, isNew } = askOnce<PolicyDecision>(run, "outcome", question);
   const asked = { stage: "outcome", subject: type, step_id: step.step_id, payload: content, now, keep } as const;
   if (isNew) noteDecision(run, decision, asked);
-  if (decision.decision === "DENY")
-    raise(
-      kernelError("T5_POLICY_DENIED", decision.reason || "the outcome was denied by policy", outcomeRef, {
-        detail: { policies: decision.policies, outcome_type: type },
-      }),
-    );
+  const otherwise = "the outcome was denied by policy";
+  requireAllowed(decision, { otherwise, source: outcomeRef, of: { outcome_type: type } });
   return redact(decision.transform ?? content, decision.redactions);
 }
 

@@ -44,7 +44,6 @@ export function chainOf(
   fixed: Readonly<Record<FixedName, Omit<Slot, "name" | "skipsOnRetry">>>,
 ): readonly Slot[] {
   const { middleware } = run.settings;
-  if (middleware.length === 0) return buildChain(fixed, []);
   const custom = middleware.map(({ name, before, after, onError }) => {
     const hook = (phase: "before" | "after" | "onError", given: unknown) =>
       given === undefined ? {} : { [phase]: () => askHook(run, { ask: "hook", step_id, name, phase }) };

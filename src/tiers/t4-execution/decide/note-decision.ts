@@ -7,9 +7,12 @@
  * N3  Of a workflow that has ended meanwhile nothing is noted: nothing follows from the answer any more.
  */
 import { digest } from "../../../contract/digest.ts";
+import { raise } from "../../../contract/error.ts";
+import { kernelError } from "../../../contract/error-codes.ts";
 import { draft, type EventDraft, type EventPayloads } from "../../../contract/event.ts";
 import { instantText } from "../../../contract/instant.ts";
-import type { Json } from "../../../contract/json.ts";
+import type { Json, JsonObject } from "../../../contract/json.ts";
+import type { ModuleRef } from "../../../contract/module-ref.ts";
 import type { PolicyDecision, PolicyStage } from "../../../contract/policy.ts";
 import { isTerminal } from "../../../contract/workflow.ts";
 import type { Run } from "./run.ts";
@@ -50,6 +53,20 @@ export function decisionDraft(run: Run, decision: PolicyDecision, asked: Asked):
     ...(asked.now === noted ? {} : { asked_at: asked.now }),
   };
   return draft("POLICY_DECIDED", decided, step_id);
+}
+
+/** @throws KernelErrorException T5_POLICY_DENIED, with the rules that said so. */
+export function requireAllowed({ decision, reason, policies }: PolicyDecision, denied: Denied): void {
+  if (decision !== "DENY") return;
+  const { otherwise, source, of } = denied;
+  raise(kernelError("T5_POLICY_DENIED", reason || otherwise, source, { detail: { policies, ...of } }));
+}
+
+interface Denied {
+  /** What is said where the rule gives no reason. */
+  readonly otherwise: string;
+  readonly source: ModuleRef;
+  readonly of?: JsonObject;
 }
 
 /** A plan's outline holds no value that anybody gave; an edit may be denied for what it holds. */

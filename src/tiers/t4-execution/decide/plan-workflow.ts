@@ -6,14 +6,14 @@
  * P3  Steps beyond the limit are dropped with an event each (C-13).
  */
 import type { ContextBundle } from "../../../contract/context-bundle.ts";
-import { type KernelError, KernelErrorException, raise } from "../../../contract/error.ts";
-import { kernelError } from "../../../contract/error-codes.ts";
+import { type KernelError, KernelErrorException } from "../../../contract/error.ts";
 import { draft, type EventDraft, type EventPayloads } from "../../../contract/event.ts";
+import { gatesIn } from "../../../contract/gate.ts";
 import type { Plan, PlanStep } from "../../../contract/plan.ts";
 import type { PolicyDecision } from "../../../contract/policy.ts";
 import { planSubject } from "../../../contract/policy-subject.ts";
 import type { WorkflowRecord } from "../../../contract/workflow.ts";
-import { instantOf, noteDecision } from "./note-decision.ts";
+import { instantOf, noteDecision, requireAllowed } from "./note-decision.ts";
 import { ask, askOnce, oodaRef, type Run } from "./run.ts";
 
 /** What T3 answers. */
@@ -126,12 +126,7 @@ function judgePlan(run: Run, plan: Plan): Plan {
   const { payload } = subject;
   const asked = { stage: "plan", subject: plan.plan_id, step_id: null, payload, now, keep: denied } as const;
   if (isNew) noteDecision(run, decision, asked);
-  if (denied)
-    raise(
-      kernelError("T5_POLICY_DENIED", decision.reason || "the plan was denied by policy", planRef, {
-        detail: { policies: decision.policies },
-      }),
-    );
+  requireAllowed(decision, { otherwise: "the plan was denied by policy", source: planRef });
   return decision.decision === "REQUIRE_HUMAN_APPROVAL" ? gateFirstSteps(plan, decision.reason) : plan;
 }
 
@@ -143,7 +138,7 @@ function gateFirstSteps(plan: Plan, reason: string): Plan {
       ? step
       : { ...step, gate: { reason: reason || "policy asks for approval of the plan" } };
   const steps = plan.steps.map(gated);
-  return { ...plan, steps, gates: steps.filter((s) => s.gate !== null).map((s) => `gate-${s.step_id}`) };
+  return { ...plan, steps, gates: gatesIn(steps) };
 }
 
 /** PLAN_CREATED, the cut if there was one, and the skips of what the new plan leaves behind. */

@@ -11,7 +11,7 @@ import { kernelError } from "../../../contract/error-codes.ts";
 import { draft } from "../../../contract/event.ts";
 import { type Gate, gateIdOf } from "../../../contract/gate.ts";
 import { deepFreeze, type Json } from "../../../contract/json.ts";
-import type { Operator } from "../../../contract/operator.ts";
+import { isHarmless, type Operator } from "../../../contract/operator.ts";
 import type { PlanStep } from "../../../contract/plan.ts";
 import { resolveParams } from "./resolve-templates.ts";
 import { ask, oodaRef, outputsOf, type Run, stepOf } from "./run.ts";
@@ -78,8 +78,7 @@ export function findOperator(run: Run, step: PlanStep): Operator {
 
 /** Whether a lost call may be made again without asking. Of an operator that is not known here nobody can say so. */
 export const isRepeatable = (operator: Operator | null): boolean =>
-  operator !== null &&
-  (operator.metadata.idempotent || operator.metadata.effect === "none" || operator.metadata.effect === "read");
+  operator !== null && (operator.metadata.idempotent || isHarmless(operator.metadata.effect));
 
 function resolveInputs(run: Run, step: PlanStep): Json {
   const { value, unresolved } = resolveParams(step, outputsOf(run.log.record, step));

@@ -10,7 +10,7 @@
 import { raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { draft } from "../../../contract/event.ts";
-import { gateIdOf } from "../../../contract/gate.ts";
+import { gateIdOf, gatesIn } from "../../../contract/gate.ts";
 import type { Principal } from "../../../contract/intent.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import type { Plan, PlanStep } from "../../../contract/plan.ts";
@@ -161,7 +161,7 @@ function regeneratedPlan(run: Run, plan: Plan, affected: ReadonlySet<string>): P
     parent_plan_id: plan.plan_id,
     reasoning: `regenerated: ${[...affected].join(", ")}`,
     steps,
-    gates: steps.filter((s) => s.gate !== null).map((s) => `gate-${s.step_id}`),
+    gates: gatesIn(steps),
   };
 }
 

@@ -16,7 +16,7 @@ import { kernelError } from "../../../contract/error-codes.ts";
 import type { EventDraft } from "../../../contract/event.ts";
 import { type Json, toJson } from "../../../contract/json.ts";
 import { isPromise } from "../../../contract/maybe-promise.ts";
-import type { Operator, OperatorCall } from "../../../contract/operator.ts";
+import { isHarmless, type Operator, type OperatorCall } from "../../../contract/operator.ts";
 import { messageOf } from "../../../runtime/within.ts";
 import { invokerRef } from "../decide/answer-key.ts";
 import type { Screened } from "../decide/end-call.ts";
@@ -93,7 +93,7 @@ export function callOperator(at: Calling, wanted: Wanted): Promise<void> | null 
     return race(made, outcome, first);
   }
   cancel();
-  return end(made, outcome, { late: false });
+  return end(made, outcome);
 }
 
 function start(made: Made, route: OperatorCall["route"]): Outcome | Promise<Outcome> {
@@ -186,20 +186,20 @@ const timedOut = Symbol("timed out");
 async function race(made: Made, work: Promise<Outcome>, ended: Promise<Outcome | typeof timedOut>): Promise<void> {
   const { abort } = made;
   const first = await ended;
-  if (first !== timedOut) return void (await end(made, first, { late: false }));
+  if (first !== timedOut) return void (await end(made, first));
   const error = timeoutError(made);
   abort.abort(new KernelErrorException(error));
   const heeded = await Promise.race([work, new Promise<null>((resolve) => setImmediate(() => resolve(null)))]);
-  if (heeded?.ok === true) return void (await end(made, heeded, { late: false }));
+  if (heeded?.ok === true) return void (await end(made, heeded));
   if (heeded !== null) {
     const says = {
       ...heeded,
       error: doubtOf(heeded.error, error),
       known: heeded.known || saysUndone(heeded.error, error),
     };
-    return void (await end(made, says, { late: false, timedOut: true }));
+    return void (await end(made, says, { timedOut: true }));
   }
-  const goesOn = !made.operator.metadata.honours_abort && !isHarmless(made.operator);
+  const goesOn = !made.operator.metadata.honours_abort && !isHarmless(made.operator.metadata.effect);
   tellFailed(made, { error, pending: goesOn, late: false, over: !goesOn });
   if (goesOn) await end(made, await work, { late: true, timedOut: true });
 }
@@ -212,8 +212,6 @@ const doubtOf = (own: KernelError, timeout: KernelError): KernelError =>
 const saysUndone = (own: KernelError, timeout: KernelError): boolean =>
   own !== timeout && own.detail["unstructured"] !== true && isRetryable(own);
 
-const isHarmless = ({ metadata: { effect } }: Operator): boolean => effect === "none" || effect === "read";
-
 const timeoutError = ({ operator, wanted }: Made): KernelError => {
   const { name } = operator.metadata;
   return kernelError("T4_TOOL_TIMEOUT", `${name} gave no answer within ${wanted.timeout_ms} ms`, invokerRef, {
@@ -222,12 +220,17 @@ const timeoutError = ({ operator, wanted }: Made): KernelError => {
 };
 
 interface When {
-  readonly late: boolean;
+  /** Its attempt had been given up. */
+  readonly late?: boolean;
   readonly timedOut?: boolean;
 }
 
 /** Null where nothing had to be waited for. */
-function end(made: Made, outcome: Outcome, { late, timedOut: ranOut = false }: When): Promise<void> | null {
+function end(
+  made: Made,
+  outcome: Outcome,
+  { late = false, timedOut: ranOut = false }: When = {},
+): Promise<void> | null {
   const { at, wanted, stream, used } = made;
   made.unlisten();
   if (outcome.ok) {
