@@ -29,13 +29,16 @@ export interface Recorded {
   /** The host plans itself. */
   readonly hasPlanner: boolean;
   readonly hasBudgets: boolean;
-  /** Who asks waits next for what is noted to be committed. */
-  readonly savesNext: boolean;
-  /** What is asked here fails: the way back out of the attempt waits for a hook. */
-  readonly failsNext: boolean;
+  /** The key of what is asked. */
+  readonly key: string;
+  /** What kind of question the same pass waits for next, by the start of its key; null where it comes to its end. */
+  readonly waitsFor: string | null;
   /** A word asks that came with an edit. */
   readonly edits: boolean;
 }
+
+/** What is asked fails: the way back out of the attempt waits for a hook. */
+const isFailing = ({ waitsFor }: Recorded): boolean => waitsFor === "onError";
 
 /** Undefined where the question is put to whoever answers it today. */
 export function answerOf(question: Question, at: Recorded): Answered | undefined {
@@ -49,9 +52,8 @@ export function answerOf(question: Question, at: Recorded): Answered | undefined
     case "screen":
       return said(screened(question.result, at));
     case "check_call":
-      return checked(at);
     case "show":
-      return said(shown(at));
+      return toldOfCall(at);
     case "hook":
       return hooked(question, at);
     case "shared_key":
@@ -143,8 +145,8 @@ const spentForNow = kernelError(
 );
 
 /** What a budget over workflows had left is known by what was reserved of it, or refused. */
-function admitted({ log, stepId, savesNext }: Recorded): Answered {
-  if (savesNext) return failed(spentForNow);
+function admitted({ log, stepId, waitsFor }: Recorded): Answered {
+  if (waitsFor === "saved") return failed(spentForNow);
   const started = log.find("ACTION_STARTED", stepId)?.sequence ?? Number.POSITIVE_INFINITY;
   const before = (type: "BUDGET_REFUSED" | "BUDGET_RESERVED" | "STEP_FAILED"): LedgerEvent | null =>
     log.find(type, stepId, (_payload, { sequence }) => sequence < started);
@@ -181,30 +183,36 @@ function screened(result: unknown, { log, stepId }: Recorded) {
   return { result, sanitized: null, length: unchecked === null ? 0 : payloadOf(unchecked, "OUTPUT_UNCHECKED").length };
 }
 
-/** What the gate that opens next shows; until the step goes on without one, what it rests on is as it was shown. */
-function shown({ log, stepId }: Recorded) {
-  const next = nextOf(log, stepId, ["GATE_OPENED", "GATE_REVISED", ...goingOn]);
-  const basis = log.record.gates.get(gateIdOf(stepId ?? ""))?.basis ?? [];
-  if (next === null || goingOn.some((type) => type === next.event_type)) return { preview: "", diff: null, basis };
-  const { gate } = payloadOf(next, "GATE_OPENED");
-  return { preview: gate.preview, diff: gate.diff, basis: gate.basis ?? [] };
+/**
+ * What an operator said of a call is known by what came of it: the gate that shows this payload, or the step's failure. Else
+ * the call could be made, and all is as it was shown.
+ */
+function toldOfCall(at: Recorded): Answered {
+  const { log, stepId, key, waitsFor } = at;
+  const isOfThis = ({ gate }: EventPayloads["GATE_OPENED"]): boolean => key.endsWith(`:${gate.payload_digest}`);
+  // It is there at once, but for the judgement of what was said ahead, and for the hooks on the way back.
+  const find = waitsFor === "kept" || isFailing(at) ? log.find.bind(log) : log.findLeft.bind(log);
+  const gates = [find("GATE_OPENED", stepId, isOfThis), find("GATE_REVISED", stepId, isOfThis)];
+  const next = first([...gates, ...goingOn.map((type) => find(type, stepId))]);
+  if (next?.event_type === "STEP_FAILED") return failed(payloadOf(next, "STEP_FAILED").error);
+  const isShown = next !== null && gates.includes(next);
+  const gate = isShown ? payloadOf(next, "GATE_OPENED").gate : log.record.gates.get(gateIdOf(stepId ?? ""));
+  return said({ preview: gate?.preview ?? "", diff: gate?.diff ?? null, basis: gate?.basis ?? [] });
 }
 
-/** A call that its operator found it could not make failed before anybody was asked about it. */
-function checked({ log, stepId }: Recorded): Answered {
-  const next = nextOf(log, stepId, ["GATE_OPENED", "GATE_REVISED", "STEP_FAILED", ...goingOn, ...refusing]);
-  return next?.event_type === "STEP_FAILED" ? failed(payloadOf(next, "STEP_FAILED").error) : said(null);
-}
+/** How a step goes on where no gate opens, or ends. */
+const goingOn = [
+  "USER_APPROVED",
+  "GATE_VOTED",
+  "ACTION_STARTED",
+  "BUDGET_REFUSED",
+  "USER_REJECTED",
+  "GATE_EXPIRED",
+  "STEP_FAILED",
+] as const;
 
-/** How a step goes on from its gate. */
-const goingOn: readonly (keyof EventPayloads)[] = ["USER_APPROVED", "GATE_VOTED", "ACTION_STARTED"];
-/** How it ends there. */
-const refusing: readonly (keyof EventPayloads)[] = ["USER_REJECTED", "GATE_EXPIRED"];
-
-function nextOf(log: RecordedLog, stepId: string | null, types: readonly (keyof EventPayloads)[]): LedgerEvent | null {
-  const found = types.flatMap((type) => log.find(type, stepId) ?? []);
-  return found.sort((a, b) => a.sequence - b.sequence)[0] ?? null;
-}
+const first = (found: readonly (LedgerEvent | null)[]): LedgerEvent | null =>
+  found.reduce((one, other) => (one === null || (other !== null && other.sequence < one.sequence) ? other : one), null);
 
 /**
  * A hook that said no before a call left a blocked step, or a start that made no call and its failure: at once, or when the
@@ -215,11 +223,12 @@ function hooked({ phase }: Extract<Question, { readonly ask: "hook" }>, at: Reco
   return error === null ? said(null) : failed(error);
 }
 
-function attemptFailed({ log, stepId, failsNext }: Recorded): KernelError | null {
+function attemptFailed(at: Recorded): KernelError | null {
+  const { log, stepId } = at;
   const started = log.find("ACTION_STARTED", stepId);
   const ended = log.find("ACTION_FAILED", stepId);
   if (started === null || ended?.sequence !== started.sequence + 1 || !isOfOneInput(log, started, ended)) return null;
-  if (!failsNext && log.findLeft("ACTION_STARTED", stepId) === null) return null;
+  if (!isFailing(at) && log.findLeft("ACTION_STARTED", stepId) === null) return null;
   const { cached, error } = payloadOf(ended, "ACTION_FAILED");
   return cached || payloadOf(started, "ACTION_STARTED").token !== undefined ? null : error;
 }
@@ -227,8 +236,9 @@ function attemptFailed({ log, stepId, failsNext }: Recorded): KernelError | null
 const isOfOneInput = ({ rows }: RecordedLog, first: LedgerEvent, last: LedgerEvent): boolean =>
   rows.some(({ inputs }) => inputs.some(({ from, until }) => from < first.sequence && last.sequence <= until));
 
-function stepBlocked({ log, stepId, failsNext }: Recorded): KernelError | null {
-  if (!failsNext && log.findLeft("STEP_FAILED", stepId) === null) return null;
+function stepBlocked(at: Recorded): KernelError | null {
+  const { log, stepId } = at;
+  if (!isFailing(at) && log.findLeft("STEP_FAILED", stepId) === null) return null;
   const started = log.find("ACTION_STARTED", stepId)?.sequence ?? Number.POSITIVE_INFINITY;
   const denied = log.find("STEP_FAILED", stepId, (_payload, { sequence }) => sequence < started);
   if (denied === null) return null;
@@ -237,17 +247,29 @@ function stepBlocked({ log, stepId, failsNext }: Recorded): KernelError | null {
   return refused === null && isBlocking(error) ? error : null;
 }
 
-/** What other workflows had made of a key is known by how the step goes on. */
-function shared(key: string, { log, stepId }: Recorded): SharedKey {
-  const next = nextOf(log, stepId, ["ACTION_STARTED", "GATE_OPENED", "STEP_FAILED"]);
+/**
+ * What other workflows had made of a key is known by how the step goes on. Where hooks are asked behind it, or one has failed,
+ * it was asked instead of a gate: the work was done elsewhere.
+ */
+function shared(key: string, at: Recorded): SharedKey {
+  const answer = sharedBy(key, at);
+  const isPassed = at.waitsFor === "before" || attemptFailed(at) !== null;
+  return isPassed && answer.claim !== null ? doneElsewhere : answer;
+}
+
+function sharedBy(key: string, { log, stepId }: Recorded): SharedKey {
+  const next = first((["ACTION_STARTED", "GATE_OPENED", "STEP_FAILED"] as const).map((type) => log.find(type, stepId)));
   if (next?.event_type === "STEP_FAILED") return inDoubt(payloadOf(next, "STEP_FAILED").error);
   if (next?.event_type !== "ACTION_STARTED") return { claim: 1 };
   const { action_id, claim = 1, key: started, token } = payloadOf(next, "ACTION_STARTED");
-  const ended = nextOf(log, stepId, ["ACTION_SUCCEEDED", "ACTION_FAILED"]);
+  const ended = first((["ACTION_SUCCEEDED", "ACTION_FAILED"] as const).map((type) => log.find(type, stepId)));
   // What was answered from a record was admitted as no call.
   if (started !== key || token !== undefined || ended?.payload["cached"] !== true) return { claim };
   return { claim: null, action_id, ...answerIn(ended) };
 }
+
+const unknownCall = { claim: null, workflow_id: "", action_id: "", result: null, failure: null } as const;
+const doneElsewhere: SharedKey = { ...unknownCall, succeeded: true };
 
 function answerIn(ended: LedgerEvent) {
   if (ended.event_type === "ACTION_FAILED")
@@ -258,6 +280,5 @@ function answerIn(ended: LedgerEvent) {
 
 function inDoubt({ code, detail }: KernelError): SharedKey {
   if (code !== "T4_ACTION_IN_DOUBT") return { claim: 1 };
-  const action_id = String(detail["action_id"]);
-  return { claim: null, workflow_id: "", action_id, result: null, succeeded: false, failure: null };
+  return { ...unknownCall, action_id: String(detail["action_id"]), succeeded: false };
 }

@@ -151,14 +151,31 @@ export class Replaying {
     return run.hold({ ...asked, asked: quiet(this.#ask(run, asked.question)) });
   }
 
-  #recorded({ scope }: Pick<Place, "scope">): Recorded {
+  #recorded({ scope, key }: Pick<Place, "scope" | "key">): Recorded {
     const { options } = this.#stage;
     const stepId = scope.startsWith("step:") ? scope.slice("step:".length) : (this.#log.next?.step_id ?? null);
     const hasBudgets = (options.budgets?.limits ?? []).length > 0;
     const edits = scope.startsWith("command:") && this.#log.hasEdit;
-    const isAsked = (key: string): boolean => this.#asks.some((name) => name.startsWith(questionName(scope, key)));
-    const next = { savesNext: isAsked("saved:"), failsNext: isAsked("onError:") };
-    return { log: this.#log, stepId, hasPlanner: options.planner !== undefined, hasBudgets, ...next, edits };
+    return {
+      log: this.#log,
+      stepId,
+      hasPlanner: options.planner !== undefined,
+      hasBudgets,
+      key,
+      waitsFor: this.#waitsFor(scope),
+      edits,
+    };
+  }
+
+  /** A pass has one question out. */
+  #waitsFor(scope: string): string | null {
+    const start = questionName(scope, "");
+    const [kind = null] =
+      this.#asks
+        .find((name) => name.startsWith(start))
+        ?.slice(start.length)
+        .split(/[: ]/) ?? [];
+    return kind;
   }
 
   #ask(run: ReplayedRun, question: Question): Answered | Promise<Answered> {

@@ -30,6 +30,43 @@ it("[INV-12] a hook before the call, where the way back waits for another", asyn
   await expectSame(t, workflow_id);
 });
 
+it.each([
+  ["at once", "at once"],
+  ["at once", "late"],
+  ["late", "at once"],
+  ["late", "late"],
+])(
+  "[INV-12] a hook, %s, of a call that another run had made, so that nobody was asked about it; the way back is through %s",
+  async (fails, wayBack) => {
+    let refuses = false;
+    const no = operatorError({ code: "NO", message: "not this one", category: "dependency" });
+    const refuse = async (): Promise<void> => {
+      if (fails === "late") await later();
+      throw no;
+    };
+    const guard = {
+      name: "guard",
+      before(): undefined | Promise<void> {
+        if (refuses && fails === "at once") throw no;
+        return refuses ? refuse() : undefined;
+      },
+      onError: () => (wayBack === "late" ? later() : undefined),
+    };
+    const work = counted("Note.Work", { effect: "write_draft" });
+    const capability = story([work], [step("a", work, { gate: {} })]);
+    const middleware = [guard];
+    await using t = await createTestKernel({ capabilities: [capability], middleware, limits: { maxReplans: 0 } });
+    const { workflow_id: first } = await t.run(intent);
+    await t.approve(first);
+    await t.rest(first);
+    refuses = true;
+    const { workflow_id: again } = await t.kernel.retry(first, { tenant_id: 1, principal: ann, mode: "replay" });
+    const { state, gates } = await t.rest(again);
+    expect([state, gates, work.calls.length]).toEqual(["failed", [], 1]);
+    await expectSame(t, again);
+  },
+);
+
 it.each(["at once", "late"])(
   "[GAT-07] a person who spoke ahead of the gate: its step ends, though a hook answers %s",
   async (when) => {

@@ -1,0 +1,79 @@
+/**
+ * What was asked before its process ended counts no more: what the next process is told instead leaves the first as it was.
+ */
+import { expect, it } from "vitest";
+import type { GatePreview } from "../../src/contract/operator.ts";
+import type { LedgerStore, Middleware } from "../../src/index.ts";
+import { createTestKernel, memoryLedger, type TestKernel } from "../../src/testing/index.ts";
+import { letRun } from "../../src/testing/let-run.ts";
+import { ann, approve } from "../gates/people.ts";
+import { counted, eventsOf, gateOf, intent, step, story } from "../gates/story.ts";
+
+const never = (): Promise<never> => new Promise(() => undefined);
+
+/** Stops without closing the ledger, which the next kernel goes on with. */
+const kept = (ledger: LedgerStore): LedgerStore =>
+  Object.assign(Object.create(ledger), { close: async () => undefined });
+
+type More = Parameters<typeof counted>[1];
+
+/** One gated step under two kernels, one after the other, on one ledger. */
+function twoKernels(more: More, middleware: readonly Middleware[] = []) {
+  const work = counted("Note.Work", { effect: "write_draft", ...more });
+  const capabilities = [story([work], [step("a", work, { gate: {} })])];
+  const ledger = memoryLedger();
+  const limits = { maxReplans: 0 };
+  let seed = 0;
+  const open = (): Promise<TestKernel> => {
+    seed += 1;
+    return createTestKernel({ capabilities, middleware, ledger: kept(ledger), limits, seed, defaultPolicies: false });
+  };
+  return { work, open };
+}
+
+async function goOn(t: TestKernel, id: string) {
+  await t.clock.advance(60_000);
+  return t.rest(id);
+}
+
+const typesOf = async (t: TestKernel, id: string) => (await eventsOf(t, id)).map((event) => event.event_type);
+
+it("[INV-12] a basis that moved after the process was gone whose call waited for a hook", async () => {
+  let disk = "one";
+  let isAway = true;
+  const preview = (): GatePreview => ({ preview: disk, basis: [{ name: "file", digest: disk }] });
+  const { open, work } = twoKernels({ preview }, [{ name: "slow", before: () => (isAway ? never() : undefined) }]);
+  const first = await open();
+  const { workflow_id: id } = await first.run(intent);
+  void approve(first, id, ann).catch(() => undefined);
+  await letRun();
+  await first.kernel.stop({ drainMs: 0 });
+  disk = "two";
+  isAway = false;
+  await using t = await open();
+  await goOn(t, id);
+  expect([(await gateOf(t, id, "gate-a")).preview, await typesOf(t, id)]).toEqual([
+    "two",
+    expect.arrayContaining(["USER_APPROVED", "GATE_REVISED"]),
+  ]);
+  expect(work.calls).toEqual([]);
+  expect((await t.kernel.replay(id)).difference).toBeNull();
+});
+
+it("[INV-12] a call that could not be made any more once the process was gone that was to show it", async () => {
+  let isAway = true;
+  const check = (): void => {
+    if (!isAway) throw new Error("the folder is gone");
+  };
+  const preview = () => (isAway ? never() : { preview: "as it is" });
+  const { open } = twoKernels({ check, preview: preview as never });
+  const first = await open();
+  const id = await first.submit(intent);
+  await letRun();
+  await first.kernel.stop({ drainMs: 0 });
+  isAway = false;
+  await using t = await open();
+  expect((await goOn(t, id)).state).toBe("failed");
+  expect(await typesOf(t, id)).toContain("STEP_FAILED");
+  expect((await t.kernel.replay(id)).difference).toBeNull();
+});
