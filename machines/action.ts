@@ -9,6 +9,7 @@
  */
 import { setup } from "xstate";
 
+/** What moves a call. */
 export type ActionEvent =
   | { readonly type: "ACTION_STARTED" }
   | { readonly type: "ACTION_SUCCEEDED" }
@@ -17,6 +18,7 @@ export type ActionEvent =
   | { readonly type: "ACTION_SETTLED"; readonly resolution: "done" | "retry" | "failed" }
   | { readonly type: "WORKFLOW_RESTARTED" };
 
+/** The lifecycle of a call. */
 export const actionMachine = setup({
   types: { events: {} as ActionEvent },
   guards: {

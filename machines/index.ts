@@ -1,4 +1,4 @@
-/** The lifecycles, each openable in Stately and enumerable without a kernel; and the fold that they govern. */
+/** The lifecycles, each openable in Stately and enumerable without a kernel; and the fold that they govern. @module */
 export { type ActionEvent, actionMachine } from "./action.ts";
 export { acceptsEvent, lifecycleCharts } from "./charts.ts";
 export { allMachines, definitionOf, type MachineDefinition } from "./definitions.ts";

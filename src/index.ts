@@ -1,8 +1,7 @@
 /**
  * Countersign: the public face. Named exports by topic; everything a host needs and nothing that it does not.
+ * @module
  */
-// The kernel
-
 export { type ApprovalSigning, signApproval } from "./adapters/jws-signer.ts";
 export { guardLogger } from "./adapters/quiet-telemetry.ts";
 export { defaultRoles, type Role, roleAuthenticator } from "./adapters/role-authenticator.ts";

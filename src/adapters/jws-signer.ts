@@ -19,7 +19,10 @@ export interface ApprovalSigning extends Signing {
   readonly nonce?: string;
 }
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for a key that cannot sign. */
+/**
+ * The signature of a decision on this gate as it now stands, to be sent as `payload.signature`.
+ * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for a key that cannot sign.
+ */
 export async function signApproval(gate: Gate, { key, kid, nonce, ...signing }: ApprovalSigning): Promise<string> {
   const { CompactSign, importJWK, importPKCS8 } = await import("jose");
   const text = new TextEncoder().encode(signingInput(gate, signing));

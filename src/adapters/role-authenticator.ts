@@ -28,7 +28,10 @@ const Roles = z.record(
   } satisfies KeysOf<Role>),
 );
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for a role that is none. */
+/**
+ * An authenticator by a table of roles; a role that is not in it is refused.
+ * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for a role that is none.
+ */
 export function roleAuthenticator(given: Readonly<Record<string, Role>> = defaultRoles): Authenticator {
   const roles = readStrictly(Roles, given, { what: "roles", source: moduleRef(5, "ego", "roles") });
   return {

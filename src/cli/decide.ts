@@ -52,9 +52,14 @@ export function addDecisions(program: Command, terminal: Terminal): void {
   );
 }
 
+const follows = {
+  approve: "the workflow then goes on",
+  reject: "the workflow then ends as cancelled; a call in doubt has failed",
+} as const;
+
 const addDecision = (program: Command, name: "approve" | "reject"): Command =>
   addCommonOptions(program.command(name))
-    .description(`${name} a gate; the workflow then goes on`)
+    .description(`${name} a gate; once enough people have, ${follows[name]}`)
     .argument("<workflow>", "its id")
     .argument("[gate]", "its id; not needed where one gate is open")
     .option("--comment <text>", "kept with the decision")

@@ -163,7 +163,10 @@ export interface BudgetAccount {
   readonly recordCost: (totalCost: number) => number;
 }
 
-/** @throws KernelErrorException (input) from the record functions for a negative or non-finite cost. */
+/**
+ * An account of one request's cost; null for no ceiling.
+ * @throws KernelErrorException (input) from the record functions for a negative or non-finite cost.
+ */
 export function createBudgetAccount(limit: number | null, alreadySpent = 0): BudgetAccount {
   let spent = alreadySpent;
   const add = (cost: number): number => {

@@ -62,8 +62,11 @@ export const capabilityRef = (intentType: string, version: string): string => `$
 
 /** What went before a plan: nothing (round 0), or what was completed and what failed. */
 export interface PlanningSituation {
+  /** 0 for the first plan of a workflow. */
   readonly round: number;
+  /** Steps of earlier plans that succeeded. */
   readonly completed: readonly { readonly step_id: string; readonly output: unknown }[];
+  /** Steps of earlier plans that failed. */
   readonly failed: readonly { readonly step_id: string; readonly code: string; readonly message: string }[];
   /** The objective where a pivot replaced the intent's own. */
   readonly objective: string | null;
@@ -71,10 +74,15 @@ export interface PlanningSituation {
 
 /** What a package's plan function is given. `situation` tells a replan what failed before. */
 export interface PlanQuestion<I = unknown> {
+  /** The checked request, whole. */
   readonly intent: Intent;
+  /** Its inputs, as the package's schema gives them. */
   readonly input: I;
+  /** What is known for it: profile, memory, documents, earlier work. */
   readonly context: ContextBundle;
+  /** Who asks, in which tenant, with which scopes. */
   readonly auth: AuthContext;
+  /** What went before: nothing, or what was completed and what failed. */
   readonly situation: PlanningSituation;
 }
 
@@ -94,16 +102,28 @@ export interface CapabilityDefinition<
   Ops extends OperatorList = OperatorList,
   Outs extends OutcomeSchemas = OutcomeSchemas,
 > {
+  /** A dotted name such as `Shop.Refund`. */
   readonly intentType: N;
+  /** major.minor */
   readonly version: string;
+  /** For people, models and clients. */
   readonly description: string;
+  /** By which a text is found to be for it. */
   readonly keywords: readonly string[];
+  /** What a request must bring. */
   readonly input: I;
+  /** What its plans may use. */
   readonly operators: Ops;
+  /** The schemas of its outcomes, by name. */
   readonly outcomes: Outs;
+  /** The template, or the function that makes a plan. */
   readonly plan: PlanTemplate<never>;
+  /** Words that rules match, by step id. */
   readonly policyTags: Readonly<Record<string, readonly string[]>>;
+  /** Buttons of gates, by step id. */
   readonly uiActions: Readonly<Record<string, readonly UiAction[]>>;
+  /** How much each step counts in the progress, by step id. */
   readonly weights: Readonly<Record<string, number>>;
+  /** Rounds of planning (`max_invocations`) that one workflow may take. */
   readonly limits: CapabilityLimits;
 }

@@ -172,13 +172,19 @@ export const errorCodes = Object.freeze({
   T1_NORMALIZE_INPUTS_INVALID: input("Correct the inputs named in the detail; they follow the capability's schema."),
 
   // T2: cognition
-  T2_DECOMPOSE_CYCLE_DETECTED: processing("Remove the circular goal from the request."),
+  T2_DECOMPOSE_CYCLE_DETECTED: processing(
+    "Break the circle that the message names: of steps in depends_on, or of goals.",
+  ),
   T2_CONTEXT_UNAVAILABLE: external("Check the context sources of this tenant, then retry."),
 
   // T3: planning
-  T3_DAG_COMPILE_UNRESOLVED_DEPS: processing("Correct depends_on in the plan: each entry names an earlier step."),
+  T3_DAG_COMPILE_UNRESOLVED_DEPS: processing(
+    "Correct depends_on and applies in the plan: each names another step of it.",
+  ),
   T3_PLAN_EMPTY: processing("Rephrase the request; the planner found nothing to do."),
-  T3_PLAN_INVALID: processing("Correct the planner; the detail says what is wrong with its plan."),
+  T3_PLAN_INVALID: processing(
+    "Correct the plan function, or the planner; the detail says what is wrong with its plan.",
+  ),
   T3_PLAN_UNKNOWN_OPERATOR: processing("Register the operator, or correct its name in the plan."),
   T3_PLAN_OPERATOR_NOT_ALLOWED: policy("Add the operator to the capability's allowed operators, or leave it out."),
   T3_PLANNER_FAILED: external("Check the planner, then retry the workflow."),
@@ -235,11 +241,13 @@ export const errorCodes = Object.freeze({
   // T5: ego
   T5_BUDGET_EXHAUSTED: resource("Raise the budget named in the detail, then retry the workflow."),
   T5_CAPABILITY_NOT_FOUND: policy("Register the capability named in the detail, or use another."),
-  T5_IDENTITY_VIOLATION: policy("Ask somebody whose role allows this action."),
+  T5_IDENTITY_VIOLATION: policy("Ask as yourself, for your own tenant."),
   T5_AUTHZ_FORBIDDEN: policy(
     "Let somebody do it who may, or ask an administrator for the scope that the message names.",
   ),
-  T5_AUTHN_FAILED: policy("Sign in again with valid credentials.", { http: 401 }),
+  T5_AUTHN_FAILED: policy("Sign in again with valid credentials, or have the role added to those of the kernel.", {
+    http: 401,
+  }),
   T5_CSRF_REJECTED: policy("Send the X-CSRF-Token that /v1/session names, from a page of this host."),
   T5_POLICY_DENIED: policy("See the rule and its reason; change the request or the policy."),
   T5_POLICY_FAILED: policy("Repair the policy rule that threw; until then it denies."),
@@ -265,7 +273,7 @@ export const errorCodes = Object.freeze({
   T5_DELEGATION_REFUSED: policy("Lend your seat to somebody else, until a time that is still to come."),
   T5_SIGNATURE_REQUIRED: policy("Sign the gate's claims with your key and send the signature with the decision."),
   T5_SIGNATURE_INVALID: policy("Read the gate and sign what it shows now, with a key that is known here as yours."),
-  T5_IN_FLIGHT_LIMIT: resource("Try again when some of the running workflows have finished.", busy),
+  T5_IN_FLIGHT_LIMIT: resource("Try again when some of what is under way has been answered.", busy),
 
   // T6: metacognition
   T6_HALLUCINATION_DETECTED: processing("Check the claims against their sources before you use the output.", degraded),
@@ -273,7 +281,10 @@ export const errorCodes = Object.freeze({
   T6_LOOP_DETECTED: processing("Change the objective; the same work was being repeated.", degraded),
 
   // T7: orchestration
-  T7_SPAWN_INSUFFICIENT_RESOURCES: resource("Try again later, or raise the number of agents that may live.", busy),
+  T7_SPAWN_INSUFFICIENT_RESOURCES: resource(
+    "Try again when some of the running workflows have finished, or raise the limit named in the message.",
+    busy,
+  ),
   T7_ROUTE_NO_ENDPOINT: resource("Configure a model endpoint with the capabilities named in the detail.", {
     http: 503,
   }),

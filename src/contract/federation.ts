@@ -48,8 +48,11 @@ export type Replicas = Readonly<Record<string, readonly string[]>>;
 
 /** What a kernel needs to know of the others: its own name, who they are, what a host forbids. */
 export interface FederationOptions {
+  /** This kernel's name among the replicas. */
   readonly replica: string;
+  /** By name, the capabilities of each replica whose changes may enter. */
   readonly replicas: Replicas;
+  /** A host's own word on each change. */
   readonly policy?: FederationPolicy;
 }
 

@@ -16,6 +16,7 @@ const StateValue: z.ZodType<StateValue> = z.union([z.string(), z.record(z.string
 /** `"queued"`, or `{ "running": "executing" }` for a state inside another. */
 export type StateValue = string | { readonly [state: string]: StateValue };
 
+/** An actor's state. */
 export const ActorSnapshot = z
   .object({ status: z.enum(["active", "done", "stopped"]), value: StateValue, context: JsonObject })
   .readonly();
@@ -33,6 +34,7 @@ const told = {
   _version: z.string(),
 };
 
+/** A message of an inspector: an actor is there, was sent an event, or stands in a state. */
 export const Inspection = z.discriminatedUnion("type", [
   z
     .object({

@@ -48,6 +48,7 @@ export const McpGate = z.looseObject({
 });
 export type McpGate = z.infer<typeof McpGate>;
 
+/** An outcome of a workflow. */
 export const McpOutcome = z.looseObject({
   outcome_id: z.string(),
   outcome_type: z.string(),

@@ -87,7 +87,7 @@ export type ModelSpent = z.infer<typeof ModelSpent>;
 export const SpentByEndpoint = z.record(Name, ModelSpent);
 export type SpentByEndpoint = z.input<typeof SpentByEndpoint>;
 
-/** The ledger's counter of an endpoint, per tenant. */
+/** The ledger's counter of an endpoint, over all tenants. */
 export const endpointCounter = (endpoint: string): string => `endpoint:${JSON.stringify(endpoint)}`;
 
 /** The endpoints of a kernel or of a router that stands alone, in the order of preference. */

@@ -83,11 +83,17 @@ export interface DelegatedCredential {
 
 /** What an operator's `run` receives. It holds no store, no ledger and no raw credential. */
 export interface OperatorCall<I = unknown> {
+  /** What the step was planned with, checked by the operator's schema. */
   readonly input: I;
+  /** The same for every attempt at the same work, over restarts: hand it to whoever is called. */
   readonly idempotencyKey: string;
+  /** From 1. */
   readonly attempt: number;
+  /** Whether this is not the first attempt. */
   readonly isRetry: boolean;
+  /** Fires when the call's time is over, or its workflow is cancelled. */
   readonly signal: AbortSignal;
+  /** For whom and where the call is made. */
   readonly context: OperatorContext;
   /** Sub-progress in percent of this step; labelled not final. */
   readonly report: (percent: number) => void;
@@ -115,12 +121,17 @@ export interface OperatorContext {
   readonly workflow_id: string;
   readonly step_id: string;
   readonly tenant_id: string | number;
+  /** The same for all that follows from one request. */
   readonly correlation_id: string;
+  /** Who asked for the work, and what they may do. */
   readonly auth: AuthContext;
+  /** What is known for the request; null where it was not asked for. */
   readonly bundle: ContextBundle | null;
   /** What the person who had the work done again said about it. */
   readonly feedback?: string;
+  /** The kernel's `retrieval`, for operators that name a capability for it. */
   readonly retrieval?: RetrievalProvider;
+  /** A stand-in for a user's credential, where one was granted. */
   readonly credential?: DelegatedCredential;
   /** Where the call applies an approved outcome: which, and what the person named. */
   readonly target?: {
@@ -137,15 +148,21 @@ export interface OperatorContext {
  * on nothing else: whoever finds it changed is asked again.
  */
 export interface GatePreview {
+  /** What the call would do, in words. */
   readonly preview: string;
+  /** What it would change, as text. */
   readonly diff?: string | null;
+  /** What the preview rests on, with its digest. */
   readonly basis?: Basis;
 }
 
 /** What an operator is asked about a call that is not made yet. */
 export interface OperatorQuestion<I = unknown> {
+  /** What the call would be given. */
   readonly input: I;
+  /** For whom and where it would be made. */
   readonly context: OperatorContext;
+  /** Fires when the time for an answer is over. */
   readonly signal: AbortSignal;
 }
 

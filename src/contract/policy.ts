@@ -55,22 +55,35 @@ export type PolicyDecision = z.infer<typeof PolicyDecision>;
 
 /** The subject of a decision: a plan, an action payload with its step, an outcome or a gate. */
 export interface PolicySubject {
+  /** The plan, the step, the outcome or the gate. */
   readonly name: string;
+  /** Which would be called. */
   readonly operator?: string;
+  /** What that may do outside. */
   readonly effect?: string;
+  /** Its policy tags; of a decision at a gate also what is decided and by whom. */
   readonly tags: readonly string[];
+  /** `low`, `medium` or `high`. */
   readonly risk_level?: string;
+  /** What would be sent, was drafted, or is decided on. */
   readonly payload: Json;
+  /** The step whose outcome the call would make final. */
   readonly applies?: string | null;
+  /** Whether a person has approved it. */
   readonly approved?: boolean;
 }
 
 /** What a rule is asked. */
 export interface PolicyQuestion {
+  /** What the question is about. */
   readonly stage: PolicyStage;
+  /** What is judged. */
   readonly subject: PolicySubject;
+  /** Who asked for the work; at stage gate, who decides. */
   readonly auth: AuthContext;
+  /** The checked request. */
   readonly intent: Intent;
+  /** What is known for it; null where it was not asked for. */
   readonly context: ContextBundle | null;
   /** ISO instant of the turn that asks. */
   readonly now: string;
@@ -78,13 +91,18 @@ export interface PolicyQuestion {
 
 /** Rules that stand and change together: what `definePolicySet` makes of data. */
 export interface RuleSet {
+  /** On every decision; approvals bind to it. */
   readonly version: string;
+  /** In the order in which they are asked. */
   readonly rules: readonly PolicyRule[];
 }
 
 /** A policy rule; `stages` says where it is asked. A rule that throws or never answers denies. */
 export interface PolicyRule {
+  /** Unique in the kernel; decisions name the rules that matched. */
   readonly name: string;
+  /** When it is asked. */
   readonly stages: readonly PolicyStage[];
+  /** Its answer; null where it does not match. */
   readonly evaluate: (question: PolicyQuestion) => RuleAnswer | null | Promise<RuleAnswer | null>;
 }

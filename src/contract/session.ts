@@ -3,6 +3,7 @@ import { z } from "zod";
 import { TenantId } from "./ids.ts";
 import { Principal } from "./intent.ts";
 
+/** A browser's session, as its page reads it. */
 export const SessionView = z.object({
   tenant_id: TenantId,
   principal: Principal,

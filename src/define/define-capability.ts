@@ -26,17 +26,27 @@ export interface CapabilityOptions<
   Outs extends OutcomeSchemas = OutcomeSchemas,
   N extends string = string,
 > {
+  /** A dotted name such as `Shop.Refund`; requests name it. */
   readonly intentType: N;
+  /** major.minor. Several versions may be registered; new requests get the newest. */
   readonly version: string;
+  /** For people, models and clients that list capabilities. */
   readonly description?: string;
+  /** By which a request that is a text is found to be for this package. */
   readonly keywords?: readonly string[];
+  /** What a request must bring. */
   readonly input: I;
   /** The operators a plan of this package may use: definitions, or names registered elsewhere. */
   readonly operators: Ops;
+  /** The schemas of what its steps draft, by the name of the outcome. */
   readonly outcomes?: Outs;
+  /** The steps of a request: a template of at most ten, or a pure function of the input. */
   readonly plan: PlanMaker<z.output<I>, Ops, Outs>;
+  /** Words that rules match, by step id. */
   readonly policyTags?: Readonly<Record<string, readonly string[]>>;
+  /** Buttons that a gate shows in the host's own interface, by step id. */
   readonly uiActions?: Readonly<Record<string, readonly UiAction[]>>;
+  /** How much each step counts in the progress, by step id; 1 where nothing is said. */
   readonly weights?: Readonly<Record<string, number>>;
   /** Rounds of planning (`max_invocations`) that one workflow of this intent may take. */
   readonly limits?: Partial<CapabilityLimits>;
@@ -51,7 +61,10 @@ const maxTemplateSteps = 10;
 
 const defineRef = moduleRef(0, "validation", "define");
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH naming what the package lacks, and keys that none has. */
+/**
+ * A capability package, checked and frozen.
+ * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH naming what the package lacks, and keys that none has.
+ */
 export function defineCapability<
   I extends z.ZodType,
   const Ops extends OperatorList = OperatorList,

@@ -17,26 +17,54 @@ import type { ToolClient } from "../contract/tool.ts";
 
 /** An operator as a host writes it: metadata in camelCase options, schemas, and the function that does the work. */
 export interface OperatorOptions<I extends z.ZodType, O extends z.ZodType, N extends string = string> {
+  /** Words joined by dots, such as `Mail.Send`; plans and policies name it. */
   readonly name: N;
+  /** "1.0" where nothing is said. A workflow keeps the version that its plan was made with. */
   readonly version?: string;
+  /** For people, models and clients that list operators. */
   readonly description?: string;
+  /** What a call of it must be given; checked before anybody is asked. */
   readonly input: I;
+  /** What `run` must give; without it any JSON. */
   readonly output?: O;
+  /** What a call may do outside; `none` where nothing is said. Policy and recovery rest on it. */
   readonly effect?: OperatorMetadata["effect"];
+  /**
+   * The same key twice has one effect, by the operator's own doing; false where nothing is said. A call whose end is
+   * unknown is then made again.
+   */
   readonly idempotent?: boolean;
+  /**
+   * Once `signal` fires nothing more happens outside; false where nothing is said. A call that ran out of time has
+   * then failed, and is not in doubt.
+   */
   readonly honoursAbort?: boolean;
+  /** Seconds that a call may take; 60 where nothing, or 0, is said. */
   readonly timeoutSec?: number;
+  /**
+   * Attempts in all, by name: `NONE` 1, `STANDARD` 3 (where nothing is said), `AGGRESSIVE` 5, or a name of the
+   * kernel's `retryPolicies`.
+   */
   readonly retry?: string;
+  /** What it is good at; `reasoning` and `deep_research` are given the kernel's `retrieval`. */
   readonly capabilities?: readonly string[];
+  /** Words that rules match; `human_approval` asks for a person whatever policy says. */
   readonly policyTags?: readonly string[];
+  /** What gates show and rules match; `low` where nothing is said. */
   readonly riskLevel?: OperatorMetadata["risk_level"];
+  /** What a call is charged of a request's `maxCost`, and sets aside of budgets in money; 0 where nothing is said. */
   readonly estimatedCost?: number;
+  /** What a call sets aside of budgets in tokens, and asks of the governor; 0 where nothing is said. */
   readonly resources?: Partial<OperatorMetadata["resources"]>;
   /** What its calls may use in one workflow; omitted or null for no ceiling. */
   readonly limits?: Partial<OperatorMetadata["limits"]>;
+  /** The kinds of what it gives, as steps show them; `data` where nothing is said. */
   readonly outputs?: readonly string[];
+  /** What it is: `skill` where nothing is said, `tool`, or `llm`, whose calls are traced as a model's. */
   readonly kind?: OperatorMetadata["kind"];
+  /** Data of the host's own; the kernel does not read them. */
   readonly extensions?: Readonly<Record<string, unknown>>;
+  /** Does the work. What it throws decides on a retry: see `operatorError`. */
   readonly run: (call: OperatorCall<z.output<I>>) => Promise<z.input<O>> | z.input<O>;
   /** What a person sees at the gate of this call; reads at most, never writes. */
   readonly preview?: (question: OperatorQuestion<z.output<I>>) => Promise<GatePreview> | GatePreview;
@@ -85,7 +113,10 @@ type DataOf<T> = T extends { readonly data: infer D; readonly output_text: strin
   ? D
   : T;
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for what is not valid, and for a key that no operator has. */
+/**
+ * An operator, checked and frozen: code that acts, with what the kernel must know of it.
+ * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for what is not valid, and for a key that no operator has.
+ */
 export function defineOperator<
   I extends z.ZodType,
   O extends z.ZodType = z.ZodType<unknown>,
@@ -119,7 +150,9 @@ export interface ToolOptions
   extends Omit<OperatorOptions<z.ZodType, z.ZodType>, "run" | "preview" | "check" | "kind" | "input"> {
   /** The tool's name at its server. */
   readonly tool: string;
+  /** Calls the tool; `mcpOperators` brings one. */
   readonly client: ToolClient;
+  /** What a call must be given; without it any object. */
   readonly input?: z.ZodType;
   /** JSON Schema of the tool's input, as its server states it; used to repair a refused call. */
   readonly inputSchema?: JsonObject;
@@ -135,7 +168,10 @@ const ToolShape = OperatorShape.omit({ run: true, preview: true, kind: true }).e
   inputSchema: JsonObject.nullish(),
 } satisfies Partial<KeysOf<ToolOptions>>);
 
-/** @throws as defineOperator. */
+/**
+ * An operator whose work a tool server does, called through `client`; its effect is `external_send` where nothing is said.
+ * @throws as defineOperator.
+ */
 export function defineTool(given: ToolOptions): Operator {
   readStrictly(ToolShape, given, { what: `tool ${given?.name}`, source: validationRef });
   const { tool, client, inputSchema, input, ...options } = given;
@@ -182,8 +218,14 @@ const operatorMembers = {
 
 /** How an operator fails with intent (seed 003 section 8.1). Throw what this returns. */
 export interface OperatorErrorOptions {
+  /** The operator's own word for it, in capitals with underscores. */
   readonly code: string;
+  /** What went wrong, for people; it stands in the ledger. */
   readonly message: string;
+  /**
+   * `transient` and `timeout` are tried again, `dependency` (where nothing is said) if `retryable` says so, all
+   * others never.
+   */
   readonly category?:
     | "validation"
     | "authorization"
@@ -192,8 +234,14 @@ export interface OperatorErrorOptions {
     | "dependency"
     | "operator_bug"
     | "timeout";
+  /**
+   * Of a `dependency`: whether another attempt may help. An error that may be retried says that nothing has happened
+   * outside.
+   */
   readonly retryable?: boolean;
+  /** The pause before the next attempt is at least this. */
   readonly retry_after_ms?: number | null;
+  /** What else a reader should know, as JSON. */
   readonly details?: Readonly<Record<string, unknown>>;
 }
 

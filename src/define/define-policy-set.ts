@@ -25,7 +25,10 @@ import {
 } from "../contract/policy-set.ts";
 import { valuesAt, withField, withoutField } from "./payload-path.ts";
 
-/** @throws KernelErrorException T5_POLICY_INVALID, its detail listing rule, field and problem of each mistake. */
+/**
+ * Rules written as plain data, checked as a whole; one version names them all.
+ * @throws KernelErrorException T5_POLICY_INVALID, its detail listing rule, field and problem of each mistake.
+ */
 export function definePolicySet(data: unknown): RuleSet {
   const plain = toPlain(data);
   const parsed = PolicySet.safeParse(plain, { error: explainKeys });

@@ -46,7 +46,9 @@ export interface JwtOptions {
   readonly jwks?: JSONWebKeySet | URL;
   /** A shared key of at least 32 bytes, for HMAC. */
   readonly secret?: string | Uint8Array;
+  /** Who must have signed: the claim `iss`. */
   readonly issuer: string | readonly string[];
+  /** For whom: the claim `aud`. */
   readonly audience: string | readonly string[];
   /** By default HS256 for a secret, and RS256, PS256, ES256 and EdDSA (Ed25519) for a key set. */
   readonly algorithms?: readonly string[];
@@ -80,13 +82,15 @@ export const defaultHttpLimits = {
   maxKeptAnswers: 10_000,
   /** Messages in one JSON-RPC batch. */
   maxBatch: 100,
-  /** Requests of one caller a second, and how many may come at once after a pause. */
+  /** Requests of one caller a second. */
   maxRequestsPerSecond: 1_000,
+  /** Of them, how many may come at once after a pause. */
   maxRequestBurst: 50_000,
   /** Callers whose requests are counted at a time. */
   maxTrackedCallers: 10_000,
-  /** Calls with credentials of nobody, of all strangers together, a second and at once. */
+  /** Calls with credentials of nobody, of all strangers together, a second. */
   maxFailedCallsPerSecond: 100,
+  /** Of them, how many may come at once after a pause. */
   maxFailedCallBurst: 1_000,
   /** Sessions of browsers; the one that was used longest ago ends first. */
   maxSessions: 1_000,
@@ -125,7 +129,9 @@ export type Callback = (request: Request) => Promise<Response>;
 export interface HttpOptions {
   /** The host's own way to know its callers; asked before tokens and JWTs. */
   readonly authenticate?: Authenticate;
+  /** Bearer tokens, each for one principal of one tenant. */
   readonly tokens?: readonly StaticToken[];
+  /** Signed tokens of an issuer. */
   readonly jwt?: JwtOptions;
   /** Lets browsers in by a link that is used once; without it there are no sessions. */
   readonly sessions?: SessionOptions;
@@ -133,6 +139,7 @@ export interface HttpOptions {
   readonly origin?: string;
   /** Origins whose pages may call; none by default. */
   readonly cors?: { readonly origins: readonly string[] };
+  /** In place of those of `defaultHttpLimits`. */
   readonly limits?: Partial<HttpLimits>;
   /** Other protocols at addresses of this app, asked for any method once the caller is known. */
   readonly mounts?: Readonly<Record<string, Mount>>;

@@ -1,4 +1,4 @@
-/** The entry `countersign/http`: a kernel's HTTP API, as a `fetch` function or on an address. */
+/** The entry `countersign/http`: a kernel's HTTP API, as a `fetch` function or on an address. @module */
 export { SessionView } from "../contract/session.ts";
 export type { Route, RouteAnswer } from "./add-route.ts";
 export { createHttpApp, type HttpApp } from "./create-http-app.ts";

@@ -36,8 +36,11 @@ export type ServerLimits = { readonly [K in keyof typeof defaultServerLimits]: n
 
 /** A port of 0 takes any that is free. */
 export interface HttpAddress {
+  /** 127.0.0.1 by default. */
   readonly host?: string;
+  /** 8787 by default; 0 takes any that is free. */
   readonly port?: number;
+  /** In place of those of `defaultServerLimits`. */
   readonly limits?: Partial<ServerLimits>;
 }
 

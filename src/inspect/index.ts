@@ -1,4 +1,7 @@
-/** The entry `countersign/inspect`: workflows as Stately's inspector and the console see them, live, afterwards, or from an export. */
+/**
+ * The entry `countersign/inspect`: workflows as Stately's inspector and the console see them, live, afterwards, or from an export.
+ * @module
+ */
 export { type ActorSnapshot, Inspection } from "../contract/inspection.ts";
 export { type InspectOptions, type Inspector, inspectKernel } from "./inspect-kernel.ts";
 export type { Pace } from "./pace.ts";

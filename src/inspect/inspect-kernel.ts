@@ -59,7 +59,10 @@ const inspectRef = moduleRef(6, "inspect", "inspect_kernel");
 /** Signals that wait for a slow viewer; further ones are counted. */
 const maxWaitingSignals = 1_000;
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for options that are none. */
+/**
+ * A kernel's workflows live, as Stately's inspector sees them; nothing is read while nobody views.
+ * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for options that are none.
+ */
 export function inspectKernel(kernel: Kernel, options: InspectOptions = {}): Inspector {
   requireOptions(options);
   const viewers = new Set<AbortController>();

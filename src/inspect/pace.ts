@@ -21,6 +21,7 @@ export interface Pace {
   readonly speed?: number | "at once" | "step";
   /** Keeps long pauses as they were. */
   readonly real?: boolean;
+  /** For the pauses; the machine's by default. */
   readonly clock?: Clock;
   /** Ends the play. */
   readonly signal?: AbortSignal;

@@ -21,6 +21,7 @@ const playKeys = { speed: 0, real: 0, show: 0, redact: 0, clock: 0, signal: 0 } 
 const playRef = moduleRef(6, "inspect", "play_events");
 
 /**
+ * The messages that these events make, in their order, at the pace asked for.
  * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for options that are none, T0_LEDGER_CORRUPT for events that
  * cannot be those of a ledger.
  */

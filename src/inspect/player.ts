@@ -28,7 +28,9 @@ const usual: readonly Kind[] = kinds.filter((kind) => kind !== "actions");
 const playerRef = moduleRef(6, "inspect", "player");
 
 export interface PlayerOptions {
+  /** Kinds of actors that are told; all by default. */
   readonly show?: readonly Kind[];
+  /** What of an event is shown; `redactEvent` by default. */
   readonly redact?: Redact;
 }
 

@@ -25,6 +25,7 @@ import { ownPage, statelyPage } from "./relay-page.ts";
 export interface ServeInspectorOptions {
   /** 0 takes any that is free. */
   readonly port: number;
+  /** The loopback address, and no other. */
   readonly host?: "127.0.0.1";
   /** `stately` needs the internet: what is inspected goes to Stately's page in the browser. `own` says where else to look. */
   readonly ui?: "stately" | "own";
@@ -36,6 +37,7 @@ export interface ServeInspectorOptions {
   readonly maxViewers?: number;
   /** Messages that are kept of a source that can be read once; 200 000 by default. */
   readonly maxKept?: number;
+  /** For stalled viewers; the machine's by default. */
   readonly clock?: Clock;
 }
 
@@ -58,7 +60,10 @@ type Resolved = Required<ServeInspectorOptions>;
 
 const serveRef = moduleRef(6, "inspect", "serve_inspector");
 
-/** @throws KernelErrorException T0_HTTP_ADDRESS_UNAVAILABLE, T0_VALIDATION_SCHEMA_MISMATCH for options that are none. */
+/**
+ * The relay between a source of messages and Stately's page, on the loopback address.
+ * @throws KernelErrorException T0_HTTP_ADDRESS_UNAVAILABLE, T0_VALIDATION_SCHEMA_MISMATCH for options that are none.
+ */
 export async function serveInspector(
   source: AsyncIterable<Inspection>,
   options: ServeInspectorOptions,

@@ -54,8 +54,11 @@ interface ListFilter {
 
 /** Which workflows a list shows. */
 export interface WorkflowFilter extends ListFilter {
+  /** In one of these states. */
   readonly states?: readonly WorkflowStateName[];
+  /** Of one thread of requests. */
   readonly thread_id?: string | number;
+  /** Of one intent type. */
   readonly intent_type?: string;
   /** The id of who asked for the work. */
   readonly principal?: string | number;
@@ -83,7 +86,9 @@ export interface GateFilter extends ListFilter {
 
 /** From where a stream begins, and until when. */
 export interface Follow {
+  /** Only what comes after this sequence; 0 where nothing is said. */
   readonly after?: number;
+  /** Ends the iteration. */
   readonly signal?: AbortSignal;
   /** False ends the iteration at what is committed now. */
   readonly live?: boolean;
@@ -93,13 +98,17 @@ export interface Follow {
 
 /** As a workflow was when this event of it had happened; as it stands now where nothing is said. */
 export interface AtSequence {
+  /** A sequence of the workflow, from 1. */
   readonly at?: number;
 }
 
 /** The three streams of a workflow, and what each tells. */
 export interface Channels {
+  /** Every fact. */
   readonly events: LedgerEvent;
+  /** How far it is. */
   readonly progress: KernelProgress;
+  /** Text for people. */
   readonly assistant: AssistantDelta;
 }
 
@@ -107,19 +116,23 @@ export type { FeedOptions, Numbered, ToldItem };
 
 /** What a check of the ledger found. */
 export interface Verification {
+  /** Nothing was found. */
   readonly ok: boolean;
   /** Rows checked. */
   readonly checked: number;
+  /** The first break of each stream, and entries of indexes that the log does not give. */
   readonly broken: readonly ChainBreak[];
 }
 
 /** The token view: projections of the ledger, with the ceilings of this kernel (seed 001). */
 export interface KernelTokens {
+  /** What happened to its tokens, in order. */
   readonly events: (workflowId: string, caller?: Caller) => Promise<readonly TokenEvent[]>;
   /** The same, one event a line. */
   readonly toJsonl: (workflowId: string, caller?: Caller) => Promise<string>;
   /** Registered names with their handles and ceilings; with a workflow, what it has used of each. */
   readonly capabilities: (workflowId?: string, caller?: Caller) => Promise<readonly CapabilityEntry[]>;
+  /** What its calls have asked for in all, and the ceilings. */
   readonly governor: (workflowId: string, caller?: Caller) => Promise<GovernorUsage>;
   /** What the budgets over workflows stand at, by counter. */
   readonly charges: (
@@ -132,15 +145,19 @@ export interface KernelTokens {
 
 /** A running kernel. Methods reject with KernelErrorException. Calls without a caller are the embedding host's own. */
 export interface Kernel extends AsyncDisposable {
+  /** Takes a request; resolves once it is in the ledger, before work on it begins. */
   submit(request: SubmitRequest): Promise<SubmitResponse>;
+  /** A person's decision on a gate; resolves once it is in the ledger. The same again gets the same answer. */
   decideGate(workflowId: string, request: GateRequest): Promise<GateResponse>;
   /** Takes back one's vote, or the one given in one's place, while the gate is open. */
   withdrawVote(workflowId: string, request: WithdrawalRequest): Promise<GateResponse>;
   /** Lends one's seat at a gate to somebody else until `expires_at`; their vote then counts as one's own. */
   delegateGate(workflowId: string, request: DelegationRequest): Promise<GateResponse>;
+  /** Runs failed steps again, or steps anew, or all of it as a linked workflow: see `mode`. */
   retry(workflowId: string, request: RetryRequest): Promise<RetryResponse>;
+  /** Ends a workflow early, as `cancelled`; calls under way are told by their signal. */
   cancel(workflowId: string, request: CancelRequest): Promise<CancelResponse>;
-  /** @throws T4_WORKFLOW_NOT_FOUND, T4_SEQUENCE_NOT_FOUND for an instant that the ledger has not come to. */
+  /** One workflow, whole. @throws T4_WORKFLOW_NOT_FOUND, T4_SEQUENCE_NOT_FOUND for an instant that the ledger has not come to. */
   workflow(workflowId: string, caller?: Caller, options?: AtSequence): Promise<WorkflowState>;
   /** Summaries, newest first; a whole workflow: `workflow`. @throws T0_VALIDATION_SCHEMA_MISMATCH, T0_LIST_TOO_WIDE. */
   workflows(filter?: WorkflowFilter, caller?: Caller): Promise<Listed<WorkflowSummary>>;
@@ -151,10 +168,15 @@ export interface Kernel extends AsyncDisposable {
   gates(filter?: GateFilter, caller?: Caller): Promise<Listed<ListedGate>>;
   /** One gate, whole, open or not. @throws T4_WORKFLOW_NOT_FOUND, T5_GATE_NOT_FOUND. */
   gate(workflowId: string, gateId: string, caller?: Caller): Promise<Gate>;
+  /** What its steps drafted, each version, and which are final. */
   outcomes(workflowId: string, caller?: Caller): Promise<OutcomesResponse>;
+  /** The calls of its operators, one a key, with payload, result, tokens and cost. */
   actions(workflowId: string, caller?: Caller): Promise<readonly ActionRecord[]>;
+  /** Its facts, from the ledger, then live. */
   events(workflowId: string, options?: Follow, caller?: Caller): AsyncGenerator<LedgerEvent, void, void>;
+  /** How far it is, as events say so. */
   progress(workflowId: string, options?: Follow, caller?: Caller): AsyncGenerator<KernelProgress, void, void>;
+  /** Text for whoever follows it. */
   assistant(workflowId: string, options?: Follow, caller?: Caller): AsyncGenerator<AssistantDelta, void, void>;
   /** The same three, numbered, so that a reader who was cut off can go on. An event gives at most one item of a channel. */
   channel<C extends keyof Channels>(
@@ -174,6 +196,7 @@ export interface Kernel extends AsyncDisposable {
   settled(workflowId: string): Promise<WorkflowState>;
   /** Takes a workflow up from the ledger alone and lets it go on; resolves when it rests. */
   execute(workflowId: string): Promise<WorkflowState>;
+  /** What each step did, attempt by attempt. */
   trace(workflowId: string, caller?: Caller): Promise<RequestTrace>;
   /** As it was at that sequence, as `workflow` does. */
   explain(workflowId: string, caller?: Caller, options?: AtSequence): Promise<Explanation>;
@@ -209,9 +232,11 @@ export interface Kernel extends AsyncDisposable {
   replay(workflowId: string, caller?: Caller): Promise<Replay>;
   /** The workflow's rows as they lie in the ledger. */
   export(workflowId: string, caller?: Caller): AsyncGenerator<TurnRow, void, void>;
+  /** What is known of documents outside of workflows; gives the event's id. */
   readonly documents: { readonly record: (record: DocumentRecord) => Promise<string> };
   /** The tokens of workflows: what was scheduled, admitted, refused and done, and what it used. */
   readonly tokens: KernelTokens;
+  /** What is remembered outside of workflows. */
   readonly memory: {
     /** Gives the event's id. A record of no thread that names a capability is replicated: it gets origin and version. */
     readonly write: (record: MemoryRecord) => Promise<string>;
@@ -225,7 +250,9 @@ export interface Kernel extends AsyncDisposable {
   };
   /** The same kernel for workflows of one package, with its types: inputs, outcomes, gates and edits. */
   of<C extends CapabilityDefinition>(capability: C): CapabilityClient<C>;
+  /** A definition that is there already is no second one. @throws for another of the same name and version. */
   registerCapability(capability: CapabilityDefinition): void;
+  /** As `registerCapability`; gives the metadata as they are kept. */
   registerOperator(operator: Operator): OperatorMetadata;
   /** All that is registered, each version of it. */
   capabilities(): readonly CapabilityDefinition[];
@@ -233,11 +260,13 @@ export interface Kernel extends AsyncDisposable {
   findOperator(name: string, version?: string): Operator | null;
   /** The lifecycles as plain data, as Stately's editor imports them. */
   machines(): readonly MachineDefinition[];
+  /** Without a version the newest. @throws T1_NORMALIZE_UNKNOWN_INTENT. */
   getCapability(intentType: string, version?: string): CapabilityDefinition;
   /** What each notifier of this ledger has still to tell, and has given up. */
   deliveries(): Promise<readonly DeliveryCounts[]>;
   /** What a notifier has given up is told after all; gives how many notices. */
   redeliver(notifier: string): Promise<number>;
+  /** What tiers say to one another, to be looked at. */
   readonly bus: { readonly signals: Observable<Signal>; readonly items: Observable<BusItem> };
   /** Sends a COMMAND or any Signal to a tier and gives its Result. */
   ask(tier: Tier, signal: Signal): Promise<Result>;
@@ -258,6 +287,7 @@ export interface Kernel extends AsyncDisposable {
     /** How long ago the ledger was told that this kernel lives, in ms; at `limits.leaseMs` others take over what it holds. */
     readonly lease_age: number;
   };
+  /** The actor system, as XState's tools know it. */
   readonly system: Supervision["root"]["system"];
   /** Lifecycle states as the live actors hold them; null for a workflow that is not awake. */
   lifecycles(workflowId: string): {
@@ -265,5 +295,6 @@ export interface Kernel extends AsyncDisposable {
     readonly steps: Readonly<Record<string, unknown>>;
     readonly gates: Readonly<Record<string, unknown>>;
   } | null;
+  /** Takes no more requests, lets calls end for `drainMs` (5,000 where nothing is said), and closes the ledger. */
   stop(options?: { readonly drainMs?: number }): Promise<void>;
 }

@@ -55,28 +55,40 @@ export type KernelLedger = LedgerStore & Partial<KeepsDeliveries>;
 export interface KernelOptions {
   /** Where turns are kept. Without one: SQLite in memory. */
   readonly ledger?: KernelLedger;
+  /** The packages that requests can be for; their operators are registered with them. */
   readonly capabilities?: readonly CapabilityDefinition[];
+  /** Further operators, for packages that name theirs by text. */
   readonly operators?: readonly Operator[];
   /** Rules, and sets of them, asked before the default stance; `defaultPolicies: false` leaves the stance out. */
   readonly policies?: Policies;
+  /** False leaves the default stance out; true where nothing is said. */
   readonly defaultPolicies?: boolean;
   /** In place of the version that the policies make up together. */
   readonly policyVersion?: string;
+  /** What each role may do; by default `defaultRoles`. A caller whose role is not here is refused. */
   readonly roles?: Readonly<Record<string, Role>>;
+  /** Who a caller is and what they may do, in place of the table of roles. */
   readonly authenticator?: Authenticator;
   /** The public keys of approvers, for signed approvals; without it no signature is taken. */
   readonly approverKeys?: ApproverKeys;
   /** Which principals are one person, for separation of duties, votes, loans of seats and withdrawals; by default none are. */
   readonly samePerson?: SamePerson;
+  /** Types a request that is a text; by default by the packages' keywords. */
   readonly classifier?: Classifier;
+  /** Makes all plans, in place of the packages' own templates and functions. */
   readonly planner?: Planner;
+  /** Measures of requests and outputs; those left out are the shipped ones. */
   readonly scorers?: Partial<Scorers>;
+  /** Checks of what comes in and what operators give; without one everything passes. */
   readonly security?: Partial<Security>;
+  /** Search for operators whose `capabilities` name `reasoning` or `deep_research`: their `context.retrieval`. */
   readonly retrieval?: RetrievalProvider;
+  /** Which memory fits a text, best first; by default by shared words. */
   readonly matchMemory?: (
     text: string,
     records: readonly StoredMemory[],
   ) => readonly { readonly record: StoredMemory; readonly score: number }[];
+  /** Where bytes that tools give are put; by default in memory. */
   readonly artifacts?: ArtifactStore;
   /** Custom hooks around operator calls; the four fixed ones cannot be moved. */
   readonly middleware?: readonly Middleware[];
@@ -84,6 +96,7 @@ export interface KernelOptions {
   readonly retryPolicies?: Readonly<Record<string, number>>;
   /** This kernel's name among replicas, and whose changes may enter its tenants' memory. Without it: nobody's. */
   readonly federation?: FederationOptions;
+  /** Limits in place of `defaultLimits`; `src/guide/limits.md` has all of them. */
   readonly limits?: Partial<Limits>;
   /** The endpoints that model calls are routed to; an operator asks for one with `route`. */
   readonly models?: ModelRouting;
@@ -96,11 +109,15 @@ export interface KernelOptions {
   readonly durability?: "full" | "effects";
   /** Which pipeline a domain gets whatever its complexity; by default what is about money gets `enhanced`. */
   readonly domainPipelines?: Readonly<Record<string, Pipeline>>;
+  /** Time and timers; by default the machine's own. */
   readonly clock?: Clock;
+  /** Randomness; by default the machine's own. `seededRandom` repeats. */
   readonly random?: Random;
   /** XState inspection events of the whole actor system. */
   readonly inspect?: Inspect;
+  /** Where the kernel logs; by default nowhere. */
   readonly logger?: Logger;
+  /** Hears of commits and stages, such as `createObserver` of `countersign/telemetry`. */
   readonly telemetry?: Telemetry;
   /** Who tells people of gates that are opened, revised, due soon, escalated, decided; the ledger must keep deliveries. */
   readonly notifiers?: readonly Notifier[];
@@ -110,7 +127,12 @@ export interface KernelOptions {
   readonly initialize?: () => void | Promise<void>;
   /** False: open without taking up unfinished workflows. */
   readonly recover?: boolean;
+  /** The intent type of a text that fits none well enough; by default it is refused. */
   readonly fallbackIntent?: string | null;
+  /**
+   * From 0 to 1, by default 0.5. Below `classification` a text is not typed; below `confidence` and `grounding` (of the final text)
+   * the workflow's answer carries a warning.
+   */
   readonly thresholds?: { readonly classification?: number; readonly confidence?: number; readonly grounding?: number };
   /** Checks all of an output in windows of 5000 characters, not just the first (C-36). */
   readonly checkAllOutput?: boolean;

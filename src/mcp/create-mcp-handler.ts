@@ -52,7 +52,10 @@ export interface McpHandler {
 
 const handlerRef = moduleRef(0, "mcp", "handler");
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for bad options. */
+/**
+ * The kernel as an MCP server over HTTP, to be mounted in `createHttpApp` or a server of one's own.
+ * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for bad options.
+ */
 export function createMcpHandler(
   kernel: Kernel,
   { allowedHosts, allowedOrigins, ...given }: McpHandlerOptions = {},

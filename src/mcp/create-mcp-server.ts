@@ -33,7 +33,10 @@ const capabilities = {
 const instructions =
   "Each capability is a tool; a call of it is a workflow that policy, budget and people may stop. Where one waits for a person, show them the gate as it is (what would run, its effect, its digest); they decide it where they are signed in. Only where decide-gate is offered may you pass on a decision, theirs and never yours.";
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for bad options. */
+/**
+ * The kernel as an MCP server for one connection, over any transport of the SDK.
+ * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for bad options.
+ */
 export function createMcpServer(kernel: Kernel, { caller, ...given }: McpServerOptions): Server {
   const desk = { kernel, caller: requireCaller(caller), options: resolveMcpOptions(given) };
   const { name, version, limits, logger } = desk.options;

@@ -1,4 +1,4 @@
-/** The entry `countersign/mcp`: a kernel as an MCP server, over HTTP, over stdio, or over any transport of the SDK. */
+/** The entry `countersign/mcp`: a kernel as an MCP server, over HTTP, over stdio, or over any transport of the SDK. @module */
 export { idempotencyMeta, McpError, McpGate, McpOutcome, McpWorkflow, untilMeta } from "../contract/mcp.ts";
 export type { TransportSource } from "../operators/mcp/connection.ts";
 export type { LeftOutTool, McpDefaults, McpToolOptions } from "../operators/mcp/define-tools.ts";

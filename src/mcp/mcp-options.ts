@@ -44,7 +44,9 @@ export type McpLimits = { readonly [K in keyof typeof defaultMcpLimits]: number 
 export interface McpOptions {
   /** What clients are told of the server; "countersign" by default. */
   readonly name?: string;
+  /** What clients are told beside the name; "0" by default. */
   readonly version?: string;
+  /** In place of those of `defaultMcpLimits`. */
   readonly limits?: Partial<McpLimits>;
   /**
    * True: people may answer gates over these connections, by the tool decide-gate and by questions (elicitation). It takes

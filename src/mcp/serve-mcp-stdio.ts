@@ -13,7 +13,9 @@ import { requireCaller, resolveMcpOptions } from "./mcp-options.ts";
 
 /** What MCP over stdin and stdout is told. */
 export interface StdioOptions extends McpServerOptions {
+  /** The process's stdin by default. */
   readonly input?: Readable;
+  /** The process's stdout by default. */
   readonly output?: Writable;
 }
 
@@ -24,7 +26,10 @@ export interface StdioConnection {
   readonly close: () => Promise<void>;
 }
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for bad options. */
+/**
+ * The kernel as an MCP server over stdin and stdout.
+ * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for bad options.
+ */
 export function serveMcpStdio(
   kernel: Kernel,
   { input = process.stdin, output = process.stdout, ...options }: StdioOptions,

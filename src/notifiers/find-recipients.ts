@@ -10,6 +10,7 @@ import type { GateNotice } from "../contract/gate-notice.ts";
 import { raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 
+/** Who is told of a gate. */
 export interface RecipientOptions {
   /** In place of `roles` and `people`. */
   readonly recipients?: (notice: GateNotice) => readonly string[] | Promise<readonly string[]>;

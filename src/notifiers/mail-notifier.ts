@@ -19,18 +19,26 @@ import { type ToldNotice, tellNotice } from "./tell-notice.ts";
 
 /** As nodemailer's. `secure`: TLS from the first byte; else STARTTLS where it is offered, and `requireTLS` insists. */
 export interface SmtpOptions {
+  /** Its name or address. */
   readonly host: string;
+  /** 465 with `secure`, else 587, by default. */
   readonly port?: number;
+  /** TLS from the first byte. */
   readonly secure?: boolean;
+  /** No mail without STARTTLS. */
   readonly requireTLS?: boolean;
+  /** Who signs in there. */
   readonly auth?: { readonly user: string; readonly pass: string };
   /** Of `tls.connect`. */
   readonly tls?: Readonly<Record<string, unknown>>;
 }
 
 export interface MailOptions extends NotifierOptions, RecipientOptions {
+  /** The server that takes the mail. */
   readonly smtp: SmtpOptions;
+  /** The sender's address. */
   readonly from: string;
+  /** The console's address, for the link to the gate. */
   readonly consoleUrl: string;
   /** How long the server may take to be reached, and between two of its words; 8 000 ms by default. */
   readonly smtpTimeoutMs?: number;
@@ -64,7 +72,7 @@ type Read = z.output<typeof Options>;
 
 const mailRef = moduleRef(6, "notifiers", "mailNotifier");
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
+/** Tells people of gates by mail. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
 export function mailNotifier(given: MailOptions): Notifier {
   const options = readStrictly(Options, given, { what: "mailNotifier", source: mailRef });
   const { name, kinds } = options;

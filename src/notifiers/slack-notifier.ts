@@ -21,6 +21,7 @@ import { type ToldNotice, tellNotice } from "./tell-notice.ts";
 export interface SlackOptions extends NotifierOptions {
   /** The address of an incoming webhook; whoever knows it may write to its channel. */
   readonly url: string;
+  /** The console's address, for the link to the gate. */
   readonly consoleUrl: string;
   /** The app's; with it and `principalOf` messages have buttons. */
   readonly signingSecret?: string;
@@ -60,7 +61,10 @@ const Options = z
   });
 type Read = z.output<typeof Options>;
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
+/**
+ * Tells a channel of Slack of gates; with `principalOf` and `signingSecret` messages have buttons.
+ * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH.
+ */
 export function slackNotifier(given: SlackOptions): SlackNotifier {
   const source = moduleRef(6, "notifiers", "slackNotifier");
   const options = readStrictly(Options, given, { what: "slackNotifier", source });

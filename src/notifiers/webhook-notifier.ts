@@ -18,6 +18,7 @@ import { withholdTexts } from "./withhold-texts.ts";
 
 /** Where to, and by which secret it is signed. */
 export interface WebhookOptions extends NotifierOptions {
+  /** Where each notice is posted. */
   readonly url: string;
   /** `whsec_` and 24 to 64 bytes in base64; of several the receiver needs one. */
   readonly secret: string | readonly string[];
@@ -60,7 +61,10 @@ const Options = z
     error: "is https; plain http is for private addresses, with allowPrivate",
   });
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
+/**
+ * Posts each notice of a gate as JSON, signed as Standard Webhooks say.
+ * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH.
+ */
 export function webhookNotifier(given: WebhookOptions): Notifier {
   const source = moduleRef(6, "notifiers", "webhookNotifier");
   const options = readStrictly(Options, given, { what: "webhookNotifier", source });

@@ -17,22 +17,31 @@ import type { Tier } from "./bus.ts";
 
 /** Every limit of a kernel (law 10). Times in ms unless the name says otherwise, sizes in characters of JSON. */
 export interface Limits {
-  /** Steps of one plan. */
+  /** Steps of one plan; of a longer one the rest is skipped, and PLAN_TRUNCATED names it. */
   readonly maxSteps: number;
   /** Steps of one workflow that run at once. */
   readonly maxConcurrentSteps: number;
+  /** Plans that may follow one that failed. */
   readonly maxReplans: number;
   /** Plans of one workflow, whether the one before has failed or says that it continues. */
   readonly maxRounds: number;
   /** Workflows that run at once; parked ones do not count. */
   readonly maxInFlight: number;
+  /** Questions between tiers that are unanswered at once. */
   readonly maxBusWaiting: number;
+  /** One request, whole; also one evaluation report. */
   readonly maxRequestChars: number;
+  /** The text of a request. */
   readonly maxTextChars: number;
+  /** Levels of nesting in a request. */
   readonly maxDepth: number;
+  /** What one call gives, and each event and checkpoint that it records. */
   readonly maxOutputChars: number;
+  /** The context that a planner and operators are given. */
   readonly maxBundleChars: number;
+  /** Earlier workflows of the same thread that the context names. */
   readonly maxRecentEvents: number;
+  /** Records of memory that the context takes in, of the thread, by name and by likeness each. */
   readonly maxMemoryRecords: number;
   /** Changes that one call may bring to a tenant's memory. */
   readonly maxSyncChanges: number;
@@ -40,12 +49,14 @@ export interface Limits {
   readonly maxMemoryChars: number;
   /** Evaluation reports that one workflow keeps. */
   readonly maxReports: number;
+  /** Contexts that are kept for further plans. */
   readonly maxCachedBundles: number;
   /**
    * Events of workflows that wait for a person and are kept folded for who decides soon, on a store that tells whether
    * anybody else has written. 0 keeps none: each decision reads its workflow whole.
    */
   readonly maxRestingEvents: number;
+  /** Pieces of text that one call may stream; what comes after is left out. */
   readonly maxStreamChunks: number;
   /** Events and checkpoints that one call may record. */
   readonly maxCallRecords: number;
@@ -55,26 +66,37 @@ export interface Limits {
   readonly maxGateEntries: number;
   /** Items that one list looks at for what no index answers: a text, a role, "mine". */
   readonly maxListScanned: number;
+  /** Restarts of one tier after crashes, before it stays down. */
   readonly maxTierRestarts: number;
   /** Rows of one transaction. */
   readonly maxBatch: number;
   /** Rows after whose commit their workflows go on before anything else of the process runs. */
   readonly maxBurst: number;
+  /** How long a planner, or a package's plan function, may take. */
   readonly plannerTimeoutMs: number;
+  /** How long one rule may take before it denies. */
   readonly policyTimeoutMs: number;
+  /** How long the classifier may take. */
   readonly classifierTimeoutMs: number;
+  /** How long one check of `security` may take. */
   readonly securityTimeoutMs: number;
+  /** How long the authenticator may take, and `approverKeys`. */
   readonly authenticatorTimeoutMs: number;
+  /** How long an operator's `preview` may take, and its `check`. */
   readonly previewTimeoutMs: number;
+  /** How long one hook of a middleware may take. */
   readonly middlewareTimeoutMs: number;
+  /** How long `initialize` may take. */
   readonly initializeTimeoutMs: number;
   /** How long the ledger may take to say that it can be written, when somebody asks whether the kernel serves. */
   readonly checkTimeoutMs: number;
   /** The longest pause before a workflow whose log was lost is folded again; it begins at a second and doubles. */
   readonly foldAgainMs: number;
+  /** How long a process that says nothing keeps its workflows; it says that it lives at a third of this. */
   readonly leaseMs: number;
   /** A workflow whose next step pauses for longer than this rests in the ledger: no lease, no memory, a due time. */
   readonly restAfterMs: number;
+  /** How often a workflow's owner looks for what other processes appended. */
   readonly tailPollMs: number;
   /** How long before a gate falls due people are reminded, at the earliest when half of its time is over. */
   readonly dueSoonMs: number;

@@ -25,6 +25,7 @@ export interface FeedOptions {
   readonly only?: "gates";
   /** True: every turn is told, with its events; what the snapshot tells has none. */
   readonly events?: boolean;
+  /** Only workflows of this intent type. */
   readonly intent_type?: string;
   /** Ends the iteration. */
   readonly signal?: AbortSignal;

@@ -8,9 +8,12 @@ import { moduleRef } from "../contract/module-ref.ts";
 import type { Logger } from "../index.ts";
 import { redact, scrubText } from "./redact.ts";
 
+/** From all to nothing. */
 export const logLevels = ["debug", "info", "warn", "error", "silent"] as const;
+/** The least that is written. */
 export type LogLevel = (typeof logLevels)[number];
 
+/** What is written, and where. */
 export interface LoggerOptions {
   /** `info` where nothing is said. */
   readonly level?: LogLevel;
@@ -31,7 +34,10 @@ const Options = z.strictObject({
   allow: z.array(z.string()).default([]),
 } satisfies KeysOf<Required<LoggerOptions>>);
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for an option that is none. */
+/**
+ * A logger that writes JSON lines, in which of objects only known names are shown.
+ * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for an option that is none.
+ */
 export function createLogger(given: LoggerOptions = {}): ChildLogger {
   const source = moduleRef(0, "telemetry", "createLogger");
   const { level, destination, allow } = readStrictly(Options, given, { what: "createLogger", source });

@@ -40,14 +40,17 @@ export type ObserverLimits = { readonly [K in keyof typeof defaultObserverLimits
 
 /** What is left out is not done: without a tracer no spans, without a meter no OpenTelemetry metrics. */
 export interface ObserverOptions {
+  /** Of an OpenTelemetry SDK; without it no spans. */
   readonly tracer?: Tracer;
   /** The id generator that the tracer's SDK was given: then traces stay whole across restarts and processes. */
   readonly ids?: WorkflowIds;
+  /** Of an OpenTelemetry SDK; without it no OpenTelemetry metrics. */
   readonly meter?: Meter;
   /** Hears of what people should know: gates, refusals, failures, calls in doubt. */
   readonly logger?: Logger;
   /** Whether measurements say whose they are; false unless tenants are few. */
   readonly tenantLabel?: boolean;
+  /** In place of those of `defaultObserverLimits`. */
   readonly limits?: Partial<ObserverLimits>;
 }
 
@@ -91,7 +94,10 @@ const known = {
   limits: 0,
 } satisfies KeysOf<Required<ObserverOptions>>;
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for an option that is none. */
+/**
+ * What makes spans, metrics and log lines of a kernel's commits: its option `telemetry`.
+ * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for an option that is none.
+ */
 export function createObserver(options: ObserverOptions = {}): Observer {
   checkOptions(options);
   const limits = { ...defaultObserverLimits, ...options.limits };

@@ -11,12 +11,17 @@ import type { Operator, OperatorCall, OperatorContext } from "../contract/operat
 
 /** One call of an operator outside any workflow. */
 export interface OperatorTrial {
+  /** What is called. */
   readonly operator: Operator;
   /** Before parsing by the operator's schema. */
   readonly input: unknown;
+  /** One of its own where none is given. */
   readonly idempotencyKey?: string;
+  /** One that never fires where none is given. */
   readonly signal?: AbortSignal;
+  /** 1 where none is given. */
   readonly attempt?: number;
+  /** In place of parts of `trialContext`. */
   readonly context?: Partial<OperatorContext>;
   /** What an earlier attempt checkpointed. */
   readonly restored?: Json;

@@ -7,8 +7,11 @@ import { callOperator } from "./call-operator.ts";
 
 /** The runner's functions, the operator and a valid input for it. */
 export interface OperatorContract {
+  /** Registers a test, as the runner's own. */
   readonly it: (title: string, body: () => Promise<void>) => unknown;
+  /** The runner's own, or what has `toEqual`. */
   readonly expect: (value: unknown) => { readonly toEqual: (expected: unknown) => void };
+  /** What is tested. */
   readonly operator: Operator;
   /** A valid input, or a function that makes one when the test runs. */
   readonly input: unknown;

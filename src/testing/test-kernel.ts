@@ -20,11 +20,17 @@ export interface Mark {
 
 /** A kernel on a virtual clock, with short ways to run and to look. */
 export interface TestKernel extends AsyncDisposable {
+  /** The kernel itself. */
   readonly kernel: Kernel;
+  /** Its time, which stands still until it is moved. */
   readonly clock: VirtualClock;
+  /** What it told its telemetry, in order. */
   readonly marks: readonly Mark[];
+  /** What its tiers said to one another. */
   readonly signals: readonly Signal[];
+  /** The same with the answers. */
   readonly items: readonly BusItem[];
+  /** What it logged. */
   readonly logged: readonly { readonly level: string; readonly detail: object; readonly message?: string }[];
   /** Submits and gives the workflow id; the caller is user 1 of tenant 1 unless said otherwise. */
   readonly submit: (
@@ -40,8 +46,11 @@ export interface TestKernel extends AsyncDisposable {
   ) => Promise<WorkflowState>;
   /** Moves time until the workflow rests. */
   readonly rest: (workflowId: string) => Promise<WorkflowState>;
+  /** Approves the one open gate, or the one named. */
   readonly approve: (workflowId: string, gateId?: string, payload?: object) => ReturnType<Kernel["decideGate"]>;
+  /** Rejects the one open gate, or the one named. */
   readonly reject: (workflowId: string, gateId?: string) => ReturnType<Kernel["decideGate"]>;
+  /** The types of the workflow's events, in order. */
   readonly types: (workflowId: string) => Promise<readonly string[]>;
 }
 
@@ -53,7 +62,9 @@ export const testCaller = Object.freeze({
 
 /** Options of `createKernel`, and a seed. */
 export interface TestKernelOptions extends KernelOptions {
+  /** Of ids and randomness; 1 by default. */
   readonly seed?: number;
+  /** Replaces a tier's definition, for tests of supervision. */
   readonly patchTier?: TierPatch;
 }
 

@@ -5,6 +5,7 @@
 import type { Clock } from "../ports/clock.ts";
 import { letRun } from "./let-run.ts";
 
+/** Time that stands still until it is moved. */
 export interface VirtualClock extends Clock {
   /** Moves time by so many milliseconds, firing what falls due. */
   readonly advance: (ms: number) => Promise<void>;

@@ -60,7 +60,9 @@ export type Answered<E extends TokenExecutor, T> = [Extract<ReturnType<E>, Promi
 export interface TokenKernelOptions<E extends TokenExecutor = TokenExecutor> {
   /** Decides what executors draw from `random`; nothing else depends on it. */
   readonly seed: number | string;
+  /** Ceilings of the governor, and the bounds of the kernel itself. */
   readonly limits?: z.input<typeof TokenKernelLimits>;
+  /** Does the work of each token. */
   readonly executor: E;
   /** Begin where another kernel was captured, under its limits. */
   readonly snapshot?: TokenCapture;

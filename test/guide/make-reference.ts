@@ -1,6 +1,6 @@
 /**
  * `npm run reference`: the reference of every entry in package.json, made of the docstrings, as pages under `reference/`
- * (`-- FOLDER`: elsewhere). With `--check` it writes no pages, and prints as JSON what is exported without a docstring.
+ * (`-- FOLDER`: elsewhere). With `--check` it writes no pages, and prints as JSON what has no docstring.
  *
  * Owns: what counts as documented: a name of an entry, by a docstring at its value or at its type.
  */
@@ -18,6 +18,8 @@ export interface ReferenceCheck {
   readonly exported: number;
   /** Names of exports without a docstring, with their file. */
   readonly undocumented: readonly string[];
+  /** Options and limits without one, as `KernelOptions.clock`. */
+  readonly options: readonly string[];
   /** Types that public ones name and no entry exports. */
   readonly unexported: readonly string[];
 }
@@ -71,11 +73,22 @@ function check(project: ProjectReflection, validate: () => void): ReferenceCheck
   return {
     exported: names.length,
     undocumented: names.filter((name) => !documented.has(name)),
+    options: [...new Set(exported.filter(isChosenFrom).flatMap(undocumentedMembers))].toSorted(),
     unexported: [...new Set(unexported)].toSorted(),
   };
 }
 
-/** Of a function its signatures have the docstring. */
-function isDocumented(one: Declaration): boolean {
-  return one.hasComment() || (one.signatures?.some((signature) => signature.hasComment()) ?? false);
+/** A sentence, beside what it may throw. Of a function its signatures have the docstring. */
+function isDocumented({ comment, signatures = [] }: Declaration): boolean {
+  const told = [comment, ...signatures.map((signature) => signature.comment)];
+  return told.some((one) => (one?.summary.length ?? 0) > 0);
+}
+
+function isChosenFrom({ name }: Declaration): boolean {
+  return /(Options|Limits)$/.test(name) || name === "Kernel";
+}
+
+function undocumentedMembers({ name, children = [] }: Declaration): readonly string[] {
+  const own = children.filter((member) => !/^(\[|__)/.test(member.name));
+  return own.filter((member) => !isDocumented(member)).map((member) => `${name}.${member.name}`);
 }

@@ -14,6 +14,7 @@ import { RestateHost } from "./restate-host.ts";
 
 /** Where Restate reaches this process. */
 export interface DriveAddress {
+  /** Where it listens, HTTP/2 without TLS. */
   readonly port: number;
   /** `127.0.0.1` when absent: what comes without one of `identityKeys` is anybody's who can connect. */
   readonly host?: string;

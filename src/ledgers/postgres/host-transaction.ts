@@ -25,7 +25,10 @@ export interface TransactionPool<Client extends HostClient = HostClient> {
   connect(): Promise<Client & { release(destroy?: boolean): void }>;
 }
 
-/** The result is kept as JSON. @returns what `defineOperator` takes as `run`; the operator may say `idempotent: true`. */
+/**
+ * What `run` writes to the host's tables, the call's key and its result (as JSON) are one transaction: there once, however
+ * often the call is made. @returns what `defineOperator` takes as `run`; the operator may say `idempotent: true`.
+ */
 export function hostTransaction<Client extends HostClient, I = never, O = unknown>(
   pool: TransactionPool<Client>,
   run: (tx: Client, call: OperatorCall<I>) => O | Promise<O>,

@@ -21,7 +21,10 @@ export const hostTransactionTable = `CREATE TABLE IF NOT EXISTS countersign_effe
 
 const source = moduleRef(0, "sqlite", "hostTransaction");
 
-/** The result is kept as JSON. @returns what `defineOperator` takes as `run`; the operator may say `idempotent: true`. */
+/**
+ * What `run` writes to the host's tables, the call's key and its result (as JSON) are one transaction: there once, however
+ * often the call is made. @returns what `defineOperator` takes as `run`; the operator may say `idempotent: true`.
+ */
 export function hostTransaction<I = never, O = unknown>(
   db: DatabaseSync,
   run: (tx: DatabaseSync, call: OperatorCall<I>) => O,

@@ -27,12 +27,15 @@ export interface ModelChoice {
   readonly models?: Models;
   /** What an endpoint must be capable of to be asked. */
   readonly capabilities?: readonly string[];
+  /** By what the kernel's router chooses, in place of its own preference. */
   readonly prefer?: RoutePreference;
 }
 
 /** How a model is asked, and how much of an answer is taken. */
 export interface AskOptions {
+  /** Handed to the model; its own default where nothing is said. */
   readonly maxOutputTokens?: number;
+  /** Handed to the model; its own default where nothing is said. */
   readonly temperature?: number;
   /** A longer answer is an error; a million by default. */
   readonly maxAnswerChars?: number;

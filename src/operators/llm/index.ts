@@ -1,4 +1,4 @@
-/** The entry `countersign/llm`: model calls as operators, agents as capabilities. Loads no provider; models come in as values. */
+/** The entry `countersign/llm`: model calls as operators, agents as capabilities. Loads no provider; models come in as values. @module */
 export { AgentCall } from "./agent-messages.ts";
 export type { AskOptions, ModelChoice } from "./ask-model.ts";
 export { AgentInput, type AgentOptions, defineAgent } from "./define-agent.ts";

@@ -43,7 +43,9 @@ export interface McpOperatorsOptions {
   readonly roots?: readonly Root[];
   /** `auto` asks first whether the server speaks the protocol of 2026; over stdio that starts it twice. */
   readonly negotiation?: "legacy" | "auto";
+  /** What the server is told of its client. */
   readonly clientInfo?: Implementation;
+  /** In place of those of `defaultMcpClientLimits`. */
   readonly limits?: Partial<McpClientLimits>;
   /** Told of what goes wrong beside a call. */
   readonly onError?: (error: Error) => void;

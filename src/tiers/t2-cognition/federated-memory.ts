@@ -30,9 +30,11 @@ import { mergeChanges } from "./merge-changes.ts";
 
 /** This replica's name, and whose changes it takes. */
 export interface FederatedMemoryOptions extends Partial<FederationOptions> {
+  /** This replica's name. */
   readonly replica: string;
   /** Asked for each change of a registered replica; a promise is no verdict here, and forbids. */
   readonly policy?: FederationOptions["policy"];
+  /** Changes of one call, and the size of one value. */
   readonly limits?: Partial<FederationLimits>;
 }
 

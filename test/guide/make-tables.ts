@@ -1,0 +1,68 @@
+/**
+ * The guide's tables that the sources say already: error codes by tier, limits by who holds them.
+ *
+ * Owns: how a row is read from a docstring. Never: the text above the tables, which is written by hand.
+ */
+import { errorCodes } from "../../src/contract/error-codes.ts";
+import { defaultHttpLimits, defaultServerLimits } from "../../src/http/index.ts";
+import { defaultLimits } from "../../src/index.ts";
+import { defaultMcpClientLimits, defaultMcpLimits } from "../../src/mcp/index.ts";
+import { defaultObserverLimits } from "../../src/telemetry/index.ts";
+import { readSource } from "../tidy/source-files.ts";
+
+const tiers = [
+  "edges, ledger, kernel",
+  "perception",
+  "context",
+  "planning",
+  "execution",
+  "authority, budget, gates",
+  "judgement, notices",
+  "which workflows run, which model is asked",
+];
+
+/** `## T0: …` and so on, a row a code. */
+export const errorTables = (): string =>
+  tiers.map((what, tier) => `## T${tier}: ${what}\n\n${tableOfErrors(`T${tier}_`)}`).join("\n\n");
+
+function tableOfErrors(prefix: string): string {
+  const rows = Object.entries(errorCodes)
+    .filter(([code]) => code.startsWith(prefix))
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .map(([code, { http, retryable, next }]) => `| \`${code}\` | ${http} | ${retryable ? "yes" : "no"} | ${next} |`);
+  return ["| Code | HTTP | Again | Do |", "|---|---|---|---|", ...rows].join("\n");
+}
+
+const limits = [
+  ["Of a kernel", "`createKernel({ limits })`", defaultLimits, "src/runtime/kit.ts"],
+  ["Of the HTTP API", "`createHttpApp(kernel, { limits })`", defaultHttpLimits, "src/http/http-options.ts"],
+  ["Of its server", "`serveHttp(app, { limits })`", defaultServerLimits, "src/http/serve-http.ts"],
+  ["Of MCP", "`createMcpHandler(kernel, { limits })` and its like", defaultMcpLimits, "src/mcp/mcp-options.ts"],
+  [
+    "Towards a server of tools",
+    "`mcpOperators({ limits })`",
+    defaultMcpClientLimits,
+    "src/operators/mcp/mcp-limits.ts",
+  ],
+  ["Of an observer", "`createObserver({ limits })`", defaultObserverLimits, "src/telemetry/create-observer.ts"],
+] as const;
+
+/** A heading for each holder, a row a limit. */
+export const limitTables = (): string =>
+  limits
+    .map(([title, option, defaults, path]) => `## ${title}\n\n${option}\n\n${tableOfLimits(defaults, path)}`)
+    .join("\n\n");
+
+function tableOfLimits(defaults: (typeof limits)[number][2], path: string): string {
+  const said = new Map([...readDocstrings(path), ...readDocstrings("src/contract/federation.ts")]);
+  const rows = Object.entries<number>({ ...defaults }).map(
+    ([name, value]) => `| \`${name}\` | ${value.toLocaleString("en")} | ${said.get(name) ?? ""} |`,
+  );
+  return ["| Limit | Default | Bounds |", "|---|---|---|", ...rows].join("\n");
+}
+
+/** What stands before each member, in one line. */
+function readDocstrings(path: string): readonly (readonly [string, string])[] {
+  const found = readSource(path).text.matchAll(/\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*(?:readonly )?(\w+): /g);
+  return [...found].map(([, told = "", name = ""]) => [name, told.replace(/\s+\*?\s*/g, " ").trim()]);
+}
