@@ -1,5 +1,10 @@
-/** The default scorers: small, deterministic, replaceable. */
+/** The default scorers: small, deterministic, replaceable; and the guard around a host's own. */
+import { z } from "zod";
+import { callAside } from "../contract/maybe-promise.ts";
 import type { Scorers } from "../ports/perception.ts";
+import type { Logger } from "../ports/telemetry.ts";
+
+const nothing = (): void => undefined;
 
 const urgent = [
   ["critical", /\b(critical|outage|emergency|immediately)\b/i],
@@ -22,3 +27,35 @@ export const plainScorers: Scorers = Object.freeze({
   grounding: ({ text, evidence }: { readonly text: string; readonly evidence: readonly string[] }) =>
     text === "" || evidence.length > 0 ? 1 : 0.5,
 });
+
+const score = z.number();
+const Urgency = z.enum(["low", "normal", "high", "critical"]);
+const Complexity = z.enum(["trivial", "simple", "moderate", "complex"]);
+const none = (): number => 0;
+
+/**
+ * A host's scorers, made harmless: one that throws or answers no score, a promise for one, is logged. A request is then
+ * scored by the default; an output, which its score lets pass, gets none.
+ */
+export function guardScorers(own: Partial<Scorers>, logger: Logger): Scorers {
+  const guard =
+    <Q, A>(ask: (question: Q) => A, answer: z.ZodType<A>, instead: (question: Q) => A) =>
+    (question: Q): A => {
+      try {
+        const said = ask(question);
+        callAside(() => said, nothing);
+        return answer.parse(said);
+      } catch (error) {
+        logger.error({ error }, "a scorer gave no score");
+        return instead(question);
+      }
+    };
+  const { urgency, complexity, confidence, grounding } = own;
+  return {
+    ...plainScorers,
+    ...(urgency && { urgency: guard(urgency, Urgency, plainScorers.urgency) }),
+    ...(complexity && { complexity: guard(complexity, Complexity, plainScorers.complexity) }),
+    ...(confidence && { confidence: guard(confidence, score, none) }),
+    ...(grounding && { grounding: guard(grounding, score, none) }),
+  };
+}

@@ -1,4 +1,5 @@
 /** Telemetry and logging that say nothing, and the guards that keep a host's own from doing harm. */
+import { callAside } from "../contract/maybe-promise.ts";
 import type { Logger, Telemetry } from "../ports/telemetry.ts";
 
 const nothing = (): void => undefined;
@@ -6,14 +7,7 @@ export const quietTelemetry: Telemetry = Object.freeze({});
 export const quietLogger: Logger = Object.freeze({ debug: nothing, info: nothing, warn: nothing, error: nothing });
 
 /** What throws is ignored, and so is what comes to nothing later: a host's function may well be async. */
-function ignoreFailure(work: () => unknown): void {
-  try {
-    const begun = work();
-    if (begun instanceof Promise) begun.catch(nothing);
-  } catch {
-    return;
-  }
-}
+const ignoreFailure = (work: () => unknown): void => callAside(work, nothing);
 
 /** The same logger, which does no harm: one that throws, at once or later, is ignored. */
 export function guardLogger(logger: Logger): Logger {

@@ -55,6 +55,15 @@ export function requireKnownMembers(given: unknown, known: object, reading: Read
   if (isPlainObject(given)) requireKnownKeys(given, known, reading);
 }
 
+/** What a host's own object, of whatever class, has of these functions; each still knows its object when it is passed on. */
+export function boundMembers<T extends object>(own: T, known: Readonly<Record<keyof T, unknown>>): Partial<T> {
+  const found = Object.keys(known).flatMap((name) => {
+    const member: unknown = own[name as keyof T];
+    return typeof member === "function" ? [[name, member.bind(own)]] : [];
+  });
+  return Object.fromEntries(found) as Partial<T>;
+}
+
 /** @throws KernelErrorException always. */
 function refuseProblems(problems: readonly Problem[], { what, source, code }: Reading): never {
   const told = problems.map(({ path, problem }) => (path === "" ? problem : `${path}: ${problem}`)).join("; ");

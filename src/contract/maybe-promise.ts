@@ -6,6 +6,16 @@
 export const isPromise = <T>(value: T | Promise<T>): value is Promise<T> =>
   typeof (value as { readonly then?: unknown } | null)?.then === "function";
 
-/** What follows from an answer: at once where it is there. */
+/** What follows from an answer: at once where it is there. A thenable of a host's need not be a whole promise. */
 export const follow = <T, R>(answer: T | Promise<T>, next: (answer: T) => R | Promise<R>): R | Promise<R> =>
-  isPromise(answer) ? answer.then(next) : next(answer);
+  isPromise(answer) ? Promise.resolve(answer).then(next) : next(answer);
+
+/** Calls what nobody waits for: what it fails with, at once or later, goes to `report`, which does not throw. */
+export function callAside(work: () => unknown, report: (error: unknown) => void): void {
+  try {
+    const begun = work();
+    if (isPromise(begun)) Promise.resolve(begun).catch(report);
+  } catch (error) {
+    report(error);
+  }
+}

@@ -5,6 +5,7 @@
  * O2  An observer that throws, at once or later, harms no answer and no process.
  */
 import { matchedRoutes } from "hono/route";
+import { callAside } from "../contract/maybe-promise.ts";
 import type { App, Call } from "./edge.ts";
 import type { HttpSeen, ResolvedHttpOptions } from "./http-options.ts";
 
@@ -16,12 +17,10 @@ export function addObservation(app: App, { observe, clock }: ResolvedHttpOptions
   app.use(async (call, next) => {
     const began = clock.now();
     await next();
-    try {
-      const told: unknown = observe(describeRequest(call, clock.now() - began));
-      if (told instanceof Promise) told.catch(() => undefined);
-    } catch {
-      return;
-    }
+    callAside(
+      () => observe(describeRequest(call, clock.now() - began)),
+      () => undefined,
+    );
   });
 }
 

@@ -26,6 +26,15 @@ const port = (...functions: readonly string[]) =>
     functions.length === 0 ? "must be an object" : `must be an object with ${functions.join(", ")}`,
   );
 
+/** A host's own object that may leave out any of these functions. */
+const mayHave = (known: object) =>
+  z.custom<object>(
+    (value) =>
+      port().safeParse(value).success &&
+      Object.keys(known).every((name) => /function|undefined/.test(typeof (value as Record<string, unknown>)[name])),
+    `must be an object with functions: ${Object.keys(known).join(", ")}`,
+  );
+
 /** What may be none: nothing is then kept, or repeated, or restarted. Of all else there must be one. */
 const maybeNone: ReadonlySet<string> = new Set([
   "maxReplans",
@@ -61,6 +70,14 @@ const notifier = z.custom<Notifier>(
   "must be an object with deliver, and a name of letters, digits and _.-",
 );
 
+export const scorerMembers = { urgency: 0, complexity: 0, confidence: 0, grounding: 0 } satisfies KeysOf<Scorers>;
+export const securityMembers = {
+  validate: 0,
+  validateParams: 0,
+  validateOutput: 0,
+  validateChunk: 0,
+} satisfies KeysOf<Required<Security>>;
+
 const shape = {
   ledger: port("append", "read"),
   capabilities: list,
@@ -71,11 +88,11 @@ const shape = {
   /** Read by the authenticator that they are for. */
   roles: z.unknown(),
   authenticator: port("authorize"),
-  approverKeys: z.unknown(),
+  approverKeys: fn,
   classifier: port("classify"),
   planner: port("plan"),
-  scorers: port(),
-  security: port(),
+  scorers: mayHave(scorerMembers),
+  security: mayHave(securityMembers),
   retrieval: port("retrieve"),
   matchMemory: fn,
   artifacts: port(),
@@ -88,8 +105,8 @@ const shape = {
   durability: z.enum(["full", "effects"]),
   domainPipelines: z.record(z.string(), pipeline),
   clock: port("now"),
-  random: z.unknown(),
-  inspect: z.unknown(),
+  random: fn,
+  inspect: port(),
   logger: port(),
   telemetry: port(),
   notifiers: z.array(notifier).refine((list) => new Set(list.map(({ name }) => name)).size === list.length, {
@@ -108,18 +125,10 @@ const shape = {
 
 const Shape = z.strictObject(shape).partial();
 
-const scorers = { urgency: 0, complexity: 0, confidence: 0, grounding: 0 } satisfies KeysOf<Scorers>;
-const security = {
-  validate: 0,
-  validateParams: 0,
-  validateOutput: 0,
-  validateChunk: 0,
-} satisfies KeysOf<Required<Security>>;
-
 /** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH with each option that is wrong. */
 export function checkKernelOptions(options: KernelOptions): void {
   const reading = { what: "createKernel", source: optionsRef };
   readStrictly(Shape, options, reading);
-  requireKnownMembers(options.scorers, scorers, { ...reading, what: "createKernel: scorers" });
-  requireKnownMembers(options.security, security, { ...reading, what: "createKernel: security" });
+  requireKnownMembers(options.scorers, scorerMembers, { ...reading, what: "createKernel: scorers" });
+  requireKnownMembers(options.security, securityMembers, { ...reading, what: "createKernel: security" });
 }

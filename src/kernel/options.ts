@@ -6,7 +6,7 @@ import type { Same } from "../../machines/quorum.ts";
 import { keywordClassifier } from "../adapters/keyword-classifier.ts";
 import { memoryArtifacts } from "../adapters/memory-artifacts.ts";
 import { openSecurity } from "../adapters/open-security.ts";
-import { plainScorers } from "../adapters/plain-scorers.ts";
+import { guardScorers } from "../adapters/plain-scorers.ts";
 import { guardLogger, guardTelemetry, quietLogger, quietTelemetry } from "../adapters/quiet-telemetry.ts";
 import { type Role, roleAuthenticator } from "../adapters/role-authenticator.ts";
 import { machineRandom } from "../adapters/seeded-random.ts";
@@ -19,7 +19,7 @@ import type { CapabilityDefinition } from "../contract/capability.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { checkFederation, type FederationOptions } from "../contract/federation.ts";
-import { readStrictly } from "../contract/known-keys.ts";
+import { boundMembers, readStrictly } from "../contract/known-keys.ts";
 import { ModelRouting, type ParsedModelRouting } from "../contract/model-route.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { type Operator, type RetrievalProvider, retryPolicies } from "../contract/operator.ts";
@@ -46,7 +46,7 @@ import type { Inspect } from "../runtime/supervision.ts";
 import { checkCustomMiddleware } from "../tiers/t4-execution/decide/middleware.ts";
 import type { PolicyEngine } from "../tiers/t5-ego/policy/evaluate-policies.ts";
 import { defaultDomainPipelines, type Pipeline } from "../tiers/t6-metacognition/route-activation.ts";
-import { checkKernelOptions } from "./options-shape.ts";
+import { checkKernelOptions, scorerMembers, securityMembers } from "./options-shape.ts";
 import { assemblePolicies, type Policies } from "./policies.ts";
 
 export type KernelLedger = LedgerStore & Partial<KeepsDeliveries>;
@@ -177,6 +177,7 @@ export function resolveOptions(options: KernelOptions): Resolved {
     refuse("notifiers need a ledger that keeps deliveries, as sqliteLedger does");
   const limits = Object.freeze({ ...defaultLimits, ...options.limits });
   const clock = kernelClock(options.clock ?? wallClock);
+  const logger = guardLogger(options.logger ?? quietLogger);
   checkCustomMiddleware(options.middleware ?? []);
   const policies = assemblePolicies(options.policies ?? [], {
     withDefault: options.defaultPolicies,
@@ -187,12 +188,12 @@ export function resolveOptions(options: KernelOptions): Resolved {
     clock,
     limits,
     random: options.random ?? machineRandom,
-    logger: guardLogger(options.logger ?? quietLogger),
+    logger,
     telemetry: guardTelemetry(options.telemetry ?? quietTelemetry),
     engine: { ...policies, clock, timeoutMs: limits.policyTimeoutMs },
     authenticator: options.authenticator ?? roleAuthenticator(options.roles),
-    security: { ...openSecurity, ...options.security },
-    scorers: { ...plainScorers, ...options.scorers },
+    security: { ...openSecurity, ...boundMembers<Partial<Security>>(options.security ?? {}, securityMembers) },
+    scorers: guardScorers(boundMembers<Partial<Scorers>>(options.scorers ?? {}, scorerMembers), logger),
     classifier: options.classifier ?? keywordClassifier,
     planner: options.planner === undefined ? templatePlanner : guardPlanner(options.planner),
     artifacts: options.artifacts ?? memoryArtifacts(),

@@ -3,6 +3,7 @@
  */
 
 import { jwsVerifier } from "../adapters/jws-verifier.ts";
+import { callAside } from "../contract/maybe-promise.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
 import type { TierDefinition } from "../runtime/define-tier.ts";
@@ -174,13 +175,6 @@ function publisher(
   logger: Resolved["logger"],
 ): (notification: Parameters<NonNullable<KernelOptions["notify"]>>[0]) => void {
   if (notify === undefined) return () => undefined;
-  return (notification) =>
-    queueMicrotask(() => {
-      const report = (error: unknown): void => logger.error({ error }, "a notification listener threw");
-      try {
-        Promise.resolve(notify(notification)).catch(report);
-      } catch (error) {
-        report(error);
-      }
-    });
+  const report = (error: unknown): void => logger.error({ error }, "a notification listener threw");
+  return (notification) => queueMicrotask(() => callAside(() => notify(notification), report));
 }

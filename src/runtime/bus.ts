@@ -4,12 +4,13 @@
  * Owns: the drain queue, the routes, the asks that wait for an answer. Never: looks into a body, keeps history.
  * B1  One queue, drained by one loop: what is published while an item is being delivered comes after it, for every
  *     subscriber.
- * B2  A subscriber that throws is logged; it stops neither the loop nor the process.
+ * B2  A subscriber that throws, at once or later, is logged; it stops neither the loop nor the process.
  * B3  Only a branded Signal is let on; an ask is answered exactly once, by a Result.
  */
 import { Observable, type Observer, Subject, type Subscription } from "rxjs";
 import type { KernelError } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
+import { callAside } from "../contract/maybe-promise.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { fail, metricsOf, type Result } from "../contract/result.ts";
 import { isSignal, type Signal } from "../contract/signal.ts";
@@ -195,13 +196,8 @@ class GuardedObservable<T> extends Observable<T> {
     const observer = typeof observerOrNext === "function" ? { next: observerOrNext } : (observerOrNext ?? {});
     const guard =
       <A extends unknown[]>(call: ((...args: A) => void) | undefined) =>
-      (...args: A): void => {
-        try {
-          call?.apply(observer, args);
-        } catch (error) {
-          this.#report(error);
-        }
-      };
+      (...args: A): void =>
+        callAside(() => call?.apply(observer, args), this.#report);
     return super.subscribe({
       next: guard(observer.next),
       error: observer.error === undefined ? this.#report : guard(observer.error),

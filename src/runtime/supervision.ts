@@ -11,6 +11,7 @@
 import { type ActorRefFrom, type AnyActorRef, createActor, type InspectionEvent, type Observer } from "xstate";
 import { kernelMachine } from "../../machines/kernel.ts";
 import type { KernelError } from "../contract/error.ts";
+import { callAside } from "../contract/maybe-promise.ts";
 import type { Result } from "../contract/result.ts";
 import type { Bus, Delivery, Tier } from "./bus.ts";
 import { startTier, type TierActor, type TierDefinition } from "./define-tier.ts";
@@ -111,14 +112,8 @@ export class Supervision {
   }
 }
 
-/** An inspector that throws is logged and harms no actor. */
+/** An inspector that throws, at once or later, is logged and harms no actor. */
 function guardInspector(inspect: Inspect, kit: Kit): (event: InspectionEvent) => void {
-  return (event) => {
-    try {
-      if (typeof inspect === "function") inspect(event);
-      else inspect.next?.(event);
-    } catch (error) {
-      kit.logger.error({ error }, "an inspector threw");
-    }
-  };
+  const report = (error: unknown): void => kit.logger.error({ error }, "an inspector threw");
+  return (event) => callAside(() => (typeof inspect === "function" ? inspect(event) : inspect.next?.(event)), report);
 }

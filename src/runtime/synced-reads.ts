@@ -24,17 +24,23 @@ const told = [
 
 /** The store itself where each append of it is durable. */
 export function syncedReads<S extends LedgerStore>(store: S): S {
-  const { sync } = store;
-  if (sync === undefined) return store;
-  const synced = told
-    .filter((name) => store[name] !== undefined)
-    .map((name) => {
-      const read = store[name] as (...args: readonly unknown[]) => Promise<unknown>;
-      const readSynced = async (...args: readonly unknown[]): Promise<unknown> => {
-        await sync();
-        return read(...args);
-      };
-      return [name, readSynced] as const;
-    });
-  return { ...store, ...(Object.fromEntries(synced) as Partial<S>) };
+  if (store.sync === undefined) return store;
+  const waits: ReadonlySet<PropertyKey> = new Set(told);
+  const members = new Map<PropertyKey, unknown>();
+  const memberOf = (name: PropertyKey): unknown => {
+    const member: unknown = Reflect.get(store, name);
+    if (typeof member !== "function") return member;
+    const call = member.bind(store) as (...args: readonly unknown[]) => Promise<unknown>;
+    if (!waits.has(name)) return call;
+    return async (...args: readonly unknown[]): Promise<unknown> => {
+      await store.sync?.();
+      return call(...args);
+    };
+  };
+  return new Proxy({} as S, {
+    get(_, name) {
+      if (!members.has(name)) members.set(name, memberOf(name));
+      return members.get(name);
+    },
+  });
 }

@@ -23,10 +23,11 @@ export function callWithin<T>(call: () => T | Promise<T>, within: Within): T | P
   let answer: T | Promise<T>;
   try {
     answer = call();
+    if (!isPromise(answer)) return answer;
   } catch (thrown) {
     throw asException(thrown, within);
   }
-  return isPromise(answer) ? race(answer, within) : answer;
+  return race(answer, within);
 }
 
 function race<T>(answer: Promise<T>, within: Within): Promise<T> {
@@ -49,10 +50,21 @@ function race<T>(answer: Promise<T>, within: Within): Promise<T> {
 }
 
 function asException(thrown: unknown, { source, onThrow, what }: Within): KernelErrorException {
-  if (thrown instanceof KernelErrorException) return thrown;
-  return new KernelErrorException(
-    kernelError(onThrow, `${what} failed: ${messageOf(thrown)}`, source, { detail: { thrown: messageOf(thrown) } }),
+  return (
+    asOurs(thrown) ??
+    new KernelErrorException(
+      kernelError(onThrow, `${what} failed: ${messageOf(thrown)}`, source, { detail: { thrown: messageOf(thrown) } }),
+    )
   );
+}
+
+/** What was thrown, if it is ours. Looking at what a host has thrown may throw again. */
+function asOurs(thrown: unknown): KernelErrorException | null {
+  try {
+    return thrown instanceof KernelErrorException ? thrown : null;
+  } catch {
+    return null;
+  }
 }
 
 /** The message of anything thrown, cut where it is long: it is about to be nested. */
@@ -67,6 +79,7 @@ export function messageOf(thrown: unknown): string {
 
 /** The KernelError of anything thrown inside a tier; `code` names what a raw throw means there. */
 export function errorOf(thrown: unknown, code: ErrorCode, source: ModuleRef): KernelError {
-  if (thrown instanceof KernelErrorException) return boundError(thrown.error);
+  const ours = asOurs(thrown);
+  if (ours !== null) return boundError(ours.error);
   return kernelError(code, messageOf(thrown), source, { detail: { thrown: messageOf(thrown) } });
 }

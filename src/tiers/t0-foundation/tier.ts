@@ -74,7 +74,7 @@ async function callTool(bridge: Bridge, signal: Signal, kit: Kit): Promise<Resul
   const signals = toolResultToSignal(response.result as ToolResult, call.name, signal.trace_id, {
     parentId: signal.id,
     signals: kit.signals,
-    putArtifact: bridge.artifacts.put,
+    putArtifact: (bytes, mediaType) => bridge.artifacts.put(bytes, mediaType),
   });
   return ok(signals, metricsOf(bridgeRef));
 }

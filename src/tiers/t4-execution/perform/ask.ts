@@ -238,7 +238,7 @@ function keepMeant(call: () => unknown): unknown {
   };
   try {
     const answer = call();
-    return isPromise(answer) ? answer.catch(rethrow) : answer;
+    return isPromise(answer) ? Promise.resolve(answer).catch(rethrow) : answer;
   } catch (thrown) {
     return rethrow(thrown);
   }

@@ -5,7 +5,7 @@
  * O2  The status is kept, whatever happens to the text.
  */
 import type { Json } from "../../../contract/json.ts";
-import { isPromise } from "../../../contract/maybe-promise.ts";
+import { follow, isPromise } from "../../../contract/maybe-promise.ts";
 import { type StepResult, toStepResult } from "../../../contract/step.ts";
 import type { Security } from "../../../ports/perception.ts";
 import { checkedChars, sanitizedMarker } from "../decide/redact.ts";
@@ -45,7 +45,7 @@ function checkWindows(check: Check, from: number): Screened | Promise<Screened> 
   for (let i = from; i < windows; i += 1) {
     const verdict = validate(text.slice(i * checkedChars, (i + 1) * checkedChars));
     if (isPromise(verdict))
-      return verdict.then((v) => (v.ok ? checkWindows(check, i + 1) : replaced(result, v.reason, text.length)));
+      return follow(verdict, (v) => (v.ok ? checkWindows(check, i + 1) : replaced(result, v.reason, text.length)));
     if (!verdict.ok) return replaced(result, verdict.reason, text.length);
   }
   return { result, sanitized: null, length: text.length };

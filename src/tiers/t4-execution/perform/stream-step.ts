@@ -110,7 +110,7 @@ function checkChunk({ kit, services: { security } }: Calling, chunk: string): st
   const read = ({ ok }: { readonly ok: boolean }): string => (ok ? chunk : sanitizedMarker);
   try {
     const verdict = callWithin(() => validateChunk(chunk), within);
-    return isPromise(verdict) ? verdict.then(read, () => sanitizedMarker) : read(verdict);
+    return isPromise(verdict) ? verdict.then(read).catch(() => sanitizedMarker) : read(verdict);
   } catch {
     return sanitizedMarker;
   }
