@@ -110,15 +110,22 @@ describe("a request", () => {
     await expectAlive(t);
   });
 
-  it("with a schema of the capability that throws is refused", async () => {
-    const broken = z.object({}).transform(throwing);
-    await using t = await createTestKernel({
-      capabilities: [{ ...neighbour, intentType: "Test.Broken", input: broken }, neighbour],
-    });
-    await expectRefused(t.submit("Test.Broken"));
-    await expectOnly(t, []);
-    await expectAlive(t);
-  });
+  it.each<readonly [string, z.ZodType]>([
+    ["throws", z.object({}).transform(throwing)],
+    ["gives what is no JSON", z.object({}).transform(() => ({ n: 1n }))],
+    ["answers later", z.object({}).refine(async () => true)],
+  ])(
+    "with a schema of the capability that %s is refused, however often: no tier goes down by it",
+    async (_how, input) => {
+      await using t = await createTestKernel({
+        capabilities: [{ ...neighbour, intentType: "Test.Broken", input }, neighbour],
+        limits: { maxTierRestarts: 1 },
+      });
+      for (let i = 0; i < 3; i += 1) await expectRefused(t.submit("Test.Broken"), "T1_NORMALIZE_INPUTS_INVALID");
+      await expectOnly(t, []);
+      await expectAlive(t);
+    },
+  );
 
   it("with odd but lawful content is served and comes back as it was: emoji, null bytes, names of prototype members", async () => {
     const open = { ...neighbour, intentType: "Test.Open", input: z.record(z.string(), z.unknown()) };

@@ -5,11 +5,12 @@ import { z } from "zod";
 import type { CapabilityDefinition } from "../../contract/capability.ts";
 import { raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
-import { fieldErrorsOf } from "../../contract/field-error.ts";
+import { type FieldError, fieldErrorsOf } from "../../contract/field-error.ts";
 import type { Intent } from "../../contract/intent.ts";
 import { type JsonObject, toJson } from "../../contract/json.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Registry } from "../../runtime/registry.ts";
+import { messageOf } from "../../runtime/within.ts";
 import type { NormalizeQuestion } from "./tier.ts";
 
 const ref = moduleRef(1, "normalizer", "normalize");
@@ -32,7 +33,7 @@ export function normalizeIntent(registry: Registry, { request, perceived, intent
     version: capability.version,
     actor: principal,
     scope,
-    inputs: toJson(inputs) as JsonObject,
+    inputs,
     constraints,
     context_refs:
       input.attachments.document_ids.length > 0
@@ -43,13 +44,24 @@ export function normalizeIntent(registry: Registry, { request, perceived, intent
   };
 }
 
-/** The inputs as the package's schema reads them. @throws KernelErrorException T1_NORMALIZE_INPUTS_INVALID. */
-export function readInputs({ intentType: intent_type, input }: CapabilityDefinition, inputs: unknown): unknown {
-  const parsed = input.safeParse(inputs);
-  if (parsed.success) return parsed.data;
+/**
+ * The inputs as the package's schema reads them. What a transform or a check of it throws refuses them too: whoever asks
+ * chooses the inputs, and crashes no tier by them. @throws KernelErrorException T1_NORMALIZE_INPUTS_INVALID.
+ */
+export function readInputs({ intentType: intent_type, input }: CapabilityDefinition, inputs: unknown): JsonObject {
+  let problem: string;
+  let errors: readonly FieldError[] = [];
+  try {
+    const parsed = input.safeParse(inputs);
+    if (parsed.success) return toJson(parsed.data) as JsonObject;
+    problem = z.prettifyError(parsed.error);
+    errors = fieldErrorsOf(parsed.error, ["intent_hint", "inputs"]);
+  } catch (thrown) {
+    problem = messageOf(thrown);
+  }
   return raise(
-    kernelError("T1_NORMALIZE_INPUTS_INVALID", `inputs of ${intent_type}: ${z.prettifyError(parsed.error)}`, ref, {
-      detail: { intent_type, errors: fieldErrorsOf(parsed.error, ["intent_hint", "inputs"]) },
+    kernelError("T1_NORMALIZE_INPUTS_INVALID", `inputs of ${intent_type}: ${problem}`, ref, {
+      detail: { intent_type, errors },
     }),
   );
 }
