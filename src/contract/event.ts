@@ -247,7 +247,7 @@ export interface EventPayloads {
       /** Of a delegation: to whom. */
       readonly to?: PrincipalRef;
     };
-    /** The payload judged, where no other event holds it: a person's edit, a plan that was denied. */
+    /** The payload judged, where no other event holds it: a person's edit, masked where policy masks it, or a plan that was denied. */
     readonly payload?: Json;
     /** The instant the question named, where it is not the event's. */
     readonly asked_at?: string;

@@ -29,7 +29,7 @@ import { envelopeOf } from "../runtime/noted-turn.ts";
 import type { DrawnId } from "../runtime/turn-source.ts";
 import type { DecidingLog } from "../tiers/t4-execution/decide/run.ts";
 import { type RecordedInput, type RecordedRow, readRows } from "./recorded-rows.ts";
-import { isOnUnknown, withDigestOf } from "./unknown-edits.ts";
+import { isOnUnknown, withRecorded } from "./unknown-edits.ts";
 
 /** Thrown to end a replay whose difference is known. */
 export const replayOver: unique symbol = Symbol("the replay is over");
@@ -48,7 +48,7 @@ export class RecordedLog implements DecidingLog {
   #input: RecordedInput;
   /** The input is a word that came with an edit, or answers what such a word asked. */
   hasEdit = false;
-  /** Sequence of a judgement whose payload is known by its digest alone. */
+  /** Sequence of a judgement whose payload is in no ledger as it was. */
   #taken = 0;
   difference: ReplayDifference | null = null;
   /** Nothing more is compared. */
@@ -98,8 +98,8 @@ export class RecordedLog implements DecidingLog {
     this.hasEdit = edits;
   }
 
-  /** What this judgement was about is in no ledger: its digest is taken as recorded. */
-  takeDigestOf({ sequence }: LedgerEvent): void {
+  /** What this judgement was about is in no ledger as it was: what is recorded of it is taken. */
+  takeAsRecorded({ sequence }: LedgerEvent): void {
     this.#taken = sequence;
   }
 
@@ -192,7 +192,7 @@ export class RecordedLog implements DecidingLog {
   }
 
   #eventOf({ type, step_id, payload: made }: EventDraft, actor: Actor | null, id: string): TurnEvent {
-    const payload = this.#taken === this.next?.sequence ? withDigestOf(this.next, made) : made;
+    const payload = this.#taken === this.next?.sequence ? withRecorded(this.next, made) : made;
     const current = this.#record?.plan_id ?? this.identity.plan_id;
     const own = type === "PLAN_CREATED" ? (payload as EventPayloads["PLAN_CREATED"]).plan.plan_id : current;
     const plan = own === this.identity.plan_id ? {} : { plan: own };

@@ -1,13 +1,13 @@
 /**
  * Edits of which the ledger does not hold what the person typed: policy denied or masked it, or it was refused without being
- * put to policy.
+ * put to policy. Older ledgers hold nothing of a masked one, newer ones what policy left of it.
  *
  * U1  A judgement on what has not the digest on record is not made again: it stands as recorded.
  * U2  An edit that policy was not asked about was refused; nothing says why, only that.
  */
 import { digest } from "../contract/digest.ts";
 import { kernelError } from "../contract/error-codes.ts";
-import { type EventDraft, type LedgerEvent, payloadOf } from "../contract/event.ts";
+import { type EventDraft, type EventPayloads, type LedgerEvent, payloadOf } from "../contract/event.ts";
 import type { Json } from "../contract/json.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { PolicyDecision, PolicyStage } from "../contract/policy.ts";
@@ -17,12 +17,11 @@ import type { RecordedLog } from "./recorded-log.ts";
 /** Stands for an edit of which nothing is on record. */
 export const unknownEdit: Json = { "an edit that is not on record": true };
 
-/** Whether an event is policy's word on a payload that is nowhere. */
+/** Whether an event is policy's word on a payload that is nowhere as it was. */
 export function isOnUnknown(event: LedgerEvent): boolean {
   if (event.event_type !== "POLICY_DECIDED") return false;
-  const { stage, payload, decision, redactions } = payloadOf(event, "POLICY_DECIDED");
-  const isUnkept = payload === undefined && (decision === "DENY" || redactions.length > 0);
-  return isUnkept && (stage === "outcome" || stage === "action");
+  const { stage, decision, redactions } = payloadOf(event, "POLICY_DECIDED");
+  return (decision === "DENY" || redactions.length > 0) && (stage === "outcome" || stage === "action");
 }
 
 /** What an edit was judged as; undefined where it is on record, and policy is asked again. */
@@ -30,8 +29,9 @@ export function judgedEdit(log: RecordedLog, stage: PolicyStage, payload: Json):
   const event = log.findLeft("POLICY_DECIDED", undefined, (asked) => asked.stage === stage);
   if (event === null) return refused;
   const judged = payloadOf(event, "POLICY_DECIDED");
-  if (!isOnUnknown(event) || digest(payload) === judged.payload_hash) return undefined;
-  log.takeDigestOf(event);
+  if (!isOnUnknown(event)) return undefined;
+  log.takeAsRecorded(event);
+  if (digest(payload) === judged.payload_hash) return undefined;
   const decision = decisionIn(event);
   const data = stage === "action" ? { decision, fits: false, unlimited: false, reservation: null } : decision;
   return { error: null, data, tags: {} };
@@ -50,6 +50,8 @@ const refused: Answered = {
   tags: {},
 };
 
-/** What is noted, with the digest of what was judged as it is recorded. */
-export const withDigestOf = ({ payload: { payload_hash } }: LedgerEvent, payload: EventDraft["payload"]) =>
-  ({ ...payload, payload_hash }) as EventDraft["payload"];
+/** What is noted, with what is recorded of a payload that is nowhere: its digest, and whether any of it was kept. */
+export function withRecorded({ payload: recorded }: LedgerEvent, made: EventDraft["payload"]): EventDraft["payload"] {
+  const { payload, ...rest } = { ...(made as EventPayloads["POLICY_DECIDED"]), payload_hash: recorded["payload_hash"] };
+  return (recorded["payload"] === undefined ? rest : { ...rest, payload }) as EventDraft["payload"];
+}

@@ -43,11 +43,19 @@ export const story = (operators: readonly Counted[], steps: readonly PlanStepDra
 export const Note = z.object({ text: z.string().min(1) });
 
 /** Draft (its text counts the drafts), then publish it with a final write: the default policy opens gate-publish. */
-export function publishing(more: Partial<PlanStepDraft> = {}, packageMore: PackageMore = {}) {
+export function publishing(
+  more: Partial<PlanStepDraft> = {},
+  packageMore: PackageMore = {},
+  publishMore: OperatorMore = {},
+) {
   const draft: Counted = counted("Note.Draft", { effect: "write_draft" }, () => ({
     text: `draft ${draft.calls.length}`,
   }));
-  const publish = counted("Note.Publish", { effect: "final_write", input: Note.extend({ to: z.string() }) });
+  const publish = counted("Note.Publish", {
+    effect: "final_write",
+    input: Note.extend({ to: z.string() }),
+    ...publishMore,
+  });
   const steps = [
     step("draft", draft, { outcome: "Draft.Note" }),
     step("publish", publish, { applies: "draft", params: { text: "{{draft.output.text}}", to: "board" }, ...more }),

@@ -2,8 +2,9 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { PolicyRule } from "../../src/contract/policy.ts";
-import { definePolicy } from "../../src/index.ts";
-import { createTestKernel, type TestKernel } from "../../src/testing/index.ts";
+import type { TurnEvent } from "../../src/contract/turn.ts";
+import { definePolicy, replayRows } from "../../src/index.ts";
+import { createTestKernel, memoryLedger, type TestKernel } from "../../src/testing/index.ts";
 import { letRun } from "../../src/testing/let-run.ts";
 import {
   anyObject,
@@ -19,6 +20,7 @@ import {
   step,
   story,
 } from "../gates/story.ts";
+import { reseal } from "../ledgers/reseal.ts";
 
 const approve = (t: TestKernel, id: string, edit?: object) =>
   decide(t, id, { decision: "approve", payload: edit === undefined ? {} : { edit: edit as never } });
@@ -55,6 +57,55 @@ describe("a word that came with an edit", () => {
       await using t = await createTestKernel({ capabilities: [make()], policies: [mask] });
       const { workflow_id } = await t.run(intent);
       await approve(t, workflow_id, edit);
+      expect((await t.rest(workflow_id)).state).toBe("completed");
+      expect(JSON.stringify(await eventsOf(t, workflow_id))).not.toContain("DE02");
+      expect((await t.kernel.replay(workflow_id)).difference).toBeNull();
+    },
+  );
+
+  it.each([
+    ["a payload", () => payloadAlone(), { iban: "DE02" }, "action"],
+    ["an outcome", () => publishing().capability, { text: "DE02" }, "outcome"],
+  ] as const)(
+    "[INV-12] of which an older release kept nothing, since policy masked some, replays: %s",
+    async (_of, make, edit, stage) => {
+      const capabilities = [make()];
+      for (const masked of [Object.keys(edit), ["nothing there"]]) {
+        const masks = { decision: "ALLOW_WITH_REDACTION", redactions: masked } as const;
+        const policies = [ruling(stage, (text) => (text.includes("DE02") ? masks : null))];
+        await using t = await createTestKernel({ capabilities, policies });
+        const { workflow_id } = await t.run(intent);
+        await approve(t, workflow_id, edit);
+        await t.rest(workflow_id);
+        const rows = reseal(await Array.fromAsync(t.kernel.export(workflow_id)), { event: withoutMasked });
+        expect((await replayRows(rows, { capabilities, policies })).difference).toBeNull();
+      }
+    },
+  );
+
+  it.each(["at once", "late"])(
+    "[INV-12] of which policy masks some replays though nothing came of it, where the call is judged %s",
+    async (when) => {
+      const masks = { decision: "ALLOW_WITH_REDACTION" as const, redactions: ["text"] };
+      const later = <T>(said: T) => (when === "late" ? new Promise<T>((resolve) => setImmediate(resolve, said)) : said);
+      const mask = ruling("outcome", (text) => (text.includes("DE02") ? masks : null));
+      const slow = { ...ruling("action", (text) => (text.includes("redacted") ? later(null) : null)), name: "slow" };
+      const preview = ({ input }: { readonly input: { readonly text: string } }) =>
+        input.text === "[redacted]" ? new Promise(() => undefined) : { preview: input.text };
+      const { capability } = publishing({}, {}, { preview: preview as never });
+      const capabilities = [capability];
+      const policies = [mask, slow];
+      const ledger = Object.assign(Object.create(memoryLedger()), { close: async () => undefined });
+      const first = await createTestKernel({ capabilities, policies, ledger });
+      const { workflow_id } = await first.run(intent);
+      void approve(first, workflow_id, { text: "DE02" }).catch(() => undefined);
+      await letRun();
+      await first.kernel.stop({ drainMs: 0 });
+      const stages = (await eventsOf(first, workflow_id)).slice(-3).map((event) => event.payload["stage"]);
+      expect(stages).toEqual(["gate", "outcome", "action"]);
+      await using t = await createTestKernel({ capabilities, policies, ledger, seed: 2 });
+      await approve(t, workflow_id);
+      await t.clock.advance(60_000);
       expect((await t.rest(workflow_id)).state).toBe("completed");
       expect(JSON.stringify(await eventsOf(t, workflow_id))).not.toContain("DE02");
       expect((await t.kernel.replay(workflow_id)).difference).toBeNull();
@@ -110,6 +161,13 @@ describe("a word that came with an edit", () => {
     expect((await t.kernel.replay(workflow_id)).difference).toBeNull();
   });
 });
+
+/** Of an edit that policy masked, older releases kept the digest alone. */
+function withoutMasked(event: TurnEvent): TurnEvent {
+  const { payload: kept, ...payload } = event.payload;
+  const isMasked = event.type === "POLICY_DECIDED" && (payload["redactions"] as readonly string[]).length > 0;
+  return isMasked && kept !== undefined ? { ...event, payload } : event;
+}
 
 function payloadAlone() {
   const input = z.record(z.string(), z.unknown());

@@ -3,7 +3,7 @@
  *
  * N1  The question's instant is its turn's; where the answer is noted in a later turn it is written beside it.
  * N2  A payload that no other event holds is kept with the decision: the outline of a plan that was denied, and a person's
- *     edit unless policy denied it or masks any of it.
+ *     edit, masked as policy wants it, unless policy denied it.
  * N3  Of a workflow that has ended meanwhile nothing is noted: nothing follows from the answer any more.
  */
 import { digest } from "../../../contract/digest.ts";
@@ -15,6 +15,7 @@ import type { Json, JsonObject } from "../../../contract/json.ts";
 import type { ModuleRef } from "../../../contract/module-ref.ts";
 import type { PolicyDecision, PolicyStage } from "../../../contract/policy.ts";
 import { isTerminal } from "../../../contract/workflow.ts";
+import { redact } from "./redact.ts";
 import type { Run } from "./run.ts";
 
 export interface Asked {
@@ -49,7 +50,9 @@ export function decisionDraft(run: Run, decision: PolicyDecision, asked: Asked):
     subject,
     payload_hash: hash,
     ...(by === undefined ? {} : { by }),
-    ...(asked.keep === true && mayKeep(decision, stage) ? { payload } : {}),
+    ...(asked.keep === true && mayKeep(decision, stage)
+      ? { payload: redact(payload, stage === "plan" ? [] : decision.redactions) }
+      : {}),
     ...(asked.now === noted ? {} : { asked_at: asked.now }),
   };
   return draft("POLICY_DECIDED", decided, step_id);
@@ -69,6 +72,6 @@ interface Denied {
   readonly of?: JsonObject;
 }
 
-/** A plan's outline holds no value that anybody gave; an edit may be denied for what it holds. */
-const mayKeep = ({ decision, redactions }: PolicyDecision, stage: PolicyStage): boolean =>
-  stage === "plan" || (decision !== "DENY" && redactions.length === 0);
+/** A plan's outline holds no value that anybody gave; an edit may be denied, or replaced, for what it holds. */
+const mayKeep = ({ decision, transform, redactions }: PolicyDecision, stage: PolicyStage): boolean =>
+  stage === "plan" || (decision !== "DENY" && (transform === null || redactions.length === 0));
