@@ -12,6 +12,7 @@ import { kernelError } from "../contract/error-codes.ts";
 import { raise } from "../contract/kernel-error.ts";
 import { type KeysOf, requireKnownKeys } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
+import { listen } from "../protocol/listen.ts";
 import type { HttpApp } from "./create-http-app.ts";
 import { answerUnderWay, guardRequests, isAnswered } from "./guard-request.ts";
 import { refuseTunnel, refuseUnparsed } from "./refuse-unparsed.ts";
@@ -71,13 +72,7 @@ export async function serveHttp(app: Pick<HttpApp, "fetch">, address: HttpAddres
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
   });
-  try {
-    server.listen(port, host);
-    await once(server, "listening");
-  } catch (thrown) {
-    const message = `cannot listen on ${host} port ${port}: ${(thrown as Error).message}`;
-    raise(kernelError("T0_HTTP_ADDRESS_UNAVAILABLE", message, serveRef, { detail: { host, port } }));
-  }
+  await listen(server, { host, port }, serveRef);
   const { port: taken } = server.address() as AddressInfo;
   const url = `http://${host.includes(":") ? `[${host}]` : host}:${taken}`;
   return { url, close: ({ graceMs = 0 } = {}) => closeServer(server, sockets, graceMs) };

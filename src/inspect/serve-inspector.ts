@@ -18,6 +18,7 @@ import { KernelErrorException, raise } from "../contract/kernel-error.ts";
 import { type KeysOf, requireKnownKeys } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { type Clock, wallClock } from "../index.ts";
+import { listen } from "../protocol/listen.ts";
 import { keepTold } from "./keep-told.ts";
 import { ownPage, statelyPage } from "./relay-page.ts";
 
@@ -72,7 +73,9 @@ export async function serveInspector(
   requireOptions(options, resolved);
   const server = createServer();
   const sockets = new WebSocketServer({ noServer: true, maxPayload: 1_024 });
-  const address = await listen(server, resolved);
+  const { host } = resolved;
+  await listen(server, resolved, serveRef);
+  const address = `${host}:${(server.address() as AddressInfo).port}`;
   server.on("request", (request, response) => answerPage(request, response, address, resolved));
   const feed = replayable(source, resolved.maxKept);
   server.on("upgrade", (request, socket, head) => {
@@ -87,17 +90,6 @@ export async function serveInspector(
 function replayable(source: AsyncIterable<Inspection>, maxKept: number): AsyncIterable<Inspection> {
   const isOnce = "next" in source;
   return isOnce ? keepTold(source[Symbol.asyncIterator](), maxKept) : source;
-}
-
-async function listen(server: Server, { host, port }: Resolved): Promise<string> {
-  try {
-    server.listen(port, host);
-    await once(server, "listening");
-  } catch (thrown) {
-    const message = `cannot listen on ${host} port ${port}: ${(thrown as Error).message}`;
-    raise(kernelError("T0_HTTP_ADDRESS_UNAVAILABLE", message, serveRef, { detail: { host, port } }));
-  }
-  return `${host}:${(server.address() as AddressInfo).port}`;
 }
 
 const headers = {

@@ -146,7 +146,6 @@ const gateEvents: ReadonlySet<string> = new Set([
   "GATE_EXPIRED",
   "GATE_ESCALATED",
   "GATE_SUSPENDED",
-  "USER_APPROVED",
   "GATE_VOTED",
   "GATE_VOTE_WITHDRAWN",
   "GATE_DELEGATED",
@@ -172,49 +171,49 @@ function gatesOf(record: WorkflowRecord, drafts: readonly EventDraft[]): AppendI
   return gates.length === 0 ? {} : { gates };
 }
 
-/** A reservation is charged as a whole; its settlement charges the difference. */
 function chargesOf(record: WorkflowRecord, drafts: readonly EventDraft[]): AppendIndexes {
-  const charges = drafts.flatMap((draft) => {
-    if (draft.type !== "BUDGET_RESERVED" && draft.type !== "BUDGET_SETTLED")
-      return routeCharges(record, draft).flatMap((charge) => ofTenantAndAll(charge, draft.ceilings?.[0]));
-    const { counters, amounts } = draft.payload;
-    const added = draft.type === "BUDGET_RESERVED" ? amounts : addCharge(amounts, draft.payload.reserved, -1);
-    return counters.map((counter, i) => {
-      const within = draft.ceilings?.[i];
-      return { counter, amounts: added, ...(within === undefined ? {} : { within }) };
-    });
-  });
+  const charges = drafts.flatMap((draft) =>
+    draft.type === "BUDGET_RESERVED" || draft.type === "BUDGET_SETTLED"
+      ? budgetCharges(draft)
+      : routeCharges(record, draft),
+  );
   return charges.length === 0 ? {} : { charges };
 }
 
+const heldTo = (charge: IndexedCharge, within: Ceiling | undefined): IndexedCharge =>
+  within === undefined ? charge : { ...charge, within };
+
+/** A reservation is charged as a whole; its settlement charges the difference. */
+function budgetCharges(draft: EventDraft & { readonly type: "BUDGET_RESERVED" | "BUDGET_SETTLED" }): IndexedCharge[] {
+  const { counters, amounts } = draft.payload;
+  const added = draft.type === "BUDGET_RESERVED" ? amounts : addCharge(amounts, draft.payload.reserved, -1);
+  return counters.map((counter, i) => heldTo({ counter, amounts: added }, draft.ceilings?.[i]));
+}
+
 /** What is left of a model endpoint is over all tenants; what a tenant has used of it is counted beside that. */
-const ofTenantAndAll = (charge: IndexedCharge, within: Ceiling | undefined): readonly IndexedCharge[] => [
-  charge,
-  { ...charge, ofAll: true, ...(within === undefined ? {} : { within }) },
-];
+function routeCharges(record: WorkflowRecord, draft: EventDraft): readonly IndexedCharge[] {
+  const charge = routeCharge(record, draft);
+  return charge === null ? [] : [charge, heldTo({ ...charge, ofAll: true }, draft.ceilings?.[0])];
+}
 
 /**
  * A decided route is an invocation of its endpoint and sets aside the tokens it may take; what the call used instead
  * follows with the end of the attempt that made it.
  */
-function routeCharges({ routes }: WorkflowRecord, { type, payload }: EventDraft): readonly IndexedCharge[] {
-  if (type === "ROUTE_DECIDED" && payload.decision !== null)
-    return [
-      {
-        counter: endpointCounter(payload.decision.endpoint.name),
-        amounts: { ...noCharge, invocations: 1, tokens: payload.request.expected_tokens },
-      },
-    ];
-  if (type !== "ACTION_SUCCEEDED" && type !== "ACTION_FAILED") return [];
+function routeCharge({ routes }: WorkflowRecord, { type, payload }: EventDraft): IndexedCharge | null {
+  if (type === "ROUTE_DECIDED" && payload.decision !== null) {
+    const amounts = { ...noCharge, invocations: 1, tokens: payload.request.expected_tokens };
+    return { counter: endpointCounter(payload.decision.endpoint.name), amounts };
+  }
+  if (type !== "ACTION_SUCCEEDED" && type !== "ACTION_FAILED") return null;
   // An abandoned call says what it used when it ends.
-  if ("pending" in payload && payload.pending) return [];
+  if ("pending" in payload && payload.pending) return null;
   const { action_id, attempt } = payload;
   const { model, tokens, cost } = payload.usage;
   const routed = routes.findLast((r) => r.action_id === action_id && r.attempt === attempt && r.endpoint === model);
-  if (model === undefined || routed === undefined) return [];
+  if (model === undefined || routed === undefined) return null;
   const used = tokens === undefined ? 0 : tokens.total - routed.reserved_tokens;
-  const amounts = { ...noCharge, tokens: used, money: cost?.total ?? 0 };
-  return [{ counter: endpointCounter(model), amounts }];
+  return { counter: endpointCounter(model), amounts: { ...noCharge, tokens: used, money: cost?.total ?? 0 } };
 }
 
 /** Keys that other workflows must find: of calls that they could make as well, and the one that the request came under. */

@@ -13,7 +13,7 @@ import type { Clock } from "../ports/clock.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
 import type { Logger } from "../ports/telemetry.ts";
 import { letOthersRun } from "./let-others-run.ts";
-import type { OwnLife } from "./own-life.ts";
+import { beatMs, type OwnLife } from "./own-life.ts";
 import type { Timers } from "./timers.ts";
 import type { WorkflowLog } from "./workflow-log.ts";
 
@@ -116,7 +116,7 @@ export class LeaseKeeper {
     const { timers, clock, life } = this.#options;
     timers.alarm(
       "beat",
-      clock.now() + Math.ceil(life.leaseMs / 3),
+      clock.now() + beatMs(life.leaseMs),
       this.#attempt(() => this.#beat(), notTold),
     );
   }

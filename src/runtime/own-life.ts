@@ -10,6 +10,9 @@
 import type { Clock } from "../ports/clock.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
 
+/** How often who holds workflows says that it lives, and others look for what nobody holds: twice before a lease runs out. */
+export const beatMs = (leaseMs: number): number => Math.ceil(leaseMs / 3);
+
 export interface OwnLifeParts {
   readonly store: Pick<LedgerStore, "beat">;
   readonly clock: Clock;

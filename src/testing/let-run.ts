@@ -9,6 +9,7 @@
  * Q3  The wait is bounded: what goes on for ever, or hangs, is not waited for.
  */
 import { createHook, type HookCallbacks } from "node:async_hooks";
+import { wrapMembers } from "./wrap-members.ts";
 
 const underWay = new Set<number>();
 const isWork = (type: string): boolean => type === "Immediate" || type.includes("REQ");
@@ -44,14 +45,7 @@ export function letAnswer<T>(answer: Promise<T>): Promise<T> {
 }
 
 /** The same for every function of a store on another thread or machine, and of what it keeps beside its log. */
-export function letStoreAnswer<T extends object>(store: T): T {
-  const waited = Object.entries(store).map(([name, member]) => {
-    if (typeof member === "object" && member !== null) return [name, letStoreAnswer(member)];
-    if (typeof member !== "function") return [name, member];
-    return [name, (...args: readonly unknown[]) => letAnswer(Promise.resolve(member(...args)))];
-  });
-  return Object.fromEntries(waited) as T;
-}
+export const letStoreAnswer = <T extends object>(store: T): T => wrapMembers(store, ({ make }) => letAnswer(make()));
 
 const outside = /^(TCP|TLS|UDP|Process)/;
 const quietTurns = { alone: 2, withOthers: 40 } as const;

@@ -6,6 +6,7 @@ import { KernelErrorException } from "../../src/contract/error.ts";
 import { kernelError } from "../../src/contract/error-codes.ts";
 import { moduleRef } from "../../src/contract/module-ref.ts";
 import type { Append, AppendReceipt, LedgerStore } from "../../src/ports/ledger-store.ts";
+import { type StoreCall, wrapMembers } from "../../src/testing/wrap-members.ts";
 import type { OutsideWorld } from "./outside-world.ts";
 
 export type Side = "before" | "after";
@@ -34,7 +35,7 @@ export class FaultyStore {
     this.#world = world;
     this.#name = name;
     this.store = {
-      ...this.#held(under),
+      ...wrapMembers(under, (call) => this.#hold(call)),
       append: (batch) => this.#append(under, batch),
     };
   }
@@ -72,17 +73,11 @@ export class FaultyStore {
   }
 
   /** Every other method: held while the process is paused, never answered once it is dead. */
-  #held(under: LedgerStore): LedgerStore {
-    const hold = (value: unknown): unknown =>
-      typeof value !== "function"
-        ? value
-        : async (...given: readonly unknown[]) => {
-            await this.#pass();
-            const answer: unknown = await value.apply(under, given);
-            await this.#pass();
-            return answer;
-          };
-    return Object.fromEntries(Object.entries(under).map(([name, value]) => [name, hold(value)])) as never;
+  async #hold({ make }: StoreCall): Promise<unknown> {
+    await this.#pass();
+    const answer = await make();
+    await this.#pass();
+    return answer;
   }
 
   async #pass(): Promise<void> {

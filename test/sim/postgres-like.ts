@@ -11,6 +11,7 @@
 import { seededRandom } from "../../src/adapters/seeded-random.ts";
 import type { AppendReceipt, LedgerNews, LedgerStore, PositionedRow } from "../../src/ports/ledger-store.ts";
 import { memoryLedger } from "../../src/testing/memory-row-store.ts";
+import { wrapMembers } from "../../src/testing/wrap-members.ts";
 
 const perTransaction = 1024;
 /** Turns of the event loop that an answer takes at most. */
@@ -42,7 +43,7 @@ export async function postgresLike(seed: number): Promise<PostgresLike> {
   };
   const connect = (): LedgerStore => {
     const own: LedgerStore = {
-      ...lateAll(withoutVersion(rows), late),
+      ...wrapMembers(withoutVersion(rows), ({ make }) => late(make)),
       name: "as in Postgres",
       open: async () => undefined,
       close: async () => void followers.delete(own),
@@ -68,16 +69,6 @@ export async function postgresLike(seed: number): Promise<PostgresLike> {
 const withoutVersion = ({ dataVersion: _, ...rows }: LedgerStore): LedgerStore => rows;
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
-type Late = <T>(answer: () => Promise<T>) => Promise<T>;
-
-function lateAll(store: LedgerStore, late: Late): LedgerStore {
-  const members = Object.entries(store).map(([name, member]) => {
-    if (typeof member !== "function") return [name, member];
-    return [name, (...given: readonly unknown[]) => late(async () => member(...given))];
-  });
-  return Object.fromEntries(members) as LedgerStore;
-}
 
 /** Where each row lies, in the order of the rows. */
 class Positions {

@@ -6,13 +6,11 @@
  */
 import type { Append, LedgerStore } from "../../src/ports/ledger-store.ts";
 import { memoryLedger } from "../../src/testing/memory-row-store.ts";
+import { type StoreCall, wrapMembers } from "../../src/testing/wrap-members.ts";
 
 const writing: ReadonlySet<string> = new Set(["append", "beat", "claim", "takeUp", "release", "fillHead"]);
 
-interface Call {
-  readonly name: string;
-  readonly given: readonly unknown[];
-}
+type Call = Pick<StoreCall, "name" | "given">;
 
 export interface CutStore {
   readonly store: LedgerStore;
@@ -33,16 +31,15 @@ export async function powerCutStore(): Promise<CutStore> {
     if (call.name === "append" && isSynced(call.given[0] as never, answer as never)) synced = written.length;
     return answer;
   };
-  const names = Object.keys(rows).filter((name) => typeof rows[name as keyof LedgerStore] === "function");
-  const store = {
-    ...Object.fromEntries(names.map((name) => [name, (...given: readonly unknown[]) => serve({ name, given })])),
+  const store: LedgerStore = {
+    ...wrapMembers(rows, ({ name, given }) => serve({ name, given })),
     name: "rows that a power cut may take",
     open: async () => undefined,
     close: async () => undefined,
     sync: async () => {
       synced = written.length;
     },
-  } as unknown as LedgerStore;
+  };
   const cut = async (): Promise<number> => {
     const before = await rows.position();
     written = written.slice(0, synced);

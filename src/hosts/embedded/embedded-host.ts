@@ -8,6 +8,7 @@
  */
 import type { Host, HostWork, Rested } from "../../ports/host.ts";
 import type { TakeUpKind } from "../../ports/ledger-store.ts";
+import { beatMs } from "../../runtime/own-life.ts";
 
 const page = 256;
 const foldAgainAfterMs = 1000;
@@ -93,7 +94,7 @@ export class EmbeddedHost implements Host {
     if (this.#stopped) return;
     alarm(
       "recovery",
-      clock.now() + Math.ceil(limits.leaseMs / 3),
+      clock.now() + beatMs(limits.leaseMs),
       this.#attempt(() => this.start(), "abandoned workflows could not be read"),
     );
   }

@@ -5,12 +5,11 @@
  * S1  Who stops takes no new connection, and says so on those it has: what comes next is called elsewhere.
  */
 import { once } from "node:events";
-import { createServer, type Http2Server, type ServerHttp2Session } from "node:http2";
+import { createServer, type ServerHttp2Session } from "node:http2";
 import { createEndpointHandler, type EndpointOptions } from "@restatedev/restate-sdk";
-import { raise } from "../../contract/error.ts";
-import { kernelError } from "../../contract/error-codes.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Logger } from "../../ports/telemetry.ts";
+import { listen } from "../../protocol/listen.ts";
 import type { ReadOptions } from "./index.ts";
 
 /** A server that listens. */
@@ -39,7 +38,9 @@ export async function serveDrives(
     session.on("close", () => sessions.delete(session));
     session.on("error", (error) => logger.debug({ error }, "a connection of the dispatcher broke"));
   });
-  await listen(server, host, port);
+  await listen(server, { host, port }, serveRef);
+  // A connection that could not be taken is its client's loss, and not the process's end.
+  server.on("error", () => undefined);
   let closed: Promise<unknown> | null = null;
   const stop = (): void => {
     closed ??= once(server, "close");
@@ -57,18 +58,6 @@ export async function serveDrives(
       clearTimeout(late);
     },
   };
-}
-
-async function listen(server: Http2Server, host: string, port: number): Promise<void> {
-  try {
-    server.listen(port, host);
-    await once(server, "listening");
-  } catch (thrown) {
-    const message = `cannot listen on ${host} port ${port}: ${(thrown as Error).message}`;
-    raise(kernelError("T0_HTTP_ADDRESS_UNAVAILABLE", message, serveRef, { detail: { host, port } }));
-  }
-  // A connection that could not be taken is its client's loss, and not the process's end.
-  server.on("error", () => undefined);
 }
 
 /** The SDK's own log: failures of drives are Restate's to tell, and what it says besides is detail. */
