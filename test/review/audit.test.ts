@@ -1,6 +1,7 @@
 /** The audit of a workflow: every decision of policy and of people, in one of five forms, found from its event and back. */
 import { describe, expect, it } from "vitest";
-import { AuditEntry, AuditOutcome, definePolicy, type PolicyRule } from "../../src/index.ts";
+import { z } from "zod";
+import { AuditEntry, AuditOutcome, definePolicy, operatorError, type PolicyRule } from "../../src/index.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/test-kernel.ts";
 import { ann, approve, bob, cat, dan, gated, lend, reject, waiting, withdraw } from "../gates/people.ts";
 import { counted, decide, eventsOf, gatedSteps, intent, publishing, step, story } from "../gates/story.ts";
@@ -179,6 +180,26 @@ describe("kernel.audit", () => {
       { type: "Blocked", policy: "gate expiry" },
     ]);
     expect(await ends(other)).toContainEqual({ type: "HumanRejected" });
+  });
+
+  it("[RLH-03] an edit that policy wants looked at, and that cannot be shown, is queued for those whom the gate asks still", async () => {
+    const check = ({ input }: { readonly input: unknown }): void => {
+      if ((input as { readonly text: string }).text === "no")
+        throw operatorError({ code: "NOTE_TAKEN", category: "dependency", message: "the note is taken" });
+    };
+    const publish = counted("Note.Publish", { effect: "final_write", input: z.object({ text: z.string() }), check });
+    const plan = [
+      step("publish", publish, { params: { text: "yes" }, gate: { reason: "look", roles: ["user", "admin"] } }),
+    ];
+    const capabilities = [story([publish], plan)];
+    const policies = [always("look", "REQUIRE_APPROVAL")];
+    await using t = await createTestKernel({ capabilities, policies, defaultPolicies: false });
+    const { workflow_id: id } = await t.run(intent);
+    const edited = { gate_id: "gate-publish", decision: "approve", payload: { edit: { text: "no" } } } as const;
+    await expect(decide(t, id, edited)).rejects.toThrow("the note is taken");
+    const outcomes = (await auditOf(t, id)).map(({ outcome }) => outcome);
+    const queued = { type: "QueuedForReview", review_id: "gate-publish", reviewer: "user, admin" };
+    expect(outcomes.filter(({ type }) => type === "QueuedForReview")).toEqual([queued, queued]);
   });
 
   it("[RLH-01] the log is in ledger order, only grows, and no entry can be changed", async () => {
