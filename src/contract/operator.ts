@@ -87,9 +87,9 @@ export interface OperatorCall<I = unknown> {
   readonly input: I;
   /** The same for every attempt at the same work, over restarts: hand it to whoever is called. */
   readonly idempotencyKey: string;
-  /** From 1. */
+  /** From 1. A call that is made again after a crash has the number of the one that was lost. */
   readonly attempt: number;
-  /** Whether this is not the first attempt. */
+  /** Whether `attempt` is above 1; it says nothing of a call that a crash has lost. */
   readonly isRetry: boolean;
   /** Fires when the call's time is over, or its workflow is cancelled. */
   readonly signal: AbortSignal;
@@ -103,7 +103,7 @@ export interface OperatorCall<I = unknown> {
   readonly usage: (usage: Usage) => void;
   /** Records an event of the operator's own. @throws KernelErrorException for no JSON, too much, and after the call. */
   readonly emit: (label: string, detail?: Readonly<Record<string, unknown>>) => void;
-  /** Records how far the work is: the next attempt finds it in `restored`. */
+  /** Records how far the work is: once that is committed, the next attempt finds it in `restored`. */
   readonly checkpoint: (state: unknown) => void;
   /** What an earlier attempt of this step checkpointed last; null when there is nothing. */
   readonly restored: Json;
