@@ -14,7 +14,7 @@ import { signedInput } from "../contract/approval-claims.ts";
 import type { ChainBreak } from "../contract/chain.ts";
 import type { LedgerEvent } from "../contract/event.ts";
 import { payloadOf } from "../contract/event.ts";
-import { type GateQuorum, type GateSignature, type PrincipalRef, readKeys } from "../contract/gate-vote.ts";
+import { type GateQuorum, type GateSignature, type PrincipalRef, readKeys, refOf } from "../contract/gate-vote.ts";
 import { openTurns, type TurnRow } from "../contract/turn.ts";
 import type { ApproverKeys } from "../ports/signature-verifier.ts";
 import { jwsVerifier } from "./jws-verifier.ts";
@@ -123,9 +123,8 @@ async function isSignedBy(
   { signature, principal }: Signed,
   { keys }: SignatureCheck,
 ): Promise<boolean> {
-  const { type, id } = principal;
   const stored = readKeys(signature.jwk);
-  const trusted = keys === undefined ? stored : readKeys(await keys({ type, id }, event.tenant_id));
+  const trusted = keys === undefined ? stored : readKeys(await keys(refOf(principal), event.tenant_id));
   const known = stored.filter((key) => trusted.some(({ x }) => x === key.x));
   const verified = await jwsVerifier.verify(signature.jws, known);
   return verified !== null && verified.text === signedInput(event);

@@ -9,7 +9,7 @@ import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { fileWrite, releaseNotes } from "../capabilities/index.ts";
 import type { Gate } from "../contract/gate.ts";
-import type { JsonObject } from "../contract/json.ts";
+import { type JsonObject, withoutUnset } from "../contract/json.ts";
 import type { WorkflowState } from "../contract/workflow-state.ts";
 import { type GitProgram, runGit } from "../operators/git-log/run-git.ts";
 import { showLine } from "../protocol/visible-text.ts";
@@ -126,7 +126,7 @@ async function readInputs(repo: string, { options, terminal }: Session<DemoOptio
   if (picked !== null && !options.json) for (const line of tellPicked(picked, options)) terminal.print(line);
   const chosen = { since: since ?? picked?.since, sections: sections ?? picked?.sections };
   const said = { ...range, ...chosen, title, version: release, out, data_out: dataOut };
-  return Object.fromEntries(Object.entries({ repo, ...said }).filter(([, value]) => value !== undefined)) as JsonObject;
+  return withoutUnset({ repo, ...said });
 }
 
 const tellPicked = ({ since, sections }: Beginning, options: DemoOptions): readonly string[] => [

@@ -13,6 +13,9 @@ import { PrincipalId } from "./ids.ts";
 export const PrincipalRef = z.object({ type: z.string().min(1).max(64), id: PrincipalId });
 export type PrincipalRef = z.infer<typeof PrincipalRef>;
 
+/** A person without all else that is known of them. */
+export const refOf = ({ type, id }: PrincipalRef): PrincipalRef => ({ type, id });
+
 /** An Ed25519 public key as RFC 8037 writes it; whatever else a key holds, its private half above all, is dropped. */
 export const PublicJwk = z.object({
   kty: z.literal("OKP"),

@@ -128,3 +128,7 @@ export function requireSafeJson(value: unknown, left = 64): void {
     requireSafeJson(member, left - 1);
   }
 }
+
+/** Without the members that were not given. */
+export const withoutUnset = <T extends object>(record: T): { readonly [K in keyof T]: Exclude<T[K], undefined> } =>
+  Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as never;

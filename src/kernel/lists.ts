@@ -16,6 +16,7 @@ import { kernelError } from "../contract/error-codes.ts";
 import { type Gate, plainGate } from "../contract/gate.ts";
 import { GateId, PrincipalId, ThreadId, WorkflowId } from "../contract/ids.ts";
 import { instantText } from "../contract/instant.ts";
+import { withoutUnset } from "../contract/json.ts";
 import { readStrictly } from "../contract/known-keys.ts";
 import { type ListedGate, listGate, wholeGate } from "../contract/listed-gate.ts";
 import { moduleRef } from "../contract/module-ref.ts";
@@ -97,18 +98,17 @@ export function createLists(parts: ListParts): Pick<Kernel, "workflows" | "gates
 
 const tenantOf = (caller: Caller | undefined) => (caller === undefined ? {} : { tenant_id: caller.tenant_id });
 
-/** Without the members that were not given. */
-const given = <T extends object>(record: T): { readonly [K in keyof T]: Exclude<T[K], undefined> } =>
-  Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as never;
-
 async function listWorkflows(
   parts: ListParts,
   { after, before, limit, total, text = "", principal: principal_id, ...rest }: z.output<typeof WorkflowQuery>,
   caller: Caller | undefined,
 ): Promise<Listed<WorkflowSummary>> {
   const { store } = parts;
-  const selection: HeadSelection = { ...given({ ...rest, principal_id }), ...tenantOf(caller) };
-  const cursors = given({ after: await placeOf(store, after, caller), before: await placeOf(store, before, caller) });
+  const selection: HeadSelection = { ...withoutUnset({ ...rest, principal_id }), ...tenantOf(caller) };
+  const cursors = withoutUnset({
+    after: await placeOf(store, after, caller),
+    before: await placeOf(store, before, caller),
+  });
   const wanted = text.trim().toLowerCase();
   const scan: Scan<HeadPlace, ListedHead> = {
     page: { ...cursors, limit },
@@ -190,12 +190,12 @@ async function listGates(
   caller: Caller | undefined,
 ): Promise<Listed<ListedGate>> {
   const { store, registry } = parts;
-  const selection = { ...given(rest), ...tenantOf(caller) };
+  const selection = { ...withoutUnset(rest), ...tenantOf(caller) };
   const { workflow_id } = selection;
   const find = mine === true ? await seatFinder(parts, requireCaller(caller)) : null;
   const tellSeat = caller === undefined ? null : await seatTeller(parts, caller);
   const scan: Scan<GatePlace, ListedGate> = {
-    page: { ...given({ after: readCursor(after, "\u{10ffff}"), before: readCursor(before, "") }), limit },
+    page: { ...withoutUnset({ after: readCursor(after, "\u{10ffff}"), before: readCursor(before, "") }), limit },
     read: (page) =>
       readAll(page, async () => {
         const found = await store.listGates({ ...selection, ...page });

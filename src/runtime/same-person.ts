@@ -7,7 +7,7 @@
 import { isSamePrincipal, type Same } from "../../machines/quorum.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
-import type { PrincipalRef } from "../contract/gate-vote.ts";
+import { type PrincipalRef, refOf } from "../contract/gate-vote.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { SamePerson } from "../ports/same-person.ts";
 import { messageOf } from "./within.ts";
@@ -26,7 +26,7 @@ const isWhole = (one: Partial<PrincipalRef>): one is PrincipalRef => one.type !=
 function ask(asked: SamePerson, a: PrincipalRef, b: PrincipalRef): boolean {
   let answer: unknown;
   try {
-    answer = asked({ type: a.type, id: a.id }, { type: b.type, id: b.id });
+    answer = asked(refOf(a), refOf(b));
   } catch (thrown) {
     return refuse(`samePerson failed: ${messageOf(thrown)}`);
   }

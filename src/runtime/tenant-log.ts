@@ -11,6 +11,7 @@ import { genesisHash } from "../contract/chain.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import type { Actor, EventDraft } from "../contract/event.ts";
+import { refOf } from "../contract/gate-vote.ts";
 import { type IdSource, idAfter } from "../contract/ids.ts";
 import type { JsonObject } from "../contract/json.ts";
 import { moduleRef } from "../contract/module-ref.ts";
@@ -103,7 +104,7 @@ function sealRow({ tenantId, drafts, event_ids, actor, now, last, correlation }:
     intent_id: null,
     plan_id: null,
     correlation_id: correlation,
-    actor: { type: actor.type, id: actor.id },
+    actor: refOf(actor),
     now,
     first: (last?.last_sequence ?? 0) + 1,
     count: drafts.length,

@@ -9,7 +9,7 @@ import { z } from "zod";
 import { GateResponse } from "../../contract/gate.ts";
 import { GateId, PrincipalId, ThreadId, WorkflowId } from "../../contract/ids.ts";
 import { SubmitRequest, SubmitResponse } from "../../contract/intent.ts";
-import { JsonObject } from "../../contract/json.ts";
+import { JsonObject, withoutUnset } from "../../contract/json.ts";
 import { McpGate, McpWorkflow } from "../../contract/mcp.ts";
 import { OutcomesResponse } from "../../contract/outcome.ts";
 import { gateCursor } from "../../contract/page.ts";
@@ -108,7 +108,10 @@ const listWorkflows = makeTool({
   output: z.looseObject({ workflows: z.array(WorkflowSummary), ...shownPage }),
   annotations: reads,
   async run(desk, { limit, ...filter }) {
-    const workflows = await desk.kernel.workflows({ ...dropUnset(filter), limit }, await requireGranted(desk, "read"));
+    const workflows = await desk.kernel.workflows(
+      { ...withoutUnset(filter), limit },
+      await requireGranted(desk, "read"),
+    );
     const last = workflows.length < limit ? undefined : workflows.at(-1);
     return structured({ workflows, next: last?.workflow_id ?? null, ...totalOf(workflows) });
   },
@@ -176,7 +179,7 @@ const listGates = makeTool({
   annotations: reads,
   async run(desk, { limit, ...filter }) {
     if (filter.mine === true) requireCommand(desk, "gate");
-    const found = await desk.kernel.gates({ ...dropUnset(filter), limit }, await requireGranted(desk, "read"));
+    const found = await desk.kernel.gates({ ...withoutUnset(filter), limit }, await requireGranted(desk, "read"));
     const last = found.length < limit ? undefined : found.at(-1);
     const gates = found.map((gate) => ({ ...toMcpGate(gate), truncated: gate.truncated }));
     return structured({ gates, next: last === undefined ? null : gateCursor(last), ...totalOf(found) });
@@ -205,7 +208,7 @@ export const decideGate = makeTool({
   annotations: decides,
   async run(desk, { workflow_id, gate_id, decision, ...payload }) {
     const named = gate_id === undefined ? {} : { gate_id };
-    const request = { ...requireCommand(desk, "gate"), ...named, decision, payload: dropUnset(payload) };
+    const request = { ...requireCommand(desk, "gate"), ...named, decision, payload: withoutUnset(payload) };
     return structured(await desk.kernel.decideGate(workflow_id, request));
   },
 });
@@ -219,7 +222,7 @@ const retryWorkflow = makeTool({
   output: RetryResponse,
   annotations: runs,
   async run(desk, { workflow_id, ...asked }, { key }) {
-    const request = { ...requireCommand(desk, "retry"), ...key, ...dropUnset(asked) };
+    const request = { ...requireCommand(desk, "retry"), ...key, ...withoutUnset(asked) };
     return structured(await desk.kernel.retry(workflow_id, request));
   },
 });
@@ -234,11 +237,6 @@ const cancelWorkflow = makeTool({
   run: async (desk, { workflow_id, reason }) =>
     structured(await desk.kernel.cancel(workflow_id, { ...requireCommand(desk, "cancel"), reason })),
 });
-
-/** Without the members that were not given. */
-function dropUnset<T extends object>(record: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as never;
-}
 
 export const workflowTools: readonly McpTool[] = [
   submitIntent,

@@ -9,7 +9,7 @@ import type { AuthContext } from "../../contract/auth-context.ts";
 import { raise } from "../../contract/error.ts";
 import { type ErrorCode, kernelError } from "../../contract/error-codes.ts";
 import type { Gate } from "../../contract/gate.ts";
-import { type GateSignature, type PublicJwk, readKeys } from "../../contract/gate-vote.ts";
+import { type GateSignature, type PublicJwk, readKeys, refOf } from "../../contract/gate-vote.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { ApproverKeys, SignatureVerifier } from "../../ports/signature-verifier.ts";
 import type { Kit } from "../../runtime/kit.ts";
@@ -74,9 +74,8 @@ async function keysFor(
 ): Promise<readonly PublicJwk[]> {
   const { keysOf } = signatures;
   if (keysOf === null) return [];
-  const { type, id } = decision.principal;
   return readKeys(
-    await callWithin(() => keysOf({ type, id }, gate.tenant_id), {
+    await callWithin(() => keysOf(refOf(decision.principal), gate.tenant_id), {
       clock: kit.clock,
       timeoutMs: kit.limits.authenticatorTimeoutMs,
       source: signatureRef,

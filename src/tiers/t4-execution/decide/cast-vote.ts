@@ -10,6 +10,7 @@ import { apartFrom, countedVotes, verdictOf } from "../../../../machines/quorum.
 import { digest } from "../../../contract/digest.ts";
 import { draft, type GateDecided } from "../../../contract/event.ts";
 import { type Gate, isOpenGate } from "../../../contract/gate.ts";
+import { refOf } from "../../../contract/gate-vote.ts";
 import type { Principal } from "../../../contract/intent.ts";
 import { failStep, humanDenied } from "./end-step.ts";
 import type { Judged } from "./judge-decision.ts";
@@ -29,11 +30,10 @@ export interface Ballot extends Pick<Judged, "seat" | "signature"> {
 export function castVote(run: Run, gate: Gate, ballot: Ballot): void {
   if (!ballot.seat.advisory && gate.quorum === null) return noteVerdict(run, gate, ballot);
   const { decision, principal, signature, comment } = ballot;
-  const { type, id } = principal;
   const apart = run.settings.tellsPeople ? { apart_from: apartFrom(now(run, gate)) } : {};
   const { gate_id } = gate;
   const vote = { gate_id, decision, principal, ...ballot.seat, ...bindingOf(gate), signature, comment, ...apart };
-  run.log.noteBy({ type, id }, draft("GATE_VOTED", vote, gate.step_id));
+  run.log.noteBy(refOf(principal), draft("GATE_VOTED", vote, gate.step_id));
   if (verdictOf(now(run, gate)) === decision) noteVerdict(run, now(run, gate), ballot);
 }
 
@@ -67,9 +67,8 @@ function noteVerdict(run: Run, gate: Gate, by: Completing): void {
     ...(gate.quorum === null ? {} : { carried_by: carried }),
     ...(gate.quorum !== null || signature === null ? {} : { signature }),
   };
-  const { type, id } = principal;
   run.log.noteBy(
-    { type, id },
+    refOf(principal),
     draft(decision === "approve" ? "USER_APPROVED" : "USER_REJECTED", decided, gate.step_id),
   );
 }

@@ -15,6 +15,7 @@ import { type KernelError, KernelErrorException, raise } from "../../../contract
 import { kernelError } from "../../../contract/error-codes.ts";
 import { draft } from "../../../contract/event.ts";
 import { type Gate, isOpenGate, type ParsedGateRequest } from "../../../contract/gate.ts";
+import { refOf } from "../../../contract/gate-vote.ts";
 import { deepFreeze, isPlainObject, type Json, type JsonObject } from "../../../contract/json.ts";
 import type { Outcome } from "../../../contract/outcome.ts";
 import type { PlanStep } from "../../../contract/plan.ts";
@@ -56,7 +57,7 @@ export function prepareEdit(run: Run, gate: Gate, request: ParsedGateRequest): E
     const quorum = quorumWithout(run, still, principal);
     const revised: Gate = { ...reviseGate(still, shown), ...quorum, opened_at: still.opened_at, edited: true };
     run.log.noteBy(
-      { type: principal.type, id: principal.id },
+      refOf(principal),
       ...(outcome === null ? [] : [draft("OUTCOME_DRAFTED", { outcome, action_id: null }, gate.step_id)]),
       draft("GATE_REVISED", { gate: revised, cause: "edit", principal }, gate.step_id),
     );

@@ -9,6 +9,7 @@ import { raise } from "../../../contract/error.ts";
 import { type ErrorCode, kernelError } from "../../../contract/error-codes.ts";
 import { draft } from "../../../contract/event.ts";
 import { type GateResponse, gateIdOf, type ParsedGateRequest } from "../../../contract/gate.ts";
+import { refOf } from "../../../contract/gate-vote.ts";
 import { requireRoom } from "./limit-gate.ts";
 import { oodaRef, type Run } from "./run.ts";
 
@@ -32,9 +33,8 @@ export function keepDecision(run: Run, gateId: string, { request, auth }: Asked)
   if (standing === undefined) {
     requireRoom(run, gateId, kept);
     const { apply_targets, comment } = payload;
-    const { type, id } = principal;
     const said = { gate_id: gateId, decision, principal, auth, payload_digest, apply_targets };
-    run.log.noteBy({ type, id }, draft("GATE_DECISION_KEPT", comment === undefined ? said : { ...said, comment }));
+    run.log.noteBy(refOf(principal), draft("GATE_DECISION_KEPT", comment === undefined ? said : { ...said, comment }));
   }
   return { workflow_id: record.workflow_id, status: "kept", correlation_id: record.correlation_id };
 }

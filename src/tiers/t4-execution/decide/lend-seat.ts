@@ -18,7 +18,7 @@ import {
   refuseUnnamed,
   type WithdrawalRequest,
 } from "../../../contract/gate.ts";
-import type { PrincipalRef } from "../../../contract/gate-vote.ts";
+import { refOf } from "../../../contract/gate-vote.ts";
 import { judgeDelegation } from "./judge-decision.ts";
 import { respond, whoDecides } from "./judge-gate.ts";
 import { requireRoom } from "./limit-gate.ts";
@@ -34,8 +34,6 @@ function requireOpen(run: Run, named: string | undefined): Gate {
   const gate = run.log.record.gates.get(gateId) ?? refuse("T5_GATE_NOT_FOUND", gateId, "no such gate is open");
   return isOpenGate(gate) ? gate : refuse("T5_GATE_CONFLICT", gateId, `it is ${gate.status} already`);
 }
-
-const refOf = ({ type, id }: PrincipalRef): PrincipalRef => ({ type, id });
 
 /** @throws KernelErrorException T5_GATE_NOT_FOUND, T5_GATE_CONFLICT, T5_GATE_UNNAMED, T5_GATE_FULL. */
 export function withdrawVote(run: Run, { principal, gate_id }: WithdrawalRequest): GateResponse {

@@ -16,6 +16,7 @@ import { KernelErrorException } from "../../../contract/error.ts";
 import { draft } from "../../../contract/event.ts";
 import { doubtGateIdOf, type Gate, type GateReason, gateIdOf, isOpenGate, plainGate } from "../../../contract/gate.ts";
 import { completeQuorum, type GateExpiry, type GateSpec } from "../../../contract/gate-spec.ts";
+import { refOf } from "../../../contract/gate-vote.ts";
 import { instantText } from "../../../contract/instant.ts";
 import type { Principal } from "../../../contract/intent.ts";
 import type { Json } from "../../../contract/json.ts";
@@ -69,7 +70,6 @@ export function describeGate(run: Run, prepared: Prepared, reasons: readonly Gat
 /** Who may decide, and how many it takes; the kernel knows who asked. */
 function whoDecides(run: Run, spec: Partial<GateSpec>) {
   const { requesters, intent } = run.log.record;
-  const { type, id } = intent.actor;
   const seats = seatsOf(spec, requesters, run.settings.same);
   return {
     roles: spec.roles ?? null,
@@ -79,7 +79,7 @@ function whoDecides(run: Run, spec: Partial<GateSpec>) {
     separation: spec.separation ?? false,
     delegation: spec.delegation ?? true,
     signed: spec.signed ?? false,
-    requester: { type, id },
+    requester: refOf(intent.actor),
   };
 }
 

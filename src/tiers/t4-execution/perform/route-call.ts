@@ -6,11 +6,13 @@
  * C3  An endpoint's budget is held where the decision is committed: one that came too late is asked for again.
  * C4  A call whose attempt has ended routes no more; one attempt routes at most `limits.maxRoutes` times.
  */
+
 import { z } from "zod";
 import type { Ceiling } from "../../../contract/budget.ts";
 import { type KernelError, raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { draft, type EventDraft } from "../../../contract/event.ts";
+import { withoutUnset } from "../../../contract/json.ts";
 import {
   type ModelEndpoint,
   type RouteAnswer,
@@ -73,8 +75,7 @@ function routeDraft({ action_id, attempt, step_id }: CallOf, request: RouteReque
 
 /** What an endpoint's budget leaves out has no ceiling. */
 function ceilingOf({ max_tokens, max_money, max_invocations }: NonNullable<ModelEndpoint["budget"]>): Ceiling {
-  const most = { tokens: max_tokens, money: max_money, invocations: max_invocations };
-  return Object.fromEntries(Object.entries(most).filter(([, amount]) => amount !== undefined));
+  return withoutUnset({ tokens: max_tokens, money: max_money, invocations: max_invocations });
 }
 
 function checkLimit(asked: number, limit: number): void {
