@@ -2,7 +2,6 @@
  * What another set of rules would have decided: findings as they are found, then the counts.
  *
  * W1  Rules are data (YAML, of which JSON is a part) and never code.
- * W2  A caller has one at a time; further findings than `limits.maxWhatIfFindings` are counted and not told.
  */
 import { z } from "zod";
 import { kernelError } from "../../contract/error-codes.ts";
@@ -11,12 +10,8 @@ import { raise } from "../../contract/kernel-error.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { PolicyDecision, PolicyStage } from "../../contract/policy.ts";
 import { definePolicySet, type RuleSet, type WhatIf } from "../../index.ts";
-import { addRoute, type Route } from "../add-route.ts";
-import { answerStream, type Opening } from "../answer-stream.ts";
 import type { Edge } from "../edge.ts";
-import { readJsonBody } from "../read-body.ts";
-import { tellFound } from "../tell-found.ts";
-import { readScope, requireReader } from "./reads.ts";
+import { addSearch } from "./add-search.ts";
 
 const whatIfRef = moduleRef(5, "policy", "what_if");
 
@@ -69,46 +64,22 @@ const Report = z.object({
   told: z.int().describe("Findings that were told; there may be more."),
 });
 
-const whatIfRoute: Route = {
-  method: "post",
-  path: "/v1/kernel/whatif",
-  operation: "askWhatIf",
-  summary: "Past decisions that other rules would have taken otherwise; nothing is run and nothing is written",
-  needs: readScope,
-  body: Asked,
-  answers: {
-    200: {
-      description: "Server-sent events called `kernel.whatif`: findings, and the report at the end.",
-      mediaType: "text/event-stream",
-      schema: z.union([Finding, Report]),
-      event: "kernel.whatif",
-    },
-  },
-};
-
-export function addWhatIf(edge: Edge): void {
-  const { kernel, options } = edge;
-  addRoute(edge, whatIfRoute, async (call) => {
-    const caller = await requireReader(call, edge);
-    const asked = await readAsked(await readJsonBody(call.req.raw, options.limits));
-    const open = ({ signal }: Opening) => {
-      signal.addEventListener("abort", edge.heavy.take(caller));
-      return tellFound(kernel.whatIf(asked, caller), options.limits.maxWhatIfFindings);
-    };
-    return answerStream(call, edge, { event: "kernel.whatif", open });
+export const addWhatIf = (edge: Edge): void =>
+  addSearch(edge, {
+    name: "whatif",
+    operation: "askWhatIf",
+    summary: "Past decisions that other rules would have taken otherwise; nothing is run and nothing is written",
+    asked: Asked,
+    finding: Finding,
+    report: Report,
+    most: edge.options.limits.maxWhatIfFindings,
+    find: async (asked, caller) => edge.kernel.whatIf(await questionOf(asked), caller),
+    source: whatIfRef,
   });
-}
 
-async function readAsked(body: unknown): Promise<WhatIf> {
-  const parsed = Asked.safeParse(body);
-  if (!parsed.success)
-    return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `what-if: ${z.prettifyError(parsed.error)}`, whatIfRef));
-  const { rules, default_policies, ...scope } = parsed.data;
-  return {
-    ...scope,
-    policies: [await readRules(rules)],
-    ...(default_policies !== undefined && { defaultPolicies: default_policies }),
-  };
+async function questionOf({ rules, default_policies, ...scope }: z.output<typeof Asked>): Promise<WhatIf> {
+  const policies = [await readRules(rules)];
+  return { ...scope, policies, ...(default_policies !== undefined && { defaultPolicies: default_policies }) };
 }
 
 /** A field that is written twice is told, in JSON as well. */
