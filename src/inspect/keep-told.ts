@@ -7,29 +7,23 @@
 import { kernelError } from "../contract/error-codes.ts";
 import { raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
+import { singleFlight } from "../contract/single-flight.ts";
 
 const keepRef = moduleRef(6, "inspect", "keep_told");
 
 export function keepTold<T>(source: AsyncIterator<T, unknown>, most: number): AsyncIterable<T> {
   const told: T[] = [];
   let isOver = false;
-  let pulling: Promise<void> | null = null;
-  const pull = async (): Promise<void> => {
+  const pull = singleFlight(async () => {
     if (told.length >= most) refuseMore(most);
     const { done, value } = await source.next();
     if (done === true) isOver = true;
     else told.push(value);
-  };
-  const pullOnce = (): Promise<void> => {
-    pulling ??= pull().finally(() => {
-      pulling = null;
-    });
-    return pulling;
-  };
+  });
   return {
     async *[Symbol.asyncIterator]() {
       for (let at = 0; ; at += 1) {
-        while (at >= told.length && !isOver) await pullOnce();
+        while (at >= told.length && !isOver) await pull();
         if (at >= told.length) return;
         yield told[at] as T;
       }

@@ -5,6 +5,7 @@
  * nothing else from it.
  */
 import { moduleRef } from "../contract/module-ref.ts";
+import { singleFlight } from "../contract/single-flight.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
 import { callWithin } from "../runtime/within.ts";
@@ -21,13 +22,7 @@ export function createReadiness(
   store: Pick<LedgerStore, "check" | "position">,
   { clock, timeoutMs }: { readonly clock: Clock; readonly timeoutMs: number },
 ): () => Promise<void> {
-  let under: Promise<unknown> | null = null;
-  const ask = (): Promise<unknown> => {
-    under ??= (store.check?.() ?? store.position()).finally(() => {
-      under = null;
-    });
-    return under;
-  };
+  const ask = singleFlight<unknown>(() => store.check?.() ?? store.position());
   return async () => {
     await callWithin(ask, { ...asking, clock, timeoutMs });
   };

@@ -5,6 +5,7 @@
 import { jwsVerifier } from "../adapters/jws-verifier.ts";
 import { callAside } from "../contract/maybe-promise.ts";
 import { moduleRef } from "../contract/module-ref.ts";
+import { singleFlight } from "../contract/single-flight.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
 import type { TierDefinition } from "../runtime/define-tier.ts";
 import type { LedgerReading } from "../runtime/ledger-reader.ts";
@@ -74,19 +75,12 @@ const initializing = {
 
 /** One initialisation, however many runs start at once; one that failed is tried again by the next run (LIF-04). */
 function createInitializer({ options: { initialize }, clock, limits }: Resolved): Services["ensureInitialized"] {
-  let under: Promise<void> | null = null;
   let ready = initialize === undefined;
-  const begin = async (): Promise<void> => {
+  const begin = singleFlight(async () => {
     await callWithin(() => initialize?.(), { ...initializing, clock, timeoutMs: limits.initializeTimeoutMs });
     ready = true;
-  };
-  return () => {
-    if (ready) return null;
-    under ??= begin().finally(() => {
-      under = null;
-    });
-    return under;
-  };
+  });
+  return () => (ready ? null : begin());
 }
 
 interface TierParts {

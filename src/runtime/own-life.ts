@@ -7,6 +7,7 @@
  *     whether it is still known.
  * O2  Who is known no more has lost everything that it held, and hears so before anything else of it goes on.
  */
+import { singleFlight } from "../contract/single-flight.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
 
@@ -26,7 +27,6 @@ export class OwnLife {
   readonly #parts: OwnLifeParts;
   /** Before the first beat there is nothing to lose. */
   #until: number | null = null;
-  #asking: Promise<boolean> | null = null;
   #lost: () => void = () => undefined;
 
   constructor(parts: OwnLifeParts) {
@@ -50,12 +50,7 @@ export class OwnLife {
   }
 
   /** Tells the store; false where everything was lost. Who asks meanwhile gets the same answer. @throws what the store throws. */
-  beat(): Promise<boolean> {
-    this.#asking ??= this.#beat().finally(() => {
-      this.#asking = null;
-    });
-    return this.#asking;
-  }
+  readonly beat = singleFlight(() => this.#beat());
 
   /** False where everything was lost; true once it stands. */
   async hold(): Promise<boolean> {

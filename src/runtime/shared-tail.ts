@@ -7,6 +7,7 @@
  * T2  The ring holds at most `maxChars`, and the newest stretch always.
  * T3  A reader is a cursor, never a queue. Who is slow falls out of the ring and reads the log by itself until it is back.
  */
+import { singleFlight } from "../contract/single-flight.ts";
 
 /** A run of numbered items, in order. */
 export interface Stretch<T> {
@@ -44,7 +45,6 @@ export class SharedTail<T> {
   #chars = 0;
   #floor: number;
   #through: number;
-  #pulling: Promise<void> | null = null;
   /** Counts news; the log was read to its end at `#restedAt`. */
   #news = 0;
   #restedAt = -1;
@@ -139,19 +139,12 @@ export class SharedTail<T> {
     for (const wake of [...this.#waiting]) wake();
   }
 
-  #pullOnce(): Promise<void> {
-    this.#pulling ??= this.#pullNext().finally(() => {
-      this.#pulling = null;
-    });
-    return this.#pulling;
-  }
-
-  async #pullNext(): Promise<void> {
+  readonly #pullOnce = singleFlight(async () => {
     const news = this.#news;
     const stretch = await this.#pull();
     if (stretch === null || stretch.isLast) this.#restedAt = news;
     if (stretch !== null) this.#keep(stretch);
-  }
+  });
 
   #keep(stretch: Stretch<T>): void {
     this.#ring.push(stretch);

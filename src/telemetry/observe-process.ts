@@ -2,6 +2,7 @@
  * Gauges of a process and its kernel: read when somebody collects, and at no other time.
  */
 import { monitorEventLoopDelay } from "node:perf_hooks";
+import { singleFlight } from "../contract/single-flight.ts";
 import type { Kernel, LedgerLag } from "../index.ts";
 import type { InstrumentName, MetricSink } from "./instruments.ts";
 
@@ -18,7 +19,7 @@ export function observeProcess(
   const delay = monitorEventLoopDelay({ resolution });
   delay.enable();
   const sum = (of: "workflows" | "listeners") => kernels().reduce((all, kernel) => all + kernel.vitals()[of], 0);
-  const readLags = shared(() => Promise.all(kernels().map(readLag)));
+  const readLags = singleFlight(() => Promise.all(kernels().map(readLag)));
   const lagOf = (of: keyof LedgerLag) => async () => Math.max(0, ...(await readLags()).map((lag) => lag?.[of] ?? 0));
   const gauges: readonly (readonly [InstrumentName, Read])[] = [
     ["workflowsAwake", () => sum("workflows")],
@@ -50,17 +51,6 @@ async function readGates(kernel: Kernel, limit: number): Promise<readonly string
   } catch {
     return [];
   }
-}
-
-/** Who asks while an answer is under way gets that one. */
-function shared<T>(ask: () => Promise<T>): () => Promise<T> {
-  let under: Promise<T> | null = null;
-  return () => {
-    under ??= ask().finally(() => {
-      under = null;
-    });
-    return under;
-  };
 }
 
 /** None of a kernel whose ledger is away, or that has stopped. */
