@@ -16,6 +16,7 @@ import type { Operator } from "../contract/operator.ts";
 import type { PolicyRule, RuleSet } from "../contract/policy.ts";
 import { definePolicySet } from "../define/define-policy-set.ts";
 import type { Notifier } from "../ports/notifier.ts";
+import { readYaml } from "../protocol/read-yaml.ts";
 import { UsageError } from "./report-error.ts";
 
 export interface Loaded {
@@ -77,14 +78,9 @@ async function loadPolicyFile(name: string): Promise<Loaded["policies"]> {
 const maxRuleBytes = 2 ** 20;
 
 async function readRules(path: string): Promise<RuleSet> {
-  // JSON is read as the YAML that it is: a field that is written twice is told.
-  const { parseDocument } = await import("yaml");
   try {
     if (statSync(path).size > maxRuleBytes) throw new Error(`rules take at most ${maxRuleBytes} bytes`);
-    const read = parseDocument(readFileSync(path, "utf8"), { schema: "core" });
-    const [wrong] = [...read.errors, ...read.warnings];
-    if (wrong !== undefined) throw wrong;
-    return definePolicySet(read.toJS());
+    return definePolicySet(await readYaml(readFileSync(path, "utf8")));
   } catch (error) {
     throw new UsageError(`${path}: ${(error as Error).message.trimEnd()}`);
   }

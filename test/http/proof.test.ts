@@ -222,6 +222,13 @@ describe("what-if", () => {
     expect(await readMessages(await askWhatIf(edge, { rules }))).toHaveLength(1);
   });
 
+  it("takes so many rules as can be read in one go, and no longer text", async () => {
+    await using edge = await openStory();
+    const padded = (length: number) => `${rules} #`.padEnd(length, "-");
+    expect((await edge.post("/v1/kernel/whatif", { rules: padded(65_537) })).status).toBe(400);
+    expect((await askWhatIf(edge, { rules: padded(65_536) })).status).toBe(200);
+  });
+
   it("tells so many findings at most and counts the others; who leaves may ask again", async () => {
     await using edge = await openEdge(
       { capabilities: [publishing().capability] },

@@ -10,6 +10,7 @@ import { raise } from "../../contract/kernel-error.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { PolicyDecision, PolicyStage } from "../../contract/policy.ts";
 import { definePolicySet, type RuleSet, type WhatIf } from "../../index.ts";
+import { readYaml } from "../../protocol/read-yaml.ts";
 import type { Edge } from "../edge.ts";
 import { addSearch } from "./add-search.ts";
 
@@ -24,9 +25,12 @@ rules:
     reason: somebody looks at what becomes final
 `;
 
+/** Characters of a set of rules: hundreds of them. They are read in one go, while nobody else is answered. */
+const maxRuleChars = 65_536;
+
 const Asked = z
   .strictObject({
-    rules: z.string().describe("A set of rules as YAML or JSON, in place of the kernel's own."),
+    rules: z.string().max(maxRuleChars).describe("A set of rules as YAML or JSON, in place of the kernel's own."),
     default_policies: z.boolean().optional().describe("Whether the default stance stands behind them."),
     since: z.string().optional().describe("Decisions from this instant on."),
     until: z.string().optional().describe("Decisions before this instant."),
@@ -82,23 +86,9 @@ async function questionOf({ rules, default_policies, ...scope }: z.output<typeof
   return { ...scope, policies, ...(default_policies !== undefined && { defaultPolicies: default_policies }) };
 }
 
-/** A field that is written twice is told, in JSON as well. */
 async function readRules(text: string): Promise<RuleSet> {
-  // Only now: an API whose callers ask no such thing needs no YAML.
-  const { parseDocument } = await import("yaml");
-  const read = parseDocument(text, { schema: "core" });
-  const [wrong] = [...read.errors, ...read.warnings];
-  if (wrong !== undefined) refuseRules(wrong.message);
-  return definePolicySet(toData(() => read.toJS()));
-}
-
-/** @throws for aliases that would grow without end. */
-function toData(read: () => unknown): unknown {
-  try {
-    return read();
-  } catch (thrown) {
-    return refuseRules((thrown as Error).message);
-  }
+  const data = await readYaml(text).catch((thrown: unknown) => refuseRules((thrown as Error).message));
+  return definePolicySet(data);
 }
 
 function refuseRules(problem: string): never {

@@ -1,0 +1,31 @@
+/**
+ * YAML, of which JSON is a part, as plain data: what rules are written in, whichever way they come.
+ *
+ * Owns: what counts as YAML here, and that a field is written once. Never: knows what the data mean, or where they are from.
+ * Y1  A field that is written twice is refused, under a quoted name or an alias, too. All fields are looked at once: the
+ *     parser's own look compares each with each, and a large file kept a process from all else for minutes.
+ */
+import type { Document } from "yaml";
+
+/** @throws Error for what is no YAML, or warns of what it is, and for aliases that would grow without end. */
+export async function readYaml(text: string): Promise<unknown> {
+  // Only now: most of those who may read rules read none.
+  const { isAlias, isScalar, parseDocument, visit } = await import("yaml");
+  const read: Document = parseDocument(text, { schema: "core", uniqueKeys: false });
+  const [wrong] = [...read.errors, ...read.warnings];
+  if (wrong !== undefined) throw wrong;
+  const nameOf = (key: unknown): string => {
+    const named = isAlias(key) ? key.resolve(read) : key;
+    return String(isScalar(named) ? named.value : named);
+  };
+  visit(read, { Map: (_, { items }) => requireOnce(items.map(({ key }) => nameOf(key))) });
+  return read.toJS();
+}
+
+function requireOnce(names: readonly string[]): void {
+  const seen = new Set<string>();
+  for (const name of names) {
+    if (seen.has(name)) throw new Error(`Map keys must be unique: ${name} is written twice`);
+    seen.add(name);
+  }
+}
