@@ -38,11 +38,11 @@ interface Built {
 const ids = ["intent", "workflow"].map(generateId) as [string, string];
 
 /** Asks T2 for the bundle of an intent; gives it with the Result's metrics. */
-async function build(t: TestKernel, more: object = {}, dataPolicy: object = allowAll) {
+async function build(t: TestKernel, more: object = {}, dataPolicy: object = allowAll, objective: string | null = null) {
   const [intent_id, workflow_id] = ids;
   const intent = { intent_id, type: intentType, inputs: {}, constraints: {}, context_refs: refs, text: "rain", scope };
   const auth = { tenant_id: 1, principal_id: 1, role: "user", scopes: [], data_policy: dataPolicy };
-  const data = { intent: { ...intent, ...more }, auth, thread_id: "t", workflow_id, objective: null };
+  const data = { intent: { ...intent, ...more }, auth, thread_id: "t", workflow_id, objective };
   const signal = createDataSignal(data, "ContextRequest", moduleRef(4, "test", "observe"), "cor_test");
   const result = await t.kernel.ask(2, signal);
   return { ...(result.signals[0]?.body["data"] as unknown as Built), metrics: result.metrics };
@@ -154,6 +154,29 @@ describe("building", () => {
     const after = await build(t);
     expect(after.metrics.cache_hit).toBe(false);
     expect(after.bundle.memory.find((m) => m.key === "mood")?.value).toBe("stormy");
+  });
+
+  it("[CTX-05] work that somebody else has done again is about them, and not about who asked for it first", async () => {
+    await using t = await createTestKernel({ capabilities: [oneStep(counted("Notes.Write"))] });
+    for (const id of ["ann", "bob"]) await t.kernel.memory.write({ ...fact, key: `profile:${id}`, value: { is: id } });
+    const by = (id: string) => ({ tenant_id: 1, principal: { type: "user", id, role: "user" } });
+    const { workflow_id } = await t.run(intentType, {}, { ...by("ann"), scope });
+    const again = await t.kernel.retry(workflow_id, { ...by("bob"), mode: "regenerate" });
+    await t.rest(again.workflow_id);
+    const profiles = [workflow_id, again.workflow_id].map(async (id) => {
+      const [built] = ofType(await eventsOf(t, id), "CONTEXT_BUILT");
+      return (built?.payload["bundle"] as ContextBundle | undefined)?.profile;
+    });
+    expect(await Promise.all(profiles)).toMatchObject(
+      ["ann", "bob"].map((id) => ({ principal_id: id, fields: { is: id } })),
+    );
+  });
+
+  it("[CTX-05] another objective finds what concerns it, also where the ledgers are the same", async () => {
+    await using t = await furnished();
+    await t.kernel.memory.write({ ...fact, key: "snowfall", value: "much snow" });
+    expect((await build(t)).bundle.semantic.map(({ key }) => key)).toContain("weather");
+    expect((await build(t, {}, allowAll, "snow")).bundle.semantic.map(({ key }) => key)).toContain("snowfall");
   });
 
   it("[CTX-06] without allow_pii personal fields are masked, and others kept", async () => {

@@ -122,7 +122,8 @@ export const ladder: readonly Floor[] = [
   { room: "adapters", may: ["define", ...ground], packages: "declared", builtins: "any" },
   { room: "define", may: ["contract"], packages: ["zod"], builtins: [] },
   // Old spellings are read through schemas before they become Signals, hence zod.
-  { room: "protocol", may: ["contract"], packages: ["zod"], builtins: [] },
+  // YAML is read for HTTP and the command line alike, and loaded when there is some.
+  { room: "protocol", may: ["contract"], packages: ["zod", "yaml"], builtins: [] },
   { room: "ports", may: ["contract"], packages: [], builtins: [] },
   { room: "machines", may: ["contract"], packages: ["xstate"], builtins: [], typesOnly: ["contract"] },
   { room: "contract", may: [], packages: ["zod", "ulid"], builtins: ["node:crypto"] },
@@ -132,6 +133,7 @@ export const ladder: readonly Floor[] = [
 export const onlyIn: readonly (readonly [string, string, string])[] = [
   ["contract", "node:crypto", "src/contract/digest.ts"],
   ["contract", "ulid", "src/contract/ids.ts"],
+  ["protocol", "yaml", "src/protocol/read-yaml.ts"],
 ];
 
 /** The room of a file: `tiers/t4-execution`, `contract`, `index`, `machines`. */

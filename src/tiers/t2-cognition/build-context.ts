@@ -2,7 +2,8 @@
  * The context builder (seed 003 sections 2.3, 5.3): references and compact summaries from the ledgers.
  *
  * X1  Deterministic: the same ledger state gives the same bundle and the same hash.
- * X2  Cached under the intent and the version of the ledgers it read; a hit reads nothing but that version.
+ * X2  Cached under the intent, who asks, the objective and the version of the ledgers it read; a hit reads nothing but that
+ *     version.
  * X3  Personal fields are masked where the caller may not see them.
  * X4  The bundle stays under `limits.maxBundleChars`; contents never enter it.
  */
@@ -97,9 +98,14 @@ function readsLedgers({ intent, thread_id }: ContextQuestion): boolean {
   return thread_id !== null || intent.scope !== null || Object.keys(intent.context_refs).length > 0;
 }
 
-async function cacheKey(reader: LedgerReader, { intent, auth, thread_id }: ContextQuestion): Promise<string> {
-  const version = await reader.version(auth.tenant_id, thread_id);
-  return `${intent.intent_id}:${JSON.stringify(thread_id)}:${version}:${auth.role}:${auth.data_policy.allow_pii}`;
+/** An intent may be done again by somebody else, and a run may be given another objective. */
+async function cacheKey(
+  reader: LedgerReader,
+  { intent, auth, thread_id, objective }: ContextQuestion,
+): Promise<string> {
+  const { tenant_id, principal_id, role, data_policy } = auth;
+  const version = await reader.version(tenant_id, thread_id);
+  return JSON.stringify([intent.intent_id, objective, thread_id, version, principal_id, role, data_policy.allow_pii]);
 }
 
 function keep(
