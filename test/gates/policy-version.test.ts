@@ -1,9 +1,22 @@
 /** An approval binds to the policy it was asked under: under another one the gate is asked again, or its step is denied. */
 import { describe, expect, it } from "vitest";
-import { definePolicy, type LedgerStore, type PolicyRule } from "../../src/index.ts";
-import { createTestKernel, createVirtualClock, memoryLedger } from "../../src/testing/index.ts";
+import type { RuleAnswer } from "../../src/contract/policy.ts";
+import { definePolicy, type LedgerStore, operatorError, type PolicyRule } from "../../src/index.ts";
+import { createTestKernel, createVirtualClock, memoryLedger, testCaller } from "../../src/testing/index.ts";
 import { ann, approve, bob, gated, waiting } from "./people.ts";
-import { asShown, gateOf, payloads, publishing, refusalOf, steps } from "./story.ts";
+import {
+  asShown,
+  counted,
+  gateOf,
+  held,
+  intent,
+  payloads,
+  publishing,
+  refusalOf,
+  step,
+  steps,
+  story,
+} from "./story.ts";
 
 const rule = (evaluate: PolicyRule["evaluate"]) => definePolicy({ name: "new rule", stages: ["action"], evaluate });
 const denies = rule(() => ({ decision: "DENY", reason: "no longer" }));
@@ -106,5 +119,65 @@ describe("what would be approved without a word", () => {
     expect((await t.rest(id)).state).toBe("completed");
     expect(await steps(t, id, ["GATE_REVISED", "GATE_EXPIRED"])).toEqual(["GATE_REVISED:s1", "GATE_EXPIRED:s1"]);
     expect("send" in made && made.send.calls.map((c) => c.input)).toEqual([{ id: "short" }]);
+  });
+});
+
+describe("an approval whose call has not begun when policy is another", () => {
+  /** Approved under policy 1; gone on with under policy 2 and these rules. `resumed`: its first call failed; else it waits for a place. */
+  async function approvedBefore(how: "resumed" | "waiting", policies: readonly PolicyRule[]) {
+    const ledger = memoryLedger();
+    const world = { fails: how === "resumed" };
+    const send = counted("Note.Send", { effect: "final_write", idempotent: true }, () => {
+      if (world.fails) throw operatorError({ code: "DOWN", category: "dependency", message: "down" });
+      return {};
+    });
+    const busy = held<object>();
+    const slow = counted("Note.Slow", { timeoutSec: 864_000, idempotent: true }, () => busy.promise);
+    const beside = how === "waiting" ? [slow] : [];
+    const plan = [step("s1", send, { params: { id: "s1" }, gate: {} }), ...beside.map((one) => step("s2", one))];
+    const limits = { maxConcurrentSteps: 1, maxReplans: 0 };
+    const options = { capabilities: [story([send, ...beside], plan)], limits };
+    const first = await createTestKernel({ ...options, ledger: kept(ledger), policyVersion: "1" });
+    const id = await first.submit(intent);
+    await first.clock.settle();
+    await approve(first, id, ann);
+    await first.clock.settle();
+    await first.kernel.stop({ drainMs: 0 });
+    world.fails = false;
+    const before = send.calls.length;
+    const clock = createVirtualClock(Date.UTC(2026, 0, 2));
+    const t = await createTestKernel({ ...options, ledger, policies, policyVersion: "2", seed: 2, clock });
+    if (how === "resumed") await t.kernel.retry(id, { ...testCaller, mode: "resume_failed_steps" });
+    busy.release({});
+    const calls = () => send.calls.slice(before).map(({ input }) => input);
+    return { t, id, calls, [Symbol.asyncDispose]: () => t.kernel.stop({ drainMs: 0 }) };
+  }
+  const ways = ["resumed", "waiting"] as const;
+  const sends = (evaluate: () => RuleAnswer) =>
+    rule(({ subject }) => (subject.operator === "Note.Send" ? evaluate() : null));
+
+  it.each(ways)("[INV-06] is no leave to do what the policy of now denies: %s", async (how) => {
+    await using desk = await approvedBefore(how, [sends(() => ({ decision: "DENY", reason: "no longer" }))]);
+    const end = await desk.t.rest(desk.id);
+    const sent = end.steps.find(({ step_id }) => step_id === "s1");
+    expect([end.state, sent?.error?.code, desk.calls()]).toEqual(["failed", "T5_POLICY_DENIED", []]);
+  });
+
+  // A key that was used with one payload makes no call with another: what failed is resumed as it was, or not at all.
+  const shorter = () => ({ decision: "TRANSFORM", reason: "shorter", transform: { id: "short" } }) as const;
+  it.each([
+    ["resumed", [], { id: "s1" }],
+    ["waiting", [sends(shorter)], { id: "short" }],
+  ] as const)("is asked for again, on what the policy of now makes of it: %s", async (how, policies, payload) => {
+    await using desk = await approvedBefore(how, policies);
+    const { t, id, calls } = desk;
+    expect((await t.rest(id)).state).toBe("waiting_for_user");
+    const gate = await gateOf(t, id, "gate-s1");
+    expect(gate).toMatchObject({ status: "open", policy_version: "2", payload, decision: null });
+    expect((await payloads(t, id, "GATE_REVISED")).map(({ cause }) => cause)).toEqual(["policy"]);
+    expect(calls()).toEqual([]);
+    await approve(t, id, bob, await asShown(t, id, "gate-s1"));
+    expect((await t.rest(id)).state).toBe("completed");
+    expect(calls()).toEqual([payload]);
   });
 });

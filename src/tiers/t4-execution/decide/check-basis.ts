@@ -1,6 +1,7 @@
 /**
  * What an approval rests on: the basis that the operator's preview named is asked for again when a vote is taken, and before
- * the first call. Where it has changed the gate is opened again on what stands now, and nothing is called.
+ * the first call; so is policy before the call, where it is another by then. Where either has changed the gate is opened again
+ * on what stands now, and nothing is called.
  *
  * K1  A call that has begun may itself have changed what it rests on: repeated under its key it is not asked about again.
  * K2  What was said on another basis is no word on this one: where it has changed an approval names it.
@@ -10,9 +11,10 @@ import { raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { draft } from "../../../contract/event.ts";
 import type { Gate, ParsedGateRequest } from "../../../contract/gate.ts";
-import { describeGate, openNow, reviseGate } from "./open-gate.ts";
-import type { Prepared } from "./prepare-step.ts";
-import { oodaRef, type Run } from "./run.ts";
+import { admitPayload } from "./admit-payload.ts";
+import { approvalReasons, describeGate, openNow, reviseGate } from "./open-gate.ts";
+import { type Prepared, prepareShown } from "./prepare-step.ts";
+import { isOutdated, oodaRef, type Run } from "./run.ts";
 import { type Shown, showCall } from "./show-call.ts";
 
 /**
@@ -25,16 +27,33 @@ function showIfMoved(run: Run, gate: Gate, prepared: Prepared): Shown | null {
   return hasSameBasis(bindBasis(shown.basis), gate) ? null : shown;
 }
 
-const noteMoved = (run: Run, gate: Gate): void =>
-  run.log.note(draft("GATE_REVISED", { gate, cause: "basis", principal: null }, gate.step_id));
+const noteMoved = (run: Run, cause: "basis" | "policy", gate: Gate): void =>
+  run.log.note(draft("GATE_REVISED", { gate, cause, principal: null }, gate.step_id));
 
-/** Opens an approved gate again whose basis has changed since; true when it did. Asked as anew, for as long as at first. */
+/**
+ * Opens an approved gate again whose policy or basis has changed since; true when it did. Asked as anew, for as long as at
+ * first. @throws KernelErrorException T5_POLICY_DENIED.
+ */
 export function reopenIfMoved(run: Run, prepared: Prepared, approved: Gate): boolean {
-  const shown = showIfMoved(run, approved, prepared);
-  if (shown === null) return false;
-  const gate = describeGate(run, { ...prepared, gate: null }, approved.reasons, { shown });
-  noteMoved(run, { ...openNow(run, gate, "GATE_REVISED"), edited: approved.edited });
+  const isPast = isOutdated(run, approved);
+  const shown = isPast ? null : showIfMoved(run, approved, prepared);
+  if (!isPast && shown === null) return false;
+  const gate =
+    shown === null
+      ? describeAnew(run, approved)
+      : describeGate(run, { ...prepared, gate: null }, approved.reasons, { shown });
+  noteMoved(run, isPast ? "policy" : "basis", {
+    ...openNow(run, gate, "GATE_REVISED"),
+    edited: approved.edited,
+  });
   return true;
+}
+
+/** What a gate shows, as the policy of now lets it through. @throws KernelErrorException T5_POLICY_DENIED. */
+export function describeAnew(run: Run, standing: Gate): Gate {
+  const prepared = admitPayload(run, prepareShown(run, standing), { keep: true, anew: true });
+  const reasons = approvalReasons(run, prepared);
+  return describeGate(run, prepared, reasons.length === 0 ? standing.reasons : reasons);
 }
 
 /** Refuses a vote on what no longer stands, and opens the gate again on what does. @throws KernelErrorException T5_GATE_CONFLICT. */
@@ -42,7 +61,7 @@ export function requireSameBasis(run: Run, gate: Gate, prepared: Prepared): void
   const shown = showIfMoved(run, gate, prepared);
   if (shown === null) return;
   const described = describeGate(run, prepared, gate.reasons, { shown });
-  noteMoved(run, { ...reviseGate(gate, described), opened_at: gate.opened_at, edited: gate.edited });
+  noteMoved(run, "basis", { ...reviseGate(gate, described), opened_at: gate.opened_at, edited: gate.edited });
   refuse(run, gate, `what ${gate.gate_id} was shown against has changed; look again`);
 }
 

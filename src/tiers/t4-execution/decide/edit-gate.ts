@@ -20,10 +20,11 @@ import { deepFreeze, isPlainObject, type Json, type JsonObject } from "../../../
 import type { Outcome } from "../../../contract/outcome.ts";
 import type { PlanStep } from "../../../contract/plan.ts";
 import { admitPayload } from "./admit-payload.ts";
+import { describeAnew } from "./check-basis.ts";
 import { failStep, isBlocking } from "./end-step.ts";
 import { checkOutcome, judgeOutcome, nextVersion } from "./finish-step.ts";
-import { approvalReasons, describeGate, reviseGate } from "./open-gate.ts";
-import { checkPayload, findOperator, type Prepared, prepareShown } from "./prepare-step.ts";
+import { describeGate, reviseGate } from "./open-gate.ts";
+import { checkPayload, findOperator, type Prepared } from "./prepare-step.ts";
 import { resolveParams } from "./resolve-templates.ts";
 import { isOutdated, oodaRef, outcomeOfStep, outputsOf, type Run, stepOf } from "./run.ts";
 import { quorumWithout } from "./separate-duties.ts";
@@ -164,9 +165,7 @@ const goesOnByItself = (gate: Gate, now: number): boolean =>
 /** The error with which the policy of now says no; null when it lets something through, which the gate then shows. */
 function showAgain(run: Run, gate: Gate): KernelError | null {
   try {
-    const prepared = admitPayload(run, prepareShown(run, gate), { keep: true, anew: true });
-    const reasons = approvalReasons(run, prepared);
-    const shown = describeGate(run, prepared, reasons.length === 0 ? gate.reasons : reasons);
+    const shown = describeAnew(run, gate);
     const still = run.log.record.gates.get(gate.gate_id) as Gate;
     if (!isOpenGate(still) || !isOutdated(run, still)) return null;
     const revised = { ...reviseGate(still, shown), opened_at: still.opened_at, edited: still.edited };
