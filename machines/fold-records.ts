@@ -185,9 +185,10 @@ export function restartStep(record: WorkflowRecord, stepId: string): void {
   });
 }
 
-/** The first start of a key makes its record; later ones change nothing of it. */
+/** A key's record is made by its first call, or by what came to none while there is no call; later starts change nothing of it. */
 export function startAction(record: WorkflowRecord, payload: EventPayloads["ACTION_STARTED"], meta: Folded): void {
-  if (record.actions.has(payload.action_id)) return;
+  const known = record.actions.get(payload.action_id);
+  if (known !== undefined && known.seen !== "unseen") return;
   const { action_id, key, operator_name, operator_version, payload_hash } = payload;
   record.actions.set(action_id, {
     record: {
@@ -202,7 +203,7 @@ export function startAction(record: WorkflowRecord, payload: EventPayloads["ACTI
       idempotency_key: key,
       status: "running",
       payload_hash,
-      input_payload: payload.input ?? null,
+      input_payload: payload.input ?? known?.record.input_payload ?? null,
       result_payload: null,
       error: null,
       trace: null,
@@ -210,7 +211,7 @@ export function startAction(record: WorkflowRecord, payload: EventPayloads["ACTI
       tokens: null,
       cost: null,
     },
-    seen: "running",
+    seen: "unseen",
   });
   record.keys.set(key, action_id);
 }

@@ -18,6 +18,7 @@ import {
   addRequester,
   beginRecord,
   endAttempt,
+  type Folded,
   type Handler,
   moveStep,
   newStep,
@@ -70,6 +71,12 @@ function moveAction(record: WorkflowRecord, actionId: string, event: ChartEvent)
   entry.seen = (lifecycleCharts.action.next(entry.seen, event) as ActionEntry["seen"] | undefined) ?? entry.seen;
   return entry;
 }
+
+/** Whether the step has just begun an attempt without a call: its failure is the attempt's alone. */
+const madeNoCall = ({ last_event }: WorkflowRecord, { step_id }: Folded): boolean =>
+  last_event?.event_type === "ACTION_STARTED" &&
+  last_event.step_id === step_id &&
+  last_event.payload["token"] === undefined;
 
 /** A round of planning is a token of its own, and a call of the package. */
 function planned(record: WorkflowRecord): void {
@@ -199,8 +206,9 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
     });
     if (payload.recovered !== true || step.attempts.at(-1)?.outcome !== "running")
       addAttempt(step, payload.attempt, meta.at);
-    moveAction(record, payload.action_id, { type: meta.type });
     startAction(record, payload, meta);
+    // A start without a token makes no call: of the key it says nothing, unless it is answered from a record.
+    if (payload.token !== undefined) moveAction(record, payload.action_id, { type: meta.type });
     startToken(record, step, payload.token);
     chargeCall(record, step, payload);
   },
@@ -210,6 +218,7 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
       endAttempt(step, meta.at, { outcome: "succeeded", error: null, cached: payload.cached });
       step.answered_by = payload.answered_by ?? null;
     }
+    if (payload.cached) moveAction(record, payload.action_id, { type: "ACTION_STARTED" });
     const entry = moveAction(record, payload.action_id, { type: meta.type });
     if (entry === null) return;
     const { tokens = null, cost = null, trace = null } = payload.usage;
@@ -231,8 +240,9 @@ const handlers: { readonly [T in keyof EventPayloads]?: Handler<T> } = {
     const step = moveStep(record, meta, payload);
     const outcome = payload.error.code === "T4_TOOL_TIMEOUT" ? "timed_out" : "failed";
     if (step !== null) endAttempt(step, meta.at, { outcome, error: payload.error, cached: payload.cached });
+    if (payload.cached) moveAction(record, payload.action_id, { type: "ACTION_STARTED" });
     const entry = moveAction(record, payload.action_id, chartEvent(meta.type, payload));
-    if (entry === null) return;
+    if (entry === null || (entry.seen !== "unseen" && !payload.cached && madeNoCall(record, meta))) return;
     const { tokens = null, cost = null, trace = null } = payload.usage;
     const timing = { ...entry.record.timing, finished_at: payload.pending ? null : meta.at };
     const status = payload.pending ? "running" : "failed";

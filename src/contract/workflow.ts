@@ -66,7 +66,7 @@ export interface StepRecord {
 export interface ActionEntry {
   readonly record: ActionRecord;
   /** `seen` is the state of the action machine. */
-  seen: "running" | "succeeded" | "failed_retryable" | "failed_final" | "in_doubt";
+  seen: "unseen" | "running" | "succeeded" | "failed_retryable" | "failed_final" | "in_doubt";
 }
 
 /** A model call that was routed. */

@@ -48,7 +48,7 @@ async function madeBefore(reading: LedgerReading, question: Question): Promise<S
 /** The call of a key that a workflow has made, or may have made; null where another may be made. */
 function callIn({ workflow_id, actions, keys }: WorkflowRecord, { key, knows }: Question): SharedKey | null {
   const entry = actions.get(keys.get(key) ?? "");
-  if (entry === undefined) return null;
+  if (entry === undefined || entry.seen === "unseen") return null;
   const { action_id, result_payload: result, error } = entry.record;
   const made = { claim: null, workflow_id, action_id, result, succeeded: entry.seen === "succeeded", failure: null };
   if (!entry.seen.startsWith("failed")) return made;

@@ -10,11 +10,11 @@ import { asShown, count, counted, decide, gateOf, held, intent, Note, payloads, 
 type Answer = Parameters<typeof counted>[2];
 
 /** One draft and two steps that apply it, each behind a gate of its own: `a` and `b` share a key. */
-function twoApplies(answer?: Answer, more: Parameters<typeof counted>[1] = {}) {
+function twoApplies(answer?: Answer, more: Parameters<typeof counted>[1] = {}, params: Record<string, object> = {}) {
   const draft = counted("Note.Draft", {}, () => ({ text: `draft ${draft.calls.length}` }));
   const publish = counted("Note.Publish", { effect: "final_write", ...more }, answer);
   const applying = (id: string): PlanStepDraft =>
-    step(id, publish, { applies: "draft", params: { text: "{{draft.output.text}}" } });
+    step(id, publish, { applies: "draft", params: { text: "{{draft.output.text}}", ...params[id] } });
   const rows = [step("draft", draft, { outcome: "Draft.Note" }), applying("a"), applying("b")];
   return { draft, publish, capability: story([draft, publish], rows, { outcomes: { "Draft.Note": Note } }) };
 }
@@ -69,6 +69,61 @@ describe("a key", () => {
     expect([rested.state, publish.calls.length]).toEqual(["waiting_for_user", 1]);
     expect((await gateOf(t, id, "gate-a_doubt1")).status).toBe("open");
     expect(rested.steps.find((s) => s.step_id === "b")?.error?.code).toBe("T4_ACTION_IN_DOUBT");
+    expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
+  });
+
+  it.each([
+    ["for good", { code: "NO", message: "not this one", category: "dependency" }],
+    ["once, as the last attempt that it had", { code: "RATE", message: "not now", category: "transient" }],
+  ] as const)(
+    "[IDM-05] is unseen though a hook has refused a step that shares it, %s: the other calls",
+    async (_how, no) => {
+      const { publish, capability } = twoApplies(() => ({ n: 1 }), { effect: "write_draft" }, { b: { to: "all" } });
+      const before = ({ step_id }: { readonly step_id: string }): void => {
+        if (step_id === "a") throw operatorError(no);
+      };
+      const middleware = [{ name: "guard", before }];
+      await using t = await createTestKernel({ capabilities: [capability], middleware, limits: { maxReplans: 0 } });
+      const { workflow_id: id } = await t.run(intent);
+      await approveBoth(t, id);
+      const { steps } = await t.kernel.workflow(id);
+      expect(steps.map(({ step_id, state }) => `${step_id} ${state}`)).toEqual([
+        "draft succeeded",
+        "a failed",
+        "b succeeded",
+      ]);
+      expect(publish.calls.map(({ input, context }) => [input, context.step_id])).toEqual([
+        [{ text: "draft 1", to: "all" }, "b"],
+      ]);
+      const [action, ...more] = (await t.kernel.actions(id)).filter((one) => one.step_id !== "draft");
+      expect(more).toEqual([]);
+      expect(action).toMatchObject({ step_id: "b", status: "succeeded", input_payload: { to: "all" }, error: null });
+      expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
+    },
+  );
+
+  it("[IDM-05] whose call has failed answers with that, not with what a hook refused a later attempt for", async () => {
+    let isRefusing = false;
+    const busy = { code: "BUSY", message: "the call was refused", category: "transient" } as const;
+    const { publish, capability } = twoApplies(
+      () => {
+        isRefusing = true;
+        throw operatorError(busy);
+      },
+      { effect: "write_draft", retry: "TWICE" },
+    );
+    const before = ({ step_id }: { readonly step_id: string }): void => {
+      if (step_id === "a" && isRefusing) throw operatorError({ code: "NO", message: "a hook", category: "dependency" });
+    };
+    await using t = await createTestKernel({
+      ...{ capabilities: [capability], middleware: [{ name: "guard", before }], limits: { maxReplans: 0 } },
+      ...{ retryPolicies: { TWICE: 2 } },
+    });
+    const { workflow_id: id } = await t.run(intent);
+    await approveBoth(t, id);
+    const { steps } = await t.kernel.workflow(id);
+    expect(steps.map(({ error }) => error?.message)).toEqual([undefined, "a hook", busy.message]);
+    expect(publish.calls.length).toBe(1);
     expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
   });
 

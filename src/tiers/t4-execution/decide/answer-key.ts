@@ -90,8 +90,11 @@ export function answerKey(
 
 const unseen = (recovered: boolean) => ({ seen: "unseen", recovered, claim: null }) as const;
 
-const entryOf = ({ log: { record } }: Run, key: string): ActionEntry | null =>
-  record.actions.get(record.keys.get(key) ?? "") ?? null;
+/** The key's action; null where no call was made under it. */
+function entryOf({ log: { record } }: Run, key: string): ActionEntry | null {
+  const entry = record.actions.get(record.keys.get(key) ?? "") ?? null;
+  return entry?.seen === "unseen" ? null : entry;
+}
 
 /**
  * What others have made of a key: of an apply key any workflow of its scope, of any key those whose work this one does again,

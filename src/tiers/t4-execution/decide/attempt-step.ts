@@ -118,11 +118,13 @@ function noteFailed(run: Run, at: Attempt, error: KernelError): void {
   settleFailure(run, step.step_id, { action_id: started.action_id, error, ...end });
 }
 
-/** The start of a key's action; its payload is written down with the first one. */
+/** The start of a key's action; its payload is written down with the first one, and again where a first call has another. */
 function startOf(run: Run, { prepared, attempt, recovered }: Attempt, key: string, shared: string | null = null) {
   const { keys, actions } = run.log.record;
   const { step, operator, payload, hash } = prepared;
   const action_id = shared ?? keys.get(key) ?? run.log.drawId("action", step.step_id);
+  const held = actions.get(action_id);
+  const isAnother = held?.seen === "unseen" && held.record.payload_hash !== hash;
   return {
     operator_name: operator.metadata.name,
     attempt,
@@ -131,7 +133,7 @@ function startOf(run: Run, { prepared, attempt, recovered }: Attempt, key: strin
     operator_version: operator.metadata.version,
     payload_hash: hash,
     timeout_ms: timeoutOf(prepared),
-    ...(actions.has(action_id) ? {} : { input: payload }),
+    ...(held === undefined || isAnother ? { input: payload } : {}),
     ...(recovered ? { recovered: true } : {}),
     outcome_id: outcomeOfStep(run.log.record, step.applies ?? step.step_id)?.outcome_id ?? null,
   };
