@@ -1,7 +1,7 @@
 /**
  * Whether the kernel serves: what it tells whoever sends requests here or elsewhere.
  *
- * Never: writes anything. R1  However many ask, the ledger is asked by one at a time: an answer that does not come keeps
+ * Never: writes a row. R1  However many ask, the ledger is asked by one at a time: an answer that does not come keeps
  * nothing else from it.
  */
 import { moduleRef } from "../contract/module-ref.ts";

@@ -138,8 +138,10 @@ describe("a ledger that fails while a workflow runs", () => {
       // Where a page still has room a small row may fit; a large one cannot.
       const large = { ...who, input: { text: "x".repeat(90_000) }, intent_hint: { intent_type: "Test.Neighbour" } };
       await expectRefused(t.kernel.submit(large), code);
+      if (code === "T0_LEDGER_READ_ONLY") await expectRefused(t.kernel.ready(), code);
       expect(await t.kernel.verify(id)).toMatchObject({ ok: true });
       exec(heal);
+      await expect(t.kernel.ready()).resolves.toBeUndefined();
       await t.clock.advance(5 * minute);
       expect((await t.kernel.workflow(id)).state).toBe("completed");
       expect(world.stepsCalled().filter((s) => s !== "s2")).toEqual(["s1", "s3"]);
@@ -159,7 +161,9 @@ describe("a ledger that fails while a workflow runs", () => {
     const id = await t.submit("Test.Job");
     await t.clock.advance(minute);
     await expectRefused(t.submit("Test.Neighbour"), "T0_LEDGER_LOCKED");
+    await expectRefused(t.kernel.ready(), "T0_LEDGER_LOCKED");
     release();
+    await expect(t.kernel.ready()).resolves.toBeUndefined();
     await t.clock.advance(5 * minute);
     expect((await t.kernel.workflow(id)).state).toBe("completed");
     expect(world.stepsCalled().filter((s) => s !== "s2")).toEqual(["s1", "s3"]);

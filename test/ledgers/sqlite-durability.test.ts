@@ -32,6 +32,7 @@ async function open(path: string, synchronous: "full" | "normal" = "full") {
     requireSameFile: () => undefined,
     durability: new Durability(db),
     mark: "",
+    isFailing: false,
   };
   return { connection, levels, [Symbol.dispose]: () => db.close() };
 }

@@ -109,6 +109,7 @@ describe("the cache of stream heads", () => {
       requireSameFile: () => undefined,
       durability: new Durability(db),
       mark: "",
+      isFailing: false,
     };
     let streams = [1, 2, 3, 4, 5].map((n) => testStream(n));
     for (let round = 0; round < 5; round += 1) {

@@ -23,7 +23,7 @@ import { watchFile } from "./same-file.ts";
 import { createSessionTable } from "./session-table.ts";
 import { prepareStatements } from "./statements.ts";
 import { StreamHeads } from "./stream-heads.ts";
-import { type Connection, readDataVersion, syncAll } from "./transaction.ts";
+import { type Connection, readDataVersion, syncAll, tryAgain } from "./transaction.ts";
 
 /** A ledger in one SQLite file, with what else it keeps beside the log. */
 export interface SqliteLedger extends LedgerStore, KeepsDeliveries {
@@ -84,7 +84,15 @@ function prepareConnection(path: string, db: DatabaseSync): Connection {
     const durability = new Durability(db);
     defineSearch(db);
     const statements = prepareStatements(db);
-    return { db, statements, heads: new StreamHeads(), requireSameFile, durability, mark: markProcess() };
+    return {
+      db,
+      statements,
+      heads: new StreamHeads(),
+      requireSameFile,
+      durability,
+      mark: markProcess(),
+      isFailing: false,
+    };
   } catch (error) {
     db.close();
     throw error;
@@ -124,9 +132,10 @@ type Log = "append" | "check" | "dataVersion" | "sync" | "read" | "last" | "tail
 function createLog(run: Run, path: string): Pick<LedgerStore, Log> {
   return {
     check: () =>
-      run("check", ({ requireSameFile }) => {
-        requireSameFile();
+      run("check", (on) => {
+        on.requireSameFile();
         if (isUnwritable(path)) throw ledgerFailure("T0_LEDGER_READ_ONLY", "cannot be written", { path, fn: "check" });
+        tryAgain(on);
       }),
     append: (batch) => run("append", (on) => appendBatch(on, batch)),
     sync: () => run("sync", syncAll),

@@ -20,6 +20,8 @@ export interface Connection {
   readonly durability: Durability;
   /** By which this connection's owner is told from others of its name. */
   readonly mark: string;
+  /** The last write failed, for a reason that may last: a full disk, a lock. */
+  isFailing: boolean;
 }
 
 /** Another number once another connection has written to the file. */
@@ -30,12 +32,14 @@ export const readDataVersion = ({ statements }: Connection): number =>
 export function writeAll<T>(connection: Connection, body: () => T, lazy = false): T {
   const { db, statements, heads, requireSameFile, durability } = connection;
   durability.begin(lazy);
+  connection.isFailing = true;
   statements.begin.run();
   try {
     heads.believe(readDataVersion(connection));
     const value = body();
     requireSameFile();
     statements.commit.run();
+    connection.isFailing = false;
     return value;
   } catch (error) {
     heads.clear();
@@ -47,10 +51,19 @@ export function writeAll<T>(connection: Connection, body: () => T, lazy = false)
 
 /** Makes durable what was committed before. */
 export function syncAll(connection: Connection): void {
-  const { statements, durability } = connection;
-  const position = statements.position.get()?.["position"] as number;
-  if (!durability.isBehind(position)) return;
-  // A commit that writes nothing would not be synced.
-  writeAll(connection, () => statements.markSynced.run(String(position)));
-  durability.committed(position);
+  const position = positionOf(connection);
+  if (connection.durability.isBehind(position)) markSynced(connection, position);
+}
+
+/** Where the last write failed only another one tells whether that is over. */
+export function tryAgain(connection: Connection): void {
+  if (connection.isFailing) markSynced(connection, positionOf(connection));
+}
+
+const positionOf = ({ statements }: Connection): number => statements.position.get()?.["position"] as number;
+
+/** A commit that writes nothing would not be synced. */
+function markSynced(connection: Connection, position: number): void {
+  writeAll(connection, () => connection.statements.markSynced.run(String(position)));
+  connection.durability.committed(position);
 }
