@@ -224,6 +224,7 @@ class RunningKernel {
   /** Waits until the workflow rests, here or in the process that holds it. */
   async #settled(workflowId: string): Promise<WorkflowState> {
     const { executor, restWaiters, reading, kit, registry } = this.#parts;
+    let heard: Mailbox | null = null;
     for (let last: WorkflowRecord | null = null; ; ) {
       const run = executor.awake(workflowId);
       if (run !== null && isEnding(run)) {
@@ -238,6 +239,14 @@ class RunningKernel {
         if (isTerminal(last.state) || (hasSettled(last) && now?.isBusy !== true)) return viewOf(last, registry);
         if (now === null && this.#stopping !== null) return viewOf(last, registry);
       } else if (hasAllSaved(run)) last = run.log.record;
+      if (run?.isBusy === true && run !== heard) {
+        // It may settle and stay: host code that never ends keeps it here, and nothing else need keep the process alive.
+        heard = run;
+        void run.idle().then(() => {
+          heard = null;
+          restWaiters.tell(workflowId);
+        });
+      }
       const until = kit.clock.now() + kit.limits.tailPollMs;
       const goesOn = await restWaiters.next(workflowId, { until, background: run !== null });
       const saved = run !== null && hasAllSaved(run) ? run.log.record : null;

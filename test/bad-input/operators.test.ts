@@ -167,8 +167,10 @@ describe("an operator", () => {
     const { t } = await openActing(never, { timeoutSec: 10 });
     await using _ = t;
     const hurt = await t.submit("Test.Job");
-    await t.clock.advance(20_000);
-    expect((await t.kernel.workflow(hurt)).state).toBe("waiting_for_user");
+    // Who waits for it is told, by no timer that would not keep a process alive.
+    const settled = t.kernel.settled(hurt);
+    while (await t.clock.advanceToNext());
+    expect(await Promise.race([settled, t.clock.settle()])).toMatchObject({ state: "waiting_for_user" });
     expect(await t.kernel.gates({ workflow_id: hurt })).toMatchObject([{ kind: "in_doubt" }]);
     await expectAlive(t);
   });
