@@ -158,9 +158,6 @@ function clip(text: string, { maxLines = Number.POSITIVE_INFINITY, rest = "" }: 
 /** A unified diff as it can be seen; its signs are its own. */
 export const showDiff = (diff: string): string => diff.replace(/\n$/, "").split("\n").map(showDiffLine).join("\n");
 
-/** Added lines green, removed ones red. */
-export const renderDiff = (diff: string, paint: Paint): string => paintLines(showDiff(diff), styleOfDiff, paint);
-
 const paintLines = (text: string, styleOf: (line: string) => Style | null, paint: Paint): string =>
   text
     .split("\n")

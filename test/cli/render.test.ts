@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from "vitest";
 import { renderEvent } from "../../src/cli/events.ts";
-import { renderDiff, renderGate, renderHidden } from "../../src/cli/render-gate.ts";
+import { renderGate, renderHidden, styleOfDiff } from "../../src/cli/render-gate.ts";
 import { renderTable } from "../../src/cli/render-table.ts";
 import { cutLine, hangLines, quoteWord, tellTime, toJsonText } from "../../src/cli/render-text.ts";
 import { renderProgress, renderProgressLine } from "../../src/cli/render-workflow.ts";
@@ -18,7 +18,7 @@ import { sampleGate as gate } from "./sample-gate.ts";
 
 const now = Date.parse("2025-01-01T12:00:00Z");
 const plain = (_style: Style, text: string): string => text;
-const marked = (style: Style, text: string): string => `<${String(style)}>${text}`;
+const _marked = (style: Style, text: string): string => `<${String(style)}>${text}`;
 const look = { paint: plain, columns: 80, now: () => now };
 
 describe("table", () => {
@@ -148,14 +148,8 @@ describe("gate", () => {
   });
 
   it("colours a diff by line", () => {
-    expect(renderDiff("--- a\n+++ b\n@@ 1 @@\n same\n-old\n+new", marked).split("\n")).toEqual([
-      "<bold>--- a",
-      "<bold>+++ b",
-      "<cyan>@@ 1 @@",
-      " same",
-      "<red>-old",
-      "<green>+new",
-    ]);
+    const lines = ["--- a", "+++ b", "@@ 1 @@", " same", "-old", "+new"];
+    expect(lines.map(styleOfDiff)).toEqual(["bold", "bold", "cyan", null, "red", "green"]);
   });
 });
 

@@ -98,13 +98,12 @@ function hearWord(run: Run, word: Word) {
 
 function obey(run: Run, command: Command): unknown {
   const { workflow_id, correlation_id } = run.log.identity;
+  if ("auth" in command) requireTenant(run, command.auth.tenant_id);
   switch (command.kind) {
     case "cancel":
-      requireTenant(run, command.auth.tenant_id);
       cancel(run, command);
       return { workflow_id, status: "cancelled", correlation_id };
     case "retry":
-      requireTenant(run, command.auth.tenant_id);
       restartWorkflow(run, command);
       return { workflow_id, status: "restarted", correlation_id };
     case "pivot":
@@ -122,13 +121,13 @@ function obey(run: Run, command: Command): unknown {
 /** No operator is told before the ledger has it: the append may fail. */
 function cancel(run: Run, { reason, principal }: { readonly reason: string; readonly principal: Principal }): void {
   const { state } = run.log.record;
-  if (isTerminal(state) && state !== "cancelled")
+  if (state === "cancelled") return;
+  if (isTerminal(state))
     raise(
       kernelError("T4_WORKFLOW_CONFLICT", `a ${state} workflow cannot be cancelled`, oodaRef("abort"), {
         detail: { state },
       }),
     );
-  if (state === "cancelled") return;
   cancelWorkflow(run, { reason, error: null, principal });
   run.intend({ do: "abort", reason: "cancelled" });
 }

@@ -65,6 +65,7 @@ export type Command =
       readonly mode: "resume_failed_steps" | "regenerate";
       readonly step_ids: readonly string[] | undefined;
       readonly feedback: string | undefined;
+      /** Null where an older ledger does not say. */
       readonly principal: Principal | null;
       readonly auth: AuthContext;
     }

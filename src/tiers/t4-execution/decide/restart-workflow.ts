@@ -15,6 +15,7 @@ import type { Principal } from "../../../contract/intent.ts";
 import type { JsonObject } from "../../../contract/json.ts";
 import type { Plan, PlanStep } from "../../../contract/plan.ts";
 import type { StepRecord, WorkflowRecord } from "../../../contract/workflow.ts";
+import type { Command } from "./input.ts";
 import { planEvents } from "./plan-workflow.ts";
 import { queueSteps } from "./read-steps.ts";
 import { renameReferences } from "./resolve-templates.ts";
@@ -31,21 +32,15 @@ const conflict = (message: string, record: WorkflowRecord): never =>
     }),
   );
 
-export interface RestartRequest {
-  readonly mode: "resume_failed_steps" | "regenerate";
-  readonly step_ids?: readonly string[] | undefined;
-  /** Null where an older ledger does not say. */
-  readonly principal: Principal | null;
-  readonly feedback?: string | undefined;
-}
+type Restart = Omit<Extract<Command, { readonly kind: "retry" }>, "kind" | "auth">;
 
 /** Notes what a restart changes; the run then goes on by itself. @throws KernelErrorException T4_WORKFLOW_CONFLICT. */
-export function restartWorkflow(run: Run, request: RestartRequest): void {
+export function restartWorkflow(run: Run, request: Restart): void {
   if (request.mode === "regenerate") regenerate(run, request);
   else resumeFailed(run, request);
 }
 
-function resumeFailed(run: Run, { principal, feedback = undefined }: RestartRequest): void {
+function resumeFailed(run: Run, { principal, feedback }: Restart): void {
   const { record } = run.log;
   if (record.state !== "failed")
     conflict(`only a failed workflow resumes its failed steps; this one is ${record.state}`, record);
@@ -76,7 +71,7 @@ function mayRunAgain(step: StepRecord): boolean {
   return step.state === "queued" || (step.state === "skipped" && recoverable.has(step.skip_reason ?? ""));
 }
 
-function regenerate(run: Run, { principal, step_ids, feedback }: RestartRequest): void {
+function regenerate(run: Run, { principal, step_ids, feedback }: Restart): void {
   const { record } = run.log;
   const { plan } = record;
   if (plan === null || (record.state !== "failed" && record.state !== "waiting_for_user"))

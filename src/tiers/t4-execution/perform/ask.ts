@@ -7,36 +7,20 @@
 import { z } from "zod";
 import { Basis } from "../../../contract/basis.ts";
 import { type KernelError, raise } from "../../../contract/error.ts";
-import { type ErrorCode, kernelError } from "../../../contract/error-codes.ts";
-import type { Json } from "../../../contract/json.ts";
+import { kernelError } from "../../../contract/error-codes.ts";
 import { follow, isPromise } from "../../../contract/maybe-promise.ts";
 import type { Result } from "../../../contract/result.ts";
-import type { StepResult } from "../../../contract/step.ts";
 import type { Kit } from "../../../runtime/kit.ts";
 import { callWithin, errorOf, type Within } from "../../../runtime/within.ts";
 import { hasFailedHere, isKnownSpent } from "../decide/answer-key.ts";
-import type { Screened } from "../decide/end-call.ts";
 import { readThrown } from "../decide/hooks.ts";
 import type { Answered } from "../decide/input.ts";
 import type { Question } from "../decide/intention.ts";
 import { operatorContext } from "../decide/operator-context.ts";
 import { findKnownOperator } from "../decide/prepare-step.ts";
-import { oodaRef, type Run, stepOf } from "../decide/run.ts";
+import { oodaRef, stepOf } from "../decide/run.ts";
 import { screenOutput } from "./screen-output.ts";
-import type { Services } from "./services.ts";
-
-/** A workflow's mailbox as those see it who perform for it. */
-export interface Asking {
-  readonly run: Run;
-  readonly kit: Kit;
-  readonly services: Services;
-  /** The Signal that woke the run: parent of those it sends. */
-  readonly parentId: string | null;
-  /** Fires when the workflow is cancelled or its owner stops. */
-  readonly signal: AbortSignal;
-  /** Resolves once everything noted is in the ledger. */
-  readonly saved: () => Promise<void>;
-}
+import { type Asking, within } from "./services.ts";
 
 export function putQuestion(question: Question, at: Asking): Answered | Promise<Answered> {
   switch (question.ask) {
@@ -107,7 +91,7 @@ function askHost(question: HostQuestion, at: Asking): unknown {
     case "check":
       return callWithin(() => services.security.validateParams(question.payload), checking(at));
     case "screen":
-      return screen(at, question.result, "");
+      return screenOutput(at, question.result, "");
     case "check_call":
       return askOperator(at, question, "check");
     case "show": {
@@ -131,20 +115,6 @@ function sharing({ run }: Asking, key: string) {
   return { tenant_id, key, workflow_id, parent_workflow_id, hasFailed: hasFailedHere(run, key), knows };
 }
 
-interface Bound {
-  readonly timeoutMs: number;
-  readonly fn: string;
-  readonly onTimeout: ErrorCode;
-  readonly onThrow: ErrorCode;
-  readonly what: string;
-}
-
-const within = ({ kit }: Asking, { fn, ...bound }: Bound): Within => ({
-  clock: kit.clock,
-  source: oodaRef(fn),
-  ...bound,
-});
-
 const checking = (at: Asking): Within =>
   within(at, {
     timeoutMs: at.kit.limits.securityTimeoutMs,
@@ -153,37 +123,6 @@ const checking = (at: Asking): Within =>
     onThrow: "T4_PARAMS_REFUSED",
     what: "security.validateParams",
   });
-
-/** validateOutput, once, on what is about to be recorded. */
-export function screen(at: Asking, raw: Json, operator: string): Screened | Promise<Screened> {
-  const { security } = at.services;
-  const { checkAllOutput } = at.run.settings;
-  const { maxOutputChars, securityTimeoutMs } = at.kit.limits;
-  const bound = { onTimeout: "T4_OUTPUT_INVALID", onThrow: "T4_OUTPUT_INVALID", fn: "screen" } as const;
-  const what = "security.validateOutput";
-  const answer = callWithin(
-    () => screenOutput(raw, security.validateOutput, checkAllOutput),
-    within(at, { ...bound, timeoutMs: securityTimeoutMs, what }),
-  );
-  const read = ({ result, sanitized, length }: ScreenedStep): Screened => {
-    if (length > maxOutputChars)
-      raise(
-        kernelError(
-          "T0_VALIDATION_PAYLOAD_TOO_LARGE",
-          `the output of ${operator} has ${length} characters, more than limits.maxOutputChars = ${maxOutputChars}`,
-          oodaRef("screen"),
-        ),
-      );
-    return { result: sanitized === null ? raw : (result as unknown as Json), sanitized, length };
-  };
-  return follow(answer, read);
-}
-
-interface ScreenedStep {
-  readonly result: StepResult;
-  readonly sanitized: string | null;
-  readonly length: number;
-}
 
 const Shown = z.object({
   preview: z.string(),

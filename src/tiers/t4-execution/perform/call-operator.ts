@@ -26,10 +26,11 @@ import type { Intention } from "../decide/intention.ts";
 import { operatorContext } from "../decide/operator-context.ts";
 import { isRepeatable } from "../decide/prepare-step.ts";
 import { stepOf } from "../decide/run.ts";
-import { type Asking, screen } from "./ask.ts";
 import { callTool } from "./call-tool.ts";
 import { createRecording } from "./record-call.ts";
 import { createRouteCall } from "./route-call.ts";
+import { screenOutput } from "./screen-output.ts";
+import type { Asking } from "./services.ts";
 import { createStepStream, type StepStream } from "./stream-step.ts";
 
 /** A mailbox as calls see it. */
@@ -123,7 +124,7 @@ function start(made: Made, route: OperatorCall["route"]): Outcome | Promise<Outc
     stage = "answered";
     made.stream.stop();
     at.run.mark("security.validate_output", { step_id: wanted.step_id });
-    const screened = screen(at, plainOutput(operator, raw), operator.metadata.name);
+    const screened = screenOutput(at, plainOutput(operator, raw), operator.metadata.name);
     return isPromise(screened)
       ? screened.then((found): Outcome => ({ ok: true, screened: found }))
       : { ok: true, screened };

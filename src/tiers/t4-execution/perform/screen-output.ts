@@ -3,28 +3,50 @@
  *
  * O1  `validateOutput` sees at most the first 5000 characters, once per result; what it refuses becomes the marker.
  * O2  The status is kept, whatever happens to the text.
+ * O3  What is longer than `limits.maxOutputChars` is not recorded.
  */
+import { raise } from "../../../contract/error.ts";
+import { kernelError } from "../../../contract/error-codes.ts";
 import type { Json } from "../../../contract/json.ts";
 import { follow, isPromise } from "../../../contract/maybe-promise.ts";
 import { type StepResult, toStepResult } from "../../../contract/step.ts";
 import type { Security } from "../../../ports/perception.ts";
+import { callWithin } from "../../../runtime/within.ts";
+import type { Screened } from "../decide/end-call.ts";
 import { checkedChars, sanitizedMarker } from "../decide/redact.ts";
+import { oodaRef } from "../decide/run.ts";
+import { type Asking, within } from "./services.ts";
 
-export interface Screened {
-  readonly result: StepResult;
-  /** Why it was replaced; null when it was not. */
-  readonly sanitized: string | null;
-  /** Characters of the whole output. */
-  readonly length: number;
+/** What is about to be recorded, as validateOutput lets it through. @throws KernelErrorException T0_VALIDATION_PAYLOAD_TOO_LARGE. */
+export function screenOutput(at: Asking, raw: Json, operator: string): Screened | Promise<Screened> {
+  const { maxOutputChars, securityTimeoutMs } = at.kit.limits;
+  const bound = within(at, {
+    timeoutMs: securityTimeoutMs,
+    fn: "screen",
+    onTimeout: "T4_OUTPUT_INVALID",
+    onThrow: "T4_OUTPUT_INVALID",
+    what: "security.validateOutput",
+  });
+  return follow(
+    callWithin(() => validated(at, raw), bound),
+    (screened) => {
+      if (screened.length <= maxOutputChars) return screened;
+      const message = `the output of ${operator} has ${screened.length} characters, more than limits.maxOutputChars = ${maxOutputChars}`;
+      return raise(kernelError("T0_VALIDATION_PAYLOAD_TOO_LARGE", message, oodaRef("screen")));
+    },
+  );
 }
 
-type Validate = Security["validateOutput"];
-
-export function screenOutput(raw: Json, validate: Validate, checkAll: boolean): Screened | Promise<Screened> {
+function validated({ run, services }: Asking, raw: Json): Screened | Promise<Screened> {
   const result = toStepResult(raw);
   const text = textOf(result);
-  const windows = checkAll ? Math.max(1, Math.ceil(text.length / checkedChars)) : 1;
-  return checkWindows({ result, text, windows, validate }, 0);
+  const windows = run.settings.checkAllOutput ? Math.max(1, Math.ceil(text.length / checkedChars)) : 1;
+  const { validateOutput } = services.security;
+  return follow(findRefusal({ text, windows, validate: validateOutput }, 0), (sanitized) => {
+    const shown =
+      sanitized === null ? raw : { data: sanitizedMarker, output_text: sanitizedMarker, status: result.status };
+    return { result: shown, sanitized, length: text.length };
+  });
 }
 
 /** All of a result that anybody can read: its data as text and, where it says something else, what people are shown. */
@@ -34,25 +56,20 @@ function textOf({ data, output_text }: StepResult): string {
 }
 
 interface Check {
-  readonly result: StepResult;
   readonly text: string;
   readonly windows: number;
-  readonly validate: Validate;
+  readonly validate: Security["validateOutput"];
 }
 
-function checkWindows(check: Check, from: number): Screened | Promise<Screened> {
-  const { result, text, windows, validate } = check;
+/** Why the text may not be shown; null where it may. */
+function findRefusal(check: Check, from: number): string | null | Promise<string | null> {
+  const { text, windows, validate } = check;
   for (let i = from; i < windows; i += 1) {
     const verdict = validate(text.slice(i * checkedChars, (i + 1) * checkedChars));
+    // A thenable of a host's need not be a whole promise.
     if (isPromise(verdict))
-      return follow(verdict, (v) => (v.ok ? checkWindows(check, i + 1) : replaced(result, v.reason, text.length)));
-    if (!verdict.ok) return replaced(result, verdict.reason, text.length);
+      return Promise.resolve(verdict).then((said) => (said.ok ? findRefusal(check, i + 1) : said.reason));
+    if (!verdict.ok) return verdict.reason;
   }
-  return { result, sanitized: null, length: text.length };
+  return null;
 }
-
-const replaced = (result: StepResult, reason: string, length: number): Screened => ({
-  result: { data: sanitizedMarker, output_text: sanitizedMarker, status: result.status },
-  sanitized: reason,
-  length,
-});

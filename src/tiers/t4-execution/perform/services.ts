@@ -1,8 +1,11 @@
-/** What performing works with: the outside of a workflow, as the kernel's options and store fill it. */
+/** What performing works with: the outside of a workflow, as the kernel's options and store fill it, and its mailbox. */
 import type { Outcome } from "../../../contract/outcome.ts";
 import type { Security } from "../../../ports/perception.ts";
+import type { Kit } from "../../../runtime/kit.ts";
 import type { Timers } from "../../../runtime/timers.ts";
+import type { Within } from "../../../runtime/within.ts";
 import type { SharedKey } from "../decide/answer-key.ts";
+import { oodaRef, type Run } from "../decide/run.ts";
 
 export interface Services {
   readonly security: Security;
@@ -24,3 +27,22 @@ export interface Services {
   /** The newest draft that a step made in the workflow whose work is made again. */
   readonly findDraft: (workflowId: string, stepId: string) => Promise<Outcome | null>;
 }
+
+/** A workflow's mailbox as those see it who perform for it. */
+export interface Asking {
+  readonly run: Run;
+  readonly kit: Kit;
+  readonly services: Services;
+  /** The Signal that woke the run: parent of those it sends. */
+  readonly parentId: string | null;
+  /** Fires when the workflow is cancelled or its owner stops. */
+  readonly signal: AbortSignal;
+  /** Resolves once everything noted is in the ledger. */
+  readonly saved: () => Promise<void>;
+}
+
+/** How hosts' code is called for a workflow; `fn` names the function of T4 that asks. */
+export const within = (
+  { kit: { clock } }: Asking,
+  { fn, ...bound }: Omit<Within, "clock" | "source"> & { readonly fn: string },
+): Within => ({ clock, source: oodaRef(fn), ...bound });

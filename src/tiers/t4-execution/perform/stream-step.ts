@@ -13,8 +13,8 @@ import { isPromise } from "../../../contract/maybe-promise.ts";
 import { callWithin } from "../../../runtime/within.ts";
 import type { CallOf } from "../decide/input.ts";
 import { sanitizedMarker } from "../decide/redact.ts";
-import { oodaRef } from "../decide/run.ts";
 import type { Calling } from "./call-operator.ts";
+import { within } from "./services.ts";
 
 export interface StepStream {
   readonly write: (chunk: string) => void;
@@ -96,20 +96,19 @@ export function createStepStream(at: Calling, call: CallOf): StepStream {
 }
 
 /** The chunk as it may be shown; what the check refuses, or fails on, becomes the marker. */
-function checkChunk({ kit, services: { security } }: Calling, chunk: string): string | Promise<string> {
-  const { validateChunk } = security;
+function checkChunk(at: Calling, chunk: string): string | Promise<string> {
+  const { validateChunk } = at.services.security;
   if (validateChunk === undefined) return chunk;
-  const within = {
-    clock: kit.clock,
-    timeoutMs: kit.limits.securityTimeoutMs,
-    source: oodaRef("stream"),
+  const bound = within(at, {
+    timeoutMs: at.kit.limits.securityTimeoutMs,
+    fn: "stream",
     onTimeout: "T4_OUTPUT_INVALID",
     onThrow: "T4_OUTPUT_INVALID",
     what: "security.validateChunk",
-  } as const;
+  });
   const read = ({ ok }: { readonly ok: boolean }): string => (ok ? chunk : sanitizedMarker);
   try {
-    const verdict = callWithin(() => validateChunk(chunk), within);
+    const verdict = callWithin(() => validateChunk(chunk), bound);
     return isPromise(verdict) ? verdict.then(read).catch(() => sanitizedMarker) : read(verdict);
   } catch {
     return sanitizedMarker;
