@@ -5,10 +5,10 @@
  * H2  An approval is compared with what ran: the digest that was approved with the digest of the payload that was called.
  */
 import type { KernelError } from "../../contract/error.ts";
-import { type LedgerEvent, payloadOf } from "../../contract/event.ts";
+import type { EventPayloads, GateDecided, LedgerEvent } from "../../contract/event.ts";
 import type { ApprovalCause, AttemptCause, CausalChain, ChargeCause, RuleCause } from "../../contract/explanation.ts";
 import { type Gate, gateIdOf } from "../../contract/gate.ts";
-import type { Plan } from "../../contract/plan.ts";
+import { type EventReaders, readEvent } from "../../contract/read-event.ts";
 
 type Link = { -readonly [K in keyof CausalChain]: CausalChain[K] };
 
@@ -42,82 +42,72 @@ export function explainEffects(events: readonly LedgerEvent[]): readonly CausalC
     links: [],
     byAction: new Map(),
   };
-  for (const event of events) readers[event.event_type]?.(event, seen);
+  for (const event of events) readEvent(readers, event, seen);
   return seen.links;
 }
 
 const stepOf = ({ step_id }: LedgerEvent): string => step_id ?? "";
 
-const readers: { readonly [type: string]: (event: LedgerEvent, seen: Seen) => void } = {
-  INTENT_RECEIVED(event, seen) {
-    const { intent } = payloadOf(event, "INTENT_RECEIVED");
-    seen.intent = { event_id: event.event_id, actor: intent.actor, type: `${intent.type}@${intent.version}` };
+const readers: EventReaders<void, [seen: Seen]> = {
+  INTENT_RECEIVED({ intent: { actor, type, version } }, { event_id }, seen) {
+    seen.intent = { event_id, actor, type: `${type}@${version}` };
   },
-  PLAN_CREATED(event, seen) {
-    const { plan, cause, planner_cost } = payloadOf(event, "PLAN_CREATED");
-    seen.plan = { event_id: event.event_id, plan_id: plan.plan_id, cause, reasoning: plan.reasoning };
+  PLAN_CREATED({ plan, cause, planner_cost }, { event_id }, seen) {
+    seen.plan = { event_id, plan_id: plan.plan_id, cause, reasoning: plan.reasoning };
     seen.spent += planner_cost;
-    addEstimates(seen, plan);
+    for (const step of plan.steps) seen.estimates.set(step.step_id, step.estimated_cost);
   },
-  PLAN_REJECTED: (event, seen) => refuse(event, seen, payloadOf(event, "PLAN_REJECTED").error),
+  PLAN_REJECTED: ({ error }, event, seen) => refuse(event, seen, error),
   POLICY_DECIDED: addRule,
   GATE_OPENED: addGate,
   GATE_REVISED: addGate,
-  USER_APPROVED: (event, seen) => addApproval(event, seen, "approve"),
-  USER_REJECTED: (event, seen) => addApproval(event, seen, "reject"),
+  USER_APPROVED: (decided, event, seen) => addApproval(event, seen, { ...decided, decision: "approve" }),
+  USER_REJECTED: (decided, event, seen) => addApproval(event, seen, { ...decided, decision: "reject" }),
   GATE_EXPIRED: addExpiry,
-  BUDGET_RESERVED(event, seen) {
-    const { action_id, counters, amounts } = payloadOf(event, "BUDGET_RESERVED");
-    seen.reserved.set(action_id, { event_id: event.event_id, counters, amounts });
+  BUDGET_RESERVED({ action_id, counters, amounts }, { event_id }, { reserved }) {
+    reserved.set(action_id, { event_id, counters, amounts });
   },
-  BUDGET_SETTLED(event, seen) {
-    const { action_id, counters, amounts } = payloadOf(event, "BUDGET_SETTLED");
-    const link = seen.byAction.get(action_id);
-    if (link !== undefined) link.budget = { ...link.budget, settled: { event_id: event.event_id, counters, amounts } };
+  BUDGET_SETTLED({ action_id, counters, amounts }, { event_id }, { byAction }) {
+    const link = byAction.get(action_id);
+    if (link !== undefined) link.budget = { ...link.budget, settled: { event_id, counters, amounts } };
   },
-  BUDGET_REFUSED: (event, seen) => refuse(event, seen, payloadOf(event, "BUDGET_REFUSED").error),
+  BUDGET_REFUSED: ({ error }, event, seen) => refuse(event, seen, error),
   ACTION_STARTED: startAction,
-  ACTION_SUCCEEDED: (event, seen) => endAttempt(event, seen, { outcome: "succeeded", error_code: null }),
-  ACTION_FAILED(event, seen) {
-    const { error } = payloadOf(event, "ACTION_FAILED");
-    endAttempt(event, seen, { outcome: "failed", error_code: error.code });
-  },
-  ACTION_IN_DOUBT: (event, seen) => endAttempt(event, seen, { outcome: "in_doubt", error_code: null }),
-  ACTION_SETTLED(event, seen) {
-    const outcome = `settled_${payloadOf(event, "ACTION_SETTLED").resolution}`;
-    endAttempt(event, seen, { outcome, error_code: null });
-  },
+  ACTION_SUCCEEDED: ({ action_id }, event, seen) => endAttempt(event, seen, { action_id, outcome: "succeeded" }),
+  ACTION_FAILED: ({ action_id, error: { code } }, event, seen) =>
+    endAttempt(event, seen, { action_id, outcome: "failed", error_code: code }),
+  ACTION_IN_DOUBT: ({ action_id }, event, seen) => endAttempt(event, seen, { action_id, outcome: "in_doubt" }),
+  ACTION_SETTLED: ({ action_id, resolution }, event, seen) =>
+    endAttempt(event, seen, { action_id, outcome: `settled_${resolution}` }),
   OUTCOME_DRAFTED: addOutcome,
   OUTCOME_FINALIZED: addOutcome,
-  STEP_SUCCEEDED(event, seen) {
-    seen.spent += payloadOf(event, "STEP_SUCCEEDED").cost;
+  STEP_SUCCEEDED({ cost }, _event, seen) {
+    seen.spent += cost;
   },
-  STEP_FAILED(event, seen) {
-    const { error, blocked } = payloadOf(event, "STEP_FAILED");
+  STEP_FAILED({ error, blocked }, event, seen) {
     const called = seen.links.some((link) => link.step_id === event.step_id && link.effect !== null);
     if (blocked || !called) refuse(event, seen, error);
   },
 };
 
-function addEstimates({ estimates }: Seen, plan: Plan): void {
-  for (const step of plan.steps) estimates.set(step.step_id, step.estimated_cost);
-}
-
 /** Policy at stage gate judges who decides, not what runs. */
-function addRule(event: LedgerEvent, { rules }: Seen): void {
-  const { stage, decision, reason, policies = [], policy_version = "1" } = payloadOf(event, "POLICY_DECIDED");
+function addRule(decided: EventPayloads["POLICY_DECIDED"], event: LedgerEvent, { rules }: Seen): void {
+  const { stage, decision, reason, policies = [], policy_version = "1" } = decided;
   if (stage === "gate") return;
   rules.set(stepOf(event), { event_id: event.event_id, decision, policies, reason, policy_version });
 }
 
-function addGate(event: LedgerEvent, { gates }: Seen): void {
-  const { gate } = payloadOf(event, "GATE_OPENED");
+function addGate({ gate }: { readonly gate: Gate }, _event: LedgerEvent, { gates }: Seen): void {
   gates.set(gate.gate_id, gate);
 }
 
-function addApproval(event: LedgerEvent, { approvals }: Seen, decision: "approve" | "reject"): void {
-  const decided = payloadOf(event, "USER_APPROVED");
-  const { gate_id, principal, payload_digest, outcome_id, outcome_version, edited, comment, carried_by = [] } = decided;
+function addApproval(
+  event: LedgerEvent,
+  { approvals }: Seen,
+  decided: GateDecided & Pick<ApprovalCause, "decision">,
+): void {
+  const { gate_id, decision, principal, payload_digest, outcome_id, outcome_version, edited, comment } = decided;
+  const { carried_by = [] } = decided;
   // What became of a lost call is settled at a gate of its own, which approves no payload.
   if (gate_id !== gateIdOf(stepOf(event))) return;
   const { event_id, timestamp: at } = event;
@@ -125,8 +115,11 @@ function addApproval(event: LedgerEvent, { approvals }: Seen, decision: "approve
   approvals.set(stepOf(event), { event_id, decision, principal, carried_by, at, ...bound, edited, comment });
 }
 
-function addExpiry(event: LedgerEvent, { approvals, gates }: Seen): void {
-  const { gate_id, action } = payloadOf(event, "GATE_EXPIRED");
+function addExpiry(
+  { gate_id, action }: EventPayloads["GATE_EXPIRED"],
+  event: LedgerEvent,
+  { approvals, gates }: Seen,
+): void {
   const gate = gates.get(gate_id);
   if (gate === undefined) return;
   approvals.set(stepOf(event), {
@@ -143,8 +136,8 @@ function addExpiry(event: LedgerEvent, { approvals, gates }: Seen): void {
   });
 }
 
-function startAction(event: LedgerEvent, seen: Seen): void {
-  const { action_id, key, operator_name, operator_version, attempt, payload_hash } = payloadOf(event, "ACTION_STARTED");
+function startAction(started: EventPayloads["ACTION_STARTED"], event: LedgerEvent, seen: Seen): void {
+  const { action_id, key, operator_name, operator_version, attempt, payload_hash } = started;
   const link = seen.byAction.get(action_id) ?? beginLink(event, seen);
   seen.byAction.set(action_id, link);
   const { event_id } = event;
@@ -191,16 +184,24 @@ function refuse(event: LedgerEvent, seen: Seen, { code, message }: KernelError):
   beginLink(event, seen).refusal = { event_id: event.event_id, code, message };
 }
 
-function endAttempt(event: LedgerEvent, { byAction }: Seen, end: Pick<AttemptCause, "outcome" | "error_code">): void {
-  const link = byAction.get((event.payload as { readonly action_id: string }).action_id);
+interface End extends Pick<AttemptCause, "outcome"> {
+  readonly action_id: string;
+  readonly error_code?: string | null;
+}
+
+function endAttempt(event: LedgerEvent, { byAction }: Seen, { action_id, outcome, error_code = null }: End): void {
+  const link = byAction.get(action_id);
   const last = link?.attempts.at(-1);
   if (link === undefined || last === undefined) return;
-  link.attempts = [...link.attempts.slice(0, -1), { ...last, ...end }];
+  link.attempts = [...link.attempts.slice(0, -1), { ...last, outcome, error_code }];
   if (link.effect !== null) link.effect = { ...link.effect, ended_event_id: event.event_id };
 }
 
-function addOutcome(event: LedgerEvent, { byAction }: Seen): void {
-  const { outcome, action_id } = payloadOf(event, "OUTCOME_DRAFTED");
+function addOutcome(
+  { outcome, action_id }: EventPayloads["OUTCOME_DRAFTED"],
+  _event: LedgerEvent,
+  { byAction }: Seen,
+): void {
   const link = byAction.get(action_id ?? "");
   if (link?.effect == null) return;
   link.effect = { ...link.effect, outcome: { outcome_id: outcome.outcome_id, version: outcome.version } };

@@ -8,9 +8,10 @@
  * D4  An entry says what its gate asked for when it was queued, whatever became of the gate later.
  */
 import { type AuditEntry, type AuditOutcome, unassigned } from "../../contract/audit.ts";
-import { type LedgerEvent, payloadOf } from "../../contract/event.ts";
+import { type EventPayloads, type GateDecided, type LedgerEvent, payloadOf } from "../../contract/event.ts";
 import { type Gate, gateIdOf } from "../../contract/gate.ts";
 import { deepFreeze } from "../../contract/json.ts";
+import { type EventReaders, readEvent } from "../../contract/read-event.ts";
 
 /** What is known of a workflow's gates and rules, from all of its events. */
 interface Known {
@@ -24,42 +25,38 @@ interface Known {
 export function projectAudit(events: readonly LedgerEvent[]): readonly AuditEntry[] {
   const known: Known = { asked: new Set(), policies: new Map(), events };
   const entries = events.flatMap((event) => {
-    const entry = readers[event.event_type]?.(event, known);
+    const entry = readEvent(readers, event, known);
     return entry === undefined || entry === null ? [] : [{ interaction_id: event.event_id, ...entry }];
   });
   return deepFreeze(entries);
 }
 
 type Entry = Omit<AuditEntry, "interaction_id">;
-type Reader = (event: LedgerEvent, known: Known) => Entry | null;
 
-const readers: { readonly [type: string]: Reader } = {
-  POLICY_DECIDED(event, known) {
-    const { stage, policies = [] } = payloadOf(event, "POLICY_DECIDED");
+const readers: EventReaders<Entry | null, [known: Known]> = {
+  POLICY_DECIDED(decided, event, known) {
+    const { stage, policies = [] } = decided;
     if (stage === "action" && event.step_id !== null) known.policies.set(event.step_id, policies);
-    return { outcome: outcomeOf(event, known), policies: [...policies] };
+    return { outcome: outcomeOf(decided, event, known), policies: [...policies] };
   },
-  GATE_OPENED(event, { asked }) {
-    const { gate } = payloadOf(event, "GATE_OPENED");
-    if (asked.has(gate.gate_id)) return null;
-    return { outcome: queued(gate.gate_id, gate), policies: [] };
-  },
-  USER_APPROVED: (event, known) => decided(event, known, "HumanApproved"),
-  USER_REJECTED: (event, known) => decided(event, known, "HumanRejected"),
-  GATE_EXPIRED(event, known) {
-    const allowed = payloadOf(event, "GATE_EXPIRED").action === "allow";
-    return {
-      outcome: allowed ? { type: "AutoApproved" } : { type: "Blocked", policy: "gate expiry" },
-      policies: policiesOf(event, known),
-    };
-  },
+  GATE_OPENED: ({ gate }, _event, { asked }) =>
+    asked.has(gate.gate_id) ? null : { outcome: queued(gate.gate_id, gate), policies: [] },
+  USER_APPROVED: (said, event, known) => decided(said, "HumanApproved", policiesOf(event, known)),
+  USER_REJECTED: (said, event, known) => decided(said, "HumanRejected", policiesOf(event, known)),
+  GATE_EXPIRED: ({ action }, event, known) => ({
+    outcome: action === "allow" ? { type: "AutoApproved" } : { type: "Blocked", policy: "gate expiry" },
+    policies: policiesOf(event, known),
+  }),
 };
 
-function decided(event: LedgerEvent, known: Known, type: "HumanApproved" | "HumanRejected"): Entry {
-  const { principal, carried_by } = payloadOf(event, "USER_APPROVED");
+function decided(
+  { principal, carried_by }: GateDecided,
+  type: "HumanApproved" | "HumanRejected",
+  policies: string[],
+): Entry {
   const who = principal === null ? {} : { decided_by: principal.id };
   const voters = carried_by === undefined ? {} : { carried_by: carried_by.map((vote) => vote.principal.id) };
-  return { outcome: { type }, policies: policiesOf(event, known), ...who, ...voters };
+  return { outcome: { type }, policies, ...who, ...voters };
 }
 
 /** The policies that matched what a person was asked about. */
@@ -67,8 +64,11 @@ const policiesOf = ({ step_id }: LedgerEvent, { policies }: Known): string[] => 
   ...(policies.get(step_id ?? "") ?? []),
 ];
 
-function outcomeOf(event: LedgerEvent, known: Known): AuditOutcome {
-  const { decision, policies = [], decided_by } = payloadOf(event, "POLICY_DECIDED");
+function outcomeOf(
+  { decision, policies = [], decided_by }: EventPayloads["POLICY_DECIDED"],
+  event: LedgerEvent,
+  known: Known,
+): AuditOutcome {
   if (decision === "DENY") return { type: "Blocked", policy: decided_by ?? policies[0] ?? "unnamed" };
   if (decision !== "REQUIRE_HUMAN_APPROVAL") return { type: "AutoApproved" };
   const id = reviewOf(event, known);

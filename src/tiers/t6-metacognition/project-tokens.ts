@@ -6,9 +6,10 @@
  * T2  Virtual time is the place in this stream; `sequence` in each detail leads to the ledger event.
  * T3  What a call used of capability and governor is counted here as the fold counts it; ceilings are the kernel's own.
  */
+import type { KernelError } from "../../contract/error.ts";
 import type { EventPayloads, LedgerEvent } from "../../contract/event.ts";
-import { payloadOf } from "../../contract/event.ts";
 import type { JsonObject } from "../../contract/json.ts";
+import { type EventReaders, readEvent } from "../../contract/read-event.ts";
 import type {
   CapabilityEntry,
   CapabilityUsage,
@@ -38,7 +39,6 @@ interface Viewed {
 }
 
 type Told = readonly [kind: TokenEventKind, detail: object, label?: string];
-type Teller = (view: Viewed, event: LedgerEvent) => void;
 
 const nothing: ResourceRequest = Object.freeze({ cpu_time: 0, memory_bytes: 0, network_bytes: 0, tokens: 0 });
 
@@ -53,7 +53,7 @@ export function projectTokens(events: readonly LedgerEvent[], shelf: TokenShelf)
     scheduled: 0,
     intentType: "",
   };
-  for (const event of events) tellers[event.event_type]?.(view, event);
+  for (const event of events) readEvent(tellers, event, view);
   return view.told;
 }
 
@@ -125,8 +125,11 @@ function queue(view: Viewed, event: LedgerEvent, detail: object): void {
 
 const tokenOfStep = (view: Viewed, event: LedgerEvent) => view.steps.get(event.step_id ?? "");
 
-function tellCall(view: Viewed, event: LedgerEvent): void {
-  const { token, operator_name, attempt } = payloadOf(event, "ACTION_STARTED");
+function tellCall(
+  { token, operator_name, attempt }: EventPayloads["ACTION_STARTED"],
+  event: LedgerEvent,
+  view: Viewed,
+): void {
   if (token !== undefined && token.id > view.scheduled) queueAgain(view, event);
   const id = token?.id ?? tokenOfStep(view, event)?.id;
   // What the record answers once more, for a token that has started, is no further piece of work.
@@ -162,54 +165,40 @@ const isOver = ({ told }: Viewed, id: number): boolean =>
 
 const violations: ReadonlySet<string> = new Set(["capability_violation", "resource_violation", "budget_violation"]);
 
-function tellBudget(view: Viewed, event: LedgerEvent): void {
-  const { code, detail } = payloadOf(event, "BUDGET_REFUSED").error;
+function tellBudget(view: Viewed, event: LedgerEvent, { code, detail }: KernelError): void {
   const kind = violations.has(String(detail["kind"])) ? (detail["kind"] as TokenEventKind) : "budget_violation";
   tellRefused(view, event, kind, { code, ...detail });
 }
 
-function tellPlan(view: Viewed, event: LedgerEvent): void {
-  const { plan, planner_cost } = payloadOf(event, "PLAN_CREATED");
+function tellPlan({ plan, planner_cost }: EventPayloads["PLAN_CREATED"], event: LedgerEvent, view: Viewed): void {
   for (const step of plan.steps) view.dependencies.set(step.step_id, step.depends_on);
   tellWork(view, event, "Plan", { plan_id: plan.plan_id, planner_cost });
 }
 
-const failed = ({ error, pending }: EventPayloads["ACTION_FAILED"]) => ({
-  status: "failed",
-  code: error.code,
-  pending,
-});
-
-const tellers: { readonly [type: string]: Teller } = {
-  INTENT_RECEIVED(view, event) {
-    view.intentType = payloadOf(event, "INTENT_RECEIVED").intent.type;
-    tellWork(view, event, "Perception", { intent_type: view.intentType });
+const tellers: EventReaders<void, [view: Viewed]> = {
+  INTENT_RECEIVED({ intent }, event, view) {
+    view.intentType = intent.type;
+    tellWork(view, event, "Perception", { intent_type: intent.type });
   },
-  CONTEXT_BUILT: (view, event) => tellWork(view, event, "Reason"),
+  CONTEXT_BUILT: (_built, event, view) => tellWork(view, event, "Reason"),
   PLAN_CREATED: tellPlan,
-  PLAN_REJECTED: (view, event) => tellWork(view, event, "Plan", { status: "failed" }),
-  STEP_QUEUED: (view, event) => queue(view, event, { goal: payloadOf(event, "STEP_QUEUED").name }),
-  ACTION_RETRY_SCHEDULED: (view, event) =>
-    queue(view, event, { due_at: payloadOf(event, "ACTION_RETRY_SCHEDULED").due_at }),
+  PLAN_REJECTED: (_rejected, event, view) => tellWork(view, event, "Plan", { status: "failed" }),
+  STEP_QUEUED: ({ name }, event, view) => queue(view, event, { goal: name }),
+  ACTION_RETRY_SCHEDULED: ({ due_at }, event, view) => queue(view, event, { due_at }),
   ACTION_STARTED: tellCall,
-  ACTION_SUCCEEDED: (view, event) => tellEnd(view, event, { cached: payloadOf(event, "ACTION_SUCCEEDED").cached }),
-  ACTION_FAILED: (view, event) => tellEnd(view, event, failed(payloadOf(event, "ACTION_FAILED"))),
-  ACTION_SETTLED: (view, event) => tellEnd(view, event, { settled: payloadOf(event, "ACTION_SETTLED").resolution }),
-  BUDGET_REFUSED: tellBudget,
-  STEP_FAILED(view, event) {
-    const { error } = payloadOf(event, "STEP_FAILED");
-    tellRefused(view, event, "capability_violation", { error: "denied", code: error.code });
-  },
-  STEP_SKIPPED: (view, event) =>
-    tellRefused(view, event, "custom", { reason: payloadOf(event, "STEP_SKIPPED").reason }, "dependency_cancelled"),
-  TOKEN_RECORDED(view, event) {
-    const { token_id, kind, label, detail } = payloadOf(event, "TOKEN_RECORDED");
-    tell(view, token_id, event, label === null ? [kind, detail] : [kind, detail, label]);
-  },
-  MEMORY_WRITTEN(view, event) {
+  ACTION_SUCCEEDED: ({ cached }, event, view) => tellEnd(view, event, { cached }),
+  ACTION_FAILED: ({ error, pending }, event, view) =>
+    tellEnd(view, event, { status: "failed", code: error.code, pending }),
+  ACTION_SETTLED: ({ resolution }, event, view) => tellEnd(view, event, { settled: resolution }),
+  BUDGET_REFUSED: ({ error }, event, view) => tellBudget(view, event, error),
+  STEP_FAILED: ({ error }, event, view) =>
+    tellRefused(view, event, "capability_violation", { error: "denied", code: error.code }),
+  STEP_SKIPPED: ({ reason }, event, view) => tellRefused(view, event, "custom", { reason }, "dependency_cancelled"),
+  TOKEN_RECORDED: ({ token_id, kind, label, detail }, event, view) =>
+    tell(view, token_id, event, label === null ? [kind, detail] : [kind, detail, label]),
+  MEMORY_WRITTEN({ record }, event, view) {
     const token = tokenOfStep(view, event);
-    const { key } = payloadOf(event, "MEMORY_WRITTEN").record;
-    if (token?.begun === true) tell(view, token.id, event, ["memory_write", { key }]);
+    if (token?.begun === true) tell(view, token.id, event, ["memory_write", { key: record.key }]);
   },
-  WORKFLOW_COMPLETED: (view, event) => tellWork(view, event, "Reflect"),
+  WORKFLOW_COMPLETED: (_completed, event, view) => tellWork(view, event, "Reflect"),
 };
