@@ -18,7 +18,7 @@ export const RetryRequest = z.object({
   /** Of the package, to migrate to; the newest that is registered where none is named. */
   version: CapabilityVersion.optional(),
   step_ids: z.array(StepId).optional(),
-  /** For the operators and the planner of the work that is done again. */
+  /** For the operators of the work that is done again: their `context.feedback`. */
   feedback: z.string().max(4096).optional(),
   /** Where doing it again begins a workflow, that is one under this key, as with a submit. */
   idempotency_key: IdempotencyKey.optional(),

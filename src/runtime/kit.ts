@@ -21,7 +21,7 @@ export interface Limits {
   readonly maxSteps: number;
   /** Steps of one workflow that run at once. */
   readonly maxConcurrentSteps: number;
-  /** Plans that may follow one that failed. */
+  /** Plans that may follow one of which a step failed; with 0 the first failed step ends its workflow. */
   readonly maxReplans: number;
   /** Plans of one workflow, whether the one before has failed or says that it continues. */
   readonly maxRounds: number;
