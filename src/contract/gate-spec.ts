@@ -15,8 +15,11 @@ const RoleName = z.string().min(1).max(64);
 
 /** What happens when nobody decides in time; without it a gate waits for ever. */
 export const GateExpiry = z.strictObject({
+  /** Milliseconds after the gate opened, or after the rung before. */
   after_ms: Wait,
+  /** What then happens by itself. */
   action: z.enum(["deny", "allow", "suspend", "escalate"]),
+  /** Of `escalate`: who is asked then; `admin` where nobody is named. */
   role: z.string().optional(),
 });
 export type GateExpiry = z.infer<typeof GateExpiry>;
@@ -34,16 +37,22 @@ const Escalation = z.strictObject({ after_ms: Wait, role: RoleName });
 /** `roles` restricts who may decide, `approvers` names them; `advisors` are roles that may vote and are never counted. */
 export const GateSpec = z
   .strictObject({
+    /** What people read first. */
     reason: z.string().default("the plan asks for a decision"),
+    /** Only these roles may decide. */
     roles: z.array(z.string()).min(1).optional(),
+    /** What happens when nobody decides in time; without it the gate waits for ever. */
     expiry: GateExpiry.optional(),
+    /** So many votes close it; without it one decision does. */
     quorum: z
       .strictObject({
         approvals: z.int().positive().max(100),
         rejections: z.int().positive().max(100).optional(),
       })
       .optional(),
+    /** Only these people may decide, each with one seat. */
     approvers: z.array(Approver).min(1).max(100).optional(),
+    /** Roles that may vote and are never counted. */
     advisors: z.array(RoleName).min(1).max(100).optional(),
     /** Who asked for the work may not decide on it. */
     separation: z.boolean().optional(),

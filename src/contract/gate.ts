@@ -63,45 +63,77 @@ export type GateEditable = z.infer<typeof GateEditable>;
 
 /** All that a person needs to decide, and what they decided. `payload` is exactly what runs after approval. */
 export const Gate = z.object({
+  /** Unique in its workflow. */
   gate_id: GateId,
+  /** Whose workflow it is. */
   tenant_id: TenantId,
+  /** Of which workflow. */
   workflow_id: WorkflowId,
+  /** Which step waits. */
   step_id: StepId,
+  /** Whether a call may be made, or what became of one. */
   kind: z.enum(["approval", "in_doubt"]),
+  /** Open, or how it ended. */
   status: z.enum(gateStatuses),
+  /** The step's name. */
   title: z.string(),
+  /** What would be called. */
   operator: z.string(),
+  /** Who asks for the gate, and why. */
   reasons: z.array(GateReason),
+  /** The outcome that the call would make final. */
   target: z.object({ type: z.string(), outcome_id: OutcomeId, version: z.int().positive() }).nullable(),
+  /** Exactly what runs after an approval. */
   payload: JsonValue,
+  /** SHA-256 of its canonical JSON. */
   payload_digest: z.string(),
+  /** Under which rules it was opened. */
   policy_version: z.string(),
+  /** What would happen, in the operator's words. */
   preview: z.string(),
+  /** What would change. */
   diff: z.string().nullable(),
   /** What preview and diff were made against, where the operator names it: part of what is approved. */
   basis: Basis.optional(),
+  /** SHA-256 of the basis. */
   basis_digest: z.string().optional(),
   /** The gate rested on something else when it was first opened: an approval must name `basis_digest`. The fold adds it. */
   basis_changed: z.boolean().optional(),
   /** Null where nothing may be edited. No event holds it: the fold says what, and who reads the gate gets value and schema. */
   editable: GateEditable.nullable().optional(),
+  /** The step's risk. */
   risk_level: z.enum(["low", "medium", "high"]),
+  /** The step's estimated cost. */
   estimated_cost: z.number(),
+  /** What the call may do outside. */
   effect: z.string(),
+  /** What each answer leads to. */
   consequences: z.object({ approve: z.string(), reject: z.string(), edit: z.string() }),
+  /** Buttons for the host's interface. */
   ui_actions: z.array(UiAction),
+  /** Only these roles may decide; null: any that may approve. */
   roles: z.array(z.string()).nullable(),
+  /** When it was opened. */
   opened_at: z.string(),
+  /** When something happens by itself if nobody has decided. */
   due_at: z.string().nullable(),
+  /** What happens then. */
   expiry_action: z.enum(["deny", "allow", "suspend", "escalate"]).nullable(),
+  /** Whom it then goes to. */
   escalate_to: z.string().nullable().default(null),
   /** What is still to come while nobody decides: the rung that falls due at `due_at` first. */
   ladder: z.array(GateExpiry).default([]),
+  /** How many votes close it; null: one decision does. */
   quorum: GateQuorum.nullable().default(null),
+  /** Only these people; null: not named. */
   approvers: z.array(Approver).nullable().default(null),
+  /** Roles whose votes are not counted. */
   advisors: z.array(z.string()).default([]),
+  /** Whether those who asked may not decide. */
   separation: z.boolean().default(false),
+  /** Whether seats may be lent. */
   delegation: z.boolean().default(true),
+  /** Whether votes need a signature. */
   signed: z.boolean().default(false),
   /** The round of drafting that its step was in; the fold adds it. What is regenerated is shown anew. */
   draft_version: z.int().optional(),
@@ -113,6 +145,7 @@ export const Gate = z.object({
   requester: PrincipalRef.nullable().default(null),
   /** Standing votes on what the gate now shows. */
   votes: z.array(GateVote).default([]),
+  /** Seats that are lent. */
   delegations: z.array(GateDelegation).default([]),
   /** A person changed what the gate shows. */
   edited: z.boolean().default(false),
@@ -120,6 +153,7 @@ export const Gate = z.object({
   seat: GateSeat.nullable().optional(),
   /** What was signed at this gate before; a signature is used once. */
   spent_signatures: z.array(z.string()).default([]),
+  /** How it ended; null while it is open. */
   decision: z
     .object({
       decision: z.enum(["approve", "reject"]),
@@ -164,20 +198,32 @@ export const refuseUnnamed = (source: ModuleRef): never =>
 
 /** A person's decision. It names its gate, or what the gate shows; in process the one open gate need not be named. `edit` replaces the payload first; `resolution` answers an in-doubt gate. */
 export const GateRequest = z.object({
+  /** Whose workflow it is. */
   tenant_id: TenantId,
+  /** Who decides. */
   principal: Principal,
+  /** Which gate; or name its `payload_digest`. */
   gate_id: GateId.optional(),
+  /** What they say. */
   decision: z.enum(["approve", "reject"]),
+  /** What the decision rests on, and brings. */
   payload: z
     .object({
+      /** Only if the gate still applies this outcome. */
       target: z.object({ type: z.string(), outcome_id: z.string() }).optional(),
+      /** Where an outcome is to be applied; the operator reads it. */
       apply_targets: z.array(z.string()).default([]),
+      /** Members that replace those of what the gate names as editable. */
       edit: JsonObject.optional(),
+      /** Of a call in doubt: what became of it. */
       resolution: z.enum(["done", "retry"]).optional(),
+      /** With `done`: what the call gave. */
       result: JsonValue.optional(),
+      /** Only if the gate still shows this payload. */
       payload_digest: z.string().optional(),
       /** The gate's `basis_digest`, as it was shown; an approval needs it where the gate says `basis_changed`. */
       basis_digest: z.string().optional(),
+      /** Kept with the decision. */
       comment: z.string().max(4096).optional(),
       /** A compact JWS (EdDSA) over `signingInput` of the gate. */
       signature: z.string().max(8192).optional(),
@@ -189,15 +235,20 @@ export type ParsedGateRequest = z.output<typeof GateRequest>;
 
 /** Takes one's vote back while the gate is open. */
 export const WithdrawalRequest = z.object({
+  /** Whose workflow it is. */
   tenant_id: TenantId,
+  /** Whose vote it is. */
   principal: Principal,
+  /** Which gate. */
   gate_id: GateId.optional(),
 });
 export type WithdrawalRequest = z.infer<typeof WithdrawalRequest>;
 
 /** Lends one's seat at a gate to somebody else until `expires_at` (ISO 8601, UTC). */
 export const DelegationRequest = WithdrawalRequest.extend({
+  /** Who votes in one's place. */
   to: z.object({ type: z.string().min(1).max(64).default("user"), id: PrincipalRef.shape.id }),
+  /** Until when they may, ISO 8601 in UTC. */
   expires_at: z.iso.datetime(),
 });
 export type DelegationRequest = z.input<typeof DelegationRequest>;

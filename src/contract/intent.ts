@@ -8,8 +8,11 @@ import { JsonObject } from "./json.ts";
 
 /** Who asks. `role` is looked up in the host's role table. */
 export const Principal = z.object({
+  /** Such as `user`, `agent` or `service`. */
   type: z.string().min(1).max(64),
+  /** Unique within its type. */
   id: PrincipalId,
+  /** What they may do: a name of the role table. */
   role: z.string().min(1).max(64),
 });
 export type Principal = z.infer<typeof Principal>;
@@ -26,11 +29,17 @@ export const IdempotencyKey = z.string().regex(/^[\x20-\x7e]{1,255}$/, "1 to 255
 
 /** A request: on whose behalf, what is wanted, and under which key. */
 export const SubmitRequest = z.object({
+  /** How it came; for rules and reports. */
   source: z.enum(["chat", "api", "webhook"]).default("api"),
+  /** Whose workflow it will be. */
   tenant_id: TenantId,
+  /** Who asks. */
   principal: Principal,
+  /** Groups requests: later ones see the earlier ones of their thread in their context. */
   thread_id: ThreadId.nullable().default(null),
+  /** What it is about; part of memory's keys. */
   scope: Scope.nullable().default(null),
+  /** A text, and documents beside it. */
   input: z
     .object({
       mode: z.enum(["message", "data"]).default("message"),
@@ -38,11 +47,14 @@ export const SubmitRequest = z.object({
       attachments: z.object({ document_ids: z.array(z.union([z.string().min(1), z.int()])).default([]) }).prefault({}),
     })
     .prefault({}),
+  /** The intent type and its inputs; without it the text is classified. */
   intent_hint: z
     .object({ intent_type: z.string().min(1).max(256), inputs: JsonObject.default({}) })
     .nullable()
     .default(null),
+  /** What the work must hold to; rules and operators read it, such as `allow_credential_use`. */
   constraints: JsonObject.default({}),
+  /** References for the context. */
   context_refs: JsonObject.default({}),
   /** The same request under the same key, of the same principal, is one workflow for as long as the ledger lasts. */
   idempotency_key: IdempotencyKey.optional(),

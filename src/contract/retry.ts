@@ -8,7 +8,9 @@ import { IdempotencyKey, Principal } from "./intent.ts";
 
 /** Has a workflow's work done again: what failed, what is named, or all of it. */
 export const RetryRequest = z.object({
+  /** Whose workflow it is. */
   tenant_id: TenantId,
+  /** Who has it done again. */
   principal: Principal,
   /**
    * `replay`: what has ended is done again under the same keys; what had succeeded is answered from the record. `migrate`:
@@ -17,6 +19,7 @@ export const RetryRequest = z.object({
   mode: z.enum(["resume_failed_steps", "regenerate", "replay", "migrate"]).default("resume_failed_steps"),
   /** Of the package, to migrate to; the newest that is registered where none is named. */
   version: CapabilityVersion.optional(),
+  /** Of `regenerate`: these steps and all that depends on them. */
   step_ids: z.array(StepId).optional(),
   /** For the operators of the work that is done again: their `context.feedback`. */
   feedback: z.string().max(4096).optional(),
@@ -35,8 +38,11 @@ export type RetryResponse = z.infer<typeof RetryResponse>;
 
 /** Ends a workflow early. */
 export const CancelRequest = z.object({
+  /** Whose workflow it is. */
   tenant_id: TenantId,
+  /** Who ends it. */
   principal: Principal,
+  /** Kept with the cancellation. */
   reason: z.string().max(1024).default("cancelled by request"),
 });
 export type CancelRequest = z.input<typeof CancelRequest>;

@@ -126,7 +126,12 @@ export const tokenEventToJson = ({ token_id, timestamp, kind, label, detail }: T
 });
 
 /** Omitted or null: no ceiling. */
-export const CapabilityLimits = z.strictObject({ max_invocations: ceiling, max_tokens: ceiling });
+export const CapabilityLimits = z.strictObject({
+  /** Calls of an operator, rounds of planning of an intent. */
+  max_invocations: ceiling,
+  /** Tokens of all of them. */
+  max_tokens: ceiling,
+});
 export type CapabilityLimits = z.infer<typeof CapabilityLimits>;
 
 /** What was used of a capability. */
@@ -144,9 +149,13 @@ export type CapabilityEntry = z.infer<typeof CapabilityEntry>;
 
 /** Ceilings over all tokens, by the fields of a request. */
 export const GovernorLimits = z.strictObject({
+  /** In a unit of the host's. */
   cpu_time: ceiling,
+  /** Asked for in all. */
   memory_bytes: ceiling,
+  /** Asked for in all. */
   network_bytes: ceiling,
+  /** Asked for in all. */
   tokens: ceiling,
 });
 export type GovernorLimits = z.infer<typeof GovernorLimits>;

@@ -45,16 +45,27 @@ export type SkipReason = z.infer<typeof SkipReason>;
 /** A step as it stands. */
 export const StepView = z
   .object({
+    /** Unique in its workflow. */
     step_id: z.string(),
+    /** For people. */
     name: z.string(),
+    /** What it calls. */
     operator: z.string(),
+    /** Where it stands. */
     state: z.enum(stepStates),
+    /** Of a running step: what it is about. */
     phase: StepPhase.nullable(),
+    /** Attempts on record, of all its runs. */
     attempts: z.int().nonnegative(),
+    /** How often it was taken up again. */
     run: z.int().nonnegative(),
+    /** Steps that come before it. */
     depends_on: z.array(z.string()).readonly(),
+    /** What it gave, as text. */
     output_text: z.string(),
+    /** Why it failed. */
     error: KernelError.nullable(),
+    /** Why it was left out. */
     skip_reason: SkipReason.nullable(),
   })
   .readonly();
@@ -65,26 +76,47 @@ const status = z.enum(traceStatuses);
 /** What `kernel.workflow()` answers. */
 export const WorkflowState = z
   .object({
+    /** Its id. */
     workflow_id: WorkflowId,
+    /** Whose it is. */
     tenant_id: TenantId,
+    /** The thread of requests that it belongs to. */
     thread_id: ThreadId.nullable(),
+    /** The same for all that follows from one request. */
     correlation_id: CorrelationId,
+    /** The checked request. */
     intent: Intent,
+    /** The current plan; null before there is one. */
     plan: Plan.nullable(),
+    /** Where it stands. */
     state: WorkflowStateName,
+    /** The same in the words of traces, where a refusal is `blocked`. */
     status,
+    /** Of all its plans. */
     steps: z.array(StepView).readonly(),
+    /** All of them, open or not. */
     gates: z.array(Gate).readonly(),
+    /** Each version of each. */
     outcomes: z.array(Outcome).readonly(),
+    /** How far it is. */
     progress: KernelProgress,
+    /** The text for whoever asked. */
     response: z.object({ status, text: z.string() }).readonly(),
+    /** What is worth knowing and stopped nothing. */
     warnings: z.array(KernelError).readonly(),
+    /** Why it failed. */
     error: KernelError.nullable(),
+    /** The workflow whose work it does again. */
     parent_workflow_id: z.string().nullable(),
+    /** Of its last event. */
     sequence: z.int().nonnegative(),
+    /** Of its request's `maxCost`. */
     spent: z.number(),
+    /** When it was taken. */
     accepted_at: z.string(),
+    /** When its last event was. */
     updated_at: z.string(),
+    /** When it ended; null before. */
     finished_at: z.string().nullable(),
   })
   .readonly();

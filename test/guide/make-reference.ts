@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { getLibFiles, ts } from "@ts-morph/common";
-import type { DeclarationReflection as Declaration, ProjectReflection } from "typedoc";
+import type { DeclarationReflection as Declaration, ProjectReflection, SomeType } from "typedoc";
 import "./older-compiler.ts";
 import { sources } from "./resolve-package.ts";
 
@@ -18,8 +18,8 @@ export interface ReferenceCheck {
   readonly exported: number;
   /** Names of exports without a docstring, with their file. */
   readonly undocumented: readonly string[];
-  /** Options and limits without one, as `KernelOptions.clock`. */
-  readonly options: readonly string[];
+  /** Members without one of what hosts write and read, as `KernelOptions.clock`. */
+  readonly members: readonly string[];
   /** Types that public ones name and no entry exports. */
   readonly unexported: readonly string[];
 }
@@ -73,7 +73,7 @@ function check(project: ProjectReflection, validate: () => void): ReferenceCheck
   return {
     exported: names.length,
     undocumented: names.filter((name) => !documented.has(name)),
-    options: [...new Set(exported.filter(isChosenFrom).flatMap(undocumentedMembers))].toSorted(),
+    members: [...new Set(exported.filter(isChosenFrom).flatMap(undocumentedMembers))].toSorted(),
     unexported: [...new Set(unexported)].toSorted(),
   };
 }
@@ -84,11 +84,22 @@ function isDocumented({ comment, signatures = [] }: Declaration): boolean {
   return told.some((one) => (one?.summary.length ?? 0) > 0);
 }
 
+/** What hosts write, and what they read most. */
 function isChosenFrom({ name }: Declaration): boolean {
-  return /(Options|Limits)$/.test(name) || name === "Kernel";
+  return (
+    /(Options|Limits|Spec)$/.test(name) ||
+    /^(Submit|Gate|Withdrawal|Delegation|Retry|Cancel)Request$/.test(name) ||
+    ["Kernel", "Principal", "WorkflowState", "StepView", "Gate", "Budgets"].includes(name)
+  );
 }
 
-function undocumentedMembers({ name, children = [] }: Declaration): readonly string[] {
-  const own = children.filter((member) => !/^(\[|__)/.test(member.name));
+function undocumentedMembers({ name, type, children }: Declaration): readonly string[] {
+  const own = (children ?? membersOf(type)).filter((member) => !/^(\[|__)/.test(member.name));
   return own.filter((member) => !isDocumented(member)).map((member) => `${name}.${member.name}`);
+}
+
+/** Of a schema those of the record that it reads: `ZodReadonly<ZodObject<{ … }>>`. */
+function membersOf(type: SomeType | undefined): readonly Declaration[] {
+  if (type?.type === "reflection") return type.declaration.children ?? [];
+  return type?.type === "reference" ? membersOf(type.typeArguments?.[0]) : [];
 }
