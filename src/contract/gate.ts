@@ -259,7 +259,7 @@ export const GateResponse = z.object({
   workflow_id: WorkflowId,
   /**
    * `revised`: an edit made a new version that nobody has signed yet, at a gate that asks for it, or that rests on something
-   * nobody was shown yet.
+   * nobody was shown yet, or of which policy made something else than was said.
    */
   status: z.enum(["resumed", "rejected", "kept", "voted", "withdrawn", "delegated", "revised"]),
   correlation_id: CorrelationId,

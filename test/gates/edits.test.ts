@@ -144,6 +144,59 @@ describe("what a person changed is put to policy like any payload", () => {
   });
 });
 
+describe("what policy makes of an edit", () => {
+  const toEscrow = (stage: "action" | "outcome") =>
+    definePolicy({
+      name: "escrow",
+      stages: [stage],
+      evaluate({ subject }) {
+        const { text = "", ...rest } = subject.payload as { readonly text?: string };
+        if (!text.startsWith("large")) return null;
+        return { decision: "TRANSFORM", reason: "large", transform: { ...rest, text: "escrow" } };
+      },
+    });
+
+  it.each(["action", "outcome"] as const)(
+    "[GAT-05] at stage %s is shown before anybody decides on it",
+    async (stage) => {
+      const { capability, publish } = publishing();
+      await using t = await createTestKernel({ capabilities: [capability], policies: [toEscrow(stage)] });
+      const { workflow_id } = await t.run(intent);
+      const { payload_digest } = await gateOf(t, workflow_id);
+      const said = { decision: "approve", payload: { payload_digest, edit: { text: "large" } } } as const;
+      expect((await decide(t, workflow_id, said)).status).toBe("revised");
+      await t.clock.settle();
+      const shown = await gateOf(t, workflow_id);
+      expect([shown.status, shown.payload, publish.calls]).toEqual(["open", { text: "escrow", to: "board" }, []]);
+      await decide(t, workflow_id, { decision: "approve", payload: { payload_digest: shown.payload_digest } });
+      expect((await t.rest(workflow_id)).state).toBe("completed");
+      expect(publish.calls.map((c) => c.input)).toEqual([shown.payload]);
+      expect(await t.kernel.replay(workflow_id)).toMatchObject({ identical: true });
+    },
+  );
+
+  it("[GAT-03] beside what was edited: the edit that comes again is answered alike, and decides nothing", async () => {
+    const write = counted("Note.Write", { effect: "final_write" });
+    const stamped = definePolicy({
+      name: "stamp",
+      stages: ["action"],
+      evaluate: ({ subject: { payload } }) =>
+        (payload as { text: string }).text === "b"
+          ? { decision: "TRANSFORM", transform: { ...(payload as object), to: "archive" } }
+          : null,
+    });
+    const capability = story([write], [step("w", write, { params: { text: "a", to: "board" } })]);
+    await using t = await createTestKernel({ capabilities: [capability], policies: [stamped] });
+    const { workflow_id } = await t.run(intent);
+    const { payload_digest } = await gateOf(t, workflow_id, "gate-w");
+    const said = { decision: "approve", payload: { payload_digest, edit: { text: "b" } } } as const;
+    const first = await decide(t, workflow_id, said);
+    expect(first.status).toBe("revised");
+    expect(await decide(t, workflow_id, said)).toEqual(first);
+    expect([(await gateOf(t, workflow_id, "gate-w")).payload, write.calls]).toEqual([{ text: "b", to: "archive" }, []]);
+  });
+});
+
 describe("an invalid edit", () => {
   const rules = [
     definePolicy({

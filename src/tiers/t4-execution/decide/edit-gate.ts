@@ -2,7 +2,8 @@
  * A gate on a version that nobody has seen yet: a person changed what it shows, or policy did since it opened.
  *
  * E1  An edit is checked like any payload, and by policy, before anything of it is noted. One that changes nothing of what the
- *     call gets is refused: at a gate whose step applies an outcome, the outcome's new version is what the call gets.
+ *     call gets is refused: at a gate whose step applies an outcome, the outcome's new version is what the call gets. What
+ *     policy makes of it beyond a mask is shown before it is decided on.
  * E2  A decision under another policy than the gate's is refused; what the gate shows is put to the policy of now, and the
  *     gate is opened again on what that lets through, or its step is denied. So it is where an expiry or the votes of
  *     before would approve it.
@@ -25,6 +26,7 @@ import { failStep, isBlocking } from "./end-step.ts";
 import { checkOutcome, judgeOutcome, nextVersion } from "./finish-step.ts";
 import { describeGate, reviseGate } from "./open-gate.ts";
 import { checkPayload, findOperator, type Prepared } from "./prepare-step.ts";
+import { isSaid } from "./redact.ts";
 import { resolveParams } from "./resolve-templates.ts";
 import { isOutdated, oodaRef, outcomeOfStep, outputsOf, type Run, stepOf } from "./run.ts";
 import { quorumWithout } from "./separate-duties.ts";
@@ -32,7 +34,7 @@ import { quorumWithout } from "./separate-duties.ts";
 /** An edit that was let through: `note` notes the new version and gives the revised gate. */
 export interface Edited {
   readonly note: (still: Gate) => Gate;
-  /** The new version rests on something that nobody was shown: it is not decided by whoever made it. */
+  /** Nobody was shown what the new version rests on, or what policy made of the edit: the edit does not decide on it. */
   readonly isUnseen: boolean;
 }
 
@@ -64,7 +66,10 @@ export function prepareEdit(run: Run, gate: Gate, request: ParsedGateRequest): E
     );
     return run.log.record.gates.get(gate.gate_id) as Gate;
   };
-  return { note, isUnseen: !hasSameBasis(shown, gate) };
+  const isAsSaid =
+    isSaid(prepared.payload, payload) &&
+    (outcome === null || isSaid(outcome.content, merge(editableValue(gate), edit)));
+  return { note, isUnseen: !isAsSaid || !hasSameBasis(shown, gate) };
 }
 
 /** The version that an edit makes of the outcome; null where the gate is about none. */

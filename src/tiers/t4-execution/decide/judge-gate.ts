@@ -7,7 +7,7 @@
  * J4  Which gate a decision means: name-gate.ts. One that comes before its gate opens: keep-decision.ts.
  */
 
-import { isSeatTaken, standingVote, tallyOf } from "../../../../machines/quorum.ts";
+import { isSeatTaken, requestersOf, standingVote, tallyOf } from "../../../../machines/quorum.ts";
 import type { AuthContext } from "../../../contract/auth-context.ts";
 import { hasSameBasis } from "../../../contract/basis.ts";
 import { digest } from "../../../contract/digest.ts";
@@ -113,9 +113,11 @@ function answerEdit(run: Run, gate: Gate, request: ParsedGateRequest): GateRespo
   const { edit, payload_digest } = request.payload;
   if (edit === undefined || !isOnEarlier(gate, payload_digest) || !showsEdit(gate, edit)) return null;
   if (isForOthers(gate)) return respond(run, gate.gate_id, "revised");
-  const vote = standingVote(gate, request.principal, run.settings.same);
+  const { same } = run.settings;
+  const vote = standingVote(gate, request.principal, same);
   if (vote?.decision === request.decision) return respond(run, gate.gate_id, request.decision);
-  return gate.basis_changed === true ? respond(run, gate.gate_id, "revised") : null;
+  const isTheirs = requestersOf(gate).some((one) => same(one, request.principal));
+  return isTheirs ? respond(run, gate.gate_id, "revised") : null;
 }
 
 /** A gate as it was judged, and as it stands now. */
