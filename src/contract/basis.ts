@@ -13,9 +13,9 @@ export type BasisEntry = Readonly<z.infer<typeof BasisEntry>>;
 export const Basis = z.array(BasisEntry).max(1000);
 export type Basis = readonly BasisEntry[];
 
-/** What of a gate binds its basis; nothing for a preview that rests on nothing. */
-export const bindBasis = (basis: Basis) =>
-  basis.length === 0 ? {} : { basis: [...basis], basis_digest: digest(basis) };
+/** What of a gate binds its basis; nothing for a preview that rests on nothing, unless it rested on something before. */
+export const bindBasis = (basis: Basis, rested = false) =>
+  basis.length === 0 && !rested ? {} : { basis: [...basis], basis_digest: digest(basis) };
 
 /** Whether both rest on the same, entry by entry. */
 export const hasSameBasis = (

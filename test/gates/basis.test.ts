@@ -15,7 +15,8 @@ function board(gate: object = {}) {
   const preview = ({ input }: { readonly input: unknown }): GatePreview => {
     world.asked += 1;
     const { to } = input as { readonly to: string };
-    return { preview: "a note", diff: `- ${world.hangs}`, basis: [{ name: to, digest: `${to}:${world.hangs}` }] };
+    const basis = world.hangs === "" ? [] : [{ name: to, digest: `${to}:${world.hangs}` }];
+    return { preview: "a note", diff: `- ${world.hangs}`, basis };
   };
   const publish = counted("Note.Publish", { effect: "final_write", preview });
   const busy = held<object>();
@@ -72,6 +73,22 @@ describe("what a preview rests on", () => {
     await approveShown(t, id);
     expect((await t.rest(id)).state).toBe("completed");
     expect(publish.calls).toHaveLength(1);
+  });
+
+  it("[GAT-05] gone before a vote is taken, it rests on nothing from then on: that has a digest too, and can be approved", async () => {
+    const { capability, publish, world } = board();
+    await using t = await createTestKernel({ capabilities: [capability] });
+    const { workflow_id: id } = await t.run(intent);
+    world.hangs = "";
+    expect((await refusalOf(approveShown(t, id))).code).toBe("T5_GATE_CONFLICT");
+    const { basis, payload_digest } = await gateOf(t, id, gateId);
+    expect(basis).toEqual([]);
+    const unnamed = decide(t, id, { gate_id: gateId, decision: "approve", payload: { payload_digest } });
+    expect((await refusalOf(unnamed)).code).toBe("T5_GATE_CONFLICT");
+    await approveShown(t, id);
+    expect((await t.rest(id)).state).toBe("completed");
+    expect(publish.calls.map(({ context }) => context.basis)).toEqual([[]]);
+    expect((await t.kernel.replay(id)).identical).toBe(true);
   });
 
   it("[GAT-03] an approval of what it rested on before, sent again, is no approval of what it rests on now", async () => {

@@ -1,5 +1,6 @@
 /** Gates as a plan may ask for them: one person or several, named or not, with a time and a ladder or without. */
-import type { Draw, GateInput } from "./story.ts";
+import type { Draw } from "./drawing.ts";
+import type { GateInput } from "./story.ts";
 
 const approvers = [1, 2, 3].map((id) => ({ type: "user", id }));
 const actions = ["deny", "allow", "suspend", "escalate"] as const;
@@ -14,5 +15,20 @@ export function drawGate(draw: Draw): GateInput {
     ...who,
     ...(draw.chance(0.3) ? { expiry } : {}),
     ...(draw.chance(0.1) ? { escalation: [{ after_ms: 2_000, role: "admin" }] } : {}),
+  };
+}
+
+/** The same gate, or a new one, that asks for more: signatures, roles, duties kept apart, seats that nobody may lend. */
+export function enrichGate(draw: Draw, gate: GateInput | null): GateInput {
+  const { approvers: named, ...plain } = gate ?? { reason: "a person looks twice" };
+  const roles = draw.chance(0.25) ? { roles: draw.pick([["user"], ["user", "admin"], ["admin"]]) } : {};
+  return {
+    ...plain,
+    ...(named === undefined || "roles" in roles ? roles : { approvers: named }),
+    ...(draw.chance(0.35) ? { signed: true } : {}),
+    ...(draw.chance(0.25) ? { separation: true } : {}),
+    ...(draw.chance(0.2) ? { delegation: false } : {}),
+    ...(draw.chance(0.15) ? { advisors: ["guest"] } : {}),
+    ...(draw.chance(0.2) ? { quorum: { approvals: 1 + draw.upTo(2), rejections: 1 } } : {}),
   };
 }

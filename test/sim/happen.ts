@@ -1,23 +1,10 @@
 /** What happens in a story, one action at a time: people, time, faults. */
-
-import { KernelErrorException } from "../../src/contract/error.ts";
-import type { Gate, GateRequest } from "../../src/contract/gate.ts";
-import type { Kernel } from "../../src/kernel/face.ts";
-import { letRun } from "../../src/testing/let-run.ts";
+import { ask, at, callerOf } from "./ask.ts";
 import type { Stage } from "./play-story.ts";
+import { findGate, foretell, otherWordOn, sayAt, wordOn } from "./say.ts";
 import type { SimulatedProcess } from "./simulated-process.ts";
 import type { Action, Deed } from "./story.ts";
 import { storyIntent } from "./story-package.ts";
-
-export const people = [
-  { type: "user", id: 1, role: "user" },
-  { type: "user", id: 2, role: "user" },
-  { type: "user", id: 3, role: "user" },
-  { type: "user", id: 4, role: "admin" },
-] as const;
-
-export const at = <T>(list: readonly T[], n: number): T | undefined => list[n % Math.max(1, list.length)];
-export const callerOf = (n: number) => ({ tenant_id: 1, principal: at(people, n) as (typeof people)[number] });
 
 const spans = [1, 50, 300, 1_000, 1_000, 3_000, 5_000, 11_000, 25_000] as const;
 const jumps = [-20_000, -900, 900, 15_000, 120_000] as const;
@@ -73,16 +60,9 @@ const happenings: Readonly<Record<Exclude<Deed, "open" | "wake">, Happening>> = 
     pending.end();
     return undefined;
   },
-  decide: async (stage, action, process) => {
-    const gate = await findGate(process, action.of);
-    if (gate === undefined) return;
-    hearSaid(stage, process, { gate, by: callerOf(action.by).principal.id });
-    ask(stage, { process, what: "decide" }, async ({ decideGate }) => {
-      const { gate_id, workflow_id } = gate;
-      await decideGate(workflow_id, { ...callerOf(action.by), gate_id, ...wordOn(gate, action) });
-      stage.world.acknowledge("decide", workflow_id, ({ payload }) => payload["gate_id"] === gate_id);
-    });
-  },
+  decide: (stage, action, process) => sayAt(stage, { action, process }, wordOn),
+  say: (stage, action, process) => sayAt(stage, { action, process }, otherWordOn),
+  foretell,
   withdraw: async (stage, action, process) => {
     const gate = await findGate(process, action.of);
     if (gate === undefined) return;
@@ -129,6 +109,20 @@ const happenings: Readonly<Record<Exclude<Deed, "open" | "wake">, Happening>> = 
     return undefined;
   },
   cut: (stage) => stage.cut(),
+  report: (stage, { of, how }, process) => {
+    const id = at(stage.workflows, of);
+    const report = { score: how };
+    return id === undefined ? undefined : ask(stage, { process, what: "report" }, (k) => k.attachReport(id, report));
+  },
+  settle: (stage, { of }, process) => {
+    const id = at(stage.workflows, of);
+    const asking = { process, what: "settle", patient: true };
+    return id === undefined ? undefined : ask(stage, asking, (k) => k.settled(id));
+  },
+  rebase: ({ world }) => {
+    world.basis += 1;
+    return undefined;
+  },
   jump: ({ world }, { how }, { wall }) => {
     const ms = at(jumps, how) as number;
     world.mark(ms < 0 ? "clock jumped back" : "clock jumped");
@@ -137,68 +131,9 @@ const happenings: Readonly<Record<Exclude<Deed, "open" | "wake">, Happening>> = 
   },
 };
 
-/** What a person says to a gate, at what this process takes for now. */
-export function hearSaid(
-  { world }: Stage,
-  { wall }: SimulatedProcess,
-  { gate: { workflow_id, gate_id }, by }: { readonly gate: Gate; readonly by: unknown },
-): void {
-  world.say({ workflow_id, gate_id, by, now: wall.now() });
-}
-
 const hint = { intent_type: storyIntent, inputs: {} };
 
 function crash({ world }: Stage, { faults }: SimulatedProcess): void {
   world.mark("crash between commits");
   faults.crash();
 }
-
-/** Asks a process and goes on: what it says to that, it says when it can. */
-export function ask(
-  stage: Stage,
-  { process, what }: { readonly process: SimulatedProcess; readonly what: string },
-  command: (kernel: Kernel) => Promise<unknown>,
-): undefined {
-  const answer: Promise<unknown> = command(process.kernel).then(
-    () => stage.world.mark(`${what} done`),
-    (thrown: unknown) => {
-      if (!(thrown instanceof KernelErrorException)) stage.broken.push(`refusal without a code: ${what}: ${thrown}`);
-      else stage.world.mark(`${what} ${thrown.error.code}`);
-      if (thrown instanceof KernelErrorException && thrown.error.code === "T0_TIER_CRASHED")
-        stage.broken.push(`crashed: ${what}: ${thrown.message}`);
-    },
-  );
-  stage.asked.set(answer, { process, what });
-  void answer.finally(() => stage.asked.delete(answer));
-  return undefined;
-}
-
-/** Reads a gate from the store as this process sees it; null while it cannot be reached. */
-async function findGate({ kernel }: SimulatedProcess, n: number): Promise<Gate | undefined> {
-  const found: { gates: readonly Gate[] } = { gates: [] };
-  void kernel.gates({}).then(
-    (gates) => {
-      found.gates = gates;
-    },
-    () => undefined,
-  );
-  await letRun();
-  return at(found.gates, n);
-}
-
-interface GateWord {
-  readonly decision: "approve" | "reject";
-  readonly payload: NonNullable<GateRequest["payload"]>;
-}
-
-/** What a person says to a gate; most say what they looked at. */
-export function wordOn(gate: Gate, { how }: Pick<Action, "how">): GateWord {
-  const seen = how % 5 === 4 ? {} : { payload_digest: gate.payload_digest };
-  if (how % 6 === 0) return { decision: "reject", payload: seen };
-  if (gate.kind === "in_doubt") return { decision: "approve", payload: { ...seen, ...resolutionOf(how) } };
-  const edit = how % 6 === 1 ? { edit: { of: "an editor" } } : {};
-  return { decision: "approve", payload: { ...seen, ...edit } };
-}
-
-const resolutionOf = (how: number) =>
-  how % 2 === 0 ? { resolution: "retry" as const } : { resolution: "done" as const, result: { by: "a person" } };

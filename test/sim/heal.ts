@@ -1,12 +1,17 @@
 /** The end of every story: faults are over, all processes but a last one go, and that one sees the work to its end. */
 import type { Gate } from "../../src/contract/gate.ts";
 import { letRun } from "../../src/testing/let-run.ts";
-import { awaken, hearSaid, people, wordOn } from "./happen.ts";
+import { people } from "./ask.ts";
+import { awaken } from "./happen.ts";
+import { unanswered } from "./outside-world.ts";
 import type { Stage } from "./play-story.ts";
+import { hearSaid, signingOf, signWith, wordOn } from "./say.ts";
+import { signWord } from "./sign-words.ts";
 import { leaseMs, type SimulatedProcess } from "./simulated-process.ts";
 
 /** Whoever there is, and some who have asked for nothing until now. */
-const deciders = [...people, ...[11, 12, 13].map((id) => ({ type: "user", id, role: "admin" }) as const)];
+const others = [11, 12, 13, 21, 22].map((id) => ({ type: "user", id, role: id < 20 ? "admin" : "user" }) as const);
+const deciders = [...people, ...others];
 const rounds = 60;
 const timersOfRound = 400;
 
@@ -28,8 +33,10 @@ export async function heal(stage: Stage): Promise<SimulatedProcess | null> {
 
 /** Whoever was asked and lives answers, given time. */
 async function answerAll(stage: Stage): Promise<void> {
-  for (let i = 0; i < 8 && stage.asked.size > 0; i += 1)
+  for (let i = 0; i < 8 && stage.asked.size > 0; i += 1) {
+    stage.world.answer();
     for (const { clock } of stage.processes) await clock.advance(leaseMs);
+  }
   for (const { what, process } of stage.asked.values()) stage.broken.push(`answers: ${what} at ${process.name} hangs`);
 }
 
@@ -55,7 +62,9 @@ export async function stop(stage: Stage, { kernel, clock, name, crashes }: Simul
   if (!over) stage.broken.push(`stops: ${name} does not`);
   else await stopping;
   const { lease_age: _age, ...vitals } = kernel.vitals();
-  const left = Object.entries({ ...vitals, clock: clock.pending() }).filter(([, n]) => n > 0);
+  // Who waits for a host's function that has not answered waits on.
+  const timers = clock.pending() - stage.world.counted(unanswered(name));
+  const left = Object.entries({ ...vitals, clock: timers }).filter(([, n]) => n > 0);
   if (left.length > 0) stage.broken.push(`vitals: ${name} leaves ${JSON.stringify(Object.fromEntries(left))}`);
   for (const crash of crashes) stage.broken.push(`crashed: ${crash}`);
 }
@@ -107,15 +116,39 @@ async function decideOne(stage: Stage, { last, gate, round }: Deciding): Promise
     const shown = await find(last, gate);
     if (shown === undefined) return refusals;
     const varied = i === 0 ? stage.story.seed + round + gate_id.length : 3;
-    const { decision, payload } = wordOn(shown, { how: round < 12 ? varied : 6 });
-    const seen = { ...payload, payload_digest: shown.payload_digest };
+    const word = wordOn(shown, { how: round < 12 ? varied : 6 });
+    const seen = { ...word, payload: { ...word.payload, ...seenAt(shown) } };
+    const signing = { ...signingOf(shown, seen), principal, key: principal.id, nonce: `${round} ${i}` };
+    const isSigned = shown.signed && seen.payload.edit === undefined;
+    const { decision, payload } = isSigned ? signWith(seen, await signWord(stage.world, shown, signing)) : seen;
     hearSaid(stage, last, { gate, by: principal.id });
-    await last.kernel
-      .decideGate(workflow_id, { tenant_id: 1, principal, gate_id, decision, payload: seen })
-      .catch((thrown: unknown) => refusals.push(String(thrown)));
+    const said = { tenant_id: 1, principal, gate_id, decision, payload };
+    const refused = (thrown: unknown): void => void refusals.push(String(thrown));
+    await seeThrough(stage, last, last.kernel.decideGate(workflow_id, said).catch(refused));
   }
   return refusals;
 }
 
-const find = async ({ kernel }: SimulatedProcess, { workflow_id, gate_id }: Gate): Promise<Gate | undefined> =>
-  (await kernel.gates({ workflow_id, limit: 200 })).find((gate) => gate.gate_id === gate_id);
+const seenAt = ({ payload_digest, basis_digest }: Gate) =>
+  basis_digest === undefined ? { payload_digest } : { payload_digest, basis_digest };
+
+/** Gives this the time that it takes. */
+async function seeThrough(stage: Stage, { clock, name }: SimulatedProcess, answer: Promise<unknown>): Promise<void> {
+  let over = false;
+  void answer.finally(() => {
+    over = true;
+  });
+  for (let i = 0; i < 40; i += 1) {
+    await letRun();
+    if (over) return;
+    for (const pending of stage.world.pending.splice(0)) pending.end();
+    await clock.advanceToNext();
+  }
+  stage.broken.push(`answers: decide at ${name} hangs`);
+}
+
+/** The whole of a gate while it asks. */
+async function find({ kernel }: SimulatedProcess, { workflow_id, gate_id }: Gate): Promise<Gate | undefined> {
+  const open = await kernel.gates({ workflow_id, limit: 200 });
+  return open.find((gate) => gate.gate_id === gate_id);
+}

@@ -5,7 +5,7 @@
 import { payloadOf } from "../../src/contract/event.ts";
 import type { Called, Durable, OutsideWorld } from "./outside-world.ts";
 import type { Story } from "./story.ts";
-import { baseOf } from "./story-package.ts";
+import { baseOf, findStep } from "./story-plan.ts";
 
 export function judgeCalls(story: Story, world: OutsideWorld): readonly string[] {
   const mayRepeat = ({ operator }: Called): boolean => {
@@ -22,10 +22,8 @@ const needsNoCommit = ({ durability, operators }: Story, { operator }: Called): 
 
 function judgeGates(story: Story, { calls, records }: OutsideWorld): readonly string[] {
   const lets: ReadonlySet<string | null> = new Set(["approved", "expired"]);
-  const asks = (call: Called): boolean => {
-    const step = story.steps.find(({ id }) => id === baseOf(call.step_id));
-    return step?.gate != null || story.operators[call.operator]?.ruling === "REQUIRE_APPROVAL";
-  };
+  const asks = (call: Called): boolean =>
+    findStep(story, call.step_id)?.gate != null || story.operators[call.operator]?.ruling === "REQUIRE_APPROVAL";
   const early = calls.filter((call) => asks(call) && !lets.has(call.gate) && !needsNoCommit(story, call));
   return early.map(
     ({ workflow_id, step_id, gate }) =>

@@ -5,6 +5,7 @@ import type { LedgerEvent } from "../../src/contract/event.ts";
 import { isTerminal, type WorkflowRecord } from "../../src/contract/workflow.ts";
 import type { WorkflowState } from "../../src/contract/workflow-state.ts";
 import type { Kernel } from "../../src/kernel/face.ts";
+import { letRun } from "../../src/testing/let-run.ts";
 import { viewWorkflow } from "../../src/tiers/t4-execution/build-trace.ts";
 import { progressOf } from "../../src/tiers/t6-metacognition/project-progress.ts";
 import { stop } from "./heal.ts";
@@ -16,6 +17,7 @@ import type { SimulatedProcess } from "./simulated-process.ts";
 export async function judge(stage: Stage, last: SimulatedProcess | null): Promise<string | null> {
   if (last === null) return "opens: nobody is left";
   const { kernel } = last;
+  stage.world.isOver = true;
   const ids = (await kernel.workflows({ limit: 100 })).map(({ workflow_id }) => workflow_id);
   const failures: string[] = [];
   for (const id of ids) failures.push(...(await judgeWorkflow(stage, kernel, id)));
@@ -78,9 +80,21 @@ function judgeDurable(
   return isDeepStrictEqual(was, is) ? [] : [`durable: ${id} was written otherwise than it reads`];
 }
 
+/** Null for what hangs: nothing of a replay needs time. */
+async function answerOf<T>(asked: Promise<T>): Promise<T | null> {
+  const state: { answer: T | null } = { answer: null };
+  const answered = asked.then((answer) => {
+    state.answer = answer;
+  });
+  for (let i = 0; i < 4 && state.answer === null; i += 1) await Promise.race([answered, letRun()]);
+  return state.answer;
+}
+
 async function judgeReplay(kernel: Kernel, id: string): Promise<readonly string[]> {
   try {
-    const { identical, difference } = await kernel.replay(id);
+    const replayed = await answerOf(kernel.replay(id));
+    if (replayed === null) return [`replay: ${id}: it hangs`];
+    const { identical, difference } = replayed;
     if (identical) return [];
     const { sequence, event_type, step_id, path, reason, expected, actual } = difference ?? ({} as never);
     return [

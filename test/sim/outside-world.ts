@@ -15,6 +15,7 @@ export interface Called {
   readonly step_id: string;
   readonly key: string;
   readonly operator: number;
+  readonly input: unknown;
   /** Rows that were durable when it began. */
   readonly at: number;
   /** The status of the step's own gate then; null where it had none. */
@@ -22,10 +23,10 @@ export interface Called {
   sent: boolean;
 }
 
-/** A call that the story ends. */
+/** What the story ends: a call, or an answer of the host's. */
 export interface Pending {
   readonly process: string;
-  readonly called: Called;
+  readonly called: Called | null;
   readonly end: () => void;
 }
 
@@ -63,6 +64,9 @@ interface Acknowledged {
   readonly sequence: number;
 }
 
+/** How often a host's function of this process did not answer in time, or at all. */
+export const unanswered = (process: string): string => `unanswered ${process}`;
+
 export class OutsideWorld {
   readonly calls: Called[] = [];
   durable: Durable[] = [];
@@ -75,12 +79,18 @@ export class OutsideWorld {
   readonly marks = new Map<string, number>();
   pending: Pending[] = [];
   readonly acknowledged: Acknowledged[] = [];
+  /** Who made each signature with their own key. */
+  readonly signed = new Map<string, unknown>();
+  /** What previews rest on: it changes when the story says so. */
+  basis = 1;
+  /** Nothing happens any more; who is asked again answers. */
+  isOver = false;
   /** Processes that were busy without end. */
   readonly spun: string[] = [];
   #rows = 0;
   #kept: { readonly row: TurnRow; readonly at: number }[] = [];
   #open = rowOpener();
-  readonly #callsOf = new Map<string, number>();
+  readonly #counts = new Map<string, number>();
 
   get rows(): number {
     return this.#rows;
@@ -143,11 +153,15 @@ export class OutsideWorld {
     if (event.payload["recovered"] === true) this.mark("made again after a crash");
   }
 
-  /** Counts the calls of a step of one workflow: which of its behaviours is next. */
+  /** Counts what is asked under this name, as the calls of a step of one workflow: which answer is next. */
   count(name: string): number {
-    const n = this.#callsOf.get(name) ?? 0;
-    this.#callsOf.set(name, n + 1);
+    const n = this.counted(name);
+    this.#counts.set(name, n + 1);
     return n;
+  }
+
+  counted(name: string): number {
+    return this.#counts.get(name) ?? 0;
   }
 
   call(call: Omit<Called, "at" | "gate" | "sent">): Called {
@@ -157,14 +171,30 @@ export class OutsideWorld {
     return called;
   }
 
+  /** Resolves when the story says so. */
+  wait(process: string): Promise<void> {
+    if (this.isOver) return Promise.resolve();
+    this.count(unanswered(process));
+    return new Promise((end) => this.pending.push({ process, called: null, end }));
+  }
+
   take(pending: Pending): void {
     this.pending = this.pending.filter((other) => other !== pending);
+  }
+
+  /** Whoever of the host's has not answered does. */
+  answer(): void {
+    const late = this.pending.filter(({ called }) => called === null);
+    for (const pending of late) {
+      this.take(pending);
+      pending.end();
+    }
   }
 
   /** The process is gone: whether what it was doing took effect nobody here knows but the world. */
   bury(process: string): void {
     const lost = this.pending.filter((pending) => pending.process === process);
     this.pending = this.pending.filter((pending) => pending.process !== process);
-    for (const [i, { called }] of lost.entries()) if ((called.at + i) % 2 === 0) called.sent = true;
+    for (const [i, { called }] of lost.entries()) if (called !== null && (called.at + i) % 2 === 0) called.sent = true;
   }
 }

@@ -1,6 +1,7 @@
 /** Makes a failing story short: parts are left out for as long as the same law stays broken. */
 import { type Played, playStory } from "./play-story.ts";
 import type { Story } from "./story.ts";
+import { noFeatures } from "./story-features.ts";
 
 const mostTries = 400;
 
@@ -59,17 +60,24 @@ async function dropSteps(now: Now, take: Take): Promise<boolean> {
   return moved;
 }
 
-/** One process, no replans, memory, no gate: whatever is not needed is not told. */
+/** One process, no replans, memory, no gate, no feature: whatever is not needed is not told. */
 async function plainer(now: Now, take: Take): Promise<boolean> {
   let moved = false;
-  const changes: ((story: Story) => Story)[] = [
+  const changes: Change[] = [
+    ...featureless(now()),
     (story) => ({ ...story, processes: 1 }),
     (story) => ({ ...story, maxReplans: 0 }),
     (story) => ({ ...story, store: "memory" }),
     (story) => ({ ...story, durability: "full" }),
-    (story) => ({ ...story, operators: story.operators.map((operator) => ({ ...operator, ruling: "none" })) }),
-    ...now().steps.flatMap(({ id }) => [
+    ...now().operators.flatMap((_, i) => [
+      (story: Story) => alterOperator(story, i, { ruling: "none" }),
+      (story: Story) => alterOperator(story, i, { check: null }),
+      (story: Story) => alterOperator(story, i, { preview: null }),
+      (story: Story) => alterOperator(story, i, { cost: 0 }),
+    ]),
+    ...now().steps.flatMap(({ id, gate }) => [
       (story: Story) => alter(story, id, { gate: null }),
+      ...Object.keys(gate ?? {}).map((name) => (story: Story) => alter(story, id, { gate: without(gate, name) })),
       (story: Story) => alter(story, id, { behaviours: [] }),
       (story: Story) => alter(story, id, { outcome: false, applies: null }),
       (story: Story) => alter(story, id, { depends_on: [] }),
@@ -80,6 +88,48 @@ async function plainer(now: Now, take: Take): Promise<boolean> {
     if (JSON.stringify(shorter) !== JSON.stringify(now()) && (await take(shorter))) moved = true;
   }
   return moved;
+}
+
+type Change = (story: Story) => Story;
+
+/** Each feature left out, and then each part of it. */
+function featureless({ hooks, security, limits, budgets }: Story): readonly Change[] {
+  const none = Object.entries(noFeatures).map(
+    ([name, value]): Change =>
+      (story) => ({ ...story, [name]: value }),
+  );
+  const one = hooks.map(
+    (_, i): Change =>
+      (story) => ({ ...story, hooks: story.hooks.filter((_, j) => j !== i) }),
+  );
+  const phases = (["before", "after", "onError"] as const).map((phase): Change => {
+    return (story) => ({ ...story, hooks: story.hooks.map((hook) => ({ ...hook, [phase]: null })) });
+  });
+  const sizes = Object.keys(limits).map(
+    (name): Change =>
+      (story) => ({ ...story, limits: without(story.limits, name) }),
+  );
+  const ceilings = (budgets?.limits ?? []).map(
+    (limit): Change =>
+      (story) => {
+        return {
+          ...story,
+          budgets: { ...story.budgets, limits: story.budgets?.limits?.filter((other) => other !== limit) },
+        };
+      },
+  );
+  const judged = Object.keys(security ?? {}).map((name): Change => {
+    return (story) => ({ ...story, security: story.security === null ? null : { ...story.security, [name]: [] } });
+  });
+  return [...none, ...one, ...phases, ...sizes, ...ceilings, ...judged];
+}
+
+function without<T extends object>(from: T | null, name: string): T {
+  return Object.fromEntries(Object.entries(from ?? {}).filter(([key]) => key !== name)) as T;
+}
+
+function alterOperator(story: Story, index: number, changed: Partial<Story["operators"][number]>): Story {
+  return { ...story, operators: story.operators.map((one, i) => (i === index ? { ...one, ...changed } : one)) };
 }
 
 const alter = (story: Story, id: string, changed: Partial<Story["steps"][number]>): Story => ({

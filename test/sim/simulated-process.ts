@@ -8,9 +8,18 @@ import { createVirtualClock, type VirtualClock } from "../../src/testing/virtual
 import { FaultyStore } from "./faulty-store.ts";
 import type { OutsideWorld } from "./outside-world.ts";
 import type { Story } from "./story.ts";
-import { storyPackage, storyRules } from "./story-package.ts";
+import { hostOptions } from "./story-host.ts";
+import { storyPackage } from "./story-package.ts";
 
 export const leaseMs = 10_000;
+/** Whoever never answers is waited for no longer than that. */
+const patience = {
+  middlewareTimeoutMs: 3_000,
+  previewTimeoutMs: 3_000,
+  securityTimeoutMs: 3_000,
+  plannerTimeoutMs: 4_000,
+};
+const limits = { maxSteps: 40, leaseMs, tailPollMs: 1_000, ...patience };
 
 export interface SimulatedProcess {
   readonly name: string;
@@ -43,16 +52,17 @@ export async function openProcess(
   const clock = createVirtualClock(now);
   const crashes: string[] = [];
   const wall = jumping(clock, () => world.spun.push(`spins: ${name} sets timer after timer`));
+  const hands = { story, world, process: name, clock: wall.clock };
   started(faults);
   const kernel = await assembleKernel({
     ledger: faults.store,
     clock: wall.clock,
     random: seededRandom(story.seed * 31 + Number(name.slice(1))),
     owner: name,
-    capabilities: [storyPackage({ story, world, process: name })],
-    policies: storyRules(story),
+    capabilities: [storyPackage(hands)],
+    ...hostOptions(hands),
     durability: story.durability,
-    limits: { maxSteps: 40, maxReplans: story.maxReplans, leaseMs, tailPollMs: 1_000 },
+    limits: { ...limits, maxReplans: story.maxReplans, ...story.limits },
     logger: { debug: quiet, info: quiet, warn: hear(crashes), error: hear(crashes) },
   });
   return { name, kernel, faults, clock, wall, heard: new Map(), crashes };

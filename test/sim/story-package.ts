@@ -1,28 +1,18 @@
 /** The package of a story: its operators do to the outside what the story says, and one process runs them. */
 import { z } from "zod";
+import { KernelErrorException } from "../../src/contract/error.ts";
 import type { OperatorCall } from "../../src/contract/operator.ts";
-import type { PlanStepDraft } from "../../src/contract/plan.ts";
-import type { PolicyRule } from "../../src/contract/policy.ts";
 import { defineCapability } from "../../src/define/define-capability.ts";
 import { defineOperator, operatorError } from "../../src/define/define-operator.ts";
-import type { OutsideWorld } from "./outside-world.ts";
-import type { Behaviour, Story, StoryStep } from "./story.ts";
+import type { Behaviour, Story } from "./story.ts";
+import { checkAs, type Hands, showAs } from "./story-host.ts";
+import { baseOf, findStep, nameOf, planOf } from "./story-plan.ts";
 
 export const storyIntent = "Story.Sim.Play";
 export const timeoutSec = 5;
 
-export const baseOf = (stepId: string): string => stepId.replace(/_r\d+$/, "");
-const nameOf = (operator: number): string => `Story.Op${operator}`;
-
 const Params = z.record(z.string(), z.unknown());
 const Output = z.object({ by: z.string() }).nullable();
-
-/** Whose hands: the process that makes the call. */
-interface Hands {
-  readonly story: Story;
-  readonly world: OutsideWorld;
-  readonly process: string;
-}
 
 export function storyPackage(hands: Hands) {
   const { story } = hands;
@@ -32,23 +22,13 @@ export function storyPackage(hands: Hands) {
     input: z.record(z.string(), z.unknown()),
     operators: story.operators.map((_, i) => storyOperator(hands, i)),
     outcomes: { "Story.Draft": z.unknown() },
-    plan: () => ({ reasoning: "as the story has it", steps: story.steps.map(draftOf) }),
+    plan: ({ situation }) => planOf(story, situation.round),
   });
 }
 
-const draftOf = (step: StoryStep): PlanStepDraft => ({
-  step_id: step.id,
-  name: step.id,
-  operator: nameOf(step.operator),
-  params: { of: step.id, from: step.depends_on.map((id) => `{{${id}.output.by}}`) },
-  depends_on: [...step.depends_on],
-  ...(step.gate === null ? {} : { gate: step.gate as never }),
-  ...(step.outcome ? { outcome: "Story.Draft" } : {}),
-  ...(step.applies === null ? {} : { applies: step.applies }),
-});
-
 function storyOperator(hands: Hands, index: number) {
-  const { effect, idempotent, honoursAbort, retry } = hands.story.operators[index] as Story["operators"][number];
+  const operator = hands.story.operators[index] as Story["operators"][number];
+  const { effect, idempotent, honoursAbort, retry, check = null, preview = null, cost = 0 } = operator;
   return defineOperator({
     name: nameOf(index),
     effect,
@@ -56,9 +36,13 @@ function storyOperator(hands: Hands, index: number) {
     honoursAbort,
     retry,
     timeoutSec,
+    estimatedCost: cost,
+    resources: { tokens: cost },
     input: Params,
     output: Output,
     run: (call) => perform(hands, index, call) as never,
+    ...(check === null ? {} : { check: () => checkAs(hands, index, check) }),
+    ...(preview === null ? {} : { preview: () => showAs(hands, index, preview) }),
   });
 }
 
@@ -66,8 +50,9 @@ type Call = OperatorCall<Record<string, unknown>>;
 
 function perform({ story, world, process }: Hands, operator: number, call: Call): unknown {
   const { workflow_id, step_id } = call.context;
-  const step = story.steps.find(({ id }) => id === baseOf(step_id));
-  const called = world.call({ process, workflow_id, step_id, key: call.idempotencyKey, operator });
+  const step = findStep(story, step_id);
+  const { idempotencyKey: key, input } = call;
+  const called = world.call({ process, workflow_id, step_id, key, operator, input });
   const how = step?.behaviours[world.count(`${workflow_id} ${baseOf(step_id)}`)] ?? "ok";
   const honours = story.operators[operator]?.honoursAbort === true;
   const send = (): { readonly by: string } => {
@@ -100,6 +85,15 @@ const untilAborted = ({ call, honours }: Acting): unknown =>
   new Promise((_, reject) => {
     if (honours) call.signal.addEventListener("abort", () => reject(call.signal.reason));
   });
+
+/** A call may record so much and no more. */
+function mayBeRefused(record: () => void): void {
+  try {
+    record();
+  } catch (thrown) {
+    if (!(thrown instanceof KernelErrorException)) throw thrown;
+  }
+}
 
 function raise(thrown: unknown): never {
   throw thrown;
@@ -136,22 +130,20 @@ const acts: Readonly<Record<Behaviour, (acting: Acting) => unknown>> = {
     return untilAborted(acting);
   },
   ok_on_abort: ({ later }) => later("send"),
+  emits({ call, send }) {
+    mayBeRefused(() => call.emit("seen", { by: call.capabilityUsage().invocations }));
+    mayBeRefused(() => call.checkpoint({ before: call.restored, at: call.attempt }));
+    return send();
+  },
+  uses({ call, send }) {
+    call.usage({ tokens: { in: 3, out: 4, total: 7 }, cost: { total: 1.1 } });
+    call.usage({ tokens: { in: 1, out: 1, total: 2 }, cost: { total: 0.2 } });
+    return send();
+  },
+  talks_much({ call, later }) {
+    for (let i = 0; i < 40; i += 1) call.stream(`piece ${i}`);
+    for (const percent of [Number.NaN, -5, 250, 30]) call.report(percent);
+    return later("nothing");
+  },
+  blocked: ({ send }) => ({ data: send(), output_text: "no further", status: "BLOCKED" }),
 };
-
-/** One rule that says what the story has for each operator, at once or a little later. */
-export function storyRules({ operators }: Story): PolicyRule[] {
-  const rulings = new Map(operators.map(({ ruling }, i) => [nameOf(i), ruling]));
-  return [
-    {
-      name: "story",
-      stages: ["action"],
-      evaluate({ subject }) {
-        const ruling = rulings.get(subject.operator ?? "") ?? "none";
-        if (ruling === "none") return null;
-        if (ruling === "later") return Promise.resolve(null);
-        const transform = ruling === "TRANSFORM" ? { ...(subject.payload as object), transformed: true } : null;
-        return { decision: ruling, reason: `the story says ${ruling}`, transform };
-      },
-    },
-  ];
-}

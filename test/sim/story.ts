@@ -2,10 +2,11 @@
  * A story of the simulation as plain data, drawn from a seed: a package, who has processes open, and what happens in which
  * order. What happens names things by a number that is read modulo what there is then: any part of a story can be left out.
  */
-import { seededRandom } from "../../src/adapters/seeded-random.ts";
 import type { GateSpec } from "../../src/contract/gate-spec.ts";
 import type { Effect } from "../../src/contract/operator.ts";
 import { drawGate } from "./draw-gate.ts";
+import { type Draw, drawing } from "./drawing.ts";
+import { type Features, type Manner, type Shows, withFeatures } from "./story-features.ts";
 
 /** What one call does. `sent` calls have taken effect before they throw, hang or are refused. */
 export type Behaviour =
@@ -20,14 +21,22 @@ export type Behaviour =
   | "fatal"
   | "never"
   | "sent_never"
-  | "ok_on_abort";
+  | "ok_on_abort"
+  | "emits"
+  | "uses"
+  | "talks_much"
+  | "blocked";
 
 export interface StoryOperator {
   readonly effect: Effect;
   readonly idempotent: boolean;
   readonly honoursAbort: boolean;
   readonly retry: "NONE" | "STANDARD" | "AGGRESSIVE";
-  readonly ruling: "none" | "later" | "REQUIRE_APPROVAL" | "TRANSFORM" | "DENY";
+  readonly ruling: "none" | "later" | "late" | "REQUIRE_APPROVAL" | "TRANSFORM" | "late_TRANSFORM" | "REDACT" | "DENY";
+  /** How its check and its preview answer, one question after another; without them where it has none. */
+  readonly check?: readonly Manner[] | null;
+  readonly preview?: readonly Shows[] | null;
+  readonly cost?: number;
 }
 
 export interface StoryStep {
@@ -59,6 +68,11 @@ export const deeds = [
   "fail",
   "jump",
   "cut",
+  "say",
+  "foretell",
+  "report",
+  "settle",
+  "rebase",
 ] as const;
 export type Deed = (typeof deeds)[number];
 
@@ -73,7 +87,7 @@ export interface Action {
   readonly how: number;
 }
 
-export interface Story {
+export interface Story extends Features {
   readonly seed: number;
   readonly store: "memory" | "sqlite" | "file" | "postgres-like" | "power-cut";
   readonly processes: number;
@@ -82,19 +96,6 @@ export interface Story {
   readonly steps: readonly StoryStep[];
   readonly actions: readonly Action[];
   readonly durability: "full" | "effects";
-}
-
-export interface Draw {
-  readonly random: () => number;
-  readonly chance: (share: number) => boolean;
-  readonly upTo: (n: number) => number;
-  readonly pick: <T>(list: readonly T[]) => T;
-}
-
-export function drawing(seed: number): Draw {
-  const random = seededRandom(Math.imul(seed, 2_654_435_761));
-  const upTo = (n: number): number => Math.floor(random() * n);
-  return { random, upTo, chance: (share) => random() < share, pick: (list) => list[upTo(list.length)] as never };
 }
 
 const usual: readonly Behaviour[] = ["ok", "ok", "ok", "slow", "slow", "talks", "nothing"];
@@ -129,6 +130,12 @@ const weights: Readonly<Record<Deed, number>> = {
   jump: 2,
   // On a machine that may lose its power alone.
   cut: 0,
+  // Woven in between the others (`story-features.ts`).
+  say: 0,
+  foretell: 0,
+  report: 0,
+  settle: 0,
+  rebase: 0,
 };
 
 const weighted: readonly Deed[] = deeds.flatMap((deed) => Array<Deed>(weights[deed]).fill(deed));
@@ -140,17 +147,21 @@ export function drawSharedStory(seed: number): Story {
 
 /** As the seed has it, but the machine loses its power now and then, and what needs no sync is not synced. */
 export function drawCutStory(seed: number): Story {
-  const story = drawStory(seed);
-  const actions = story.actions.map((action, i) =>
+  const plain = drawPlain(seed);
+  const actions = plain.actions.map((action, i) =>
     (i + seed) % 9 === 8 ? { ...action, does: "cut" as const } : action,
   );
-  return { ...story, store: "power-cut", durability: "effects", actions };
+  return withFeatures({ ...plain, store: "power-cut", durability: "effects", actions });
 }
 
 /** How a story is drawn, by what `--store` says. */
 export const draws = { any: drawStory, "postgres-like": drawSharedStory, "power-cut": drawCutStory };
 
 export function drawStory(seed: number): Story {
+  return withFeatures(drawPlain(seed));
+}
+
+function drawPlain(seed: number): Omit<Story, keyof Features> {
   const draw = drawing(seed);
   const operators = Array.from({ length: 2 + draw.upTo(4) }, () => drawOperator(draw));
   const size = draw.chance(0.1) ? 11 + draw.upTo(20) : 1 + draw.upTo(7);

@@ -2,6 +2,7 @@
 import type { Durable, OutsideWorld } from "./outside-world.ts";
 import type { Played } from "./play-story.ts";
 import type { Story } from "./story.ts";
+import { featuresOf } from "./story-features.ts";
 
 export function tellStory(story: Story, { failure, world }: Played): string {
   const { seed, store, processes, maxReplans, operators, steps, actions, durability } = story;
@@ -9,6 +10,7 @@ export function tellStory(story: Story, { failure, world }: Played): string {
   return [
     `  seed ${seed}, shortened: ${failure}`,
     `  ${processes} processes on ${store}, durability ${durability}, ${maxReplans} replans`,
+    ...Object.entries(featuresOf(story)).map(([name, value]) => `  ${name} ${JSON.stringify(value)}`),
     ...operators.flatMap((operator, i) => (used.has(i) ? [`  op ${i} ${JSON.stringify(operator)}`] : [])),
     ...steps.map((step) => `  step ${JSON.stringify(step)}`),
     ...actions.map(({ does, at, of, by, how }) => `  ${does} at ${at} of ${of} by ${by} how ${how}`),

@@ -24,7 +24,7 @@ import { type Shown, showCall } from "./show-call.ts";
 function showIfMoved(run: Run, gate: Gate, prepared: Prepared): Shown | null {
   if (gate.basis_digest === undefined) return null;
   const shown = showCall(run, prepared);
-  return hasSameBasis(bindBasis(shown.basis), gate) ? null : shown;
+  return hasSameBasis(bindBasis(shown.basis, true), gate) ? null : shown;
 }
 
 const noteMoved = (run: Run, cause: "basis" | "policy", gate: Gate): void =>

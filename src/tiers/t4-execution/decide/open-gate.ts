@@ -47,9 +47,11 @@ export function describeGate(run: Run, prepared: Prepared, reasons: readonly Gat
   const target = known.outcome ?? (step.applies === null ? null : draftOfStep(run.log.record, step.applies));
   const { preview, diff, basis } = known.shown ?? showCallOrPayload(run, prepared);
   const base = baseGate(run, step, payload);
+  const gate_id = gateIdOf(step.step_id);
+  const rested = run.log.record.gates.get(gate_id)?.basis_digest !== undefined;
   return {
     ...base,
-    gate_id: gateIdOf(step.step_id),
+    gate_id,
     kind: "approval",
     title: step.name,
     reasons: [...reasons],
@@ -57,7 +59,7 @@ export function describeGate(run: Run, prepared: Prepared, reasons: readonly Gat
       target === null ? null : { type: target.outcome_type, outcome_id: target.outcome_id, version: target.version },
     preview,
     diff,
-    ...bindBasis(basis),
+    ...bindBasis(basis, rested),
     risk_level: step.risk_level,
     effect: operator.metadata.effect,
     consequences: consequencesOf(run, step),

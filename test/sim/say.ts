@@ -1,0 +1,141 @@
+/** What people say at gates: as they are asked to, otherwise, ahead of time, signed well, badly, or once more. */
+import { digest } from "../../src/contract/digest.ts";
+import { type Gate, type GateRequest, gateIdOf } from "../../src/contract/gate.ts";
+import { letRun } from "../../src/testing/let-run.ts";
+import { ask, at, callerOf } from "./ask.ts";
+import type { Stage } from "./play-story.ts";
+import { signWord } from "./sign-words.ts";
+import type { SimulatedProcess } from "./simulated-process.ts";
+import type { Action } from "./story.ts";
+import { foreseen } from "./story-plan.ts";
+
+interface GateWord {
+  readonly decision: "approve" | "reject";
+  readonly payload: NonNullable<GateRequest["payload"]>;
+}
+
+/** Reads a gate from the store as this process sees it; undefined while it cannot be reached. */
+export async function findGate({ kernel }: SimulatedProcess, n: number): Promise<Gate | undefined> {
+  const found: { gates: readonly Gate[] } = { gates: [] };
+  void kernel.gates({}).then(
+    (gates) => {
+      found.gates = gates;
+    },
+    () => undefined,
+  );
+  await letRun();
+  return at(found.gates, n);
+}
+
+/** What a person says to a gate, at what this process takes for now. */
+export function hearSaid(
+  { world }: Stage,
+  { wall }: SimulatedProcess,
+  { gate: { workflow_id, gate_id }, by }: { readonly gate: Gate; readonly by: unknown },
+): void {
+  world.say({ workflow_id, gate_id, by, now: wall.now() });
+}
+
+/** Somebody looks at a gate of theirs and says this. */
+export async function sayAt(
+  stage: Stage,
+  { action, process }: { readonly action: Action; readonly process: SimulatedProcess },
+  wordOf: (gate: Gate, action: Action) => GateWord,
+): Promise<void> {
+  const gate = await findGate(process, action.of);
+  if (gate === undefined) return;
+  const { decision, payload } = await signedAs(stage, gate, { word: wordOf(gate, action), action });
+  hearSaid(stage, process, { gate, by: callerOf(action.by).principal.id });
+  ask(stage, { process, what: "decide" }, async ({ decideGate }) => {
+    const { gate_id, workflow_id } = gate;
+    await decideGate(workflow_id, { ...callerOf(action.by), gate_id, decision, payload });
+    stage.world.acknowledge("decide", workflow_id, (event) => event.payload["gate_id"] === gate_id);
+  });
+}
+
+/** Most sign what they see with their own key; some not at all, with somebody else's, or with what was signed before. */
+async function signedAs(
+  { world }: Stage,
+  gate: Gate,
+  { word, action }: { readonly word: GateWord; readonly action: Action },
+): Promise<GateWord> {
+  const { by, how, of } = action;
+  if (!gate.signed || how % 9 === 8 || (word.payload.edit !== undefined && how % 9 > 0)) return word;
+  const used = at([...world.signed.keys()], of);
+  if (how % 9 === 7 && used !== undefined) return signWith(word, used);
+  const { principal } = callerOf(by);
+  const key = how % 9 === 6 ? callerOf(by + 1).principal.id : principal.id;
+  return signWith(word, await signWord(world, gate, { ...signingOf(gate, word), principal, key, nonce: `${how % 3}` }));
+}
+
+export const signWith = ({ decision, payload }: GateWord, signature: string): GateWord => ({
+  decision,
+  payload: { ...payload, signature },
+});
+
+/** Of a call in doubt the word says what became of it. */
+export function signingOf({ kind }: Gate, { decision, payload }: GateWord) {
+  const resolution = kind === "approval" ? null : decision === "reject" ? "failed" : (payload.resolution ?? null);
+  return { decision, resolution } as const;
+}
+
+/** What a person says who does as they are asked; most say what they looked at. */
+export function wordOn(gate: Gate, { how }: Pick<Action, "how">): GateWord {
+  const seen = how % 5 === 4 ? {} : { payload_digest: gate.payload_digest, ...basisOf(gate) };
+  if (how % 6 === 0) return { decision: "reject", payload: seen };
+  if (gate.kind === "in_doubt") return { decision: "approve", payload: { ...seen, ...resolutionOf(how) } };
+  const edit = how % 6 === 1 ? { edit: { of: "an editor" } } : {};
+  return { decision: "approve", payload: { ...seen, ...edit } };
+}
+
+const basisOf = ({ basis_digest }: Gate) => (basis_digest === undefined ? {} : { basis_digest });
+
+const resolutionOf = (how: number) =>
+  how % 2 === 0 ? { resolution: "retry" as const } : { resolution: "done" as const, result: { by: "a person" } };
+
+const edits = [{ of: "an editor" }, { from: [] }, { more: 1 }, {}, { of: "an editor", from: ["nobody"] }] as const;
+const elsewhere = digest("something else");
+
+/** What a person says who looked at something else, knows better, or says more than was asked. */
+export function otherWordOn(gate: Gate, { how, of }: Action): GateWord {
+  const named = [gate.payload_digest, gate.payload_digest, elsewhere, gate.revised_from?.[0]][how % 4];
+  const seen = {
+    ...(named === undefined ? {} : { payload_digest: named }),
+    ...(how % 5 === 0 ? { basis_digest: elsewhere } : how % 5 === 1 ? {} : basisOf(gate)),
+    ...(how % 3 === 0 ? { comment: "as I see it", apply_targets: ["there"] } : {}),
+  };
+  if (how % 7 === 0) return { decision: "reject", payload: seen };
+  const edit = how % 7 > 2 ? { edit: { ...(at(edits, of) as object) } as never } : {};
+  const settles = gate.kind === "in_doubt" ? otherResolution(how) : how % 13 === 0 ? resolutionOf(how) : {};
+  return { decision: "approve", payload: { ...seen, ...edit, ...settles } };
+}
+
+const results = [{ by: "a person" }, null, "in words", { by: 7 }] as const;
+const otherResolution = (how: number) =>
+  how % 2 === 0 ? { resolution: "retry" as const } : { resolution: "done" as const, result: results[how % 4] as never };
+
+/** A decision before its gate opens, on what somebody takes it to show. */
+export function foretell(stage: Stage, action: Action, process: SimulatedProcess): undefined {
+  const { story, workflows } = stage;
+  const { of, by, how } = action;
+  const workflow_id = at(workflows, of);
+  const step = at(
+    story.steps.filter(({ gate }) => gate !== null),
+    by,
+  );
+  if (workflow_id === undefined || step === undefined) return undefined;
+  const { step_id, payload } = foreseen(story, step, how % (story.rounds + 1));
+  const seen = how % 8 === 7 ? elsewhere : digest(payload);
+  const word = {
+    ...(how % 9 === 8 ? {} : { payload_digest: seen }),
+    ...(how % 3 === 0 ? { comment: "ahead of time" } : {}),
+    ...(how % 7 === 6 ? { edit: { of: "an editor" } } : {}),
+    ...(how % 11 === 10 ? resolutionOf(how) : {}),
+  };
+  return ask(stage, { process, what: "foretell" }, async ({ decideGate }) => {
+    const decision = how % 5 === 4 ? "reject" : "approve";
+    const gate_id = gateIdOf(step_id);
+    const { status } = await decideGate(workflow_id, { ...callerOf(by), gate_id, decision, payload: word });
+    stage.world.mark(`foretold: ${status}`);
+  });
+}
