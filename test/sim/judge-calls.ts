@@ -2,6 +2,7 @@
  * What reached operators, judged from outside: nothing that may not be repeated takes effect twice without a person's word
  * in between, and nothing is called before its gate lets it.
  */
+import { digest } from "../../src/contract/digest.ts";
 import { payloadOf } from "../../src/contract/event.ts";
 import type { Called, Durable, OutsideWorld } from "./outside-world.ts";
 import type { Story } from "./story.ts";
@@ -24,11 +25,16 @@ function judgeGates(story: Story, { calls, records }: OutsideWorld): readonly st
   const lets: ReadonlySet<string | null> = new Set(["approved", "expired"]);
   const asks = (call: Called): boolean =>
     findStep(story, call.step_id)?.gate != null || story.operators[call.operator]?.ruling === "REQUIRE_APPROVAL";
-  const early = calls.filter((call) => asks(call) && !lets.has(call.gate) && !needsNoCommit(story, call));
-  return early.map(
-    ({ workflow_id, step_id, gate }) =>
-      `gate: ${step_id} of ${workflow_id} was called while its gate was ${gate} (${records.get(workflow_id)?.state})`,
-  );
+  const committed = calls.filter((call) => !needsNoCommit(story, call));
+  const early = committed.filter((call) => asks(call) && !lets.has(call.gate));
+  const other = committed.filter((call) => call.shown !== null && digest(call.input as never) !== call.shown);
+  return [
+    ...early.map(
+      ({ workflow_id, step_id, gate }) =>
+        `gate: ${step_id} of ${workflow_id} was called while its gate was ${gate} (${records.get(workflow_id)?.state})`,
+    ),
+    ...other.map(({ workflow_id, step_id }) => `shown: ${step_id} of ${workflow_id} was called otherwise than shown`),
+  ];
 }
 
 function judgeEffects(sent: readonly Called[], world: OutsideWorld): readonly string[] {
@@ -73,8 +79,15 @@ interface Pair {
 function isOwnWork(durable: readonly Durable[], { before, call }: Pair): boolean {
   if (before.key === call.key || before.workflow_id === call.workflow_id) return false;
   const [own, other] = [begunAs(durable, call), begunAs(durable, before)];
-  if (own.parent_workflow_id === null) return false;
+  if (own.parent_workflow_id === null) return isRestarted(durable, { before, call });
   return own.draft_version !== other.draft_version || !isReplanned(durable, call);
+}
+
+/** Whether somebody resumed it who had begun the other one by a retry: that asks for both. */
+function isRestarted(durable: readonly Durable[], { before, call }: Pair): boolean {
+  const begun = durable.findIndex(({ event }) => event.workflow_id === before.workflow_id);
+  const since = durable.slice(begun).filter(({ at, event }) => at <= call.at && event.workflow_id === call.workflow_id);
+  return since.some(({ event }) => event.event_type === "WORKFLOW_RESTARTED");
 }
 
 function begunAs(durable: readonly Durable[], { workflow_id }: Called) {

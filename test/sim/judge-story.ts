@@ -23,10 +23,23 @@ export async function judge(stage: Stage, last: SimulatedProcess | null): Promis
   for (const id of ids) failures.push(...(await judgeWorkflow(stage, kernel, id)));
   const verified = await kernel.verify();
   if (!verified.ok) failures.push(`verify: ${JSON.stringify(verified.broken)}`);
+  if (stage.story.budgets !== null) failures.push(...(await judgeBudgets(kernel)));
   failures.push(...judgeCalls(stage.story, stage.world), ...judgeTimes(stage.world));
   await stop(stage, last);
   // What else is wrong is told before what is only replayed otherwise.
   return failures.find((failure) => !failure.startsWith("replay:")) ?? failures[0] ?? null;
+}
+
+/** No counter is above its ceiling. */
+async function judgeBudgets({ tokens }: Kernel): Promise<readonly string[]> {
+  const standings = await tokens.budgets(1);
+  return standings.flatMap(({ scope, ceiling, counters }) =>
+    counters
+      .filter(({ amounts }) => amounts.invocations > (ceiling.invocations ?? Number.POSITIVE_INFINITY))
+      .map(
+        ({ id, amounts }) => `budget: ${scope} ${id} has made ${amounts.invocations} of ${ceiling.invocations} calls`,
+      ),
+  );
 }
 
 const foldedView = (record: WorkflowRecord): WorkflowState => viewWorkflow(record, progressOf(record));

@@ -6,6 +6,7 @@ import { foldWorkflow } from "../../machines/fold.ts";
 import type { EventType, LedgerEvent } from "../../src/contract/event.ts";
 import type { Gate } from "../../src/contract/gate.ts";
 import type { WorkflowRecord } from "../../src/contract/workflow.ts";
+import { judgeWord } from "./judge-words.ts";
 import type { OutsideWorld, Said } from "./outside-world.ts";
 
 const words: ReadonlySet<EventType> = new Set([
@@ -17,7 +18,8 @@ const words: ReadonlySet<EventType> = new Set([
 ]);
 const expiries: ReadonlySet<EventType> = new Set(["GATE_EXPIRED", "GATE_SUSPENDED", "GATE_ESCALATED"]);
 
-export function judgeTimes({ durable, said, marks }: OutsideWorld): readonly string[] {
+export function judgeTimes(world: OutsideWorld): readonly string[] {
+  const { durable, said, marks } = world;
   const records = new Map<string | null, WorkflowRecord | null>();
   const failures: string[] = [];
   // A process whose clock went back may decide at an earlier instant than it was asked.
@@ -27,18 +29,10 @@ export function judgeTimes({ durable, said, marks }: OutsideWorld): readonly str
     if (id === null) continue;
     const record = records.get(id) ?? null;
     const gate = record?.gates.get(String(event.payload["gate_id"]));
-    if (gate !== undefined)
-      failures.push(
-        ...judgeOne(
-          event,
-          gate,
-          saidOf(
-            asked.filter((one) => one.at < at),
-            event,
-            gate,
-          ),
-        ),
-      );
+    if (gate !== undefined) {
+      const before = asked.filter((one) => one.at < at);
+      failures.push(...judgeOne(event, gate, saidOf(before, event, gate)), ...judgeWord(event, gate, world));
+    }
     records.set(id, foldWorkflow(record, event));
   }
   return failures;

@@ -5,6 +5,7 @@
 import { stepPath } from "../../machines/charts.ts";
 import { foldWorkflow } from "../../machines/fold.ts";
 import type { LedgerEvent } from "../../src/contract/event.ts";
+import { gateIdOf } from "../../src/contract/gate.ts";
 import type { TurnRow } from "../../src/contract/turn.ts";
 import type { WorkflowRecord } from "../../src/contract/workflow.ts";
 import { rowOpener } from "../ledgers/reseal.ts";
@@ -20,6 +21,8 @@ export interface Called {
   readonly at: number;
   /** The status of the step's own gate then; null where it had none. */
   readonly gate: string | null;
+  /** The digest of what that gate showed. */
+  readonly shown: string | null;
   sent: boolean;
 }
 
@@ -81,6 +84,8 @@ export class OutsideWorld {
   readonly acknowledged: Acknowledged[] = [];
   /** Who made each signature with their own key. */
   readonly signed = new Map<string, unknown>();
+  /** Those that were counted. */
+  readonly used = new Set<string>();
   /** What previews rest on: it changes when the story says so. */
   basis = 1;
   /** Nothing happens any more; who is asked again answers. */
@@ -164,9 +169,10 @@ export class OutsideWorld {
     return this.#counts.get(name) ?? 0;
   }
 
-  call(call: Omit<Called, "at" | "gate" | "sent">): Called {
-    const gate = this.records.get(call.workflow_id)?.gates.get(`gate-${call.step_id}`)?.status ?? null;
-    const called = { ...call, at: this.#rows, gate, sent: false };
+  call(call: Omit<Called, "at" | "gate" | "shown" | "sent">): Called {
+    const gate = this.records.get(call.workflow_id)?.gates.get(gateIdOf(call.step_id));
+    const { status = null, payload_digest: shown = null } = gate ?? {};
+    const called = { ...call, at: this.#rows, gate: status, shown, sent: false };
     this.calls.push(called);
     return called;
   }

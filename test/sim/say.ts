@@ -136,6 +136,8 @@ export function foretell(stage: Stage, action: Action, process: SimulatedProcess
     const decision = how % 5 === 4 ? "reject" : "approve";
     const gate_id = gateIdOf(step_id);
     const { status } = await decideGate(workflow_id, { ...callerOf(by), gate_id, decision, payload: word });
-    stage.world.mark(`foretold: ${status}`);
+    stage.world.mark(`foretell ${status}`);
+    if (status === "kept" && (word.edit !== undefined || word.payload_digest === undefined))
+      stage.broken.push(`kept: ${gate_id} of ${workflow_id} ahead of time, though nobody will know on what`);
   });
 }

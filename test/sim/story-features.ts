@@ -92,6 +92,7 @@ const some = <T>(draw: Draw, from: readonly T[], most: number): readonly T[] =>
 
 const calm: readonly Manner[] = ["at_once", "at_once", "soon", "soon", "late"];
 const wild: readonly Manner[] = [...calm, "never", "throws", "transient", "fatal", "policy", "nothing"];
+const prompt: readonly Manner[] = ["at_once", "at_once", "throws", "transient", "fatal", "policy", "nothing"];
 const verdicts: readonly Verdict[] = [...calm, ...calm, "no", "no_soon", "throws", "never"];
 /** Params are checked again where a story is replayed: of the same ones the same is said, in time. */
 const firm: readonly Verdict[] = ["at_once", "at_once", "at_once", "soon", "soon", "no", "no_soon", "throws"];
@@ -115,8 +116,8 @@ function drawFeatures(draw: Draw): Features {
 }
 
 function drawHooks(draw: Draw): StoryHooks {
-  const phase = (): readonly Manner[] | null => (draw.chance(0.6) ? some(draw, wild, 7) : null);
-  return { before: phase(), after: phase(), onError: phase() };
+  const phase = (from: readonly Manner[]): readonly Manner[] | null => (draw.chance(0.6) ? some(draw, from, 7) : null);
+  return { before: phase(wild), after: phase(wild), onError: phase(prompt) };
 }
 
 function drawBudgets(draw: Draw): Budgets {

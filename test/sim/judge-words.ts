@@ -1,0 +1,44 @@
+/**
+ * What people said at gates, held against what stood there: a word counts on what the gate showed, and where a gate asks for
+ * signatures on one that its giver made of just that, once.
+ */
+import { signedInput } from "../../src/contract/approval-claims.ts";
+import { type LedgerEvent, payloadOf } from "../../src/contract/event.ts";
+import type { Gate } from "../../src/contract/gate.ts";
+import type { OutsideWorld } from "./outside-world.ts";
+
+interface Word {
+  readonly basis_digest?: string;
+  readonly payload_digest: string;
+  readonly principal: { readonly id: unknown } | null;
+  readonly jws: string | null;
+  /** A vote that is counted, or a decision of one alone. */
+  readonly counts: boolean;
+}
+
+function wordIn(event: LedgerEvent, { quorum }: Gate): Word | null {
+  if (event.event_type === "GATE_VOTED") {
+    const vote = payloadOf(event, "GATE_VOTED");
+    return { ...vote, jws: vote.signature?.jws ?? null, counts: !vote.advisory };
+  }
+  if (event.event_type !== "USER_APPROVED" && event.event_type !== "USER_REJECTED") return null;
+  const decided = payloadOf(event, event.event_type);
+  return { ...decided, jws: decided.signature?.jws ?? null, counts: quorum === null };
+}
+
+export function judgeWord(event: LedgerEvent, gate: Gate, { signed, used }: OutsideWorld): readonly string[] {
+  const word = wordIn(event, gate);
+  if (word === null || word.principal === null) return [];
+  const told = `${event.event_type} of ${gate.gate_id} in ${event.workflow_id} by ${word.principal.id}`;
+  if (word.payload_digest !== gate.payload_digest || word.basis_digest !== gate.basis_digest)
+    return [`shown: ${told} is not on what it showed`];
+  if (word.jws === null) return gate.signed && word.counts ? [`signed: ${told} is not`] : [];
+  const { jws } = word;
+  if (signed.get(jws) !== word.principal.id) return [`signed: ${told} is by somebody else`];
+  if (textOf(jws) !== signedInput(event)) return [`signed: ${told} says something else`];
+  if (used.has(jws)) return [`signed: ${told} was used before`];
+  used.add(jws);
+  return [];
+}
+
+const textOf = (jws: string): string => Buffer.from(jws.split(".")[1] ?? "", "base64url").toString();
