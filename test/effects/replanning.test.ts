@@ -1,5 +1,6 @@
 /** Replanning: when the planner is asked again, what it may count on, and what is run of what it then says. */
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import type { PlanStepDraft } from "../../src/contract/plan.ts";
 import { definePolicy, type Planner } from "../../src/index.ts";
 import { createTestKernel } from "../../src/testing/index.ts";
@@ -64,6 +65,28 @@ describe("the planner is asked again", () => {
     expect([end.state, end.response.status, asked.length]).toEqual(["failed", "blocked", 1]);
     expect(ok.calls).toHaveLength(0);
   });
+
+  it.each([
+    ["refused by its schema", {}, { outcomes: { Sent: z.object({ no: z.never() }) } }],
+    ["refused by policy", {}, {}],
+    ["no way on", { data: null, output_text: "no further", status: "BLOCKED" }, {}],
+  ])(
+    "[RPL-01] not when what was done gave an outcome that is %s, though another step failed",
+    async (how, given, extra) => {
+      const [send, no] = [counted("Note.Send", { effect: "final_write" }, () => given), bad()];
+      const { asked, planner: port } = planner([[step("s1", send, { outcome: "Sent" }), step("s2", no)]]);
+      const rule = definePolicy({
+        name: "no",
+        stages: ["outcome"],
+        evaluate: () => (how === "refused by policy" ? { decision: "DENY", reason: "no" } : null),
+      });
+      const capability = story([send, no], [], { outcomes: { Sent: z.unknown() }, ...extra });
+      const options = { capabilities: [capability], planner: port, policies: [rule], defaultPolicies: false };
+      await using t = await createTestKernel(options);
+      const end = await t.run(intent);
+      expect([end.state, send.calls.length, asked.length]).toEqual(["failed", 1, 1]);
+    },
+  );
 
   it("[RPL-01] not when no round is left", async () => {
     const no = bad();

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { digest, type ExecutionPlan, GateSpec } from "../../src/index.ts";
-import { createTestKernel, testCaller } from "../../src/testing/index.ts";
+import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/index.ts";
 import { runs } from "../properties/property-runs.ts";
 import { ann, approve, bob, cat, dan, gated, reject, requester, say, waiting } from "./people.ts";
 import {
@@ -295,6 +295,44 @@ describe("a new version", () => {
       for (const who of [ann, bob]) await approve(t, id, who);
       expect((await t.rest(id)).state).toBe("failed");
       await t.kernel.retry(id, again("resume_failed_steps"));
+      expect((await t.rest(id)).state).toBe("completed");
+    });
+  });
+
+  describe("of others before it, or at gates beside it", () => {
+    const act = counted("Note.Act");
+    const apart = { separation: true, approvers: names.slice(0, 2) };
+    const params = { text: "a" };
+    const rows = [step("s1", act, { gate: {}, params }), step("s2", act, { gate: apart, params })];
+    const approveAt = (t: TestKernel, id: string, [gate_id, principal]: readonly [string, typeof ann], text?: string) =>
+      t.kernel.decideGate(id, {
+        tenant_id: 1,
+        principal,
+        gate_id,
+        decision: "approve",
+        payload: text === undefined ? {} : { edit: { text } },
+      });
+
+    it("leaves too few others to decide where duties are separated: it is refused, and they can decide", async () => {
+      await using t = await createTestKernel({ capabilities: [story([act], rows)] });
+      const id = await waiting(t);
+      await approveAt(t, id, ["gate-s1", ann], "b");
+      expect((await refusalOf(approveAt(t, id, ["gate-s2", bob], "c"))).code).toBe("T5_GATE_CONFLICT");
+      await approveAt(t, id, ["gate-s2", bob]);
+      expect((await t.rest(id)).state).toBe("completed");
+    });
+
+    it("leaves nobody at a gate ahead: it is refused", async () => {
+      const ahead = { gate: { ...apart, approvers: names.slice(0, 1) }, depends_on: ["s1"], params };
+      const [first] = rows as [(typeof rows)[number]];
+      await using t = await createTestKernel({
+        capabilities: [story([act], [first, step("s2", act, ahead)])],
+      });
+      const id = await waiting(t);
+      expect((await refusalOf(approveAt(t, id, ["gate-s1", ann], "b"))).code).toBe("T5_GATE_CONFLICT");
+      await approveAt(t, id, ["gate-s1", bob], "b");
+      await t.rest(id);
+      await approveAt(t, id, ["gate-s2", ann]);
       expect((await t.rest(id)).state).toBe("completed");
     });
   });

@@ -3,7 +3,7 @@
  *
  * W1  waiting_for_user exactly when a gate is open and no step is running or ready (A-33).
  * W2  A failed step is replanned while rounds are left; a blocked one never (C-16), nor one whose effect nobody
- *     knows or that was done and answered with what is of no use, unless its call may be repeated.
+ *     knows or that was done and gave what is of no use or was refused, unless its call may be repeated.
  * W3  The budget is asked before each start; a refusal starts nothing more and skips what has not started.
  * W4  Nothing is forgotten: a step that can never start, for want of what it depends on, is skipped by name.
  * W5  A plan that continues is followed by another once all of it has succeeded, up to limits.maxRounds of them.
@@ -15,6 +15,7 @@ import { kernelError } from "../../../contract/error-codes.ts";
 import { draft } from "../../../contract/event.ts";
 import { isOpenGate } from "../../../contract/gate.ts";
 import type { PlanStep } from "../../../contract/plan.ts";
+import { toStepResult } from "../../../contract/step.ts";
 import { isRunnable, isTerminal, type StepRecord, type WorkflowRecord } from "../../../contract/workflow.ts";
 import { beginStep, driveStep, type Phase, phaseOf } from "./drive-step.ts";
 import { failStep } from "./end-step.ts";
@@ -235,9 +236,18 @@ const tooManyRounds = ({ settings: { limits }, log: { record } }: Run) =>
 const finalCodes: ReadonlySet<string> = new Set(["T5_HUMAN_DENIED", "T4_ACTION_IN_DOUBT"]);
 
 /** A person said no, nobody knows whether it was done, or it was done and its answer is of no use: it is not made again. */
-function endsForGood(run: Run, { error, step }: StepRecord): boolean {
-  if (error === null) return false;
-  return finalCodes.has(error.code) || (isSpent(error) && !isRepeatable(findKnownOperator(run, step)));
+function endsForGood(run: Run, failed: StepRecord): boolean {
+  const { error, step } = failed;
+  if (error === null || finalCodes.has(error.code)) return error !== null;
+  return (isSpent(error) || wasDone(run, failed)) && !isRepeatable(findKnownOperator(run, step));
+}
+
+/** Its call went well, and what it gave was refused, or is no way on. */
+function wasDone({ log: { record } }: Run, { action_id, answered_by }: StepRecord): boolean {
+  const call = record.actions.get(action_id ?? "");
+  return (
+    answered_by !== null || (call?.seen === "succeeded" && toStepResult(call.record.result_payload).status !== "FAILED")
+  );
 }
 
 function endFailed(run: Run, failed: readonly StepRecord[]): false {
