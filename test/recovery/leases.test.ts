@@ -1,5 +1,6 @@
 /** A workflow has one owner: who holds the lease. Recovery takes what nobody holds, and a former owner is fenced. */
 import { describe, expect, it } from "vitest";
+import { definePolicy } from "../../src/index.ts";
 import { createWorld, job, ledgerPaths, minute, openProcess, type Process, step, work } from "./shared-file.ts";
 
 const freshPath = ledgerPaths();
@@ -83,6 +84,34 @@ describe("recovery", () => {
     expect(first.kernel.vitals().workflows).toBe(0);
     expect(await second.kernel.verify(id)).toMatchObject({ ok: true });
     await second[Symbol.asyncDispose]();
+  });
+
+  it("takes over, and a word that waits at the former owner for its rule is judged again", async () => {
+    const path = freshPath();
+    const world = createWorld();
+    const never = (): Promise<never> => new Promise(() => undefined);
+    const slow = work(world, "Test.Slow", { idempotent: true, run: never });
+    const steps = [step("s1", "Test.Slow"), step("s2", "Test.Slow", { gate: { reason: "look" } })];
+    const capabilities = [job(steps, [slow])];
+    let asked = 0;
+    const evaluate = () => {
+      asked += 1;
+      return asked === 1 ? never() : null;
+    };
+    const policies = [definePolicy({ name: "slow", stages: ["gate"], evaluate })];
+    const limits = { policyTimeoutMs: 100 * minute, tailPollMs: 100 * minute };
+    await using first = await openProcess(path, { capabilities, owner: "first", policies, limits });
+    const id = await first.submit("Test.Job");
+    await first.clock.settle();
+    const approved = first.approve(id, "gate-s2");
+    await first.clock.settle();
+    first.freeze();
+    await using second = await openProcess(path, { capabilities, owner: "second", at: 5 * minute });
+    await second.clock.settle();
+    first.thaw();
+    await first.clock.advance(minute);
+    expect((await approved).status).toBe("resumed");
+    expect(asked).toBe(2);
   });
 
   it("a process that lives on takes over what another left, once its lease has run out", async () => {

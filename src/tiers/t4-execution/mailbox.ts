@@ -7,7 +7,7 @@
  * M2  What a turn wants is performed once the row that holds what was decided before it is committed.
  * M3  Inputs from outside stay until their row is committed; where another process's append came first, they are decided
  *     again on what stands then, and every tier is asked anew.
- * M4  After a lost log nothing more is done; the workflow is folded again from the ledger.
+ * M4  After a lost log nothing more is done, and who waits is told so; the workflow is folded again from the ledger.
  */
 import { type KernelError, KernelErrorException } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
@@ -386,11 +386,11 @@ export class Mailbox extends RunMemory implements Run, Calling {
       { error, workflow_id: this.log.identity.workflow_id },
       "workflow log lost; it will be folded again",
     );
-    this.#replies.refuseAll(error);
     this.#restIfIdle();
   }
 
   #restIfIdle(): void {
+    if (this.log.lost !== null) this.#replies.refuseAll(this.log.lost);
     if (this.isBusy) return;
     for (const resolve of this.#idle.splice(0)) resolve();
     if ((this.isAsleep && !this.interrupted) || this.#isHeld) return;
