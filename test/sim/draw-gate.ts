@@ -25,10 +25,10 @@ export function enrichGate(draw: Draw, gate: GateInput | null): GateInput {
   return {
     ...plain,
     ...(named === undefined || "roles" in roles ? roles : { approvers: named }),
-    ...(draw.chance(0.35) ? { signed: true } : {}),
+    ...(draw.chance(0.45) ? { signed: true } : {}),
     ...(draw.chance(0.25) ? { separation: true } : {}),
     ...(draw.chance(0.2) ? { delegation: false } : {}),
     ...(draw.chance(0.15) ? { advisors: ["guest"] } : {}),
-    ...(draw.chance(0.2) ? { quorum: { approvals: 1 + draw.upTo(2), rejections: 1 } } : {}),
+    ...(draw.chance(0.4) ? { quorum: { approvals: 1 + draw.upTo(2), rejections: 1 } } : {}),
   };
 }

@@ -1,7 +1,7 @@
 /** What happens in a story, one action at a time: people, time, faults. */
 import { ask, at, callerOf } from "./ask.ts";
 import type { Stage } from "./play-story.ts";
-import { findGate, foretell, otherWordOn, sayAt, wordOn } from "./say.ts";
+import { findGate, foretell, otherWordOn, sayAgain, sayAt, wordOn } from "./say.ts";
 import type { SimulatedProcess } from "./simulated-process.ts";
 import type { Action, Deed } from "./story.ts";
 import { storyIntent } from "./story-package.ts";
@@ -62,6 +62,7 @@ const happenings: Readonly<Record<Exclude<Deed, "open" | "wake">, Happening>> = 
   },
   decide: (stage, action, process) => sayAt(stage, { action, process }, wordOn),
   say: (stage, action, process) => sayAt(stage, { action, process }, otherWordOn),
+  say_again: sayAgain,
   foretell,
   withdraw: async (stage, action, process) => {
     const gate = await findGate(process, action.of);

@@ -153,9 +153,12 @@ export class OutsideWorld {
   }
 
   #see(event: LedgerEvent): void {
-    this.mark(event.event_type);
-    if (event.payload["late"] === true) this.mark("late end");
-    if (event.payload["recovered"] === true) this.mark("made again after a crash");
+    const { event_type: type, payload } = event;
+    this.mark(type);
+    if (typeof payload["cause"] === "string") this.mark(`${type} ${payload["cause"]}`);
+    if (type === "POLICY_DECIDED") this.mark(`${payload["stage"]}: ${payload["decision"]}`);
+    if (payload["late"] === true) this.mark("late end");
+    if (payload["recovered"] === true) this.mark("made again after a crash");
   }
 
   /** Counts what is asked under this name, as the calls of a step of one workflow: which answer is next. */

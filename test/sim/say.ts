@@ -2,12 +2,32 @@
 import { digest } from "../../src/contract/digest.ts";
 import { type Gate, type GateRequest, gateIdOf } from "../../src/contract/gate.ts";
 import { letRun } from "../../src/testing/let-run.ts";
-import { ask, at, callerOf } from "./ask.ts";
+import { ask, at, callerOf, people } from "./ask.ts";
 import type { Stage } from "./play-story.ts";
 import { signWord } from "./sign-words.ts";
 import type { SimulatedProcess } from "./simulated-process.ts";
 import type { Action } from "./story.ts";
 import { foreseen } from "./story-plan.ts";
+
+/** Who has voted takes it back and votes again, with the signature of before or a new one. */
+export async function sayAgain(stage: Stage, action: Action, process: SimulatedProcess): Promise<void> {
+  const gate = await findGate(process, action.of, ({ votes }) => votes.length > 0);
+  const vote = at(gate?.votes ?? [], action.by);
+  const by = people.findIndex(({ id }) => id === vote?.principal.id);
+  if (gate === undefined || vote === undefined || by < 0) return;
+  const { gate_id, workflow_id, payload_digest } = gate;
+  const nonce = action.how % 2 === 0 ? "again" : "anew";
+  const word = { decision: vote.decision, payload: { payload_digest, ...basisOf(gate) } };
+  const signing = { ...signingOf(gate, word), principal: vote.principal, key: vote.principal.id, nonce };
+  const used = vote.signature?.jws ?? (await signWord(stage.world, gate, signing));
+  const signature = action.how % 3 === 0 ? await signWord(stage.world, gate, signing) : used;
+  const { decision, payload } = gate.signed ? signWith(word, signature) : word;
+  ask(stage, { process, what: "say again" }, async ({ withdrawVote, decideGate }) => {
+    await withdrawVote(workflow_id, { ...callerOf(by), gate_id });
+    hearSaid(stage, process, { gate, by: vote.principal.id });
+    await decideGate(workflow_id, { ...callerOf(by), gate_id, decision, payload });
+  });
+}
 
 interface GateWord {
   readonly decision: "approve" | "reject";
@@ -15,7 +35,11 @@ interface GateWord {
 }
 
 /** Reads a gate from the store as this process sees it; undefined while it cannot be reached. */
-export async function findGate({ kernel }: SimulatedProcess, n: number): Promise<Gate | undefined> {
+export async function findGate(
+  { kernel }: SimulatedProcess,
+  n: number,
+  isMeant: (gate: Gate) => boolean = () => true,
+): Promise<Gate | undefined> {
   const found: { gates: readonly Gate[] } = { gates: [] };
   void kernel.gates({}).then(
     (gates) => {
@@ -24,7 +48,7 @@ export async function findGate({ kernel }: SimulatedProcess, n: number): Promise
     () => undefined,
   );
   await letRun();
-  return at(found.gates, n);
+  return at(found.gates.filter(isMeant), n);
 }
 
 /** What a person says to a gate, at what this process takes for now. */

@@ -82,7 +82,7 @@ export function withFeatures(plain: Plain): Story {
   const draw = drawing(plain.seed ^ stream);
   const features = drawFeatures(draw);
   const operators = draw.chance(0.4) ? plain.operators.map((one) => enrichOperator(draw, one)) : plain.operators;
-  const steps = draw.chance(0.3) ? plain.steps.map((step) => enrichStep(draw, step)) : plain.steps;
+  const steps = draw.chance(0.35) ? plain.steps.map((step) => enrichStep(draw, step)) : plain.steps;
   const said = draw.chance(0.5) ? weave(draw, plain.actions) : plain.actions;
   return { ...plain, ...features, operators, steps, actions: said };
 }
@@ -94,6 +94,7 @@ const calm: readonly Manner[] = ["at_once", "at_once", "soon", "soon", "late"];
 const wild: readonly Manner[] = [...calm, "never", "throws", "transient", "fatal", "policy", "nothing"];
 const prompt: readonly Manner[] = ["at_once", "at_once", "throws", "transient", "fatal", "policy", "nothing"];
 const verdicts: readonly Verdict[] = [...calm, ...calm, "no", "no_soon", "throws", "never"];
+const calmly: readonly Verdict[] = ["at_once", "at_once", "soon", "soon", "no", "no_soon"];
 /** Params are checked again where a story is replayed: of the same ones the same is said, in time. */
 const firm: readonly Verdict[] = ["at_once", "at_once", "at_once", "soon", "soon", "no", "no_soon", "throws"];
 const showings: readonly Shows[] = [...wild, "odd", "basis", "basis", "moved", "moved", "moved"];
@@ -101,7 +102,7 @@ const showings: readonly Shows[] = [...wild, "odd", "basis", "basis", "moved", "
 function drawFeatures(draw: Draw): Features {
   const has = draw.chance;
   const hooks = has(0.2) ? Array.from({ length: 1 + draw.upTo(3) }, () => drawHooks(draw)) : [];
-  const [params, output, chunk] = [firm, verdicts, verdicts].map((from) => some(draw, from, 6));
+  const [params, output, chunk] = [firm, calmly, verdicts].map((from) => some(draw, from, 6));
   return {
     hooks,
     security: has(0.12) ? ({ params, output, chunk } as Features["security"]) : null,
@@ -182,7 +183,10 @@ function enrichStep(draw: Draw, step: StoryStep): StoryStep {
     : { ...step, gate };
 }
 
-const words: readonly Deed[] = ["say", "say", "say", "foretell", "foretell", "report", "settle", "rebase", "rebase"];
+const words: readonly Deed[] = [
+  ...(["say", "say", "say", "say_again", "say_again", "foretell", "foretell"] as const),
+  ...(["report", "settle", "rebase", "rebase"] as const),
+];
 
 /** Puts what people say otherwise between what happens anyway; that keeps its order. */
 function weave(draw: Draw, actions: readonly Action[]): readonly Action[] {

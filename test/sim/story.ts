@@ -69,6 +69,7 @@ export const deeds = [
   "jump",
   "cut",
   "say",
+  "say_again",
   "foretell",
   "report",
   "settle",
@@ -132,6 +133,7 @@ const weights: Readonly<Record<Deed, number>> = {
   cut: 0,
   // Woven in between the others (`story-features.ts`).
   say: 0,
+  say_again: 0,
   foretell: 0,
   report: 0,
   settle: 0,
