@@ -106,7 +106,7 @@ function drawFeatures(draw: Draw): Features {
   return {
     hooks,
     security: has(0.12) ? ({ params, output, chunk } as Features["security"]) : null,
-    planner: has(0.1) ? some(draw, [...wild, "nonsense"], 3) : null,
+    planner: has(0.1) ? some(draw, [...wild, "nonsense"], 1) : null,
     rounds: has(0.12) ? 1 + draw.upTo(2) : 0,
     budgets: has(0.1) ? drawBudgets(draw) : null,
     limits: has(0.15) ? drawLimits(draw) : {},
