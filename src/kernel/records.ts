@@ -9,13 +9,12 @@ import { kernelError } from "../contract/error-codes.ts";
 import { draft } from "../contract/event.ts";
 import { type FederatedChange, type FederationOptions, requireFewChanges } from "../contract/federation.ts";
 import { TenantId } from "../contract/ids.ts";
-import { requireSafeJson, toJson } from "../contract/json.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
 import type { Kit } from "../runtime/kit.ts";
 import type { LedgerReading } from "../runtime/ledger-reader.ts";
+import { takeJson } from "../runtime/take-json.ts";
 import type { TenantAppend } from "../runtime/tenant-log.ts";
-import { messageOf } from "../runtime/within.ts";
 import type { Gateway } from "../tiers/t0-foundation/gateway.ts";
 import { changeOf, stampRecord } from "../tiers/t2-cognition/merge-changes.ts";
 import type { Kernel } from "./face.ts";
@@ -89,12 +88,7 @@ async function readChanges(
 /** What other replicas would refuse is not written as a record to replicate. */
 function requireSendable(change: FederatedChange | null, { limits }: Kit): void {
   if (change === null) return;
-  try {
-    requireSafeJson(change.value);
-    toJson(change.value);
-  } catch (thrown) {
-    raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `record: ${messageOf(thrown)}`, recordRef));
-  }
+  takeJson(change.value, { what: "record", source: recordRef });
   requireFewChanges({ changes: [change] }, limits);
 }
 

@@ -8,13 +8,13 @@ import { digest } from "../contract/digest.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { draft } from "../contract/event.ts";
-import { type Json, requireSafeJson, toJson } from "../contract/json.ts";
+import type { Json } from "../contract/json.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
 import type { Kit } from "../runtime/kit.ts";
 import type { LedgerReading } from "../runtime/ledger-reader.ts";
+import { takeJson } from "../runtime/take-json.ts";
 import type { TenantAppend } from "../runtime/tenant-log.ts";
-import { messageOf } from "../runtime/within.ts";
 import type { Gateway } from "../tiers/t0-foundation/gateway.ts";
 import type { EvaluationReport } from "../tiers/t6-metacognition/compose-evidence.ts";
 
@@ -72,14 +72,7 @@ export async function readReports(
 export const numberReports = (reports: readonly unknown[]): readonly EvaluationReport[] =>
   reports.map((report, i) => ({ report_id: `given:${i + 1}`, report: copyReport(report) }));
 
-function copyReport(report: unknown): Json {
-  try {
-    requireSafeJson(report);
-    return toJson(report);
-  } catch (thrown) {
-    return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `report: ${messageOf(thrown)}`, reportRef));
-  }
-}
+const copyReport = (report: unknown): Json => takeJson(report, { what: "report", source: reportRef });
 
 const refuseSize = (message: string): never =>
   raise(kernelError("T0_VALIDATION_PAYLOAD_TOO_LARGE", message, reportRef));

@@ -31,12 +31,12 @@ import {
   SubmitRequest,
   type SubmitResponse,
 } from "../../contract/intent.ts";
-import { type JsonObject, requireSafeJson, toJson } from "../../contract/json.ts";
+import type { Json, JsonObject } from "../../contract/json.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Result } from "../../contract/result.ts";
 import { CancelRequest, type CancelResponse, RetryRequest, type RetryResponse } from "../../contract/retry.ts";
 import { dataOf, type Kit } from "../../runtime/kit.ts";
-import { messageOf } from "../../runtime/within.ts";
+import { takeJson } from "../../runtime/take-json.ts";
 
 const gatewayRef = Object.freeze(moduleRef(0, "gateway", "submit"));
 const user = Object.freeze({ source_type: "user" });
@@ -129,15 +129,7 @@ function admit<S extends z.ZodType>(kit: Kit, schema: S, raw: unknown): z.output
   return parsed.data;
 }
 
-function copy(raw: unknown, maxDepth: number): unknown {
-  try {
-    requireSafeJson(raw, maxDepth);
-    return toJson(raw, maxDepth);
-  } catch (thrown) {
-    // A getter, a proxy or a toJSON of the caller's may throw anything.
-    return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `request: ${messageOf(thrown)}`, gatewayRef));
-  }
-}
+const copy = (raw: unknown, maxDepth: number): Json => takeJson(raw, { what: "request", source: gatewayRef, maxDepth });
 
 async function submit(kit: Kit, raw: unknown, lineage: Lineage | undefined): Promise<SubmitResponse> {
   const request = admitSubmit(kit, raw);

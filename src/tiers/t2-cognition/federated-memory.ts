@@ -21,10 +21,11 @@ import {
   refuseReplica,
   requireFewChanges,
 } from "../../contract/federation.ts";
-import { deepFreeze, type Json, requireSafeJson, toJson } from "../../contract/json.ts";
+import { deepFreeze, type Json } from "../../contract/json.ts";
 import { readStrictly } from "../../contract/known-keys.ts";
 import { isPromise } from "../../contract/maybe-promise.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
+import { takeJson } from "../../runtime/take-json.ts";
 import { messageOf } from "../../runtime/within.ts";
 import { mergeChanges } from "./merge-changes.ts";
 
@@ -110,18 +111,9 @@ export function createFederatedMemory(options: FederatedMemoryOptions): Federate
 
 /** Fresh, frozen copies of what is given, all of it or none. */
 function admit(raw: unknown, limits: FederationLimits): readonly FederatedChange[] {
-  const changes = parse(Batch, copy(raw));
+  const changes = parse(Batch, takeJson(raw, { what: "changes", source: memoryRef }));
   requireFewChanges({ changes }, limits);
   return deepFreeze(changes);
-}
-
-function copy(raw: unknown): unknown {
-  try {
-    requireSafeJson(raw);
-    return toJson(raw);
-  } catch (thrown) {
-    return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `changes: ${messageOf(thrown)}`, memoryRef));
-  }
 }
 
 function parse<S extends z.ZodType>(schema: S, raw: unknown): z.output<S> {

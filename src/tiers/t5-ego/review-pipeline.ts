@@ -20,11 +20,11 @@ import {
   readEvidence,
   sealEvidence,
 } from "../../contract/evidence.ts";
-import { deepFreeze, type Json, requireSafeJson, toJson } from "../../contract/json.ts";
+import { deepFreeze, type Json } from "../../contract/json.ts";
 import { readStrictly } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import { RuleAnswer } from "../../contract/policy.ts";
-import { messageOf } from "../../runtime/within.ts";
+import { takeJson } from "../../runtime/take-json.ts";
 
 const name = z.string().min(1).max(256);
 const Reviewer = z.union([
@@ -103,7 +103,7 @@ export function createReviewPipeline(options: ReviewPipelineOptions): ReviewPipe
     submit: (interaction) => pipeline.submit(parse(Interaction, interaction)),
     decide: (reviewId, reviewer, decision) =>
       pipeline.decide(reviewId, reviewer, parse(z.enum(["approve", "reject"]), decision)),
-    attach: (report) => pipeline.attach(copy(report)),
+    attach: (report) => pipeline.attach(takeJson(report, { what: "report", source: pipelineRef })),
     log: () => pipeline.entries(),
     export: () => pipeline.export(),
   };
@@ -246,15 +246,6 @@ function readLog(text: string): readonly EvidenceContent[] {
     return content;
   });
   return contents.slice(0, -1) as readonly EvidenceContent[];
-}
-
-function copy(report: unknown): Json {
-  try {
-    requireSafeJson(report);
-    return toJson(report);
-  } catch (thrown) {
-    return refuse("T0_VALIDATION_SCHEMA_MISMATCH", `report: ${messageOf(thrown)}`);
-  }
 }
 
 function parse<S extends z.ZodType>(schema: S, raw: unknown): z.output<S> {
