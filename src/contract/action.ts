@@ -8,7 +8,6 @@ import { ActionId, IntentId, PlanId, StepId, TenantId, WorkflowId } from "./ids.
 import { JsonValue } from "./json.ts";
 
 export const actionStates = ["running", "succeeded", "failed", "in_doubt"] as const;
-export type ActionState = (typeof actionStates)[number];
 
 export const TokenCount = z
   .object({ in: z.int().nonnegative(), out: z.int().nonnegative(), total: z.int().nonnegative() })

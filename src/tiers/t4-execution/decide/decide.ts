@@ -189,7 +189,7 @@ function lookAtGates(run: Run): boolean {
 /** Another plan, or the first. A workflow that was put to sleep meanwhile rests as planned. */
 function plan(run: Run): boolean {
   if (run.scopes.waits("plan") || (run.asleep && !run.scopes.hasBegun("plan"))) return false;
-  const planned = run.scopes.pass("plan", () => planWorkflow(run, run.objective));
+  const planned = run.scopes.pass("plan", () => planWorkflow(run));
   if (planned && run.log.record.state !== "planned") startPlan(run);
   return planned;
 }

@@ -26,17 +26,17 @@ export interface PlanAnswer {
 const planRef = oodaRef("plan");
 
 /** @throws KernelErrorException when there can be no plan; PLAN_REJECTED is noted. */
-export function planWorkflow(run: Run, objective: string | null = null): void {
+export function planWorkflow(run: Run): void {
   const { record } = run.log;
   const round = record.plan === null ? 0 : record.round + 1;
-  if (record.bundle === null) buildContext(run, objective);
+  if (record.bundle === null) buildContext(run);
   const data = { spent: run.log.record.spent, work: planningOf(run) };
   ask(run, "budget", { ask: "data", to: 5, schema: "BudgetCheck", fn: "plan", data });
   const cause = round === 0 ? "submit" : hasGoneThrough(record, record.plan) ? "continue" : "replan";
   if (cause === "replan") run.mark("replan", { round });
   try {
     run.mark("plan.create", { round });
-    const request = run.scopes.keep("request", () => planRequest(run, round, objective));
+    const request = run.scopes.keep("request", () => planRequest(run, round));
     const question = { ask: "data", to: 3, schema: "PlanRequest", fn: "orient", data: request } as const;
     const answer = ask<PlanAnswer>(run, "plan", question);
     run.mark("policy.record_cost", { total_cost: answer.cost });
@@ -59,7 +59,8 @@ function reviewPlan(run: Run, plan: Plan): void {
   run.intend({ do: "tell", to: 6, fn: "plan", schema: "PlanReview", data: { calls } });
 }
 
-function buildContext(run: Run, objective: string | null): void {
+function buildContext(run: Run): void {
+  const { objective } = run;
   const { intent, auth, thread_id, workflow_id } = run.log.record;
   const data = { intent, auth, thread_id, workflow_id, objective };
   const question = { ask: "data", to: 2, schema: "ContextRequest", fn: "observe", data } as const;
@@ -84,7 +85,8 @@ function planningOf(run: Run) {
   };
 }
 
-function planRequest(run: Run, round: number, objective: string | null) {
+function planRequest(run: Run, round: number) {
+  const { objective } = run;
   const { record } = run.log;
   return {
     intent: record.intent,
