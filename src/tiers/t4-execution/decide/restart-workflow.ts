@@ -40,7 +40,7 @@ export function restartWorkflow(run: Run, request: Restart): void {
   else resumeFailed(run, request);
 }
 
-function resumeFailed(run: Run, { principal, feedback }: Restart): void {
+function resumeFailed(run: Run, request: Restart): void {
   const { record } = run.log;
   if (record.state !== "failed")
     conflict(`only a failed workflow resumes its failed steps; this one is ${record.state}`, record);
@@ -48,22 +48,15 @@ function resumeFailed(run: Run, { principal, feedback }: Restart): void {
   const again = [...record.steps.values()].filter((s) => current.has(s.step.step_id) && mayRunAgain(s));
   if (record.plan !== null && again.length === 0)
     conflict("nothing of this workflow may run again; regenerate it instead", record);
-  leaveToOthers(run, principal, new Set());
-  run.log.note(
-    draft("WORKFLOW_RESTARTED", {
-      run: record.run + 1,
-      step_ids: again.map((s) => s.step.step_id),
-      mode: "resume_failed_steps",
-      principal,
-      ...(feedback === undefined ? {} : { feedback }),
-    }),
-  );
-  run.log.note(
-    ...queueSteps(
-      record,
-      again.map((s) => s.step.step_id),
-    ),
-  );
+  leaveToOthers(run, request.principal, new Set());
+  const ids = again.map((s) => s.step.step_id);
+  noteRestarted(run, ids, request);
+  run.log.note(...queueSteps(record, ids));
+}
+
+function noteRestarted(run: Run, step_ids: readonly string[], { mode, principal, feedback }: Restart): void {
+  const said = { run: run.log.record.run + 1, step_ids, mode, principal };
+  run.log.note(draft("WORKFLOW_RESTARTED", feedback === undefined ? said : { ...said, feedback }));
 }
 
 function mayRunAgain(step: StepRecord): boolean {
@@ -71,7 +64,8 @@ function mayRunAgain(step: StepRecord): boolean {
   return step.state === "queued" || (step.state === "skipped" && recoverable.has(step.skip_reason ?? ""));
 }
 
-function regenerate(run: Run, { principal, step_ids, feedback }: Restart): void {
+function regenerate(run: Run, request: Restart): void {
+  const { principal, step_ids, feedback } = request;
   const { record } = run.log;
   const { plan } = record;
   if (plan === null || (record.state !== "failed" && record.state !== "waiting_for_user"))
@@ -80,29 +74,15 @@ function regenerate(run: Run, { principal, step_ids, feedback }: Restart): void 
   leaveToOthers(run, principal, affected);
   const next = regeneratedPlan(run, plan, affected);
   const rerun = [...affected].filter((id) => isNeverRun(record.steps.get(id)));
-  if (record.state === "failed")
-    run.log.note(
-      draft("WORKFLOW_RESTARTED", {
-        run: record.run + 1,
-        step_ids: rerun,
-        mode: "regenerate",
-        principal,
-        ...(feedback === undefined ? {} : { feedback }),
-      }),
-    );
+  if (record.state === "failed") noteRestarted(run, rerun, request);
   else {
     const said = { ...(principal && { principal }), ...(feedback === undefined ? {} : { feedback }) };
     run.log.note(draft("WORKFLOW_RESUMED", { gate_id: null, step_id: null, ...said }));
   }
   run.log.note(...planEvents(run, { plan: next, dropped: [], cost: 0 }, "regenerate", step_ids));
-  run.log.note(
-    ...queueSteps(record, [
-      ...new Set([
-        ...rerun,
-        ...next.steps.filter((s) => !plan.steps.some((old) => old.step_id === s.step_id)).map((s) => s.step_id),
-      ]),
-    ]),
-  );
+  const before = new Set(plan.steps.map((s) => s.step_id));
+  const added = next.steps.map((s) => s.step_id).filter((id) => !before.has(id));
+  run.log.note(...queueSteps(record, [...new Set([...rerun, ...added])]));
 }
 
 /** Who has work done again decides on none of it where duties are separated: enough others must be left. */
