@@ -157,22 +157,18 @@ function makeAttempt(run: Run, at: Attempt): void {
     case "spent":
       return failFromRecord(run, at, { key, ...known });
     case "failed_final":
-      return settleAfter(run, step_id, { ...known, usage: {}, pending: false, cached: true });
+      return settleAfter(run, step_id, { ...known, pending: false, cached: true });
     default:
-      return settleAfter(run, step_id, { ...doubtful(known.action_id), usage: {}, pending: true, cached: false });
+      return settleAfter(run, step_id, { ...doubtful(known.action_id), pending: true, cached: false });
   }
 }
 
 const doubtful = (action_id: string) => ({ action_id, error: null });
 
 /** What the key says is the end of this attempt, without a call. */
-function settleAfter(
-  run: Run,
-  stepId: string,
-  { error, ...failed }: Omit<Failed, "error"> & { readonly error: KernelError | null; readonly usage: Usage },
-): void {
+function settleAfter(run: Run, stepId: string, failed: Failed): void {
   backOut(run, stepId, "on_error");
-  settleFailure(run, stepId, { ...failed, error });
+  settleFailure(run, stepId, failed);
 }
 
 function startCall(
