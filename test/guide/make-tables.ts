@@ -1,5 +1,5 @@
 /**
- * The guide's tables that the sources say already: error codes by tier, limits by who holds them.
+ * The guide's tables that the sources say already: error codes by tier, limits by who holds them, instruments.
  *
  * Owns: how a row is read from a docstring. Never: the text above the tables, which is written by hand.
  */
@@ -7,7 +7,8 @@ import { errorCodes } from "../../src/contract/error-codes.ts";
 import { defaultHttpLimits, defaultServerLimits } from "../../src/http/index.ts";
 import { defaultLimits } from "../../src/index.ts";
 import { defaultMcpClientLimits, defaultMcpLimits } from "../../src/mcp/index.ts";
-import { defaultObserverLimits } from "../../src/telemetry/index.ts";
+import { defaultObserverLimits, instruments } from "../../src/telemetry/index.ts";
+import { prometheusNameOf } from "../../src/telemetry/prometheus.ts";
 import { readSource } from "../tidy/source-files.ts";
 
 const tiers = [
@@ -65,4 +66,17 @@ function tableOfLimits(defaults: (typeof limits)[number][2], path: string): stri
 function readDocstrings(path: string): readonly (readonly [string, string])[] {
   const found = readSource(path).text.matchAll(/\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*(?:readonly )?(\w+): /g);
   return [...found].map(([, told = "", name = ""]) => [name, told.replace(/\s+\*?\s*/g, " ").trim()]);
+}
+
+type Instrument = keyof typeof instruments;
+
+/** A row an instrument, as Prometheus spells it and as OpenTelemetry does. */
+export function instrumentTable(): string {
+  const rows = (Object.keys(instruments) as readonly Instrument[]).map((key) => {
+    const { name, kind, labels, help } = instruments[key];
+    const by = labels.length === 0 ? "none" : labels.join(", ");
+    return `| \`${prometheusNameOf(key)}\` | \`${name}\` | ${kind} | ${by} | ${help}. |`;
+  });
+  const head = ["| Prometheus | OpenTelemetry | Kind | Labels | It says |", "|---|---|---|---|---|"];
+  return ["## All metrics\n", "Prometheus has `_` for each `.` of a label.\n", ...head, ...rows].join("\n");
 }
