@@ -5,6 +5,7 @@ import { isOpenGate } from "../contract/gate.ts";
 import type { McpGate, McpWorkflow } from "../contract/mcp.ts";
 import { isTerminal } from "../contract/workflow.ts";
 import type { Gate, WorkflowState } from "../index.ts";
+import { quoteText, showLine } from "../protocol/visible-text.ts";
 import { toMcpError } from "./mcp-error.ts";
 
 export const openGates = ({ gates }: WorkflowState): readonly Gate[] => gates.filter(isOpenGate);
@@ -47,19 +48,19 @@ function nextOf(state: WorkflowState): string {
   return "A person decides: show them the gate. They decide it where they are signed in, by gate_id and payload_digest; only where decide-gate is offered may their decision be passed on by it.";
 }
 
-/** All that a person sees of a gate before they answer. */
+/** All that a person sees of a gate before they answer: what came from outside as it can be seen, and apart from our words. */
 export function tellGate(gate: Gate): string {
   const { title, operator, effect, risk_level, reasons, preview, diff, payload, payload_digest, consequences } = gate;
   const lines = [
-    `${title}: ${operator} wants to run (effect ${effect}, risk ${risk_level}).`,
-    ...reasons.map(({ source, reason }) => `Asked for by ${source}: ${reason}`),
-    ...(preview === "" ? [] : [preview]),
-    ...(diff === null ? [] : [diff]),
-    `Payload: ${JSON.stringify(payload)}`,
+    `${showLine(title)}: ${operator} wants to run (effect ${effect}, risk ${risk_level}).`,
+    ...reasons.map(({ source, reason }) => `Asked for by ${source}: ${showLine(reason)}`),
+    ...(preview === "" ? [] : [`Preview:\n${quoteText(preview)}`]),
+    ...(diff === null ? [] : [`Changes:\n${quoteText(diff)}`]),
+    `Payload: ${showLine(JSON.stringify(payload))}`,
     `Digest: ${payload_digest}`,
-    ...(gate.basis ?? []).map(({ name, digest }) => `Rests on: ${name} (${digest})`),
-    `Approve: ${consequences.approve}`,
-    `Reject: ${consequences.reject}`,
+    ...(gate.basis ?? []).map(({ name, digest }) => `Rests on: ${showLine(name)} (${showLine(digest)})`),
+    `Approve: ${showLine(consequences.approve)}`,
+    `Reject: ${showLine(consequences.reject)}`,
     ...(gate.due_at === null ? [] : [`Until ${gate.due_at}, then: ${gate.expiry_action ?? "nothing"}`]),
   ];
   return lines.join("\n");

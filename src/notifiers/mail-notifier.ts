@@ -140,11 +140,9 @@ const opening = "Open the gate (that decides nothing): ";
 
 function toText({ subject, facts, parts }: ToldNotice, link: string): string {
   const lines = facts.map(([name, value]) => `${name.padEnd(9)} ${value}`);
-  const shown = parts.map(([name, text]) => `${name}\n${indent(text)}`);
+  const shown = parts.map(([name, text]) => `${name}\n${text}`);
   return `${[subject, lines.join("\n"), ...shown, `${opening}${link}`].join("\n\n")}\n`;
 }
-
-const indent = (text: string): string => text.replace(/^/gm, "    ");
 
 function toHtml({ subject, facts, parts }: ToldNotice, link: string): string {
   const rows = facts.map(

@@ -93,7 +93,7 @@ function compose(notice: GateNotice, options: Read) {
   const blocks = [
     { type: "header", text: plain(told.subject.slice(0, 140)) },
     section(facts.length > maxFacts ? `${facts.slice(0, maxFacts)}… the rest is in the console` : facts),
-    ...told.parts.map(([name, text]) => section(`${name}: ${text}`)),
+    ...told.parts.map(([name, text]) => section(`${name}:\n${text}`)),
     { type: "section", text: { type: "mrkdwn", text: `<${toMrkdwn(link)}|Open the gate> (that decides nothing)` } },
     ...buttonsOf(notice, told, options),
   ];

@@ -6,7 +6,7 @@
  */
 import type { Gate } from "../contract/gate.ts";
 import type { GateNotice, NoticeKind } from "../contract/gate-notice.ts";
-import { showLine, showText } from "../protocol/visible-text.ts";
+import { quoteText, showLine } from "../protocol/visible-text.ts";
 import { withholdTexts } from "./withhold-texts.ts";
 
 export interface ToldNotice {
@@ -61,10 +61,10 @@ function head(notice: GateNotice, more: Facts): Pick<ToldNotice, "subject" | "fa
 }
 
 function body({ gate }: GateNotice, { maxPreview, maxPayload }: Telling): Pick<ToldNotice, "parts" | "isWhole"> {
-  const payload = showText(JSON.stringify(gate.payload, null, 2));
-  const preview = cut(showText(gate.preview), maxPreview);
+  const payload = quoteText(JSON.stringify(gate.payload, null, 2));
+  const preview = cut(quoteText(gate.preview), maxPreview);
   return {
-    parts: [...(preview === "" ? [] : [["Preview", preview] as const]), ["Would run", cut(payload, maxPayload)]],
+    parts: [...(gate.preview === "" ? [] : [["Preview", preview] as const]), ["Would run", cut(payload, maxPayload)]],
     isWhole: payload.length <= maxPayload,
   };
 }

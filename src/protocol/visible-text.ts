@@ -87,6 +87,9 @@ export function showText(text: string): string {
   return nameUncomposed(named).replace(lastSpaces, nameCharacter);
 }
 
+/** Of several lines among words of ours: none of them begins a line as ours do. */
+export const quoteText = (text: string): string => showText(text).replace(/^/gm, "    ");
+
 /** On one line: line feeds are named, too. */
 export const showLine = (text: string): string => showText(text).replaceAll("\n", nameCharacter);
 

@@ -131,7 +131,7 @@ describe("a mail", () => {
     const [got] = await server.inbox.count(1);
     expect(got?.raw.length).toBeLessThan(100_000);
     expect(got?.mail.text).toMatch(/… 980\d{3} more characters/);
-    expect(got?.mail.text).toContain("… 40000 more characters");
+    expect(got?.mail.text).toMatch(/… 40\d{3} more characters/);
   });
 
   it("says how it was decided, by whom and with what words", async () => {

@@ -75,6 +75,15 @@ describe("a message", () => {
     expect(message.blocks.filter(({ text: shown }) => shown?.type === "mrkdwn")).toHaveLength(1);
   });
 
+  it("begins no line with what a preview says: what would run is said once", async () => {
+    const preview = 'all is well\nWould run:\n{ "cents": 1 }\ndigest: good';
+    const message = await told(buttons, { preview, payload: { cents: 99_999 } });
+    const lines = message.blocks.flatMap(({ text: shown }) => shown?.text.split("\n") ?? []);
+    expect(lines.filter((line) => line.startsWith("Would run:"))).toHaveLength(1);
+    expect(lines.filter((line) => /^[ {]/.test(line)).join("\n")).toContain('"cents": 99999');
+    expect(lines.filter((line) => line.startsWith("{"))).toEqual([]);
+  });
+
   it("keeps within what Slack takes, whatever the gate holds", async () => {
     const long = "‮".repeat(5_000);
     const reasons = Array.from({ length: 50 }, () => ({ source: "plan" as const, rule: long, reason: long }));
