@@ -4,6 +4,7 @@
  */
 
 import { isSpent } from "../contract/action.ts";
+import type { AuthContext } from "../contract/auth-context.ts";
 import { capabilityRef } from "../contract/capability.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import type { PrincipalRef } from "../contract/gate-vote.ts";
@@ -17,6 +18,7 @@ import type { createGateway } from "../tiers/t0-foundation/gateway.ts";
 import { readInputs } from "../tiers/t1-perception/normalize-intent.ts";
 import { affectedSteps } from "../tiers/t4-execution/decide/restart-workflow.ts";
 import { baseIdOf } from "../tiers/t4-execution/decide/run.ts";
+import { mayUse } from "../tiers/t5-ego/authorize.ts";
 import type { Kernel } from "./face.ts";
 
 interface Again {
@@ -32,16 +34,50 @@ export async function retryOrBeginAgain(again: Again): ReturnType<Kernel["retry"
   const { gateway, reading, workflowId, request } = again;
   const { mode, step_ids, version } = RetryRequest.safeParse(request).data ?? {};
   if (version !== undefined && mode !== "migrate") refuseVersion();
-  if (mode !== "regenerate" && mode !== "replay" && mode !== "migrate") return gateway.retry(workflowId, request);
+  if (mode === undefined) return gateway.retry(workflowId, request);
   const caller = { tenant_id: request.tenant_id, principal: request.principal };
-  await gateway.authorize(caller, "workflow:execute");
+  const auth = (await gateway.authorize(caller, "workflow:execute")) as AuthContext;
+  const resumes = mode === "resume_failed_steps";
+  if (resumes && !isHeld(auth)) return gateway.retry(workflowId, request);
   const record = await reading.readWorkflowState(workflowId, caller);
   if (mode === "migrate") return migrate(again, record);
   const beginsAnew = mode === "replay" ? isTerminal(record.state) : ["completed", "cancelled"].includes(record.state);
-  if (!beginsAnew) return gateway.retry(workflowId, request);
+  if (resumes || !beginsAnew) {
+    requireReach(auth, record, again.registry);
+    return gateway.retry(workflowId, request);
+  }
   const drafts = mode === "replay" ? sameVersions(record) : nextVersions(record, step_ids);
   return beginAgain(again, record, { drafts, version: record.intent.version });
 }
+
+/** Whether a principal is held to operators, effects or capabilities by name; nobody else need be asked what they may use. */
+const isHeld = ({ scopes }: AuthContext): boolean =>
+  scopes.some((scope) => /^(?:effect|operator|capability):/.test(scope));
+
+/**
+ * What goes on does so in the name of whoever asked for it, with any operator of its package: nobody has done by that what
+ * they may not do themselves.
+ */
+function requireReach(auth: AuthContext, { auth: first, intent }: WorkflowRecord, registry: Registry): void {
+  const { operators } = registry.getCapability(intent.type, intent.version);
+  const uses = operators.flatMap((listed): [Parameters<typeof mayUse>[1], string][] => {
+    const name = typeof listed === "string" ? listed : listed.metadata.name;
+    const effect = registry.findOperator(name)?.metadata.effect ?? "none";
+    return [
+      ["operator", name],
+      ["effect", effect],
+    ];
+  });
+  for (const [kind, name] of [["capability", intent.type] as const, ...uses])
+    if (mayUse(first, kind, name) && !mayUse(auth, kind, name)) refuseReach(auth, kind, name);
+}
+
+const refuseReach = ({ role }: AuthContext, kind: string, name: string): never =>
+  raise(
+    kernelError("T5_AUTHZ_FORBIDDEN", `role ${role} may not use ${kind} ${name}`, retryRef, {
+      detail: { [kind]: name, role },
+    }),
+  );
 
 /**
  * The work begins again under another version of its package, with its keys. What the work is now ends first, so that

@@ -201,6 +201,36 @@ describe("roles and scopes", () => {
     expect(state.gates).toEqual([]);
   });
 
+  it.each([
+    ["an effect", "effect:write_draft", { effect: "final_write" }],
+    ["a capability", "capability:Words.Count", { capability: intentType }],
+  ])(
+    "[ATH-04] who is held to %s has nothing more done in another's name, by resuming or making anew",
+    async (_what, scope, detail) => {
+      const { pkg, file } = draftAndApply();
+      const roles = { user: { scopes: publicScopes }, held: { scopes: [...publicScopes, scope] } };
+      await using t = await createTestKernel({ roles, capabilities: [pkg] });
+      const { workflow_id: id } = await t.run(intentType);
+      const again = (mode: "resume_failed_steps" | "regenerate", role: string) =>
+        t.kernel.retry(id, { ...callerOf(role), mode });
+      for (const mode of ["resume_failed_steps", "regenerate"] as const)
+        expect(await refusalOf(again(mode, "held"))).toMatchObject({ code: "T5_AUTHZ_FORBIDDEN", detail });
+      expect((await again("regenerate", "user")).status).toBe("restarted");
+      expect((await t.rest(id)).state).toBe("waiting_for_user");
+      expect(file.calls).toEqual([]);
+    },
+  );
+
+  it("[ATH-04] who is held to some effects has their own work made anew", async () => {
+    const { pkg, write } = draftAndApply();
+    const roles = { drafter: { scopes: [...publicScopes, "effect:write_draft"] } };
+    await using t = await createTestKernel({ roles, capabilities: [pkg] });
+    const { workflow_id } = await t.run(intentType, {}, callerOf("drafter"));
+    await t.kernel.retry(workflow_id, { ...callerOf("drafter"), mode: "regenerate" });
+    expect((await t.rest(workflow_id)).state).toBe("failed");
+    expect(write.calls.length).toBe(2);
+  });
+
   it("[ATH-04] applying does not bring sending with it", async () => {
     const { pkg, file, send } = draftAndApply({ send: true });
     const scopes = [...publicScopes, "effect:write_draft", "effect:final_write"];
