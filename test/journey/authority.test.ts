@@ -306,6 +306,24 @@ describe("credentials", () => {
     expect(seen(read)).not.toContain(token);
   });
 
+  it("[ATH-05] a handle is one principal's of one tenant: not of another's whose ids read alike", async () => {
+    const read = counted("Mail.Read", { effect: "credential_use" });
+    await using t = await createTestKernel({ capabilities: [oneStep(read)] });
+    const people = [
+      [1, "user", 7],
+      ["1", "user", 7],
+      [1, "user", "7"],
+      [1, "agent", 7],
+      ["a:b", "user", "c"],
+      ["a", "user", "b:c"],
+    ] as const;
+    for (const [tenant_id, type, id] of people) {
+      const of = { tenant_id, principal: { type, id, role: "admin" } };
+      await t.run(intentType, {}, { ...of, constraints: { allow_credential_use: true } });
+    }
+    expect(new Set(read.calls.map(({ context }) => context.credential?.handle)).size).toBe(people.length);
+  });
+
   it("[ATH-05] an operator that declares no use of a credential gets none, whatever the role holds", async () => {
     const write = counted("Notes.Write");
     await using t = await createTestKernel({ capabilities: [oneStep(write)] });

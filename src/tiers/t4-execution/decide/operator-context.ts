@@ -2,7 +2,7 @@
  * What an operator may know about the run it serves: ids, authority, the context bundle; never a store, a ledger or a
  * raw credential (ATH-05, CTX-07).
  */
-import { hasScope } from "../../../contract/auth-context.ts";
+import { type AuthContext, hasScope } from "../../../contract/auth-context.ts";
 import { gateIdOf } from "../../../contract/gate.ts";
 import type { Operator, OperatorContext } from "../../../contract/operator.ts";
 import type { PlanStep } from "../../../contract/plan.ts";
@@ -30,7 +30,7 @@ export function operatorContext(
     ...(usesCredential(step, operator) && hasScope(record.auth.scopes, "credential:use")
       ? {
           credential: {
-            handle: `credential:${record.tenant_id}:${record.auth.principal_id}`,
+            handle: handleOf(record.auth),
             scopes: ["credential:use"],
           },
         }
@@ -41,6 +41,10 @@ export function operatorContext(
       : { target: { outcome_id: target.outcome_id, version: target.version, apply_targets: applyTargets } }),
   });
 }
+
+/** Whose it is stands in it as JSON: no two tenants, and no user and service of one id, have one handle. */
+const handleOf = ({ tenant_id, principal_type, principal_id }: AuthContext): string =>
+  `credential:${JSON.stringify([tenant_id, principal_type, principal_id])}`;
 
 const usesCredential = (step: PlanStep, operator: Operator): boolean =>
   operator.metadata.effect === "credential_use" || step.policy_tags.includes("credential_use");
