@@ -5,6 +5,7 @@
  * Owns: the words a row has for inputs. Never: what an input carries; that stands in the events it left.
  */
 import { z } from "zod";
+import { KernelError } from "./error.ts";
 
 /**
  * `opened`: whoever goes on has nothing but the ledger. `foreign`: the row of a process that does not own the workflow.
@@ -34,6 +35,8 @@ export const TurnInput = z.strictObject({
   at: z.int().optional(),
   /** Questions that it put and that were not answered at once; each by its scope and key. */
   asks: z.array(z.string()).optional(),
+  /** Questions that were answered with a failure in it, and with which. Of what an older release wrote, events alone tell. */
+  fails: z.record(z.string(), KernelError).optional(),
   /** Which question, which call (`step/action/run/attempt`), or which command. */
   of: z.string().optional(),
   /** Under which number it is answered. */

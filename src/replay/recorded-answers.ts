@@ -31,6 +31,8 @@ export interface Recorded {
   readonly hasBudgets: boolean;
   /** The key of what is asked. */
   readonly key: string;
+  /** What the row says it failed with. */
+  readonly failure: KernelError | null;
   /** What kind of question the same pass waits for next, by the start of its key; null where it comes to its end. */
   readonly waitsFor: string | null;
   /** A word asks that came with an edit. */
@@ -42,6 +44,11 @@ const isFailing = ({ waitsFor }: Recorded): boolean => waitsFor === "onError";
 
 /** Undefined where the question is put to whoever answers it today. */
 export function answerOf(question: Question, at: Recorded): Answered | undefined {
+  const known = readAnswer(question, at);
+  return known === undefined || at.failure === null ? known : failed(at.failure);
+}
+
+function readAnswer(question: Question, at: Recorded): Answered | undefined {
   switch (question.ask) {
     case "data":
       return crashed(question.to, at.log) ?? dataOf(question.schema, question.data, at);

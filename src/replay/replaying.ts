@@ -162,6 +162,7 @@ export class Replaying {
       hasPlanner: options.planner !== undefined,
       hasBudgets,
       key,
+      failure: this.#input?.told.fails?.[questionName(scope, key)] ?? null,
       waitsFor: this.#waitsFor(scope),
       edits,
     };

@@ -3,7 +3,7 @@
  */
 import { expect, it } from "vitest";
 import type { GatePreview } from "../../src/contract/operator.ts";
-import type { LedgerStore, Middleware } from "../../src/index.ts";
+import { type LedgerStore, type Middleware, operatorError } from "../../src/index.ts";
 import { createTestKernel, memoryLedger, type TestKernel } from "../../src/testing/index.ts";
 import { letRun } from "../../src/testing/let-run.ts";
 import { ann, approve } from "../gates/people.ts";
@@ -77,3 +77,28 @@ it("[INV-12] a call that could not be made any more once the process was gone th
   expect(await typesOf(t, id)).toContain("STEP_FAILED");
   expect((await t.kernel.replay(id)).difference).toBeNull();
 });
+
+it.each(["at once", "late"])(
+  "[INV-12] a hook that failed %s, whose way back nobody saw through, and that let the call pass afterwards",
+  async (when) => {
+    let isAway = true;
+    const fail = (): void | Promise<void> => {
+      const no = operatorError({ code: "NO", message: "not now", category: "dependency" });
+      if (isAway && when === "late") return letRun().then(() => Promise.reject(no));
+      if (isAway) throw no;
+    };
+    const { open, work } = twoKernels({}, [
+      { name: "moody", before: fail, onError: () => (isAway ? never() : undefined) },
+    ]);
+    const first = await open();
+    const { workflow_id: id } = await first.run(intent);
+    void approve(first, id, ann).catch(() => undefined);
+    await letRun();
+    await first.kernel.stop({ drainMs: 0 });
+    isAway = false;
+    await using t = await open();
+    expect((await goOn(t, id)).state).toBe("completed");
+    expect(work.calls).toHaveLength(1);
+    expect((await t.kernel.replay(id)).difference).toBeNull();
+  },
+);

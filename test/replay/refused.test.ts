@@ -2,10 +2,13 @@
 import { exportJWK, generateKeyPair } from "jose";
 import { expect, it } from "vitest";
 import { digest } from "../../src/contract/digest.ts";
+import { raise } from "../../src/contract/error.ts";
+import { kernelError } from "../../src/contract/error-codes.ts";
+import { moduleRef } from "../../src/contract/module-ref.ts";
 import { definePolicy, operatorError, type PublicJwk, signApproval } from "../../src/index.ts";
 import { createTestKernel, type TestKernel } from "../../src/testing/index.ts";
 import { ann, approve, bob, gated, reject } from "../gates/people.ts";
-import { counted, eventsOf, gateOf, held, intent, refusalOf, step, story } from "../gates/story.ts";
+import { counted, eventsOf, gateOf, held, intent, payloads, refusalOf, step, story } from "../gates/story.ts";
 
 const later = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 const notBob = definePolicy({
@@ -143,5 +146,41 @@ it("[INV-12] a planner that failed, and planned when it was asked again", async 
   expect(state).toBe("failed");
   await t.kernel.retry(id, { tenant_id: 1, principal: ann, mode: "resume_failed_steps" });
   expect((await t.rest(id)).state).toBe("completed");
+  await expectSame(t, id);
+});
+
+it("[INV-12] screening, of what a person said that a lost call had given", async () => {
+  const work = counted("Note.Work", { effect: "write_draft", timeoutSec: 1 }, () => new Promise(() => undefined));
+  const validateOutput = () => {
+    throw new Error("the validator is broken");
+  };
+  const capability = story([work], [step("a", work)]);
+  const limits = { maxReplans: 0 };
+  await using t = await createTestKernel({ capabilities: [capability], security: { validateOutput }, limits });
+  const { workflow_id: id } = await t.run(intent);
+  await t.clock.advance(1000);
+  await t.rest(id);
+  await t.approve(id, "gate-a_doubt1", { resolution: "done", result: { n: 1 } });
+  expect((await t.rest(id)).steps[0]?.error?.code).toBe("T4_OUTPUT_INVALID");
+  await expectSame(t, id);
+});
+
+it("[INV-12] a hook, of another attempt of a call that is in doubt: its person is asked with what it said", async () => {
+  let attempts = 0;
+  const before = (): void => {
+    attempts += 1;
+    const denied = kernelError("T5_POLICY_DENIED", "the host may not", moduleRef(5, "policy", "evaluate"));
+    if (attempts > 1) raise(denied);
+  };
+  const more = { effect: "write_draft", timeoutSec: 1, retry: "STANDARD" } as const;
+  const work = counted("Note.Work", more, () => new Promise(() => undefined));
+  const capability = story([work], [step("a", work)]);
+  await using t = await createTestKernel({ capabilities: [capability], middleware: [{ name: "guard", before }] });
+  const { workflow_id: id } = await t.run(intent);
+  await t.clock.advance(60_000);
+  await t.rest(id);
+  expect(await payloads(t, id, "ACTION_IN_DOUBT")).toMatchObject([
+    { reason: "the step cannot go on: the host may not" },
+  ]);
   await expectSame(t, id);
 });

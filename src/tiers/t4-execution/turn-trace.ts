@@ -10,7 +10,7 @@
  */
 import type { EventDraft } from "../../contract/event.ts";
 import { plainInput, type TurnInput } from "../../contract/turn-input.ts";
-import { type Input, isExternal, type Word } from "./decide/input.ts";
+import { type Answered, type Input, isExternal, type Word } from "./decide/input.ts";
 import { callIdOf, type Handle, type RunMemory, type UnderWay } from "./decide/run.ts";
 
 type Mark = { readonly type: "opened" | "foreign" | "again" | "stopped" };
@@ -21,6 +21,7 @@ interface Traced {
   readonly input: Input | Mark;
   readonly now: number;
   readonly asks: string[];
+  fails?: TurnInput["fails"];
   left: number;
 }
 
@@ -88,6 +89,13 @@ export class TurnTrace {
 
   asksLater(scope: string, key: string): void {
     this.#current?.asks.push(questionName(scope, key));
+  }
+
+  /** Which question failed is not always told by what came of it; what a hook on the way back fails with changes nothing. */
+  hears(scope: string, key: string, { error }: Answered): void {
+    const current = this.#current;
+    if (current === null || error === null || /^(after|onError):/.test(key)) return;
+    current.fails = { ...current.fails, [questionName(scope, key)]: error };
   }
 
   end({ position, isDirty }: Place): void {
@@ -170,12 +178,13 @@ function isTold({ input, left, asks }: Traced): boolean {
   return input.type === "ended" || input.type === "answered";
 }
 
-function tell({ input, now, left, asks }: Traced, rowNow: number, drafts: readonly EventDraft[]): TurnInput {
+function tell({ input, now, left, asks, fails }: Traced, rowNow: number, drafts: readonly EventDraft[]): TurnInput {
   return {
     in: input.type,
     ...(left === 0 ? {} : { left }),
     ...(now === 0 || now === rowNow ? {} : { at: now }),
     ...(asks.length === 0 ? {} : { asks }),
+    ...(fails === undefined ? {} : { fails }),
     ...detailOf(input, asks, drafts),
   };
 }

@@ -11,7 +11,7 @@ import { kernelError } from "../../../contract/error-codes.ts";
 import { follow, isPromise } from "../../../contract/maybe-promise.ts";
 import type { Result } from "../../../contract/result.ts";
 import type { Kit } from "../../../runtime/kit.ts";
-import { callWithin, errorOf, type Within } from "../../../runtime/within.ts";
+import { callWithin, type Within } from "../../../runtime/within.ts";
 import { hasFailedHere, isKnownSpent } from "../decide/answer-key.ts";
 import { readThrown } from "../decide/hooks.ts";
 import type { Answered } from "../decide/input.ts";
@@ -29,16 +29,14 @@ export function putQuestion(question: Question, at: Asking): Answered | Promise<
     case "error":
       return askTier(question, at);
     default:
-      return hear(() => askHost(question, at), question.ask === "hook" ? readThrown : failureIn);
+      return hear(() => askHost(question, at));
   }
 }
 
-const failureIn = (thrown: unknown): KernelError => errorOf(thrown, "T4_TOOL_EXECUTION_FAILED", oodaRef("ask"));
-
 /** What host code gave, or threw. */
-function hear(work: () => unknown, read: (thrown: unknown) => KernelError): Answered | Promise<Answered> {
+function hear(work: () => unknown): Answered | Promise<Answered> {
   const said = (data: unknown): Answered => ({ error: null, data, tags: {} });
-  const failed = (thrown: unknown): Answered => ({ error: read(thrown), data: null, tags: {} });
+  const failed = (thrown: unknown): Answered => ({ error: readThrown(thrown), data: null, tags: {} });
   try {
     const answer = work();
     return isPromise(answer) ? answer.then(said, failed) : said(answer);
