@@ -93,7 +93,7 @@ function dataOf(schema: string, data: unknown, at: Recorded): Answered | undefin
     const built = log.find("CONTEXT_BUILT", null);
     return built === null ? failedWith(log, "WORKFLOW_FAILED") : said(built.payload);
   }
-  if (schema === "PlanRequest" && hasPlanner) return planned(log, (data as { readonly plan_id: string }).plan_id);
+  if (schema === "PlanRequest" && hasPlanner) return planned(at, (data as { readonly plan_id: string }).plan_id);
   return schema === "CallQuestion" && hasBudgets ? admitted(at) : undefined;
 }
 
@@ -128,8 +128,11 @@ function failedWith(log: RecordedLog, type: "WORKFLOW_FAILED" | "PLAN_REJECTED")
   );
 }
 
-/** A plan that is asked for again after a restart has the name of the one that was rejected. */
-function planned(log: RecordedLog, planId: string): Answered {
+/**
+ * A plan that is asked for again after a restart has the name of the one that was rejected. Of one that policy was still
+ * looking at when its process went nothing is on record, but that there was one.
+ */
+function planned({ log, waitsFor }: Recorded, planId: string): Answered {
   const rejected = log.find("PLAN_REJECTED", null)?.sequence ?? Number.POSITIVE_INFINITY;
   const created = log.find("PLAN_CREATED", null, ({ plan }, e) => plan.plan_id === planId && e.sequence < rejected);
   if (created !== null) {
@@ -139,8 +142,8 @@ function planned(log: RecordedLog, planId: string): Answered {
   }
   const denied = log.find("POLICY_DECIDED", null, ({ subject }, e) => subject === planId && e.sequence < rejected);
   const outline = denied === null ? undefined : payloadOf(denied, "POLICY_DECIDED").payload;
-  if (outline === undefined) return failedWith(log, "PLAN_REJECTED");
-  return said({ plan: { ...(outline as object), plan_id: planId }, dropped: [], cost: 0 });
+  if (outline === undefined && waitsFor !== "judge") return failedWith(log, "PLAN_REJECTED");
+  return said({ plan: { steps: [], ...(outline as object | undefined), plan_id: planId }, dropped: [], cost: 0 });
 }
 
 /** What a call before this one gave back was noted, and not counted yet: it is asked for again behind its row. */

@@ -3,7 +3,7 @@
  */
 import { expect, it } from "vitest";
 import type { GatePreview } from "../../src/contract/operator.ts";
-import { type LedgerStore, type Middleware, operatorError } from "../../src/index.ts";
+import { definePolicy, type LedgerStore, type Middleware, operatorError } from "../../src/index.ts";
 import { createTestKernel, memoryLedger, type TestKernel } from "../../src/testing/index.ts";
 import { letRun } from "../../src/testing/let-run.ts";
 import { ann, approve } from "../gates/people.ts";
@@ -102,3 +102,23 @@ it.each(["at once", "late"])(
     expect((await t.kernel.replay(id)).difference).toBeNull();
   },
 );
+
+it("[INV-12] a plan that policy was still looking at, where the next process was given none", async () => {
+  let isAway = true;
+  const work = counted("Note.Work");
+  const capability = story([work], [step("a", work)]);
+  const plan = (): never => {
+    if (isAway) return { plan: capability.plan, usage: { total_cost: 0 } } as never;
+    throw new Error("the model is away");
+  };
+  const slow = definePolicy({ name: "slow", stages: ["plan"], evaluate: () => (isAway ? never() : null) });
+  const options = { capabilities: [capability], planner: { plan }, policies: [slow], ledger: kept(memoryLedger()) };
+  const first = await createTestKernel(options);
+  const id = await first.submit(intent);
+  await letRun();
+  await first.kernel.stop({ drainMs: 0 });
+  isAway = false;
+  await using t = await createTestKernel({ ...options, seed: 2 });
+  expect((await goOn(t, id)).error?.code).toBe("T3_PLANNER_FAILED");
+  expect((await t.kernel.replay(id)).difference).toBeNull();
+});

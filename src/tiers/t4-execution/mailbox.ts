@@ -246,7 +246,6 @@ export class Mailbox extends RunMemory implements Run, Calling {
     this.now = this.log.beginInput();
     const isHeard = input.type !== "answered" || this.scopes.answered(input);
     this.#trace.begin(isHeard ? input : { type: "woken" }, this.now, this.log);
-    if (isHeard && input.type === "answered") this.#trace.hears(input.scope, input.key, input.answer);
     this.#turn(input);
     this.#trace.end(this.log);
   }
@@ -291,13 +290,10 @@ export class Mailbox extends RunMemory implements Run, Calling {
 
   #put(place: Place, question: Parameters<typeof putQuestion>[0]) {
     const answer = putQuestion(question, this);
-    if (answer instanceof Promise) {
-      this.#trace.asksLater(place.scope, place.key);
-      void answer.then((said) => this.post({ type: "answered", ...place, answer: said }));
-      return null;
-    }
-    this.#trace.hears(place.scope, place.key, answer);
-    return answer;
+    if (!(answer instanceof Promise)) return this.#trace.hears(place.scope, place.key, answer);
+    this.#trace.asksLater(place.scope, place.key);
+    void answer.then((said) => this.post({ type: "answered", ...place, answer: said }));
+    return null;
   }
 
   readonly saved = (): Promise<void> => this.log.commit();

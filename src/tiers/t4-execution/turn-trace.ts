@@ -84,6 +84,7 @@ export class TurnTrace {
   begin(input: Input, now: number, { position }: Place): void {
     this.#from = position;
     this.#current = { input, now, asks: [], left: 0 };
+    if (input.type === "answered") this.hears(input.scope, input.key, input.answer);
     if (isExternal(input)) this.#kept.push({ input, at: Number.POSITIVE_INFINITY });
   }
 
@@ -92,10 +93,11 @@ export class TurnTrace {
   }
 
   /** Which question failed is not always told by what came of it; what a hook on the way back fails with changes nothing. */
-  hears(scope: string, key: string, { error }: Answered): void {
-    const current = this.#current;
-    if (current === null || error === null || /^(after|onError):/.test(key)) return;
-    current.fails = { ...current.fails, [questionName(scope, key)]: error };
+  hears(scope: string, key: string, answer: Answered): Answered {
+    const { error } = answer;
+    if (this.#current !== null && error !== null && !/^(after|onError):/.test(key))
+      this.#current.fails = { ...this.#current.fails, [questionName(scope, key)]: error };
+    return answer;
   }
 
   end({ position, isDirty }: Place): void {
