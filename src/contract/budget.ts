@@ -43,13 +43,21 @@ export type BudgetScope = (typeof budgetScopes)[number];
  * (`total` never begins again). Fields left out have no ceiling.
  */
 export const BudgetLimit = z.strictObject({
+  /** What is counted. */
   scope: z.enum(budgetScopes),
+  /** The one that it is for; without it each by itself. */
   id: z.union([z.string(), z.int()]).optional(),
+  /** The tenant that it is for; without it each by itself. */
   tenant_id: z.union([z.string(), z.int()]).optional(),
+  /** When counting begins anew, in UTC. */
   window: z.enum(["total", "month", "day", "hour"]).default("total"),
+  /** Model tokens, in and out. */
   tokens: amount.optional(),
+  /** In a unit of the host's. */
   money: amount.optional(),
+  /** Calls. */
   invocations: amount.optional(),
+  /** Milliseconds from a call's start to its end. */
   wall_ms: amount.optional(),
 });
 export type BudgetLimit = z.input<typeof BudgetLimit>;

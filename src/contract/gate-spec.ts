@@ -15,7 +15,7 @@ const RoleName = z.string().min(1).max(64);
 
 /** What happens when nobody decides in time; without it a gate waits for ever. */
 export const GateExpiry = z.strictObject({
-  /** Milliseconds after the gate opened, or after the rung before. */
+  /** Milliseconds after the gate opened, or after the escalation before. */
   after_ms: Wait,
   /** What then happens by itself. */
   action: z.enum(["deny", "allow", "suspend", "escalate"]),
@@ -58,7 +58,7 @@ export const GateSpec = z
     separation: z.boolean().optional(),
     /** False: nobody may lend their seat to somebody else. */
     delegation: z.boolean().optional(),
-    /** Climbed rung by rung; `expiry` follows the last. */
+    /** Roles that are asked one after another; `expiry` follows the last. */
     escalation: z.array(Escalation).max(16).optional(),
     /** Every counted vote must carry the voter's signature. */
     signed: z.boolean().optional(),

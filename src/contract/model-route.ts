@@ -21,10 +21,15 @@ export type ModelPrice = z.infer<typeof ModelPrice>;
 
 /** A deployment of a model that calls may be routed to. */
 export const ModelEndpoint = z.strictObject({
+  /** Unique; operators name their models by it. */
   name: Name,
+  /** Where it runs. */
   deployment: z.enum(["local", "cloud"]),
+  /** For `prefer: "latency"`: lower is better. */
   latency_weight: Amount,
+  /** For `prefer: "cost"`: lower is better. */
   cost_weight: Amount,
+  /** What it can be asked for. */
   capabilities: z.array(Name).max(256),
   /** Tokens count in and out; money is in the unit of `price`. */
   budget: z
@@ -92,12 +97,14 @@ export const endpointCounter = (endpoint: string): string => `endpoint:${JSON.st
 
 /** The endpoints of a kernel or of a router that stands alone, in the order of preference. */
 export const ModelRouting = z.strictObject({
+  /** In the order of preference. */
   endpoints: z
     .array(ModelEndpoint)
     .max(256)
     .refine((list) => new Set(list.map((e) => e.name)).size === list.length, "two endpoints have the same name"),
   /** Decides between endpoints of equal weight. */
   seed: z.int().default(0),
+  /** What preferring goes by where a call says nothing. */
   prefer: RoutePreference.default("order"),
 });
 export type ModelRouting = z.input<typeof ModelRouting>;

@@ -21,20 +21,35 @@ export type IdempotencyStrategy = z.infer<typeof IdempotencyStrategy>;
 
 /** One step as a planner writes it. `applies` names the step whose outcome this one makes final. */
 export const PlanStepDraft = z.strictObject({
+  /** Unique in the plan; later steps refer to it. */
   step_id: StepId,
+  /** For people: a gate's title. */
   name: z.string().min(1).max(256),
+  /** Which is called. */
   operator: OperatorName,
+  /** The newest that is registered where none is named. */
   operator_version: z.string().optional(),
+  /** What it is called with: data, and references such as `{{look.output.card}}`. */
   params: JsonObject.default({}),
+  /** Steps that must have succeeded before. */
   depends_on: z.array(StepId).default([]),
+  /** The name of the outcome that it drafts. */
   outcome: z.string().optional(),
+  /** The kinds of what it gives; the operator's where nothing is said. */
   outputs: z.array(z.string()).optional(),
+  /** The step whose outcome this one makes final. */
   applies: StepId.optional(),
+  /** Asks people before the call. */
   gate: GateSpec.optional(),
+  /** Words that rules match, beside the operator's and the package's. */
   policy_tags: z.array(z.string()).optional(),
+  /** The operator's where nothing is said. */
   risk_level: RiskLevel.optional(),
+  /** How much it counts in the progress; 1 where nothing is said. */
   weight: z.number().positive().optional(),
+  /** Of steps that could begin, the higher first: 0 to 255. */
   priority: z.int().min(0).max(255).optional(),
+  /** The operator's where nothing is said. */
   estimated_cost: z.number().nonnegative().optional(),
 });
 export interface PlanStepDraft extends z.input<typeof PlanStepDraft> {}
@@ -44,11 +59,15 @@ export interface PlanStepDraft extends z.input<typeof PlanStepDraft> {}
  * for a plan without tools.
  */
 export const ExecutionPlan = z.strictObject({
+  /** In any order; `depends_on` says what comes first. */
   steps: z.array(PlanStepDraft),
+  /** Why this plan: it stands in the ledger. */
   reasoning: z.string(),
+  /** The answer, in place of steps. */
   direct_response: z.string().nullable().default(null),
   /** Once all of it has succeeded the planner is asked for the next plan, in place of the workflow's end. */
   continues: z.boolean().optional(),
+  /** What the plan is for; they may wait for one another, and not in a circle. */
   goals: z.array(z.strictObject({ goal_id: z.string(), depends_on: z.array(z.string()).default([]) })).optional(),
 });
 export interface ExecutionPlan extends z.input<typeof ExecutionPlan> {}

@@ -27,7 +27,9 @@ export type ParamsOf<I> = unknown extends I ? JsonObject : { readonly [K in keyo
 
 /** A step that was built: `output` is what later ones refer to. */
 export interface Step<O = unknown, R extends string | undefined = string | undefined> extends PlanStepDraft {
+  /** The name of the outcome that it drafts. */
   readonly outcome: R;
+  /** What it will give: `found.output.card` in the params of a later step is a reference. */
   readonly output: Ref<O>;
 }
 /** What may be waited for: a step, built or plain, also one of an earlier round. */
@@ -68,13 +70,17 @@ type Plain = Omit<PlanStepDraft, "operator" | "params" | "depends_on" | "outcome
 
 /** A step as its author writes it: as plain ones are written, with steps in place of their ids. */
 export interface StepDraft<N extends string, P, R> extends Plain {
+  /** One of the package's, by name. */
   readonly operator: N;
+  /** What it is called with; what earlier steps give is there as a reference. */
   readonly params: P;
   /** Beside those that the params refer to. */
   readonly depends_on?: readonly AnyStep[];
+  /** The name of the outcome that it drafts. */
   readonly outcome?: R;
   /** The step whose outcome this one makes final. */
   readonly applies?: StepWithOutcome;
+  /** Asks people before the call. */
   readonly gate?: z.input<typeof GateSpec>;
 }
 

@@ -89,7 +89,7 @@ function isChosenFrom({ name }: Declaration): boolean {
   return (
     /(Options|Limits|Spec)$/.test(name) ||
     /^(Submit|Gate|Withdrawal|Delegation|Retry|Cancel)Request$/.test(name) ||
-    ["Kernel", "Principal", "WorkflowState", "StepView", "Gate", "Budgets"].includes(name)
+    ["Kernel", "Principal", "WorkflowState", "StepView", "StepDraft", "ExecutionPlan", "Gate", "Budgets"].includes(name)
   );
 }
 
