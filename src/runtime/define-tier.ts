@@ -52,7 +52,6 @@ export interface TierHost {
   readonly bus: Bus;
   readonly kit: Kit;
   readonly onCrash: (tier: Tier, error: KernelError) => void;
-  readonly onResult?: (tier: Tier, result: Result) => void;
 }
 
 /** A body that is no object gets a key like any other; validation refuses it afterwards. */
@@ -201,7 +200,6 @@ interface Leaving {
 function release({ definition, host, item, door, result }: Leaving): void {
   const checked = validateResult(result);
   const sound = isKernelError(checked) ? fail(checked, metricsOf(refOf(definition, door))) : checked;
-  host.onResult?.(definition.tier, sound);
   if (sound.status === "partial" && sound.error !== null)
     host.kit.logger.warn({ error: sound.error }, "partial result");
   const { next } = door ?? {};

@@ -12,7 +12,6 @@ import { type ActorRefFrom, type AnyActorRef, createActor, type InspectionEvent,
 import { kernelMachine } from "../../machines/kernel.ts";
 import type { KernelError } from "../contract/error.ts";
 import { callAside } from "../contract/maybe-promise.ts";
-import type { Result } from "../contract/result.ts";
 import type { Bus, Delivery, Tier } from "./bus.ts";
 import { startTier, type TierActor, type TierDefinition } from "./define-tier.ts";
 import type { Kit } from "./kit.ts";
@@ -25,8 +24,7 @@ export interface SupervisionOptions {
   readonly kit: Kit;
   readonly inspect?: Inspect;
   /** After a tier was restarted; what it held in memory is gone. */
-  readonly onRestart?: (tier: Tier, error: KernelError) => void;
-  readonly onResult?: (tier: Tier, result: Result) => void;
+  readonly onRestart: (tier: Tier) => void;
 }
 
 export class Supervision {
@@ -68,10 +66,9 @@ export class Supervision {
   }
 
   #start(definition: TierDefinition): void {
-    const { bus, kit, onResult } = this.#options;
+    const { bus, kit } = this.#options;
     const onCrash = (tier: Tier, error: KernelError): void => this.#recover(tier, error);
-    const host = { parent: this.root, bus, kit, onCrash, ...(onResult === undefined ? {} : { onResult }) };
-    this.#actors.set(definition.tier, startTier(definition, host));
+    this.#actors.set(definition.tier, startTier(definition, { parent: this.root, bus, kit, onCrash }));
   }
 
   #recover(tier: Tier, error: KernelError): void {
@@ -82,7 +79,7 @@ export class Supervision {
     kit.logger.error({ tier, error, restarts: count }, "tier crashed");
     if (count > kit.limits.maxTierRestarts) return this.#giveUp(tier);
     this.#held.set(tier, []);
-    queueMicrotask(() => this.#replace(tier, error));
+    queueMicrotask(() => this.#replace(tier));
   }
 
   #giveUp(tier: Tier): void {
@@ -91,7 +88,7 @@ export class Supervision {
     lifecycle.send({ type: "GAVE_UP" });
   }
 
-  #replace(tier: Tier, error: KernelError): void {
+  #replace(tier: Tier): void {
     const waiting = this.#held.get(tier) ?? [];
     this.#held.delete(tier);
     if (this.#stopped) return;
@@ -101,7 +98,7 @@ export class Supervision {
     crashed?.stop();
     const definition = this.#options.definitions.find((d) => d.tier === tier);
     if (definition !== undefined) this.#start(definition);
-    this.#options.onRestart?.(tier, error);
+    this.#options.onRestart(tier);
     for (const item of waiting) this.#deliver(item);
   }
 

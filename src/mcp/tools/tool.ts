@@ -72,8 +72,7 @@ export function structured(content: object, texts: readonly string[] = [JSON.str
   };
 }
 
-/** `more` says what the error belongs to. */
-export function refusal(error: KernelError, more: object = {}): CallToolResult {
+export function refusal(error: KernelError): CallToolResult {
   const told = toMcpError(error);
-  return { ...structured({ ...more, error: told }, [tellError(told)]), isError: true };
+  return { ...structured({ error: told }, [tellError(told)]), isError: true };
 }

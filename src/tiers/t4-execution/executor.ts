@@ -99,11 +99,11 @@ export class Executor {
   }
 
   /** Lets a workflow go on by itself, if this process may have it; null where another holds it. */
-  async wake(workflowId: string, parentId: string | null = null): Promise<Mailbox | null> {
+  async wake(workflowId: string): Promise<Mailbox | null> {
     const isAwake = this.#awake.has(workflowId);
     const lease = isAwake ? null : await this.#claim(workflowId);
     if (!isAwake && lease === null) return null;
-    const mailbox = await this.#live(workflowId, parentId).catch(this.#leaveToOthers(workflowId, lease));
+    const mailbox = await this.#live(workflowId, null).catch(this.#leaveToOthers(workflowId, lease));
     mailbox.wake();
     return mailbox;
   }
