@@ -13,7 +13,7 @@ import type { KernelParts } from "../kernel/parts.ts";
 import { createServices } from "../kernel/tiers.ts";
 import { errorOf } from "../runtime/within.ts";
 import type { Place } from "../tiers/t4-execution/answers.ts";
-import { advance, decide } from "../tiers/t4-execution/decide/decide.ts";
+import { decide, endCrashed } from "../tiers/t4-execution/decide/decide.ts";
 import type { Answered, Input } from "../tiers/t4-execution/decide/input.ts";
 import type { Question } from "../tiers/t4-execution/decide/intention.ts";
 import { oodaRef, type Settings } from "../tiers/t4-execution/decide/run.ts";
@@ -122,12 +122,10 @@ export class Replaying {
   }
 
   #fail(run: ReplayedRun, thrown: unknown): void {
-    if (!run.log.exists || run.ending !== null) return;
-    run.ending = { how: "fail", error: errorOf(thrown, "T0_TIER_CRASHED", oodaRef("drive")) };
     try {
-      advance(run);
-    } catch (again) {
-      if (again !== replayOver) return;
+      endCrashed(run, errorOf(thrown, "T0_TIER_CRASHED", oodaRef("drive")));
+    } catch {
+      // The difference is known, or it is what a live workflow would be lost with.
     }
   }
 

@@ -17,7 +17,7 @@ import type { Kit } from "../../runtime/kit.ts";
 import { errorOf } from "../../runtime/within.ts";
 import type { WorkflowLog } from "../../runtime/workflow-log.ts";
 import { PassScopes, type Place } from "./answers.ts";
-import { advance, decide } from "./decide/decide.ts";
+import { decide, endCrashed } from "./decide/decide.ts";
 import { nextDue } from "./decide/expire-gates.ts";
 import type { CallEnd, CallOf, Input } from "./decide/input.ts";
 import type { Intention } from "./decide/intention.ts";
@@ -263,10 +263,8 @@ export class Mailbox extends RunMemory implements Run, Calling {
   }
 
   #endCrashed(error: KernelError): void {
-    if (!this.log.exists || this.ending !== null) return;
-    this.ending = { how: "fail", error };
     try {
-      advance(this);
+      endCrashed(this, error);
     } catch (again) {
       const told = errorOf(again, "T0_TIER_CRASHED", oodaRef("drive"));
       this.kit.logger.error({ error: told }, "a failed workflow could not be recorded");

@@ -135,7 +135,7 @@ function cancel(run: Run, { reason, principal }: { readonly reason: string; read
 // --- going on ---
 
 /** Takes the workflow on as far as it goes. What cannot be done for it ends it, as failed. */
-export function advance(run: Run): void {
+function advance(run: Run): void {
   if (!mayGoOn(run)) return;
   try {
     if (run.ending === null) goOn(run);
@@ -145,6 +145,13 @@ export function advance(run: Run): void {
     run.ending = { how: "fail", error: errorOf(thrown, "T0_TIER_CRASHED", oodaRef("drive")) };
   }
   endIfDue(run);
+}
+
+/** What deciding itself failed with ends the workflow. @throws what keeps that from being noted. */
+export function endCrashed(run: Run, error: KernelError): void {
+  if (!run.log.exists || run.ending !== null) return;
+  run.ending = { how: "fail", error };
+  advance(run);
 }
 
 function endIfDue(run: Run): void {
