@@ -8,11 +8,13 @@ import type { ActionRecord } from "./action.ts";
 import type { AuthContext } from "./auth-context.ts";
 import type { ContextBundle } from "./context-bundle.ts";
 import type { KernelError } from "./error.ts";
+import { kernelError } from "./error-codes.ts";
 import type { GateDecided, LedgerEvent } from "./event.ts";
 import { type Gate, isOpenGate } from "./gate.ts";
 import type { PrincipalRef } from "./gate-vote.ts";
 import type { Intent } from "./intent.ts";
 import type { Json } from "./json.ts";
+import type { ModuleRef } from "./module-ref.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import type { PolicyDecision } from "./policy.ts";
@@ -192,3 +194,7 @@ export function effectiveSteps({ steps, standing }: Pick<WorkflowRecord, "steps"
 
 export const isStepDone = (state: StepState): boolean =>
   state === "succeeded" || state === "failed" || state === "skipped";
+
+/** What is said of a workflow that is not there, and of another tenant's. */
+export const workflowNotFound = (workflow_id: string, source: ModuleRef): KernelError =>
+  kernelError("T4_WORKFLOW_NOT_FOUND", `there is no workflow ${workflow_id}`, source, { detail: { workflow_id } });

@@ -13,7 +13,7 @@ import { kernelError } from "../contract/error-codes.ts";
 import type { LedgerEvent } from "../contract/event.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { openTurns, type TurnRow } from "../contract/turn.ts";
-import type { WorkflowRecord } from "../contract/workflow.ts";
+import { type WorkflowRecord, workflowNotFound } from "../contract/workflow.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
 import { readable } from "./read-turns.ts";
 import { type Stretch, TailReader } from "./shared-tail.ts";
@@ -167,9 +167,4 @@ const refuseRejected = (workflowId: string): never =>
     }),
   );
 
-const refuseWorkflow = (workflowId: string): never =>
-  raise(
-    kernelError("T4_WORKFLOW_NOT_FOUND", `there is no workflow ${workflowId}`, readerRef, {
-      detail: { workflow_id: workflowId },
-    }),
-  );
+const refuseWorkflow = (workflowId: string): never => raise(workflowNotFound(workflowId, readerRef));

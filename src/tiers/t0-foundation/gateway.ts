@@ -35,6 +35,7 @@ import type { Json, JsonObject } from "../../contract/json.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Result } from "../../contract/result.ts";
 import { CancelRequest, type CancelResponse, RetryRequest, type RetryResponse } from "../../contract/retry.ts";
+import { workflowNotFound } from "../../contract/workflow.ts";
 import { dataOf, type Kit } from "../../runtime/kit.ts";
 import { takeJson } from "../../runtime/take-json.ts";
 
@@ -303,9 +304,7 @@ async function sayAtGate(kit: Kit, findOpenGate: FindOpenGate, said: SaidAtGate)
 }
 
 function requireWorkflowId(workflowId: string): void {
-  if (WorkflowId.safeParse(workflowId).success) return;
-  const detail = { workflow_id: String(workflowId) };
-  raise(kernelError("T4_WORKFLOW_NOT_FOUND", `there is no workflow ${workflowId}`, gatewayRef, { detail }));
+  if (!WorkflowId.safeParse(workflowId).success) raise(workflowNotFound(String(workflowId), gatewayRef));
 }
 
 /** A command goes to T5 for authority first, with a trace of its own. */

@@ -9,7 +9,7 @@ import { type KernelError, KernelErrorException, raise } from "../../../contract
 import { kernelError } from "../../../contract/error-codes.ts";
 import { draft } from "../../../contract/event.ts";
 import type { Principal } from "../../../contract/intent.ts";
-import { isTerminal } from "../../../contract/workflow.ts";
+import { isTerminal, workflowNotFound } from "../../../contract/workflow.ts";
 import { errorOf } from "../../../runtime/within.ts";
 import { dropHold } from "./admit-call.ts";
 import { reviseOutdated } from "./edit-gate.ts";
@@ -79,10 +79,7 @@ function requireTenant({ log }: Run, tenantId: string | number): void {
 }
 
 /** What is said of a workflow that is not there, and of another tenant's: the same, to the byte. */
-export const notFound = (workflowId: string): KernelError =>
-  kernelError("T4_WORKFLOW_NOT_FOUND", `there is no workflow ${workflowId}`, oodaRef("execute"), {
-    detail: { workflow_id: workflowId },
-  });
+export const notFound = (workflowId: string): KernelError => workflowNotFound(workflowId, oodaRef("execute"));
 
 function hearWord(run: Run, word: Word) {
   requireTenant(run, word.auth.tenant_id);
