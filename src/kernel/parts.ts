@@ -126,7 +126,7 @@ export class KernelParts {
         shelf,
         book: createBudgetBook({
           limits: budgets.limits,
-          charges: (tenantId, counters) => store.charges(tenantId, counters),
+          charges: async (tenantId, counters) => store.charges(tenantId, counters),
           now: clock.now,
           holdMs: limits.leaseMs,
         }),

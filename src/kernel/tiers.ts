@@ -158,7 +158,7 @@ export function defineTiers({
     createOrchestrationTier({
       running: () => executor.mailboxes().map(({ log }) => log.identity.workflow_id),
       models: resolved.models,
-      charges: (counters) => store.charges(null, counters),
+      charges: async (counters) => store.charges(null, counters),
     }),
   ];
 }

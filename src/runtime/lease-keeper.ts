@@ -8,6 +8,7 @@
  * K3  What is held here and not worked on, whatever became of it, is given back.
  */
 import { kernelError } from "../contract/error-codes.ts";
+import { callAside } from "../contract/maybe-promise.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
@@ -101,7 +102,7 @@ export class LeaseKeeper {
   }
 
   #attempt(work: () => Promise<unknown>, failure: string): () => void {
-    return () => void work().catch((error: unknown) => this.#options.logger.error({ error }, failure));
+    return () => callAside(work, (error) => this.#options.logger.error({ error }, failure));
   }
 
   /** False when nothing is awake: both alarms rest then, and the next commit arms both. */

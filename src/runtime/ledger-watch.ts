@@ -31,9 +31,16 @@ export function createLedgerWatch({ store, feed, clock, pollMs }: WatchParts): L
   let seen: number | null = null;
   let closed = false;
 
+  /** Null where the ledger cannot be read, which is news too: readers meet the failure themselves. */
+  const positionNow = async (): Promise<number | null> => {
+    try {
+      return await store.position();
+    } catch {
+      return null;
+    }
+  };
   const look = async (): Promise<void> => {
-    // A ledger that cannot be read is news too: readers meet the failure themselves.
-    const position = await store.position().catch(() => null);
+    const position = await positionNow();
     if (position === null || position !== seen) for (const hear of [...hearers]) hear();
     seen = position;
     arm();

@@ -202,6 +202,38 @@ describe("a ledger that fails while a workflow runs", () => {
     },
   );
 
+  it("for a while, throwing at once where it should promise: no process ends by it, and all goes on", async () => {
+    const store = memoryLedger();
+    let fails = false;
+    const failing = Object.fromEntries(
+      Object.entries(store).map(([name, member]) => [
+        name,
+        typeof member !== "function" || name === "close"
+          ? member
+          : (...args: readonly unknown[]) => {
+              if (fails) throw new TypeError(`no ${name}`);
+              return Reflect.apply(member, store, args);
+            },
+      ]),
+    ) as unknown as LedgerStore;
+    const { t, world } = await openDuring(failing, () => {
+      fails = true;
+    });
+    await using _ = t;
+    const id = await t.submit("Test.Job");
+    // Whoever follows has the position looked at.
+    const end = new AbortController();
+    const following = Array.fromAsync(t.kernel.events(id, { signal: end.signal })).catch(() => undefined);
+    await t.clock.advance(5 * minute);
+    fails = false;
+    await t.clock.advance(5 * minute);
+    expect((await t.kernel.workflow(id)).state).toBe("completed");
+    expect(world.stepsCalled().filter((s) => s !== "s2")).toEqual(["s1", "s3"]);
+    end.abort();
+    await following;
+    await expectAlive(t);
+  });
+
   it("a record that no ledger can keep is refused with a code, and the next one is kept", async () => {
     await using t = await openKernel();
     const record = {

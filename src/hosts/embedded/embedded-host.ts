@@ -6,6 +6,7 @@
  * H1  Recovery takes only what nobody holds.
  * H2  `stop` leaves no timer behind.
  */
+import { callAside } from "../../contract/maybe-promise.ts";
 import type { Host, HostWork, Rested } from "../../ports/host.ts";
 import type { TakeUpKind } from "../../ports/ledger-store.ts";
 import { beatMs } from "../../runtime/own-life.ts";
@@ -61,7 +62,7 @@ export class EmbeddedHost implements Host {
   async ended(): Promise<void> {}
 
   #attempt(work: () => Promise<unknown>, failure: string): () => void {
-    return () => void work().catch((error: unknown) => this.#work.logger.error({ error }, failure));
+    return () => callAside(work, (error) => this.#work.logger.error({ error }, failure));
   }
 
   #armFor(at: number | null): void {

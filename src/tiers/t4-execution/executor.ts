@@ -70,7 +70,7 @@ export class Executor {
       writer,
       life,
       mayBeLazy: settings.durability === "effects",
-      read: (id, after) => store.read(id, after),
+      read: async (id, after) => store.read(id, after),
       onCommitted: (log, events) => this.#committed(log, events, true),
       onForeign: (log, events) => this.#committed(log, events, false),
     };
