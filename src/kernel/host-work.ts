@@ -5,8 +5,9 @@
  */
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
+import { callAside } from "../contract/maybe-promise.ts";
 import { moduleRef } from "../contract/module-ref.ts";
-import type { HostWork, Rested } from "../ports/host.ts";
+import type { Host, HostWork, Rested } from "../ports/host.ts";
 import type { TakenUp, TakeUpKind } from "../ports/ledger-store.ts";
 import type { WorkflowLog } from "../runtime/workflow-log.ts";
 import { notFound } from "../tiers/t4-execution/decide/decide.ts";
@@ -88,4 +89,25 @@ async function untilRested({ executor, restWaiters, kit }: KernelParts, mailbox:
       until: kit.clock.now() + kit.limits.tailPollMs,
       background: true,
     });
+}
+
+/** A host that throws, at once or later, harms nothing: what it failed to hear it finds in the ledger. */
+export function guardHost(host: Host, report: (error: unknown) => void): Host {
+  const { dispatch } = host;
+  return {
+    start: async () => host.start(),
+    freed: () => callAside(() => host.freed(), report),
+    rested: (rested) => callAside(() => host.rested(rested), report),
+    ...(dispatch !== undefined && {
+      dispatch: (workflowId, sequence) => callAside(() => dispatch.call(host, workflowId, sequence), report),
+    }),
+    stop: () => callAside(() => host.stop(), report),
+    ended: async () => {
+      try {
+        await host.ended();
+      } catch (error) {
+        report(error);
+      }
+    },
+  };
 }

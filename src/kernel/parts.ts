@@ -38,7 +38,7 @@ import { createBudgetBook } from "../tiers/t5-ego/admission/budget-book.ts";
 import { type CapabilityShelf, createCapabilityShelf } from "../tiers/t5-ego/admission/capability-shelf.ts";
 import type { PolicyEngine } from "../tiers/t5-ego/policy/evaluate-policies.ts";
 import { feedAfter, feedOfHead, markFeed } from "../tiers/t6-metacognition/project-feed.ts";
-import { createHostWork, restedOf } from "./host-work.ts";
+import { createHostWork, guardHost, restedOf } from "./host-work.ts";
 import type { KernelLedger, KernelOptions, Resolved, TierPatch } from "./options.ts";
 import { createServices, createSettings, defineTiers } from "./tiers.ts";
 
@@ -116,7 +116,8 @@ export class KernelParts {
       onError: (error) => logger.error({ error }, "a lifecycle actor failed"),
     });
     this.leases = this.#createLeaseKeeper(resolved);
-    this.host = (options.host ?? ((work) => new EmbeddedHost(work)))(createHostWork(this));
+    const host = (options.host ?? ((work) => new EmbeddedHost(work)))(createHostWork(this));
+    this.host = guardHost(host, (error) => logger.error({ error }, "the host failed"));
     this.executor = this.#createExecutor(resolved);
     this.notices = this.#createNotices(resolved);
     this.supervision = new Supervision({
@@ -291,14 +292,15 @@ export async function stopParts(parts: KernelParts, drainMs: number): Promise<vo
   const held = awake.map(({ log }) => log);
   for (const mailbox of awake) mailbox.interrupt();
   await letUnwind(awake.map((mailbox) => mailbox.idle()));
-  await Promise.race([giveUp(parts, held), parts.timers.until(kit.clock.now() + giveUpMs)]);
-  await parts.host.ended();
+  const inTime = (end: Promise<void>) => Promise.race([end, parts.timers.until(kit.clock.now() + giveUpMs)]);
+  await inTime(giveUp(parts, held));
+  await inTime(parts.host.ended());
   await parts.notices?.stop();
   parts.close();
   await store.close();
 }
 
-/** How long the ledger may take to hear it; what it does not hear ends with this process's lease. */
+/** How long the ledger may take to hear it, whose word is else this process's lease that ends, and how long the host to end. */
 const giveUpMs = 5_000;
 
 async function giveUp({ store, writer }: KernelParts, held: readonly WorkflowLog[]): Promise<void> {

@@ -63,6 +63,6 @@ export interface Host {
   readonly dispatch?: (workflowId: string, sequence: number) => void;
   /** The kernel stops: nothing is begun any more. Drives that run may rest until `ended`. */
   stop(): void;
-  /** Resolves when nothing of the host is left in this process; no drive runs any more. */
+  /** Resolves when nothing of the host is left in this process; no drive runs any more. `stop` waits five seconds for it. */
   ended(): Promise<void>;
 }

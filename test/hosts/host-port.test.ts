@@ -144,3 +144,56 @@ describe("a drive", () => {
     await failed;
   });
 });
+
+describe("a host that fails", () => {
+  const fails = (): never => {
+    throw new Error("not today");
+  };
+  const failing: Host = {
+    start: async () => undefined,
+    freed: fails,
+    dispatch: fails,
+    rested: fails,
+    stop: fails,
+    ended: fails,
+  };
+  const capabilities = () => [job([step("s1", "Test.Work")], [work(createWorld(), "Test.Work")])];
+
+  it.each<readonly [string, Partial<Host>]>([
+    ["at once", {}],
+    [
+      "later",
+      { rested: (async () => fails()) as never, stop: (async () => fails()) as never, ended: async () => fails() },
+    ],
+  ])(
+    "%s, whatever it is told: each workflow is taken in and driven, it is logged, and stop leaves nothing",
+    async (_when, later) => {
+      const { dispatch, ...driving } = { ...failing, ...later };
+      for (const host of [driving, { ...driving, dispatch: fails }]) {
+        let given: HostWork | null = null;
+        const made = (hostWork: HostWork): Host => {
+          given = hostWork;
+          return host;
+        };
+        const t = await openProcess(freshPath(), { capabilities: capabilities(), host: made });
+        for (let i = 0; i < 3; i += 1) {
+          const id = await t.submit("Test.Job");
+          await (given as unknown as HostWork).drive(id);
+          expect((await t.kernel.workflow(id)).state).toBe("completed");
+        }
+        await t.kernel.stop();
+        expect(t.logged.map(({ message }) => message)).toContain("the host failed");
+        expect(t.kernel.vitals()).toMatchObject({ workflows: 0, timers: 0, listeners: 0 });
+      }
+    },
+  );
+
+  it("to end: stop waits for it no longer than for the ledger", async () => {
+    const never = { ...failing, stop: () => undefined, ended: () => new Promise<void>(() => undefined) };
+    const t = await openProcess(freshPath(), { capabilities: capabilities(), host: () => never });
+    const stopped = t.kernel.stop();
+    await t.clock.advance(5_000);
+    await expect(stopped).resolves.toBeUndefined();
+    expect(t.kernel.vitals().timers).toBe(0);
+  });
+});
