@@ -5,7 +5,7 @@
  * INV-1  Never ends the process itself: the exit code is returned, and output that is under way gets out; 0 only once
  *        it is out.
  */
-import { Command } from "commander";
+import { Command, Help, type Option } from "commander";
 import { nameForbidden } from "../protocol/visible-text.ts";
 import { addCompletion } from "./completion.ts";
 import { addCreate } from "./create.ts";
@@ -49,6 +49,11 @@ async function codeOf(work: () => Promise<unknown>, terminal: Terminal, json: bo
   }
 }
 
+const help = new Help();
+/** Commander does not say of an option that it must be there. */
+const optionDescription = (option: Option): string =>
+  `${help.optionDescription(option)}${option.mandatory ? " (required)" : ""}`;
+
 /** What commander says of wrong usage is for people; with --json it is told as problem details (report-error.ts). */
 function buildProgram(terminal: Terminal, json: boolean): Command {
   const complain = (text: string): void => terminal.complain(nameForbidden(text.trimEnd()));
@@ -56,6 +61,7 @@ function buildProgram(terminal: Terminal, json: boolean): Command {
     .description("Run, decide, explain and verify accountable workflows.")
     .version(readVersion())
     .exitOverride()
+    .configureHelp({ optionDescription })
     .configureOutput({ writeOut: terminal.write, writeErr: json ? () => undefined : complain })
     .showHelpAfterError("(--help says what there is)");
   const decisions = [addReview, addDecisions, addVotes, addRestarts];

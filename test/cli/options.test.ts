@@ -8,6 +8,7 @@ import { findJsonError, readId, readInstant, readJson, readJsonObject, readList 
 import { quoteWord } from "../../src/cli/render-text.ts";
 import { UsageError } from "../../src/cli/report-error.ts";
 import { commandLine } from "../../src/cli/show-result.ts";
+import { runHere } from "./command-line.ts";
 
 const options = {
   db: "x.db",
@@ -113,5 +114,22 @@ describe("commands to copy", () => {
     expect(commandLine(other, "show", "wf_1")).toBe(
       `${invocation()} show wf_1 --db ${quoteWord(fileAsTyped("my ledger.db"))} --capabilities ./m.ts --policies ${fileAsTyped("strict.yaml")} --tenant 't 1' --principal eve --role admin`,
     );
+  });
+});
+
+describe("the help", () => {
+  it.each([
+    ["delegate", 2],
+    ["backup", 1],
+    ["migrate", 1],
+    ["show", 0],
+  ] as const)("of %s says of %i options that they must be there", async (command, count) => {
+    const { out } = await runHere(command, "--help");
+    expect(out.match(/\(required\)/g) ?? []).toHaveLength(count);
+  });
+
+  it("of approve and reject says what follows of each", async () => {
+    expect((await runHere("approve", "--help")).out.replace(/\s+/g, " ")).toContain("the workflow then goes on");
+    expect((await runHere("reject", "--help")).out.replace(/\s+/g, " ")).toContain("then ends as cancelled");
   });
 });
