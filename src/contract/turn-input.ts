@@ -37,7 +37,7 @@ export const TurnInput = z.strictObject({
   asks: z.array(z.string()).optional(),
   /** Questions that were answered with a failure in it, and with which. Of what an older release wrote, events alone tell. */
   fails: z.record(z.string(), KernelError).optional(),
-  /** Which question, which call (`step/action/run/attempt`), or which command. */
+  /** Which question, which call (`step/action/run/attempt`), or which command; of `again`, who: by the last event of its row before. */
   of: z.string().optional(),
   /** Under which number it is answered. */
   re: z.int().optional(),

@@ -31,8 +31,8 @@ export interface Recorded {
   readonly hasBudgets: boolean;
   /** The key of what is asked. */
   readonly key: string;
-  /** What the row says it failed with. */
-  readonly failure: KernelError | null;
+  /** What the row says that a question of the same scope failed with, by its key. */
+  readonly failureOf: (key: string) => KernelError | null;
   /** What kind of question the same pass waits for next, by the start of its key; null where it comes to its end. */
   readonly waitsFor: string | null;
   /** A word asks that came with an edit. */
@@ -45,7 +45,8 @@ const isFailing = ({ waitsFor }: Recorded): boolean => waitsFor === "onError";
 /** Undefined where the question is put to whoever answers it today. */
 export function answerOf(question: Question, at: Recorded): Answered | undefined {
   const known = readAnswer(question, at);
-  return known === undefined || at.failure === null ? known : failed(at.failure);
+  const failure = at.failureOf(at.key);
+  return known === undefined || failure === null ? known : failed(failure);
 }
 
 function readAnswer(question: Question, at: Recorded): Answered | undefined {
@@ -259,11 +260,12 @@ function stepBlocked(at: Recorded): KernelError | null {
 
 /**
  * What other workflows had made of a key is known by how the step goes on. Where hooks are asked behind it, or one has failed,
- * it was asked instead of a gate: the work was done elsewhere.
+ * or a result is screened, no gate was opened and no call made: the work was done elsewhere.
  */
 function shared(key: string, at: Recorded): SharedKey {
   const answer = sharedBy(key, at);
-  const isPassed = at.waitsFor === "before" || attemptFailed(at) !== null;
+  const isScreened = at.waitsFor === "screen" || at.failureOf("screen") !== null;
+  const isPassed = isScreened || at.waitsFor === "before" || attemptFailed(at) !== null;
   return isPassed && answer.claim !== null ? doneElsewhere : answer;
 }
 

@@ -3,7 +3,8 @@
  *
  * P1  Each row says which inputs led to it; what they carried stands in their events.
  * P2  A question is answered at once where it was, and by a later input where the record says so.
- * P3  Who began with nothing but the ledger is a new run; who does not own the workflow is a run of its own.
+ * P3  Who began with nothing but the ledger is a new run; who does not own the workflow is a run of its own; who was overtaken
+ *     goes on as the run that it was.
  */
 
 import { isPromise } from "../contract/maybe-promise.ts";
@@ -38,6 +39,8 @@ export class Replaying {
   readonly #stage: Stage;
   readonly #signal = new AbortController().signal;
   #own: ReplayedRun;
+  /** Runs by the last event of each row that they wrote: one may go on behind rows of another that owned the workflow meanwhile. */
+  readonly #runs = new Map<string, ReplayedRun>();
   #foreign: ReplayedRun;
   #input: RecordedInput | null = null;
   /** Questions of the input that is decided which were not answered at once, by the record; and those that are not now. */
@@ -68,6 +71,8 @@ export class Replaying {
   async #feed(row: RecordedRow): Promise<void> {
     const log = this.#log;
     log.foreign = row.foreign;
+    const again = row.inputs.find(({ told }) => told.in === "again")?.told.of ?? "";
+    this.#own = this.#runs.get(again) ?? this.#own;
     for (const input of row.inputs) {
       const run = row.foreign ? this.#foreign : this.#own;
       if (input.told.in === "opened") this.#open(row);
@@ -77,6 +82,7 @@ export class Replaying {
       if (log.isOver) return;
     }
     log.closeAt(row.last);
+    if (!row.foreign) this.#runs.set(String(row.last), this.#own);
   }
 
   #open({ foreign }: RecordedRow): void {
@@ -160,7 +166,7 @@ export class Replaying {
       hasPlanner: options.planner !== undefined,
       hasBudgets,
       key,
-      failure: this.#input?.told.fails?.[questionName(scope, key)] ?? null,
+      failureOf: (of) => this.#input?.told.fails?.[questionName(scope, of)] ?? null,
       waitsFor: this.#waitsFor(scope),
       edits,
     };

@@ -111,6 +111,17 @@ describe("the trace of what is decided ahead", () => {
     expect(trace.seal(5, [queued as never])?.map((told) => told.in)).toEqual(["stopped", "again", "woken"]);
   });
 
+  it("tells who goes on behind another's rows by the last event of its own: another may have owned the workflow", () => {
+    const trace = open();
+    take(trace, woken, 0, 3);
+    trace.seal(5, [queued as never]);
+    trace.committed(3);
+    trace.restart(() => false);
+    trace.restart(() => false);
+    take(trace, woken, 7, 8);
+    expect(trace.seal(5, [queued as never])?.slice(0, 1)).toEqual([{ in: "again", of: "3" }]);
+  });
+
   it("keeps an input from outside until all that it led to is committed, and no longer", () => {
     const cancelled = { type: "commanded", re: 1, command: { kind: "cancel" } } as unknown as Input;
     for (const [committed, again] of [

@@ -165,6 +165,33 @@ it("[INV-12] screening, of what a person said that a lost call had given", async
   await expectSame(t, id);
 });
 
+it.each(["at once", "late"])(
+  "[INV-12] screening, %s, of a result that another run had got, so that nobody was asked about the call",
+  async (when) => {
+    let isBroken = false;
+    const fail = async (): Promise<never> => {
+      await later();
+      throw new Error("the validator is broken");
+    };
+    const validateOutput = () => {
+      if (!isBroken) return { ok: true as const };
+      if (when === "late") return fail();
+      throw new Error("the validator is broken");
+    };
+    const work = counted("Note.Work", { effect: "write_draft" });
+    const capabilities = [story([work], [step("a", work, { gate: {} })])];
+    await using t = await createTestKernel({ capabilities, security: { validateOutput }, limits: { maxReplans: 0 } });
+    const { workflow_id: first } = await t.run(intent);
+    await t.approve(first);
+    await t.rest(first);
+    isBroken = true;
+    const { workflow_id: again } = await t.kernel.retry(first, { tenant_id: 1, principal: ann, mode: "replay" });
+    const { gates, steps } = await t.rest(again);
+    expect([gates, steps[0]?.error?.code]).toEqual([[], "T4_OUTPUT_INVALID"]);
+    await expectSame(t, again);
+  },
+);
+
 it("[INV-12] a hook, of another attempt of a call that is in doubt: its person is asked with what it said", async () => {
   let attempts = 0;
   const before = (): void => {

@@ -13,7 +13,7 @@ import { plainInput, type TurnInput } from "../../contract/turn-input.ts";
 import { type Answered, type Input, isExternal, type Word } from "./decide/input.ts";
 import { callIdOf, type Handle, type RunMemory, type UnderWay } from "./decide/run.ts";
 
-type Mark = { readonly type: "opened" | "foreign" | "again" | "stopped" };
+type Mark = { readonly type: "opened" | "foreign" | "again" | "stopped"; readonly of?: string };
 const isMark = (input: Input | Mark): boolean => input.type in marks;
 const marks = { opened: true, foreign: true, again: true, stopped: true };
 
@@ -60,6 +60,8 @@ export class TurnTrace {
   /** As of the last row, and as of the one that is under way. */
   #known: KnownCalls;
   #sealed: KnownCalls;
+  /** The last event that it wrote itself. */
+  #last = 0;
   /** Marks in the row that is under way. */
   #sealedMarks: readonly Traced[] = [];
 
@@ -71,8 +73,8 @@ export class TurnTrace {
     if (!isNew) this.#open();
   }
 
-  mark(type: Mark["type"]): void {
-    this.#traced.push({ input: { type }, now: 0, asks: [], left: 0 });
+  mark(type: Mark["type"], detail: Pick<Mark, "of"> = {}): void {
+    this.#traced.push({ input: { type, ...detail }, now: 0, asks: [], left: 0 });
   }
 
   /** Who goes on from here knows nothing but the ledger; of who does not own the workflow each row says so. */
@@ -128,6 +130,7 @@ export class TurnTrace {
   }
 
   committed(confirmed: number): void {
+    this.#last = confirmed;
     this.#known = this.#sealed;
     this.#sealedMarks = [];
     this.#kept = this.#kept.filter(({ at }) => at > confirmed);
@@ -154,7 +157,7 @@ export class TurnTrace {
     this.#traced = [];
     if (this.#isForeign()) return this.#open();
     this.#traced = marked.filter(({ input }) => isMark(input) && input.type !== "again");
-    this.mark("again");
+    this.mark("again", this.#last === 0 ? {} : { of: String(this.#last) });
   }
 
   drop(): void {
@@ -199,6 +202,8 @@ function detailOf(input: Input | Mark, asks: readonly string[], drafts: readonly
       return detailOfEnd(input, drafts);
     case "told":
       return input.drafts.length === 1 ? {} : { said: Math.min(input.drafts.length, drafts.length) };
+    case "again":
+      return input.of === undefined ? {} : { of: input.of };
     case "decided":
       return { ...numberOf(input.re, asks), ...(isEdit(input.word) ? { edit: true } : {}) };
     case "commanded":
