@@ -1,3 +1,9 @@
+/**
+ * Stores whose calls go another way: held back, answered late, or counted as under way.
+ *
+ * Owns: which members are calls. Never: makes one by itself.
+ */
+
 /** A call of a store's function. */
 export interface StoreCall {
   readonly name: string;
