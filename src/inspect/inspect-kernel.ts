@@ -113,10 +113,14 @@ async function* view(of: View): AsyncGenerator<Inspection, void, void> {
   const viewed = merge<Viewed>(ledgersOf(of, player), signalsOf(of));
   for await (const one of limitRate(viewed, { perSecond: maxPerSecond, weigh, clock, signal })) {
     if (signal.aborted) return;
-    if (one === "full" || "skipped" in one) yield* tellLimit(player, one, clock.now());
-    else if ("item" in one) yield* bus.tell(one.item, traces.wants);
-    else if ("ended" in one) player.forget(one.ended);
-    else
+    if (one === "full" || "skipped" in one) {
+      if (one !== "full") bus.forget();
+      yield* tellLimit(player, one, clock.now());
+    } else if ("item" in one) yield* bus.tell(one.item, traces.wants);
+    else if ("ended" in one) {
+      player.forget(one.ended);
+      traces.forget(one.ended);
+    } else
       for (const event of one.events) {
         traces.add(event);
         yield* tellEvent(player, event);
@@ -129,10 +133,20 @@ const weigh = (one: Viewed): number => (one !== "full" && "events" in one ? one.
 /** Signals of the workflows that are told; of all where all are. */
 function tracesOf({ workflows = "awake", sample = 1 }: InspectOptions) {
   const isAll = workflows === "awake" && sample === 1;
-  const known = new Set<string>();
+  /** By workflow: those that have ended are let go. */
+  const known = new Map<string, string>();
+  const wanted = new Set<string>();
   return {
-    add: ({ correlation_id }: LedgerEvent): void => void (isAll || known.add(correlation_id)),
-    wants: (trace: string): boolean => isAll || known.has(trace),
+    add({ workflow_id, correlation_id }: LedgerEvent): void {
+      if (isAll || workflow_id === null) return;
+      known.set(workflow_id, correlation_id);
+      wanted.add(correlation_id);
+    },
+    forget(workflowId: string): void {
+      wanted.delete(known.get(workflowId) ?? "");
+      known.delete(workflowId);
+    },
+    wants: (trace: string): boolean => isAll || wanted.has(trace),
   };
 }
 

@@ -28,6 +28,11 @@ export class BusTeller {
     this.#actors = actors;
   }
 
+  /** Signals were passed over, and answers may be among them: what was asked before is not kept for them. */
+  forget(): void {
+    this.#asked.clear();
+  }
+
   /** What is told of an item; nothing of one whose trace is not wanted. */
   tell(item: BusItem, wants: (trace: string) => boolean): readonly Inspection[] {
     if ("to" in item) this.#tellSignal(item, wants);
