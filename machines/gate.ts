@@ -4,7 +4,7 @@
  * Owns: which ledger events a gate accepts. Never: who may decide (T5 does), what was shown (the gate record).
  * G1  rejected, expired and voided are final, and so is approved once the call has begun: a later decision is answered from
  *     the record, never applied. Before that an approved gate is opened again where what it was shown on has changed, or
- *     the policy that it was shown under.
+ *     the policy that it was shown under, or where what it showed was made again.
  * G2  A revision (an edit, a new draft, another policy, another basis) keeps the gate open and binds it to the new version.
  * G3  Expiry does what the gate says: deny ends it, allow approves it, suspend parks it until a person decides,
  *     escalate keeps it open for another role.
@@ -40,7 +40,7 @@ export const gateMachine = setup({
   types: { events: {} as GateEvent },
   guards: {
     allows: ({ event }) => event.type === "GATE_EXPIRED" && event.action === "allow",
-    hasMoved: ({ event }) => event.type === "GATE_REVISED" && (event.cause === "basis" || event.cause === "policy"),
+    hasMoved: ({ event }) => event.type === "GATE_REVISED" && ["basis", "policy", "regenerate"].includes(event.cause),
   },
 }).createMachine({
   id: "gate",

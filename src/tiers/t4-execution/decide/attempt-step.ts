@@ -13,7 +13,7 @@ import type { Json } from "../../../contract/json.ts";
 import { askAdmission, releaseHold, reserve, standingAdmission, tokenOf } from "./admit-call.ts";
 import { admitPayload, applyDecision } from "./admit-payload.ts";
 import { answerKey, findDoubted, isDoneElsewhere, keyOf } from "./answer-key.ts";
-import { reopenIfMoved } from "./check-basis.ts";
+import { reopen, reopenIfMoved } from "./check-basis.ts";
 import { failureOf, noteScreening, type Screened } from "./end-call.ts";
 import { humanDenied, isBlocking } from "./end-step.ts";
 import { writeTimeout } from "./execution-context.ts";
@@ -90,6 +90,10 @@ function askApproval(run: Run, { attempt, recovered }: Attempt, prepared: Prepar
   const closed = run.log.record.gates.get(gateId);
   // The work was done already in a run that does the same: nothing is called, and nobody need be asked.
   if (closed === undefined && isDoneElsewhere(run, keyOf(run, prepared))) return;
+  if (closed?.status === "approved") {
+    reopen(run, "regenerate", describeGate(run, prepared, reasons));
+    park(run, prepared, reasons);
+  }
   if (closed !== undefined && !isOpenGate(closed)) raise(humanDenied(closed.gate_id, closed.status));
   if (!openGate(run, describeGate(run, prepared, reasons))) park(run, prepared, reasons);
   const gate = run.log.record.gates.get(gateId);

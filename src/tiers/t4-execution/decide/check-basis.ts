@@ -9,7 +9,7 @@
 import { bindBasis, hasSameBasis } from "../../../contract/basis.ts";
 import { raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
-import { draft } from "../../../contract/event.ts";
+import { draft, type EventPayloads } from "../../../contract/event.ts";
 import type { Gate, ParsedGateRequest } from "../../../contract/gate.ts";
 import { admitPayload } from "./admit-payload.ts";
 import { approvalReasons, describeGate, openNow, reviseGate } from "./open-gate.ts";
@@ -27,12 +27,12 @@ function showIfMoved(run: Run, gate: Gate, prepared: Prepared): Shown | null {
   return hasSameBasis(bindBasis(shown.basis, true), gate) ? null : shown;
 }
 
-const noteMoved = (run: Run, cause: "basis" | "policy", gate: Gate): void =>
+const noteRevised = (run: Run, cause: Cause, gate: Gate): void =>
   run.log.note(draft("GATE_REVISED", { gate, cause, principal: null }, gate.step_id));
 
 /**
- * Opens an approved gate again whose policy or basis has changed since; true when it did. Asked as anew, for as long as at
- * first. @throws KernelErrorException T5_POLICY_DENIED.
+ * Opens an approved gate again whose policy or basis has changed since; true when it did.
+ * @throws KernelErrorException T5_POLICY_DENIED.
  */
 export function reopenIfMoved(run: Run, prepared: Prepared, approved: Gate): boolean {
   const isPast = isOutdated(run, approved);
@@ -42,12 +42,15 @@ export function reopenIfMoved(run: Run, prepared: Prepared, approved: Gate): boo
     shown === null
       ? describeAnew(run, approved)
       : describeGate(run, { ...prepared, gate: null }, approved.reasons, { shown });
-  noteMoved(run, isPast ? "policy" : "basis", {
-    ...openNow(run, gate, "GATE_REVISED"),
-    edited: approved.edited,
-  });
+  reopen(run, isPast ? "policy" : "basis", { ...gate, edited: approved.edited });
   return true;
 }
+
+type Cause = EventPayloads["GATE_REVISED"]["cause"];
+
+/** An approved gate is open again, asked as anew, for as long as at first. */
+export const reopen = (run: Run, cause: Cause, gate: Gate): void =>
+  noteRevised(run, cause, openNow(run, gate, "GATE_REVISED"));
 
 /** What a gate shows, as the policy of now lets it through. @throws KernelErrorException T5_POLICY_DENIED. */
 export function describeAnew(run: Run, standing: Gate): Gate {
@@ -61,7 +64,7 @@ export function requireSameBasis(run: Run, gate: Gate, prepared: Prepared): void
   const shown = showIfMoved(run, gate, prepared);
   if (shown === null) return;
   const described = describeGate(run, prepared, gate.reasons, { shown });
-  noteMoved(run, "basis", { ...reviseGate(gate, described), opened_at: gate.opened_at, edited: gate.edited });
+  noteRevised(run, "basis", { ...reviseGate(gate, described), opened_at: gate.opened_at, edited: gate.edited });
   refuse(run, gate, `what ${gate.gate_id} was shown against has changed; look again`);
 }
 

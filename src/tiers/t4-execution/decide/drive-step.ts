@@ -19,9 +19,9 @@ import { noteScreening, type Screened } from "./end-call.ts";
 import { failStep } from "./end-step.ts";
 import { finishStep } from "./finish-step.ts";
 import { backOut } from "./hooks.ts";
-import { describeGate, openGate, showsNewest } from "./open-gate.ts";
+import { describeGate, openGate } from "./open-gate.ts";
 import { findKnownOperator, isRepeatable, prepareStep } from "./prepare-step.ts";
-import { ask, oodaRef, parked, type Run, scopeOf, stepOf } from "./run.ts";
+import { ask, oodaRef, parked, type Run, scopeOf, showsNewest, stepOf } from "./run.ts";
 import { openDoubtGate, settleFailure } from "./settle-failure.ts";
 
 /** What a step is about to do. */

@@ -25,8 +25,7 @@ import { type Judged, judgeDecision } from "./judge-decision.ts";
 import { type Asked, keepDecision, requireNoSettlement } from "./keep-decision.ts";
 import { requireRoom } from "./limit-gate.ts";
 import { gateMeant, isOnEarlier, isOnNewest } from "./name-gate.ts";
-import { showsNewest } from "./open-gate.ts";
-import { isOutdated, oodaRef, type Run, stepOf } from "./run.ts";
+import { isOutdated, oodaRef, type Run, showsNewest, stepOf } from "./run.ts";
 
 const gateRef = oodaRef("decide_gate");
 

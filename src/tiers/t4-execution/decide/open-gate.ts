@@ -113,14 +113,6 @@ export const reviseGate = (standing: Gate, shown: Gate): Gate => ({
   spent_signatures: standing.spent_signatures,
 });
 
-/** Whether a gate shows what its step would do now: of the newest draft, and of the inputs of this round. */
-export function showsNewest(run: Run, { step_id, target, draft_version }: Gate): boolean {
-  const { step } = stepOf(run, step_id);
-  if (draft_version !== undefined && draft_version !== step.draft_version) return false;
-  const newest = step.applies === null ? null : draftOfStep(run.log.record, step.applies);
-  return newest === null || newest.version === target?.version;
-}
-
 /** Who asks for a person before this step may run, and why. */
 export function approvalReasons(run: Run, { step, operator }: Pick<Prepared, "step" | "operator">): GateReason[] {
   const decision = stepOf(run, step.step_id).decision;

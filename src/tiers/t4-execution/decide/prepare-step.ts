@@ -1,7 +1,8 @@
 /**
  * From a step's written params to the payload its operator will get: templates, validateParams, schema (seed 002 4.1).
  *
- * Q1  After an approval the payload is the one the person saw, to the digest; nothing is resolved anew.
+ * Q1  After an approval the payload is the one the person saw, to the digest; nothing is resolved anew. What was made again
+ *     since is not what they saw.
  * Q2  Whatever changes the payload (a policy's transform, an edit) passes validateParams and the schema again.
  */
 import { z } from "zod";
@@ -14,7 +15,7 @@ import { deepFreeze, type Json } from "../../../contract/json.ts";
 import { isHarmless, type Operator } from "../../../contract/operator.ts";
 import type { PlanStep } from "../../../contract/plan.ts";
 import { resolveParams } from "./resolve-templates.ts";
-import { ask, oodaRef, outputsOf, type Run, stepOf } from "./run.ts";
+import { ask, oodaRef, outputsOf, type Run, showsNewest, stepOf } from "./run.ts";
 
 export interface Prepared {
   readonly step: PlanStep;
@@ -37,7 +38,7 @@ export function prepareStep(run: Run, stepId: string): Prepared {
   const operator = findOperator(run, step);
   const inputs = resolveInputs(run, step);
   const gate = run.log.record.gates.get(gateIdOf(stepId)) ?? null;
-  const approved = gate?.status === "approved" ? checkApproved(gate) : null;
+  const approved = gate?.status === "approved" && showsNewest(run, gate) ? checkApproved(gate) : null;
   const payload = approved === null ? inputs : approved.payload;
   const input = checkPayload(run, operator, payload);
   return {

@@ -189,6 +189,14 @@ export function stepOf(run: Run, stepId: string) {
 export const isOutdated = (run: Run, { kind, policy_version }: Gate): boolean =>
   kind === "approval" && policy_version !== run.settings.policyVersion;
 
+/** Whether a gate shows what its step would do now: of the newest draft, and of the inputs of this round. */
+export function showsNewest(run: Run, { step_id, target, draft_version }: Gate): boolean {
+  const { step } = stepOf(run, step_id);
+  if (draft_version !== undefined && draft_version !== step.draft_version) return false;
+  const newest = step.applies === null ? null : draftOfStep(run.log.record, step.applies);
+  return newest === null || newest.version === target?.version;
+}
+
 /** Names a call of this process. */
 export const callIdOf = ({ step_id, action_id, run, attempt }: CallOf): string =>
   `${step_id}/${action_id}/${run}/${attempt}`;

@@ -1,0 +1,63 @@
+/** What was approved and not done: made again it is asked about again, left alone the approval stands. */
+import { describe, expect, it } from "vitest";
+import { operatorError } from "../../src/index.ts";
+import { createTestKernel, testCaller } from "../../src/testing/index.ts";
+import { ann, approve, bob } from "./people.ts";
+import { asShown, counted, gateOf, intent, Note, step, story } from "./story.ts";
+
+describe("regenerating what was approved, and whose call has failed", () => {
+  const hour = 3_600_000;
+  it.each([
+    ["applies the draft", { applies: "draft" }],
+    ["takes what the draft says", { depends_on: ["draft"] }],
+  ])("[GAT-05] asks again on what was made anew, and does not do what was approved before: %s", async (_how, more) => {
+    const world = { fails: true };
+    const draft = counted("Note.Draft", { effect: "write_draft" }, () => ({ text: `draft ${draft.calls.length}` }));
+    const publish = counted("Note.Publish", { effect: "final_write", idempotent: true }, () => {
+      if (world.fails) throw operatorError({ code: "DOWN", category: "dependency", message: "down" });
+      return {};
+    });
+    const expiry = { after_ms: hour, action: "allow" } as const;
+    const params = { text: "{{draft.output.text}}" };
+    const plan = [
+      step("draft", draft, { outcome: "Draft.Note" }),
+      step("publish", publish, { params, gate: { expiry }, ...more }),
+    ];
+    const capability = story([draft, publish], plan, { outcomes: { "Draft.Note": Note } });
+    await using t = await createTestKernel({ capabilities: [capability], limits: { maxReplans: 0 } });
+    const { workflow_id: id } = await t.run(intent);
+    await approve(t, id, ann, await asShown(t, id));
+    expect((await t.rest(id)).state).toBe("failed");
+    world.fails = false;
+    await t.clock.advance(2 * hour);
+    await t.kernel.retry(id, { ...testCaller, mode: "regenerate" });
+    expect((await t.rest(id)).state).toBe("waiting_for_user");
+    const { status, payload, decision } = await gateOf(t, id);
+    expect([status, payload, decision]).toEqual(["open", { text: "draft 2" }, null]);
+    expect(publish.calls).toHaveLength(1);
+    await approve(t, id, bob, await asShown(t, id));
+    const end = await t.rest(id);
+    expect([end.state, publish.calls.map(({ input }) => input)]).toEqual([
+      "completed",
+      [{ text: "draft 1" }, { text: "draft 2" }],
+    ]);
+    expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
+  });
+
+  it("leaves an approval alone that nothing was made again of", async () => {
+    const world = { fails: true };
+    const publish = counted("Note.Publish", { effect: "final_write", idempotent: true }, () => {
+      if (world.fails) throw operatorError({ code: "DOWN", category: "dependency", message: "down" });
+      return {};
+    });
+    const capability = story([publish], [step("publish", publish)]);
+    await using t = await createTestKernel({ capabilities: [capability], limits: { maxReplans: 0 } });
+    const { workflow_id: id } = await t.run(intent);
+    await approve(t, id, ann);
+    expect((await t.rest(id)).state).toBe("failed");
+    world.fails = false;
+    await t.kernel.retry(id, { ...testCaller, mode: "resume_failed_steps" });
+    expect((await t.rest(id)).state).toBe("completed");
+    expect(publish.calls).toHaveLength(2);
+  });
+});
