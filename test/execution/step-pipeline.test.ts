@@ -45,12 +45,25 @@ describe("the order of a step", () => {
       step("s1", "Probe.Give"),
       step("s2", "Probe.Take", { params: { n: "{{s1.output}}" }, depends_on: ["s1"] }),
     ];
-    await using t = await createTestKernel({ capabilities: [flow([give, take], steps)] });
+    const checked: unknown[] = [];
+    const validateParams = (params: unknown) => ({ ok: checked.push(params) > 0 }) as { ok: true };
+    const capabilities = [flow([give, take], steps)];
+    await using t = await createTestKernel({ capabilities, security: { validateParams } });
     expect((await t.run(intent)).state).toBe("completed");
     const from = t.marks.findIndex((m) => m.stage === "step.execute" && m["step_id"] === "s2");
     const stages = t.marks.slice(from).filter((m) => pipeline.includes(m.stage));
     expect(stages.map((m) => m.stage)).toEqual(pipeline);
-    expect(stages[0]?.["params"]).toEqual({ n: 7 });
+    expect(checked).toEqual([{}, { n: 7 }]);
+  });
+
+  it("[STP-01] what watches the stages is told of no param, output or text: masking by policy comes after the first", async () => {
+    const secret = "iban-DE02";
+    const act = skill("Probe.Act", () => ({ back: secret }));
+    const one = oneStep(act, { params: { iban: secret } } as never);
+    await using t = await createTestKernel({ capabilities: [one] });
+    expect((await t.run(intent, {}, { input: { text: secret } } as never)).state).toBe("completed");
+    expect(t.marks.map(({ stage }) => stage)).toContain("security.validate_params");
+    expect(JSON.stringify(t.marks)).not.toContain(secret);
   });
 
   it("[STP-01] the checks and the skill themselves are called in that order, each once", async () => {

@@ -100,7 +100,7 @@ function checkApproved(gate: Gate): Gate {
 
 /** Passes a payload through validateParams and the operator's schema; gives the parsed input. `key` names it in its pass. */
 export function checkPayload(run: Run, operator: Operator, payload: Json, key = "check"): unknown {
-  run.mark("security.validate_params", { params: payload });
+  run.mark("security.validate_params", { operator: operator.metadata.name });
   const verdict = ask<Verdict>(run, key, { ask: "check", payload });
   run.mark("schema.validate", { operator: operator.metadata.name });
   return readVerdict(operator, payload, verdict);
