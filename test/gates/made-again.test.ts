@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { operatorError } from "../../src/index.ts";
 import { createTestKernel, testCaller } from "../../src/testing/index.ts";
 import { ann, approve, bob } from "./people.ts";
-import { asShown, counted, gateOf, intent, Note, step, story } from "./story.ts";
+import { asShown, counted, gateOf, held, intent, Note, payloads, step, story } from "./story.ts";
 
 describe("regenerating what was approved, and whose call has failed", () => {
   const hour = 3_600_000;
@@ -60,4 +60,34 @@ describe("regenerating what was approved, and whose call has failed", () => {
     expect((await t.rest(id)).state).toBe("completed");
     expect(publish.calls).toHaveLength(2);
   });
+});
+
+it("what becomes final is the version that was applied, whatever somebody made of the draft meanwhile", async () => {
+  const draft = counted("Note.Draft", { effect: "write_draft" }, () => ({ text: "drafted" }));
+  const busy = held<object>();
+  const publish = counted("Note.Publish", { effect: "final_write", timeoutSec: 864_000 }, () => busy.promise);
+  const mail = counted("Note.Mail", { effect: "final_write" });
+  const more = { applies: "draft", params: { text: "{{draft.output.text}}" } };
+  const plan = [
+    step("draft", draft, { outcome: "Draft.Note" }),
+    step("publish", publish, { gate: {}, ...more }),
+    step("mail", mail, { gate: { separation: true }, ...more }),
+  ];
+  const capability = story([draft, publish, mail], plan, { outcomes: { "Draft.Note": Note } });
+  await using t = await createTestKernel({ capabilities: [capability] });
+  const id = await t.submit(intent);
+  await t.clock.settle();
+  const say = async (gate_id: string, edit: object = {}) => {
+    const payload = { ...(await asShown(t, id, gate_id)), ...edit };
+    const said = await t.kernel.decideGate(id, { tenant_id: 1, principal: ann, gate_id, decision: "approve", payload });
+    await t.clock.settle();
+    return said.status;
+  };
+  expect(await say("gate-publish")).toBe("resumed");
+  expect(await say("gate-mail", { edit: { text: "edited" } })).toBe("revised");
+  busy.release({});
+  await t.clock.settle();
+  expect(publish.calls.map(({ input }) => input)).toEqual([{ text: "drafted" }]);
+  const finals = await payloads(t, id, "OUTCOME_FINALIZED");
+  expect(finals.map(({ outcome: { version, content } }) => [version, content])).toEqual([[3, { text: "drafted" }]]);
 });

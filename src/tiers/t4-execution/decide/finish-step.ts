@@ -2,7 +2,8 @@
  * A step whose call succeeded: its outcome is judged and recorded, then its success.
  *
  * F1  Outcome content is valid by its capability's schema and has passed policy before it is recorded (OUT-03, OUT-05).
- * F2  A step that applies an outcome makes its newest version final by adding a version; drafts stay readable.
+ * F2  A step that applies an outcome makes the version that its call was made with final by adding a version; drafts stay
+ *     readable.
  */
 
 import { z } from "zod";
@@ -17,10 +18,11 @@ import type { PlanStep } from "../../../contract/plan.ts";
 import type { PolicyDecision } from "../../../contract/policy.ts";
 import { outcomeSubject } from "../../../contract/policy-subject.ts";
 import type { StepResult } from "../../../contract/step.ts";
+import { deriveApplyKey } from "./derive-key.ts";
 import { failStep } from "./end-step.ts";
 import { instantOf, noteDecision, requireAllowed } from "./note-decision.ts";
 import { redact, sanitizedMarker } from "./redact.ts";
-import { ask, askOnce, baseIdOf, capabilityOf, oodaRef, outcomeOfStep, type Run } from "./run.ts";
+import { ask, askOnce, baseIdOf, capabilityOf, oodaRef, outcomeOfStep, type Run, versionsOf } from "./run.ts";
 
 const outcomeRef = oodaRef("outcome");
 
@@ -151,12 +153,17 @@ function confidenceOf(content: Json): number {
 }
 
 function finalizeOutcome(run: Run, step: PlanStep, actionId: string | null): void {
-  const target = step.applies === null ? null : outcomeOfStep(run.log.record, step.applies);
-  if (target === null || target.status === "final") return;
+  const { record } = run.log;
+  const versions = versionsOf(record, step.applies ?? step.step_id);
+  const newest = versions.at(-1);
+  if (newest === undefined || newest.status === "final") return;
+  const key = record.actions.get(actionId ?? "")?.record.idempotency_key;
+  // While the call was under way somebody may have edited the draft at another gate.
+  const applied = versions.find((version) => deriveApplyKey(record, version) === key) ?? newest;
   const outcome: Outcome = {
-    ...target,
+    ...applied,
     status: "final",
-    version: target.version + 1,
+    version: newest.version + 1,
     created_at: createdAt(run, "final", step.step_id),
   };
   run.log.recordOutcome({ outcome, action_id: actionId }, step.step_id);

@@ -220,7 +220,7 @@ export const outcomeOfStep = (record: WorkflowRecord, stepId: string): Outcome |
 export const draftOfStep = (record: WorkflowRecord, stepId: string): Outcome | null =>
   versionsOf(record, stepId).findLast((version) => version.status === "draft") ?? null;
 
-function versionsOf(record: WorkflowRecord, stepId: string): readonly Outcome[] {
+export function versionsOf(record: WorkflowRecord, stepId: string): readonly Outcome[] {
   for (const versions of record.outcomes.values()) {
     const [first] = versions;
     if (first?.step_id != null && baseIdOf(first.step_id) === baseIdOf(stepId)) return versions;
