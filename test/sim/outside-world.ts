@@ -90,8 +90,10 @@ export class OutsideWorld {
   basis = 1;
   /** Nothing happens any more; who is asked again answers. */
   isOver = false;
-  /** Processes that were busy without end. */
-  readonly spun: string[] = [];
+  /** What was seen to be wrong as it happened. */
+  readonly broken: string[] = [];
+  /** Hooks that have last refused to let a step be called, by process, workflow and step. */
+  readonly refusing = new Map<string, Set<string>>();
   #rows = 0;
   #kept: { readonly row: TurnRow; readonly at: number }[] = [];
   #open = rowOpener();
@@ -177,6 +179,8 @@ export class OutsideWorld {
     const { status = null, payload_digest: shown = null } = gate ?? {};
     const called = { ...call, at: this.#rows, gate: status, shown, sent: false };
     this.calls.push(called);
+    const refusing = this.refusing.get(`${call.process} ${call.workflow_id} ${call.step_id}`)?.size ?? 0;
+    if (refusing > 0) this.broken.push(`refused: ${call.step_id} of ${call.workflow_id} was called by ${call.process}`);
     return called;
   }
 
@@ -185,6 +189,14 @@ export class OutsideWorld {
     if (this.isOver) return Promise.resolve();
     this.count(unanswered(process));
     return new Promise((end) => this.pending.push({ process, called: null, end }));
+  }
+
+  /** What a hook said before a call. */
+  ask(where: string, hook: string, refuses: boolean): void {
+    const refusing = this.refusing.get(where) ?? new Set();
+    if (refuses) refusing.add(hook);
+    else refusing.delete(hook);
+    this.refusing.set(where, refusing);
   }
 
   take(pending: Pending): void {

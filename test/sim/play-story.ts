@@ -171,6 +171,6 @@ async function live(stage: Stage): Promise<void> {
 
 async function endStory(stage: Stage): Promise<string | null> {
   const last = await heal(stage);
-  const failure = stage.world.spun[0] ?? stage.broken[0] ?? (await judge(stage, last));
+  const failure = stage.world.broken[0] ?? stage.broken[0] ?? (await judge(stage, last));
   return failure ?? stage.broken[0] ?? null;
 }

@@ -51,7 +51,7 @@ export async function openProcess(
   const faults = new FaultyStore(under, { world, name });
   const clock = createVirtualClock(now);
   const crashes: string[] = [];
-  const wall = jumping(clock, () => world.spun.push(`spins: ${name} sets timer after timer`));
+  const wall = jumping(clock, () => world.broken.push(`spins: ${name} sets timer after timer`));
   const hands = { story, world, process: name, clock: wall.clock };
   started(faults);
   const kernel = await assembleKernel({

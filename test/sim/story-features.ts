@@ -11,7 +11,7 @@ import { enrichGate } from "./draw-gate.ts";
 import { type Draw, drawing } from "./drawing.ts";
 import type { Action, Behaviour, Deed, Story, StoryOperator, StoryStep } from "./story.ts";
 
-/** How somebody of the host's answers: `soon` in another turn of the loop, `late` when the story says so, or too late. */
+/** How somebody of the host's answers: `soon` in another turn of the loop, `late` when the story says so, or too late; or throws. */
 export const manners = [
   "at_once",
   "soon",
@@ -92,9 +92,7 @@ const some = <T>(draw: Draw, from: readonly T[], most: number): readonly T[] =>
 
 const calm: readonly Manner[] = ["at_once", "at_once", "soon", "soon", "late"];
 const wild: readonly Manner[] = [...calm, "never", "throws", "transient", "fatal", "policy", "nothing"];
-const prompt: readonly Manner[] = ["at_once", "at_once", "throws", "transient", "fatal", "policy", "nothing"];
 const verdicts: readonly Verdict[] = [...calm, ...calm, "no", "no_soon", "throws", "never"];
-const calmly: readonly Verdict[] = ["at_once", "at_once", "soon", "soon", "no", "no_soon"];
 /** Params are checked again where a story is replayed: of the same ones the same is said, in time. */
 const firm: readonly Verdict[] = ["at_once", "at_once", "at_once", "soon", "soon", "no", "no_soon", "throws"];
 const showings: readonly Shows[] = [...wild, "odd", "basis", "basis", "moved", "moved", "moved"];
@@ -102,11 +100,11 @@ const showings: readonly Shows[] = [...wild, "odd", "basis", "basis", "moved", "
 function drawFeatures(draw: Draw): Features {
   const has = draw.chance;
   const hooks = has(0.2) ? Array.from({ length: 1 + draw.upTo(3) }, () => drawHooks(draw)) : [];
-  const [params, output, chunk] = [firm, calmly, verdicts].map((from) => some(draw, from, 6));
+  const [params, output, chunk] = [firm, verdicts, verdicts].map((from) => some(draw, from, 6));
   return {
     hooks,
     security: has(0.12) ? ({ params, output, chunk } as Features["security"]) : null,
-    planner: has(0.1) ? some(draw, [...wild, "nonsense"], 1) : null,
+    planner: has(0.1) ? some(draw, [...wild, "nonsense"], 3) : null,
     rounds: has(0.12) ? 1 + draw.upTo(2) : 0,
     budgets: has(0.1) ? drawBudgets(draw) : null,
     limits: has(0.15) ? drawLimits(draw) : {},
@@ -117,8 +115,8 @@ function drawFeatures(draw: Draw): Features {
 }
 
 function drawHooks(draw: Draw): StoryHooks {
-  const phase = (from: readonly Manner[]): readonly Manner[] | null => (draw.chance(0.6) ? some(draw, from, 7) : null);
-  return { before: phase(wild), after: phase(wild), onError: phase(prompt) };
+  const phase = (): readonly Manner[] | null => (draw.chance(0.6) ? some(draw, wild, 7) : null);
+  return { before: phase(), after: phase(), onError: phase() };
 }
 
 function drawBudgets(draw: Draw): Budgets {

@@ -55,22 +55,23 @@ function nextOf<T>({ world }: Hands, name: string, list: readonly T[], from = 0)
   return list[from + world.count(name)] ?? "at_once";
 }
 
+const thrown: ReadonlySet<Manner> = new Set(Object.keys(thrownAs) as Manner[]);
+
 export function storyHooks(hands: Hands): readonly Middleware[] {
-  const { story } = hands;
-  const hook = (name: string, manners: readonly Manner[] | null) =>
-    manners === null
-      ? undefined
-      : ({ request_id, step_id }: SkillExecutionContext): void | Promise<void> => {
-          const from = story.steps.findIndex(({ id }) => id === plainOf(step_id));
-          return answerAs(nextOf(hands, `${name} ${request_id} ${step_id}`, manners, from), hands, () => undefined);
-        };
+  const { story, world, process } = hands;
+  const hook = (name: string, phase: keyof StoryHooks, manners: readonly Manner[]) => {
+    return ({ request_id, step_id }: SkillExecutionContext): void | Promise<void> => {
+      const where = `${request_id} ${step_id}`;
+      const from = story.steps.findIndex(({ id }) => id === plainOf(step_id));
+      const manner = nextOf(hands, `${name} ${phase} ${where}`, manners, from);
+      if (phase === "before") world.ask(`${process} ${where}`, name, thrown.has(manner));
+      return answerAs(manner, hands, () => undefined);
+    };
+  };
   return story.hooks.map((phases, i) => {
     const named = Object.entries(phases) as [keyof StoryHooks, readonly Manner[] | null][];
-    const made = named.flatMap(([phase, manners]) => {
-      const does = hook(`hook ${i} ${phase}`, manners);
-      return does === undefined ? [] : [[phase, does]];
-    });
-    return { name: `hook${i}`, ...Object.fromEntries(made) };
+    const does = named.flatMap(([phase, list]) => (list === null ? [] : [[phase, hook(`hook${i}`, phase, list)]]));
+    return { name: `hook${i}`, ...Object.fromEntries(does) };
   });
 }
 
