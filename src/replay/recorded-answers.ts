@@ -290,7 +290,9 @@ function answerIn(ended: LedgerEvent) {
   return { workflow_id: answered_by, result, succeeded: true, failure: null };
 }
 
+/** What its call gave elsewhere was screened here, and of no use; or nobody knows what became of it. */
 function inDoubt({ code, detail }: KernelError): SharedKey {
+  if (code === "T4_OUTPUT_INVALID") return doneElsewhere;
   if (code !== "T4_ACTION_IN_DOUBT") return { claim: 1 };
   return { ...unknownCall, action_id: String(detail["action_id"]), succeeded: false };
 }
