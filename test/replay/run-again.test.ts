@@ -38,6 +38,30 @@ describe("retry in mode replay", () => {
     expect((await t.kernel.replay(third.workflow_id)).difference).toBeNull();
   });
 
+  it.each([
+    ["throws", 0],
+    ["has no answer", 10_000],
+  ])(
+    "answers with nothing that is of no use here: its screening %s, nothing is called, and it replays",
+    async (_, ms) => {
+      let screened = 0;
+      const validateOutput = () => {
+        screened += 1;
+        if (screened > 1 && ms === 0) throw new Error("the validator is broken");
+        return screened > 1 ? new Promise<never>(() => undefined) : ({ ok: true } as const);
+      };
+      const work = counted("Note.Work", { effect: "write_draft" });
+      const capabilities = [story([work], [step("one", work)])];
+      await using t = await createTestKernel({ capabilities, security: { validateOutput }, limits: { maxReplans: 0 } });
+      const { workflow_id } = await again(t, (await t.run(intent)).workflow_id);
+      await t.clock.settle();
+      await t.clock.advance(ms);
+      const end = await t.rest(workflow_id);
+      expect([end.state, end.steps[0]?.error?.code, work.calls.length]).toEqual(["failed", "T4_OUTPUT_INVALID", 1]);
+      expect((await t.kernel.replay(workflow_id)).difference).toBeNull();
+    },
+  );
+
   it("applies nothing twice: an effect that a person allowed on a version is answered, and nobody is asked again", async () => {
     const draft = counted("Note.Draft", { effect: "write_draft" }, () => ({ text: "first" }));
     const apply = counted("Note.Apply", { effect: "final_write" });

@@ -1,8 +1,12 @@
 /**
  * What a story may have besides processes, people and faults: a host's hooks, checks, previews, securities and planner, each
  * with its manners; rules at every stage; gates that ask for more; budgets, odd limits; rounds of plans; what people say
- * otherwise than gates ask. Drawn from a stream of its own: what else a seed says stays as it is. Each feature is in a share of
- * the stories alone, and each list runs dry: what comes after it is answered at once, so that every story can be healed.
+ * otherwise than gates ask.
+ *
+ * F1  Drawn from a stream of its own: what else a seed says stays as it is. Each feature is in a share of the stories alone.
+ * F2  Each list of answers runs dry, and what comes after it is answered at once, so that every story can be healed.
+ * F3  A rule, and a check of params, says the same whenever it is asked about the same, in time: a replay asks it again.
+ * Not drawn: routes to models, a tenant's memory, persons with two names.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { Budgets } from "../../src/contract/budget.ts";
