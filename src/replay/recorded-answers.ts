@@ -201,10 +201,11 @@ function screened(result: unknown, { log, stepId }: Recorded) {
 function toldOfCall(at: Recorded): Answered {
   const { log, stepId, key, waitsFor } = at;
   const isOfThis = ({ gate }: EventPayloads["GATE_OPENED"]): boolean => key.endsWith(`:${gate.payload_digest}`);
-  // It is there at once, but for the judgement of what was said ahead, and for the hooks on the way back.
-  const find = waitsFor === "kept" || isFailing(at) ? log.find.bind(log) : log.findLeft.bind(log);
+  // A gate is there at once, but for the judgement of what was said ahead; a failure, but for the hooks on the way back.
+  const find = waitsFor === "kept" ? log.find.bind(log) : log.findLeft.bind(log);
   const gates = [find("GATE_OPENED", stepId, isOfThis), find("GATE_REVISED", stepId, isOfThis)];
-  const next = first([...gates, ...goingOn.map((type) => find(type, stepId))]);
+  const findEnd = isFailing(at) ? log.find.bind(log) : find;
+  const next = first([...gates, ...goingOn.map((type) => findEnd(type, stepId))]);
   if (next?.event_type === "STEP_FAILED") return failed(payloadOf(next, "STEP_FAILED").error);
   const isShown = next !== null && gates.includes(next);
   const gate = isShown ? payloadOf(next, "GATE_OPENED").gate : log.record.gates.get(gateIdOf(stepId ?? ""));

@@ -11,6 +11,10 @@ import { counted, eventsOf, gateOf, intent, step, story } from "../gates/story.t
 
 const never = (): Promise<never> => new Promise(() => undefined);
 
+const refuse = (): never => {
+  throw operatorError({ code: "NO", message: "not now", category: "dependency" });
+};
+
 /** Stops without closing the ledger, which the next kernel goes on with. */
 const kept = (ledger: LedgerStore): LedgerStore =>
   Object.assign(Object.create(ledger), { close: async () => undefined });
@@ -38,11 +42,19 @@ async function goOn(t: TestKernel, id: string) {
 
 const typesOf = async (t: TestKernel, id: string) => (await eventsOf(t, id)).map((event) => event.event_type);
 
-it("[INV-12] a basis that moved after the process was gone whose call waited for a hook", async () => {
+it.each([
+  ["a hook", never],
+  ["a hook on the way back", refuse],
+])("[INV-12] a basis that moved after the process was gone whose call waited for %s", async (_what, before) => {
   let disk = "one";
   let isAway = true;
+  const slow = {
+    name: "slow",
+    before: () => (isAway ? before() : undefined),
+    onError: () => (isAway ? never() : undefined),
+  };
   const preview = (): GatePreview => ({ preview: disk, basis: [{ name: "file", digest: disk }] });
-  const { open, work } = twoKernels({ preview }, [{ name: "slow", before: () => (isAway ? never() : undefined) }]);
+  const { open, work } = twoKernels({ preview }, [slow]);
   const first = await open();
   const { workflow_id: id } = await first.run(intent);
   void approve(first, id, ann).catch(() => undefined);
