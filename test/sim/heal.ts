@@ -70,9 +70,15 @@ export async function stop(stage: Stage, { kernel, clock, name, crashes }: Simul
 }
 
 async function seeToTheEnd(stage: Stage, last: SimulatedProcess): Promise<void> {
+  let wasStuck = false;
   for (let round = 0; round < rounds; round += 1) {
     await moveOn(stage, last);
-    if (!(await decideAll(stage, last, round))) return;
+    const { open, stuck } = await decideAll(stage, last, round);
+    // What a gate shows may change between one look and another, and stands in the end.
+    const isStuck = stuck.length === open;
+    if (isStuck && wasStuck) stage.broken.push(...stuck);
+    if (open === 0 || stage.broken.length > 0) return;
+    wasStuck = isStuck;
   }
   stage.broken.push("ends: it goes on and on");
 }
@@ -89,8 +95,8 @@ async function moveOn(stage: Stage, { clock }: SimulatedProcess): Promise<void> 
   broken.push("rests: timers without end");
 }
 
-/** Decides every open gate; false when there was none, and nothing is left to do. One may wait for what another shows. */
-async function decideAll(stage: Stage, last: SimulatedProcess, round: number): Promise<boolean> {
+/** Decides every open gate: how many there were, and those that nobody could decide. One may wait for what another shows. */
+async function decideAll(stage: Stage, last: SimulatedProcess, round: number) {
   const gates = await last.kernel.gates({ limit: 200 });
   const stuck: string[] = [];
   for (const gate of gates) {
@@ -98,9 +104,7 @@ async function decideAll(stage: Stage, last: SimulatedProcess, round: number): P
     if (refusals.length === deciders.length && (await find(last, gate)) !== undefined)
       stuck.push(`decidable: ${gate.gate_id} of ${gate.workflow_id} (${gate.status}): ${refusals.join(" | ")}`);
   }
-  // What a gate shows may change between one look and another, and settles in time.
-  if (stuck.length === gates.length && round > 2) stage.broken.push(...stuck);
-  return gates.length > 0 && stage.broken.length === 0;
+  return { open: gates.length, stuck };
 }
 
 interface Deciding {
