@@ -273,3 +273,6 @@ export const gateIdOf = (stepId: string): string => `gate-${stepId}`;
 export const gatesIn = (steps: readonly { readonly step_id: string; readonly gate: unknown }[]): string[] =>
   steps.filter(({ gate }) => gate !== null).map(({ step_id }) => gateIdOf(step_id));
 export const doubtGateIdOf = (stepId: string, n: number): string => `gate-${stepId}_doubt${n}`;
+/** Whether a gate is a step's own, or asks about a call of it. */
+export const isGateOf = (stepId: string, gateId: string): boolean =>
+  gateId === gateIdOf(stepId) || gateId.startsWith(`${gateIdOf(stepId)}_doubt`);

@@ -15,8 +15,8 @@ import { gateMachine } from "../../machines/gate.ts";
 import { stepMachine } from "../../machines/step.ts";
 import { type Chart, type ChartEvent, nestState } from "../../machines/table.ts";
 import { workflowMachine } from "../../machines/workflow.ts";
-import type { LedgerEvent } from "../contract/event.ts";
-import { gateIdOf } from "../contract/gate.ts";
+import { type LedgerEvent, payloadOf } from "../contract/event.ts";
+import { gateIdOf, isGateOf } from "../contract/gate.ts";
 import { isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
 import { stopActor } from "./stop-actor.ts";
 
@@ -133,6 +133,7 @@ export class LifecycleHost {
 
   #deliverOne(home: Live, event: LedgerEvent): void {
     const { event_type: type, payload } = event;
+    if (type === "WORKFLOW_RESTARTED") dropVoided(home, payloadOf(event, type).step_ids);
     const heard: ChartEvent = this.#options.inspected ? { ...payload, type } : chartEvent(type, payload);
     for (const { chart, id, begins, hears } of addressesOf(event, home)) {
       if (begins && chart !== "workflow") this.#spawnChild(home, chart, { id, state: lifecycleCharts[chart].initial });
@@ -152,6 +153,15 @@ function newHome(workflow: AnyActorRef, sequence: number): Live {
 function actorAt(home: Live, chart: Address["chart"], id: string): AnyActorRef | undefined {
   if (chart === "workflow") return home.workflow;
   return (chart === "step" ? home.steps : home.gates).get(id);
+}
+
+/** As the record lets go of them: what nobody decided of a step's last run is asked anew, if at all. */
+function dropVoided({ gates }: Live, stepIds: readonly string[]): void {
+  for (const [id, gate] of gates) {
+    if (stateOf(gate) !== "voided" || !stepIds.some((stepId) => isGateOf(stepId, id))) continue;
+    stopActor(gate);
+    gates.delete(id);
+  }
 }
 
 const hasEnded = ({ workflow }: Live): boolean => isTerminal(stateOf(workflow) as WorkflowRecord["state"]);

@@ -7,6 +7,7 @@ import { tierMachine } from "../../machines/tier.ts";
 import { openTurns, type TurnRow } from "../../src/contract/turn.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { stopActor } from "../../src/runtime/stop-actor.ts";
+import { letRun } from "../../src/testing/let-run.ts";
 import { memoryLedger } from "../../src/testing/memory-row-store.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/test-kernel.ts";
 import { errand, gated, intentType, oneStep, operator, step } from "./fixture.ts";
@@ -159,6 +160,34 @@ describe.each([
     expect(compared.length).toBeGreaterThan(1);
     for (const { live, folded } of compared) expect(live).toEqual(folded);
     expect(t.logged.filter(({ message }) => message === "a lifecycle actor failed")).toEqual([]);
+  });
+
+  it("let go of a gate that nobody decided once its step begins again", async () => {
+    const { ledger, compared, watch } = comparing();
+    const later = { name: "later", stages: ["action"], evaluate: () => letRun().then(() => null) } as const;
+    const plan = [
+      step("s1", "Test.Do", { gate: { reason: "look" } }),
+      step("s2", "Test.Do"),
+      step("s3", "Test.Do", { depends_on: ["s2"] }),
+    ];
+    await using t = await createTestKernel({
+      ledger,
+      capabilities: [errand(plan, [operator("Test.Do")])],
+      policies: [later],
+      budgets: { limits: [{ scope: "tenant", invocations: 1 }] },
+      ...inspected,
+    });
+    watch(t);
+    const workflow_id = await t.submit(intentType);
+    const hasFailed = async (times: number): Promise<void> => {
+      for await (const { event_type } of t.kernel.events(workflow_id))
+        if (event_type === "WORKFLOW_FAILED" && --times === 0) return;
+    };
+    await hasFailed(1);
+    await t.kernel.retry(workflow_id, { ...testCaller, mode: "resume_failed_steps" });
+    await hasFailed(2);
+    expect(compared.some(({ folded }) => folded?.gates["gate-s1"] === "voided")).toBe(true);
+    for (const { live, folded } of compared) expect(live).toEqual(folded);
   });
 });
 
