@@ -131,9 +131,9 @@ export function fitsGate(gate: Gate, draft: EventDraft): boolean {
 type Binding = Pick<GateVoted, "payload_digest" | "policy_version" | "outcome_id" | "outcome_version" | "basis_digest">;
 
 /** Whether this was said on what the gate now shows (INV-2 of the gate record). */
-const isBoundTo = ({ target, ...gate }: Gate, said: Binding): boolean =>
-  said.payload_digest === gate.payload_digest &&
-  said.policy_version === gate.policy_version &&
-  said.basis_digest === gate.basis_digest &&
-  said.outcome_id === (target?.outcome_id ?? null) &&
-  said.outcome_version === (target?.version ?? null);
+const isBoundTo = ({ target, ...gate }: Gate, binding: Binding): boolean =>
+  binding.payload_digest === gate.payload_digest &&
+  binding.policy_version === gate.policy_version &&
+  binding.basis_digest === gate.basis_digest &&
+  binding.outcome_id === (target?.outcome_id ?? null) &&
+  binding.outcome_version === (target?.version ?? null);

@@ -16,7 +16,7 @@ import { isSettled, isTerminal, type WorkflowRecord } from "./contract/workflow.
 import type { WorkflowState } from "./contract/workflow-state.ts";
 import { createCapabilityClient } from "./kernel/capability-client.ts";
 import { examine } from "./kernel/doctor.ts";
-import type { Kernel } from "./kernel/face.ts";
+import type { Kernel } from "./kernel/kernel-interface.ts";
 import { createGateFinder } from "./kernel/open-gate.ts";
 import { type KernelOptions, resolveOptions, type TierPatch } from "./kernel/options.ts";
 import { fillRegistry, KernelParts, openMemoryLedger, openParts, stopParts } from "./kernel/parts.ts";
@@ -79,7 +79,7 @@ class RunningKernel {
     this.#parts = parts;
     this.#options = options;
     const findOpenGate = createGateFinder({ ...parts, clock: parts.resolved.clock });
-    this.#gateway = createGateway(parts.kit, async (workflowId, caller) => {
+    this.#gateway = createGateway(parts.runtime, async (workflowId, caller) => {
       // Who may say nothing at gates learns of none.
       await this.#gateway.authorize(caller, "gate:approve");
       return findOpenGate(workflowId, caller);
@@ -183,13 +183,24 @@ class RunningKernel {
     | "lifecycles"
   > {
     const { authorize } = this.#gateway;
-    const { bus, executor, lifecycles, feed, timers, supervision, reading, registry, shelf, told, policies } =
-      this.#parts;
-    const { notices, kit, store, life } = this.#parts;
-    const ready = createReadiness(store, { clock: kit.clock, timeoutMs: kit.limits.checkTimeoutMs });
+    const {
+      bus,
+      executor,
+      lifecycles,
+      feed,
+      timers,
+      supervision,
+      reading,
+      registry,
+      capabilityRegistry,
+      told,
+      policies,
+    } = this.#parts;
+    const { notices, runtime, store, life } = this.#parts;
+    const ready = createReadiness(store, { clock: runtime.clock, timeoutMs: runtime.limits.checkTimeoutMs });
     return {
       replay: async (workflowId, caller) =>
-        replayTurns(await reading.rows(workflowId, caller), { options: this.#options, registry, shelf }),
+        replayTurns(await reading.rows(workflowId, caller), { options: this.#options, registry, capabilityRegistry }),
       async *whatIf(asked, caller) {
         await authorize(caller, "outcome:read");
         return yield* whatIf(asked, { store: told, registry, caller, ...policies });
@@ -200,7 +211,7 @@ class RunningKernel {
       },
       deliveries: async () => (await store.deliveries?.counts()) ?? [],
       redeliver: async (notifier) => {
-        const count = (await store.deliveries?.retryFailed(notifier, kit.clock.now())) ?? 0;
+        const count = (await store.deliveries?.retryFailed(notifier, runtime.clock.now())) ?? 0;
         notices?.wake();
         return count;
       },
@@ -223,7 +234,7 @@ class RunningKernel {
 
   /** Waits until the workflow rests, here or in the process that holds it. */
   async #settled(workflowId: string): Promise<WorkflowState> {
-    const { executor, restWaiters, reading, kit, registry } = this.#parts;
+    const { executor, restWaiters, reading, runtime, registry } = this.#parts;
     let heard: Mailbox | null = null;
     for (let last: WorkflowRecord | null = null; ; ) {
       const run = executor.awake(workflowId);
@@ -247,10 +258,10 @@ class RunningKernel {
           restWaiters.tell(workflowId);
         });
       }
-      const until = kit.clock.now() + kit.limits.tailPollMs;
+      const until = runtime.clock.now() + runtime.limits.tailPollMs;
       const goesOn = await restWaiters.next(workflowId, { until, background: run !== null });
       const saved = run !== null && hasAllSaved(run) ? run.log.record : null;
-      if (saved !== null && hasSettled(saved) && executor.awake(workflowId) === null) return this.#tellSaved(saved);
+      if (saved !== null && hasSettled(saved) && executor.awake(workflowId) === null) return this.#reportSaved(saved);
       last = saved ?? last;
       if (goesOn) continue;
       // Of a kernel that has stopped nothing more is to be expected, and its ledger can no longer be read.
@@ -260,7 +271,7 @@ class RunningKernel {
   }
 
   /** What a run has saved is told once it is durable. */
-  async #tellSaved(record: WorkflowRecord): Promise<WorkflowState> {
+  async #reportSaved(record: WorkflowRecord): Promise<WorkflowState> {
     const { writer, registry, told, store } = this.#parts;
     if (told !== store && this.#stopping === null) await writer.sync();
     return viewOf(record, registry);

@@ -243,7 +243,7 @@ export type {
   ToldItem,
   Verification,
   WorkflowFilter,
-} from "./kernel/face.ts";
+} from "./kernel/kernel-interface.ts";
 export { backupLedger, type MovedLedger, moveLedger } from "./kernel/move-ledger.ts";
 export type { KernelOptions } from "./kernel/options.ts";
 export type { Policies } from "./kernel/policies.ts";
@@ -319,7 +319,7 @@ export { signalToToolCall, trySignalToToolCall } from "./protocol/signal-to-tool
 export { toolResultToSignal } from "./protocol/tool-result-to-signal.ts";
 export { replayRows } from "./replay/replay.ts";
 export type { BusItem } from "./runtime/bus.ts";
-export { defaultLimits, type Limits } from "./runtime/kit.ts";
+export { defaultLimits, type Limits } from "./runtime/runtime.ts";
 export {
   createFederatedMemory,
   type FederatedMemory,

@@ -42,9 +42,9 @@ export function guardScorers(own: Partial<Scorers>, logger: Logger): Scorers {
     <Q, A>(ask: (question: Q) => A, answer: z.ZodType<A>, instead: (question: Q) => A) =>
     (question: Q): A => {
       try {
-        const said = ask(question);
-        callAside(() => said, nothing);
-        return answer.parse(said);
+        const given = ask(question);
+        callAside(() => given, nothing);
+        return answer.parse(given);
       } catch (error) {
         logger.error({ error }, "a scorer gave no score");
         return instead(question);

@@ -3,7 +3,7 @@
 import { follow } from "../contract/maybe-promise.ts";
 import type { ExecutionPlan } from "../contract/plan.ts";
 import type { Planner, PlannerAnswer } from "../ports/planner.ts";
-import { askForPlan } from "./tell-data.ts";
+import { askForPlan } from "./describe-data.ts";
 
 export const templatePlanner: Planner = Object.freeze({
   plan({ intent, context, auth, capability, situation }: Parameters<Planner["plan"]>[0]) {
@@ -11,7 +11,7 @@ export const templatePlanner: Planner = Object.freeze({
     const input = capability.input.parse(intent.inputs) as never;
     if (typeof plan !== "function") return answer(plan, intentType);
     const proposed = askForPlan(plan, { intent, input, context, auth, situation });
-    return follow(proposed, (said) => answer(said, intentType));
+    return follow(proposed, (proposal) => answer(proposal, intentType));
   },
 });
 

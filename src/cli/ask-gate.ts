@@ -21,7 +21,7 @@ export interface Question {
 }
 
 /** What is said at a gate, or to go elsewhere. `stop`: the person broke off. */
-export type Said =
+export type GateAnswer =
   | { readonly to: "decide"; readonly decision: "approve" | "reject"; readonly payload: GateRequest["payload"] }
   | { readonly to: "next" | "back" | "quit" | "stop" };
 
@@ -35,7 +35,7 @@ interface Draft {
 }
 
 /** @throws what the terminal's signal was aborted with, where that was while the person edited. */
-export async function askGate(question: Question): Promise<Said> {
+export async function askGate(question: Question): Promise<GateAnswer> {
   let draft: Draft = { edit: null, note: "" };
   for (;;) {
     const act = await findAct(question, draft);
@@ -58,7 +58,7 @@ async function edit({ gate, terminal }: Question, draft: Draft): Promise<Draft> 
 }
 
 /** A rejection may have a reason, which is kept. */
-async function say({ terminal }: Question, { edit: made }: Draft, act: Act): Promise<Said> {
+async function say({ terminal }: Question, { edit: made }: Draft, act: Act): Promise<GateAnswer> {
   const decision = act === "reject" || act === "failed" ? "reject" : "approve";
   const comment = decision === "reject" ? await terminal.ask("Why? (kept with the decision; Enter for none) ") : "";
   if (comment === null) return { to: "stop" };
@@ -100,7 +100,7 @@ export function listChoices(gate: Gate, made: GateEdit | null): readonly Choice[
 }
 
 /** What an answer will do, in the gate's own words. */
-function tellConsequence({ consequences }: Gate, act: Act, made: GateEdit | null): string {
+function describeConsequence({ consequences }: Gate, act: Act, made: GateEdit | null): string {
   if (act === "reject" || act === "failed") return consequences.reject;
   return made === null ? consequences.approve : consequences.edit;
 }
@@ -127,7 +127,7 @@ async function askOnScreen(screen: Screen, { gate, place, terminal }: Question, 
   const choices = listChoices(gate, draft.edit);
   let spot: Spot = { at: 0, seen: 0, total: 0, asked: null };
   for (;;) {
-    const foot = spot.asked === null ? tellKeys(choices, draft) : tellAsked(gate, draft, spot.asked, spot);
+    const foot = spot.asked === null ? describeKeys(choices, draft) : describeAsked(gate, draft, spot.asked, spot);
     const view = { ...screen.size(), paint, now, place, at: spot.at, foot };
     const { lines, at, total, height } = renderScreen(gate, layout, view);
     spot = { ...spot, at, total, seen: Math.max(spot.seen, Math.min(total, at + height)) };
@@ -139,12 +139,12 @@ async function askOnScreen(screen: Screen, { gate, place, terminal }: Question, 
 }
 
 /** `[a]approve [r]reject`: a choice is one word, so that no line ends inside it. */
-const tellKeys = (choices: readonly Choice[], { note }: Draft): string =>
+const describeKeys = (choices: readonly Choice[], { note }: Draft): string =>
   [note, choices.map(({ key, word }) => `[${key}]${word.replaceAll(" ", "-")}`).join(" ")].join(" ").trim();
 
-function tellAsked(gate: Gate, { edit: made }: Draft, { act, word }: Choice, { seen, total }: Spot): string {
+function describeAsked(gate: Gate, { edit: made }: Draft, { act, word }: Choice, { seen, total }: Spot): string {
   const unseen = seen < total ? ` ${total - seen} lines below were not shown yet.` : "";
-  return `${tellConsequence(gate, act, made)}${unseen} [y]${word.replaceAll(" ", "-")}, any other key: no`;
+  return `${describeConsequence(gate, act, made)}${unseen} [y]${word.replaceAll(" ", "-")}, any other key: no`;
 }
 
 interface Keys {
@@ -192,7 +192,7 @@ async function askByLine({ gate, place, terminal }: Question, draft: Draft): Pro
     const choice = choices.find((one) => one.key === word || one.word === word);
     if (choice === undefined) continue;
     if (!decisive.includes(choice.act)) return choice.act;
-    const sure = await terminal.ask(`${tellConsequence(gate, choice.act, draft.edit)} Sure? y or n: `);
+    const sure = await terminal.ask(`${describeConsequence(gate, choice.act, draft.edit)} Sure? y or n: `);
     if (sure === null) return "stop";
     if (sure.trim().toLowerCase() === "y") return choice.act;
   }

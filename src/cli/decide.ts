@@ -11,9 +11,9 @@ import { type GateRequest, isOpenGate } from "../contract/gate.ts";
 import type { Json, JsonObject } from "../contract/json.ts";
 import type { RetryRequest } from "../contract/retry.ts";
 import { readSigningKey } from "./approver-keys.ts";
-import { type Desk, withKernel } from "./open-kernel.ts";
+import { type CommandContext, withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, readJson, readJsonObject, readList, type Session } from "./options.ts";
-import { promiseSafety, showResult, tellDecided } from "./show-result.ts";
+import { describeDecided, promiseSafety, showResult } from "./show-result.ts";
 import { signDecision } from "./sign-decision.ts";
 import type { Terminal } from "./terminal.ts";
 import { showAnswer } from "./vote.ts";
@@ -89,7 +89,7 @@ async function decide({ workflowId, gateId, decision }: Decision, session: Sessi
     });
     showAnswer(session, answer);
     if (gate !== undefined && !session.options.json)
-      session.terminal.print(tellDecided(gate, `${decision}, ${answer.status}`));
+      session.terminal.print(describeDecided(gate, `${decision}, ${answer.status}`));
     // A decision ahead of its gate is kept; the workflow is not at rest and need not be run here.
     const kept = answer.status === "kept";
     const watched = { kernel, workflowId, after: before.sequence };
@@ -143,11 +143,11 @@ function cancel(workflowId: string, session: Session<CancelOptions>): Promise<vo
 /** Gives the word, then follows the workflow to its rest: the one that answers, which a regeneration may have begun. */
 async function moveOn(
   session: Session,
-  give: (desk: Desk) => Promise<{ readonly workflow_id: string }>,
+  give: (context: CommandContext) => Promise<{ readonly workflow_id: string }>,
 ): Promise<void> {
-  await withKernel(session, async (desk) => {
-    const answer = await give(desk);
-    const watched = { kernel: desk.kernel, workflowId: answer.workflow_id };
+  await withKernel(session, async (context) => {
+    const answer = await give(context);
+    const watched = { kernel: context.kernel, workflowId: answer.workflow_id };
     showResult(session, await watchRun(watched, session), { answer });
   });
 }

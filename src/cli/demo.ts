@@ -15,11 +15,11 @@ import { type GitProgram, runGit } from "../operators/git-log/run-git.ts";
 import { showLine } from "../protocol/visible-text.ts";
 import { ledgerAsTyped } from "./choose-ledger.ts";
 import { renderWhy } from "./explain.ts";
-import { type Desk, withKernel } from "./open-kernel.ts";
+import { type CommandContext, withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, collect, readJson, type Session } from "./options.ts";
 import { type Beginning, pickBeginning } from "./pick-range.ts";
 import { renderGate } from "./render-gate.ts";
-import { tellTime } from "./render-text.ts";
+import { describeTime } from "./render-text.ts";
 import { renderWorkflow } from "./render-workflow.ts";
 import { reviewGates } from "./review.ts";
 import { commandLine, decideLine, failIfFailed, openGatesOf, printJson } from "./show-result.ts";
@@ -42,7 +42,7 @@ interface DemoOptions extends CommonOptions {
 }
 
 interface Story {
-  readonly desk: Desk;
+  readonly context: CommandContext;
   readonly session: Session<DemoOptions>;
 }
 
@@ -74,16 +74,20 @@ export function addDemo(program: Command, terminal: Terminal): void {
 async function runDemo(session: Session<DemoOptions>): Promise<void> {
   const { options, terminal } = session;
   const repo = await findRepository(options.repo, terminal);
-  const tell = async (desk: Desk) => {
-    const waiting = options.json ? null : await findWaiting(desk, repo);
+  const tell = async (context: CommandContext) => {
+    const waiting = options.json ? null : await findWaiting(context, repo);
     const taken = waiting !== null && (await offerWaiting(waiting, session));
-    const workflowId = taken ? waiting.workflow_id : await submit(desk, await readInputs(repo, session), session);
-    await tellEnd({ desk, session }, await passGates({ desk, session }, workflowId));
+    const workflowId = taken ? waiting.workflow_id : await submit(context, await readInputs(repo, session), session);
+    await printEnd({ context, session }, await passGates({ context, session }, workflowId));
   };
   await withKernel(session, tell, { recover: options.recover, create: true });
 }
 
-async function submit({ kernel, caller }: Desk, inputs: JsonObject, { options, terminal }: Session): Promise<string> {
+async function submit(
+  { kernel, caller }: CommandContext,
+  inputs: JsonObject,
+  { options, terminal }: Session,
+): Promise<string> {
   const request = { ...caller, intent_hint: { intent_type: releaseNotes.intentType, inputs } };
   const { workflow_id } = await kernel.submit(request);
   if (!options.json)
@@ -96,7 +100,7 @@ async function submit({ kernel, caller }: Desk, inputs: JsonObject, { options, t
 const looked = 20;
 
 /** The newest run for this repository that waits for a person. */
-async function findWaiting({ kernel, caller }: Desk, repo: string): Promise<WorkflowState | null> {
+async function findWaiting({ kernel, caller }: CommandContext, repo: string): Promise<WorkflowState | null> {
   const filter = { states: ["waiting_for_user"], intent_type: releaseNotes.intentType, limit: looked } as const;
   for (const { workflow_id } of await kernel.workflows(filter, caller)) {
     const state = await kernel.workflow(workflow_id, caller);
@@ -106,7 +110,7 @@ async function findWaiting({ kernel, caller }: Desk, repo: string): Promise<Work
 }
 
 async function offerWaiting(state: WorkflowState, { terminal, options }: Session<DemoOptions>): Promise<boolean> {
-  const since = tellTime(state.accepted_at, terminal.now());
+  const since = describeTime(state.accepted_at, terminal.now());
   const told = `Notes of this repository wait for a person, drafted ${since} (${state.workflow_id}).`;
   if (!terminal.interactive || options.yes) {
     terminal.print(`${told}\n  ${commandLine(options, "review", "--workflow", state.workflow_id)}`);
@@ -123,13 +127,13 @@ async function readInputs(repo: string, { options, terminal }: Session<DemoOptio
   const range = { since, until, tag_prefix: tagPrefix, paths: path };
   // What is wrong with the repository or a ref is the workflow's to tell.
   const picked = await pickBeginning(gitOf(repo, terminal), range).catch(() => null);
-  if (picked !== null && !options.json) for (const line of tellPicked(picked, options)) terminal.print(line);
+  if (picked !== null && !options.json) for (const line of describePicked(picked, options)) terminal.print(line);
   const chosen = { since: since ?? picked?.since, sections: sections ?? picked?.sections };
-  const said = { ...range, ...chosen, title, version: release, out, data_out: dataOut };
-  return withoutUnset({ repo, ...said });
+  const drafted = { ...range, ...chosen, title, version: release, out, data_out: dataOut };
+  return withoutUnset({ repo, ...drafted });
 }
 
-const tellPicked = ({ since, sections }: Beginning, options: DemoOptions): readonly string[] => [
+const describePicked = ({ since, sections }: Beginning, options: DemoOptions): readonly string[] => [
   ...(since === undefined
     ? []
     : [`no release to begin at: a page of the newest changes, since ${since.slice(0, 7)} (--since)`]),
@@ -155,8 +159,8 @@ async function findRepository(folder: string, terminal: Terminal): Promise<strin
 }
 
 /** From gate to gate for as long as somebody answers. */
-async function passGates({ desk, session }: Story, workflowId: string): Promise<WorkflowState> {
-  const { kernel, caller } = desk;
+async function passGates({ context, session }: Story, workflowId: string): Promise<WorkflowState> {
+  const { kernel, caller } = context;
   let state = await watchRun({ kernel, workflowId }, session);
   if (session.options.yes) {
     for (let asked = 0; asked < maxGates; asked += 1) {
@@ -171,7 +175,7 @@ async function passGates({ desk, session }: Story, workflowId: string): Promise<
     return state;
   }
   const names = openGatesOf(state).map(({ gate_id }) => ({ workflow_id: workflowId, gate_id }));
-  if (session.terminal.interactive) await reviewGates(desk, names, session);
+  if (session.terminal.interactive) await reviewGates(context, names, session);
   else for (const gate of openGatesOf(state)) showGate(gate, session);
   return kernel.workflow(workflowId, caller);
 }
@@ -182,18 +186,18 @@ function showGate(gate: Gate, { terminal, options }: Session): void {
   terminal.print(`\n${renderGate(gate, terminal, { maxLines, rest })}\n`);
 }
 
-async function tellEnd({ desk, session }: Story, state: WorkflowState): Promise<void> {
+async function printEnd({ context, session }: Story, state: WorkflowState): Promise<void> {
   const { options, terminal } = session;
-  const { why } = await desk.kernel.explain(state.workflow_id, desk.caller);
+  const { why } = await context.kernel.explain(state.workflow_id, context.caller);
   const [gate] = openGatesOf(state);
   const approve = gate === undefined ? null : decideLine(options, "approve", gate);
   const written = listWritten(state);
   if (options.json) printJson(session, { ...state, file: written[0] ?? null, written, approve, why });
-  else if (gate !== undefined) terminal.print(tellWaiting(gate, options));
+  else if (gate !== undefined) terminal.print(describeWaiting(gate, options));
   else {
     terminal.print(renderWorkflow(state, terminal));
     terminal.print(`\n${terminal.paint("bold", "Why")}\n${renderWhy(why)}`);
-    terminal.print(`\n${terminal.paint(written.length === 0 ? "yellow" : "green", tellWritten(written))}`);
+    terminal.print(`\n${terminal.paint(written.length === 0 ? "yellow" : "green", describeWritten(written))}`);
   }
   failIfFailed(state);
 }
@@ -206,10 +210,10 @@ const listWritten = ({ steps, intent }: WorkflowState): readonly string[] =>
       join(String(intent.inputs["repo"]), (JSON.parse(step.output_text ?? "{}") as { path?: string }).path ?? ""),
     );
 
-const tellWritten = (written: readonly string[]): string =>
+const describeWritten = (written: readonly string[]): string =>
   written.length === 0 ? "nothing was written" : `written: ${written.map(showLine).join(", ")}`;
 
-function tellWaiting(gate: Gate, options: CommonOptions): string {
+function describeWaiting(gate: Gate, options: CommonOptions): string {
   const [approve, reject] = [decideLine(options, "approve", gate), decideLine(options, "reject", gate)];
   const explain = commandLine(options, "explain", gate.workflow_id);
   return `Waiting for a person; nothing is written yet. Answer from any process:\n  ${approve}\n  ${reject}\nWhy it waits:\n  ${explain}`;

@@ -75,18 +75,18 @@ function renderFinding(
   const { obstacles, done, remedies } = found;
   return [
     `${workflow_id}  ${showLine(intent_type)}@${showLine(version)}  ${state}`,
-    ...obstacles.map((one) => `  cannot run: ${showLine(one.reason)}${tellRegistered(one)}`),
+    ...obstacles.map((one) => `  cannot run: ${showLine(one.reason)}${describeRegistered(one)}`),
     ...done.map(
       (one) => `  took effect: step ${one.step_id}, ${showLine(one.operator)}@${showLine(one.operator_version)}`,
     ),
-    ...remedies.map(({ kind, what }) => `  ${kind}: ${showLine(what)}${tellCommand(kind, workflow_id, session)}`),
+    ...remedies.map(({ kind, what }) => `  ${kind}: ${showLine(what)}${describeCommand(kind, workflow_id, session)}`),
   ];
 }
 
-const tellRegistered = ({ registered }: Obstacle): string =>
+const describeRegistered = ({ registered }: Obstacle): string =>
   registered.length === 0 ? "" : ` (registered: ${registered.map(showLine).join(", ")})`;
 
-function tellCommand(kind: string, workflowId: string, session: Session): string {
+function describeCommand(kind: string, workflowId: string, session: Session): string {
   if (kind === "migrate") return `: ${commandLine(session.options, "retry", workflowId, "--mode", "migrate")}`;
   return kind === "end" ? `: ${commandLine(session.options, "cancel", workflowId)}` : "";
 }

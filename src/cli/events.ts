@@ -10,11 +10,11 @@ import type { Command } from "commander";
 import type { LedgerEvent } from "../contract/event.ts";
 import { isTerminal } from "../contract/workflow.ts";
 import { showLine } from "../protocol/visible-text.ts";
-import { type Desk, withKernel } from "./open-kernel.ts";
+import { type CommandContext, withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, readCount, type Session } from "./options.ts";
-import { cutLine, tellOffset, toJsonText } from "./render-text.ts";
+import { cutLine, describeOffset, toJsonText } from "./render-text.ts";
 import type { Terminal } from "./terminal.ts";
-import { lookMs } from "./watch-run.ts";
+import { pollMs } from "./watch-run.ts";
 
 interface EventOptions extends CommonOptions {
   readonly follow: boolean;
@@ -36,16 +36,16 @@ export function addStreams(program: Command, terminal: Terminal): void {
 
 async function listEvents(workflowId: string, session: Session<EventOptions>): Promise<void> {
   const { terminal, options } = session;
-  await withKernel(session, async (desk) => {
-    const { accepted_at } = await desk.kernel.workflow(workflowId, desk.caller);
+  await withKernel(session, async (context) => {
+    const { accepted_at } = await context.kernel.workflow(workflowId, context.caller);
     const show = (event: LedgerEvent) => (options.json ? toJsonText(event) : renderEvent(event, accepted_at, terminal));
-    await terminal.printAll(mapEach(readEvents(desk, workflowId, session), show));
+    await terminal.printAll(mapEach(readEvents(context, workflowId, session), show));
   });
 }
 
 /** What is there now; with --follow also what comes, whichever process writes it. */
 async function* readEvents(
-  { kernel, caller }: Desk,
+  { kernel, caller }: CommandContext,
   workflowId: string,
   { options, terminal: { signal } }: Session<EventOptions>,
 ): AsyncGenerator<LedgerEvent> {
@@ -56,7 +56,7 @@ async function* readEvents(
       yield event;
     }
     if (!options.follow || isTerminal((await kernel.workflow(workflowId, caller)).state)) return;
-    await sleep(lookMs, undefined, { signal });
+    await sleep(pollMs, undefined, { signal });
   }
 }
 
@@ -72,19 +72,19 @@ export function renderEvent(
   from: string,
   { paint, columns }: Pick<Terminal, "paint" | "columns">,
 ): string {
-  const head = `${String(event.sequence).padStart(4)}  ${tellOffset(event.timestamp, from).padStart(11)}  `;
+  const head = `${String(event.sequence).padStart(4)}  ${describeOffset(event.timestamp, from).padStart(11)}  `;
   const middle = `${showLine(event.event_type).padEnd(typeWidth)}${showLine(event.step_id ?? "").padEnd(10)} `;
-  const rest = cutLine(tellPayload(event), Math.max(20, columns - head.length - middle.length));
+  const rest = cutLine(describePayload(event), Math.max(20, columns - head.length - middle.length));
   return `${paint("dim", head)}${middle}${paint("dim", rest)}`.trimEnd();
 }
 
 /** The payload without what it nests: sizes stand for lists and records. */
-function tellPayload({ payload }: LedgerEvent): string {
-  const parts = Object.entries(payload).map(([key, value]) => `${key}=${tellValue(value)}`);
+function describePayload({ payload }: LedgerEvent): string {
+  const parts = Object.entries(payload).map(([key, value]) => `${key}=${describeValue(value)}`);
   return parts.join(" ");
 }
 
-function tellValue(value: unknown): string {
+function describeValue(value: unknown): string {
   if (Array.isArray(value)) return `[${value.length}]`;
   if (typeof value === "object" && value !== null) return "code" in value ? String(value.code) : "{…}";
   return typeof value === "string" ? JSON.stringify(value.slice(0, 80)) : String(value);

@@ -2,7 +2,7 @@
  * `explain WF` and `trace WF`: why each action was allowed, and what each step did, from the ledger alone.
  */
 import type { Command } from "commander";
-import { tellCarriers } from "../contract/gate.ts";
+import { describeCarriers } from "../contract/gate.ts";
 import type { RequestTrace, StepTrace } from "../contract/trace.ts";
 import type { CausalChain } from "../index.ts";
 import { showLine } from "../protocol/visible-text.ts";
@@ -42,10 +42,10 @@ export function renderChain(chain: CausalChain, { paint }: Pick<Terminal, "paint
   const lines = [
     intent && `asked     ${intent.actor.type} ${intent.actor.id} asked for ${intent.type}`,
     plan && `planned   ${plan.plan_id} (${plan.cause}): ${plan.reasoning}`,
-    rule && `rule      ${rule.decision} because ${rule.reason}${tellPolicies(rule.policies)}`,
-    `budget    ${budget.spent_before} spent before, ${budget.estimated_cost} expected${tellCharge(budget.settled ?? budget.reserved)}`,
-    tellApproval(chain),
-    chain.attempts.length > 0 && `attempts  ${chain.attempts.map(tellAttempt).join(", ")}`,
+    rule && `rule      ${rule.decision} because ${rule.reason}${describePolicies(rule.policies)}`,
+    `budget    ${budget.spent_before} spent before, ${budget.estimated_cost} expected${describeCharge(budget.settled ?? budget.reserved)}`,
+    describeApproval(chain),
+    chain.attempts.length > 0 && `attempts  ${chain.attempts.map(describeAttempt).join(", ")}`,
     effect?.outcome && `made      ${effect.outcome.outcome_id} version ${effect.outcome.version}`,
     refusal && `refused   ${refusal.code}: ${refusal.message}`,
   ].filter((line) => typeof line === "string");
@@ -55,25 +55,26 @@ export function renderChain(chain: CausalChain, { paint }: Pick<Terminal, "paint
 }
 
 /** The charge under ceilings over workflows, without what it does not use. */
-function tellCharge(charge: CausalChain["budget"]["settled"]): string {
+function describeCharge(charge: CausalChain["budget"]["settled"]): string {
   if (charge === null) return "";
   const used = Object.entries(charge.amounts).filter(([, amount]) => amount > 0);
   return `, charged ${used.map(([field, amount]) => `${amount} ${field}`).join(", ") || "nothing"}`;
 }
 
-const tellPolicies = (policies: readonly string[]): string => (policies.length > 0 ? ` [${policies.join(", ")}]` : "");
-const tellAttempt = ({ attempt, outcome, error_code }: CausalChain["attempts"][number]): string =>
+const describePolicies = (policies: readonly string[]): string =>
+  policies.length > 0 ? ` [${policies.join(", ")}]` : "";
+const describeAttempt = ({ attempt, outcome, error_code }: CausalChain["attempts"][number]): string =>
   `${attempt} ${outcome}${error_code === null ? "" : ` (${error_code})`}`;
 
 const sameness = { true: "which is what ran", false: "which is NOT what ran", null: "nothing ran" } as const;
 
-function tellApproval({ approval }: CausalChain): string | null {
+function describeApproval({ approval }: CausalChain): string | null {
   if (approval === null) return null;
   const { principal, carried_by, decision, at, payload_digest, edited, same_as_executed } = approval;
   const who =
     principal === null
       ? "the gate's expiry"
-      : `${principal.type} ${principal.id} (${principal.role})${tellCarriers(carried_by)}`;
+      : `${principal.type} ${principal.id} (${principal.role})${describeCarriers(carried_by)}`;
   const did = decision === "approve" ? "approved" : "rejected";
   const seen = `payload ${payload_digest.slice(0, 12)}${edited ? " after an edit" : ""}`;
   return `approval  ${who} ${did} ${seen} at ${at}, ${sameness[`${same_as_executed}`]}`;
@@ -100,13 +101,13 @@ const traceColumns: readonly Column<StepTrace>[] = [
   { title: "STEP", value: (step) => step.step_id },
   { title: "OPERATOR", value: (step) => step.skill_name, shrinks: true },
   { title: "STATUS", value: (step) => step.status },
-  { title: "ATTEMPTS", value: tellAttempts, shrinks: true },
+  { title: "ATTEMPTS", value: describeAttempts, shrinks: true },
   { title: "POLICY", value: (step) => String(step.policy_events.length) },
   { title: "PEOPLE", value: (step) => String(step.approval_events.length) },
   { title: "OUTPUT", value: (step) => step.output_data ?? "-", shrinks: true },
 ];
 
-function tellAttempts({ attempts }: StepTrace): string {
+function describeAttempts({ attempts }: StepTrace): string {
   const told = attempts.map(({ outcome, duration_ms }) =>
     duration_ms === null ? outcome : `${outcome} ${duration_ms} ms`,
   );

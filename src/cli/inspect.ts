@@ -91,7 +91,7 @@ async function serve(source: AsyncIterable<Inspection>, session: Session<Inspect
   const { options, terminal } = session;
   const { serveInspector } = await import("../inspect/index.ts");
   const server = await serveInspector(source, { port: options.port, ui: options.ui });
-  terminal.print(tellInspector(server, options.ui));
+  terminal.print(describeInspector(server, options.ui));
   if (!terminal.signal.aborted) await once(terminal.signal, "abort");
   await server.close();
 }
@@ -100,7 +100,7 @@ async function* toLines(source: AsyncIterable<Inspection>): AsyncGenerator<strin
   for await (const message of source) yield toJsonText(message);
 }
 
-export const tellInspector = ({ url }: InspectorServer, ui: "stately" | "own" = "stately"): string =>
+export const describeInspector = ({ url }: InspectorServer, ui: "stately" | "own" = "stately"): string =>
   ui === "own"
     ? `inspector feed  ${url.replace("http", "ws")}  (a message a frame)`
     : `inspector  ${url}  (needs the internet: what is inspected goes to stately.ai's page in your browser)`;

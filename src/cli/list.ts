@@ -15,7 +15,7 @@ import { withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, readId, readLimit, readTime, type Session } from "./options.ts";
 import { renderGate, renderHidden } from "./render-gate.ts";
 import { type Column, renderTable } from "./render-table.ts";
-import { indent, tellTime } from "./render-text.ts";
+import { describeTime, indent } from "./render-text.ts";
 import { renderWorkflow, styleOfState } from "./render-workflow.ts";
 import { commandLine, openGatesOf, printJson } from "./show-result.ts";
 import type { Terminal } from "./terminal.ts";
@@ -129,7 +129,7 @@ const workflowColumns = ({ now }: Terminal): readonly Column<WorkflowSummary>[] 
   { title: "INTENT", value: (row) => row.intent_type, shrinks: true },
   { title: "TITLE", value: (row) => row.title, shrinks: true },
   { title: "DONE", value: (row) => `${row.progress.percent} %` },
-  { title: "ACCEPTED", value: (row) => tellTime(row.created_at, now()) },
+  { title: "ACCEPTED", value: (row) => describeTime(row.created_at, now()) },
 ];
 
 async function showWorkflow(workflowId: string, options: CommonOptions, terminal: Terminal): Promise<void> {
@@ -173,6 +173,6 @@ const gateColumns = ({ now }: Terminal): readonly Column<Gate>[] => [
   { title: "GATE", value: (gate) => gate.gate_id },
   { title: "TITLE", value: (gate) => gate.title, shrinks: true },
   { title: "RISK", value: (gate) => gate.risk_level },
-  { title: "OPENED", value: (gate) => tellTime(gate.opened_at, now()) },
-  { title: "DUE", value: (gate) => (gate.due_at === null ? "-" : tellTime(gate.due_at, now())) },
+  { title: "OPENED", value: (gate) => describeTime(gate.opened_at, now()) },
+  { title: "DUE", value: (gate) => (gate.due_at === null ? "-" : describeTime(gate.due_at, now())) },
 ];

@@ -4,7 +4,7 @@
  * INV-1  Whoever may write the ledger's file may make links: the code lies there by its digest, is good once, and soon is not.
  */
 import type { Command } from "commander";
-import { type Desk, withKernel } from "./open-kernel.ts";
+import { type CommandContext, withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, readOrigin, requireKnownRole, type Session } from "./options.ts";
 import { toJsonText } from "./render-text.ts";
 import type { Terminal } from "./terminal.ts";
@@ -27,11 +27,11 @@ export function addLogin(program: Command, terminal: Terminal): void {
 
 async function login(session: Session<LoginOptions>): Promise<void> {
   requireKnownRole(session.options);
-  await withKernel(session, (desk) => tellLink(desk, session));
+  await withKernel(session, (context) => printLink(context, session));
 }
 
-async function tellLink(
-  { kernel, ledger, caller }: Desk,
+async function printLink(
+  { kernel, ledger, caller }: CommandContext,
   { options: { origin, json }, terminal }: Session<LoginOptions>,
 ): Promise<void> {
   const { createHttpApp } = await import("../http/index.ts");

@@ -7,7 +7,7 @@
 import type { Command } from "commander";
 import type { Logger } from "../index.ts";
 import { showLine } from "../protocol/visible-text.ts";
-import { type Desk, withKernel } from "./open-kernel.ts";
+import { type CommandContext, withKernel } from "./open-kernel.ts";
 import { type AnswerGates, addAnswerGates, addCommonOptions, type CommonOptions } from "./options.ts";
 import { readVersion } from "./read-version.ts";
 import { servedAgain } from "./serve.ts";
@@ -24,12 +24,15 @@ export function addMcp(program: Command, terminal: Terminal): void {
   addAnswerGates(addCommonOptions(program.command("mcp")))
     .description("serve the kernel over stdio as an MCP server; it speaks for --tenant, --principal and --role")
     .action((options: CommonOptions & AnswerGates) =>
-      withKernel({ options, terminal }, (desk) => serve(desk, terminal, options), { recover: true, create: true }),
+      withKernel({ options, terminal }, (context) => serve(context, terminal, options), {
+        recover: true,
+        create: true,
+      }),
     );
 }
 
 async function serve(
-  { kernel, caller }: Desk,
+  { kernel, caller }: CommandContext,
   terminal: Terminal,
   { answerGates: answersGates }: AnswerGates,
 ): Promise<void> {

@@ -47,11 +47,11 @@ async function backup(session: Session<MigrateOptions>): Promise<void> {
   const to = chooseLedger(place, { create: true });
   await requireOtherLedger(options.db, place);
   const { backupLedger } = await import("../index.ts");
-  terminal.safety.tell = `The copy in ${ledgerAsTyped(place)} is not whole. ${tellAgain("backup", options)}`;
+  terminal.safety.tell = `The copy in ${ledgerAsTyped(place)} is not whole. ${describeAgain("backup", options)}`;
   const kept = await backupLedger(from, to, terminal);
   if (place !== options.to) renameSync(place, options.to);
   if (options.json) return printJson(session, kept);
-  terminal.print(`${tellRows(kept, options.to)}; the copy is sound. Restore it:`);
+  terminal.print(`${describeRows(kept, options.to)}; the copy is sound. Restore it:`);
   terminal.print(`  ${invocation()} migrate --db ${quoteWord(ledgerAsTyped(options.to))} --to LEDGER`);
 }
 
@@ -59,7 +59,7 @@ async function backup(session: Session<MigrateOptions>): Promise<void> {
 const placeOf = (to: string): string => (schemaOf(to) !== null || existsSync(to) ? to : `${to}.part`);
 
 /** What was copied is passed over then. */
-const tellAgain = (word: string, options: MigrateOptions): string =>
+const describeAgain = (word: string, options: MigrateOptions): string =>
   `Go on where it was broken off:\n  ${commandLine(options, word, "--to", ledgerAsTyped(options.to))}`;
 
 async function migrate(session: Session<MigrateOptions>): Promise<void> {
@@ -68,16 +68,16 @@ async function migrate(session: Session<MigrateOptions>): Promise<void> {
   const to = chooseLedger(options.to, { create: true });
   await requireOtherLedger(options.db, options.to);
   const { moveLedger } = await import("../index.ts");
-  terminal.safety.tell = `The ledger in ${ledgerAsTyped(options.to)} is not whole. ${tellAgain("migrate", options)}`;
+  terminal.safety.tell = `The ledger in ${ledgerAsTyped(options.to)} is not whole. ${describeAgain("migrate", options)}`;
   const moved = await moveLedger(from, to, { now: terminal.now(), signal: terminal.signal });
   if (options.json) return printJson(session, moved);
-  terminal.print(`${tellRows(moved, options.to)}; both are sound.`);
+  terminal.print(`${describeRows(moved, options.to)}; both are sound.`);
   terminal.print(
     "Sessions of browsers and deliveries under way stay behind: sign in again; notifiers begin with what is open.",
   );
 }
 
-function tellRows({ rows, streams, found }: MovedLedger, to: string): string {
+function describeRows({ rows, streams, found }: MovedLedger, to: string): string {
   const were = found === 0 ? "" : `, ${found} of them were there`;
   return `${rows} rows of ${streams} streams are in ${ledgerAsTyped(to)}${were}`;
 }

@@ -33,7 +33,7 @@ export interface Opening {
 }
 
 /** The open kernel, and who asks it. */
-export interface Desk {
+export interface CommandContext {
   readonly kernel: Kernel;
   readonly ledger: ChosenLedger;
   readonly caller: Caller;
@@ -41,7 +41,7 @@ export interface Desk {
 
 export async function withKernel<T>(
   session: Session,
-  work: (desk: Desk) => Promise<T>,
+  work: (context: CommandContext) => Promise<T>,
   opening: Opening = {},
 ): Promise<T> {
   const { signal } = session.terminal;

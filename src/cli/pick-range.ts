@@ -11,7 +11,7 @@ import { logFormat, parseLog } from "../operators/git-log/commit.ts";
 import { findRange } from "../operators/git-log/range.ts";
 import { type GitProgram, runGit } from "../operators/git-log/run-git.ts";
 
-export interface RangeWish {
+export interface RangeOptions {
   readonly since?: string | undefined;
   readonly until?: string | undefined;
   readonly tag_prefix: string;
@@ -28,9 +28,12 @@ export interface Beginning {
 }
 
 /** Null where something else says it. */
-export async function pickBeginning(program: GitProgram, wish: RangeWish): Promise<Beginning | null> {
-  if (wish.since !== undefined) return null;
-  const { since, until_hash } = await findRange(program, { until: wish.until ?? "HEAD", tag_prefix: wish.tag_prefix });
+export async function pickBeginning(program: GitProgram, options: RangeOptions): Promise<Beginning | null> {
+  if (options.since !== undefined) return null;
+  const { since, until_hash } = await findRange(program, {
+    until: options.until ?? "HEAD",
+    tag_prefix: options.tag_prefix,
+  });
   if (since !== null) return null;
   const log = [
     "log",
@@ -40,7 +43,7 @@ export async function pickBeginning(program: GitProgram, wish: RangeWish): Promi
     logFormat,
     until_hash,
     "--",
-    ...wish.paths,
+    ...options.paths,
   ];
   const changes = classifyCommits(parseLog(await runGit(program, log)));
   const listed = new Set(groupChanges(changes).groups.flatMap((group) => group.changes));

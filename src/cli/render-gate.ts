@@ -8,7 +8,7 @@ import type { GateVote } from "../contract/gate-vote.ts";
 import type { Json } from "../contract/json.ts";
 import { listHiddenFields } from "../protocol/hidden-fields.ts";
 import { showLine, showText } from "../protocol/visible-text.ts";
-import { clipLines, hangLines, indent, tellTime } from "./render-text.ts";
+import { clipLines, describeTime, hangLines, indent } from "./render-text.ts";
 import type { Paint, Style, Terminal } from "./terminal.ts";
 
 type Look = Pick<Terminal, "paint" | "now">;
@@ -34,14 +34,14 @@ export function gateSections(gate: Gate, { now }: Pick<Look, "now">): readonly S
   return [
     ...(shown === "in the changes" ? [] : [preview]),
     ...(hidden === "" ? [] : [{ title: "Not in the preview", text: hidden }]),
-    ...(gate.diff === null ? [] : [tellChanges(gate.diff, shown)]),
+    ...(gate.diff === null ? [] : [describeChanges(gate.diff, shown)]),
     { title: "Answers", text: renderAnswers(gate) },
     { title: "Details", text: renderFacts(gate, now()) },
   ];
 }
 
 export function renderGate(gate: Gate, { paint, now }: Look, view: GateView = {}): string {
-  const head = `${paint("bold", showLine(gate.title))}  ${paint("cyan", showLine(gate.gate_id))}  ${gate.status}, opened ${tellTime(gate.opened_at, now())}`;
+  const head = `${paint("bold", showLine(gate.title))}  ${paint("cyan", showLine(gate.gate_id))}  ${gate.status}, opened ${describeTime(gate.opened_at, now())}`;
   const sections = gateSections(gate, { now }).filter(({ title }) => title !== "Details");
   const cut = sections.map((section) =>
     section.title === "Answers" ? section : { ...section, text: clip(section.text, view) },
@@ -70,21 +70,21 @@ function compareShown(diff: string, preview: string): Shown {
   return lines[0]?.startsWith("--- /dev/null") ? "as a new file" : "in the changes";
 }
 
-function tellChanges(diff: string, shown: Shown): Section {
+function describeChanges(diff: string, shown: Shown): Section {
   if (shown !== "as a new file") return { title: "Changes", text: showDiff(diff) || "none", styleOf: styleOfDiff };
   const [from = "", to = ""] = showDiff(diff).split("\n");
   return { title: "Changes", text: `${from}\n${to}\na new file: all of the preview`, styleOf: styleOfDiff };
 }
 
 function renderFacts(gate: Gate, now: number): string {
-  const lines = gate.reasons.map((reason) => `asked by  ${tellReason(reason)}`);
+  const lines = gate.reasons.map((reason) => `asked by  ${describeReason(reason)}`);
   lines.push(`runs      ${gate.operator}, effect ${gate.effect}`);
   lines.push(`risk      ${gate.risk_level}, estimated cost ${gate.estimated_cost}`);
   if (gate.target !== null)
     lines.push(`target    ${gate.target.type} ${gate.target.outcome_id} version ${gate.target.version}`);
   if (gate.roles !== null) lines.push(`may say   ${gate.roles.join(", ")}`);
   lines.push(...renderVotes(gate));
-  if (gate.due_at !== null) lines.push(`due       ${tellTime(gate.due_at, now)}, then ${gate.expiry_action}`);
+  if (gate.due_at !== null) lines.push(`due       ${describeTime(gate.due_at, now)}, then ${gate.expiry_action}`);
   lines.push(`digest    ${gate.payload_digest}`);
   for (const { name, digest } of gate.basis ?? []) lines.push(`rests on  ${name}, ${digest}`);
   if (gate.basis_digest !== undefined) lines.push(`basis     ${gate.basis_digest}`);
@@ -129,11 +129,11 @@ function renderVotes({
   if (signed) lines.push("signed    every vote that counts");
   for (const { from, to, expires_at } of delegations)
     lines.push(`lent      ${nameOf(from)} to ${nameOf(to)} until ${expires_at}`);
-  for (const vote of votes) lines.push(`voted     ${tellVote(vote)}`);
+  for (const vote of votes) lines.push(`voted     ${describeVote(vote)}`);
   return lines;
 }
 
-function tellVote({ principal, decision, on_behalf_of, advisory, signature, comment }: GateVote): string {
+function describeVote({ principal, decision, on_behalf_of, advisory, signature, comment }: GateVote): string {
   const more = [
     ...(on_behalf_of === null ? [] : [`in the place of ${nameOf(on_behalf_of)}`]),
     ...(advisory ? ["advice"] : []),
@@ -143,7 +143,7 @@ function tellVote({ principal, decision, on_behalf_of, advisory, signature, comm
   return [`${nameOf(principal)} to ${decision}`, ...more].join(", ");
 }
 
-export const tellReason = ({ source, rule, reason }: GateReason): string => `${source} "${rule}": ${reason}`;
+export const describeReason = ({ source, rule, reason }: GateReason): string => `${source} "${rule}": ${reason}`;
 
 function renderAnswers({ consequences: { approve, edit, reject } }: Gate): string {
   const lines = [`approve   ${approve}`, `edit      ${edit}`, `reject    ${reject}`];

@@ -47,7 +47,7 @@ const units = [
 ] as const;
 
 /** `3 min ago`, `in 2 h`, `now`; the instant as an ISO text. */
-export function tellTime(iso: string, now: number): string {
+export function describeTime(iso: string, now: number): string {
   const distance = now - Date.parse(iso);
   const [unit, ms] = units.find(([, size]) => Math.abs(distance) >= size) ?? ["", 0];
   if (Number.isNaN(distance) || ms === 0) return "now";
@@ -56,7 +56,7 @@ export function tellTime(iso: string, now: number): string {
 }
 
 /** `+0.31 s` after a beginning. */
-export const tellOffset = (iso: string, from: string): string =>
+export const describeOffset = (iso: string, from: string): string =>
   `+${((Date.parse(iso) - Date.parse(from)) / 1000).toFixed(3)} s`;
 
 /** For a shell: as it is where that is safe, else in single quotes; what cannot be seen as an escape, in $'…'. */
@@ -79,7 +79,7 @@ export const wrapLine = (line: string, columns: number, hang = ""): readonly str
     .map((part, i) => (i === 0 ? part : hang + part));
 
 /** The same for a text, but for its lines that are indented: what is to be copied stays on one. */
-export const wrapSaid = (text: string, columns: number): string =>
+export const wrapLines = (text: string, columns: number): string =>
   text
     .split("\n")
     .flatMap((line) => (line.startsWith(" ") ? [line] : wrapLine(line, columns)))

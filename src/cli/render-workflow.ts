@@ -7,7 +7,7 @@ import type { StepState } from "../contract/step.ts";
 import { isWorking, type StepView, type WorkflowState } from "../contract/workflow-state.ts";
 import { showLine } from "../protocol/visible-text.ts";
 import { type Column, renderTable } from "./render-table.ts";
-import { cutLine, hangLines, indent, tellTime } from "./render-text.ts";
+import { cutLine, describeTime, hangLines, indent } from "./render-text.ts";
 import type { Paint, Style, Terminal } from "./terminal.ts";
 
 export type Look = Pick<Terminal, "paint" | "now" | "columns">;
@@ -30,8 +30,8 @@ export const styleOfState = (state: WorkflowStateName | StepState): Style => sty
 export function renderWorkflow(state: WorkflowState, look: Look): string {
   const { paint, now } = look;
   const head = `${paint("bold", state.workflow_id)}  ${showLine(state.intent.type)}  ${paint(styles[state.state], state.state)}  ${state.progress.percent} %`;
-  const end = state.finished_at === null ? "" : `, ended ${tellTime(state.finished_at, now())}`;
-  const facts = `accepted ${tellTime(state.accepted_at, now())}${end}, by ${state.intent.actor.id}, cost ${state.spent}, ${state.sequence} events`;
+  const end = state.finished_at === null ? "" : `, ended ${describeTime(state.finished_at, now())}`;
+  const facts = `accepted ${describeTime(state.accepted_at, now())}${end}, by ${state.intent.actor.id}, cost ${state.spent}, ${state.sequence} events`;
   const parts = [head, indent(showLine(facts))];
   if (state.steps.length > 0) parts.push("", indent(renderSteps(state.steps, { ...look, columns: look.columns - 2 })));
   for (const outcome of state.outcomes) {
@@ -47,19 +47,19 @@ export function renderWorkflow(state: WorkflowState, look: Look): string {
 }
 
 /** What is done for a step is not told apart here; what it waits for is. */
-const tellStepState = ({ phase, state }: StepView): string => (phase === null || isWorking(phase) ? state : phase);
+const describeStepState = ({ phase, state }: StepView): string => (phase === null || isWorking(phase) ? state : phase);
 
 const stepColumns: readonly Column<StepView>[] = [
   { title: "STEP", value: (step) => step.step_id },
-  { title: "STATE", value: tellStepState, style: (step) => styles[step.state] },
+  { title: "STATE", value: describeStepState, style: (step) => styles[step.state] },
   { title: "OPERATOR", value: (step) => step.operator, shrinks: true },
   { title: "TRIES", value: (step) => String(step.attempts) },
-  { title: "WHAT", value: tellStep, shrinks: true },
+  { title: "WHAT", value: describeStep, shrinks: true },
 ];
 
 export const renderSteps = (steps: readonly StepView[], look: Look): string => renderTable(steps, stepColumns, look);
 
-function tellStep(step: StepView): string {
+function describeStep(step: StepView): string {
   if (step.error !== null) return `${step.error.code}: ${step.error.message}`;
   return step.skip_reason === null ? step.name : `${step.name} (${step.skip_reason})`;
 }
@@ -73,19 +73,19 @@ export function renderProgress(
 ): string {
   const full = Math.round((progress.percent / 100) * barWidth);
   const bar = paint("green", "█".repeat(full)) + paint("dim", "░".repeat(barWidth - full));
-  return `${bar} ${tellPercent(progress)}  ${cutLine(tellStage(progress) + tellSub(progress, 1), Math.max(0, columns - barWidth - 10))}`;
+  return `${bar} ${describePercent(progress)}  ${cutLine(describeStage(progress) + describeSub(progress, 1), Math.max(0, columns - barWidth - 10))}`;
 }
 
 /** Of a step's own progress a line tells quarters only. */
 export const renderProgressLine = (progress: KernelProgress): string =>
-  `${tellPercent(progress)}  ${cutLine(tellStage(progress) + tellSub(progress, 25), 200)}`;
+  `${describePercent(progress)}  ${cutLine(describeStage(progress) + describeSub(progress, 25), 200)}`;
 
-const tellPercent = ({ percent }: KernelProgress): string => `${String(percent).padStart(3)} %`;
-const tellStage = ({ current_step, stage }: KernelProgress): string =>
+const describePercent = ({ percent }: KernelProgress): string => `${String(percent).padStart(3)} %`;
+const describeStage = ({ current_step, stage }: KernelProgress): string =>
   current_step === null ? stage.replaceAll("_", " ") : current_step.name;
 
 /** How far a step says it is, in whole steps of `by` percent; nothing at the beginning and the end. */
-function tellSub({ sub }: KernelProgress, by: number): string {
+function describeSub({ sub }: KernelProgress, by: number): string {
   const percent = Math.floor((sub?.percent ?? 0) / by) * by;
   return percent > 0 && percent < 100 ? ` (${percent} %)` : "";
 }

@@ -11,7 +11,7 @@ import { errorCodes, isErrorCode } from "../contract/error-codes.ts";
 import type { KernelError } from "../contract/kernel-error.ts";
 import { errorToProblemDetails } from "../protocol/error-to-problem-details.ts";
 import { showLine, showText } from "../protocol/visible-text.ts";
-import { hangLines, toJsonText, wrapSaid } from "./render-text.ts";
+import { hangLines, toJsonText, wrapLines } from "./render-text.ts";
 import { Interrupted, OutputError, type Terminal } from "./terminal.ts";
 
 /** The command cannot be understood, or names something that is not there. */
@@ -24,7 +24,7 @@ export class UsageError extends Error {
 
 /** Tells what was thrown and gives the exit code for it. */
 export function reportError(thrown: unknown, terminal: Terminal, json: boolean): number {
-  if (thrown instanceof Interrupted) return tellInterrupted(thrown, terminal);
+  if (thrown instanceof Interrupted) return reportInterrupted(thrown, terminal);
   if (thrown instanceof CommanderError && thrown.exitCode === 0) return 0;
   const told = json ? toJsonText(problemOf(thrown)) : renderThrown(thrown);
   if (told !== null) terminal.complain(told);
@@ -42,8 +42,8 @@ function renderThrown(thrown: unknown): string | null {
 }
 
 /** After Ctrl-C what is safe, and how to go on; others who end a program know what they do. */
-function tellInterrupted({ exitCode }: Interrupted, { complain, safety, columns }: Terminal): number {
-  if (exitCode === 130) complain(wrapSaid(`\nStopped. ${safety.tell ?? "Nothing was changed."}`, columns));
+function reportInterrupted({ exitCode }: Interrupted, { complain, safety, columns }: Terminal): number {
+  if (exitCode === 130) complain(wrapLines(`\nStopped. ${safety.tell ?? "Nothing was changed."}`, columns));
   return exitCode;
 }
 

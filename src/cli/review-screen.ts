@@ -9,8 +9,8 @@
 import { wrapAnsi } from "fast-wrap-ansi";
 import type { Gate } from "../contract/gate.ts";
 import { showLine } from "../protocol/visible-text.ts";
-import { type Section, tellReason } from "./render-gate.ts";
-import { tellTime, wrapLine } from "./render-text.ts";
+import { describeReason, type Section } from "./render-gate.ts";
+import { describeTime, wrapLine } from "./render-text.ts";
 import type { Paint } from "./terminal.ts";
 
 export interface ScreenView {
@@ -59,12 +59,12 @@ export function renderScreen(gate: Gate, layout: Layout, view: ScreenView): Rend
   const at = Math.max(0, Math.min(view.at, middle.length - height));
   const shown = middle.slice(at, at + height);
   const rule = view.paint("dim", "-".repeat(columns));
-  const page = view.paint("dim", tellPage(at, shown.length, middle.length));
+  const page = view.paint("dim", describePage(at, shown.length, middle.length));
   const blank = Array.from({ length: height - shown.length }, () => "");
   return { lines: [...head, rule, ...shown, ...blank, rule, page, ...foot], at, total: middle.length, height };
 }
 
-const tellPage = (at: number, shown: number, total: number): string => {
+const describePage = (at: number, shown: number, total: number): string => {
   if (shown >= total) return `all ${total} lines`;
   const below = total - at - shown;
   return `lines ${at + 1} to ${at + shown} of ${total}${below > 0 ? ", space: on" : ""}${at > 0 ? ", b: back" : ""}`;
@@ -74,8 +74,8 @@ function renderHead(gate: Gate, columns: number, { paint, now, place }: ScreenVi
   const title = wrapLine(showLine(gate.title), columns, "  ").map((line) => paint("bold", line));
   const lines = [
     `${place}   ${gate.workflow_id}  ${gate.gate_id}`,
-    `runs ${showLine(gate.operator)}, effect ${gate.effect}, risk ${gate.risk_level}, cost ${gate.estimated_cost}, opened ${tellTime(gate.opened_at, now())}${gate.due_at === null ? "" : `, due ${tellTime(gate.due_at, now())}, then ${gate.expiry_action}`}`,
-    ...gate.reasons.map((reason) => showLine(`asked by ${tellReason(reason)}`)),
+    `runs ${showLine(gate.operator)}, effect ${gate.effect}, risk ${gate.risk_level}, cost ${gate.estimated_cost}, opened ${describeTime(gate.opened_at, now())}${gate.due_at === null ? "" : `, due ${describeTime(gate.due_at, now())}, then ${gate.expiry_action}`}`,
+    ...gate.reasons.map((reason) => showLine(`asked by ${describeReason(reason)}`)),
     `payload ${gate.payload_digest.slice(0, 12)}`,
   ];
   return [...title, ...lines.flatMap((line) => wrapLine(line, columns, "  "))];

@@ -14,24 +14,24 @@ import type { WorkflowState } from "../contract/workflow-state.ts";
 import type { GateFilter } from "../index.ts";
 import { showLine } from "../protocol/visible-text.ts";
 import { readSigningKey } from "./approver-keys.ts";
-import { askGate, type Said } from "./ask-gate.ts";
-import { type Desk, withKernel } from "./open-kernel.ts";
+import { askGate, type GateAnswer } from "./ask-gate.ts";
+import { type CommandContext, withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, type Session } from "./options.ts";
 import { renderGate } from "./render-gate.ts";
 import { renderError } from "./report-error.ts";
 import {
   commandLine,
   decideLine,
+  describeDecided,
   failIfFailed,
   openGatesOf,
   printJson,
   promiseSafety,
   showResult,
-  tellDecided,
 } from "./show-result.ts";
 import { signDecision } from "./sign-decision.ts";
 import { Interrupted, type Terminal } from "./terminal.ts";
-import { tellTally } from "./vote.ts";
+import { describeTally } from "./vote.ts";
 import { watchRun } from "./watch-run.ts";
 
 interface ReviewOptions extends CommonOptions {
@@ -65,12 +65,12 @@ interface GateName {
 }
 
 function review(session: Session<ReviewOptions>): Promise<void> {
-  return withKernel(session, async (desk) => {
-    const gates = await listWaiting(desk, readFilter(session.options));
-    if (session.options.json) return printJson(session, { gates: await readGates(desk, gates) });
+  return withKernel(session, async (context) => {
+    const gates = await listWaiting(context, readFilter(session.options));
+    if (session.options.json) return printJson(session, { gates: await readGates(context, gates) });
     if (gates.length === 0) return session.terminal.print("no gate waits");
-    if (!session.terminal.interactive) return printGates(desk, gates, session);
-    return session.terminal.print(`\n${tellLeft(await reviewGates(desk, gates, session), session)}`);
+    if (!session.terminal.interactive) return printGates(context, gates, session);
+    return session.terminal.print(`\n${describeLeft(await reviewGates(context, gates, session), session)}`);
   });
 }
 
@@ -84,7 +84,7 @@ const readFilter = ({ workflow, mine, forRole, operator }: ReviewOptions): GateF
 const page = 200;
 
 /** The names of all gates that wait now, those of the oldest workflow first: who waits longest is asked about first. */
-async function listWaiting({ kernel, caller }: Desk, filter: GateFilter): Promise<readonly GateName[]> {
+async function listWaiting({ kernel, caller }: CommandContext, filter: GateFilter): Promise<readonly GateName[]> {
   const names: GateName[] = [];
   for (let after: string | undefined; ; ) {
     const gates = await kernel.gates({ ...filter, limit: page, ...(after !== undefined && { after }) }, caller);
@@ -95,11 +95,15 @@ async function listWaiting({ kernel, caller }: Desk, filter: GateFilter): Promis
   }
 }
 
-const readGates = ({ kernel, caller }: Desk, names: readonly GateName[]): Promise<readonly Gate[]> =>
+const readGates = ({ kernel, caller }: CommandContext, names: readonly GateName[]): Promise<readonly Gate[]> =>
   Promise.all(names.map(({ workflow_id, gate_id }) => kernel.gate(workflow_id, gate_id, caller)));
 
-async function printGates(desk: Desk, names: readonly GateName[], { terminal, options }: Session): Promise<void> {
-  for (const gate of await readGates(desk, names)) {
+async function printGates(
+  context: CommandContext,
+  names: readonly GateName[],
+  { terminal, options }: Session,
+): Promise<void> {
+  for (const gate of await readGates(context, names)) {
     const lines = [decideLine(options, "approve", gate), decideLine(options, "reject", gate)];
     terminal.print(`${renderGate(gate, terminal)}\n  ${lines.join("\n  ")}\n`);
   }
@@ -110,25 +114,25 @@ async function printGates(desk: Desk, names: readonly GateName[], { terminal, op
  * Gives how many are left as they were.
  */
 export async function reviewGates(
-  desk: Desk,
+  context: CommandContext,
   names: readonly GateName[],
   session: Session<ReviewOptions>,
 ): Promise<number> {
   let waiting = names;
   for (let at = 0; at < waiting.length; ) {
     const name = waiting[at] as GateName;
-    const gate = await desk.kernel.gate(name.workflow_id, name.gate_id, desk.caller);
+    const gate = await context.kernel.gate(name.workflow_id, name.gate_id, context.caller);
     const place = `${at + 1} of ${waiting.length}`;
-    session.terminal.safety.tell = `Nothing was decided at this gate. ${tellLeft(waiting.length, session)}`;
-    const said = isOpenGate(gate)
+    session.terminal.safety.tell = `Nothing was decided at this gate. ${describeLeft(waiting.length, session)}`;
+    const chosen = isOpenGate(gate)
       ? await askGate({ gate, place, terminal: session.terminal })
-      : tellElsewhere(gate, session);
-    if (said.to === "quit") break;
-    if (said.to === "stop") throw new Interrupted("Ctrl-C", 130);
-    if (said.to === "back") at = Math.max(0, at - 1);
-    if (said.to === "next") at += 1;
-    if (said.to === "decide") {
-      const opened = await decideHere(desk, gate, said, session);
+      : printElsewhere(gate, session);
+    if (chosen.to === "quit") break;
+    if (chosen.to === "stop") throw new Interrupted("Ctrl-C", 130);
+    if (chosen.to === "back") at = Math.max(0, at - 1);
+    if (chosen.to === "next") at += 1;
+    if (chosen.to === "decide") {
+      const opened = await decideHere(context, gate, chosen, session);
       const others = waiting.toSpliced(at, 1);
       waiting = others.toSpliced(at, 0, ...opened.filter((one) => !others.some((other) => isSame(one, other))));
     }
@@ -138,47 +142,47 @@ export async function reviewGates(
 
 const isSame = (a: GateName, b: GateName): boolean => a.workflow_id === b.workflow_id && a.gate_id === b.gate_id;
 
-function tellElsewhere(gate: Gate, { terminal }: Session): Said {
-  terminal.print(tellDecided(gate, `${tellDecision(gate)}, not here`));
+function printElsewhere(gate: Gate, { terminal }: Session): GateAnswer {
+  terminal.print(describeDecided(gate, `${describeDecision(gate)}, not here`));
   return { to: "next" };
 }
 
-const tellDecision = ({ status, decision }: Gate): string =>
+const describeDecision = ({ status, decision }: Gate): string =>
   decision?.principal == null
     ? status
     : `${status} by ${showLine(`${decision.principal.type} ${decision.principal.id}`)}`;
 
 /** The gates of its workflow that are open after the decision: the same where it was refused or revised. */
 async function decideHere(
-  desk: Desk,
+  context: CommandContext,
   gate: Gate,
-  said: Decided,
+  chosen: Decided,
   session: Session<ReviewOptions>,
 ): Promise<readonly GateName[]> {
   const { terminal } = session;
   const { workflow_id, gate_id } = gate;
   try {
-    const { answer, after } = await sendDecision(desk, gate, said, session);
-    const word = said.payload?.resolution ?? said.decision;
+    const { answer, after } = await sendDecision(context, gate, chosen, session);
+    const word = chosen.payload?.resolution ?? chosen.decision;
     terminal.print(
-      `\n${tellDecided(gate, `${word}${said.payload?.edit === undefined ? "" : " as edited"}, ${answer.status}`)}`,
+      `\n${describeDecided(gate, `${word}${chosen.payload?.edit === undefined ? "" : " as edited"}, ${answer.status}`)}`,
     );
-    if (answer.tally !== undefined) terminal.print(`  ${tellTally(answer.status, answer.tally)}`);
-    const state = await watchRun({ kernel: desk.kernel, workflowId: workflow_id, after }, session);
-    terminal.print(`  ${tellState(state)}`);
+    if (answer.tally !== undefined) terminal.print(`  ${describeTally(answer.status, answer.tally)}`);
+    const state = await watchRun({ kernel: context.kernel, workflowId: workflow_id, after }, session);
+    terminal.print(`  ${describeState(state)}`);
     return answer.status === "voted" ? [] : openGatesOf(state).map((open) => ({ workflow_id, gate_id: open.gate_id }));
   } catch (error) {
     if (!(error instanceof KernelErrorException)) throw error;
-    terminal.print(`\n${tellDecided(gate, "not decided")}\n${renderError(error.error)}`);
+    terminal.print(`\n${describeDecided(gate, "not decided")}\n${renderError(error.error)}`);
     await terminal.ask("Enter shows the gate as it is now. ");
     return [{ workflow_id, gate_id }];
   }
 }
 
-type Decided = Extract<Said, { to: "decide" }>;
+type Decided = Extract<GateAnswer, { to: "decide" }>;
 
 async function sendDecision(
-  { kernel, caller }: Desk,
+  { kernel, caller }: CommandContext,
   { workflow_id, gate_id, payload_digest, basis_digest }: Gate,
   { decision, payload }: Decided,
   session: Session<ReviewOptions>,
@@ -192,17 +196,17 @@ async function sendDecision(
   return { answer: await kernel.decideGate(workflow_id, request), after: before.sequence };
 }
 
-const tellState = ({ state, error }: WorkflowState): string =>
+const describeState = ({ state, error }: WorkflowState): string =>
   `the workflow is ${state.replaceAll("_", " ")}${error === null ? "" : `: ${showLine(`${error.code}: ${error.message}`)}`}`;
 
-function tellLeft(left: number, { options }: Session): string {
+function describeLeft(left: number, { options }: Session): string {
   if (left === 0) return "No gate waits any more.";
   return `${left === 1 ? "1 gate waits" : `${left} gates wait`} as before. Go on:\n  ${commandLine(options, "review")}`;
 }
 
 function resume(workflowId: string, session: Session<ReviewOptions>): Promise<void> {
-  return withKernel(session, async (desk) => {
-    const { kernel, caller } = desk;
+  return withKernel(session, async (context) => {
+    const { kernel, caller } = context;
     const before = await kernel.workflow(workflowId, caller);
     const { terminal, options } = session;
     if (isTerminal(before.state)) {
@@ -210,10 +214,10 @@ function resume(workflowId: string, session: Session<ReviewOptions>): Promise<vo
       if (!options.json) terminal.print(`It is ${before.state}: there is nothing to go on with.`);
       return;
     }
-    const state = await takeUp(desk, before, session);
+    const state = await takeUp(context, before, session);
     const names = openGatesOf(state).map(({ gate_id }) => ({ workflow_id: workflowId, gate_id }));
     if (names.length === 0 || options.json || !terminal.interactive) return showResult(session, state);
-    terminal.print(`\n${tellLeft(await reviewGates(desk, names, session), session)}`);
+    terminal.print(`\n${describeLeft(await reviewGates(context, names, session), session)}`);
     failIfFailed(await kernel.workflow(workflowId, caller));
   });
 }
@@ -225,7 +229,7 @@ const takeMs = 2000;
  * Runs the workflow here, or follows it where another process does. What a process held that died is free once its lease
  * has run out: it is tried for until the workflow rests.
  */
-async function takeUp({ kernel }: Desk, before: WorkflowState, session: Session): Promise<WorkflowState> {
+async function takeUp({ kernel }: CommandContext, before: WorkflowState, session: Session): Promise<WorkflowState> {
   const { workflow_id: workflowId, sequence } = before;
   const rested = new AbortController();
   const failed = Promise.withResolvers<never>();

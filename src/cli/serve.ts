@@ -18,9 +18,9 @@ import type { Logger, Notifier } from "../index.ts";
 import type { InspectorServer } from "../inspect/index.ts";
 import { escapeJson } from "../protocol/visible-text.ts";
 import type { LogLevel, Observer } from "../telemetry/index.ts";
-import { defaultInspectorPort, tellInspector } from "./inspect.ts";
+import { defaultInspectorPort, describeInspector } from "./inspect.ts";
 import { loadNotifiers } from "./load-modules.ts";
-import { type Desk, withKernel } from "./open-kernel.ts";
+import { type CommandContext, withKernel } from "./open-kernel.ts";
 import {
   type AnswerGates,
   addAnswerGates,
@@ -114,9 +114,9 @@ async function openAndServe(session: Session<ServeOptions>): Promise<void> {
   const notifiers = await loadNotifiers(options.notify);
   const drainMs = options.drain * 1000;
   const opening = { recover: true, create: true, logger, telemetry: observer, notifiers, endsItself: true, drainMs };
-  const work = (desk: Desk): Promise<void> =>
-    withInspector(desk.kernel, options, (inspector) =>
-      serve(desk, session, { observer, logger, inspector, notifiers }),
+  const work = (context: CommandContext): Promise<void> =>
+    withInspector(context.kernel, options, (inspector) =>
+      serve(context, session, { observer, logger, inspector, notifiers }),
     );
   return withKernel(session, work, opening);
 }
@@ -133,7 +133,7 @@ export const servedAgain =
   "Nothing is lost: what was under way goes on from the ledger when the same command is run again.";
 
 async function serve(
-  { kernel, ledger, caller }: Desk,
+  { kernel, ledger, caller }: CommandContext,
   { options, terminal }: Session<ServeOptions>,
   { observer, logger, inspector, notifiers }: Watching,
 ): Promise<void> {
@@ -165,7 +165,7 @@ async function serve(
       toJsonText({ url: server.url, ...(made && { token }), login, ...(inspector && { inspector: inspector.url }) }),
     );
   else tell(terminal, { url: server.url, token: made ? token : null, login });
-  if (inspector !== null && !options.json) terminal.print(tellInspector(inspector));
+  if (inspector !== null && !options.json) terminal.print(describeInspector(inspector));
   terminal.safety.tell = servedAgain;
   const { signal } = terminal;
   if (!signal.aborted) await once(signal, "abort");
@@ -183,7 +183,7 @@ const graceMs = 2000;
 
 /** All that has not ended, with the Signals between tiers: it is the host that looks. Closed however the work ends. */
 async function withInspector(
-  kernel: Desk["kernel"],
+  kernel: CommandContext["kernel"],
   { inspect }: ServeOptions,
   work: (inspector: InspectorServer | null) => Promise<void>,
 ): Promise<void> {
@@ -202,7 +202,10 @@ async function withInspector(
 type Callback = (request: Request) => Promise<Response>;
 
 /** Where a notifier's receiver calls back, as Slack's buttons do: /callbacks/ and its name. */
-const callbacksOf = (notifiers: readonly Notifier[], kernel: Desk["kernel"]): Readonly<Record<string, Callback>> =>
+const callbacksOf = (
+  notifiers: readonly Notifier[],
+  kernel: CommandContext["kernel"],
+): Readonly<Record<string, Callback>> =>
   Object.fromEntries(
     notifiers.flatMap((notifier) =>
       "callback" in notifier && typeof notifier.callback === "function"
@@ -212,7 +215,7 @@ const callbacksOf = (notifiers: readonly Notifier[], kernel: Desk["kernel"]): Re
   );
 
 /** MCP at /mcp: for programs and pages of this machine, of the host that is listened on, and of the one that is named. */
-async function openMcp(kernel: Desk["kernel"], { host, origin, answerGates: answersGates }: ServeOptions) {
+async function openMcp(kernel: CommandContext["kernel"], { host, origin, answerGates: answersGates }: ServeOptions) {
   const { createMcpHandler } = await import("../mcp/index.ts");
   const local = ["localhost", "127.0.0.1", "[::1]"];
   const named = origin === undefined ? [] : [new URL(origin).hostname];

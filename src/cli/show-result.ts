@@ -22,7 +22,7 @@ export function showResult(session: Session, state: WorkflowState, fields: objec
   if (options.json) printJson(session, { ...state, ...fields });
   else {
     terminal.print(renderWorkflow(state, terminal));
-    for (const gate of openGatesOf(state)) terminal.print(tellGate(gate, options));
+    for (const gate of openGatesOf(state)) terminal.print(describeGate(gate, options));
   }
   failIfFailed(state);
 }
@@ -33,7 +33,7 @@ export function failIfFailed({ state, error }: WorkflowState): void {
 
 export const openGatesOf = ({ gates }: WorkflowState): readonly Gate[] => gates.filter(isOpenGate);
 
-const tellGate = (gate: Gate, options: CommonOptions): string =>
+const describeGate = (gate: Gate, options: CommonOptions): string =>
   [
     `waiting at ${showLine(gate.gate_id)}. Look:  ${commandLine(options, "show", gate.workflow_id)}`,
     `Approve:  ${decideLine(options, "approve", gate)}`,
@@ -47,11 +47,14 @@ export function promiseSafety({ terminal, options }: Session, workflowId: string
 }
 
 /** What a decision was about, and what came of it; no line is longer than a narrow terminal. */
-export const tellDecided = ({ title, gate_id, workflow_id, operator, payload_digest }: Gate, said: string): string =>
+export const describeDecided = (
+  { title, gate_id, workflow_id, operator, payload_digest }: Gate,
+  verdict: string,
+): string =>
   [
     `${showLine(title)}  ${showLine(gate_id)}`,
     `  of ${showLine(workflow_id)}`,
-    `  ${said}: ${showLine(operator)}, payload ${payload_digest.slice(0, 12)}`,
+    `  ${verdict}: ${showLine(operator)}, payload ${payload_digest.slice(0, 12)}`,
   ].join("\n");
 
 /** A decision on what was shown here, and on nothing that it has become since. */

@@ -133,7 +133,7 @@ const afterEcho = (run: () => void): void => void setTimeout(run, echoMs).unref(
  * Each signal ends the program once; the next one kills it. What is sent to both processes the launcher passes on too
  * (bin.mjs): there the next one counts only once `later` has run what it is given.
  */
-export function heedSignals(
+export function handleSignals(
   source: NodeJS.EventEmitter,
   stop: (reason: Interrupted) => void,
   later: ((run: () => void) => void) | null,
@@ -169,7 +169,11 @@ export function showsAsciiOnly({ LC_ALL, LC_CTYPE, LANG }: Surroundings): boolea
 export function openTerminal(json: boolean): Terminal {
   const { stdin, stdout, stderr, env } = process;
   const stop = new AbortController();
-  heedSignals(process, (reason) => stop.abort(reason), env["COUNTERSIGN_SECOND_RUN"] === undefined ? null : afterEcho);
+  handleSignals(
+    process,
+    (reason) => stop.abort(reason),
+    env["COUNTERSIGN_SECOND_RUN"] === undefined ? null : afterEcho,
+  );
   stdout.on("error", (error: NodeJS.ErrnoException) => stop.abort(onBrokenOutput(error)));
   stderr.on("error", () => undefined);
   const shown = stdout.isTTY === true && !json;

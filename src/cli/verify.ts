@@ -104,7 +104,7 @@ export function renderVerdict(
   const head = ok
     ? paint("green", `sound: ${checked} entries checked${erased === 0 ? "" : `, ${erased} of them erased`}`)
     : paint("red", `broken: ${broken.length} of what was checked`);
-  const breaks = broken.map((found) => `${tellPlace(found)}: ${tellBreak(found)}`);
+  const breaks = broken.map((found) => `${describePlace(found)}: ${describeBreak(found)}`);
   const ends = heads.map(({ stream, sequence, hash }) => `${stream} up to ${sequence}, head ${hash}`);
   const beside = evidence.map(
     ({ stream, audit_entries, reports }) => `${stream}: ${audit_entries} audit entries, ${reports} reports`,
@@ -112,7 +112,7 @@ export function renderVerdict(
   return [head, ...(ok ? [...ends, ...beside] : breaks).map((line) => `  ${showLine(line)}`)].join("\n");
 }
 
-const tellPlace = ({ line, stream, sequence, index }: Break): string =>
+const describePlace = ({ line, stream, sequence, index }: Break): string =>
   `${line === undefined ? "" : `line ${line}, `}${stream} ${index === undefined ? `at sequence ${sequence}` : `in the index ${index.table}`}`;
 
 const meanings: Readonly<Record<string, string>> = {
@@ -127,7 +127,7 @@ const meanings: Readonly<Record<string, string>> = {
   closing: "the export does not end as it was closed",
 };
 
-const tellBreak = ({ reason, index }: Break): string => {
+const describeBreak = ({ reason, index }: Break): string => {
   const meaning = reason in meanings ? `${reason}, ${meanings[reason]}` : reason;
   if (index === undefined) return meaning;
   const { wrong, key, columns } = index;
@@ -138,6 +138,6 @@ function refuseBroken({ broken }: Verdict): never {
   const [first] = broken as readonly [Break];
   const what =
     first.index === undefined ? "the chain is broken, first at" : "the log is sound, and not its indexes, first";
-  const message = `${what} ${tellPlace(first)} (${first.reason})`;
+  const message = `${what} ${describePlace(first)} (${first.reason})`;
   return raise(kernelError("T0_LEDGER_CORRUPT", message, moduleRef(0, "cli", "verify"), { detail: { broken } }));
 }

@@ -61,10 +61,10 @@ function delegate({ workflowId, gateId }: AtGate, session: Session<DelegateOptio
 /** Where the votes stand after what was said; with --json the answer is in the document. */
 export function showAnswer({ terminal, options }: Session, { status, tally }: GateResponse): void {
   if (options.json || tally === undefined) return;
-  terminal.print(tellTally(status, tally));
+  terminal.print(describeTally(status, tally));
 }
 
-export function tellTally(status: string, { approvals, rejections, needed }: GateTally): string {
+export function describeTally(status: string, { approvals, rejections, needed }: GateTally): string {
   const of = (count: number, takes: number | undefined): string =>
     takes === undefined ? `${count}` : `${count} of ${takes}`;
   return `${status}: ${of(approvals, needed?.approvals)} to approve, ${of(rejections, needed?.rejections)} to reject`;

@@ -15,7 +15,7 @@ import { promiseSafety } from "./show-result.ts";
 import { eraseLine, type Terminal } from "./terminal.ts";
 
 /** Between two looks at what other processes write. */
-export const lookMs = 250;
+export const pollMs = 250;
 
 export interface Watched {
   readonly kernel: Kernel;
@@ -31,7 +31,7 @@ export async function watchRun({ kernel, workflowId, after = 0 }: Watched, sessi
   const signal = AbortSignal.any([watch.signal, session.terminal.signal]);
   const steps = kernel.progress(workflowId, { after, signal });
   // What goes wrong with the workflow is told by waiting for it, not by its progress.
-  const told = session.options.json ? null : tellProgress(steps, session.terminal).catch(() => undefined);
+  const told = session.options.json ? null : printProgress(steps, session.terminal).catch(() => undefined);
   try {
     const state = await Promise.race([kernel.settled(workflowId), lookForRest(kernel, workflowId, signal)]);
     // A kernel that is being stopped lets go of whoever waits; that is no rest.
@@ -48,7 +48,7 @@ export async function watchRun({ kernel, workflowId, after = 0 }: Watched, sessi
 async function lookForRest(kernel: Kernel, workflowId: string, signal: AbortSignal): Promise<WorkflowState> {
   let before = 0;
   for (;;) {
-    await sleep(lookMs, undefined, { signal }).catch(() => undefined);
+    await sleep(pollMs, undefined, { signal }).catch(() => undefined);
     // Nobody waits for this any more, and the ledger may be closed.
     if (signal.aborted) return new Promise(() => undefined);
     const state = await kernel.workflow(workflowId);
@@ -57,7 +57,7 @@ async function lookForRest(kernel: Kernel, workflowId: string, signal: AbortSign
   }
 }
 
-async function tellProgress(steps: AsyncIterable<KernelProgress>, terminal: Terminal): Promise<void> {
+async function printProgress(steps: AsyncIterable<KernelProgress>, terminal: Terminal): Promise<void> {
   let last = "";
   for await (const progress of steps) {
     const line = terminal.live ? renderProgress(progress, terminal) : renderProgressLine(progress);

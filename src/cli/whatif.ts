@@ -12,7 +12,7 @@ import { withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, readCount, readTime, type Session } from "./options.ts";
 import { readFound } from "./read-found.ts";
 import { type Column, renderTable } from "./render-table.ts";
-import { tellTime } from "./render-text.ts";
+import { describeTime } from "./render-text.ts";
 import { UsageError } from "./report-error.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -49,7 +49,7 @@ async function listDifferences(session: Session<WhatIfOptions>): Promise<void> {
   await withKernel(session, async ({ kernel, caller }) => {
     const began = terminal.now();
     const report = await show(kernel.whatIf(asked, caller), session);
-    terminal.complain(tellSpeed(report, terminal.now() - began));
+    terminal.complain(describeSpeed(report, terminal.now() - began));
   });
 }
 
@@ -79,7 +79,7 @@ export function renderReport(report: WhatIfReport, rows: readonly WhatIfFinding[
 
 const columnsFor = ({ now }: Terminal): readonly Column<WhatIfFinding>[] => [
   { title: "WORKFLOW", value: (row) => row.workflow_id },
-  { title: "WHEN", value: (row) => tellTime(row.timestamp, now()) },
+  { title: "WHEN", value: (row) => describeTime(row.timestamp, now()) },
   { title: "STAGE", value: (row) => row.stage },
   { title: "SUBJECT", value: (row) => row.step_id ?? row.subject, shrinks: true },
   { title: "WAS", value: (row) => row.was.decision, shrinks: true },
@@ -87,5 +87,5 @@ const columnsFor = ({ now }: Terminal): readonly Column<WhatIfFinding>[] => [
   { title: "REASON", value: (row) => row.would_be?.reason ?? row.reason, shrinks: true },
 ];
 
-const tellSpeed = ({ workflows, decisions }: WhatIfReport, ms: number): string =>
+const describeSpeed = ({ workflows, decisions }: WhatIfReport, ms: number): string =>
   `${workflows} workflows, ${decisions} decisions in ${(ms / 1000).toFixed(2)} s: ${Math.round((1000 * workflows) / Math.max(ms, 1))} workflows a second`;

@@ -9,7 +9,7 @@
 import { z } from "zod";
 import { type ErrorCode, errorCodes, isErrorCode } from "./error-codes.ts";
 import { JsonObject } from "./json.ts";
-import { createError, type ErrorCategory, errorCodePattern, KernelError, tellError } from "./kernel-error.ts";
+import { createError, describeError, type ErrorCategory, errorCodePattern, KernelError } from "./kernel-error.ts";
 import { type ModuleRef, moduleRef } from "./module-ref.ts";
 
 export {
@@ -110,7 +110,7 @@ export function wrapError(
 ): KernelError {
   const severity = options.unrecoverable ? "fatal" : inner.severity;
   const retry = inner.retry_eligible && !options.unrecoverable;
-  const text = message ?? `${outerCode} in ${source.module}.${source.function}, caused by ${tellError(inner)}`;
+  const text = message ?? `${outerCode} in ${source.module}.${source.function}, caused by ${describeError(inner)}`;
   return createError(outerCode, inner.category, severity, text, source, retry, options.detail, inner);
 }
 
@@ -135,7 +135,7 @@ export function escalate(error: KernelError): KernelError {
   const receiver = receivers[tier];
   if (receiver === undefined) return error;
   const [code, module] = receiver;
-  const message = `tier ${tier} received what tier ${tier - 1} could not handle: ${tellError(error)}`;
+  const message = `tier ${tier} received what tier ${tier - 1} could not handle: ${describeError(error)}`;
   const detail = { from_tier: tier - 1, to_tier: tier };
   return wrapError(code, error, moduleRef(tier, module, "escalate"), message, { detail });
 }

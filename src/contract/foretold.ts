@@ -65,8 +65,8 @@ export function packMembers(record: JsonObject, { names, values }: Foretold): Pa
       if (at >= names.length) return null;
       if (isForetold(values[at], record)) missing = [...(missing ?? []), names[at] as string];
     }
-    const said = packValue(value, resolve(values[at], record));
-    if (said !== undefined) packed[name] = said;
+    const short = packValue(value, resolve(values[at], record));
+    if (short !== undefined) packed[name] = short;
     at += 1;
   }
   for (; at < values.length; at += 1)
@@ -80,10 +80,10 @@ export function unpackMembers(packed: JsonObject, { names, values }: Foretold): 
   const missing = packed[absent] as readonly string[] | undefined;
   for (let at = 0; at < names.length; at += 1) {
     const name = names[at] as string;
-    const said = packed[name];
-    if (said === undefined && missing?.includes(name) === true) continue;
+    const short = packed[name];
+    if (short === undefined && missing?.includes(name) === true) continue;
     const expected = resolve(values[at], record);
-    const value = said === undefined ? foretoldValue(expected) : unpackValue(said, expected);
+    const value = short === undefined ? foretoldValue(expected) : unpackValue(short, expected);
     if (value !== undefined) record[name] = value;
   }
   return record;
@@ -112,12 +112,13 @@ function packValue(value: unknown, expected: unknown): unknown {
   return isSameJson(value, expected) ? undefined : value;
 }
 
-function unpackValue(said: unknown, expected: unknown): unknown {
-  if (typeof expected !== "object" || expected === null) return said;
-  if (expected instanceof Foretold) return Array.isArray(said) ? said[0] : unpackMembers(said as JsonObject, expected);
-  if (expected instanceof ForetoldList) return unpackList(said, expected);
-  if (expected instanceof Affixed) return unpackText(said, expected);
-  return said;
+function unpackValue(short: unknown, expected: unknown): unknown {
+  if (typeof expected !== "object" || expected === null) return short;
+  if (expected instanceof Foretold)
+    return Array.isArray(short) ? short[0] : unpackMembers(short as JsonObject, expected);
+  if (expected instanceof ForetoldList) return unpackList(short, expected);
+  if (expected instanceof Affixed) return unpackText(short, expected);
+  return short;
 }
 
 function packRecord(value: unknown, expected: Foretold): unknown {
@@ -137,11 +138,11 @@ function packList(value: unknown, expected: ForetoldList): unknown {
   return value.map((item, at) => packRecord(item, formOf(value[at - 1])) ?? {});
 }
 
-function unpackList(said: unknown, expected: ForetoldList): unknown {
-  if (!Array.isArray(said)) return said;
+function unpackList(short: unknown, expected: ForetoldList): unknown {
+  if (!Array.isArray(short)) return short;
   const formOf = expected.begin();
   const list: unknown[] = [];
-  for (const item of said) list.push(unpackValue(item, formOf(list.at(-1))));
+  for (const item of short) list.push(unpackValue(item, formOf(list.at(-1))));
   return list;
 }
 
@@ -155,9 +156,9 @@ function packText(value: unknown, { head, tail }: Affixed): unknown {
   return isWithin ? value.slice(head.length, value.length - tail.length) : [value];
 }
 
-function unpackText(said: unknown, { head, tail }: Affixed): unknown {
-  if (Array.isArray(said)) return said[0];
-  return head === null ? undefined : `${head}${said as string}${tail}`;
+function unpackText(short: unknown, { head, tail }: Affixed): unknown {
+  if (Array.isArray(short)) return short[0];
+  return head === null ? undefined : `${head}${short as string}${tail}`;
 }
 
 /** Whether two values are the same JSON text. What holds an undefined member is taken to differ. */

@@ -40,10 +40,10 @@ export const GateCarrier = z.object({ principal: PrincipalRef, on_behalf_of: Pri
 export type GateCarrier = z.infer<typeof GateCarrier>;
 
 /** With a quorum: all whose votes carried a decision, in words that follow who completed it. */
-export const tellCarriers = (carriers: readonly GateCarrier[]): string =>
-  carriers.length === 0 ? "" : `, with the votes of ${carriers.map(tellCarrier).join(", ")}`;
+export const describeCarriers = (carriers: readonly GateCarrier[]): string =>
+  carriers.length === 0 ? "" : `, with the votes of ${carriers.map(describeCarrier).join(", ")}`;
 
-const tellCarrier = ({ principal: { type, id }, on_behalf_of: seat }: GateCarrier): string =>
+const describeCarrier = ({ principal: { type, id }, on_behalf_of: seat }: GateCarrier): string =>
   `${type} ${id}${seat === null ? "" : ` in the place of ${seat.type} ${seat.id}`}`;
 
 /**

@@ -42,7 +42,7 @@ const receivedNames = [
 export const received: Form = ({ context }) => {
   const { intent_id, plan_id } = context.shared ?? {};
   const intent = [intent_id, undefined, "1.0", undefined, null, empty, empty, empty, "", "api"];
-  const auth = (said: JsonObject) => authForm(context, recordOf(said["intent"])["actor"]);
+  const auth = (members: JsonObject) => authForm(context, recordOf(members["intent"])["actor"]);
   const plain = ["standard", "simple", undefined, "normal", none, null, 1];
   return new Foretold(receivedNames, [new Foretold(intentNames, intent), auth, plan_id, ...plain]);
 };
@@ -176,7 +176,7 @@ const policyNames = [
 export const policyDecided: Form = ({ context, step }) => {
   const { gate } = context.of(step);
   const stage = step === null ? "plan" : "action";
-  const digest = (said: JsonObject) => (said["stage"] === "gate" ? gate?.["payload_digest"] : undefined);
+  const digest = (members: JsonObject) => (members["stage"] === "gate" ? gate?.["payload_digest"] : undefined);
   const subject = ({ stage }: JsonObject): unknown => {
     if (stage === "gate") return gate?.["gate_id"];
     if (stage === "plan") return context.shared?.plan_id;

@@ -80,7 +80,7 @@ export const capText = (text: string, most = maxErrorChars): string =>
   text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`;
 
 /** An error as the message of another one tells it. */
-export const tellError = ({ code, message }: KernelError): string => `${code}: ${capText(message, maxNestedChars)}`;
+export const describeError = ({ code, message }: KernelError): string => `${code}: ${capText(message, maxNestedChars)}`;
 
 /** The same reference where it is bounded already (invariant 3). */
 export function boundError(error: KernelError): KernelError {

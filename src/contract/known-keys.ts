@@ -45,7 +45,7 @@ export function requireKnownKeys(
   if (unknown.length === 0) return;
   const problems = unknown.map((key) => ({
     path: path === "" ? key : `${path}.${key}`,
-    problem: tellUnknown(key, names),
+    problem: describeUnknown(key, names),
   }));
   refuseProblems(problems, reading);
 }
@@ -75,9 +75,9 @@ function refuseProblems(problems: readonly Problem[], { what, source, code }: Re
 }
 
 /** What a schema found; each unknown key is a problem of its own. */
-export const problemsOf = (error: z.ZodError): readonly Problem[] => error.issues.flatMap(tellIssue);
+export const problemsOf = (error: z.ZodError): readonly Problem[] => error.issues.flatMap(describeIssue);
 
-function tellIssue(issue: z.core.$ZodIssue): readonly Problem[] {
+function describeIssue(issue: z.core.$ZodIssue): readonly Problem[] {
   if (issue.code !== "unrecognized_keys") return [{ path: joinPath(issue.path), problem: issue.message }];
   const told = issue.message.split("\n");
   return issue.keys.map((key, i) => ({ path: joinPath([...issue.path, key]), problem: told[i] as string }));
@@ -90,10 +90,10 @@ export function explainKeys(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code !== "unrecognized_keys") return undefined;
   const { def } = (issue.inst as z.core.$ZodType)._zod;
   const known = "shape" in def ? Object.keys(def.shape as object) : [];
-  return (issue.keys as readonly string[]).map((key) => tellUnknown(key, known)).join("\n");
+  return (issue.keys as readonly string[]).map((key) => describeUnknown(key, known)).join("\n");
 }
 
-function tellUnknown(key: string, known: readonly string[]): string {
+function describeUnknown(key: string, known: readonly string[]): string {
   const meant = nearestOf(key, known);
   return meant === null ? "there is no such key" : `there is no such key; did you mean "${meant}"?`;
 }

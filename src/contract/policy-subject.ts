@@ -44,7 +44,7 @@ export const outcomeSubject = (step: PlanStep, type: string, content: Json): Pol
 });
 
 /** What somebody wants of a gate: to decide it, or to lend their seat at it. */
-export interface GateWish {
+export interface GateCommand {
   readonly decision: "approve" | "reject" | "delegate";
   readonly principal: PrincipalRef;
   /** Of a delegation: to whom. */
@@ -52,7 +52,7 @@ export interface GateWish {
 }
 
 /** The tags say what is wanted, and who wants it. */
-export const gateSubject = (gate: Gate, { decision, principal, to }: GateWish): PolicySubject => ({
+export const gateSubject = (gate: Gate, { decision, principal, to }: GateCommand): PolicySubject => ({
   name: gate.gate_id,
   operator: gate.operator,
   effect: gate.effect,

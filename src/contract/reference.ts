@@ -96,9 +96,9 @@ export function text(words: TemplateStringsArray, ...values: readonly unknown[])
   let joined = words[0] ?? "";
   const foreign: (readonly [from: number, to: number])[] = [];
   for (const [i, value] of values.entries()) {
-    const said = wordsOf(value);
-    if (!isReference(value) && said !== "") foreign.push([joined.length, joined.length + said.length]);
-    joined += said + (words[i + 1] ?? "");
+    const rendered = wordsOf(value);
+    if (!isReference(value) && rendered !== "") foreign.push([joined.length, joined.length + rendered.length]);
+    joined += rendered + (words[i + 1] ?? "");
   }
   return markText(joined, (from, to) => foreign.every(([start, end]) => to <= start || from >= end));
 }
@@ -167,14 +167,14 @@ export const pointerPart = (key: string): string => key.replaceAll("~", "~0").re
  * referred to by `ref`, by what `outputOf` gave, or in a `text`: plain words in braces say nothing of whose they are.
  */
 export const writeReferences = (params: unknown, onStep: (stepId: string) => void): unknown =>
-  mapTexts(params, (said) => {
-    if (typeof said === "string") return said;
-    for (const id of stepsIn(said)) onStep(id);
-    return isReference(said) ? said.toJSON() : said;
+  mapTexts(params, (marked) => {
+    if (typeof marked === "string") return marked;
+    for (const id of stepsIn(marked)) onStep(id);
+    return isReference(marked) ? marked.toJSON() : marked;
   });
 
-function stepsIn(said: MarkedText | Reference): readonly string[] {
-  const { text, literals } = isMarkedText(said) ? said : { text: said.toJSON(), literals: noLiterals };
+function stepsIn(marked: MarkedText | Reference): readonly string[] {
+  const { text, literals } = isMarkedText(marked) ? marked : { text: marked.toJSON(), literals: noLiterals };
   return [...text.matchAll(placeholder)].flatMap(([written], i) =>
     literals.includes(i) ? [] : (wholeReference.exec(written)?.[1] ?? []),
   );
@@ -186,9 +186,9 @@ const noLiterals: readonly number[] = [];
 export function literalsOf(params: unknown): Literals | undefined {
   if (!someText(params, isMarkedText)) return undefined;
   const found: [string, readonly number[]][] = [];
-  mapTexts(params, (said, at) => {
-    if (isMarkedText(said) && said.literals.length > 0) found.push([at, said.literals]);
-    return said;
+  mapTexts(params, (marked, at) => {
+    if (isMarkedText(marked) && marked.literals.length > 0) found.push([at, marked.literals]);
+    return marked;
   });
   return found.length === 0 ? undefined : Object.fromEntries(found);
 }

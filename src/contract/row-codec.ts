@@ -64,7 +64,7 @@ export class RowPacker {
   readonly #walk: RowWalk;
   readonly #entries: string[] = [];
   /** Events without a word since the last entry. */
-  #unsaid = 0;
+  #omitted = 0;
   /** Of the first event; null before it. */
   firstId: string | null = null;
   count = 0;
@@ -89,12 +89,12 @@ export class RowPacker {
     const { next } = this.#walk;
     const isNext = next !== null && next.type === type && next.step === step && more === null && members !== null;
     const isSilent = next !== null && silent.has(next.type);
-    const said = members === null ? textOf([payload], type) : textOf(members, type);
-    if (isNext && isSilent && said === "{}") this.#unsaid += 1;
+    const packed = members === null ? textOf([payload], type) : textOf(members, type);
+    if (isNext && isSilent && packed === "{}") this.#omitted += 1;
     else {
-      if (isSilent) this.#entries.push(String(this.#unsaid));
-      this.#entries.push(isNext && !isSilent ? said : entryText(event, said, more));
-      this.#unsaid = 0;
+      if (isSilent) this.#entries.push(String(this.#omitted));
+      this.#entries.push(isNext && !isSilent ? packed : entryText(event, packed, more));
+      this.#omitted = 0;
     }
     this.firstId ??= event.id;
     this.count += 1;
@@ -115,10 +115,10 @@ export class RowPacker {
   }
 }
 
-function entryText({ type, step }: TurnEvent, said: string, more: JsonObject | null): string {
+function entryText({ type, step }: TurnEvent, packed: string, more: JsonObject | null): string {
   const head = `["${type}"`;
-  if (more !== null) return `${head},${JSON.stringify(step)},${said},${textOf(more, type)}]`;
-  if (said !== "{}") return `${head},${JSON.stringify(step)},${said}]`;
+  if (more !== null) return `${head},${JSON.stringify(step)},${packed},${textOf(more, type)}]`;
+  if (packed !== "{}") return `${head},${JSON.stringify(step)},${packed}]`;
   return step === null ? `${head}]` : `${head},${JSON.stringify(step)}]`;
 }
 
@@ -155,15 +155,15 @@ export function unpackEvents(
   const walk = new RowWalk(context, now);
   const events: TurnEvent[] = [];
   let at = 0;
-  let unsaid = 0;
+  let omitted = 0;
   while (events.length < count) {
     const { next } = walk;
     const isSilent = next !== null && silent.has(next.type);
-    const isUnsaid = isSilent && entries[at] !== unsaid;
-    if (isSilent && !isUnsaid) at += 1;
-    const entry = isUnsaid ? nothing : entries[at];
-    if (!isUnsaid) at += 1;
-    unsaid = isUnsaid ? unsaid + 1 : 0;
+    const isOmitted = isSilent && entries[at] !== omitted;
+    if (isSilent && !isOmitted) at += 1;
+    const entry = isOmitted ? nothing : entries[at];
+    if (!isOmitted) at += 1;
+    omitted = isOmitted ? omitted + 1 : 0;
     const told = readEntry(entry, next);
     if (typeof told[0] === "string" && !known.has(told[0])) throw new UnknownEvent(told[0]);
     const spelling = { type: told[0], step: told[1] ?? null, members: told[2] ?? nothing, more: told[3] ?? nothing };

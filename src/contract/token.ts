@@ -138,7 +138,7 @@ export type CapabilityLimits = z.infer<typeof CapabilityLimits>;
 export const CapabilityUsage = z.object({ invocations: quantity, tokens: quantity });
 export type CapabilityUsage = z.infer<typeof CapabilityUsage>;
 
-/** A capability on the shelf: what it may use, and what it has used. */
+/** A registered capability: what it may use, and what it has used. */
 export const CapabilityEntry = z.object({
   handle: CapabilityHandle,
   name: z.string().min(1).max(256),

@@ -44,11 +44,11 @@ export type Listed<T> = readonly T[] & { readonly total?: number };
 export function titleOf({ text, inputs }: Pick<Intent, "inputs"> & { readonly text?: string | undefined }): string {
   // A record of an earlier version need not have one.
   const line = cutToLine(text ?? "", maxTitleChars);
-  return line === "" ? tellInputs(inputs) : line;
+  return line === "" ? describeInputs(inputs) : line;
 }
 
 /** `order A-7, cents 1999`: the inputs that are no lists or records themselves. */
-function tellInputs(inputs: Intent["inputs"]): string {
+function describeInputs(inputs: Intent["inputs"]): string {
   let told = "";
   for (const [name, value] of Object.entries(inputs)) {
     if (typeof value === "object" || told.length > maxTitleChars) continue;

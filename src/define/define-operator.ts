@@ -79,29 +79,29 @@ const validationRef = moduleRef(0, "validation", "define");
 
 const zodSchema = z.custom<z.ZodType>((value) => value instanceof z.ZodType, "must be a zod schema");
 const fn = z.custom<unknown>((value) => typeof value === "function", "must be a function");
-const { shape: said } = OperatorMetadata;
+const { shape } = OperatorMetadata;
 
 /** By the options' own names, so that what is wrong is told as it was written. */
 const operatorShape = {
-  name: said.name,
-  version: said.version,
-  description: said.description,
+  name: shape.name,
+  version: shape.version,
+  description: shape.description,
   input: zodSchema,
   output: zodSchema.optional(),
-  effect: said.effect,
-  idempotent: said.idempotent,
-  honoursAbort: said.honours_abort,
-  timeoutSec: said.timeout_sec,
-  retry: said.retry,
-  capabilities: said.capabilities,
-  policyTags: said.policy_tags,
-  riskLevel: said.risk_level,
-  estimatedCost: said.estimated_cost,
-  resources: said.resources,
-  limits: said.limits,
-  outputs: said.outputs,
-  kind: said.kind,
-  extensions: said.extensions,
+  effect: shape.effect,
+  idempotent: shape.idempotent,
+  honoursAbort: shape.honours_abort,
+  timeoutSec: shape.timeout_sec,
+  retry: shape.retry,
+  capabilities: shape.capabilities,
+  policyTags: shape.policy_tags,
+  riskLevel: shape.risk_level,
+  estimatedCost: shape.estimated_cost,
+  resources: shape.resources,
+  limits: shape.limits,
+  outputs: shape.outputs,
+  kind: shape.kind,
+  extensions: shape.extensions,
   run: fn,
   preview: fn.optional(),
   check: fn.optional(),

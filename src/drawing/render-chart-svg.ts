@@ -16,14 +16,14 @@ export function renderChartSvg(chart: ChartModel): string {
     text({ x: margin, y: 30 }, chart.id, "title"),
     ...group(margin, titleHeight + metrics.gap / 2, drawLevel(level)),
   ];
-  return picture(size, { title: chart.id, about: tellStates(chart.states), heads: ["right", "left"] }, marks);
+  return picture(size, { title: chart.id, about: describeStates(chart.states), heads: ["right", "left"] }, marks);
 }
 
 /** What a reader is told who does not see the picture. */
-const tellStates = (states: readonly ChartState[]): string =>
+const describeStates = (states: readonly ChartState[]): string =>
   states
     .map(({ name, notes, children }) => {
-      const inside = children.length === 0 ? "" : ` Inside: ${tellStates(children)}`;
+      const inside = children.length === 0 ? "" : ` Inside: ${describeStates(children)}`;
       return `${name}${notes.length === 0 ? "." : `: ${notes.join(" ")}`}${inside}`;
     })
     .join(" ");

@@ -20,11 +20,11 @@ export function renderPlanSvg(plan: PlanModel): string {
     text({ x: margin, y: 46 }, plan.subtitle, "note"),
     ...group(margin, titleHeight, [...lines.map(drawLine), ...boxes.flatMap(drawBox)]),
   ];
-  const about = `${plan.subtitle}: ${plan.nodes.map(tellNode).join("; ")}`;
+  const about = `${plan.subtitle}: ${plan.nodes.map(describeNode).join("; ")}`;
   return picture(size, { title: plan.title, about, heads: ["edge"] }, marks);
 }
 
-const tellNode = ({ head, lines, dependsOn }: PlanModel["nodes"][number]): string =>
+const describeNode = ({ head, lines, dependsOn }: PlanModel["nodes"][number]): string =>
   [head.join(" "), ...lines, ...(dependsOn.length === 0 ? [] : [`after ${dependsOn.join(", ")}`])].join(", ");
 
 function drawBox({ node, x, y, width, height }: PlanBox): string[] {

@@ -14,12 +14,13 @@ import { moduleRef } from "../contract/module-ref.ts";
 export const csrfHeader = "x-csrf-token";
 
 /** The origin that pages of this API have: what the host says, or what the request was sent to. */
-export const originOf = (request: Request, said: string | undefined): string => said ?? new URL(request.url).origin;
+export const originOf = (request: Request, configured: string | undefined): string =>
+  configured ?? new URL(request.url).origin;
 
 /** What a request shows of where it comes from. */
-type Whence = "ours" | "silent" | "elsewhere";
+type FetchSite = "ours" | "silent" | "elsewhere";
 
-export function whenceOf({ headers }: Request, own: string): Whence {
+export function fetchSiteOf({ headers }: Request, own: string): FetchSite {
   const site = headers.get("sec-fetch-site");
   const origin = headers.get("origin");
   if (site !== null && site !== "same-origin" && site !== "none") return "elsewhere";
@@ -39,10 +40,10 @@ const isSafe = (method: string): boolean => method === "GET" || method === "HEAD
 /** @throws KernelErrorException T5_CSRF_REJECTED. */
 export function requireOwnPage(request: Request, { csrfToken }: CookieProof, own: string): void {
   if (isSafe(request.method)) return;
-  const whence = whenceOf(request, own);
-  if (whence === "elsewhere") refuse("the request comes from a page of another origin");
+  const site = fetchSiteOf(request, own);
+  if (site === "elsewhere") refuse("the request comes from a page of another origin");
   if (csrfToken === null) {
-    if (whence === "silent") refuse("the request does not say where it comes from");
+    if (site === "silent") refuse("the request does not say where it comes from");
   } else if (!isSame(request.headers.get(csrfHeader) ?? "", csrfToken))
     refuse(`the request carries no valid ${csrfHeader} header`);
 }

@@ -16,7 +16,7 @@ export const endingAt =
     clock.setTimer(at, end, true);
 
 /** Looks again when the last look said to (epoch ms), at `first` to begin with; null and a failure are the end. */
-export const lookingAgain =
+export const repeatedly =
   (clock: Clock, look: () => Promise<number | null>, first: number): Watch =>
   (end) => {
     let cancel = (): void => undefined;
@@ -42,7 +42,7 @@ export const askedAgain =
   (clock: Clock, everyMs: number, stands: () => Promise<boolean>): Watch =>
   (end) => {
     const next = (): number => clock.now() + everyMs;
-    return lookingAgain(clock, async () => ((await stands()) ? next() : null), next())(end);
+    return repeatedly(clock, async () => ((await stands()) ? next() : null), next())(end);
   };
 
 /** Ends with whichever ends first. */

@@ -10,8 +10,8 @@ import { isPlainObject, type JsonObject } from "../contract/json.ts";
 import { CancelResponse, GateResponse, type Kernel, RetryResponse, type SubmitResponse } from "../index.ts";
 import { httpRequestToSignal } from "../protocol/http-request-to-signal.ts";
 import { claimCaller, requireCredentialScope } from "./claim-caller.ts";
+import { CancelBody, DelegationBody, GateBody, RetryBody, requireNamed, WithdrawalBody } from "./command-bodies.ts";
 import type { HttpCaller } from "./http-options.ts";
-import { requireNamed, SaidCancel, SaidDelegation, SaidGate, SaidRetry, SaidWithdrawal } from "./said-body.ts";
 
 interface WorkflowCommand {
   readonly operation: string;
@@ -38,7 +38,7 @@ export const workflowCommands: Readonly<Record<string, WorkflowCommand>> = {
       "It names the gate by gate_id, or what the gate shows by payload.payload_digest; at a gate that was revised, what it \
 shows now: else it is refused with the digest of that.",
     needs: commandScopes.gate,
-    body: SaidGate,
+    body: GateBody,
     answer: GateResponse,
     run: (kernel, id, body) => kernel.decideGate(id, requireNamed(body) as never),
   },
@@ -46,7 +46,7 @@ shows now: else it is refused with the digest of that.",
     operation: "withdrawVote",
     summary: "Takes the caller's vote back while the gate is open",
     needs: commandScopes.withdraw,
-    body: SaidWithdrawal,
+    body: WithdrawalBody,
     answer: GateResponse,
     run: (kernel, id, body) => kernel.withdrawVote(id, requireNamed(body) as never),
   },
@@ -54,7 +54,7 @@ shows now: else it is refused with the digest of that.",
     operation: "delegateGate",
     summary: "Lends the caller's seat at a gate to somebody else until an instant",
     needs: commandScopes.delegate,
-    body: SaidDelegation,
+    body: DelegationBody,
     answer: GateResponse,
     run: (kernel, id, body) => kernel.delegateGate(id, requireNamed(body) as never),
   },
@@ -62,7 +62,7 @@ shows now: else it is refused with the digest of that.",
     operation: "retryWorkflow",
     summary: "Runs again what failed and what never ran, or makes steps anew",
     needs: commandScopes.retry,
-    body: SaidRetry,
+    body: RetryBody,
     bodyOptional: true,
     answer: RetryResponse,
     isKeyed: true,
@@ -72,7 +72,7 @@ shows now: else it is refused with the digest of that.",
     operation: "cancelWorkflow",
     summary: "Ends a workflow early",
     needs: commandScopes.cancel,
-    body: SaidCancel,
+    body: CancelBody,
     bodyOptional: true,
     answer: CancelResponse,
     run: (kernel, id, body) => kernel.cancel(id, body as never),

@@ -23,8 +23,8 @@ export function readKey(header: string | undefined): string | undefined {
 /** The submit request with the header's key, which the ledger keeps; a key in the body must be the same. */
 export function withKey(body: JsonObject, key: string | undefined): JsonObject {
   if (key === undefined) return body;
-  const { idempotency_key: said = key } = body;
-  return said === key ? { ...body, idempotency_key: key } : refuse("the body names another key than Idempotency-Key");
+  const { idempotency_key: named = key } = body;
+  return named === key ? { ...body, idempotency_key: key } : refuse("the body names another key than Idempotency-Key");
 }
 
 const refuse = (reason: string): never =>

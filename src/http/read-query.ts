@@ -105,14 +105,14 @@ export function readQuery<Q extends z.ZodObject>(address: string, schema: Q): z.
   if (parsed.success && unknown.length === 0) return parsed.data as z.output<Q>;
   const issues = parsed.error?.issues ?? [];
   return refuseQuery([
-    ...unknown.map((parameter) => ({ parameter, detail: tellUnknown(parameter, Object.keys(schema.shape)) })),
+    ...unknown.map((parameter) => ({ parameter, detail: describeUnknown(parameter, Object.keys(schema.shape)) })),
     ...issues.map(({ path, message }) => ({ parameter: String(path[0]), detail: message })),
   ]);
 }
 
 const toValue = (values: readonly string[]): unknown => (values.length === 1 ? values[0] : values);
 
-function tellUnknown(name: string, known: readonly string[]): string {
+function describeUnknown(name: string, known: readonly string[]): string {
   if (known.length === 0) return "this address takes no parameters";
   const near = nearestOf(name, known);
   return near === null ? `this address takes ${known.join(", ")}` : `did you mean ${near}?`;

@@ -13,7 +13,7 @@
 import { hash, randomBytes } from "node:crypto";
 import { canonicalJson } from "../contract/digest.ts";
 import type { Clock, SessionRecord, SessionStore } from "../index.ts";
-import { createNamedEnders, endingWith, lookingAgain, type Watch } from "./credential-end.ts";
+import { createNamedEnders, endingWith, repeatedly, type Watch } from "./credential-end.ts";
 import type { HttpCaller } from "./http-options.ts";
 
 export interface SessionTimes {
@@ -108,7 +108,7 @@ export function createSessions(times: SessionTimes, store: SessionStore, clock: 
       const { name, caller } = record;
       const watch = endingWith(
         enders.watch(name),
-        lookingAgain(clock, () => untilEnd(name), now()),
+        repeatedly(clock, () => untilEnd(name), now()),
       );
       return { caller, csrfToken: csrfOf(secret), expiresAt: endOf(record), watch };
     },

@@ -18,11 +18,11 @@ import type { KeysOf } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { isTerminal } from "../contract/workflow.ts";
 import { type BusItem, type Kernel, type ToldItem, wallClock } from "../index.ts";
+import { BusEmitter } from "./emit-bus.ts";
 import { createQueue, merge, type Source } from "./merge.ts";
 import { limitRate, paceEvents } from "./pace.ts";
-import { type PlayOptions, requirePlayOptions, tellEvent } from "./play-events.ts";
+import { emitEvent, type PlayOptions, requirePlayOptions } from "./play-events.ts";
 import { type HostStates, Player, tierNames } from "./player.ts";
-import { BusTeller } from "./tell-bus.ts";
 import { type Viewing, viewing } from "./viewing.ts";
 
 /** Which workflows are inspected, and what of them is shown. */
@@ -108,14 +108,14 @@ async function* view(of: View): AsyncGenerator<Inspection, void, void> {
   const player = new Player(options, caller === undefined ? hostStates(kernel) : {});
   player.beginHosts(clock.now());
   yield* player.actors.take();
-  const bus = new BusTeller(player.actors);
+  const bus = new BusEmitter(player.actors);
   const traces = tracesOf(options);
   const viewed = merge<Viewed>(ledgersOf(of, player), signalsOf(of));
   for await (const one of limitRate(viewed, { perSecond: maxPerSecond, weigh, clock, signal })) {
     if (signal.aborted) return;
     if (one === "full" || "skipped" in one) {
       if (one !== "full") bus.forget();
-      yield* tellLimit(player, one, clock.now());
+      yield* emitLimit(player, one, clock.now());
     } else if ("item" in one) yield* bus.tell(one.item, traces.wants);
     else if ("ended" in one) {
       player.forget(one.ended);
@@ -123,7 +123,7 @@ async function* view(of: View): AsyncGenerator<Inspection, void, void> {
     } else
       for (const event of one.events) {
         traces.add(event);
-        yield* tellEvent(player, event);
+        yield* emitEvent(player, event);
       }
   }
 }
@@ -151,7 +151,7 @@ function tracesOf({ workflows = "awake", sample = 1 }: InspectOptions) {
 }
 
 /** That not all is told is told as well. */
-function tellLimit(player: Player, limit: "full" | { readonly skipped: number }, ms: number): readonly Inspection[] {
+function emitLimit(player: Player, limit: "full" | { readonly skipped: number }, ms: number): readonly Inspection[] {
   player.actors.at(`limit-${ms}`, ms);
   const event = limit === "full" ? { type: "INSPECTOR_FULL" } : { type: "SIGNALS_SKIPPED", count: limit.skipped };
   player.actors.hear("kernel", "t6", event);
@@ -186,10 +186,10 @@ async function* awakeEvents({ kernel, options, signal }: View, player: Player): 
     }
     isFull = false;
     const after = read.get(id) ?? 0;
-    const news =
-      newsOf(item, after) ?? (await Array.fromAsync(kernel.events(id, { after, live: false, signal }, caller)));
-    read.set(id, news.at(-1)?.sequence ?? after);
-    yield { events: news };
+    const updates =
+      updatesOf(item, after) ?? (await Array.fromAsync(kernel.events(id, { after, live: false, signal }, caller)));
+    read.set(id, updates.at(-1)?.sequence ?? after);
+    yield { events: updates };
     if (!isTerminal(state)) continue;
     // Nothing but a restart or a fact that came late is told of it now, and then from the beginning.
     read.delete(id);
@@ -198,7 +198,7 @@ async function* awakeEvents({ kernel, options, signal }: View, player: Player): 
 }
 
 /** The events of a turn that are not known yet; null where others lie between, which the ledger tells. */
-function newsOf({ events }: ToldItem & { type: "workflow" }, after: number): readonly LedgerEvent[] | null {
+function updatesOf({ events }: ToldItem & { type: "workflow" }, after: number): readonly LedgerEvent[] | null {
   if (events === undefined || (events[0]?.sequence ?? 0) > after + 1) return null;
   return events.filter(({ sequence }) => sequence > after);
 }

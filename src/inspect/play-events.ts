@@ -38,7 +38,7 @@ async function* play(
   options: PlayOptions,
 ): AsyncGenerator<Inspection, void, void> {
   const player = new Player(options);
-  for await (const event of paceEvents(soundEvents(events), options)) yield* tellEvent(player, event);
+  for await (const event of paceEvents(soundEvents(events), options)) yield* emitEvent(player, event);
 }
 
 /** The same, as far as they can be those of a ledger. */
@@ -73,14 +73,14 @@ export async function* playAfter(
 ): AsyncGenerator<NumberedInspection, void, void> {
   const player = new Player();
   for await (const event of events) {
-    const told = tellEvent(player, event);
+    const told = emitEvent(player, event);
     if (event.sequence <= after) continue;
     for (const [at, item] of told.entries()) yield { sequence: at === told.length - 1 ? event.sequence : null, item };
   }
 }
 
 /** @throws KernelErrorException T0_LEDGER_CORRUPT in place of whatever an event that is none leads to. */
-export function tellEvent(player: Player, event: LedgerEvent): readonly Inspection[] {
+export function emitEvent(player: Player, event: LedgerEvent): readonly Inspection[] {
   try {
     return player.tell(event);
   } catch (thrown) {

@@ -52,7 +52,7 @@ interface Home extends Begun {
   readonly actions: Map<string, string | null>;
 }
 
-type Said = { readonly event: LedgerEvent; readonly heard: Heard; readonly context: JsonObject };
+type Delivered = { readonly event: LedgerEvent; readonly heard: Heard; readonly context: JsonObject };
 type Moved = Omit<Address, "chart"> & { readonly chart: Address["chart"] | "action" };
 
 export class Player {
@@ -70,14 +70,14 @@ export class Player {
 
   tell(event: LedgerEvent): readonly Inspection[] {
     const context = this.#contextOf(event);
-    const said: Said = { event, heard: { ...context, type: event.event_type }, context };
+    const delivered: Delivered = { event, heard: { ...context, type: event.event_type }, context };
     const ms = Date.parse(event.timestamp);
     this.beginHosts(ms);
     this.actors.at(event.event_id, ms);
     if (policyEvents.has(event.event_type) && !this.#shown.has("policy")) return this.actors.take();
     // A refused request has no workflow.
     const isRefused = event.workflow_id === null || event.event_type === "INTENT_REJECTED";
-    this.#play(said, isRefused ? null : this.#homeOf(event, said));
+    this.#play(delivered, isRefused ? null : this.#homeOf(event, delivered));
     return this.actors.take();
   }
 
@@ -118,21 +118,21 @@ export class Player {
     for (const id of [...idsIn(home), workflowId]) this.actors.forget(id);
   }
 
-  #play(said: Said, home: Home | null): void {
-    const { event, heard, context } = said;
+  #play(delivered: Delivered, home: Home | null): void {
+    const { event, heard, context } = delivered;
     const moved: readonly Moved[] = home === null ? [] : [...addressesOf(event, home), ...actionsIn(event, home)];
-    for (const address of moved) if (address.begins && home !== null) this.#begin(address, home, said);
+    for (const address of moved) if (address.begins && home !== null) this.#begin(address, home, delivered);
     if (event.event_type === "WORKFLOW_RESTARTED" && home !== null)
       for (const id of [home.id, ...idsIn(home)]) this.actors.resume(id);
     const hearing = home === null ? [] : moved.filter(({ hears }) => hears).map((address) => sessionOf(address, home));
-    const first = this.#sayTo(said, home, hearing);
+    const first = this.#sayTo(delivered, home, hearing);
     for (const id of new Set([...(first === null ? [] : [first]), ...hearing]))
       this.actors.move(id, heard, { moves: hearing.includes(id) ? event.payload : null, context });
     if (home !== null && ends.has(event.event_type)) this.#end(home, heard);
   }
 
   /** Tells whoever hears the event first, from its sender; and from there the others. Gives the first. */
-  #sayTo({ event, heard }: Said, home: Home | null, hearing: readonly string[]): string | null {
+  #sayTo({ event, heard }: Delivered, home: Home | null, hearing: readonly string[]): string | null {
     const { from, to } = arrowOf(event);
     const target = this.#isShown(to) ? this.#nearest(to, event, home) : null;
     const sender = this.#nearest(from, event, home);
@@ -189,7 +189,7 @@ export class Player {
     return id;
   }
 
-  #homeOf(event: LedgerEvent, { context }: Said): Home {
+  #homeOf(event: LedgerEvent, { context }: Delivered): Home {
     const id = event.workflow_id as string;
     const known = this.#homes.get(id);
     if (known !== undefined) return known;
@@ -202,7 +202,7 @@ export class Player {
     return home;
   }
 
-  #begin(moved: Moved, home: Home, { event, context }: Said): void {
+  #begin(moved: Moved, home: Home, { event, context }: Delivered): void {
     const { chart, id } = moved;
     const { step_id, payload } = event;
     if (chart === "step") home.steps.set(id, operatorOf(stepIn(payload, id)) ?? home.steps.get(id) ?? null);

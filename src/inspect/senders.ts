@@ -92,8 +92,8 @@ export interface Person {
 export function personIn({ actor, payload }: LedgerEvent): Person | null {
   const { principal, from, intent } = payload;
   const asked = isPlainObject(intent) ? intent["actor"] : null;
-  const said = [principal, from, asked].find(isPerson);
-  return said ?? (actor.type === "system" ? null : actor);
+  const person = [principal, from, asked].find(isPerson);
+  return person ?? (actor.type === "system" ? null : actor);
 }
 
 const isPerson = (value: unknown): value is Person =>

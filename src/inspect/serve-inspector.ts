@@ -81,7 +81,7 @@ export async function serveInspector(
   server.on("upgrade", (request, socket, head) => {
     const refusal = refuseViewer(request, address, sockets.clients.size < resolved.maxViewers);
     if (refusal !== null) return refuseUpgrade(socket, refusal);
-    sockets.handleUpgrade(request, socket, head, (viewer) => void tellViewer(viewer, feed, resolved));
+    sockets.handleUpgrade(request, socket, head, (viewer) => void streamTo(viewer, feed, resolved));
   });
   return { url: `http://${address}`, close: () => closeAll(server, sockets) };
 }
@@ -126,7 +126,7 @@ function refuseUpgrade(socket: Duplex, status: string): void {
 }
 
 /** Closes with 1000 where all was told, with 1011 and the code where it cannot be. */
-async function tellViewer(viewer: WebSocket, source: AsyncIterable<Inspection>, options: Resolved): Promise<void> {
+async function streamTo(viewer: WebSocket, source: AsyncIterable<Inspection>, options: Resolved): Promise<void> {
   const told = source[Symbol.asyncIterator]();
   viewer.on("close", () => void Promise.resolve(told.return?.()).catch(() => undefined));
   viewer.on("error", () => undefined);

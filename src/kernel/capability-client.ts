@@ -17,7 +17,7 @@ import { moduleRef } from "../contract/module-ref.ts";
 import type { Outcome } from "../contract/outcome.ts";
 import type { WorkflowState } from "../contract/workflow-state.ts";
 import type { InputOf, OperatorNames } from "../define/step-builder.ts";
-import type { Kernel } from "./face.ts";
+import type { Kernel } from "./kernel-interface.ts";
 
 type Among<Outs> = string extends keyof Outs ? never : keyof Outs & string;
 type ContentOf<C extends CapabilityDefinition, T extends string> = z.input<C["outcomes"][T]>;

@@ -17,12 +17,12 @@ import type { KernelParts } from "./parts.ts";
 const driveRef = moduleRef(4, "ooda_loop", "drive");
 
 export function createHostWork(parts: KernelParts): HostWork {
-  const { resolved, store, life, kit, timers } = parts;
+  const { resolved, store, life, runtime, timers } = parts;
   return {
     owner: life.owner,
     store,
     clock: resolved.clock,
-    logger: kit.logger,
+    logger: runtime.logger,
     limits: resolved.limits,
     alarm: timers.alarm,
     wake: (workflowId) => parts.wake(workflowId),
@@ -30,10 +30,10 @@ export function createHostWork(parts: KernelParts): HostWork {
     async takeUp(kind, limit) {
       const taken = await claimFree(parts, kind, limit);
       const failed = (workflow_id: string) => (error: unknown) =>
-        kit.logger.error({ error, workflow_id }, "a workflow could not be taken up");
+        runtime.logger.error({ error, workflow_id }, "a workflow could not be taken up");
       const goOn = async (one: TakenUp): Promise<void> => {
         await parts.executor.goOn(one);
-        kit.telemetry.mark?.("take_up", { workflow_id: one.head.workflow_id, kind });
+        runtime.telemetry.mark?.("take_up", { workflow_id: one.head.workflow_id, kind });
       };
       await Promise.all(taken.map((one) => goOn(one).catch(failed(one.head.workflow_id))));
       return taken.map(({ head }) => head.workflow_id);
@@ -58,13 +58,13 @@ export const restedOf = (log: WorkflowLog): Rested => ({
 });
 
 async function claimFree(
-  { store, life, leases, kit }: KernelParts,
+  { store, life, leases, runtime }: KernelParts,
   kind: TakeUpKind,
   limit: number,
 ): Promise<readonly TakenUp[]> {
   await life.hold();
   if (kind === "abandoned") await leases.giveBack();
-  return store.takeUp(kind, life.owner, kit.clock.now(), limit);
+  return store.takeUp(kind, life.owner, runtime.clock.now(), limit);
 }
 
 async function drive(parts: KernelParts, workflowId: string): Promise<Rested | null> {
@@ -81,12 +81,12 @@ async function drive(parts: KernelParts, workflowId: string): Promise<Rested | n
 }
 
 /** One that a command holds back stays in memory. */
-async function untilRested({ executor, restWaiters, kit }: KernelParts, mailbox: Mailbox): Promise<void> {
+async function untilRested({ executor, restWaiters, runtime }: KernelParts, mailbox: Mailbox): Promise<void> {
   const { workflow_id } = mailbox.log.identity;
   const isHere = () => executor.awake(workflow_id) === mailbox && !mailbox.isAsleep && !mailbox.interrupted;
   for (let goesOn = true; goesOn && isHere(); )
     goesOn = await restWaiters.next(workflow_id, {
-      until: kit.clock.now() + kit.limits.tailPollMs,
+      until: runtime.clock.now() + runtime.limits.tailPollMs,
       background: true,
     });
 }

@@ -5,7 +5,7 @@
  * L1  An item is bounded, whatever its workflow or gate holds; the gates of one workflow alone are shown whole.
  * L2  `after` goes on in the list (to what is older), `before` goes back. A cursor that the list could not have given is
  *     refused.
- * L3  What no index answers (text, a role, "mine") is looked for a stretch at a time, others running between, in no more
+ * L3  What no index answers (text, a role, "mine") is looked for a segment at a time, others running between, in no more
  *     than `limits.maxListScanned` items.
  */
 
@@ -33,12 +33,12 @@ import type {
 } from "../ports/ledger-store.ts";
 import { fillingOf } from "../runtime/derive-indexes.ts";
 import type { LedgerReading } from "../runtime/ledger-reader.ts";
-import { letOthersRun } from "../runtime/let-others-run.ts";
 import type { Registry } from "../runtime/registry.ts";
-import type { Kernel } from "./face.ts";
-import { readAll, type Scan, type Stretch, tell } from "./scan-list.ts";
-import { tellGate } from "./tell-gate.ts";
-import { isVoter, type SeatParts, seatFinder, seatTeller } from "./tell-seat.ts";
+import { yieldToEventLoop } from "../runtime/yield-to-event-loop.ts";
+import { describeGate } from "./describe-gate.ts";
+import { isVoter, type SeatParts, seatDescriber, seatFinder } from "./describe-seat.ts";
+import type { Kernel } from "./kernel-interface.ts";
+import { readAll, type Scan, type Segment, tell } from "./scan-list.ts";
 
 export interface ListParts extends SeatParts {
   readonly store: LedgerStore;
@@ -89,7 +89,7 @@ export function createLists(parts: ListParts): Pick<Kernel, "workflows" | "gates
     gates: async (filter = {}, caller) => listGates(parts, parseFilter(GateQuery, filter), caller),
     async gate(workflowId, gateId, caller) {
       const gate = (await parts.reading.readWorkflowState(workflowId, caller)).gates.get(gateId);
-      if (gate !== undefined) return { ...tellGate(gate, parts.registry), ...(await seatAt(parts, gate, caller)) };
+      if (gate !== undefined) return { ...describeGate(gate, parts.registry), ...(await seatAt(parts, gate, caller)) };
       const detail = { workflow_id: String(workflowId), gate_id: String(gateId) };
       return raise(kernelError("T5_GATE_NOT_FOUND", `${gateId} is not a gate of this workflow`, listRef, { detail }));
     },
@@ -118,7 +118,7 @@ async function listWorkflows(
         : (page) => readAbout(parts, { ...selection, ...page, text: wanted }),
     keeps: wanted === "" ? null : (head) => isAbout(head, wanted),
     count: () => store.countHeads(selection),
-    most: parts.kit.limits.maxListScanned,
+    most: parts.runtime.limits.maxListScanned,
   };
   return tell(scan, total, summaryOf);
 }
@@ -127,10 +127,10 @@ async function listWorkflows(
 async function readAbout(
   parts: ListParts,
   { text, ...page }: Omit<HeadSearch, "scan">,
-): Promise<Stretch<HeadPlace, ListedHead>> {
+): Promise<Segment<HeadPlace, ListedHead>> {
   const { store } = parts;
   if (store.searchHeads === undefined) return readAll(page, async () => fillHeads(parts, await store.listHeads(page)));
-  const scan = Math.min(searched, parts.kit.limits.maxListScanned);
+  const scan = Math.min(searched, parts.runtime.limits.maxListScanned);
   const { heads, next } = await store.searchHeads({ ...page, text, scan });
   return { items: await fillHeads(parts, heads), next, seen: heads.length < page.limit ? scan : heads.length };
 }
@@ -158,7 +158,7 @@ async function fillHeads({ store, reading }: ListParts, heads: readonly ListedHe
 }
 
 async function fillHead({ store, reading }: Pick<ListParts, "store" | "reading">, head: ListedHead) {
-  await letOthersRun();
+  await yieldToEventLoop();
   try {
     const filling = fillingOf(await reading.readWorkflowState(head.workflow_id));
     await store.fillHead(head.workflow_id, filling);
@@ -193,7 +193,7 @@ async function listGates(
   const selection = { ...withoutUnset(rest), ...tenantOf(caller) };
   const { workflow_id } = selection;
   const find = mine === true ? await seatFinder(parts, requireCaller(caller)) : null;
-  const tellSeat = caller === undefined ? null : await seatTeller(parts, caller);
+  const describeSeat = caller === undefined ? null : await seatDescriber(parts, caller);
   const scan: Scan<GatePlace, ListedGate> = {
     page: { ...withoutUnset({ after: readCursor(after, "\u{10ffff}"), before: readCursor(before, "") }), limit },
     read: (page) =>
@@ -212,11 +212,11 @@ async function listGates(
             );
           },
     count: () => store.countGates(selection),
-    most: parts.kit.limits.maxListScanned,
+    most: parts.runtime.limits.maxListScanned,
   };
   return tell(scan, total, (gate) => {
     // What was cut of it may be what decides.
-    const seat = tellSeat === null || gate.truncated ? {} : { seat: tellSeat(gate) };
+    const seat = describeSeat === null || gate.truncated ? {} : { seat: describeSeat(gate) };
     return showGate({ ...gate, ...seat }, registry, workflow_id === undefined);
   });
 }
@@ -225,13 +225,13 @@ const requireCaller = (caller: Caller | undefined): Caller =>
   caller ?? refuse("filter: mine is a caller's; the embedding host has no seat at a gate");
 
 async function seatAt(parts: ListParts, gate: Gate, caller: Caller | undefined): Promise<Pick<Gate, "seat">> {
-  return caller === undefined ? {} : { seat: (await seatTeller(parts, caller))(gate) };
+  return caller === undefined ? {} : { seat: (await seatDescriber(parts, caller))(gate) };
 }
 
 /** With what may be edited, in a list over many as far as it is short; of what was cut nothing is to be edited. */
 function showGate(gate: ListedGate, registry: Registry, isCut: boolean): ListedGate {
   if (gate.truncated) return { ...gate, editable: null };
-  const whole = tellGate(gate, registry);
+  const whole = describeGate(gate, registry);
   return isCut ? listGate(whole) : wholeGate(whole);
 }
 

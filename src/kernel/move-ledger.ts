@@ -14,7 +14,7 @@ import { moduleRef } from "../contract/module-ref.ts";
 import type { TurnRow } from "../contract/turn.ts";
 import type { Append, LedgerStore } from "../ports/ledger-store.ts";
 import { eachHead } from "../runtime/each-head.ts";
-import { letOthersRun } from "../runtime/let-others-run.ts";
+import { yieldToEventLoop } from "../runtime/yield-to-event-loop.ts";
 import { AppendDerivation } from "./derive-appends.ts";
 import { verifyAll } from "./verify.ts";
 
@@ -130,7 +130,7 @@ async function* readLog(store: LedgerStore, { until, signal }: Extent): AsyncGen
     if (last === undefined) return;
     yield read.map(({ row }) => row);
     position = last.position;
-    await letOthersRun();
+    await yieldToEventLoop();
   }
 }
 

@@ -44,9 +44,9 @@ async function findOpenGate(
   workflow_id: string,
   caller: Caller,
 ): Promise<string> {
-  const saidAt = instantText(clock.now());
+  const askedAt = instantText(clock.now());
   const gates = await store.gates({ workflow_id, tenant_id: caller.tenant_id, limit: maxNamed });
-  const open = gates.filter(({ opened_at }) => opened_at <= saidAt);
+  const open = gates.filter(({ opened_at }) => opened_at <= askedAt);
   const [only, ...others] = open;
   if (only === undefined) {
     const { state } = await reading.readWorkflowState(workflow_id, caller);

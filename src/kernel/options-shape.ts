@@ -9,7 +9,7 @@ import { type KeysOf, readStrictly, requireKnownMembers } from "../contract/know
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Notifier } from "../ports/notifier.ts";
 import type { Scorers, Security } from "../ports/perception.ts";
-import { defaultLimits, type Limits } from "../runtime/kit.ts";
+import { defaultLimits, type Limits } from "../runtime/runtime.ts";
 import type { Pipeline } from "../tiers/t6-metacognition/route-activation.ts";
 import type { KernelOptions } from "./options.ts";
 

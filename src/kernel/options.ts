@@ -3,6 +3,7 @@
  */
 
 import type { Same } from "../../machines/quorum.ts";
+import { guardPlanner } from "../adapters/describe-data.ts";
 import { keywordClassifier } from "../adapters/keyword-classifier.ts";
 import { memoryArtifacts } from "../adapters/memory-artifacts.ts";
 import { openSecurity } from "../adapters/open-security.ts";
@@ -10,7 +11,6 @@ import { guardScorers } from "../adapters/plain-scorers.ts";
 import { guardLogger, guardTelemetry, quietLogger, quietTelemetry } from "../adapters/quiet-telemetry.ts";
 import { type Role, roleAuthenticator } from "../adapters/role-authenticator.ts";
 import { machineRandom } from "../adapters/seeded-random.ts";
-import { guardPlanner } from "../adapters/tell-data.ts";
 import { templatePlanner } from "../adapters/template-planner.ts";
 import { wallClock } from "../adapters/wall-clock.ts";
 import { matchWords } from "../adapters/word-matcher.ts";
@@ -40,7 +40,7 @@ import type { ApproverKeys } from "../ports/signature-verifier.ts";
 import type { Logger, Telemetry } from "../ports/telemetry.ts";
 import type { TierDefinition } from "../runtime/define-tier.ts";
 import { type KernelClock, kernelClock } from "../runtime/kernel-clock.ts";
-import { defaultLimits, type Limits } from "../runtime/kit.ts";
+import { defaultLimits, type Limits } from "../runtime/runtime.ts";
 import { guardSamePerson } from "../runtime/same-person.ts";
 import type { Inspect } from "../runtime/supervision.ts";
 import { checkCustomMiddleware } from "../tiers/t4-execution/decide/middleware.ts";

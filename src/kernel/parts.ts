@@ -1,5 +1,5 @@
 /**
- * The parts of a kernel and how they hold on to one another: kit, bus, log writing, lifecycles, executor, host, tiers.
+ * The parts of a kernel and how they hold on to one another: runtime, bus, log writing, lifecycles, executor, host, tiers.
  *
  * Owns: the wiring. Never: opens or closes the ledger, serves a caller.
  */
@@ -15,7 +15,6 @@ import { EmbeddedHost } from "../hosts/embedded/embedded-host.ts";
 import type { Host } from "../ports/host.ts";
 import { SignalBus, type Tier } from "../runtime/bus.ts";
 import { createFeed, type Feed } from "../runtime/feed.ts";
-import type { Kit } from "../runtime/kit.ts";
 import { LeaseKeeper } from "../runtime/lease-keeper.ts";
 import { createLedgerReading, type LedgerReading } from "../runtime/ledger-reader.ts";
 import { createLedgerWatch, type LedgerWatch } from "../runtime/ledger-watch.ts";
@@ -25,6 +24,7 @@ import { createNoticeDelivery, type NoticeDelivery } from "../runtime/notice-del
 import { OwnLife } from "../runtime/own-life.ts";
 import { createRegistry, type Registry } from "../runtime/registry.ts";
 import { createRestWaiters, type RestWaiters } from "../runtime/rest-waiters.ts";
+import type { Runtime } from "../runtime/runtime.ts";
 import { Supervision } from "../runtime/supervision.ts";
 import { syncedReads } from "../runtime/synced-reads.ts";
 import { createTenantFeed, type TenantFeed } from "../runtime/tenant-feed.ts";
@@ -34,8 +34,8 @@ import type { WorkflowLog } from "../runtime/workflow-log.ts";
 import { createWorkflowTails, type WorkflowTails } from "../runtime/workflow-tails.ts";
 import { Executor } from "../tiers/t4-execution/executor.ts";
 import type { Mailbox } from "../tiers/t4-execution/mailbox.ts";
-import { createBudgetBook } from "../tiers/t5-ego/admission/budget-book.ts";
-import { type CapabilityShelf, createCapabilityShelf } from "../tiers/t5-ego/admission/capability-shelf.ts";
+import { createBudgetLimiter } from "../tiers/t5-ego/admission/budget-limiter.ts";
+import { type CapabilityRegistry, createCapabilityRegistry } from "../tiers/t5-ego/admission/capability-registry.ts";
 import type { PolicyEngine } from "../tiers/t5-ego/policy/evaluate-policies.ts";
 import { feedAfter, feedOfHead, markFeed } from "../tiers/t6-metacognition/project-feed.ts";
 import { createHostWork, guardHost, restedOf } from "./host-work.ts";
@@ -45,9 +45,9 @@ import { createServices, createSettings, defineTiers } from "./tiers.ts";
 const restRef = moduleRef(4, "ooda_loop", "rest");
 
 /** What fills a kernel's parts beside the ports of its options. */
-export interface Staffing {
+export interface PartsOptions {
   readonly registry: Registry;
-  readonly shelf: CapabilityShelf;
+  readonly capabilityRegistry: CapabilityRegistry;
   readonly patchTier: TierPatch;
 }
 
@@ -57,9 +57,9 @@ export class KernelParts {
   /** The store as those read it who tell others. */
   readonly told: KernelLedger;
   readonly registry: Registry;
-  readonly shelf: CapabilityShelf;
+  readonly capabilityRegistry: CapabilityRegistry;
   readonly bus: SignalBus;
-  readonly kit: Kit;
+  readonly runtime: Runtime;
   /** Its name, under which it holds workflows, and how long it is known to be alive. */
   readonly life: OwnLife;
   readonly timers: Timers;
@@ -81,24 +81,24 @@ export class KernelParts {
   /** The engine, and whether the default stance is part of it. */
   readonly policies: { readonly engine: PolicyEngine; readonly withDefault: boolean };
 
-  constructor(resolved: Resolved, store: KernelLedger, { registry, shelf, patchTier }: Staffing) {
+  constructor(resolved: Resolved, store: KernelLedger, { registry, capabilityRegistry, patchTier }: PartsOptions) {
     const { options, clock, limits, logger, budgets } = resolved;
     this.resolved = resolved;
     this.store = store;
     this.told = options.durability === "effects" ? syncedReads(store) : store;
     this.registry = registry;
     this.policies = { engine: resolved.engine, withDefault: options.defaultPolicies !== false };
-    this.shelf = shelf;
+    this.capabilityRegistry = capabilityRegistry;
     this.bus = new SignalBus({
       onSubscriberError: (error) => logger.error({ error }, "a bus subscriber threw"),
       maxWaiting: limits.maxBusWaiting,
     });
-    this.kit = this.#createKit(resolved);
+    this.runtime = this.#createRuntime(resolved);
     this.timers = createTimers(clock);
     this.feed = createFeed((error) => logger.error({ error }, "a listener threw"));
-    this.life = new OwnLife({ store, clock, owner: options.owner ?? this.kit.ids.next("kernel"), ...limits });
+    this.life = new OwnLife({ store, clock, owner: options.owner ?? this.runtime.ids.next("kernel"), ...limits });
     this.writer = createLedgerWriter(store, limits, this.life);
-    this.tenantLog = createTenantAppend({ store, writer: this.writer, kit: this.kit });
+    this.tenantLog = createTenantAppend({ store, writer: this.writer, runtime: this.runtime });
     this.watch = createLedgerWatch({ store: this.told, feed: this.feed, clock, pollMs: limits.tailPollMs });
     this.tails = createWorkflowTails({ store: this.told, watch: this.watch, maxTailChars: limits.maxTailChars });
     this.reading = createLedgerReading({ store: this.told, tails: this.tails });
@@ -106,7 +106,7 @@ export class KernelParts {
       store: this.told,
       watch: this.watch,
       projection: { before: markFeed, after: feedAfter },
-      tellHead: feedOfHead,
+      describeHead: feedOfHead,
       ...limits,
     });
     this.restWaiters = createRestWaiters(this.timers);
@@ -124,8 +124,8 @@ export class KernelParts {
       definitions: defineTiers({
         resolved,
         registry,
-        shelf,
-        book: createBudgetBook({
+        capabilityRegistry,
+        limiter: createBudgetLimiter({
           limits: budgets.limits,
           charges: async (tenantId, counters) => store.charges(tenantId, counters),
           now: clock.now,
@@ -137,13 +137,13 @@ export class KernelParts {
         tenantLog: this.tenantLog,
       }).map(patchTier),
       bus: this.bus,
-      kit: this.kit,
+      runtime: this.runtime,
       ...(options.inspect === undefined ? {} : { inspect: options.inspect }),
       onRestart: (tier) => this.#refold(tier),
     });
   }
 
-  #createKit({ clock, random, limits, logger, telemetry }: Resolved): Kit {
+  #createRuntime({ clock, random, limits, logger, telemetry }: Resolved): Runtime {
     const ids = createIdSource({ now: clock.now, random });
     const { bus } = this;
     return {
@@ -160,18 +160,18 @@ export class KernelParts {
   }
 
   #createExecutor(resolved: Resolved): Executor {
-    const { store, writer, kit, lifecycles, registry, reading, timers } = this;
+    const { store, writer, runtime, lifecycles, registry, reading, timers } = this;
     return new Executor({
       store,
       writer,
-      kit,
+      runtime,
       lifecycles,
       life: this.life,
       goesOn: this.host.dispatch === undefined,
       settings: createSettings(resolved, registry),
       services: createServices({ resolved, store, reading, timers }),
       onCommitted: (log, events, own) => {
-        kit.telemetry.committed?.({ events, record: log.exists ? log.record : null, own });
+        runtime.telemetry.committed?.({ events, record: log.exists ? log.record : null, own });
         this.feed.announce(log.identity.workflow_id);
         if (events.some((e) => e.event_type === "INTENT_RECEIVED")) lifecycles.wake(log.record);
         this.leases.watch();
@@ -191,7 +191,7 @@ export class KernelParts {
       life: this.life,
       tailPollMs: limits.tailPollMs,
       logs: () => this.executor.mailboxes().map(({ log }) => log),
-      onNews: () => this.watch.ring(),
+      onUpdate: () => this.watch.wake(),
       onGone: () => this.host.freed(),
       onForeign: (log) => this.executor.awake(log.identity.workflow_id)?.refreshed(),
       onLeaseLost: (log) => this.executor.awake(log.identity.workflow_id)?.interrupt(),
@@ -199,10 +199,17 @@ export class KernelParts {
   }
 
   #createNotices({ options: { notifiers = [] } }: Resolved): NoticeDelivery | null {
-    const { told: store, watch, timers, kit } = this;
+    const { told: store, watch, timers, runtime } = this;
     const { deliveries } = store;
     if (deliveries === undefined || notifiers.length === 0) return null;
-    return createNoticeDelivery(notifiers, { store, deliveries, watch, timers, kit, owner: kit.ids.next("kernel") });
+    return createNoticeDelivery(notifiers, {
+      store,
+      deliveries,
+      watch,
+      timers,
+      runtime,
+      owner: runtime.ids.next("kernel"),
+    });
   }
 
   /** Brings a workflow to life from the ledger and lets it go on. */
@@ -213,7 +220,7 @@ export class KernelParts {
   /** T7 strikes it off, who waits is told, the host keeps what falls due. */
   #rested({ log, parentId }: Mailbox): void {
     const { workflow_id, correlation_id } = log.identity;
-    const { signals, send } = this.kit;
+    const { signals, send } = this.runtime;
     send(7, signals.createDataSignal({ workflow_id }, "Release", restRef, correlation_id, null, { parentId }));
     this.restWaiters.tell(workflow_id);
     this.leases.rested(log);
@@ -225,7 +232,7 @@ export class KernelParts {
     if (tier !== 4) return;
     for (const id of this.executor.dropAll()) {
       this.wake(id).catch((error: unknown) =>
-        this.kit.logger.error({ error, workflow_id: id }, "a workflow could not be folded again"),
+        this.runtime.logger.error({ error, workflow_id: id }, "a workflow could not be folded again"),
       );
     }
   }
@@ -258,13 +265,13 @@ export async function openMemoryLedger(): Promise<KernelLedger> {
 export function fillRegistry(
   options: KernelOptions,
   { governor, capabilities }: Pick<ParsedBudgets, "governor" | "capabilities">,
-): Pick<Staffing, "registry" | "shelf"> {
-  const shelf = createCapabilityShelf(governor, capabilities);
-  const registry = createRegistry({ retrieval: options.retrieval, shelve: shelf.put });
+): Pick<PartsOptions, "registry" | "capabilityRegistry"> {
+  const capabilityRegistry = createCapabilityRegistry(governor, capabilities);
+  const registry = createRegistry({ retrieval: options.retrieval, registerCeilings: capabilityRegistry.put });
   registry.registerOperator(respondOperator);
   for (const operator of options.operators ?? []) registry.registerOperator(operator);
   for (const capability of options.capabilities ?? []) registry.registerCapability(capability);
-  return { registry, shelf };
+  return { registry, capabilityRegistry };
 }
 
 /** @throws what the ledger throws that cannot be opened; nothing is left running then. */
@@ -284,15 +291,15 @@ export async function openParts(parts: KernelParts): Promise<void> {
 
 /** Runs come to rest or are interrupted; leases are given up; everything is closed. */
 export async function stopParts(parts: KernelParts, drainMs: number): Promise<void> {
-  const { executor, store, supervision, kit } = parts;
+  const { executor, store, supervision, runtime } = parts;
   supervision.root.send({ type: "STOP" });
   parts.host.stop();
-  await drain(parts, kit.clock.now() + drainMs);
+  await drain(parts, runtime.clock.now() + drainMs);
   const awake = executor.mailboxes();
   const held = awake.map(({ log }) => log);
   for (const mailbox of awake) mailbox.interrupt();
   await letUnwind(awake.map((mailbox) => mailbox.idle()));
-  const inTime = (end: Promise<void>) => Promise.race([end, parts.timers.until(kit.clock.now() + giveUpMs)]);
+  const inTime = (end: Promise<void>) => Promise.race([end, parts.timers.until(runtime.clock.now() + giveUpMs)]);
   await inTime(giveUp(parts, held));
   await inTime(parts.host.ended());
   await parts.notices?.stop();

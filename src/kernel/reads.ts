@@ -12,10 +12,10 @@ import { openEnvelope, type TurnRow } from "../contract/turn.ts";
 import type { WorkflowRecord } from "../contract/workflow.ts";
 import type { WorkflowState } from "../contract/workflow-state.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
-import type { Kit } from "../runtime/kit.ts";
 import type { LedgerReading } from "../runtime/ledger-reader.ts";
 import { readable } from "../runtime/read-turns.ts";
 import type { Registry } from "../runtime/registry.ts";
+import type { Runtime } from "../runtime/runtime.ts";
 import type { TenantFeed } from "../runtime/tenant-feed.ts";
 import type { Projection } from "../runtime/workflow-tails.ts";
 import { traceOf, viewWorkflow } from "../tiers/t4-execution/build-trace.ts";
@@ -23,10 +23,10 @@ import { composeEvidence } from "../tiers/t6-metacognition/compose-evidence.ts";
 import { explainWorkflow } from "../tiers/t6-metacognition/explain.ts";
 import { projectAudit } from "../tiers/t6-metacognition/project-audit.ts";
 import { assistantDeltas, progressAfter, progressOf } from "../tiers/t6-metacognition/project-progress.ts";
-import type { AtSequence, Channels, Kernel, Numbered } from "./face.ts";
+import { describeGates } from "./describe-gate.ts";
+import type { AtSequence, Channels, Kernel, Numbered } from "./kernel-interface.ts";
 import { createLists, type ListParts } from "./lists.ts";
 import { numberReports, readReports } from "./reports.ts";
-import { tellGates } from "./tell-gate.ts";
 import { verifyAll, verifyOne } from "./verify.ts";
 
 type Reads = Pick<
@@ -51,21 +51,21 @@ type Reads = Pick<
 >;
 
 export const viewOf = (record: WorkflowRecord, registry: Registry): WorkflowState =>
-  tellGates(viewWorkflow(record, progressOf(record)), registry);
+  describeGates(viewWorkflow(record, progressOf(record)), registry);
 
 export interface ReadParts {
   readonly store: LedgerStore;
   readonly reading: LedgerReading;
   readonly tenantFeed: TenantFeed;
   readonly registry: Registry;
-  readonly kit: Kit;
+  readonly runtime: Runtime;
   readonly same: ListParts["same"];
   /** Rejects for a caller who lacks the scope; the embedding host itself, without a caller, has all. */
   readonly authorize: ListParts["authorize"];
 }
 
 export function createReads(parts: ReadParts): Reads {
-  const { store, reading, tenantFeed, registry, kit, authorize } = parts;
+  const { store, reading, tenantFeed, registry, runtime, authorize } = parts;
   const isModelCall = (operator: string): boolean => registry.findOperator(operator)?.metadata.kind === "llm";
   return {
     ...createLists(parts),
@@ -104,7 +104,7 @@ export function createReads(parts: ReadParts): Reads {
     async *evidence(workflowId, caller, { reports = [] } = {}) {
       const rows = await reading.rows(workflowId, caller);
       const { tenant_id } = openEnvelope(rows[0] as TurnRow);
-      const kept = await readReports(store, { tenant_id, workflow_id: workflowId, limit: kit.limits.maxReports });
+      const kept = await readReports(store, { tenant_id, workflow_id: workflowId, limit: runtime.limits.maxReports });
       yield* readable(workflowId, () => composeEvidence(rows, [...kept, ...numberReports(reports)]));
     },
     async verify(workflowId, check, caller) {

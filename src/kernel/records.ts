@@ -11,19 +11,19 @@ import { type FederatedChange, type FederationOptions, requireFewChanges } from 
 import { TenantId } from "../contract/ids.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
-import type { Kit } from "../runtime/kit.ts";
 import type { LedgerReading } from "../runtime/ledger-reader.ts";
+import type { Runtime } from "../runtime/runtime.ts";
 import { takeJson } from "../runtime/take-json.ts";
 import type { TenantAppend } from "../runtime/tenant-log.ts";
 import type { Gateway } from "../tiers/t0-foundation/gateway.ts";
 import { changeOf, stampRecord } from "../tiers/t2-cognition/merge-changes.ts";
-import type { Kernel } from "./face.ts";
+import type { Kernel } from "./kernel-interface.ts";
 import { attachReport } from "./reports.ts";
 
 export interface RecordParts {
   readonly store: LedgerStore;
   readonly reading: LedgerReading;
-  readonly kit: Kit;
+  readonly runtime: Runtime;
   readonly tenantLog: TenantAppend;
   readonly federation: FederationOptions;
   readonly gateway: Gateway;
@@ -55,25 +55,25 @@ async function recordDocument({ tenantLog }: RecordParts, raw: unknown): Promise
 }
 
 async function writeMemory(
-  { store, tenantLog, federation, kit }: RecordParts,
+  { store, tenantLog, federation, runtime }: RecordParts,
   given: ParsedMemoryRecord,
 ): Promise<string> {
   const { tenant_id, thread_id, key } = given;
   const decide = async () => {
     const standing = thread_id === null ? await store.memory({ tenant_id, thread_id, keys: [key], limit: 1 }) : [];
     const record = thread_id === null ? stampRecord(given, standing[0], federation.replica) : given;
-    requireSendable(changeOf(record), kit);
+    requireSendable(changeOf(record), runtime);
     return { drafts: [draft("MEMORY_WRITTEN", { record })], answer: null };
   };
   return firstOf(await tenantLog(tenant_id, decide));
 }
 
 async function readChanges(
-  { store, gateway, kit }: RecordParts,
+  { store, gateway, runtime }: RecordParts,
   raw: unknown,
   caller: Caller | undefined,
 ): Promise<readonly FederatedChange[]> {
-  const { tenant_id, limit = kit.limits.maxSyncChanges } = parse(ChangeQuery, raw);
+  const { tenant_id, limit = runtime.limits.maxSyncChanges } = parse(ChangeQuery, raw);
   await gateway.authorize(caller, "memory:sync");
   if (caller !== undefined && caller.tenant_id !== tenant_id)
     raise(kernelError("T5_IDENTITY_VIOLATION", "the caller does not belong to this tenant", recordRef));
@@ -86,7 +86,7 @@ async function readChanges(
 }
 
 /** What other replicas would refuse is not written as a record to replicate. */
-function requireSendable(change: FederatedChange | null, { limits }: Kit): void {
+function requireSendable(change: FederatedChange | null, { limits }: Runtime): void {
   if (change === null) return;
   takeJson(change.value, { what: "record", source: recordRef });
   requireFewChanges({ changes: [change] }, limits);

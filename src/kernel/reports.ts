@@ -11,8 +11,8 @@ import { draft } from "../contract/event.ts";
 import type { Json } from "../contract/json.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
-import type { Kit } from "../runtime/kit.ts";
 import type { LedgerReading } from "../runtime/ledger-reader.ts";
+import type { Runtime } from "../runtime/runtime.ts";
 import { takeJson } from "../runtime/take-json.ts";
 import type { TenantAppend } from "../runtime/tenant-log.ts";
 import type { Gateway } from "../tiers/t0-foundation/gateway.ts";
@@ -24,17 +24,17 @@ const idOf = (workflowId: string, n: number): string => `evaluation:${workflowId
 interface ReportParts {
   readonly store: LedgerStore;
   readonly reading: LedgerReading;
-  readonly kit: Kit;
+  readonly runtime: Runtime;
   readonly tenantLog: TenantAppend;
   readonly gateway: Gateway;
 }
 
 export async function attachReport(
-  { store, reading, kit, tenantLog, gateway }: ReportParts,
+  { store, reading, runtime, tenantLog, gateway }: ReportParts,
   workflowId: string,
   { report, caller }: { readonly report: unknown; readonly caller: Caller | undefined },
 ): Promise<string> {
-  const { maxReports, maxRequestChars } = kit.limits;
+  const { maxReports, maxRequestChars } = runtime.limits;
   const content = copyReport(report);
   const bytes = JSON.stringify(content).length;
   if (bytes > maxRequestChars) refuseSize(`the report exceeds limits.maxRequestChars = ${maxRequestChars}`);

@@ -19,7 +19,7 @@ import { readInputs } from "../tiers/t1-perception/normalize-intent.ts";
 import { affectedSteps } from "../tiers/t4-execution/decide/restart-workflow.ts";
 import { baseIdOf } from "../tiers/t4-execution/decide/run.ts";
 import { mayUse } from "../tiers/t5-ego/authorize.ts";
-import type { Kernel } from "./face.ts";
+import type { Kernel } from "./kernel-interface.ts";
 
 interface Again {
   readonly gateway: ReturnType<typeof createGateway>;

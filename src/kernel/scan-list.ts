@@ -1,5 +1,5 @@
 /**
- * A page of a list, or the count of it, where some of it is looked for item by item: a stretch at a time, others running
+ * A page of a list, or the count of it, where some of it is looked for item by item: a segment at a time, others running
  * between, in no more than so many items.
  *
  * Owns: going through a list, either way. Never: what an item is, or which are wanted.
@@ -9,14 +9,14 @@ import { kernelError } from "../contract/error-codes.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Listed } from "../contract/workflow-summary.ts";
 import type { Paged } from "../ports/ledger-store.ts";
-import { letOthersRun } from "../runtime/let-others-run.ts";
+import { yieldToEventLoop } from "../runtime/yield-to-event-loop.ts";
 
 const listRef = moduleRef(0, "gateway", "list");
 /** Items that are looked at in one go. */
-const stretch = 100;
+const segment = 100;
 
 /** What was read of a list, newest first; `next` is where to go on, null at its end. */
-export interface Stretch<Place, T extends Place> {
+export interface Segment<Place, T extends Place> {
   readonly items: readonly T[];
   readonly next: Place | null;
   /** How many items were looked at. */
@@ -26,7 +26,7 @@ export interface Stretch<Place, T extends Place> {
 export async function readAll<Place, T extends Place>(
   page: Paged<Place>,
   read: () => Promise<readonly T[]>,
-): Promise<Stretch<Place, T>> {
+): Promise<Segment<Place, T>> {
   const items = await read();
   const last = isBackward(page) ? items[0] : items.at(-1);
   return { items, next: items.length < page.limit ? null : (last ?? null), seen: items.length };
@@ -34,7 +34,7 @@ export async function readAll<Place, T extends Place>(
 
 export interface Scan<Place, T extends Place> {
   readonly page: Paged<Place>;
-  readonly read: (page: Paged<Place>) => Promise<Stretch<Place, T>>;
+  readonly read: (page: Paged<Place>) => Promise<Segment<Place, T>>;
   /** What no index answers; null where there is no such thing. */
   readonly keeps: ((item: T) => boolean | Promise<boolean>) | null;
   readonly count: () => Promise<number>;
@@ -77,7 +77,7 @@ async function* search<Place, T extends Place>(
   { read, keeps, most }: Scan<Place, T>,
   from: Cursors<Place>,
 ): AsyncGenerator<T, void, void> {
-  let page: Paged<Place> = { ...from, limit: stretch };
+  let page: Paged<Place> = { ...from, limit: segment };
   for (let seen = 0; ; ) {
     if (seen >= most) refuseMore(most);
     const found = await read(page);
@@ -86,7 +86,7 @@ async function* search<Place, T extends Place>(
     if (found.next === null) return;
     seen += found.seen;
     page = { ...page, ...(isBackward(from) ? { before: found.next } : { after: found.next }) };
-    await letOthersRun();
+    await yieldToEventLoop();
   }
 }
 

@@ -22,8 +22,8 @@ import { draftOfStep, type Settings } from "../tiers/t4-execution/decide/run.ts"
 import type { Executor } from "../tiers/t4-execution/executor.ts";
 import type { Services } from "../tiers/t4-execution/perform/services.ts";
 import { createExecutionTier } from "../tiers/t4-execution/tier.ts";
-import type { BudgetBook } from "../tiers/t5-ego/admission/budget-book.ts";
-import type { CapabilityShelf } from "../tiers/t5-ego/admission/capability-shelf.ts";
+import type { BudgetLimiter } from "../tiers/t5-ego/admission/budget-limiter.ts";
+import type { CapabilityRegistry } from "../tiers/t5-ego/admission/capability-registry.ts";
 import { createEgoTier } from "../tiers/t5-ego/tier.ts";
 import { createMetacognitionTier } from "../tiers/t6-metacognition/tier.ts";
 import { createOrchestrationTier } from "../tiers/t7-orchestration/tier.ts";
@@ -86,8 +86,8 @@ function createInitializer({ options: { initialize }, clock, limits }: Resolved)
 interface TierParts {
   readonly resolved: Resolved;
   readonly registry: Registry;
-  readonly shelf: CapabilityShelf;
-  readonly book: BudgetBook;
+  readonly capabilityRegistry: CapabilityRegistry;
+  readonly limiter: BudgetLimiter;
   readonly store: LedgerStore;
   readonly executor: Executor;
   readonly writer: ReturnType<typeof createLedgerWriter>;
@@ -97,8 +97,8 @@ interface TierParts {
 export function defineTiers({
   resolved,
   registry,
-  shelf,
-  book,
+  capabilityRegistry,
+  limiter,
   store,
   executor,
   writer,
@@ -143,8 +143,8 @@ export function defineTiers({
       authenticator,
       engine,
       maxCost: budgets.maxCost,
-      shelf,
-      book,
+      capabilityRegistry,
+      limiter,
       same: resolved.same,
       federation: resolved.federation,
       signatures: { verifier: jwsVerifier, keysOf: options.approverKeys ?? null },

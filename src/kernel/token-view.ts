@@ -8,41 +8,49 @@ import { kernelError } from "../contract/error-codes.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { type GovernorUsage, tokenEventToJson } from "../contract/token.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
-import type { Kit } from "../runtime/kit.ts";
 import type { LedgerReading } from "../runtime/ledger-reader.ts";
+import type { Runtime } from "../runtime/runtime.ts";
 import { governorOf } from "../tiers/t5-ego/admission/admit-call.ts";
-import type { CapabilityShelf } from "../tiers/t5-ego/admission/capability-shelf.ts";
-import { tellBudgets } from "../tiers/t5-ego/admission/tell-budgets.ts";
+import type { CapabilityRegistry } from "../tiers/t5-ego/admission/capability-registry.ts";
+import { describeBudgets } from "../tiers/t5-ego/admission/describe-budgets.ts";
 import { projectTokens } from "../tiers/t6-metacognition/project-tokens.ts";
-import type { KernelTokens } from "./face.ts";
+import type { KernelTokens } from "./kernel-interface.ts";
 
 export interface TokenViewParts {
   readonly store: LedgerStore;
   readonly reading: LedgerReading;
-  readonly shelf: CapabilityShelf;
-  readonly kit: Kit;
+  readonly capabilityRegistry: CapabilityRegistry;
+  readonly runtime: Runtime;
   readonly resolved: { readonly budgets: ParsedBudgets };
 }
 
-export function createTokenView({ store, reading, shelf, kit, resolved }: TokenViewParts): KernelTokens {
+export function createTokenView({
+  store,
+  reading,
+  capabilityRegistry,
+  runtime,
+  resolved,
+}: TokenViewParts): KernelTokens {
   const events: KernelTokens["events"] = async (workflowId, caller) =>
-    projectTokens(await reading.events(workflowId, caller), shelf);
+    projectTokens(await reading.events(workflowId, caller), capabilityRegistry);
   return {
     events,
     toJsonl: async (workflowId, caller) =>
       (await events(workflowId, caller)).map((event) => JSON.stringify(tokenEventToJson(event))).join("\n"),
     async capabilities(workflowId, caller) {
-      if (workflowId === undefined) return shelf.entries();
+      if (workflowId === undefined) return capabilityRegistry.entries();
       const { used } = await reading.readWorkflowState(workflowId, caller);
-      return shelf.entries().map((entry) => ({ ...entry, usage: used.capabilities.get(entry.name) ?? entry.usage }));
+      return capabilityRegistry
+        .entries()
+        .map((entry) => ({ ...entry, usage: used.capabilities.get(entry.name) ?? entry.usage }));
     },
     governor: async (workflowId, caller): Promise<GovernorUsage> =>
-      governorOf(shelf, (await reading.readWorkflowState(workflowId, caller)).used.resources),
+      governorOf(capabilityRegistry, (await reading.readWorkflowState(workflowId, caller)).used.resources),
     charges: async (tenantId, caller) => store.chargesOf(requireTenant(tenantId, caller)),
     async budgets(tenantId, caller) {
       const tenant = requireTenant(tenantId, caller);
       const charges = await store.chargesOf(tenant);
-      return tellBudgets(resolved.budgets.limits, { tenant, charges, at: kit.clock.now() });
+      return describeBudgets(resolved.budgets.limits, { tenant, charges, at: runtime.clock.now() });
     },
   };
 }

@@ -9,8 +9,8 @@ import { createSignatureAudit, type SignatureAudit, type SignatureCheck } from "
 import { type ChainBreak, genesisHash, verifyChain } from "../contract/chain.ts";
 import type { TurnRow } from "../contract/turn.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
-import { letOthersRun } from "../runtime/let-others-run.ts";
-import type { Verification } from "./face.ts";
+import { yieldToEventLoop } from "../runtime/yield-to-event-loop.ts";
+import type { Verification } from "./kernel-interface.ts";
 import { openMemoryLedger } from "./parts.ts";
 import { IndexRebuild } from "./verify-indexes.ts";
 
@@ -43,7 +43,7 @@ export async function verifyAll(
     const last = rows.at(-1);
     if (last === undefined) break;
     position = last.position;
-    await letOthersRun();
+    await yieldToEventLoop();
   }
   const broken = [...(await chains.end(store)), ...((await rebuild?.end()) ?? [])];
   return { ok: broken.length === 0, checked, broken };

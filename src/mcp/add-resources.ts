@@ -11,7 +11,7 @@ import { raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Caller, LedgerEvent } from "../index.ts";
 import { toMcpWorkflow } from "./describe-workflow.ts";
-import { type McpDesk, requireGranted } from "./mcp-desk.ts";
+import { type McpContext, requireGranted } from "./mcp-context.ts";
 import { orProtocolError } from "./mcp-error.ts";
 import { watchWorkflow } from "./watch-workflow.ts";
 
@@ -28,7 +28,7 @@ interface Address {
   readonly after: number;
 }
 
-type View = (desk: McpDesk, address: Address, caller: Caller) => Promise<object>;
+type View = (context: McpContext, address: Address, caller: Caller) => Promise<object>;
 
 const views: Readonly<Record<string, { readonly tells: string; readonly read: View }>> = {
   state: {
@@ -56,9 +56,11 @@ export function readAddress(uri: string): Address {
   return raise(kernelError("T0_MCP_RESOURCE_UNKNOWN", "there is no such resource", resourceRef, { detail }));
 }
 
-export function addResources(server: Server, desk: McpDesk): void {
-  const { logger } = desk.options;
-  server.setRequestHandler("resources/list", ({ params }) => orProtocolError(logger, () => list(desk, params?.cursor)));
+export function addResources(server: Server, context: McpContext): void {
+  const { logger } = context.options;
+  server.setRequestHandler("resources/list", ({ params }) =>
+    orProtocolError(logger, () => list(context, params?.cursor)),
+  );
   server.setRequestHandler("resources/templates/list", () => ({
     resourceTemplates: Object.entries(views).map(([name, { tells }]) => ({
       uriTemplate: name === "state" ? `${base}/{id}` : `${base}/{id}/${name}${name === "events" ? "{?after}" : ""}`,
@@ -69,23 +71,23 @@ export function addResources(server: Server, desk: McpDesk): void {
   }));
   server.setRequestHandler("resources/read", ({ params: { uri } }) =>
     orProtocolError(logger, async () => {
-      const text = JSON.stringify(await readResource(desk, uri));
+      const text = JSON.stringify(await readResource(context, uri));
       return { contents: [{ uri, mimeType, text }] };
     }),
   );
   server.setRequestHandler("completion/complete", ({ params: { argument } }) =>
-    orProtocolError(logger, async () => ({ completion: await completeId(desk, argument) })),
+    orProtocolError(logger, async () => ({ completion: await completeId(context, argument) })),
   );
-  addSubscriptions(server, desk);
+  addSubscriptions(server, context);
 }
 
-async function readResource(desk: McpDesk, uri: string): Promise<object> {
+async function readResource(context: McpContext, uri: string): Promise<object> {
   const address = readAddress(uri);
-  const caller = await requireGranted(desk, "read");
-  return (views[address.view] as { readonly read: View }).read(desk, address, caller);
+  const caller = await requireGranted(context, "read");
+  return (views[address.view] as { readonly read: View }).read(context, address, caller);
 }
 
-async function readEvents({ kernel, options }: McpDesk, { workflowId, after }: Address, caller: Caller) {
+async function readEvents({ kernel, options }: McpContext, { workflowId, after }: Address, caller: Caller) {
   const events: LedgerEvent[] = [];
   for await (const event of kernel.events(workflowId, { after, live: false }, caller)) {
     events.push(event);
@@ -95,12 +97,12 @@ async function readEvents({ kernel, options }: McpDesk, { workflowId, after }: A
   return { workflow_id: workflowId, events, next };
 }
 
-async function list(desk: McpDesk, cursor: string | undefined) {
-  const limit = desk.options.limits.maxPage;
+async function list(context: McpContext, cursor: string | undefined) {
+  const limit = context.options.limits.maxPage;
   if (cursor !== undefined && !WorkflowId.safeParse(cursor).success)
     raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", "the cursor is none that resources/list gave", resourceRef));
   const after = cursor === undefined ? {} : { after: cursor };
-  const found = await desk.kernel.workflows({ ...after, limit }, await requireGranted(desk, "read"));
+  const found = await context.kernel.workflows({ ...after, limit }, await requireGranted(context, "read"));
   const resources = found.map(({ workflow_id, intent_type, title, state, updated_at }) => ({
     uri: uriOf(workflow_id),
     name: workflow_id,
@@ -114,17 +116,17 @@ async function list(desk: McpDesk, cursor: string | undefined) {
 }
 
 /** Ids that begin so, newest first. */
-async function completeId(desk: McpDesk, { name, value }: { readonly name: string; readonly value: string }) {
+async function completeId(context: McpContext, { name, value }: { readonly name: string; readonly value: string }) {
   if (name !== "id" || value.length > 64) return { values: [], hasMore: false };
-  const limit = desk.options.limits.maxPage;
-  const found = await desk.kernel.workflows({ text: value, limit }, await requireGranted(desk, "read"));
+  const limit = context.options.limits.maxPage;
+  const found = await context.kernel.workflows({ text: value, limit }, await requireGranted(context, "read"));
   const values = found.map(({ workflow_id }) => workflow_id).filter((id) => id.startsWith(value));
   return { values, hasMore: values.length === limit };
 }
 
 /** Each watched address is followed once; all watching ends with the connection. */
-function addSubscriptions(server: Server, desk: McpDesk): void {
-  const { logger, limits } = desk.options;
+function addSubscriptions(server: Server, context: McpContext): void {
+  const { logger, limits } = context.options;
   const watched = new Map<string, AbortController>();
   server.setRequestHandler("resources/subscribe", ({ params: { uri } }) =>
     orProtocolError(logger, async () => {
@@ -152,8 +154,8 @@ function addSubscriptions(server: Server, desk: McpDesk): void {
     const forget = (): unknown => watched.get(uri) === stop && watched.delete(uri);
     try {
       const tell = () => server.sendResourceUpdated({ uri });
-      const caller = await requireGranted(desk, "read");
-      await watchWorkflow({ desk, caller, workflowId, signal: stop.signal, tell, onEnd: forget });
+      const caller = await requireGranted(context, "read");
+      await watchWorkflow({ context, caller, workflowId, signal: stop.signal, tell, onEnd: forget });
     } catch (thrown) {
       forget();
       throw thrown;

@@ -25,7 +25,7 @@ import { applyAnswers } from "./ask-person.ts";
 import { awaitResult } from "./await-result.ts";
 import { readCallMeta } from "./call-meta.ts";
 import { abilitiesOf, type Declared, hasForms, hasTasks, isModern, tasksExtension } from "./client-abilities.ts";
-import { isGranted, type McpDesk, requireCommand, requireGranted } from "./mcp-desk.ts";
+import { isGranted, type McpContext, requireCommand, requireGranted } from "./mcp-context.ts";
 import { orProtocolError } from "./mcp-error.ts";
 import { toDetailedTask, toExtensionTask, toListedTask, toTask } from "./task-view.ts";
 
@@ -41,7 +41,7 @@ const Augmented = z.looseObject({
 
 /** The task that a call begins: where it asks for one, or where its client knows the extension and the tool has tasks. */
 export async function beginTask(
-  desk: McpDesk,
+  context: McpContext,
   request: JSONRPCRequest,
   { ctx, declared }: { readonly ctx: ServerContext; readonly declared: Declared },
 ): Promise<Result | null> {
@@ -50,14 +50,14 @@ export async function beginTask(
   const wanted = modern ? hasTasks(abilitiesOf(ctx, declared)) : call?.task !== undefined;
   // A question that comes back answered goes on with what was begun.
   if (call === undefined || !wanted || ctx.mcpReq.requestState() !== undefined) return null;
-  const { pollIntervalMs, maxDepth } = desk.options.limits;
-  return orProtocolError(desk.options.logger, async () => {
-    const tool = await findTool(desk, call.name);
+  const { pollIntervalMs, maxDepth } = context.options.limits;
+  return orProtocolError(context.options.logger, async () => {
+    const tool = await findTool(context, call.name);
     if (tool.begin === undefined) return modern ? null : refuseTask(tool.name);
-    await requireGranted(desk, "read");
+    await requireGranted(context, "read");
     const args = readToolArguments(call.arguments, maxDepth);
-    const workflowId = await tool.begin(desk, args, readCallMeta(ctx.mcpReq._meta));
-    const state = await desk.kernel.workflow(workflowId, desk.caller);
+    const workflowId = await tool.begin(context, args, readCallMeta(ctx.mcpReq._meta));
+    const state = await context.kernel.workflow(workflowId, context.caller);
     if (modern) return { ...toExtensionTask(state, pollIntervalMs), resultType: "task" };
     return { task: toTask(state, pollIntervalMs) };
   });
@@ -69,8 +69,8 @@ const refuseTask = (name: string): never =>
 const refuseEnded = (taskId: string, state: string): never =>
   raise(kernelError("T4_WORKFLOW_CONFLICT", `the task is ${state} already`, taskRef, { detail: { taskId } }));
 
-export function addTasks(server: Server, desk: McpDesk, declared: Declared): void {
-  const { logger, limits } = desk.options;
+export function addTasks(server: Server, context: McpContext, declared: Declared): void {
+  const { logger, limits } = context.options;
   const guard = <T>(ctx: ServerContext, work: () => Promise<T>): Promise<T> =>
     orProtocolError(logger, () => {
       const abilities = abilitiesOf(ctx, declared);
@@ -83,45 +83,45 @@ export function addTasks(server: Server, desk: McpDesk, declared: Declared): voi
 
   server.setRequestHandler("tasks/get", { params: OfTask }, ({ taskId }, ctx) =>
     guard(ctx, async () => {
-      const state = await readTask(desk, taskId);
+      const state = await readTask(context, taskId);
       if (!isModern(ctx)) return toTask(state, limits.pollIntervalMs);
-      const mayAsk = hasForms(abilitiesOf(ctx, declared)) && (await isGranted(desk, "gate"));
+      const mayAsk = hasForms(abilitiesOf(ctx, declared)) && (await isGranted(context, "gate"));
       return toDetailedTask(state, limits.pollIntervalMs, mayAsk);
     }),
   );
   server.setRequestHandler("tasks/update", { params: Updated }, ({ taskId, inputResponses }, ctx) =>
     guard(ctx, async () => {
       const answers = ctx.mcpReq.inputResponses ?? inputResponses ?? {};
-      requireCommand(desk, "gate");
-      await applyAnswers(desk, await readTask(desk, taskId), answers);
+      requireCommand(context, "gate");
+      await applyAnswers(context, await readTask(context, taskId), answers);
       return {};
     }),
   );
   server.setRequestHandler("tasks/cancel", { params: OfTask }, ({ taskId }, ctx) =>
     guard(ctx, async () => {
-      const { state } = await readTask(desk, taskId);
+      const { state } = await readTask(context, taskId);
       if (isTerminal(state)) return isModern(ctx) ? {} : refuseEnded(taskId, state);
-      await desk.kernel.cancel(taskId, { ...requireCommand(desk, "cancel"), reason: "cancelled by its task" });
+      await context.kernel.cancel(taskId, { ...requireCommand(context, "cancel"), reason: "cancelled by its task" });
       if (isModern(ctx)) return {};
-      return toTask(await waitForRest(desk, taskId, ctx.mcpReq), limits.pollIntervalMs);
+      return toTask(await waitForRest(context, taskId, ctx.mcpReq), limits.pollIntervalMs);
     }),
   );
   server.setRequestHandler("tasks/list", { params: Page }, ({ cursor }) =>
     orProtocolError(logger, async () => {
       const limit = limits.maxPage;
       const after = cursor === undefined ? {} : { after: cursor };
-      const found = await desk.kernel.workflows({ ...after, limit }, await requireGranted(desk, "read"));
+      const found = await context.kernel.workflows({ ...after, limit }, await requireGranted(context, "read"));
       const last = found.length < limit ? undefined : found.at(-1)?.workflow_id;
       const tasks = found.map((one) => toListedTask(one, limits.pollIntervalMs));
       return { tasks, ...(last !== undefined && { nextCursor: last }) };
     }),
   );
   server.setRequestHandler("tasks/result", { params: OfTask }, ({ taskId }, ctx) =>
-    orProtocolError(logger, () => awaitResult(server, desk, { taskId, ctx })),
+    orProtocolError(logger, () => awaitResult(server, context, { taskId, ctx })),
   );
 }
 
 /** @throws KernelErrorException T4_WORKFLOW_NOT_FOUND, also for ids that are none. */
-async function readTask(desk: McpDesk, taskId: string): Promise<WorkflowState> {
-  return desk.kernel.workflow(taskId, await requireGranted(desk, "read"));
+async function readTask(context: McpContext, taskId: string): Promise<WorkflowState> {
+  return context.kernel.workflow(taskId, await requireGranted(context, "read"));
 }

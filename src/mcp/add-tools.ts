@@ -13,7 +13,7 @@ import { raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { readCallMeta } from "./call-meta.ts";
 import { abilitiesOf, type Declared, hasForms } from "./client-abilities.ts";
-import { answersGates, isGranted, type McpDesk } from "./mcp-desk.ts";
+import { answersGates, isGranted, type McpContext } from "./mcp-context.ts";
 import { errorOf, orProtocolError } from "./mcp-error.ts";
 import { readQuestionState } from "./question-state.ts";
 import { capabilityTools } from "./tools/capability-tools.ts";
@@ -22,17 +22,17 @@ import { decideGate, workflowTools } from "./tools/workflow-tools.ts";
 
 const toolsRef = moduleRef(0, "mcp", "tools");
 
-export const listTools = async (desk: McpDesk): Promise<readonly McpTool[]> => [
-  ...ownTools(desk),
-  ...(await capabilityTools(desk.kernel)),
+export const listTools = async (context: McpContext): Promise<readonly McpTool[]> => [
+  ...ownTools(context),
+  ...(await capabilityTools(context.kernel)),
 ];
 
-const ownTools = (desk: McpDesk): readonly McpTool[] =>
-  answersGates(desk) ? workflowTools : workflowTools.filter((tool) => tool !== decideGate);
+const ownTools = (context: McpContext): readonly McpTool[] =>
+  answersGates(context) ? workflowTools : workflowTools.filter((tool) => tool !== decideGate);
 
 /** @throws KernelErrorException T0_MCP_TOOL_UNKNOWN. */
-export async function findTool(desk: McpDesk, name: string): Promise<McpTool> {
-  const found = (await listTools(desk)).find((tool) => tool.name === name);
+export async function findTool(context: McpContext, name: string): Promise<McpTool> {
+  const found = (await listTools(context)).find((tool) => tool.name === name);
   return found ?? raise(kernelError("T0_MCP_TOOL_UNKNOWN", `there is no tool ${name.slice(0, maxShown)}`, toolsRef));
 }
 
@@ -51,31 +51,31 @@ export function readToolArguments(raw: unknown, maxDepth: number): JsonObject {
   return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", "arguments are an object", toolsRef));
 }
 
-export function addTools(server: Server, desk: McpDesk, declared: Declared): void {
-  const { logger, limits } = desk.options;
+export function addTools(server: Server, context: McpContext, declared: Declared): void {
+  const { logger, limits } = context.options;
   let told: string | null = null;
   server.setRequestHandler("tools/list", ({ params }) =>
     orProtocolError(logger, async () => {
-      const tools = await listTools(desk);
+      const tools = await listTools(context);
       told = namesOf(tools);
-      const shown = (await mayUse(desk)) ? tools : ownTools(desk);
+      const shown = (await mayUse(context)) ? tools : ownTools(context);
       const { items, nextCursor } = pageOf(shown, params?.cursor, limits.maxPage);
       return { tools: items.map(describeTool) as never, ...(nextCursor !== undefined && { nextCursor }) };
     }),
   );
   server.setRequestHandler("tools/call", async ({ params }, ctx): Promise<ToolAnswer> => {
-    const tool = await orProtocolError(logger, () => findTool(desk, params.name));
+    const tool = await orProtocolError(logger, () => findTool(context, params.name));
     readQuestionState(ctx, tool.name);
-    const names = namesOf(await listTools(desk));
+    const names = namesOf(await listTools(context));
     const isStale = told !== null && told !== names;
     told = isStale ? names : told;
     if (isStale) await server.sendToolListChanged();
-    return callTool(desk, tool, { raw: params.arguments, ctx, declared });
+    return callTool(context, tool, { raw: params.arguments, ctx, declared });
   });
 }
 
-const mayUse = async (desk: McpDesk): Promise<boolean> =>
-  (await isGranted(desk, "read")) || (await isGranted(desk, "submit"));
+const mayUse = async (context: McpContext): Promise<boolean> =>
+  (await isGranted(context, "read")) || (await isGranted(context, "submit"));
 
 interface RawCall {
   readonly raw: unknown;
@@ -83,14 +83,19 @@ interface RawCall {
   readonly declared: Declared;
 }
 
-async function callTool(desk: McpDesk, tool: McpTool, { raw, ctx, declared }: RawCall): Promise<ToolAnswer> {
+async function callTool(context: McpContext, tool: McpTool, { raw, ctx, declared }: RawCall): Promise<ToolAnswer> {
   try {
-    const args = readToolArguments(raw, desk.options.limits.maxDepth);
+    const args = readToolArguments(raw, context.options.limits.maxDepth);
     const meta = readCallMeta(ctx.mcpReq._meta);
-    return await tool.call(desk, args, { tool: tool.name, ctx, meta, hasForms: hasForms(abilitiesOf(ctx, declared)) });
+    return await tool.call(context, args, {
+      tool: tool.name,
+      ctx,
+      meta,
+      hasForms: hasForms(abilitiesOf(ctx, declared)),
+    });
   } catch (thrown) {
     if (ctx.mcpReq.signal.aborted) throw thrown;
-    return refusal(errorOf(thrown, desk.options.logger));
+    return refusal(errorOf(thrown, context.options.logger));
   }
 }
 

@@ -13,8 +13,8 @@ import { NotJson, requireSafeJson } from "../contract/json.ts";
 import { raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Gate, GateRequest, WorkflowState } from "../index.ts";
-import { openGates, tellGate } from "./describe-workflow.ts";
-import { type McpDesk, requireCommand } from "./mcp-desk.ts";
+import { describeGate, openGates } from "./describe-workflow.ts";
+import { type McpContext, requireCommand } from "./mcp-context.ts";
 
 const askRef = moduleRef(0, "mcp", "ask_person");
 
@@ -63,7 +63,7 @@ const doubtForm = {
 
 export const toQuestion = (gate: Gate): InputRequest =>
   inputRequired.elicit({
-    message: tellGate(gate),
+    message: describeGate(gate),
     requestedSchema: structuredClone(gate.kind === "in_doubt" ? doubtForm : approvalForm) as never,
   });
 
@@ -76,7 +76,7 @@ export const askableGates = (state: WorkflowState): readonly Gate[] => openGates
  * @throws KernelErrorException as `decideGate` does.
  */
 export async function applyAnswers(
-  desk: McpDesk,
+  context: McpContext,
   state: WorkflowState,
   answers: Readonly<Record<string, unknown>>,
 ): Promise<ReadonlySet<string>> {
@@ -86,7 +86,7 @@ export async function applyAnswers(
     if (!Object.hasOwn(answers, key)) continue;
     const decision = readAnswer(gate, answers, key);
     if (decision === null) dismissed.add(key);
-    else await desk.kernel.decideGate(state.workflow_id, { ...requireCommand(desk, "gate"), ...decision });
+    else await context.kernel.decideGate(state.workflow_id, { ...requireCommand(context, "gate"), ...decision });
   }
   return dismissed;
 }
@@ -108,8 +108,8 @@ function decisionOf(
   const decision = word === "reject" || word === "failed" ? "reject" : "approve";
   const resolution = word === "done" || word === "retry" ? { resolution: word } : {};
   const changes = edit.trim() === "" ? {} : { edit: readEdit(edit) };
-  const said = comment === undefined || comment === "" ? {} : { comment };
-  return { gate_id, decision, payload: { payload_digest, ...basis, ...resolution, ...changes, ...said } };
+  const commented = comment === undefined || comment === "" ? {} : { comment };
+  return { gate_id, decision, payload: { payload_digest, ...basis, ...resolution, ...changes, ...commented } };
 }
 
 /** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */

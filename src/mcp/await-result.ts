@@ -12,7 +12,7 @@ import { waitForRest } from "../protocol/wait-for-rest.ts";
 import { applyAnswers, askableGates, questionKey, toQuestion } from "./ask-person.ts";
 import { hasForms } from "./client-abilities.ts";
 import { openGates } from "./describe-workflow.ts";
-import { isGranted, type McpDesk, requireGranted } from "./mcp-desk.ts";
+import { isGranted, type McpContext, requireGranted } from "./mcp-context.ts";
 import { resultOf } from "./run-workflow.ts";
 
 export interface Awaited {
@@ -21,21 +21,21 @@ export interface Awaited {
 }
 
 /** @throws KernelErrorException T4_WORKFLOW_NOT_FOUND, and as `decideGate` does. */
-export async function awaitResult(server: Server, desk: McpDesk, { taskId, ctx }: Awaited): Promise<Result> {
+export async function awaitResult(server: Server, context: McpContext, { taskId, ctx }: Awaited): Promise<Result> {
   const { signal } = ctx.mcpReq;
   const put = new Set<string>();
-  const caller = await requireGranted(desk, "read");
-  const mayAsk = hasForms(server.getClientCapabilities() ?? {}) && (await isGranted(desk, "gate"));
+  const caller = await requireGranted(context, "read");
+  const mayAsk = hasForms(server.getClientCapabilities() ?? {}) && (await isGranted(context, "gate"));
   for (let after = -1; ; ) {
-    const state = await waitForRest(desk, taskId, { signal, after });
+    const state = await waitForRest(context, taskId, { signal, after });
     if (isTerminal(state.state)) return { ...resultOf(state), _meta: { [RELATED_TASK_META_KEY]: { taskId } } };
     const gate = mayAsk ? askableGates(state).find((open) => !put.has(questionKey(open))) : undefined;
     after = gate === undefined ? state.sequence : -1;
     if (gate === undefined) continue;
     const key = questionKey(gate);
     put.add(key);
-    const answer = await askWhileOpen(server, desk, { state, gate, ctx });
-    if (answer !== null) await applyAnswers(desk, await desk.kernel.workflow(taskId, caller), { [key]: answer });
+    const answer = await askWhileOpen(server, context, { state, gate, ctx });
+    if (answer !== null) await applyAnswers(context, await context.kernel.workflow(taskId, caller), { [key]: answer });
   }
 }
 
@@ -46,20 +46,20 @@ interface Asking {
 }
 
 /** The person's answer; null where the question was taken back, or the client could not put it. */
-async function askWhileOpen(server: Server, desk: McpDesk, { state, gate, ctx }: Asking): Promise<object | null> {
+async function askWhileOpen(server: Server, context: McpContext, { state, gate, ctx }: Asking): Promise<object | null> {
   const taskId = state.workflow_id;
   const over = new AbortController();
   const signal = AbortSignal.any([ctx.mcpReq.signal, over.signal]);
-  const closing = untilClosed(desk, { state, gate, signal }).finally(() => over.abort());
+  const closing = untilClosed(context, { state, gate, signal }).finally(() => over.abort());
   closing.catch(() => undefined);
   try {
     const asked = { ...toQuestion(gate).params, _meta: { [RELATED_TASK_META_KEY]: { taskId } } };
     const { id: relatedRequestId } = ctx.mcpReq;
-    const timeout = desk.options.limits.elicitationMs;
+    const timeout = context.options.limits.elicitationMs;
     return await server.elicitInput(asked as never, { signal, relatedRequestId, timeout });
   } catch (thrown) {
     if (ctx.mcpReq.signal.aborted) throw thrown;
-    if (!over.signal.aborted) desk.options.logger?.warn({ thrown, taskId }, "a client could not put a question");
+    if (!over.signal.aborted) context.options.logger?.warn({ thrown, taskId }, "a client could not put a question");
     return null;
   } finally {
     over.abort();
@@ -73,7 +73,7 @@ interface Closing {
 }
 
 /** Resolves when the gate no longer shows what the question showed, and when nobody waits for that any more. */
-async function untilClosed({ kernel, caller }: McpDesk, { state, gate, signal }: Closing): Promise<void> {
+async function untilClosed({ kernel, caller }: McpContext, { state, gate, signal }: Closing): Promise<void> {
   const { workflow_id, sequence: after } = state;
   const key = questionKey(gate);
   for await (const { item } of kernel.channel("events", workflow_id, { after, signal }, caller)) {

@@ -22,10 +22,10 @@ export function readCallMeta(meta: Readonly<Record<string, unknown>> | undefined
   return { key: readKey(meta?.[idempotencyMeta]), untilEnd: meta?.[untilMeta] === "end" };
 }
 
-function readKey(said: unknown): CallMeta["key"] {
-  if (said === undefined) return {};
-  if (typeof said === "string" && said !== "")
-    return { idempotency_key: IdempotencyKey.safeParse(said).data ?? digest(said) };
+function readKey(given: unknown): CallMeta["key"] {
+  if (given === undefined) return {};
+  if (typeof given === "string" && given !== "")
+    return { idempotency_key: IdempotencyKey.safeParse(given).data ?? digest(given) };
   const message = `_meta["${idempotencyMeta}"] is a text that is not empty`;
   return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, moduleRef(0, "mcp", "call_meta")));
 }

@@ -26,7 +26,7 @@ import { listTools } from "./add-tools.ts";
 import { refuseHeaders } from "./check-param-headers.ts";
 import { createMcpServer } from "./create-mcp-server.ts";
 import { createListening } from "./listen-modern.ts";
-import type { McpDesk } from "./mcp-desk.ts";
+import type { McpContext } from "./mcp-context.ts";
 import { errorOf } from "./mcp-error.ts";
 import { type McpOptions, type ResolvedMcpOptions, requireCaller, resolveMcpOptions } from "./mcp-options.ts";
 import { createSessions } from "./mcp-sessions.ts";
@@ -96,9 +96,13 @@ interface Allowed {
 }
 
 /** What is no call, or of no tool that there is, is the SDK's to refuse. */
-async function refuseParamHeaders(desk: McpDesk, { headers }: Request, message: unknown): Promise<Response | null> {
+async function refuseParamHeaders(
+  context: McpContext,
+  { headers }: Request,
+  message: unknown,
+): Promise<Response | null> {
   if (!isJSONRPCRequest(message) || message.method !== "tools/call") return null;
-  const tool = (await listTools(desk)).find(({ name }) => name === message.params?.["name"]);
+  const tool = (await listTools(context)).find(({ name }) => name === message.params?.["name"]);
   return tool === undefined ? null : refuseHeaders(message, tool.inputSchema, headers);
 }
 

@@ -38,18 +38,18 @@ const instructions =
  * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for bad options.
  */
 export function createMcpServer(kernel: Kernel, { caller, ...given }: McpServerOptions): Server {
-  const desk = { kernel, caller: requireCaller(caller), options: resolveMcpOptions(given) };
-  const { name, version, limits, logger } = desk.options;
+  const context = { kernel, caller: requireCaller(caller), options: resolveMcpOptions(given) };
+  const { name, version, limits, logger } = context.options;
   const declared: Declared = () => server.getClientCapabilities();
   const inputRequired = { maxRounds: limits.maxQuestions, roundTimeoutMs: limits.elicitationMs };
-  const requestState = { verify: questionStates(desk).verify };
+  const requestState = { verify: questionStates(context).verify };
   const options = { capabilities, instructions, inputRequired, requestState };
   const server = new KernelServer({ name, version }, options, (request, ctx) =>
-    beginTask(desk, request, { ctx, declared }),
+    beginTask(context, request, { ctx, declared }),
   );
   server.onerror = (error) => logger?.warn({ error: error.message }, "an MCP connection had an error");
-  addTools(server, desk, declared);
-  addTasks(server, desk, declared);
-  addResources(server, desk);
+  addTools(server, context, declared);
+  addTasks(server, context, declared);
+  addResources(server, context);
   return server;
 }

@@ -49,7 +49,7 @@ function nextOf(state: WorkflowState): string {
 }
 
 /** All that a person sees of a gate before they answer: what came from outside as it can be seen, and apart from our words. */
-export function tellGate(gate: Gate): string {
+export function describeGate(gate: Gate): string {
   const { title, operator, effect, risk_level, reasons, preview, diff, payload, payload_digest, consequences } = gate;
   const lines = [
     `${showLine(title)}: ${operator} wants to run (effect ${effect}, risk ${risk_level}).`,
@@ -67,8 +67,10 @@ export function tellGate(gate: Gate): string {
 }
 
 /** Where a workflow stands, in words. */
-export function tellWorkflow(state: WorkflowState): string {
+export function describeWorkflow(state: WorkflowState): string {
   const gates = openGates(state);
   const head = `workflow ${state.workflow_id}: ${state.state}`;
-  return gates.length === 0 ? head : [head, ...gates.map((gate) => `[${gate.gate_id}] ${tellGate(gate)}`)].join("\n\n");
+  return gates.length === 0
+    ? head
+    : [head, ...gates.map((gate) => `[${gate.gate_id}] ${describeGate(gate)}`)].join("\n\n");
 }

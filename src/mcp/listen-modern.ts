@@ -17,7 +17,7 @@ import { moduleRef } from "../contract/module-ref.ts";
 import type { Kernel } from "../index.ts";
 import { endingStream } from "../protocol/ending-stream.ts";
 import { readAddress, refuseWatching } from "./add-resources.ts";
-import { requireGranted } from "./mcp-desk.ts";
+import { requireGranted } from "./mcp-context.ts";
 import { type McpLimits, ownerOf, type ResolvedMcpOptions } from "./mcp-options.ts";
 import { authInfoOf, sdkOptions } from "./sdk-options.ts";
 import { watchWorkflow } from "./watch-workflow.ts";
@@ -60,14 +60,14 @@ export function createListening(
       };
       streams.set(end, owner);
       try {
-        const desk = { kernel, caller, options };
-        await requireGranted(desk, "read");
+        const context = { kernel, caller, options };
+        await requireGranted(context, "read");
         const addresses = [...uris].map((uri) => ({ uri, ...readAddress(uri) }));
         const response = await handler.fetch(request, { parsedBody: message, authInfo: authInfoOf(caller) });
         if (response.body === null || !response.ok) return await endWith(response, end);
         for (const { uri, workflowId } of addresses) {
           const tell = () => bus.publish({ kind: "resource_updated", uri });
-          await watchWorkflow({ desk, caller, workflowId, signal: stop.signal, tell, onEnd: () => undefined });
+          await watchWorkflow({ context, caller, workflowId, signal: stop.signal, tell, onEnd: () => undefined });
         }
         return new Response(endingStream(response.body, { onEnd: end }), response);
       } catch (thrown) {

@@ -7,7 +7,7 @@
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import { readAddress } from "./add-resources.ts";
-import { type McpDesk, requireGranted } from "./mcp-desk.ts";
+import { type McpContext, requireGranted } from "./mcp-context.ts";
 import { errorOf } from "./mcp-error.ts";
 import { watchWorkflow } from "./watch-workflow.ts";
 
@@ -24,7 +24,7 @@ const Cancelled = z.looseObject({
 type Tell = (uri: string) => unknown;
 
 /** Looks on at what comes in over a transport that is served already. Gives the end of all following. */
-export function followListening(transport: Transport, desk: McpDesk, tell: Tell): () => void {
+export function followListening(transport: Transport, context: McpContext, tell: Tell): () => void {
   const listening = new Map<string | number, AbortController>();
   const { onmessage } = transport;
   const look = (message: JSONRPCMessage): void => {
@@ -34,12 +34,12 @@ export function followListening(transport: Transport, desk: McpDesk, tell: Tell)
     if (asked === undefined) return;
     // An id that is used again stands for the newer listening.
     stop(listening, asked.id);
-    const { maxSubscriptions } = desk.options.limits;
+    const { maxSubscriptions } = context.options.limits;
     if (listening.size >= maxSubscriptions) return;
     const end = new AbortController();
     listening.set(asked.id, end);
     for (const uri of [...new Set(asked.params.notifications.resourceSubscriptions)].slice(0, maxSubscriptions))
-      void followOne(desk, { uri, signal: end.signal, tell });
+      void followOne(context, { uri, signal: end.signal, tell });
   };
   transport.onmessage = (message, extra) => {
     onmessage?.(message, extra);
@@ -62,13 +62,13 @@ interface Followed {
 }
 
 /** What may not be read is not followed; the answer to the listening is the SDK's. */
-async function followOne(desk: McpDesk, { uri, signal, tell }: Followed): Promise<void> {
+async function followOne(context: McpContext, { uri, signal, tell }: Followed): Promise<void> {
   try {
-    const caller = await requireGranted(desk, "read");
+    const caller = await requireGranted(context, "read");
     const { workflowId } = readAddress(uri);
-    await watchWorkflow({ desk, caller, workflowId, signal, tell: () => tell(uri), onEnd: () => undefined });
+    await watchWorkflow({ context, caller, workflowId, signal, tell: () => tell(uri), onEnd: () => undefined });
   } catch (thrown) {
-    const { code } = errorOf(thrown, desk.options.logger);
-    desk.options.logger?.debug({ uri, code }, "an address that is listened to is not followed");
+    const { code } = errorOf(thrown, context.options.logger);
+    context.options.logger?.debug({ uri, code }, "an address that is listened to is not followed");
   }
 }

@@ -45,4 +45,4 @@ export function toMcpError(error: KernelError): McpError {
 }
 
 /** One line: what happened, its code, what to do. */
-export const tellError = ({ code, message, next }: McpError): string => `${code}: ${message}. ${next}`.trimEnd();
+export const describeError = ({ code, message, next }: McpError): string => `${code}: ${message}. ${next}`.trimEnd();

@@ -13,7 +13,7 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { canonicalJson } from "../contract/digest.ts";
-import type { McpDesk } from "./mcp-desk.ts";
+import type { McpContext } from "./mcp-context.ts";
 
 export interface QuestionState {
   readonly workflow_id: string;
@@ -23,7 +23,7 @@ export interface QuestionState {
   readonly question: string;
 }
 
-export function questionStates({ caller, options }: McpDesk): RequestStateCodec<QuestionState> {
+export function questionStates({ caller, options }: McpContext): RequestStateCodec<QuestionState> {
   const { tenant_id, principal, scopes = null } = caller;
   const { type, id, role } = principal;
   const bound = canonicalJson([tenant_id, type, id, role, scopes === null ? null : [...scopes].sort()]);

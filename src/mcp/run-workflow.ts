@@ -12,22 +12,26 @@ import { isTerminal } from "../contract/workflow.ts";
 import type { KernelProgress, WorkflowState } from "../index.ts";
 import { waitForRest } from "../protocol/wait-for-rest.ts";
 import { applyAnswers, askableGates, questionKey, toQuestion } from "./ask-person.ts";
-import { tellWorkflow, toMcpWorkflow } from "./describe-workflow.ts";
-import { isGranted, type McpDesk, requireGranted } from "./mcp-desk.ts";
+import { describeWorkflow, toMcpWorkflow } from "./describe-workflow.ts";
+import { isGranted, type McpContext, requireGranted } from "./mcp-context.ts";
 import { type QuestionState, questionStates, readQuestionState } from "./question-state.ts";
 import { structured, type ToolAnswer, type ToolCall } from "./tools/tool.ts";
 
 /** Follows what `submit` begins, or the workflow that the request goes on with. */
-export async function runWorkflow(desk: McpDesk, call: ToolCall, submit: () => Promise<string>): Promise<ToolAnswer> {
-  await requireGranted(desk, "read");
+export async function runWorkflow(
+  context: McpContext,
+  call: ToolCall,
+  submit: () => Promise<string>,
+): Promise<ToolAnswer> {
+  await requireGranted(context, "read");
   const state = readQuestionState(call.ctx, call.tool);
   const workflowId = state?.workflow_id ?? (await submit());
   const dismissed = await applyAnswers(
-    desk,
-    await desk.kernel.workflow(workflowId, desk.caller),
+    context,
+    await context.kernel.workflow(workflowId, context.caller),
     answersTo(state, call),
   );
-  return answerRest(desk, call, { workflowId, dismissed });
+  return answerRest(context, call, { workflowId, dismissed });
 }
 
 function answersTo(state: QuestionState | null, { ctx }: ToolCall): Readonly<Record<string, unknown>> {
@@ -42,16 +46,20 @@ interface Followed {
 }
 
 /** Its question or its result. Who waits for the end is answered at no gate that they are not asked about. */
-async function answerRest(desk: McpDesk, call: ToolCall, { workflowId, dismissed }: Followed): Promise<ToolAnswer> {
-  const waiting = { signal: call.ctx.mcpReq.signal, onProgress: progressTeller(call.ctx) };
-  const mayAsk = call.hasForms && (await isGranted(desk, "gate"));
+async function answerRest(
+  context: McpContext,
+  call: ToolCall,
+  { workflowId, dismissed }: Followed,
+): Promise<ToolAnswer> {
+  const waiting = { signal: call.ctx.mcpReq.signal, onProgress: progressReporter(call.ctx) };
+  const mayAsk = call.hasForms && (await isGranted(context, "gate"));
   for (let after = -1; ; ) {
-    const state = await waitForRest(desk, workflowId, { ...waiting, after });
+    const state = await waitForRest(context, workflowId, { ...waiting, after });
     const gate = mayAsk ? askableGates(state).find((open) => !dismissed.has(questionKey(open))) : undefined;
     if (gate !== undefined) {
       const question = questionKey(gate);
       const asked = { workflow_id: workflowId, tool: call.tool, question };
-      const requestState = await questionStates(desk).mint(asked, call.ctx);
+      const requestState = await questionStates(context).mint(asked, call.ctx);
       return inputRequired({ inputRequests: { [question]: toQuestion(gate) }, requestState });
     }
     if (!call.meta.untilEnd || isTerminal(state.state)) return resultOf(state);
@@ -62,20 +70,20 @@ async function answerRest(desk: McpDesk, call: ToolCall, { workflowId, dismissed
 /** The tool result of a workflow as it stands. */
 export function resultOf(state: WorkflowState) {
   const told = toMcpWorkflow(state);
-  const texts = [...(told.text === "" ? [] : [told.text]), tellWorkflow(state), ...tellOutcomes(state)];
+  const texts = [...(told.text === "" ? [] : [told.text]), describeWorkflow(state), ...describeOutcomes(state)];
   const failed = state.state === "failed" || state.state === "cancelled" ? { isError: true } : {};
   const error = told.error === undefined ? [] : [`${told.error.code}: ${told.error.message}. ${told.error.next}`];
   return { ...structured(told, [...error, ...texts]), ...failed };
 }
 
 /** Outcomes as text, where the workflow says nothing in words of its own. */
-function tellOutcomes({ state, response, outcomes }: WorkflowState): readonly string[] {
+function describeOutcomes({ state, response, outcomes }: WorkflowState): readonly string[] {
   if (!isTerminal(state) || response.text !== "") return [];
   return outcomes.map(({ outcome_type, content }) => `${outcome_type}: ${JSON.stringify(content)}`);
 }
 
 /** Tells progress where the client asked for it; each more than the last. */
-export function progressTeller({ mcpReq }: ServerContext): (progress: KernelProgress) => Promise<void> {
+export function progressReporter({ mcpReq }: ServerContext): (progress: KernelProgress) => Promise<void> {
   const progressToken = mcpReq._meta?.progressToken;
   let told = -1;
   return async ({ percent, stage, current_step: step }) => {

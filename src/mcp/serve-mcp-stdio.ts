@@ -35,8 +35,8 @@ export function serveMcpStdio(
   { input = process.stdin, output = process.stdout, ...options }: StdioOptions,
 ): StdioConnection {
   const { caller, ...told } = options;
-  const desk = { kernel, caller: requireCaller(caller), options: resolveMcpOptions(told) };
-  const { limits, logger } = desk.options;
+  const context = { kernel, caller: requireCaller(caller), options: resolveMcpOptions(told) };
+  const { limits, logger } = context.options;
   let server = createMcpServer(kernel, options);
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   for (const event of ["end", "close", "error"]) input.once(event, () => end());
@@ -46,14 +46,15 @@ export function serveMcpStdio(
     return server;
   };
   const { maxSubscriptions } = limits;
-  const onerror = (error: Error): void => logger?.warn({ error: tellError(error) }, "the MCP connection had an error");
+  const onerror = (error: Error): void =>
+    logger?.warn({ error: describeError(error) }, "the MCP connection had an error");
   const handle = serveStdio(open, { transport, maxSubscriptions, onerror });
   const { onclose } = transport;
   transport.onclose = () => {
     onclose?.();
     end();
   };
-  const unfollow = followListening(transport, desk, (uri) => server.sendResourceUpdated({ uri }));
+  const unfollow = followListening(transport, context, (uri) => server.sendResourceUpdated({ uri }));
   void ended.then(unfollow);
   const close = (): Promise<void> => {
     unfollow();
@@ -67,7 +68,7 @@ interface Issue {
 }
 
 /** What the SDK's own schema refuses is told by its issues, on a line. */
-function tellError(error: Error): string {
+function describeError(error: Error): string {
   const { issues } = error as { readonly issues?: readonly Issue[] };
   if (issues === undefined) return error.message;
   const why = issues.map(({ message }) => message).join("; ");

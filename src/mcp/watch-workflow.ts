@@ -4,10 +4,10 @@
  * W1  It ends with its signal, with the workflow, or with who is told; nothing of it is left then.
  */
 import type { Caller } from "../index.ts";
-import type { McpDesk } from "./mcp-desk.ts";
+import type { McpContext } from "./mcp-context.ts";
 
 export interface Watching {
-  readonly desk: McpDesk;
+  readonly context: McpContext;
   readonly caller: Caller;
   readonly workflowId: string;
   readonly signal: AbortSignal;
@@ -17,16 +17,17 @@ export interface Watching {
 
 /** Resolves when it watches. @throws KernelErrorException T4_WORKFLOW_NOT_FOUND. */
 export async function watchWorkflow(watching: Watching): Promise<void> {
-  const { desk, caller, workflowId } = watching;
-  const { sequence } = await desk.kernel.workflow(workflowId, caller);
+  const { context, caller, workflowId } = watching;
+  const { sequence } = await context.kernel.workflow(workflowId, caller);
   void follow(watching, sequence);
 }
 
-async function follow({ desk, caller, workflowId, signal, tell, onEnd }: Watching, after: number): Promise<void> {
+async function follow({ context, caller, workflowId, signal, tell, onEnd }: Watching, after: number): Promise<void> {
   try {
-    for await (const _ of desk.kernel.channel("events", workflowId, { after, signal }, caller)) await tell();
+    for await (const _ of context.kernel.channel("events", workflowId, { after, signal }, caller)) await tell();
   } catch (thrown) {
-    if (!signal.aborted) desk.options.logger?.warn({ thrown, workflowId }, "a watched workflow is no longer followed");
+    if (!signal.aborted)
+      context.options.logger?.warn({ thrown, workflowId }, "a watched workflow is no longer followed");
   } finally {
     onEnd();
   }

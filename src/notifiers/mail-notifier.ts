@@ -13,9 +13,9 @@ import { raise } from "../contract/kernel-error.ts";
 import { type KeysOf, readStrictly } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Notifier } from "../index.ts";
+import { describeNotice, type ToldNotice } from "./describe-notice.ts";
 import { findRecipients, type RecipientOptions } from "./find-recipients.ts";
 import { ConsoleUrl, Kinds, LinkOnly, linkTo, type NotifierOptions, nameAs } from "./notifier-options.ts";
-import { type ToldNotice, tellNotice } from "./tell-notice.ts";
 
 /** As nodemailer's. `secure`: TLS from the first byte; else STARTTLS where it is offered, and `requireTLS` insists. */
 export interface SmtpOptions {
@@ -121,7 +121,7 @@ async function sendMail(options: Read, notice: GateNotice, to: readonly string[]
 const limits = { maxPreview: 10_000, maxPayload: 20_000 } as const;
 
 function compose(notice: GateNotice, { from, consoleUrl, linkOnly }: Read) {
-  const told = tellNotice(notice, { ...limits, linkOnly });
+  const told = describeNotice(notice, { ...limits, linkOnly });
   const link = linkTo(consoleUrl, notice);
   const domain = from.slice(from.lastIndexOf("@") + 1);
   const thread = sha256(`${notice.workflow_id}/${notice.gate.gate_id}`).slice(0, 32);

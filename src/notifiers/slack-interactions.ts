@@ -73,13 +73,13 @@ export const answerInteractions =
     const bytes = await readBytes(request, maxBytes);
     if (!isSigned(request.headers, bytes, { signingSecret, now: clock.now() }))
       return new Response(null, { status: 401 });
-    const said = readInteraction(bytes);
+    const interaction = readInteraction(bytes);
     // Something else than a button of ours, such as the link: it is taken, and nothing follows.
-    const action = said?.actions.find(({ action_id }) => Object.hasOwn(decisions, action_id));
-    if (said === null || action === undefined) return new Response(null, { status: 200 });
-    const word = await decide(kernel, principalOf, { said, action }).catch(tellRefusal);
+    const action = interaction?.actions.find(({ action_id }) => Object.hasOwn(decisions, action_id));
+    if (interaction === null || action === undefined) return new Response(null, { status: 200 });
+    const word = await decide(kernel, principalOf, { interaction, action }).catch(describeRefusal);
     // Slack waits three seconds for this answer, and for the word to the user not at all.
-    answer(said, word, parts).catch(() => undefined);
+    answer(interaction, word, parts).catch(() => undefined);
     return new Response(null, { status: 200 });
   };
 
@@ -108,13 +108,13 @@ function readInteraction(bytes: Uint8Array): Interaction | null {
 }
 
 interface Pressed {
-  readonly said: Interaction;
+  readonly interaction: Interaction;
   readonly action: Interaction["actions"][number];
 }
 
-async function decide(kernel: Decider, principalOf: PrincipalOf, { said, action }: Pressed): Promise<string> {
+async function decide(kernel: Decider, principalOf: PrincipalOf, { interaction, action }: Pressed): Promise<string> {
   const { workflow_id, gate_id, ...shown } = Shown.parse(JSON.parse(action.value ?? ""));
-  const user = { user_id: said.user.id, team_id: said.team?.id ?? said.user.team_id ?? "" };
+  const user = { user_id: interaction.user.id, team_id: interaction.team?.id ?? interaction.user.team_id ?? "" };
   const caller = ScopedCaller.nullable().parse(await principalOf(user));
   if (caller === null)
     return raise(kernelError("T5_AUTHN_FAILED", "Slack's user is nobody here; nothing was decided", slackRef));
@@ -126,7 +126,7 @@ async function decide(kernel: Decider, principalOf: PrincipalOf, { said, action 
   return `${decision}: ${status}`;
 }
 
-const tellRefusal = (thrown: unknown): string =>
+const describeRefusal = (thrown: unknown): string =>
   thrown instanceof KernelErrorException
     ? `Nothing was decided. ${showLine(thrown.error.message)}`
     : "Nothing was decided: the button could not be read, or the host failed.";

@@ -12,10 +12,10 @@ import type { GateNotice } from "../contract/gate-notice.ts";
 import { type KeysOf, readStrictly } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { type Clock, type Notifier, wallClock } from "../index.ts";
+import { describeNotice, type ToldNotice } from "./describe-notice.ts";
 import { ConsoleUrl, Kinds, LinkOnly, linkTo, type NotifierOptions, nameAs, PostUrl } from "./notifier-options.ts";
 import { postText } from "./post-text.ts";
 import { answerInteractions, type Decider, type PrincipalOf, toMrkdwn } from "./slack-interactions.ts";
-import { type ToldNotice, tellNotice } from "./tell-notice.ts";
 
 /** Which channel, whose token, and who of Slack is who here. */
 export interface SlackOptions extends NotifierOptions {
@@ -87,7 +87,7 @@ const maxFacts = 2_900;
 
 function compose(notice: GateNotice, options: Read) {
   const { consoleUrl, linkOnly } = options;
-  const told = tellNotice(notice, { ...limits, linkOnly });
+  const told = describeNotice(notice, { ...limits, linkOnly });
   const link = linkTo(consoleUrl, notice);
   const facts = told.facts.map(([name, value]) => `${name}: ${value}`).join("\n");
   const blocks = [

@@ -26,7 +26,7 @@ export interface Delivery extends DeliveryDraft {
 }
 
 /** What a row of the log did to a gate. Its reminder that was still to come is withdrawn: where it stands, it is among the drafts. */
-export interface GateNews {
+export interface GateUpdates {
   readonly workflow_id: string;
   readonly gate_id: string;
   readonly drafts: readonly DeliveryDraft[];
@@ -51,7 +51,7 @@ export interface DeliveryCounts {
 export interface CursorMove {
   readonly from: number | null;
   readonly to: number;
-  readonly news: readonly GateNews[];
+  readonly updates: readonly GateUpdates[];
   readonly forget: number;
 }
 

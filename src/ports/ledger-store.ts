@@ -232,7 +232,7 @@ export interface StoredIndexes {
 }
 
 /** What a store that several processes share tells without being asked. */
-export interface LedgerNews {
+export interface LedgerUpdates {
   /** Another process has committed to these streams; none are named where they are too many. */
   readonly committed: (streams: readonly string[]) => void;
   /** A process is gone, and what it held is free: told to one of those that are left. Of oneself: to be asked by `beat`. */
@@ -305,7 +305,7 @@ export interface LedgerStore {
    * look, and what a dead process held is free when its last beat has run out. @throws T0_LEDGER_LOCKED where an owner of
    * this name is alive.
    */
-  readonly follow?: (owner: string, news: LedgerNews) => Promise<void>;
+  readonly follow?: (owner: string, updates: LedgerUpdates) => Promise<void>;
   /** The earliest due time of workflows that rest and that nobody holds, or null. */
   nextDue(): Promise<number | null>;
   /** Open gates, whole, in the order of workflow and gate id. */

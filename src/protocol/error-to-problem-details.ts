@@ -28,7 +28,7 @@ export function errorToProblemDetails(error: KernelError, options: ProblemOption
     detail: error.message,
     ...(options.instance !== undefined && { instance: options.instance }),
     ...(hint !== null && { retry_after: hint }),
-    ...tellFields(error),
+    ...describeFields(error),
     extensions: { code, severity, retry_eligible, ...(row && { next: row.next }), chain: listCauses(error) },
   };
 }
@@ -38,7 +38,7 @@ function retryHint({ severity, retry_eligible }: KernelError, retryAfterSec: num
   return severity === "transient" && retry_eligible ? retryAfterSec : null;
 }
 
-function tellFields({ detail }: KernelError): Pick<ProblemDetails, "errors"> {
+function describeFields({ detail }: KernelError): Pick<ProblemDetails, "errors"> {
   const { data: errors } = FieldErrors.safeParse(detail["errors"]);
   return errors === undefined ? {} : { errors };
 }

@@ -19,15 +19,15 @@ const longText = 200;
 /** In the payload's order; empty lists and objects count as values. */
 export function listHiddenFields(payload: Json, preview: string): readonly HiddenField[] {
   if (preview.startsWith(JSON.stringify(payload, null, 2))) return [];
-  const said = new Set<Json>();
+  const shown = new Set<Json>();
   return leavesOf(payload, "").filter(({ value }) => {
-    if (said.has(value) || !isSaid(value, preview)) return true;
-    said.add(value);
+    if (shown.has(value) || !isInPreview(value, preview)) return true;
+    shown.add(value);
     return false;
   });
 }
 
-const isSaid = (value: Json, preview: string): boolean =>
+const isInPreview = (value: Json, preview: string): boolean =>
   typeof value === "string" && (value === preview || (value.length >= longText && preview.includes(value)));
 
 function leavesOf(value: Json, path: string): readonly HiddenField[] {

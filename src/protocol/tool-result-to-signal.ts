@@ -72,10 +72,10 @@ export function toolResultToSignal(
 function describeError({ content = [], structuredContent }: ToolResult): string {
   const texts = content.flatMap((item) => (item.type === "text" ? [item.text] : []));
   const told = structuredContent ?? content;
-  return capText(texts.length > 0 ? texts.join("\n") : tellJson(nameBytes(told, (text) => nameOf(decode(text)))));
+  return capText(texts.length > 0 ? texts.join("\n") : describeJson(nameBytes(told, (text) => nameOf(decode(text)))));
 }
 
-function tellJson(value: unknown): string {
+function describeJson(value: unknown): string {
   try {
     return JSON.stringify(value) ?? "";
   } catch {

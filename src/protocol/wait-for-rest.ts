@@ -16,7 +16,7 @@ interface FollowOptions {
 }
 
 /** Where a workflow is read and followed, and by whom. */
-export interface RestDesk {
+export interface FollowedKernel {
   readonly kernel: {
     readonly workflow: (workflowId: string, caller: Caller) => Promise<WorkflowState>;
     readonly channel: (
@@ -38,7 +38,7 @@ export interface Waiting {
 
 /** @throws KernelErrorException T4_WORKFLOW_NOT_FOUND; the signal's reason. */
 export async function waitForRest(
-  { kernel, caller }: RestDesk,
+  { kernel, caller }: FollowedKernel,
   workflowId: string,
   { signal, after = -1, onProgress }: Waiting,
 ): Promise<WorkflowState> {

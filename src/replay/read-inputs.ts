@@ -29,7 +29,7 @@ export function readInput(recorded: RecordedInput, log: RecordedLog): Input {
     case "ended":
       return readEnd(recorded, log) ?? { type: "woken" };
     case "told":
-      return readSaid(recorded, log) ?? { type: "woken" };
+      return readReported(recorded, log) ?? { type: "woken" };
     case "decided":
       return { type, word: readWord(recorded, log), re };
     case "commanded":
@@ -114,13 +114,13 @@ const usageOf = ({ tokens, money }: EventPayloads["BUDGET_SETTLED"]["amounts"]):
   cost: { total: money },
 });
 
-function readSaid(recorded: RecordedInput, log: RecordedLog): Input | null {
-  const said = eventsOf(recorded, log).slice(0, recorded.told.said ?? 1);
-  const [first] = said;
+function readReported(recorded: RecordedInput, log: RecordedLog): Input | null {
+  const reported = eventsOf(recorded, log).slice(0, recorded.told.said ?? 1);
+  const [first] = reported;
   const step = log.record.steps.get(first?.step_id ?? "");
   if (step === undefined) return null;
   const call = { step_id: step.step.step_id, action_id: step.action_id ?? "", attempt: step.attempt, run: step.run };
-  const drafts = said.map(({ event_type: type, step_id, payload }) => ({ type, step_id, payload })) as never;
+  const drafts = reported.map(({ event_type: type, step_id, payload }) => ({ type, step_id, payload })) as never;
   return { type: "told", ...call, drafts, re: null };
 }
 
@@ -185,8 +185,8 @@ function readDecision(event: LedgerEvent, reading: Reading): Word | null {
   if (by === undefined) return null;
   const { auth, decision, principal } = by;
   if (decision === "delegate") return readDelegation(event, left);
-  const isTheirs = (said: { readonly gate_id: string; readonly principal: Principal | null }): boolean =>
-    said.gate_id === gate_id && isBy(said.principal, principal);
+  const isTheirs = (ballot: { readonly gate_id: string; readonly principal: Principal | null }): boolean =>
+    ballot.gate_id === gate_id && isBy(ballot.principal, principal);
   const type = decision === "approve" ? "USER_APPROVED" : "USER_REJECTED";
   const closing = findAmong(left, { type, stepId, fits: isTheirs });
   const isVote = (vote: EventPayloads["GATE_VOTED"]): boolean => vote.decision === decision && isTheirs(vote);

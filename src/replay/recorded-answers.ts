@@ -20,7 +20,7 @@ import { sanitizedMarker } from "../tiers/t4-execution/decide/redact.ts";
 import type { RecordedLog } from "./recorded-log.ts";
 import { decisionIn, judgedEdit } from "./unknown-edits.ts";
 
-const said = (data: unknown): Answered => ({ error: null, data, tags: {} });
+const answered = (data: unknown): Answered => ({ error: null, data, tags: {} });
 const failed = (error: KernelError): Answered => ({ error, data: null, tags: {} });
 
 export interface Recorded {
@@ -56,19 +56,19 @@ function readAnswer(question: Question, at: Recorded): Answered | undefined {
     case "initialize":
       return initialized(at.log);
     case "saved":
-      return said(null);
+      return answered(null);
     case "screen":
-      return said(screened(question.result, at));
+      return answered(screened(question.result, at));
     case "check_call":
     case "show":
       return toldOfCall(at);
     case "hook":
       return hooked(question, at);
     case "shared_key":
-      return said(shared(question.key, at));
+      return answered(shared(question.key, at));
     case "draft": {
       const drafted = at.log.find("OUTCOME_DRAFTED", question.step_id);
-      return said(drafted === null ? null : payloadOf(drafted, "OUTCOME_DRAFTED").outcome);
+      return answered(drafted === null ? null : payloadOf(drafted, "OUTCOME_DRAFTED").outcome);
     }
     default:
       return undefined;
@@ -92,7 +92,7 @@ function dataOf(schema: string, data: unknown, at: Recorded): Answered | undefin
   if (schema === "GateJudgement") return judgedUnsigned(data as SignedQuestion, log);
   if (schema === "ContextRequest") {
     const built = log.find("CONTEXT_BUILT", null);
-    return built === null ? failedWith(log, "WORKFLOW_FAILED") : said(built.payload);
+    return built === null ? failedWith(log, "WORKFLOW_FAILED") : answered(built.payload);
   }
   if (schema === "PlanRequest" && hasPlanner) return planned(at, (data as { readonly plan_id: string }).plan_id);
   return schema === "CallQuestion" && hasBudgets ? admitted(at) : undefined;
@@ -112,7 +112,7 @@ function judgedUnsigned({ gate, signature, edits }: SignedQuestion, log: Recorde
   const event = log.findLeft("POLICY_DECIDED", gate.step_id, ({ stage }) => stage === "gate");
   if (event === null) return undefined;
   const seat = { advisory: false, on_behalf_of: null };
-  return said({ policy: decisionIn(event), seat, signature: null });
+  return answered({ policy: decisionIn(event), seat, signature: null });
 }
 
 /** What ended the workflow instead; of a record that ends before, nothing is known. */
@@ -139,12 +139,12 @@ function planned({ log, waitsFor }: Recorded, planId: string): Answered {
   if (created !== null) {
     const { plan, planner_cost: cost } = payloadOf(created, "PLAN_CREATED");
     const cut = log.find("PLAN_TRUNCATED", null, (_payload, { sequence }) => sequence === created.sequence + 1);
-    return said({ plan, dropped: cut === null ? [] : payloadOf(cut, "PLAN_TRUNCATED").dropped, cost });
+    return answered({ plan, dropped: cut === null ? [] : payloadOf(cut, "PLAN_TRUNCATED").dropped, cost });
   }
   const denied = log.find("POLICY_DECIDED", null, ({ subject }, e) => subject === planId && e.sequence < rejected);
   const outline = denied === null ? undefined : payloadOf(denied, "POLICY_DECIDED").payload;
   if (outline === undefined && waitsFor !== "judge") return failedWith(log, "PLAN_REJECTED");
-  return said({ plan: { steps: [], ...(outline as object | undefined), plan_id: planId }, dropped: [], cost: 0 });
+  return answered({ plan: { steps: [], ...(outline as object | undefined), plan_id: planId }, dropped: [], cost: 0 });
 }
 
 /** What a call before this one gave back was noted, and not counted yet: it is asked for again behind its row. */
@@ -168,9 +168,9 @@ function admitted({ log, stepId, waitsFor }: Recorded): Answered {
   // The budget could not be read.
   if (ended !== null && ended.sequence < (reserved?.sequence ?? Number.POSITIVE_INFINITY))
     return failed(payloadOf(ended, "STEP_FAILED").error);
-  if (reserved === null) return said({ unlimited: false, reservation: null });
+  if (reserved === null) return answered({ unlimited: false, reservation: null });
   const { counters, amounts } = payloadOf(reserved, "BUDGET_RESERVED");
-  return said({ unlimited: false, reservation: { counters, amounts } });
+  return answered({ unlimited: false, reservation: { counters, amounts } });
 }
 
 const ends: ReadonlySet<EventType> = new Set(["STEP_SKIPPED", "ERROR_ESCALATED", "WORKFLOW_FAILED"]);
@@ -178,7 +178,7 @@ const ends: ReadonlySet<EventType> = new Set(["STEP_SKIPPED", "ERROR_ESCALATED",
 function initialized(log: RecordedLog): Answered {
   const event = log.next !== undefined && ends.has(log.next.event_type) ? log.find("WORKFLOW_FAILED", null) : null;
   const error = event === null ? null : payloadOf(event, "WORKFLOW_FAILED").error;
-  return error?.code === "T0_KERNEL_INITIALIZE_FAILED" ? failed(error) : said(null);
+  return error?.code === "T0_KERNEL_INITIALIZE_FAILED" ? failed(error) : answered(null);
 }
 
 function screened(result: unknown, { log, stepId }: Recorded) {
@@ -209,7 +209,7 @@ function toldOfCall(at: Recorded): Answered {
   if (next?.event_type === "STEP_FAILED") return failed(payloadOf(next, "STEP_FAILED").error);
   const isShown = next !== null && gates.includes(next);
   const gate = isShown ? payloadOf(next, "GATE_OPENED").gate : log.record.gates.get(gateIdOf(stepId ?? ""));
-  return said({ preview: gate?.preview ?? "", diff: gate?.diff ?? null, basis: gate?.basis ?? [] });
+  return answered({ preview: gate?.preview ?? "", diff: gate?.diff ?? null, basis: gate?.basis ?? [] });
 }
 
 /** How a step goes on where no gate opens, or ends. */
@@ -232,7 +232,7 @@ const first = (found: readonly (LedgerEvent | null)[]): LedgerEvent | null =>
  */
 function hooked({ phase }: Extract<Question, { readonly ask: "hook" }>, at: Recorded): Answered {
   const error = phase === "before" ? (attemptFailed(at) ?? stepBlocked(at)) : null;
-  return error === null ? said(null) : failed(error);
+  return error === null ? answered(null) : failed(error);
 }
 
 function attemptFailed(at: Recorded): KernelError | null {

@@ -24,7 +24,7 @@ import { createSettings } from "../kernel/tiers.ts";
 import { sealAgain } from "../runtime/compare-turns.ts";
 import { refuseUnreadable } from "../runtime/read-turns.ts";
 import type { Registry } from "../runtime/registry.ts";
-import type { CapabilityShelf } from "../tiers/t5-ego/admission/capability-shelf.ts";
+import type { CapabilityRegistry } from "../tiers/t5-ego/admission/capability-registry.ts";
 import { keysIn } from "./recorded-keys.ts";
 import { RecordedLog } from "./recorded-log.ts";
 import { Replaying } from "./replaying.ts";
@@ -33,7 +33,7 @@ import { Replaying } from "./replaying.ts";
 export interface Rules {
   readonly options: KernelOptions;
   readonly registry: Registry;
-  readonly shelf: CapabilityShelf;
+  readonly capabilityRegistry: CapabilityRegistry;
 }
 
 const replayRef = moduleRef(0, "kernel", "replay");
@@ -102,7 +102,7 @@ const outside: ReadonlySet<string> = new Set([
 
 /** The tiers as the host's rules make them, with nothing behind them that keeps or reaches anything. */
 async function openTiers(log: RecordedLog, rules: Rules, pause: Pause): Promise<KernelParts> {
-  const { options, registry, shelf } = rules;
+  const { options, registry, capabilityRegistry } = rules;
   const at = log.now;
   const kept = Object.fromEntries(Object.entries(options).filter(([name]) => !outside.has(name))) as KernelOptions;
   const resolved = resolveOptions({
@@ -113,7 +113,11 @@ async function openTiers(log: RecordedLog, rules: Rules, pause: Pause): Promise<
     logger: quietLogger,
     telemetry: quietTelemetry,
   });
-  const parts = new KernelParts(resolved, await openMemoryLedger(), { shelf, registry, patchTier: (tier) => tier });
+  const parts = new KernelParts(resolved, await openMemoryLedger(), {
+    capabilityRegistry,
+    registry,
+    patchTier: (tier) => tier,
+  });
   parts.supervision.root.send({ type: "OPENED" });
   return parts;
 }

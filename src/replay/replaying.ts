@@ -184,10 +184,10 @@ export class Replaying {
   }
 
   #ask(run: ReplayedRun, question: Question): Answered | Promise<Answered> {
-    const { kit, resolved, store, reading, timers } = this.#stage.parts;
+    const { runtime, resolved, store, reading, timers } = this.#stage.parts;
     const services = createServices({ resolved, store, reading, timers });
     const saved = (): Promise<void> => Promise.resolve();
-    return putQuestion(question, { run, kit, services, parentId: null, signal: this.#signal, saved });
+    return putQuestion(question, { run, runtime, services, parentId: null, signal: this.#signal, saved });
   }
 }
 

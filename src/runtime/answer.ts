@@ -3,7 +3,7 @@ import { escalate, type KernelError } from "../contract/error.ts";
 import type { ModuleRef } from "../contract/module-ref.ts";
 import { metricsOf, ok, type Result } from "../contract/result.ts";
 import type { Signal, Tags } from "../contract/signal.ts";
-import type { Kit } from "./kit.ts";
+import type { Runtime } from "./runtime.ts";
 
 export interface DataAnswer {
   readonly data: unknown;
@@ -13,15 +13,19 @@ export interface DataAnswer {
   readonly tags?: Tags;
 }
 
-export function answerData(kit: Kit, { id, trace_id }: Signal, { data, schema, ref, tags }: DataAnswer): Result {
-  const out = kit.signals.createDataSignal(data, schema, ref, trace_id, tags ?? null, { parentId: id });
+export function answerData(
+  runtime: Runtime,
+  { id, trace_id }: Signal,
+  { data, schema, ref, tags }: DataAnswer,
+): Result {
+  const out = runtime.signals.createDataSignal(data, schema, ref, trace_id, tags ?? null, { parentId: id });
   return ok([out], metricsOf(ref));
 }
 
 /** An error that nobody has handled goes on with this tier's wrap around it. */
 export const escalateFrom =
   (ref: ModuleRef) =>
-  ({ id, trace_id, body }: Signal, { signals }: Kit): Result => {
+  ({ id, trace_id, body }: Signal, { signals }: Runtime): Result => {
     const wrapped = escalate(body["data"] as KernelError);
     return ok([signals.createErrorSignal(wrapped, ref, trace_id, { parentId: id })], metricsOf(ref));
   };

@@ -16,7 +16,7 @@ import { type ModuleRef, moduleRef } from "../contract/module-ref.ts";
 import { fail, metricsOf, ok, type Result, skip, validateResult } from "../contract/result.ts";
 import { type Signal, validateSignal } from "../contract/signal.ts";
 import type { Bus, Delivery, Tier } from "./bus.ts";
-import type { Kit } from "./kit.ts";
+import type { Runtime } from "./runtime.ts";
 import { stopActor } from "./stop-actor.ts";
 import { messageOf } from "./within.ts";
 
@@ -29,7 +29,7 @@ export interface Door {
   readonly held?: boolean;
   /** A cheap look at the body; a text says what is wrong with it. */
   readonly check?: (body: Signal["body"]) => string | null;
-  readonly handle: (signal: Signal, kit: Kit) => Result | Promise<Result>;
+  readonly handle: (signal: Signal, runtime: Runtime) => Result | Promise<Result>;
 }
 
 /** Doors by key: `text`, `stream`, `data:<schema>` or `command:<action>`. */
@@ -50,7 +50,7 @@ export interface TierActor {
 export interface TierHost {
   readonly parent: AnyActorRef;
   readonly bus: Bus;
-  readonly kit: Kit;
+  readonly runtime: Runtime;
   readonly onCrash: (tier: Tier, error: KernelError) => void;
 }
 
@@ -97,9 +97,9 @@ function admit(definition: TierDefinition, host: TierHost, lifecycle: AnyActorRe
   const key = keyOf(signal);
   const door = definition.doors[key];
   const ref = refOf(definition, door);
-  const at = host.kit.clock.now();
+  const at = host.runtime.clock.now();
   const leave = (result: Result): void =>
-    release({ definition, host, item, door, result: timed(result, host.kit.clock.now() - at) });
+    release({ definition, host, item, door, result: timed(result, host.runtime.clock.now() - at) });
   const valid = validateSignal(signal);
   if (isKernelError(valid)) return leave(fail(valid, metricsOf(ref)));
   if (toggles(definition, key, signal.body)) return leave(toggle(lifecycle, key, ref));
@@ -108,7 +108,7 @@ function admit(definition: TierDefinition, host: TierHost, lifecycle: AnyActorRe
   if (state === "failed") return leave(fail(crashed(definition, "too often; it stays down"), metricsOf(ref)));
   const problem = inspectAtDoor(signal, door, definition);
   if (problem !== null) return leave(fail(problem, metricsOf(ref)));
-  run(door as Door, signal, host.kit, (outcome) => {
+  run(door as Door, signal, host.runtime, (outcome) => {
     if ("result" in outcome) return leave(outcome.result);
     leave(failWith(outcome.thrown, { definition, host, ref }));
   });
@@ -152,10 +152,10 @@ function inspectAtDoor(signal: Signal, door: Door | undefined, definition: TierD
 
 type Outcome = { readonly result: Result } | { readonly thrown: unknown };
 
-function run(door: Door, signal: Signal, kit: Kit, done: (outcome: Outcome) => void): void {
+function run(door: Door, signal: Signal, runtime: Runtime, done: (outcome: Outcome) => void): void {
   let answer: Result | Promise<Result>;
   try {
-    answer = door.handle(signal, kit);
+    answer = door.handle(signal, runtime);
   } catch (thrown) {
     return done({ thrown });
   }
@@ -201,7 +201,7 @@ function release({ definition, host, item, door, result }: Leaving): void {
   const checked = validateResult(result);
   const sound = isKernelError(checked) ? fail(checked, metricsOf(refOf(definition, door))) : checked;
   if (sound.status === "partial" && sound.error !== null)
-    host.kit.logger.warn({ error: sound.error }, "partial result");
+    host.runtime.logger.warn({ error: sound.error }, "partial result");
   const { next } = door ?? {};
   const last = sound.signals.at(-1);
   if (next !== undefined && last !== undefined) {

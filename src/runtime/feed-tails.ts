@@ -14,10 +14,10 @@ import { openEnvelope, type TurnRow } from "../contract/turn.ts";
 import type { LedgerStore, WorkflowHead } from "../ports/ledger-store.ts";
 import { FeedFold, type FeedProjection, type ToldWorkflow } from "./feed-fold.ts";
 import type { LedgerWatch } from "./ledger-watch.ts";
-import { letOthersRun } from "./let-others-run.ts";
 import { unlessUnreadable } from "./read-turns.ts";
 import { type Pull, SharedTail, TailReader } from "./shared-tail.ts";
 import { type OwnerStore, rowsPerPage } from "./workflow-tails.ts";
+import { yieldToEventLoop } from "./yield-to-event-loop.ts";
 
 export type Tenant = string | number;
 
@@ -25,7 +25,7 @@ export interface FeedParts<M> {
   readonly store: LedgerStore;
   readonly watch: LedgerWatch;
   readonly projection: FeedProjection<M>;
-  readonly tellHead: (head: WorkflowHead, gates: readonly Gate[]) => FeedWorkflow;
+  readonly describeHead: (head: WorkflowHead, gates: readonly Gate[]) => FeedWorkflow;
   readonly maxTailChars: number;
   readonly maxFeedChars: number;
 }
@@ -132,7 +132,7 @@ export function openRows(store: Pick<LedgerStore, "tail"> & OwnerStore, after: n
   let position = after;
   let isLast = true;
   return async () => {
-    if (!isLast) await letOthersRun();
+    if (!isLast) await yieldToEventLoop();
     const rows = await store.tail(position, rowsPerPage);
     isLast = rows.length < rowsPerPage;
     if (rows.length === 0) return null;

@@ -2,7 +2,7 @@
  * What a process keeps up while workflows are awake in it, wherever they are driven from: that it is known to live, and a look
  * at what other processes wrote.
  *
- * Owns: the beat's and the tail's alarm, the bell. Never: wakes a workflow, decides anything about one.
+ * Owns: the beat's and the tail's alarm, the wake-up. Never: wakes a workflow, decides anything about one.
  * K1  Both alarms rest while nothing is awake; the next commit arms them.
  * K2  Who has lost a lease hears it before anything else of its workflow is begun here.
  * K3  What is held here and not worked on, whatever became of it, is given back.
@@ -13,10 +13,10 @@ import { moduleRef } from "../contract/module-ref.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
 import type { Logger } from "../ports/telemetry.ts";
-import { letOthersRun } from "./let-others-run.ts";
 import { beatMs, type OwnLife } from "./own-life.ts";
 import type { Timers } from "./timers.ts";
 import type { WorkflowLog } from "./workflow-log.ts";
+import { yieldToEventLoop } from "./yield-to-event-loop.ts";
 
 export interface LeaseKeeperOptions {
   readonly store: LedgerStore;
@@ -28,7 +28,7 @@ export interface LeaseKeeperOptions {
   /** Logs that are awake here. */
   readonly logs: () => readonly WorkflowLog[];
   /** Another process has committed something. */
-  readonly onNews: () => void;
+  readonly onUpdate: () => void;
   /** Another process is gone: what it held is free. */
   readonly onGone: () => void;
   /** Something was appended by another process to a workflow that is awake here. */
@@ -76,8 +76,8 @@ export class LeaseKeeper {
 
   #heard(streams: readonly string[]): void {
     if (this.#stopped) return;
-    const { logs, onNews } = this.#options;
-    onNews();
+    const { logs, onUpdate } = this.#options;
+    onUpdate();
     const named = new Set(streams);
     const awake = logs().filter(({ identity }) => named.has(identity.workflow_id));
     this.#attempt(() => this.#refresh(awake), "what was committed elsewhere could not be read")();
@@ -154,7 +154,7 @@ export class LeaseKeeper {
 
   async #refresh(logs: readonly WorkflowLog[]): Promise<void> {
     for (const [i, log] of logs.entries()) {
-      if (i > 0 && i % atOnce === 0) await letOthersRun();
+      if (i > 0 && i % atOnce === 0) await yieldToEventLoop();
       if (await log.refresh().catch(() => false)) this.#options.onForeign(log);
     }
   }

@@ -16,7 +16,7 @@ import { openTurns, type TurnRow } from "../contract/turn.ts";
 import { type WorkflowRecord, workflowNotFound } from "../contract/workflow.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
 import { readable } from "./read-turns.ts";
-import { type Stretch, TailReader } from "./shared-tail.ts";
+import { type Segment, TailReader } from "./shared-tail.ts";
 import {
   type Numbered,
   openChannel,
@@ -119,9 +119,9 @@ async function* followTail<T>(
     const reader = new TailReader(tail, after);
     while (signal?.aborted !== true) {
       const from = reader.cursor;
-      const stretch = await reader.next();
-      yield* itemsAfter(stretch, from, signal);
-      if (stretch !== null || !tail.isAtRest(reader.cursor)) continue;
+      const segment = await reader.next();
+      yield* itemsAfter(segment, from, signal);
+      if (segment !== null || !tail.isAtRest(reader.cursor)) continue;
       if (tail.ended) return;
       onCaughtUp?.();
       await tail.more(reader.cursor, signal);
@@ -139,18 +139,18 @@ async function* readChannel<T>(
 ): AsyncGenerator<Numbered<T>, void, void> {
   requireOwner(await ownerOf(store, workflowId), workflowId, caller);
   const pull = openChannel(store, projection, { workflowId, after });
-  for (let stretch = await pull(); stretch !== null && signal?.aborted !== true; stretch = await pull()) {
-    yield* itemsAfter(stretch, after, signal);
-    if (stretch.isLast) return;
+  for (let segment = await pull(); segment !== null && signal?.aborted !== true; segment = await pull()) {
+    yield* itemsAfter(segment, after, signal);
+    if (segment.isLast) return;
   }
 }
 
 function* itemsAfter<T>(
-  stretch: Stretch<Numbered<T>> | null,
+  segment: Segment<Numbered<T>> | null,
   after: number,
   signal: AbortSignal | undefined,
 ): Generator<Numbered<T>, void, void> {
-  for (const item of stretch?.items ?? []) {
+  for (const item of segment?.items ?? []) {
     if (signal?.aborted === true) return;
     if (item.sequence > after) yield item;
   }

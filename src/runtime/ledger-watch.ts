@@ -14,7 +14,7 @@ export interface LedgerWatch {
   /** News of one workflow, or of all. It may be told though there is nothing: other processes' commits have no name. */
   readonly listen: (workflowId: string | null, hear: () => void) => () => void;
   /** Others have committed something: it is looked for at once. */
-  readonly ring: () => void;
+  readonly wake: () => void;
   readonly close: () => void;
 }
 
@@ -73,7 +73,7 @@ export function createLedgerWatch({ store, feed, clock, pollMs }: WatchParts): L
         if (hearers.size === 0) disarm();
       };
     },
-    ring() {
+    wake() {
       for (const hear of [...hearers]) hear();
     },
     close() {

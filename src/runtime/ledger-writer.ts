@@ -10,9 +10,9 @@
  * W5  A kernel whose time has run out appends nothing before it has asked whether it is still known.
  */
 import type { Append, AppendReceipt, LedgerStore } from "../ports/ledger-store.ts";
-import type { Limits } from "./kit.ts";
-import { letOthersRun } from "./let-others-run.ts";
 import type { OwnLife } from "./own-life.ts";
+import type { Limits } from "./runtime.ts";
+import { yieldToEventLoop } from "./yield-to-event-loop.ts";
 
 export interface Posting {
   /** Called when the transaction begins, so that what is decided until then shares its row. */
@@ -70,7 +70,7 @@ export function createLedgerWriter(
           );
     // Whoever is told goes on from here; what is queued then is in the next transaction.
     for (const [i, tell] of told.entries()) {
-      if (i > 0 && i % maxBurst === 0) await letOthersRun();
+      if (i > 0 && i % maxBurst === 0) await yieldToEventLoop();
       tell();
     }
     if (queue.length > 0) return schedule();

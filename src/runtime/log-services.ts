@@ -7,9 +7,9 @@ import type { TurnRow } from "../contract/turn.ts";
 import type { TurnInput } from "../contract/turn-input.ts";
 import type { WorkflowRecord } from "../contract/workflow.ts";
 import type { WorkflowHead } from "../ports/ledger-store.ts";
-import type { Kit } from "./kit.ts";
 import type { LedgerWriter } from "./ledger-writer.ts";
 import type { OwnLife } from "./own-life.ts";
+import type { Runtime } from "./runtime.ts";
 import type { TurnSource } from "./turn-source.ts";
 import type { WorkflowLog } from "./workflow-log.ts";
 
@@ -24,7 +24,7 @@ export interface NewWorkflow {
 }
 
 export interface LogServices {
-  readonly kit: Kit;
+  readonly runtime: Runtime;
   /** Instants and ids of a workflow's turns. */
   readonly sourceOf: (workflowId: string) => TurnSource;
   readonly writer: LedgerWriter;

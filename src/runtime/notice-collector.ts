@@ -11,18 +11,18 @@ import type { Gate } from "../contract/gate.ts";
 import { openTurns } from "../contract/turn.ts";
 import type { WorkflowRecord } from "../contract/workflow.ts";
 import type { Clock } from "../ports/clock.ts";
-import type { DeliveryStore, GateNews } from "../ports/delivery-store.ts";
+import type { DeliveryStore, GateUpdates } from "../ports/delivery-store.ts";
 import type { LedgerStore, PositionedRow } from "../ports/ledger-store.ts";
-import { gateNews, mayTouchGates, type NewsOptions, newsOfOpen, touchesGates } from "./gate-news.ts";
-import { letOthersRun } from "./let-others-run.ts";
+import { gateUpdates, mayTouchGates, touchesGates, type UpdateOptions, updatesOfOpen } from "./gate-updates.ts";
 import { readable, readStream, unlessDamaged } from "./read-turns.ts";
+import { yieldToEventLoop } from "./yield-to-event-loop.ts";
 
 export interface CollectorParts {
   readonly notifier: string;
   readonly store: LedgerStore;
   readonly deliveries: DeliveryStore;
   readonly clock: Clock;
-  readonly news: NewsOptions;
+  readonly updates: UpdateOptions;
 }
 
 /** Rows, or gates, read at a time. */
@@ -55,18 +55,18 @@ export class NoticeCollector {
       const rows = await this.#parts.store.tail(this.#cursor.read, page);
       if (rows.length === 0) return;
       this.#cursor = await this.#pass(this.#cursor, rows);
-      await letOthersRun();
+      await yieldToEventLoop();
     }
   }
 
   async #pass({ stored, passed }: Cursor, rows: readonly PositionedRow[]): Promise<Cursor> {
     const { notifier, deliveries } = this.#parts;
     const to = rows.at(-1)?.position as number;
-    const news: GateNews[] = [];
-    for (const row of rows) news.push(...(await this.#newsOf(row)));
+    const updates: GateUpdates[] = [];
+    for (const row of rows) updates.push(...(await this.#newsOf(row)));
     const seen = passed + rows.length;
-    if (news.length === 0 && seen < moveEvery) return { stored, read: to, passed: seen };
-    const isMoved = await deliveries.enqueue(notifier, { from: stored, to, news, forget: this.#forget() });
+    if (updates.length === 0 && seen < moveEvery) return { stored, read: to, passed: seen };
+    const isMoved = await deliveries.enqueue(notifier, { from: stored, to, updates, forget: this.#forget() });
     // Else another process was quicker, and this one goes on from where that one is.
     return isMoved ? { stored: to, read: to, passed: 0 } : this.#begin();
   }
@@ -77,9 +77,9 @@ export class NoticeCollector {
     const stored = await deliveries.cursor(notifier);
     if (stored !== null) return { stored, read: stored, passed: 0 };
     const to = await store.position();
-    const news: GateNews[] = [];
-    for await (const gate of openGates(store)) news.push(newsOfOpen(gate, clock.now(), this.#parts.news));
-    await deliveries.enqueue(notifier, { from: null, to, news, forget: this.#forget() });
+    const updates: GateUpdates[] = [];
+    for await (const gate of openGates(store)) updates.push(updatesOfOpen(gate, clock.now(), this.#parts.updates));
+    await deliveries.enqueue(notifier, { from: null, to, updates, forget: this.#forget() });
     return this.#begin();
   }
 
@@ -88,18 +88,18 @@ export class NoticeCollector {
   }
 
   /** Of a damaged workflow there is no news: `verify` names it. */
-  async #newsOf({ row }: PositionedRow): Promise<readonly GateNews[]> {
+  async #newsOf({ row }: PositionedRow): Promise<readonly GateUpdates[]> {
     if (!mayTouchGates(row.body)) return [];
     const rows = await this.#parts.store.read(row.stream);
     const earlier = rows.filter(({ last_sequence }) => last_sequence < row.first_sequence);
-    const news = unlessDamaged(() => {
+    const updates = unlessDamaged(() => {
       const was = readStream(row.stream, earlier);
       const before = new Map(was.record?.gates);
       const { events, record } = readStream(row.stream, [row], was);
       if (record === null || !events.some(touchesGates)) return [];
-      return gateNews(events, { before, record }, this.#parts.news);
+      return gateUpdates(events, { before, record }, this.#parts.updates);
     });
-    return news ?? [];
+    return updates ?? [];
   }
 }
 

@@ -17,9 +17,9 @@ import { moduleRef } from "../contract/module-ref.ts";
 import type { Delivery, DeliveryStore, Settlement } from "../ports/delivery-store.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
 import type { Notifier } from "../ports/notifier.ts";
-import type { Kit } from "./kit.ts";
 import type { LedgerWatch } from "./ledger-watch.ts";
 import { NoticeCollector, readRecordAt } from "./notice-collector.ts";
+import type { Runtime } from "./runtime.ts";
 import type { Timers } from "./timers.ts";
 import { callWithin, errorOf } from "./within.ts";
 
@@ -28,7 +28,7 @@ export interface DeliveryParts {
   readonly deliveries: DeliveryStore;
   readonly watch: LedgerWatch;
   readonly timers: Timers;
-  readonly kit: Kit;
+  readonly runtime: Runtime;
   /** Names this process in leases. */
   readonly owner: string;
 }
@@ -75,9 +75,9 @@ class NotifierLoop {
   constructor(notifier: Notifier, parts: DeliveryParts) {
     this.#notifier = notifier;
     this.#parts = parts;
-    const { clock, limits } = parts.kit;
-    const news = { kinds: notifier.kinds ?? noticeKinds, dueSoonMs: limits.dueSoonMs };
-    this.#collector = new NoticeCollector({ ...parts, notifier: notifier.name, clock, news });
+    const { clock, limits } = parts.runtime;
+    const updates = { kinds: notifier.kinds ?? noticeKinds, dueSoonMs: limits.dueSoonMs };
+    this.#collector = new NoticeCollector({ ...parts, notifier: notifier.name, clock, updates });
   }
 
   /** One pass at a time; what is asked for meanwhile is another pass. */
@@ -97,7 +97,7 @@ class NotifierLoop {
   }
 
   async #passAll(): Promise<void> {
-    const { kit } = this.#parts;
+    const { runtime } = this.#parts;
     while (this.#isAsked && !this.#abort.signal.aborted) {
       this.#isAsked = false;
       try {
@@ -105,25 +105,25 @@ class NotifierLoop {
         await this.#tell();
         this.#armFor(await this.#parts.deliveries.nextAt(this.#notifier.name));
       } catch (error) {
-        kit.logger.error({ error, notifier: this.#notifier.name }, "deliveries cannot be read or written");
-        this.#armFor(kit.clock.now() + firstPauseMs);
+        runtime.logger.error({ error, notifier: this.#notifier.name }, "deliveries cannot be read or written");
+        this.#armFor(runtime.clock.now() + firstPauseMs);
       }
     }
   }
 
   #armFor(at: number | null): void {
     if (this.#abort.signal.aborted) return;
-    const { timers, kit } = this.#parts;
+    const { timers, runtime } = this.#parts;
     // What is due and could not be taken waits for a place; its end wakes.
-    const isAhead = at !== null && (at > kit.clock.now() || this.#underWay.size === 0);
+    const isAhead = at !== null && (at > runtime.clock.now() || this.#underWay.size === 0);
     timers.alarm(`notices:${this.#notifier.name}`, isAhead ? at : null, () => this.wake());
   }
 
   /** Gives away as many as may be under way; the end of each wakes the loop. */
   async #tell(): Promise<void> {
-    const { deliveries, kit, owner } = this.#parts;
-    const { maxDeliveriesInFlight, deliveryTimeoutMs } = kit.limits;
-    const now = kit.clock.now();
+    const { deliveries, runtime, owner } = this.#parts;
+    const { maxDeliveriesInFlight, deliveryTimeoutMs } = runtime.limits;
+    const now = runtime.clock.now();
     const limit = maxDeliveriesInFlight - this.#underWay.size;
     const next = await deliveries.nextAt(this.#notifier.name);
     if (limit <= 0 || next === null || next > now) return;
@@ -138,19 +138,19 @@ class NotifierLoop {
   }
 
   async #settle(delivery: Delivery): Promise<void> {
-    const { deliveries, kit, owner } = this.#parts;
+    const { deliveries, runtime, owner } = this.#parts;
     const { name } = this.#notifier;
     try {
       const settled = await this.#attempt(delivery);
-      await deliveries.settle(name, delivery.delivery_id, { owner, now: kit.clock.now(), ...settled });
+      await deliveries.settle(name, delivery.delivery_id, { owner, now: runtime.clock.now(), ...settled });
     } catch (error) {
       // Its lease runs out, and it is told again.
-      kit.logger.error({ error, notifier: name }, "a delivery could not be settled");
+      runtime.logger.error({ error, notifier: name }, "a delivery could not be settled");
     }
   }
 
   async #attempt(delivery: Delivery): Promise<Settlement> {
-    const { kit } = this.#parts;
+    const { runtime } = this.#parts;
     const { name } = this.#notifier;
     const { workflow_id, gate_id, kind } = delivery;
     const about = { notifier: name, workflow_id, gate_id, kind };
@@ -158,8 +158,8 @@ class NotifierLoop {
       const notice = await this.#noticeOf(delivery);
       if (notice === null) return { state: "dropped" };
       const remark = await this.#deliver(notice);
-      if (remark !== undefined) kit.logger.warn({ ...about, remark }, "a notice did not reach everybody");
-      kit.telemetry.mark?.("notice", { ...about, outcome: "delivered" });
+      if (remark !== undefined) runtime.logger.warn({ ...about, remark }, "a notice did not reach everybody");
+      runtime.telemetry.mark?.("notice", { ...about, outcome: "delivered" });
       return { state: "delivered" };
     } catch (thrown) {
       return this.#putBack(delivery, thrown);
@@ -167,24 +167,24 @@ class NotifierLoop {
   }
 
   #putBack(delivery: Delivery, thrown: unknown): Settlement {
-    const { kit } = this.#parts;
+    const { runtime } = this.#parts;
     const { workflow_id, gate_id, kind, attempts: before } = delivery;
     // Stopped here: another process, or the next start, tells it.
     if (this.#abort.signal.aborted)
-      return { state: "pending", attempts: before, next_at: kit.clock.now(), error: null };
+      return { state: "pending", attempts: before, next_at: runtime.clock.now(), error: null };
     const attempts = before + 1;
     const error = errorOf(thrown, "T6_NOTICE_FAILED", deliverRef);
-    const state = attempts < kit.limits.maxDeliveryAttempts ? "pending" : "failed";
+    const state = attempts < runtime.limits.maxDeliveryAttempts ? "pending" : "failed";
     const about = { notifier: this.#notifier.name, workflow_id, gate_id, kind, attempts, code: error.code };
-    const log = state === "failed" ? kit.logger.error : kit.logger.warn;
+    const log = state === "failed" ? runtime.logger.error : runtime.logger.warn;
     log({ ...about, error }, state === "failed" ? "a notice is given up" : "a notice could not be delivered");
-    kit.telemetry.mark?.("notice", { ...about, outcome: state === "failed" ? "failed" : "put_back" });
-    const next_at = kit.clock.now() + pauseMs(attempts, error, kit.limits.maxDeliveryPauseMs);
+    runtime.telemetry.mark?.("notice", { ...about, outcome: state === "failed" ? "failed" : "put_back" });
+    const next_at = runtime.clock.now() + pauseMs(attempts, error, runtime.limits.maxDeliveryPauseMs);
     return { state, attempts, next_at, error: error.message };
   }
 
   async #deliver(notice: GateNotice): Promise<string | undefined> {
-    const { clock, limits } = this.#parts.kit;
+    const { clock, limits } = this.#parts.runtime;
     const stopping = this.#abort.signal;
     const cut = new AbortController();
     const stopped = Promise.withResolvers<never>();

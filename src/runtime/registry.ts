@@ -37,19 +37,19 @@ const retrievalCapabilities: ReadonlySet<string> = new Set(["deep_research", "re
 export interface RegistryOptions {
   readonly retrieval?: RetrievalProvider | undefined;
   /** Told of each name that is registered, with its ceilings, before it is. @throws to refuse it. */
-  readonly shelve?: (name: string, limits: CapabilityLimits) => void;
+  readonly registerCeilings?: (name: string, limits: CapabilityLimits) => void;
 }
 
-export function createRegistry({ retrieval, shelve }: RegistryOptions = {}): Registry {
-  const capabilities = createShelf<CapabilityDefinition>("capability");
-  const operators = createShelf<Operator>("operator");
+export function createRegistry({ retrieval, registerCeilings }: RegistryOptions = {}): Registry {
+  const capabilities = createVersions<CapabilityDefinition>("capability");
+  const operators = createVersions<Operator>("operator");
   const index = new Map<string, string[]>();
 
   const known = new WeakMap<Operator, Operator>();
   const registerOperator = (given: Operator): OperatorMetadata => {
     const operator = known.get(given) ?? closeOperator(given);
     const { name, version, capabilities: skills, limits } = operator.metadata;
-    shelve?.(name, limits);
+    registerCeilings?.(name, limits);
     if (!operators.put(name, version, operator)) return operator.metadata;
     known.set(given, operator);
     for (const skill of skills) index.set(skill, [...new Set([...(index.get(skill) ?? []), name])]);
@@ -59,7 +59,7 @@ export function createRegistry({ retrieval, shelve }: RegistryOptions = {}): Reg
   return {
     registerOperator,
     registerCapability(capability) {
-      shelve?.(capability.intentType, capability.limits);
+      registerCeilings?.(capability.intentType, capability.limits);
       capabilities.put(capability.intentType, capability.version, capability);
       for (const operator of capability.operators) if (typeof operator !== "string") registerOperator(operator);
     },
@@ -87,14 +87,14 @@ export function createRegistry({ retrieval, shelve }: RegistryOptions = {}): Reg
   };
 }
 
-interface Shelf<T> {
+interface Versions<T> {
   /** False when this very definition is there already. */
   readonly put: (name: string, version: string, item: T) => boolean;
   readonly get: (name: string, version?: string) => T | null;
   readonly all: () => readonly T[];
 }
 
-function createShelf<T>(what: string): Shelf<T> {
+function createVersions<T>(what: string): Versions<T> {
   const byName = new Map<string, Map<string, T>>();
   return {
     put(name, version, item) {

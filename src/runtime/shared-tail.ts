@@ -1,16 +1,16 @@
 /**
  * A shared tail: what is appended to a log, read once for all who follow it in this process.
  *
- * Owns: the newest stretches of the log (the ring), the one pull that is under way, the wake-up of those who wait.
+ * Owns: the newest segments of the log (the ring), the one pull that is under way, the wake-up of those who wait.
  * Never: knows what an item is, or who may see it.
  * T1  It is pulled on demand: where nobody is at its end, nothing is read.
- * T2  The ring holds at most `maxChars`, and the newest stretch always.
+ * T2  The ring holds at most `maxChars`, and the newest segment always.
  * T3  A reader is a cursor, never a queue. Who is slow falls out of the ring and reads the log by itself until it is back.
  */
 import { singleFlight } from "../contract/single-flight.ts";
 
 /** A run of numbered items, in order. */
-export interface Stretch<T> {
+export interface Segment<T> {
   readonly items: readonly T[];
   /** All up to this number is in it or before it. */
   readonly through: number;
@@ -25,7 +25,7 @@ export interface Stretch<T> {
 }
 
 /** Gives what follows what it gave last; null when there is no more for now. */
-export type Pull<T> = () => Promise<Stretch<T> | null>;
+export type Pull<T> = () => Promise<Segment<T> | null>;
 
 export interface TailSource<T> {
   /** Begins to read the log after a number, by itself. */
@@ -41,7 +41,7 @@ export class SharedTail<T> {
   readonly #unlisten: () => void;
   readonly #hearers = new Set<() => void>();
   readonly #waiting = new Set<() => void>();
-  #ring: Stretch<T>[] = [];
+  #ring: Segment<T>[] = [];
   #chars = 0;
   #floor: number;
   #through: number;
@@ -82,7 +82,7 @@ export class SharedTail<T> {
   }
 
   /** What follows the cursor; null when that is nothing for now, "gone" when the ring no longer has it. */
-  async after(cursor: number): Promise<Stretch<T> | null | "gone"> {
+  async after(cursor: number): Promise<Segment<T> | null | "gone"> {
     while (cursor >= this.#floor) {
       if (this.#closed !== null) throw this.#closed;
       if (cursor < this.#through) return this.#heldAfter(cursor);
@@ -113,9 +113,9 @@ export class SharedTail<T> {
     this.#wake();
   }
 
-  #heldAfter(cursor: number): Stretch<T> {
+  #heldAfter(cursor: number): Segment<T> {
     const before = this.#ring.findLastIndex(({ through }) => through <= cursor);
-    return this.#ring[before + 1] as Stretch<T>;
+    return this.#ring[before + 1] as Segment<T>;
   }
 
   #hear(): void {
@@ -140,19 +140,19 @@ export class SharedTail<T> {
   }
 
   readonly #pullOnce = singleFlight(async () => {
-    const news = this.#news;
-    const stretch = await this.#pull();
-    if (stretch === null || stretch.isLast) this.#restedAt = news;
-    if (stretch !== null) this.#keep(stretch);
+    const updates = this.#news;
+    const segment = await this.#pull();
+    if (segment === null || segment.isLast) this.#restedAt = updates;
+    if (segment !== null) this.#keep(segment);
   });
 
-  #keep(stretch: Stretch<T>): void {
-    this.#ring.push(stretch);
-    this.#through = stretch.through;
-    this.#ended = stretch.ended;
-    this.#chars += stretch.chars;
+  #keep(segment: Segment<T>): void {
+    this.#ring.push(segment);
+    this.#through = segment.through;
+    this.#ended = segment.ended;
+    this.#chars += segment.chars;
     while (this.#chars > this.#maxChars && this.#ring.length > 1) {
-      const oldest = this.#ring.shift() as Stretch<T>;
+      const oldest = this.#ring.shift() as Segment<T>;
       this.#chars -= oldest.chars;
       this.#floor = oldest.through;
     }
@@ -170,13 +170,13 @@ export class TailReader<T> {
     this.cursor = after;
   }
 
-  /** The next stretch, which may begin before what was asked for; null when there is no more for now. */
-  async next(): Promise<Stretch<T> | null> {
+  /** The next segment, which may begin before what was asked for; null when there is no more for now. */
+  async next(): Promise<Segment<T> | null> {
     for (;;) {
-      const stretch = await this.#tail.after(this.cursor);
-      if (stretch !== "gone") {
+      const segment = await this.#tail.after(this.cursor);
+      if (segment !== "gone") {
         this.#own = null;
-        return this.#moveTo(stretch);
+        return this.#moveTo(segment);
       }
       this.#own ??= this.#tail.open(this.cursor);
       const read = await this.#own();
@@ -185,8 +185,8 @@ export class TailReader<T> {
     }
   }
 
-  #moveTo(stretch: Stretch<T> | null): Stretch<T> | null {
-    this.cursor = Math.max(this.cursor, stretch?.through ?? 0);
-    return stretch;
+  #moveTo(segment: Segment<T> | null): Segment<T> | null {
+    this.cursor = Math.max(this.cursor, segment?.through ?? 0);
+    return segment;
   }
 }

@@ -14,14 +14,14 @@ import type { KernelError } from "../contract/error.ts";
 import { callAside } from "../contract/maybe-promise.ts";
 import type { Bus, Delivery, Tier } from "./bus.ts";
 import { startTier, type TierActor, type TierDefinition } from "./define-tier.ts";
-import type { Kit } from "./kit.ts";
+import type { Runtime } from "./runtime.ts";
 
 export type Inspect = ((event: InspectionEvent) => void) | Observer<InspectionEvent>;
 
 export interface SupervisionOptions {
   readonly definitions: readonly TierDefinition[];
   readonly bus: Bus;
-  readonly kit: Kit;
+  readonly runtime: Runtime;
   readonly inspect?: Inspect;
   /** After a tier was restarted; what it held in memory is gone. */
   readonly onRestart: (tier: Tier) => void;
@@ -38,10 +38,10 @@ export class Supervision {
 
   constructor(options: SupervisionOptions) {
     this.#options = options;
-    const { definitions, bus, kit, inspect } = options;
-    const inspector = inspect === undefined ? {} : { inspect: guardInspector(inspect, kit) };
+    const { definitions, bus, runtime, inspect } = options;
+    const inspector = inspect === undefined ? {} : { inspect: guardInspector(inspect, runtime) };
     this.root = createActor(kernelMachine, { systemId: "kernel", id: "kernel", ...inspector });
-    this.root.subscribe({ error: (error) => kit.logger.error({ error }, "kernel actor failed") });
+    this.root.subscribe({ error: (error) => runtime.logger.error({ error }, "kernel actor failed") });
     this.root.start();
     for (const definition of definitions) {
       bus.connect(definition.tier, (item) => this.#deliver(item));
@@ -66,18 +66,18 @@ export class Supervision {
   }
 
   #start(definition: TierDefinition): void {
-    const { bus, kit } = this.#options;
+    const { bus, runtime } = this.#options;
     const onCrash = (tier: Tier, error: KernelError): void => this.#recover(tier, error);
-    this.#actors.set(definition.tier, startTier(definition, { parent: this.root, bus, kit, onCrash }));
+    this.#actors.set(definition.tier, startTier(definition, { parent: this.root, bus, runtime, onCrash }));
   }
 
   #recover(tier: Tier, error: KernelError): void {
     if (this.#held.has(tier)) return;
-    const { kit } = this.#options;
+    const { runtime } = this.#options;
     const count = this.restarts(tier) + 1;
     this.#restarts.set(tier, count);
-    kit.logger.error({ tier, error, restarts: count }, "tier crashed");
-    if (count > kit.limits.maxTierRestarts) return this.#giveUp(tier);
+    runtime.logger.error({ tier, error, restarts: count }, "tier crashed");
+    if (count > runtime.limits.maxTierRestarts) return this.#giveUp(tier);
     this.#held.set(tier, []);
     queueMicrotask(() => this.#replace(tier));
   }
@@ -110,7 +110,7 @@ export class Supervision {
 }
 
 /** An inspector that throws, at once or later, is logged and harms no actor. */
-function guardInspector(inspect: Inspect, kit: Kit): (event: InspectionEvent) => void {
-  const report = (error: unknown): void => kit.logger.error({ error }, "an inspector threw");
+function guardInspector(inspect: Inspect, runtime: Runtime): (event: InspectionEvent) => void {
+  const report = (error: unknown): void => runtime.logger.error({ error }, "an inspector threw");
   return (event) => callAside(() => (typeof inspect === "function" ? inspect(event) : inspect.next?.(event)), report);
 }

@@ -14,8 +14,8 @@ import { isTerminal } from "../contract/workflow.ts";
 import { eachHead } from "./each-head.ts";
 import type { ToldWorkflow } from "./feed-fold.ts";
 import { type FeedParts, FeedTails, type Followed, openRows, type Tenant } from "./feed-tails.ts";
-import { letOthersRun } from "./let-others-run.ts";
-import { type Stretch, TailReader } from "./shared-tail.ts";
+import { type Segment, TailReader } from "./shared-tail.ts";
+import { yieldToEventLoop } from "./yield-to-event-loop.ts";
 
 /** From where a feed begins, and until when. */
 export interface FeedOptions {
@@ -76,9 +76,9 @@ async function* followFeed<M>(
     const teller = new FeedTeller(options, { from, until: isNew ? await store.position() : null });
     const reader = live ? new TailReader(tail, from) : readAlone(tails, followed, from);
     while (signal?.aborted !== true) {
-      const stretch = await reader.next();
-      yield* teller.tell(stretch ?? { items: [], rows: 0 }, reader.cursor);
-      if (stretch !== null || (live && !tail.isAtRest(reader.cursor))) continue;
+      const segment = await reader.next();
+      yield* teller.tell(segment ?? { items: [], rows: 0 }, reader.cursor);
+      if (segment !== null || (live && !tail.isAtRest(reader.cursor))) continue;
       if (!live) return;
       onCaughtUp?.();
       await tail.more(reader.cursor, signal);
@@ -105,9 +105,9 @@ function readAlone<M>(tails: FeedTails<M>, followed: Followed, from: number) {
   const reader = {
     cursor: from,
     async next() {
-      const stretch = await pull();
-      reader.cursor = stretch?.through ?? reader.cursor;
-      return stretch;
+      const segment = await pull();
+      reader.cursor = segment?.through ?? reader.cursor;
+      return segment;
     },
   };
   return reader;
@@ -115,7 +115,7 @@ function readAlone<M>(tails: FeedTails<M>, followed: Followed, from: number) {
 
 /** What is open now. */
 async function* snapshot<M>(
-  { store, tellHead }: FeedParts<M>,
+  { store, describeHead }: FeedParts<M>,
   { intent_type, only, signal }: FeedOptions,
   tenant: Tenant | undefined,
 ): AsyncGenerator<ToldItem, void, void> {
@@ -124,13 +124,13 @@ async function* snapshot<M>(
   let told = 0;
   for await (const head of eachHead(store, filter)) {
     if (signal?.aborted === true) return;
-    if (++told % headsAtOnce === 0) await letOthersRun();
+    if (++told % headsAtOnce === 0) await yieldToEventLoop();
     const gates = await store.gates({ ...of, workflow_id: head.workflow_id });
-    if (only === undefined || gates.length > 0) yield tellHead(head, gates);
+    if (only === undefined || gates.length > 0) yield describeHead(head, gates);
   }
 }
 
-type Told = Pick<Stretch<ToldWorkflow>, "items" | "rows">;
+type Told = Pick<Segment<ToldWorkflow>, "items" | "rows">;
 
 /** What one reader is told of a stretch: what it asked for, and bookmarks. */
 class FeedTeller {

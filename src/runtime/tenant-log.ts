@@ -18,13 +18,13 @@ import { moduleRef } from "../contract/module-ref.ts";
 import { sealTurn, type TurnRow } from "../contract/turn.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
 import { recordsOf } from "./derive-indexes.ts";
-import type { Kit } from "./kit.ts";
 import type { LedgerWriter } from "./ledger-writer.ts";
+import type { Runtime } from "./runtime.ts";
 
 interface TenantServices {
   readonly store: LedgerStore;
   readonly writer: LedgerWriter;
-  readonly kit: Kit;
+  readonly runtime: Runtime;
 }
 
 /** What is to be appended, and what the one who asked is told once it is. */
@@ -60,17 +60,25 @@ export function createTenantAppend(services: TenantServices): TenantAppend {
 }
 
 async function appendTurn<T>(
-  { store, writer, kit }: TenantServices,
+  { store, writer, runtime }: TenantServices,
   tenantId: string | number,
   { decide, actor }: { readonly decide: () => TenantTurn<T> | Promise<TenantTurn<T>>; readonly actor: Actor },
 ): Promise<{ readonly event_ids: readonly string[]; readonly answer: T }> {
   for (let tries = 0; tries < maxTries; tries += 1) {
     const last = await store.last(tenantStream(tenantId));
     const { drafts, answer } = await decide();
-    const event_ids = drawIds(kit.ids, drafts.length);
+    const event_ids = drawIds(runtime.ids, drafts.length);
     if (drafts.length === 0) return { event_ids, answer };
-    const now = kit.clock.now();
-    const row = sealRow({ tenantId, drafts, event_ids, actor, now, last, correlation: kit.ids.next("correlation") });
+    const now = runtime.clock.now();
+    const row = sealRow({
+      tenantId,
+      drafts,
+      event_ids,
+      actor,
+      now,
+      last,
+      correlation: runtime.ids.next("correlation"),
+    });
     const receipt = await writer.append(() => ({ tenant_id: tenantId, row, now, indexes: recordsOf(drafts) }));
     if (receipt.ok) return { event_ids, answer };
   }

@@ -9,7 +9,7 @@
 import type { EventDraft, EventType } from "../contract/event.ts";
 import { idAfter } from "../contract/ids.ts";
 import type { PolicyStage } from "../contract/policy.ts";
-import type { Kit } from "./kit.ts";
+import type { Runtime } from "./runtime.ts";
 
 /** Records inside payloads that get ids of their own. */
 export type DrawnId = "action" | "outcome" | "plan";
@@ -36,7 +36,7 @@ export interface TurnSource {
 }
 
 /** Of one workflow's log. */
-export function createLiveSource({ clock, ids }: Kit): TurnSource {
+export function createLiveSource({ clock, ids }: Runtime): TurnSource {
   let turn: number | null = null;
   let begun: number | null = null;
   let id: string | null = null;

@@ -60,7 +60,7 @@ export class WorkflowLog {
     this.durability = new LogDurability(services, {
       synced: () => {
         this.#listener?.synced();
-        this.#tellWaiting();
+        this.#notifyWaiting();
       },
       failed: (error) => this.#lose(errorOf(error, "T0_LEDGER_UNAVAILABLE", logRef)),
     });
@@ -249,7 +249,7 @@ export class WorkflowLog {
   commit(): Promise<void> {
     if (this.#lost !== null) return Promise.reject(new KernelErrorException(this.#lost));
     const saved = new Promise<void>((resolve, reject) => this.#waiting.push({ resolve, reject }));
-    this.#tellWaiting();
+    this.#notifyWaiting();
     return saved;
   }
 
@@ -312,10 +312,10 @@ export class WorkflowLog {
     if (this.#lost !== null) return this.#lose(this.#lost);
     this.#services.onCommitted(this, events);
     this.#listener?.committed();
-    this.#tellWaiting();
+    this.#notifyWaiting();
   }
 
-  #tellWaiting(): void {
+  #notifyWaiting(): void {
     if (!this.isSettled) return this.flush();
     if (this.#waiting.length > 0 && this.durability.isBehind(this.#confirmed))
       return this.durability.sync(this.#confirmed);
@@ -354,7 +354,7 @@ export class WorkflowLog {
       read.events.filter((event) => event.sequence > before),
     );
     this.#listener?.overtaken(before);
-    this.#tellWaiting();
+    this.#notifyWaiting();
   }
 
   /** Takes in what another process appended, when nothing of ours is under way. True when there was something. */

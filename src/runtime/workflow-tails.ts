@@ -11,9 +11,9 @@ import { StreamContext } from "../contract/stream-context.ts";
 import { openEnvelope, openTurns, type TurnRow } from "../contract/turn.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
 import type { LedgerWatch } from "./ledger-watch.ts";
-import { letOthersRun } from "./let-others-run.ts";
 import { readable } from "./read-turns.ts";
-import { type Pull, SharedTail, type Stretch, TailReader, type TailSource } from "./shared-tail.ts";
+import { type Pull, type Segment, SharedTail, TailReader, type TailSource } from "./shared-tail.ts";
+import { yieldToEventLoop } from "./yield-to-event-loop.ts";
 
 /** An item with the number that following goes on after: the sequence of the event it was made of. */
 export interface Numbered<T> {
@@ -159,13 +159,13 @@ export function openChannel<T>(
 function projectPull<T>({ begin }: Projection<T>, pull: Pull<LogEvent>): Pull<Numbered<T>> {
   const tell = begin();
   return async () => {
-    const stretch = await pull();
-    if (stretch === null) return null;
-    const items = stretch.items.flatMap(({ sequence, item }) =>
+    const segment = await pull();
+    if (segment === null) return null;
+    const items = segment.items.flatMap(({ sequence, item }) =>
       readable(String(item.workflow_id), () => tell(item)).map((told) => ({ sequence, item: deepFreeze(told) })),
     );
     // Of a held stretch it is not known whether others have followed it.
-    return { ...stretch, items, isLast: false };
+    return { ...segment, items, isLast: false };
   };
 }
 
@@ -182,8 +182,8 @@ function openLog(
   const context = marks.findLast(({ last }) => last <= after)?.copy() ?? new StreamContext();
   let ended = false;
   let isLast = true;
-  const pull = async (): Promise<Stretch<LogEvent> | null> => {
-    if (!isLast) await letOthersRun();
+  const pull = async (): Promise<Segment<LogEvent> | null> => {
+    if (!isLast) await yieldToEventLoop();
     const rows = await store.read(workflowId, context.last, rowsPerPage);
     isLast = rows.length < rowsPerPage;
     if (rows.length === 0) return null;
@@ -191,13 +191,13 @@ function openLog(
     ended = hasEnded(events, ended);
     if (!isLast && context.last > (marks.at(-1)?.last ?? 0)) marks.push(context.copy());
     if (marks.length > maxMarks) marks.shift();
-    return stretchOf(rows, { items: events.map(toLogEvent), through: context.last, ended });
+    return segmentOf(rows, { items: events.map(toLogEvent), through: context.last, ended });
   };
   return async () => {
     // What comes before is read for what it says of the rest.
     for (;;) {
-      const stretch = await pull();
-      if (stretch === null || stretch.through > after) return stretch;
+      const segment = await pull();
+      if (segment === null || segment.through > after) return segment;
     }
   };
 }
@@ -205,7 +205,7 @@ function openLog(
 // Many readers are given the same record: nobody may change it.
 const toLogEvent = (event: LedgerEvent): LogEvent => ({ sequence: event.sequence, item: deepFreeze(event) });
 
-function stretchOf<T>(rows: readonly TurnRow[], told: Pick<Stretch<T>, "items" | "through" | "ended">): Stretch<T> {
+function segmentOf<T>(rows: readonly TurnRow[], told: Pick<Segment<T>, "items" | "through" | "ended">): Segment<T> {
   const chars = rows.reduce((sum, { envelope, body }) => sum + envelope.length + (body?.length ?? 0), 0);
   return { ...told, rows: rows.length, chars, isLast: rows.length < rowsPerPage };
 }

@@ -18,11 +18,11 @@ import { type LifeListener, Lifetimes } from "./lifetimes.ts";
 import { logCommit } from "./log-commit.ts";
 import { type HttpRequestSeen, logRequest } from "./log-request.ts";
 import { meterSink } from "./meter-sink.ts";
-import { MetricBook } from "./metric-book.ts";
+import { MetricRecorder } from "./metric-recorder.ts";
 import { observeLedger } from "./observe-ledger.ts";
 import { observeProcess } from "./observe-process.ts";
 import { type PrometheusSink, prometheusSink } from "./prometheus.ts";
-import { SpanBook } from "./span-book.ts";
+import { SpanRecorder } from "./span-recorder.ts";
 import { traceCapability, traceOperator } from "./trace-operators.ts";
 import type { WorkflowIds } from "./workflow-ids.ts";
 
@@ -75,8 +75,8 @@ export interface Observer extends Telemetry {
 
 interface Parts {
   readonly lifetimes: Lifetimes;
-  readonly metrics: MetricBook;
-  readonly spans: SpanBook | null;
+  readonly metrics: MetricRecorder;
+  readonly spans: SpanRecorder | null;
   readonly prometheus: PrometheusSink;
   readonly sinks: readonly MetricSink[];
   readonly guard: Guard;
@@ -182,7 +182,7 @@ function createParts(
 ): Parts {
   const prometheus = prometheusSink(tenantLabel ? ["tenant"] : []);
   const sinks = [prometheus, ...(meter === undefined ? [] : [meterSink(meter)])];
-  const metrics = new MetricBook(sinks, { maxLabelValues, tenantLabel });
+  const metrics = new MetricRecorder(sinks, { maxLabelValues, tenantLabel });
   const fail = () => {
     prometheus.record("failures", 1, {});
     return null;
@@ -197,7 +197,7 @@ function createParts(
       return fail();
     }
   };
-  const spans = tracer === undefined ? null : new SpanBook(tracer, ids, isModel);
+  const spans = tracer === undefined ? null : new SpanRecorder(tracer, ids, isModel);
   const listeners = [metrics, ...(spans === null ? [] : [spans])];
   const lifetimes = new Lifetimes(guardListeners(listeners, guard), maxLives);
   return { lifetimes, metrics, spans, prometheus, sinks, guard };

@@ -15,11 +15,11 @@ type Coded = { readonly error: { readonly code: string } };
 const warn =
   (what: string) =>
   ({ error }: Coded): Say => ["warn", what, { code: error.code }];
-const tellGate =
+const describeGate =
   (what: string) =>
   ({ gate_id }: { readonly gate_id: string }): Say => ["info", what, { gate_id }];
 
-const said: EventReaders<Say | null> = {
+const lines: EventReaders<Say | null> = {
   INTENT_REJECTED: warn("a request was refused"),
   PLAN_REJECTED: warn("a plan was refused"),
   WORKFLOW_COMPLETED: () => ["info", "a workflow was completed", {}],
@@ -35,17 +35,17 @@ const said: EventReaders<Say | null> = {
     "an operator is broken",
     { operator, code: error.code },
   ],
-  GATE_OPENED: ({ gate }) => tellGate("a gate was opened")(gate),
-  USER_APPROVED: tellGate("a gate was approved"),
-  USER_REJECTED: tellGate("a gate was rejected"),
-  GATE_EXPIRED: tellGate("a gate expired"),
+  GATE_OPENED: ({ gate }) => describeGate("a gate was opened")(gate),
+  USER_APPROVED: describeGate("a gate was approved"),
+  USER_REJECTED: describeGate("a gate was rejected"),
+  GATE_EXPIRED: describeGate("a gate expired"),
 };
 
 /** What another process appended stands in that one's log. */
 export function logCommit({ events, own }: Commit, logger: Logger, guard: (work: () => unknown) => void): void {
   if (!own) return;
   for (const event of events) {
-    const say = readEvent(said, event) ?? null;
+    const say = readEvent(lines, event) ?? null;
     if (say !== null) guard(() => logger[say[0]]({ ...whereOf(event), ...say[2] }, say[1]));
   }
 }

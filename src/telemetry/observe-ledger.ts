@@ -2,10 +2,14 @@
  * A ledger store whose transactions are measured: how many rows share one, how long it takes.
  */
 import type { LedgerStore } from "../index.ts";
-import type { MetricBook } from "./metric-book.ts";
+import type { MetricRecorder } from "./metric-recorder.ts";
 
 /** Everything but `append` is the store's own. */
-export function observeLedger(store: LedgerStore, metrics: MetricBook, guard: (work: () => void) => void): LedgerStore {
+export function observeLedger(
+  store: LedgerStore,
+  metrics: MetricRecorder,
+  guard: (work: () => void) => void,
+): LedgerStore {
   const append: LedgerStore["append"] = async (entries) => {
     const began = performance.now();
     const receipts = await store.append(entries);

@@ -6,7 +6,7 @@ import { seededRandom } from "../adapters/seeded-random.ts";
 import type { Signal } from "../contract/signal.ts";
 import type { WorkflowState } from "../contract/workflow-state.ts";
 import { assembleKernel } from "../create-kernel.ts";
-import type { Kernel } from "../kernel/face.ts";
+import type { Kernel } from "../kernel/kernel-interface.ts";
 import type { KernelOptions, TierPatch } from "../kernel/options.ts";
 import type { BusItem } from "../runtime/bus.ts";
 import { createVirtualClock, type VirtualClock } from "./virtual-clock.ts";

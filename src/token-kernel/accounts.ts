@@ -2,7 +2,7 @@
  * What a token kernel knows: tokens and where they stand, the queue, the accounts, memory. It is what snapshots hold.
  *
  * Owns: the state, and its form as plain data. Never: decides; the chart, admission and the queue do.
- * B1  `restoreBook(book.capture())` goes on as the book itself would.
+ * B1  `restoreAccounts(accounts.capture())` go on as the accounts themselves would.
  * B2  Tokens that completed are forgotten, but for their id.
  */
 import type { AdmissionState } from "../contract/admission.ts";
@@ -14,7 +14,7 @@ import { ReadyQueue } from "../runtime/ready-queue.ts";
 /** States that leave a trace: who depends on one of these waits in vain. */
 const deadStates = ["failed", "refused", "cancelled"] as const;
 
-export class TokenBook {
+export class TokenAccounts {
   lastId = 0;
   admission: AdmissionState;
   readonly queue = new ReadyQueue<TokenId>();
@@ -104,7 +104,7 @@ export class TokenBook {
     };
   }
 
-  /** Takes over a captured state; only for a book that is new. */
+  /** Takes over a captured state; only for accounts that are new. */
   fill(state: TokenKernelState): void {
     this.lastId = state.last_id;
     for (const name of deadStates) for (const id of state[name]) this.#states.set(id, name);
@@ -125,11 +125,14 @@ export class TokenBook {
   }
 }
 
-/** The state, as a book that can go on. The accounts may be others than the state's: what was spent stays spent. */
-export function restoreBook(state: TokenKernelState, admission: AdmissionState = admissionOf(state)): TokenBook {
-  const book = new TokenBook(admission);
-  book.fill(state);
-  return book;
+/** The state, as accounts that can go on. The accounts may be others than the state's: what was spent stays spent. */
+export function restoreAccounts(
+  state: TokenKernelState,
+  admission: AdmissionState = admissionOf(state),
+): TokenAccounts {
+  const accounts = new TokenAccounts(admission);
+  accounts.fill(state);
+  return accounts;
 }
 
 const admissionOf = ({ capabilities, governor }: TokenKernelState): AdmissionState => ({

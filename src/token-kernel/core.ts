@@ -31,7 +31,7 @@ import { type RunningToken, sealSnapshot, type TokenCapture, type TokenSnapshot 
 import { errorOf } from "../runtime/within.ts";
 import { admitToken } from "../tiers/t5-ego/admission/admit-token.ts";
 import { createAdmission, registerCapability } from "../tiers/t5-ego/admission/register-capability.ts";
-import { restoreBook, TokenBook } from "./accounts.ts";
+import { restoreAccounts, TokenAccounts } from "./accounts.ts";
 import { createContext } from "./context.ts";
 import {
   type ExecutionStatus,
@@ -63,7 +63,7 @@ type Settled = { readonly output: Json } | { readonly yielded: readonly ReadDraf
 
 export class TokenKernelCore {
   readonly chain: TokenSnapshot[] = [];
-  book: TokenBook;
+  accounts: TokenAccounts;
   readonly #stream = new TokenStream();
   readonly #options: TokenKernelOptions;
   readonly #limits: TokenKernelLimits;
@@ -77,7 +77,7 @@ export class TokenKernelCore {
     this.#options = options;
     this.#catchUp = catchUp;
     this.#limits = deepFreeze(readLimits(capture?.limits ?? options.limits));
-    this.book = new TokenBook(createAdmission(this.#limits));
+    this.accounts = new TokenAccounts(createAdmission(this.#limits));
     if (capture !== null) this.#restore(capture);
   }
 
@@ -85,12 +85,12 @@ export class TokenKernelCore {
     for (const event of events) this.#stream.record(event);
     const last = snapshots.at(-1) as TokenSnapshot;
     this.chain.push(...(last.token_id === null ? snapshots.slice(0, -1) : snapshots).map(deepFreeze));
-    this.book = restoreBook(deepFreeze(last.state));
+    this.accounts = restoreAccounts(deepFreeze(last.state));
   }
 
   registerCapability(name: string, limits?: Partial<CapabilityLimits>): CapabilityHandle {
-    const { state, handle } = registerCapability(this.book.admission, name, limits);
-    this.book.admission = state;
+    const { state, handle } = registerCapability(this.accounts.admission, name, limits);
+    this.accounts.admission = state;
     return handle;
   }
 
@@ -100,22 +100,22 @@ export class TokenKernelCore {
 
   processNext(): Processed | null | Promise<Processed | null> {
     this.#requireOutside();
-    const resumed = this.book.running.get(this.book.suspended.shift() ?? 0);
+    const resumed = this.accounts.running.get(this.accounts.suspended.shift() ?? 0);
     if (resumed !== undefined) return this.#execute(resumed);
-    const id = this.book.queue.next();
-    return id === undefined ? null : this.#admit(this.book.queued.get(id) as KernelToken);
+    const id = this.accounts.queue.next();
+    return id === undefined ? null : this.#admit(this.accounts.queued.get(id) as KernelToken);
   }
 
   run(): RunSummary | Promise<RunSummary> {
     const from = this.stream.length;
     for (let next = this.processNext(); next !== null; next = this.processNext())
       if (isPromise(next)) return this.#runOn(next, from);
-    return this.#stream.summarize(from, this.book.queue.size);
+    return this.#stream.summarize(from, this.accounts.queue.size);
   }
 
   async #runOn(first: Promise<Processed | null>, from: number): Promise<RunSummary> {
     for (let next = await first; next !== null; next = await this.processNext());
-    return this.#stream.summarize(from, this.book.queue.size);
+    return this.#stream.summarize(from, this.accounts.queue.size);
   }
 
   get stream(): readonly TokenEvent[] {
@@ -137,10 +137,10 @@ export class TokenKernelCore {
     const target = this.chain[index];
     if (target === undefined)
       raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `there is no snapshot ${index}`, tokenRef));
-    if (this.book.running.size > this.book.suspended.length) refuseNow("a token is running");
-    const before = this.book;
+    if (this.accounts.running.size > this.accounts.suspended.length) refuseNow("a token is running");
+    const before = this.accounts;
     // A copy, so that a context of the run that went before is none of the one to come.
-    this.book = restoreBook(deepFreeze(structuredClone(target.state)), before.admission);
+    this.accounts = restoreAccounts(deepFreeze(structuredClone(target.state)), before.admission);
     this.#forget(before);
     this.#recordRollback(target, before);
     const entry = deepFreeze(this.#seal({ ...target, restores: index }));
@@ -149,59 +149,59 @@ export class TokenKernelCore {
   }
 
   /** Ids are given once: what was submitted after the snapshot is cancelled, not unmade. */
-  #forget(before: TokenBook): void {
-    for (let id = this.book.lastId + 1; id <= before.lastId; id += 1) this.book.move(id, "cancelled");
-    this.book.lastId = before.lastId;
+  #forget(before: TokenAccounts): void {
+    for (let id = this.accounts.lastId + 1; id <= before.lastId; id += 1) this.accounts.move(id, "cancelled");
+    this.accounts.lastId = before.lastId;
   }
 
   /** One event for each token that stands elsewhere now, that of the snapshot first. */
-  #recordRollback({ index, token_id }: TokenSnapshot, before: TokenBook): void {
+  #recordRollback({ index, token_id }: TokenSnapshot, before: TokenAccounts): void {
     const owner = token_id as TokenId;
     const ids = Array.from({ length: before.lastId }, (_, i) => i + 1).filter(
-      (id) => id !== owner && before.stateOf(id) !== this.book.stateOf(id),
+      (id) => id !== owner && before.stateOf(id) !== this.accounts.stateOf(id),
     );
     for (const id of [owner, ...ids]) {
-      const detail = { restores: index, state: this.book.stateOf(id) };
+      const detail = { restores: index, state: this.accounts.stateOf(id) };
       this.#stream.record({ token_id: id, kind: "custom", label: rolledBack, detail });
     }
   }
 
   #check(draft: unknown): ReadDraft {
     const read = readDraft(draft, this.#limits);
-    const next = this.book.lastId + 1;
+    const next = this.accounts.lastId + 1;
     for (const id of read.dependencies) if (id >= next) refuseDependency(id, id === next ? "itself" : "unknown");
     return read;
   }
 
   #requireRoom(drafts: readonly ReadDraft[]): readonly ReadDraft[] {
     const { max_queued, max_submitted } = this.#limits;
-    if (this.book.queue.size + drafts.length > max_queued) refuseLimit("max_queued", max_queued);
-    if (this.book.lastId + drafts.length > max_submitted) refuseLimit("max_submitted", max_submitted);
+    if (this.accounts.queue.size + drafts.length > max_queued) refuseLimit("max_queued", max_queued);
+    if (this.accounts.lastId + drafts.length > max_submitted) refuseLimit("max_submitted", max_submitted);
     return drafts;
   }
 
   #schedule(draft: ReadDraft, parent: TokenId | null): TokenId {
-    const id = this.book.lastId + 1;
+    const id = this.accounts.lastId + 1;
     const token: KernelToken = deepFreeze({ id, ...draft });
     this.#emit(id, "scheduled", { ...token, sequence: id, parent });
-    this.book.lastId = id;
-    const waitsFor = this.book.unmetOf(token.dependencies);
-    this.book.enqueue(token, waitsFor);
-    const dead = waitsFor.find((dependency) => this.book.isDead(dependency));
+    this.accounts.lastId = id;
+    const waitsFor = this.accounts.unmetOf(token.dependencies);
+    this.accounts.enqueue(token, waitsFor);
+    const dead = waitsFor.find((dependency) => this.accounts.isDead(dependency));
     if (dead !== undefined) this.#cancelDependents(dead);
     return id;
   }
 
   #admit(token: KernelToken): Processed | Promise<Processed> {
     const { id } = token;
-    this.book.queue.remove(id);
-    const admission = admitToken(token, this.book.admission);
+    this.accounts.queue.remove(id);
+    const admission = admitToken(token, this.accounts.admission);
     if (!admission.admitted) {
       this.#emit(id, admission.kind, admission.detail);
       this.#cancelDependents(id);
       return { token_id: id, status: "refused" };
     }
-    this.book.admission = admission.state;
+    this.accounts.admission = admission.state;
     this.#emit(id, "started", admission.detail);
     const charged = deepFreeze({ ...token, budget: admission.budget });
     return this.#execute({ token: charged, checkpoint: null, draws: 0 });
@@ -209,7 +209,7 @@ export class TokenKernelCore {
 
   #execute(running: RunningToken): Processed | Promise<Processed> {
     const { id } = running.token;
-    this.book.running.set(id, running);
+    this.accounts.running.set(id, running);
     const end = (answer: unknown): Processed => this.#end(running.token, () => this.#settle(id, answer));
     const fail = (thrown: unknown): Processed => this.#end(running.token, () => rethrow(thrown));
     let answer: unknown;
@@ -237,7 +237,7 @@ export class TokenKernelCore {
     if (status.status === "Completed") return { output: readJson(status.output ?? null, this.#limits, "output") };
     const yielded = this.#requireRoom(status.tokens.map((draft) => this.#check(draft)));
     for (const { dependencies } of yielded)
-      if (this.book.reaches(this.book.unmetOf(dependencies), id)) refuseDependency(id, "cyclic");
+      if (this.accounts.reaches(this.accounts.unmetOf(dependencies), id)) refuseDependency(id, "cyclic");
     return { yielded };
   }
 
@@ -252,7 +252,7 @@ export class TokenKernelCore {
     }
     if ("yielded" in settled) return this.#yield(id, settled.yielded);
     this.#emit(id, "completed", { status: "completed", output: settled.output, budget });
-    this.book.queue.complete(id);
+    this.accounts.queue.complete(id);
     return { token_id: id, status: "completed" };
   }
 
@@ -265,9 +265,9 @@ export class TokenKernelCore {
   }
 
   #yield(id: TokenId, drafts: readonly ReadDraft[]): Processed {
-    const tokens = drafts.map((_, i) => this.book.lastId + 1 + i);
+    const tokens = drafts.map((_, i) => this.accounts.lastId + 1 + i);
     this.#emit(id, "yielded", { tokens });
-    this.book.handOn(id, tokens);
+    this.accounts.handOn(id, tokens);
     for (const draft of drafts) this.#schedule(draft, id);
     return { token_id: id, status: "yielded" };
   }
@@ -276,8 +276,8 @@ export class TokenKernelCore {
   #cancelDependents(id: TokenId): void {
     const dead = [id];
     for (const dependency of dead)
-      for (const dependent of this.book.queue.dependentsOf(dependency)) {
-        this.book.queue.remove(dependent);
+      for (const dependent of this.accounts.queue.dependentsOf(dependency)) {
+        this.accounts.queue.remove(dependent);
         this.#emit(dependent, "custom", { dependency }, "dependency_cancelled");
         dead.push(dependent);
       }
@@ -287,8 +287,8 @@ export class TokenKernelCore {
     const { capability } = running.token;
     return createContext(this.#options.seed, running, {
       now: () => this.stream.length,
-      capabilityUsage: () => this.book.admission.capabilities.get(capability ?? 0)?.usage ?? null,
-      resourceUsage: () => this.book.admission.governor,
+      capabilityUsage: () => this.accounts.admission.capabilities.get(capability ?? 0)?.usage ?? null,
+      resourceUsage: () => this.accounts.admission.governor,
       emit: (label, detail) => this.#emitCustom(this.#requireRun(running), label, detail),
       checkpoint: (state, draws) => this.#checkpoint(this.#requireRun(running), state, draws),
       write: (key, value) => this.#write(this.#requireRun(running), key, value),
@@ -303,10 +303,10 @@ export class TokenKernelCore {
 
   #checkpoint(id: TokenId, state: unknown, draws: number): TokenSnapshot {
     const { max_snapshots } = this.#limits;
-    const { token } = this.book.running.get(id) as RunningToken;
+    const { token } = this.accounts.running.get(id) as RunningToken;
     const executor_state = readJson(state, this.#limits, "a checkpoint");
     if (this.chain.length >= max_snapshots) refuseLimit("max_snapshots", max_snapshots);
-    this.book.running.set(id, { token, checkpoint: executor_state, draws });
+    this.accounts.running.set(id, { token, checkpoint: executor_state, draws });
     this.#emit(id, "snapshot_created", { index: this.chain.length, state_hash: digest(executor_state) });
     const entry = deepFreeze(this.#seal({ token_id: id, executor_state, restores: null }));
     this.chain.push(entry);
@@ -315,7 +315,7 @@ export class TokenKernelCore {
 
   #write(id: TokenId, key: unknown, value: unknown): void {
     const { max_memory_keys } = this.#limits;
-    const { memory } = this.book;
+    const { memory } = this.accounts;
     const written = deepFreeze(readMemory({ key, value: value ?? null }, this.#limits));
     if (!memory.has(written.key) && memory.size >= max_memory_keys) refuseLimit("max_memory_keys", max_memory_keys);
     this.#emit(id, "memory_write", written);
@@ -324,14 +324,14 @@ export class TokenKernelCore {
 
   #read(id: TokenId, wanted: unknown): Json | undefined {
     const { key } = readMemory({ key: wanted, value: null }, this.#limits);
-    this.#emit(id, "memory_read", { key, found: this.book.memory.has(key) });
-    return this.book.memory.get(key);
+    this.#emit(id, "memory_read", { key, found: this.accounts.memory.has(key) });
+    return this.accounts.memory.get(key);
   }
 
   /** The id of a token that still runs, and in this run: not taken up again from a snapshot since. */
   #requireRun({ token }: RunningToken): TokenId {
     this.#catchUp();
-    if (this.book.running.get(token.id)?.token === token) return token.id;
+    if (this.accounts.running.get(token.id)?.token === token) return token.id;
     return refuseNow(`token ${token.id} has ended`, { token_id: token.id });
   }
 
@@ -341,16 +341,16 @@ export class TokenKernelCore {
 
   #seal(about: Pick<TokenSnapshot, "token_id" | "executor_state" | "restores">): TokenSnapshot {
     const { token_id, executor_state, restores } = about;
-    const now = { timestamp: this.stream.length, events_hash: this.#stream.hash, state: this.book.capture() };
+    const now = { timestamp: this.stream.length, events_hash: this.#stream.hash, state: this.accounts.capture() };
     return sealSnapshot(this.chain, { token_id, executor_state, restores, ...now });
   }
 
   #emit(id: TokenId, kind: TokenEventKind, detail: object, label: string | null = null): void {
     const { status = null } = detail as { readonly status?: string };
-    const from = this.book.stateOf(id);
+    const from = this.accounts.stateOf(id);
     const state = chart.next(from, { type: kind, label, status } as { readonly type: string });
     if (state === undefined) refuseNow(`token ${id} is ${from}: it accepts no ${kind}`, { token_id: id, state: from });
-    this.book.move(id, state);
+    this.accounts.move(id, state);
     this.#stream.record({ token_id: id, kind, label, detail: detail as JsonObject });
   }
 }

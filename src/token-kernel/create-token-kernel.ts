@@ -63,8 +63,8 @@ export function createTokenKernel<E extends TokenExecutor>(options: TokenKernelO
     snapshot: () => core.snapshot(),
     snapshots: () => [...core.chain],
     rollback: (index) => core.rollback(index),
-    capabilities: () => [...core.book.admission.capabilities.values()],
-    governor: () => core.book.admission.governor,
-    queueLength: () => core.book.queue.size,
+    capabilities: () => [...core.accounts.admission.capabilities.values()],
+    governor: () => core.accounts.admission.governor,
+    queueLength: () => core.accounts.queue.size,
   };
 }

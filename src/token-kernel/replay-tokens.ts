@@ -200,13 +200,13 @@ class TokenReplaying {
     this.#open.add(open);
   }
 
-  /** A capability comes onto the shelf when the record first shows it there. */
+  /** A capability is registered when the record first shows it. */
   #register(): void {
-    const { book } = this.core;
+    const { accounts } = this.core;
     const entry = this.#derived.get(this.#passes(this.#next) ?? 0);
-    if (entry === undefined || book.admission.capabilities.has(entry.handle)) return;
-    const capabilities = new Map(book.admission.capabilities).set(entry.handle, entry);
-    book.admission = { ...book.admission, capabilities };
+    if (entry === undefined || accounts.admission.capabilities.has(entry.handle)) return;
+    const capabilities = new Map(accounts.admission.capabilities).set(entry.handle, entry);
+    accounts.admission = { ...accounts.admission, capabilities };
   }
 
   #try(act: () => unknown): boolean {
@@ -253,7 +253,7 @@ function deriveLimits(recorded: readonly TokenEvent[]): Partial<GovernorLimits> 
   return { cpu_time: of("cpu"), memory_bytes: of("memory"), network_bytes: of("network"), tokens: of("tokens") };
 }
 
-/** Tells of an event the capability that must have been on the shelf by then; null for none. */
+/** Tells of an event the capability that must have been registered by then; null for none. */
 function findShelved(recorded: readonly TokenEvent[]): (event: TokenEvent | undefined) => CapabilityHandle | null {
   const scheduled = recorded.filter(({ kind }) => kind === "scheduled");
   const needs = new Map(scheduled.map(({ token_id, detail }) => [token_id, detail["capability"] as number | null]));

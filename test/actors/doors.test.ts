@@ -138,9 +138,9 @@ describe("what comes in", () => {
     let calls = 0;
     const patchTier = patchDoors((door) => ({
       ...door,
-      handle: (signal, kit) => {
+      handle: (signal, runtime) => {
         calls += 1;
-        return door.handle(signal, kit);
+        return door.handle(signal, runtime);
       },
     }));
     await using t = await createTestKernel({ capabilities: [oneStep()], patchTier });
@@ -229,14 +229,14 @@ describe("a chain of modules", () => {
     const patchTier: TierPatch = (definition) => {
       const watched = patchDoors((door, tier) => ({
         ...door,
-        handle: (signal, kit) => {
+        handle: (signal, runtime) => {
           if (tier === 6 && definition.tier === 6) seen.push(signal);
-          return door.handle(signal, kit);
+          return door.handle(signal, runtime);
         },
       }))(definition);
       return patchDoor(1, "data:SubmitRequest", ({ handle }) => ({
-        async handle(signal, kit) {
-          const result = await handle(signal, kit);
+        async handle(signal, runtime) {
+          const result = await handle(signal, runtime);
           made = [...notes, ...result.signals];
           return { ...result, signals: made };
         },
@@ -305,9 +305,9 @@ describe("what a consumer makes of a Result", () => {
       retry,
     });
     const patchTier = patchDoor(0, "data:ToolCall", ({ handle }) => ({
-      handle: (signal, kit) => {
+      handle: (signal, runtime) => {
         asked += 1;
-        return asked === 1 ? fail(failing, metricsOf(moduleRef(0, "bridge", "call_tool"))) : handle(signal, kit);
+        return asked === 1 ? fail(failing, metricsOf(moduleRef(0, "bridge", "call_tool"))) : handle(signal, runtime);
       },
     }));
     const capabilities = [errand([step("s1", "Test.Get")], [tool("Test.Get", client, { retry: "STANDARD" })])];

@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineCapability } from "../../src/index.ts";
 import type { Append, AppendReceipt, LedgerStore } from "../../src/ports/ledger-store.ts";
-import { defaultLimits } from "../../src/runtime/kit.ts";
 import { createLedgerWriter } from "../../src/runtime/ledger-writer.ts";
+import { defaultLimits } from "../../src/runtime/runtime.ts";
 import { createTestKernel } from "../../src/testing/index.ts";
 import { counted } from "../fixtures.ts";
 

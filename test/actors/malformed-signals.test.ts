@@ -26,9 +26,9 @@ describe("a malformed Signal", () => {
       const calls: Signal[] = [];
       const patchTier = patchDoors((door) => ({
         ...door,
-        handle: (signal, kit) => {
+        handle: (signal, runtime) => {
           calls.push(signal);
-          return door.handle(signal, kit);
+          return door.handle(signal, runtime);
         },
       }));
       await using t = await createTestKernel({ capabilities: [oneStep()], patchTier });

@@ -147,9 +147,9 @@ describe("what Signals of a request have in common", () => {
     const changed: string[] = [];
     const patchTier = patchDoors((door, tier, key) => ({
       ...door,
-      handle: async (signal, kit) => {
+      handle: async (signal, runtime) => {
         before.set(signal, before.get(signal) ?? JSON.stringify(signal));
-        const result = await door.handle(signal, kit);
+        const result = await door.handle(signal, runtime);
         if (JSON.stringify(signal) !== before.get(signal)) changed.push(`T${tier} ${key}`);
         return result;
       },

@@ -160,10 +160,10 @@ describe("a crash", () => {
     async (tier, key) => {
       let crashes = 1;
       const patchTier = patchDoor(tier, key, ({ handle }) => ({
-        handle: (signal, kit) => {
+        handle: (signal, runtime) => {
           crashes -= 1;
           if (crashes === 0) throw new TypeError("out of thin air");
-          return handle(signal, kit);
+          return handle(signal, runtime);
         },
       }));
       await using t = await createTestKernel({ capabilities: [oneStep()], patchTier });
@@ -214,10 +214,10 @@ describe("a crash", () => {
   it("[CARD-23] after its limit of restarts a tier stays down, and says so with every answer", async () => {
     let calls = 0;
     const patchTier = patchDoor(1, "data:SubmitRequest", ({ handle }) => ({
-      handle: (signal, kit) => {
+      handle: (signal, runtime) => {
         calls += 1;
         if (calls <= 3) throw new Error("again");
-        return handle(signal, kit);
+        return handle(signal, runtime);
       },
     }));
     await using t = await createTestKernel({ capabilities: [oneStep()], patchTier, limits: { maxTierRestarts: 2 } });

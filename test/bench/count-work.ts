@@ -8,7 +8,7 @@ import type { Kernel } from "../../src/index.ts";
 
 export type Shape = "chain" | "parallel";
 
-interface Wanted {
+interface IntentionQueue {
   readonly count: number;
   readonly shape: Shape;
 }
@@ -17,7 +17,7 @@ interface Wanted {
 export type Work = ReadonlyMap<string, number>;
 
 /** What workflows enter, each from its request to its end. Counting begins before the kernel is loaded, or blocks are not seen. */
-export async function countWork(wanted: readonly Wanted[]): Promise<readonly Work[]> {
+export async function countWork(wanted: readonly IntentionQueue[]): Promise<readonly Work[]> {
   const session = new Session();
   session.connect();
   await session.post("Profiler.enable");
@@ -35,7 +35,7 @@ export async function countWork(wanted: readonly Wanted[]): Promise<readonly Wor
   return works.slice(1);
 }
 
-async function runOne(kernel: Kernel, inputs: Wanted): Promise<void> {
+async function runOne(kernel: Kernel, inputs: IntentionQueue): Promise<void> {
   const principal = { type: "user", id: 1, role: "user" };
   const intent_hint = { intent_type: "Count.Run", inputs: { ...inputs } };
   const { workflow_id } = await kernel.submit({ tenant_id: 1, principal, intent_hint });
@@ -75,11 +75,11 @@ if (import.meta.main) {
     console.log(
       JSON.stringify({ shape, steps: counts[i], blocks_a_step: Math.round(total(work) / Number(counts[i])) }),
     );
-  tellGrowth(works, counts);
+  describeGrowth(works, counts);
 }
 
 /** Which functions a step of the last plan enters more often than one of the first. */
-function tellGrowth(works: readonly Work[], counts: readonly number[]): void {
+function describeGrowth(works: readonly Work[], counts: readonly number[]): void {
   const perStep = (i: number, name: string): number => (works.at(i)?.get(name) ?? 0) / Number(counts.at(i));
   const grown = [...(works.at(-1)?.keys() ?? [])].map((name) => ({ name, by: perStep(-1, name) - perStep(0, name) }));
   for (const { name, by } of grown.sort((a, b) => b.by - a.by).slice(0, 30))

@@ -168,7 +168,7 @@ export interface Death {
   readonly survivors: number;
   readonly running: number;
   /** How often a survivor looks who is gone. */
-  readonly lookMs: number;
+  readonly pollMs: number;
   /** How long the server holds a session's lock after its process died. */
   readonly lockMs: number;
   /** What a survivor does for one workflow: takes its lease with others of a page, reads its log, folds it. */
@@ -201,7 +201,7 @@ export function simulateDeath(
   };
   for (let k = 0; k < death.survivors; k += 1) {
     const host = new Cores(agenda, 1);
-    agenda.after(death.lockMs + random() * death.lookMs, () => takePage(host));
+    agenda.after(death.lockMs + random() * death.pollMs, () => takePage(host));
   }
   agenda.runUntil(600_000);
   return { p50_ms: quantile(gone, 0.5), last_ms: gone.at(-1) ?? 0 };

@@ -38,17 +38,17 @@ export function renderGrowth(measured: GrowthMeasured): string {
   const sizes = [1, 2, 3, 5, 10, 20, 30, 50, 80].map(carried);
   const cell = sizes.findLast(({ server_busy }) => server_busy <= mostBusy) ?? (sizes[0] as Size);
   const sections = [
-    ...tellMeasured(measured),
-    ...tellDatabase(sizes),
-    ...tellCells(cell, carried),
-    ...tellDeath(apart),
-    ...tellFlood(cell),
-    ...tellChoice(cell),
+    ...describeMeasured(measured),
+    ...describeDatabase(sizes),
+    ...describeCells(cell, carried),
+    ...describeDeath(apart),
+    ...describeFlood(cell),
+    ...describeChoice(cell),
   ];
   return `${sections.join("\n\n")}\n`;
 }
 
-function tellMeasured({ cores, parameters, seen, foretold }: GrowthMeasured): readonly string[] {
+function describeMeasured({ cores, parameters, seen, foretold }: GrowthMeasured): readonly string[] {
   const { turns, kernelTurn, serverTurn, serverBatch, serverIdle } = parameters;
   const us = (ms: number): string => whole(1000 * ms);
   return [
@@ -68,7 +68,7 @@ the disk; a kernel without work costs ${serverIdle.toFixed(1)} ms of the server 
   ];
 }
 
-const tellDatabase = (sizes: readonly Size[]): readonly string[] => [
+const describeDatabase = (sizes: readonly Size[]): readonly string[] => [
   "## One database",
   `Each kernel on a core of its own, the server with ${serverCores} cores, ${roundTrip} ms from one to the other, ${sync} ms a sync of its disk.`,
   table(
@@ -80,7 +80,7 @@ const tellDatabase = (sizes: readonly Size[]): readonly string[] => [
   "Throughput grows with the kernels until the server has no core left: then each further kernel only makes all of them wait.",
 ];
 
-const tellCells = (cell: Size, carried: (kernels: number) => Size): readonly string[] => [
+const describeCells = (cell: Size, carried: (kernels: number) => Size): readonly string[] => [
   "## Cells",
   `A tenant's streams never meet another's, so tenants are dealt out to cells: a database on a server of its own, with its kernels. A cell here
 has ${cell.kernels} kernels, with which its server is ${share(cell.server_busy)} busy.`,
@@ -93,8 +93,8 @@ has ${cell.kernels} kernels, with which its server is ${share(cell.server_busy)}
   ),
 ];
 
-function tellDeath(apart: Parameters): readonly string[] {
-  const usual = { lookMs: 200, lockMs: 18, takeUpTurns: 3, page: 256, seed: 1 };
+function describeDeath(apart: Parameters): readonly string[] {
+  const usual = { pollMs: 200, lockMs: 18, takeUpTurns: 3, page: 256, seed: 1 };
   const rows = [2, 9, 19].flatMap((survivors) =>
     [64, 1000].map((running) => {
       const { p50_ms, last_ms } = simulateDeath(apart, { ...usual, survivors, running });
@@ -108,7 +108,7 @@ function tellDeath(apart: Parameters): readonly string[] {
   ];
 }
 
-function tellFlood({ per_s }: Size): readonly string[] {
+function describeFlood({ per_s }: Size): readonly string[] {
   const rows = [1, 4, 20].flatMap((cells) =>
     [null, 5].map((times) => {
       const rate = (per_s * cells) / 3 / 1000;
@@ -128,7 +128,7 @@ served first.`,
   ];
 }
 
-const tellChoice = (cell: Size): readonly string[] => [
+const describeChoice = (cell: Size): readonly string[] => [
   "## What to run",
   table(
     ["Need", "Run"],

@@ -58,7 +58,7 @@ describe("the model of growth", () => {
 
   it("a death is noticed no sooner than its lock is free, and no later than a look after", () => {
     const { parameters } = measured();
-    const death = { survivors: 3, running: 1, lookMs: 200, lockMs: 18, takeUpTurns: 3, page: 256 };
+    const death = { survivors: 3, running: 1, pollMs: 200, lockMs: 18, takeUpTurns: 3, page: 256 };
     for (let seed = 0; seed < 50; seed += 1) {
       const { p50_ms, last_ms } = simulateDeath({ ...parameters, sharedCores: null }, { ...death, seed });
       expect(p50_ms).toBe(last_ms);

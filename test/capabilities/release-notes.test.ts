@@ -10,7 +10,7 @@ import { releaseNotes } from "../../src/capabilities/index.ts";
 import type { Section } from "../../src/capabilities/release-notes/change.ts";
 import { checkDraft, isAccepted } from "../../src/capabilities/release-notes/check.ts";
 import { classifyCommits } from "../../src/capabilities/release-notes/classify.ts";
-import { tellAsData } from "../../src/capabilities/release-notes/data.ts";
+import { describeAsData } from "../../src/capabilities/release-notes/data.ts";
 import { draftSections, versionOf } from "../../src/capabilities/release-notes/draft.ts";
 import { groupChanges, sectionsByFolder } from "../../src/capabilities/release-notes/group.ts";
 import { commitUrl, compareUrl, referenceUrl } from "../../src/capabilities/release-notes/host-links.ts";
@@ -291,7 +291,7 @@ describe("group, draft and check", () => {
         "\nThe clone that this was read from is shallow: older commits are not in it.\n" +
         `\n## Contributors\n\nAda \\*L\\*, @bo-1.\n\nFirst contributions: @bo-1 in [#12](${here}/pull/12).\n`,
     );
-    const data = JSON.parse(tellAsData(question));
+    const data = JSON.parse(describeAsData(question));
     expect(data).toMatchObject({ format: 1, version: "2.0", tag: "v2.0", compare_url: `${here}/compare/v1.0...v2.0` });
     expect(data.sections[1].changes[0]).toMatchObject({ summary: "read <all> of [it], see #3 (#12)", author: "Bo" });
     expect(data.omitted).toEqual([{ short: "1111111", why: "merge" }]);

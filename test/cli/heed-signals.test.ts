@@ -2,7 +2,7 @@
 
 import { EventEmitter } from "node:events";
 import { describe, expect, it } from "vitest";
-import { heedSignals } from "../../src/cli/terminal.ts";
+import { handleSignals } from "../../src/cli/terminal.ts";
 
 describe.each([
   ["SIGINT", 130],
@@ -11,13 +11,13 @@ describe.each([
 ])("%s", (name, code) => {
   it("is heard once: the next one finds no listener, and kills", () => {
     const [source, heard] = [new EventEmitter(), [] as number[]];
-    heedSignals(source, ({ exitCode }) => heard.push(exitCode), null);
+    handleSignals(source, ({ exitCode }) => heard.push(exitCode), null);
     expect([source.emit(name), source.emit(name), heard]).toEqual([true, false, [code]]);
   });
 
   it("that comes again soon is no second wish where a launcher passes signals on", () => {
     const [source, heard, left] = [new EventEmitter(), [] as number[], [] as (() => void)[]];
-    heedSignals(
+    handleSignals(
       source,
       ({ exitCode }) => heard.push(exitCode),
       (run) => left.push(run),

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { renderEvent } from "../../src/cli/events.ts";
 import { renderGate, renderHidden, styleOfDiff } from "../../src/cli/render-gate.ts";
 import { renderTable } from "../../src/cli/render-table.ts";
-import { cutLine, hangLines, quoteWord, tellTime, toJsonText } from "../../src/cli/render-text.ts";
+import { cutLine, describeTime, hangLines, quoteWord, toJsonText } from "../../src/cli/render-text.ts";
 import { renderProgress, renderProgressLine } from "../../src/cli/render-workflow.ts";
 import { renderError } from "../../src/cli/report-error.ts";
 import type { Style } from "../../src/cli/terminal.ts";
@@ -73,7 +73,7 @@ describe("text", () => {
     ["2025-01-01T10:00:00Z", "2 h ago"],
     ["2024-12-29T12:00:00Z", "3 d ago"],
     ["2025-01-01T12:05:00Z", "in 5 min"],
-  ])("tells %s as %s", (iso, told) => expect(tellTime(iso, now)).toBe(told));
+  ])("tells %s as %s", (iso, told) => expect(describeTime(iso, now)).toBe(told));
 
   it("quotes for a shell only where it must", () => {
     expect(quoteWord("a/b-c.db")).toBe("a/b-c.db");

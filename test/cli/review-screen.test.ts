@@ -4,7 +4,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { gateSections } from "../../src/cli/render-gate.ts";
-import { wrapSaid } from "../../src/cli/render-text.ts";
+import { wrapLines } from "../../src/cli/render-text.ts";
 import { layOut, renderScreen, type ScreenView } from "../../src/cli/review-screen.ts";
 import type { Gate } from "../../src/contract/gate.ts";
 import { nameForbidden } from "../../src/protocol/visible-text.ts";
@@ -39,7 +39,7 @@ const render = (shown: Gate, view: Partial<ScreenView> = {}) =>
 describe("what is said at the end", () => {
   it("breaks no word at 60 columns, and no line that is to be copied", () => {
     const command = "  npx countersign review --workflow wf_01ARZ3NDEKTSV4RRFFQ69G5FAV --db /a/long/path/to/a.db";
-    const said = wrapSaid(`Stopped. ${sentence}\n${command}`, 60).split("\n");
+    const said = wrapLines(`Stopped. ${sentence}\n${command}`, 60).split("\n");
     expect(said.at(-1)).toBe(command);
     for (const line of said.slice(0, -1)) expect(line.length).toBeLessThanOrEqual(60);
     expect(said.slice(0, -1).join(" ")).toBe(`Stopped. ${sentence}`);

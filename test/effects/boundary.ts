@@ -11,9 +11,9 @@ import type { CallEnd } from "../../src/tiers/t4-execution/decide/input.ts";
 import type { Intention } from "../../src/tiers/t4-execution/decide/intention.ts";
 import { type Calling, callOperator } from "../../src/tiers/t4-execution/perform/call-operator.ts";
 
-type Wanted = Extract<Intention, { readonly do: "call" }>;
+type IntentionQueue = Extract<Intention, { readonly do: "call" }>;
 
-export const wanted: Wanted = {
+export const wanted: IntentionQueue = {
   do: "call",
   step_id: "s1",
   action_id: "act_1",
@@ -40,7 +40,7 @@ export function calling(operator: Operator, signal = new AbortController().signa
   };
   const at = {
     run,
-    kit: { clock, limits: defaultLimits },
+    runtime: { clock, limits: defaultLimits },
     services: { security: openSecurity, checkAllOutput: false, holdsStreams: false, timers: createTimers(clock) },
     signal,
     tell: (_call: unknown, end: CallEnd) => void ends.push(end),
@@ -50,7 +50,7 @@ export function calling(operator: Operator, signal = new AbortController().signa
 }
 
 /** Calls the operator once, and gives the ends that were told. */
-export async function callOnce(operator: Operator, more: Partial<Wanted> = {}, signal?: AbortSignal) {
+export async function callOnce(operator: Operator, more: Partial<IntentionQueue> = {}, signal?: AbortSignal) {
   const { at, clock, ends } = calling(operator, signal);
   await callOperator(at, { ...wanted, ...more });
   return { ends, timers: clock.pending() };

@@ -34,15 +34,15 @@ describe("tokens of a workflow", () => {
     expect(acts.map((e) => e.detail["invocations"])).toEqual([1, 2, 3]);
   });
 
-  it("[REG-06] loading a package puts it and its operators on the shelf; an operator's usage rises with each action", async () => {
+  it("[REG-06] loading a package registers it and its operators; an operator's usage rises with each action", async () => {
     const work = skill("Probe.Work", () => "done", { resources: { tokens: 40 }, limits: { max_invocations: 9 } });
     const steps = [step("s1", "Probe.Work"), step("s2", "Probe.Work", { params: { n: 2 }, depends_on: ["s1"] })];
     await using t = await createTestKernel({ capabilities: [flow([work], steps)] });
-    const shelf = await t.kernel.tokens.capabilities();
-    const names = shelf.map((c) => c.name);
+    const registry = await t.kernel.tokens.capabilities();
+    const names = registry.map((c) => c.name);
     expect(names).toEqual(expect.arrayContaining(["Probe.Work", intent]));
-    expect(new Set(shelf.map((c) => c.handle)).size).toBe(shelf.length);
-    const entry = shelf.find((c) => c.name === "Probe.Work");
+    expect(new Set(registry.map((c) => c.handle)).size).toBe(registry.length);
+    const entry = registry.find((c) => c.name === "Probe.Work");
     expect(entry?.limits).toEqual({ max_invocations: 9, max_tokens: null });
     const { workflow_id } = await t.run(intent);
     const started = (await t.kernel.tokens.events(workflow_id)).filter(

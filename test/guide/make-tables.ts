@@ -35,7 +35,7 @@ function tableOfErrors(prefix: string): string {
 }
 
 const limits = [
-  ["Of a kernel", "`createKernel({ limits })`", defaultLimits, "src/runtime/kit.ts"],
+  ["Of a kernel", "`createKernel({ limits })`", defaultLimits, "src/runtime/runtime.ts"],
   ["Of the HTTP API", "`createHttpApp(kernel, { limits })`", defaultHttpLimits, "src/http/http-options.ts"],
   ["Of its server", "`serveHttp(app, { limits })`", defaultServerLimits, "src/http/serve-http.ts"],
   ["Of MCP", "`createMcpHandler(kernel, { limits })` and its like", defaultMcpLimits, "src/mcp/mcp-options.ts"],

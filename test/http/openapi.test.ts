@@ -1,8 +1,8 @@
 /** The document of the API: a validator takes it, it tells every route and no other, and answers hold to it. */
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, it } from "vitest";
+import { toTemplate } from "../../src/http/document/describe-parts.ts";
 import { makeDocument } from "../../src/http/document/make-document.ts";
-import { toTemplate } from "../../src/http/document/tell-parts.ts";
 import { sourcesIn } from "../tidy/source-files.ts";
 import { answerJudge } from "./answer-judge.ts";
 import { openEdge } from "./edge-fixture.ts";

@@ -1,7 +1,7 @@
 /** What is told of the bus while Signals are passed over. */
 import { expect, it } from "vitest";
 import { ActorList } from "../../src/inspect/actor-list.ts";
-import { BusTeller } from "../../src/inspect/tell-bus.ts";
+import { BusEmitter } from "../../src/inspect/emit-bus.ts";
 import { createTestKernel } from "../../src/testing/index.ts";
 import { errand, intentType, operator, step } from "../actors/fixture.ts";
 
@@ -13,7 +13,7 @@ it("an answer is told of its question; of what was asked before Signals were pas
   expect(answers.length).toBeGreaterThan(1);
 
   const all = () => true;
-  const teller = new BusTeller(new ActorList());
+  const teller = new BusEmitter(new ActorList());
   for (const asked of questions) expect(teller.tell(asked, all)).toHaveLength(1);
   expect(teller.tell(answers[0] as (typeof answers)[number], all)).toHaveLength(1);
   teller.forget();

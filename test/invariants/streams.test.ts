@@ -1,7 +1,7 @@
 /** What people saw live is what the ledger tells again. Over random stories. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Follow } from "../../src/kernel/face.ts";
+import type { Follow } from "../../src/kernel/kernel-interface.ts";
 import { memoryLedger, type TestKernel } from "../../src/testing/index.ts";
 import { moreThan, runs } from "../properties/property-runs.ts";
 import { anyStory, beginStory, playStory } from "./stories.ts";

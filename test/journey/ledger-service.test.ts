@@ -7,11 +7,11 @@ import { createIdSource } from "../../src/contract/ids.ts";
 import { createSignalFactory } from "../../src/contract/signal.ts";
 import { defineCapability, defineOperator } from "../../src/index.ts";
 import { createFeed } from "../../src/runtime/feed.ts";
-import { defaultLimits, type Kit } from "../../src/runtime/kit.ts";
 import { createLedgerReading } from "../../src/runtime/ledger-reader.ts";
 import { createLedgerWatch } from "../../src/runtime/ledger-watch.ts";
 import { createLedgerWriter } from "../../src/runtime/ledger-writer.ts";
 import { OwnLife } from "../../src/runtime/own-life.ts";
+import { defaultLimits, type Runtime } from "../../src/runtime/runtime.ts";
 import { createLiveSource } from "../../src/runtime/turn-source.ts";
 import { WorkflowLog } from "../../src/runtime/workflow-log.ts";
 import { createWorkflowTails } from "../../src/runtime/workflow-tails.ts";
@@ -37,7 +37,7 @@ describe("the ledger service", () => {
     const ended = await t.run("Service.Draft.Run");
     const clock = createVirtualClock();
     const ids = createIdSource({ now: clock.now, random: seededRandom(7) });
-    const kit: Kit = {
+    const runtime: Runtime = {
       clock,
       ids,
       limits: defaultLimits,
@@ -62,12 +62,12 @@ describe("the ledger service", () => {
       correlation_id: first.correlation_id,
     };
     const log = new WorkflowLog(identity, {
-      kit,
-      sourceOf: () => createLiveSource(kit),
+      runtime,
+      sourceOf: () => createLiveSource(runtime),
       mayBeLazy: false,
       writer: createLedgerWriter(store, { maxBatch: 8, maxBurst: 8 }),
       read: (id, after) => store.read(id, after),
-      life: new OwnLife({ store, clock: kit.clock, owner: "me", leaseMs: 1000 }),
+      life: new OwnLife({ store, clock: runtime.clock, owner: "me", leaseMs: 1000 }),
       onCommitted: () => undefined,
       onForeign: () => undefined,
     });

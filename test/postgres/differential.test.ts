@@ -31,7 +31,7 @@ async function letRest(): Promise<void> {
   for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
-async function tellGated(ledger: LedgerStore, seed: number) {
+async function describeGated(ledger: LedgerStore, seed: number) {
   await using t = await createTestKernel({ seed, ledger: waited(ledger), capabilities: [publishing().capability] });
   const ids: string[] = [];
   for (let n = 0; n < 4; n += 1) {
@@ -44,7 +44,7 @@ async function tellGated(ledger: LedgerStore, seed: number) {
   return await answersOf(t, ledger, ids);
 }
 
-async function tellRetried(ledger: LedgerStore, seed: number) {
+async function describeRetried(ledger: LedgerStore, seed: number) {
   let calls = 0;
   const flaky = counted("Story.Flaky", { retry: "STANDARD", idempotent: true }, () => {
     calls += 1;
@@ -73,8 +73,8 @@ async function answersOf(
 
 describe("one seed on two stores", () => {
   it.each([
-    ["gates that are approved and rejected", tellGated],
-    ["calls that are made again", tellRetried],
+    ["gates that are approved and rejected", describeGated],
+    ["calls that are made again", describeRetried],
   ])("gives the same rows, to the byte: %s", async (_title, tell) => {
     for (const seed of [1, 2, 3]) {
       const expected = await tell(sqliteLedger(), seed);

@@ -9,7 +9,7 @@ import { propertySeed, runs } from "./property-runs.ts";
 /** Below the limit of a test, which would end it without telling the seed. */
 const longestMs = 20_000;
 
-const tellHowToRepeat: fc.Plugin<unknown> = () => ({
+const describeHowToRepeat: fc.Plugin<unknown> = () => ({
   onAllRunsComplete(details) {
     if (!details.failed) return;
     const { testPath = "", currentTestName = "" } = expect.getState();
@@ -21,6 +21,6 @@ const tellHowToRepeat: fc.Plugin<unknown> = () => ({
 // Read once for each test file, though files share fast-check: what is installed stays.
 if (fc.readConfigureGlobal().numRuns === undefined) {
   fc.installGlobalPlugin(fc.interruptAfterTimeLimit(longestMs));
-  fc.installGlobalPlugin(tellHowToRepeat);
+  fc.installGlobalPlugin(describeHowToRepeat);
 }
 fc.configureGlobal({ ...(propertySeed === undefined ? {} : { seed: propertySeed }), numRuns: runs(100) });

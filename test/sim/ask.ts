@@ -1,6 +1,6 @@
 /** Who asks something of a process, and what becomes of it: an answer, or a refusal with a code. */
 import { KernelErrorException } from "../../src/contract/error.ts";
-import type { Kernel } from "../../src/kernel/face.ts";
+import type { Kernel } from "../../src/kernel/kernel-interface.ts";
 import type { Stage } from "./play-story.ts";
 import type { SimulatedProcess } from "./simulated-process.ts";
 

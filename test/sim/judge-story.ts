@@ -4,7 +4,7 @@ import { foldEvents } from "../../machines/fold.ts";
 import type { LedgerEvent } from "../../src/contract/event.ts";
 import { isTerminal, type WorkflowRecord } from "../../src/contract/workflow.ts";
 import type { WorkflowState } from "../../src/contract/workflow-state.ts";
-import type { Kernel } from "../../src/kernel/face.ts";
+import type { Kernel } from "../../src/kernel/kernel-interface.ts";
 import { letRun } from "../../src/testing/let-run.ts";
 import { viewWorkflow } from "../../src/tiers/t4-execution/build-trace.ts";
 import { progressOf } from "../../src/tiers/t6-metacognition/project-progress.ts";

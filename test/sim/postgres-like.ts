@@ -9,7 +9,7 @@
  * L4  Who follows hears after a commit of others which streams went on.
  */
 import { seededRandom } from "../../src/adapters/seeded-random.ts";
-import type { AppendReceipt, LedgerNews, LedgerStore, PositionedRow } from "../../src/ports/ledger-store.ts";
+import type { AppendReceipt, LedgerStore, LedgerUpdates, PositionedRow } from "../../src/ports/ledger-store.ts";
 import { memoryLedger } from "../../src/testing/memory-row-store.ts";
 import { wrapMembers } from "../../src/testing/wrap-members.ts";
 
@@ -31,7 +31,7 @@ export async function postgresLike(seed: number): Promise<PostgresLike> {
   const rows = memoryLedger();
   await rows.open();
   const positions = new Positions(upTo);
-  const followers = new Map<LedgerStore, LedgerNews>();
+  const followers = new Map<LedgerStore, LedgerUpdates>();
   const pause = async (): Promise<void> => {
     for (let turns = upTo(mostTurns); turns > 0; turns -= 1) await nextTurn();
   };

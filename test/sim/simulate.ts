@@ -8,7 +8,7 @@ import { parseArgs } from "node:util";
 import { playStory } from "./play-story.ts";
 import { shrinkStory } from "./shrink-story.ts";
 import { draws } from "./story.ts";
-import { tellStory } from "./tell-story.ts";
+import { describeStory } from "./tell-story.ts";
 
 const { values } = parseArgs({
   options: {
@@ -44,7 +44,7 @@ for (let seed = from; seed < from + seeds && failed < most; seed += 1) {
   const since = performance.now();
   const short = await shrinkStory(story, first);
   shrinkMs += performance.now() - since;
-  console.log(tellStory(short.story, short.played));
+  console.log(describeStory(short.story, short.played));
 }
 const seconds = (performance.now() - begun - shrinkMs) / 1000;
 console.log(

@@ -1,7 +1,7 @@
 /** One process of a story: a kernel with its own clock, owner and randomness, on the store that all share. */
 import { seededRandom } from "../../src/adapters/seeded-random.ts";
 import { assembleKernel } from "../../src/create-kernel.ts";
-import type { Kernel } from "../../src/kernel/face.ts";
+import type { Kernel } from "../../src/kernel/kernel-interface.ts";
 import type { Clock } from "../../src/ports/clock.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { createVirtualClock, type VirtualClock } from "../../src/testing/virtual-clock.ts";

@@ -4,7 +4,7 @@ import type { Played } from "./play-story.ts";
 import type { Story } from "./story.ts";
 import { featuresOf } from "./story-features.ts";
 
-export function tellStory(story: Story, { failure, world }: Played): string {
+export function describeStory(story: Story, { failure, world }: Played): string {
   const { seed, store, processes, maxReplans, operators, steps, actions, durability } = story;
   const used = new Set(steps.map(({ operator }) => operator));
   return [
@@ -14,15 +14,15 @@ export function tellStory(story: Story, { failure, world }: Played): string {
     ...operators.flatMap((operator, i) => (used.has(i) ? [`  op ${i} ${JSON.stringify(operator)}`] : [])),
     ...steps.map((step) => `  step ${JSON.stringify(step)}`),
     ...actions.map(({ does, at, of, by, how }) => `  ${does} at ${at} of ${of} by ${by} how ${how}`),
-    ...tellRows(world),
+    ...describeRows(world),
   ].join("\n");
 }
 
 /** Row by row, with the calls that were made when that many rows were durable. */
-function tellRows({ durable, calls, writers }: OutsideWorld): readonly string[] {
+function describeRows({ durable, calls, writers }: OutsideWorld): readonly string[] {
   const rows = Map.groupBy(durable, ({ at }) => at);
   return [...rows].flatMap(([at, events]) => [
-    `    ${at} ${writers[at - 1]} ${events[0]?.event.workflow_id?.slice(-4)}: ${events.map(tellEvent).join(", ")}`,
+    `    ${at} ${writers[at - 1]} ${events[0]?.event.workflow_id?.slice(-4)}: ${events.map(emitEvent).join(", ")}`,
     ...calls
       .filter((call) => call.at === at)
       .map(
@@ -32,5 +32,5 @@ function tellRows({ durable, calls, writers }: OutsideWorld): readonly string[] 
   ]);
 }
 
-const tellEvent = ({ event }: Durable): string =>
+const emitEvent = ({ event }: Durable): string =>
   event.step_id === null ? event.event_type : `${event.event_type} ${event.step_id}`;

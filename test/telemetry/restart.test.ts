@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createObserver, traceIdOf } from "../../src/telemetry/index.ts";
 import { createWorld, job, ledgerPaths, minute, never, openProcess, step, work } from "../recovery/shared-file.ts";
 import { readSamples } from "./read-samples.ts";
-import { msOf, named, openTracing, tellSpans } from "./spans-fixture.ts";
+import { describeSpans, msOf, named, openTracing } from "./spans-fixture.ts";
 
 const pathOf = ledgerPaths();
 const day = 24 * 60 * minute;
@@ -24,7 +24,7 @@ describe("a workflow that goes on in another process", () => {
     await using second = await openProcess(path, { capabilities, at: day, telemetry: createObserver(options) });
     await second.approve(workflow_id);
     await second.rest(workflow_id);
-    expect(tellSpans(spans())).toEqual([
+    expect(describeSpans(spans())).toEqual([
       "call T.Act < step T.Act: succeeded",
       "step T.Act < workflow Test.Job: succeeded",
       "gate T.Act < step T.Act: approved",
@@ -54,7 +54,7 @@ describe("a workflow that goes on in another process", () => {
     await second.approve(workflow_id);
     await second.rest(workflow_id);
     expect(tracings[0].spans()).toEqual([]);
-    expect(tellSpans(tracings[1].spans())).toEqual([
+    expect(describeSpans(tracings[1].spans())).toEqual([
       "gate T.Act < step T.Act: approved",
       "call T.Act < step T.Act: succeeded",
       "step T.Act < workflow Test.Job: succeeded",
@@ -80,7 +80,7 @@ describe("a workflow that goes on in another process", () => {
     await second.clock.advance(day);
     await second.approve(id, gates[0]?.gate_id, { resolution: "done", result: {} });
     await second.rest(id);
-    expect(tellSpans(spans())).toEqual([
+    expect(describeSpans(spans())).toEqual([
       "gate T.Act < step T.Act: approved",
       "call T.Act < step T.Act: succeeded",
       "step T.Act < workflow Test.Job: succeeded",
@@ -105,7 +105,7 @@ describe("a workflow that goes on in another process", () => {
     await using second = await openProcess(path, { capabilities, at: 10 * minute, telemetry: createObserver(options) });
     await second.clock.advance(minute);
     expect((await second.rest(id)).state).toBe("completed");
-    expect(tellSpans(spans())).toEqual([
+    expect(describeSpans(spans())).toEqual([
       "call T.Act < step T.Act: succeeded",
       "step T.Act < workflow Test.Job: succeeded",
       "workflow Test.Job < root: completed",
@@ -148,7 +148,7 @@ describe("a workflow that goes on in another process", () => {
     await using second = await openProcess(path, { capabilities, at: minute, telemetry });
     await second.kernel.cancel(workflow_id, { tenant_id: 1, principal: { type: "user", id: 1, role: "user" } });
     await second.rest(workflow_id);
-    expect(tellSpans(spans())).toEqual([
+    expect(describeSpans(spans())).toEqual([
       "gate T.Act < step T.Act: voided",
       "step T.Act < workflow Test.Job: skipped",
       "workflow Test.Job < root: cancelled",
@@ -173,7 +173,7 @@ describe("a workflow that goes on in another process", () => {
     slow.resolve({});
     await owner.rest(id);
     expect(named(spans(), "gate T.Act")).toHaveLength(1);
-    expect([...tellSpans(spans())].filter((line) => line.includes("cut") || line.includes("nowhere"))).toEqual([]);
+    expect([...describeSpans(spans())].filter((line) => line.includes("cut") || line.includes("nowhere"))).toEqual([]);
     const waits = await Promise.all(
       [here, there].map(async (o) => readSamples(await o.prometheus()).sum("countersign_gate_wait_seconds_count")),
     );

@@ -5,7 +5,7 @@
 import type { HrTime } from "@opentelemetry/api";
 import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import type { LedgerEvent } from "../../src/index.ts";
-import type { Kernel } from "../../src/kernel/face.ts";
+import type { Kernel } from "../../src/kernel/kernel-interface.ts";
 import { createObserver, type ObserverOptions, workflowIds } from "../../src/telemetry/index.ts";
 
 export interface Tracing {
@@ -53,14 +53,15 @@ export function hrTimeOf(timestamp = ""): HrTime {
 }
 
 /** `name under parent`, with how it ended. */
-export const tellSpan = (span: ReadableSpan, all: readonly ReadableSpan[]): string => {
+export const describeSpan = (span: ReadableSpan, all: readonly ReadableSpan[]): string => {
   const parent = all.find((s) => s.spanContext().spanId === span.parentSpanContext?.spanId);
   const under = span.parentSpanContext === undefined ? "root" : (parent?.name ?? "nowhere");
   const error = span.attributes["error.type"];
   return `${span.name} < ${under}: ${span.attributes["countersign.outcome"]}${error === undefined ? "" : ` ${error}`}`;
 };
 
-export const tellSpans = (all: readonly ReadableSpan[]): readonly string[] => all.map((span) => tellSpan(span, all));
+export const describeSpans = (all: readonly ReadableSpan[]): readonly string[] =>
+  all.map((span) => describeSpan(span, all));
 
 export const named = (all: readonly ReadableSpan[], name: string): readonly ReadableSpan[] =>
   all.filter((span) => span.name === name);

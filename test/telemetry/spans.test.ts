@@ -8,7 +8,7 @@ import { createTestKernel, testCaller } from "../../src/testing/index.ts";
 import { createWorld, job, minute, never, step, work } from "../recovery/shared-file.ts";
 import { endpoint, modelThat, says } from "../routing/model-fixture.ts";
 import { LocalContexts } from "./local-contexts.ts";
-import { eventsOf, hrTimeOf, instantsOf, msOf, named, openObserver, tellSpans } from "./spans-fixture.ts";
+import { describeSpans, eventsOf, hrTimeOf, instantsOf, msOf, named, openObserver } from "./spans-fixture.ts";
 
 const day = 24 * 60 * minute;
 const flaky = ({ attempt }: { readonly attempt: number }) => {
@@ -33,7 +33,7 @@ describe("the spans of a workflow", () => {
       await t.clock.advance(day);
       await t.approve(workflow_id);
       await t.rest(workflow_id);
-      expect(tellSpans(spans())).toEqual([
+      expect(describeSpans(spans())).toEqual([
         "call T.Flaky < step T.Flaky: failed T4_OPERATOR_FLAKY",
         "call T.Flaky < step T.Flaky: failed T4_OPERATOR_FLAKY",
         "call T.Flaky < step T.Flaky: succeeded",
@@ -135,7 +135,7 @@ describe("how spans end", () => {
     await t.rest(workflow_id);
     const [failed] = await instantsOf(t.kernel, workflow_id, "WORKFLOW_FAILED");
     const [again] = await instantsOf(t.kernel, workflow_id, "WORKFLOW_RESTARTED");
-    const told = tellSpans(spans());
+    const told = describeSpans(spans());
     expect(told.filter((line) => line.startsWith("workflow"))).toEqual([
       expect.stringMatching(/^workflow Test.Job < root: failed /),
       "workflow Test.Job < workflow Test.Job: completed",
@@ -153,7 +153,7 @@ describe("how spans end", () => {
       policies: [{ name: "never", stages: ["action"], evaluate: () => ({ decision: "DENY", reason: "SECRET" }) }],
     });
     await t.run("Test.Job");
-    expect(tellSpans(spans())).toEqual([
+    expect(describeSpans(spans())).toEqual([
       expect.stringMatching(/^step T.Act < workflow Test.Job: blocked T5_/),
       expect.stringMatching(/^workflow Test.Job < root: blocked T5_/),
     ]);
@@ -175,7 +175,7 @@ describe("how spans end", () => {
     await t.clock.settle();
     await t.kernel.cancel(id, testCaller);
     await t.rest(id);
-    expect([...tellSpans(spans())].sort()).toEqual([
+    expect([...describeSpans(spans())].sort()).toEqual([
       "call T.Hang < step T.Hang: cut",
       "gate T.Act < step T.Act: voided",
       "step T.Act < workflow Test.Job: skipped",
@@ -230,7 +230,7 @@ describe("what operators do themselves", () => {
       capabilities: [observer.traced(job([step("a", "T.A"), step("b", "T.B")], operators))],
     });
     await t.run("Test.Job");
-    expect(tellSpans(spans()).filter((line) => line.startsWith("own"))).toEqual([
+    expect(describeSpans(spans()).filter((line) => line.startsWith("own"))).toEqual([
       "own a < call T.A: undefined",
       "own b < call T.B: undefined",
     ]);
@@ -272,8 +272,8 @@ describe("watching does no harm", () => {
     expect(observer.size()).toBe(0);
     for (const id of ids) {
       const mine = spans().filter((s) => s.spanContext().traceId === traceIdOf(id));
-      expect(tellSpans(mine)).toHaveLength(8);
-      expect(tellSpans(mine).join()).not.toContain("nowhere");
+      expect(describeSpans(mine)).toHaveLength(8);
+      expect(describeSpans(mine).join()).not.toContain("nowhere");
       const [gate] = named(mine, "gate T.Send");
       expect(msOf(gate?.endTime ?? [0, 0]) - msOf(gate?.startTime ?? [0, 0])).toBeGreaterThanOrEqual(day);
     }

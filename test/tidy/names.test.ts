@@ -1,7 +1,7 @@
 /** Names of files and folders, and what each file says about itself. */
 import { basename } from "node:path";
 import { describe, expect, it } from "vitest";
-import { listPaths, readSource, sourcesIn } from "./source-files.ts";
+import { listPaths, parseSource, placeOf, readSource, sourcesIn, walkWithParents } from "./source-files.ts";
 
 const folders = ["src", "machines", "test", "visualizations"] as const;
 const paths = folders.flatMap(listPaths);
@@ -19,6 +19,30 @@ const emptyNames: ReadonlySet<string> = new Set([
   "misc",
   "lib",
 ]);
+
+/** Metaphors and everyday words, each with what the field says. */
+const fieldTerms: Readonly<Record<string, string>> = {
+  bell: "announcer",
+  book: "limiter, recorder, accounts",
+  desk: "context",
+  kit: "runtime",
+  news: "updates",
+  said: "body, answer, value",
+  shelf: "registry",
+  stretch: "segment",
+  whence: "origin, site",
+};
+
+const wordsOf = (name: string): readonly string[] =>
+  (name.match(/[A-Z]?[a-z]+/g) ?? []).map((word) => word.toLowerCase());
+
+/** Names that a file gives, with their places; keys of objects are left out: some are those of a format. */
+const namesGiven = (file: Parameters<typeof parseSource>[0]) =>
+  [...walkWithParents(parseSource(file))].flatMap(({ node, parent }) => {
+    const isKey = parent !== null && (parent["key"] === node || parent["property"] === node);
+    const name = /^(Private)?Identifier$/.test(node.type) && !isKey ? (node["name"] as string) : "";
+    return name === "" ? [] : [{ name, place: placeOf(file, node) }];
+  });
 
 /** Where a package's entry point, or the list a command line registers, stands. */
 function entryPoints(): ReadonlySet<string> {
@@ -45,6 +69,13 @@ describe("names", () => {
       stems(path).some((stem) => emptyNames.has(stem) || /-(utils?|helpers?|manager|types)$/.test(stem)),
     );
     expect(empty).toEqual([]);
+  });
+
+  it("what the field has a term for is called by it", () => {
+    const files = sourcesIn("src", "machines");
+    const inNames = files.flatMap(namesGiven).filter(({ name }) => wordsOf(name).some((word) => word in fieldTerms));
+    const inPaths = files.filter(({ path }) => path.split(/[/.-]/).some((word) => word in fieldTerms));
+    expect([...inNames.map(({ name, place }) => `${place}  ${name}`), ...inPaths.map(({ path }) => path)]).toEqual([]);
   });
 
   it("an index file stands at an entry point only", () => {

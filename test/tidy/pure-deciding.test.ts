@@ -1,4 +1,4 @@
-/** What decides in T4 is synchronous and pure: it waits for nothing, reads no clock, and reaches no kit and no store. */
+/** What decides in T4 is synchronous and pure: it waits for nothing, reads no clock, and reaches no runtime and no store. */
 import { describe, expect, it } from "vitest";
 import {
   asNode,
@@ -32,7 +32,7 @@ const impure: ReadonlySet<string> = new Set([
   "console",
   "crypto",
   "globalThis",
-  "kit",
+  "runtime",
   "clock",
   "store",
 ]);
@@ -81,7 +81,7 @@ function takesHelpers(file: SourceFile, specifier: string): boolean {
 }
 
 describe("deciding", () => {
-  it("contains no async, await or Promise, no clock, chance or timer, no kit and no store", () => {
+  it("contains no async, await or Promise, no clock, chance or timer, no runtime and no store", () => {
     expect(files.length).toBeGreaterThan(10);
     expect(files.flatMap(impureIn)).toEqual([]);
   });
@@ -100,7 +100,7 @@ describe("deciding", () => {
       "const n = new Date();",
       "const n = Math.random();",
       "setImmediate(f);",
-      "run.kit.send(1);",
+      "run.runtime.send(1);",
       "const { store } = run;",
     ];
     expect(wrong.filter((text) => impureIn(at(text)).length === 0)).toEqual([]);

@@ -20,7 +20,7 @@ export interface CheckQuestion {
 }
 
 /** Short hashes under `missing` and `repeated`; lines under the others. All empty: the draft may go on. */
-export interface Complaints {
+export interface DraftProblems {
   readonly missing: readonly string[];
   readonly repeated: readonly string[];
   readonly unknown: readonly string[];
@@ -29,7 +29,7 @@ export interface Complaints {
   readonly html: readonly string[];
 }
 
-export function checkDraft({ markdown, commits, omitted, remoteUrl }: CheckQuestion): Complaints {
+export function checkDraft({ markdown, commits, omitted, remoteUrl }: CheckQuestion): DraftProblems {
   const lines = markdown.split("\n");
   const entries = lines.filter((line) => line.startsWith("- "));
   const known = new Map(commits.map((commit) => [commit.short, commit]));
@@ -46,12 +46,12 @@ export function checkDraft({ markdown, commits, omitted, remoteUrl }: CheckQuest
   };
 }
 
-export const isAccepted = (complaints: Complaints): boolean =>
-  Object.values(complaints).every((list: readonly string[]) => list.length === 0);
+export const isAccepted = (problems: DraftProblems): boolean =>
+  Object.values(problems).every((list: readonly string[]) => list.length === 0);
 
 /** One sentence a person can act on. */
-export function describeComplaints(complaints: Complaints): string {
-  const parts = Object.entries(complaints)
+export function describeProblems(problems: DraftProblems): string {
+  const parts = Object.entries(problems)
     .filter(([, list]: readonly [string, readonly string[]]) => list.length > 0)
     .map(
       ([name, list]: readonly [string, readonly string[]]) =>

@@ -6,7 +6,7 @@ import { commitUrl, compareUrl } from "./host-links.ts";
 
 const format = 1;
 
-export function tellAsData({ groups, omitted, title, version, tag, ...range }: DraftQuestion): string {
+export function describeAsData({ groups, omitted, title, version, tag, ...range }: DraftQuestion): string {
   const { since, until_hash, remote_url, total, shallow, contributors } = range;
   const compare = remote_url === null || since === null ? null : compareUrl(remote_url, since, tag?.name ?? until_hash);
   const sections = groups.map((group) => ({

@@ -85,10 +85,10 @@ function linkReference(reference: string, remoteUrl: string | null, isRequest: b
 function draftEnd(question: DraftQuestion): string {
   const unread = question.total - countCommits(question);
   const lines = [
-    tellOmitted(question.omitted),
+    describeOmitted(question.omitted),
     unread > 0 ? `The ${unread} oldest commits of this range were not read.` : "",
     question.shallow ? "The clone that this was read from is shallow: older commits are not in it." : "",
-    tellContributors(question),
+    describeContributors(question),
   ];
   return lines.map((line) => (line === "" ? "" : `\n${line}\n`)).join("");
 }
@@ -112,7 +112,7 @@ const names: Readonly<Record<Omission["why"], readonly [one: string, more: strin
 export const omittedOpening = "Not listed: ";
 
 /** `Not listed: 3 release commits, 1 merge.` */
-function tellOmitted(omitted: readonly Omission[]): string {
+function describeOmitted(omitted: readonly Omission[]): string {
   const counts = [...Map.groupBy(omitted, ({ why }) => why)].map(
     ([why, { length }]) => `${length} ${names[why][length === 1 ? 0 : 1]}`,
   );
@@ -120,7 +120,7 @@ function tellOmitted(omitted: readonly Omission[]): string {
 }
 
 /** People, no bots; of those who are new the request that brought them, if it has an entry. */
-function tellContributors({ contributors, groups, remote_url }: DraftQuestion): string {
+function describeContributors({ contributors, groups, remote_url }: DraftQuestion): string {
   const people = contributors.filter(({ bot }) => !bot);
   if (people.length === 0) return "";
   const show = (person: Contributor): string => showPerson(person, remote_url);

@@ -50,7 +50,7 @@ export function groupChanges(changes: readonly Change[], configured: readonly Se
   const omitted = new Set([...changes.filter((change) => change.undone_by !== null), ...(byTitle.get(null) ?? [])]);
   return {
     groups: first?.title === lastSection.title ? [{ ...first, title: firstTitle }, ...rest] : groups,
-    omitted: changes.filter((change) => omitted.has(change)).map(tellOmission),
+    omitted: changes.filter((change) => omitted.has(change)).map(describeOmission),
   };
 }
 
@@ -70,7 +70,7 @@ function splitByFolder(title: string, changes: readonly Change[]): readonly Chan
 const standTogether = (changes: readonly Change[]): Change[] =>
   [...Map.groupBy(changes, ({ scope }) => scope).values()].flat();
 
-const tellOmission = ({ short, kind, undone_by }: Change): Omission => ({
+const describeOmission = ({ short, kind, undone_by }: Change): Omission => ({
   short,
   why: undone_by === null ? kind : "undone",
 });

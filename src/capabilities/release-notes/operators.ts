@@ -7,9 +7,9 @@ import { defineOperator, operatorError } from "../../define/define-operator.ts";
 import { Commit } from "../../operators/git-log/commit.ts";
 import { GitLogOutput } from "../../operators/git-log/git-log.ts";
 import { Change, ChangeGroup, Omission, ReleaseNotesData, ReleaseNotesDraft, Section } from "./change.ts";
-import { checkDraft, describeComplaints, isAccepted } from "./check.ts";
+import { checkDraft, describeProblems, isAccepted } from "./check.ts";
 import { classifyCommits } from "./classify.ts";
-import { tellAsData } from "./data.ts";
+import { describeAsData } from "./data.ts";
 import { countCommits, draftSections, versionOf } from "./draft.ts";
 import { groupChanges } from "./group.ts";
 
@@ -84,7 +84,7 @@ export const dataOperator = defineOperator({
   output: ReleaseNotesData,
   effect: "write_draft",
   idempotent: true,
-  run: ({ input }) => ({ json: tellAsData(withVersion(input)) }),
+  run: ({ input }) => ({ json: describeAsData(withVersion(input)) }),
 });
 
 export const checkOperator = defineOperator({
@@ -100,14 +100,14 @@ export const checkOperator = defineOperator({
   output: z.object({ accepted: z.literal(true), commits: z.int() }),
   idempotent: true,
   run: ({ input: { markdown, commits, omitted, remote_url } }) => {
-    const complaints = checkDraft({ markdown, commits, omitted, remoteUrl: remote_url });
-    if (isAccepted(complaints)) return { accepted: true as const, commits: commits.length };
-    const message = describeComplaints(complaints);
+    const problems = checkDraft({ markdown, commits, omitted, remoteUrl: remote_url });
+    if (isAccepted(problems)) return { accepted: true as const, commits: commits.length };
+    const message = describeProblems(problems);
     throw operatorError({
       code: "RELEASE_NOTES_NOT_ACCEPTED",
       category: "validation",
       message,
-      details: { ...complaints },
+      details: { ...problems },
     });
   },
 });

@@ -63,8 +63,8 @@ export async function serveDrives(
 /** The SDK's own log: failures of drives are Restate's to tell, and what it says besides is detail. */
 const logTo =
   (logger: Logger): NonNullable<EndpointOptions["logger"]> =>
-  ({ level, context }, ...said) => {
-    const detail = { invocation: context?.invocationId, said: said.map(String) };
+  ({ level, context }, ...parts) => {
+    const detail = { invocation: context?.invocationId, said: parts.map(String) };
     if (level === "error" || level === "warn") logger.warn(detail, "the dispatcher's SDK");
     else logger.debug(detail, "the dispatcher's SDK");
   };

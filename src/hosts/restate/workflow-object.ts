@@ -34,7 +34,7 @@ const drives = {
 
 export function workflowObject(name: string, drive: HostWork["drive"]) {
   const handle = async (workflowId: string): Promise<Driven> => {
-    const rested = await drive(workflowId).catch(tellRestate);
+    const rested = await drive(workflowId).catch(rethrowForRestate);
     if (rested === null) throw new RetryableError(`${workflowId} is driven by another process, which is alive`);
     const { state, due_at } = rested;
     return { state, due_at: due_at === null ? null : new Date(due_at).toISOString() };
@@ -43,7 +43,7 @@ export function workflowObject(name: string, drive: HostWork["drive"]) {
 }
 
 /** What no later try can mend is told as final. */
-function tellRestate(thrown: unknown): never {
+function rethrowForRestate(thrown: unknown): never {
   if (!(thrown instanceof KernelErrorException)) throw thrown;
   const { code, message } = thrown.error;
   if (code === "T4_WORKFLOW_NOT_FOUND") throw new TerminalError(`${code}: ${message}`, { errorCode: 404 });

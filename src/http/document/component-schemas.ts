@@ -28,7 +28,7 @@ const pointer = (name: string): string => `#/components/schemas/${name}`;
 export function makeComponentSchemas(routes: readonly Route[], { closed = false }: SchemaOptions): ComponentSchemas {
   const input = nameAll(inputNames, routes.flatMap(bodiesOf));
   const output = nameAll(outputNames, [...routes.flatMap(answersOf), ["ProblemDetails", ProblemDetails]]);
-  const all = { ...tellAll(output, { io: "output", closed }), ...tellAll(input, { io: "input", closed }) };
+  const all = { ...describeAll(output, { io: "output", closed }), ...describeAll(input, { io: "input", closed }) };
   const refTo = (schema: z.ZodType) => ({ $ref: pointer((input.get(schema) ?? output.get(schema))?.id ?? "") });
   return { components: keepReferred(all, routes, refTo), refTo };
 }
@@ -58,14 +58,14 @@ const isFree = ({ type, properties, additionalProperties }: Told): boolean =>
   type === "object" && properties === undefined && additionalProperties === undefined;
 
 /** In words: makers of clients read `default` as a field that is always there, and ask for it. */
-function tellDefault(schema: Told): void {
+function describeDefault(schema: Told): void {
   if (schema.default === undefined) return;
   const words = `By default \`${JSON.stringify(schema.default)}\`.`;
   schema.description = schema.description === undefined ? words : `${schema.description} ${words}`;
   delete schema.default;
 }
 
-function tellAll(registry: Registry, { io, closed }: { readonly io: Io; readonly closed: boolean }) {
+function describeAll(registry: Registry, { io, closed }: { readonly io: Io; readonly closed: boolean }) {
   const { schemas } = z.toJSONSchema(registry, {
     io,
     uri: pointer,
@@ -76,7 +76,7 @@ function tellAll(registry: Registry, { io, closed }: { readonly io: Io; readonly
       if (!closed && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
       // Without a word on its fields, makers of clients read an object as an empty one.
       if (isFree(jsonSchema)) jsonSchema.additionalProperties = true;
-      if (io === "input") tellDefault(jsonSchema);
+      if (io === "input") describeDefault(jsonSchema);
     },
   });
   return Object.fromEntries(

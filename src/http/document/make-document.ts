@@ -8,8 +8,8 @@
 import type { JsonObject } from "../../contract/json.ts";
 import type { Route } from "../add-route.ts";
 import { type ComponentSchemas, makeComponentSchemas, type SchemaOptions } from "./component-schemas.ts";
+import { describeAnswer, describeForm, describeParameters, toTemplate } from "./describe-parts.ts";
 import { makeProblemAnswers, problemRef, problemStatuses } from "./problem-answers.ts";
-import { tellAnswer, tellForm, tellParameters, toTemplate } from "./tell-parts.ts";
 
 export interface ApiDocument {
   readonly openapi: string;
@@ -42,12 +42,12 @@ export interface DocumentOptions extends SchemaOptions {
 }
 
 export function makeDocument(routes: readonly Route[], options: DocumentOptions = {}): ApiDocument {
-  const securitySchemes = tellSchemes(options);
+  const securitySchemes = describeSchemes(options);
   const schemas = makeComponentSchemas(routes, options);
   const paths: Record<string, Record<string, Operation>> = {};
   for (const route of routes) {
     const path = toTemplate(route.path);
-    paths[path] = { ...paths[path], [route.method]: tellRoute(route, schemas, Object.keys(securitySchemes)) };
+    paths[path] = { ...paths[path], [route.method]: describeRoute(route, schemas, Object.keys(securitySchemes)) };
   }
   return {
     openapi: "3.1.1",
@@ -64,7 +64,7 @@ export function makeDocument(routes: readonly Route[], options: DocumentOptions 
   };
 }
 
-const tellSchemes = ({ sessionCookie }: DocumentOptions): JsonObject => ({
+const describeSchemes = ({ sessionCookie }: DocumentOptions): JsonObject => ({
   bearer: { type: "http", scheme: "bearer", description: "A JWT, or a static token of this server." },
   ...(sessionCookie !== undefined && {
     session: { type: "apiKey", in: "cookie", name: sessionCookie, description: cookie },
@@ -97,17 +97,20 @@ function tagOf({ method, path, answers }: Route): keyof typeof tags {
   return method === "get" ? "Reads" : "Commands";
 }
 
-function tellRoute(route: Route, schemas: ComponentSchemas, ways: readonly string[]): Operation {
+function describeRoute(route: Route, schemas: ComponentSchemas, ways: readonly string[]): Operation {
   const { operation, summary, description, needs, alsoNeeds, body, bodyOptional = false, form } = route;
-  const own = Object.entries(route.answers).map(([status, answer]) => [status, tellAnswer(answer, { route, schemas })]);
+  const own = Object.entries(route.answers).map(([status, answer]) => [
+    status,
+    describeAnswer(answer, { route, schemas }),
+  ]);
   const problems = problemStatuses(route).map((status) => [status, problemRef(status)]);
   return {
     operationId: operation,
     tags: [tagOf(route)],
     summary,
     ...(description !== undefined && { description }),
-    parameters: tellParameters(route, ways.includes("session")),
-    ...(form !== undefined && { requestBody: tellForm(form) }),
+    parameters: describeParameters(route, ways.includes("session")),
+    ...(form !== undefined && { requestBody: describeForm(form) }),
     ...(body !== undefined && {
       requestBody: { required: !bodyOptional, content: { "application/json": { schema: schemas.refTo(body) } } },
     }),

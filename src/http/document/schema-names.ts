@@ -51,26 +51,26 @@ import {
   WorkflowSummary,
 } from "../../index.ts";
 import {
-  SaidCancel,
-  SaidDelegation,
-  SaidGate,
-  SaidRetry,
-  SaidSubmit,
-  SaidSubmitRequest,
-  SaidWithdrawal,
-} from "../said-body.ts";
+  CancelBody,
+  DelegationBody,
+  GateBody,
+  RetryBody,
+  SubmitBody,
+  SubmitRequestBody,
+  WithdrawalBody,
+} from "../command-bodies.ts";
 
 type Names = Readonly<Record<string, z.ZodType>>;
 
 export const inputNames: Names = {
-  Submission: SaidSubmit,
-  SubmitRequest: SaidSubmitRequest,
+  Submission: SubmitBody,
+  SubmitRequest: SubmitRequestBody,
   JobRequest,
-  GateRequest: SaidGate,
-  WithdrawalRequest: SaidWithdrawal,
-  DelegationRequest: SaidDelegation,
-  RetryRequest: SaidRetry,
-  CancelRequest: SaidCancel,
+  GateRequest: GateBody,
+  WithdrawalRequest: WithdrawalBody,
+  DelegationRequest: DelegationBody,
+  RetryRequest: RetryBody,
+  CancelRequest: CancelBody,
   RpcCall,
 };
 

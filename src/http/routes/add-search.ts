@@ -48,13 +48,13 @@ export function addSearch<A extends z.ZodType>(edge: Edge, search: Search<A>): v
     const found = await find(parsed.data, caller);
     const open = ({ signal }: Opening) => {
       signal.addEventListener("abort", edge.heavy.take(caller));
-      return tellFound(found, most);
+      return describeFound(found, most);
     };
     return answerStream(call, edge, { event, open });
   });
 }
 
-async function* tellFound(found: Found, most: number): AsyncGenerator<Told, void, void> {
+async function* describeFound(found: Found, most: number): AsyncGenerator<Told, void, void> {
   for (let told = 0; ; ) {
     const next = await found.next();
     if (next.done === true) {

@@ -6,12 +6,12 @@ import { SubmitResponse } from "../../index.ts";
 import { addRoute, type Route } from "../add-route.ts";
 import { answerJson } from "../answer.ts";
 import { requireCredentialScope } from "../claim-caller.ts";
+import { SubmitBody } from "../command-bodies.ts";
 import { type Call, type Edge, locationOf, workflowOf, workflowPath } from "../edge.ts";
 import { inNameOf, submit, submitScope, toSubmit, workflowCommands } from "../kernel-commands.ts";
 import { readJsonBody } from "../read-body.ts";
 import { readKey, withKey } from "../read-key.ts";
 import { type Answer, type Answers, createAnswers } from "../remember-answers.ts";
-import { SaidSubmit } from "../said-body.ts";
 
 const submitRoute: Route = {
   method: "post",
@@ -20,7 +20,7 @@ const submitRoute: Route = {
   summary: "Accepts a request at once; its workflow goes on by itself",
   needs: submitScope,
   idempotent: true,
-  body: SaidSubmit,
+  body: SubmitBody,
   answers: {
     202: {
       description: "Accepted: the intent is in the ledger. `Location` is its workflow.",
@@ -45,8 +45,8 @@ export function addCommands(edge: Edge): void {
     const answered = { 200: { description: "Done, or done before.", schema: answer } };
     const path = `${workflowPath}/${name}`;
     addRoute(edge, { ...told, method: "post", path, needs, idempotent: true, answers: answered }, async (call) => {
-      const said = inNameOf(call.get("caller"), needs, await readCommand(call, edge, needs));
-      const body = isKeyed ? withKey(said, readKey(call.req.header("idempotency-key"))) : said;
+      const named = inNameOf(call.get("caller"), needs, await readCommand(call, edge, needs));
+      const body = isKeyed ? withKey(named, readKey(call.req.header("idempotency-key"))) : named;
       const work = async () => ({ status: 200, body: await run(kernel, workflowOf(call), body) });
       return answerOnce(call, { answers, body }, work);
     });

@@ -62,8 +62,8 @@ async function answerAll(value: unknown, call: Call, edge: Edge): Promise<object
     return createErrorResponse(null, codes.invalid, `invalid request: a batch has 1 to ${maxBatch} messages`);
   const answers: (object | null)[] = [];
   for (const [i, message] of value.entries()) answers.push(await answerMessage(message, call, i === 0 ? first : edge));
-  const said = answers.filter((answer) => answer !== null);
-  return said.length === 0 ? null : said;
+  const replies = answers.filter((answer) => answer !== null);
+  return replies.length === 0 ? null : replies;
 }
 
 function answerError(error: KernelError): object {

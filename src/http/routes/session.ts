@@ -16,7 +16,7 @@ import { SessionView } from "../../contract/session.ts";
 import { addRoute } from "../add-route.ts";
 import type { Admission } from "../admit-caller.ts";
 import { answerJson } from "../answer.ts";
-import { whenceOf } from "../check-origin.ts";
+import { fetchSiteOf } from "../check-origin.ts";
 import { findStyle } from "../console-assets.ts";
 import type { Call, Edge } from "../edge.ts";
 import type { HttpCaller, SessionRules } from "../http-options.ts";
@@ -156,12 +156,12 @@ async function showLogin(door: Door, code = "", style: string | null = null): Pr
 <input type="hidden" name="code" value="${code}">
 <button class="primary">Sign in</button>
 </form>`;
-  const body = state.is === "good" ? form : `<p>This login link ${tellState(state)}.</p>`;
+  const body = state.is === "good" ? form : `<p>This login link ${describeState(state)}.</p>`;
   return answerPage(body, style);
 }
 
 /** What is wrong with a code, and what to do, as the end of a sentence. */
-function tellState(state: CodeState): string {
+function describeState(state: CodeState): string {
   const anew = "ask for a new one where the server runs (countersign login)";
   if (state.is === "used")
     return `was used at ${instantText(state.at)}; if that was not you, ${anew}, and sign out everywhere`;
@@ -171,7 +171,7 @@ function tellState(state: CodeState): string {
 async function login(call: Call, { options }: Edge, door: Door): Promise<Response> {
   const { admission, sessions, rules } = door;
   const request = call.req.raw;
-  if (whenceOf(request, admission.ownOrigin(request)) === "elsewhere")
+  if (fetchSiteOf(request, admission.ownOrigin(request)) === "elsewhere")
     raise(kernelError("T5_CSRF_REJECTED", "the form comes from a page of another origin", sessionRef));
   const code = (await readForm(request, options.limits)).get("code") ?? "";
   const secret = secretPattern.test(code) ? await sessions.begin(code) : null;
@@ -186,7 +186,7 @@ async function login(call: Call, { options }: Edge, door: Door): Promise<Respons
 
 function refuseCode({ failures }: Admission, state: CodeState): never {
   if (!failures.take()) refuseRate("maxFailedCallsPerSecond");
-  const message = `the login link ${tellState(state)}`;
+  const message = `the login link ${describeState(state)}`;
   return raise(kernelError("T5_AUTHN_FAILED", message, sessionRef, { detail: { link: state.is } }));
 }
 

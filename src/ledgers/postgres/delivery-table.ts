@@ -3,7 +3,7 @@
  *
  * Owns: the rows of the delivery port. Never: is an index: what became of a delivery no row of the log tells.
  */
-import type { CursorMove, DeliveryCounts, DeliveryStore, GateNews, Settlement } from "../../ports/delivery-store.ts";
+import type { CursorMove, DeliveryCounts, DeliveryStore, GateUpdates, Settlement } from "../../ports/delivery-store.ts";
 import { idText } from "../tables/columns.ts";
 import { toDelivery } from "../tables/records.ts";
 import { firstOf, type Runner, rowsOf, type Statement } from "./query.ts";
@@ -39,15 +39,15 @@ export const createDeliveryTable = ({ read, write }: Run): DeliveryStore => ({
     read("retryDeliveries", async (on) => (await on.query(statement("retryDeliveries", notifier, now))).rowCount ?? 0),
 });
 
-async function enqueue(on: Runner, notifier: string, { from, to, news, forget }: CursorMove): Promise<boolean> {
+async function enqueue(on: Runner, notifier: string, { from, to, updates, forget }: CursorMove): Promise<boolean> {
   const move = from === null ? statement("insertCursor", notifier, to) : statement("moveCursor", notifier, to, from);
   if ((await on.query(move)).rowCount !== 1) return false;
   await on.query(statement("forgetDeliveries", notifier, forget));
-  for (const each of news) await addNews(on, notifier, each);
+  for (const each of updates) await addUpdates(on, notifier, each);
   return true;
 }
 
-async function addNews(on: Runner, notifier: string, { workflow_id, gate_id, drafts }: GateNews): Promise<void> {
+async function addUpdates(on: Runner, notifier: string, { workflow_id, gate_id, drafts }: GateUpdates): Promise<void> {
   await on.query(statement("withdrawReminder", notifier, workflow_id, gate_id));
   for (const { delivery_id, tenant_id, kind, sequence, at } of drafts) {
     const ids = [notifier, delivery_id, idText(tenant_id), workflow_id, gate_id] as const;

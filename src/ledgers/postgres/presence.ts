@@ -1,7 +1,7 @@
 /**
  * Who of those that share the ledger is alive, and what they have committed: told within a fraction of a second.
  *
- * Owns: one connection whose session holds a lock under the owner's name, and hears the bell.
+ * Owns: one connection whose session holds a lock under the owner's name, and hears announcements.
  * Never: rings inside a commit: a NOTIFY in a transaction makes all commits of a cluster wait for one another.
  * INV-1  A session's lock ends with its process or its connection, whatever ends them; who finds it gone frees what its
  *        owner held, once. An owner that lives on is fenced by it, and has lost what it held, never done it twice.
@@ -9,7 +9,7 @@
  *        has run out (owners.ts).
  */
 import { sha256 } from "../../contract/digest.ts";
-import type { LedgerNews } from "../../ports/ledger-store.ts";
+import type { LedgerUpdates } from "../../ports/ledger-store.ts";
 import type { Opened } from "./connect.ts";
 import { ledgerFailure } from "./failure.ts";
 import { firstOf, type Runner, rowsOf, transact } from "./query.ts";
@@ -20,17 +20,17 @@ export interface PresenceOptions {
   readonly name: string;
   readonly schema: string;
   readonly owner: string;
-  /** Whose bell is our own. */
-  readonly ringer: string;
-  readonly news: LedgerNews;
+  /** Whose announcements are our own. */
+  readonly sender: string;
+  readonly updates: LedgerUpdates;
   /** A connection of its own. */
   readonly open: () => Promise<Opened>;
 }
 
 /** How often it is looked who is gone. */
-const lookMs = 200;
+const pollMs = 200;
 
-export const bellOf = (schema: string): string => `countersign_${schema}`;
+export const channelOf = (schema: string): string => `countersign_${schema}`;
 
 /** A lock's name has room for two positive integers. */
 const numberOf = (text: string): number => Number.parseInt(sha256(text).slice(0, 7), 16);
@@ -68,7 +68,7 @@ export class Presence {
   }
 
   async #enter(): Promise<void> {
-    const { open, schema, owner, name, news, ringer } = this.#options;
+    const { open, schema, owner, name, updates, sender } = this.#options;
     const session = await open();
     const { client } = session;
     const held = await firstOf(client, statement("lockOwner", ...this.#lock));
@@ -76,8 +76,8 @@ export class Presence {
       await client.end();
       throw ledgerFailure("T0_LEDGER_LOCKED", `has a living owner called ${owner} already`, { name, fn: "follow" });
     }
-    client.on("notification", ({ payload = "" }) => tell(news, ringer, payload));
-    await client.query(`LISTEN "${bellOf(schema)}"`);
+    client.on("notification", ({ payload = "" }) => tell(updates, sender, payload));
+    await client.query(`LISTEN "${channelOf(schema)}"`);
     this.#session = session;
   }
 
@@ -88,21 +88,21 @@ export class Presence {
       this.#looking = this.#look()
         .catch(() => undefined)
         .then(() => this.#arm());
-    }, lookMs);
+    }, pollMs);
     this.#timer.unref();
   }
 
   async #look(): Promise<void> {
-    const { owner, news } = this.#options;
+    const { owner, updates } = this.#options;
     if (this.#session === null || this.#session.failed) {
       await this.#enter();
       // Meanwhile others may have taken this process for dead.
-      return news.gone(owner);
+      return updates.gone(owner);
     }
     const { client } = this.#session;
     for (const row of await rowsOf(client, statement("goneOwners", owner, this.#lock[0]))) {
       const gone = row["owner"] as string;
-      if (await transact(client, () => free(client, gone))) news.gone(gone);
+      if (await transact(client, () => free(client, gone))) updates.gone(gone);
     }
   }
 }
@@ -114,8 +114,8 @@ async function free(client: Runner, owner: string): Promise<boolean> {
   return true;
 }
 
-/** What a bell says: who rang, and which streams went on; none for more than it can name. */
-function tell(news: LedgerNews, own: string, payload: string): void {
-  const [ringer, ...streams] = payload.split(" ");
-  if (ringer !== own) news.committed(streams);
+/** What an announcement says: who sent it, and which streams went on; none for more than it can name. */
+function tell(updates: LedgerUpdates, own: string, payload: string): void {
+  const [sender, ...streams] = payload.split(" ");
+  if (sender !== own) updates.committed(streams);
 }

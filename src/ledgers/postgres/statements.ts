@@ -151,7 +151,7 @@ const texts = {
   standing: `
     SELECT pg_is_in_recovery() AS replica, current_setting('transaction_read_only') = 'on' AS reads, ${schemaOf} AS schema`,
 
-  ring: "SELECT pg_notify($1, $2)",
+  announce: "SELECT pg_notify($1, $2)",
   lockOwner: "SELECT pg_try_advisory_lock($1, $2) AS locked",
   clock: "SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS at",
   prolong: `

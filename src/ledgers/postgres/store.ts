@@ -12,14 +12,14 @@ import type { Append, AppendReceipt, LedgerLag, LedgerStore, StoredIndexes } fro
 import type { SessionStore } from "../../ports/session-store.ts";
 import { idText, toTurnRow } from "../tables/columns.ts";
 import { appendBatch } from "./append.ts";
-import { Bell } from "./bell.ts";
+import { CommitAnnouncer } from "./commit-announcer.ts";
 import { type Connections, type ConnectOptions, connect, loadDriver } from "./connect.ts";
 import { createDeliveryTable } from "./delivery-table.ts";
 import { dumpIndexes } from "./dump-indexes.ts";
 import { ledgerFailure, toLedgerFailure } from "./failure.ts";
 import { migrate, requireKnownSchema } from "./migrations.ts";
 import { createOwners, type Entered } from "./owners.ts";
-import { bellOf, Presence } from "./presence.ts";
+import { channelOf, Presence } from "./presence.ts";
 import { firstOf, type Runner, rowsOf, transact } from "./query.ts";
 import { createHeadReads, createRecordReads } from "./read-records.ts";
 import { createSessionTable } from "./session-table.ts";
@@ -114,18 +114,18 @@ function createSession(options: ConnectOptions): Session {
         }
       }),
     append: (batch) =>
-      coded("append", async ({ appender, bell }) => {
+      coded("append", async ({ appender, announcer }) => {
         const receipts = await appender.run((client) => appendBatch(client, batch, name));
-        bell.ring(batch.flatMap(({ row }, i) => (receipts[i]?.ok === true ? [row.stream] : [])));
+        announcer.announce(batch.flatMap(({ row }, i) => (receipts[i]?.ok === true ? [row.stream] : [])));
         return receipts;
       }),
     check: () => coded("check", ({ appender }) => appender.run((client) => requireStanding(client, name))),
-    follow: (owner, news) =>
+    follow: (owner, updates) =>
       coded("follow", async (live) => {
         const { openOne, entered, appender } = live;
         if (!(await appender.hasSession())) return;
-        const ringer = entered.session;
-        const presence = new Presence({ name, schema: options.schema, owner, ringer, news, open: openOne });
+        const sender = entered.session;
+        const presence = new Presence({ name, schema: options.schema, owner, sender, updates, open: openOne });
         await presence.begin();
         live.presence = presence;
       }),
@@ -139,7 +139,7 @@ const closeMs = 2_000;
 
 async function closeLive(live: Live): Promise<void> {
   const cut = setTimeout(live.cut, closeMs);
-  live.bell.stop();
+  live.announcer.stop();
   if (live.outdated === null) await strikeOff(live);
   await live.presence?.end();
   await live.appender.close();
@@ -151,7 +151,7 @@ async function closeLive(live: Live): Promise<void> {
 function leave(live: Live, failure: KernelErrorException): void {
   if (live.outdated !== null) return;
   live.outdated = failure;
-  live.bell.stop();
+  live.announcer.stop();
   void live.presence?.end();
 }
 
@@ -159,7 +159,7 @@ function leave(live: Live, failure: KernelErrorException): void {
 interface Live extends Connections {
   /** Not null once the ledger is of a newer schema than this release knows. */
   outdated: KernelErrorException | null;
-  readonly bell: Bell;
+  readonly announcer: CommitAnnouncer;
   readonly entered: Entered;
   presence: Presence | null;
 }
@@ -174,10 +174,10 @@ async function requireStanding(client: Runner, name: string): Promise<void> {
 
 function startLive(connections: Connections, { schema, name }: ConnectOptions): Live {
   const { session } = connections;
-  const bell = new Bell(connections.pool, { channel: bellOf(schema), ringer: session });
+  const announcer = new CommitAnnouncer(connections.pool, { channel: channelOf(schema), sender: session });
   const live: Live = {
     ...connections,
-    bell,
+    announcer,
     entered: { name, session, lock: () => live.presence?.lock ?? null, beats: 0 },
     presence: null,
     outdated: null,

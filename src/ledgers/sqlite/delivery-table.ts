@@ -3,7 +3,7 @@
  *
  * Owns: the SQL of the delivery port. Never: is an index: what became of a delivery no row of the log tells.
  */
-import type { CursorMove, DeliveryCounts, DeliveryStore, GateNews, Settlement } from "../../ports/delivery-store.ts";
+import type { CursorMove, DeliveryCounts, DeliveryStore, GateUpdates, Settlement } from "../../ports/delivery-store.ts";
 import { idText } from "../tables/columns.ts";
 import { toDelivery } from "../tables/records.ts";
 import type { Run } from "./store.ts";
@@ -32,18 +32,18 @@ export const createDeliveryTable = (run: Run): DeliveryStore => ({
     ),
 });
 
-function enqueue(connection: Connection, notifier: string, { from, to, news, forget }: CursorMove): boolean {
+function enqueue(connection: Connection, notifier: string, { from, to, updates, forget }: CursorMove): boolean {
   const { insertCursor, moveCursor, forgetDeliveries } = connection.statements;
   return writeAll(connection, () => {
     const { changes } = from === null ? insertCursor.run(notifier, to) : moveCursor.run(to, notifier, from);
     if (Number(changes) === 0) return false;
     forgetDeliveries.run(notifier, forget);
-    for (const each of news) addNews(connection, notifier, each);
+    for (const each of updates) addUpdates(connection, notifier, each);
     return true;
   });
 }
 
-function addNews({ statements }: Connection, notifier: string, { workflow_id, gate_id, drafts }: GateNews): void {
+function addUpdates({ statements }: Connection, notifier: string, { workflow_id, gate_id, drafts }: GateUpdates): void {
   statements.withdrawReminder.run(notifier, workflow_id, gate_id);
   for (const { delivery_id, tenant_id, kind, sequence, at } of drafts)
     statements.insertDelivery.run(

@@ -15,7 +15,7 @@ import { McpWorkflow } from "../../contract/mcp.ts";
 import { type Effect, isHarmless, type OperatorMetadata } from "../../contract/operator.ts";
 import { type Caller, describeCapability, type Kernel, type SubmitRequest } from "../../index.ts";
 import type { CallMeta } from "../call-meta.ts";
-import { type McpDesk, requireCommand } from "../mcp-desk.ts";
+import { type McpContext, requireCommand } from "../mcp-context.ts";
 import { runWorkflow } from "../run-workflow.ts";
 import { asObject, type McpTool, outputSchemaOf } from "./tool.ts";
 
@@ -46,7 +46,7 @@ function takeTool(capability: CapabilityDefinition): McpTool {
   return tool;
 }
 
-/** Operators stand on the same shelf; they are no capabilities. */
+/** Operators are registered beside them; they are no capabilities. */
 function findCapability(kernel: Kernel, name: string): CapabilityDefinition | null {
   try {
     return kernel.getCapability(name);
@@ -59,8 +59,8 @@ function findCapability(kernel: Kernel, name: string): CapabilityDefinition | nu
 function toTool(capability: CapabilityDefinition): McpTool {
   const { intentType, version, description } = capability;
   const { input } = describeCapability(capability, () => null);
-  const submit = (desk: McpDesk, inputs: JsonObject, { key }: CallMeta) =>
-    submitIntent(desk, { intent_hint: { intent_type: intentType, inputs }, ...key });
+  const submit = (context: McpContext, inputs: JsonObject, { key }: CallMeta) =>
+    submitIntent(context, { intent_hint: { intent_type: intentType, inputs }, ...key });
   return {
     name: toolNameOf(intentType),
     title: `${intentType} ${version}`,
@@ -68,13 +68,13 @@ function toTool(capability: CapabilityDefinition): McpTool {
     inputSchema: asObject(input),
     outputSchema: answer,
     annotations: hintsOf(capability),
-    call: (desk, inputs, call) => runWorkflow(desk, call, () => submit(desk, inputs, call.meta)),
+    call: (context, inputs, call) => runWorkflow(context, call, () => submit(context, inputs, call.meta)),
     begin: submit,
   };
 }
 
-async function submitIntent(desk: McpDesk, asked: Omit<SubmitRequest, keyof Caller>): Promise<string> {
-  return (await desk.kernel.submit({ ...requireCommand(desk, "submit"), ...asked })).workflow_id;
+async function submitIntent(context: McpContext, asked: Omit<SubmitRequest, keyof Caller>): Promise<string> {
+  return (await context.kernel.submit({ ...requireCommand(context, "submit"), ...asked })).workflow_id;
 }
 
 const outward: ReadonlySet<Effect> = new Set(["external_send", "credential_use"]);

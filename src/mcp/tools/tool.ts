@@ -12,8 +12,8 @@ import { type KernelError, raise } from "../../contract/kernel-error.ts";
 import { McpError } from "../../contract/mcp.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { CallMeta } from "../call-meta.ts";
-import type { McpDesk } from "../mcp-desk.ts";
-import { tellError, toMcpError } from "../mcp-error.ts";
+import type { McpContext } from "../mcp-context.ts";
+import { describeError, toMcpError } from "../mcp-error.ts";
 
 export interface ToolCall {
   /** The tool that is called. */
@@ -34,9 +34,9 @@ export interface McpTool {
   readonly outputSchema: JsonObject;
   readonly annotations: ToolAnnotations;
   /** Gives the result. @throws KernelErrorException, which becomes a result with `isError`. */
-  readonly call: (desk: McpDesk, args: JsonObject, call: ToolCall) => Promise<ToolAnswer>;
+  readonly call: (context: McpContext, args: JsonObject, call: ToolCall) => Promise<ToolAnswer>;
   /** Begins the work as a task; tools that do nothing for long have none. */
-  readonly begin?: (desk: McpDesk, args: JsonObject, meta: CallMeta) => Promise<string>;
+  readonly begin?: (context: McpContext, args: JsonObject, meta: CallMeta) => Promise<string>;
 }
 
 const toolRef = moduleRef(0, "mcp", "call_tool");
@@ -74,5 +74,5 @@ export function structured(content: object, texts: readonly string[] = [JSON.str
 
 export function refusal(error: KernelError): CallToolResult {
   const told = toMcpError(error);
-  return { ...structured({ error: told }, [tellError(told)]), isError: true };
+  return { ...structured({ error: told }, [describeError(told)]), isError: true };
 }

@@ -17,8 +17,8 @@ import { WorkflowStateName } from "../../contract/progress.ts";
 import { CancelRequest, CancelResponse, RetryRequest, RetryResponse } from "../../contract/retry.ts";
 import { WorkflowSummary } from "../../contract/workflow-summary.ts";
 import type { CallMeta } from "../call-meta.ts";
-import { tellWorkflow, toMcpGate, toMcpWorkflow } from "../describe-workflow.ts";
-import { type McpDesk, requireCommand, requireGranted } from "../mcp-desk.ts";
+import { describeWorkflow, toMcpGate, toMcpWorkflow } from "../describe-workflow.ts";
+import { type McpContext, requireCommand, requireGranted } from "../mcp-context.ts";
 import { inputSchemaOf, type McpTool, outputSchemaOf, readArguments, structured, type ToolAnswer } from "./tool.ts";
 
 const reads: ToolAnnotations = { readOnlyHint: true, openWorldHint: false };
@@ -32,8 +32,8 @@ interface Spec<S extends z.ZodType> {
   readonly input: S;
   readonly output: z.ZodType;
   readonly annotations: ToolAnnotations;
-  readonly run: (desk: McpDesk, args: z.output<S>, meta: CallMeta) => Promise<ToolAnswer>;
-  readonly begin?: (desk: McpDesk, args: z.output<S>, meta: CallMeta) => Promise<string>;
+  readonly run: (context: McpContext, args: z.output<S>, meta: CallMeta) => Promise<ToolAnswer>;
+  readonly begin?: (context: McpContext, args: z.output<S>, meta: CallMeta) => Promise<string>;
 }
 
 function makeTool<S extends z.ZodType>({ input, output, run, begin, ...told }: Spec<S>): McpTool {
@@ -41,8 +41,8 @@ function makeTool<S extends z.ZodType>({ input, output, run, begin, ...told }: S
     ...told,
     inputSchema: inputSchemaOf(input),
     outputSchema: outputSchemaOf(output),
-    call: (desk, args, { meta }) => run(desk, readArguments(input, args), meta),
-    ...(begin !== undefined && { begin: (desk, args, meta) => begin(desk, readArguments(input, args), meta) }),
+    call: (context, args, { meta }) => run(context, readArguments(input, args), meta),
+    ...(begin !== undefined && { begin: (context, args, meta) => begin(context, readArguments(input, args), meta) }),
   };
 }
 
@@ -67,10 +67,10 @@ const Submission = z.strictObject({
 });
 
 /** Gives the workflow's id. @throws KernelErrorException as `submit` does. */
-async function beginIntent(desk: McpDesk, asked: z.output<typeof Submission>, { key }: CallMeta) {
+async function beginIntent(context: McpContext, asked: z.output<typeof Submission>, { key }: CallMeta) {
   const { intent_type, inputs, text, thread_id = null, constraints } = asked;
-  return desk.kernel.submit({
-    ...requireCommand(desk, "submit"),
+  return context.kernel.submit({
+    ...requireCommand(context, "submit"),
     thread_id,
     constraints,
     input: { mode: text === "" ? "data" : "message", text },
@@ -87,8 +87,8 @@ const submitIntent = makeTool({
   input: Submission,
   output: SubmitResponse,
   annotations: runs,
-  run: async (desk, asked, meta) => structured(await beginIntent(desk, asked, meta)),
-  begin: async (desk, asked, meta) => (await beginIntent(desk, asked, meta)).workflow_id,
+  run: async (context, asked, meta) => structured(await beginIntent(context, asked, meta)),
+  begin: async (context, asked, meta) => (await beginIntent(context, asked, meta)).workflow_id,
 });
 
 const listWorkflows = makeTool({
@@ -107,10 +107,10 @@ const listWorkflows = makeTool({
   }),
   output: z.looseObject({ workflows: z.array(WorkflowSummary), ...shownPage }),
   annotations: reads,
-  async run(desk, { limit, ...filter }) {
-    const workflows = await desk.kernel.workflows(
+  async run(context, { limit, ...filter }) {
+    const workflows = await context.kernel.workflows(
       { ...withoutUnset(filter), limit },
-      await requireGranted(desk, "read"),
+      await requireGranted(context, "read"),
     );
     const last = workflows.length < limit ? undefined : workflows.at(-1);
     return structured({ workflows, next: last?.workflow_id ?? null, ...totalOf(workflows) });
@@ -126,9 +126,9 @@ const readWorkflow = makeTool({
   input: OfWorkflow,
   output: McpWorkflow,
   annotations: reads,
-  async run(desk, { workflow_id }) {
-    const state = await desk.kernel.workflow(workflow_id, await requireGranted(desk, "read"));
-    return structured(toMcpWorkflow(state), [tellWorkflow(state), JSON.stringify(toMcpWorkflow(state))]);
+  async run(context, { workflow_id }) {
+    const state = await context.kernel.workflow(workflow_id, await requireGranted(context, "read"));
+    return structured(toMcpWorkflow(state), [describeWorkflow(state), JSON.stringify(toMcpWorkflow(state))]);
   },
 });
 
@@ -139,8 +139,8 @@ const readOutcomes = makeTool({
   input: OfWorkflow,
   output: OutcomesResponse,
   annotations: reads,
-  run: async (desk, { workflow_id }) =>
-    structured(await desk.kernel.outcomes(workflow_id, requireCommand(desk, "read"))),
+  run: async (context, { workflow_id }) =>
+    structured(await context.kernel.outcomes(workflow_id, requireCommand(context, "read"))),
 });
 
 const explainWorkflow = makeTool({
@@ -156,8 +156,8 @@ const explainWorkflow = makeTool({
     chain: z.array(z.looseObject({})),
   }),
   annotations: reads,
-  async run(desk, { workflow_id }) {
-    const explanation = await desk.kernel.explain(workflow_id, await requireGranted(desk, "read"));
+  async run(context, { workflow_id }) {
+    const explanation = await context.kernel.explain(workflow_id, await requireGranted(context, "read"));
     return structured(explanation, [explanation.why.join("\n"), JSON.stringify(explanation)]);
   },
 });
@@ -177,9 +177,9 @@ const listGates = makeTool({
   }),
   output: z.looseObject({ gates: z.array(McpGate), ...shownPage }),
   annotations: reads,
-  async run(desk, { limit, ...filter }) {
-    if (filter.mine === true) requireCommand(desk, "gate");
-    const found = await desk.kernel.gates({ ...withoutUnset(filter), limit }, await requireGranted(desk, "read"));
+  async run(context, { limit, ...filter }) {
+    if (filter.mine === true) requireCommand(context, "gate");
+    const found = await context.kernel.gates({ ...withoutUnset(filter), limit }, await requireGranted(context, "read"));
     const last = found.length < limit ? undefined : found.at(-1);
     const gates = found.map((gate) => ({ ...toMcpGate(gate), truncated: gate.truncated }));
     return structured({ gates, next: last === undefined ? null : gateCursor(last), ...totalOf(found) });
@@ -206,10 +206,10 @@ export const decideGate = makeTool({
   }),
   output: GateResponse,
   annotations: decides,
-  async run(desk, { workflow_id, gate_id, decision, ...payload }) {
+  async run(context, { workflow_id, gate_id, decision, ...payload }) {
     const named = gate_id === undefined ? {} : { gate_id };
-    const request = { ...requireCommand(desk, "gate"), ...named, decision, payload: withoutUnset(payload) };
-    return structured(await desk.kernel.decideGate(workflow_id, request));
+    const request = { ...requireCommand(context, "gate"), ...named, decision, payload: withoutUnset(payload) };
+    return structured(await context.kernel.decideGate(workflow_id, request));
   },
 });
 
@@ -221,9 +221,9 @@ const retryWorkflow = makeTool({
   input: RetryRequest.omit({ tenant_id: true, principal: true }).extend({ workflow_id: WorkflowId }).strict(),
   output: RetryResponse,
   annotations: runs,
-  async run(desk, { workflow_id, ...asked }, { key }) {
-    const request = { ...requireCommand(desk, "retry"), ...key, ...withoutUnset(asked) };
-    return structured(await desk.kernel.retry(workflow_id, request));
+  async run(context, { workflow_id, ...asked }, { key }) {
+    const request = { ...requireCommand(context, "retry"), ...key, ...withoutUnset(asked) };
+    return structured(await context.kernel.retry(workflow_id, request));
   },
 });
 
@@ -234,8 +234,8 @@ const cancelWorkflow = makeTool({
   input: CancelRequest.omit({ tenant_id: true, principal: true }).extend({ workflow_id: WorkflowId }).strict(),
   output: CancelResponse,
   annotations: decides,
-  run: async (desk, { workflow_id, reason }) =>
-    structured(await desk.kernel.cancel(workflow_id, { ...requireCommand(desk, "cancel"), reason })),
+  run: async (context, { workflow_id, reason }) =>
+    structured(await context.kernel.cancel(workflow_id, { ...requireCommand(context, "cancel"), reason })),
 });
 
 export const workflowTools: readonly McpTool[] = [

@@ -108,7 +108,7 @@ async function readHistory(
     ...range,
     until: input.until,
     remote_url: await findRemote(program),
-    commits: await readCommits(reading, tellShare(Math.min(total, input.max_commits), report)),
+    commits: await readCommits(reading, reportShare(Math.min(total, input.max_commits), report)),
     total,
     truncated: total > input.max_commits,
     shallow,
@@ -121,7 +121,7 @@ const percentStep = 5;
 const longLog = 1000;
 
 /** Counts what is heard and tells how much that is, until all is heard. */
-function tellShare(total: number, report: Report): (piece: string) => void {
+function reportShare(total: number, report: Report): (piece: string) => void {
   let [heard, told] = [0, 0];
   if (total < longLog) return () => undefined;
   return (piece) => {

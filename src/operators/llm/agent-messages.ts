@@ -91,26 +91,26 @@ function refusalOf({ input: schema }: Operator, input: JsonObject): string | nul
 
 /** The conversation as a model is asked. */
 export function promptOf(messages: readonly AgentMessage[], system: string | undefined): LanguageModelV4Prompt {
-  const asked = messages.map(tellMessage);
+  const asked = messages.map(describeMessage);
   return system === undefined ? asked : [{ role: "system", content: system }, ...asked];
 }
 
-function tellMessage(message: AgentMessage): LanguageModelV4Message {
+function describeMessage(message: AgentMessage): LanguageModelV4Message {
   if (message.role === "user") return { role: "user", content: [{ type: "text", text: message.text }] };
-  if (message.role === "tool") return { role: "tool", content: [tellResult(message)] };
-  const said = message.text === "" ? [] : [{ type: "text" as const, text: message.text }];
+  if (message.role === "tool") return { role: "tool", content: [describeResult(message)] };
+  const texts = message.text === "" ? [] : [{ type: "text" as const, text: message.text }];
   const calls = message.calls.map(({ call_id, tool, input }) => ({
     type: "tool-call" as const,
     toolCallId: call_id,
     toolName: nameForModels(tool),
     input,
   }));
-  return { role: "assistant", content: [...said, ...calls] };
+  return { role: "assistant", content: [...texts, ...calls] };
 }
 
 type ToolMessage = Extract<AgentMessage, { readonly role: "tool" }>;
 
-const tellResult = ({ call_id, tool, output = null, error }: ToolMessage) => ({
+const describeResult = ({ call_id, tool, output = null, error }: ToolMessage) => ({
   type: "tool-result" as const,
   toolCallId: call_id,
   toolName: nameForModels(tool),

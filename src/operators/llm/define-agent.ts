@@ -109,13 +109,13 @@ function planNext(loop: Loop): ExecutionPlan {
   for (let turn = 1; ; turn += 1) {
     const thought = gone.outputs.get(`think_${turn}`);
     if (thought === undefined) return planThought(loop, turn, messages);
-    const { text: said, calls } = Thought.parse(thought.output);
-    if (calls.length === 0) return { reasoning: `turn ${turn} is the answer`, steps: [], direct_response: said };
+    const { text: value, calls } = Thought.parse(thought.output);
+    if (calls.length === 0) return { reasoning: `turn ${turn} is the answer`, steps: [], direct_response: value };
     const open = calls.flatMap((call, i) => planCall(loop, call, callId(turn, i)));
     if (open.length > 0) return { reasoning: `turn ${turn} wants ${open.length} calls`, steps: open, continues: true };
     const at = `${thought.step_id}.output`;
     messages.push({ role: "assistant", text: ref(`${at}.text`), calls: ref(`${at}.calls`) });
-    messages.push(...calls.map((call, i) => tellCall(loop.gone, call, callId(turn, i))));
+    messages.push(...calls.map((call, i) => describeCall(loop.gone, call, callId(turn, i))));
   }
 }
 
@@ -130,12 +130,12 @@ function planThought({ step, think, maxTurns }: Loop, turn: number, messages: re
 /** A call that was neither made nor refused. */
 function planCall({ gone, step }: Loop, { tool, input, problem }: AgentCall, step_id: string) {
   if (problem !== null || gone.outputs.has(step_id) || gone.failures.has(step_id)) return [];
-  const params = mapTexts(input, (said) => text`${said}`) as JsonObject;
+  const params = mapTexts(input, (value) => text`${value}`) as JsonObject;
   return [step({ step_id, name: `Call ${tool}`, operator: tool, params })];
 }
 
 /** What became of a call, for the model. */
-function tellCall({ outputs, failures }: Gone, { call_id, tool, problem }: AgentCall, stepId: string): JsonObject {
+function describeCall({ outputs, failures }: Gone, { call_id, tool, problem }: AgentCall, stepId: string): JsonObject {
   const message = { role: "tool", call_id: text`${call_id}`, tool: text`${tool}` };
   const made = outputs.get(stepId);
   if (made !== undefined) return { ...message, output: ref(`${made.step_id}.output`) };

@@ -140,17 +140,17 @@ async function answerCall(
   return { data, output_text: data.text, status: "COMPLETED" };
 }
 
-const charsOf = ({ prompt = "", messages = [] }: Said): number =>
+const charsOf = ({ prompt = "", messages = [] }: Prompted): number =>
   messages.reduce((sum, { content }) => sum + content.length, prompt.length);
 
-interface Said {
+interface Prompted {
   readonly prompt?: string;
   readonly messages?: readonly { readonly content: string }[];
 }
 
 function promptOf({ prompt, messages }: LlmInput, system: string | undefined): LanguageModelV4Prompt {
-  const said = messages ?? [{ role: "user" as const, content: prompt ?? "" }];
-  const all = system === undefined ? said : [{ role: "system" as const, content: system }, ...said];
+  const turns = messages ?? [{ role: "user" as const, content: prompt ?? "" }];
+  const all = system === undefined ? turns : [{ role: "system" as const, content: system }, ...turns];
   return all.map(({ role, content }) =>
     role === "system" ? { role, content } : { role, content: [{ type: "text", text: content }] },
   );

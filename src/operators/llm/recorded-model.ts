@@ -169,12 +169,12 @@ export function replayModel(path: string): LanguageModelV4 {
     async doStream(options) {
       const { streamed, failed } = find(options, ({ generated }) => generated === undefined);
       if (streamed === undefined && failed !== undefined) throw errorOf(failed);
-      return { stream: ReadableStream.from(tellAgain(streamed ?? [], failed)) };
+      return { stream: ReadableStream.from(describeAgain(streamed ?? [], failed)) };
     },
   };
 }
 
-function* tellAgain(
+function* describeAgain(
   parts: NonNullable<Exchange["streamed"]>,
   failed: Failure | undefined,
 ): Generator<LanguageModelV4StreamPart> {

@@ -42,13 +42,13 @@ export function readCallFailure(thrown: unknown, failing: Failing): unknown {
   const { tool, repeatable } = failing;
   if (isOurs(thrown)) return thrown;
   if (thrown instanceof ProtocolError) return readRefusal(thrown, failing);
-  const said = `${tool}: ${messageOf(thrown)}`;
+  const summary = `${tool}: ${messageOf(thrown)}`;
   if (isCode(thrown, SdkErrorCode.UnsupportedResultType))
     return mcpError("T4_TOOL_EXECUTION_FAILED", `${tool} asks for what this client does not give`, { retry: false });
-  if (isMisread(thrown)) return mcpError("T4_OUTPUT_INVALID", said);
+  if (isMisread(thrown)) return mcpError("T4_OUTPUT_INVALID", summary);
   if (!failing.aborted && wasNotSent(thrown))
-    return mcpError("T4_TOOL_EXECUTION_FAILED", said, { retry: mayPass(thrown) });
-  if (repeatable) return mcpError("T4_TOOL_EXECUTION_FAILED", said);
+    return mcpError("T4_TOOL_EXECUTION_FAILED", summary, { retry: mayPass(thrown) });
+  if (repeatable) return mcpError("T4_TOOL_EXECUTION_FAILED", summary);
   const why = failing.aborted ? "it was cancelled while it ran" : messageOf(thrown);
   return mcpError("T4_ACTION_IN_DOUBT", `nobody knows whether ${tool} took effect: ${why}`);
 }

@@ -169,8 +169,8 @@ function requireTools(named: readonly string[], listed: readonly Tool[]): void {
 const maxVersionChars = 64;
 
 /** What a server calls itself, as far as it can be used. */
-function identify(said: Implementation | undefined): McpOperators["server"] {
-  const { name = "", version = "" } = said ?? {};
+function identify(implementation: Implementation | undefined): McpOperators["server"] {
+  const { name = "", version = "" } = implementation ?? {};
   return { name: cleanName(name) || "server", version: version.slice(0, maxVersionChars).trim() || "1.0" };
 }
 

@@ -36,7 +36,7 @@ import { moduleRef } from "../../contract/module-ref.ts";
 import type { Result } from "../../contract/result.ts";
 import { CancelRequest, type CancelResponse, RetryRequest, type RetryResponse } from "../../contract/retry.ts";
 import { workflowNotFound } from "../../contract/workflow.ts";
-import { dataOf, type Kit } from "../../runtime/kit.ts";
+import { dataOf, type Runtime } from "../../runtime/runtime.ts";
 import { takeJson } from "../../runtime/take-json.ts";
 
 const gatewayRef = Object.freeze(moduleRef(0, "gateway", "submit"));
@@ -74,33 +74,33 @@ export interface Gateway {
 /** The one open gate of a workflow. @throws KernelErrorException where there are none, or several. */
 export type FindOpenGate = (workflowId: string, caller: Caller) => Promise<string>;
 
-export function createGateway(kit: Kit, findOpenGate: FindOpenGate): Gateway {
-  const atGate = (said: SaidAtGate): Promise<GateResponse> => sayAtGate(kit, findOpenGate, said);
+export function createGateway(runtime: Runtime, findOpenGate: FindOpenGate): Gateway {
+  const atGate = (asked: RequestAtGate): Promise<GateResponse> => commandGate(runtime, findOpenGate, asked);
   return {
-    submit: (request, lineage) => submit(kit, request, lineage),
+    submit: (request, lineage) => submit(runtime, request, lineage),
     decideGate: async (workflowId, raw) =>
-      atGate({ workflowId, schema: "GateRequest", request: admit(kit, GateRequest, raw) }),
+      atGate({ workflowId, schema: "GateRequest", request: admit(runtime, GateRequest, raw) }),
     withdrawVote: async (workflowId, raw) =>
-      atGate({ workflowId, schema: "WithdrawalRequest", request: admit(kit, WithdrawalRequest, raw) }),
+      atGate({ workflowId, schema: "WithdrawalRequest", request: admit(runtime, WithdrawalRequest, raw) }),
     delegateGate: async (workflowId, raw) =>
-      atGate({ workflowId, schema: "DelegationRequest", request: admit(kit, DelegationRequest, raw) }),
+      atGate({ workflowId, schema: "DelegationRequest", request: admit(runtime, DelegationRequest, raw) }),
     retry: (workflowId, request) =>
-      command(kit, workflowId, { request: admit(kit, RetryRequest, request), schema: "RetryRequest" }),
+      command(runtime, workflowId, { request: admit(runtime, RetryRequest, request), schema: "RetryRequest" }),
     cancel: (workflowId, request) =>
-      command(kit, workflowId, { request: admit(kit, CancelRequest, request), schema: "CancelRequest" }),
-    sync: (request, caller) => sync(kit, admit(kit, SyncRequest, request), caller),
+      command(runtime, workflowId, { request: admit(runtime, CancelRequest, request), schema: "CancelRequest" }),
+    sync: (request, caller) => sync(runtime, admit(runtime, SyncRequest, request), caller),
     async authorize(caller, needs) {
       if (caller === undefined) return null;
       const { principal, tenant_id } = caller;
       const question = { principal, tenant_id, scope: null, intent_hint: null, needs };
-      return authorize(kit, question, kit.ids.next("correlation"));
+      return authorize(runtime, question, runtime.ids.next("correlation"));
     },
   };
 }
 
 /** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH, T0_VALIDATION_PAYLOAD_TOO_LARGE. */
-function admit<S extends z.ZodType>(kit: Kit, schema: S, raw: unknown): z.output<S> {
-  const { maxRequestChars, maxDepth, maxTextChars } = kit.limits;
+function admit<S extends z.ZodType>(runtime: Runtime, schema: S, raw: unknown): z.output<S> {
+  const { maxRequestChars, maxDepth, maxTextChars } = runtime.limits;
   const plain = copy(raw, maxDepth);
   const size = JSON.stringify(plain).length;
   if (size > maxRequestChars)
@@ -132,23 +132,24 @@ function admit<S extends z.ZodType>(kit: Kit, schema: S, raw: unknown): z.output
 
 const copy = (raw: unknown, maxDepth: number): Json => takeJson(raw, { what: "request", source: gatewayRef, maxDepth });
 
-async function submit(kit: Kit, raw: unknown, lineage: Lineage | undefined): Promise<SubmitResponse> {
-  const request = admitSubmit(kit, raw);
+async function submit(runtime: Runtime, raw: unknown, lineage: Lineage | undefined): Promise<SubmitResponse> {
+  const request = admitSubmit(runtime, raw);
   const ids = {
-    workflow_id: kit.ids.next("workflow"),
-    intent_id: lineage?.intent_id ?? kit.ids.next("intent"),
-    plan_id: kit.ids.next("plan"),
-    correlation_id: lineage?.correlation_id ?? kit.ids.next("correlation"),
+    workflow_id: runtime.ids.next("workflow"),
+    intent_id: lineage?.intent_id ?? runtime.ids.next("intent"),
+    plan_id: runtime.ids.next("plan"),
+    correlation_id: lineage?.correlation_id ?? runtime.ids.next("correlation"),
   };
-  const auth = await identify(kit, request, ids.correlation_id).catch((thrown: unknown) =>
-    rejectIntent(kit, { request, ids, thrown }),
+  const auth = await identify(runtime, request, ids.correlation_id).catch((thrown: unknown) =>
+    rejectIntent(runtime, { request, ids, thrown }),
   );
   try {
-    const submission = submissionOf(kit, { request, raw, lineage });
-    const first = submission === null ? null : await recall(kit, request, { submission, trace: ids.correlation_id });
-    return first ?? (await enter(kit, { request, auth, ids, lineage, submission }));
+    const submission = submissionOf(runtime, { request, raw, lineage });
+    const first =
+      submission === null ? null : await recall(runtime, request, { submission, trace: ids.correlation_id });
+    return first ?? (await enter(runtime, { request, auth, ids, lineage, submission }));
   } catch (thrown) {
-    return rejectIntent(kit, { request, ids, thrown });
+    return rejectIntent(runtime, { request, ids, thrown });
   }
 }
 
@@ -162,9 +163,12 @@ interface Submitted {
  * The key and the digest of what came under it, as it came: a later release's defaults do not change it. A key for doing a
  * workflow again counts for that workflow.
  */
-function submissionOf(kit: Kit, { request: { idempotency_key: key }, raw, lineage }: Submitted): Submission | null {
+function submissionOf(
+  runtime: Runtime,
+  { request: { idempotency_key: key }, raw, lineage }: Submitted,
+): Submission | null {
   if (key === undefined) return null;
-  const plain = copy(raw, kit.limits.maxDepth) as JsonObject;
+  const plain = copy(raw, runtime.limits.maxDepth) as JsonObject;
   const { idempotency_key: _key, tenant_id: _tenant, principal: _by, ...rest } = plain;
   if (lineage === undefined) return { key, digest: digest(rest) };
   const { requesters: _people, spent_calls: _calls, ...again } = lineage;
@@ -173,20 +177,26 @@ function submissionOf(kit: Kit, { request: { idempotency_key: key }, raw, lineag
 
 /** What the key was answered with before, in this process or another. */
 async function recall(
-  kit: Kit,
+  runtime: Runtime,
   { tenant_id, principal }: ParsedSubmitRequest,
   { submission, trace }: { readonly submission: Submission; readonly trace: string },
 ): Promise<SubmitResponse | null> {
   const query = { tenant_id, principal, submission };
-  const result = await kit.ask(4, kit.signals.createDataSignal(query, "SubmissionQuery", gatewayRef, trace, user));
+  const result = await runtime.ask(
+    4,
+    runtime.signals.createDataSignal(query, "SubmissionQuery", gatewayRef, trace, user),
+  );
   return dataOf<{ readonly first: SubmitResponse | null }>(result).first;
 }
 
-function admitSubmit(kit: Kit, raw: unknown): ParsedSubmitRequest {
+function admitSubmit(runtime: Runtime, raw: unknown): ParsedSubmitRequest {
   try {
-    return admit(kit, SubmitRequest, raw);
+    return admit(runtime, SubmitRequest, raw);
   } catch (thrown) {
-    kit.logger.warn({ error: (thrown as KernelErrorException).error }, "request refused before its caller was known");
+    runtime.logger.warn(
+      { error: (thrown as KernelErrorException).error },
+      "request refused before its caller was known",
+    );
     throw thrown;
   }
 }
@@ -198,16 +208,16 @@ interface Ids {
   readonly correlation_id: string;
 }
 
-function identify(kit: Kit, request: ParsedSubmitRequest, traceId: string): Promise<AuthContext> {
+function identify(runtime: Runtime, request: ParsedSubmitRequest, traceId: string): Promise<AuthContext> {
   const { principal, tenant_id, scope, intent_hint } = request;
   const intentType = intent_hint?.intent_type ?? null;
-  return authorize(kit, { principal, tenant_id, scope, intent_hint: intentType, needs: "intent:submit" }, traceId);
+  return authorize(runtime, { principal, tenant_id, scope, intent_hint: intentType, needs: "intent:submit" }, traceId);
 }
 
 /** Who this is and whether the scope is theirs is T5's to say (ATH-07). */
-async function authorize(kit: Kit, question: object, traceId: string): Promise<AuthContext> {
+async function authorize(runtime: Runtime, question: object, traceId: string): Promise<AuthContext> {
   return dataOf<AuthContext>(
-    await kit.ask(5, kit.signals.createDataSignal(question, "Authorize", gatewayRef, traceId, user)),
+    await runtime.ask(5, runtime.signals.createDataSignal(question, "Authorize", gatewayRef, traceId, user)),
   );
 }
 
@@ -220,16 +230,18 @@ interface Entry {
 }
 
 /** A message is perceived first; then the request is normalised and goes its way: T1 → T6 → T5 → T4. */
-async function enter(kit: Kit, { request, auth, ids, lineage, submission }: Entry): Promise<SubmitResponse> {
+async function enter(runtime: Runtime, { request, auth, ids, lineage, submission }: Entry): Promise<SubmitResponse> {
   const { correlation_id, workflow_id, plan_id, intent_id } = ids;
   const spoken =
     request.input.text === ""
       ? null
-      : kit.signals.createTextSignal(request.input.text, gatewayRef, correlation_id, user);
+      : runtime.signals.createTextSignal(request.input.text, gatewayRef, correlation_id, user);
   const perceived =
     spoken === null
       ? null
-      : dataOf(await kit.ask(1, spoken), (error) => kit.logger.warn({ error }, "perceived with low confidence"));
+      : dataOf(await runtime.ask(1, spoken), (error) =>
+          runtime.logger.warn({ error }, "perceived with low confidence"),
+        );
   const again: Partial<Lineage> = lineage ?? {};
   const {
     parent_workflow_id = null,
@@ -252,10 +264,10 @@ async function enter(kit: Kit, { request, auth, ids, lineage, submission }: Entr
     ...(submission === null ? {} : { submission }),
   };
   const question = { ...begun, request, perceived, intent_id };
-  const entry = kit.signals.createDataSignal(question, "SubmitRequest", gatewayRef, correlation_id, user, {
+  const entry = runtime.signals.createDataSignal(question, "SubmitRequest", gatewayRef, correlation_id, user, {
     parentId: spoken?.id ?? null,
   });
-  return dataOf<SubmitResponse>(await kit.ask(1, entry));
+  return dataOf<SubmitResponse>(await runtime.ask(1, entry));
 }
 
 interface Refused {
@@ -265,42 +277,51 @@ interface Refused {
 }
 
 /** INTENT_REJECTED for what was refused; a full house or a stopped kernel leaves no trace. */
-async function rejectIntent(kit: Kit, { request, ids, thrown }: Refused): Promise<never> {
+async function rejectIntent(runtime: Runtime, { request, ids, thrown }: Refused): Promise<never> {
   if (!(thrown instanceof KernelErrorException)) throw thrown;
   const { error } = thrown;
   if (error.category !== "resource" && error.code !== "T0_KERNEL_STOPPED" && !error.code.startsWith("T0_LEDGER")) {
     const { tenant_id, thread_id, intent_hint } = request;
     const { correlation_id, ...own } = ids;
     const data = { ...own, tenant_id, thread_id, intent_type: intent_hint?.intent_type ?? null, error };
-    const result = await kit.ask(4, kit.signals.createDataSignal(data, "IntentRejection", gatewayRef, correlation_id));
-    if (result.status === "error") kit.logger.error({ error: result.error }, "a rejection could not be recorded");
+    const result = await runtime.ask(
+      4,
+      runtime.signals.createDataSignal(data, "IntentRejection", gatewayRef, correlation_id),
+    );
+    if (result.status === "error") runtime.logger.error({ error: result.error }, "a rejection could not be recorded");
   }
   throw thrown;
 }
 
 /** T5 says who may and which changes may, T2 merges them. */
-async function sync(kit: Kit, request: SyncRequest, caller: Caller | undefined): Promise<FederatedSyncReport> {
-  requireFewChanges(request, kit.limits);
+async function sync(runtime: Runtime, request: SyncRequest, caller: Caller | undefined): Promise<FederatedSyncReport> {
+  requireFewChanges(request, runtime.limits);
   const data = { ...request, caller: caller ?? null };
-  const signal = kit.signals.createDataSignal(data, "MemorySync", gatewayRef, kit.ids.next("correlation"), user);
-  return dataOf<FederatedSyncReport>(await kit.ask(5, signal));
+  const signal = runtime.signals.createDataSignal(
+    data,
+    "MemorySync",
+    gatewayRef,
+    runtime.ids.next("correlation"),
+    user,
+  );
+  return dataOf<FederatedSyncReport>(await runtime.ask(5, signal));
 }
 
-interface SaidAtGate {
+interface RequestAtGate {
   readonly workflowId: string;
   readonly schema: string;
   readonly request: ParsedGateRequest | WithdrawalRequest | ParsedDelegationRequest;
 }
 
 /** What names no gate is for the one that is open when it is said, and for no other by the time it is judged. */
-async function sayAtGate(kit: Kit, findOpenGate: FindOpenGate, said: SaidAtGate): Promise<GateResponse> {
-  const { workflowId, schema, request } = said;
+async function commandGate(runtime: Runtime, findOpenGate: FindOpenGate, asked: RequestAtGate): Promise<GateResponse> {
+  const { workflowId, schema, request } = asked;
   requireWorkflowId(workflowId);
   const isNamed =
     request.gate_id !== undefined || ("decision" in request && request.payload.payload_digest !== undefined);
   const { tenant_id, principal } = request;
   const gate = isNamed ? {} : { gate_id: await findOpenGate(workflowId, { tenant_id, principal }) };
-  return command(kit, workflowId, { request: { ...request, ...gate }, schema });
+  return command(runtime, workflowId, { request: { ...request, ...gate }, schema });
 }
 
 function requireWorkflowId(workflowId: string): void {
@@ -309,18 +330,18 @@ function requireWorkflowId(workflowId: string): void {
 
 /** A command goes to T5 for authority first, with a trace of its own. */
 async function command<T>(
-  kit: Kit,
+  runtime: Runtime,
   workflowId: string,
   { request, schema }: { readonly request: unknown; readonly schema: string },
 ): Promise<T> {
   requireWorkflowId(workflowId);
-  const signal = kit.signals.createDataSignal(
+  const signal = runtime.signals.createDataSignal(
     { workflow_id: workflowId, request },
     schema,
     gatewayRef,
-    kit.ids.next("correlation"),
+    runtime.ids.next("correlation"),
     user,
   );
-  const result: Result = await kit.ask(5, signal);
+  const result: Result = await runtime.ask(5, signal);
   return dataOf<T>(result);
 }

@@ -24,7 +24,7 @@ import { signalToToolCall } from "../../protocol/signal-to-tool-call.ts";
 import { toolResultToSignal } from "../../protocol/tool-result-to-signal.ts";
 import { callOf } from "../../runtime/call-context.ts";
 import type { TierDefinition } from "../../runtime/define-tier.ts";
-import { dataOf, type Kit } from "../../runtime/kit.ts";
+import { dataOf, type Runtime } from "../../runtime/runtime.ts";
 import { errorOf } from "../../runtime/within.ts";
 
 const bridgeRef = moduleRef(0, "bridge", "call_tool");
@@ -47,7 +47,7 @@ export function createFoundationTier({ client, artifacts, holdsAnswers }: Founda
         module: "bridge",
         function: "call_tool",
         held: holdsAnswers,
-        handle: (signal, kit) => callTool({ client, artifacts, pool }, signal, kit),
+        handle: (signal, runtime) => callTool({ client, artifacts, pool }, signal, runtime),
       },
     },
   };
@@ -57,15 +57,15 @@ interface Bridge extends Omit<FoundationTierOptions, "holdsAnswers"> {
   readonly pool: RpcMessage[];
 }
 
-async function callTool(bridge: Bridge, signal: Signal, kit: Kit): Promise<Result> {
+async function callTool(bridge: Bridge, signal: Signal, runtime: Runtime): Promise<Result> {
   const call = signalToToolCall(signal);
   const client =
     bridge.client(String(signal.body["operator"] ?? ""), signal.body["version"] as string | undefined) ??
     raise(kernelError("T4_OPERATOR_UNKNOWN", `no tool client for ${call.name}`, bridgeRef));
   const params = { name: call.name, arguments: call.arguments };
-  const request = createRequest("tools/call", params, "request", { ids: kit.ids });
+  const request = createRequest("tools/call", params, "request", { ids: runtime.ids });
   const send = () => client.request(request.method, (request.params ?? {}) as JsonObject, callOf(signal));
-  const { message, own } = await exchange(request.id, send, { signal, kit });
+  const { message, own } = await exchange(request.id, send, { signal, runtime });
   bridge.pool.push(message);
   const response = matchResponseToRequest(request.id, bridge.pool);
   if (response === null) raise(kernelError("T4_TOOL_EXECUTION_FAILED", "no answer came in for the request", bridgeRef));
@@ -73,7 +73,7 @@ async function callTool(bridge: Bridge, signal: Signal, kit: Kit): Promise<Resul
   if ("error" in response) raise(toolFailure(response, own));
   const signals = toolResultToSignal(response.result as ToolResult, call.name, signal.trace_id, {
     parentId: signal.id,
-    signals: kit.signals,
+    signals: runtime.signals,
     putArtifact: (bytes, mediaType) => bridge.artifacts.put(bytes, mediaType),
   });
   return ok(signals, metricsOf(bridgeRef));
@@ -89,7 +89,7 @@ interface Exchanged {
 async function exchange(
   id: string,
   send: () => Promise<unknown>,
-  { signal, kit }: { readonly signal: Signal; readonly kit: Kit },
+  { signal, runtime }: { readonly signal: Signal; readonly runtime: Runtime },
 ): Promise<Exchanged> {
   try {
     return { message: createSuccessResponse(id, readToolResult(await send())), own: null };
@@ -100,8 +100,8 @@ async function exchange(
       return { message: createErrorResponse(id, code, error.message, data), own: null };
     const failure = { request_id: id, error };
     const parent = { parentId: signal.id };
-    const told = kit.signals.createDataSignal(failure, "ExternalFailure", bridgeRef, signal.trace_id, null, parent);
-    const message = dataOf<RpcMessage>(await kit.ask(1, told));
+    const told = runtime.signals.createDataSignal(failure, "ExternalFailure", bridgeRef, signal.trace_id, null, parent);
+    const message = dataOf<RpcMessage>(await runtime.ask(1, told));
     return { message, own: thrown instanceof KernelErrorException ? error : null };
   }
 }

@@ -6,7 +6,7 @@ import { type KernelError, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { isPromise } from "../../contract/maybe-promise.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
-import type { Kit } from "../../runtime/kit.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
 import { callWithin } from "../../runtime/within.ts";
 import type { PerceptionTierOptions } from "./tier.ts";
 
@@ -34,13 +34,13 @@ function readAnswer(answer: unknown): z.output<typeof Answer> {
 export async function classifyText(
   options: PerceptionTierOptions,
   text: string,
-  kit: Kit,
+  runtime: Runtime,
 ): Promise<{ readonly perceived: Perceived; readonly error: KernelError | null }> {
   const { classifier, registry, scorers, minConfidence, fallbackIntent } = options;
   const candidates = registry.capabilities().map((c) => ({ intent_type: c.intentType, keywords: c.keywords }));
   const within = {
-    clock: kit.clock,
-    timeoutMs: kit.limits.classifierTimeoutMs,
+    clock: runtime.clock,
+    timeoutMs: runtime.limits.classifierTimeoutMs,
     source: ref,
     onTimeout: "T1_CLASSIFY_TIMEOUT",
     onThrow: "T1_CLASSIFY_TIMEOUT",

@@ -16,8 +16,8 @@ import type { Classifier, Scorers, Security } from "../../ports/perception.ts";
 import { createErrorResponse } from "../../protocol/envelope.ts";
 import { answerData } from "../../runtime/answer.ts";
 import type { TierDefinition } from "../../runtime/define-tier.ts";
-import type { Kit } from "../../runtime/kit.ts";
 import type { Registry } from "../../runtime/registry.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
 import { callWithin } from "../../runtime/within.ts";
 import { classifyText, type Perceived } from "./classify.ts";
 import { normalizeIntent } from "./normalize-intent.ts";
@@ -50,12 +50,16 @@ export function createPerceptionTier(options: PerceptionTierOptions): TierDefini
     tier: 1,
     name: "perception",
     doors: {
-      text: { module: "classification", function: "classify", handle: (signal, kit) => perceive(options, signal, kit) },
+      text: {
+        module: "classification",
+        function: "classify",
+        handle: (signal, runtime) => perceive(options, signal, runtime),
+      },
       "data:SubmitRequest": {
         module: "normalizer",
         function: "normalize",
         next: 6,
-        handle: (signal, kit) => normalize(options, signal, kit),
+        handle: (signal, runtime) => normalize(options, signal, runtime),
       },
       "data:ExternalFailure": { module: "input_validation", function: "format_failure", handle: formatFailure },
     },
@@ -63,20 +67,20 @@ export function createPerceptionTier(options: PerceptionTierOptions): TierDefini
 }
 
 /** A text is checked, typed and scored. Low confidence is a PARTIAL with the fallback. */
-async function perceive(options: PerceptionTierOptions, signal: Signal, kit: Kit): Promise<Result> {
+async function perceive(options: PerceptionTierOptions, signal: Signal, runtime: Runtime): Promise<Result> {
   const text = String(signal.body["text"]);
-  await checkSafe(options.security, text, kit);
-  const { perceived, error } = await classifyText(options, text, kit);
+  await checkSafe(options.security, text, runtime);
+  const { perceived, error } = await classifyText(options, text, runtime);
   const tags = { urgency: options.scorers.urgency(text), domain: perceived.domain };
-  const out = answerData(kit, signal, { data: perceived, schema: "Perceived", ref: refs.classification, tags });
+  const out = answerData(runtime, signal, { data: perceived, schema: "Perceived", ref: refs.classification, tags });
   return error === null ? out : partial(out.signals, error, out.metrics);
 }
 
-function checkSafe(security: Security, text: string, kit: Kit): void | Promise<void> {
-  kit.telemetry.mark?.("security.validate", { chars: text.length });
+function checkSafe(security: Security, text: string, runtime: Runtime): void | Promise<void> {
+  runtime.telemetry.mark?.("security.validate", { chars: text.length });
   const within = {
-    clock: kit.clock,
-    timeoutMs: kit.limits.securityTimeoutMs,
+    clock: runtime.clock,
+    timeoutMs: runtime.limits.securityTimeoutMs,
     source: refs.security,
     onTimeout: "T1_SECURITY_INPUT_REFUSED",
     onThrow: "T1_SECURITY_INPUT_REFUSED",
@@ -90,17 +94,17 @@ function checkSafe(security: Security, text: string, kit: Kit): void | Promise<v
   });
 }
 
-function normalize(options: PerceptionTierOptions, signal: Signal, kit: Kit): Result | Promise<Result> {
+function normalize(options: PerceptionTierOptions, signal: Signal, runtime: Runtime): Result | Promise<Result> {
   const { request, perceived } = signal.body["data"] as NormalizeQuestion;
   const inputs = request.intent_hint?.inputs ?? {};
   const isSafe =
     perceived === null || Object.keys(inputs).length > 0
-      ? checkSafe(options.security, JSON.stringify(inputs), kit)
+      ? checkSafe(options.security, JSON.stringify(inputs), runtime)
       : undefined;
-  return follow(isSafe, () => takeIn(options, signal, kit));
+  return follow(isSafe, () => takeIn(options, signal, runtime));
 }
 
-function takeIn(options: PerceptionTierOptions, signal: Signal, kit: Kit): Result {
+function takeIn(options: PerceptionTierOptions, signal: Signal, runtime: Runtime): Result {
   const question = signal.body["data"] as NormalizeQuestion;
   const { request, perceived, intent_id: _id, ...begun } = question;
   const { tenant_id, thread_id } = request;
@@ -117,14 +121,14 @@ function takeIn(options: PerceptionTierOptions, signal: Signal, kit: Kit): Resul
     warnings: perceived?.warnings ?? [],
   };
   const tags = { urgency, domain };
-  return answerData(kit, signal, { data, schema: "NormalizedIntent", ref: refs.normalizer, tags });
+  return answerData(runtime, signal, { data, schema: "NormalizedIntent", ref: refs.normalizer, tags });
 }
 
 /** A failed external call or a malformed message, as the error object everybody can read (seed 004, RPC-14). */
-function formatFailure(signal: Signal, kit: Kit): Result {
+function formatFailure(signal: Signal, runtime: Runtime): Result {
   const { request_id, error } = signal.body["data"] as { readonly request_id: string; readonly error: KernelError };
   const response = createErrorResponse(request_id, rpcCodeByCategory.external, error.message, {
     kernel: { code: error.code, category: error.category, severity: error.severity },
   });
-  return answerData(kit, signal, { data: response, schema: "RpcErrorResponse", ref: refs.validation });
+  return answerData(runtime, signal, { data: response, schema: "RpcErrorResponse", ref: refs.validation });
 }

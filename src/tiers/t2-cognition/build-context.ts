@@ -18,7 +18,7 @@ import type { Intent } from "../../contract/intent.ts";
 import { deepFreeze, type Json, type JsonObject } from "../../contract/json.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { StoredMemory, WorkflowHead } from "../../ports/ledger-store.ts";
-import type { Kit } from "../../runtime/kit.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
 
 /** What the builder may read; ledgers only. */
 export interface LedgerReader {
@@ -61,7 +61,7 @@ export interface BuiltContext {
 
 export interface ContextBuilder {
   /** At once where no ledger is read. */
-  readonly build: (question: ContextQuestion, kit: Kit) => BuiltContext | Promise<BuiltContext>;
+  readonly build: (question: ContextQuestion, runtime: Runtime) => BuiltContext | Promise<BuiltContext>;
   readonly clear: () => void;
 }
 
@@ -69,11 +69,11 @@ export function createContextBuilder(reader: LedgerReader): ContextBuilder {
   const cache = new Map<string, ContextBundle>();
   return {
     clear: () => cache.clear(),
-    build(question, kit) {
-      kit.telemetry.mark?.("memory.load", { workflow_id: question.workflow_id });
-      if (readsLedgers(question)) return readContext({ reader, cache, question, kit });
-      kit.telemetry.mark?.("memory.augment", { workflow_id: question.workflow_id });
-      return { bundle: seal(emptyBundle(question), question.auth, kit), cache_hit: false, pressure: null };
+    build(question, runtime) {
+      runtime.telemetry.mark?.("memory.load", { workflow_id: question.workflow_id });
+      if (readsLedgers(question)) return readContext({ reader, cache, question, runtime });
+      runtime.telemetry.mark?.("memory.augment", { workflow_id: question.workflow_id });
+      return { bundle: seal(emptyBundle(question), question.auth, runtime), cache_hit: false, pressure: null };
     },
   };
 }
@@ -82,15 +82,15 @@ interface Reading {
   readonly reader: LedgerReader;
   readonly cache: Map<string, ContextBundle>;
   readonly question: ContextQuestion;
-  readonly kit: Kit;
+  readonly runtime: Runtime;
 }
 
-async function readContext({ reader, cache, question, kit }: Reading): Promise<BuiltContext> {
+async function readContext({ reader, cache, question, runtime }: Reading): Promise<BuiltContext> {
   const key = await cacheKey(reader, question);
   const known = cache.get(key);
   if (known !== undefined) return { bundle: known, cache_hit: true, pressure: null };
-  const bundle = seal(await readBundle(reader, question, kit), question.auth, kit);
-  return { bundle, cache_hit: false, pressure: keep(cache, { key, bundle, limit: kit.limits.maxCachedBundles }) };
+  const bundle = seal(await readBundle(reader, question, runtime), question.auth, runtime);
+  return { bundle, cache_hit: false, pressure: keep(cache, { key, bundle, limit: runtime.limits.maxCachedBundles }) };
 }
 
 /** Without a thread, a scope, documents or references there is nothing to look up. */
@@ -140,9 +140,9 @@ function emptyBundle({ intent, auth, thread_id }: ContextQuestion): Unsealed {
   };
 }
 
-async function readBundle(reader: LedgerReader, question: ContextQuestion, kit: Kit): Promise<Unsealed> {
+async function readBundle(reader: LedgerReader, question: ContextQuestion, runtime: Runtime): Promise<Unsealed> {
   const { intent, auth, thread_id, workflow_id, objective } = question;
-  const { maxMemoryRecords, maxRecentEvents } = kit.limits;
+  const { maxMemoryRecords, maxRecentEvents } = runtime.limits;
   const tenant = auth.tenant_id;
   const scopeKey = intent.scope === null ? null : `scope:${intent.scope.scope_type}:${intent.scope.scope_id}`;
   const profileKey = `profile:${auth.principal_id}`;
@@ -156,7 +156,7 @@ async function readBundle(reader: LedgerReader, question: ContextQuestion, kit: 
     reader.documents(tenant, documentIds(intent)),
     thread_id === null ? [] : reader.threadWorkflows(tenant, thread_id, maxRecentEvents + 1),
   ]);
-  kit.telemetry.mark?.("memory.augment", { workflow_id });
+  runtime.telemetry.mark?.("memory.augment", { workflow_id });
   const text = objective ?? intent.text;
   const shared = text === "" ? [] : await reader.memory({ tenant_id: tenant, limit: maxMemoryRecords * 5 });
   const base = emptyBundle(question);
@@ -229,8 +229,8 @@ function recentOf(
 }
 
 /** Bounds, redacts and hashes a bundle. */
-function seal(unsealed: Unsealed, auth: AuthContext, kit: Kit): ContextBundle {
-  const bounded = bound(auth.data_policy.allow_pii ? unsealed : maskPersonal(unsealed), kit.limits.maxBundleChars);
+function seal(unsealed: Unsealed, auth: AuthContext, runtime: Runtime): ContextBundle {
+  const bounded = bound(auth.data_policy.allow_pii ? unsealed : maskPersonal(unsealed), runtime.limits.maxBundleChars);
   return deepFreeze({ ...bounded, context_hash: digest(bounded) });
 }
 

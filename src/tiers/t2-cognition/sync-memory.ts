@@ -12,7 +12,7 @@ import { moduleRef } from "../../contract/module-ref.ts";
 import type { Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
 import { answerData } from "../../runtime/answer.ts";
-import type { Kit } from "../../runtime/kit.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
 import type { TenantAppend, TenantTurn } from "../../runtime/tenant-log.ts";
 import type { LedgerReader } from "./build-context.ts";
 import { changeOf, mergeChanges, recordOf } from "./merge-changes.ts";
@@ -31,7 +31,7 @@ interface Judged {
   readonly caller: Caller | null;
 }
 
-export async function syncMemory(signal: Signal, kit: Kit, { memory, append }: MemoryLedger): Promise<Result> {
+export async function syncMemory(signal: Signal, runtime: Runtime, { memory, append }: MemoryLedger): Promise<Result> {
   const { tenant_id, changes, caller } = signal.body["data"] as Judged;
   const keys = [...new Set(changes.filter((c) => c.refusal === null).map((c) => c.change.key))];
   const decide = async (): Promise<TenantTurn<FederatedSyncReport>> => {
@@ -44,8 +44,8 @@ export async function syncMemory(signal: Signal, kit: Kit, { memory, append }: M
     return { drafts, answer: report };
   };
   const { event_ids, answer: report } = await append(tenant_id, decide, caller?.principal);
-  if (report.stale.length > 0 || report.rejected.length > 0) alert(signal, kit, { tenant_id, report, event_ids });
-  return answerData(kit, signal, { data: report, schema: "FederatedSyncReport", ref: federationRef });
+  if (report.stale.length > 0 || report.rejected.length > 0) alert(signal, runtime, { tenant_id, report, event_ids });
+  return answerData(runtime, signal, { data: report, schema: "FederatedSyncReport", ref: federationRef });
 }
 
 interface Synced {
@@ -54,10 +54,13 @@ interface Synced {
   readonly event_ids: readonly string[];
 }
 
-function alert(signal: Signal, kit: Kit, { tenant_id, report, event_ids }: Synced): void {
+function alert(signal: Signal, runtime: Runtime, { tenant_id, report, event_ids }: Synced): void {
   const { stale, rejected } = report;
   const data = { type: "federated_sync", tenant_id, event_id: event_ids.at(-1), stale, rejected };
   const tags = { source_type: "system" };
   const about = { parentId: signal.id };
-  kit.send(6, kit.signals.createDataSignal(data, "FederatedSyncAlert", federationRef, signal.trace_id, tags, about));
+  runtime.send(
+    6,
+    runtime.signals.createDataSignal(data, "FederatedSyncAlert", federationRef, signal.trace_id, tags, about),
+  );
 }

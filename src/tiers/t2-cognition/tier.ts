@@ -12,7 +12,7 @@ import { metricsOf, ok, partial, type Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
 import { answerData } from "../../runtime/answer.ts";
 import type { TierDefinition } from "../../runtime/define-tier.ts";
-import type { Kit } from "../../runtime/kit.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
 import { messageOf } from "../../runtime/within.ts";
 import {
   type BuiltContext,
@@ -41,22 +41,22 @@ export function createCognitionTier(reader: LedgerReader & MemoryLedger): TierDe
       "data:ContextRequest": {
         module: "context",
         function: "build",
-        handle(signal, kit) {
-          const built = buildOrRefuse(builder, signal.body["data"] as ContextQuestion, kit);
-          return follow(built, (found) => tellContext(signal, kit, found));
+        handle(signal, runtime) {
+          const built = buildOrRefuse(builder, signal.body["data"] as ContextQuestion, runtime);
+          return follow(built, (found) => reportContext(signal, runtime, found));
         },
       },
       "data:JudgedChanges": {
         module: "federation",
         function: "merge",
-        handle: (signal, kit) => syncMemory(signal, kit, reader),
+        handle: (signal, runtime) => syncMemory(signal, runtime, reader),
       },
       "data:GoalCheck": { module: "decomposition", function: "check_goals", handle: checkGoals },
       "data:Repair": {
         module: "curiosity",
         function: "repair",
-        handle: (signal, kit) =>
-          answerData(kit, signal, {
+        handle: (signal, runtime) =>
+          answerData(runtime, signal, {
             data: repairRequest(signal.body["data"] as RepairQuestion),
             schema: "Repaired",
             ref: refs.curiosity,
@@ -66,16 +66,16 @@ export function createCognitionTier(reader: LedgerReader & MemoryLedger): TierDe
   };
 }
 
-function tellContext(signal: Signal, kit: Kit, { bundle, cache_hit, pressure }: BuiltContext): Result {
+function reportContext(signal: Signal, runtime: Runtime, { bundle, cache_hit, pressure }: BuiltContext): Result {
   const answer = { data: { bundle, cache_hit }, schema: "ContextAnswer", ref: refs.context };
-  const { signals } = answerData(kit, signal, answer);
+  const { signals } = answerData(runtime, signal, answer);
   const metrics = metricsOf(refs.context, { cache_hit });
   return pressure === null ? ok(signals, metrics) : partial(signals, pressure, metrics);
 }
 
-function buildOrRefuse(builder: ContextBuilder, question: ContextQuestion, kit: Kit) {
+function buildOrRefuse(builder: ContextBuilder, question: ContextQuestion, runtime: Runtime) {
   try {
-    const built = builder.build(question, kit);
+    const built = builder.build(question, runtime);
     return isPromise(built) ? built.catch(refuseContext) : built;
   } catch (thrown) {
     return refuseContext(thrown);
@@ -90,7 +90,7 @@ function refuseContext(thrown: unknown): never {
 }
 
 /** Sub-goals that wait for one another in a circle can never be reached. */
-function checkGoals(signal: Signal, kit: Kit): Result {
+function checkGoals(signal: Signal, runtime: Runtime): Result {
   const { goals } = signal.body["data"] as {
     readonly goals: readonly { readonly id: string; readonly depends_on: readonly string[] }[];
   };
@@ -104,5 +104,9 @@ function checkGoals(signal: Signal, kit: Kit): Result {
         { detail: { cycle } },
       ),
     );
-  return answerData(kit, signal, { data: { goals: goals.length }, schema: "GoalsChecked", ref: refs.decomposition });
+  return answerData(runtime, signal, {
+    data: { goals: goals.length },
+    schema: "GoalsChecked",
+    ref: refs.decomposition,
+  });
 }

@@ -18,8 +18,8 @@ import type { Signal } from "../../contract/signal.ts";
 import type { Planner, PlannerAnswer } from "../../ports/planner.ts";
 import { answerData } from "../../runtime/answer.ts";
 import type { TierDefinition } from "../../runtime/define-tier.ts";
-import { consume, type Kit } from "../../runtime/kit.ts";
 import type { Registry } from "../../runtime/registry.ts";
+import { consume, type Runtime } from "../../runtime/runtime.ts";
 import { callWithin } from "../../runtime/within.ts";
 import { type CompileRequest, compilePlan } from "./compile-plan.ts";
 
@@ -52,37 +52,41 @@ export function createPlanningTier(options: PlanningTierOptions): TierDefinition
     tier: 3,
     name: "planning",
     doors: {
-      "data:PlanRequest": { module: "planner", function: "plan", handle: (signal, kit) => plan(options, signal, kit) },
+      "data:PlanRequest": {
+        module: "planner",
+        function: "plan",
+        handle: (signal, runtime) => plan(options, signal, runtime),
+      },
     },
   };
 }
 
-function plan(options: PlanningTierOptions, signal: Signal, kit: Kit): Result | Promise<Result> {
+function plan(options: PlanningTierOptions, signal: Signal, runtime: Runtime): Result | Promise<Result> {
   const { registry, planner } = options;
   const { intent, auth, bundle, situation } = signal.body["data"] as PlanRequest;
   const capability = registry.getCapability(intent.type, intent.version);
   const within = {
-    clock: kit.clock,
-    timeoutMs: kit.limits.plannerTimeoutMs,
+    clock: runtime.clock,
+    timeoutMs: runtime.limits.plannerTimeoutMs,
     source: planRef,
     onTimeout: "T3_PLANNER_TIMEOUT",
     onThrow: "T3_PLANNER_FAILED",
     what: "the planner",
   } as const;
   const answer = callWithin(() => planner.plan({ intent, context: bundle, auth, capability, situation }), within);
-  return follow(answer, (proposed) => compileAnswer(proposed, options, { signal, kit, capability }));
+  return follow(answer, (proposed) => compileAnswer(proposed, options, { signal, runtime, capability }));
 }
 
 interface Asked {
   readonly signal: Signal;
-  readonly kit: Kit;
+  readonly runtime: Runtime;
   readonly capability: CapabilityDefinition;
 }
 
 function compileAnswer(
   proposed: PlannerAnswer,
   { registry, rename, takesSignatures, same }: PlanningTierOptions,
-  { signal, kit, capability }: Asked,
+  { signal, runtime, capability }: Asked,
 ): Result | Promise<Result> {
   const request = signal.body["data"] as PlanRequest;
   const { intent, situation, plan_id, parent_plan_id, workflow_id } = request;
@@ -91,7 +95,7 @@ function compileAnswer(
     proposal: proposed?.plan,
     capability,
     registry,
-    maxSteps: kit.limits.maxSteps,
+    maxSteps: runtime.limits.maxSteps,
     rename,
     completed: situation.completed.map((s) => s.step_id),
     used: request.used_step_ids,
@@ -101,8 +105,8 @@ function compileAnswer(
     takesSignatures,
     identity: { plan_id, parent_plan_id, workflow_id, intent_id: intent.intent_id, round: situation.round },
   });
-  if ("cyclic" in compiled) return nameCycle(signal, kit, compiled.cyclic);
-  return answerData(kit, signal, { data: { ...compiled, cost }, schema: "Plan", ref: planRef });
+  if ("cyclic" in compiled) return nameCycle(signal, runtime, compiled.cyclic);
+  return answerData(runtime, signal, { data: { ...compiled, cost }, schema: "Plan", ref: planRef });
 }
 
 function requirePlannerCost(cost: number | undefined): number {
@@ -111,10 +115,10 @@ function requirePlannerCost(cost: number | undefined): number {
 }
 
 /** T2 says which steps wait for one another in a circle. */
-async function nameCycle(signal: Signal, kit: Kit, goals: readonly object[]): Promise<Result> {
-  const result = await kit.ask(
+async function nameCycle(signal: Signal, runtime: Runtime, goals: readonly object[]): Promise<Result> {
+  const result = await runtime.ask(
     2,
-    kit.signals.createDataSignal({ goals }, "GoalCheck", planRef, signal.trace_id, null, { parentId: signal.id }),
+    runtime.signals.createDataSignal({ goals }, "GoalCheck", planRef, signal.trace_id, null, { parentId: signal.id }),
   );
   consume(result, () => undefined);
   return raise(kernelError("T3_DAG_COMPILE_UNRESOLVED_DEPS", "the steps cannot be ordered", planRef));

@@ -14,13 +14,13 @@ import { kernelError } from "../../contract/error-codes.ts";
 import type { LedgerEvent } from "../../contract/event.ts";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
 import type { Lease, LedgerStore, TakenUp, WorkflowHead } from "../../ports/ledger-store.ts";
-import type { Kit } from "../../runtime/kit.ts";
 import type { LedgerWriter } from "../../runtime/ledger-writer.ts";
 import type { LifecycleHost } from "../../runtime/lifecycle-host.ts";
 import type { FoldedLog, LogServices, NewWorkflow } from "../../runtime/log-services.ts";
 import type { OwnLife } from "../../runtime/own-life.ts";
 import { readStream } from "../../runtime/read-turns.ts";
 import { RestingLogs } from "../../runtime/resting-logs.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
 import { createLiveSource } from "../../runtime/turn-source.ts";
 import { WorkflowLog } from "../../runtime/workflow-log.ts";
 import { notFound } from "./decide/decide.ts";
@@ -32,7 +32,7 @@ import type { Services } from "./perform/services.ts";
 export interface ExecutorOptions {
   readonly store: LedgerStore;
   readonly writer: LedgerWriter;
-  readonly kit: Kit;
+  readonly runtime: Runtime;
   readonly settings: Settings;
   readonly services: Services;
   readonly lifecycles: LifecycleHost;
@@ -61,12 +61,12 @@ export class Executor {
 
   constructor(options: ExecutorOptions) {
     this.#options = options;
-    const { kit, settings, services, store, writer, life } = options;
-    this.#resting = new RestingLogs(kit.limits.maxRestingEvents);
-    this.#host = { kit, settings, services, onRest: (mailbox) => this.#rest(mailbox) };
+    const { runtime, settings, services, store, writer, life } = options;
+    this.#resting = new RestingLogs(runtime.limits.maxRestingEvents);
+    this.#host = { runtime, settings, services, onRest: (mailbox) => this.#rest(mailbox) };
     this.#services = {
-      kit,
-      sourceOf: () => createLiveSource(kit),
+      runtime,
+      sourceOf: () => createLiveSource(runtime),
       writer,
       life,
       mayBeLazy: settings.durability === "effects",
@@ -109,9 +109,9 @@ export class Executor {
   }
 
   async #claim(workflowId: string): Promise<Lease | null> {
-    const { store, life, kit } = this.#options;
+    const { store, life, runtime } = this.#options;
     await life.hold();
-    return store.claim(workflowId, life.owner, kit.clock.now());
+    return store.claim(workflowId, life.owner, runtime.clock.now());
   }
 
   /** Lets a workflow go on that was claimed for this process; what it held of it before is no more. */
@@ -180,13 +180,13 @@ export class Executor {
   }
 
   #rest(mailbox: Mailbox): void {
-    const { lifecycles, kit, onRest } = this.#options;
+    const { lifecycles, runtime, onRest } = this.#options;
     const id = mailbox.log.identity.workflow_id;
     if (this.#awake.get(id) !== mailbox) return;
     this.#awake.delete(id);
     if (mayBeKept(mailbox)) void this.#keep(mailbox.log);
     lifecycles.sleep(id);
-    kit.telemetry.mark?.("session.close", { workflow_id: id });
+    runtime.telemetry.mark?.("session.close", { workflow_id: id });
     onRest(mailbox);
   }
 
@@ -194,7 +194,7 @@ export class Executor {
     const mailbox = new Mailbox(log, this.#host, parentId);
     this.#awake.set(log.identity.workflow_id, mailbox);
     this.#resting.follow(log, version);
-    this.#options.kit.telemetry.mark?.("session.open", { workflow_id: log.identity.workflow_id });
+    this.#options.runtime.telemetry.mark?.("session.open", { workflow_id: log.identity.workflow_id });
     return mailbox;
   }
 
@@ -239,8 +239,8 @@ export class Executor {
 
   /** Undefined where nothing is kept. */
   async #dataVersion(): Promise<number | undefined> {
-    const { kit, store } = this.#options;
-    return kit.limits.maxRestingEvents === 0 ? undefined : store.dataVersion?.();
+    const { runtime, store } = this.#options;
+    return runtime.limits.maxRestingEvents === 0 ? undefined : store.dataVersion?.();
   }
 
   /** What a log of this process was left at, if nobody has appended anything since. */

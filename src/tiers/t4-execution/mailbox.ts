@@ -13,7 +13,7 @@ import { type KernelError, KernelErrorException } from "../../contract/error.ts"
 import { kernelError } from "../../contract/error-codes.ts";
 import type { EventDraft } from "../../contract/event.ts";
 import { isTerminal } from "../../contract/workflow.ts";
-import type { Kit } from "../../runtime/kit.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
 import { errorOf } from "../../runtime/within.ts";
 import type { WorkflowLog } from "../../runtime/workflow-log.ts";
 import { PassScopes, type Place } from "./answers.ts";
@@ -24,17 +24,17 @@ import type { Intention } from "./decide/intention.ts";
 import { isBackingOff } from "./decide/read-steps.ts";
 import { oodaRef, type Run, RunMemory, type Settings } from "./decide/run.ts";
 import { mayGoOn } from "./decide/work-plan.ts";
+import { IntentionQueue } from "./intention-queue.ts";
 import { putQuestion } from "./perform/ask.ts";
 import type { Calling } from "./perform/call-operator.ts";
 import { Performer } from "./perform/perform-intention.ts";
 import { Replies, type Reply } from "./perform/replies.ts";
 import type { Services } from "./perform/services.ts";
 import { TurnTrace } from "./turn-trace.ts";
-import { Wanted } from "./wanted.ts";
 
 /** What all mailboxes work with. */
 export interface MailboxHost {
-  readonly kit: Kit;
+  readonly runtime: Runtime;
   readonly settings: Settings;
   readonly services: Services;
   /** The workflow has come to rest, ended, or lost its log: forget it. */
@@ -43,7 +43,7 @@ export interface MailboxHost {
 
 export class Mailbox extends RunMemory implements Run, Calling {
   readonly log: WorkflowLog;
-  readonly kit: Kit;
+  readonly runtime: Runtime;
   readonly settings: Settings;
   readonly services: Services;
   readonly parentId: string | null;
@@ -52,7 +52,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
   now = 0;
   readonly #host: MailboxHost;
   readonly #inputs: Input[] = [];
-  readonly #wanted: Wanted;
+  readonly #intentions: IntentionQueue;
   readonly #trace: TurnTrace;
   readonly #replies = new Replies();
   readonly #performer = new Performer(this);
@@ -66,8 +66,8 @@ export class Mailbox extends RunMemory implements Run, Calling {
   constructor(log: WorkflowLog, host: MailboxHost, parentId: string | null) {
     super();
     this.log = log;
-    this.#wanted = new Wanted(this, log);
-    this.kit = host.kit;
+    this.#intentions = new IntentionQueue(this, log);
+    this.runtime = host.runtime;
     this.settings = host.settings;
     this.services = host.services;
     this.parentId = parentId;
@@ -78,7 +78,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
       sealing: (now, drafts) => this.#trace.seal(now, drafts),
       committed: () => this.#committed(),
       synced: () => this.#performDue(),
-      mayBeLazy: () => this.#wanted.isHarmless(),
+      mayBeLazy: () => this.#intentions.isHarmless(),
       overtaken: (confirmed) => this.#overtaken(confirmed),
       lost: () => this.#lost(),
     });
@@ -100,7 +100,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
         this.#handling ||
         this.#scheduled ||
         this.#inputs.length > 0 ||
-        this.#wanted.size > 0 ||
+        this.#intentions.size > 0 ||
         this.#replies.size > 0 ||
         (this.calls.size > 0 && !this.#isOver) ||
         this.scopes.anyWaits() ||
@@ -197,7 +197,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
   }
 
   #callEarly(): boolean {
-    const call = this.#wanted.takeEarly();
+    const call = this.#intentions.takeEarly();
     if (call !== undefined) this.#perform(call);
     return call !== undefined;
   }
@@ -226,7 +226,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
 
   /** What fell due while a turn waits for its row is decided behind that row: at the turn's own instant it is not due yet. */
   #keepTime(at: number | null): void {
-    this.#isOverdue = at !== null && this.log.isDirty && at <= this.kit.clock.now();
+    this.#isOverdue = at !== null && this.log.isDirty && at <= this.runtime.clock.now();
     this.#arm(this.#isOverdue ? null : at);
   }
 
@@ -256,7 +256,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
     } catch (thrown) {
       if (this.log.lost !== null) return;
       const error = errorOf(thrown, "T0_TIER_CRASHED", oodaRef("drive"));
-      this.kit.logger.error({ error, thrown }, "workflow crashed");
+      this.runtime.logger.error({ error, thrown }, "workflow crashed");
       if ("re" in input && input.re !== null) this.intend({ do: "refuse", re: input.re, error });
       this.#endCrashed(error);
     }
@@ -267,7 +267,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
       endCrashed(this, error);
     } catch (again) {
       const told = errorOf(again, "T0_TIER_CRASHED", oodaRef("drive"));
-      this.kit.logger.error({ error: told }, "a failed workflow could not be recorded");
+      this.runtime.logger.error({ error: told }, "a failed workflow could not be recorded");
       this.log.abandon(told);
     }
   }
@@ -275,22 +275,22 @@ export class Mailbox extends RunMemory implements Run, Calling {
   // --- what a turn asks for ---
 
   readonly intend = (intention: Intention): void => {
-    this.#wanted.add(intention);
+    this.#intentions.add(intention);
   };
 
   readonly mark = (stage: string, detail?: Readonly<Record<string, unknown>>): void => {
-    const { telemetry } = this.kit;
+    const { telemetry } = this.runtime;
     if (telemetry.mark === undefined || this.scopes.isMarked()) return;
     telemetry.mark(stage, { workflow_id: this.log.identity.workflow_id, ...detail });
   };
 
-  readonly warn = (detail: object, message: string): void => this.kit.logger.warn(detail, message);
+  readonly warn = (detail: object, message: string): void => this.runtime.logger.warn(detail, message);
 
   #put(place: Place, question: Parameters<typeof putQuestion>[0]) {
     const answer = putQuestion(question, this);
     if (!(answer instanceof Promise)) return this.#trace.hears(place.scope, place.key, answer);
     this.#trace.asksLater(place.scope, place.key);
-    void answer.then((said) => this.post({ type: "answered", ...place, answer: said }));
+    void answer.then((given) => this.post({ type: "answered", ...place, answer: given }));
     return null;
   }
 
@@ -309,7 +309,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
   #performDue(): void {
     this.#handling = true;
     try {
-      for (let next = this.#wanted.takeDue(); next !== undefined; next = this.#wanted.takeDue()) {
+      for (let next = this.#intentions.takeDue(); next !== undefined; next = this.#intentions.takeDue()) {
         this.#perform(next);
         if (this.log.lost !== null) break;
       }
@@ -333,8 +333,8 @@ export class Mailbox extends RunMemory implements Run, Calling {
   readonly note = ({ step_id, action_id, attempt, run }: CallOf, drafts: readonly EventDraft[]): Promise<boolean> =>
     this.command((re) => ({ type: "told", step_id, action_id, attempt, run, drafts, re }));
 
-  #answer(said: Reply): void {
-    this.#replies.answer(said);
+  #answer(reply: Reply): void {
+    this.#replies.answer(reply);
     if (this.log.exists && this.log.record.sequence === 1) this.#beginLater();
   }
 
@@ -353,15 +353,15 @@ export class Mailbox extends RunMemory implements Run, Calling {
   #overtaken(confirmed: number): void {
     this.scopes.clear();
     this.forgetUndecided();
-    this.#wanted.forgetBehind(confirmed);
+    this.#intentions.forgetBehind(confirmed);
     this.#inputs.unshift(...this.#replies.askAnew(this.#trace.restart((id) => this.#performer.isMade(id))));
     this.#inputs.push({ type: "woken" });
-    this.#heedCancel();
+    this.#handleCancel();
     this.#drain();
   }
 
   /** A cancellation that another process appended ends what is under way here. */
-  #heedCancel(): void {
+  #handleCancel(): void {
     if (this.log.exists && this.log.record.state === "cancelled") this.#performer.abort("cancelled");
   }
 
@@ -372,7 +372,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
 
   #lost(): void {
     const error = this.log.lost ?? kernelError("T0_LEDGER_CONFLICT", "the log was lost", oodaRef("drive"));
-    this.#wanted.clear();
+    this.#intentions.clear();
     this.#trace.drop();
     this.#inputs.length = 0;
     this.scopes.clear();
@@ -380,7 +380,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
     this.#arm(null);
     // Another owner acts: what it takes up is not to be gone on with here.
     if (error.code === "T4_WORKFLOW_LEASED") this.#performer.abort("overtaken");
-    this.kit.logger.error(
+    this.runtime.logger.error(
       { error, workflow_id: this.log.identity.workflow_id },
       "workflow log lost; it will be folded again",
     );

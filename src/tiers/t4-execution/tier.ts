@@ -17,9 +17,9 @@ import type { Signal } from "../../contract/signal.ts";
 import { openTurn, sealTurn } from "../../contract/turn.ts";
 import { answerData } from "../../runtime/answer.ts";
 import type { Door, TierDefinition } from "../../runtime/define-tier.ts";
-import { consume, type Kit } from "../../runtime/kit.ts";
 import type { LedgerWriter } from "../../runtime/ledger-writer.ts";
 import { envelopeOf } from "../../runtime/noted-turn.ts";
+import { consume, type Runtime } from "../../runtime/runtime.ts";
 import type { Command, Input, Word } from "./decide/input.ts";
 import { oodaRef } from "./decide/run.ts";
 import type { Executor } from "./executor.ts";
@@ -41,15 +41,16 @@ export interface ExecutionTierOptions {
   readonly store: SubmissionStore;
 }
 
-const answer = (signal: Signal, kit: Kit, data: unknown, { schema, fn }: Said): Result =>
-  answerData(kit, signal, { data, schema, ref: oodaRef(fn) });
+const answer = (signal: Signal, runtime: Runtime, data: unknown, { schema, fn }: AnswerName): Result =>
+  answerData(runtime, signal, { data, schema, ref: oodaRef(fn) });
 
 export function createExecutionTier({ executor, writer, store }: ExecutionTierOptions): TierDefinition {
   const commanding = (fn: string, schema: string, wanted: (body: Signal["body"]) => Command): Door => ({
     module: "ooda_loop",
     function: fn,
     check: needsWorkflow,
-    handle: (signal, kit) => handOver(executor, { signal, kit }, { schema, fn, say: command(wanted(signal.body)) }),
+    handle: (signal, runtime) =>
+      handOver(executor, { signal, runtime }, { schema, fn, say: command(wanted(signal.body)) }),
   });
   const doors: Record<string, Door> = {
     "command:activate": {
@@ -59,13 +60,13 @@ export function createExecutionTier({ executor, writer, store }: ExecutionTierOp
         typeof body["intake"] === "object" || typeof body["workflow_id"] === "string"
           ? null
           : "an activation carries an intake, or a workflow_id",
-      handle: (signal, kit) => {
-        if (signal.body["intake"] !== undefined) return startWorkflow({ executor, store }, signal, kit);
+      handle: (signal, runtime) => {
+        if (signal.body["intake"] !== undefined) return startWorkflow({ executor, store }, signal, runtime);
         const word = wordOf(signal.body);
         const say =
           word === null ? command({ kind: "activate" }) : (re: number): Input => ({ type: "decided", word, re });
         const schema = word === null ? "Awake" : "GateResponse";
-        return handOver(executor, { signal, kit }, { schema, fn: "act", say });
+        return handOver(executor, { signal, runtime }, { schema, fn: "act", say });
       },
     },
     "command:abort": commanding("abort", "CancelResponse", (body) => cancelOf(body as unknown as Commanded)),
@@ -78,12 +79,12 @@ export function createExecutionTier({ executor, writer, store }: ExecutionTierOp
     "data:SubmissionQuery": {
       module: "ooda_loop",
       function: "recall",
-      handle: (signal, kit) => recallSubmission(store, signal, kit),
+      handle: (signal, runtime) => recallSubmission(store, signal, runtime),
     },
     "data:IntentRejection": {
       module: "ooda_loop",
       function: "reject",
-      handle: (signal, kit) => rejectIntent(writer, signal, kit),
+      handle: (signal, runtime) => rejectIntent(writer, signal, runtime),
     },
   };
   return { tier: 4, name: "execution", doors };
@@ -93,14 +94,21 @@ const needsWorkflow = (body: Signal["body"]): string | null =>
   typeof body["workflow_id"] === "string" ? null : "the command names no workflow_id";
 
 /** T7 decides that the workflow may exist; its first event is committed; then the answer leaves and the work begins. */
-async function startWorkflow({ executor, store }: Beginning, signal: Signal, kit: Kit): Promise<Result> {
+async function startWorkflow({ executor, store }: Beginning, signal: Signal, runtime: Runtime): Promise<Result> {
   const { workflow_id, tenant_id, thread_id, ...known } = signal.body["intake"] as Intake;
   const { plan_id, intent, submission } = known;
   const { id: parentId, trace_id } = signal;
-  const registration = kit.signals.createDataSignal({ workflow_id }, "Registration", oodaRef("act"), trace_id, null, {
-    parentId,
-  });
-  consume(await kit.ask(7, registration), () => undefined);
+  const registration = runtime.signals.createDataSignal(
+    { workflow_id },
+    "Registration",
+    oodaRef("act"),
+    trace_id,
+    null,
+    {
+      parentId,
+    },
+  );
+  consume(await runtime.ask(7, registration), () => undefined);
   const ids = { workflow_id, intent_id: intent.intent_id, plan_id, correlation_id: trace_id };
   const mailbox = executor.begin({ ...ids, tenant_id, thread_id }, parentId);
   const facts = {
@@ -108,16 +116,16 @@ async function startWorkflow({ executor, store }: Beginning, signal: Signal, kit
     pipeline: String(signal.body["pipeline"]),
     complexity: signal.tags["complexity"] ?? "simple",
   };
-  const said = { schema: "SubmitResponse", fn: "act" };
+  const named = { schema: "SubmitResponse", fn: "act" };
   try {
     await mailbox.command((re) => ({ type: "begin", facts, re }));
   } catch (thrown) {
     // Whoever came first under this key has the workflow, in whichever process.
     const first = await recallFirst(store, { tenant_id, principal: intent.actor, submission });
     if (first === null) throw thrown;
-    return answer(signal, kit, first, said);
+    return answer(signal, runtime, first, named);
   }
-  return answer(signal, kit, acceptedOf(ids), said);
+  return answer(signal, runtime, acceptedOf(ids), named);
 }
 
 interface Beginning {
@@ -126,9 +134,9 @@ interface Beginning {
 }
 
 /** What a submit key was answered with before; null for one that is new. */
-async function recallSubmission(store: SubmissionStore, signal: Signal, kit: Kit): Promise<Result> {
+async function recallSubmission(store: SubmissionStore, signal: Signal, runtime: Runtime): Promise<Result> {
   const first = await recallFirst(store, signal.body["data"] as SubmissionQuery);
-  return answer(signal, kit, { first }, { schema: "SubmissionAnswer", fn: "recall" });
+  return answer(signal, runtime, { first }, { schema: "SubmissionAnswer", fn: "recall" });
 }
 
 interface AtGate {
@@ -146,7 +154,7 @@ function wordOf(body: Signal["body"]): Word | null {
   return delegation === undefined ? null : { kind: "delegation", request: delegation, auth };
 }
 
-interface Said {
+interface AnswerName {
   readonly schema: string;
   readonly fn: string;
 }
@@ -154,10 +162,10 @@ interface Said {
 /** Hands the workflow that the Signal names what is wanted of it, and answers with its answer. */
 async function handOver(
   executor: Executor,
-  { signal, kit }: { readonly signal: Signal; readonly kit: Kit },
-  { say, ...said }: Said & { readonly say: (re: number) => Input },
+  { signal, runtime }: { readonly signal: Signal; readonly runtime: Runtime },
+  { say, ...named }: AnswerName & { readonly say: (re: number) => Input },
 ): Promise<Result> {
-  return answer(signal, kit, await executor.command(String(signal.body["workflow_id"]), signal.id, say), said);
+  return answer(signal, runtime, await executor.command(String(signal.body["workflow_id"]), signal.id, say), named);
 }
 
 const command =
@@ -187,19 +195,19 @@ const retryOf = ({ auth, principal, mode, step_ids, feedback }: Commanded): Comm
 });
 
 /** A refused request leaves one event on a log of its own; there is no workflow. */
-async function rejectIntent(writer: LedgerWriter, signal: Signal, kit: Kit): Promise<Result> {
+async function rejectIntent(writer: LedgerWriter, signal: Signal, runtime: Runtime): Promise<Result> {
   const rejected =
     (signal.body["data"] as RejectedIntent | undefined) ??
     raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", "no rejection", oodaRef("reject")));
   const { error, intent_type, ...ids } = rejected;
-  const now = kit.clock.now();
+  const now = runtime.clock.now();
   const envelope = envelopeOf({ ...ids, correlation_id: signal.trace_id }, now);
   const row = sealTurn(
     { ...envelope, first: 1, count: 1 },
-    [{ id: kit.ids.next("event"), type: "INTENT_REJECTED", step: null, payload: { error, intent_type } }],
+    [{ id: runtime.ids.next("event"), type: "INTENT_REJECTED", step: null, payload: { error, intent_type } }],
     genesisHash,
   );
   await writer.append(() => ({ tenant_id: ids.tenant_id, row, now }));
-  kit.telemetry.committed?.({ events: openTurn(row), record: null, own: true });
+  runtime.telemetry.committed?.({ events: openTurn(row), record: null, own: true });
   return ok([], metricsOf(oodaRef("reject")));
 }

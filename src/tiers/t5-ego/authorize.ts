@@ -10,7 +10,7 @@ import type { Principal, Scope } from "../../contract/intent.ts";
 import { follow } from "../../contract/maybe-promise.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Authenticator } from "../../ports/authenticator.ts";
-import type { Kit } from "../../runtime/kit.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
 import { callWithin } from "../../runtime/within.ts";
 
 export interface AuthorizeQuestion {
@@ -28,12 +28,12 @@ const identityRef = moduleRef(5, "identity", "authorize");
 export function authorize(
   authenticator: Authenticator,
   question: AuthorizeQuestion,
-  kit: Kit,
+  runtime: Runtime,
 ): AuthContext | Promise<AuthContext> {
   const { needs: _scope, ...who } = question;
   const within = {
-    clock: kit.clock,
-    timeoutMs: kit.limits.authenticatorTimeoutMs,
+    clock: runtime.clock,
+    timeoutMs: runtime.limits.authenticatorTimeoutMs,
     source: identityRef,
     onTimeout: "T5_AUTHN_FAILED",
     onThrow: "T5_AUTHN_FAILED",

@@ -12,7 +12,7 @@ import type { Gate } from "../../contract/gate.ts";
 import { type GateSignature, type PublicJwk, readKeys, refOf } from "../../contract/gate-vote.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { ApproverKeys, SignatureVerifier } from "../../ports/signature-verifier.ts";
-import type { Kit } from "../../runtime/kit.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
 import { callWithin } from "../../runtime/within.ts";
 
 const signatureRef = moduleRef(5, "ego", "check_signature");
@@ -39,8 +39,12 @@ interface Signed {
  * Null, at once, where there is none and none is needed.
  * @throws KernelErrorException T5_SIGNATURE_REQUIRED, T5_SIGNATURE_INVALID.
  */
-export function checkSignature(kit: Kit, signed: Signed, decision: SignedDecision): null | Promise<GateSignature> {
-  if (decision.signature !== null) return verifySignature(kit, signed, decision, decision.signature);
+export function checkSignature(
+  runtime: Runtime,
+  signed: Signed,
+  decision: SignedDecision,
+): null | Promise<GateSignature> {
+  if (decision.signature !== null) return verifySignature(runtime, signed, decision, decision.signature);
   if (!signed.gate.signed || decision.optional) return null;
   return refuse(
     signed.gate,
@@ -50,14 +54,14 @@ export function checkSignature(kit: Kit, signed: Signed, decision: SignedDecisio
 }
 
 async function verifySignature(
-  kit: Kit,
+  runtime: Runtime,
   { gate, signatures }: Signed,
   decision: SignedDecision,
   jws: string,
 ): Promise<GateSignature> {
   const invalid = (why: string): never => refuse(gate, "T5_SIGNATURE_INVALID", why);
   if (isSpent(gate, jws)) return invalid("this signature was used here before");
-  const verified = await signatures.verifier.verify(jws, await keysFor(kit, gate, { signatures, decision }));
+  const verified = await signatures.verifier.verify(jws, await keysFor(runtime, gate, { signatures, decision }));
   if (verified === null) return invalid("no Ed25519 key of this approver made the signature");
   if (verified.text !== signingInput(gate, decision))
     return invalid("what was signed is not this decision on what the gate now shows");
@@ -68,7 +72,7 @@ const refuse = ({ gate_id }: Gate, code: ErrorCode, why: string): never =>
   raise(kernelError(code, `${gate_id}: ${why}`, signatureRef, { detail: { gate_id } }));
 
 async function keysFor(
-  kit: Kit,
+  runtime: Runtime,
   gate: Gate,
   { signatures, decision }: { readonly signatures: Signatures; readonly decision: SignedDecision },
 ): Promise<readonly PublicJwk[]> {
@@ -76,8 +80,8 @@ async function keysFor(
   if (keysOf === null) return [];
   return readKeys(
     await callWithin(() => keysOf(refOf(decision.principal), gate.tenant_id), {
-      clock: kit.clock,
-      timeoutMs: kit.limits.authenticatorTimeoutMs,
+      clock: runtime.clock,
+      timeoutMs: runtime.limits.authenticatorTimeoutMs,
       source: signatureRef,
       onTimeout: "T5_SIGNATURE_INVALID",
       onThrow: "T5_SIGNATURE_INVALID",

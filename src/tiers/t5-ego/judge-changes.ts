@@ -22,7 +22,7 @@ import type { Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
 import type { Authenticator } from "../../ports/authenticator.ts";
 import { answerData } from "../../runtime/answer.ts";
-import type { Kit } from "../../runtime/kit.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
 import { callWithin, messageOf } from "../../runtime/within.ts";
 import { authorize } from "./authorize.ts";
 
@@ -33,34 +33,34 @@ export interface ChangeJudge {
 
 const federationRef = moduleRef(5, "identity", "judge_changes");
 
-export async function judgeChanges(signal: Signal, kit: Kit, judge: ChangeJudge): Promise<Result> {
+export async function judgeChanges(signal: Signal, runtime: Runtime, judge: ChangeJudge): Promise<Result> {
   const { tenant_id, changes, caller } = signal.body["data"] as SyncRequest & { readonly caller: Caller | null };
-  if (caller !== null) await requireAuthority(caller, tenant_id, { kit, judge });
-  const judging = changes.map(async (change) => ({ change, refusal: await refuse(change, kit, judge) }));
+  if (caller !== null) await requireAuthority(caller, tenant_id, { runtime, judge });
+  const judging = changes.map(async (change) => ({ change, refusal: await refuse(change, runtime, judge) }));
   const judged: readonly JudgedChange[] = await Promise.all(judging);
   const data = { tenant_id, changes: judged, caller };
-  return answerData(kit, signal, { data, schema: "JudgedChanges", ref: federationRef });
+  return answerData(runtime, signal, { data, schema: "JudgedChanges", ref: federationRef });
 }
 
 async function requireAuthority(
   { principal, tenant_id }: Caller,
   of: string | number,
-  { kit, judge }: { readonly kit: Kit; readonly judge: ChangeJudge },
+  { runtime, judge }: { readonly runtime: Runtime; readonly judge: ChangeJudge },
 ): Promise<void> {
   if (tenant_id !== of)
     raise(kernelError("T5_IDENTITY_VIOLATION", "the caller does not belong to this tenant", federationRef));
   const question = { principal, tenant_id, intent_hint: null, scope: null, needs: "memory:sync" };
-  await authorize(judge.authenticator, question, kit);
+  await authorize(judge.authenticator, question, runtime);
 }
 
-async function refuse(change: FederatedChange, kit: Kit, { federation }: ChangeJudge): Promise<string | null> {
+async function refuse(change: FederatedChange, runtime: Runtime, { federation }: ChangeJudge): Promise<string | null> {
   const { replicas, policy } = federation;
   const registered = Object.hasOwn(replicas, change.origin) ? replicas[change.origin] : undefined;
   const refusal = refuseReplica(change, registered);
   if (refusal !== null || policy === undefined) return refusal;
   const within = {
-    clock: kit.clock,
-    timeoutMs: kit.limits.policyTimeoutMs,
+    clock: runtime.clock,
+    timeoutMs: runtime.limits.policyTimeoutMs,
     source: federationRef,
     onTimeout: "T5_POLICY_FAILED",
     onThrow: "T5_POLICY_FAILED",

@@ -14,11 +14,11 @@ import type { Intent, Principal } from "../../contract/intent.ts";
 import { follow } from "../../contract/maybe-promise.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { PolicyDecision, PolicyQuestion } from "../../contract/policy.ts";
-import { type GateWish, gateSubject } from "../../contract/policy-subject.ts";
+import { type GateCommand, gateSubject } from "../../contract/policy-subject.ts";
 import type { Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
 import { answerData } from "../../runtime/answer.ts";
-import type { Kit } from "../../runtime/kit.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
 import { checkSignature, type Signatures } from "./check-signature.ts";
 import { evaluatePolicies, type PolicyEngine } from "./policy/evaluate-policies.ts";
 import { forbid, isRequester, type Seat, seatVoter, whyNoSeat } from "./seat-voter.ts";
@@ -58,7 +58,7 @@ const judgeRef = moduleRef(5, "ego", "judge_gate");
 /** Whether this person may decide this gate, and how their word counts. */
 export function judgeDecision(
   signal: Signal,
-  kit: Kit,
+  runtime: Runtime,
   { engine, signatures, same }: GateJudge,
 ): Result | Promise<Result> {
   const asked = signal.body["data"] as DecisionAsked;
@@ -67,15 +67,19 @@ export function judgeDecision(
   if (seat.advisory && edits) forbid(gate, `${asked.auth.role} advises and does not change what is decided on`);
   const optional = seat.advisory || edits;
   const question = questionOf(asked, { decision, principal: asked.principal });
-  return follow(checkSignature(kit, { gate, signatures }, { ...asked, optional }), (signature) =>
+  return follow(checkSignature(runtime, { gate, signatures }, { ...asked, optional }), (signature) =>
     follow(evaluatePolicies(engine, question), (policy) =>
-      answer(signal, kit, { policy, seat, signature } satisfies Judged),
+      answer(signal, runtime, { policy, seat, signature } satisfies Judged),
     ),
   );
 }
 
 /** Whether this person may lend their seat to that one. @throws KernelErrorException T5_AUTHZ_FORBIDDEN, T5_DELEGATION_REFUSED. */
-export function judgeDelegation(signal: Signal, kit: Kit, { engine, same }: GateJudge): Result | Promise<Result> {
+export function judgeDelegation(
+  signal: Signal,
+  runtime: Runtime,
+  { engine, same }: GateJudge,
+): Result | Promise<Result> {
   const asked = signal.body["data"] as Asked & Pick<ParsedDelegationRequest, "to" | "expires_at">;
   const { gate, to } = asked;
   const seatless = whyNoSeat(gate, asked, same);
@@ -86,7 +90,7 @@ export function judgeDelegation(signal: Signal, kit: Kit, { engine, same }: Gate
       kernelError("T5_DELEGATION_REFUSED", `${gate.gate_id}: ${why}`, judgeRef, { detail: { gate_id: gate.gate_id } }),
     );
   const question = questionOf(asked, { decision: "delegate", principal: asked.principal, to });
-  return follow(evaluatePolicies(engine, question), (policy) => answer(signal, kit, { policy }));
+  return follow(evaluatePolicies(engine, question), (policy) => answer(signal, runtime, { policy }));
 }
 
 function whyNotTo(asked: Asked & Pick<ParsedDelegationRequest, "to" | "expires_at">, same: Same): string | null {
@@ -100,9 +104,9 @@ function whyNotTo(asked: Asked & Pick<ParsedDelegationRequest, "to" | "expires_a
   return null;
 }
 
-function questionOf({ gate, auth, intent, context, now }: Asked, wish: GateWish): PolicyQuestion {
+function questionOf({ gate, auth, intent, context, now }: Asked, wish: GateCommand): PolicyQuestion {
   return { stage: "gate", subject: gateSubject(gate, wish), auth, intent, context, now };
 }
 
-const answer = (signal: Signal, kit: Kit, data: object): Result =>
-  answerData(kit, signal, { data, schema: "GateJudged", ref: judgeRef });
+const answer = (signal: Signal, runtime: Runtime, data: object): Result =>
+  answerData(runtime, signal, { data, schema: "GateJudged", ref: judgeRef });

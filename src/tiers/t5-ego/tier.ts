@@ -25,10 +25,10 @@ import type { Signal } from "../../contract/signal.ts";
 import type { Authenticator } from "../../ports/authenticator.ts";
 import { answerData, escalateFrom } from "../../runtime/answer.ts";
 import type { Door, TierDefinition } from "../../runtime/define-tier.ts";
-import type { Kit } from "../../runtime/kit.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
 import { admitCall, type CallQuestion, checkWork, isUnlimited, type WorkQuestion } from "./admission/admit-call.ts";
-import type { BudgetBook } from "./admission/budget-book.ts";
-import type { CapabilityShelf } from "./admission/capability-shelf.ts";
+import type { BudgetLimiter } from "./admission/budget-limiter.ts";
+import type { CapabilityRegistry } from "./admission/capability-registry.ts";
 import { type AuthorizeQuestion, authorize, mayUse, requireScope } from "./authorize.ts";
 import type { Signatures } from "./check-signature.ts";
 import { judgeChanges } from "./judge-changes.ts";
@@ -41,8 +41,8 @@ export interface EgoTierOptions {
   readonly maxCost: number | null;
   readonly federation: FederationOptions;
   readonly signatures: Signatures;
-  readonly shelf: CapabilityShelf;
-  readonly book: BudgetBook;
+  readonly capabilityRegistry: CapabilityRegistry;
+  readonly limiter: BudgetLimiter;
   readonly same: Same;
 }
 
@@ -61,12 +61,12 @@ export function createEgoTier(options: EgoTierOptions): TierDefinition {
 
 /** Who may: callers, activations, and what callers want of a workflow. */
 function authorityDoors({ authenticator, federation }: EgoTierOptions): Readonly<Record<string, Door>> {
-  const whoMay = (signal: Signal, kit: Kit): AuthContext | Promise<AuthContext> =>
-    authorize(authenticator, signal.body["data"] as AuthorizeQuestion, kit);
+  const whoMay = (signal: Signal, runtime: Runtime): AuthContext | Promise<AuthContext> =>
+    authorize(authenticator, signal.body["data"] as AuthorizeQuestion, runtime);
   const commanding =
     (needs: string, action: Command["action"], about: Command["about"] = null): Door["handle"] =>
-    (signal, kit) =>
-      commandFor(signal, kit, { authenticator, needs, action, about });
+    (signal, runtime) =>
+      commandFor(signal, runtime, { authenticator, needs, action, about });
   const atGate = (fn: string, about: Command["about"]): Door => ({
     module: "lifecycle",
     function: fn,
@@ -77,16 +77,16 @@ function authorityDoors({ authenticator, federation }: EgoTierOptions): Readonly
     "data:Authorize": {
       module: "identity",
       function: "authorize",
-      handle: (signal, kit) =>
-        follow(whoMay(signal, kit), (data) =>
-          answerData(kit, signal, { data, schema: "AuthContext", ref: refs.identity }),
+      handle: (signal, runtime) =>
+        follow(whoMay(signal, runtime), (data) =>
+          answerData(runtime, signal, { data, schema: "AuthContext", ref: refs.identity }),
         ),
     },
     "data:MemorySync": {
       module: "identity",
       function: "judge_changes",
       next: 2,
-      handle: (signal, kit) => judgeChanges(signal, kit, { authenticator, federation }),
+      handle: (signal, runtime) => judgeChanges(signal, runtime, { authenticator, federation }),
     },
     "command:activate": { module: "ego", function: "admit", next: 4, handle: admitActivation },
     "data:GateRequest": atGate("decide", "decision"),
@@ -114,17 +114,17 @@ function judgementDoors(options: EgoTierOptions): Readonly<Record<string, Door>>
     "data:BudgetCheck": {
       module: "budget",
       function: "check_budget",
-      handle: (signal, kit) => checkPlanning(signal, kit, options),
+      handle: (signal, runtime) => checkPlanning(signal, runtime, options),
     },
     "data:StepQuestion": {
       module: "policy",
       function: "evaluate",
-      handle: (signal, kit) => admitStep(signal, kit, options),
+      handle: (signal, runtime) => admitStep(signal, runtime, options),
     },
     "data:CallQuestion": {
       module: "admission",
       function: "admit",
-      handle: (signal, kit) => answerCall(signal, kit, options),
+      handle: (signal, runtime) => answerCall(signal, runtime, options),
     },
     "data:HoldRelease": {
       module: "admission",
@@ -134,18 +134,18 @@ function judgementDoors(options: EgoTierOptions): Readonly<Record<string, Door>>
     "data:PolicyQuestion": {
       module: "policy",
       function: "evaluate",
-      handle: (signal, kit) =>
-        answerPolicy(signal, kit, evaluatePolicies(engine, signal.body["data"] as PolicyQuestion)),
+      handle: (signal, runtime) =>
+        answerPolicy(signal, runtime, evaluatePolicies(engine, signal.body["data"] as PolicyQuestion)),
     },
     "data:GateJudgement": {
       module: "ego",
       function: "judge_gate",
-      handle: (signal, kit) => judgeDecision(signal, kit, { engine, signatures, same }),
+      handle: (signal, runtime) => judgeDecision(signal, runtime, { engine, signatures, same }),
     },
     "data:DelegationJudgement": {
       module: "ego",
       function: "judge_gate",
-      handle: (signal, kit) => judgeDelegation(signal, kit, { engine, signatures, same }),
+      handle: (signal, runtime) => judgeDelegation(signal, runtime, { engine, signatures, same }),
     },
     "data:KernelError": { module: "ego", function: "escalate", next: 6, handle: escalateFrom(refs.ego) },
   };
@@ -176,11 +176,11 @@ interface Command {
 }
 
 /** A caller's wish about a workflow becomes a COMMAND once authority is clear. */
-function commandFor(signal: Signal, kit: Kit, command: Command): Result | Promise<Result> {
+function commandFor(signal: Signal, runtime: Runtime, command: Command): Result | Promise<Result> {
   const { authenticator, needs } = command;
   const { principal, tenant_id } = (signal.body["data"] as Wish).request;
   const question = { principal, tenant_id, intent_hint: null, scope: null, needs };
-  return follow(authorize(authenticator, question, kit), (auth) => handOn(signal, kit, { ...command, auth }));
+  return follow(authorize(authenticator, question, runtime), (auth) => handOn(signal, runtime, { ...command, auth }));
 }
 
 interface Wish {
@@ -188,22 +188,33 @@ interface Wish {
   readonly request: { tenant_id: string | number; principal: Principal } & Record<string, unknown>;
 }
 
-function handOn(signal: Signal, kit: Kit, { action, about, auth }: Command & { readonly auth: AuthContext }): Result {
+function handOn(
+  signal: Signal,
+  runtime: Runtime,
+  { action, about, auth }: Command & { readonly auth: AuthContext },
+): Result {
   const { workflow_id, request } = signal.body["data"] as Wish;
   const payload = about === null ? { ...request, workflow_id, auth } : { workflow_id, [about]: request, auth };
   const target = moduleRef(4, "ooda_loop", action === "activate" ? "act" : action);
   const options = { parentId: signal.id };
-  const command = kit.signals.createCommandSignal(action, target, refs.lifecycle, signal.trace_id, payload, options);
+  const command = runtime.signals.createCommandSignal(
+    action,
+    target,
+    refs.lifecycle,
+    signal.trace_id,
+    payload,
+    options,
+  );
   return ok([command], metricsOf(refs.lifecycle));
 }
 
 /** Before planning: the request's budget, and the package's own ceilings. */
-function checkPlanning(signal: Signal, kit: Kit, { maxCost, shelf }: EgoTierOptions): Result {
+function checkPlanning(signal: Signal, runtime: Runtime, { maxCost, capabilityRegistry }: EgoTierOptions): Result {
   const { spent, work } = signal.body["data"] as { readonly spent: number; readonly work: WorkQuestion };
-  kit.telemetry.mark?.("policy.check_budget", { spent });
-  const refusal = checkBudget(spent, maxCost) ?? checkWork(shelf, work);
+  runtime.telemetry.mark?.("policy.check_budget", { spent });
+  const refusal = checkBudget(spent, maxCost) ?? checkWork(capabilityRegistry, work);
   if (refusal !== null) raise(refusal);
-  return answerData(kit, signal, {
+  return answerData(runtime, signal, {
     data: { left: maxCost === null ? null : maxCost - spent },
     schema: "BudgetLeft",
     ref: refs.budget,
@@ -223,7 +234,11 @@ interface StepQuestion {
 }
 
 /** One question per step: authority over the effect, the budget, and policy at stage action (C-47). */
-function admitStep(signal: Signal, kit: Kit, { engine, maxCost, shelf }: EgoTierOptions): Result | Promise<Result> {
+function admitStep(
+  signal: Signal,
+  runtime: Runtime,
+  { engine, maxCost, capabilityRegistry }: EgoTierOptions,
+): Result | Promise<Result> {
   const question = signal.body["data"] as StepQuestion;
   const { step, metadata, auth, spent } = question;
   const refusal = checkBudget(spent, maxCost);
@@ -241,24 +256,36 @@ function admitStep(signal: Signal, kit: Kit, { engine, maxCost, shelf }: EgoTier
   }
   const decided = evaluatePolicies(engine, actionQuestion(question));
   const { work } = question;
-  const fit = { fits: checkWork(shelf, work) === null, unlimited: isUnlimited(shelf, work), reservation: null };
+  const fit = {
+    fits: checkWork(capabilityRegistry, work) === null,
+    unlimited: isUnlimited(capabilityRegistry, work),
+    reservation: null,
+  };
   return follow(decided, (decision) =>
-    answerData(kit, signal, { data: { decision, ...fit }, schema: "StepAnswer", ref: refs.policy }),
+    answerData(runtime, signal, { data: { decision, ...fit }, schema: "StepAnswer", ref: refs.policy }),
   );
 }
 
 /** The admission of a call that is about to be made; what it reserves is set aside until its start is in the ledger. */
-function answerCall(signal: Signal, kit: Kit, { shelf, book }: EgoTierOptions): Result | Promise<Result> {
+function answerCall(
+  signal: Signal,
+  runtime: Runtime,
+  { capabilityRegistry, limiter }: EgoTierOptions,
+): Result | Promise<Result> {
   const asked = signal.body["data"] as CallQuestion;
-  return follow(admitCall({ shelf, book }, asked), (reservation) => {
+  return follow(admitCall({ capabilityRegistry, limiter }, asked), (reservation) => {
     if (isKernelError(reservation)) raise(reservation);
-    const unlimited = book.isEmpty && isUnlimited(shelf, asked);
-    return answerData(kit, signal, { data: { unlimited, reservation }, schema: "CallAdmission", ref: refs.admission });
+    const unlimited = limiter.isEmpty && isUnlimited(capabilityRegistry, asked);
+    return answerData(runtime, signal, {
+      data: { unlimited, reservation },
+      schema: "CallAdmission",
+      ref: refs.admission,
+    });
   });
 }
 
-function releaseHold(signal: Signal, { book }: EgoTierOptions): Result {
-  book.release((signal.body["data"] as { readonly hold: string }).hold);
+function releaseHold(signal: Signal, { limiter }: EgoTierOptions): Result {
+  limiter.release((signal.body["data"] as { readonly hold: string }).hold);
   return ok([], metricsOf(refs.admission));
 }
 
@@ -269,8 +296,8 @@ function actionQuestion({ step, metadata, payload, auth, intent, bundle, now }: 
 
 function answerPolicy(
   signal: Signal,
-  kit: Kit,
+  runtime: Runtime,
   decided: PolicyDecision | Promise<PolicyDecision>,
 ): Result | Promise<Result> {
-  return follow(decided, (data) => answerData(kit, signal, { data, schema: "PolicyDecision", ref: refs.policy }));
+  return follow(decided, (data) => answerData(runtime, signal, { data, schema: "PolicyDecision", ref: refs.policy }));
 }

@@ -3,7 +3,7 @@
  */
 import { type EventPayloads, type LedgerEvent, payloadOf } from "../../contract/event.ts";
 import type { Explanation, StepExplanation } from "../../contract/explanation.ts";
-import { gateIdOf, tellCarriers } from "../../contract/gate.ts";
+import { describeCarriers, gateIdOf } from "../../contract/gate.ts";
 import { type EventReaders, readEvent } from "../../contract/read-event.ts";
 import type { WorkflowRecord } from "../../contract/workflow.ts";
 import { explainEffects } from "./explain-effects.ts";
@@ -44,12 +44,12 @@ function explainStep(record: WorkflowRecord, stepId: string, events: readonly Le
 }
 
 /** Whose decision it was. */
-type Said = Pick<EventPayloads["USER_APPROVED"], "principal" | "carried_by">;
+type Decided = Pick<EventPayloads["USER_APPROVED"], "principal" | "carried_by">;
 
-const who = ({ principal, carried_by = [] }: Said): string =>
+const who = ({ principal, carried_by = [] }: Decided): string =>
   principal === null
     ? "the configured expiry"
-    : `${principal.type} ${principal.id} (${principal.role})${tellCarriers(carried_by)}`;
+    : `${principal.type} ${principal.id} (${principal.role})${describeCarriers(carried_by)}`;
 
 const listed = (policies: readonly string[]): string => policies.join(", ");
 
@@ -73,8 +73,9 @@ const stepLines: EventReaders<string> = {
     `policy at stage ${stage} said ${decision} on "${subject}" because ${reason}${policies.length > 0 ? ` [${listed(policies)}]` : ""}`,
   GATE_OPENED: ({ gate }) => `${gate.gate_id} asked a person because ${gate.reasons.map((r) => r.reason).join("; ")}`,
   GATE_REVISED: ({ gate, cause }) => `${gate.gate_id} was opened again on a new version (${cause})`,
-  USER_APPROVED: (said) => `${who(said)} approved ${said.gate_id}, payload ${said.payload_digest.slice(0, 12)}`,
-  USER_REJECTED: (said) => `${who(said)} rejected ${said.gate_id}`,
+  USER_APPROVED: (decided) =>
+    `${who(decided)} approved ${decided.gate_id}, payload ${decided.payload_digest.slice(0, 12)}`,
+  USER_REJECTED: (decided) => `${who(decided)} rejected ${decided.gate_id}`,
   GATE_VOTED: ({ gate_id, principal, decision, advisory, on_behalf_of, signature }) => {
     const place = on_behalf_of === null ? "" : `, in the place of ${on_behalf_of.type} ${on_behalf_of.id}`;
     const how = `${place}${signature === null ? "" : ", signed"}${advisory ? ", as advice" : ""}`;

@@ -9,7 +9,7 @@ import { moduleRef } from "../../contract/module-ref.ts";
 import { metricsOf, ok, partial, type Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
 import type { Scorers } from "../../ports/perception.ts";
-import type { Kit } from "../../runtime/kit.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
 
 export interface NoiseThresholds {
   readonly confidence: number;
@@ -21,14 +21,14 @@ const noiseRef = moduleRef(6, "noise_gate", "filter_output");
 /** Tags that come with the Signal stand; the scorers supply what is missing. */
 export function gateNoise(
   signal: Signal,
-  kit: Kit,
+  runtime: Runtime,
   { scorers, thresholds }: { readonly scorers: Scorers; readonly thresholds: NoiseThresholds },
 ): Result {
   const text = String(signal.body["text"]);
   const evidence = Number(signal.tags["evidence"] ?? "0") > 0 ? [text] : [];
   const confidence = signal.tags["confidence"] ?? String(scorers.confidence({ text, evidence, stated: null }));
   const grounding = signal.tags["grounding"] ?? String(scorers.grounding({ text, evidence }));
-  const out = kit.signals.createTextSignal(
+  const out = runtime.signals.createTextSignal(
     text,
     noiseRef,
     signal.trace_id,

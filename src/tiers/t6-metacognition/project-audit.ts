@@ -41,8 +41,8 @@ const readers: EventReaders<Entry | null, [known: Known]> = {
   },
   GATE_OPENED: ({ gate }, _event, { asked }) =>
     asked.has(gate.gate_id) ? null : { outcome: queued(gate.gate_id, gate), policies: [] },
-  USER_APPROVED: (said, event, known) => decided(said, "HumanApproved", policiesOf(event, known)),
-  USER_REJECTED: (said, event, known) => decided(said, "HumanRejected", policiesOf(event, known)),
+  USER_APPROVED: (decision, event, known) => decided(decision, "HumanApproved", policiesOf(event, known)),
+  USER_REJECTED: (decision, event, known) => decided(decision, "HumanRejected", policiesOf(event, known)),
   GATE_EXPIRED: ({ action }, event, known) => ({
     outcome: action === "allow" ? { type: "AutoApproved" } : { type: "Blocked", policy: "gate expiry" },
     policies: policiesOf(event, known),

@@ -21,13 +21,13 @@ import type {
 } from "../../contract/token.ts";
 
 /** The ceilings that the view names beside what was used. */
-export interface TokenShelf {
+export interface CapabilityLookup {
   readonly find: (name: string) => CapabilityEntry | null;
   readonly governor: GovernorUsage;
 }
 
 interface Viewed {
-  readonly shelf: TokenShelf;
+  readonly capabilityRegistry: CapabilityLookup;
   readonly told: TokenEvent[];
   /** The queued or running token of each step, and whether its call has begun. */
   readonly steps: Map<string, { readonly id: number; readonly begun: boolean }>;
@@ -42,22 +42,25 @@ type Told = readonly [kind: TokenEventKind, detail: object, label?: string];
 
 const nothing: ResourceRequest = Object.freeze({ cpu_time: 0, memory_bytes: 0, network_bytes: 0, tokens: 0 });
 
-export function projectTokens(events: readonly LedgerEvent[], shelf: TokenShelf): readonly TokenEvent[] {
+export function projectTokens(
+  events: readonly LedgerEvent[],
+  capabilityRegistry: CapabilityLookup,
+): readonly TokenEvent[] {
   const view: Viewed = {
-    shelf,
+    capabilityRegistry,
     told: [],
     steps: new Map(),
     dependencies: new Map(),
     used: new Map(),
-    governor: shelf.governor,
+    governor: capabilityRegistry.governor,
     scheduled: 0,
     intentType: "",
   };
-  for (const event of events) readEvent(tellers, event, view);
+  for (const event of events) readEvent(emitters, event, view);
   return view.told;
 }
 
-function tell(view: Viewed, id: number, { sequence, step_id }: LedgerEvent, ...told: readonly Told[]): void {
+function emit(view: Viewed, id: number, { sequence, step_id }: LedgerEvent, ...told: readonly Told[]): void {
   const place = step_id === null ? { sequence } : { sequence, step_id };
   for (const [kind, detail, label] of told)
     view.told.push({
@@ -71,16 +74,16 @@ function tell(view: Viewed, id: number, { sequence, step_id }: LedgerEvent, ...t
 
 function schedule(view: Viewed, event: LedgerEvent, kind: TokenKind, detail: object = {}): number {
   view.scheduled += 1;
-  tell(view, view.scheduled, event, ["scheduled", { kind, dependencies: [], ...detail }]);
+  emit(view, view.scheduled, event, ["scheduled", { kind, dependencies: [], ...detail }]);
   return view.scheduled;
 }
 
 /** Work of a tier that is done within one event. */
-function tellWork(view: Viewed, event: LedgerEvent, kind: TokenKind, end: object = {}): void {
+function emitWork(view: Viewed, event: LedgerEvent, kind: TokenKind, end: object = {}): void {
   const after = view.scheduled === 0 ? [] : [view.scheduled];
   const id = schedule(view, event, kind, { dependencies: after });
   const name = kind === "Plan" ? view.intentType : null;
-  tell(view, id, event, ["started", start(view, { name, cost: 0, resources: nothing })], ["completed", end]);
+  emit(view, id, event, ["started", start(view, { name, cost: 0, resources: nothing })], ["completed", end]);
 }
 
 interface Started {
@@ -102,12 +105,12 @@ function start(view: Viewed, { name, cost, resources }: Started): object {
   return name === null ? told : { ...told, ...attribute(view, name, cost) };
 }
 
-function attribute({ used, shelf }: Viewed, name: string, cost: number) {
+function attribute({ used, capabilityRegistry }: Viewed, name: string, cost: number) {
   const before = used.get(name) ?? { invocations: 0, tokens: 0 };
   const after = { invocations: before.invocations + 1, tokens: before.tokens + cost };
   used.set(name, after);
   return {
-    capability_handle: shelf.find(name)?.handle ?? null,
+    capability_handle: capabilityRegistry.find(name)?.handle ?? null,
     capability_name: name,
     invocations: after.invocations,
     tokens_total: after.tokens,
@@ -125,7 +128,7 @@ function queue(view: Viewed, event: LedgerEvent, detail: object): void {
 
 const tokenOfStep = (view: Viewed, event: LedgerEvent) => view.steps.get(event.step_id ?? "");
 
-function tellCall(
+function emitCall(
   { token, operator_name, attempt }: EventPayloads["ACTION_STARTED"],
   event: LedgerEvent,
   view: Viewed,
@@ -137,27 +140,27 @@ function tellCall(
   view.steps.set(event.step_id ?? "", { id, begun: true });
   const asked = { cost: token?.cost ?? 0, resources: token?.resources ?? nothing };
   const detail = start(view, { name: token === undefined ? null : operator_name, ...asked });
-  tell(view, id, event, ["started", { ...detail, attempt }]);
+  emit(view, id, event, ["started", { ...detail, attempt }]);
 }
 
 /** A call made again without a pause: the one before it was lost with its process, or a person settled it. */
 function queueAgain(view: Viewed, event: LedgerEvent): void {
-  tellEnd(view, event, { status: "failed", lost: true });
+  emitEnd(view, event, { status: "failed", lost: true });
   queue(view, event, {});
 }
 
-function tellEnd(view: Viewed, event: LedgerEvent, detail: object): void {
+function emitEnd(view: Viewed, event: LedgerEvent, detail: object): void {
   const token = tokenOfStep(view, event);
   if (token?.begun !== true) return;
   view.steps.set(event.step_id ?? "", { ...token, begun: false });
-  tell(view, token.id, event, ["completed", detail]);
+  emit(view, token.id, event, ["completed", detail]);
 }
 
 /** A token whose call never began: it was refused, or what it waited for will never complete. */
-function tellRefused(view: Viewed, event: LedgerEvent, ...told: Told): void {
+function emitRefused(view: Viewed, event: LedgerEvent, ...told: Told): void {
   const token = tokenOfStep(view, event);
   if (token === undefined || token.begun || isOver(view, token.id)) return;
-  tell(view, token.id, event, told);
+  emit(view, token.id, event, told);
 }
 
 const isOver = ({ told }: Viewed, id: number): boolean =>
@@ -165,40 +168,40 @@ const isOver = ({ told }: Viewed, id: number): boolean =>
 
 const violations: ReadonlySet<string> = new Set(["capability_violation", "resource_violation", "budget_violation"]);
 
-function tellBudget(view: Viewed, event: LedgerEvent, { code, detail }: KernelError): void {
+function emitBudget(view: Viewed, event: LedgerEvent, { code, detail }: KernelError): void {
   const kind = violations.has(String(detail["kind"])) ? (detail["kind"] as TokenEventKind) : "budget_violation";
-  tellRefused(view, event, kind, { code, ...detail });
+  emitRefused(view, event, kind, { code, ...detail });
 }
 
-function tellPlan({ plan, planner_cost }: EventPayloads["PLAN_CREATED"], event: LedgerEvent, view: Viewed): void {
+function emitPlan({ plan, planner_cost }: EventPayloads["PLAN_CREATED"], event: LedgerEvent, view: Viewed): void {
   for (const step of plan.steps) view.dependencies.set(step.step_id, step.depends_on);
-  tellWork(view, event, "Plan", { plan_id: plan.plan_id, planner_cost });
+  emitWork(view, event, "Plan", { plan_id: plan.plan_id, planner_cost });
 }
 
-const tellers: EventReaders<void, [view: Viewed]> = {
+const emitters: EventReaders<void, [view: Viewed]> = {
   INTENT_RECEIVED({ intent }, event, view) {
     view.intentType = intent.type;
-    tellWork(view, event, "Perception", { intent_type: intent.type });
+    emitWork(view, event, "Perception", { intent_type: intent.type });
   },
-  CONTEXT_BUILT: (_built, event, view) => tellWork(view, event, "Reason"),
-  PLAN_CREATED: tellPlan,
-  PLAN_REJECTED: (_rejected, event, view) => tellWork(view, event, "Plan", { status: "failed" }),
+  CONTEXT_BUILT: (_built, event, view) => emitWork(view, event, "Reason"),
+  PLAN_CREATED: emitPlan,
+  PLAN_REJECTED: (_rejected, event, view) => emitWork(view, event, "Plan", { status: "failed" }),
   STEP_QUEUED: ({ name }, event, view) => queue(view, event, { goal: name }),
   ACTION_RETRY_SCHEDULED: ({ due_at }, event, view) => queue(view, event, { due_at }),
-  ACTION_STARTED: tellCall,
-  ACTION_SUCCEEDED: ({ cached }, event, view) => tellEnd(view, event, { cached }),
+  ACTION_STARTED: emitCall,
+  ACTION_SUCCEEDED: ({ cached }, event, view) => emitEnd(view, event, { cached }),
   ACTION_FAILED: ({ error, pending }, event, view) =>
-    tellEnd(view, event, { status: "failed", code: error.code, pending }),
-  ACTION_SETTLED: ({ resolution }, event, view) => tellEnd(view, event, { settled: resolution }),
-  BUDGET_REFUSED: ({ error }, event, view) => tellBudget(view, event, error),
+    emitEnd(view, event, { status: "failed", code: error.code, pending }),
+  ACTION_SETTLED: ({ resolution }, event, view) => emitEnd(view, event, { settled: resolution }),
+  BUDGET_REFUSED: ({ error }, event, view) => emitBudget(view, event, error),
   STEP_FAILED: ({ error }, event, view) =>
-    tellRefused(view, event, "capability_violation", { error: "denied", code: error.code }),
-  STEP_SKIPPED: ({ reason }, event, view) => tellRefused(view, event, "custom", { reason }, "dependency_cancelled"),
+    emitRefused(view, event, "capability_violation", { error: "denied", code: error.code }),
+  STEP_SKIPPED: ({ reason }, event, view) => emitRefused(view, event, "custom", { reason }, "dependency_cancelled"),
   TOKEN_RECORDED: ({ token_id, kind, label, detail }, event, view) =>
-    tell(view, token_id, event, label === null ? [kind, detail] : [kind, detail, label]),
+    emit(view, token_id, event, label === null ? [kind, detail] : [kind, detail, label]),
   MEMORY_WRITTEN({ record }, event, view) {
     const token = tokenOfStep(view, event);
-    if (token?.begun === true) tell(view, token.id, event, ["memory_write", { key: record.key }]);
+    if (token?.begun === true) emit(view, token.id, event, ["memory_write", { key: record.key }]);
   },
-  WORKFLOW_COMPLETED: (_completed, event, view) => tellWork(view, event, "Reflect"),
+  WORKFLOW_COMPLETED: (_completed, event, view) => emitWork(view, event, "Reflect"),
 };

@@ -6,7 +6,7 @@
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Signal } from "../../contract/signal.ts";
 import type { Scorers } from "../../ports/perception.ts";
-import type { Kit } from "../../runtime/kit.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
 
 type Complexity = "trivial" | "simple" | "moderate" | "complex";
 
@@ -32,11 +32,18 @@ export interface Routing {
 }
 
 /** The COMMAND that activates T4, with the intake it is about. */
-export function routeActivation(signal: Signal, kit: Kit, { scorers, domainPipelines }: Routing): Signal {
+export function routeActivation(signal: Signal, runtime: Runtime, { scorers, domainPipelines }: Routing): Signal {
   const intake = signal.body["data"] as { readonly intent: { readonly text: string; readonly inputs: unknown } };
   const { urgency = "normal", domain = "general" } = signal.tags;
   const complexity = scorers.complexity({ text: intake.intent.text, inputs: intake.intent.inputs });
   const pipeline = urgency === "critical" ? "enhanced" : (domainPipelines[domain] ?? pipelines[complexity]);
   const options = { tags: { complexity, urgency, domain }, parentId: signal.id };
-  return kit.signals.createCommandSignal("activate", target, routerRef, signal.trace_id, { pipeline, intake }, options);
+  return runtime.signals.createCommandSignal(
+    "activate",
+    target,
+    routerRef,
+    signal.trace_id,
+    { pipeline, intake },
+    options,
+  );
 }

@@ -48,13 +48,13 @@ export function createMetacognitionTier({
         module: "activation_router",
         function: "route",
         next: 5,
-        handle: (signal, kit) =>
-          ok([routeActivation(signal, kit, { scorers, domainPipelines })], metricsOf(refs.router)),
+        handle: (signal, runtime) =>
+          ok([routeActivation(signal, runtime, { scorers, domainPipelines })], metricsOf(refs.router)),
       },
       text: {
         module: "noise_gate",
         function: "filter_output",
-        handle: (signal, kit) => gateNoise(signal, kit, { scorers, thresholds }),
+        handle: (signal, runtime) => gateNoise(signal, runtime, { scorers, thresholds }),
       },
       "data:PlanReview": { module: "load_monitor", function: "review", handle: reviewPlan },
       "data:ReplanReview": { module: "load_monitor", function: "review", handle: reviewLoad },

@@ -13,7 +13,7 @@
 import { checkRowSafely, genesisHash, rowText } from "../../contract/chain.ts";
 import { type EvidenceLine, followsEvidence, readEvidence, readExact } from "../../contract/evidence.ts";
 import { openTurns, type TurnRow } from "../../contract/turn.ts";
-import { letOthersRun } from "../../runtime/let-others-run.ts";
+import { yieldToEventLoop } from "../../runtime/yield-to-event-loop.ts";
 import { projectAudit } from "./project-audit.ts";
 
 /** The first broken entry of a stream: its line in the export (from 1), and its sequence in the ledger. */
@@ -76,7 +76,7 @@ export async function verifyEvidence(
   const { sections, broken } = await readSections(lines, stream);
   const checked = broken.length + sections.reduce((sum, { rows }) => sum + rows.length, 0);
   for (const section of sections) {
-    await letOthersRun();
+    await yieldToEventLoop();
     broken.push(...(await checkSection(section, [...standing, ...checks])));
   }
   broken.sort((a, b) => a.line - b.line);

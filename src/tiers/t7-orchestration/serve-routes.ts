@@ -42,12 +42,12 @@ export function createRouteDoors({ models, charges }: RouteDoorsOptions): Readon
       module: "model_router",
       function: "route",
       check: needsRequest,
-      async handle(signal, kit) {
+      async handle(signal, runtime) {
         const { request } = signal.body["data"] as { readonly request: RouteQuestion };
         const spent = await readSpent();
         const { decision, refusal } = routeModel(models, request, (endpoint) => spent.get(endpoint) ?? spentIn());
         if (decision === null) return fail(refusal, metricsOf(modelRouterRef));
-        return answerData(kit, signal, { data: decision, schema: "RouteDecision", ref: modelRouterRef });
+        return answerData(runtime, signal, { data: decision, schema: "RouteDecision", ref: modelRouterRef });
       },
     },
   };

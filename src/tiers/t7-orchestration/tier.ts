@@ -12,7 +12,7 @@ import { metricsOf, ok, type Result } from "../../contract/result.ts";
 import type { Signal } from "../../contract/signal.ts";
 import { answerData, escalateFrom } from "../../runtime/answer.ts";
 import type { Door, TierDefinition } from "../../runtime/define-tier.ts";
-import type { Kit } from "../../runtime/kit.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
 import { createRouteDoors, type RouteDoorsOptions } from "./serve-routes.ts";
 
 const refs = {
@@ -43,7 +43,7 @@ export function createOrchestrationTier({ running, ...routing }: OrchestrationTi
       "data:Registration": {
         module: "team_orchestrator",
         function: "register",
-        handle: (signal, kit) => register(registry, signal, kit),
+        handle: (signal, runtime) => register(registry, signal, runtime),
       },
       "data:Release": {
         module: "team_orchestrator",
@@ -66,9 +66,9 @@ export function createOrchestrationTier({ running, ...routing }: OrchestrationTi
   };
 }
 
-function register(registry: Set<string>, signal: Signal, kit: Kit): Result {
+function register(registry: Set<string>, signal: Signal, runtime: Runtime): Result {
   const { workflow_id } = signal.body["data"] as { readonly workflow_id: string };
-  const { maxInFlight } = kit.limits;
+  const { maxInFlight } = runtime.limits;
   if (registry.size >= maxInFlight && !registry.has(workflow_id)) {
     raise(
       kernelError(
@@ -81,5 +81,5 @@ function register(registry: Set<string>, signal: Signal, kit: Kit): Result {
   }
   registry.add(workflow_id);
   const data = { workflow_id, running: registry.size };
-  return answerData(kit, signal, { data, schema: "Registered", ref: refs.orchestrator });
+  return answerData(runtime, signal, { data, schema: "Registered", ref: refs.orchestrator });
 }

@@ -54,7 +54,7 @@ export const says =
       { index: 0, delta: {}, finish_reason },
     ];
     const chunks = [...choices.map((choice) => ({ choices: [choice] })), { choices: [], usage }];
-    for (const chunk of chunks) tellChunk(answer, { ...envelope, object: "chat.completion.chunk", ...chunk });
+    for (const chunk of chunks) describeChunk(answer, { ...envelope, object: "chat.completion.chunk", ...chunk });
     answer.end("data: [DONE]\n\n");
   };
 
@@ -80,7 +80,7 @@ export function tell(answer: ServerResponse, status: number, body: object | stri
   answer.end(typeof body === "string" ? body : JSON.stringify(body));
 }
 
-export function tellChunk(answer: ServerResponse, chunk: object | string): void {
+export function describeChunk(answer: ServerResponse, chunk: object | string): void {
   if (!answer.headersSent) answer.writeHead(200, { "content-type": "text/event-stream" });
   answer.write(`data: ${typeof chunk === "string" ? chunk : JSON.stringify(chunk)}\n\n`);
 }

@@ -8,7 +8,7 @@ import { type AgentOptions, defineAgent, recordModel, replayModel } from "../../
 import { createTestKernel } from "../../../src/testing/index.ts";
 import { letAnswer } from "../../../src/testing/let-run.ts";
 import { makeTempFolder } from "../../fixtures.ts";
-import { refuses, type Say, says, serveChat, tell, tellChunk } from "./chat-server.ts";
+import { describeChunk, refuses, type Say, says, serveChat, tell } from "./chat-server.ts";
 import { ann, begin, shop } from "./shop.ts";
 
 const apiKey = "sk-of-nobody";
@@ -111,14 +111,17 @@ describe("a conversation with a provider", () => {
 const words = "the account of org-123 at 10.0.0.7";
 /** A stream whose connection ends after its first piece. */
 const cut: Say = (answer) => {
-  tellChunk(answer, { id: "chatcmpl-1", choices: [{ index: 0, delta: { content: "Half an" }, finish_reason: null }] });
+  describeChunk(answer, {
+    id: "chatcmpl-1",
+    choices: [{ index: 0, delta: { content: "Half an" }, finish_reason: null }],
+  });
   setImmediate(() => answer.destroy());
 };
 /** A stream of one message, which is its end as well. */
 const streams =
   (chunk: object | string): Say =>
   (answer) => {
-    tellChunk(answer, chunk);
+    describeChunk(answer, chunk);
     answer.end();
   };
 

@@ -12,14 +12,14 @@ import type { Principal } from "../../../contract/intent.ts";
 import { isTerminal, workflowNotFound } from "../../../contract/workflow.ts";
 import { errorOf } from "../../../runtime/within.ts";
 import { dropHold } from "./admit-call.ts";
+import { delegateGate, withdrawVote } from "./delegate-gate.ts";
 import { reviseOutdated } from "./edit-gate.ts";
-import { hearEnd } from "./end-call.ts";
+import { handleEnd } from "./end-call.ts";
 import { cancelWorkflow, completeWorkflow, failWorkflow } from "./end-workflow.ts";
 import { expireGates } from "./expire-gates.ts";
-import { hearTold } from "./hear-told.ts";
+import { handleReported } from "./handle-reported.ts";
 import type { Command, Input, Word } from "./input.ts";
 import { decideGate } from "./judge-gate.ts";
-import { delegateGate, withdrawVote } from "./lend-seat.ts";
 import { planWorkflow } from "./plan-workflow.ts";
 import { findOperator } from "./prepare-step.ts";
 import { restartWorkflow } from "./restart-workflow.ts";
@@ -32,19 +32,19 @@ export function decide(run: Run, input: Input): void {
       run.log.note(draft("INTENT_RECEIVED", input.facts));
       return run.intend({ do: "answer", re: input.re, data: null });
     case "ended":
-      hearEnd(run, input);
+      handleEnd(run, input);
       break;
     case "told":
-      hearTold(run, input);
+      handleReported(run, input);
       break;
     case "decided":
     case "commanded":
-      hearCommand(run, input);
+      handleCommand(run, input);
       break;
     case "answered":
       // What was set aside for a call of a workflow that ended meanwhile is not kept from others.
       if (!mayGoOn(run) && input.key.startsWith("admit:")) dropHold(run, input.scope.slice("step:".length));
-      for (const [re, waiting] of run.commands) if (input.scope === commandScope(re)) hearCommand(run, waiting);
+      for (const [re, waiting] of run.commands) if (input.scope === commandScope(re)) handleCommand(run, waiting);
       break;
     default:
   }
@@ -55,13 +55,13 @@ export function decide(run: Run, input: Input): void {
 
 const commandScope = (re: number): string => `command:${re}`;
 
-function hearCommand(run: Run, command: Commanding): void {
+function handleCommand(run: Run, command: Commanding): void {
   const { re } = command;
   try {
     // What is said after a gate's time meets its expiry first (B-06).
     if (command.type === "decided" && !isTerminal(run.log.record.state)) expireGates(run);
     const through = run.scopes.pass(commandScope(re), () => {
-      const data = command.type === "decided" ? hearWord(run, command.word) : obey(run, command.command);
+      const data = command.type === "decided" ? handleDecision(run, command.word) : obey(run, command.command);
       run.intend({ do: "answer", re, data });
     });
     if (through) run.commands.delete(re);
@@ -81,7 +81,7 @@ function requireTenant({ log }: Run, tenantId: string | number): void {
 /** What is said of a workflow that is not there, and of another tenant's: the same, to the byte. */
 export const notFound = (workflowId: string): KernelError => workflowNotFound(workflowId, oodaRef("execute"));
 
-function hearWord(run: Run, word: Word) {
+function handleDecision(run: Run, word: Word) {
   requireTenant(run, word.auth.tenant_id);
   switch (word.kind) {
     case "decision":

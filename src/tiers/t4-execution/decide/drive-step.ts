@@ -119,12 +119,12 @@ function showNewest(run: Run, stepId: string): void {
 function finish(run: Run, { step, action_id, settled }: StepRecord): void {
   backOut(run, step.step_id, "after");
   const result = run.log.record.actions.get(action_id ?? "")?.record.result_payload ?? null;
-  const screened = settled === "done" ? screenSaid(run, step.step_id, result) : result;
+  const screened = settled === "done" ? screenStated(run, step.step_id, result) : result;
   finishStep(run, { step, actionId: action_id, result: toStepResult(screened) });
 }
 
 /** What a person said the call gave passes the screening like what an operator gives (INV-04). */
-function screenSaid(run: Run, step_id: string, result: Json): Json {
+function screenStated(run: Run, step_id: string, result: Json): Json {
   run.mark("security.validate_output", { step_id });
   const screened = ask<Screened>(run, "screen", { ask: "screen", result });
   noteScreening(run, step_id, screened);

@@ -26,7 +26,7 @@ import { failStep, isBlocking } from "./end-step.ts";
 import { checkOutcome, judgeOutcome, nextVersion } from "./finish-step.ts";
 import { describeGate, reviseGate } from "./open-gate.ts";
 import { checkPayload, findOperator, type Prepared } from "./prepare-step.ts";
-import { isSaid } from "./redact.ts";
+import { isMaskedCopy } from "./redact.ts";
 import { resolveParams } from "./resolve-templates.ts";
 import { isOutdated, oodaRef, outcomeOfStep, outputsOf, type Run, stepOf } from "./run.ts";
 import { quorumWithout } from "./separate-duties.ts";
@@ -66,10 +66,10 @@ export function prepareEdit(run: Run, gate: Gate, request: ParsedGateRequest): E
     );
     return run.log.record.gates.get(gate.gate_id) as Gate;
   };
-  const isAsSaid =
-    isSaid(prepared.payload, payload) &&
-    (outcome === null || isSaid(outcome.content, merge(editableValue(gate), edit)));
-  return { note, isUnseen: !isAsSaid || !hasSameBasis(shown, gate) };
+  const isAsEdited =
+    isMaskedCopy(prepared.payload, payload) &&
+    (outcome === null || isMaskedCopy(outcome.content, merge(editableValue(gate), edit)));
+  return { note, isUnseen: !isAsEdited || !hasSameBasis(shown, gate) };
 }
 
 /** The version that an edit makes of the outcome; null where the gate is about none. */

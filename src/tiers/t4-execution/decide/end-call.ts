@@ -28,7 +28,7 @@ export interface Screened {
 
 export type Ended = Extract<Input, { readonly type: "ended" }>;
 
-export function hearEnd(run: Run, ended: Ended): void {
+export function handleEnd(run: Run, ended: Ended): void {
   const { step_id, action_id, attempt, end } = ended;
   const awaited = run.calls.get(step_id);
   if (awaited?.action_id === action_id && awaited.attempt === attempt) run.calls.delete(step_id);

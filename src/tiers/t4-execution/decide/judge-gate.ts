@@ -62,14 +62,14 @@ export function decideGate(run: Run, request: ParsedGateRequest, auth: AuthConte
 export function respond(
   run: Run,
   gateId: string,
-  said: "approve" | "reject" | "withdrawn" | "delegated" | "revised",
+  word: "approve" | "reject" | "withdrawn" | "delegated" | "revised",
 ): GateResponse {
   const { workflow_id, correlation_id, gates } = run.log.record;
   const gate = gates.get(gateId) as Gate;
   const tally = gate.quorum === null && gate.votes.length === 0 ? {} : { tally: tallyOf(gate) };
   const decided = { approve: "resumed", reject: "rejected" } as const;
-  const isWord = said === "approve" || said === "reject";
-  const status = !isWord ? said : isOpenGate(gate) ? "voted" : decided[said];
+  const isWord = word === "approve" || word === "reject";
+  const status = !isWord ? word : isOpenGate(gate) ? "voted" : decided[word];
   return { workflow_id, status, correlation_id, ...tally };
 }
 

@@ -33,8 +33,11 @@ export function keepDecision(run: Run, gateId: string, { request, auth }: Asked)
   if (standing === undefined) {
     requireRoom(run, gateId, kept);
     const { apply_targets, comment } = payload;
-    const said = { gate_id: gateId, decision, principal, auth, payload_digest, apply_targets };
-    run.log.noteBy(refOf(principal), draft("GATE_DECISION_KEPT", comment === undefined ? said : { ...said, comment }));
+    const noted = { gate_id: gateId, decision, principal, auth, payload_digest, apply_targets };
+    run.log.noteBy(
+      refOf(principal),
+      draft("GATE_DECISION_KEPT", comment === undefined ? noted : { ...noted, comment }),
+    );
   }
   return { workflow_id: record.workflow_id, status: "kept", correlation_id: record.correlation_id };
 }

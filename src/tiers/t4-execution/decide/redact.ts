@@ -11,16 +11,16 @@ export function redact(value: Json, paths: readonly string[]): Json {
   return paths.reduce<Json>((at, path) => maskPath(at, path.split(".")), value);
 }
 
-/** Whether what is shown is what was said, but for what was masked. */
-export function isSaid(shown: Json, said: Json): boolean {
-  if (shown === said || shown === redactedMarker) return true;
-  if (typeof shown !== "object" || typeof said !== "object" || shown === null || said === null) return false;
-  const [now, before] = [shown, said].map((value) => new Map(Object.entries(value))) as [
+/** Whether what is shown is the original, but for what was masked. */
+export function isMaskedCopy(shown: Json, original: Json): boolean {
+  if (shown === original || shown === redactedMarker) return true;
+  if (typeof shown !== "object" || typeof original !== "object" || shown === null || original === null) return false;
+  const [now, before] = [shown, original].map((value) => new Map(Object.entries(value))) as [
     Map<string, Json>,
     Map<string, Json>,
   ];
-  const isAlike = Array.isArray(shown) === Array.isArray(said) && now.size === before.size;
-  return isAlike && [...now].every(([key, value]) => before.has(key) && isSaid(value, before.get(key) as Json));
+  const isAlike = Array.isArray(shown) === Array.isArray(original) && now.size === before.size;
+  return isAlike && [...now].every(([key, value]) => before.has(key) && isMaskedCopy(value, before.get(key) as Json));
 }
 
 function maskPath(value: Json, [key, ...rest]: readonly string[]): Json {

@@ -55,8 +55,8 @@ function resumeFailed(run: Run, request: Restart): void {
 }
 
 function noteRestarted(run: Run, step_ids: readonly string[], { mode, principal, feedback }: Restart): void {
-  const said = { run: run.log.record.run + 1, step_ids, mode, principal };
-  run.log.note(draft("WORKFLOW_RESTARTED", feedback === undefined ? said : { ...said, feedback }));
+  const askedBy = { run: run.log.record.run + 1, step_ids, mode, principal };
+  run.log.note(draft("WORKFLOW_RESTARTED", feedback === undefined ? askedBy : { ...askedBy, feedback }));
 }
 
 function mayRunAgain(step: StepRecord): boolean {
@@ -76,8 +76,8 @@ function regenerate(run: Run, request: Restart): void {
   const rerun = [...affected].filter((id) => isNeverRun(record.steps.get(id)));
   if (record.state === "failed") noteRestarted(run, rerun, request);
   else {
-    const said = { ...(principal && { principal }), ...(feedback === undefined ? {} : { feedback }) };
-    run.log.note(draft("WORKFLOW_RESUMED", { gate_id: null, step_id: null, ...said }));
+    const askedBy = { ...(principal && { principal }), ...(feedback === undefined ? {} : { feedback }) };
+    run.log.note(draft("WORKFLOW_RESUMED", { gate_id: null, step_id: null, ...askedBy }));
   }
   run.log.note(...planEvents(run, { plan: next, dropped: [], cost: 0 }, "regenerate", step_ids));
   const before = new Set(plan.steps.map((s) => s.step_id));

@@ -24,13 +24,13 @@ export function checkCall(run: Run, { operator, payload, step, input }: Prepared
 
 /** What the operator shows of the call; the payload where it shows nothing. @throws KernelErrorException where it fails to. */
 export function showCall(run: Run, prepared: Prepared): Shown {
-  const { data, error } = hearShown(run, prepared);
+  const { data, error } = askPreview(run, prepared);
   return error === null ? (data as Shown) : raise(error);
 }
 
 /** As `showCall`; the payload also where the operator fails to show it. */
 export function showCallOrPayload(run: Run, prepared: Prepared): Shown {
-  const { data, error } = hearShown(run, prepared);
+  const { data, error } = askPreview(run, prepared);
   if (error === null) return data as Shown;
   const plain = plainOf(prepared);
   return { ...plain, preview: `${plain.preview}\n\n(no preview: ${error.message})` };
@@ -42,7 +42,7 @@ const plainOf = ({ payload }: Prepared): Shown => ({
   basis: [],
 });
 
-function hearShown(run: Run, prepared: Prepared): Pick<Answered, "data" | "error"> {
+function askPreview(run: Run, prepared: Prepared): Pick<Answered, "data" | "error"> {
   const { operator, payload, step, input } = prepared;
   if (operator.preview === null) return { data: plainOf(prepared), error: null };
   return run.scopes.hear(`show:${digest(payload)}`, { ask: "show", step_id: step.step_id, input }).answer;

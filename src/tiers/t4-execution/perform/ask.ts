@@ -10,7 +10,7 @@ import { type KernelError, raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { follow, isPromise } from "../../../contract/maybe-promise.ts";
 import type { Result } from "../../../contract/result.ts";
-import type { Kit } from "../../../runtime/kit.ts";
+import type { Runtime } from "../../../runtime/runtime.ts";
 import { callWithin, type Within } from "../../../runtime/within.ts";
 import { hasFailedHere, isKnownSpent } from "../decide/answer-key.ts";
 import { readThrown } from "../decide/hooks.ts";
@@ -35,11 +35,11 @@ export function putQuestion(question: Question, at: Asking): Answered | Promise<
 
 /** What host code gave, or threw. */
 function hear(work: () => unknown): Answered | Promise<Answered> {
-  const said = (data: unknown): Answered => ({ error: null, data, tags: {} });
+  const answered = (data: unknown): Answered => ({ error: null, data, tags: {} });
   const failed = (thrown: unknown): Answered => ({ error: readThrown(thrown), data: null, tags: {} });
   try {
     const answer = work();
-    return isPromise(answer) ? answer.then(said, failed) : said(answer);
+    return isPromise(answer) ? answer.then(answered, failed) : answered(answer);
   } catch (thrown) {
     return failed(thrown);
   }
@@ -50,11 +50,11 @@ function hear(work: () => unknown): Answered | Promise<Answered> {
 type TierQuestion = Extract<Question, { readonly ask: "data" | "text" | "error" }>;
 
 function askTier(question: TierQuestion, at: Asking): Answered | Promise<Answered> {
-  const answer = at.kit.askNow(question.to, signalOf(question, at));
-  return follow(answer, (result) => readResult(result, question.ask === "data", at.kit));
+  const answer = at.runtime.askNow(question.to, signalOf(question, at));
+  return follow(answer, (result) => readResult(result, question.ask === "data", at.runtime));
 }
 
-function signalOf(question: TierQuestion, { kit: { signals }, run, parentId }: Asking) {
+function signalOf(question: TierQuestion, { runtime: { signals }, run, parentId }: Asking) {
   const { correlation_id } = run.log.identity;
   const ref = oodaRef(question.fn);
   const from = { parentId };
@@ -65,7 +65,7 @@ function signalOf(question: TierQuestion, { kit: { signals }, run, parentId }: A
 }
 
 /** A question with data wants data; of any other the Signal's body is the answer, and its error a warning beside it. */
-function readResult({ status, error, signals }: Result, wantsData: boolean, { logger }: Kit): Answered {
+function readResult({ status, error, signals }: Result, wantsData: boolean, { logger }: Runtime): Answered {
   const [signal] = signals;
   if (!wantsData) return { error, data: signal?.body ?? null, tags: signal?.tags ?? {} };
   if (status === "error") return { error: error ?? noData(), data: null, tags: {} };
@@ -94,7 +94,7 @@ function askHost(question: HostQuestion, at: Asking): unknown {
       return askOperator(at, question, "check");
     case "show": {
       const shown = askOperator(at, question, "preview");
-      return follow(shown, (said) => Shown.parse(said));
+      return follow(shown, (given) => Shown.parse(given));
     }
     case "hook":
       return callHook(at, question);
@@ -115,7 +115,7 @@ function sharing({ run }: Asking, key: string) {
 
 const checking = (at: Asking): Within =>
   within(at, {
-    timeoutMs: at.kit.limits.securityTimeoutMs,
+    timeoutMs: at.runtime.limits.securityTimeoutMs,
     fn: "prepare_step",
     onTimeout: "T4_PARAMS_REFUSED",
     onThrow: "T4_PARAMS_REFUSED",
@@ -140,7 +140,7 @@ function askOperator(
   if (operator === null || question == null) return null;
   const context = operatorContext(at.run, step, operator);
   const bound = within(at, {
-    timeoutMs: at.kit.limits.previewTimeoutMs,
+    timeoutMs: at.runtime.limits.previewTimeoutMs,
     fn: "preview",
     onTimeout: "T4_TOOL_TIMEOUT",
     onThrow: "T4_TOOL_EXECUTION_FAILED",
@@ -157,7 +157,7 @@ function callHook(at: Asking, { name, phase, step_id }: Extract<Question, { read
   const context = at.run.contexts.get(step_id);
   if (middleware === undefined || context === undefined) return null;
   const bound = within(at, {
-    timeoutMs: at.kit.limits.middlewareTimeoutMs,
+    timeoutMs: at.runtime.limits.middlewareTimeoutMs,
     fn: "middleware",
     onTimeout: "T4_TOOL_TIMEOUT",
     onThrow: "T4_TOOL_EXECUTION_FAILED",

@@ -40,7 +40,7 @@ export interface Calling extends Asking {
   readonly note: (call: CallOf, drafts: readonly EventDraft[]) => Promise<boolean>;
 }
 
-type Wanted = Extract<Intention, { readonly do: "call" }>;
+type IntentionQueue = Extract<Intention, { readonly do: "call" }>;
 
 /** How a call came out, before anybody asks whether in time. */
 type Outcome =
@@ -54,7 +54,7 @@ type Outcome =
 
 interface Made {
   readonly at: Calling;
-  readonly wanted: Wanted;
+  readonly wanted: IntentionQueue;
   readonly operator: Operator;
   readonly stream: StepStream;
   readonly used: { value: Usage };
@@ -67,7 +67,7 @@ interface Made {
  * Makes the call. Its end is told; the promise is for those who join it: it resolves when the operator has ended. Null
  * where it has ended at once.
  */
-export function callOperator(at: Calling, wanted: Wanted): Promise<void> | null {
+export function callOperator(at: Calling, wanted: IntentionQueue): Promise<void> | null {
   const { step } = stepOf(at.run, wanted.step_id);
   const operator = at.run.settings.registry.findOperator(step.operator, step.operator_version) as Operator;
   const routes = createRouteCall(at, wanted);
@@ -82,7 +82,7 @@ export function callOperator(at: Calling, wanted: Wanted): Promise<void> | null 
     unlisten: () => undefined,
   };
   // The operator's first line runs once its time is kept.
-  const { clock } = at.kit;
+  const { clock } = at.runtime;
   let ranOut: () => void = () => undefined;
   const cancel = at.services.timers.deadline(clock.now() + wanted.timeout_ms, () => ranOut());
   const outcome = start(made, routes.route);
@@ -201,7 +201,7 @@ async function race(made: Made, work: Promise<Outcome>, ended: Promise<Outcome |
     return void (await end(made, says, { timedOut: true }));
   }
   const goesOn = !made.operator.metadata.honours_abort && !isHarmless(made.operator.metadata.effect);
-  tellFailed(made, { error, pending: goesOn, late: false, over: !goesOn });
+  reportFailed(made, { error, pending: goesOn, late: false, over: !goesOn });
   if (goesOn) await end(made, await work, { late: true, timedOut: true });
 }
 
@@ -245,7 +245,7 @@ function end(
     return null;
   }
   const { error, known } = outcome;
-  tellFailed(made, { error, pending: leavesDoubt(made, { error, known, ranOut }), late, over: true });
+  reportFailed(made, { error, pending: leavesDoubt(made, { error, known, ranOut }), late, over: true });
   return null;
 }
 
@@ -259,7 +259,7 @@ function leavesDoubt(
   return error.detail["unstructured"] === true || error.code === "T4_TOOL_TIMEOUT";
 }
 
-function tellFailed(
+function reportFailed(
   { at, wanted, stream, used, endRoutes }: Made,
   failed: { readonly error: KernelError; readonly pending: boolean; readonly late: boolean; readonly over: boolean },
 ): void {
@@ -274,7 +274,7 @@ export async function joinCall(
   wanted: Extract<Intention, { readonly do: "join" }>,
   under: Promise<void>,
 ): Promise<void> {
-  const { clock } = at.kit;
+  const { clock } = at.runtime;
   const inTime = await new Promise<boolean>((resolve) => {
     const cancel = at.services.timers.deadline(clock.now() + wanted.timeout_ms, () => resolve(false));
     void under.then(() => resolve(true)).finally(cancel);

@@ -28,10 +28,10 @@ import type { Calling } from "./call-operator.ts";
 
 const toolRef = moduleRef(4, "tool_execution", "call");
 
-type Wanted = Extract<Intention, { readonly do: "call" }>;
+type IntentionQueue = Extract<Intention, { readonly do: "call" }>;
 
 /** The tool's answer: its structured data where it gave any, else its text and files. @throws KernelErrorException. */
-export async function callTool(at: Calling, wanted: Wanted, call: ToolCallContext): Promise<Json> {
+export async function callTool(at: Calling, wanted: IntentionQueue, call: ToolCallContext): Promise<Json> {
   const { step } = stepOf(at.run, wanted.step_id);
   const tool = { at, wanted, call, step, operator: findOperator(at.run, step) };
   const first = await send(tool, wanted.payload as JsonObject);
@@ -46,13 +46,13 @@ export async function callTool(at: Calling, wanted: Wanted, call: ToolCallContex
 
 interface ToolCall {
   readonly at: Calling;
-  readonly wanted: Wanted;
+  readonly wanted: IntentionQueue;
   readonly call: ToolCallContext;
   readonly step: PlanStep;
   readonly operator: Operator;
 }
 
-function send({ at: { kit, run, parentId }, operator, step, call }: ToolCall, args: JsonObject): Promise<Result> {
+function send({ at: { runtime, run, parentId }, operator, step, call }: ToolCall, args: JsonObject): Promise<Result> {
   const body = {
     tool: operator.tool?.name ?? operator.metadata.name,
     args,
@@ -62,7 +62,10 @@ function send({ at: { kit, run, parentId }, operator, step, call }: ToolCall, ar
     version: operator.metadata.version,
   };
   const { correlation_id } = run.log.identity;
-  return kit.ask(0, tieCall(kit.signals.createSignal("data", body, toolRef, correlation_id, null, parentId), call));
+  return runtime.ask(
+    0,
+    tieCall(runtime.signals.createSignal("data", body, toolRef, correlation_id, null, parentId), call),
+  );
 }
 
 /** A bad request may be put right; a denial must not be evaded. */
@@ -103,7 +106,7 @@ async function admitRepaired(tool: ToolCall, repaired: Json): Promise<JsonObject
     return payload as JsonObject;
   } catch (thrown) {
     const error = readThrown(thrown);
-    at.kit.logger.warn({ step_id: step.step_id, error }, "a repaired call was not let through");
+    at.runtime.logger.warn({ step_id: step.step_id, error }, "a repaired call was not let through");
     return null;
   }
 }
@@ -115,7 +118,7 @@ async function checkRepaired({ at, operator }: ToolCall, payload: Json): Promise
 
 async function judgeRepaired({ at, step, operator, wanted }: ToolCall, payload: Json): Promise<PolicyDecision> {
   const { run } = at;
-  const now = instantText(at.kit.clock.now());
+  const now = instantText(at.runtime.clock.now());
   const data = stepQuestion(run, { step, operator, payload }, now);
   const question = { ask: "data", to: 5, schema: "StepQuestion", fn: "admit", data } as const;
   const { decision } = await answerTo<StepAnswer>(question, at);
@@ -131,7 +134,7 @@ function readAnswer({ at, operator }: ToolCall, signals: readonly Signal[]): Jso
     const answered = { retry: isRepeatable(operator), detail: { answered: true } };
     raise(kernelError("T4_TOOL_EXECUTION_FAILED", String(failed.body["text"]), toolRef, answered));
   }
-  for (const file of signals.filter((s) => s.kind === "file")) tellFile(at, file);
+  for (const file of signals.filter((s) => s.kind === "file")) reportFile(at, file);
   const [data] = signals.filter((s) => s.kind === "data");
   const text = signals
     .filter((s) => s.kind === "text")
@@ -143,9 +146,9 @@ function readAnswer({ at, operator }: ToolCall, signals: readonly Signal[]): Jso
 }
 
 /** A file that a tool made is announced by T4, by reference. */
-function tellFile({ kit, run }: Calling, file: Signal): void {
+function reportFile({ runtime, run }: Calling, file: Signal): void {
   const { file_id, file_type, path } = file.body as { file_id: string; file_type: string; path: string | null };
-  const announced = kit.signals.createFileSignal(
+  const announced = runtime.signals.createFileSignal(
     file_id,
     file_type,
     path ?? null,
@@ -153,5 +156,5 @@ function tellFile({ kit, run }: Calling, file: Signal): void {
     run.log.identity.correlation_id,
     { parentId: file.id },
   );
-  kit.send(6, announced);
+  runtime.send(6, announced);
 }

@@ -9,7 +9,7 @@ import { callIdOf, oodaRef } from "../decide/run.ts";
 import { type Calling, callOperator, joinCall } from "./call-operator.ts";
 import type { Reply } from "./replies.ts";
 
-type Wanted<D extends Intention["do"]> = Extract<Intention, { readonly do: D }>;
+type IntentionQueue<D extends Intention["do"]> = Extract<Intention, { readonly do: D }>;
 
 export class Performer {
   readonly #at: Calling;
@@ -52,7 +52,7 @@ export class Performer {
   }
 
   /** Who was cancelled or overtaken while the start was being committed makes no call. */
-  #call(wanted: Wanted<"call" | "join">): void {
+  #call(wanted: IntentionQueue<"call" | "join">): void {
     const { log, calls, handles, interrupted } = this.#at.run;
     const call = calls.get(wanted.step_id);
     if (interrupted || isTerminal(log.record.state) || call?.action_id !== wanted.action_id) {
@@ -73,15 +73,21 @@ export class Performer {
     if (handles.has(id)) this.#ends.set(wanted.key, ended);
   }
 
-  #tell({ to, fn, schema, data, tags }: Wanted<"tell">): void {
-    const { kit, run, parentId } = this.#at;
+  #tell({ to, fn, schema, data, tags }: IntentionQueue<"tell">): void {
+    const { runtime, run, parentId } = this.#at;
     const { correlation_id } = run.log.identity;
-    kit.send(to, kit.signals.createDataSignal(data, schema, oodaRef(fn), correlation_id, tags ?? null, { parentId }));
+    runtime.send(
+      to,
+      runtime.signals.createDataSignal(data, schema, oodaRef(fn), correlation_id, tags ?? null, { parentId }),
+    );
   }
 
-  #stream({ text, sequence, final }: Wanted<"stream">): void {
-    const { kit, run, parentId } = this.#at;
+  #stream({ text, sequence, final }: IntentionQueue<"stream">): void {
+    const { runtime, run, parentId } = this.#at;
     const { correlation_id } = run.log.identity;
-    kit.send(6, kit.signals.createStreamSignal(text, sequence, final, oodaRef("act"), correlation_id, { parentId }));
+    runtime.send(
+      6,
+      runtime.signals.createStreamSignal(text, sequence, final, oodaRef("act"), correlation_id, { parentId }),
+    );
   }
 }

@@ -14,7 +14,7 @@ import { moduleRef } from "../../../contract/module-ref.ts";
 import type { OperatorCall } from "../../../contract/operator.ts";
 import { OwnLabel } from "../../../contract/token.ts";
 import { messageOf } from "../../../runtime/within.ts";
-import { isCurrent } from "../decide/hear-told.ts";
+import { isCurrent } from "../decide/handle-reported.ts";
 import type { CallOf } from "../decide/input.ts";
 import { stepOf } from "../decide/run.ts";
 import type { Calling } from "./call-operator.ts";
@@ -26,15 +26,15 @@ const recordRef = moduleRef(4, "operator_invoker", "record");
 
 export function createRecording(at: Calling, call: CallOf): Recording {
   const { run } = at;
-  const { limits } = at.kit;
+  const { limits } = at.runtime;
   const { checkpoint, step, token_id } = stepOf(run, call.step_id);
   let left = limits.maxCallRecords;
   const record = (recorded: Recorded): void => {
     left -= 1;
     if (left < 0) refuse(`it recorded more than limits.maxCallRecords = ${limits.maxCallRecords}`);
     if (!isCurrent(run, call)) refuse("its call is over");
-    const said = draft("TOKEN_RECORDED", { token_id: token_id ?? 0, ...recorded }, call.step_id);
-    at.note(call, [said]).catch(() => undefined);
+    const recordedCall = draft("TOKEN_RECORDED", { token_id: token_id ?? 0, ...recorded }, call.step_id);
+    at.note(call, [recordedCall]).catch(() => undefined);
   };
   return {
     restored: checkpoint,

@@ -32,11 +32,11 @@ export class Replies {
     });
   }
 
-  answer(said: Reply): void {
-    const waiting = this.#waiting.get(said.re);
-    this.#waiting.delete(said.re);
-    if (said.do === "answer") waiting?.resolve(said.data as never);
-    else waiting?.reject(new KernelErrorException(said.error));
+  answer(reply: Reply): void {
+    const waiting = this.#waiting.get(reply.re);
+    this.#waiting.delete(reply.re);
+    if (reply.do === "answer") waiting?.resolve(reply.data as never);
+    else waiting?.reject(new KernelErrorException(reply.error));
   }
 
   /**

@@ -35,7 +35,7 @@ export interface RouteCall {
 const routeRef = oodaRef("route");
 
 export function createRouteCall(at: Calling, call: CallOf): RouteCall {
-  const { run, kit } = at;
+  const { run, runtime } = at;
   let asked = 0;
   let ended = false;
   const ensureOpen = (): void => {
@@ -47,7 +47,7 @@ export function createRouteCall(at: Calling, call: CallOf): RouteCall {
     async route(asking = {}) {
       ensureOpen();
       asked += 1;
-      checkLimit(asked, kit.limits.maxRoutes);
+      checkLimit(asked, runtime.limits.maxRoutes);
       const request = readRequest(asking, failedBefore(run, call));
       for (;;) {
         const answer = await askRouter(at, request);

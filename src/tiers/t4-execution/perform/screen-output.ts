@@ -19,7 +19,7 @@ import { type Asking, within } from "./services.ts";
 
 /** What is about to be recorded, as validateOutput lets it through. @throws KernelErrorException T0_VALIDATION_PAYLOAD_TOO_LARGE. */
 export function screenOutput(at: Asking, raw: Json, operator: string): Screened | Promise<Screened> {
-  const { maxOutputChars, securityTimeoutMs } = at.kit.limits;
+  const { maxOutputChars, securityTimeoutMs } = at.runtime.limits;
   const bound = within(at, {
     timeoutMs: securityTimeoutMs,
     fn: "screen",
@@ -68,7 +68,7 @@ function findRefusal(check: Check, from: number): string | null | Promise<string
     const verdict = validate(text.slice(i * checkedChars, (i + 1) * checkedChars));
     // A thenable of a host's need not be a whole promise.
     if (isPromise(verdict))
-      return Promise.resolve(verdict).then((said) => (said.ok ? findRefusal(check, i + 1) : said.reason));
+      return Promise.resolve(verdict).then((later) => (later.ok ? findRefusal(check, i + 1) : later.reason));
     if (!verdict.ok) return verdict.reason;
   }
   return null;

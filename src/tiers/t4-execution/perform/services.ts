@@ -1,7 +1,7 @@
 /** What performing works with: the outside of a workflow, as the kernel's options and store fill it, and its mailbox. */
 import type { Outcome } from "../../../contract/outcome.ts";
 import type { Security } from "../../../ports/perception.ts";
-import type { Kit } from "../../../runtime/kit.ts";
+import type { Runtime } from "../../../runtime/runtime.ts";
 import type { Timers } from "../../../runtime/timers.ts";
 import type { Within } from "../../../runtime/within.ts";
 import type { SharedKey } from "../decide/answer-key.ts";
@@ -31,7 +31,7 @@ export interface Services {
 /** A workflow's mailbox as those see it who perform for it. */
 export interface Asking {
   readonly run: Run;
-  readonly kit: Kit;
+  readonly runtime: Runtime;
   readonly services: Services;
   /** The Signal that woke the run: parent of those it sends. */
   readonly parentId: string | null;
@@ -43,6 +43,6 @@ export interface Asking {
 
 /** How hosts' code is called for a workflow; `fn` names the function of T4 that asks. */
 export const within = (
-  { kit: { clock } }: Asking,
+  { runtime: { clock } }: Asking,
   { fn, ...bound }: Omit<Within, "clock" | "source"> & { readonly fn: string },
 ): Within => ({ clock, source: oodaRef(fn), ...bound });

@@ -27,7 +27,7 @@ export interface StepStream {
 
 export function createStepStream(at: Calling, call: CallOf): StepStream {
   const held = at.run.settings.holdsStreams && at.services.security.validateChunk === undefined;
-  const limit = at.kit.limits.maxStreamChunks;
+  const limit = at.runtime.limits.maxStreamChunks;
   let chunks: string[] = [];
   let percent: number | null = null;
   let scheduled = false;
@@ -43,8 +43,8 @@ export function createStepStream(at: Calling, call: CallOf): StepStream {
     if (batch.chunks.length === 0 && batch.percent === null) return;
     chunks = [];
     percent = null;
-    const said = { attempt: call.attempt, sequence: 0, ...batch, final };
-    at.note(call, [draft("STEP_STREAMED", said, call.step_id)]).catch(() => undefined);
+    const streamed = { attempt: call.attempt, sequence: 0, ...batch, final };
+    at.note(call, [draft("STEP_STREAMED", streamed, call.step_id)]).catch(() => undefined);
   };
 
   const schedule = (): void => {
@@ -100,7 +100,7 @@ function checkChunk(at: Calling, chunk: string): string | Promise<string> {
   const { validateChunk } = at.services.security;
   if (validateChunk === undefined) return chunk;
   const bound = within(at, {
-    timeoutMs: at.kit.limits.securityTimeoutMs,
+    timeoutMs: at.runtime.limits.securityTimeoutMs,
     fn: "stream",
     onTimeout: "T4_OUTPUT_INVALID",
     onThrow: "T4_OUTPUT_INVALID",

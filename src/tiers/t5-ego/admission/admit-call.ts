@@ -9,8 +9,8 @@ import { kernelError } from "../../../contract/error-codes.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
 import type { CapabilityUsage, GovernorUsage, ResourceRequest, TokenBudget } from "../../../contract/token.ts";
 import { checkToken, governedResources } from "./admit-token.ts";
-import type { BudgetBook, Charged } from "./budget-book.ts";
-import type { CapabilityShelf } from "./capability-shelf.ts";
+import type { BudgetLimiter, Charged } from "./budget-limiter.ts";
+import type { CapabilityRegistry } from "./capability-registry.ts";
 
 /** A token as its executor asks for it, with what its workflow has used so far. */
 export interface WorkQuestion {
@@ -33,9 +33,9 @@ export interface CallQuestion extends WorkQuestion {
 const admissionRef = moduleRef(5, "admission", "admit");
 
 /** Null when the work fits; the error has seed 001's detail. Nothing is set aside. */
-export function checkWork(shelf: CapabilityShelf, question: WorkQuestion): KernelError | null {
+export function checkWork(capabilityRegistry: CapabilityRegistry, question: WorkQuestion): KernelError | null {
   const { name, cost, budget, resources, used, token_id } = question;
-  const entry = shelf.find(name);
+  const entry = capabilityRegistry.find(name);
   if (entry === null) {
     const detail = { kind: "capability_violation", error: "not_found", capability_name: name, token_id };
     return kernelError("T5_CAPABILITY_NOT_FOUND", `${name} is not registered as a capability`, admissionRef, {
@@ -43,13 +43,13 @@ export function checkWork(shelf: CapabilityShelf, question: WorkQuestion): Kerne
     });
   }
   const capabilities = new Map([[entry.handle, { ...entry, usage: used.capability }]]);
-  const governor = governorOf(shelf, used.resources);
+  const governor = governorOf(capabilityRegistry, used.resources);
   const refusal = checkToken({ capability: entry.handle, cost, budget, resources }, { capabilities, governor });
   return refusal === null ? null : refusalOf(refusal, question);
 }
 
 /** The governor's accounts of one workflow. */
-export const governorOf = ({ governor }: CapabilityShelf, used: ResourceRequest): GovernorUsage => ({
+export const governorOf = ({ governor }: CapabilityRegistry, used: ResourceRequest): GovernorUsage => ({
   cpu: { limit: governor.cpu.limit, consumed: used.cpu_time },
   memory: { limit: governor.memory.limit, consumed: used.memory_bytes },
   network: { limit: governor.network.limit, consumed: used.network_bytes },
@@ -63,7 +63,10 @@ function refusalOf({ kind, detail }: AdmissionRefusal, { name, token_id }: WorkQ
 }
 
 /** Whether no ceiling concerns the work: then it fits whatever else is admitted. */
-export function isUnlimited({ find, governor }: CapabilityShelf, { name, budget, resources }: WorkQuestion): boolean {
+export function isUnlimited(
+  { find, governor }: CapabilityRegistry,
+  { name, budget, resources }: WorkQuestion,
+): boolean {
   const limits = find(name)?.limits;
   if (limits === undefined || limits.max_invocations !== null || limits.max_tokens !== null) return false;
   return budget.limit === null && governedResources.every(([r, f]) => governor[r].limit === null || resources[f] === 0);
@@ -73,12 +76,12 @@ type Admitted = Reservation | KernelError | null;
 
 /** What is set aside for the call, null where no scoped budget concerns it, or why it may not be made. */
 export function admitCall(
-  { shelf, book }: { readonly shelf: CapabilityShelf; readonly book: BudgetBook },
+  { capabilityRegistry, limiter }: { readonly capabilityRegistry: CapabilityRegistry; readonly limiter: BudgetLimiter },
   question: CallQuestion,
 ): Admitted | Promise<Admitted> {
-  const refusal = checkWork(shelf, question);
-  if (refusal !== null || book.isEmpty) return refusal;
-  return book.reserve(question.hold, question.who, question.amounts).then((reserved) => {
+  const refusal = checkWork(capabilityRegistry, question);
+  if (refusal !== null || limiter.isEmpty) return refusal;
+  return limiter.reserve(question.hold, question.who, question.amounts).then((reserved) => {
     if (!isKernelError(reserved)) return reserved;
     return { ...reserved, detail: { ...reserved.detail, token_id: question.token_id } };
   });

@@ -1,8 +1,8 @@
 /**
- * The shelf of capabilities and the governor's accounts, as they are before the first token (seed 001, capability format).
+ * The registered capabilities and the governor's accounts, as they are before the first token (seed 001, capability format).
  *
  * Owns: which handle a capability gets. Never: counts (admit-token.ts does).
- * S1  Handles are 1, 2, 3 …; a name keeps its handle, and nothing is ever taken from the shelf.
+ * S1  Handles are 1, 2, 3 …; a name keeps its handle, and nothing is ever taken out.
  * S2  A name that comes again with other limits is refused: nobody's ceiling moves under those who use it.
  */
 import type { AdmissionState } from "../../../contract/admission.ts";
@@ -15,7 +15,7 @@ import { moduleRef } from "../../../contract/module-ref.ts";
 import type { CapabilityHandle, CapabilityLimits, GovernorLimits } from "../../../contract/token.ts";
 import { CapabilityEntry } from "../../../contract/token.ts";
 
-const shelfRef = moduleRef(5, "capability_registry", "register_capability");
+const registryRef = moduleRef(5, "capability_registry", "register_capability");
 
 /** Nothing registered, nothing used. */
 export function createAdmission(limits: GovernorLimits): AdmissionState {
@@ -32,7 +32,7 @@ export function createAdmission(limits: GovernorLimits): AdmissionState {
 }
 
 /**
- * The state with the capability on the shelf, and its handle.
+ * The state with the capability registered, and its handle.
  * @throws KernelErrorException (input) for a bad name or limit, and for a known name with other limits.
  */
 export function registerCapability(
@@ -53,10 +53,10 @@ export function registerCapability(
 
 function readEntry(entry: unknown): CapabilityEntry {
   return deepFreeze(
-    readStrictly(CapabilityEntry, entry, { what: "a capability cannot be registered", source: shelfRef }),
+    readStrictly(CapabilityEntry, entry, { what: "a capability cannot be registered", source: registryRef }),
   );
 }
 
 function refuse(reason: string): never {
-  raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `a capability cannot be registered: ${reason}`, shelfRef));
+  raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `a capability cannot be registered: ${reason}`, registryRef));
 }

@@ -43,7 +43,7 @@ const ends: { readonly [S in Gate["status"]]?: string } = {
 const maxSubject = 160;
 const maxFact = 500;
 
-export function tellNotice(notice: GateNotice, telling: Telling): ToldNotice {
+export function describeNotice(notice: GateNotice, telling: Telling): ToldNotice {
   return telling.linkOnly
     ? { ...head(withholdTexts(notice), [["payload", "is shown at the gate alone"]]), parts: [], isWhole: false }
     : { ...head(notice, []), ...body(notice, telling) };

@@ -23,12 +23,12 @@ const maxDepth = 64;
 
 /** The plan of a plan function, in which what came from the question is marked as text. */
 export function askForPlan<Q>(plan: PlanFunction<Q>, question: Q): ExecutionPlan | Promise<ExecutionPlan> {
-  return follow(plan(question), (proposed) => tellData(proposed, plan, question));
+  return follow(plan(question), (proposed) => describeData(proposed, plan, question));
 }
 
 type PlanFunction<Q> = (question: Q) => ExecutionPlan | Promise<ExecutionPlan>;
 
-function tellData<Q>(
+function describeData<Q>(
   proposed: ExecutionPlan,
   plan: PlanFunction<Q>,
   question: Q,
@@ -54,7 +54,7 @@ export function guardPlanner(planner: Planner): Planner {
       const given = textsIn([intent, context, situation]).map(squeeze);
       const plan = judgeTexts(answer.plan, (text) => (from, to) => {
         const written = squeeze(text.slice(from, to));
-        return !given.some((said) => said.includes(written));
+        return !given.some((fragment) => fragment.includes(written));
       });
       return { ...answer, plan };
     },

@@ -1,2 +1,2 @@
 /** Between two pages of a long log: one turn of the event loop, so that requests, timers and leases do not wait for a reader. */
-export const letOthersRun = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+export const yieldToEventLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -1,5 +1,5 @@
 /**
- * The budget book: what tenants, principals, workflows and operators may use in all, over workflows and restarts.
+ * The budget limiter: what tenants, principals, workflows and operators may use in all, over workflows and restarts.
  *
  * Owns: which counters a call touches, whether it still fits, and what is set aside for calls whose start is not in the
  * ledger yet. Never: counts what is in the ledger; the store does, in the transaction that writes the event.
@@ -37,7 +37,7 @@ export interface Charged {
   readonly at: number;
 }
 
-export interface BudgetBook {
+export interface BudgetLimiter {
   /** Whether any ceiling is configured at all. */
   readonly isEmpty: boolean;
   /** Sets the amounts aside under `hold`, or says what they would exceed; null when no ceiling concerns the call. */
@@ -46,7 +46,7 @@ export interface BudgetBook {
   readonly release: (hold: string) => void;
 }
 
-export interface BudgetBookParts {
+export interface BudgetLimiterParts {
   readonly limits: readonly ParsedBudgetLimit[];
   readonly charges: (tenantId: Id, counters: readonly string[]) => Promise<readonly Charge[]>;
   readonly now: () => number;
@@ -59,9 +59,9 @@ interface Hold {
   readonly until: number;
 }
 
-const bookRef = moduleRef(5, "budget", "reserve");
+const limiterRef = moduleRef(5, "budget", "reserve");
 
-export function createBudgetBook({ limits, charges, now, holdMs }: BudgetBookParts): BudgetBook {
+export function createBudgetLimiter({ limits, charges, now, holdMs }: BudgetLimiterParts): BudgetLimiter {
   const holds = new Map<string, Hold>();
   /** For each reading of counters that is under way, what was let go since it began. */
   const readings = new Set<Hold[]>();
@@ -176,5 +176,5 @@ function exceeds({ counter, limit, charged, amounts }: Weighed): KernelError | n
   const ceiling = limit[field] as number;
   const detail = { counter, resource: field, limit: ceiling, charged: charged[field], attempted: amounts[field] };
   const message = `the ${limit.scope} budget ${counter} has ${ceiling - charged[field]} ${field} left of ${ceiling}; the call asks for ${amounts[field]}`;
-  return kernelError("T5_BUDGET_EXHAUSTED", message, bookRef, { detail: { kind: "scoped_budget", ...detail } });
+  return kernelError("T5_BUDGET_EXHAUSTED", message, limiterRef, { detail: { kind: "scoped_budget", ...detail } });
 }

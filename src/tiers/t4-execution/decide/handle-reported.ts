@@ -17,12 +17,12 @@ export function isCurrent({ log }: Pick<Run, "log">, { step_id, attempt, run: ro
   return step.attempts.at(-1)?.outcome === "running";
 }
 
-export function hearTold(run: Run, told: Extract<Input, { readonly type: "told" }>): void {
+export function handleReported(run: Run, told: Extract<Input, { readonly type: "told" }>): void {
   const { re, drafts } = told;
   try {
     if (!isRunning(run, told.step_id))
       raise(kernelError("T4_WORKFLOW_CONFLICT", "the call that says this is over", oodaRef("told")));
-    for (const said of drafts) noteSaid(run, said);
+    for (const event of drafts) noteReported(run, event);
     if (re !== null) run.intend({ do: "answer", re, data: true });
   } catch (thrown) {
     if (run.log.lost !== null) throw thrown;
@@ -32,11 +32,11 @@ export function hearTold(run: Run, told: Extract<Input, { readonly type: "told" 
 
 const isRunning = ({ log }: Run, stepId: string): boolean => log.record.steps.get(stepId)?.state === "running";
 
-function noteSaid(run: Run, said: EventDraft): void {
-  if (said.type !== "STEP_STREAMED") return run.log.note(said);
+function noteReported(run: Run, event: EventDraft): void {
+  if (event.type !== "STEP_STREAMED") return run.log.note(event);
   // Batches rise over the workflow: which one this is, is known when it is noted.
   const sequence = run.log.record.streamed + 1;
-  run.log.note(draft("STEP_STREAMED", { ...said.payload, sequence }, said.step_id));
-  const text = said.payload.chunks.join("");
-  if (text !== "") run.intend({ do: "stream", text, sequence, final: said.payload.final });
+  run.log.note(draft("STEP_STREAMED", { ...event.payload, sequence }, event.step_id));
+  const text = event.payload.chunks.join("");
+  if (text !== "") run.intend({ do: "stream", text, sequence, final: event.payload.final });
 }

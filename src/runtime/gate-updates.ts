@@ -10,12 +10,12 @@ import type { LedgerEvent } from "../contract/event.ts";
 import { type Gate, isOpenGate } from "../contract/gate.ts";
 import type { NoticeKind } from "../contract/gate-notice.ts";
 import type { WorkflowRecord } from "../contract/workflow.ts";
-import type { DeliveryDraft, GateNews } from "../ports/delivery-store.ts";
+import type { DeliveryDraft, GateUpdates } from "../ports/delivery-store.ts";
 
 /** Gates as they were; records are changed in place, gates are not. */
 export type GatesBefore = ReadonlyMap<string, Gate>;
 
-export interface NewsOptions {
+export interface UpdateOptions {
   readonly kinds: readonly NoticeKind[];
   /** How long before a gate falls due somebody is reminded. */
   readonly dueSoonMs: number;
@@ -32,11 +32,11 @@ export const mayTouchGates = (body: string | null): boolean =>
   body !== null && /"(?:GATE_|USER_|STEP_FAILED"|WORKFLOW_FAILED"|WORKFLOW_CANCELLED")/.test(body);
 
 /** @param events those of the row. @param record the workflow after it. */
-export function gateNews(
+export function gateUpdates(
   events: readonly LedgerEvent[],
   { before, record }: { readonly before: GatesBefore; readonly record: WorkflowRecord },
-  options: NewsOptions,
-): readonly GateNews[] {
+  options: UpdateOptions,
+): readonly GateUpdates[] {
   const last = events.at(-1);
   if (last === undefined) return [];
   const escalated = new Set(
@@ -48,19 +48,19 @@ export function gateNews(
     const kind = kindOf(gate, was, escalated.has(gate.gate_id));
     const told =
       kind === null ? [] : [draftOf(gate, kind, { sequence: last.sequence, at: Date.parse(last.timestamp) })];
-    return [newsOf(gate, [...told, ...remindersOf(gate, Date.parse(last.timestamp), options)], options)];
+    return [updatesOf(gate, [...told, ...remindersOf(gate, Date.parse(last.timestamp), options)], options)];
   });
 }
 
 /** What is told of a gate that was open before its notifier was there. */
-export const newsOfOpen = (gate: Gate, now: number, options: NewsOptions): GateNews =>
-  newsOf(gate, [draftOf(gate, "opened", { sequence: null, at: now }), ...remindersOf(gate, now, options)], options);
+export const updatesOfOpen = (gate: Gate, now: number, options: UpdateOptions): GateUpdates =>
+  updatesOf(gate, [draftOf(gate, "opened", { sequence: null, at: now }), ...remindersOf(gate, now, options)], options);
 
-const newsOf = (
+const updatesOf = (
   { workflow_id, gate_id }: Gate,
   drafts: readonly DeliveryDraft[],
-  { kinds }: NewsOptions,
-): GateNews => ({
+  { kinds }: UpdateOptions,
+): GateUpdates => ({
   workflow_id,
   gate_id,
   drafts: drafts.filter(({ kind }) => kinds.includes(kind)),
@@ -76,7 +76,7 @@ function kindOf(gate: Gate, was: Gate | undefined, isEscalated: boolean): Notice
 }
 
 /** `dueSoonMs` before the gate falls due, but not before half of its time is over. */
-function remindersOf(gate: Gate, now: number, { dueSoonMs }: NewsOptions): readonly DeliveryDraft[] {
+function remindersOf(gate: Gate, now: number, { dueSoonMs }: UpdateOptions): readonly DeliveryDraft[] {
   if (gate.status !== "open" || gate.due_at === null) return [];
   const due = Date.parse(gate.due_at);
   const at = Math.max(due - dueSoonMs, Math.ceil((now + due) / 2));

@@ -1,5 +1,5 @@
 /**
- * The span book: a span for every life, started and ended at the instants of the ledger.
+ * The spans: one for every life, started and ended at the instants of the ledger.
  *
  * Owns: which span belongs to which life, and what it is under. Never: holds a span that its life does not hold.
  * S1  All spans of a workflow are of one trace, which is derived from the workflow's id, in whatever process.
@@ -29,7 +29,7 @@ import { rootSpanIdOf, spanIdOf, traceIdOf, type WorkflowIds } from "./workflow-
 /** Seconds and nanoseconds: a plain number that is small would be taken for a time since the process began. */
 const timeOf = (ms: number): TimeInput => [Math.floor(ms / 1000), (ms % 1000) * 1_000_000];
 
-export class SpanBook implements LifeListener {
+export class SpanRecorder implements LifeListener {
   readonly #tracer: Tracer;
   readonly #ids: WorkflowIds | null;
   readonly #isModel: (operator: string) => boolean;

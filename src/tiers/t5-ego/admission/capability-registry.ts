@@ -1,12 +1,12 @@
 /**
- * The kernel's shelf of budgeted capabilities: loading a package or an operator puts its name here, with its ceilings
+ * The kernel's registry of budgeted capabilities: loading a package or an operator puts its name here, with its ceilings
  * (C-03, REG-06). What is used of them is counted per workflow, in its record.
  */
 import type { AdmissionState } from "../../../contract/admission.ts";
 import type { CapabilityEntry, CapabilityHandle, CapabilityLimits, GovernorLimits } from "../../../contract/token.ts";
 import { createAdmission, registerCapability } from "./register-capability.ts";
 
-export interface CapabilityShelf {
+export interface CapabilityRegistry {
   /** @throws KernelErrorException (input) for a name that is there with other limits. */
   readonly put: (name: string, limits: CapabilityLimits) => CapabilityHandle;
   readonly find: (name: string) => CapabilityEntry | null;
@@ -15,10 +15,10 @@ export interface CapabilityShelf {
 }
 
 /** `overrides` are a host's ceilings by name, in place of a definition's own. */
-export function createCapabilityShelf(
+export function createCapabilityRegistry(
   governor: GovernorLimits,
   overrides: Readonly<Record<string, CapabilityLimits>>,
-): CapabilityShelf {
+): CapabilityRegistry {
   let state = createAdmission(governor);
   const byName = new Map<string, CapabilityHandle>();
   return {

@@ -16,7 +16,7 @@ interface One {
   readonly at: number;
 }
 
-export class Wanted {
+export class IntentionQueue {
   readonly #run: Run;
   readonly #log: WorkflowLog;
   #waiting: One[] = [];

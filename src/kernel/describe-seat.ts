@@ -10,11 +10,11 @@ import { KernelErrorException } from "../contract/error.ts";
 import { type Gate, isOpenGate } from "../contract/gate.ts";
 import type { GateSeat } from "../contract/gate-vote.ts";
 import { instantText } from "../contract/instant.ts";
-import type { Kit } from "../runtime/kit.ts";
+import type { Runtime } from "../runtime/runtime.ts";
 import { type Seat, seatVoter } from "../tiers/t5-ego/seat-voter.ts";
 
 export interface SeatParts {
-  readonly kit: Kit;
+  readonly runtime: Runtime;
   /** Who is the same person as another. */
   readonly same: Same;
   /** Who the caller is here; null for the embedding host itself. */
@@ -25,14 +25,14 @@ export interface SeatParts {
 export type FindSeat = (gate: Gate) => Seat;
 
 /** @throws KernelErrorException T5_AUTHZ_FORBIDDEN for who may decide nothing. */
-export async function seatFinder({ authorize, kit, same }: SeatParts, caller: Caller): Promise<FindSeat> {
+export async function seatFinder({ authorize, runtime, same }: SeatParts, caller: Caller): Promise<FindSeat> {
   const auth = (await authorize(caller, commandScopes.gate)) as AuthContext;
-  const voter = { principal: caller.principal, auth, now: instantText(kit.clock.now()) };
+  const voter = { principal: caller.principal, auth, now: instantText(runtime.clock.now()) };
   return (gate) => seatVoter(gate, voter, same);
 }
 
 /** What is told of the seat; for who may decide nothing, why. */
-export async function seatTeller(parts: SeatParts, caller: Caller): Promise<(gate: Gate) => GateSeat | null> {
+export async function seatDescriber(parts: SeatParts, caller: Caller): Promise<(gate: Gate) => GateSeat | null> {
   const find = await seatFinder(parts, caller).catch((thrown: unknown) => () => raiseAgain(thrown));
   return (gate) => (isOpenGate(gate) ? orWhyNot(() => tell(find(gate), caller)) : null);
 }

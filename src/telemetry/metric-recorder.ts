@@ -1,5 +1,5 @@
 /**
- * The metric book: what events and lives count for, row by row of the table of instruments.
+ * The metrics: what events and lives count for, row by row of the table of instruments.
  *
  * Owns: the labels and their bound. Never: counts what another process committed: that one does.
  */
@@ -49,7 +49,7 @@ const durations = {
   gate: "gateWait",
 } as const satisfies Record<Life["kind"], InstrumentName>;
 
-export class MetricBook implements LifeListener {
+export class MetricRecorder implements LifeListener {
   readonly #sinks: readonly MetricSink[];
   readonly #options: MetricOptions;
   /** The values that each label has taken. */
@@ -95,8 +95,8 @@ export class MetricBook implements LifeListener {
   }
 
   #withTenant(labels: Labels, tenant: string | number | undefined): Labels {
-    const said = this.#options.tenantLabel && tenant !== undefined && Object.keys(labels).length > 0;
-    return said ? { ...labels, tenant: String(tenant) } : labels;
+    const isLabelled = this.#options.tenantLabel && tenant !== undefined && Object.keys(labels).length > 0;
+    return isLabelled ? { ...labels, tenant: String(tenant) } : labels;
   }
 
   /** The same labels where none of them has taken too many values. */

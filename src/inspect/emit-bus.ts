@@ -19,7 +19,7 @@ interface Asked {
   readonly at: number;
 }
 
-export class BusTeller {
+export class BusEmitter {
   readonly #actors: ActorList;
   /** Questions without an answer yet; the bus answers each once. */
   readonly #asked = new Map<string, Asked>();
@@ -35,12 +35,12 @@ export class BusTeller {
 
   /** What is told of an item; nothing of one whose trace is not wanted. */
   tell(item: BusItem, wants: (trace: string) => boolean): readonly Inspection[] {
-    if ("to" in item) this.#tellSignal(item, wants);
-    else this.#tellAnswer(item, wants);
+    if ("to" in item) this.#emitSignal(item, wants);
+    else this.#emitAnswer(item, wants);
     return this.#actors.take();
   }
 
-  #tellSignal({ to, signal, reply }: Delivery, wants: (trace: string) => boolean): void {
+  #emitSignal({ to, signal, reply }: Delivery, wants: (trace: string) => boolean): void {
     const { id, kind, trace_id, created_at } = signal;
     const asked: Asked = {
       by: `t${signal.origin.tier}`,
@@ -54,7 +54,7 @@ export class BusTeller {
     this.#actors.hear(`t${to}`, asked.by, { type: asked.name, signal_id: id, trace_id, kind });
   }
 
-  #tellAnswer({ from, in_reply_to, result }: Answer, wants: (trace: string) => boolean): void {
+  #emitAnswer({ from, in_reply_to, result }: Answer, wants: (trace: string) => boolean): void {
     const asked = this.#asked.get(in_reply_to);
     this.#asked.delete(in_reply_to);
     if (asked === undefined || !wants(asked.trace)) return;

@@ -43,17 +43,17 @@ const csrf = {
   schema: { type: "string" },
 } as const;
 
-export function tellParameters(route: Route, hasSessions: boolean): readonly JsonObject[] {
+export function describeParameters(route: Route, hasSessions: boolean): readonly JsonObject[] {
   const { method, needs, path, params, query, idempotent, waits, resumable } = route;
   const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => {
     const schema = params?.shape[name] ?? (name === "id" ? WorkflowId : z.string());
-    return { name: nameOf(name), in: "path", required: true, ...tellValue(schema as z.ZodType) };
+    return { name: nameOf(name), in: "path", required: true, ...describeValue(schema as z.ZodType) };
   });
   const inQuery = Object.entries(query?.shape ?? {}).map(([name, schema]) => ({
     name,
     in: "query",
     required: !(schema as z.ZodType).safeParse(undefined).success,
-    ...tellValue(schema as z.ZodType),
+    ...describeValue(schema as z.ZodType),
   }));
   return [
     ...inPath,
@@ -66,28 +66,28 @@ export function tellParameters(route: Route, hasSessions: boolean): readonly Jso
 }
 
 /** A form, told where it is used: it has few fields, and one use. */
-export const tellForm = (form: z.ZodObject): JsonObject => ({
+export const describeForm = (form: z.ZodObject): JsonObject => ({
   required: true,
-  content: { "application/x-www-form-urlencoded": tellValue(form) },
+  content: { "application/x-www-form-urlencoded": describeValue(form) },
 });
 
-function tellValue(schema: z.ZodType): JsonObject {
+function describeValue(schema: z.ZodType): JsonObject {
   const { $schema: _, description, ...told } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
   return { ...(description !== undefined && { description }), schema: told };
 }
 
-export function tellAnswer(
+export function describeAnswer(
   answer: RouteAnswer,
   { route, schemas }: { readonly route: Route; readonly schemas: ComponentSchemas },
 ): JsonObject {
   const { description, schema, located, event, mediaType = schema === undefined ? null : "application/json" } = answer;
-  const body = tellBody(mediaType ?? "", schema === undefined ? {} : schemas.refTo(schema), event);
+  const body = describeBody(mediaType ?? "", schema === undefined ? {} : schemas.refTo(schema), event);
   const content = mediaType === null ? {} : { content: { [mediaType]: body } };
-  return { description, headers: tellHeaders(route, located), ...content };
+  return { description, headers: describeHeaders(route, located), ...content };
 }
 
 /** OpenAPI 3.1 has no word for a stream of events: its text is a string, whose content is told message by message. */
-function tellBody(mediaType: string, schema: JsonObject, event = ""): JsonObject {
+function describeBody(mediaType: string, schema: JsonObject, event = ""): JsonObject {
   if (mediaType !== "text/event-stream") return { schema };
   const id = { type: "string", description: "Where `Last-Event-ID` goes on; absent where nobody can." };
   const properties = { id, event: { const: event }, data: schema };
@@ -95,7 +95,7 @@ function tellBody(mediaType: string, schema: JsonObject, event = ""): JsonObject
   return { schema: { type: "string", contentMediaType: mediaType, contentSchema: message } };
 }
 
-function tellHeaders({ idempotent }: Route, located = false): JsonObject {
+function describeHeaders({ idempotent }: Route, located = false): JsonObject {
   const ref = (name: string) => ({ $ref: `#/components/headers/${name}` });
   return {
     "X-Request-Id": ref("RequestId"),

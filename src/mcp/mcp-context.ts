@@ -11,40 +11,40 @@ import { moduleRef } from "../contract/module-ref.ts";
 import type { Caller, Kernel } from "../index.ts";
 import type { ResolvedMcpOptions } from "./mcp-options.ts";
 
-export interface McpDesk {
+export interface McpContext {
   readonly kernel: Kernel;
   readonly caller: ScopedCaller;
   readonly options: ResolvedMcpOptions;
 }
 
-const deskRef = moduleRef(0, "mcp", "desk");
+const contextRef = moduleRef(0, "mcp", "context");
 
 type Command = keyof typeof commandScopes;
 
 /** Whether gates may be answered over this connection at all. */
-export const answersGates = ({ caller, options }: Pick<McpDesk, "caller" | "options">): boolean =>
+export const answersGates = ({ caller, options }: Pick<McpContext, "caller" | "options">): boolean =>
   options.answersGates && caller.principal.type === "user";
 
 /** The caller as commands name them, if the credential reaches so far. @throws T5_AUTHZ_FORBIDDEN, T0_MCP_GATE_REFUSED. */
-export function requireCommand(desk: McpDesk, command: Command): Caller {
-  const { caller } = desk;
-  requireCredentialScope(caller, commandScopes[command], deskRef);
-  if (commandScopes[command] === "gate:approve" && !answersGates(desk))
-    raise(kernelError("T0_MCP_GATE_REFUSED", "gates are not answered over this connection", deskRef));
+export function requireCommand(context: McpContext, command: Command): Caller {
+  const { caller } = context;
+  requireCredentialScope(caller, commandScopes[command], contextRef);
+  if (commandScopes[command] === "gate:approve" && !answersGates(context))
+    raise(kernelError("T0_MCP_GATE_REFUSED", "gates are not answered over this connection", contextRef));
   return { tenant_id: caller.tenant_id, principal: caller.principal };
 }
 
 /** The same for what no command of the kernel asks for. @throws as `requireCommand`, T5_AUTHN_FAILED. */
-export async function requireGranted(desk: McpDesk, command: Command): Promise<Caller> {
-  const caller = requireCommand(desk, command);
-  await desk.kernel.authorize(caller, commandScopes[command]);
+export async function requireGranted(context: McpContext, command: Command): Promise<Caller> {
+  const caller = requireCommand(context, command);
+  await context.kernel.authorize(caller, commandScopes[command]);
   return caller;
 }
 
 /** Whether they may, by credential and role. */
-export async function isGranted(desk: McpDesk, command: Command): Promise<boolean> {
+export async function isGranted(context: McpContext, command: Command): Promise<boolean> {
   try {
-    await requireGranted(desk, command);
+    await requireGranted(context, command);
     return true;
   } catch (thrown) {
     if (thrown instanceof KernelErrorException) return false;

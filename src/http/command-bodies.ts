@@ -24,7 +24,7 @@ import {
 
 const claims = { tenant_id: TenantId.optional(), principal: Principal.partial().optional() };
 
-export const SaidSubmitRequest = SubmitRequest.extend(claims).meta({
+export const SubmitRequestBody = SubmitRequest.extend(claims).meta({
   examples: [
     {
       intent_hint: { intent_type: "Repo.ReleaseNotes.Draft", inputs: { repo: "." } },
@@ -32,12 +32,12 @@ export const SaidSubmitRequest = SubmitRequest.extend(claims).meta({
     },
   ],
 });
-export const SaidSubmit = z.union([SaidSubmitRequest, JobRequest]);
+export const SubmitBody = z.union([SubmitRequestBody, JobRequest]);
 const payload = GateRequest.shape.payload.unwrap();
 const named = { ...claims, gate_id: GateId };
 const digest = "5d8c8b2c0f6a1f0e9f3a7f6f1d0a4d6f0c1f3c7d9b2e4a6085c7e9f1b3d5a7c9";
 /** By its gate, or by what the gate shows; at a gate that was revised, by what it shows now. */
-export const SaidGate = z
+export const GateBody = z
   .union([
     GateRequest.extend(named),
     GateRequest.extend({ ...claims, payload: payload.required({ payload_digest: true }) }),
@@ -47,12 +47,12 @@ export const SaidGate = z
       { gate_id: "gate-publish", decision: "approve", payload: { payload_digest: digest, comment: "agreed" } },
     ],
   });
-export const SaidWithdrawal = WithdrawalRequest.extend(named).meta({ examples: [{ gate_id: "gate-publish" }] });
-export const SaidDelegation = DelegationRequest.extend(named).meta({
+export const WithdrawalBody = WithdrawalRequest.extend(named).meta({ examples: [{ gate_id: "gate-publish" }] });
+export const DelegationBody = DelegationRequest.extend(named).meta({
   examples: [{ gate_id: "gate-publish", to: { type: "user", id: "bo" }, expires_at: "2030-01-31T12:00:00.000Z" }],
 });
-export const SaidRetry = RetryRequest.extend(claims).meta({ examples: [{ mode: "resume_failed_steps" }] });
-export const SaidCancel = CancelRequest.extend(claims).meta({ examples: [{ reason: "asked for by mistake" }] });
+export const RetryBody = RetryRequest.extend(claims).meta({ examples: [{ mode: "resume_failed_steps" }] });
+export const CancelBody = CancelRequest.extend(claims).meta({ examples: [{ reason: "asked for by mistake" }] });
 
 /** The body as it is. @throws KernelErrorException T5_GATE_UNNAMED. */
 export function requireNamed(body: JsonObject): JsonObject {

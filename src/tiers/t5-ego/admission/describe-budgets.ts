@@ -11,7 +11,7 @@ import {
   noCharge,
   type ParsedBudgetLimit,
 } from "../../../contract/budget.ts";
-import { nameCounter, windowOf } from "./budget-book.ts";
+import { nameCounter, windowOf } from "./budget-limiter.ts";
 
 type Id = string | number;
 
@@ -28,15 +28,15 @@ interface Asked {
 }
 
 /** Those that concern the tenant, in the order in which they are configured. */
-export const tellBudgets = (limits: readonly ParsedBudgetLimit[], asked: Asked): readonly BudgetStanding[] =>
+export const describeBudgets = (limits: readonly ParsedBudgetLimit[], asked: Asked): readonly BudgetStanding[] =>
   limits
     .filter(
       ({ tenant_id, scope, id }) =>
         (tenant_id ?? (scope === "tenant" ? id : undefined) ?? asked.tenant) === asked.tenant,
     )
-    .map((limit) => tellBudget(limit, asked));
+    .map((limit) => describeBudget(limit, asked));
 
-function tellBudget(limit: ParsedBudgetLimit, asked: Asked): BudgetStanding {
+function describeBudget(limit: ParsedBudgetLimit, asked: Asked): BudgetStanding {
   const { scope, window, tenant_id: _, id: __, ...ceiling } = limit;
   const since = windowOf(window, asked.at);
   const counters = countersOf(limit, asked, since).toSorted((a, b) => shareOf(b, ceiling) - shareOf(a, ceiling));

@@ -1,5 +1,5 @@
 /**
- * The kit: what every tier is handed. A tier reaches the world through this and through nothing else.
+ * The runtime: what every tier is handed. A tier reaches the world through this and through nothing else.
  *
  * Owns: the limits by name, and reading a Result the way seed 000 says (ok and partial are consumed, error is raised).
  */
@@ -163,7 +163,7 @@ export const defaultLimits: Limits = Object.freeze({
   maxFeedChars: 4_000_000,
 });
 
-export interface Kit {
+export interface Runtime {
   readonly clock: Clock;
   readonly ids: IdSource;
   readonly signals: SignalFactory;

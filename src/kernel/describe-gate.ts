@@ -13,15 +13,15 @@ import type { Registry } from "../runtime/registry.ts";
 type Known = Pick<Registry, "findOperator" | "capabilities">;
 
 /** A gate that is no longer open has nothing to edit. */
-export function tellGate(gate: Gate, known: Known): Gate {
+export function describeGate(gate: Gate, known: Known): Gate {
   const { editable = null } = gate;
   if (editable === null || !isOpenGate(gate)) return { ...gate, editable: null };
   return { ...gate, editable: { ...editable, value: editableValue(gate), schema: schemaOf(gate, editable, known) } };
 }
 
-export const tellGates = (state: WorkflowState, known: Known): WorkflowState => ({
+export const describeGates = (state: WorkflowState, known: Known): WorkflowState => ({
   ...state,
-  gates: state.gates.map((gate) => tellGate(gate, known)),
+  gates: state.gates.map((gate) => describeGate(gate, known)),
 });
 
 function schemaOf({ target }: Gate, { defined_by, ...editable }: GateEditable, known: Known): JsonObject | null {
