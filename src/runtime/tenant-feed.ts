@@ -132,7 +132,7 @@ async function* snapshot<M>(
 
 type Told = Pick<Segment<ToldWorkflow>, "items" | "rows">;
 
-/** What one reader is told of a stretch: what it asked for, and bookmarks. */
+/** What one reader is told of a segment: what it asked for, and bookmarks. */
 class FeedTeller {
   readonly #options: FeedOptions;
   /** Where the snapshot that is being told ends; null once it has. */

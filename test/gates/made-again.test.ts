@@ -91,3 +91,24 @@ it("what becomes final is the version that was applied, whatever somebody made o
   const finals = await payloads(t, id, "OUTCOME_FINALIZED");
   expect(finals.map(({ outcome: { version, content } }) => [version, content])).toEqual([[3, { text: "drafted" }]]);
 });
+
+it("what was edited and approved, and whose call is in doubt, is not made again behind the question: the answer calls what it shows", async () => {
+  const publish = counted("Note.Publish", { effect: "final_write" }, () => {
+    if (publish.calls.length === 1) throw new Error("the line broke");
+    return {};
+  });
+  const capability = story([publish], [step("publish", publish, { gate: {} })]);
+  await using t = await createTestKernel({ capabilities: [capability] });
+  const { workflow_id: id } = await t.run(intent);
+  await approve(t, id, ann, { ...(await asShown(t, id)), edit: { text: "edited" } });
+  await t.rest(id);
+  const doubt = "gate-publish_doubt1";
+  const again = t.kernel.retry(id, { ...testCaller, mode: "regenerate", step_ids: ["publish"] });
+  await expect(again).rejects.toThrow(/T4_WORKFLOW_CONFLICT.*publish.*answer that first/);
+  const payload = { ...(await asShown(t, id, doubt)), resolution: "retry" } as const;
+  await t.kernel.decideGate(id, { tenant_id: 1, principal: bob, gate_id: doubt, decision: "approve", payload });
+  expect((await t.rest(id)).state).toBe("completed");
+  const [first, second] = publish.calls.map(({ input }) => input);
+  expect(first).toMatchObject({ text: "edited" });
+  expect(second).toEqual(first);
+});

@@ -6,6 +6,7 @@
  * R2  regenerate, from failed or waiting_for_user: named steps and their transitive dependents. A step that had succeeded
  *     is done again under a new id `_rN`; one that had not keeps its id and follows the new inputs.
  * R3  Keys of what is done again change with the draft version; all others stay.
+ * R4  A step whose call is in doubt is not done again before a person has said what became of that call.
  */
 import { raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
@@ -71,6 +72,7 @@ function regenerate(run: Run, request: Restart): void {
   if (plan === null || (record.state !== "failed" && record.state !== "waiting_for_user"))
     return conflict(`a ${record.state} workflow cannot be regenerated in place`, record);
   const affected = affectedSteps(record, plan, step_ids);
+  requireNoDoubt(record, affected);
   leaveToOthers(run, principal, affected);
   const next = regeneratedPlan(run, plan, affected);
   const rerun = [...affected].filter((id) => isNeverRun(record.steps.get(id)));
@@ -83,6 +85,13 @@ function regenerate(run: Run, request: Restart): void {
   const before = new Set(plan.steps.map((s) => s.step_id));
   const added = next.steps.map((s) => s.step_id).filter((id) => !before.has(id));
   run.log.note(...queueSteps(record, [...new Set([...rerun, ...added])]));
+}
+
+/** What a person is asked of a lost call is about what it was called with: that is not made again behind the question. */
+function requireNoDoubt(record: WorkflowRecord, affected: ReadonlySet<string>): void {
+  const doubted = [...affected].find((id) => record.steps.get(id)?.phase === "in_doubt");
+  if (doubted !== undefined)
+    conflict(`whether the call of step ${doubted} took effect is asked at its gate: answer that first`, record);
 }
 
 /** Who has work done again decides on none of it where duties are separated: enough others must be left. */
