@@ -15,7 +15,7 @@ import { moduleRef } from "../contract/module-ref.ts";
 import type { CallEnd, CallOf, Command, Input, Word } from "../tiers/t4-execution/decide/input.ts";
 import { findAmong, type RecordedLog } from "./recorded-log.ts";
 import { answersAfter, type RecordedInput } from "./recorded-rows.ts";
-import { unknownEdit } from "./unknown-edits.ts";
+import { unknownEdit, unknownSignature } from "./unknown-words.ts";
 
 /** Who waits for no answer. */
 const noOne = -1;
@@ -196,7 +196,9 @@ function readDecision(event: LedgerEvent, reading: Reading): Word | null {
   const until = voted?.sequence ?? closing?.sequence ?? Number.POSITIVE_INFINITY;
   const isPlain = closing !== null && !payloadOf(closing, "USER_APPROVED").edited;
   const edit = isPlain ? null : (editOf(event, left, until) ?? (edits ? unknownEdit : null));
-  const signature = vote?.signature ?? decided?.signature;
+  // What was refused behind its judgement was signed where the gate asks for it.
+  const isLost = (decided ?? vote) === null && edit === null && log.record.gates.get(gate_id)?.signed === true;
+  const signature = isLost ? unknownSignature : (vote?.signature ?? decided?.signature)?.jws;
   const comment = (decided ?? vote)?.comment;
   const asksWhat = log.record.gates.get(gate_id)?.kind === "in_doubt" && decision === "approve";
   // A word that was refused behind its judgement named some way to settle the call.
@@ -205,21 +207,21 @@ function readDecision(event: LedgerEvent, reading: Reading): Word | null {
     ...(edit === null ? {} : { edit }),
     ...(decided === null ? {} : { apply_targets: decided.apply_targets }),
     ...(comment == null ? {} : { comment }),
-    ...(signature == null ? {} : { signature: signature.jws }),
+    ...(signature == null ? {} : { signature }),
     ...(resolution === "done" || resolution === "retry" ? { resolution } : {}),
     ...(resolution === "done" ? { result: settledAs(left, stepId) } : {}),
   };
   // What was judged was on what the gate showed then.
-  const named = { ...payload, ...namedOf(log, gate_id) };
+  const named = { ...payload, ...namedOf(log, gate_id, decision) };
   return { kind: "decision", request: requestOf(event, { decision, principal, gate_id, payload: named }), auth };
 }
 
-/** What a decision names of the gate as it stands. */
-function namedOf({ record }: RecordedLog, gateId: string): object {
+/** What a decision names of the gate as it stands. A rejection that was judged though the basis had changed named none. */
+function namedOf({ record }: RecordedLog, gateId: string, decision: Decided["decision"]): object {
   const { payload_digest, basis_digest } = record.gates.get(gateId) ?? {};
   return {
     ...(payload_digest !== undefined && { payload_digest }),
-    ...(basis_digest !== undefined && { basis_digest }),
+    ...(basis_digest !== undefined && decision === "approve" && { basis_digest }),
   };
 }
 
@@ -232,7 +234,7 @@ function readMoved(event: LedgerEvent, { log }: Reading): Word | null {
     decision: "approve",
     principal: { ...event.actor, role: "system" },
     gate_id,
-    payload: namedOf(log, gate_id),
+    payload: namedOf(log, gate_id, "approve"),
   };
   return { kind: "decision", request: requestOf(event, asked as Decided), auth: log.record.auth };
 }

@@ -7,7 +7,7 @@
 import type { KernelError } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { type EventPayloads, type EventType, type LedgerEvent, payloadOf } from "../contract/event.ts";
-import { type Gate, gateIdOf } from "../contract/gate.ts";
+import { gateIdOf } from "../contract/gate.ts";
 import type { Json } from "../contract/json.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { PolicyQuestion } from "../contract/policy.ts";
@@ -18,7 +18,7 @@ import type { Answered } from "../tiers/t4-execution/decide/input.ts";
 import type { Question } from "../tiers/t4-execution/decide/intention.ts";
 import { sanitizedMarker } from "../tiers/t4-execution/decide/redact.ts";
 import type { RecordedLog } from "./recorded-log.ts";
-import { decisionIn, judgedEdit } from "./unknown-edits.ts";
+import { judgedEdit, judgedUnsigned, type SignedQuestion } from "./unknown-words.ts";
 
 const answered = (data: unknown): Answered => ({ error: null, data, tags: {} });
 const failed = (error: KernelError): Answered => ({ error, data: null, tags: {} });
@@ -89,30 +89,13 @@ function dataOf(schema: string, data: unknown, at: Recorded): Answered | undefin
     const { stage, subject } = data as PolicyQuestion;
     return judgedEdit(log, stage, subject.payload);
   }
-  if (schema === "GateJudgement") return judgedUnsigned(data as SignedQuestion, log);
+  if (schema === "GateJudgement") return judgedUnsigned(log, data as SignedQuestion);
   if (schema === "ContextRequest") {
     const built = log.find("CONTEXT_BUILT", null);
     return built === null ? failedWith(log, "WORKFLOW_FAILED") : answered(built.payload);
   }
   if (schema === "PlanRequest" && hasPlanner) return planned(at, (data as { readonly plan_id: string }).plan_id);
   return schema === "CallQuestion" && hasBudgets ? admitted(at) : undefined;
-}
-
-interface SignedQuestion {
-  readonly gate: Gate;
-  readonly signature: string | null;
-  readonly edits: boolean;
-}
-
-const words: readonly (keyof EventPayloads)[] = ["GATE_VOTED", "USER_APPROVED", "USER_REJECTED"];
-
-/** A signed word that was refused behind its judgement left no signature: the judgement stands as recorded. */
-function judgedUnsigned({ gate, signature, edits }: SignedQuestion, log: RecordedLog): Answered | undefined {
-  if (!gate.signed || signature !== null || edits || words.some((type) => log.findLeft(type, gate.step_id))) return;
-  const event = log.findLeft("POLICY_DECIDED", gate.step_id, ({ stage }) => stage === "gate");
-  if (event === null) return undefined;
-  const seat = { advisory: false, on_behalf_of: null };
-  return answered({ policy: decisionIn(event), seat, signature: null });
 }
 
 /** What ended the workflow instead; of a record that ends before, nothing is known. */

@@ -29,7 +29,7 @@ import { envelopeOf } from "../runtime/noted-turn.ts";
 import type { DrawnId } from "../runtime/turn-source.ts";
 import type { DecidingLog } from "../tiers/t4-execution/decide/run.ts";
 import { type RecordedInput, type RecordedRow, readRows } from "./recorded-rows.ts";
-import { isOnUnknown, withRecorded } from "./unknown-edits.ts";
+import { isOnUnknown, withRecorded } from "./unknown-words.ts";
 
 /** Thrown to end a replay whose difference is known. */
 export const replayOver: unique symbol = Symbol("the replay is over");

@@ -104,18 +104,22 @@ it("[INV-12] policy at a gate, and then a person, of a call that its operator ch
   await expectSame(t, id);
 });
 
-it("[INV-12] policy, of a vote whose signature nobody has kept", async () => {
+/** A gate of signed votes, and bob's approval of what it shows. */
+async function signedGate() {
   const { publicKey, privateKey } = await generateKeyPair("EdDSA", { crv: "Ed25519", extractable: true });
   const known = (await exportJWK(publicKey)) as PublicJwk;
-  const { capability } = gated({ signed: true });
-  await using t = await createTestKernel({
-    capabilities: [capability],
-    policies: [notBob],
-    approverKeys: () => known,
-  });
-  const { workflow_id: id } = await t.run(intent);
   const key = await exportJWK(privateKey);
-  const signature = await signApproval(await gateOf(t, id, "gate-s1"), { principal: bob, decision: "approve", key });
+  const sign = async (t: TestKernel, id: string): Promise<string> =>
+    signApproval(await gateOf(t, id, "gate-s1"), { principal: bob, decision: "approve", key });
+  return { ...gated({ signed: true }), known, sign };
+}
+
+it("[INV-12] policy, of a vote whose signature nobody has kept", async () => {
+  const { capability, known, sign } = await signedGate();
+  const policies = [notBob];
+  await using t = await createTestKernel({ capabilities: [capability], policies, approverKeys: () => known });
+  const { workflow_id: id } = await t.run(intent);
+  const signature = await sign(t, id);
   expect((await refusalOf(approve(t, id, bob, { signature }))).code).toBe("T5_POLICY_DENIED");
   await expectSame(t, id);
 });
@@ -129,6 +133,35 @@ it("[INV-12] a vote on what has changed since it was shown", async () => {
   disk = "two";
   expect((await refusalOf(approve(t, id, ann))).code).toBe("T5_GATE_CONFLICT");
   expect((await eventsOf(t, id)).map((event) => event.event_type)).toContain("GATE_REVISED");
+  await expectSame(t, id);
+});
+
+const slow = definePolicy({ name: "slow", stages: ["gate"], evaluate: () => later().then(() => null) });
+
+it("[INV-12] a rejection that policy was looking at when a vote found that what the gate rests on has changed", async () => {
+  let disk = "one";
+  const preview = () => ({ preview: disk, basis: [{ name: "file", digest: disk }] });
+  const work = counted("Note.Work", { effect: "write_draft", preview });
+  const capabilities = [story([work], [step("a", work, { gate: {} })])];
+  await using t = await createTestKernel({ capabilities, policies: [slow] });
+  const { workflow_id: id } = await t.run(intent);
+  disk = "two";
+  const words = await Promise.all([refusalOf(reject(t, id, bob)), refusalOf(approve(t, id, ann))]);
+  expect(words.map(({ code }) => code)).toEqual(["T5_GATE_CONFLICT", "T5_GATE_CONFLICT"]);
+  const left = (await eventsOf(t, id)).slice(-2);
+  expect(left.map((event) => event.event_type)).toEqual(["GATE_REVISED", "POLICY_DECIDED"]);
+  await expectSame(t, id);
+});
+
+it("[INV-12] a vote whose signature was being checked when an edit changed what it was made on", async () => {
+  const { capability, known, sign } = await signedGate();
+  await using t = await createTestKernel({ capabilities: [capability], approverKeys: () => known });
+  const { workflow_id: id } = await t.run(intent);
+  const signature = await sign(t, id);
+  const words = [refusalOf(approve(t, id, bob, { signature })), approve(t, id, ann, { edit: { n: 9 } })] as const;
+  expect(await Promise.all(words)).toMatchObject([{ code: "T5_GATE_CONFLICT" }, { status: "revised" }]);
+  const left = (await eventsOf(t, id)).slice(-2);
+  expect(left.map((event) => event.event_type)).toEqual(["GATE_REVISED", "POLICY_DECIDED"]);
   await expectSame(t, id);
 });
 

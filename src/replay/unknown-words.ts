@@ -1,13 +1,16 @@
 /**
- * Edits of which the ledger does not hold what the person typed: policy denied or masked it, or it was refused without being
- * put to policy. Older ledgers hold nothing of a masked one, newer ones what policy left of it.
+ * What a person sent that the ledger does not hold: an edit that policy denied or masked, or that was refused without being
+ * put to policy; the signature of a word that was refused. Older ledgers hold nothing of a masked edit, newer ones what policy
+ * left of it.
  *
  * U1  A judgement on what has not the digest on record is not made again: it stands as recorded.
  * U2  An edit that policy was not asked about was refused; nothing says why, only that.
+ * U3  Policy is asked about a signed word once its signature is found good: what it said stands as recorded.
  */
 import { digest } from "../contract/digest.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { type EventDraft, type EventPayloads, type LedgerEvent, payloadOf } from "../contract/event.ts";
+import type { Gate } from "../contract/gate.ts";
 import type { Json } from "../contract/json.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { PolicyDecision, PolicyStage } from "../contract/policy.ts";
@@ -16,6 +19,9 @@ import type { RecordedLog } from "./recorded-log.ts";
 
 /** Stands for an edit of which nothing is on record. */
 export const unknownEdit: Json = { "an edit that is not on record": true };
+
+/** Stands for the signature of a word that was refused behind its judgement. */
+export const unknownSignature = "a signature that is not on record";
 
 /** Whether an event is policy's word on a payload that is nowhere as it was. */
 export function isOnUnknown(event: LedgerEvent): boolean {
@@ -35,6 +41,20 @@ export function judgedEdit(log: RecordedLog, stage: PolicyStage, payload: Json):
   const decision = decisionIn(event);
   const data = stage === "action" ? { decision, fits: false, unlimited: false, reservation: null } : decision;
   return { error: null, data, tags: {} };
+}
+
+export interface SignedQuestion {
+  readonly gate: Gate;
+  readonly signature: string | null;
+}
+
+/** What a word was judged as whose signature nobody has kept. */
+export function judgedUnsigned(log: RecordedLog, { gate, signature }: SignedQuestion): Answered | undefined {
+  if (signature !== unknownSignature) return undefined;
+  const event = log.findLeft("POLICY_DECIDED", gate.step_id, ({ stage }) => stage === "gate");
+  if (event === null) return undefined;
+  const seat = { advisory: false, on_behalf_of: null };
+  return { error: null, data: { policy: decisionIn(event), seat, signature: null }, tags: {} };
 }
 
 /** T5's answer that a noted decision was made of. */
