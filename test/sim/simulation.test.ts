@@ -10,7 +10,7 @@ const seeds = Array.from({ length: 40 }, (_, i) => i + 1);
 const found = [119, 7695];
 
 /** Between them they meet what is rare: what hosts answer otherwise than at once, and what people say otherwise than asked. */
-const chosen = [36, 38, 49, 68, 80, 133, 152, 179, 337];
+const chosen = [43, 49, 68, 80, 133, 152, 179, 337];
 const rare = [
   "BUDGET_REFUSED",
   "GATE_DECISION_KEPT",
