@@ -17,6 +17,7 @@ import { isBlocking } from "../tiers/t4-execution/decide/end-step.ts";
 import type { Answered } from "../tiers/t4-execution/decide/input.ts";
 import type { Question } from "../tiers/t4-execution/decide/intention.ts";
 import { sanitizedMarker } from "../tiers/t4-execution/decide/redact.ts";
+import { draftLeft, judgedLeft } from "./left-drafts.ts";
 import type { RecordedLog } from "./recorded-log.ts";
 import { judgedEdit, judgedUnsigned, type SignedQuestion } from "./unknown-words.ts";
 
@@ -66,10 +67,8 @@ function readAnswer(question: Question, at: Recorded): Answered | undefined {
       return hooked(question, at);
     case "shared_key":
       return answered(shared(question.key, at));
-    case "draft": {
-      const drafted = at.log.find("OUTCOME_DRAFTED", question.step_id);
-      return answered(drafted === null ? null : payloadOf(drafted, "OUTCOME_DRAFTED").outcome);
-    }
+    case "draft":
+      return answered(draftLeft(at.log, question.step_id));
     default:
       return undefined;
   }
@@ -82,13 +81,14 @@ function crashed(tier: number, { next }: RecordedLog): Answered | undefined {
 }
 
 function dataOf(schema: string, data: unknown, at: Recorded): Answered | undefined {
-  const { log, hasPlanner, hasBudgets, edits } = at;
+  const { log, stepId, hasPlanner, hasBudgets, edits } = at;
   if (edits && schema === "StepQuestion")
     return judgedEdit(log, "action", (data as { readonly payload: Json }).payload);
   if (edits && schema === "PolicyQuestion") {
     const { stage, subject } = data as PolicyQuestion;
     return judgedEdit(log, stage, subject.payload);
   }
+  if (schema === "PolicyQuestion") return judgedLeft(log, data as PolicyQuestion, stepId ?? "");
   if (schema === "GateJudgement") return judgedUnsigned(log, data as SignedQuestion);
   if (schema === "ContextRequest") {
     const built = log.find("CONTEXT_BUILT", null);

@@ -1,12 +1,16 @@
 /** The second and third way to run again: with effects under the same keys, and with new ones. (The first is replay.) */
 import { describe, expect, it } from "vitest";
-import { operatorError } from "../../src/index.ts";
+import { z } from "zod";
+import type { PolicyRule } from "../../src/contract/policy.ts";
+import { definePolicy, operatorError } from "../../src/index.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/index.ts";
 import { counted, intent, refusalOf, step, story } from "../gates/story.ts";
 
 const again = (t: TestKernel, id: string) => t.kernel.retry(id, { ...testCaller, mode: "replay" });
 const keysOf = async (t: TestKernel, id: string): Promise<readonly string[]> =>
   (await t.kernel.actions(id)).map((action) => action.idempotency_key);
+
+type Ruling = Awaited<ReturnType<PolicyRule["evaluate"]>>;
 
 describe("retry in mode replay", () => {
   it("begins a linked workflow with the same keys: what had succeeded is answered, only the rest runs", async () => {
@@ -86,6 +90,65 @@ describe("retry in mode replay", () => {
     const regenerated = await t.kernel.retry(workflow_id, { ...testCaller, mode: "regenerate", step_ids: ["d"] });
     expect((await t.rest(regenerated.workflow_id)).gates.map((g) => g.status)).toEqual(["open"]);
     expect([draft.calls.length, apply.calls.length]).toEqual([2, 1]);
+  });
+
+  it.each<[string, Ruling]>([
+    ["masks", { decision: "ALLOW_WITH_REDACTION", redactions: ["text"] }],
+    ["replaces", { decision: "TRANSFORM", transform: { text: "replaced" } }],
+  ])("drafts what its first run had called and not drafted, and replays where policy %s it", async (_, ruling) => {
+    let now: Ruling = { decision: "DENY", reason: "not yet" };
+    const rule = definePolicy({ name: "outcome", stages: ["outcome"], evaluate: () => now });
+    const draft = counted("Note.Draft", { effect: "write_draft" }, () => ({ text: "first" }));
+    const capabilities = [story([draft], [step("d", draft, { outcome: "Note" })])];
+    await using t = await createTestKernel({ capabilities, policies: [rule], limits: { maxReplans: 0 } });
+    const first = await t.run(intent);
+    expect([first.state, first.outcomes]).toEqual(["failed", []]);
+    now = ruling;
+    const { workflow_id } = await again(t, first.workflow_id);
+    const { state, outcomes } = await t.rest(workflow_id);
+    expect([state, outcomes[0]?.workflow_id, draft.calls.length]).toEqual(["completed", workflow_id, 1]);
+    expect(outcomes[0]?.content).not.toEqual({ text: "first" });
+    expect((await t.kernel.replay(workflow_id)).difference).toBeNull();
+  });
+
+  it("takes a draft as policy left it, masked where its schema wants something else, and replays", async () => {
+    const masks: Ruling = { decision: "ALLOW_WITH_REDACTION", redactions: ["iban"] };
+    const rule = definePolicy({ name: "outcome", stages: ["outcome"], evaluate: () => masks });
+    const draft = counted("Note.Draft", { effect: "write_draft" }, () => ({ iban: 1234 }));
+    const outcomes = { Note: z.object({ iban: z.number() }) };
+    const capability = story([draft], [step("d", draft, { outcome: "Note" })], { outcomes });
+    await using t = await createTestKernel({ capabilities: [capability], policies: [rule] });
+    const first = await t.run(intent);
+    const { workflow_id } = await again(t, first.workflow_id);
+    const { state, outcomes: taken } = await t.rest(workflow_id);
+    expect([first.state, state, taken]).toEqual(["completed", "completed", first.outcomes]);
+    expect((await t.kernel.replay(workflow_id)).difference).toBeNull();
+  });
+
+  it.each<[string, Ruling]>([
+    ["masks some of it", { decision: "ALLOW_WITH_REDACTION", redactions: ["by"] }],
+    ["replaces it", { decision: "TRANSFORM", transform: { text: "replaced" } }],
+    ["denies it", { decision: "DENY", reason: "not any more" }],
+  ])("takes a draft as a person left it, and replays where policy now %s", async (_, ruling) => {
+    let now: Ruling = null;
+    const rule = definePolicy({ name: "outcome", stages: ["outcome"], evaluate: () => now });
+    const draft = counted("Note.Draft", { effect: "write_draft" }, () => ({ text: "first", by: "the model" }));
+    const apply = counted("Note.Apply", { effect: "final_write" });
+    const params = { text: "{{d.output.text}}", by: "{{d.output.by}}" };
+    const steps = [
+      step("d", draft, { outcome: "Note" }),
+      step("a", apply, { applies: "d", depends_on: ["d"], params }),
+    ];
+    const capabilities = [story([draft, apply], steps)];
+    await using t = await createTestKernel({ capabilities, policies: [rule], limits: { maxReplans: 0 } });
+    const { workflow_id } = await t.run(intent);
+    await t.approve(workflow_id, "gate-a", { edit: { text: "edited" } });
+    expect((await t.rest(workflow_id)).state).toBe("completed");
+    now = ruling;
+    const second = (await again(t, workflow_id)).workflow_id;
+    const { state } = await t.rest(second);
+    expect([state, draft.calls.length]).toEqual([ruling?.decision === "DENY" ? "failed" : "waiting_for_user", 1]);
+    expect((await t.kernel.replay(second)).difference).toBeNull();
   });
 
   it("is for what has ended", async () => {

@@ -63,8 +63,7 @@ interface Drafted {
 /** Records a draft and gives the content as policy let it through. */
 function draftOutcome(run: Run, step: PlanStep, { type, content, actionId }: Drafted): Json {
   const known = draftOnRecord(run, step);
-  const made = known?.content ?? content;
-  const valid = made === sanitizedMarker ? made : checkOutcome(run, type, made);
+  const valid = known?.content ?? (content === sanitizedMarker ? content : checkOutcome(run, type, content));
   const allowed = judgeOutcome(run, step, { type, content: valid });
   const isAsLeft = known !== null && digest(allowed) === digest(known.content);
   const version = { type, content: allowed, status: "draft", draftVersion: step.draft_version } as const;
@@ -75,7 +74,7 @@ function draftOutcome(run: Run, step: PlanStep, { type, content, actionId }: Dra
 
 /**
  * A draft whose call the record of another run answered is that run's draft, as it was left: what applied it there has
- * applied it, under the same key.
+ * applied it, under the same key. It was checked before policy masked it, and is not checked again.
  */
 function draftOnRecord(run: Run, { step_id }: PlanStep): Outcome | null {
   const answeredBy = run.log.record.steps.get(step_id)?.answered_by ?? null;
