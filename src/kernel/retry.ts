@@ -41,7 +41,8 @@ export async function retryOrBeginAgain(again: Again): ReturnType<Kernel["retry"
   if (resumes && !isHeld(auth)) return gateway.retry(workflowId, request);
   const record = await reading.readWorkflowState(workflowId, caller);
   if (mode === "migrate") return migrate(again, record);
-  const beginsAnew = mode === "replay" ? isTerminal(record.state) : ["completed", "cancelled"].includes(record.state);
+  if (mode === "replay" && !isTerminal(record.state)) refuseUnended(record);
+  const beginsAnew = mode === "replay" || ["completed", "cancelled"].includes(record.state);
   if (resumes || !beginsAnew) {
     requireReach(auth, record, again.registry);
     return gateway.retry(workflowId, request);
@@ -102,6 +103,18 @@ const retryRef = moduleRef(0, "gateway", "retry");
 
 const refuseVersion = (): never =>
   raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", 'a version is named with mode "migrate" alone', retryRef));
+
+const refuseUnended = ({ workflow_id, state }: WorkflowRecord): never =>
+  raise(
+    kernelError(
+      "T4_WORKFLOW_CONFLICT",
+      `only what has ended is run again from its beginning; this is ${state}`,
+      retryRef,
+      {
+        detail: { state, workflow_id },
+      },
+    ),
+  );
 
 const refuseCompleted = (workflowId: string): never =>
   raise(

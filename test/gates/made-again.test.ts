@@ -112,3 +112,20 @@ it("what was edited and approved, and whose call is in doubt, is not made again 
   expect(first).toMatchObject({ text: "edited" });
   expect(second).toEqual(first);
 });
+
+it("what has not ended is not run again from its beginning, though it fails while it is asked for", async () => {
+  const busy = held<object>();
+  const slow = counted("Note.Slow", { effect: "read", timeoutSec: 864_000, retry: "NONE" }, async () => {
+    await busy.promise;
+    throw operatorError({ code: "DOWN", category: "dependency", message: "down" });
+  });
+  const capability = story([slow], [step("slow", slow)]);
+  await using t = await createTestKernel({ capabilities: [capability], limits: { maxReplans: 0 } });
+  const id = await t.submit(intent);
+  await t.clock.settle();
+  const again = t.kernel.retry(id, { ...testCaller, mode: "replay" });
+  busy.release({});
+  await expect(again).rejects.toThrow(/T4_WORKFLOW_CONFLICT.*only what has ended/);
+  expect((await t.rest(id)).state).toBe("failed");
+  expect((await t.kernel.retry(id, { ...testCaller, mode: "replay" })).workflow_id).not.toBe(id);
+});
