@@ -7,7 +7,7 @@
  *     repeated or its operator says that it honours its abort (B-01).
  * I3  A plain throw of a call that may not be repeated leaves it in doubt: nobody knows what was done before it (B-02).
  * I4  An answer is an end: what cannot be read, kept or passed by the screening fails the call for good, and its error says
- *     `answered`, for the effect may be there.
+ *     `answered`, for the effect may be there. The operator's time is over with its answer: screening has a limit of its own.
  */
 import { z } from "zod";
 import { addUsage, Usage } from "../../../contract/action.ts";
@@ -60,6 +60,7 @@ interface Made {
   readonly used: { value: Usage };
   readonly abort: AbortController;
   readonly endRoutes: () => void;
+  stage: "before" | "running" | "answered";
   unlisten: () => void;
 }
 
@@ -79,6 +80,7 @@ export function callOperator(at: Calling, wanted: IntentionQueue): Promise<void>
     used: { value: {} },
     abort: new AbortController(),
     endRoutes: routes.end,
+    stage: "before",
     unlisten: () => undefined,
   };
   // The operator's first line runs once its time is kept.
@@ -88,7 +90,9 @@ export function callOperator(at: Calling, wanted: IntentionQueue): Promise<void>
   const outcome = start(made, routes.route);
   if (isPromise(outcome)) {
     const first = new Promise<Outcome | typeof timedOut>((resolve) => {
-      ranOut = () => resolve(timedOut);
+      ranOut = () => {
+        if (made.stage !== "answered") resolve(timedOut);
+      };
       void outcome.then(resolve).finally(cancel);
     });
     return race(made, outcome, first);
@@ -119,9 +123,8 @@ function start(made: Made, route: OperatorCall["route"]): Outcome | Promise<Outc
       made.used.value = addUsage(made.used.value, readUsage(reported, operator));
     },
   }) as never;
-  let stage: "before" | "running" | "answered" = "before";
   const read = (raw: unknown): Outcome | Promise<Outcome> => {
-    stage = "answered";
+    made.stage = "answered";
     made.stream.stop();
     at.run.mark("security.validate_output", { step_id: wanted.step_id });
     const screened = screenOutput(at, plainOutput(operator, raw), operator.metadata.name);
@@ -131,13 +134,13 @@ function start(made: Made, route: OperatorCall["route"]): Outcome | Promise<Outc
   };
   const failed = (thrown: unknown): Outcome => {
     const error = readThrown(thrown);
-    return { ok: false, error: stage === "answered" ? asAnswered(error) : error, known: stage !== "running" };
+    return { ok: false, error: made.stage === "answered" ? asAnswered(error) : error, known: made.stage !== "running" };
   };
   try {
     requireKey(wanted.key);
     // What was cancelled before its first line is not begun any more.
     made.abort.signal.throwIfAborted();
-    stage = "running";
+    made.stage = "running";
     const raw: unknown = operator.tool === null ? operator.run(call) : callTool(at, wanted, call);
     const outcome = isPromise(raw) ? Promise.resolve(raw).then(read) : read(raw);
     return isPromise(outcome) ? outcome.catch(failed) : outcome;
@@ -190,14 +193,11 @@ async function race(made: Made, work: Promise<Outcome>, ended: Promise<Outcome |
   if (first !== timedOut) return void (await end(made, first));
   const error = timeoutError(made);
   abort.abort(new KernelErrorException(error));
-  const heeded = await Promise.race([work, new Promise<null>((resolve) => setImmediate(() => resolve(null)))]);
+  const inTurn = await Promise.race([work, new Promise<null>((resolve) => setImmediate(() => resolve(null)))]);
+  const heeded = inTurn === null && made.stage === "answered" ? await work : inTurn;
   if (heeded?.ok === true) return void (await end(made, heeded));
   if (heeded !== null) {
-    const says = {
-      ...heeded,
-      error: doubtOf(heeded.error, error),
-      known: heeded.known || saysUndone(heeded.error, error),
-    };
+    const says = saysMore(heeded.error) ? heeded : { ...heeded, error, known: saysUndone(heeded.error, error) };
     return void (await end(made, says, { timedOut: true }));
   }
   const goesOn = !made.operator.metadata.honours_abort && !isHarmless(made.operator.metadata.effect);
@@ -205,9 +205,9 @@ async function race(made: Made, work: Promise<Outcome>, ended: Promise<Outcome |
   if (goesOn) await end(made, await work, { late: true, timedOut: true });
 }
 
-/** It ended, and could not say whether its work was done. */
-const doubtOf = (own: KernelError, timeout: KernelError): KernelError =>
-  own.code === "T4_ACTION_IN_DOUBT" ? own : timeout;
+/** It has answered, or ended and could not say whether its work was done: its error says more than the timeout. */
+const saysMore = ({ code, detail }: KernelError): boolean =>
+  code === "T4_ACTION_IN_DOUBT" || detail["answered"] === true;
 
 /** An error of the operator's own that may be retried says that nothing was done; our own reason, thrown back, says nothing. */
 const saysUndone = (own: KernelError, timeout: KernelError): boolean =>
