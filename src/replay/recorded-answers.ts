@@ -244,13 +244,15 @@ function stepBlocked(at: Recorded): KernelError | null {
 
 /**
  * What other workflows had made of a key is known by how the step goes on. Where hooks are asked behind it, or one has failed,
- * or a result is screened, no gate was opened and no call made: the work was done elsewhere.
+ * or a result is screened, no gate was opened and no call made: the work was done elsewhere. A gate that opens says it was not,
+ * also where what was said ahead let the same pass through to the hooks.
  */
 function shared(key: string, at: Recorded): SharedKey {
   const answer = sharedBy(key, at);
+  const isOpened = at.log.findLeft("GATE_OPENED", at.stepId) !== null;
   const isScreened = at.waitsFor === "screen" || at.failureOf("screen") !== null;
   const isPassed = isScreened || at.waitsFor === "before" || attemptFailed(at) !== null;
-  return isPassed && answer.claim !== null ? doneElsewhere : answer;
+  return isPassed && !isOpened && answer.claim !== null ? doneElsewhere : answer;
 }
 
 function sharedBy(key: string, { log, stepId }: Recorded): SharedKey {

@@ -8,7 +8,7 @@ import { moduleRef } from "../../src/contract/module-ref.ts";
 import { definePolicy, operatorError, type PublicJwk, signApproval } from "../../src/index.ts";
 import { createTestKernel, type TestKernel } from "../../src/testing/index.ts";
 import { ann, approve, bob, gated, reject } from "../gates/people.ts";
-import { counted, eventsOf, gateOf, held, intent, payloads, refusalOf, step, story } from "../gates/story.ts";
+import { counted, eventsOf, gateOf, held, intent, Note, payloads, refusalOf, step, story } from "../gates/story.ts";
 
 const later = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 const notBob = definePolicy({
@@ -89,6 +89,41 @@ it.each(["at once", "late"])(
     look.release({ n: 1 });
     const end = await t.rest(id);
     expect([end.state, end.steps[1]?.error?.code, send.calls.length]).toEqual(["cancelled", "T5_HUMAN_DENIED", 0]);
+    await expectSame(t, id);
+  },
+);
+
+it.each([
+  ["refuses", "at once"],
+  ["refuses", "late"],
+  ["lets it through", "late"],
+])(
+  "[INV-12] a hook that %s, %s, behind a gate that opened approved, of work that another run may have done",
+  async (says, when) => {
+    const refuse = () => {
+      if (says === "refuses") throw operatorError({ code: "NO", message: "not this one", category: "dependency" });
+    };
+    const before = ({ skill_name }: { readonly skill_name: string }) => {
+      if (skill_name !== "Note.Publish") return;
+      return when === "late" ? later().then(refuse) : refuse();
+    };
+    const text = held<{ text: string }>();
+    const draft = counted("Note.Draft", { effect: "write_draft" }, () => text.promise);
+    const publish = counted("Note.Publish", { effect: "final_write" });
+    const steps = [
+      step("draft", draft, { outcome: "Draft.Note" }),
+      step("publish", publish, { applies: "draft", params: { text: "{{draft.output.text}}" }, gate: {} }),
+    ];
+    const capabilities = [story([draft, publish], steps, { outcomes: { "Draft.Note": Note } })];
+    await using t = await createTestKernel({ capabilities, middleware: [{ name: "guard", before }] });
+    const id = await t.submit(intent);
+    await t.clock.settle();
+    const ahead = { tenant_id: 1, principal: ann, gate_id: "gate-publish", decision: "approve" } as const;
+    await t.kernel.decideGate(id, { ...ahead, payload: { payload_digest: digest({ text: "one" }) } });
+    text.release({ text: "one" });
+    await t.rest(id);
+    expect(await t.types(id)).toContain("USER_APPROVED");
+    expect(publish.calls).toHaveLength(says === "refuses" ? 0 : 1);
     await expectSame(t, id);
   },
 );
