@@ -34,6 +34,8 @@ export interface Recorded {
   readonly key: string;
   /** What the row says that a question of the same scope failed with, by its key. */
   readonly failureOf: (key: string) => KernelError | null;
+  /** Whether the row says so of a question of the same scope whose key begins like this. */
+  readonly hasFailed: (start: string) => boolean;
   /** What kind of question the same pass waits for next, by the start of its key; null where it comes to its end. */
   readonly waitsFor: string | null;
   /** A word asks that came with an edit. */
@@ -250,8 +252,9 @@ function stepBlocked(at: Recorded): KernelError | null {
 function shared(key: string, at: Recorded): SharedKey {
   const answer = sharedBy(key, at);
   const isOpened = at.log.findLeft("GATE_OPENED", at.stepId) !== null;
-  const isScreened = at.waitsFor === "screen" || at.failureOf("screen") !== null;
-  const isPassed = isScreened || at.waitsFor === "before" || attemptFailed(at) !== null;
+  const isScreened = at.waitsFor === "screen" || at.hasFailed("screen");
+  const isBlocked = at.hasFailed("before:") && stepBlocked(at) !== null;
+  const isPassed = isScreened || isBlocked || at.waitsFor === "before" || attemptFailed(at) !== null;
   return isPassed && !isOpened && answer.claim !== null ? doneElsewhere : answer;
 }
 

@@ -160,13 +160,15 @@ export class Replaying {
     const stepId = scope.startsWith("step:") ? scope.slice("step:".length) : (this.#log.next?.step_id ?? null);
     const hasBudgets = (options.budgets?.limits ?? []).length > 0;
     const edits = scope.startsWith("command:") && this.#log.hasEdit;
+    const fails = this.#input?.told.fails ?? {};
     return {
       log: this.#log,
       stepId,
       hasPlanner: options.planner !== undefined,
       hasBudgets,
       key,
-      failureOf: (of) => this.#input?.told.fails?.[questionName(scope, of)] ?? null,
+      failureOf: (of) => fails[questionName(scope, of)] ?? null,
+      hasFailed: (start) => Object.keys(fails).some((name) => name.startsWith(questionName(scope, start))),
       waitsFor: this.#waitsFor(scope),
       edits,
     };

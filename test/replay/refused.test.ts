@@ -34,15 +34,20 @@ it("[INV-12] a hook before the call, where the way back waits for another", asyn
 });
 
 it.each([
-  ["at once", "at once"],
-  ["at once", "late"],
-  ["late", "at once"],
-  ["late", "late"],
+  ["fails", "at once", "at once"],
+  ["fails", "at once", "late"],
+  ["fails", "late", "at once"],
+  ["fails", "late", "late"],
+  ["denies", "at once", "at once"],
+  ["denies", "at once", "late"],
+  ["denies", "late", "at once"],
+  ["denies", "late", "late"],
 ])(
-  "[INV-12] a hook, %s, of a call that another run had made, so that nobody was asked about it; the way back is through %s",
-  async (fails, wayBack) => {
+  "[INV-12] a hook that %s, %s, of a call that another run had made, so that nobody was asked about it; the way back is through %s",
+  async (how, fails, wayBack) => {
     let refuses = false;
-    const no = operatorError({ code: "NO", message: "not this one", category: "dependency" });
+    const category = how === "fails" ? "dependency" : "policy_denied";
+    const no = operatorError({ code: "NO", message: "not this one", category });
     const refuse = async (): Promise<void> => {
       if (fails === "late") await later();
       throw no;
