@@ -258,12 +258,23 @@ function shared(key: string, at: Recorded): SharedKey {
   return isPassed && !isOpened && answer.claim !== null ? doneElsewhere : answer;
 }
 
+/** A gate that is approved by what was said ahead is passed at once: what was heard before it answers the call behind it too. */
 function sharedBy(key: string, { log, stepId }: Recorded): SharedKey {
-  const next = first((["ACTION_STARTED", "GATE_OPENED", "STEP_FAILED"] as const).map((type) => log.find(type, stepId)));
-  if (next?.event_type === "STEP_FAILED") return inDoubt(payloadOf(next, "STEP_FAILED").error);
-  if (next?.event_type !== "ACTION_STARTED") return { claim: 1 };
+  const find = (type: keyof EventPayloads): LedgerEvent | null => log.find(type, stepId);
+  const behind = first([find("ACTION_STARTED"), find("STEP_FAILED")]);
+  const opened = find("GATE_OPENED");
+  if (opened === null || first([opened, behind]) !== opened) return sharedIn(behind, key, log);
+  const approved = find("USER_APPROVED");
+  if (approved === null || !isOfOneInput(log, opened, approved)) return { claim: 1 };
+  const answer = sharedIn(behind, key, log);
+  return answer.claim === null && answer.succeeded ? { claim: 1 } : answer;
+}
+
+function sharedIn(next: LedgerEvent | null, key: string, log: RecordedLog): SharedKey {
+  if (next === null) return { claim: 1 };
+  if (next.event_type === "STEP_FAILED") return inDoubt(payloadOf(next, "STEP_FAILED").error);
   const { action_id, claim = 1, key: started, token } = payloadOf(next, "ACTION_STARTED");
-  const ended = first((["ACTION_SUCCEEDED", "ACTION_FAILED"] as const).map((type) => log.find(type, stepId)));
+  const ended = first((["ACTION_SUCCEEDED", "ACTION_FAILED"] as const).map((type) => log.find(type, next.step_id)));
   // What was answered from a record was admitted as no call.
   if (started !== key || token !== undefined || ended?.payload["cached"] !== true) return { claim };
   return { claim: null, action_id, ...answerIn(ended) };

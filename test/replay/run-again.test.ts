@@ -2,9 +2,9 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { PolicyRule } from "../../src/contract/policy.ts";
-import { definePolicy, operatorError } from "../../src/index.ts";
+import { definePolicy, digest, operatorError } from "../../src/index.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/index.ts";
-import { counted, intent, refusalOf, step, story } from "../gates/story.ts";
+import { counted, held, intent, refusalOf, step, story } from "../gates/story.ts";
 
 const again = (t: TestKernel, id: string) => t.kernel.retry(id, { ...testCaller, mode: "replay" });
 const keysOf = async (t: TestKernel, id: string): Promise<readonly string[]> =>
@@ -40,6 +40,30 @@ describe("retry in mode replay", () => {
     expect((await t.rest(third.workflow_id)).state).toBe("completed");
     expect([one.calls.length, two.calls.length]).toEqual([1, 2]);
     expect((await t.kernel.replay(third.workflow_id)).difference).toBeNull();
+  });
+
+  it("[INV-12] replays where a call is in doubt in its first run, and its gate opens approved by what was said ahead", async () => {
+    const look = held<null>();
+    let looks = false;
+    const rule = definePolicy({ name: "look", stages: ["action"], evaluate: () => (looks ? look.promise : null) });
+    const work = counted("Note.Work", { effect: "final_write", timeoutSec: 1 }, () => new Promise(() => undefined));
+    const capabilities = [story([work], [step("a", work, { params: { n: 1 }, gate: {} })])];
+    await using t = await createTestKernel({ capabilities, policies: [rule], limits: { maxReplans: 0 } });
+    const { workflow_id: first } = await t.run(intent);
+    await t.approve(first);
+    await t.clock.settle();
+    await t.kernel.cancel(first, testCaller);
+    await t.clock.advance(1000);
+    looks = true;
+    const { workflow_id } = await again(t, first);
+    await t.clock.settle();
+    const payload = { payload_digest: digest({ n: 1 }) };
+    await t.kernel.decideGate(workflow_id, { ...testCaller, gate_id: "gate-a", decision: "approve", payload });
+    look.release(null);
+    const { steps } = await t.rest(workflow_id);
+    expect([steps[0]?.error?.code, work.calls.length]).toEqual(["T4_ACTION_IN_DOUBT", 1]);
+    expect(await t.types(workflow_id)).toContain("USER_APPROVED");
+    expect((await t.kernel.replay(workflow_id)).difference).toBeNull();
   });
 
   it.each([
