@@ -62,7 +62,7 @@ type OutcomeFor<Outs extends OutcomeSchemas, N extends string, O> = string exten
   ? string
   : { [T in keyof Outs & string]: Fits<O, z.input<Outs[T]>> extends true ? T : NotTheOutputOf<N, T> }[keyof Outs &
       string];
-type Fits<O, IntentionQueue> = unknown extends O ? true : [O] extends [IntentionQueue] ? true : false;
+type Fits<O, Wanted> = unknown extends O ? true : [O] extends [Wanted] ? true : false;
 declare const why: unique symbol;
 type NotTheOutputOf<N extends string, T extends string> = string & { readonly [why]: readonly [N, T] };
 

@@ -228,7 +228,7 @@ export class RecordedLog implements DecidingLog {
   }
 }
 
-interface IntentionQueue<T extends keyof EventPayloads> {
+interface EventSearch<T extends keyof EventPayloads> {
   readonly type: T;
   /** Undefined for an event of any step, or of none. */
   readonly stepId: string | null | undefined;
@@ -240,7 +240,7 @@ interface IntentionQueue<T extends keyof EventPayloads> {
 /** The first of these events that is wanted. */
 export function findAmong<T extends keyof EventPayloads>(
   events: readonly LedgerEvent[],
-  { type, stepId, fits = () => true, from = 0 }: IntentionQueue<T>,
+  { type, stepId, fits = () => true, from = 0 }: EventSearch<T>,
 ): LedgerEvent | null {
   for (let at = from; at < events.length; at += 1) {
     const event = events[at] as LedgerEvent;

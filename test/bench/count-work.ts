@@ -8,7 +8,7 @@ import type { Kernel } from "../../src/index.ts";
 
 export type Shape = "chain" | "parallel";
 
-interface IntentionQueue {
+interface Wanted {
   readonly count: number;
   readonly shape: Shape;
 }
@@ -17,7 +17,7 @@ interface IntentionQueue {
 export type Work = ReadonlyMap<string, number>;
 
 /** What workflows enter, each from its request to its end. Counting begins before the kernel is loaded, or blocks are not seen. */
-export async function countWork(wanted: readonly IntentionQueue[]): Promise<readonly Work[]> {
+export async function countWork(wanted: readonly Wanted[]): Promise<readonly Work[]> {
   const session = new Session();
   session.connect();
   await session.post("Profiler.enable");
@@ -35,7 +35,7 @@ export async function countWork(wanted: readonly IntentionQueue[]): Promise<read
   return works.slice(1);
 }
 
-async function runOne(kernel: Kernel, inputs: IntentionQueue): Promise<void> {
+async function runOne(kernel: Kernel, inputs: Wanted): Promise<void> {
   const principal = { type: "user", id: 1, role: "user" };
   const intent_hint = { intent_type: "Count.Run", inputs: { ...inputs } };
   const { workflow_id } = await kernel.submit({ tenant_id: 1, principal, intent_hint });

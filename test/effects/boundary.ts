@@ -11,9 +11,9 @@ import type { CallEnd } from "../../src/tiers/t4-execution/decide/input.ts";
 import type { Intention } from "../../src/tiers/t4-execution/decide/intention.ts";
 import { type Calling, callOperator } from "../../src/tiers/t4-execution/perform/call-operator.ts";
 
-type IntentionQueue = Extract<Intention, { readonly do: "call" }>;
+type CallIntention = Extract<Intention, { readonly do: "call" }>;
 
-export const wanted: IntentionQueue = {
+export const wanted: CallIntention = {
   do: "call",
   step_id: "s1",
   action_id: "act_1",
@@ -50,7 +50,7 @@ export function calling(operator: Operator, signal = new AbortController().signa
 }
 
 /** Calls the operator once, and gives the ends that were told. */
-export async function callOnce(operator: Operator, more: Partial<IntentionQueue> = {}, signal?: AbortSignal) {
+export async function callOnce(operator: Operator, more: Partial<CallIntention> = {}, signal?: AbortSignal) {
   const { at, clock, ends } = calling(operator, signal);
   await callOperator(at, { ...wanted, ...more });
   return { ends, timers: clock.pending() };

@@ -213,14 +213,10 @@ describe("a compiled rule", () => {
   const clock = (minute: number): string => new Date(minute * 60_000).toISOString().slice(11, 16);
 
   type Given = typeof given extends fc.Arbitrary<infer T> ? T : never;
-  type IntentionQueue = typeof wanted extends fc.Arbitrary<infer T> ? T : never;
+  type Wanted = typeof wanted extends fc.Arbitrary<infer T> ? T : never;
 
   /** The same conditions, said directly. */
-  function says(
-    want: IntentionQueue,
-    { tags, effect, risk_level, sum, role, minute }: Given,
-    restricts: boolean,
-  ): boolean {
+  function says(want: Wanted, { tags, effect, risk_level, sum, role, minute }: Given, restricts: boolean): boolean {
     const { any, effects, risk, above, roles, between } = want;
     const inside = ([from, to]: readonly [number, number]): boolean =>
       (minute - from + 1440) % 1440 < (to - from + 1440) % 1440;

@@ -9,13 +9,13 @@ import { payloads } from "../../execution/flow.ts";
 import { finish, modelThat, says } from "../../routing/model-fixture.ts";
 import { ann, begin, shop } from "./shop.ts";
 
-interface IntentionQueue {
+interface Wanted {
   readonly tool: string;
   readonly input: unknown;
 }
 
 /** A turn in which the model wants these calls. */
-const wants = (...calls: readonly IntentionQueue[]): readonly LanguageModelV4StreamPart[] => [
+const wants = (...calls: readonly Wanted[]): readonly LanguageModelV4StreamPart[] => [
   ...calls.map(({ tool, input }, i): LanguageModelV4StreamPart => {
     const written = typeof input === "string" ? input : JSON.stringify(input);
     return { type: "tool-call", toolCallId: `c${i + 1}`, toolName: tool, input: written };

@@ -40,7 +40,7 @@ export interface Calling extends Asking {
   readonly note: (call: CallOf, drafts: readonly EventDraft[]) => Promise<boolean>;
 }
 
-type IntentionQueue = Extract<Intention, { readonly do: "call" }>;
+type CallIntention = Extract<Intention, { readonly do: "call" }>;
 
 /** How a call came out, before anybody asks whether in time. */
 type Outcome =
@@ -54,7 +54,7 @@ type Outcome =
 
 interface Made {
   readonly at: Calling;
-  readonly wanted: IntentionQueue;
+  readonly wanted: CallIntention;
   readonly operator: Operator;
   readonly stream: StepStream;
   readonly used: { value: Usage };
@@ -68,7 +68,7 @@ interface Made {
  * Makes the call. Its end is told; the promise is for those who join it: it resolves when the operator has ended. Null
  * where it has ended at once.
  */
-export function callOperator(at: Calling, wanted: IntentionQueue): Promise<void> | null {
+export function callOperator(at: Calling, wanted: CallIntention): Promise<void> | null {
   const { step } = stepOf(at.run, wanted.step_id);
   const operator = at.run.settings.registry.findOperator(step.operator, step.operator_version) as Operator;
   const routes = createRouteCall(at, wanted);

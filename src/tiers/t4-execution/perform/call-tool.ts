@@ -28,10 +28,10 @@ import type { Calling } from "./call-operator.ts";
 
 const toolRef = moduleRef(4, "tool_execution", "call");
 
-type IntentionQueue = Extract<Intention, { readonly do: "call" }>;
+type CallIntention = Extract<Intention, { readonly do: "call" }>;
 
 /** The tool's answer: its structured data where it gave any, else its text and files. @throws KernelErrorException. */
-export async function callTool(at: Calling, wanted: IntentionQueue, call: ToolCallContext): Promise<Json> {
+export async function callTool(at: Calling, wanted: CallIntention, call: ToolCallContext): Promise<Json> {
   const { step } = stepOf(at.run, wanted.step_id);
   const tool = { at, wanted, call, step, operator: findOperator(at.run, step) };
   const first = await send(tool, wanted.payload as JsonObject);
@@ -46,7 +46,7 @@ export async function callTool(at: Calling, wanted: IntentionQueue, call: ToolCa
 
 interface ToolCall {
   readonly at: Calling;
-  readonly wanted: IntentionQueue;
+  readonly wanted: CallIntention;
   readonly call: ToolCallContext;
   readonly step: PlanStep;
   readonly operator: Operator;

@@ -9,7 +9,7 @@ import { callIdOf, oodaRef } from "../decide/run.ts";
 import { type Calling, callOperator, joinCall } from "./call-operator.ts";
 import type { Reply } from "./replies.ts";
 
-type IntentionQueue<D extends Intention["do"]> = Extract<Intention, { readonly do: D }>;
+type IntentionOf<D extends Intention["do"]> = Extract<Intention, { readonly do: D }>;
 
 export class Performer {
   readonly #at: Calling;
@@ -52,7 +52,7 @@ export class Performer {
   }
 
   /** Who was cancelled or overtaken while the start was being committed makes no call. */
-  #call(wanted: IntentionQueue<"call" | "join">): void {
+  #call(wanted: IntentionOf<"call" | "join">): void {
     const { log, calls, handles, interrupted } = this.#at.run;
     const call = calls.get(wanted.step_id);
     if (interrupted || isTerminal(log.record.state) || call?.action_id !== wanted.action_id) {
@@ -73,7 +73,7 @@ export class Performer {
     if (handles.has(id)) this.#ends.set(wanted.key, ended);
   }
 
-  #tell({ to, fn, schema, data, tags }: IntentionQueue<"tell">): void {
+  #tell({ to, fn, schema, data, tags }: IntentionOf<"tell">): void {
     const { runtime, run, parentId } = this.#at;
     const { correlation_id } = run.log.identity;
     runtime.send(
@@ -82,7 +82,7 @@ export class Performer {
     );
   }
 
-  #stream({ text, sequence, final }: IntentionQueue<"stream">): void {
+  #stream({ text, sequence, final }: IntentionOf<"stream">): void {
     const { runtime, run, parentId } = this.#at;
     const { correlation_id } = run.log.identity;
     runtime.send(
