@@ -108,6 +108,9 @@ describe("retry", () => {
     await t.kernel.ask(7, toWorkflow("retry", workflow_id));
     expect((await t.rest(workflow_id)).state).toBe("completed");
     expect(calls).toHaveLength(2);
+    const events = await Array.fromAsync(t.kernel.events(workflow_id, { live: false }));
+    const restarted = events.find(({ event_type }) => event_type === "WORKFLOW_RESTARTED");
+    expect(restarted?.payload).toMatchObject({ mode: "resume_failed_steps" });
   });
 
   it("[SIG-20] the feedback that a retry carries is there for the work that is done again", async () => {

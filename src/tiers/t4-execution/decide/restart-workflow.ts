@@ -51,7 +51,7 @@ function resumeFailed(run: Run, request: Restart): void {
     conflict("nothing of this workflow may run again; regenerate it instead", record);
   leaveToOthers(run, request.principal, new Set());
   const ids = again.map((s) => s.step.step_id);
-  noteRestarted(run, ids, request);
+  noteRestarted(run, ids, { ...request, mode: "resume_failed_steps" });
   run.log.note(...queueSteps(record, ids));
 }
 
