@@ -2,8 +2,8 @@
  * Which charts of a workflow an event is for: the one table that the live actors and the inspector's player share.
  *
  * Owns: who begins, and who hears. Never: where a chart then stands (its table says), what a record holds (the fold).
- * A1  Steps begin with the plan that names them and with each restart; a gate with what is first said of it, and each time
- *     that it is opened.
+ * A1  Steps begin with the plan that names them and with each restart; a gate each time that it is opened. A decision that
+ *     is kept for a gate that has not begun is the workflow's, as the record has it.
  * A2  Children come before their workflow: an actor that has ended itself hears nothing of them.
  */
 import type { EventPayloads, LedgerEvent } from "../src/contract/event.ts";
@@ -37,10 +37,9 @@ export function addressesOf(event: LedgerEvent, begun: Begun): readonly Address[
   if (step_id !== null && moves.step && begun.steps.has(step_id))
     found.push({ chart: "step", id: step_id, begins: false, hears: true });
   const gateId = moves.gate ? gateIdIn(event) : null;
-  if (gateId !== null) {
-    const begins = type === "GATE_OPENED" || !begun.gates.has(gateId);
-    found.push({ chart: "gate", id: gateId, begins, hears: true });
-  }
+  const opens = type === "GATE_OPENED";
+  if (gateId !== null && (opens || begun.gates.has(gateId)))
+    found.push({ chart: "gate", id: gateId, begins: opens, hears: true });
   for (const id of undecided(event, begun)) found.push({ chart: "gate", id, begins: false, hears: true });
   if (moves.workflow) found.push(workflow);
   return found;

@@ -92,7 +92,8 @@ function closeGate(
   decided: GateDecided,
   how: { readonly decision: "approve" | "reject"; readonly at: string },
 ): void {
-  const { gate_id, principal, edited, resolution, apply_targets, comment, carried_by = [], signature = null } = decided;
+  const { gate_id, principal, edited, resolution, result_digest, apply_targets, comment } = decided;
+  const { carried_by = [], signature = null } = decided;
   changeGate(record, gate_id, (gate) => ({
     spent_signatures: spend(gate, signature),
     decision: {
@@ -100,6 +101,7 @@ function closeGate(
       principal,
       edited,
       resolution,
+      ...(result_digest !== undefined && { result_digest }),
       apply_targets: [...apply_targets],
       comment,
       carried_by: [...carried_by],
@@ -115,6 +117,7 @@ const spend = ({ spent_signatures }: Gate, signature: GateSignature | null): str
 
 function voteOf(payload: EventPayloads["GATE_VOTED"], { at }: Folded): GateVote {
   const { decision, principal, on_behalf_of, advisory, payload_digest, signature, comment } = payload;
+  const { apply_targets, resolution, result } = payload;
   const { type, id, role } = principal;
   return {
     decision,
@@ -126,6 +129,9 @@ function voteOf(payload: EventPayloads["GATE_VOTED"], { at }: Folded): GateVote 
     payload_digest,
     signature,
     comment,
+    ...(apply_targets !== undefined && { apply_targets: [...apply_targets] }),
+    ...(resolution !== undefined && { resolution }),
+    ...(result !== undefined && { result }),
   };
 }
 

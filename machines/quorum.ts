@@ -9,6 +9,7 @@
  * Q4  Nothing closes a gate that its votes do not carry, no vote or decision holds for another payload, outcome version or
  *     policy than the gate's, and no signature serves twice: such events are refused before they are appended, also where
  *     another process was faster.
+ * Q5  Votes that approve agree on where the outcome is to be applied: nobody's vote is carried elsewhere by another's.
  */
 import type { EventDraft, GateVoted } from "../src/contract/event.ts";
 import type { Gate } from "../src/contract/gate.ts";
@@ -81,6 +82,20 @@ const isHeldAgainstAll = (gate: Gate, apart: readonly PrincipalRef[]): boolean =
 export const countedVotes = ({ votes }: Pick<Gate, "votes">, decision: GateVote["decision"]): readonly GateVote[] =>
   votes.filter((vote) => !vote.advisory && vote.decision === decision);
 
+type Targeted = Pick<GateVoted, "apply_targets">;
+
+/** Where a vote would have the outcome applied. */
+export const targetsOf = ({ apply_targets = [] }: Targeted): readonly string[] => apply_targets;
+
+export const hasSameTargets = (one: Targeted, other: Targeted): boolean =>
+  JSON.stringify(targetsOf(one)) === JSON.stringify(targetsOf(other));
+
+/** Whether a vote would have the outcome applied where those that approve would. */
+export const agreesOnTargets = (
+  gate: Pick<Gate, "votes">,
+  vote: Pick<GateVoted, "decision" | "apply_targets">,
+): boolean => vote.decision === "reject" || countedVotes(gate, "approve").every((other) => hasSameTargets(other, vote));
+
 export const tallyOf = (gate: Pick<Gate, "votes" | "quorum">): GateTally => ({
   approvals: countedVotes(gate, "approve").length,
   rejections: countedVotes(gate, "reject").length,
@@ -113,7 +128,8 @@ export function fitsGate(gate: Gate, draft: EventDraft): boolean {
       if (!advisory && apart_from !== undefined && !isHeldAgainstAll(gate, apart_from)) return false;
       const isFree =
         standingVote(gate, principal) === null && !(on_behalf_of !== null && isSeatTaken(gate, on_behalf_of));
-      return isFree && isBoundTo(gate, draft.payload) && !isUsed(gate, signature);
+      const agrees = advisory || agreesOnTargets(gate, draft.payload);
+      return isFree && agrees && isBoundTo(gate, draft.payload) && !isUsed(gate, signature);
     }
     case "GATE_VOTE_WITHDRAWN":
       return gate.votes.some((vote) => isSamePrincipal(vote.principal, draft.payload.principal));

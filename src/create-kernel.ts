@@ -12,8 +12,8 @@ import { raise } from "./contract/error.ts";
 import { kernelError } from "./contract/error-codes.ts";
 import { moduleRef } from "./contract/module-ref.ts";
 import type { RetryRequest } from "./contract/retry.ts";
-import { isSettled, isTerminal, type WorkflowRecord } from "./contract/workflow.ts";
 import type { WorkflowState } from "./contract/workflow-state.ts";
+import { awaitSettled } from "./kernel/await-settled.ts";
 import { createCapabilityClient } from "./kernel/capability-client.ts";
 import { examine } from "./kernel/doctor.ts";
 import type { Kernel } from "./kernel/kernel-interface.ts";
@@ -21,7 +21,7 @@ import { createGateFinder } from "./kernel/open-gate.ts";
 import { type KernelOptions, resolveOptions, type TierPatch } from "./kernel/options.ts";
 import { fillRegistry, KernelParts, openMemoryLedger, openParts, stopParts } from "./kernel/parts.ts";
 import { createReadiness } from "./kernel/readiness.ts";
-import { createReads, viewOf } from "./kernel/reads.ts";
+import { createReads } from "./kernel/reads.ts";
 import { createRecords } from "./kernel/records.ts";
 import { requireRuntime } from "./kernel/require-runtime.ts";
 import { retryOrBeginAgain } from "./kernel/retry.ts";
@@ -29,7 +29,6 @@ import { createTokenView } from "./kernel/token-view.ts";
 import { replayTurns } from "./replay/replay.ts";
 import { whatIf } from "./replay/whatif.ts";
 import { createGateway, type Gateway } from "./tiers/t0-foundation/gateway.ts";
-import type { Mailbox } from "./tiers/t4-execution/mailbox.ts";
 
 const kernelRef = moduleRef(0, "kernel", "createKernel");
 
@@ -51,10 +50,10 @@ export async function assembleKernel(
   const store = options.ledger ?? (await openMemoryLedger());
   const parts = new KernelParts(resolved, store, { ...fillRegistry(options, resolved.budgets), patchTier });
   await openParts(parts);
-  const { face } = new RunningKernel(parts, options);
+  const { kernel } = new RunningKernel(parts, options);
   parts.notices?.start();
   if (options.recover !== false) await startHost(parts);
-  return face;
+  return kernel;
 }
 
 /** What cannot begin leaves nothing running. */
@@ -67,12 +66,12 @@ async function startHost(parts: KernelParts): Promise<void> {
   }
 }
 
-/** A kernel that serves: what its face's methods do. */
+/** A kernel that serves: what its methods do. */
 class RunningKernel {
   readonly #parts: KernelParts;
   readonly #options: KernelOptions;
   readonly #gateway: Gateway;
-  readonly face: Kernel;
+  readonly kernel: Kernel;
   #stopping: Promise<void> | null = null;
 
   constructor(parts: KernelParts, options: KernelOptions) {
@@ -84,7 +83,7 @@ class RunningKernel {
       await this.#gateway.authorize(caller, "gate:approve");
       return findOpenGate(workflowId, caller);
     });
-    this.face = {
+    this.kernel = {
       ...createReads({ ...parts, store: parts.told, same: parts.resolved.same, authorize: this.#gateway.authorize }),
       tokens: createTokenView({ ...parts, store: parts.told }),
       ...this.#commands(),
@@ -157,7 +156,7 @@ class RunningKernel {
         gateway: this.#gateway,
         serve: (work) => this.#serve(work),
       }),
-      of: (capability) => createCapabilityClient(this.face, capability),
+      of: (capability) => createCapabilityClient(this.kernel, capability),
       registerCapability: (capability) => registry.registerCapability(capability),
       registerOperator: (operator) => registry.registerOperator(operator),
       capabilities: () => registry.capabilities(),
@@ -232,49 +231,8 @@ class RunningKernel {
     };
   }
 
-  /** Waits until the workflow rests, here or in the process that holds it. */
-  async #settled(workflowId: string): Promise<WorkflowState> {
-    const { executor, restWaiters, reading, runtime, registry } = this.#parts;
-    let heard: Mailbox | null = null;
-    for (let last: WorkflowRecord | null = null; ; ) {
-      const run = executor.awake(workflowId);
-      if (run !== null && isEnding(run)) {
-        // Its last row is under way: what it holds is what the ledger will say.
-        await run.saved().catch(() => undefined);
-        if (hasAllSaved(run) && isTerminal(run.log.record.state)) return viewOf(run.log.record, registry);
-        continue;
-      }
-      if (run === null || mayRest(run)) {
-        last = await reading.readWorkflowState(workflowId);
-        const now = executor.awake(workflowId);
-        if (isTerminal(last.state) || (hasSettled(last) && now?.isBusy !== true)) return viewOf(last, registry);
-        if (now === null && this.#stopping !== null) return viewOf(last, registry);
-      } else if (hasAllSaved(run)) last = run.log.record;
-      if (run?.isBusy === true && run !== heard) {
-        // It may settle and stay: host code that never ends keeps it here, and nothing else need keep the process alive.
-        heard = run;
-        void run.idle().then(() => {
-          heard = null;
-          restWaiters.tell(workflowId);
-        });
-      }
-      const until = runtime.clock.now() + runtime.limits.tailPollMs;
-      const goesOn = await restWaiters.next(workflowId, { until, background: run !== null });
-      const saved = run !== null && hasAllSaved(run) ? run.log.record : null;
-      if (saved !== null && hasSettled(saved) && executor.awake(workflowId) === null) return this.#reportSaved(saved);
-      last = saved ?? last;
-      if (goesOn) continue;
-      // Of a kernel that has stopped nothing more is to be expected, and its ledger can no longer be read.
-      if (last !== null) return viewOf(last, registry);
-      raise(kernelError("T0_KERNEL_STOPPED", "the kernel stopped before the workflow rested", kernelRef));
-    }
-  }
-
-  /** What a run has saved is told once it is durable. */
-  async #reportSaved(record: WorkflowRecord): Promise<WorkflowState> {
-    const { writer, registry, told, store } = this.#parts;
-    if (told !== store && this.#stopping === null) await writer.sync();
-    return viewOf(record, registry);
+  #settled(workflowId: string): Promise<WorkflowState> {
+    return awaitSettled(this.#parts, workflowId, () => this.#stopping !== null);
   }
 
   #stop(drainMs: number): Promise<void> {
@@ -282,15 +240,3 @@ class RunningKernel {
     return this.#stopping;
   }
 }
-
-/** Whether the ledger may say that the workflow rests although it is awake: host code may never end, a log may be lost. */
-const mayRest = ({ isBusy, log }: Mailbox): boolean =>
-  log.lost !== null || (log.exists && (!isBusy || isTerminal(log.record.state)));
-
-const isEnding = (run: Mailbox): boolean =>
-  run.log.lost === null && run.log.exists && isTerminal(run.log.record.state) && !hasAllSaved(run);
-
-const hasSettled = ({ state, gates }: WorkflowRecord): boolean => isSettled(state, gates.values());
-
-const hasAllSaved = ({ log }: Mailbox): boolean =>
-  log.lost === null && log.exists && log.record.sequence === log.confirmed;

@@ -2,7 +2,7 @@
  * Signing a decision as an approver does: a compact JWS over the gate's claims, with a private Ed25519 key.
  * Never: keeps the key.
  */
-import { type Signing, signingInput } from "../contract/approval-claims.ts";
+import { claimsVersion, type Signing, signingInput } from "../contract/approval-claims.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import type { Gate } from "../contract/gate.ts";
@@ -29,7 +29,9 @@ export async function signApproval(gate: Gate, { key, kid, nonce, ...signing }: 
   try {
     const secret = typeof key === "string" ? await importPKCS8(key, "EdDSA") : await importJWK({ ...key }, "EdDSA");
     const extra = { ...(kid === undefined ? {} : { kid }), ...(nonce === undefined ? {} : { nonce }) };
-    return await new CompactSign(text).setProtectedHeader({ alg: "EdDSA", ...extra }).sign(secret);
+    return await new CompactSign(text)
+      .setProtectedHeader({ alg: "EdDSA", claims: claimsVersion, ...extra })
+      .sign(secret);
   } catch (thrown) {
     const message = `the key cannot sign: ${(thrown as Error).message}`;
     return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, moduleRef(0, "signatures", "sign_approval")));

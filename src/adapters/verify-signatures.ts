@@ -5,6 +5,8 @@
  *     kind in the stream; with trusted keys also when the key is one of the approver's.
  * V2  At a gate that asks for signatures a counted decision without one is as bad as a bad one; a decision that votes
  *     carry is good with as many standing votes as the gate takes, of those it names. What cannot be read is bad.
+ * V3  What a signed decision said became of a call is what its ACTION_SETTLED says, result and all. Claims of earlier
+ *     releases named neither result nor targets: the header of later ones says `claims: 2`, and nothing can be added to those.
  * Limits: without trusted keys this shows that the entry is whole, not that the key belonged to whom it names: who writes
  * the whole chain anew can sign it anew with a key of their own. A signature says who decided what (the claims), not their
  * role, their comment, whose seat they took or whether they advised; and nothing is shown by a gate that was rewritten as
@@ -12,7 +14,8 @@
  */
 import { signedInput } from "../contract/approval-claims.ts";
 import type { ChainBreak } from "../contract/chain.ts";
-import type { LedgerEvent } from "../contract/event.ts";
+import { digest } from "../contract/digest.ts";
+import type { GateDecided, LedgerEvent } from "../contract/event.ts";
 import { payloadOf } from "../contract/event.ts";
 import { type GateQuorum, type GateSignature, type PrincipalRef, readKeys, refOf } from "../contract/gate-vote.ts";
 import { openTurns, type TurnRow } from "../contract/turn.ts";
@@ -30,7 +33,7 @@ export async function verifySignatures(
   events: Iterable<LedgerEvent>,
   check: SignatureCheck = {},
 ): Promise<readonly ChainBreak[]> {
-  const seen: Seen = { gates: new Map(), signatures: new Set() };
+  const seen: Seen = { gates: new Map(), signatures: new Set(), doubts: new Map() };
   const broken: ChainBreak[] = [];
   for (const event of events) {
     const isGood = await checkEvent(event, seen, check).catch(() => false);
@@ -50,16 +53,21 @@ interface SeenGate {
 interface Seen {
   readonly gates: Map<string, SeenGate>;
   readonly signatures: Set<string>;
+  /** By step: what a signed decision said of its call; null where one is still asked for. */
+  readonly doubts: Map<string | null, Settlement | null>;
 }
+
+type Settlement = Pick<GateDecided, "resolution" | "result_digest">;
 
 async function checkEvent(event: LedgerEvent, seen: Seen, check: SignatureCheck): Promise<boolean> {
   switch (event.event_type) {
     case "GATE_OPENED":
     case "GATE_REVISED": {
-      const { gate_id, signed, quorum = null } = payloadOf(event, "GATE_OPENED").gate;
+      const { gate_id, kind, signed, quorum = null } = payloadOf(event, "GATE_OPENED").gate;
       // A revision does not take back what the gate asked for.
       const stillSigned = signed === true || seen.gates.get(gate_id)?.signed === true;
       seen.gates.set(gate_id, { signed: stillSigned, quorum, votes: new Map() });
+      if (kind === "in_doubt" && stillSigned) seen.doubts.set(event.step_id, null);
       return true;
     }
     case "GATE_VOTE_WITHDRAWN": {
@@ -72,6 +80,8 @@ async function checkEvent(event: LedgerEvent, seen: Seen, check: SignatureCheck)
     case "USER_APPROVED":
     case "USER_REJECTED":
       return checkVerdict(event, seen, check);
+    case "ACTION_SETTLED":
+      return checkSettled(event, seen);
     default:
       return true;
   }
@@ -87,8 +97,10 @@ async function checkVote(event: LedgerEvent, seen: Seen, check: SignatureCheck):
 }
 
 async function checkVerdict(event: LedgerEvent, seen: Seen, check: SignatureCheck): Promise<boolean> {
-  const { gate_id, signature = null, carried_by } = payloadOf(event, "USER_APPROVED");
+  const { gate_id, signature = null, carried_by, resolution, result_digest } = payloadOf(event, "USER_APPROVED");
   const gate = seen.gates.get(gate_id);
+  if (resolution != null && signature === null) seen.doubts.delete(event.step_id);
+  if (resolution != null && signature !== null) seen.doubts.set(event.step_id, { resolution, result_digest });
   if (signature !== null) return isSound(event, seen, check);
   if (gate?.signed !== true) return true;
   const { quorum, votes } = gate;
@@ -97,6 +109,16 @@ async function checkVerdict(event: LedgerEvent, seen: Seen, check: SignatureChec
     event.event_type === "USER_APPROVED" ? ["approve", quorum.approvals] : ["reject", quorum.rejections];
   const carriers = new Set(carried_by.map((carrier) => nameOf(carrier.principal)));
   return carriers.size >= needed && [...carriers].every((name) => votes.get(name) === decision);
+}
+
+/** A call is settled once for each decision, as that says; decisions of earlier releases do not say with which result. */
+function checkSettled(event: LedgerEvent, { doubts }: Seen): boolean {
+  const { resolution, result } = payloadOf(event, "ACTION_SETTLED");
+  const settlement = doubts.get(event.step_id);
+  if (settlement === undefined) return true;
+  doubts.set(event.step_id, null);
+  if (settlement === null) return false;
+  return settlement.resolution === resolution && (settlement.result_digest ?? digest(result)) === digest(result);
 }
 
 /** What a person said and signed. */
@@ -127,7 +149,10 @@ async function isSignedBy(
   const trusted = keys === undefined ? stored : readKeys(await keys(refOf(principal), event.tenant_id));
   const known = stored.filter((key) => trusted.some(({ x }) => x === key.x));
   const verified = await jwsVerifier.verify(signature.jws, known);
-  return verified !== null && verified.text === signedInput(event);
+  if (verified === null || verified.text === signedInput(event)) return verified !== null;
+  const { decodeProtectedHeader } = await import("jose");
+  const saysAll = decodeProtectedHeader(signature.jws)["claims"] !== undefined;
+  return !saysAll && verified.text === signedInput(event, true);
 }
 
 /** Rows of any number of streams, mixed, each stream in its order and its chain sound; then what is wrong with them. */
@@ -164,7 +189,7 @@ export function createSignatureAudit(check: SignatureCheck = {}): SignatureAudit
 /** Null for rows of which nothing can be made, though their chain is sound. */
 function readSigned(rows: readonly TurnRow[]): readonly LedgerEvent[] | null {
   try {
-    return openTurns(rows).filter(({ event_type }) => /^(GATE|USER)_/.test(event_type));
+    return openTurns(rows).filter(({ event_type }) => /^(GATE_|USER_|ACTION_SETTLED$)/.test(event_type));
   } catch {
     return null;
   }

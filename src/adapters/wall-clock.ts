@@ -6,6 +6,7 @@ const maxDelay = 2_147_483_647;
 /** The machine's own clock and timers. */
 export const wallClock: Clock = Object.freeze({
   now: () => Date.now(),
+  elapsed: () => performance.now(),
   setTimer(at: number, fire: () => void, background = false) {
     let handle: NodeJS.Timeout;
     const arm = (): void => {

@@ -7,7 +7,9 @@
  */
 import { InvalidArgumentError } from "commander";
 import type { Gate, GateRequest } from "../contract/gate.ts";
+import { namedTargets } from "../protocol/named-targets.ts";
 import { editGate, type GateEdit } from "./edit-gate.ts";
+import { readJson } from "./options.ts";
 import { gateSections, renderGate, renderSections } from "./render-gate.ts";
 import { layOut, renderScreen } from "./review-screen.ts";
 import type { Screen } from "./screen.ts";
@@ -42,7 +44,11 @@ export async function askGate(question: Question): Promise<GateAnswer> {
     if (act === "undo") draft = { edit: null, note: "Your edit is gone." };
     else if (act === "edit") draft = await edit(question, draft);
     else if (act === "next" || act === "back" || act === "quit" || act === "stop") return { to: act };
-    else return say(question, draft, act);
+    else {
+      const answer = await say(question, draft, act);
+      if (typeof answer !== "string") return answer;
+      draft = { ...draft, note: answer };
+    }
   }
 }
 
@@ -52,22 +58,41 @@ async function edit({ gate, terminal }: Question, draft: Draft): Promise<Draft> 
     terminal.signal.throwIfAborted();
     return { edit: edited, note: edited === null ? "Nothing is changed." : "" };
   } catch (error) {
-    if (!(error instanceof InvalidArgumentError)) throw error;
-    return { ...draft, note: `Not taken: ${error.message}` };
+    return { ...draft, note: describeWrong(error) };
   }
 }
 
-/** A rejection may have a reason, which is kept. */
-async function say({ terminal }: Question, { edit: made }: Draft, act: Act): Promise<GateAnswer> {
-  const decision = act === "reject" || act === "failed" ? "reject" : "approve";
-  const comment = decision === "reject" ? await terminal.ask("Why? (kept with the decision; Enter for none) ") : "";
-  if (comment === null) return { to: "stop" };
-  const payload = {
-    ...(made !== null && decision === "approve" && { edit: made.edit }),
-    ...((act === "done" || act === "retry") && { resolution: act }),
-    ...(comment.trim() !== "" && { comment: comment.trim() }),
-  };
-  return { to: "decide", decision, payload };
+const questions: { readonly [A in Act]?: string } = {
+  reject: "Why? (kept with the decision; Enter for none) ",
+  failed: "Why? (kept with the decision; Enter for none) ",
+  done: "What did the call give, as JSON or @FILE? (its step's result; Enter for null) ",
+};
+
+/** A rejection may have a reason, which is kept, and a call that was done a result. In words what was wrong with that. */
+async function say({ terminal, gate }: Question, { edit: made }: Draft, act: Act): Promise<GateAnswer | string> {
+  const question = questions[act];
+  const typed = question === undefined ? "" : await terminal.ask(question);
+  if (typed === null) return { to: "stop" };
+  const text = typed.trim();
+  if (act === "reject" || act === "failed")
+    return { to: "decide", decision: "reject", payload: text === "" ? {} : { comment: text } };
+  try {
+    const settled = act === "done" || act === "retry" ? { resolution: act } : {};
+    const payload = {
+      ...(made !== null && { edit: made.edit }),
+      ...settled,
+      ...(text !== "" && { result: readJson(text) }),
+      ...namedTargets(gate.votes),
+    };
+    return { to: "decide", decision: "approve", payload };
+  } catch (error) {
+    return describeWrong(error);
+  }
+}
+
+function describeWrong(error: unknown): string {
+  if (error instanceof InvalidArgumentError) return `Not taken: ${error.message}`;
+  throw error;
 }
 
 interface Choice {

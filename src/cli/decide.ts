@@ -7,12 +7,13 @@
  *        (`--sign`) binds it too.
  */
 import { type Command, Option } from "commander";
-import { type GateRequest, isOpenGate } from "../contract/gate.ts";
+import { type Gate, type GateRequest, isOpenGate } from "../contract/gate.ts";
 import type { Json, JsonObject } from "../contract/json.ts";
 import type { RetryRequest } from "../contract/retry.ts";
 import { readSigningKey } from "./approver-keys.ts";
 import { type CommandContext, withKernel } from "./open-kernel.ts";
 import { addCommonOptions, type CommonOptions, readJson, readJsonObject, readList, type Session } from "./options.ts";
+import { UsageError } from "./report-error.ts";
 import { describeDecided, promiseSafety, showResult } from "./show-result.ts";
 import { signDecision } from "./sign-decision.ts";
 import type { Terminal } from "./terminal.ts";
@@ -22,6 +23,7 @@ import { watchRun } from "./watch-run.ts";
 interface DecideOptions extends CommonOptions {
   readonly edit?: JsonObject;
   readonly comment?: string;
+  readonly targets?: readonly string[];
   readonly digest?: string;
   readonly basis?: string;
   readonly resolution?: "done" | "retry";
@@ -63,6 +65,7 @@ const addDecision = (program: Command, name: "approve" | "reject"): Command =>
     .argument("<workflow>", "its id")
     .argument("[gate]", "its id; not needed where one gate is open")
     .option("--comment <text>", "kept with the decision")
+    .option("--targets <names>", "where an outcome is applied, separated by commas; votes name the same", readList)
     .option("--digest <digest>", "only if the gate still shows the payload with this digest")
     .option("--basis <digest>", "only if what the gate shows still rests on what has this digest")
     .option("--sign <keyfile>", "sign the decision with this Ed25519 key (JWK or PEM)", readSigningKey);
@@ -77,9 +80,10 @@ async function decide({ workflowId, gateId, decision }: Decision, session: Sessi
   const payload = readPayload(session.options);
   await withKernel(session, async ({ kernel, caller }) => {
     const before = await kernel.workflow(workflowId, caller);
-    const signed = await signDecision(before, { gateId, decision, caller }, session.options);
     const named = gateId === undefined ? {} : { gate_id: gateId };
     const gate = before.gates.find((one) => isOpenGate(one) && (gateId === undefined || one.gate_id === gateId));
+    if (session.options.sign !== undefined) requireSeen(gate, session.options);
+    const signed = await signDecision({ gate, sequence: before.sequence }, { decision, caller }, session.options);
     promiseSafety(session, workflowId);
     const answer = await kernel.decideGate(workflowId, {
       ...caller,
@@ -97,9 +101,25 @@ async function decide({ workflowId, gateId, decision }: Decision, session: Sessi
   });
 }
 
-const readPayload = ({ edit, comment, digest, basis, resolution, result }: DecideOptions): GateRequest["payload"] => ({
+/** What is signed is what was looked at: of a gate that was revised that is to be said. */
+function requireSeen(gate: Gate | undefined, { digest }: DecideOptions): void {
+  const isRevised = (gate?.revised_from ?? []).length > 0;
+  if (isRevised && digest === undefined)
+    throw new UsageError(`${gate?.gate_id} was revised; look again, and name the --digest that it shows now`);
+}
+
+const readPayload = ({
+  edit,
+  comment,
+  targets,
+  digest,
+  basis,
+  resolution,
+  result,
+}: DecideOptions): GateRequest["payload"] => ({
   ...(edit !== undefined && { edit }),
   ...(comment !== undefined && { comment }),
+  ...(targets !== undefined && { apply_targets: [...targets] }),
   ...(digest !== undefined && { payload_digest: digest }),
   ...(basis !== undefined && { basis_digest: basis }),
   ...(resolution !== undefined && { resolution }),

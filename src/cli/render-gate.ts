@@ -78,7 +78,7 @@ function describeChanges(diff: string, shown: Shown): Section {
 
 function renderFacts(gate: Gate, now: number): string {
   const lines = gate.reasons.map((reason) => `asked by  ${describeReason(reason)}`);
-  lines.push(`runs      ${gate.operator}, effect ${gate.effect}`);
+  lines.push(`${gate.kind === "in_doubt" ? "called" : "runs  "}    ${gate.operator}, effect ${gate.effect}`);
   lines.push(`risk      ${gate.risk_level}, estimated cost ${gate.estimated_cost}`);
   if (gate.target !== null)
     lines.push(`target    ${gate.target.type} ${gate.target.outcome_id} version ${gate.target.version}`);
@@ -133,8 +133,12 @@ function renderVotes({
   return lines;
 }
 
-function describeVote({ principal, decision, on_behalf_of, advisory, signature, comment }: GateVote): string {
+function describeVote(vote: GateVote): string {
+  const { principal, decision, on_behalf_of, advisory, signature, comment, apply_targets, resolution, result } = vote;
   const more = [
+    ...(resolution === undefined ? [] : [`resolution ${resolution}`]),
+    ...(result === undefined ? [] : [`result ${JSON.stringify(result)}`]),
+    ...(apply_targets === undefined ? [] : [`applied to ${JSON.stringify(apply_targets)}`]),
     ...(on_behalf_of === null ? [] : [`in the place of ${nameOf(on_behalf_of)}`]),
     ...(advisory ? ["advice"] : []),
     ...(signature === null ? [] : ["signed"]),
@@ -145,8 +149,9 @@ function describeVote({ principal, decision, on_behalf_of, advisory, signature, 
 
 export const describeReason = ({ source, rule, reason }: GateReason): string => `${source} "${rule}": ${reason}`;
 
-function renderAnswers({ consequences: { approve, edit, reject } }: Gate): string {
-  const lines = [`approve   ${approve}`, `edit      ${edit}`, `reject    ${reject}`];
+function renderAnswers({ consequences: { approve, edit, reject }, editable }: Gate): string {
+  const edits = editable === null ? "Nothing of it may be edited." : edit;
+  const lines = [`approve   ${approve}`, `edit      ${edits}`, `reject    ${reject}`];
   return lines.map((line) => hangLines(line, margin)).join("\n");
 }
 

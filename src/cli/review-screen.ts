@@ -74,7 +74,7 @@ function renderHead(gate: Gate, columns: number, { paint, now, place }: ScreenVi
   const title = wrapLine(showLine(gate.title), columns, "  ").map((line) => paint("bold", line));
   const lines = [
     `${place}   ${gate.workflow_id}  ${gate.gate_id}`,
-    `runs ${showLine(gate.operator)}, effect ${gate.effect}, risk ${gate.risk_level}, cost ${gate.estimated_cost}, opened ${describeTime(gate.opened_at, now())}${gate.due_at === null ? "" : `, due ${describeTime(gate.due_at, now())}, then ${gate.expiry_action}`}`,
+    `${gate.kind === "in_doubt" ? "called" : "runs"} ${showLine(gate.operator)}, effect ${gate.effect}, risk ${gate.risk_level}, cost ${gate.estimated_cost}, opened ${describeTime(gate.opened_at, now())}${gate.due_at === null ? "" : `, due ${describeTime(gate.due_at, now())}, then ${gate.expiry_action}`}`,
     ...gate.reasons.map((reason) => showLine(`asked by ${describeReason(reason)}`)),
     `payload ${gate.payload_digest.slice(0, 12)}`,
   ];

@@ -183,13 +183,14 @@ type Decided = Extract<GateAnswer, { to: "decide" }>;
 
 async function sendDecision(
   { kernel, caller }: CommandContext,
-  { workflow_id, gate_id, payload_digest, basis_digest }: Gate,
+  gate: Gate,
   { decision, payload }: Decided,
   session: Session<ReviewOptions>,
 ) {
+  const { workflow_id, gate_id, payload_digest, basis_digest } = gate;
   const before = await kernel.workflow(workflow_id, caller);
-  const signing = { sign: session.options.sign, resolution: payload?.resolution };
-  const signed = await signDecision(before, { gateId: gate_id, decision, caller }, signing);
+  const signing = { sign: session.options.sign, resolution: payload?.resolution, result: payload?.result };
+  const signed = await signDecision({ gate, sequence: before.sequence }, { decision, caller }, signing);
   const shown = { payload_digest, ...(basis_digest !== undefined && { basis_digest }) };
   promiseSafety(session, workflow_id);
   const request = { ...caller, gate_id, decision, payload: { ...payload, ...shown, ...signed } };

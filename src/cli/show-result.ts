@@ -58,11 +58,15 @@ export const describeDecided = (
   ].join("\n");
 
 /** A decision on what was shown here, and on nothing that it has become since. */
-export const decideLine = (
+export function decideLine(
   options: CommonOptions,
   word: "approve" | "reject",
-  { workflow_id, gate_id, payload_digest }: Gate,
-): string => commandLine(options, word, workflow_id, gate_id, "--digest", payload_digest);
+  { kind, workflow_id, gate_id, payload_digest, basis_digest }: Gate,
+): string {
+  const basis = basis_digest === undefined ? [] : ["--basis", basis_digest];
+  const settled = kind === "in_doubt" && word === "approve" ? ["--resolution", "done"] : [];
+  return commandLine(options, word, workflow_id, gate_id, "--digest", payload_digest, ...basis, ...settled);
+}
 
 /** A command as a person would type it to act on the same ledger as the same caller. */
 export function commandLine(options: CommonOptions, ...words: readonly string[]): string {

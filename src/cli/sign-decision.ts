@@ -1,14 +1,19 @@
 /**
- * The signature over what a gate shows now, by the approver's own key. Never: keeps the key.
+ * The signature over what a gate was shown to be, by the approver's own key. Never: keeps the key.
  */
 import { signApproval } from "../adapters/jws-signer.ts";
 import type { Caller } from "../contract/auth-context.ts";
-import { isOpenGate } from "../contract/gate.ts";
-import type { WorkflowState } from "../contract/workflow-state.ts";
+import type { Gate } from "../contract/gate.ts";
 import { UsageError } from "./report-error.ts";
 
-interface Signed {
-  readonly gateId: string | undefined;
+interface Shown {
+  /** Undefined where none is open. */
+  readonly gate: Gate | undefined;
+  /** The log's length makes each signature a new one. */
+  readonly sequence: number;
+}
+
+interface Word {
   readonly decision: "approve" | "reject";
   readonly caller: Caller;
 }
@@ -16,19 +21,20 @@ interface Signed {
 interface Signing {
   readonly sign?: object | string | undefined;
   readonly resolution?: "done" | "retry" | undefined;
+  readonly result?: unknown;
+  readonly targets?: readonly string[] | undefined;
 }
 
-/** The log's length makes each signature a new one. @throws UsageError where no such gate is open. */
+/** @throws UsageError where no such gate is open. */
 export async function signDecision(
-  { gates, sequence }: WorkflowState,
-  { gateId, decision, caller }: Signed,
-  { sign, resolution }: Signing,
+  { gate, sequence }: Shown,
+  { decision, caller: { principal } }: Word,
+  { sign, resolution, result, targets }: Signing,
 ): Promise<{ readonly signature?: string }> {
   if (sign === undefined) return {};
-  const gate = gates.find((one) => isOpenGate(one) && (gateId === undefined || one.gate_id === gateId));
   if (gate === undefined) throw new UsageError("there is no open gate to sign a decision on");
-  const { principal } = caller;
   const nonce = String(sequence);
-  const told = gate.kind === "approval" ? null : decision === "reject" ? "failed" : resolution;
-  return { signature: await signApproval(gate, { principal, decision, resolution: told, key: sign, nonce }) };
+  const settled = gate.kind === "approval" ? null : decision === "reject" ? "failed" : resolution;
+  const word = { principal, decision, resolution: settled, result, apply_targets: targets } as const;
+  return { signature: await signApproval(gate, { ...word, key: sign, nonce }) };
 }

@@ -3,11 +3,13 @@
  *
  * INV-1  The claims of a decision can be computed again from its ledger event alone, so that a signature can be checked
  *        without a kernel.
+ * INV-2  Whatever of a decision changes what happens is in them; its comment is not. A key is there only where the decision
+ *        has the thing: claims of a plain decision are what they always were.
  */
-import { canonicalJson } from "./digest.ts";
+import { canonicalJson, digest } from "./digest.ts";
 import type { GateDecided, GateVoted, LedgerEvent } from "./event.ts";
-import type { Gate } from "./gate.ts";
-import type { PrincipalRef } from "./gate-vote.ts";
+import type { Gate, ParsedGateRequest } from "./gate.ts";
+import type { GateVote, PrincipalRef } from "./gate-vote.ts";
 
 export interface ApprovalClaims extends Pick<Gate, "gate_id" | "tenant_id" | "workflow_id" | "payload_digest"> {
   readonly principal: PrincipalRef;
@@ -19,13 +21,28 @@ export interface ApprovalClaims extends Pick<Gate, "gate_id" | "tenant_id" | "wo
   readonly basis_digest?: string;
   /** Of a call in doubt only: what became of it. */
   readonly resolution?: "done" | "retry" | "failed";
+  /** Of a call that is told to be done, always: SHA-256 of what it gave, of `null` where nothing is said of that. */
+  readonly result_digest?: string;
+  /** Where any are named: SHA-256 of the list. */
+  readonly apply_targets_digest?: string;
 }
 
-/** Who decides what. `resolution` as in the request: of a call in doubt only. */
+/**
+ * A signature's protected header says `claims: 2` where its maker knew every key above: what its claims do not name was not
+ * said. Earlier ones do not say it, and named neither result nor targets.
+ */
+export const claimsVersion = 2;
+
+/** Who decides what, as in the request. */
 export interface Signing {
   readonly principal: PrincipalRef;
   readonly decision: "approve" | "reject";
+  /** Of a call in doubt only. */
   readonly resolution?: "done" | "retry" | "failed" | null | undefined;
+  /** With `done`: what the call gave, as JSON. */
+  readonly result?: unknown;
+  /** Where the outcome is to be applied, if the decision names that. */
+  readonly apply_targets?: readonly string[] | undefined;
 }
 
 /** The text that an approver signs for this decision on the gate as it now stands. Source: `gate` of `kernel.workflow()`. */
@@ -34,41 +51,59 @@ export function signingInput(
     Gate,
     "gate_id" | "tenant_id" | "workflow_id" | "payload_digest" | "policy_version" | "target" | "basis_digest"
   >,
-  signing: Signing,
+  { result = null, ...signing }: Signing,
 ): string {
-  const { gate_id, tenant_id, workflow_id, payload_digest, policy_version, target } = gate;
-  const bound = { gate_id, tenant_id, workflow_id, payload_digest, policy_version, ...basisOf(gate) };
+  const { gate_id, tenant_id, workflow_id, payload_digest, policy_version, target, basis_digest } = gate;
+  const bound = { gate_id, tenant_id, workflow_id, payload_digest, policy_version, basis_digest };
   const outcome = { outcome_id: target?.outcome_id ?? null, outcome_version: target?.version ?? null };
-  return textOf({ ...bound, ...outcome }, signing);
+  return textOf({ ...bound, ...outcome }, { ...signing, ...resultOf(signing.resolution, result) });
 }
 
-/** The same text from the event that recorded the decision. */
-export function signedInput(event: LedgerEvent): string {
+/** What of a decision on a call in doubt says what it gave. */
+export const resultOf = (resolution: Signing["resolution"], result: unknown): { readonly result_digest?: string } =>
+  resolution === "done" ? { result_digest: digest(result) } : {};
+
+/** The same text from the event that recorded the decision; `earlier`: as it was signed before `claims: 2`. */
+export function signedInput(event: LedgerEvent, earlier = false): string {
   const payload = event.payload as unknown as GateDecided & Partial<GateVoted>;
-  const { gate_id, payload_digest, policy_version, outcome_id, outcome_version, principal, resolution } = payload;
+  const { gate_id, payload_digest, policy_version, outcome_id, outcome_version, basis_digest } = payload;
   const { tenant_id, workflow_id } = event;
-  const bound = {
-    gate_id,
-    tenant_id,
-    workflow_id: workflow_id ?? "",
-    payload_digest,
-    policy_version,
-    ...basisOf(payload),
+  const bound = { gate_id, tenant_id, workflow_id: workflow_id ?? "", payload_digest, policy_version, basis_digest };
+  const { principal, resolution, result, result_digest, apply_targets } = payload;
+  const word = {
+    principal: principal as PrincipalRef,
+    decision: payload.decision ?? (event.event_type === "USER_APPROVED" ? "approve" : "reject"),
+    resolution,
   };
-  const decision = payload.decision ?? (event.event_type === "USER_APPROVED" ? "approve" : "reject");
-  return textOf(
-    { ...bound, outcome_id, outcome_version },
-    { principal: principal as PrincipalRef, decision, resolution },
-  );
+  const told = result === undefined ? { result_digest } : resultOf(resolution, result);
+  return textOf({ ...bound, outcome_id, outcome_version }, earlier ? word : { ...word, ...told, apply_targets });
 }
 
-const basisOf = ({ basis_digest }: { readonly basis_digest?: string | undefined }) =>
-  basis_digest === undefined ? {} : { basis_digest };
+interface Bound extends Omit<ApprovalClaims, "principal" | "decision" | "resolution" | "basis_digest"> {
+  readonly basis_digest: string | undefined;
+}
 
-function textOf(
-  bound: Omit<ApprovalClaims, "principal" | "decision" | "resolution">,
-  { principal: { type, id }, decision, resolution = null }: Signing,
-): string {
-  const claims: ApprovalClaims = { ...bound, principal: { type, id }, decision };
-  return canonicalJson(resolution === null ? claims : { ...claims, resolution });
+interface Told extends Omit<Signing, "result"> {
+  readonly result_digest?: string | undefined;
+}
+
+/** What is undefined has no key. */
+function textOf(bound: Bound, { principal: { type, id }, decision, apply_targets = [], ...told }: Told): string {
+  const { resolution, result_digest } = told;
+  const settled = { resolution: resolution ?? undefined, result_digest };
+  const apply_targets_digest = apply_targets.length === 0 ? undefined : digest(apply_targets);
+  return canonicalJson({ ...bound, ...settled, apply_targets_digest, principal: { type, id }, decision });
+}
+
+type Word = Pick<GateVote, "result" | "apply_targets"> & Pick<Partial<GateDecided>, "resolution" | "result_digest">;
+
+/** Whether a word that comes again says what was said: what it does not name is whatever that was. */
+export function saysSame(word: Word, { payload }: Pick<ParsedGateRequest, "payload">): boolean {
+  const { resolution, result, apply_targets } = payload;
+  const given = word.result_digest ?? (word.result === undefined ? undefined : digest(word.result));
+  return (
+    (resolution === undefined || resolution === word.resolution) &&
+    (result === undefined || given === undefined || digest(result) === given) &&
+    (apply_targets.length === 0 || digest(apply_targets) === digest(word.apply_targets ?? []))
+  );
 }

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { kernelError } from "./error-codes.ts";
 import { PrincipalId, TenantId } from "./ids.ts";
 import { raise } from "./kernel-error.ts";
-import type { ModuleRef } from "./module-ref.ts";
+import { type ModuleRef, moduleRef } from "./module-ref.ts";
 
 /** The scopes that public operations ask for; hosts add their own words (`operator:<name>`, `effect:<effect>`, …). */
 export const publicScopes = ["intent:submit", "workflow:execute", "outcome:read", "gate:approve"] as const;
@@ -48,6 +48,20 @@ export const Caller = z.object({
   principal: z.object({ type: z.string(), id: PrincipalId, role: z.string() }),
 });
 export type Caller = z.infer<typeof Caller>;
+
+const callerRef = moduleRef(5, "identity", "caller");
+
+/**
+ * Whose workflows a caller sees: those of one tenant; undefined for the embedding host, who gives no caller and sees all.
+ * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for a caller without a tenant: it is not the host.
+ */
+export function tenantOf(caller: Caller | undefined): Caller["tenant_id"] | undefined {
+  if (caller === undefined) return undefined;
+  const read = TenantId.safeParse((caller as Partial<Caller> | null)?.tenant_id);
+  if (read.success) return read.data;
+  const message = "caller: tenant_id must be a text or a whole number; the embedding host itself gives no caller";
+  return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, callerRef));
+}
 
 /** A caller with a credential. Without `scopes` they may do what the kernel grants the role. */
 export const ScopedCaller = Caller.extend({ scopes: z.array(z.string()).readonly().optional() });

@@ -321,6 +321,8 @@ export interface GateDecided {
   readonly basis_digest?: string;
   readonly edited: boolean;
   readonly resolution: "done" | "retry" | "failed" | null;
+  /** With `done`: SHA-256 of the result that ACTION_SETTLED holds. Rows of earlier releases lack it. */
+  readonly result_digest?: string;
   readonly apply_targets: readonly string[];
   readonly comment: string | null;
   /** With a quorum: the votes that carried the decision; `principal` is whose vote completed it. */
@@ -342,6 +344,11 @@ export interface GateVoted {
   readonly basis_digest?: string;
   readonly signature: GateSignature | null;
   readonly comment: string | null;
+  /** Where any are named. */
+  readonly apply_targets?: readonly string[];
+  /** Of advice on a call in doubt: what became of it, and with `done` what it gave. */
+  readonly resolution?: "done" | "retry" | "failed";
+  readonly result?: Json;
   /** Where the host says who is one person: the voters that this one was found to be another than. */
   readonly apart_from?: readonly PrincipalRef[];
 }

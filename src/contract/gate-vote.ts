@@ -8,6 +8,7 @@
  */
 import { z } from "zod";
 import { PrincipalId } from "./ids.ts";
+import { JsonValue } from "./json.ts";
 
 /** Who, without the role in which they act. */
 export const PrincipalRef = z.object({ type: z.string().min(1).max(64), id: PrincipalId });
@@ -50,6 +51,12 @@ export const GateVote = z.object({
   payload_digest: z.string(),
   signature: GateSignature.nullable(),
   comment: z.string().nullable(),
+  /** Where the outcome is to be applied, if the vote names that. */
+  apply_targets: z.array(z.string()).optional(),
+  /** Of advice on a call in doubt: what became of it. */
+  resolution: z.enum(["done", "retry", "failed"]).optional(),
+  /** With `done`: what the call gave. */
+  result: JsonValue.optional(),
 });
 export type GateVote = z.infer<typeof GateVote>;
 

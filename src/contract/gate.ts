@@ -161,6 +161,8 @@ export const Gate = z.object({
       at: z.string(),
       edited: z.boolean(),
       resolution: z.enum(["done", "retry", "failed"]).nullable(),
+      /** Of a call that is told to be done: SHA-256 of what it gave. */
+      result_digest: z.string().optional(),
       apply_targets: z.array(z.string()),
       comment: z.string().nullable(),
       /** The votes that carried it; none where one decision was enough. */

@@ -73,6 +73,8 @@ function cutGate(gate: Gate | ListedGate, most: number): ListedGate {
       ...vote,
       signature: small(vote.signature, null),
       comment: vote.comment === null ? null : phrase(vote.comment),
+      ...(vote.apply_targets !== undefined && { apply_targets: small(vote.apply_targets, []) }),
+      ...(vote.result !== undefined && { result: small(vote.result, null) }),
     })),
     ...(gate.basis !== undefined && { basis: small(gate.basis, []) }),
     ...(gate.editable !== undefined && { editable: small(gate.editable, null) }),

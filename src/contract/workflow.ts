@@ -169,12 +169,17 @@ export const isAtRest = (state: WorkflowStateName): boolean => isTerminal(state)
 /** Nothing more happens by itself: it has ended, or somebody is asked. Between a decision and what follows from it, nobody is. */
 export const isSettled = (state: WorkflowStateName, gates: Iterable<Pick<Gate, "status">>): boolean =>
   isTerminal(state) || (state === "waiting_for_user" && [...gates].some(isOpenGate));
+/** The steps of the newest plan, in its order. */
+export const stepsOf = ({ plan, steps }: Pick<WorkflowRecord, "plan" | "steps">): readonly StepRecord[] =>
+  (plan?.steps ?? []).flatMap(({ step_id }) => steps.get(step_id) ?? []);
+/** The first of what a step depends on that has not succeeded. */
+export const unmetOf = ({ steps }: Pick<WorkflowRecord, "steps">, { depends_on }: PlanStep): string | undefined =>
+  depends_on.find((id) => steps.get(id)?.state !== "succeeded");
 /** Whether a step can go on now, or start. */
 export function isRunnable({ steps, standing }: Pick<WorkflowRecord, "steps" | "standing">, of: StepRecord): boolean {
   const { state, phase, step } = of;
   if (state === "running") return isWorking(phase) || phase === "backing_off";
-  if (state !== "queued" || !standing.places.has(step.step_id)) return false;
-  return step.depends_on.every((id) => steps.get(id)?.state === "succeeded");
+  return state === "queued" && standing.places.has(step.step_id) && unmetOf({ steps }, step) === undefined;
 }
 /**
  * How much of the plan's weight is done, rounded; 100 exactly when all is, short of it below (seed 003 section 2.8; C-34).

@@ -6,11 +6,12 @@
  * D2  One workflow and one page of heads are in memory at a time; a log that cannot be read is a finding.
  */
 import { z } from "zod";
-import type { Caller } from "../contract/auth-context.ts";
+import { type Caller, tenantOf } from "../contract/auth-context.ts";
 import { type CapabilityDefinition, capabilityRef } from "../contract/capability.ts";
 import { KernelErrorException } from "../contract/error.ts";
 import type { Gate } from "../contract/gate.ts";
 import { isOpenGate } from "../contract/gate.ts";
+import { withoutUnset } from "../contract/json.ts";
 import { readStrictly } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { isHarmless } from "../contract/operator.ts";
@@ -58,16 +59,12 @@ async function* headsOf(
 ): AsyncGenerator<WorkflowHead, void, void> {
   if (workflow_id !== undefined) {
     const head = await store.head(workflow_id);
-    if (head === null || (caller?.tenant_id ?? head.tenant_id) !== head.tenant_id)
+    if (head === null || (tenantOf(caller) ?? head.tenant_id) !== head.tenant_id)
       return void (await reading.readWorkflowState(workflow_id, caller));
     if (!isTerminal(head.state) && (intent_type ?? head.intent_type) === head.intent_type) yield head;
     return;
   }
-  yield* eachHead(store, {
-    states: unfinished,
-    ...(caller === undefined ? {} : { tenant_id: caller.tenant_id }),
-    ...(intent_type === undefined ? {} : { intent_type }),
-  });
+  yield* eachHead(store, withoutUnset({ states: unfinished, tenant_id: tenantOf(caller), intent_type }));
 }
 
 async function examineWorkflow(

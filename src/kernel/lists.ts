@@ -10,7 +10,7 @@
  */
 
 import { z } from "zod";
-import type { Caller } from "../contract/auth-context.ts";
+import { type Caller, tenantOf } from "../contract/auth-context.ts";
 import { KernelErrorException, raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { type Gate, plainGate } from "../contract/gate.ts";
@@ -96,15 +96,13 @@ export function createLists(parts: ListParts): Pick<Kernel, "workflows" | "gates
   };
 }
 
-const tenantOf = (caller: Caller | undefined) => (caller === undefined ? {} : { tenant_id: caller.tenant_id });
-
 async function listWorkflows(
   parts: ListParts,
   { after, before, limit, total, text = "", principal: principal_id, ...rest }: z.output<typeof WorkflowQuery>,
   caller: Caller | undefined,
 ): Promise<Listed<WorkflowSummary>> {
   const { store } = parts;
-  const selection: HeadSelection = { ...withoutUnset({ ...rest, principal_id }), ...tenantOf(caller) };
+  const selection: HeadSelection = withoutUnset({ ...rest, principal_id, tenant_id: tenantOf(caller) });
   const cursors = withoutUnset({
     after: await placeOf(store, after, caller),
     before: await placeOf(store, before, caller),
@@ -145,7 +143,7 @@ async function placeOf(
 ): Promise<HeadPlace | undefined> {
   if (workflowId === undefined) return undefined;
   const head = await store.head(workflowId);
-  if (head !== null && (caller === undefined || head.tenant_id === caller.tenant_id)) return head;
+  if (head !== null && (tenantOf(caller) ?? head.tenant_id) === head.tenant_id) return head;
   return refuse(`filter: the cursor ${workflowId} is no workflow of this list`);
 }
 
@@ -190,7 +188,7 @@ async function listGates(
   caller: Caller | undefined,
 ): Promise<Listed<ListedGate>> {
   const { store, registry } = parts;
-  const selection = { ...withoutUnset(rest), ...tenantOf(caller) };
+  const selection = withoutUnset({ ...rest, tenant_id: tenantOf(caller) });
   const { workflow_id } = selection;
   const find = mine === true ? await seatFinder(parts, requireCaller(caller)) : null;
   const describeSeat = caller === undefined ? null : await seatDescriber(parts, caller);

@@ -104,7 +104,9 @@ const shape = {
   budgets: z.unknown(),
   durability: z.enum(["full", "effects"]),
   domainPipelines: z.record(z.string(), pipeline),
-  clock: port("now", "setTimer"),
+  clock: port("now", "setTimer").refine((clock) => mayHave({ elapsed: 0 }).safeParse(clock).success, {
+    error: "elapsed must be a function",
+  }),
   random: fn,
   inspect: port(),
   logger: port(),

@@ -2,6 +2,7 @@
  * The kernel's reads: views and projections of the committed ledger.
  */
 import { foldEvents, foldWorkflow } from "../../machines/fold.ts";
+import { type Caller, tenantOf } from "../contract/auth-context.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import type { LedgerEvent } from "../contract/event.ts";
@@ -90,7 +91,7 @@ export function createReads(parts: ReadParts): Reads {
       reading.channel(projections[name], workflowId, options, caller),
     async *feed(options = {}, caller) {
       await authorize(caller, "outcome:read");
-      yield* tenantFeed.follow(options, caller?.tenant_id);
+      yield* tenantFeed.follow(options, tenantOf(caller));
     },
     trace: (workflowId, caller) => reading.tell(workflowId, caller, (record) => traceOf(record, isModelCall)),
     explain: (workflowId, caller, options = {}) =>
@@ -108,7 +109,10 @@ export function createReads(parts: ReadParts): Reads {
       yield* readable(workflowId, () => composeEvidence(rows, [...kept, ...numberReports(reports)]));
     },
     async verify(workflowId, check, caller) {
-      if (workflowId === undefined) return verifyAll(store, check);
+      if (workflowId === undefined) {
+        requireHost(caller);
+        return verifyAll(store, check);
+      }
       if (caller !== undefined) await reading.requireOwn(workflowId, caller);
       return verifyOne(store, workflowId, check);
     },
@@ -116,6 +120,14 @@ export function createReads(parts: ReadParts): Reads {
       yield* await reading.rows(workflowId, caller);
     },
   };
+}
+
+/** @throws KernelErrorException T5_IDENTITY_VIOLATION for a caller: the whole ledger is nobody's but the embedding host's. */
+function requireHost(caller: Caller | undefined): void {
+  if (tenantOf(caller) === undefined) return;
+  const message =
+    "the whole ledger is verified for the embedding host alone; a caller names a workflow of their tenant";
+  raise(kernelError("T5_IDENTITY_VIOLATION", message, moduleRef(5, "identity", "verify")));
 }
 
 const readsRef = moduleRef(4, "workflow_log", "read_at");

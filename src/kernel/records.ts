@@ -2,7 +2,7 @@
  * What a host feeds into a tenant's own log: documents, memory, changes of other replicas.
  */
 import { z } from "zod";
-import type { Caller } from "../contract/auth-context.ts";
+import { type Caller, tenantOf } from "../contract/auth-context.ts";
 import { DocumentRecord, MemoryRecord, type ParsedMemoryRecord } from "../contract/context-bundle.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
@@ -75,7 +75,7 @@ async function readChanges(
 ): Promise<readonly FederatedChange[]> {
   const { tenant_id, limit = runtime.limits.maxSyncChanges } = parse(ChangeQuery, raw);
   await gateway.authorize(caller, "memory:sync");
-  if (caller !== undefined && caller.tenant_id !== tenant_id)
+  if ((tenantOf(caller) ?? tenant_id) !== tenant_id)
     raise(kernelError("T5_IDENTITY_VIOLATION", "the caller does not belong to this tenant", recordRef));
   // Plain records lie among them: what is read grows until there are enough, or no more.
   for (let read = limit; ; read *= 2) {

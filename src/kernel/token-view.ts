@@ -1,7 +1,7 @@
 /**
  * The tokens of workflows as hosts read them: projections of the committed ledger beside the ceilings of this kernel.
  */
-import type { Caller } from "../contract/auth-context.ts";
+import { type Caller, tenantOf } from "../contract/auth-context.ts";
 import type { ParsedBudgets } from "../contract/budget.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
@@ -56,7 +56,7 @@ export function createTokenView({
 }
 
 function requireTenant(tenantId: string | number, caller: Caller | undefined): string | number {
-  if (caller === undefined || caller.tenant_id === tenantId) return tenantId;
+  if ((tenantOf(caller) ?? tenantId) === tenantId) return tenantId;
   const message = "the budgets of another tenant cannot be read";
   return raise(kernelError("T5_IDENTITY_VIOLATION", message, moduleRef(5, "identity", "authorize")));
 }

@@ -1,18 +1,21 @@
 /**
  * A gate as a question to the person at the other end (elicitation), and their answer as a decision.
  *
- * Q1  The question shows all that the gate shows, and its key names what is shown: gate, opening, payload, basis. An answer counts
- *     for that and nothing else.
- * Q2  Accepting without a decision decides nothing. Declining rejects. Dismissing leaves the gate open.
+ * Q1  The question shows all that the gate shows, and its key names what is shown: gate, opening, payload, basis, and where
+ *     those who approved would have it applied. An answer counts for that and nothing else.
+ * Q2  Accepting without a decision decides nothing. Declining rejects, but does not say what became of a call in doubt:
+ *     that gate stays open, as any does whose question is dismissed.
  * Q3  Only who may decide is asked. Who else may not (separation, seats, signatures) is the kernel's to say.
  */
 import { type InputRequest, inputRequired, inputResponse } from "@modelcontextprotocol/server";
 import { z } from "zod";
+import { digest } from "../contract/digest.ts";
 import { kernelError } from "../contract/error-codes.ts";
-import { NotJson, requireSafeJson } from "../contract/json.ts";
+import { isPlainObject, type JsonObject, NotJson, requireSafeJson } from "../contract/json.ts";
 import { raise } from "../contract/kernel-error.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Gate, GateRequest, WorkflowState } from "../index.ts";
+import { namedTargets } from "../protocol/named-targets.ts";
 import { describeGate, openGates } from "./describe-workflow.ts";
 import { type McpContext, requireCommand } from "./mcp-context.ts";
 
@@ -23,18 +26,22 @@ const Approval = z.object({
   edit: z.string().max(65_536).optional(),
   comment: z.string().max(4096).optional(),
 });
-const Doubt = Approval.extend({ decision: z.enum(["done", "retry", "failed"]) });
+const Doubt = Approval.extend({
+  decision: z.enum(["done", "retry", "failed"]),
+  result: z.string().max(65_536).optional(),
+}).omit({ edit: true });
 
 type Answer = z.infer<typeof Approval> | z.infer<typeof Doubt>;
 type Decision = Omit<GateRequest, "tenant_id" | "principal">;
 
 /** Names the question: the same gate with another payload, or opened once more, is another one. */
-export const questionKey = ({ gate_id, opened_at, payload_digest, basis_digest }: Gate): string =>
+export const questionKey = ({ gate_id, opened_at, payload_digest, basis_digest, votes }: Gate): string =>
   [
     gate_id,
     Date.parse(opened_at).toString(36),
     payload_digest,
     ...(basis_digest === undefined ? [] : [basis_digest]),
+    ...Object.values(namedTargets(votes)).map(digest),
   ].join(".");
 
 const commentField = { type: "string", title: "Comment", description: "Kept with the decision." } as const;
@@ -56,6 +63,11 @@ const doubtForm = {
   type: "object",
   properties: {
     decision: { type: "string", title: "What became of it?", enum: ["done", "retry", "failed"] },
+    result: {
+      type: "string",
+      title: "Result",
+      description: "With done: what the call gave, as JSON; empty for null.",
+    },
     comment: commentField,
   },
   required: ["decision"],
@@ -94,32 +106,47 @@ export async function applyAnswers(
 function readAnswer(gate: Gate, answers: Readonly<Record<string, unknown>>, key: string): Decision | null {
   const view = inputResponse(answers as Record<string, unknown>, key);
   if (view.kind !== "elicit" || view.action === "cancel") return null;
-  if (view.action === "decline") return decisionOf(gate, { decision: "reject" });
+  if (view.action === "decline") return gate.kind === "in_doubt" ? null : decisionOf(gate, { decision: "reject" });
   const schema = gate.kind === "in_doubt" ? Doubt : Approval;
   const { data } = schema.safeParse(view.content);
   return data === undefined ? null : decisionOf(gate, data);
 }
 
 function decisionOf(
-  { gate_id, payload_digest, basis_digest }: Gate,
-  { decision: word, edit = "", comment }: Answer,
+  { gate_id, payload_digest, basis_digest, votes }: Gate,
+  { decision: word, comment, ...more }: Answer,
 ): Decision {
   const basis = basis_digest === undefined ? {} : { basis_digest };
   const decision = word === "reject" || word === "failed" ? "reject" : "approve";
   const resolution = word === "done" || word === "retry" ? { resolution: word } : {};
+  const { edit = "", result = "" } = more as { readonly edit?: string; readonly result?: string };
   const changes = edit.trim() === "" ? {} : { edit: readEdit(edit) };
+  const given = result.trim() === "" ? {} : { result: readJson(result, "result") };
+  const targets = decision === "approve" ? namedTargets(votes) : {};
   const commented = comment === undefined || comment === "" ? {} : { comment };
-  return { gate_id, decision, payload: { payload_digest, ...basis, ...resolution, ...changes, ...commented } };
+  return {
+    gate_id,
+    decision,
+    payload: { payload_digest, ...basis, ...resolution, ...given, ...changes, ...targets, ...commented },
+  };
 }
 
 /** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
-function readEdit(text: string): Readonly<Record<string, unknown>> {
+function readEdit(text: string): JsonObject {
+  const value = readJson(text, "edit");
+  return isPlainObject(value) ? value : refuseJson("the edit is not a JSON object");
+}
+
+/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
+function readJson(text: string, what: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
     requireSafeJson(value);
-    return z.record(z.string(), z.unknown()).parse(value);
+    return value;
   } catch (thrown) {
-    if (!(thrown instanceof SyntaxError || thrown instanceof NotJson || thrown instanceof z.ZodError)) throw thrown;
-    return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", "the edit is not a JSON object", askRef));
+    if (!(thrown instanceof SyntaxError || thrown instanceof NotJson)) throw thrown;
+    return refuseJson(`the ${what} is not JSON that keeps its meaning: ${thrown.message}`);
   }
 }
+
+const refuseJson = (message: string): never => raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, askRef));

@@ -5,6 +5,7 @@ import { isOpenGate } from "../contract/gate.ts";
 import type { McpGate, McpWorkflow } from "../contract/mcp.ts";
 import { isTerminal } from "../contract/workflow.ts";
 import type { Gate, WorkflowState } from "../index.ts";
+import { namedTargets } from "../protocol/named-targets.ts";
 import { quoteText, showLine } from "../protocol/visible-text.ts";
 import { toMcpError } from "./mcp-error.ts";
 
@@ -50,20 +51,33 @@ function nextOf(state: WorkflowState): string {
 
 /** All that a person sees of a gate before they answer: what came from outside as it can be seen, and apart from our words. */
 export function describeGate(gate: Gate): string {
-  const { title, operator, effect, risk_level, reasons, preview, diff, payload, payload_digest, consequences } = gate;
+  const { title, operator, effect, risk_level, reasons, preview, diff, payload, payload_digest } = gate;
+  const asks = gate.kind === "in_doubt" ? "was called" : "wants to run";
   const lines = [
-    `${showLine(title)}: ${operator} wants to run (effect ${effect}, risk ${risk_level}).`,
+    `${showLine(title)}: ${operator} ${asks} (effect ${effect}, risk ${risk_level}).`,
     ...reasons.map(({ source, reason }) => `Asked for by ${source}: ${showLine(reason)}`),
     ...(preview === "" ? [] : [`Preview:\n${quoteText(preview)}`]),
     ...(diff === null ? [] : [`Changes:\n${quoteText(diff)}`]),
     `Payload: ${showLine(JSON.stringify(payload))}`,
     `Digest: ${payload_digest}`,
     ...(gate.basis ?? []).map(({ name, digest }) => `Rests on: ${showLine(name)} (${showLine(digest)})`),
-    `Approve: ${showLine(consequences.approve)}`,
-    `Reject: ${showLine(consequences.reject)}`,
+    ...(gate.target === null ? [] : [`Makes final: ${showLine(gate.target.type)} version ${gate.target.version}`]),
+    ...(gate.quorum === null
+      ? []
+      : [`Takes: ${gate.quorum.approvals} to approve, ${gate.quorum.rejections} to reject`]),
+    ...Object.values(namedTargets(gate.votes)).map(
+      (targets) => `Applied to, as others approved: ${showLine(JSON.stringify(targets))}`,
+    ),
+    ...answersOf(gate),
     ...(gate.due_at === null ? [] : [`Until ${gate.due_at}, then: ${gate.expiry_action ?? "nothing"}`]),
   ];
   return lines.join("\n");
+}
+
+/** Of a call in doubt the form has three answers, and a decision two. */
+function answersOf({ kind, consequences: { approve, reject } }: Gate): readonly string[] {
+  const [yes, no] = kind === "in_doubt" ? ["done, retry (to approve)", "failed (to reject)"] : ["Approve", "Reject"];
+  return [`${yes}: ${showLine(approve)}`, `${no}: ${showLine(reject)}`];
 }
 
 /** Where a workflow stands, in words. */

@@ -63,8 +63,9 @@ function head(notice: GateNotice, more: Facts): Pick<ToldNotice, "subject" | "fa
 function body({ gate }: GateNotice, { maxPreview, maxPayload }: Telling): Pick<ToldNotice, "parts" | "isWhole"> {
   const payload = quoteText(JSON.stringify(gate.payload, null, 2));
   const preview = cut(quoteText(gate.preview), maxPreview);
+  const ran = gate.kind === "in_doubt" ? "Was sent" : "Would run";
   return {
-    parts: [...(gate.preview === "" ? [] : [["Preview", preview] as const]), ["Would run", cut(payload, maxPayload)]],
+    parts: [...(gate.preview === "" ? [] : [["Preview", preview] as const]), [ran, cut(payload, maxPayload)]],
     isWhole: payload.length <= maxPayload,
   };
 }
@@ -73,7 +74,7 @@ function factsOf({ gate, workflow_id, intent_type }: GateNotice): Facts {
   const { operator, effect, risk_level, estimated_cost, reasons, roles, due_at, expiry_action, consequences } = gate;
   return [
     ["gate", `${gate.gate_id} of ${workflow_id} (${intent_type})`],
-    ["runs", `${operator}, effect ${effect}`],
+    [gate.kind === "in_doubt" ? "called" : "runs", `${operator}, effect ${effect}`],
     ["risk", `${risk_level}, estimated cost ${estimated_cost}`],
     ...reasons.map(
       ({ source, rule, reason }) => ["asked by", `${source} "${rule}"${reason && `: ${reason}`}`] as const,
@@ -81,6 +82,7 @@ function factsOf({ gate, workflow_id, intent_type }: GateNotice): Facts {
     ...(roles === null ? [] : [["for", roles.join(", ")] as const]),
     ...(due_at === null ? [] : [["due", `${due_at}, then ${expiry_action}`] as const]),
     ...decisionOf(gate),
+    ...factsElsewhere(gate),
     ["approve", consequences.approve],
     ["reject", consequences.reject],
     ["digest", gate.payload_digest],
@@ -88,17 +90,31 @@ function factsOf({ gate, workflow_id, intent_type }: GateNotice): Facts {
   ];
 }
 
+/** What binds a decision too, or is part of what it is made on, and of which a notice tells only that it is there. */
+function factsElsewhere({ target, quorum, signed, diff, basis }: Gate): Facts {
+  const lines = diff === null ? 0 : diff.replace(/\n$/, "").split("\n").length;
+  return [
+    ...(target === null ? [] : [["makes final", `${target.type} version ${target.version}`] as const]),
+    ...(quorum == null ? [] : [["takes", `${quorum.approvals} to approve, ${quorum.rejections} to reject`] as const]),
+    ...(signed === true ? [["signed", "each vote that counts"] as const] : []),
+    ...(diff === null ? [] : [["changes", `${lines} lines, shown at the gate alone`] as const]),
+    ...(basis === undefined || basis.length === 0
+      ? []
+      : [["rests on", `${basis.map(({ name }) => name).join(", ")}`] as const]),
+  ];
+}
+
 function decisionOf({ decision }: Gate): Facts {
   if (decision === null) return [];
-  const { principal, at, comment, edited } = decision;
+  const { principal, at, comment, edited, resolution } = decision;
   const who = principal === null ? "nobody, by its time" : `${principal.type} ${principal.id}`;
   return [
-    ["decided", `${decision.decision} by ${who} at ${at}${edited ? ", edited" : ""}`],
+    ["decided", `${resolution ?? decision.decision} by ${who} at ${at}${edited ? ", edited" : ""}`],
     ...(comment === null ? [] : [["comment", comment] as const]),
   ];
 }
 
-function cut(text: string, most: number): string {
+export function cut(text: string, most: number): string {
   if (text.length <= most) return text;
   const kept = text.slice(0, most).toWellFormed();
   return `${kept}… ${text.length - most} more characters`;

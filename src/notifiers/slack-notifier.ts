@@ -2,8 +2,8 @@
  * Notices in a channel of Slack, through an incoming webhook: a link, and buttons where the app's signing secret is given.
  *
  * S1  Text of a gate is plain text: no markup, no mention, no link comes of it.
- * S2  Buttons stand only beneath a message that shows all that would run, and carry the digest of it: they decide what was
- *     shown or nothing. Where a signature or a resolution is asked for there is a link alone.
+ * S2  Buttons stand only beneath a message that shows all that would run and each fact, and carry the digest of it: they
+ *     decide what was shown or nothing. Where a signature or a resolution is asked for there is a link alone.
  * S3  Who presses a button is whoever the host says (slack-interactions.ts).
  */
 import { z } from "zod";
@@ -12,7 +12,7 @@ import type { GateNotice } from "../contract/gate-notice.ts";
 import { type KeysOf, readStrictly } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { type Clock, type Notifier, wallClock } from "../index.ts";
-import { describeNotice, type ToldNotice } from "./describe-notice.ts";
+import { cut, describeNotice, type ToldNotice } from "./describe-notice.ts";
 import { ConsoleUrl, Kinds, LinkOnly, linkTo, type NotifierOptions, nameAs, PostUrl } from "./notifier-options.ts";
 import { postText } from "./post-text.ts";
 import { answerInteractions, type Decider, type PrincipalOf, toMrkdwn } from "./slack-interactions.ts";
@@ -92,10 +92,10 @@ function compose(notice: GateNotice, options: Read) {
   const facts = told.facts.map(([name, value]) => `${name}: ${value}`).join("\n");
   const blocks = [
     { type: "header", text: plain(told.subject.slice(0, 140)) },
-    section(facts.length > maxFacts ? `${facts.slice(0, maxFacts)}… the rest is in the console` : facts),
+    section(cut(facts, maxFacts)),
     ...told.parts.map(([name, text]) => section(`${name}:\n${text}`)),
     { type: "section", text: { type: "mrkdwn", text: `<${toMrkdwn(link)}|Open the gate> (that decides nothing)` } },
-    ...buttonsOf(notice, told, options),
+    ...(facts.length > maxFacts ? [] : buttonsOf(notice, told, options)),
   ];
   return { text: toMrkdwn(told.subject), mrkdwn: false, unfurl_links: false, unfurl_media: false, blocks };
 }

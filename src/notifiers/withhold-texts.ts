@@ -23,6 +23,10 @@ function withoutTexts(gate: Gate): Gate {
     ...(basis_digest !== undefined && { basis_digest }),
     ...{ title: operator, payload: null, preview: "", diff: null, ui_actions: [] },
     reasons: gate.reasons.map(({ source, rule }) => ({ source, rule, reason: "" })),
-    decision: gate.decision && { ...gate.decision, comment: null, apply_targets: [], signature: null },
+    decision: gate.decision && withoutWords(gate.decision),
   };
+}
+
+function withoutWords({ result_digest: _, ...decision }: NonNullable<Gate["decision"]>): Gate["decision"] {
+  return { ...decision, comment: null, apply_targets: [], signature: null };
 }

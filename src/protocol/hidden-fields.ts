@@ -3,7 +3,7 @@
  *
  * H1  Long texts that stand in the preview whole are said there, and so is the one that is the preview. All else is left
  *     out: a short value that also occurs in a long one (a folder that a letter mentions) says nothing of its field.
- * H2  A preview that begins with the payload itself leaves nothing out.
+ * H2  A preview that begins with the payload itself, on lines of its own, leaves nothing out.
  */
 import type { Json } from "../contract/json.ts";
 
@@ -18,7 +18,7 @@ const longText = 200;
 
 /** In the payload's order; empty lists and objects count as values. */
 export function listHiddenFields(payload: Json, preview: string): readonly HiddenField[] {
-  if (preview.startsWith(JSON.stringify(payload, null, 2))) return [];
+  if (saysPayload(preview, payload)) return [];
   const shown = new Set<Json>();
   return leavesOf(payload, "").filter(({ value }) => {
     if (shown.has(value) || !isInPreview(value, preview)) return true;
@@ -26,6 +26,10 @@ export function listHiddenFields(payload: Json, preview: string): readonly Hidde
     return false;
   });
 }
+
+/** Whether a preview is the payload, or begins with all of it: `1` does not begin `12 cents`. */
+export const saysPayload = (preview: string, payload: Json): boolean =>
+  `${preview}\n`.startsWith(`${JSON.stringify(payload, null, 2)}\n`);
 
 const isInPreview = (value: Json, preview: string): boolean =>
   typeof value === "string" && (value === preview || (value.length >= longText && preview.includes(value)));

@@ -8,20 +8,18 @@
  *     was: what policy said of it stands as recorded.
  */
 import { digest } from "../contract/digest.ts";
-import { type LedgerEvent, payloadOf } from "../contract/event.ts";
 import type { Json } from "../contract/json.ts";
 import type { Outcome } from "../contract/outcome.ts";
 import type { PolicyQuestion } from "../contract/policy.ts";
 import { toStepResult } from "../contract/step.ts";
-import type { Answered } from "../tiers/t4-execution/decide/input.ts";
-import type { RecordedLog } from "./recorded-log.ts";
+import { type Answered, answered } from "../tiers/t4-execution/decide/input.ts";
+import type { EventOf, RecordedLog } from "./recorded-log.ts";
 import { decisionIn } from "./unknown-words.ts";
 
 /** The draft, or what policy's mask left of it; null where there was none, or where its content plays no part any more. */
 export function draftLeft(log: RecordedLog, stepId: string): Outcome | null {
-  const drafted = log.find("OUTCOME_DRAFTED", stepId);
-  if (drafted === null) return null;
-  const { outcome } = payloadOf(drafted, "OUTCOME_DRAFTED");
+  const { outcome = null } = log.find("OUTCOME_DRAFTED", stepId)?.payload ?? {};
+  if (outcome === null) return null;
   return outcome.workflow_id !== log.identity.workflow_id || isOnlyMasked(log, stepId) ? outcome : null;
 }
 
@@ -29,7 +27,7 @@ function isOnlyMasked(log: RecordedLog, stepId: string): boolean {
   const judgement = judgementOf(log, stepId);
   const action = log.record.actions.get(log.record.steps.get(stepId)?.action_id ?? "");
   if (judgement === null || action === undefined) return false;
-  const { payload_hash, transform, redactions } = payloadOf(judgement, "POLICY_DECIDED");
+  const { payload_hash, transform, redactions } = judgement.payload;
   const given = toStepResult(action.record.result_payload).data;
   return transform === null && redactions.length > 0 && digest(given) !== payload_hash;
 }
@@ -40,13 +38,13 @@ export function judgedLeft(log: RecordedLog, { stage, subject }: PolicyQuestion,
   const event = judgementOf(log, stepId);
   if (event === null || !isChanged(event, subject.payload)) return undefined;
   log.takeAsRecorded(event);
-  return { error: null, data: decisionIn(event), tags: {} };
+  return answered(decisionIn(event));
 }
 
-function isChanged(event: LedgerEvent, payload: Json): boolean {
-  const { decision, transform, redactions, payload_hash } = payloadOf(event, "POLICY_DECIDED");
+function isChanged({ payload: judged }: EventOf<"POLICY_DECIDED">, payload: Json): boolean {
+  const { decision, transform, redactions, payload_hash } = judged;
   return (decision === "DENY" || transform !== null || redactions.length > 0) && digest(payload) !== payload_hash;
 }
 
-const judgementOf = (log: RecordedLog, stepId: string): LedgerEvent | null =>
+const judgementOf = (log: RecordedLog, stepId: string): EventOf<"POLICY_DECIDED"> | null =>
   log.find("POLICY_DECIDED", stepId, ({ stage }) => stage === "outcome");

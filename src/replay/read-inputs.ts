@@ -121,7 +121,7 @@ function readReported(recorded: RecordedInput, log: RecordedLog): Input | null {
   if (step === undefined) return null;
   const call = { step_id: step.step.step_id, action_id: step.action_id ?? "", attempt: step.attempt, run: step.run };
   const drafts = reported.map(({ event_type: type, step_id, payload }) => ({ type, step_id, payload })) as never;
-  return { type: "told", ...call, drafts, re: null };
+  return { type: "told", ...call, drafts, re: noOne };
 }
 
 // --- people ---
@@ -202,22 +202,25 @@ function readDecision(event: LedgerEvent, reading: Reading): Word | null {
   const comment = (decided ?? vote)?.comment;
   const asksWhat = log.record.gates.get(gate_id)?.kind === "in_doubt" && decision === "approve";
   // A word that was refused behind its judgement named some way to settle the call.
-  const resolution = decided?.resolution ?? (asksWhat ? "retry" : null);
+  const resolution = decided?.resolution ?? vote?.resolution ?? (asksWhat ? "retry" : null);
   const payload = {
     ...(edit === null ? {} : { edit }),
-    ...(decided === null ? {} : { apply_targets: decided.apply_targets }),
+    apply_targets: (vote ?? decided)?.apply_targets,
     ...(comment == null ? {} : { comment }),
     ...(signature == null ? {} : { signature }),
     ...(resolution === "done" || resolution === "retry" ? { resolution } : {}),
-    ...(resolution === "done" ? { result: settledAs(left, stepId) } : {}),
+    ...(resolution === "done" ? { result: vote?.result ?? settledAs(left, stepId) } : {}),
   };
-  // What was judged was on what the gate showed then.
-  const named = { ...payload, ...namedOf(log, gate_id, decision) };
+  // What was judged was on what the gate showed then; a signature says that by itself.
+  const { payload_digest, ...basis } = namedOf(log, gate_id, decision);
+  const named = { ...payload, ...basis, ...(signature == null && payload_digest !== undefined && { payload_digest }) };
   return { kind: "decision", request: requestOf(event, { decision, principal, gate_id, payload: named }), auth };
 }
 
+type Named = Pick<ParsedGateRequest["payload"], "payload_digest" | "basis_digest">;
+
 /** What a decision names of the gate as it stands. A rejection that was judged though the basis had changed named none. */
-function namedOf({ record }: RecordedLog, gateId: string, decision: Decided["decision"]): object {
+function namedOf({ record }: RecordedLog, gateId: string, decision: Decided["decision"]): Named {
   const { payload_digest, basis_digest } = record.gates.get(gateId) ?? {};
   return {
     ...(payload_digest !== undefined && { payload_digest }),
@@ -251,7 +254,7 @@ function readDelegation(event: LedgerEvent, left: readonly LedgerEvent[]): Word 
   const isLoan = (loan: EventPayloads["GATE_DELEGATED"]): boolean =>
     loan.gate_id === gate_id && isBy(loan.from, principal) && isBy(loan.to, to);
   const lent = findAmong(left, { type: "GATE_DELEGATED", stepId: event.step_id, fits: isLoan });
-  const expires_at = lent === null ? "9999-12-31T00:00:00.000Z" : payloadOf(lent, "GATE_DELEGATED").expires_at;
+  const expires_at = lent?.payload.expires_at ?? "9999-12-31T00:00:00.000Z";
   const request = DelegationRequest.parse({
     tenant_id: event.tenant_id,
     principal,
@@ -268,18 +271,16 @@ function readDelegation(event: LedgerEvent, left: readonly LedgerEvent[]): Word 
  */
 function editOf({ step_id: stepId }: LedgerEvent, left: readonly LedgerEvent[], until: number): Json | null {
   const before = left.filter(({ sequence }) => sequence < until);
-  const put = (stage: string): LedgerEvent | null =>
+  const put = (stage: string) =>
     findAmong(before, { type: "POLICY_DECIDED", stepId, fits: (asked) => asked.stage === stage });
   const judged = put("outcome") ?? put("action");
-  const kept = judged === null ? undefined : payloadOf(judged, "POLICY_DECIDED").payload;
+  const kept = judged?.payload.payload;
   if (kept !== undefined) return kept;
   const revised = findAmong(before, { type: "GATE_REVISED", stepId, fits: ({ cause }) => cause === "edit" });
   if (revised === null) return null;
   const made = before.filter(({ sequence }) => sequence < revised.sequence);
   const drafted = findAmong(made, { type: "OUTCOME_DRAFTED", stepId });
-  return drafted === null
-    ? payloadOf(revised, "GATE_REVISED").gate.payload
-    : payloadOf(drafted, "OUTCOME_DRAFTED").outcome.content;
+  return drafted === null ? revised.payload.gate.payload : drafted.payload.outcome.content;
 }
 
 /** What a person knew of a lost call stands in the event that settled it. */

@@ -14,15 +14,13 @@ import type { PolicyQuestion } from "../contract/policy.ts";
 import { toStepResult } from "../contract/step.ts";
 import type { SharedKey } from "../tiers/t4-execution/decide/answer-key.ts";
 import { isBlocking } from "../tiers/t4-execution/decide/end-step.ts";
-import type { Answered } from "../tiers/t4-execution/decide/input.ts";
+import { type Answered, answered, failed } from "../tiers/t4-execution/decide/input.ts";
 import type { Question } from "../tiers/t4-execution/decide/intention.ts";
 import { sanitizedMarker } from "../tiers/t4-execution/decide/redact.ts";
+import { judgedEarlier } from "./earlier-words.ts";
 import { draftLeft, judgedLeft } from "./left-drafts.ts";
-import type { RecordedLog } from "./recorded-log.ts";
+import type { EventOf, RecordedLog } from "./recorded-log.ts";
 import { judgedEdit, judgedUnsigned, type SignedQuestion } from "./unknown-words.ts";
-
-const answered = (data: unknown): Answered => ({ error: null, data, tags: {} });
-const failed = (error: KernelError): Answered => ({ error, data: null, tags: {} });
 
 export interface Recorded {
   readonly log: RecordedLog;
@@ -91,7 +89,8 @@ function dataOf(schema: string, data: unknown, at: Recorded): Answered | undefin
     return judgedEdit(log, stage, subject.payload);
   }
   if (schema === "PolicyQuestion") return judgedLeft(log, data as PolicyQuestion, stepId ?? "");
-  if (schema === "GateJudgement") return judgedUnsigned(log, data as SignedQuestion);
+  if (schema === "GateJudgement")
+    return judgedUnsigned(log, data as SignedQuestion) ?? judgedEarlier(log, data as SignedQuestion);
   if (schema === "ContextRequest") {
     const built = log.find("CONTEXT_BUILT", null);
     return built === null ? failedWith(log, "WORKFLOW_FAILED") : answered(built.payload);
@@ -122,12 +121,12 @@ function planned({ log, waitsFor }: Recorded, planId: string): Answered {
   const rejected = log.find("PLAN_REJECTED", null)?.sequence ?? Number.POSITIVE_INFINITY;
   const created = log.find("PLAN_CREATED", null, ({ plan }, e) => plan.plan_id === planId && e.sequence < rejected);
   if (created !== null) {
-    const { plan, planner_cost: cost } = payloadOf(created, "PLAN_CREATED");
+    const { plan, planner_cost: cost } = created.payload;
     const cut = log.find("PLAN_TRUNCATED", null, (_payload, { sequence }) => sequence === created.sequence + 1);
-    return answered({ plan, dropped: cut === null ? [] : payloadOf(cut, "PLAN_TRUNCATED").dropped, cost });
+    return answered({ plan, dropped: cut?.payload.dropped ?? [], cost });
   }
   const denied = log.find("POLICY_DECIDED", null, ({ subject }, e) => subject === planId && e.sequence < rejected);
-  const outline = denied === null ? undefined : payloadOf(denied, "POLICY_DECIDED").payload;
+  const outline = denied?.payload.payload;
   if (outline === undefined && waitsFor !== "judge") return failedWith(log, "PLAN_REJECTED");
   return answered({ plan: { steps: [], ...(outline as object | undefined), plan_id: planId }, dropped: [], cost: 0 });
 }
@@ -144,17 +143,17 @@ const spentForNow = kernelError(
 function admitted({ log, stepId, waitsFor }: Recorded): Answered {
   if (waitsFor === "saved") return failed(spentForNow);
   const started = log.find("ACTION_STARTED", stepId)?.sequence ?? Number.POSITIVE_INFINITY;
-  const before = (type: "BUDGET_REFUSED" | "BUDGET_RESERVED" | "STEP_FAILED"): LedgerEvent | null =>
+  const before = <T extends keyof EventPayloads>(type: T): EventOf<T> | null =>
     log.find(type, stepId, (_payload, { sequence }) => sequence < started);
   const refused = before("BUDGET_REFUSED");
-  if (refused !== null) return failed(payloadOf(refused, "BUDGET_REFUSED").error);
+  if (refused !== null) return failed(refused.payload.error);
   const reserved = before("BUDGET_RESERVED");
   const ended = before("STEP_FAILED");
   // The budget could not be read.
   if (ended !== null && ended.sequence < (reserved?.sequence ?? Number.POSITIVE_INFINITY))
-    return failed(payloadOf(ended, "STEP_FAILED").error);
+    return failed(ended.payload.error);
   if (reserved === null) return answered({ unlimited: false, reservation: null });
-  const { counters, amounts } = payloadOf(reserved, "BUDGET_RESERVED");
+  const { counters, amounts } = reserved.payload;
   return answered({ unlimited: false, reservation: { counters, amounts } });
 }
 
@@ -162,7 +161,7 @@ const ends: ReadonlySet<EventType> = new Set(["STEP_SKIPPED", "ERROR_ESCALATED",
 
 function initialized(log: RecordedLog): Answered {
   const event = log.next !== undefined && ends.has(log.next.event_type) ? log.find("WORKFLOW_FAILED", null) : null;
-  const error = event === null ? null : payloadOf(event, "WORKFLOW_FAILED").error;
+  const error = event?.payload.error;
   return error?.code === "T0_KERNEL_INITIALIZE_FAILED" ? failed(error) : answered(null);
 }
 
@@ -173,10 +172,10 @@ function screened(result: unknown, { log, stepId }: Recorded) {
   if (sanitized !== null) {
     const { status } = toStepResult(result as never);
     const marker = { data: sanitizedMarker, output_text: sanitizedMarker, status };
-    return { result: marker, sanitized: payloadOf(sanitized, "OUTPUT_SANITIZED").reason, length: 0 };
+    return { result: marker, sanitized: sanitized.payload.reason, length: 0 };
   }
   const unchecked = log.find("OUTPUT_UNCHECKED", stepId, isBefore);
-  return { result, sanitized: null, length: unchecked === null ? 0 : payloadOf(unchecked, "OUTPUT_UNCHECKED").length };
+  return { result, sanitized: null, length: unchecked?.payload.length ?? 0 };
 }
 
 /**
@@ -192,8 +191,8 @@ function toldOfCall(at: Recorded): Answered {
   const findEnd = isFailing(at) ? log.find.bind(log) : find;
   const next = first([...gates, ...goingOn.map((type) => findEnd(type, stepId))]);
   if (next?.event_type === "STEP_FAILED") return failed(payloadOf(next, "STEP_FAILED").error);
-  const isShown = next !== null && gates.includes(next);
-  const gate = isShown ? payloadOf(next, "GATE_OPENED").gate : log.record.gates.get(gateIdOf(stepId ?? ""));
+  const shown = gates.find((opened) => opened === next)?.payload.gate;
+  const gate = shown ?? log.record.gates.get(gateIdOf(stepId ?? ""));
   return answered({ preview: gate?.preview ?? "", diff: gate?.diff ?? null, basis: gate?.basis ?? [] });
 }
 
@@ -205,6 +204,7 @@ const goingOn = [
   "BUDGET_REFUSED",
   "USER_REJECTED",
   "GATE_EXPIRED",
+  "OPERATOR_ALERT",
   "STEP_FAILED",
 ] as const;
 
@@ -226,8 +226,8 @@ function attemptFailed(at: Recorded): KernelError | null {
   const ended = log.find("ACTION_FAILED", stepId);
   if (started === null || ended?.sequence !== started.sequence + 1 || !isOfOneInput(log, started, ended)) return null;
   if (!isFailing(at) && log.findLeft("ACTION_STARTED", stepId) === null) return null;
-  const { cached, error } = payloadOf(ended, "ACTION_FAILED");
-  return cached || payloadOf(started, "ACTION_STARTED").token !== undefined ? null : error;
+  const { cached, error } = ended.payload;
+  return cached || started.payload.token !== undefined ? null : error;
 }
 
 const isOfOneInput = ({ rows }: RecordedLog, first: LedgerEvent, last: LedgerEvent): boolean =>
@@ -240,22 +240,28 @@ function stepBlocked(at: Recorded): KernelError | null {
   const denied = log.find("STEP_FAILED", stepId, (_payload, { sequence }) => sequence < started);
   if (denied === null) return null;
   const refused = log.find("BUDGET_REFUSED", stepId, (_payload, { sequence }) => sequence < denied.sequence);
-  const { error } = payloadOf(denied, "STEP_FAILED");
+  const { error } = denied.payload;
   return refused === null && isBlocking(error) ? error : null;
 }
 
 /**
  * What other workflows had made of a key is known by how the step goes on. Where hooks are asked behind it, or one has failed,
  * or a result is screened, no gate was opened and no call made: the work was done elsewhere. A gate that opens says it was not,
- * also where what was said ahead let the same pass through to the hooks.
+ * also where what was said ahead let the same pass through to the hooks. What no hook failed, and is on its way back with no
+ * attempt begun, is a call in doubt elsewhere.
  */
 function shared(key: string, at: Recorded): SharedKey {
   const answer = sharedBy(key, at);
+  // The budget was asked for a call, which another step may have made meanwhile.
+  if (at.waitsFor === "admit" && answer.claim === null) return { claim: 1 };
   const isOpened = at.log.findLeft("GATE_OPENED", at.stepId) !== null;
   const isScreened = at.waitsFor === "screen" || at.hasFailed("screen");
-  const isBlocked = at.hasFailed("before:") && stepBlocked(at) !== null;
+  const isOnWayBack = isFailing(at) && at.log.findLeft("ACTION_STARTED", at.stepId) === null;
+  const isBlocked = at.hasFailed("before:") && (isOnWayBack || stepBlocked(at) !== null);
   const isPassed = isScreened || isBlocked || at.waitsFor === "before" || attemptFailed(at) !== null;
-  return isPassed && !isOpened && answer.claim !== null ? doneElsewhere : answer;
+  if (answer.claim === null) return answer;
+  if (isPassed && !isOpened) return doneElsewhere;
+  return isOnWayBack ? inDoubtElsewhere : answer;
 }
 
 /** A gate that is approved by what was said ahead is passed at once: what was heard before it answers the call behind it too. */
@@ -282,6 +288,7 @@ function sharedIn(next: LedgerEvent | null, key: string, log: RecordedLog): Shar
 
 const unknownCall = { claim: null, workflow_id: "", action_id: "", result: null, failure: null } as const;
 const doneElsewhere: SharedKey = { ...unknownCall, succeeded: true };
+const inDoubtElsewhere = { ...unknownCall, succeeded: false } satisfies SharedKey;
 
 function answerIn(ended: LedgerEvent) {
   if (ended.event_type === "ACTION_FAILED")
@@ -294,5 +301,5 @@ function answerIn(ended: LedgerEvent) {
 function inDoubt({ code, detail }: KernelError): SharedKey {
   if (code === "T4_OUTPUT_INVALID") return doneElsewhere;
   if (code !== "T4_ACTION_IN_DOUBT") return { claim: 1 };
-  return { ...unknownCall, action_id: String(detail["action_id"]), succeeded: false };
+  return { ...inDoubtElsewhere, action_id: String(detail["action_id"]) };
 }

@@ -9,15 +9,7 @@ import { acceptsEvent } from "../../machines/charts.ts";
 import { foldWorkflow } from "../../machines/fold.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
-import {
-  type Actor,
-  draft,
-  type EventDraft,
-  type EventPayloads,
-  type LedgerEvent,
-  payloadOf,
-} from "../contract/event.ts";
-import type { JsonObject } from "../contract/json.ts";
+import type { Actor, EventDraft, EventPayloads, LedgerEvent } from "../contract/event.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { ReplayDifference } from "../contract/replay.ts";
 import { type Shared, StreamContext } from "../contract/stream-context.ts";
@@ -25,9 +17,10 @@ import { openTurns, type TurnEvent, type TurnRow, takeTurn } from "../contract/t
 import type { WorkflowRecord } from "../contract/workflow.ts";
 import { compareEvent, goesBeyond, missing } from "../runtime/compare-turns.ts";
 import type { NewWorkflow } from "../runtime/log-services.ts";
-import { envelopeOf } from "../runtime/noted-turn.ts";
+import { envelopeOf, eventOf, system } from "../runtime/noted-turn.ts";
 import type { DrawnId } from "../runtime/turn-source.ts";
 import type { DecidingLog } from "../tiers/t4-execution/decide/run.ts";
+import { asThen } from "./earlier-words.ts";
 import { type RecordedInput, type RecordedRow, readRows } from "./recorded-rows.ts";
 import { isOnUnknown, withRecorded } from "./unknown-words.ts";
 
@@ -108,7 +101,7 @@ export class RecordedLog implements DecidingLog {
     type: T,
     stepId: string | null | undefined,
     fits?: (payload: EventPayloads[T], event: LedgerEvent) => boolean,
-  ): LedgerEvent | null {
+  ): EventOf<T> | null {
     return findAmong(this.events, { type, stepId, fits, from: this.#position });
   }
 
@@ -117,7 +110,7 @@ export class RecordedLog implements DecidingLog {
     type: T,
     stepId: string | null | undefined,
     fits: (payload: EventPayloads[T]) => boolean = () => true,
-  ): LedgerEvent | null {
+  ): EventOf<T> | null {
     return this.find(type, stepId, (payload, { sequence }) => sequence <= this.#input.until && fits(payload));
   }
 
@@ -125,20 +118,12 @@ export class RecordedLog implements DecidingLog {
     return this.#record !== null && acceptsEvent(this.#record, draft);
   }
 
-  instantOf(): number {
-    return this.now;
-  }
-
-  instantOfQuestion(): number {
-    return this.now;
-  }
-
   drawId(kind: DrawnId, stepId: string | null): string {
     return drawn[kind](this, stepId) ?? `${kind}_of_no_record`;
   }
 
   note(...drafts: readonly EventDraft[]): void {
-    for (const one of drafts) this.#noteOne(one, null);
+    for (const one of drafts) this.#noteOne(one, system);
   }
 
   /** A person's word that the record does not hold here was refused behind its judgement: nothing says why, only that. */
@@ -150,13 +135,7 @@ export class RecordedLog implements DecidingLog {
     for (const one of drafts) this.#noteOne(one, actor);
   }
 
-  recordOutcome(recorded: EventPayloads["OUTCOME_DRAFTED"], stepId: string): string {
-    const type = recorded.outcome.status === "final" ? "OUTCOME_FINALIZED" : "OUTCOME_DRAFTED";
-    this.note(draft(type, recorded, stepId));
-    return recorded.outcome.outcome_id;
-  }
-
-  #noteOne(made: EventDraft, actor: Actor | null): void {
+  #noteOne(made: EventDraft, actor: Actor): void {
     if (this.isOver) throw replayOver;
     if (made.type !== "POLICY_DECIDED") this.#passUnknown();
     if (this.#record !== null && !acceptsEvent(this.#record, made))
@@ -191,19 +170,11 @@ export class RecordedLog implements DecidingLog {
     return this.#position >= this.#input.until;
   }
 
-  #eventOf({ type, step_id, payload: made }: EventDraft, actor: Actor | null, id: string): TurnEvent {
-    const payload = this.#taken === this.next?.sequence ? withRecorded(this.next, made) : made;
-    const current = this.#record?.plan_id ?? this.identity.plan_id;
-    const own = type === "PLAN_CREATED" ? (payload as EventPayloads["PLAN_CREATED"]).plan.plan_id : current;
-    const plan = own === this.identity.plan_id ? {} : { plan: own };
-    return {
-      id,
-      type,
-      step: step_id,
-      ...plan,
-      ...(actor === null ? {} : { actor }),
-      payload: payload as unknown as JsonObject,
-    };
+  #eventOf(made: EventDraft, actor: Actor, id: string): TurnEvent {
+    const { plan_id: home } = this.identity;
+    const then = this.next === undefined ? made.payload : asThen(this.next, made);
+    const payload = this.#taken === this.next?.sequence ? withRecorded(this.next, then) : then;
+    return eventOf({ ...made, payload } as EventDraft, { id, actor, plan: this.#record?.plan_id ?? home, home });
   }
 
   /** The input that is decided leaves no more. */
@@ -237,15 +208,18 @@ interface EventSearch<T extends keyof EventPayloads> {
   readonly from?: number;
 }
 
+/** An event as its type says it. */
+export type EventOf<T extends keyof EventPayloads> = LedgerEvent & { readonly payload: EventPayloads[T] };
+
 /** The first of these events that is wanted. */
 export function findAmong<T extends keyof EventPayloads>(
   events: readonly LedgerEvent[],
   { type, stepId, fits = () => true, from = 0 }: EventSearch<T>,
-): LedgerEvent | null {
+): EventOf<T> | null {
   for (let at = from; at < events.length; at += 1) {
-    const event = events[at] as LedgerEvent;
+    const event = events[at] as EventOf<T>;
     const isSteps = stepId === undefined || event.step_id === stepId;
-    if (event.event_type === type && isSteps && fits(event.payload as unknown as EventPayloads[T], event)) return event;
+    if (event.event_type === type && isSteps && fits(event.payload, event)) return event;
   }
   return null;
 }
@@ -254,18 +228,10 @@ type Drawing = (log: RecordedLog, stepId: string | null) => string | undefined;
 
 /** Where the record says the id that was drawn. */
 const drawn: Readonly<Record<DrawnId, Drawing>> = {
-  action(log, stepId) {
-    const started = log.find("ACTION_STARTED", stepId);
-    return started === null ? undefined : payloadOf(started, "ACTION_STARTED").action_id;
-  },
-  outcome(log, stepId) {
-    const drafted = log.find("OUTCOME_DRAFTED", stepId);
-    return drafted === null ? undefined : payloadOf(drafted, "OUTCOME_DRAFTED").outcome.outcome_id;
-  },
+  action: (log, stepId) => log.find("ACTION_STARTED", stepId)?.payload.action_id,
+  outcome: (log, stepId) => log.find("OUTCOME_DRAFTED", stepId)?.payload.outcome.outcome_id,
   plan(log) {
-    const created = log.find("PLAN_CREATED", null);
     const judged = log.find("POLICY_DECIDED", null, ({ stage }) => stage === "plan");
-    const plan = created === null ? undefined : payloadOf(created, "PLAN_CREATED").plan.plan_id;
-    return plan ?? (judged === null ? undefined : payloadOf(judged, "POLICY_DECIDED").subject);
+    return log.find("PLAN_CREATED", null)?.payload.plan.plan_id ?? judged?.payload.subject;
   },
 };

@@ -3,7 +3,7 @@
  *
  * Never: knows where the record stands, or what comes next.
  */
-import { PassScopes, type Place } from "../tiers/t4-execution/answers.ts";
+import { PassScopes, type Place } from "../tiers/t4-execution/decide/answers.ts";
 import type { Answered } from "../tiers/t4-execution/decide/input.ts";
 import type { Intention, Question } from "../tiers/t4-execution/decide/intention.ts";
 import { type DecidingLog, type Run, RunMemory, type Settings } from "../tiers/t4-execution/decide/run.ts";

@@ -13,7 +13,7 @@ import type { KernelOptions } from "../kernel/options.ts";
 import type { KernelParts } from "../kernel/parts.ts";
 import { createServices } from "../kernel/tiers.ts";
 import { errorOf } from "../runtime/within.ts";
-import type { Place } from "../tiers/t4-execution/answers.ts";
+import type { Place } from "../tiers/t4-execution/decide/answers.ts";
 import { decide, endCrashed } from "../tiers/t4-execution/decide/decide.ts";
 import type { Answered, Input } from "../tiers/t4-execution/decide/input.ts";
 import type { Question } from "../tiers/t4-execution/decide/intention.ts";
@@ -138,7 +138,7 @@ export class Replaying {
   #put(run: ReplayedRun, place: Place, question: Question): Answered | null {
     const name = questionName(place.scope, place.key);
     if (this.#asks.includes(name)) return this.#putLater(run, { ...place, question }, name);
-    const answer = answerOf(question, this.#recorded(place)) ?? this.#ask(run, question);
+    const answer = answerOf(question, this.#recorded({ ...place, question })) ?? this.#ask(run, question);
     if (!isPromise(answer)) return answer;
     this.#unforeseen.push(name);
     return run.hold({ ...place, question, asked: quiet(answer) });
@@ -155,9 +155,9 @@ export class Replaying {
     return run.hold({ ...asked, asked: quiet(this.#ask(run, asked.question)) });
   }
 
-  #recorded({ scope, key }: Pick<Place, "scope" | "key">): Recorded {
+  #recorded({ scope, key, question }: Pick<Held, "scope" | "key" | "question">): Recorded {
     const { options } = this.#stage;
-    const stepId = scope.startsWith("step:") ? scope.slice("step:".length) : (this.#log.next?.step_id ?? null);
+    const stepId = stepOf(scope, question) ?? this.#log.next?.step_id ?? null;
     const hasBudgets = (options.budgets?.limits ?? []).length > 0;
     const edits = scope.startsWith("command:") && this.#log.hasEdit;
     const fails = this.#input?.told.fails ?? {};
@@ -191,6 +191,12 @@ export class Replaying {
     const saved = (): Promise<void> => Promise.resolve();
     return putQuestion(question, { run, runtime, services, parentId: null, signal: this.#signal, saved });
   }
+}
+
+/** The step that is asked about: what a word asks says it, where it is about a call. Null where neither does. */
+function stepOf(scope: string, question: Question): string | null {
+  if (scope.startsWith("step:")) return scope.slice("step:".length);
+  return "step_id" in question ? question.step_id : null;
 }
 
 /** One that nobody waits for any more has its failure heard by nobody. */

@@ -7,6 +7,7 @@
  * U2  An edit that policy was not asked about was refused; nothing says why, only that.
  * U3  Policy is asked about a signed word once its signature is found good: what it said stands as recorded.
  */
+import type { Signing } from "../contract/approval-claims.ts";
 import { digest } from "../contract/digest.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { type EventDraft, type EventPayloads, type LedgerEvent, payloadOf } from "../contract/event.ts";
@@ -14,8 +15,8 @@ import type { Gate } from "../contract/gate.ts";
 import type { Json } from "../contract/json.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { PolicyDecision, PolicyStage } from "../contract/policy.ts";
-import type { Answered } from "../tiers/t4-execution/decide/input.ts";
-import type { RecordedLog } from "./recorded-log.ts";
+import { type Answered, answered, failed } from "../tiers/t4-execution/decide/input.ts";
+import type { EventOf, RecordedLog } from "./recorded-log.ts";
 
 /** Stands for an edit of which nothing is on record. */
 export const unknownEdit: Json = { "an edit that is not on record": true };
@@ -34,16 +35,15 @@ export function isOnUnknown(event: LedgerEvent): boolean {
 export function judgedEdit(log: RecordedLog, stage: PolicyStage, payload: Json): Answered | undefined {
   const event = log.findLeft("POLICY_DECIDED", undefined, (asked) => asked.stage === stage);
   if (event === null) return refused;
-  const judged = payloadOf(event, "POLICY_DECIDED");
   if (!isOnUnknown(event)) return undefined;
   log.takeAsRecorded(event);
-  if (digest(payload) === judged.payload_hash) return undefined;
+  if (digest(payload) === event.payload.payload_hash) return undefined;
   const decision = decisionIn(event);
   const data = stage === "action" ? { decision, fits: false, unlimited: false, reservation: null } : decision;
-  return { error: null, data, tags: {} };
+  return answered(data);
 }
 
-export interface SignedQuestion {
+export interface SignedQuestion extends Signing {
   readonly gate: Gate;
   readonly signature: string | null;
 }
@@ -54,21 +54,18 @@ export function judgedUnsigned(log: RecordedLog, { gate, signature }: SignedQues
   const event = log.findLeft("POLICY_DECIDED", gate.step_id, ({ stage }) => stage === "gate");
   if (event === null) return undefined;
   const seat = { advisory: false, on_behalf_of: null };
-  return { error: null, data: { policy: decisionIn(event), seat, signature: null }, tags: {} };
+  return answered({ policy: decisionIn(event), seat, signature: null });
 }
 
 /** T5's answer that a noted decision was made of. */
-export function decisionIn(event: LedgerEvent): PolicyDecision {
-  const noted = payloadOf(event, "POLICY_DECIDED");
+export function decisionIn({ payload: noted }: EventOf<"POLICY_DECIDED">): PolicyDecision {
   const { stage: _1, subject: _2, payload_hash: _3, by: _4, payload: _5, asked_at: _6, ...decision } = noted;
   return decision;
 }
 
-const refused: Answered = {
-  error: kernelError("T5_GATE_CONFLICT", "what was said was refused here", moduleRef(0, "kernel", "replay")),
-  data: null,
-  tags: {},
-};
+const refused = failed(
+  kernelError("T5_GATE_CONFLICT", "what was said was refused here", moduleRef(0, "kernel", "replay")),
+);
 
 /** What is noted, with what is recorded of a payload that is nowhere: its digest, and whether any of it was kept. */
 export function withRecorded({ payload: recorded }: LedgerEvent, made: EventDraft["payload"]): EventDraft["payload"] {

@@ -9,7 +9,7 @@
  */
 import { z } from "zod";
 import { foldWorkflow } from "../../machines/fold.ts";
-import type { Caller } from "../contract/auth-context.ts";
+import { type Caller, tenantOf } from "../contract/auth-context.ts";
 import { canonicalJson } from "../contract/digest.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
@@ -77,7 +77,7 @@ export async function* whatIf(asked: WhatIf, parts: WhatIfParts): AsyncGenerator
     engine: { ...parts.engine, ...assemblePolicies(asked.policies, { withDefault }) },
     scope: parseScope(asked),
     effectToday: (step: PlanStep) => parts.registry.findOperator(step.operator, step.operator_version)?.metadata.effect,
-    tenant: parts.caller?.tenant_id,
+    tenant: tenantOf(parts.caller),
   };
   const counts: Counts = { workflows: 0, decisions: 0, differing: 0, unknown: 0, erased_rows: 0, changes: {} };
   for await (const head of headsIn(walk)) yield* askWorkflow(walk, head.workflow_id, counts);

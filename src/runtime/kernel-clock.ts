@@ -8,6 +8,7 @@
 import type { Clock } from "../ports/clock.ts";
 
 export interface KernelClock extends Clock {
+  readonly elapsed: () => number;
   readonly end: () => void;
 }
 
@@ -16,6 +17,7 @@ export function kernelClock(clock: Clock): KernelClock {
   let ended = false;
   return {
     now: () => Math.floor(clock.now()),
+    elapsed: () => clock.elapsed?.() ?? clock.now(),
     setTimer(at, fire, background = false) {
       if (background || ended) return clock.setTimer(at, fire, true);
       const due = (): void => {

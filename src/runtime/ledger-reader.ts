@@ -7,7 +7,7 @@
  *     by themselves, a page at a time.
  */
 import { foldEvents } from "../../machines/fold.ts";
-import type { Caller } from "../contract/auth-context.ts";
+import { type Caller, tenantOf } from "../contract/auth-context.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import type { LedgerEvent } from "../contract/event.ts";
@@ -157,7 +157,7 @@ function* itemsAfter<T>(
 }
 
 function requireOwner(owner: string | number | undefined, workflowId: string, caller: Caller | undefined): void {
-  if (owner === undefined || (caller !== undefined && caller.tenant_id !== owner)) refuseWorkflow(workflowId);
+  if (owner === undefined || (tenantOf(caller) ?? owner) !== owner) refuseWorkflow(workflowId);
 }
 
 const refuseRejected = (workflowId: string): never =>

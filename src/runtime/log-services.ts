@@ -10,7 +10,6 @@ import type { WorkflowHead } from "../ports/ledger-store.ts";
 import type { LedgerWriter } from "./ledger-writer.ts";
 import type { OwnLife } from "./own-life.ts";
 import type { Runtime } from "./runtime.ts";
-import type { TurnSource } from "./turn-source.ts";
 import type { WorkflowLog } from "./workflow-log.ts";
 
 /** Identity of a workflow before its first event. */
@@ -25,8 +24,6 @@ export interface NewWorkflow {
 
 export interface LogServices {
   readonly runtime: Runtime;
-  /** Instants and ids of a workflow's turns. */
-  readonly sourceOf: (workflowId: string) => TurnSource;
   readonly writer: LedgerWriter;
   readonly read: (workflowId: string, after: number) => Promise<readonly TurnRow[]>;
   /** In whose name workflows are held. */

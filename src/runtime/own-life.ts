@@ -1,22 +1,23 @@
 /**
  * This kernel as the others know it: alive until a time that it has told the store, under whose name it holds workflows.
  *
- * Owns: until when that is, by the kernel's own clock.
+ * Owns: how long that is still so, by the kernel's own clock: by its wall or by what has elapsed, whichever says more. A wall
+ *       that is set back makes no dead one alive, and a machine that slept has aged.
  * Never: holds a workflow; logs do.
  * O1  Nothing is appended, and nothing that was appended is gone on from, by a kernel whose time has run out: it asks first
  *     whether it is still known.
  * O2  Who is known no more has lost everything that it held, and hears so before anything else of it goes on.
  */
 import { singleFlight } from "../contract/single-flight.ts";
-import type { Clock } from "../ports/clock.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
+import type { KernelClock } from "./kernel-clock.ts";
 
 /** How often who holds workflows says that it lives, and others look for what nobody holds: twice before a lease runs out. */
 export const beatMs = (leaseMs: number): number => Math.ceil(leaseMs / 3);
 
 export interface OwnLifeParts {
   readonly store: Pick<LedgerStore, "beat">;
-  readonly clock: Clock;
+  readonly clock: Pick<KernelClock, "now" | "elapsed">;
   readonly owner: string;
   readonly leaseMs: number;
 }
@@ -25,8 +26,8 @@ export class OwnLife {
   readonly owner: string;
   readonly leaseMs: number;
   readonly #parts: OwnLifeParts;
-  /** Before the first beat there is nothing to lose. */
-  #until: number | null = null;
+  /** When the store was told last. Before the first beat there is nothing to lose. */
+  #toldAt: { readonly now: number; readonly elapsed: number } | null = null;
   #lost: () => void = () => undefined;
 
   constructor(parts: OwnLifeParts) {
@@ -41,12 +42,14 @@ export class OwnLife {
 
   /** Whether nobody can have taken this kernel for dead. */
   get stands(): boolean {
-    return this.#until !== null && this.#parts.clock.now() < this.#until;
+    return this.#toldAt !== null && this.ageMs < this.leaseMs;
   }
 
   /** How long ago the store was told last, in ms; 0 before the first time. */
   get ageMs(): number {
-    return this.#until === null ? 0 : this.#parts.clock.now() - (this.#until - this.leaseMs);
+    if (this.#toldAt === null) return 0;
+    const { clock } = this.#parts;
+    return Math.max(clock.now() - this.#toldAt.now, clock.elapsed() - this.#toldAt.elapsed);
   }
 
   /** Tells the store; false where everything was lost. Who asks meanwhile gets the same answer. @throws what the store throws. */
@@ -60,10 +63,10 @@ export class OwnLife {
 
   async #beat(): Promise<boolean> {
     const { store, clock, owner, leaseMs } = this.#parts;
-    const askedAt = clock.now();
-    const known = await store.beat(owner, askedAt, leaseMs);
-    const isFirst = this.#until === null;
-    this.#until = askedAt + leaseMs;
+    const askedAt = { now: clock.now(), elapsed: clock.elapsed() };
+    const known = await store.beat(owner, askedAt.now, leaseMs);
+    const isFirst = this.#toldAt === null;
+    this.#toldAt = askedAt;
     if (!known && !isFirst) this.#lost();
     return known || isFirst;
   }

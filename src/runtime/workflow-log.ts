@@ -14,9 +14,8 @@ import { acceptsEvent } from "../../machines/charts.ts";
 import { foldWorkflow } from "../../machines/fold.ts";
 import { type KernelError, KernelErrorException, raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
-import { type Actor, draft, type EventDraft, type EventPayloads, type EventType } from "../contract/event.ts";
+import { type Actor, draft, type EventDraft, type EventPayloads } from "../contract/event.ts";
 import { moduleRef } from "../contract/module-ref.ts";
-import type { PolicyStage } from "../contract/policy.ts";
 import { StreamContext } from "../contract/stream-context.ts";
 import { isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
 import type { Append, AppendIndexes, AppendReceipt, Lease } from "../ports/ledger-store.ts";
@@ -26,7 +25,7 @@ import { LogDurability } from "./log-durability.ts";
 import type { FoldedLog, LogListener, LogServices, NewWorkflow } from "./log-services.ts";
 import { NotedTurn, type Sealed, system, unknownHead } from "./noted-turn.ts";
 import { type ReadStream, readStream } from "./read-turns.ts";
-import type { DrawnId, TurnSource } from "./turn-source.ts";
+import { createTurnSource, type DrawnId, type TurnSource } from "./turn-source.ts";
 import { errorOf } from "./within.ts";
 
 const logRef = moduleRef(4, "workflow_log", "commit");
@@ -56,7 +55,7 @@ export class WorkflowLog {
   constructor(identity: NewWorkflow, services: LogServices, past: FoldedLog | null = null) {
     this.identity = identity;
     this.#services = services;
-    this.#source = services.sourceOf(identity.workflow_id);
+    this.#source = createTurnSource(services.runtime);
     this.durability = new LogDurability(services, {
       synced: () => {
         this.#listener?.synced();
@@ -161,24 +160,14 @@ export class WorkflowLog {
 
   /** The instant at which an input is decided: that of the turn under way, or of the one that it begins; epoch ms. */
   beginInput(): number {
-    // An instant that was read and led to nothing began no turn: time would stand still for what comes next.
+    // An instant that led to nothing began no turn: time would stand still for what comes next.
     if (this.#turn.count === 0) this.#source.end();
     return this.#source.begin();
   }
 
-  /** The instant of the turn under way, epoch ms; reading it begins one. */
-  instantOf(type: EventType, stepId: string | null): number {
-    return this.#source.now(type, stepId);
-  }
-
-  /** The instant that a question to policy names; epoch ms. */
-  instantOfQuestion(stage: PolicyStage, stepId: string | null): number {
-    return this.#source.asked(stage, stepId);
-  }
-
   /** An id for a record that an event of this step will carry. */
-  drawId(kind: DrawnId, stepId: string | null): string {
-    return this.#source.drawId(kind, stepId);
+  drawId(kind: DrawnId, _stepId: string | null): string {
+    return this.#source.drawId(kind);
   }
 
   /** Decides events: they get ids, a place and their effect on the record. @throws when lost or not accepted. */
@@ -218,7 +207,7 @@ export class WorkflowLog {
       raise(kernelError("T4_WORKFLOW_CONFLICT", message, logRef, { detail }));
     }
     const plan = this.#record?.plan_id ?? this.identity.plan_id;
-    const event = this.#turn.add(draft, this.#source.stamp(draft), { actor, plan });
+    const event = this.#turn.add(draft, this.#source.stamp(), { actor, plan });
     this.#record = foldWorkflow(this.#record, event);
     return event.event_id;
   }

@@ -4,6 +4,7 @@ import { createActor, fromCallback } from "xstate";
 import { stepPath } from "../../machines/charts.ts";
 import { foldEvents } from "../../machines/fold.ts";
 import { tierMachine } from "../../machines/tier.ts";
+import { digest } from "../../src/contract/digest.ts";
 import { openTurns, type TurnRow } from "../../src/contract/turn.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { stopActor } from "../../src/runtime/stop-actor.ts";
@@ -80,6 +81,24 @@ const drafted = () =>
     [operator("Test.Draft"), operator("Test.Apply")],
   );
 
+/** `s2` asks a person once `s1` has been tried again. */
+const askingLater = () =>
+  errand(
+    [step("s1", "Test.Flaky"), step("s2", "Test.Do", { depends_on: ["s1"], gate: { reason: "look" } })],
+    [
+      operator("Test.Flaky", ({ attempt }) => (attempt < 2 ? Promise.reject(new Error("not yet")) : "done")),
+      operator("Test.Do"),
+    ],
+  );
+async function decidedAhead(t: TestKernel): Promise<string> {
+  const id = await t.submit(intentType);
+  await t.clock.settle();
+  const payload = { payload_digest: digest({}) };
+  const kept = await t.kernel.decideGate(id, { ...testCaller, gate_id: "gate-s2", decision: "approve", payload });
+  expect(kept.status).toBe("kept");
+  return id;
+}
+
 type Story = (t: TestKernel) => Promise<unknown>;
 const stories: Readonly<Record<string, readonly [ReturnType<typeof errand>, Story]>> = {
   "a plain run": [oneStep(), (t) => t.run(intentType)],
@@ -107,6 +126,21 @@ const stories: Readonly<Record<string, readonly [ReturnType<typeof errand>, Stor
       const { workflow_id } = await t.run(intentType);
       await t.kernel.cancel(workflow_id, testCaller);
       await t.rest(workflow_id);
+    },
+  ],
+  "a cancel behind a decision whose gate has not opened": [
+    askingLater(),
+    async (t) => {
+      const id = await decidedAhead(t);
+      await t.kernel.cancel(id, testCaller);
+      await t.rest(id);
+    },
+  ],
+  "a gate that opens behind its decision": [
+    askingLater(),
+    async (t) => {
+      const id = await decidedAhead(t);
+      expect((await t.rest(id)).gates).toMatchObject([{ status: "approved" }]);
     },
   ],
   "a gate that expires": [

@@ -61,8 +61,10 @@ describe("demo", () => {
     expect(stopped.code).toBe(0);
     expect(existsSync(join(repo, "LATER.md"))).toBe(false);
     const command =
-      /countersign (approve wf_\S+ gate-publish --digest \S+ --db \S+)/.exec(stopped.out)?.[1]?.split(" ") ?? [];
-    expect(command).toHaveLength(7);
+      /countersign (approve wf_\S+ gate-publish --digest \S+ --basis \S+ --db \S+)/
+        .exec(stopped.out)?.[1]
+        ?.split(" ") ?? [];
+    expect(command).toHaveLength(9);
     const approved = await runProcess(folder.path, ...command);
     expect(approved).toMatchObject({ code: 0, err: "" });
     expect(approved.out).toContain("completed");
@@ -76,9 +78,9 @@ describe("demo", () => {
   it("stops with one JSON document that says how to go on", async () => {
     const shown = await stopAtGate("JSON.md");
     expect(shown).toMatchObject({ state: "waiting_for_user", file: null });
-    const digest = shown.gates[0]?.payload_digest;
+    const { payload_digest, basis_digest } = shown.gates[0] ?? {};
     expect(shown.approve).toBe(
-      `${invocation()} approve ${shown.workflow_id} gate-publish --digest ${digest} --db ${db}`,
+      `${invocation()} approve ${shown.workflow_id} gate-publish --digest ${payload_digest} --basis ${basis_digest} --db ${db}`,
     );
     expect(shown.why.length).toBeGreaterThan(0);
   });

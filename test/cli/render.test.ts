@@ -109,6 +109,7 @@ describe("gate", () => {
   });
 
   it("says that nothing changes where the diff is empty", () => {
+    expect(renderGate({ ...gate, editable: null }, look)).toContain("edit      Nothing of it may be edited.");
     expect(renderGate({ ...gate, diff: "" }, look)).toContain("Changes\n  none\nAnswers");
   });
 

@@ -140,6 +140,16 @@ describe("review", () => {
     const { gates } = await readHere<WorkflowState>("show", waiting.workflow_id, ...own);
     const doubt = gates.find(({ kind }) => kind === "in_doubt");
     expect(doubt?.decision).toMatchObject({ resolution: "failed", comment: "it never left" });
+
+    // The next plan's call is lost as well: this time somebody knows what it gave.
+    const answers = ['{"sent": ', '{"sent": 1}'];
+    const knowing = makePerson(["a", "y", "d", "y", "d", "y"], () => answers.shift() ?? "");
+    await runAt(knowing.terminal, "review", ...own);
+    expect(knowing.questions[0]).toContain("What did the call give");
+    expect(knowing.screens.join("\n")).toContain("Not taken: ");
+    expect(knowing.screens.join("\n")).toContain("called Letter.Send");
+    const done = await readHere<WorkflowState>("show", waiting.workflow_id, ...own);
+    expect([done.state, done.steps.at(-1)?.output_text]).toEqual(["completed", '{"sent":1}']);
   });
 
   it("over a pipe it waits for no key: gates and the commands that decide them, or JSON", async () => {

@@ -19,7 +19,7 @@ const pack = `
 import { z } from "zod";
 import { defineCapability } from ${define};
 import { defineOperator } from ${operator};
-const send = defineOperator({ name: "Vote.Send", input: z.object({}), effect: "write_draft", run: () => ({ sent: true }) });
+const send = defineOperator({ name: "Vote.Send", input: z.looseObject({}), effect: "write_draft", run: () => ({ sent: true }) });
 export const votes = defineCapability({
   intentType: "Vote.Send.Once", version: "1.0", input: z.object({}), operators: [send],
   plan: { reasoning: "two must agree", steps: [{ step_id: "send", name: "Send", operator: "Vote.Send",
@@ -49,6 +49,19 @@ const signed = (word: "approve" | "reject", id: string, who: string) =>
   runHere(word, id, ...as(who), "--sign", path(`${who}.key`));
 
 describe("deciding together", () => {
+  it("where one vote names where it is applied, the next names the same, signed", async () => {
+    const id = await submit();
+    const targets = ["--targets", "board,archive"];
+    expect((await runHere("approve", id, ...as("ann"), "--sign", path("ann.key"), ...targets)).code).toBe(0);
+    const other = await signed("approve", id, "bob");
+    expect(other.code).not.toBe(0);
+    expect(other.err).toContain("apply_targets");
+    expect((await runHere("show", id, ...at)).out).toContain('applied to ["board","archive"]');
+    const ran = await runHere("approve", id, ...as("bob"), "--sign", path("bob.key"), ...targets, "--json");
+    expect([ran.err, ran.code]).toEqual(["", 0]);
+    expect((await runHere("verify", id, ...at)).code).toBe(0);
+  });
+
   it("tells where the votes stand after each, and goes on with the last", async () => {
     const id = await submit();
     const first = await signed("approve", id, "ann");
@@ -78,6 +91,20 @@ describe("deciding together", () => {
       expect([ran.code, ran.err]).toEqual([2, expect.stringContaining("It must be an instant such as 2026-")]);
     },
   );
+
+  it("signs no revised gate unseen: what is named is what is signed, and another is refused", async () => {
+    const id = await submit();
+    const digestOf = async () => (await readHere<WorkflowState>("show", id, ...at)).gates[0]?.payload_digest ?? "";
+    const first = await digestOf();
+    const edited = await runHere("approve", id, ...as("bob"), "--edit", '{"text":"b"}');
+    expect([edited.err, edited.code]).toEqual(["", 0]);
+    const unseen = await signed("approve", id, "ann");
+    expect([unseen.code, unseen.err]).toEqual([2, expect.stringContaining("was revised; look again")]);
+    const before = await runHere("approve", id, ...as("ann"), "--sign", path("ann.key"), "--digest", first);
+    expect([before.code, before.err]).toEqual([1, expect.stringContaining("T5_GATE_CONFLICT")]);
+    const seen = await runHere("approve", id, ...as("ann"), "--sign", path("ann.key"), "--digest", await digestOf());
+    expect([seen.err, seen.code]).toEqual(["", 0]);
+  });
 
   it("refuses a vote without a signature, or with somebody else's key", async () => {
     const id = await submit();

@@ -23,9 +23,17 @@ describe("a gate", () => {
     await using visitor = await site.enter(ann);
     const { page, complaints } = visitor;
     await page.goto(site.url + hashOf(id, `/g/${gate?.gate_id}`));
+    await page.getByRole("heading", { name: "Exactly this was sent" }).waitFor();
+    const result = page.getByLabel(/What it gave/);
+    await result.fill('{"sent": ');
+    expect(await page.getByRole("button", { name: "It happened", exact: true }).isDisabled()).toBe(true);
+    await result.fill('{"sent": 1e3, "to": "\u202eeve"}');
+    await page.getByText('{"sent":1000,"to":"‹U+202E RIGHT-TO-LEFT OVERRIDE›eve"}').waitFor();
     await page.getByRole("button", { name: "It happened", exact: true }).press("Enter");
     await page.getByRole("heading", { name: "Approved. The work goes on." }).waitFor();
-    expect((await site.kernel.settled(id)).state).toBe("completed");
+    const settled = await site.kernel.settled(id);
+    expect(settled.state).toBe("completed");
+    expect(settled.steps[0]?.output_text).toBe('{"sent":1000,"to":"\u202eeve"}');
     expect(send.calls).toHaveLength(1);
     expect(complaints).toEqual([]);
   });
@@ -76,6 +84,34 @@ describe("a gate", () => {
     await using final = await other.enter(ann);
     await final.page.locator(".item").waitFor();
     expect(await final.page.getByRole("checkbox", { name: /^Select/ }).count()).toBe(0);
+  });
+
+  it("that shows something else by now is chosen no more among several; one that takes several votes never is", async () => {
+    const { capability } = gatedSteps(2, { gate: { separation: true } });
+    await using site = await openSite({ kernel: { capabilities: [capability] } });
+    const id = await begin(site);
+    await using visitor = await site.enter(bo);
+    const { page } = visitor;
+    await page.getByText("2 decisions wait for you.").waitFor();
+    await page.locator(".item").first().waitFor();
+    for (const box of await page.getByRole("checkbox", { name: /^Select/ }).all()) await box.check();
+    await page.getByRole("button", { name: "Approve all 2" }).waitFor();
+    const { payload_digest } = await site.kernel.gate(id, "gate-s1");
+    const payload = { payload_digest, edit: { id: "another" } };
+    const cy = { ...bo, principal: { ...bo.principal, id: "cy" } };
+    const { status } = await site.kernel.decideGate(id, { ...cy, gate_id: "gate-s1", decision: "approve", payload });
+    expect(status).toBe("revised");
+    await page.getByRole("button", { name: "Approve all 1" }).waitFor();
+    expect(await page.getByRole("checkbox", { name: /^Select/ }).count()).toBe(2);
+
+    await using voted = await openSite({
+      kernel: { capabilities: [gatedSteps(2, { gate: { quorum: { approvals: 2 } } }).capability] },
+    });
+    await begin(voted);
+    await using elsewhere = await voted.enter(ann);
+    await elsewhere.page.getByText("2 decisions wait for you.").waitFor();
+    await elsewhere.page.locator(".item").first().waitFor();
+    expect(await elsewhere.page.getByRole("checkbox", { name: /^Select/ }).count()).toBe(0);
   });
 
   it("that was decided between the page and the button says so, and by whom", async () => {

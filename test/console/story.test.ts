@@ -111,7 +111,11 @@ describe("by keyboard alone", () => {
     await page.getByText("Change something first").press("Enter");
     await tabTo(page, "textbox", "text");
     await page.keyboard.press("ControlOrMeta+A");
+    await page.keyboard.insertText("a \u202ebetter note");
+    await page.getByText("+text: a ‹U+202E RIGHT-TO-LEFT OVERRIDE›better note").waitFor();
+    await page.keyboard.press("ControlOrMeta+A");
     await page.keyboard.type("a better note");
+    await page.getByText("+text: a better note").waitFor();
     await press(page, "button", "Approve with these changes");
     await heading(page, "Approved. The work goes on.").waitFor();
     await site.kernel.settled(id);

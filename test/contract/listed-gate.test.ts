@@ -25,6 +25,18 @@ const drawn: fc.Arbitrary<Partial<Gate>> = fc.record(
     delegations: many(fc.record({ from: person, to: person, expires_at: fc.constant("2026-01-01T00:00:00.000Z") })),
     revised_from: many(fc.string({ maxLength: 64 })),
     requesters: many(person),
+    votes: many(
+      fc.record({
+        ...{ decision: fc.constant("approve" as const), principal: person, role: fc.constant("user") },
+        ...{
+          on_behalf_of: fc.constant(null),
+          advisory: fc.constant(true),
+          at: fc.constant("2026-01-01T00:00:00.000Z"),
+        },
+        ...{ payload_digest: fc.constant("d"), signature: fc.constant(null), comment: fc.option(long) },
+        ...{ apply_targets: many(long), resolution: fc.constant("done" as const), result: long },
+      }),
+    ),
     spent_signatures: many(fc.string({ maxLength: 4000 })),
   },
   { requiredKeys: [] },

@@ -181,11 +181,8 @@ function answerOf(seen: string | null, { here = false, idempotent = false, resul
   const handles = new Map(here ? [["s1/act_1/1/1", { key: "key 1", charged: null }]] : []);
   const steps = new Map([["other", { action_id: "act_1", attempt: made }]]);
   const run = { log: { record: { keys, actions, steps, parent_workflow_id: null } }, handles };
-  return answerKey(
-    run as never,
-    { prepared: { operator, payload: {}, hash: digest({}) } as never, attempt: 2 },
-    "key 1",
-  );
+  const prepared = { operator, payload: {}, hash: digest({}) } as never;
+  return answerKey(run as never, { prepared, attempt: 2, key: "key 1" });
 }
 
 describe("what a key answers", () => {

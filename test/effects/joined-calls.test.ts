@@ -1,5 +1,6 @@
 /** Who joins a call under way records its end as one that was answered, not made; and not as one that came too late. */
 import { describe, expect, it } from "vitest";
+import type { Budgets } from "../../src/contract/budget.ts";
 import { operatorError } from "../../src/index.ts";
 import { createTestKernel } from "../../src/testing/index.ts";
 import { counted, held, intent, Note, payloads, step, story } from "../gates/story.ts";
@@ -43,5 +44,70 @@ describe("a joined call", () => {
       { cached: false, pending: false },
       { cached: true, pending: false },
     ]);
+  });
+
+  it("[IDM-04] that may have taken effect is asked about, not timed out, where who made it hears of that last", async () => {
+    const draft = counted("Note.Draft", {}, () => ({ text: "a draft" }));
+    const more = { effect: "final_write", timeoutSec: 1, retry: "NONE" } as const;
+    const publish = counted("Note.Publish", more, () => new Promise(() => undefined));
+    const applying = (id: string) => step(id, publish, { applies: "draft" });
+    const rows = [step("draft", draft, { outcome: "Draft.Note" }), applying("a"), applying("b")];
+    const told = held<void>();
+    const onError = ({ step_id }: { readonly step_id: string }) => (step_id === "a" ? told.promise : undefined);
+    const capabilities = [story([draft, publish], rows, { outcomes: { "Draft.Note": Note } })];
+    await using t = await createTestKernel({ capabilities, middleware: [{ name: "slow", onError }] });
+    const { workflow_id: id } = await t.run(intent);
+    for (const gate of ["gate-a", "gate-b"]) await t.approve(id, gate);
+    await t.clock.advance(1000);
+    expect((await t.kernel.gates()).map(({ gate_id }) => gate_id)).toEqual(["gate-b_doubt1"]);
+    told.release();
+    await t.clock.settle();
+    expect((await t.kernel.workflow(id)).steps.map(({ step_id, error }) => [step_id, error?.code])).toEqual([
+      ["draft", undefined],
+      ["a", undefined],
+      ["b", undefined],
+    ]);
+    expect((await t.kernel.gates()).map(({ gate_id }) => gate_id)).toEqual(["gate-a_doubt1", "gate-b_doubt1"]);
+    expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
+  });
+
+  it("[IDM-04] that may have taken effect is asked about, not refused, where a hook refuses who made it after another has asked", async () => {
+    const draft = counted("Note.Draft", {}, () => ({ text: "a draft" }));
+    const more = { effect: "final_write", timeoutSec: 1, retry: "STANDARD" } as const;
+    const publish = counted("Note.Publish", more, () => new Promise(() => undefined));
+    const applying = (id: string) => step(id, publish, { applies: "draft" });
+    const rows = [step("draft", draft, { outcome: "Draft.Note" }), applying("a"), applying("b")];
+    const ruled = held<void>();
+    const before = async ({ step_id, attempt }: { readonly step_id: string; readonly attempt: number }) => {
+      if (attempt === 1) return;
+      if (step_id === "b") throw operatorError({ code: "BUSY", message: "not now", category: "transient" });
+      await ruled.promise;
+      throw operatorError({ code: "NOT_SO", message: "it may not", category: "policy_denied" });
+    };
+    const capabilities = [story([draft, publish], rows, { outcomes: { "Draft.Note": Note } })];
+    await using t = await createTestKernel({ capabilities, middleware: [{ name: "strict", before }] });
+    const { workflow_id: id } = await t.run(intent);
+    for (const gate of ["gate-a", "gate-b"]) await t.approve(id, gate);
+    for (const ms of [1000, 2000, 4000]) await t.clock.advance(ms);
+    expect((await t.kernel.gates()).map(({ gate_id }) => gate_id)).toEqual(["gate-b_doubt1"]);
+    ruled.release();
+    await t.clock.settle();
+    expect((await t.kernel.gates()).map(({ gate_id }) => gate_id)).toEqual(["gate-a_doubt1", "gate-b_doubt1"]);
+    expect(await payloads(t, id, "STEP_FAILED")).toEqual([]);
+    expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
+  });
+
+  it("takes nothing of a budget: what was set aside for a call of its own is free again", async () => {
+    const draft = counted("Note.Draft", {}, () => ({ text: "a draft" }));
+    const publish = counted("Note.Publish", { effect: "final_write" });
+    const after = counted("Note.After");
+    const applying = (id: string) => step(id, publish, { applies: "draft" });
+    const first = [step("draft", draft, { outcome: "Draft.Note" }), applying("a"), applying("b")];
+    const rows = [...first, step("after", after, { depends_on: ["a", "b"] })];
+    const capabilities = [story([draft, publish, after], rows, { outcomes: { "Draft.Note": Note } })];
+    const budgets: Budgets = { limits: [{ scope: "tenant", invocations: 3 }] };
+    await using t = await createTestKernel({ capabilities, defaultPolicies: false, budgets });
+    const { workflow_id: id, state } = await t.run(intent);
+    expect([state, await payloads(t, id, "BUDGET_REFUSED")]).toEqual(["completed", []]);
   });
 });

@@ -3,7 +3,6 @@
 import { describe, expect, it } from "vitest";
 import { operatorError, RequestTrace, StepTrace } from "../../src/index.ts";
 import { createTestKernel } from "../../src/testing/test-kernel.ts";
-import { appendStepTrace } from "../../src/tiers/t4-execution/build-trace.ts";
 import { flow, intent, oneStep, type SkillCall, skill, step } from "./flow.ts";
 
 const busy = () => operatorError({ code: "BUSY", category: "transient", message: "busy" });
@@ -66,23 +65,6 @@ describe("the step trace", () => {
       approval_events: [{ gate_id: "gate-s1", decision: "approve", principal_id: 1 }],
     });
     expect([traced?.attempts.length, traced?.policy_events.length, traced?.approval_events.length]).toEqual([2, 1, 1]);
-  });
-
-  it("[TRC-03] a step id is appended once; a repeated append keeps the first content", () => {
-    const first = StepTrace.parse({
-      step_id: "s1",
-      skill_name: "Probe.Act",
-      input_params: { p: 1 },
-      status: "COMPLETED",
-      output_data: null,
-      attempts: [],
-      policy_events: [],
-      approval_events: [],
-    });
-    const once = appendStepTrace([], first);
-    const twice = appendStepTrace(once, { ...first, status: "FAILED", input_params: { p: 2 } });
-    expect(twice).toEqual([first]);
-    expect(appendStepTrace(twice, { ...first, step_id: "s2" }).map((s) => s.step_id)).toEqual(["s1", "s2"]);
   });
 
   it("[TRC-03] a step that is parked, approved, tried again and restarted stands in the trace once", async () => {

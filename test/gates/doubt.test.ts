@@ -48,6 +48,20 @@ describe("an in-doubt gate", () => {
     expect(send.calls).toHaveLength(1);
   });
 
+  it("says when the call began and what each answer leads to: one that failed may be called again by a new plan", async () => {
+    const { capability, send } = lostCall();
+    await using t = await createTestKernel({ capabilities: [capability] });
+    const id = await lost(t);
+    const { reasons, consequences } = await gateOf(t, id, gate_id);
+    const [call] = await t.kernel.actions(id);
+    expect(reasons[0]?.reason).toContain(`Note.Send was called at ${call?.timing.started_at}`);
+    expect(consequences.approve).toContain("with the result that is given, or null");
+    expect(consequences.reject).toContain("A new plan or a retry may call Note.Send again");
+    await decide(t, id, { decision: "reject", gate_id });
+    await t.rest(id);
+    expect(new Set(send.calls.map((c) => c.idempotencyKey)).size).toBe(2);
+  });
+
   it("[GAT-01] done: the step counts as done with the result the person gives, and is not called again", async () => {
     const { capability, send, tell } = lostCall();
     await using t = await createTestKernel({ capabilities: [capability] });

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { definePolicy, digest, type GateSpec } from "../../src/index.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/index.ts";
+import { person } from "./people.ts";
 import {
   count,
   counted,
@@ -49,6 +50,24 @@ describe("a decision before its gate opens", () => {
     const id = await started(t);
     expect((await refusalOf(early(t, id, "approve", right))).code).toBe("T5_SIGNATURE_REQUIRED");
     expect(await payloads(t, id, "GATE_DECISION_KEPT")).toEqual([]);
+  });
+
+  it("[GAT-07] is void where another that was said ahead has the outcome applied elsewhere", async () => {
+    const { capability, finish } = slowThenGate({ quorum: { approvals: 2 } });
+    await using t = await createTestKernel({ capabilities: [capability] });
+    const id = await started(t);
+    for (const [who, apply_targets] of [
+      ["ann", ["a"]],
+      ["bob", ["b"]],
+    ] as const) {
+      const request = { tenant_id: 1, principal: person(who), gate_id: "gate-second", decision: "approve" } as const;
+      const payload = { payload_digest: right, apply_targets: [...apply_targets] };
+      expect((await t.kernel.decideGate(id, { ...request, payload })).status).toBe("kept");
+    }
+    finish();
+    await t.rest(id);
+    const { status, votes } = await gateOf(t, id, "gate-second");
+    expect([status, votes.map(({ principal }) => principal.id)]).toEqual(["open", ["ann"]]);
   });
 
   it("[GAT-07] with the right digest is kept, and applied at opening without asking again", async () => {

@@ -26,11 +26,11 @@ const kept = (ledger: LedgerStore): LedgerStore =>
   Object.assign(Object.create(ledger), { close: async () => undefined });
 
 let opened = 1;
-async function open(ledger: LedgerStore, capability: CapabilityDefinition, operators: readonly Counted[] = []) {
+async function open(ledger: LedgerStore, capability: CapabilityDefinition, policyVersion = "1") {
   opened += 1;
   const clock = createVirtualClock(Date.UTC(2026, 0, opened));
-  const t = await createTestKernel({ capabilities: [capability], ledger: kept(ledger), seed: opened, clock });
-  for (const { operator } of operators) t.kernel.registerOperator(operator);
+  const host = { capabilities: [capability], policyVersion, seed: opened, clock };
+  const t = await createTestKernel({ ...host, ledger: kept(ledger) });
   return t;
 }
 
@@ -112,6 +112,19 @@ describe("an approval of what this process cannot run", () => {
     const { capability } = published(writer());
     const { ledger, id } = await left(capability);
     await using t = await open(ledger, published(writer({ version: "2.0" })).capability);
+    expect((await reject(t, id, ann)).status).toBe("rejected");
+    expect((await t.rest(id)).state).toBe("cancelled");
+  });
+
+  it.each([
+    ["the operator", "1.0"],
+    ["the package", "2.0"],
+  ])("[GAT-04] nor what another policy would let through, where %s is not known", async (_what, version) => {
+    const { ledger, id } = await left(published(writer()).capability);
+    const without = published(writer({ version: "2.0" }), undefined, version).capability;
+    await using t = await open(ledger, without, "2");
+    expect((await refusalOf(approve(t, id, ann))).code).toBe("T5_GATE_NOT_RUNNABLE");
+    expect((await refusalOf(reject(t, id, ann, { edit: { text: "no" } }))).code).toBe("T5_GATE_NOT_RUNNABLE");
     expect((await reject(t, id, ann)).status).toBe("rejected");
     expect((await t.rest(id)).state).toBe("cancelled");
   });

@@ -93,6 +93,17 @@ describe("a signed approval", () => {
     expect(await refused(desk.t, desk.id, approve(desk.t, desk.id, ann))).toBe("T5_SIGNATURE_REQUIRED");
   });
 
+  it("of what a gate shows now is no word on what its giver names as shown", async () => {
+    const { capability } = publishing({ gate: { signed: true } });
+    await using t = await createTestKernel({ capabilities: [capability], approverKeys });
+    const id = await waiting(t);
+    const { payload_digest } = await gateOf(t, id);
+    await approve(t, id, bob, { edit: { text: "edited" } });
+    const signature = await sign(await gateOf(t, id), ann);
+    expect(await refused(t, id, approve(t, id, ann, { payload_digest, signature }))).toBe("T5_GATE_CONFLICT");
+    expect((await approve(t, id, ann, { signature })).status).toBe("resumed");
+  });
+
   it("an edit makes a version that is then to be signed", async () => {
     const { capability, publish } = publishing({ gate: { signed: true } });
     await using t = await createTestKernel({ capabilities: [capability], approverKeys });

@@ -257,7 +257,7 @@ export function choiceAt(story: Story, gate: Gate): { decision: "approve" | "rej
       ? { decision: "reject", payload: {} }
       : {
           decision: "approve",
-          payload: { resolution: choice === "edit" ? "retry" : "done", result: { by: "a person" } },
+          payload: choice === "edit" ? { resolution: "retry" } : { resolution: "done", result: { by: "a person" } },
         };
   if (choice === "edit") return { decision: "approve", payload: { edit: { of: "an editor" } } };
   return { decision: choice, payload: {} };

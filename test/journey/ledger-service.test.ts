@@ -7,12 +7,12 @@ import { createIdSource } from "../../src/contract/ids.ts";
 import { createSignalFactory } from "../../src/contract/signal.ts";
 import { defineCapability, defineOperator } from "../../src/index.ts";
 import { createFeed } from "../../src/runtime/feed.ts";
+import { kernelClock } from "../../src/runtime/kernel-clock.ts";
 import { createLedgerReading } from "../../src/runtime/ledger-reader.ts";
 import { createLedgerWatch } from "../../src/runtime/ledger-watch.ts";
 import { createLedgerWriter } from "../../src/runtime/ledger-writer.ts";
 import { OwnLife } from "../../src/runtime/own-life.ts";
 import { defaultLimits, type Runtime } from "../../src/runtime/runtime.ts";
-import { createLiveSource } from "../../src/runtime/turn-source.ts";
 import { WorkflowLog } from "../../src/runtime/workflow-log.ts";
 import { createWorkflowTails } from "../../src/runtime/workflow-tails.ts";
 import { createTestKernel, createVirtualClock, memoryLedger, seededRandom } from "../../src/testing/index.ts";
@@ -63,11 +63,10 @@ describe("the ledger service", () => {
     };
     const log = new WorkflowLog(identity, {
       runtime,
-      sourceOf: () => createLiveSource(runtime),
       mayBeLazy: false,
       writer: createLedgerWriter(store, { maxBatch: 8, maxBurst: 8 }),
       read: (id, after) => store.read(id, after),
-      life: new OwnLife({ store, clock: runtime.clock, owner: "me", leaseMs: 1000 }),
+      life: new OwnLife({ store, clock: kernelClock(clock), owner: "me", leaseMs: 1000 }),
       onCommitted: () => undefined,
       onForeign: () => undefined,
     });

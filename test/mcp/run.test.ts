@@ -54,6 +54,68 @@ describe.each(eras)("a capability as a tool, spoken to as %s", (_, era) => {
     expect(approved).toMatchObject({ principal: { id: 1 }, comment: "there" });
   });
 
+  it("shows where those who approved would have it applied, and approves that", async () => {
+    const { capability, publish } = publishing({ gate: { quorum: { approvals: 2 } } });
+    await using face = await openMcp({ capabilities: [capability] });
+    const { kernel } = face.t;
+    const asked: string[] = [];
+    const person = async ({ message }: ElicitRequest["params"]): Promise<ElicitResult> => {
+      asked.push(message);
+      const [gate] = await kernel.gates({});
+      if (gate?.votes.length === 0)
+        await kernel.decideGate(gate.workflow_id, {
+          tenant_id: 1,
+          principal: { type: "user", id: 2, role: "user" },
+          gate_id: gate.gate_id,
+          decision: "approve",
+          payload: { apply_targets: ["the board"] },
+        });
+      return { action: "accept", content: { decision: "approve" } };
+    };
+    const client = await face.connect("own", { ...era, person });
+    expect(workflowOf(await call(client, name)).state).toBe("completed");
+    expect(asked.map((message) => message.includes('["the board"]'))).toEqual([false, true]);
+    expect(publish.calls[0]?.context.target?.apply_targets).toEqual(["the board"]);
+  });
+
+  const lost = () => {
+    const send = counted("Note.Send", { effect: "final_write", policyTags: [] }, () => {
+      if (send.calls.length === 1) throw new Error("the line broke");
+      return {};
+    });
+    return { send, kernel: { capabilities: [story([send], [step("send", send)])], defaultPolicies: false } };
+  };
+
+  it("asks what became of a call in doubt, of which it says that it was made, and takes what it gave", async () => {
+    const { send, kernel } = lost();
+    await using face = await openMcp(kernel);
+    const asked: ElicitRequest["params"][] = [];
+    const person = (question: ElicitRequest["params"]): ElicitResult => {
+      asked.push(question);
+      return { action: "accept", content: { decision: "done", result: '{"sent":"by hand"}' } };
+    };
+    const client = await face.connect("own", { ...era, person });
+    const done = workflowOf(await call(client, name));
+    expect([done.state, send.calls.length]).toEqual(["completed", 1]);
+    for (const shown of ["Note.Send was called", "done, retry (to approve):", "failed (to reject):"])
+      expect(asked[0]?.message).toContain(shown);
+    expect(asked[0]?.message).not.toContain("wants to run");
+    expect(await payloads(face.t, done.workflow_id, "ACTION_SETTLED")).toMatchObject([{ result: { sent: "by hand" } }]);
+  });
+
+  it("leaves a call in doubt as it is where its person declines to say; decide-gate then says it, with its result", async () => {
+    const { send, kernel } = lost();
+    await using face = await openMcp(kernel);
+    const client = await face.connect("own", { ...era, person: () => ({ action: "decline" }) });
+    const { state, workflow_id, gates } = workflowOf(await call(client, name));
+    expect([state, send.calls.length]).toEqual(["waiting_for_user", 1]);
+    const { gate_id, payload_digest } = gates[0] as (typeof gates)[number];
+    const word = { workflow_id, gate_id, payload_digest, decision: "approve", resolution: "done", result: [1] };
+    expect(await told(client, "decide-gate", word)).toMatchObject({ status: "resumed" });
+    await face.t.rest(workflow_id);
+    expect(await payloads(face.t, workflow_id, "ACTION_SETTLED")).toMatchObject([{ result: [1] }]);
+  });
+
   it.each<readonly [string, ElicitResult, string]>([
     ["declining rejects", { action: "decline" }, "cancelled"],
     ["saying reject rejects", { action: "accept", content: { decision: "reject" } }, "cancelled"],

@@ -57,7 +57,6 @@ async function compare(model: Model, driver: Driver, coverage: Coverage): Promis
   const live = driver.live();
   if (live !== null) expect(live).toBe(state);
   const inspected = pictureOf(playAll(recorded, { show: kinds }));
-  // A gate that something is said of ahead is shown as declared before the record has it.
   expect(statesIn(inspected, driver.subject.id)).toMatchObject(foldedStates(recorded));
   coverage.states.add(state);
   for (const pair of pairs) coverage.pairs.add(pair);

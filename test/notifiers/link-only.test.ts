@@ -26,6 +26,7 @@ const asked = {
     {
       ...{ decision: "approve", principal: ann, role: "user", on_behalf_of: null, advisory: false },
       ...{ at: "2026-01-02T03:04:05.000Z", payload_digest: "d", signature, comment: secret },
+      ...{ apply_targets: [secret], resolution: "done", result: secret },
     },
   ],
   spent_signatures: [secret],
@@ -35,7 +36,14 @@ const decided = {
   ...{ status: "rejected" },
   decision: {
     ...{ decision: "reject", principal: { ...ann, role: "user" }, at: "2026-01-02T03:04:05.000Z", edited: false },
-    ...{ resolution: null, apply_targets: [secret], comment: secret, carried_by: [], signature },
+    ...{
+      resolution: "done",
+      result_digest: secret,
+      apply_targets: [secret],
+      comment: secret,
+      carried_by: [],
+      signature,
+    },
   },
 } as unknown as Partial<Gate>;
 

@@ -84,6 +84,22 @@ describe("a message", () => {
     expect(lines.filter((line) => line.startsWith("{"))).toEqual([]);
   });
 
+  it("says of changes, of what they rest on and of what it makes final that they are there, or has no buttons", async () => {
+    const basis = [{ name: "/etc/passwd\u202e", digest: "d" }];
+    const target = { type: "Draft.Note", outcome_id: "out_1", version: 3 } as never;
+    const gate = { diff: "--- a\n+++ b\n+one\n", basis, basis_digest: "e", target };
+    const message = await told(buttons, gate);
+    const text = message.blocks.map(({ text: shown }) => shown?.text ?? "").join("\n");
+    for (const fact of ["changes: 3 lines, shown at the gate alone", "makes final: Draft.Note version 3"])
+      expect(text).toContain(fact);
+    expect(text).toContain("rests on: /etc/passwd‹U+202E RIGHT-TO-LEFT OVERRIDE›");
+    expect(buttonsIn(message)).toHaveLength(2);
+    const reasons = Array.from({ length: 9 }, () => ({ source: "plan" as const, rule: "r", reason: "x".repeat(499) }));
+    const cut = await told(buttons, { ...gate, reasons });
+    expect(JSON.stringify(cut.blocks)).toMatch(/… \d+ more characters/);
+    expect(buttonsIn(cut)).toEqual([]);
+  });
+
   it("keeps within what Slack takes, whatever the gate holds", async () => {
     const long = "‮".repeat(5_000);
     const reasons = Array.from({ length: 50 }, () => ({ source: "plan" as const, rule: long, reason: long }));

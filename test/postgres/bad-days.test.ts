@@ -71,6 +71,13 @@ async function survive(day: BadDay): Promise<void> {
   } finally {
     await kernel.stop({ drainMs: 0 });
   }
+  await until(() => withSql(url, schema, leavesNothing));
+}
+
+/** A connection that a stopped ledger left open would hold its locks for as long as the process lives. */
+async function leavesNothing(client: Client): Promise<boolean> {
+  const { rows } = await client.query("SELECT 1 FROM pg_stat_activity WHERE application_name LIKE 'countersign %'");
+  return rows.length === 0;
 }
 
 /** A server may take its time to tell each connection: what it takes until then is taken. */
@@ -87,15 +94,18 @@ async function firstRefusal(ask: () => Promise<unknown>): Promise<KernelError> {
 
 /** Asks until the answer is yes; what is refused meanwhile is no answer. */
 async function until(ask: () => Promise<boolean>): Promise<void> {
-  while (!(await ask().catch(() => false)));
+  while (!(await ask().catch(() => false))) await new Promise(setImmediate);
 }
 
 describe("a kernel survives that its server", () => {
   let server: TestServer;
-  const turn = async (as?: "standby") => {
+  const becomeStandby = async () => {
     await server.pause();
-    await server.resume(as);
+    await server.resume("standby");
+    // Long enough that whoever lost its session asks for another one.
+    await withSql(server.url, "public", (client) => client.query("SELECT pg_sleep(0.5)"));
   };
+  const promote = () => withSql(server.url, "public", (client) => client.query("SELECT pg_promote()"));
   const setReading = (value: "on" | "off") =>
     withSql(server.url, "public", async (client) => {
       await client.query(`ALTER SYSTEM SET default_transaction_read_only = ${value}`);
@@ -108,12 +118,37 @@ describe("a kernel survives that its server", () => {
 
   it.each<[string, Omit<BadDay, "url">]>([
     ["goes away", { begin: () => server.pause(), codes: ["T0_LEDGER_UNAVAILABLE"], end: () => server.resume() }],
-    ["becomes a standby", { begin: () => turn("standby"), codes: ["T0_LEDGER_READ_ONLY"], end: () => turn() }],
+    ["becomes a standby", { begin: becomeStandby, codes: ["T0_LEDGER_READ_ONLY"], end: promote }],
     [
       "is made read-only",
       { begin: () => setReading("on"), codes: ["T0_LEDGER_READ_ONLY"], end: () => setReading("off") },
     ],
   ])("%s, and comes back", async (_what, day) => survive({ ...day, url: server.url }));
+});
+
+describe("a kernel whose server is restarted", () => {
+  it("records what ended meanwhile: nobody is asked about a call that may not be made again", async () => {
+    const server = await startServer();
+    const ended = Promise.withResolvers<object>();
+    const act = counted("Test.Act", { effect: "write_draft" }, () => ended.promise);
+    const kernel = await createKernel({
+      ledger: postgresLedger({ url: server.url, schema: freshSchema() }),
+      capabilities: [oneStep(act)],
+    });
+    try {
+      const { workflow_id } = await kernel.submit(hint);
+      await until(async () => act.calls.length === 1);
+      await server.pause();
+      ended.resolve({});
+      expect((await refusalOf(kernel.workflow(workflow_id))).code).toBe("T0_LEDGER_UNAVAILABLE");
+      await server.resume();
+      await until(async () => (await kernel.settled(workflow_id)).state === "completed");
+      expect(act.calls).toHaveLength(1);
+    } finally {
+      await kernel.stop({ drainMs: 0 });
+      await server.stop();
+    }
+  });
 });
 
 describe("a kernel survives", () => {

@@ -8,6 +8,7 @@ import { z } from "zod";
 import { defineOperator } from "../../src/index.ts";
 import { hostTransaction, hostTransactionTable } from "../../src/ledgers/postgres/index.ts";
 import { callOperator } from "../../src/testing/index.ts";
+import { openProxy } from "./proxy.ts";
 import { freshSchema, serverUrl } from "./server.ts";
 
 async function withAccounts(use: (pool: Pool, schema: string) => Promise<void>): Promise<void> {
@@ -70,6 +71,60 @@ describe("hostTransaction on Postgres", () => {
       await expect(aborted).rejects.toThrow();
       expect(await centsIn(pool)).toBe(1);
       expect((await pool.query("SELECT key FROM countersign_effects")).rows).toEqual([{ key: "k" }]);
+    });
+  });
+
+  it("fails a call whose connection ends within it, and nothing else: the same call may be made again", async () => {
+    await withAccounts(async (pool) => {
+      const pidsOf =
+        "SELECT pid FROM pg_stat_activity WHERE state = 'idle in transaction' AND query LIKE 'UPDATE acc%'";
+      let fails = true;
+      const pay = payOperator(pool, async () => {
+        if (!fails) return;
+        const { rows } = await pool.query(`SELECT pg_terminate_backend(pid) FROM (${pidsOf}) AS own`);
+        expect(rows).toHaveLength(1);
+        // Nothing is asked of it while it ends.
+        while ((await pool.query(pidsOf)).rows.length > 0);
+      });
+      const call = () => callOperator({ operator: pay, input: { cents: 5 }, idempotencyKey: "k" });
+      await expect(call()).rejects.toThrow();
+      expect(await centsIn(pool)).toBe(0);
+      fails = false;
+      await call();
+      expect(await centsIn(pool)).toBe(5);
+    });
+  });
+
+  it("fails a call whose connection ends while it is lent, and nothing else", async () => {
+    await withAccounts(async (pool, schema) => {
+      const proxy = await openProxy(serverUrl);
+      const far = new Pool({ connectionString: proxy.url, options: `-c search_path=${schema}` });
+      const call = () => callOperator({ operator: payOperator(far), input: { cents: 5 }, idempotencyKey: "k" });
+      proxy.endNext();
+      await expect(call()).rejects.toThrow();
+      await call();
+      expect(await centsIn(pool)).toBe(5);
+      await far.end();
+      proxy.close();
+    });
+  });
+
+  it("gives the result of what was committed though the connection was lost in COMMIT", async () => {
+    await withAccounts(async (pool, schema) => {
+      const proxy = await openProxy(serverUrl);
+      const far = new Pool({ connectionString: proxy.url, options: `-c search_path=${schema}` });
+      try {
+        const pay = payOperator(far);
+        proxy.muteAfter("COMMIT");
+        const called = callOperator({ operator: pay, input: { cents: 5 }, idempotencyKey: "k" });
+        while ((await centsIn(pool)) === 0);
+        proxy.cut();
+        expect((await called).output).toEqual({ cents: 5 });
+        expect(await centsIn(pool)).toBe(5);
+      } finally {
+        await far.end();
+        proxy.close();
+      }
     });
   });
 

@@ -54,6 +54,28 @@ describe("a ledger of an earlier schema", () => {
     expect(await kernel.verify()).toMatchObject({ ok: true, broken: [] });
     await kernel.stop();
   });
+
+  it("is migrated though processes of that release are at work, and wait for what the migration has locked", async () => {
+    const schema = freshSchema();
+    await ask("public", `CREATE SCHEMA ${schema}`);
+    await ask(schema, fixture);
+    const worker = new Client({
+      connectionString: serverUrl,
+      options: `-c search_path=${schema} -c deadlock_timeout=60s`,
+    });
+    await worker.connect();
+    await worker.query("BEGIN; SELECT * FROM workflows");
+    const store = freshLedger(schema);
+    const opening = store.open();
+    const isWaiting = `SELECT count(*)::int AS n FROM pg_locks WHERE NOT granted AND relation IN (
+      SELECT oid FROM pg_class WHERE relnamespace = '${schema}'::regnamespace)`;
+    while ((await ask("public", isWaiting)).some((row) => (row as { n: number }).n === 0));
+    await worker.query("SELECT * FROM owners");
+    await worker.query("COMMIT");
+    await opening;
+    await store.close();
+    await worker.end();
+  });
 });
 
 describe("a ledger whose model endpoints were counted by tenant alone", () => {

@@ -132,12 +132,26 @@ describe("what is no ledger to write to is refused", () => {
     expect((await refusalAt(serverUrl, schema)).code).toBe("T0_LEDGER_NEWER_SCHEMA");
   });
 
+  it("what a newer release has migrated under an open ledger, whatever it made of the tables", async () => {
+    const schema = freshSchema();
+    await using store = await opened(schema);
+    await withClient(schema, async (client) => {
+      await client.query("ALTER TABLE workflows RENAME COLUMN percent TO share");
+      await client.query("UPDATE meta SET value = $1 WHERE name = 'schema_version'", [String(schemaVersion + 1)]);
+    });
+    const next = nextTurn(firstTurn(testStream(1)).after).entry;
+    expect((await refusalOf(store.append([next]))).code).toBe("T0_LEDGER_NEWER_SCHEMA");
+  });
+
   it("a role without rights", async () => {
     const role = freshSchema();
     await withClient("public", async (client) => {
       await client.query(`CREATE ROLE ${role} LOGIN PASSWORD 'pw'`);
     });
     expect((await refusalAt(asUser(role, "pw"), freshSchema())).code).toBe("T0_LEDGER_FORBIDDEN");
+    const theirs = freshSchema();
+    await opened(theirs).then((store) => store.close());
+    expect((await refusalAt(asUser(role, "pw"), theirs)).code).toBe("T0_LEDGER_FORBIDDEN");
   });
 
   it("a schema that was dropped under an open ledger, and a lock that is not given back", async () => {

@@ -11,10 +11,16 @@ export interface Door {
   readonly mute: () => void;
   /** What was muted breaks; what is opened then passes again. */
   readonly restore: () => void;
+  /** The next connection is told in one breath that it is ready, and that it ends. */
+  readonly endNext: () => void;
   /** All connections break. */
   readonly cut: () => void;
   readonly close: () => void;
 }
+
+const ready = Buffer.from("Z\0\0\0\u0005I");
+const parts = ["SFATAL", "VFATAL", "C57P01", "Mterminating connection", "", ""];
+const ending = Buffer.from(`E\0\0\0${String.fromCharCode(parts.join("\0").length + 4)}${parts.join("\0")}`);
 
 export async function openProxy(target: string): Promise<Door> {
   const { hostname, port } = new URL(target);
@@ -22,6 +28,7 @@ export async function openProxy(target: string): Promise<Door> {
   let muteAt: string | null = null;
   let delayMs = 0;
   let isMute = false;
+  let endsNext = false;
   const server = createServer((near) => {
     const far = dial(Number(port), hostname);
     let muted = false;
@@ -37,6 +44,11 @@ export async function openProxy(target: string): Promise<Door> {
     });
     far.on("data", (bytes) => {
       if (muted || isMute) return;
+      if (endsNext && bytes.subarray(-ready.length).equals(ready)) {
+        endsNext = false;
+        near.end(Buffer.concat([bytes, ending]));
+        return;
+      }
       if (delayMs === 0) near.write(bytes);
       else setTimeout(() => near.write(bytes), delayMs);
     });
@@ -64,6 +76,9 @@ export async function openProxy(target: string): Promise<Door> {
     restore: () => {
       isMute = false;
       cut();
+    },
+    endNext: () => {
+      endsNext = true;
     },
     cut,
     close: () => {

@@ -38,6 +38,12 @@ describe("what a preview leaves out", () => {
     expect(told({ a: letter, b: letter }, letter)).toEqual([`b ${JSON.stringify(letter)}`]);
   });
 
+  it("[GAT-05] a preview that only begins like the payload says nothing of it", () => {
+    expect(told(1, "12 cents to Eve")).toEqual(["payload 1"]);
+    expect(told("a", '"a" is sent to Eve, and b too')).toEqual(['payload "a"']);
+    expect(told({ to: "Eve" }, `${JSON.stringify({ to: "Eve" }, null, 2)}\nby the next mail`)).toEqual([]);
+  });
+
   it("[GAT-05] a payload that is its own preview leaves nothing out; any other says each of its short values", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {

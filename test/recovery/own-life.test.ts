@@ -1,5 +1,6 @@
 /** A kernel as the others know it: asked before it goes on once its time has run out, and holding nothing that it leaves lying. */
 import { describe, expect, it } from "vitest";
+import { kernelClock } from "../../src/runtime/kernel-clock.ts";
 import { createLedgerWriter } from "../../src/runtime/ledger-writer.ts";
 import { OwnLife } from "../../src/runtime/own-life.ts";
 import { firstTurn, testStream } from "../../src/testing/ledger-turns.ts";
@@ -24,7 +25,7 @@ describe("a kernel whose time has run out", () => {
     };
     const life = new OwnLife({
       store: { beat },
-      clock: { now: () => now, setTimer: () => () => undefined },
+      clock: { now: () => now, elapsed: () => now },
       owner: "me",
       leaseMs: 100,
     });
@@ -43,13 +44,27 @@ describe("a kernel whose time has run out", () => {
     expect(await store.head(testStream(5).id)).toBeNull();
   });
 
+  it("has aged by the wall or by what has elapsed, whichever says more: neither a wall set back nor a sleep keeps it alive", async () => {
+    let [now, elapsed] = [1_000_000, 0];
+    const clock = kernelClock({ now: () => now, elapsed: () => elapsed, setTimer: () => () => undefined });
+    const life = new OwnLife({ store: await opened(), clock, owner: "me", leaseMs: 100 });
+    await life.beat();
+    [now, elapsed] = [900_000, 99];
+    expect([life.stands, life.ageMs]).toEqual([true, 99]);
+    elapsed = 100;
+    expect(life.stands).toBe(false);
+    await life.beat();
+    now += 100;
+    expect([life.stands, life.ageMs]).toEqual([false, 100]);
+  });
+
   it("hears that it has lost everything before whoever asked, and not when it is new", async () => {
     const store = await opened();
     let now = 0;
     const told: string[] = [];
     const life = new OwnLife({
       store,
-      clock: { now: () => now, setTimer: () => () => undefined },
+      clock: { now: () => now, elapsed: () => now },
       owner: "me",
       leaseMs: 100,
     });

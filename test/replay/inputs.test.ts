@@ -5,11 +5,12 @@ import { plainInput } from "../../src/contract/turn-input.ts";
 import { definePolicy, replayRows } from "../../src/index.ts";
 import { createTestKernel, memoryLedger, type TestKernel } from "../../src/testing/index.ts";
 import { createVirtualClock } from "../../src/testing/virtual-clock.ts";
-import { PassScopes, type Place } from "../../src/tiers/t4-execution/answers.ts";
+import { PassScopes, type Place } from "../../src/tiers/t4-execution/decide/answers.ts";
 import type { Answered, Input } from "../../src/tiers/t4-execution/decide/input.ts";
 import type { RunMemory } from "../../src/tiers/t4-execution/decide/run.ts";
 import { TurnTrace } from "../../src/tiers/t4-execution/turn-trace.ts";
-import { counted, intent, step, story } from "../gates/story.ts";
+import { ann, approve } from "../gates/people.ts";
+import { counted, held, intent, step, story } from "../gates/story.ts";
 
 const envelopeOf = ({ envelope }: TurnRow): TurnEnvelope => JSON.parse(envelope) as TurnEnvelope;
 const rowsOf = (t: TestKernel, id: string): Promise<TurnRow[]> => Array.fromAsync(t.kernel.export(id));
@@ -176,4 +177,27 @@ describe("a question that is put again", () => {
     expect(scopes.answered({ type: "answered", ...now, answer: said(2) })).toBe(true);
     expect([pass(), heard]).toEqual([true, [2]]);
   });
+});
+
+it("[INV-12] a vote that policy was looking at when another step failed is replayed on what its own step's call rests on", async () => {
+  const preview = () => ({ preview: "as it is", basis: [{ name: "file", digest: "one" }] });
+  const shown = counted("Note.Work", { effect: "write_draft", preview });
+  const [judged, called] = [held<null>(), held<Promise<never>>()];
+  const other = counted("Note.Look", {}, () => called.promise);
+  const capabilities = [story([shown, other], [step("a", shown, { gate: {} }), step("b", other)])];
+  const policy = definePolicy({ name: "held", stages: ["gate"], evaluate: () => judged.promise });
+  await using t = await createTestKernel({ capabilities, policies: [policy], limits: { maxReplans: 0 } });
+  const id = await t.submit(intent);
+  await t.clock.settle();
+  const vote = approve(t, id, ann);
+  await t.clock.settle();
+  called.release(Promise.reject(new Error("away")));
+  await t.clock.settle();
+  judged.release(null);
+  expect(await vote).toMatchObject({ status: "resumed" });
+  await t.rest(id);
+  const types = await t.types(id);
+  expect(types.indexOf("STEP_FAILED")).toBeLessThan(types.indexOf("USER_APPROVED"));
+  expect([types.includes("STEP_FAILED"), shown.calls.length]).toEqual([true, 1]);
+  expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
 });

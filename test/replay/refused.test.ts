@@ -193,6 +193,16 @@ it("[INV-12] a rejection that policy was looking at when a vote found that what 
   await expectSame(t, id);
 });
 
+it("[INV-12] a vote whose signature was being checked when an edit changed what it was made on, and named", async () => {
+  const { capability, known, sign } = await signedGate();
+  await using t = await createTestKernel({ capabilities: [capability], approverKeys: () => known });
+  const { workflow_id: id, gates } = await t.run(intent);
+  const named = { signature: await sign(t, id), payload_digest: gates[0]?.payload_digest ?? "" };
+  const words = [refusalOf(approve(t, id, bob, named)), approve(t, id, ann, { edit: { n: 9 } })] as const;
+  expect(await Promise.all(words)).toMatchObject([{ code: "T5_GATE_CONFLICT" }, { status: "revised" }]);
+  await expectSame(t, id);
+});
+
 it("[INV-12] a vote whose signature was being checked when an edit changed what it was made on", async () => {
   const { capability, known, sign } = await signedGate();
   await using t = await createTestKernel({ capabilities: [capability], approverKeys: () => known });

@@ -1,10 +1,11 @@
 /** The second and third way to run again: with effects under the same keys, and with new ones. (The first is replay.) */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import type { Budgets } from "../../src/contract/budget.ts";
 import type { PolicyRule } from "../../src/contract/policy.ts";
 import { definePolicy, digest, operatorError } from "../../src/index.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/index.ts";
-import { counted, held, intent, refusalOf, step, story } from "../gates/story.ts";
+import { counted, gateOf, held, intent, Note, refusalOf, step, steps, story } from "../gates/story.ts";
 
 const again = (t: TestKernel, id: string) => t.kernel.retry(id, { ...testCaller, mode: "replay" });
 const keysOf = async (t: TestKernel, id: string): Promise<readonly string[]> =>
@@ -64,6 +65,54 @@ describe("retry in mode replay", () => {
     expect([steps[0]?.error?.code, work.calls.length]).toEqual(["T4_ACTION_IN_DOUBT", 1]);
     expect(await t.types(workflow_id)).toContain("USER_APPROVED");
     expect((await t.kernel.replay(workflow_id)).difference).toBeNull();
+  });
+
+  it.each(["is cancelled", "goes on"])(
+    "[INV-12] replays where a call is in doubt in its first run, and it %s while a hook on the way back is asked",
+    async (how) => {
+      const hook = held<undefined>();
+      let asks = false;
+      const onError = (): Promise<undefined> | undefined => (asks ? hook.promise : undefined);
+      const work = counted("Note.Work", { effect: "write_draft", timeoutSec: 1 }, () => new Promise(() => undefined));
+      const capabilities = [story([work], [step("a", work)])];
+      const middleware = [{ name: "log", onError }];
+      await using t = await createTestKernel({ capabilities, middleware, limits: { maxReplans: 0 } });
+      const first = await t.submit(intent);
+      await t.clock.settle();
+      await t.kernel.cancel(first, testCaller);
+      await t.clock.advance(1000);
+      asks = true;
+      const { workflow_id: second } = await again(t, first);
+      await t.clock.settle();
+      if (how === "is cancelled") await t.kernel.cancel(second, testCaller);
+      hook.release(undefined);
+      const { state } = await t.rest(second);
+      expect([state, work.calls.length]).toEqual([how === "is cancelled" ? "cancelled" : "failed", 1]);
+      expect(await t.kernel.replay(second)).toMatchObject({ identical: true });
+    },
+  );
+
+  it("[INV-12] replays where a hook refuses what its first run had done, and it is cancelled while another on the way back is asked", async () => {
+    const hook = held<undefined>();
+    let refuses = false;
+    const before = (): void => {
+      if (refuses) throw operatorError({ code: "NO", message: "not this one", category: "dependency" });
+    };
+    const work = counted("Note.Work", { effect: "write_draft" });
+    const capabilities = [story([work], [step("a", work, { gate: {} })])];
+    const middleware = [{ name: "guard", before, onError: () => (refuses ? hook.promise : undefined) }];
+    await using t = await createTestKernel({ capabilities, middleware, limits: { maxReplans: 0 } });
+    const { workflow_id: first } = await t.run(intent);
+    await t.approve(first);
+    await t.rest(first);
+    refuses = true;
+    const { workflow_id: second } = await again(t, first);
+    await t.clock.settle();
+    await t.kernel.cancel(second, testCaller);
+    hook.release(undefined);
+    const { state, gates } = await t.rest(second);
+    expect([state, gates, work.calls.length]).toEqual(["cancelled", [], 1]);
+    expect(await t.kernel.replay(second)).toMatchObject({ identical: true });
   });
 
   it.each([
@@ -183,3 +232,50 @@ describe("retry in mode replay", () => {
     expect((await refusalOf(again(t, workflow_id))).code).toBe("T4_WORKFLOW_CONFLICT");
   });
 });
+
+it.each(["plainly", "for good"])(
+  "[INV-12] a call that threw %s, and failed another step that shares its key, behind a gate that showed what it rests on",
+  async (how) => {
+    const draft = counted("Note.Draft", {}, () => ({ text: "a draft" }));
+    const preview = () => ({ preview: "a note", basis: [{ name: "board", digest: "1" }] });
+    const lost =
+      how === "plainly" ? new Error("lost") : operatorError({ code: "NO", message: "never", category: "dependency" });
+    const publish = counted("Note.Publish", { effect: "none", retry: "NONE", preview }, () => Promise.reject(lost));
+    const applying = (id: string) => step(id, publish, { applies: "draft", gate: {} });
+    const rows = [step("draft", draft, { outcome: "Draft.Note" }), applying("a"), applying("b")];
+    const capabilities = [story([draft, publish], rows, { outcomes: { "Draft.Note": Note } })];
+    await using t = await createTestKernel({ capabilities, limits: { maxReplans: 0 } });
+    const { workflow_id: id } = await t.run(intent);
+    for (const gate of ["gate-a", "gate-b"]) {
+      const { basis_digest } = await gateOf(t, id, gate);
+      await t.approve(id, gate, { ...(basis_digest !== undefined && { basis_digest }) });
+      await t.rest(id);
+    }
+    const { steps } = await t.kernel.workflow(id);
+    expect([publish.calls.length, steps.map(({ state }) => state)]).toEqual([1, ["succeeded", "failed", "failed"]]);
+    expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
+  },
+);
+
+it.each(["succeeded", "failed"])(
+  "[INV-12] a step that joined a call which %s, though a budget had been asked for a call of its own",
+  async (how) => {
+    const draft = counted("Note.Draft", {}, () => ({ text: "a draft" }));
+    const publish = counted("Note.Publish", { effect: "final_write" }, () => {
+      if (how === "failed") throw operatorError({ code: "GONE", message: "no board", category: "validation" });
+      return {};
+    });
+    const applying = (id: string) => step(id, publish, { applies: "draft" });
+    const rows = [step("draft", draft, { outcome: "Draft.Note" }), applying("a"), applying("b")];
+    const capabilities = [story([draft, publish], rows, { outcomes: { "Draft.Note": Note } })];
+    const budgets: Budgets = { limits: [{ scope: "tenant", invocations: 9 }] };
+    const limits = { maxReplans: 0 };
+    await using t = await createTestKernel({ capabilities, defaultPolicies: false, budgets, limits });
+    const { workflow_id: id } = await t.run(intent);
+    const started = ["BUDGET_RESERVED:a", "ACTION_STARTED:a", "ACTION_STARTED:b"];
+    const ended = ["a", "b"].map((id) => `ACTION_${how.toUpperCase()}:${id}`);
+    const calls = ["BUDGET_RESERVED", "ACTION_STARTED", "ACTION_SUCCEEDED", "ACTION_FAILED"];
+    expect((await steps(t, id, calls)).slice(3)).toEqual([...started, ...ended]);
+    expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
+  },
+);

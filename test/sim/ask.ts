@@ -14,6 +14,9 @@ export const people = [
 export const at = <T>(list: readonly T[], n: number): T | undefined => list[n % Math.max(1, list.length)];
 export const callerOf = (n: number) => ({ tenant_id: 1, principal: at(people, n) as (typeof people)[number] });
 
+/** Who decides at a gate is told that this process cannot run it, and no less. */
+const unknown: ReadonlySet<string> = new Set(["T4_OPERATOR_UNKNOWN", "T1_NORMALIZE_UNKNOWN_INTENT"]);
+
 interface Asking {
   readonly process: SimulatedProcess;
   readonly what: string;
@@ -32,6 +35,8 @@ export function ask(
     (thrown: unknown) => {
       if (!(thrown instanceof KernelErrorException)) stage.broken.push(`refusal without a code: ${what}: ${thrown}`);
       else stage.world.mark(`${what} ${thrown.error.code}`);
+      if (thrown instanceof KernelErrorException && !what.startsWith("retry") && unknown.has(thrown.error.code))
+        stage.broken.push(`runnable: ${what}: ${thrown.message}`);
       if (thrown instanceof KernelErrorException && thrown.error.code === "T0_TIER_CRASHED")
         stage.broken.push(`crashed: ${what}: ${thrown.message}`);
     },

@@ -10,6 +10,8 @@ const spans = [1, 50, 300, 1_000, 1_000, 3_000, 5_000, 11_000, 25_000] as const;
 const jumps = [-20_000, -900, 900, 15_000, 120_000] as const;
 const mostProcesses = 3;
 
+const modes = ["resume_failed_steps", "regenerate", "replay"] as const;
+
 type Happening = (stage: Stage, action: Action, process: SimulatedProcess) => Promise<unknown> | undefined;
 
 export async function happen(stage: Stage, action: Action): Promise<void> {
@@ -34,8 +36,9 @@ async function wake(stage: Stage, { at: n }: Action): Promise<void> {
 }
 
 /** Time has gone on while it slept. */
-export function awaken({ world, latest }: Stage, { faults, wall }: SimulatedProcess): void {
+export function awaken({ world, latest, elapsed }: Stage, { faults, wall }: SimulatedProcess): void {
   world.mark("woken");
+  wall.sleep(Math.max(0, elapsed - wall.elapsed()));
   wall.jump(Math.max(0, latest - wall.now()));
   faults.wake();
 }
@@ -82,7 +85,7 @@ const happenings: Readonly<Record<Exclude<Deed, "open" | "wake">, Happening>> = 
   },
   retry: (stage, action, process) => {
     const id = at(stage.workflows, action.of);
-    const mode = at(["resume_failed_steps", "regenerate", "replay"] as const, action.how) ?? "replay";
+    const mode = at(stage.story.deploy === null ? modes : [...modes, "migrate" as const], action.how) ?? "replay";
     const named = action.how > 30 ? { step_ids: [at(stage.story.steps, action.by)?.id as string] } : {};
     if (id === undefined || stage.workflows.length > 6) return undefined;
     return ask(stage, { process, what: `retry ${mode}` }, async ({ retry }) => {

@@ -8,6 +8,7 @@ import type { Stage } from "./play-story.ts";
 import { hearSaid, signingOf, signWith, wordOn } from "./say.ts";
 import { signWord } from "./sign-words.ts";
 import { leaseMs, type SimulatedProcess } from "./simulated-process.ts";
+import { type StoryDeploy, type StoryRelease, wholeOf } from "./story-deploy.ts";
 
 /** Whoever there is, and some who have asked for nothing until now. */
 const others = [11, 12, 13, 21, 22].map((id) => ({ type: "user", id, role: id < 20 ? "admin" : "user" }) as const);
@@ -24,11 +25,35 @@ export async function heal(stage: Stage): Promise<SimulatedProcess | null> {
   await letRun();
   await answerAll(stage);
   for (const process of [...stage.processes]) await leave(stage, process);
-  await stage.open(60_000);
-  const [last] = stage.processes;
-  if (last === undefined) stage.broken.push("opens: the last process does not serve");
-  else await seeToTheEnd(stage, last);
-  return last ?? null;
+  const last = await openLast(stage);
+  const stuck = last === null ? [] : await seeToTheEnd(stage, last);
+  if (last === null || stuck.length === 0) return last;
+  if (stage.story.deploy !== null && stuck.some((why) => why.includes("this process cannot run")))
+    return bringAll(stage, last, stage.story.deploy);
+  stage.broken.push(...stuck);
+  return last;
+}
+
+async function openLast(stage: Stage, release?: StoryRelease): Promise<SimulatedProcess | null> {
+  await stage.open(60_000, release);
+  const [last = null] = stage.processes;
+  if (last === null) stage.broken.push("opens: the last process does not serve");
+  return last;
+}
+
+/** What a release cannot run waits for a process that can: it is seen to the end by one that knows whatever there was. */
+async function bringAll(
+  stage: Stage,
+  last: SimulatedProcess,
+  { release }: StoryDeploy,
+): Promise<SimulatedProcess | null> {
+  stage.world.mark("another release sees to the end");
+  await stop(stage, last);
+  stage.drop(last);
+  stage.world.bury(last.name);
+  const whole = await openLast(stage, wholeOf(release));
+  if (whole !== null) stage.broken.push(...(await seeToTheEnd(stage, whole)));
+  return whole;
 }
 
 /** Whoever was asked and lives answers, given time. */
@@ -69,18 +94,19 @@ export async function stop(stage: Stage, { kernel, clock, name, crashes }: Simul
   for (const crash of crashes) stage.broken.push(`crashed: ${crash}`);
 }
 
-async function seeToTheEnd(stage: Stage, last: SimulatedProcess): Promise<void> {
+/** Gives why what is left cannot be decided. */
+async function seeToTheEnd(stage: Stage, last: SimulatedProcess): Promise<readonly string[]> {
   let wasStuck = false;
   for (let round = 0; round < rounds; round += 1) {
     await moveOn(stage, last);
     const { open, stuck } = await decideAll(stage, last, round);
     // What a gate shows may change between one look and another, and stands in the end.
     const isStuck = stuck.length === open;
-    if (isStuck && wasStuck) stage.broken.push(...stuck);
-    if (open === 0 || stage.broken.length > 0) return;
+    if (open === 0 || stage.broken.length > 0) return [];
+    if (isStuck && wasStuck) return stuck;
     wasStuck = isStuck;
   }
-  stage.broken.push("ends: it goes on and on");
+  return ["ends: it goes on and on"];
 }
 
 /** Time passes until nothing moves any more. */

@@ -4,34 +4,46 @@
  */
 import { digest } from "../../src/contract/digest.ts";
 import { payloadOf } from "../../src/contract/event.ts";
+import { judgeBlame } from "./judge-blame.ts";
 import type { Called, Durable, OutsideWorld } from "./outside-world.ts";
-import type { Story } from "./story.ts";
-import { baseOf, findStep } from "./story-plan.ts";
+import { mayRepeat, type Story } from "./story.ts";
+import { baseOf } from "./story-plan.ts";
 
 export function judgeCalls(story: Story, world: OutsideWorld): readonly string[] {
-  const mayRepeat = ({ operator }: Called): boolean => {
-    const { idempotent = true, effect = "none" } = story.operators[operator] ?? {};
-    return idempotent || effect === "none" || effect === "read";
-  };
-  const sent = world.calls.filter((call) => call.sent && !mayRepeat(call));
-  return [...judgeGates(story, world), ...judgeEffects(sent, world)];
+  const sent = world.calls.filter(({ sent, operator }) => sent && !mayRepeat(operator));
+  return [...judgeGates(story, world), ...judgeEffects(sent, world), ...judgeBlame(story, world.durable)];
 }
 
 /** What has no effect is called on what was decided, committed or not. */
-const needsNoCommit = ({ durability, operators }: Story, { operator }: Called): boolean =>
-  durability === "effects" && operators[operator]?.effect === "none";
+const needsNoCommit = ({ durability }: Story, { operator }: Called): boolean =>
+  durability === "effects" && operator.effect === "none";
 
-function judgeGates(story: Story, { calls, records }: OutsideWorld): readonly string[] {
+function judgeGates(story: Story, { calls, records, releases }: OutsideWorld): readonly string[] {
   const lets: ReadonlySet<string | null> = new Set(["approved", "expired"]);
-  const asks = (call: Called): boolean =>
-    findStep(story, call.step_id)?.gate != null || story.operators[call.operator]?.ruling === "REQUIRE_APPROVAL";
   const committed = calls.filter((call) => !needsNoCommit(story, call));
-  const early = committed.filter((call) => asks(call) && !lets.has(call.gate));
+  // A call that is made again goes on under what its first attempt was judged by, whatever another release asks.
+  const isFirst = ({ attempt, recovered }: Called): boolean => attempt === 1 && !recovered;
+  const early = committed.filter((call) => call.asks && !lets.has(call.gate) && (isFirst(call) || !story.deploy));
+  const changed = story.deploy?.release.policyVersion ?? null;
+  const isNew = (policy: string | null = null): boolean => changed !== null && policy === changed;
+  const outdated = committed.filter(
+    (call) =>
+      isFirst(call) && call.policy !== null && isNew(call.policy) !== isNew(releases.get(call.process)?.policyVersion),
+  );
+  // Where rules were changed under their names, which is told not to be done, no decision is bound to them.
+  const isForgotten = story.deploy !== null && changed === null;
+  const denied = isForgotten ? [] : committed.filter(({ operator }) => operator.ruling === "DENY");
   const other = committed.filter((call) => call.shown !== null && digest(call.input as never) !== call.shown);
   return [
     ...early.map(
       ({ workflow_id, step_id, gate }) =>
         `gate: ${step_id} of ${workflow_id} was called while its gate was ${gate} (${records.get(workflow_id)?.state})`,
+    ),
+    ...outdated.map(
+      ({ step_id, workflow_id, policy }) => `policy: ${step_id} of ${workflow_id} was asked about under ${policy}`,
+    ),
+    ...denied.map(
+      ({ step_id, workflow_id, process }) => `denied: ${step_id} of ${workflow_id} was called by ${process}`,
     ),
     ...other.map(({ workflow_id, step_id }) => `shown: ${step_id} of ${workflow_id} was called otherwise than shown`),
   ];
@@ -39,9 +51,10 @@ function judgeGates(story: Story, { calls, records }: OutsideWorld): readonly st
 
 function judgeEffects(sent: readonly Called[], world: OutsideWorld): readonly string[] {
   const rootOf = rootsOf(world.durable);
-  const groups = Map.groupBy(sent, ({ workflow_id, step_id }) => `${rootOf(workflow_id)} ${baseOf(step_id)}`);
+  const byStep = Map.groupBy(sent, ({ workflow_id, step_id }) => `${rootOf(workflow_id)} ${baseOf(step_id)}`);
+  const byKey = Map.groupBy(sent, ({ key }) => key);
   const failures: string[] = [];
-  for (const calls of groups.values())
+  for (const calls of [...byStep.values(), ...byKey.values()])
     for (const [i, call] of calls.entries()) {
       const before = calls[i - 1];
       if (before === undefined || isOwnWork(world.durable, { before, call })) continue;
@@ -74,13 +87,28 @@ interface Pair {
 
 /**
  * Whoever begins a workflow by a retry asks for its work under its own keys, whatever another retry has asked for. What the
- * kernel plans anew in it is of the work that all do who began with the same versions.
+ * kernel plans anew in it is of the work that all do who began with the same versions, but for what applies an outcome of
+ * its own, which a person was shown and approved.
  */
 function isOwnWork(durable: readonly Durable[], { before, call }: Pair): boolean {
   if (before.key === call.key || before.workflow_id === call.workflow_id) return false;
   const [own, other] = [begunAs(durable, call), begunAs(durable, before)];
   if (own.parent_workflow_id === null) return isRestarted(durable, { before, call });
-  return own.draft_version !== other.draft_version || !isReplanned(durable, call);
+  if (own.draft_version !== other.draft_version || !isReplanned(durable, call)) return true;
+  const outcome = approvedBefore(durable, call);
+  return outcome !== null && outcome !== approvedBefore(durable, before);
+}
+
+/** The outcome that the call applies as a person's last word at its gate has it; null without one. */
+function approvedBefore(durable: readonly Durable[], { workflow_id, step_id, at }: Called): string | null {
+  const word = durable.findLast(
+    ({ at: row, event }) =>
+      event.event_type === "USER_APPROVED" &&
+      row <= at &&
+      event.workflow_id === workflow_id &&
+      event.step_id === step_id,
+  );
+  return word === undefined ? null : payloadOf(word.event, "USER_APPROVED").outcome_id;
 }
 
 /** Whether somebody resumed it who had begun the other one by a retry: that asks for both. */
@@ -112,17 +140,19 @@ function hasWord(durable: readonly Durable[], rootOf: RootOf, { before, call }: 
     ({ at, event }) => at > before.at && at <= call.at && rootOf(event.workflow_id) === root,
   );
   const isAnew = before.key !== call.key && !isReplanned(durable, call);
-  return between.some(({ event }, i) => isWord(event, { before, call, isAnew, known: between.slice(0, i) }));
+  return between.some(({ event }, i) => isWord(event, { before, call, isAnew, known: between.slice(0, i), durable }));
 }
 
 /** A pair, whether the call is asked for as another piece of work, and what was known. */
 interface Asked extends Pair {
   readonly isAnew: boolean;
   readonly known: readonly Durable[];
+  readonly durable: readonly Durable[];
 }
 
-function isWord(event: Durable["event"], { before, call, isAnew, known }: Asked): boolean {
-  if (event.event_type === "ACTION_SETTLED") return baseOf(event.step_id ?? "") === baseOf(call.step_id);
+function isWord(event: Durable["event"], { before, call, isAnew, known, durable }: Asked): boolean {
+  if (event.event_type === "ACTION_SETTLED")
+    return baseOf(event.step_id ?? "") === baseOf(call.step_id) || isUnder(durable, event, call.key);
   if (event.event_type === "WORKFLOW_RESTARTED") return true;
   if (event.event_type === "PLAN_CREATED")
     return before.key !== call.key && payloadOf(event, "PLAN_CREATED").cause === "regenerate";
@@ -131,6 +161,10 @@ function isWord(event: Durable["event"], { before, call, isAnew, known }: Asked)
   if (parent_workflow_id === null) return false;
   return isAnew || (before.key === call.key ? hasFailed(known, before) : hasEnded(known, before));
 }
+
+/** Whether a person settled a call of this key, as a step that shares it made it. */
+const isUnder = (durable: readonly Durable[], { payload: { action_id } }: Durable["event"], key: string): boolean =>
+  durable.some(({ event: { payload } }) => payload["action_id"] === action_id && payload["key"] === key);
 
 /** Whoever has work done again under the same key has only that done again which is known to have failed. */
 const hasFailed = (known: readonly Durable[], call: Called): boolean =>

@@ -1,6 +1,6 @@
 /**
  * Live state is the fold of a prefix: what a process has awake of a workflow stands as the ledger had it behind one of its
- * rows, and never goes back. A gate that somebody has decided ahead lives as declared, and is not in the record yet.
+ * rows, and never goes back.
  */
 import type { OutsideWorld } from "./outside-world.ts";
 import type { SimulatedProcess } from "./simulated-process.ts";
@@ -10,8 +10,7 @@ export function lookAt({ states }: OutsideWorld, { kernel, heard, name }: Simula
   const live = kernel.lifecycles(id);
   if (live === null) return null;
   const rows = states.get(id) ?? [];
-  const gates = sorted(live.gates).filter(([, state]) => state !== "declared");
-  const text = JSON.stringify([live.workflow, sorted(live.steps), gates]);
+  const text = JSON.stringify([live.workflow, sorted(live.steps), sorted(live.gates)]);
   const from = heard.get(id) ?? 0;
   const at = rows.indexOf(text, from);
   if (at < 0) return `live: ${id} lives in ${name} as ${text}, and lies as ${rows.slice(from).join(" or ")}`;

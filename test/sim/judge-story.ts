@@ -5,11 +5,11 @@ import type { LedgerEvent } from "../../src/contract/event.ts";
 import { isTerminal, type WorkflowRecord } from "../../src/contract/workflow.ts";
 import type { WorkflowState } from "../../src/contract/workflow-state.ts";
 import type { Kernel } from "../../src/kernel/kernel-interface.ts";
-import { letRun } from "../../src/testing/let-run.ts";
 import { viewWorkflow } from "../../src/tiers/t4-execution/build-trace.ts";
 import { progressOf } from "../../src/tiers/t6-metacognition/project-progress.ts";
 import { stop } from "./heal.ts";
 import { judgeCalls } from "./judge-calls.ts";
+import { judgeReplay } from "./judge-replay.ts";
 import { judgeTimes } from "./judge-times.ts";
 import type { Stage } from "./play-story.ts";
 import type { SimulatedProcess } from "./simulated-process.ts";
@@ -20,7 +20,7 @@ export async function judge(stage: Stage, last: SimulatedProcess | null): Promis
   stage.world.isOver = true;
   const ids = (await kernel.workflows({ limit: 100 })).map(({ workflow_id }) => workflow_id);
   const failures: string[] = [];
-  for (const id of ids) failures.push(...(await judgeWorkflow(stage, kernel, id)));
+  for (const id of ids) failures.push(...(await judgeWorkflow(stage, last, id)));
   const verified = await kernel.verify();
   if (!verified.ok) failures.push(`verify: ${JSON.stringify(verified.broken)}`);
   if (stage.story.budgets !== null) failures.push(...(await judgeBudgets(kernel)));
@@ -50,19 +50,19 @@ const withoutSchemas = (state: WorkflowState): WorkflowState => ({
   gates: state.gates.map((gate) => ({ ...gate, editable: null })),
 });
 
-async function judgeWorkflow({ world }: Stage, kernel: Kernel, id: string): Promise<readonly string[]> {
+async function judgeWorkflow(stage: Stage, last: SimulatedProcess, id: string): Promise<readonly string[]> {
   const events: LedgerEvent[] = [];
-  for await (const event of kernel.events(id, { live: false })) events.push(event);
+  for await (const event of last.kernel.events(id, { live: false })) events.push(event);
   const record = foldEvents(events);
   if (record === null) return [`dense: ${id} has no events`];
   return [
     ...judgeEnd(record),
     ...judgeSequence(id, events),
-    ...(isDeepStrictEqual(withoutSchemas(await kernel.workflow(id)), withoutSchemas(foldedView(record)))
+    ...(isDeepStrictEqual(withoutSchemas(await last.kernel.workflow(id)), withoutSchemas(foldedView(record)))
       ? []
       : [`fold: ${id} is told otherwise than it lies`]),
-    ...judgeDurable(id, events, world.durable),
-    ...(await judgeReplay(kernel, id)),
+    ...judgeDurable(id, events, stage.world.durable),
+    ...(await judgeReplay(stage, last, id)),
   ];
 }
 
@@ -91,29 +91,4 @@ function judgeDurable(
   const was = durable.filter(({ event }) => event.workflow_id === id).map(({ event }) => event.event_id);
   const is = events.map(({ event_id }) => event_id);
   return isDeepStrictEqual(was, is) ? [] : [`durable: ${id} was written otherwise than it reads`];
-}
-
-/** Null for what hangs: nothing of a replay needs time. */
-async function answerOf<T>(asked: Promise<T>): Promise<T | null> {
-  const state: { answer: T | null } = { answer: null };
-  const answered = asked.then((answer) => {
-    state.answer = answer;
-  });
-  for (let i = 0; i < 4 && state.answer === null; i += 1) await Promise.race([answered, letRun()]);
-  return state.answer;
-}
-
-async function judgeReplay(kernel: Kernel, id: string): Promise<readonly string[]> {
-  try {
-    const replayed = await answerOf(kernel.replay(id));
-    if (replayed === null) return [`replay: ${id}: it hangs`];
-    const { identical, difference } = replayed;
-    if (identical) return [];
-    const { sequence, event_type, step_id, path, reason, expected, actual } = difference ?? ({} as never);
-    return [
-      `replay: ${id} at ${sequence} ${event_type} ${step_id} ${path}: ${reason} ${JSON.stringify([expected, actual]).slice(0, 400)}`,
-    ];
-  } catch (thrown) {
-    return [`replay: ${id}: ${String(thrown)}`];
-  }
 }

@@ -9,16 +9,27 @@ import { gateIdOf } from "../../src/contract/gate.ts";
 import type { TurnRow } from "../../src/contract/turn.ts";
 import type { WorkflowRecord } from "../../src/contract/workflow.ts";
 import { rowOpener } from "../ledgers/reseal.ts";
+import type { StoryOperator } from "./story.ts";
+import type { StoryRelease } from "./story-deploy.ts";
 
 export interface Called {
   readonly process: string;
   readonly workflow_id: string;
   readonly step_id: string;
   readonly key: string;
-  readonly operator: number;
+  /** As whoever calls it has it. */
+  readonly operator: StoryOperator;
   readonly input: unknown;
   /** Rows that were durable when it began. */
   readonly at: number;
+  /** Whether its plan, or a rule of whoever calls it, asks a person. */
+  readonly asks: boolean;
+  /** Which attempt of its step. */
+  readonly attempt: number;
+  /** Whether it is made once more, since its process was gone. */
+  readonly recovered: boolean;
+  /** The policy that the step's own gate was opened under. */
+  readonly policy: string | null;
   /** The status of the step's own gate then; null where it had none. */
   readonly gate: string | null;
   /** The digest of what that gate showed. */
@@ -73,6 +84,8 @@ export const unanswered = (process: string): string => `unanswered ${process}`;
 export class OutsideWorld {
   readonly calls: Called[] = [];
   durable: Durable[] = [];
+  /** Which release each process runs. */
+  readonly releases = new Map<string, StoryRelease | null>();
   /** Who wrote each row. */
   readonly writers: string[] = [];
   readonly records = new Map<string, WorkflowRecord | null>();
@@ -159,6 +172,7 @@ export class OutsideWorld {
     this.mark(type);
     if (typeof payload["cause"] === "string") this.mark(`${type} ${payload["cause"]}`);
     if (type === "POLICY_DECIDED") this.mark(`${payload["stage"]}: ${payload["decision"]}`);
+    if (payload["cached"] === true) this.mark(`${type} cached`);
     if (payload["late"] === true) this.mark("late end");
     if (payload["recovered"] === true) this.mark("made again after a crash");
   }
@@ -174,14 +188,26 @@ export class OutsideWorld {
     return this.#counts.get(name) ?? 0;
   }
 
-  call(call: Omit<Called, "at" | "gate" | "shown" | "sent">): Called {
-    const gate = this.records.get(call.workflow_id)?.gates.get(gateIdOf(call.step_id));
-    const { status = null, payload_digest: shown = null } = gate ?? {};
-    const called = { ...call, at: this.#rows, gate: status, shown, sent: false };
+  call(call: Omit<Called, "at" | "recovered" | "asks" | "policy" | "gate" | "shown" | "sent">): Called {
+    const { gates, steps } = this.records.get(call.workflow_id) ?? {};
+    const gate = gates?.get(gateIdOf(call.step_id));
+    const { status = null, payload_digest: shown = null, policy_version: policy = null } = gate ?? {};
+    const asks = steps?.get(call.step_id)?.step.gate != null || call.operator.ruling === "REQUIRE_APPROVAL";
+    const recovered = this.#startOf(call)?.payload["recovered"] === true;
+    const called = { ...call, recovered, at: this.#rows, asks, policy, gate: status, shown, sent: false };
     this.calls.push(called);
+    const planned = steps?.get(call.step_id)?.step.operator_version;
+    if (planned !== undefined && planned !== (call.operator.version ?? "1.0"))
+      this.broken.push(`version: ${call.step_id} of ${call.workflow_id} was called as ${call.operator.version}`);
     const refusing = this.refusing.get(`${call.process} ${call.workflow_id} ${call.step_id}`)?.size ?? 0;
     if (refusing > 0) this.broken.push(`refused: ${call.step_id} of ${call.workflow_id} was called by ${call.process}`);
     return called;
+  }
+
+  #startOf({ workflow_id, step_id }: Pick<Called, "workflow_id" | "step_id">): LedgerEvent | undefined {
+    const isStart = ({ event }: Durable): boolean =>
+      event.event_type === "ACTION_STARTED" && event.workflow_id === workflow_id && event.step_id === step_id;
+    return this.durable.findLast(isStart)?.event;
   }
 
   /** Resolves when the story says so. */

@@ -18,6 +18,7 @@ import { postgresLike } from "./postgres-like.ts";
 import { powerCutStore } from "./power-cut.ts";
 import { openProcess, type SimulatedProcess } from "./simulated-process.ts";
 import type { Story } from "./story.ts";
+import { releaseOf } from "./story-deploy.ts";
 
 /** What a story came to. `failure` begins with the law that was broken; null where all hold. */
 export interface Played {
@@ -41,6 +42,7 @@ export class Stage {
   readonly #ground: Ground;
   #opened = 0;
   #latest = start;
+  #elapsed = start;
 
   constructor(story: Story, ground: Ground) {
     this.story = story;
@@ -57,12 +59,18 @@ export class Stage {
     return this.#latest;
   }
 
+  /** What has elapsed in the world; no process that sleeps is left out of it. */
+  get elapsed(): number {
+    for (const { wall } of this.processes) this.#elapsed = Math.max(this.#elapsed, wall.elapsed());
+    return this.#elapsed;
+  }
+
   /** Another process on the same ledger; it may die before it serves. */
-  async open(afterMs: number): Promise<void> {
+  async open(afterMs: number, release = releaseOf(this.story, this.#opened)): Promise<void> {
     this.#opened += 1;
     const name = `p${this.#opened}`;
     const { story, world } = this;
-    const request = { story, world, under: await this.#ground.connect(), name, now: this.latest + afterMs };
+    const request = { story, release, world, under: await this.#ground.connect(), name, now: this.latest + afterMs };
     void openProcess(request, () => undefined).then(
       (opened) => this.processes.push(opened),
       (thrown) => this.broken.push(`opens: ${String(thrown)}`),
@@ -85,6 +93,7 @@ export class Stage {
 
   drop(process: SimulatedProcess): void {
     this.#latest = this.latest;
+    this.#elapsed = this.elapsed;
     this.processes = this.processes.filter((other) => other !== process);
     for (const [promise, { process: asked }] of this.asked) if (asked === process) this.asked.delete(promise);
   }

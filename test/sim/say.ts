@@ -1,6 +1,7 @@
 /** What people say at gates: as they are asked to, otherwise, ahead of time, signed well, badly, or once more. */
 import { digest } from "../../src/contract/digest.ts";
 import { type Gate, type GateRequest, gateIdOf } from "../../src/contract/gate.ts";
+import { namedTargets } from "../../src/protocol/named-targets.ts";
 import { letRun } from "../../src/testing/let-run.ts";
 import { ask, at, callerOf, people } from "./ask.ts";
 import type { Stage } from "./play-story.ts";
@@ -97,10 +98,11 @@ export const signWith = ({ decision, payload }: GateWord, signature: string): Ga
   payload: { ...payload, signature },
 });
 
-/** Of a call in doubt the word says what became of it. */
+/** All of a word that changes what happens: of a call in doubt what became of it and what it gave, else where it is applied. */
 export function signingOf({ kind }: Gate, { decision, payload }: GateWord) {
+  const { result, apply_targets } = payload;
   const resolution = kind === "approval" ? null : decision === "reject" ? "failed" : (payload.resolution ?? null);
-  return { decision, resolution } as const;
+  return { decision, resolution, result, apply_targets } as const;
 }
 
 /** What a person says who does as they are asked; most say what they looked at. */
@@ -109,7 +111,7 @@ export function wordOn(gate: Gate, { how }: Pick<Action, "how">): GateWord {
   if (how % 6 === 0) return { decision: "reject", payload: seen };
   if (gate.kind === "in_doubt") return { decision: "approve", payload: { ...seen, ...resolutionOf(how) } };
   const edit = how % 6 === 1 ? { edit: { of: "an editor" } } : {};
-  return { decision: "approve", payload: { ...seen, ...edit } };
+  return { decision: "approve", payload: { ...seen, ...edit, ...namedTargets(gate.votes) } };
 }
 
 const basisOf = ({ basis_digest }: Gate) => (basis_digest === undefined ? {} : { basis_digest });

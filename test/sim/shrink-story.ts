@@ -1,6 +1,7 @@
 /** Makes a failing story short: parts are left out for as long as the same law stays broken. */
 import { type Played, playStory } from "./play-story.ts";
 import type { Story } from "./story.ts";
+import type { StoryRelease } from "./story-deploy.ts";
 import { noFeatures } from "./story-features.ts";
 
 const mostTries = 400;
@@ -69,6 +70,8 @@ async function plainer(now: Now, take: Take): Promise<boolean> {
     (story) => ({ ...story, maxReplans: 0 }),
     (story) => ({ ...story, store: "memory" }),
     (story) => ({ ...story, durability: "full" }),
+    (story) => ({ ...story, deploy: null }),
+    ...changeless(now()),
     ...now().operators.flatMap((_, i) => [
       (story: Story) => alterOperator(story, i, { ruling: "none" }),
       (story: Story) => alterOperator(story, i, { check: null }),
@@ -81,6 +84,7 @@ async function plainer(now: Now, take: Take): Promise<boolean> {
       (story: Story) => alter(story, id, { behaviours: [] }),
       (story: Story) => alter(story, id, { outcome: false, applies: null }),
       (story: Story) => alter(story, id, { depends_on: [] }),
+      (story: Story) => alter(story, id, { as: undefined }),
     ]),
   ];
   for (const change of changes) {
@@ -91,6 +95,33 @@ async function plainer(now: Now, take: Take): Promise<boolean> {
 }
 
 type Change = (story: Story) => Story;
+
+/** The same release, with each of its changes left out. */
+function changeless({ deploy }: Story): readonly Change[] {
+  if (deploy === null) return [];
+  const alter = (changed: Partial<StoryRelease>): Change => {
+    return (story) => ({
+      ...story,
+      deploy: { ...deploy, release: { ...(story.deploy ?? deploy).release, ...changed } },
+    });
+  };
+  const whole = {
+    lacks: [],
+    omits: [],
+    gates: {},
+    rulings: {},
+    operators: {},
+    policyVersion: null,
+    version: "1.0",
+  } as const;
+  const parts = Object.entries(whole).map(([name, value]) => alter({ [name]: value }));
+  const { operators } = deploy.release;
+  const each = Object.entries(operators).flatMap(([i, changed]) => [
+    alter({ operators: without(operators, i) }),
+    ...Object.keys(changed).map((name) => alter({ operators: { ...operators, [i]: without(changed, name) } })),
+  ]);
+  return [...parts, alter({ pins: false }), ...each];
+}
 
 /** Each feature left out, and then each part of it. */
 function featureless({ hooks, security, limits, budgets }: Story): readonly Change[] {

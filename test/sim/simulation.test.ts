@@ -10,8 +10,9 @@ const seeds = Array.from({ length: 40 }, (_, i) => i + 1);
 const found = [119, 7695];
 
 /** Between them they meet what is rare: what hosts answer otherwise than at once, and what people say otherwise than asked. */
-const chosen = [43, 49, 68, 80, 133, 152, 179, 337];
+const chosen = [49, 80, 152, 164, 175, 179];
 const rare = [
+  "ACTION_FAILED cached",
   "BUDGET_REFUSED",
   "GATE_DECISION_KEPT",
   "GATE_REVISED basis",
@@ -20,6 +21,8 @@ const rare = [
   "PLAN_CREATED continue",
   "PLAN_REJECTED",
   "action: ALLOW_WITH_REDACTION",
+  "another release sees to the end",
+  "decide T5_GATE_NOT_RUNNABLE",
   "decide T5_SIGNATURE_INVALID",
   "foretell voted",
   "gate: DENY",
@@ -29,6 +32,7 @@ const rare = [
   "outcome: DENY",
   "outcome: TRANSFORM",
   "plan: REQUIRE_HUMAN_APPROVAL",
+  "replay EVENT_DIFFERS POLICY_DECIDED",
   "say again done",
 ];
 

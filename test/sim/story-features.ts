@@ -91,11 +91,11 @@ export function withFeatures(plain: Plain): Story {
   return { ...plain, ...features, operators, steps, actions: said };
 }
 
-const some = <T>(draw: Draw, from: readonly T[], most: number): readonly T[] =>
+export const some = <T>(draw: Draw, from: readonly T[], most: number): readonly T[] =>
   Array.from({ length: 1 + draw.upTo(most) }, () => draw.pick(from));
 
 const calm: readonly Manner[] = ["at_once", "at_once", "soon", "soon", "late"];
-const wild: readonly Manner[] = [...calm, "never", "throws", "transient", "fatal", "policy", "nothing"];
+export const wild: readonly Manner[] = [...calm, "never", "throws", "transient", "fatal", "policy", "nothing"];
 const verdicts: readonly Verdict[] = [...calm, ...calm, "no", "no_soon", "throws", "never"];
 /** Params are checked again where a story is replayed: of the same ones the same is said, in time. */
 const firm: readonly Verdict[] = ["at_once", "at_once", "at_once", "soon", "soon", "no", "no_soon", "throws"];

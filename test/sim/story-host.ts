@@ -13,19 +13,24 @@ import type { Planner } from "../../src/ports/planner.ts";
 import { type OutsideWorld, unanswered } from "./outside-world.ts";
 import { publicKeyOf } from "./sign-words.ts";
 import type { Story } from "./story.ts";
+import type { StoryRelease } from "./story-deploy.ts";
 import type { Verdict as Judges, Manner, Shows, StoryHooks } from "./story-features.ts";
 import { nameOf, plainOf, planOf } from "./story-plan.ts";
 
 /** Whose hands: the process that makes the call. */
 export interface Hands {
+  /** As its release has it. */
   readonly story: Story;
+  /** As the first release has it. */
+  readonly first: Story;
+  readonly release: StoryRelease | null;
   readonly world: OutsideWorld;
   readonly process: string;
   readonly clock: Clock;
 }
 
 /** Says so in this manner. `at_once` and `nothing` are no promises. */
-export function answerAs<T>(manner: Manner, { world, process }: Hands, say: () => T): T | Promise<T> {
+export function answerAs<T>(manner: Manner, { world, process }: Hands, say: () => T, of = ""): T | Promise<T> {
   world.mark(`host answers ${manner}`);
   switch (manner) {
     case "at_once":
@@ -38,15 +43,16 @@ export function answerAs<T>(manner: Manner, { world, process }: Hands, say: () =
       world.count(unanswered(process));
       return new Promise(() => undefined);
     default:
-      throw thrownAs[manner]();
+      throw thrownAs[manner](of);
   }
 }
 
-const thrownAs: Readonly<Record<Exclude<Manner, "at_once" | "soon" | "late" | "never">, () => unknown>> = {
-  throws: () => new Error("the host throws plainly"),
-  transient: () => operatorError({ code: "BUSY", message: "the host is busy", category: "transient" }),
-  fatal: () => operatorError({ code: "NO", message: "the host says no", category: "dependency", retryable: false }),
-  policy: () => operatorError({ code: "NOT_SO", message: "the host may not", category: "policy_denied" }),
+const thrownAs: Readonly<Record<Exclude<Manner, "at_once" | "soon" | "late" | "never">, (of: string) => unknown>> = {
+  throws: (of) => new Error(`the host throws plainly${of}`),
+  transient: (of) => operatorError({ code: "BUSY", message: `the host is busy${of}`, category: "transient" }),
+  fatal: (of) =>
+    operatorError({ code: "NO", message: `the host says no${of}`, category: "dependency", retryable: false }),
+  policy: (of) => operatorError({ code: "NOT_SO", message: `the host may not${of}`, category: "policy_denied" }),
   nothing: () => undefined,
 };
 
@@ -54,6 +60,10 @@ const thrownAs: Readonly<Record<Exclude<Manner, "at_once" | "soon" | "late" | "n
 function nextOf<T>({ world }: Hands, name: string, list: readonly T[], from = 0): T | "at_once" {
   return list[from + world.count(name)] ?? "at_once";
 }
+
+const refusalOf = (stepId: string): string => `, at ${stepId} alone`;
+/** Of which step this message says that a hook refused it; null where it is not of a hook. */
+export const refusedIn = (message: string): string | null => /, at (\S+) alone/.exec(message)?.[1] ?? null;
 
 const thrown: ReadonlySet<Manner> = new Set(Object.keys(thrownAs) as Manner[]);
 
@@ -65,7 +75,7 @@ export function storyHooks(hands: Hands): readonly Middleware[] {
       const from = story.steps.findIndex(({ id }) => id === plainOf(step_id));
       const manner = nextOf(hands, `${name} ${phase} ${where}`, manners, from);
       if (phase === "before") world.ask(`${process} ${where}`, name, thrown.has(manner));
-      return answerAs(manner, hands, () => undefined);
+      return answerAs(manner, hands, () => undefined, refusalOf(step_id));
     };
   };
   return story.hooks.map((phases, i) => {
@@ -101,7 +111,7 @@ export function storyPlanner(hands: Hands): Planner | null {
       const how = nextOf(hands, `planner ${intent_id}`, planner);
       if (how === "nonsense") return { plan: { nonsense: true }, usage: { total_cost: -1 } } as never;
       return answerAs(how, hands, () => ({
-        plan: planOf(hands.story, situation.round) as never,
+        plan: planOf(hands.story, situation.round, hands.release) as never,
         usage: { total_cost: situation.round },
       }));
     },
@@ -177,6 +187,7 @@ export function hostOptions(hands: Hands): Partial<KernelOptions> {
     security: storySecurity(hands),
     approverKeys: ({ id }) => (Number(id) % 2 === 0 ? publicKeyOf(id) : Promise.resolve([publicKeyOf(id)])),
     ...(planner === null ? {} : { planner }),
+    ...(hands.release?.policyVersion == null ? {} : { policyVersion: hands.release.policyVersion }),
     ...(budgets === null ? {} : { budgets }),
   };
 }

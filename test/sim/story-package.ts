@@ -2,35 +2,61 @@
 import { z } from "zod";
 import { KernelErrorException } from "../../src/contract/error.ts";
 import type { OperatorCall } from "../../src/contract/operator.ts";
+import type { ExecutionPlan } from "../../src/contract/plan.ts";
 import { defineCapability } from "../../src/define/define-capability.ts";
 import { defineOperator, operatorError } from "../../src/define/define-operator.ts";
-import type { Behaviour, Story } from "./story.ts";
+import type { Behaviour, StoryOperator } from "./story.ts";
+import type { StoryRelease } from "./story-deploy.ts";
 import { checkAs, type Hands, showAs } from "./story-host.ts";
 import { baseOf, findStep, nameOf, planOf } from "./story-plan.ts";
 
 export const storyIntent = "Story.Sim.Play";
-export const timeoutSec = 5;
+const timeout = 5;
 
 const Params = z.record(z.string(), z.unknown());
 const Output = z.object({ by: z.string() }).nullable();
 
-export function storyPackage(hands: Hands) {
-  const { story } = hands;
-  return defineCapability({
-    intentType: storyIntent,
-    version: "1.0",
-    input: z.record(z.string(), z.unknown()),
-    operators: story.operators.map((_, i) => storyOperator(hands, i)),
-    outcomes: { "Story.Draft": z.unknown() },
-    plan: ({ situation }) => planOf(story, situation.round),
-  });
+type Operators = readonly ReturnType<typeof storyOperator>[];
+
+/** What a process brings: its release's package, and that of before where it pins it. What did not change they share. */
+export function storyPackages(hands: Hands) {
+  const { story, first, release } = hands;
+  const operators = story.operators.map((operator, i) => storyOperator(hands, i, operator));
+  const { version = "1.0", pins = false, lacks = [] } = release ?? ({} as Partial<StoryRelease>);
+  const known = operators.filter((_, i) => !lacks.includes(i));
+  const own = storyPackage([storyIntent, version], known, (round) => planOf(story, round, release));
+  if (!pins) return [own];
+  const isShared = (i: number): boolean => story.operators[i]?.version !== "2.0" && !lacks.includes(i);
+  const older = first.operators.map(
+    (one, i) => (isShared(i) ? operators[i] : undefined) ?? storyOperator(hands, i, one),
+  );
+  // A host that changed its package under its version has no other of that name to bring; what it called is known all the same.
+  const intentType = version === "1.0" ? `${storyIntent}.Older` : storyIntent;
+  return [own, storyPackage([intentType, "1.0"], older, (round) => planOf(first, round, null))];
 }
 
-function storyOperator(hands: Hands, index: number) {
-  const operator = hands.story.operators[index] as Story["operators"][number];
+const storyPackage = (
+  [intentType, version]: readonly [string, string],
+  operators: Operators,
+  plan: (round: number) => ExecutionPlan,
+) =>
+  defineCapability({
+    intentType,
+    version,
+    input: z.record(z.string(), z.unknown()),
+    operators,
+    outcomes: { "Story.Draft": z.unknown() },
+    plan: ({ situation }) => plan(situation.round),
+  });
+
+function storyOperator(hands: Hands, index: number, operator: StoryOperator) {
   const { effect, idempotent, honoursAbort, retry, check = null, preview = null, cost = 0 } = operator;
+  const { timeoutSec = timeout, version = "1.0" } = operator;
+  // Rules are by name, whichever version is called; what they said of the first attempt stands for the rest.
+  const ruling = rulingOf(hands, index);
   return defineOperator({
     name: nameOf(index),
+    version,
     effect,
     idempotent,
     honoursAbort,
@@ -40,21 +66,30 @@ function storyOperator(hands: Hands, index: number) {
     resources: { tokens: cost },
     input: Params,
     output: Output,
-    run: (call) => perform(hands, index, call) as never,
+    run: (call) => perform(hands, { ...operator, ...(call.attempt > 1 ? {} : { ruling }) }, call) as never,
     ...(check === null ? {} : { check: () => checkAs(hands, index, check) }),
     ...(preview === null ? {} : { preview: () => showAs(hands, index, preview) }),
   });
 }
 
+/** What rules say of an operator; where they were changed under their name no approval can be bound to them. */
+function rulingOf({ story, first: { operators, deploy } }: Hands, index: number): StoryOperator["ruling"] {
+  const { ruling = "none" } = story.operators[index] ?? {};
+  const was = operators[index]?.ruling;
+  const isChanged = (deploy?.release.operators[index]?.ruling ?? was) !== was;
+  const isForgotten = isChanged && deploy?.release.policyVersion === null;
+  return isForgotten ? "none" : ruling;
+}
+
 type Call = OperatorCall<Record<string, unknown>>;
 
-function perform({ story, world, process }: Hands, operator: number, call: Call): unknown {
+function perform({ story, world, process }: Hands, operator: StoryOperator, call: Call): unknown {
   const { workflow_id, step_id } = call.context;
   const step = findStep(story, step_id);
   const { idempotencyKey: key, input } = call;
-  const called = world.call({ process, workflow_id, step_id, key, operator, input });
+  const called = world.call({ process, workflow_id, step_id, key, operator, input, attempt: call.attempt });
   const how = step?.behaviours[world.count(`${workflow_id} ${baseOf(step_id)}`)] ?? "ok";
-  const honours = story.operators[operator]?.honoursAbort === true;
+  const honours = operator.honoursAbort;
   const send = (): { readonly by: string } => {
     called.sent = true;
     return { by: step_id };

@@ -6,7 +6,10 @@ import type { GateSpec } from "../../src/contract/gate-spec.ts";
 import type { Effect } from "../../src/contract/operator.ts";
 import { drawGate } from "./draw-gate.ts";
 import { type Draw, drawing } from "./drawing.ts";
+import { type StoryDeploy, withDeploy } from "./story-deploy.ts";
 import { type Features, type Manner, type Shows, withFeatures } from "./story-features.ts";
+import { withSiblings } from "./story-siblings.ts";
+import { withSignedWords } from "./story-signed.ts";
 
 /** What one call does. `sent` calls have taken effect before they throw, hang or are refused. */
 export type Behaviour =
@@ -37,7 +40,13 @@ export interface StoryOperator {
   readonly check?: readonly Manner[] | null;
   readonly preview?: readonly Shows[] | null;
   readonly cost?: number;
+  readonly timeoutSec?: number;
+  readonly version?: "1.0" | "2.0";
 }
+
+/** Whether its calls may be made again, by what it says of itself. */
+export const mayRepeat = ({ effect = "none", idempotent }: Partial<StoryOperator> = {}): boolean =>
+  idempotent === true || effect === "none" || effect === "read";
 
 export interface StoryStep {
   readonly id: string;
@@ -46,6 +55,8 @@ export interface StoryStep {
   readonly gate: GateInput | null;
   readonly outcome: boolean;
   readonly applies: string | null;
+  /** The step whose call it makes: both apply one outcome, and so share a key. */
+  readonly as?: string;
   /** What its calls do, in order; afterwards they succeed. */
   readonly behaviours: readonly Behaviour[];
 }
@@ -97,6 +108,7 @@ export interface Story extends Features {
   readonly steps: readonly StoryStep[];
   readonly actions: readonly Action[];
   readonly durability: "full" | "effects";
+  readonly deploy: StoryDeploy | null;
 }
 
 const usual: readonly Behaviour[] = ["ok", "ok", "ok", "slow", "slow", "talks", "nothing"];
@@ -153,15 +165,19 @@ export function drawCutStory(seed: number): Story {
   const actions = plain.actions.map((action, i) =>
     (i + seed) % 9 === 8 ? { ...action, does: "cut" as const } : action,
   );
-  return withFeatures({ ...plain, store: "power-cut", durability: "effects", actions });
+  return enrich({ ...plain, store: "power-cut", durability: "effects", actions });
 }
 
 /** How a story is drawn, by what `--store` says. */
 export const draws = { any: drawStory, "postgres-like": drawSharedStory, "power-cut": drawCutStory };
 
 export function drawStory(seed: number): Story {
-  return withFeatures(drawPlain(seed));
+  return enrich(drawPlain(seed));
 }
+
+/** Each draws from a stream of its own: what one of them adds leaves the others as they are. */
+const enrich = (plain: Parameters<typeof withFeatures>[0]): Story =>
+  withSignedWords(withDeploy(withSiblings(withFeatures(plain))));
 
 function drawPlain(seed: number): Omit<Story, keyof Features> {
   const draw = drawing(seed);
@@ -176,6 +192,7 @@ function drawPlain(seed: number): Omit<Story, keyof Features> {
     steps: drawSteps(draw, { size, operators: operators.length }),
     actions: [drawAction(draw, "submit"), ...Array.from({ length: 5 + draw.upTo(45) }, () => drawAction(draw))],
     durability: draw.chance(0.3) ? "effects" : "full",
+    deploy: null,
   };
 }
 

@@ -11,6 +11,7 @@ export function describeStory(story: Story, { failure, world }: Played): string 
     `  seed ${seed}, shortened: ${failure}`,
     `  ${processes} processes on ${store}, durability ${durability}, ${maxReplans} replans`,
     ...Object.entries(featuresOf(story)).map(([name, value]) => `  ${name} ${JSON.stringify(value)}`),
+    ...(story.deploy === null ? [] : [`  deploy ${JSON.stringify(story.deploy)}`]),
     ...operators.flatMap((operator, i) => (used.has(i) ? [`  op ${i} ${JSON.stringify(operator)}`] : [])),
     ...steps.map((step) => `  step ${JSON.stringify(step)}`),
     ...actions.map(({ does, at, of, by, how }) => `  ${does} at ${at} of ${of} by ${by} how ${how}`),

@@ -1,11 +1,13 @@
 /**
  * What a person says at a gate, as requests.
  *
- * D1  A decision carries the digest of what is on the screen, of the payload and of what it rests on, and nothing newer.
+ * D1  A decision carries the digest of what is on the screen, of the payload and of what it rests on, and nothing newer;
+ *     and where those who approved would have it applied.
  */
 import type { Gate, GateResponse } from "../../src/contract/gate.ts";
-import type { JsonObject } from "../../src/contract/json.ts";
+import type { Json, JsonObject } from "../../src/contract/json.ts";
 import type { ListedGate } from "../../src/contract/listed-gate.ts";
+import { namedTargets } from "../../src/protocol/named-targets.ts";
 import { type Answer, ask, workflowPath } from "./api.ts";
 
 export interface Said {
@@ -13,13 +15,15 @@ export interface Said {
   readonly comment?: string;
   readonly edit?: JsonObject;
   readonly resolution?: "done" | "retry";
+  /** With `done`: what the call gave. */
+  readonly result?: Json;
 }
 
-type Shown = Pick<Gate | ListedGate, "workflow_id" | "gate_id" | "payload_digest" | "basis_digest">;
+type Shown = Pick<Gate | ListedGate, "workflow_id" | "gate_id" | "payload_digest" | "basis_digest" | "votes">;
 
 export function decide(
   shown: Shown,
-  { decision, comment = "", edit, resolution }: Said,
+  { decision, comment = "", edit, resolution, result }: Said,
 ): Promise<Answer<GateResponse>> {
   const payload = {
     payload_digest: shown.payload_digest,
@@ -27,6 +31,8 @@ export function decide(
     ...(comment.trim() !== "" && { comment }),
     ...(edit !== undefined && { edit }),
     ...(resolution !== undefined && { resolution }),
+    ...(result !== undefined && { result }),
+    ...(decision === "approve" && namedTargets(shown.votes)),
   };
   const body = { gate_id: shown.gate_id, decision, payload };
   return ask(workflowPath(shown.workflow_id, "/gate"), { method: "POST", body });

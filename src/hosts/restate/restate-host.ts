@@ -8,7 +8,7 @@
  *     second is refused and tried again: no call of the first is put in doubt.
  * R3  While Restate is away its absence is told once, and looked at again after a second, then ever less often.
  */
-import { type KernelError, raise } from "../../contract/error.ts";
+import { type KernelError, type KernelErrorException, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Host, HostWork, Rested } from "../../ports/host.ts";
@@ -111,7 +111,8 @@ export class RestateHost implements Host {
       logger.error({ error }, "what the dispatcher was not told of could not be found");
     const look = (): void =>
       void this.#register()
-        .finally(() => this.#sweep())
+        .catch(({ error }: KernelErrorException) => this.#missed(error))
+        .then(() => this.#sweep())
         .catch(failed);
     alarm("sweep", clock.now() + inMs, look);
   }
@@ -123,7 +124,9 @@ export class RestateHost implements Host {
     this.#armSweep(0);
   }
 
+  /** One that refuses may have forgotten what was registered: it is told again. */
   #missed(error: KernelError): void {
+    if (error.code === "T4_DISPATCHER_REFUSED") this.#registered = false;
     if (this.#pauseMs !== null) return;
     this.#pauseMs = askAgainMs;
     this.#work.logger.error({ error }, "the dispatcher does not take drives");

@@ -15,7 +15,7 @@ import { type FailurePlace, isRace, ledgerFailure } from "./failure.ts";
 import { requireKnownSchema } from "./migrations.ts";
 import { type BatchPlan, digestOf, planBatch, type Standing } from "./plan-batch.ts";
 import { perBatch } from "./position.ts";
-import { type Statement, sendAll, type Value } from "./query.ts";
+import { firstOf, type Statement, sendAll, type Value } from "./query.ts";
 import { over, type StatementName, statement } from "./statements.ts";
 
 /** Charges are kept in so many shares: of kernels that append, each adds to one. */
@@ -23,34 +23,43 @@ const shares = 16;
 
 const maxTries = 5;
 
+export interface Appending {
+  /** For messages. */
+  readonly name: string;
+  /** From here on a connection that is lost does not say what became of the batch; before, nothing of it was kept. */
+  readonly onCommit: () => void;
+}
+
 /** Beyond what is tried again here the log reads, and decides again: a clash. */
 export async function appendBatch(
   client: ClientBase,
   batch: readonly Append[],
-  name: string,
+  { name, onCommit }: Appending,
 ): Promise<readonly AppendReceipt[]> {
   if (batch.length === 0) return [];
-  const where = { name, fn: "append" };
+  const where = { name, fn: "append", onCommit };
   if (batch.length > perBatch)
     throw ledgerFailure("T0_LEDGER_CONFLICT", `takes at most ${perBatch} turns in one batch`, where);
   for (let tries = 1; tries <= maxTries; tries += 1) {
-    const receipts = await attempt(client, batch, where).catch((error: unknown) => rollBack(client, error));
+    const receipts = await attempt(client, batch, where).catch((error: unknown) => rollBack(client, error, where));
     if (receipts !== null) return receipts;
   }
   throw ledgerFailure("T0_LEDGER_CONFLICT", `was changed by others in each of ${maxTries} tries`, where);
 }
 
-/** Null where the same may be tried again. */
-async function rollBack(client: ClientBase, error: unknown): Promise<null> {
+/** Null where the same may be tried again. It may have failed because a newer release has changed the tables. */
+async function rollBack(client: ClientBase, error: unknown, where: FailurePlace): Promise<null> {
   await client.query("ROLLBACK").catch(() => undefined);
   if (isRace(error)) return null;
+  const own = await firstOf(client, statement("standing")).catch(() => undefined);
+  if (own !== undefined) requireKnownSchema(own["schema"] as number, where);
   throw error;
 }
 
 async function attempt(
   client: ClientBase,
   batch: readonly Append[],
-  where: FailurePlace,
+  where: FailurePlace & Pick<Appending, "onCommit">,
 ): Promise<readonly AppendReceipt[] | null> {
   const { standing, inserted, schema } = await begin(client, batch, keysOf(batch));
   requireKnownSchema(schema, where);
@@ -59,6 +68,7 @@ async function attempt(
     await client.query("ROLLBACK");
     return plan?.receipts ?? null;
   }
+  where.onCommit();
   const share = ((client as { readonly processID?: number | null }).processID ?? 0) % shares;
   const isLazy = batch.every(({ lazy }) => lazy === true);
   const unsynced = isLazy ? [{ text: "SET LOCAL synchronous_commit = off" }] : [];

@@ -5,12 +5,12 @@
  * Never: takes a connection out of a host's pool: it connects as that pool does.
  * INV-1  What is appended is appended one batch after another; the connection that appends is shared with nobody.
  * INV-2  No connection waits for ever: for another's lock, for an answer, or to be opened.
- * INV-3  A connection that fails while nobody uses it takes nothing down.
+ * INV-3  A connection that fails while nobody uses it takes nothing down; one on which anything failed is not used again.
  * INV-4  What is closed ends within a time, whether or not the server answers.
  */
 import { Socket } from "node:net";
 import type { ClientBase, ClientConfig, Pool, PoolConfig } from "pg";
-import { ledgerFailure } from "./failure.ts";
+import { isAway, ledgerFailure } from "./failure.ts";
 import type { Runner } from "./query.ts";
 
 type Driver = typeof import("pg");
@@ -86,6 +86,8 @@ export function connect(driver: Driver, session: string, options: ConnectOptions
     keepAlive: true,
     keepAliveInitialDelayMillis: 5000,
     query_timeout: 2 * timeoutMs,
+    // With it a connection that owes an answer after that time is broken off: whoever used it next would wait behind the answer.
+    pipeline: true,
     stream: config.stream ?? newSocket,
     types: { getTypeParser: (oid: number, format?: "text" | "binary") => parserOf(types, oid, format) },
   } as PoolConfig;
@@ -93,12 +95,11 @@ export function connect(driver: Driver, session: string, options: ConnectOptions
   pool.on("error", () => undefined);
   // Between two statements of somebody who has it, a connection that ends has nobody else to tell it to.
   pool.on("connect", (client) => void client.on("error", () => undefined));
-  const openOne = (more: ClientConfig = {}) => open(driver, { ...shared, ...more }, options);
+  const openOne = () => open(driver, shared, options);
   const cut = (): void => {
     for (const socket of [...sockets]) socket.destroy();
   };
-  const appender = new Appender(() => openOne({ pipeline: true }));
-  return { session, appender, pool, openOne: () => openOne(), cut };
+  return { session, appender: new Appender(openOne, timeoutMs), pool, openOne, cut };
 }
 
 /** Positions and counts are below 2^53. */
@@ -141,20 +142,53 @@ async function hasSession(client: ClientBase, { schema, name }: ConnectOptions):
   return pid === (client as { readonly processID?: number | null }).processID;
 }
 
+/** A server that goes away is waited for once; while it stays away each who asks is refused at once. */
+class Patience {
+  readonly #ms: number;
+  /** Nobody waits for one that was never there. */
+  #isOver = true;
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(ms: number) {
+    this.#ms = ms;
+  }
+
+  found(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    this.#isOver = false;
+  }
+
+  /** Resolves when it may be asked again. @throws what it failed with. */
+  async waitFor(error: unknown): Promise<null> {
+    if (this.#isOver || !isAway(error)) throw error;
+    const end = (): void => {
+      this.#isOver = true;
+    };
+    this.#timer ??= setTimeout(end, this.#ms).unref();
+    await new Promise((resolve) => setTimeout(resolve, lookAgainMs));
+    return null;
+  }
+}
+
+const lookAgainMs = 50;
+
 /** One connection, used by one after another. */
 export class Appender {
   readonly #open: () => Promise<Opened>;
+  readonly #patience: Patience;
   #opened: Opened | null = null;
   #last: Promise<unknown> = Promise.resolve();
   #closed = false;
 
-  constructor(openOne: () => Promise<Opened>) {
+  constructor(openOne: () => Promise<Opened>, patienceMs: number) {
     this.#open = openOne;
+    this.#patience = new Patience(patienceMs);
   }
 
   run<T>(body: (client: ClientBase) => Promise<T>): Promise<T> {
     const next = this.#last.then(async () => body((await this.#live()).client));
-    this.#last = next.catch(() => undefined);
+    this.#last = next.catch(() => this.#leave());
     return next;
   }
 
@@ -166,14 +200,21 @@ export class Appender {
   async close(): Promise<void> {
     this.#closed = true;
     await this.#last;
-    await this.#opened?.client.end().catch(() => undefined);
+    await this.#leave();
+  }
+
+  async #leave(): Promise<void> {
+    const left = this.#opened;
     this.#opened = null;
+    await left?.client.end().catch(() => undefined);
   }
 
   async #live(): Promise<Opened> {
-    const isLost = this.#opened === null || this.#opened.failed;
-    if (isLost && this.#closed) throw new Error("the ledger was closed");
-    if (this.#opened === null || this.#opened.failed) this.#opened = await this.#open();
+    while (this.#opened === null || this.#opened.failed) {
+      if (this.#closed) throw new Error("the ledger was closed");
+      this.#opened = await this.#open().catch((error: unknown) => this.#patience.waitFor(error));
+      if (this.#opened !== null) this.#patience.found();
+    }
     return this.#opened;
   }
 }

@@ -48,19 +48,20 @@ const tables: readonly (readonly [name: string, key: readonly string[], text: st
 
 type Row = StoredIndexes["tables"][number]["rows"][number];
 
-/** @throws KernelErrorException T0_LEDGER_LOCKED where another program's transaction keeps rows from being told. */
-export async function dumpIndexes({ pool }: Connections, { name, timeoutMs }: DumpPlace): Promise<StoredIndexes> {
-  const reader = await pool.connect();
+/**
+ * Read on a connection of its own: however many ask at once, those that all else is done by stay free.
+ * @throws KernelErrorException T0_LEDGER_LOCKED where another program's transaction keeps rows from being told.
+ */
+export async function dumpIndexes(connections: Connections, place: DumpPlace): Promise<StoredIndexes> {
+  const { client } = await connections.openOne();
   try {
-    const dumped = await transact(reader, () => dump(pool, reader), "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
-    for (let waitedMs = 0; waitedMs < timeoutMs; waitedMs += pauseMs) {
-      if (await isTold(reader, dumped.position)) return dumped;
-      await reader.query("SELECT pg_sleep($1)", [pauseMs / 1000]);
-    }
-    const reason = "cannot be told as it stands: a transaction of this server has been open for too long";
-    throw ledgerFailure("T0_LEDGER_LOCKED", reason, { name, fn: "indexes" });
+    const position = await beginReading(connections, client);
+    const dumped = { position, tables: await readTables(client) };
+    await client.query({ text: "COMMIT" });
+    await untilTold(client, position, place);
+    return dumped;
   } finally {
-    reader.release();
+    await client.end().catch(() => undefined);
   }
 }
 
@@ -70,23 +71,25 @@ export interface DumpPlace {
   readonly timeoutMs: number;
 }
 
-const pauseMs = 20;
-
-async function isTold(on: Runner, position: number): Promise<boolean> {
-  const row = await firstOf(on, { text: `SELECT ${horizon} > $1 AS told`, values: [position] });
-  return row?.["told"] === true;
+/** The snapshot is taken while nobody appends: a row that is under way could come before one that it shows. */
+async function beginReading({ appender }: Connections, reader: Runner): Promise<number> {
+  const begin = async () => {
+    await reader.query({ text: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" });
+    return (await firstOf(reader, { text: lastPosition }))?.["position"] as number;
+  };
+  return appender.run((locker) => transact(locker, begin, "BEGIN; LOCK TABLE events IN SHARE MODE"));
 }
 
-/** The snapshot is taken while nobody appends: a row that is under way could come before one that it shows. */
-async function dump(pool: Connections["pool"], reader: Runner): Promise<StoredIndexes> {
-  const locker = await pool.connect();
-  try {
-    const begin = "BEGIN; LOCK TABLE events IN SHARE MODE";
-    const last = await transact(locker, () => firstOf(reader, { text: lastPosition }), begin);
-    return { position: last?.["position"] as number, tables: await readTables(reader) };
-  } finally {
-    locker.release();
+const pauseMs = 20;
+
+async function untilTold(on: Runner, position: number, { name, timeoutMs }: DumpPlace): Promise<void> {
+  for (let waitedMs = 0; waitedMs < timeoutMs; waitedMs += pauseMs) {
+    const row = await firstOf(on, { text: `SELECT ${horizon} > $1 AS told`, values: [position] });
+    if (row?.["told"] === true) return;
+    await on.query({ text: "SELECT pg_sleep($1)", values: [pauseMs / 1000] });
   }
+  const reason = "cannot be told as it stands: a transaction of this server has been open for too long";
+  throw ledgerFailure("T0_LEDGER_LOCKED", reason, { name, fn: "indexes" });
 }
 
 const lastPosition = "SELECT coalesce(max(position), 0) AS position FROM events";

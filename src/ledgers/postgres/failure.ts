@@ -81,3 +81,7 @@ function stateOf(thrown: unknown): string {
 
 /** Two transactions met: nothing was written, and the same batch may be tried again. */
 export const isRace = (thrown: unknown): boolean => ["23505", "40001", "40P01"].includes(stateOf(thrown));
+
+/** The server cannot be reached, or does not let anybody in just now: it ends, or begins, or is full. */
+export const isAway = (thrown: unknown): boolean =>
+  !(thrown instanceof KernelErrorException) && /^(08...|57P0.|53300)?$/.test(stateOf(thrown));

@@ -5,6 +5,8 @@
  * Never: makes the table of keys (`hostTransactionTable` is for the host's own migrations), or forgets a key.
  * INV-1  Of calls under one key, in whatever processes, one takes effect, and each gives its result.
  * INV-2  What is aborted, or throws, is rolled back with its key: the same call may be made again.
+ * INV-3  A connection that ends while it is lent fails the call, and nothing else; lost in its COMMIT, the key says what
+ *        became of it.
  */
 import type { OperatorCall } from "../../contract/operator.ts";
 
@@ -23,6 +25,8 @@ export interface HostClient {
 /** A pool of the package `pg`, as far as it is used here. */
 export interface TransactionPool<Client extends HostClient = HostClient> {
   connect(): Promise<Client & { release(destroy?: boolean): void }>;
+  /** Tells of each connection before it is lent. */
+  on?(event: "acquire", hear: (client: { on(event: "error", hear: () => void): unknown }) => void): unknown;
 }
 
 /**
@@ -34,28 +38,67 @@ export function hostTransaction<Client extends HostClient, I = never, O = unknow
   run: (tx: Client, call: OperatorCall<I>) => O | Promise<O>,
 ): (call: OperatorCall<I>) => Promise<O> {
   return async (call) => {
-    const { signal } = call;
+    const { signal, idempotencyKey: key } = call;
     signal.throwIfAborted();
-    const client = await pool.connect();
-    let isReleased = false;
-    const release = (destroy: boolean): void => {
-      signal.removeEventListener("abort", abort);
-      if (!isReleased) client.release(destroy);
-      isReleased = true;
-    };
+    const { client, giveBack } = await borrow(pool);
     // The server rolls back what loses its connection.
-    const abort = (): void => release(true);
+    const abort = (): void => giveBack(true);
     signal.addEventListener("abort", abort, { once: true });
     try {
+      signal.throwIfAborted();
       const result = await runOnce(client, call, run);
-      release(false);
+      giveBack(false);
       return result;
     } catch (error) {
-      if (!isReleased) await client.query("ROLLBACK").catch(() => undefined);
-      release(false);
-      throw error;
+      const isUndone = await undo(client);
+      giveBack(!isUndone);
+      const kept = isUndone || signal.aborted ? null : await findKept<O>(pool, key);
+      if (kept === null) throw error;
+      return kept.result;
+    } finally {
+      signal.removeEventListener("abort", abort);
     }
   };
+}
+
+interface Borrowed<Client> {
+  readonly client: Client;
+  /** Once; what comes after has no effect. */
+  readonly giveBack: (destroy: boolean) => void;
+}
+
+async function borrow<Client extends HostClient>(pool: TransactionPool<Client>): Promise<Borrowed<Client>> {
+  watch(pool);
+  const client = await pool.connect();
+  let isLent = true;
+  const giveBack = (destroy: boolean): void => {
+    if (isLent) client.release(destroy);
+    isLent = false;
+  };
+  return { client, giveBack };
+}
+
+const watched = new WeakSet<object>();
+
+/** While it is lent no pool hears that a connection ends, and what nobody hears would end the process. */
+function watch(pool: TransactionPool): void {
+  if (watched.has(pool)) return;
+  watched.add(pool);
+  pool.on?.("acquire", (client) => {
+    if (!watched.has(client)) client.on("error", () => undefined);
+    watched.add(client);
+  });
+}
+
+/** False where the connection is lost. */
+const undo = (client: HostClient): Promise<boolean> =>
+  client.query("ROLLBACK").then(
+    () => true,
+    () => false,
+  );
+
+interface Kept<O> {
+  readonly result: O;
 }
 
 async function runOnce<Client extends HostClient, I, O>(
@@ -65,22 +108,34 @@ async function runOnce<Client extends HostClient, I, O>(
 ): Promise<O> {
   const { idempotencyKey: key, signal } = call;
   await client.query("BEGIN");
-  // Waits for whoever makes the same call just now.
-  const put = await client.query("INSERT INTO countersign_effects (key) VALUES ($1) ON CONFLICT DO NOTHING", [key]);
-  if (put.rowCount === 0) {
-    const kept = await client.query("SELECT result FROM countersign_effects WHERE key = $1", [key]);
-    await client.query("COMMIT");
-    return readResult<O>((kept.rows[0] as { readonly result: string | null }).result);
-  }
-  const result = await run(client, call);
+  const kept = await takeKey<O>(client, key);
+  const result = kept === null ? await run(client, call) : kept.result;
   signal.throwIfAborted();
-  await client.query("UPDATE countersign_effects SET result = $2 WHERE key = $1", [
-    key,
-    JSON.stringify(result) ?? null,
-  ]);
+  if (kept === null) {
+    const keep = "UPDATE countersign_effects SET result = $2 WHERE key = $1";
+    await client.query(keep, [key, JSON.stringify(result) ?? null]);
+  }
   await client.query("COMMIT");
   return result;
 }
 
-/** An operator may give nothing. */
-const readResult = <O>(text: string | null): O => (text === null ? undefined : JSON.parse(text)) as O;
+/** Null where it is this transaction's now. Waits for whoever makes the same call just now. */
+async function takeKey<O>(client: HostClient, key: string): Promise<Kept<O> | null> {
+  const put = await client.query("INSERT INTO countersign_effects (key) VALUES ($1) ON CONFLICT DO NOTHING", [key]);
+  if (put.rowCount !== 0) return null;
+  const { rows } = await client.query("SELECT result FROM countersign_effects WHERE key = $1", [key]);
+  const { result: text } = rows[0] as { readonly result: string | null };
+  // An operator may give nothing.
+  return { result: (text === null ? undefined : JSON.parse(text)) as O };
+}
+
+/** What a transaction left whose connection was lost; null where it left nothing, and where that cannot be seen. */
+async function findKept<O>(pool: TransactionPool, key: string): Promise<Kept<O> | null> {
+  try {
+    const { client, giveBack } = await borrow(pool);
+    const looked = client.query("BEGIN").then(() => takeKey<O>(client, key));
+    return await looked.finally(async () => giveBack(!(await undo(client))));
+  } catch {
+    return null;
+  }
+}

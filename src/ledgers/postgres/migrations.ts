@@ -9,7 +9,7 @@
  * INV-4  What a host names is kept as JSON text: 1 and "1" are different, and no character is refused.
  */
 import type { ClientBase } from "pg";
-import { type FailurePlace, ledgerFailure } from "./failure.ts";
+import { type FailurePlace, isRace, ledgerFailure } from "./failure.ts";
 import { raisePositions } from "./position.ts";
 import { columnOf, scalar } from "./query.ts";
 
@@ -249,6 +249,11 @@ export async function migrate(client: ClientBase, place: Place): Promise<void> {
       ...place,
       fn: "open",
     });
+  await apply(client, place);
+}
+
+/** Who works on tables that change may be in the way, and be waited for in turn: then it is done once more. */
+async function apply(client: ClientBase, place: Place, triesLeft = 4): Promise<void> {
   await client.query("BEGIN");
   try {
     await client.query("SELECT pg_advisory_xact_lock($1)", [openers]);
@@ -258,15 +263,27 @@ export async function migrate(client: ClientBase, place: Place): Promise<void> {
     await client.query("COMMIT");
   } catch (error) {
     await client.query("ROLLBACK").catch(() => undefined);
-    throw error;
+    if (triesLeft === 0 || !isRace(error)) throw error;
+    await apply(client, place, triesLeft - 1);
   }
 }
 
-async function requireWritable(client: ClientBase, { name }: Place): Promise<void> {
+interface Standing {
+  readonly replica: boolean;
+  readonly encoding: string;
+  /** False where the schema is there, and its tables cannot be seen: they would seem not to be. */
+  readonly sees: boolean | null;
+}
+
+async function requireWritable(client: ClientBase, { name, schema }: Place): Promise<void> {
   const place = { name, fn: "open" };
-  const standing = "SELECT pg_is_in_recovery() AS replica, current_setting('server_encoding') AS encoding";
-  const { rows } = await client.query(standing);
-  const { replica, encoding } = rows[0] as { readonly replica: boolean; readonly encoding: string };
+  const { rows } = await client.query(
+    `SELECT pg_is_in_recovery() AS replica, current_setting('server_encoding') AS encoding,
+      has_schema_privilege(to_regnamespace($1)::oid, 'USAGE') AS sees`,
+    [schema],
+  );
+  const { replica, encoding, sees } = rows[0] as Standing;
+  if (sees === false) throw ledgerFailure("T0_LEDGER_FORBIDDEN", `does not let this role into schema ${schema}`, place);
   if (replica) throw ledgerFailure("T0_LEDGER_READ_ONLY", "is a replica; turns are written to the primary", place);
   if (encoding !== "UTF8")
     throw ledgerFailure("T0_LEDGER_NOT_A_DATABASE", `keeps text as ${encoding}; a ledger needs UTF8`, place);

@@ -5,7 +5,8 @@
  * Never: rings inside a commit: a NOTIFY in a transaction makes all commits of a cluster wait for one another.
  * INV-1  A session's lock ends with its process or its connection, whatever ends them; who finds it gone frees what its
  *        owner held, once. An owner that lives on is fenced by it, and has lost what it held, never done it twice.
- * INV-2  It is no lease: without it, or behind a pooler that has no sessions, what an owner held is free when its last beat
+ * INV-2  Who has lost its connection alone enters again at once; gone is who is missed at two looks, one after another.
+ * INV-3  It is no lease: without it, or behind a pooler that has no sessions, what an owner held is free when its last beat
  *        has run out (owners.ts).
  */
 import { sha256 } from "../../contract/digest.ts";
@@ -42,6 +43,8 @@ export class Presence {
   #timer: NodeJS.Timeout | null = null;
   #looking: Promise<void> = Promise.resolve();
   #ended = false;
+  /** Who was missed at the last look. */
+  #missed: ReadonlySet<string> = new Set();
 
   constructor(options: PresenceOptions) {
     this.#options = options;
@@ -67,28 +70,44 @@ export class Presence {
     await this.#session?.client.end().catch(() => undefined);
   }
 
+  /** Whoever does not get in leaves no lock behind. */
   async #enter(): Promise<void> {
-    const { open, schema, owner, name, updates, sender } = this.#options;
-    const session = await open();
-    const { client } = session;
-    const held = await firstOf(client, statement("lockOwner", ...this.#lock));
-    if (held?.["locked"] !== true) {
-      await client.end();
-      throw ledgerFailure("T0_LEDGER_LOCKED", `has a living owner called ${owner} already`, { name, fn: "follow" });
+    const session = await this.#options.open();
+    try {
+      await this.#settle(session.client);
+      this.#session = session;
+      this.#missed = new Set();
+      session.client.once("end", () => this.#hurry());
+    } catch (error) {
+      await session.client.end().catch(() => undefined);
+      throw error;
     }
-    client.on("notification", ({ payload = "" }) => tell(updates, sender, payload));
-    await client.query(`LISTEN "${channelOf(schema)}"`);
-    this.#session = session;
   }
 
-  #arm(): void {
+  async #settle(client: Opened["client"]): Promise<void> {
+    const { schema, owner, name, updates, sender } = this.#options;
+    const held = await firstOf(client, statement("lockOwner", ...this.#lock));
+    if (held?.["locked"] !== true)
+      throw ledgerFailure("T0_LEDGER_LOCKED", `has a living owner called ${owner} already`, { name, fn: "follow" });
+    client.on("notification", ({ payload = "" }) => tell(updates, sender, payload));
+    await client.query(`LISTEN "${channelOf(schema)}"`);
+  }
+
+  #hurry(): void {
+    if (this.#timer === null) return;
+    clearTimeout(this.#timer);
+    this.#arm(0);
+  }
+
+  #arm(inMs = pollMs): void {
     if (this.#ended) return;
     this.#timer = setTimeout(() => {
+      this.#timer = null;
       // A look that fails, as when the server is away, is made again at the next.
       this.#looking = this.#look()
         .catch(() => undefined)
         .then(() => this.#arm());
-    }, pollMs);
+    }, inMs);
     this.#timer.unref();
   }
 
@@ -100,10 +119,11 @@ export class Presence {
       return updates.gone(owner);
     }
     const { client } = this.#session;
-    for (const row of await rowsOf(client, statement("goneOwners", owner, this.#lock[0]))) {
-      const gone = row["owner"] as string;
-      if (await transact(client, () => free(client, gone))) updates.gone(gone);
-    }
+    const rows = await rowsOf(client, statement("goneOwners", owner, this.#lock[0]));
+    const missed = rows.map((row) => row["owner"] as string);
+    const gone = missed.filter((name) => this.#missed.has(name));
+    this.#missed = new Set(missed);
+    for (const name of gone) if (await transact(client, () => free(client, name))) updates.gone(name);
   }
 }
 

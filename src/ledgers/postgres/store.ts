@@ -4,7 +4,7 @@
  * Owns: the life of the connections, and the port's face over the functions of this folder.
  * INV-1  Every failure leaves as a KernelErrorException with a T0_LEDGER_ code.
  * INV-2  A connection that was lost while it committed has said nothing of what became of it: the append fails, and who
- *        appended reads the ledger.
+ *        appended reads the ledger. One that was lost before has kept nothing: the append is made on another.
  */
 import type { KernelErrorException } from "../../contract/error.ts";
 import type { KeepsDeliveries } from "../../ports/delivery-store.ts";
@@ -16,7 +16,7 @@ import { CommitAnnouncer } from "./commit-announcer.ts";
 import { type Connections, type ConnectOptions, connect, loadDriver } from "./connect.ts";
 import { createDeliveryTable } from "./delivery-table.ts";
 import { dumpIndexes } from "./dump-indexes.ts";
-import { ledgerFailure, toLedgerFailure } from "./failure.ts";
+import { isAway, ledgerFailure, toLedgerFailure } from "./failure.ts";
 import { migrate, requireKnownSchema } from "./migrations.ts";
 import { createOwners, type Entered } from "./owners.ts";
 import { channelOf, Presence } from "./presence.ts";
@@ -107,15 +107,26 @@ function createSession(options: ConnectOptions): Session {
     write: (fn, body) =>
       coded(fn, async ({ pool }) => {
         const client = await pool.connect();
+        let failed = true;
         try {
-          return await transact(client, () => body(client));
+          const value = await transact(client, () => body(client));
+          failed = false;
+          return value;
         } finally {
-          client.release();
+          client.release(failed);
         }
       }),
     append: (batch) =>
       coded("append", async ({ appender, announcer }) => {
-        const receipts = await appender.run((client) => appendBatch(client, batch, name));
+        let mayBeKept = false;
+        const onCommit = (): void => {
+          mayBeKept = true;
+        };
+        const append = () => appender.run((client) => appendBatch(client, batch, { name, onCommit }));
+        const receipts = await append().catch((error: unknown) => {
+          if (mayBeKept || !isAway(error)) throw error;
+          return append();
+        });
         announcer.announce(batch.flatMap(({ row }, i) => (receipts[i]?.ok === true ? [row.stream] : [])));
         return receipts;
       }),

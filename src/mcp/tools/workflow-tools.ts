@@ -9,7 +9,7 @@ import { z } from "zod";
 import { GateResponse } from "../../contract/gate.ts";
 import { GateId, PrincipalId, ThreadId, WorkflowId } from "../../contract/ids.ts";
 import { SubmitRequest, SubmitResponse } from "../../contract/intent.ts";
-import { JsonObject, withoutUnset } from "../../contract/json.ts";
+import { JsonObject, JsonValue, withoutUnset } from "../../contract/json.ts";
 import { McpGate, McpWorkflow } from "../../contract/mcp.ts";
 import { OutcomesResponse } from "../../contract/outcome.ts";
 import { gateCursor } from "../../contract/page.ts";
@@ -191,7 +191,7 @@ export const decideGate = makeTool({
   name: "decide-gate",
   title: "Decide a gate",
   description:
-    "A person's answer at a gate. payload_digest is that of the payload they were shown, basis_digest the gate's, where it has one; edit changes fields of it before it runs; resolution answers a gate of kind in_doubt. Only a person decides: never call this without having asked them.",
+    "A person's answer at a gate. payload_digest is that of the payload they were shown, basis_digest the gate's, where it has one; edit changes fields of it before it runs; resolution answers a gate of kind in_doubt, with done result is what the call gave (null where none is named). Only a person decides: never call this without having asked them.",
   input: z.strictObject({
     workflow_id: WorkflowId,
     gate_id: GateId.optional(),
@@ -201,6 +201,7 @@ export const decideGate = makeTool({
     edit: JsonObject.optional(),
     comment: z.string().max(4096).optional(),
     resolution: z.enum(["done", "retry"]).optional(),
+    result: JsonValue.optional(),
     apply_targets: z.array(z.string()).optional(),
     signature: z.string().max(8192).optional(),
   }),

@@ -8,7 +8,7 @@
  *     logged only.
  */
 import { z } from "zod";
-import type { AuthContext, Caller } from "../../contract/auth-context.ts";
+import { type AuthContext, type Caller, tenantOf } from "../../contract/auth-context.ts";
 import { digest } from "../../contract/digest.ts";
 import { KernelErrorException, raise } from "../../contract/error.ts";
 import { kernelError } from "../../contract/error-codes.ts";
@@ -90,8 +90,9 @@ export function createGateway(runtime: Runtime, findOpenGate: FindOpenGate): Gat
       command(runtime, workflowId, { request: admit(runtime, CancelRequest, request), schema: "CancelRequest" }),
     sync: (request, caller) => sync(runtime, admit(runtime, SyncRequest, request), caller),
     async authorize(caller, needs) {
-      if (caller === undefined) return null;
-      const { principal, tenant_id } = caller;
+      const tenant_id = tenantOf(caller);
+      if (caller === undefined || tenant_id === undefined) return null;
+      const { principal } = caller;
       const question = { principal, tenant_id, scope: null, intent_hint: null, needs };
       return authorize(runtime, question, runtime.ids.next("correlation"));
     },

@@ -28,8 +28,8 @@ export function traceOf(record: WorkflowRecord, isModelCall: (operator: string) 
   };
 }
 
-function stepTraces(record: WorkflowRecord): StepTrace[] {
-  const traces = [...record.steps.values()].map((s) => ({
+const stepTraces = (record: WorkflowRecord): StepTrace[] =>
+  [...record.steps.values()].map((s) => ({
     step_id: s.step.step_id,
     skill_name: s.step.operator,
     input_params: s.input,
@@ -39,13 +39,6 @@ function stepTraces(record: WorkflowRecord): StepTrace[] {
     policy_events: s.policy_events,
     approval_events: s.approval_events,
   }));
-  return traces.reduce<readonly StepTrace[]>(appendStepTrace, []) as StepTrace[];
-}
-
-/** A step's trace is appended once; a repeated append changes nothing (TRC-03). */
-export function appendStepTrace(steps: readonly StepTrace[], trace: StepTrace): readonly StepTrace[] {
-  return steps.some((s) => s.step_id === trace.step_id) ? steps : [...steps, trace];
-}
 
 /** Fields that callers see as the fold keeps them. */
 const shown = [

@@ -21,7 +21,6 @@ import type { OwnLife } from "../../runtime/own-life.ts";
 import { readStream } from "../../runtime/read-turns.ts";
 import { RestingLogs } from "../../runtime/resting-logs.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
-import { createLiveSource } from "../../runtime/turn-source.ts";
 import { WorkflowLog } from "../../runtime/workflow-log.ts";
 import { notFound } from "./decide/decide.ts";
 import type { Input } from "./decide/input.ts";
@@ -66,7 +65,6 @@ export class Executor {
     this.#host = { runtime, settings, services, onRest: (mailbox) => this.#rest(mailbox) };
     this.#services = {
       runtime,
-      sourceOf: () => createLiveSource(runtime),
       writer,
       life,
       mayBeLazy: settings.durability === "effects",
@@ -103,9 +101,7 @@ export class Executor {
     const isAwake = this.#awake.has(workflowId);
     const lease = isAwake ? null : await this.#claim(workflowId);
     if (!isAwake && lease === null) return null;
-    const mailbox = await this.#live(workflowId, null).catch(this.#leaveToOthers(workflowId, lease));
-    mailbox.wake();
-    return mailbox;
+    return this.#wakeHere(workflowId, lease);
   }
 
   async #claim(workflowId: string): Promise<Lease | null> {
@@ -122,17 +118,20 @@ export class Executor {
       awake.log.abandon(kernelError("T4_WORKFLOW_LEASED", "its lease was given up meanwhile", executorRef));
       awake.interrupt();
     }
-    const mailbox = await this.#live(workflow_id, null).catch(this.#leaveToOthers(workflow_id, lease));
-    mailbox.wake();
+    await this.#wakeHere(workflow_id, lease);
   }
 
   /** What a later release wrote is for a process of that release: it finds it free. */
-  #leaveToOthers(workflowId: string, lease: Lease | null): (thrown: unknown) => Promise<never> {
-    return async (thrown) => {
+  async #wakeHere(workflowId: string, lease: Lease | null): Promise<Mailbox> {
+    try {
+      const mailbox = await this.#live(workflowId, null);
+      mailbox.wake();
+      return mailbox;
+    } catch (thrown) {
       const isLater = thrown instanceof KernelErrorException && thrown.error.code === "T0_LEDGER_FORMAT";
       if (isLater && lease !== null) await this.#options.store.release(workflowId, lease).catch(() => undefined);
       throw thrown;
-    };
+    }
   }
 
   async #live(workflowId: string, parentId: string | null): Promise<Mailbox> {
@@ -149,9 +148,7 @@ export class Executor {
 
   /** Those that may still do something; one whose call has not ended when the kernel stops is kept to be told of only. */
   count(): number {
-    let live = 0;
-    for (const { interrupted } of this.#awake.values()) if (!interrupted) live += 1;
-    return live;
+    return this.mailboxes().filter(({ interrupted }) => !interrupted).length;
   }
 
   mailboxes(): readonly Mailbox[] {

@@ -17,13 +17,11 @@ interface One {
 }
 
 export class IntentionQueue {
-  readonly #run: Run;
-  readonly #log: WorkflowLog;
+  readonly #run: Run & { readonly log: WorkflowLog };
   #waiting: One[] = [];
 
-  constructor(run: Run, log: WorkflowLog) {
+  constructor(run: Run & { readonly log: WorkflowLog }) {
     this.#run = run;
-    this.#log = log;
   }
 
   get size(): number {
@@ -31,7 +29,7 @@ export class IntentionQueue {
   }
 
   add(intention: Intention): void {
-    this.#waiting.push({ intention, at: this.#log.position });
+    this.#waiting.push({ intention, at: this.#run.log.position });
   }
 
   /** The next that may be performed; where it waits for a sync alone, one is asked for. */
@@ -43,7 +41,7 @@ export class IntentionQueue {
 
   /** A call that need not wait for its row (W2). */
   takeEarly(): Intention | undefined {
-    const { lease, lost } = this.#log;
+    const { lease, lost } = this.#run.log;
     if (this.#run.settings.durability === "full" || lease === null || lost !== null) return undefined;
     const at = this.#waiting.findIndex(({ intention }) => this.#isHarmless(intention));
     return at === -1 ? undefined : this.#waiting.splice(at, 1)[0]?.intention;
@@ -64,7 +62,7 @@ export class IntentionQueue {
   }
 
   #mayPerform({ intention, at }: One): boolean {
-    const { confirmed, durability } = this.#log;
+    const { confirmed, durability } = this.#run.log;
     if (at > confirmed) return false;
     if (!durability.isBehind(at) || this.#isHarmless(intention)) return true;
     durability.sync(confirmed);

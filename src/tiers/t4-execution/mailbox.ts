@@ -10,18 +10,16 @@
  * M4  After a lost log nothing more is done, and who waits is told so; the workflow is folded again from the ledger.
  */
 import { type KernelError, KernelErrorException } from "../../contract/error.ts";
-import { kernelError } from "../../contract/error-codes.ts";
 import type { EventDraft } from "../../contract/event.ts";
 import { isTerminal } from "../../contract/workflow.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { errorOf } from "../../runtime/within.ts";
 import type { WorkflowLog } from "../../runtime/workflow-log.ts";
-import { PassScopes, type Place } from "./answers.ts";
+import { PassScopes, type Place } from "./decide/answers.ts";
 import { decide, endCrashed } from "./decide/decide.ts";
-import { nextDue } from "./decide/expire-gates.ts";
+import { isBackingOff, nextDue } from "./decide/expire-gates.ts";
 import type { CallEnd, CallOf, Input } from "./decide/input.ts";
 import type { Intention } from "./decide/intention.ts";
-import { isBackingOff } from "./decide/read-steps.ts";
 import { oodaRef, type Run, RunMemory, type Settings } from "./decide/run.ts";
 import { mayGoOn } from "./decide/work-plan.ts";
 import { IntentionQueue } from "./intention-queue.ts";
@@ -52,7 +50,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
   now = 0;
   readonly #host: MailboxHost;
   readonly #inputs: Input[] = [];
-  readonly #intentions: IntentionQueue;
+  readonly #intentions = new IntentionQueue(this);
   readonly #trace: TurnTrace;
   readonly #replies = new Replies();
   readonly #performer = new Performer(this);
@@ -66,7 +64,6 @@ export class Mailbox extends RunMemory implements Run, Calling {
   constructor(log: WorkflowLog, host: MailboxHost, parentId: string | null) {
     super();
     this.log = log;
-    this.#intentions = new IntentionQueue(this, log);
     this.runtime = host.runtime;
     this.settings = host.settings;
     this.services = host.services;
@@ -257,7 +254,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
       if (this.log.lost !== null) return;
       const error = errorOf(thrown, "T0_TIER_CRASHED", oodaRef("drive"));
       this.runtime.logger.error({ error, thrown }, "workflow crashed");
-      if ("re" in input && input.re !== null) this.intend({ do: "refuse", re: input.re, error });
+      if ("re" in input) this.intend({ do: "refuse", re: input.re, error });
       this.#endCrashed(error);
     }
   }
@@ -356,13 +353,9 @@ export class Mailbox extends RunMemory implements Run, Calling {
     this.#intentions.forgetBehind(confirmed);
     this.#inputs.unshift(...this.#replies.askAnew(this.#trace.restart((id) => this.#performer.isMade(id))));
     this.#inputs.push({ type: "woken" });
-    this.#handleCancel();
-    this.#drain();
-  }
-
-  /** A cancellation that another process appended ends what is under way here. */
-  #handleCancel(): void {
+    // A cancellation that another process appended ends what is under way here.
     if (this.log.exists && this.log.record.state === "cancelled") this.#performer.abort("cancelled");
+    this.#drain();
   }
 
   /** What another process appended was taken in while nothing of ours was under way. */
@@ -371,7 +364,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
   }
 
   #lost(): void {
-    const error = this.log.lost ?? kernelError("T0_LEDGER_CONFLICT", "the log was lost", oodaRef("drive"));
+    const error = this.log.lost as KernelError;
     this.#intentions.clear();
     this.#trace.drop();
     this.#inputs.length = 0;

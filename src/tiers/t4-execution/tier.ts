@@ -45,12 +45,12 @@ const answer = (signal: Signal, runtime: Runtime, data: unknown, { schema, fn }:
   answerData(runtime, signal, { data, schema, ref: oodaRef(fn) });
 
 export function createExecutionTier({ executor, writer, store }: ExecutionTierOptions): TierDefinition {
-  const commanding = (fn: string, schema: string, wanted: (body: Signal["body"]) => Command): Door => ({
+  const commanding = (fn: string, schema: string, wanted: (body: Commanded) => Command): Door => ({
     module: "ooda_loop",
     function: fn,
     check: needsWorkflow,
     handle: (signal, runtime) =>
-      handOver(executor, { signal, runtime }, { schema, fn, say: command(wanted(signal.body)) }),
+      handOver(executor, { signal, runtime }, { schema, fn, say: command(wanted(signal.body as never)) }),
   });
   const doors: Record<string, Door> = {
     "command:activate": {
@@ -69,8 +69,20 @@ export function createExecutionTier({ executor, writer, store }: ExecutionTierOp
         return handOver(executor, { signal, runtime }, { schema, fn: "act", say });
       },
     },
-    "command:abort": commanding("abort", "CancelResponse", (body) => cancelOf(body as unknown as Commanded)),
-    "command:retry": commanding("retry", "RetryResponse", (body) => retryOf(body as unknown as Commanded)),
+    "command:abort": commanding("abort", "CancelResponse", ({ auth, principal, reason = "cancelled by request" }) => ({
+      kind: "cancel",
+      auth,
+      principal,
+      reason: String(reason),
+    })),
+    "command:retry": commanding("retry", "RetryResponse", ({ auth, principal, mode, step_ids, feedback }) => ({
+      kind: "retry",
+      auth,
+      principal,
+      mode,
+      step_ids,
+      feedback,
+    })),
     "command:pivot": commanding("pivot", "Pivoted", ({ objective }) => ({
       kind: "pivot",
       objective: String(objective),
@@ -94,20 +106,17 @@ const needsWorkflow = (body: Signal["body"]): string | null =>
   typeof body["workflow_id"] === "string" ? null : "the command names no workflow_id";
 
 /** T7 decides that the workflow may exist; its first event is committed; then the answer leaves and the work begins. */
-async function startWorkflow({ executor, store }: Beginning, signal: Signal, runtime: Runtime): Promise<Result> {
+async function startWorkflow(
+  { executor, store }: Omit<ExecutionTierOptions, "writer">,
+  signal: Signal,
+  runtime: Runtime,
+): Promise<Result> {
   const { workflow_id, tenant_id, thread_id, ...known } = signal.body["intake"] as Intake;
   const { plan_id, intent, submission } = known;
   const { id: parentId, trace_id } = signal;
-  const registration = runtime.signals.createDataSignal(
-    { workflow_id },
-    "Registration",
-    oodaRef("act"),
-    trace_id,
-    null,
-    {
-      parentId,
-    },
-  );
+  const { signals } = runtime;
+  const from = { parentId };
+  const registration = signals.createDataSignal({ workflow_id }, "Registration", oodaRef("act"), trace_id, null, from);
   consume(await runtime.ask(7, registration), () => undefined);
   const ids = { workflow_id, intent_id: intent.intent_id, plan_id, correlation_id: trace_id };
   const mailbox = executor.begin({ ...ids, tenant_id, thread_id }, parentId);
@@ -126,11 +135,6 @@ async function startWorkflow({ executor, store }: Beginning, signal: Signal, run
     return answer(signal, runtime, first, named);
   }
   return answer(signal, runtime, acceptedOf(ids), named);
-}
-
-interface Beginning {
-  readonly executor: Executor;
-  readonly store: SubmissionStore;
 }
 
 /** What a submit key was answered with before; null for one that is new. */
@@ -179,20 +183,8 @@ interface Commanded {
   readonly mode: "resume_failed_steps" | "regenerate";
   readonly step_ids?: readonly string[];
   readonly feedback?: string;
+  readonly objective?: unknown;
 }
-
-function cancelOf({ auth, principal, reason = "cancelled by request" }: Commanded): Command {
-  return { kind: "cancel", auth, principal, reason: String(reason) };
-}
-
-const retryOf = ({ auth, principal, mode, step_ids, feedback }: Commanded): Command => ({
-  kind: "retry",
-  auth,
-  principal,
-  mode,
-  step_ids,
-  feedback,
-});
 
 /** A refused request leaves one event on a log of its own; there is no workflow. */
 async function rejectIntent(writer: LedgerWriter, signal: Signal, runtime: Runtime): Promise<Result> {

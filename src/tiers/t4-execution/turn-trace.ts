@@ -13,12 +13,12 @@ import { plainInput, type TurnInput } from "../../contract/turn-input.ts";
 import { type Answered, type Input, isExternal, type Word } from "./decide/input.ts";
 import { callIdOf, type Handle, type RunMemory, type UnderWay } from "./decide/run.ts";
 
-type Mark = { readonly type: "opened" | "foreign" | "again" | "stopped"; readonly of?: string };
-const isMark = (input: Input | Mark): boolean => input.type in marks;
-const marks = { opened: true, foreign: true, again: true, stopped: true };
+/** What a row tells that no input led to. */
+type Mark = TurnInput & { readonly in: "opened" | "foreign" | "again" | "stopped" };
+const isMark = (one: Traced | Mark): one is Mark => "in" in one;
 
 interface Traced {
-  readonly input: Input | Mark;
+  readonly input: Input;
   readonly now: number;
   readonly asks: string[];
   fails?: TurnInput["fails"];
@@ -53,7 +53,7 @@ export const questionName = (scope: string, key: string): string => `${scope} ${
 export class TurnTrace {
   readonly #memory: RunMemory;
   readonly #isForeign: () => boolean;
-  #traced: Traced[] = [];
+  #traced: (Traced | Mark)[] = [];
   #kept: Kept[] = [];
   #current: Traced | null = null;
   #from = 0;
@@ -63,7 +63,7 @@ export class TurnTrace {
   /** The last event that it wrote itself. */
   #last = 0;
   /** Marks in the row that is under way. */
-  #sealedMarks: readonly Traced[] = [];
+  #sealedMarks: readonly Mark[] = [];
 
   constructor(memory: RunMemory, { isNew, isForeign }: { readonly isNew: boolean; readonly isForeign: () => boolean }) {
     this.#memory = memory;
@@ -73,8 +73,8 @@ export class TurnTrace {
     if (!isNew) this.#open();
   }
 
-  mark(type: Mark["type"], detail: Pick<Mark, "of"> = {}): void {
-    this.#traced.push({ input: { type, ...detail }, now: 0, asks: [], left: 0 });
+  mark(name: Mark["in"], detail: Pick<Mark, "of"> = {}): void {
+    this.#traced.push({ in: name, ...detail });
   }
 
   /** Who goes on from here knows nothing but the ledger; of who does not own the workflow each row says so. */
@@ -118,11 +118,12 @@ export class TurnTrace {
     this.#sealed = copyCalls(this.#memory);
     const told: TurnInput[] = [];
     let at = 0;
-    for (const traced of this.#traced) {
-      told.push(tell(traced, now, drafts.slice(at, at + traced.left)));
-      at += traced.left;
+    for (const one of this.#traced) {
+      const left = isMark(one) ? 0 : one.left;
+      told.push(isMark(one) ? one : tell(one, now, drafts.slice(at, at + left)));
+      at += left;
     }
-    this.#sealedMarks = this.#traced.filter(({ input }) => isMark(input));
+    this.#sealedMarks = this.#traced.filter(isMark);
     this.#traced = [];
     if (this.#isForeign()) this.mark("foreign");
     const plain = plainInput(drafts[0]?.type ?? "", drafts.length);
@@ -152,11 +153,11 @@ export class TurnTrace {
 
   /** The marks that no row holds stay; who does not own the workflow knows nothing but the ledger anyway. */
   #markAgain(): void {
-    const marked = [...this.#sealedMarks, ...this.#traced];
+    const marked = [...this.#sealedMarks, ...this.#traced.filter(isMark)];
     this.#sealedMarks = [];
     this.#traced = [];
     if (this.#isForeign()) return this.#open();
-    this.#traced = marked.filter(({ input }) => isMark(input) && input.type !== "again");
+    this.#traced = marked.filter((mark) => mark.in !== "again");
     this.mark("again", this.#last === 0 ? {} : { of: String(this.#last) });
   }
 
@@ -194,7 +195,7 @@ function tell({ input, now, left, asks, fails }: Traced, rowNow: number, drafts:
   };
 }
 
-function detailOf(input: Input | Mark, asks: readonly string[], drafts: readonly EventDraft[]): Partial<TurnInput> {
+function detailOf(input: Input, asks: readonly string[], drafts: readonly EventDraft[]): Partial<TurnInput> {
   switch (input.type) {
     case "answered":
       return { of: questionName(input.scope, input.key) };
@@ -202,8 +203,6 @@ function detailOf(input: Input | Mark, asks: readonly string[], drafts: readonly
       return detailOfEnd(input, drafts);
     case "told":
       return input.drafts.length === 1 ? {} : { said: Math.min(input.drafts.length, drafts.length) };
-    case "again":
-      return input.of === undefined ? {} : { of: input.of };
     case "decided":
       return { ...numberOf(input.re, asks), ...(isEdit(input.word) ? { edit: true } : {}) };
     case "commanded":

@@ -4,6 +4,7 @@
  */
 
 import { isSeatTaken, type Same } from "../../../machines/quorum.ts";
+import type { Signing } from "../../contract/approval-claims.ts";
 import type { AuthContext } from "../../contract/auth-context.ts";
 import type { ContextBundle } from "../../contract/context-bundle.ts";
 import { raise } from "../../contract/error.ts";
@@ -39,9 +40,8 @@ interface Asked {
   readonly now: string;
 }
 
-interface DecisionAsked extends Asked {
-  readonly decision: "approve" | "reject";
-  readonly resolution: "done" | "retry" | "failed" | null;
+interface DecisionAsked extends Asked, Signing {
+  readonly principal: Principal;
   readonly signature: string | null;
   readonly edits: boolean;
 }

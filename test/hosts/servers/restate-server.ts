@@ -5,6 +5,7 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { rmSync } from "node:fs";
 import { type AddressInfo, createServer, connect as dial, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { makeTempFolder } from "../../fixtures.ts";
@@ -14,7 +15,8 @@ import { restateBinary } from "./can-dispatch.ts";
 export interface RestateServer extends AsyncDisposable {
   readonly ingress: string;
   readonly admin: string;
-  readonly start: () => Promise<void>;
+  /** As it was when it was killed, or `new`: knowing nothing. */
+  readonly start: (as?: "new") => Promise<void>;
   readonly kill: () => Promise<void>;
 }
 
@@ -59,7 +61,8 @@ export async function startRestate(more: Readonly<Record<string, string>> = {}):
     child.kill("SIGKILL");
     await once(child, "exit");
   };
-  const start = async (): Promise<void> => {
+  const start = async (as?: "new"): Promise<void> => {
+    if (as === "new") rmSync(folder.path, { recursive: true });
     for (let look = 0; look < 400; look += 1) {
       // One that finds its port still held ends, and is started again.
       if (running === null || running.exitCode !== null) running = open();

@@ -17,6 +17,10 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
+interface Deployments {
+  readonly deployments: readonly { readonly id: string }[];
+}
+
 interface Fleet {
   readonly balancer: Balancer;
   /** What the next process of it is started with: Restate reaches all of them by one balancer. */
@@ -66,6 +70,25 @@ describe("Restate", () => {
       expect(keys).toHaveLength(32);
       expect(new Set(keys).size).toBe(32);
       expect(await stage.isSound([...ids, ...away])).toBe(true);
+    });
+  });
+
+  it("that comes back knowing nothing, or has lost where drives are served, is told again, and loses nothing", async () => {
+    await onFleet("forgotten", async ({ next }, stage) => {
+      const only = await stage.start("only", await next());
+      await only.submit("Test.Job");
+      await stage.until(isDone(1));
+      await server.kill();
+      await server.start("new");
+      await only.submit("Test.Job");
+      await stage.until(isDone(2));
+      const { deployments } = (await (await fetch(`${server.admin}/deployments`)).json()) as Deployments;
+      for (const { id } of deployments)
+        await fetch(`${server.admin}/deployments/${id}?force=true`, { method: "DELETE" });
+      await only.submit("Test.Job");
+      await stage.until(isDone(3));
+      expect(only.told).toEqual(["T4_DISPATCHER_REFUSED", "T4_DISPATCHER_REFUSED"]);
+      expect(await stage.effects()).toHaveLength(12);
     });
   });
 

@@ -1,7 +1,8 @@
 /**
  * Several gates that are alike, approved or rejected together: one request each, each with the digest of what was shown.
  *
- * K1  Alike: of one operation with one effect, none that makes something final, none that is cut, no quorum's, at most 20.
+ * K1  Alike: of one operation with one effect, none that makes something final, none that is cut, none with changes or a
+ *     basis that are shown at the gate alone, no quorum's, at most 20.
  */
 import { useSignal } from "@preact/signals";
 import type { ListedGate } from "../../../src/contract/listed-gate.ts";
@@ -16,7 +17,9 @@ const mostAtOnce = 20;
 export function mayJoin(gate: ListedGate, picked: readonly ListedGate[]): boolean {
   const [first] = picked;
   if (gate.effect === "final_write" || gate.truncated || gate.signed || gate.kind !== "approval") return false;
-  if (gate.seat?.may !== true || gate.basis_changed === true) return false;
+  if (gate.target !== null || gate.quorum !== null || gate.diff !== null || gate.basis_digest !== undefined)
+    return false;
+  if (gate.seat?.may !== true) return false;
   return (
     first === undefined ||
     (picked.length < mostAtOnce && first.operator === gate.operator && first.effect === gate.effect)
@@ -47,7 +50,7 @@ export function Bulk({ gates, onDone }: BulkProps) {
     <section class="card bulk" aria-label="Selected decisions">
       <p>
         <strong>{count(gates.length, "decision")} selected</strong>, all of <code>{gates[0]?.operator}</code>. Each is
-        bound to what it shows:
+        bound to what runs, as it is shown here; previews are at the gates:
       </p>
       <ul class="plain">
         {gates.map((gate) => (

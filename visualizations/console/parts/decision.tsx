@@ -9,6 +9,8 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import type { Gate, GateResponse } from "../../../src/contract/gate.ts";
+import type { Json } from "../../../src/contract/json.ts";
+import { showLine } from "../../../src/protocol/visible-text.ts";
 import { announce } from "../announce.ts";
 import { type Answer, isMe, type Problem } from "../api.ts";
 import { decide, delegate, type Said, tellAnswer, withdraw } from "../decide.ts";
@@ -169,38 +171,77 @@ const AnswerButton = ({ id, kind, follows, isHeld, answer }: AnswerProps) => (
 );
 
 /** Nobody knows whether a call took effect; a person has looked. */
-const DoubtButtons = ({ isHeld, answer }: ButtonsProps) => (
-  <div class="answers">
-    <div>
-      <button type="button" disabled={isHeld} onClick={() => answer({ decision: "approve", resolution: "done" })}>
-        It happened
-      </button>
-      <p>The step counts as done and the work goes on. Nothing is called again.</p>
+function DoubtButtons({ gate: { consequences }, isHeld, answer }: ButtonsProps) {
+  const text = useSignal("");
+  const given = readResult(text.value);
+  const done = () => given !== null && answer({ decision: "approve", resolution: "done", ...given });
+  return (
+    <div class="answers">
+      <div>
+        <label class="field">
+          <span>
+            What it gave <small>(as JSON; empty for nothing)</small>
+          </span>
+          <textarea class="code" rows={2} value={text.value} onInput={(e) => (text.value = e.currentTarget.value)} />
+        </label>
+        {given === null && <p class="problem">This is no JSON.</p>}
+        <button type="button" disabled={isHeld || given === null} onClick={done}>
+          It happened
+        </button>
+        <p>
+          The step counts as done with the result <code>{showLine(JSON.stringify(given?.result ?? null))}</code>, and
+          the work goes on. Nothing is called again.
+        </p>
+      </div>
+      <div>
+        <button type="button" disabled={isHeld} onClick={() => answer({ decision: "approve", resolution: "retry" })}>
+          It did not happen: try again
+        </button>
+        <p>The call is made once more, under the same key.</p>
+      </div>
+      <div>
+        <button type="button" class="reject" disabled={isHeld} onClick={() => answer({ decision: "reject" })}>
+          It failed
+        </button>
+        <p>
+          <Line text={consequences.reject} />
+        </p>
+      </div>
     </div>
-    <div>
-      <button type="button" disabled={isHeld} onClick={() => answer({ decision: "approve", resolution: "retry" })}>
-        It did not happen: try again
-      </button>
-      <p>The call is made once more.</p>
-    </div>
-    <div>
-      <button type="button" class="reject" disabled={isHeld} onClick={() => answer({ decision: "reject" })}>
-        It failed
-      </button>
-      <p>The step fails.</p>
-    </div>
-  </div>
-);
+  );
+}
 
-const SignedOnly = ({ gate: { workflow_id, gate_id, payload_digest } }: { readonly gate: Gate }) => (
-  <>
-    <p>
-      Every vote at this gate is signed with the voter's own key. This page holds no keys; decide with the command line:
-    </p>
-    <pre class="block">{`npx countersign approve ${workflow_id} ${gate_id} --digest ${payload_digest} --sign KEYFILE`}</pre>
-    <p class="quiet">“reject” in the place of “approve” rejects.</p>
-  </>
-);
+/** Null for what is no JSON. */
+function readResult(text: string): { readonly result?: Json } | null {
+  try {
+    return text.trim() === "" ? {} : { result: JSON.parse(text) as Json };
+  } catch {
+    return null;
+  }
+}
+
+const SignedOnly = ({
+  gate: { kind, workflow_id, gate_id, payload_digest, basis_digest },
+}: {
+  readonly gate: Gate;
+}) => {
+  const basis = basis_digest === undefined ? "" : ` --basis ${basis_digest}`;
+  const settles = kind === "in_doubt" ? " --resolution done --result JSON" : "";
+  const shown = `--digest ${payload_digest}${basis}`;
+  return (
+    <>
+      <p>
+        Every vote at this gate is signed with the voter's own key. This page holds no keys; decide with the command
+        line:
+      </p>
+      <pre class="block">{`npx countersign approve ${workflow_id} ${gate_id} ${shown}${settles} --sign KEYFILE`}</pre>
+      {kind === "in_doubt" && (
+        <p class="quiet">Or “--resolution retry”, without a result, to have the call made again.</p>
+      )}
+      <p class="quiet">“reject” in the place of “approve” {kind === "in_doubt" ? "says that it failed" : "rejects"}.</p>
+    </>
+  );
+};
 
 function DelegateForm({ gate, isBusy, say }: Omit<AnswersProps, "isHeld">) {
   const to = useSignal("");

@@ -3,12 +3,14 @@
  * more than fields can.
  *
  * E1  What is sent are the members that were changed, and no others.
+ * E2  It is shown as the change it makes, each character by name that nobody sees, before it can be sent.
  */
 import { useSignal } from "@preact/signals";
 import type { GateEditable } from "../../../src/contract/gate.ts";
 import type { Json, JsonObject } from "../../../src/contract/json.ts";
 import { showLine } from "../../../src/protocol/visible-text.ts";
 import { spaced } from "../words.ts";
+import { Diff, diffLines } from "./diff.tsx";
 
 interface Schema {
   readonly type?: string | readonly string[];
@@ -66,12 +68,26 @@ export function EditForm({ editable: { value, schema }, isBusy, send }: EditForm
           {problem}
         </p>
       ))}
+      {changed.length > 0 && (
+        <>
+          <h3>Your changes</h3>
+          <Diff diff={diffLines(textOf(changed.map(([name]) => [name, before[name]])), textOf(changed))} />
+        </>
+      )}
       <button type="submit" disabled={isBusy || changed.length === 0 || problems.length > 0}>
         Approve with these changes
       </button>
     </form>
   );
 }
+
+/** A text as it is, all else as JSON. */
+const textOf = (members: readonly (readonly [string, unknown])[]): string =>
+  members
+    .flatMap(([name, value]) =>
+      value === undefined ? [] : [`${name}: ${typeof value === "string" ? value : JSON.stringify(value, null, 2)}`],
+    )
+    .join("\n");
 
 interface FieldProps {
   readonly name: string;

@@ -12,13 +12,14 @@ export const payloadText = (payload: Json): string => JSON.stringify(payload, nu
 
 export function GateContent({ gate }: { readonly gate: Gate }) {
   const { preview, payload, diff } = gate;
-  const isPayload = preview.startsWith(payloadText(payload));
+  const isPayload = preview === payloadText(payload);
+  const exactly = gate.kind === "in_doubt" ? "Exactly this was sent" : "Exactly this will run";
   const hidden = listHiddenFields(payload, preview);
   return (
     <>
       <Reasons gate={gate} />
       <section class="card">
-        <h2>{isPayload ? "Exactly this will run" : "What it would do"}</h2>
+        <h2>{isPayload ? exactly : "What it would do"}</h2>
         <Block text={preview} />
         {hidden.length > 0 && (
           <>
@@ -110,7 +111,18 @@ const Votes = ({ votes }: { readonly votes: readonly GateVote[] }) => (
       <li key={tellPerson(vote.principal)}>
         {tellPerson(vote.principal)}
         {vote.on_behalf_of !== null && ` in the place of ${tellPerson(vote.on_behalf_of)}`}{" "}
-        {vote.advisory ? "advises to" : "voted to"} {vote.decision}, <Ago at={vote.at} />
+        {vote.advisory ? "advises to" : "voted to"} {vote.resolution ?? vote.decision}
+        {vote.apply_targets !== undefined && (
+          <>
+            , applied to <Line text={JSON.stringify(vote.apply_targets)} />
+          </>
+        )}
+        {vote.result !== undefined && (
+          <>
+            , with the result <Line text={JSON.stringify(vote.result)} />
+          </>
+        )}
+        {vote.signature !== null && ", signed"}, <Ago at={vote.at} />
         {vote.comment !== null && (
           <>
             : “<Line text={vote.comment} />”

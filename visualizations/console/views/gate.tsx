@@ -38,8 +38,24 @@ export function GateView({ workflow, gate }: GateViewProps) {
 }
 
 const isOpen = ({ status }: Gate): boolean => status === "open" || status === "suspended";
-const isSame = (a: Gate, b: Gate): boolean =>
-  a.payload_digest === b.payload_digest && a.basis_digest === b.basis_digest && a.preview === b.preview;
+/** All that a reader goes by, under the names that they are told of it. */
+const shownOf = (gate: Gate) => ({
+  payload: gate.payload_digest,
+  preview: gate.preview,
+  "what changes": gate.diff,
+  "what it rests on": gate.basis_digest,
+  "what it makes final": gate.target,
+  "the reasons": gate.reasons,
+  "the rules": gate.policy_version,
+  "what each answer does": gate.consequences,
+});
+const different = (a: Gate, b: Gate): readonly string[] => {
+  const [one, other] = [shownOf(a), shownOf(b)];
+  return (Object.keys(one) as (keyof typeof one)[]).filter(
+    (name) => JSON.stringify(one[name]) !== JSON.stringify(other[name]),
+  );
+};
+const isSame = (a: Gate, b: Gate): boolean => different(a, b).length === 0;
 
 interface DeskProps {
   readonly latest: Gate;
@@ -98,8 +114,9 @@ function Desk({ latest, reload }: DeskProps) {
 const Lede = ({ gate }: { readonly gate: Gate }) => (
   <>
     <p class="lede">
-      {gate.requester === null ? "Somebody" : tellPerson(gate.requester)} asked for work that would now run{" "}
-      <code>{gate.operator}</code>: it <strong>{tellEffect(gate.effect)}</strong>.
+      {gate.requester === null ? "Somebody" : tellPerson(gate.requester)} asked for work that{" "}
+      {gate.kind === "in_doubt" ? "has called" : "would now run"} <code>{gate.operator}</code>: it{" "}
+      <strong>{tellEffect(gate.effect)}</strong>.{gate.kind === "in_doubt" && " Nobody knows how that ended."}
     </p>
     <p class="chips">
       <Risk level={gate.risk_level} />
@@ -116,6 +133,7 @@ const Lede = ({ gate }: { readonly gate: Gate }) => (
 const Moved = ({ before, now }: { readonly before: Gate; readonly now: Gate }) => (
   <section class="card">
     <h2>What is different from what you saw first</h2>
+    <p>Different: {different(before, now).join(", ")}.</p>
     <Diff diff={diffLines(payloadText(before.payload), payloadText(now.payload))} />
     {before.preview !== now.preview && (
       <>
@@ -157,6 +175,7 @@ function Decided({ gate, said, wasOpen }: DecidedProps) {
           <>, with the votes of {decision.carried_by.map(({ principal }) => tellPerson(principal)).join(", ")}</>
         )}
         {decision?.edited === true && ", with changes"}
+        {decision != null && decision.resolution !== null && `, as ${decision.resolution}`}
       </p>
       {decision?.comment != null && (
         <blockquote>

@@ -10,12 +10,12 @@ import { useEffect } from "preact/hooks";
 import type { Gate } from "../../../src/contract/gate.ts";
 import type { ListedGate } from "../../../src/contract/listed-gate.ts";
 import type { GatePage } from "../../../src/contract/page.ts";
+import { saysPayload } from "../../../src/protocol/hidden-fields.ts";
 import { announce } from "../announce.ts";
 import { ask, kernel, workflowPath } from "../api.ts";
 import { hearFeed } from "../live.ts";
 import { Show, useLoaded, useSettled } from "../loaded.tsx";
 import { Bulk, mayJoin } from "../parts/bulk.tsx";
-import { payloadText } from "../parts/gate-content.tsx";
 import { Ago, Due, Risk } from "../parts/marks.tsx";
 import { Heading } from "../parts/page.tsx";
 import { Line } from "../parts/shown.tsx";
@@ -30,6 +30,9 @@ const falling = `${kernel}/gates?mine=true&limit=${most}&due_before=9999-12-31`;
 
 const keyOf = ({ workflow_id, gate_id }: { readonly workflow_id: string; readonly gate_id: string }) =>
   `${workflow_id}/${gate_id}`;
+
+/** What shows something else by now was not chosen. */
+const shownKey = (gate: ListedGate): string => `${keyOf(gate)}/${gate.payload_digest}/${gate.opened_at}`;
 
 const dueOf = ({ due_at }: ListedGate): number => (due_at === null ? Number.POSITIVE_INFINITY : Date.parse(due_at));
 
@@ -104,11 +107,11 @@ interface GateListProps {
 
 function GateList({ gates, total, onDecided }: GateListProps) {
   const chosen = useSignal<ReadonlySet<string>>(new Set());
-  const picked = gates.filter((gate) => chosen.value.has(keyOf(gate)));
+  const picked = gates.filter((gate) => chosen.value.has(shownKey(gate)));
   const choose = (gate: ListedGate, on: boolean) => {
-    const next = new Set(picked.map(keyOf));
-    if (on) next.add(keyOf(gate));
-    else next.delete(keyOf(gate));
+    const next = new Set(picked.map(shownKey));
+    if (on) next.add(shownKey(gate));
+    else next.delete(shownKey(gate));
     chosen.value = next;
   };
   if (gates.length === 0) return <p class="empty">When something needs your decision, it appears here by itself.</p>;
@@ -128,7 +131,7 @@ function GateList({ gates, total, onDecided }: GateListProps) {
           <li key={keyOf(gate)}>
             <Card
               gate={gate}
-              isChosen={chosen.value.has(keyOf(gate))}
+              isChosen={chosen.value.has(shownKey(gate))}
               mayJoin={mayJoin(gate, picked)}
               choose={choose}
             />
@@ -147,7 +150,7 @@ function GateList({ gates, total, onDecided }: GateListProps) {
 
 /** The beginning of what it shows, so that gates of one name can be told apart. */
 function glimpseOf({ preview, payload }: ListedGate): string {
-  const isPayload = payload !== null && preview.startsWith(payloadText(payload));
+  const isPayload = payload !== null && saysPayload(preview, payload);
   const text = isPayload ? JSON.stringify(payload) : preview.trim().replace(/\s+/gu, " ");
   return text.length > 140 ? `${text.slice(0, 140)}…` : text;
 }

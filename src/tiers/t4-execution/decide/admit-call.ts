@@ -7,7 +7,7 @@
  * C3  A call that the record answers asks for nothing.
  */
 import type { Usage } from "../../../contract/action.ts";
-import type { BoundReservation, Charge, Reservation } from "../../../contract/budget.ts";
+import type { BoundReservation, Charge } from "../../../contract/budget.ts";
 import { raise } from "../../../contract/error.ts";
 import { draft } from "../../../contract/event.ts";
 import type { OperatorMetadata } from "../../../contract/operator.ts";
@@ -15,13 +15,6 @@ import type { ResourceRequest } from "../../../contract/token.ts";
 import { isBlocking } from "./end-step.ts";
 import type { Prepared } from "./prepare-step.ts";
 import { ask, type Run, stepOf } from "./run.ts";
-
-/** What T5 answered for a step's next call. */
-export interface Admission {
-  /** Calls admitted when it was asked; null where no ceiling concerns the call. */
-  readonly stamp: number | null;
-  readonly reservation: BoundReservation | null;
-}
 
 /** What the ledger keeps of an admitted call's token; zeros are left out. */
 export interface CallToken {
@@ -44,33 +37,43 @@ function nextTokenOf(run: Run, stepId: string): number {
   return token_id === null || token_started ? run.log.record.tokens + 1 : token_id;
 }
 
-/** What a step's next call asks of capability, governor and token budget. Its cost is the tokens that it may take. */
-export function workOf(run: Run, stepId: string, { name, resources }: OperatorMetadata) {
+interface Token {
+  readonly token_id: number;
+  readonly name: string;
+  readonly resources: ResourceRequest;
+  readonly budget: { readonly limit: number | null; readonly consumed: number };
+}
+
+/** What a token asks of capability, governor and its own budget. Its cost is the tokens that it may take. */
+export function workOf(run: Run, { token_id, name, resources, budget }: Token) {
   const { used } = run.log.record;
-  const { token_cost } = stepOf(run, stepId);
-  return {
-    token_id: nextTokenOf(run, stepId),
-    name,
-    cost: resources.tokens,
-    budget: { limit: run.settings.perToken, consumed: token_cost },
-    resources,
-    used: { capability: used.capabilities.get(name) ?? noUsage, resources: used.resources },
-  };
+  const usage = { capability: used.capabilities.get(name) ?? noUsage, resources: used.resources };
+  return { token_id, name, cost: resources.tokens, budget, resources, used: usage };
 }
 
-export function keepAdmission(run: Run, stepId: string, answer: AdmissionAnswer, stamp: number): void {
-  run.admissions.set(stepId, { stamp: answer.unlimited ? null : stamp, reservation: answer.reservation });
+/** What a step's next call asks. */
+export function callWorkOf(run: Run, stepId: string, { name, resources }: OperatorMetadata) {
+  const budget = { limit: run.settings.perToken, consumed: stepOf(run, stepId).token_cost };
+  return workOf(run, { token_id: nextTokenOf(run, stepId), name, resources, budget });
 }
 
-/** The admission of the step's next call, if it stands. */
-export function standingAdmission(run: Run, stepId: string): Admission | null {
-  const known = run.admissions.get(stepId);
-  if (known === undefined) return null;
-  return known.stamp === null || known.stamp === run.log.record.admitted ? known : null;
+/** A call that reserves is asked for at the last moment, each time: a person may take days over its gate. */
+export function keepAdmission(run: Run, stepId: string, { unlimited }: AdmissionAnswer): void {
+  if (!run.settings.reserves) run.admissions.set(stepId, unlimited ? null : run.log.record.admitted);
 }
 
-/** Asks T5 and keeps its answer. @throws KernelErrorException T5_BUDGET_EXHAUSTED, T5_CAPABILITY_NOT_FOUND, or why T5 could not tell. */
-export function askAdmission(run: Run, { step, operator }: Prepared, timeoutMs: number): void {
+/** Whether what T5 found of the step's next call still stands. */
+function isAdmitted(run: Run, stepId: string): boolean {
+  const stamp = run.admissions.get(stepId);
+  return stamp === null || stamp === run.log.record.admitted;
+}
+
+/**
+ * Asks T5, unless its answer stands; gives what it set aside.
+ * @throws KernelErrorException T5_BUDGET_EXHAUSTED, T5_CAPABILITY_NOT_FOUND, or why T5 could not tell.
+ */
+export function admitCall(run: Run, { step, operator }: Prepared, timeoutMs: number): BoundReservation | null {
+  if (isAdmitted(run, step.step_id)) return null;
   const { admitted, tenant_id, auth, workflow_id } = run.log.record;
   const { metadata } = operator;
   const who = { tenant_id, principal: auth.principal_id, workflow: workflow_id, operator: metadata.name };
@@ -81,7 +84,7 @@ export function askAdmission(run: Run, { step, operator }: Prepared, timeoutMs: 
     wall_ms: timeoutMs,
   };
   const data = {
-    ...workOf(run, step.step_id, metadata),
+    ...callWorkOf(run, step.step_id, metadata),
     hold: holdOf(run, step.step_id),
     who: { ...who, at: run.now },
     amounts,
@@ -98,7 +101,9 @@ export function askAdmission(run: Run, { step, operator }: Prepared, timeoutMs: 
   // That T5 could not tell is no refusal.
   if (error !== null && isBlocking(error)) run.log.note(draft("BUDGET_REFUSED", { error }, step.step_id));
   if (error !== null) raise(error);
-  keepAdmission(run, step.step_id, answer.data as AdmissionAnswer, admitted);
+  const admission = answer.data as AdmissionAnswer;
+  keepAdmission(run, step.step_id, admission);
+  return admission.reservation;
 }
 
 /** The token as the start of its call writes it down. */
@@ -114,36 +119,25 @@ export function tokenOf(run: Run, { step, operator }: Prepared): CallToken {
 
 const holdOf = (run: Run, stepId: string): string => `${run.log.identity.workflow_id}/${stepId}`;
 
-/** T5 is told that what it set aside for the step will not be used. */
+/** T5 is told that what it set aside in memory for the step is in the ledger now, or will not be used. */
 export function dropHold(run: Run, stepId: string): void {
   if (!run.settings.reserves) return;
   run.intend({ do: "tell", to: 5, fn: "release_hold", schema: "HoldRelease", data: { hold: holdOf(run, stepId) } });
 }
 
-/** What T5 set aside in memory is in the ledger now, or will not be used: the next call is asked for anew. */
-export function releaseHold(run: Run, stepId: string): void {
-  if (!run.settings.reserves) return;
-  const reserved = run.admissions.get(stepId)?.reservation;
-  run.admissions.delete(stepId);
-  if (reserved != null) dropHold(run, stepId);
-}
-
 /** What was set aside for one call: a key that is called again reserves again. */
 export interface Charged {
   readonly action_id: string;
-  readonly reservation: Reservation;
+  readonly reservation: BoundReservation;
   /** Epoch ms. */
   readonly started_at: number;
 }
 
-export function reserve(run: Run, stepId: string, action_id: string): Charged | null {
-  const reservation = standingAdmission(run, stepId)?.reservation ?? null;
-  if (reservation === null) return null;
-  const started_at = run.log.instantOf("BUDGET_RESERVED", stepId);
+export function reserve(run: Run, stepId: string, { action_id, reservation }: Omit<Charged, "started_at">): Charged {
   const { counters, amounts, ceilings } = reservation;
   const reserved = draft("BUDGET_RESERVED", { action_id, counters, amounts }, stepId);
   run.log.note(ceilings === undefined ? reserved : { ...reserved, ceilings });
-  return { action_id, reservation, started_at };
+  return { action_id, reservation, started_at: run.now };
 }
 
 /**
@@ -158,7 +152,7 @@ export function settleCharge(run: Run, stepId: string, charged: Charged | null, 
     tokens: usage.tokens?.total ?? reserved.tokens,
     money: usage.cost?.total ?? reserved.money,
     invocations: reserved.invocations,
-    wall_ms: Math.max(0, run.log.instantOf("BUDGET_SETTLED", stepId) - started_at),
+    wall_ms: Math.max(0, run.now - started_at),
   };
   run.log.note(draft("BUDGET_SETTLED", { action_id, counters, reserved, amounts }, stepId));
 }

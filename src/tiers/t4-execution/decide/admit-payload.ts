@@ -5,11 +5,11 @@ import { digest } from "../../../contract/digest.ts";
 import { deepFreeze } from "../../../contract/json.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
 import type { PolicyDecision } from "../../../contract/policy.ts";
-import { type AdmissionAnswer, keepAdmission, workOf } from "./admit-call.ts";
-import { instantOf, noteDecision, requireAllowed } from "./note-decision.ts";
+import { type AdmissionAnswer, callWorkOf, keepAdmission } from "./admit-call.ts";
+import { askPolicy, requireAllowed } from "./note-decision.ts";
 import { checkPayload, type Prepared } from "./prepare-step.ts";
 import { redact } from "./redact.ts";
-import { askOnce, type Run, stepOf } from "./run.ts";
+import { type Run, stepOf } from "./run.ts";
 
 const policyRef = moduleRef(5, "policy", "evaluate");
 
@@ -53,7 +53,7 @@ export function stepQuestion(run: Run, of: Pick<Prepared, "step" | "operator" | 
   const { auth, intent, bundle, spent } = run.log.record;
   const { step, payload } = of;
   const { metadata } = of.operator;
-  const work = workOf(run, step.step_id, metadata);
+  const work = callWorkOf(run, step.step_id, metadata);
   return { step, metadata, payload, auth, intent, bundle, spent, now, work };
 }
 
@@ -62,16 +62,13 @@ function admit(
   { step, operator, payload, hash }: Prepared,
   { keep, key }: { readonly keep: boolean; readonly key: string },
 ): PolicyDecision {
-  const { admitted } = run.log.record;
-  const now = run.scopes.keep(`${key}:now`, () => instantOf(run, "action", step.step_id));
-  const data = stepQuestion(run, { step, operator, payload }, now);
-  const question = { ask: "data", to: 5, schema: "StepQuestion", fn: "admit", data } as const;
-  const heard = askOnce<StepAnswer>(run, key, question);
-  const { decision, ...admission } = heard.data;
-  if (!heard.isNew) return decision;
-  // A call that reserves is asked for at the last moment: a person may take days over its gate.
-  if (admission.fits && !run.settings.reserves) keepAdmission(run, step.step_id, admission, admitted);
-  const asked = { stage: "action", subject: step.name, step_id: step.step_id, payload, hash, now, keep } as const;
-  noteDecision(run, decision, asked);
-  return decision;
+  const asked = { key, stage: "action", subject: step.name, step_id: step.step_id, payload, hash, keep } as const;
+  const { answer, isNew } = askPolicy<StepAnswer>(run, asked, {
+    schema: "StepQuestion",
+    fn: "admit",
+    data: (now) => stepQuestion(run, { step, operator, payload }, now),
+    read: ({ decision }) => decision,
+  });
+  if (isNew && answer.fits) keepAdmission(run, step.step_id, answer);
+  return answer.decision;
 }

@@ -26,7 +26,7 @@ export type KeyState =
       /** Which call of the key it would be; null where no other workflow can make it. */
       readonly claim: number | null;
     }
-  | { readonly seen: "running"; readonly action_id: string }
+  | { readonly seen: "running" | "in_doubt"; readonly action_id: string }
   | {
       readonly seen: "succeeded";
       readonly action_id: string;
@@ -35,10 +35,8 @@ export type KeyState =
       /** The workflow whose record says so, where that is another. */
       readonly answered_by: string | null;
     }
-  | { readonly seen: "failed_final"; readonly action_id: string; readonly error: KernelError }
-  /** Another's call stands for this attempt: of no use to another workflow, or made as often by another step already. */
-  | { readonly seen: "spent"; readonly action_id: string; readonly error: KernelError }
-  | { readonly seen: "in_doubt"; readonly action_id: string };
+  /** `spent`: another's call stands for this attempt: of no use to another workflow, or made as often by another step already. */
+  | { readonly seen: "failed_final" | "spent"; readonly action_id: string; readonly error: KernelError };
 
 /** What other workflows have made of a key: nothing that stands in the way of this call of it, or a call. */
 export type SharedKey =
@@ -55,8 +53,7 @@ export type SharedKey =
 
 export function keyOf(run: Run, { step, operator, inputs }: Prepared): string {
   const { record } = run.log;
-  const target =
-    step.idempotency.strategy === "applies" && step.applies !== null ? draftOfStep(record, step.applies) : null;
+  const target = step.idempotency.strategy === "applies" ? draftOfStep(record, step.applies) : null;
   if (target !== null) return deriveApplyKey(record, target);
   return deriveKey({
     operator: step.operator,
@@ -69,14 +66,18 @@ export function keyOf(run: Run, { step, operator, inputs }: Prepared): string {
   });
 }
 
+/** An attempt, and its key. */
+interface Asking {
+  readonly prepared: Prepared;
+  readonly attempt: number;
+  readonly key: string;
+}
+
 /** @throws KernelErrorException T4_IDEMPOTENCY_PAYLOAD_MISMATCH. */
-export function answerKey(
-  run: Run,
-  { prepared, attempt }: { readonly prepared: Prepared; readonly attempt: number },
-  key: string,
-): KeyState {
+export function answerKey(run: Run, at: Asking): KeyState {
+  const { prepared, key } = at;
   const entry = entryOf(run, key);
-  const own = entry === null ? unseen(false) : readEntry(run, prepared, { entry, key, attempt });
+  const own = entry === null ? unseen(false) : readEntry(run, at, entry);
   if (own.seen !== "unseen") return own;
   const shared = sharedKey(run, key);
   if (shared === null) return own;
@@ -100,7 +101,7 @@ function entryOf({ log: { record } }: Run, key: string): ActionEntry | null {
  * What others have made of a key: of an apply key any workflow of its scope, of any key those whose work this one does again,
  * and those that do the same work again beside it. Null where there can be no other.
  */
-export function sharedKey(run: Run, key: string): SharedKey | null {
+function sharedKey(run: Run, key: string): SharedKey | null {
   const { parent_workflow_id, run: round } = run.log.record;
   const isShared = key.startsWith("apply:") || parent_workflow_id !== null || round > 1;
   if (!isShared) return null;
@@ -116,11 +117,15 @@ export function isDoneElsewhere(run: Run, key: string): boolean {
   return shared !== null && shared.claim === null && shared.succeeded;
 }
 
+/** Whether a call may have taken effect, and nobody has said so yet; another step's question about it leaves it so. */
+export const isUnsettled = (entry: ActionEntry | null): boolean =>
+  entry?.seen === "running" || entry?.seen === "in_doubt";
+
 /** The call of a key, of this step or of one that shares it, that may have taken effect and is not under way; else null. */
 export function findDoubted(run: Run, { operator }: Prepared, key: string): string | null {
   const entry = entryOf(run, key);
   if (entry === null || isRepeatable(operator) || isUnderWay(run, key)) return null;
-  return entry.seen === "running" || entry.seen === "in_doubt" ? entry.record.action_id : null;
+  return isUnsettled(entry) ? entry.record.action_id : null;
 }
 
 /** Whether this workflow's own call under the key has failed for certain. */
@@ -130,11 +135,8 @@ export const hasFailedHere = (run: Run, key: string): boolean => entryOf(run, ke
 export const isKnownSpent = ({ log: { record } }: Run, actionId: string): boolean =>
   record.spent_calls.includes(actionId) || record.actions.get(actionId)?.seen.startsWith("failed") === true;
 
-function readEntry(
-  run: Run,
-  { operator, hash }: Prepared,
-  { entry, key, attempt }: { readonly entry: ActionEntry; readonly key: string; readonly attempt: number },
-): KeyState {
+function readEntry(run: Run, { prepared, attempt, key }: Asking, entry: ActionEntry): KeyState {
+  const { operator, hash } = prepared;
   const { action_id, payload_hash, result_payload, error } = entry.record;
   if (payload_hash !== hash)
     raise(

@@ -5,23 +5,20 @@
  *     fails before both have passed ends the step: no further attempt would ask them.
  * A2  Nothing is called unless the whole before-chain has passed; the call is an intention behind its start.
  */
-import type { Usage } from "../../../contract/action.ts";
 import { type KernelError, raise } from "../../../contract/error.ts";
 import { draft } from "../../../contract/event.ts";
 import { type GateReason, gateIdOf, isOpenGate } from "../../../contract/gate.ts";
-import type { Json } from "../../../contract/json.ts";
-import { askAdmission, releaseHold, reserve, standingAdmission, tokenOf } from "./admit-call.ts";
+import { admitCall, dropHold, reserve, tokenOf } from "./admit-call.ts";
 import { admitPayload, applyDecision } from "./admit-payload.ts";
-import { answerKey, findDoubted, isDoneElsewhere, keyOf } from "./answer-key.ts";
-import { reopen, reopenIfMoved } from "./check-basis.ts";
-import { failureOf, noteScreening, type Screened } from "./end-call.ts";
+import { answerKey, findDoubted, isDoneElsewhere, type KeyState, keyOf } from "./answer-key.ts";
+import { reopenIfMoved } from "./check-basis.ts";
+import { failureOf, noteScreening, outcomeIdOf, type Screened, successOf } from "./end-call.ts";
 import { humanDenied, isBlocking } from "./end-step.ts";
 import { writeTimeout } from "./execution-context.ts";
-import { backOut, chainOf, contextOf, readThrown } from "./hooks.ts";
-import { isFixed, runBefore } from "./middleware.ts";
-import { approvalReasons, describeGate, notifyGate, openGate } from "./open-gate.ts";
+import { backOut, contextOf, readThrown, runBefore } from "./hooks.ts";
+import { approvalReasons, describeGate, noteRevised, notifyGate, openGate } from "./open-gate.ts";
 import { type Prepared, prepareStep } from "./prepare-step.ts";
-import { ask, callIdOf, isUnderWay, outcomeOfStep, parked, pending, type Run, stepOf } from "./run.ts";
+import { ask, callIdOf, isUnderWay, parked, pending, type Run, stepOf } from "./run.ts";
 import { type Failed, settleFailure } from "./settle-failure.ts";
 
 const fallbackTimeoutSec = 60;
@@ -44,35 +41,36 @@ export function attemptStep(run: Run, stepId: string, recovered: boolean): void 
   if (passed !== null) makeAttempt(run, passed);
 }
 
-/** The attempt as the before-chain let it through; null where it was refused, which is noted. */
+/** The attempt as the before-chain let it through; null where a custom hook stopped it, which is noted. */
 function passBefore(run: Run, at: Attempt): Attempt | null {
   const { step, operator } = at.prepared;
-  const current = { prepared: at.prepared, reached: "" };
-  const context = contextOf(run, at.prepared, at.attempt);
-  const chain = chainOf(run, step.step_id, {
-    Trace: { before: () => undefined },
-    Policy: {
-      before: () => {
-        if (current.prepared.gate === null) current.prepared = admitPayload(run, current.prepared);
+  let { prepared } = at;
+  const context = contextOf(run, prepared, at.attempt);
+  const stopped = orBackOut(run, step.step_id, () =>
+    runBefore(run, context, {
+      Trace: () => undefined,
+      Policy: () => {
+        if (prepared.gate === null) prepared = admitPayload(run, prepared);
       },
-    },
-    Approval: { before: () => askApproval(run, at, current.prepared) },
-    Timeout: { before: () => writeTimeout(context, operator.metadata.timeout_sec) },
-  });
-  const told = { step_id: step.step_id, attempt: at.attempt };
+      Approval: () => askApproval(run, at, prepared),
+      Timeout: () => writeTimeout(context, operator.metadata.timeout_sec),
+    }),
+  );
+  if (stopped === null) return { ...at, prepared };
+  backOut(run, step.step_id, "onError");
+  if (isBlocking(stopped)) raise(stopped);
+  failBefore(run, { ...at, prepared }, stopped);
+  return null;
+}
+
+/** What Policy or Approval throws ends the step, once the way back is through. */
+function orBackOut<T>(run: Run, stepId: string, work: () => T): T {
   try {
-    runBefore(chain, context, (phase, name) => {
-      current.reached = name;
-      run.mark(`middleware.${phase}`, { name, ...told });
-    });
-    return { ...at, prepared: current.prepared };
+    return work();
   } catch (thrown) {
     if (thrown === pending || thrown === parked || run.log.lost !== null) throw thrown;
-    backOut(run, step.step_id, "on_error");
-    const error = readThrown(thrown);
-    if (isBlocking(error) || isFixed(current.reached)) raise(error);
-    noteFailed(run, { ...at, prepared: current.prepared }, error);
-    return null;
+    backOut(run, stepId, "onError");
+    return raise(readThrown(thrown));
   }
 }
 
@@ -91,7 +89,7 @@ function askApproval(run: Run, { attempt, recovered }: Attempt, prepared: Prepar
   // The work was done already in a run that does the same: nothing is called, and nobody need be asked.
   if (closed === undefined && isDoneElsewhere(run, keyOf(run, prepared))) return;
   if (closed?.status === "approved") {
-    reopen(run, "regenerate", describeGate(run, prepared, reasons));
+    noteRevised(run, "regenerate", describeGate(run, prepared, reasons));
     park(run, prepared, reasons);
   }
   if (closed !== undefined && !isOpenGate(closed)) raise(humanDenied(closed.gate_id, closed.status));
@@ -107,23 +105,23 @@ function park(run: Run, { step }: Prepared, reasons: readonly GateReason[]): nev
 }
 
 /** A failure of a custom hook before the call is an attempt that failed; of an earlier call in doubt it says nothing. */
-function noteFailed(run: Run, at: Attempt, error: KernelError): void {
-  const { step } = at.prepared;
+function failBefore(run: Run, at: Attempt, error: KernelError): void {
+  const { step_id } = at.prepared.step;
   const key = keyOf(run, at.prepared);
   const doubted = findDoubted(run, at.prepared, key);
-  if (doubted !== null) return settleFailure(run, step.step_id, { ...doubtful(doubted), pending: true, cached: false });
-  const started = startOf(run, at, key);
+  if (doubted !== null) return settleFailure(run, step_id, doubtful(doubted));
   // An earlier attempt's call may still be under way: its key stays running.
-  const end = { usage: {}, pending: isUnderWay(run, key), cached: false };
-  run.log.note(draft("ACTION_STARTED", started, step.step_id));
-  run.log.note(
-    failureOf(run, { attempt: at.attempt, stepId: step.step_id }, { action_id: started.action_id, error, ...end }),
-  );
-  settleFailure(run, step.step_id, { action_id: started.action_id, error, ...end });
+  const failed = { error, pending: isUnderWay(run, key), cached: false };
+  settleFailure(run, step_id, noteFailure(run, { ...at, key }, failed));
+}
+
+/** An attempt whose key is known. */
+interface Keyed extends Attempt {
+  readonly key: string;
 }
 
 /** The start of a key's action; its payload is written down with the first one, and again where a first call has another. */
-function startOf(run: Run, { prepared, attempt, recovered }: Attempt, key: string, shared: string | null = null) {
+function startOf(run: Run, { prepared, attempt, recovered, key }: Keyed, shared?: string) {
   const { keys, actions } = run.log.record;
   const { step, operator, payload, hash } = prepared;
   const action_id = shared ?? keys.get(key) ?? run.log.drawId("action", step.step_id);
@@ -139,109 +137,94 @@ function startOf(run: Run, { prepared, attempt, recovered }: Attempt, key: strin
     timeout_ms: timeoutOf(prepared),
     ...(held === undefined || isAnother ? { input: payload } : {}),
     ...(recovered ? { recovered: true } : {}),
-    outcome_id: outcomeOfStep(run.log.record, step.applies ?? step.step_id)?.outcome_id ?? null,
+    outcome_id: outcomeIdOf(run, step),
   };
 }
 
 const timeoutOf = ({ operator }: Prepared): number => 1000 * (operator.metadata.timeout_sec || fallbackTimeoutSec);
 
-function makeAttempt(run: Run, at: Attempt): void {
-  const { prepared } = at;
+function makeAttempt(run: Run, { prepared, attempt, recovered }: Attempt): void {
   const { step_id } = prepared.step;
-  const key = keyOf(run, prepared);
-  run.mark("skill.execute", { step_id, attempt: at.attempt, timeout_ms: timeoutOf(prepared) });
-  const known = answerKey(run, at, key);
+  const at = { prepared, attempt, recovered, key: keyOf(run, prepared) };
+  run.mark("skill.execute", { step_id, attempt, timeout_ms: timeoutOf(prepared) });
+  const known = answerKey(run, at);
+  // Another step may have made the call while the budget was asked for one of this step's own.
+  if (known.seen !== "unseen") dropHold(run, step_id);
   switch (known.seen) {
     case "unseen":
-      return startCall(run, { ...at, recovered: at.recovered || known.recovered }, { key, claim: known.claim });
+      return startCall(run, { ...at, recovered: recovered || known.recovered }, known.claim);
     case "succeeded":
-      return answerFromRecord(run, at, { key, ...known });
+      return answerFromRecord(run, at, known);
     case "running":
-      return joinCall(run, at, { key, action_id: known.action_id });
+      return run.intend({ do: "join", ...awaitCall(run, at, startOf(run, at)) });
     case "spent":
-      return failFromRecord(run, at, { key, ...known });
+      // What another's call was answered with is of no use here either: the failure is this attempt's, without a call.
+      return settleAfter(run, step_id, noteFailure(run, at, { ...known, pending: false, cached: true }));
     case "failed_final":
       return settleAfter(run, step_id, { ...known, pending: false, cached: true });
     default:
-      return settleAfter(run, step_id, { ...doubtful(known.action_id), pending: true, cached: false });
+      return settleAfter(run, step_id, doubtful(known.action_id));
   }
 }
 
-const doubtful = (action_id: string) => ({ action_id, error: null });
+const doubtful = (action_id: string): Failed => ({ action_id, error: null, pending: true, cached: false });
 
 /** What the key says is the end of this attempt, without a call. */
 function settleAfter(run: Run, stepId: string, failed: Failed): void {
-  backOut(run, stepId, "on_error");
+  backOut(run, stepId, "onError");
   settleFailure(run, stepId, failed);
 }
 
-function startCall(
-  run: Run,
-  at: Attempt,
-  { key, claim }: { readonly key: string; readonly claim: number | null },
-): void {
-  const { prepared, attempt } = at;
-  const { step_id } = prepared.step;
-  if (standingAdmission(run, step_id) === null) askAdmission(run, prepared, timeoutOf(prepared));
-  const started = { ...startOf(run, at, key), ...(claim === null ? {} : { claim }), token: tokenOf(run, prepared) };
-  const { action_id, timeout_ms } = started;
-  const charged = reserve(run, step_id, action_id);
+/** An attempt that fails without a call: its start and its failure. */
+function noteFailure(run: Run, at: Keyed, { action_id: shared, error, pending, cached }: Failing): Failed {
+  const { step_id } = at.prepared.step;
+  const started = startOf(run, at, shared);
+  const failed = { action_id: started.action_id, error, pending, cached };
   run.log.note(draft("ACTION_STARTED", started, step_id));
-  run.calls.set(step_id, { action_id, key, attempt, made: false });
-  const call = { step_id, action_id, attempt, run: stepOf(run, step_id).run, key, timeout_ms };
-  run.handles.set(callIdOf(call), { key, charged });
-  run.intend({ do: "call", ...call, payload: prepared.payload, input: prepared.input });
-  releaseHold(run, step_id);
+  run.log.note(failureOf(run, step_id, { attempt: at.attempt, ...failed, usage: {} }));
+  return failed;
+}
+
+interface Failing extends Omit<Failed, "action_id"> {
+  readonly error: KernelError;
+  /** The call that stands for this attempt; else it is the key's own. */
+  readonly action_id?: string;
+}
+
+function startCall(run: Run, at: Keyed, claim: number | null): void {
+  const { prepared, key } = at;
+  const { step_id } = prepared.step;
+  const reservation = admitCall(run, prepared, timeoutOf(prepared));
+  try {
+    const started = { ...startOf(run, at), ...(claim === null ? {} : { claim }), token: tokenOf(run, prepared) };
+    const { action_id } = started;
+    const charged = reservation === null ? null : reserve(run, step_id, { action_id, reservation });
+    const call = awaitCall(run, at, started);
+    run.handles.set(callIdOf(call), { key, charged });
+    run.intend({ do: "call", ...call, payload: prepared.payload, input: prepared.input });
+  } finally {
+    if (reservation !== null) dropHold(run, step_id);
+  }
+}
+
+/** The step waits for a call from here on; of one that is under way, within its own time. */
+function awaitCall(run: Run, { prepared, attempt, key }: Keyed, started: ReturnType<typeof startOf>) {
+  const { step_id } = prepared.step;
+  const { action_id, timeout_ms } = started;
+  run.log.note(draft("ACTION_STARTED", started, step_id));
+  run.calls.set(step_id, { action_id, attempt, made: false });
+  return { step_id, action_id, attempt, run: stepOf(run, step_id).run, key, timeout_ms };
 }
 
 /** The stored result is this attempt's, as screening lets it through today. */
-function answerFromRecord(
-  run: Run,
-  at: Attempt,
-  known: {
-    readonly key: string;
-    readonly action_id: string;
-    readonly result: Json;
-    readonly usage: Usage;
-    readonly answered_by: string | null;
-  },
-): void {
+function answerFromRecord(run: Run, at: Keyed, known: Extract<KeyState, { readonly seen: "succeeded" }>): void {
   const { step_id } = at.prepared.step;
+  const { action_id, usage, answered_by } = known;
   run.mark("security.validate_output", { step_id });
   const screened = ask<Screened>(run, "screen", { ask: "screen", result: known.result });
-  const { operator_name, ...started } = startOf(run, at, known.key, known.action_id);
-  run.log.note(draft("ACTION_STARTED", { operator_name, ...started }, step_id));
+  run.log.note(draft("ACTION_STARTED", startOf(run, at, action_id), step_id));
   noteScreening(run, step_id, screened);
-  const { attempt, action_id, outcome_id } = started;
-  const { answered_by, usage } = known;
   const from = answered_by === null ? {} : { answered_by };
-  const ended = { operator_name, attempt, action_id, result: screened.result, usage, cached: true, ...from };
-  run.log.note(draft("ACTION_SUCCEEDED", { ...ended, late: false, outcome_id }, step_id));
-}
-
-/** What another workflow's call was answered with is of no use here either: the failure is this attempt's, without a call. */
-function failFromRecord(
-  run: Run,
-  at: Attempt,
-  { key, action_id, error }: { readonly key: string; readonly action_id: string; readonly error: KernelError },
-): void {
-  const { step_id } = at.prepared.step;
-  const end = { action_id, error, usage: {}, pending: false, cached: true };
-  run.log.note(draft("ACTION_STARTED", startOf(run, at, key, action_id), step_id));
-  run.log.note(failureOf(run, { attempt: at.attempt, stepId: step_id }, end));
-  settleAfter(run, step_id, end);
-}
-
-/** A key whose call is under way is in progress: the attempt waits for its end, within its own time. */
-function joinCall(
-  run: Run,
-  at: Attempt,
-  { key, action_id }: { readonly key: string; readonly action_id: string },
-): void {
-  const { step_id } = at.prepared.step;
-  const started = startOf(run, at, key);
-  run.log.note(draft("ACTION_STARTED", started, step_id));
-  run.calls.set(step_id, { action_id, key, attempt: at.attempt, made: false });
-  const call = { step_id, action_id, attempt: at.attempt, run: stepOf(run, step_id).run, key };
-  run.intend({ do: "join", ...call, timeout_ms: started.timeout_ms });
+  const ended = { attempt: at.attempt, action_id, result: screened.result, usage, cached: true, ...from };
+  run.log.note(successOf(run, step_id, ended, false));
 }

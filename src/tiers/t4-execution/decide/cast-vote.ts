@@ -6,38 +6,47 @@
  * V2  What the votes decide is decided, also where two processes brought one half of them each.
  */
 
-import { apartFrom, countedVotes, verdictOf } from "../../../../machines/quorum.ts";
+import { apartFrom, countedVotes, targetsOf, verdictOf } from "../../../../machines/quorum.ts";
+import { resultOf } from "../../../contract/approval-claims.ts";
 import { digest } from "../../../contract/digest.ts";
 import { draft, type GateDecided } from "../../../contract/event.ts";
 import { type Gate, isOpenGate } from "../../../contract/gate.ts";
 import { refOf } from "../../../contract/gate-vote.ts";
 import type { Principal } from "../../../contract/intent.ts";
+import type { Json } from "../../../contract/json.ts";
 import { failStep, humanDenied } from "./end-step.ts";
 import type { Judged } from "./judge-decision.ts";
-import { isOutdated, type Run } from "./run.ts";
+import { gateNow, isOutdated, type Run } from "./run.ts";
 
 /** What a person says, as it was judged. */
 export interface Ballot extends Pick<Judged, "seat" | "signature"> {
   readonly decision: "approve" | "reject";
   readonly principal: Principal;
-  readonly edited: boolean;
-  readonly resolution: GateDecided["resolution"];
-  readonly apply_targets: readonly string[];
   readonly comment: string | null;
+  readonly apply_targets?: readonly string[];
+  readonly edited?: boolean;
+  readonly resolution?: GateDecided["resolution"];
+  /** With `done`: what the call gave. */
+  readonly result?: Json;
 }
 
 /** Notes the vote, and the decision if it completes one. Both bind to the gate as it is given. */
 export function castVote(run: Run, gate: Gate, ballot: Ballot): void {
   if (!ballot.seat.advisory && gate.quorum === null) return noteVerdict(run, gate, ballot);
-  const { decision, principal, signature, comment } = ballot;
-  const apart = run.settings.tellsPeople ? { apart_from: apartFrom(now(run, gate)) } : {};
+  const { decision, principal, signature, comment, apply_targets = [], resolution = null, result = null } = ballot;
   const { gate_id } = gate;
-  const vote = { gate_id, decision, principal, ...ballot.seat, ...bindingOf(gate), signature, comment, ...apart };
+  const apart = run.settings.tellsPeople ? { apart_from: apartFrom(gateNow(run, gate_id)) } : {};
+  const named = {
+    ...(apply_targets.length === 0 ? {} : { apply_targets }),
+    ...(resolution === null ? {} : { resolution }),
+    ...(resolution === "done" ? { result } : {}),
+  };
+  const given = { ...bindingOf(gate), signature, comment, ...named };
+  const vote = { gate_id, decision, principal, ...ballot.seat, ...given, ...apart };
   run.log.noteBy(refOf(principal), draft("GATE_VOTED", vote, gate.step_id));
-  if (verdictOf(now(run, gate)) === decision) noteVerdict(run, now(run, gate), ballot);
+  const voted = gateNow(run, gate_id);
+  if (verdictOf(voted) === decision) noteVerdict(run, voted, ballot);
 }
-
-const now = (run: Run, { gate_id }: Gate): Gate => run.log.record.gates.get(gate_id) as Gate;
 
 const bindingOf = (gate: Gate) => ({
   payload_digest: digest(gate.payload),
@@ -47,11 +56,9 @@ const bindingOf = (gate: Gate) => ({
   ...(gate.basis_digest === undefined ? {} : { basis_digest: gate.basis_digest }),
 });
 
-type Completing = Pick<Ballot, "decision" | "principal" | "edited" | "resolution" | "apply_targets" | "comment"> &
-  Partial<Pick<Ballot, "signature">>;
-
-function noteVerdict(run: Run, gate: Gate, by: Completing): void {
-  const { decision, principal, edited, resolution, apply_targets, comment, signature = null } = by;
+function noteVerdict(run: Run, gate: Gate, by: Omit<Ballot, "seat">): void {
+  const { decision, principal, signature, comment, apply_targets = [], edited = false } = by;
+  const { resolution = null, result = null } = by;
   const carried = countedVotes(gate, decision).map((vote) => ({
     principal: vote.principal,
     on_behalf_of: vote.on_behalf_of,
@@ -62,6 +69,7 @@ function noteVerdict(run: Run, gate: Gate, by: Completing): void {
     ...bindingOf(gate),
     edited: edited || gate.edited,
     resolution,
+    ...resultOf(resolution, result),
     apply_targets,
     comment,
     ...(gate.quorum === null ? {} : { carried_by: carried }),
@@ -80,19 +88,14 @@ export function settleVotes(run: Run): void {
     const last = verdict === null ? undefined : countedVotes(gate, verdict).at(-1);
     if (verdict === null || last === undefined || (verdict === "approve" && isOutdated(run, gate))) continue;
     const principal = { ...last.principal, role: last.role };
-    noteVerdict(run, gate, {
-      decision: verdict,
-      principal,
-      edited: false,
-      resolution: null,
-      apply_targets: [],
-      comment: last.comment,
-    });
+    const { comment } = last;
+    noteVerdict(run, gate, { decision: verdict, principal, signature: null, comment, apply_targets: targetsOf(last) });
     endIfRejected(run, gate);
   }
 }
 
 /** The step of a gate that was rejected ends as denied, uncalled. */
 export function endIfRejected(run: Run, gate: Gate): void {
-  if (now(run, gate).status === "rejected") failStep(run, gate.step_id, humanDenied(gate.gate_id, "rejected"));
+  if (gateNow(run, gate.gate_id).status === "rejected")
+    failStep(run, gate.step_id, humanDenied(gate.gate_id, "rejected"));
 }

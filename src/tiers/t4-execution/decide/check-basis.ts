@@ -7,14 +7,12 @@
  * K2  What was said on another basis is no word on this one: where it has changed an approval names it.
  */
 import { bindBasis, hasSameBasis } from "../../../contract/basis.ts";
-import { raise } from "../../../contract/error.ts";
-import { kernelError } from "../../../contract/error-codes.ts";
-import { draft, type EventPayloads } from "../../../contract/event.ts";
 import type { Gate, ParsedGateRequest } from "../../../contract/gate.ts";
 import { admitPayload } from "./admit-payload.ts";
-import { approvalReasons, describeGate, openNow, reviseGate } from "./open-gate.ts";
+import { approvalReasons, describeGate, noteRevised, reviseGate } from "./open-gate.ts";
 import { type Prepared, prepareShown } from "./prepare-step.ts";
-import { isOutdated, oodaRef, type Run } from "./run.ts";
+import { refuseAt } from "./refuse-at-gate.ts";
+import { gateNow, isOutdated, type Run } from "./run.ts";
 import { type Shown, showCall } from "./show-call.ts";
 
 /**
@@ -27,11 +25,8 @@ function showIfMoved(run: Run, gate: Gate, prepared: Prepared): Shown | null {
   return hasSameBasis(bindBasis(shown.basis, true), gate) ? null : shown;
 }
 
-const noteRevised = (run: Run, cause: Cause, gate: Gate): void =>
-  run.log.note(draft("GATE_REVISED", { gate, cause, principal: null }, gate.step_id));
-
 /**
- * Opens an approved gate again whose policy or basis has changed since; true when it did.
+ * Opens an approved gate again whose policy or basis has changed since, as anew, for as long as at first; true when it did.
  * @throws KernelErrorException T5_POLICY_DENIED.
  */
 export function reopenIfMoved(run: Run, prepared: Prepared, approved: Gate): boolean {
@@ -42,15 +37,9 @@ export function reopenIfMoved(run: Run, prepared: Prepared, approved: Gate): boo
     shown === null
       ? describeAnew(run, approved)
       : describeGate(run, { ...prepared, gate: null }, approved.reasons, { shown });
-  reopen(run, isPast ? "policy" : "basis", { ...gate, edited: approved.edited });
+  noteRevised(run, isPast ? "policy" : "basis", { ...gate, edited: approved.edited });
   return true;
 }
-
-type Cause = EventPayloads["GATE_REVISED"]["cause"];
-
-/** An approved gate is open again, asked as anew, for as long as at first. */
-export const reopen = (run: Run, cause: Cause, gate: Gate): void =>
-  noteRevised(run, cause, openNow(run, gate, "GATE_REVISED"));
 
 /** What a gate shows, as the policy of now lets it through. @throws KernelErrorException T5_POLICY_DENIED. */
 export function describeAnew(run: Run, standing: Gate): Gate {
@@ -63,8 +52,7 @@ export function describeAnew(run: Run, standing: Gate): Gate {
 export function requireSameBasis(run: Run, gate: Gate, prepared: Prepared): void {
   const shown = showIfMoved(run, gate, prepared);
   if (shown === null) return;
-  const described = describeGate(run, prepared, gate.reasons, { shown });
-  noteRevised(run, "basis", { ...reviseGate(gate, described), opened_at: gate.opened_at, edited: gate.edited });
+  noteRevised(run, "basis", reviseGate(gate, describeGate(run, prepared, gate.reasons, { shown })));
   refuse(run, gate, `what ${gate.gate_id} was shown against has changed; look again`);
 }
 
@@ -83,8 +71,7 @@ export function requireNamedBasis(run: Run, gate: Gate, { decision, payload }: P
   refuse(run, gate, message);
 }
 
-function refuse({ log }: Run, { gate_id }: Gate, message: string): never {
-  const { basis = [], basis_digest = null } = log.record.gates.get(gate_id) as Gate;
-  const detail = { gate_id, basis, basis_digest };
-  return raise(kernelError("T5_GATE_CONFLICT", message, oodaRef("decide_gate"), { detail }));
+function refuse(run: Run, { gate_id }: Gate, message: string): never {
+  const { basis = [], basis_digest = null } = gateNow(run, gate_id);
+  return refuseAt(gate_id, message, { detail: { basis, basis_digest } });
 }

@@ -5,18 +5,29 @@
  * Q1  Nobody is asked about what cannot run, and nobody's approval of it is taken: the gate stays open for a process that can,
  *     and for a rejection.
  */
-import { KernelErrorException, raise, toExecutorError } from "../../../contract/error.ts";
-import { kernelError } from "../../../contract/error-codes.ts";
+import { KernelErrorException, toExecutorError } from "../../../contract/error.ts";
 import type { Gate, ParsedGateRequest } from "../../../contract/gate.ts";
 import { isStepDone } from "../../../contract/workflow.ts";
 import { findOperator, type Prepared, prepareShown } from "./prepare-step.ts";
-import { capabilityOf, oodaRef, type Run, stepOf } from "./run.ts";
+import { refuseAt } from "./refuse-at-gate.ts";
+import { capabilityOf, type Run, stepOf } from "./run.ts";
 import { checkCall } from "./show-call.ts";
 
 /** The call could be made, and what follows it has operators. @throws KernelErrorException why not. */
 export function checkRunnable(run: Run, prepared: Prepared): void {
   requireRegistered(run);
   checkCall(run, prepared);
+}
+
+/** Whether this process knows what is left of the plan. */
+export function isRegistered(run: Run): boolean {
+  try {
+    requireRegistered(run);
+    return true;
+  } catch (thrown) {
+    if (thrown instanceof KernelErrorException) return false;
+    throw thrown;
+  }
 }
 
 /** @throws KernelErrorException T1_NORMALIZE_UNKNOWN_INTENT, T4_OPERATOR_UNKNOWN. */
@@ -29,18 +40,18 @@ function requireRegistered(run: Run): void {
 
 /**
  * What an approval would run, as the gate shows it; null where it runs nothing that is shown: a rejection, an edit (which is
- * checked as it is made), a lost call. @throws KernelErrorException T5_GATE_NOT_RUNNABLE, with the reason as its cause.
+ * checked as it is made, also of who rejects), a lost call. @throws KernelErrorException T5_GATE_NOT_RUNNABLE, with the reason as its cause.
  */
 export function requireRunnable(run: Run, gate: Gate, request: ParsedGateRequest): Prepared | null {
-  if (request.decision === "reject") return null;
+  if (request.decision === "reject" && request.payload.edit === undefined) return null;
   try {
     return readyFor(run, gate, request);
   } catch (thrown) {
     if (!(thrown instanceof KernelErrorException) || run.log.lost !== null) throw thrown;
     const { gate_id, operator } = gate;
     const message = `this process cannot run what ${gate_id} asks for: ${thrown.error.message}`;
-    const detail = { gate_id, operator, reason: toExecutorError(thrown.error).code };
-    return raise(kernelError("T5_GATE_NOT_RUNNABLE", message, oodaRef("decide_gate"), { detail, cause: thrown.error }));
+    const detail = { operator, reason: toExecutorError(thrown.error).code };
+    return refuseAt(gate_id, message, { code: "T5_GATE_NOT_RUNNABLE", detail, cause: thrown.error });
   }
 }
 

@@ -7,8 +7,7 @@
 
 import { isSamePrincipal, standingVote } from "../../../../machines/quorum.ts";
 import type { AuthContext } from "../../../contract/auth-context.ts";
-import { raise } from "../../../contract/error.ts";
-import { type ErrorCode, kernelError } from "../../../contract/error-codes.ts";
+import type { ErrorCode } from "../../../contract/error-codes.ts";
 import { draft } from "../../../contract/event.ts";
 import {
   type Gate,
@@ -21,16 +20,16 @@ import {
 import { refOf } from "../../../contract/gate-vote.ts";
 import { judgeDelegation } from "./judge-decision.ts";
 import { respond, whoDecides } from "./judge-gate.ts";
-import { requireRoom } from "./limit-gate.ts";
+import { refuseAt, requireRoom } from "./refuse-at-gate.ts";
 import { oodaRef, type Run } from "./run.ts";
 
-const seatRef = oodaRef("lend_seat");
+const fn = "lend_seat";
 
-const refuse = (code: ErrorCode, gate_id: string, why: string): never =>
-  raise(kernelError(code, `${gate_id}: ${why}`, seatRef, { detail: { gate_id } }));
+const refuse = (code: ErrorCode, gateId: string, why: string): never =>
+  refuseAt(gateId, `${gateId}: ${why}`, { code, fn });
 
 function requireOpen(run: Run, named: string | undefined): Gate {
-  const gateId = named ?? refuseUnnamed(seatRef);
+  const gateId = named ?? refuseUnnamed(oodaRef(fn));
   const gate = run.log.record.gates.get(gateId) ?? refuse("T5_GATE_NOT_FOUND", gateId, "no such gate is open");
   return isOpenGate(gate) ? gate : refuse("T5_GATE_CONFLICT", gateId, `it is ${gate.status} already`);
 }

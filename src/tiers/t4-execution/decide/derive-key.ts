@@ -21,17 +21,9 @@ export interface KeyMaterial {
 }
 
 /** `{operator}:{tenant}:{hash}:v{draft_version}` */
-export function deriveKey({
-  operator,
-  version,
-  tenantId,
-  intentId,
-  stepId,
-  inputs,
-  draftVersion,
-}: KeyMaterial): string {
-  const hash = digest({ inputs, intent_id: intentId, operator_version: version, step_id: stepId, tenant: tenantId });
-  return `${operator}:${tenantId}:${hash}:v${draftVersion}`;
+export function deriveKey({ operator, tenantId: tenant, draftVersion, ...of }: KeyMaterial): string {
+  const { version: operator_version, intentId: intent_id, stepId: step_id, inputs } = of;
+  return `${operator}:${tenant}:${digest({ inputs, intent_id, operator_version, step_id, tenant })}:v${draftVersion}`;
 }
 
 /** `apply:{tenant}:{scope id, or the id of the workflow that made the version}:{outcome}@{version}` */

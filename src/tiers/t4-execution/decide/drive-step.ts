@@ -10,10 +10,10 @@ import { draft } from "../../../contract/event.ts";
 import { type Gate, gateIdOf } from "../../../contract/gate.ts";
 import type { Json } from "../../../contract/json.ts";
 import { toStepResult } from "../../../contract/step.ts";
-import type { ActionEntry, StepRecord } from "../../../contract/workflow.ts";
+import { type ActionEntry, type StepRecord, unmetOf } from "../../../contract/workflow.ts";
 import { errorOf } from "../../../runtime/within.ts";
-import { releaseHold } from "./admit-call.ts";
 import { admitPayload } from "./admit-payload.ts";
+import { isUnsettled } from "./answer-key.ts";
 import { attemptStep } from "./attempt-step.ts";
 import { noteScreening, type Screened } from "./end-call.ts";
 import { failStep } from "./end-step.ts";
@@ -58,7 +58,7 @@ function phaseAtGate(run: Run, { step }: StepRecord): Phase {
 
 /** What its gate shows is made again, and all that it rests on is there. */
 const mayShowNewer = (run: Run, step: StepRecord["step"], gate: Gate): boolean =>
-  !showsNewest(run, gate) && step.depends_on.every((id) => run.log.record.steps.get(id)?.state === "succeeded");
+  !showsNewest(run, gate) && unmetOf(run.log.record, step) === undefined;
 
 const entryOf = ({ log }: Run, { action_id }: StepRecord): ActionEntry | null =>
   (action_id === null ? undefined : log.record.actions.get(action_id)) ?? null;
@@ -69,13 +69,16 @@ const moving: ReadonlySet<Phase> = new Set(["judging", "revising", "lost", "fini
 export function driveStep(run: Run, stepId: string): void {
   const scope = scopeOf(stepId);
   if (run.scopes.waits(scope)) return;
-  let from = -1;
-  while (from !== run.log.position && moving.has(phaseOf(run, stepOf(run, stepId)))) {
+  const phase = (): Phase => phaseOf(run, stepOf(run, stepId));
+  for (let from = -1; moving.has(phase()); ) {
+    if (from === run.log.position) {
+      stuck(run, stepId);
+      break;
+    }
     from = run.log.position;
     if (!takePass(run, stepId, scope)) return;
   }
-  if (from === run.log.position && moving.has(phaseOf(run, stepOf(run, stepId)))) stuck(run, stepId);
-  if (phaseOf(run, stepOf(run, stepId)) === "over") run.contexts.delete(stepId);
+  if (phase() === "over") run.contexts.delete(stepId);
 }
 
 /** False where the pass waits for an answer. */
@@ -85,7 +88,6 @@ function takePass(run: Run, stepId: string, scope: string): boolean {
   } catch (thrown) {
     if (thrown === parked) return true;
     if (run.log.lost !== null) throw thrown;
-    releaseHold(run, stepId);
     endThrown(run, stepId, errorOf(thrown, "T4_OPERATOR_BUG", oodaRef("run_step")));
     return true;
   }
@@ -133,16 +135,15 @@ function screenStated(run: Run, step_id: string, result: Json): Json {
 
 function settle(run: Run, step: StepRecord): void {
   const { step_id } = step.step;
-  const entry = entryOf(run, step);
-  backOut(run, step_id, "on_error");
+  backOut(run, step_id, "onError");
   const { error = null, cached = false } = step.attempts.at(-1) ?? {};
-  const failed = { action_id: step.action_id ?? "", error, cached };
-  settleFailure(run, step_id, { ...failed, pending: entry?.seen === "running" });
+  const pending = isUnsettled(entryOf(run, step));
+  settleFailure(run, step_id, { action_id: step.action_id ?? "", error, cached, pending });
 }
 
 function endThrown(run: Run, stepId: string, error: KernelError): void {
   const step = stepOf(run, stepId);
-  const doubtful = entryOf(run, step)?.seen === "running" && !isRepeatable(findKnownOperator(run, step.step));
+  const doubtful = isUnsettled(entryOf(run, step)) && !isRepeatable(findKnownOperator(run, step.step));
   if (doubtful && openDoubtGate(run, stepId, `the step cannot go on: ${error.message}`)) return;
   failStep(run, stepId, error);
 }

@@ -12,8 +12,7 @@ import { editableValue } from "../../../../machines/editable.ts";
 import { verdictOf } from "../../../../machines/quorum.ts";
 import { hasSameBasis } from "../../../contract/basis.ts";
 import { digest } from "../../../contract/digest.ts";
-import { type KernelError, KernelErrorException, raise } from "../../../contract/error.ts";
-import { kernelError } from "../../../contract/error-codes.ts";
+import { type KernelError, KernelErrorException } from "../../../contract/error.ts";
 import { draft } from "../../../contract/event.ts";
 import { type Gate, isOpenGate, type ParsedGateRequest } from "../../../contract/gate.ts";
 import { refOf } from "../../../contract/gate-vote.ts";
@@ -23,12 +22,13 @@ import type { PlanStep } from "../../../contract/plan.ts";
 import { admitPayload } from "./admit-payload.ts";
 import { describeAnew } from "./check-basis.ts";
 import { failStep, isBlocking } from "./end-step.ts";
-import { checkOutcome, judgeOutcome, nextVersion } from "./finish-step.ts";
-import { describeGate, reviseGate } from "./open-gate.ts";
-import { checkPayload, findOperator, type Prepared } from "./prepare-step.ts";
+import { checkOutcome, judgeOutcome, nextDraft } from "./finish-step.ts";
+import { describeGate, noteRevised, reviseGate } from "./open-gate.ts";
+import { type Prepared, prepareShown } from "./prepare-step.ts";
 import { isMaskedCopy } from "./redact.ts";
+import { refuseAt } from "./refuse-at-gate.ts";
 import { resolveParams } from "./resolve-templates.ts";
-import { isOutdated, oodaRef, outcomeOfStep, outputsOf, type Run, stepOf } from "./run.ts";
+import { gateNow, isOutdated, outcomeOfStep, outputsOf, type Run, stepOf } from "./run.ts";
 import { quorumWithout } from "./separate-duties.ts";
 
 /** An edit that was let through: `note` notes the new version and gives the revised gate. */
@@ -44,27 +44,25 @@ export interface Edited {
  *   T5_POLICY_DENIED, or why the operator could not make the call.
  */
 export function prepareEdit(run: Run, gate: Gate, request: ParsedGateRequest): Edited {
-  if (gate.kind === "in_doubt") refuse(gate, "an in-doubt call cannot be edited");
+  const { gate_id, step_id } = gate;
+  if (gate.kind === "in_doubt") refuseAt(gate_id, "an in-doubt call cannot be edited");
   const edit = request.payload.edit as JsonObject;
-  const { step } = stepOf(run, gate.step_id);
-  const operator = findOperator(run, step);
+  const { step } = stepOf(run, step_id);
   const outcome = prepareOutcome(run, gate, edit);
   const payload = deepFreeze(outcome === null ? merge(gate.payload, edit) : payloadOn(run, step, outcome.content));
-  const input = checkPayload(run, operator, payload);
-  const edited = { step, operator, inputs: payload, payload, hash: digest(payload), input, gate: null };
-  const prepared = admitPayload(run, edited, { keep: true });
+  const prepared = admitPayload(run, prepareShown(run, { step_id, payload }), { keep: true });
   requireEffect(gate, prepared);
   const shown = describeGate(run, prepared, gate.reasons, { outcome });
   const note = (still: Gate): Gate => {
     const { principal } = request;
     const quorum = quorumWithout(run, still, principal);
-    const revised: Gate = { ...reviseGate(still, shown), ...quorum, opened_at: still.opened_at, edited: true };
+    const revised: Gate = { ...reviseGate(still, shown), ...quorum, edited: true };
     run.log.noteBy(
       refOf(principal),
-      ...(outcome === null ? [] : [draft("OUTCOME_DRAFTED", { outcome, action_id: null }, gate.step_id)]),
-      draft("GATE_REVISED", { gate: revised, cause: "edit", principal }, gate.step_id),
+      ...(outcome === null ? [] : [draft("OUTCOME_DRAFTED", { outcome, action_id: null }, step_id)]),
+      draft("GATE_REVISED", { gate: revised, cause: "edit", principal }, step_id),
     );
-    return run.log.record.gates.get(gate.gate_id) as Gate;
+    return gateNow(run, gate_id);
   };
   const isAsEdited =
     isMaskedCopy(prepared.payload, payload) &&
@@ -85,15 +83,13 @@ function prepareOutcome(run: Run, gate: Gate, edit: JsonObject): Outcome | null 
   if (digest(payloadOn(run, step, checked)) === digest(payloadOn(run, step, editableValue(gate))))
     refuseEdit(gate, "the call takes nothing of what the edit changes");
   const judged = judgeOutcome(run, step, { type: target.type, content: checked, keep: true });
-  const draftVersion = outcomeOfStep(run.log.record, step.applies ?? step.step_id)?.draft_version ?? 1;
-  const version = nextVersion(run, step, { type: target.type, content: judged, status: "draft", draftVersion });
-  return { ...version, confidence: 1 };
+  return { ...nextDraft(run, step, { type: target.type, content: judged }), confidence: 1 };
 }
 
 /** What the step's call gets where its outcome says this. */
 function payloadOn(run: Run, step: PlanStep, content: Json): Json {
   const { record } = run.log;
-  const applied = step.applies === null ? null : outcomeOfStep(record, step.applies);
+  const applied = outcomeOfStep(record, step.applies);
   const outputs = outputsOf(record, step);
   const edited = (id: string): Json | undefined => {
     const output = outputs(id);
@@ -122,8 +118,7 @@ function isPlainJson(value: unknown): boolean {
 
 function refuseEdit({ gate_id, editable }: Gate, why: string): never {
   const message = `${gate_id}: ${why}`;
-  const detail = { gate_id, editable: editable == null ? null : editable.target };
-  return raise(kernelError("T5_EDIT_WITHOUT_EFFECT", message, oodaRef("decide_gate"), { detail }));
+  return refuseAt(gate_id, message, { code: "T5_EDIT_WITHOUT_EFFECT", detail: { editable: editable?.target ?? null } });
 }
 
 /** Whether the gate shows a person's edit already, this very one. */
@@ -137,50 +132,31 @@ const merge = (content: Json, edit: JsonObject): Json =>
 
 /** Puts what the gate shows to the policy of now, and refuses the decision. @throws KernelErrorException T5_GATE_CONFLICT. */
 export function reviseForPolicy(run: Run, gate: Gate): never {
-  const denied = showAgain(run, gate);
-  const still = run.log.record.gates.get(gate.gate_id) as Gate;
-  if (denied !== null && isOpenGate(still)) failStep(run, gate.step_id, denied);
-  return refuse(gate, `the policy is another since ${gate.gate_id} was opened; look again`);
+  showAgain(run, gate, isBlocking);
+  return refuseAt(gate.gate_id, `the policy is another since ${gate.gate_id} was opened; look again`);
 }
 
-/** Puts what would go on without anybody's word, by its expiry or by votes given before, to the policy of now first. */
+/**
+ * Puts what would go on without anybody's word, by its expiry or by votes given before, to the policy of now first. What
+ * keeps it from being shown again denies it: nothing goes on under a policy that was not asked.
+ */
 export function reviseOutdated(run: Run): void {
-  for (const gate of [...run.log.record.gates.values()]) {
-    if (!isOpenGate(gate) || !isOutdated(run, gate) || !goesOnByItself(gate, run.now)) continue;
-    const denied = whyDenied(run, gate);
-    const still = run.log.record.gates.get(gate.gate_id) as Gate;
-    if (denied !== null && isOpenGate(still)) failStep(run, gate.step_id, denied);
-  }
-}
-
-/** What keeps it from being shown again denies it: nothing goes on under a policy that was not asked. */
-function whyDenied(run: Run, gate: Gate): KernelError | null {
-  try {
-    return showAgain(run, gate);
-  } catch (thrown) {
-    if (thrown instanceof KernelErrorException && run.log.lost === null) return thrown.error;
-    throw thrown;
-  }
+  for (const gate of [...run.log.record.gates.values()])
+    if (isOpenGate(gate) && isOutdated(run, gate) && goesOnByItself(gate, run.now)) showAgain(run, gate, () => true);
 }
 
 const goesOnByItself = (gate: Gate, now: number): boolean =>
   verdictOf(gate) === "approve" ||
   (gate.expiry_action === "allow" && gate.due_at !== null && Date.parse(gate.due_at) <= now);
 
-/** The error with which the policy of now says no; null when it lets something through, which the gate then shows. */
-function showAgain(run: Run, gate: Gate): KernelError | null {
+/** The gate shows what the policy of now lets through; what it is kept from by such an error denies its step. */
+function showAgain(run: Run, gate: Gate, isDenial: (error: KernelError) => boolean): void {
   try {
     const shown = describeAnew(run, gate);
-    const still = run.log.record.gates.get(gate.gate_id) as Gate;
-    if (!isOpenGate(still) || !isOutdated(run, still)) return null;
-    const revised = { ...reviseGate(still, shown), opened_at: still.opened_at, edited: still.edited };
-    run.log.note(draft("GATE_REVISED", { gate: revised, cause: "policy", principal: null }, gate.step_id));
-    return null;
+    const still = gateNow(run, gate.gate_id);
+    if (isOpenGate(still) && isOutdated(run, still)) noteRevised(run, "policy", reviseGate(still, shown));
   } catch (thrown) {
-    if (thrown instanceof KernelErrorException && isBlocking(thrown.error)) return thrown.error;
-    throw thrown;
+    if (!(thrown instanceof KernelErrorException) || run.log.lost !== null || !isDenial(thrown.error)) throw thrown;
+    if (isOpenGate(gateNow(run, gate.gate_id))) failStep(run, gate.step_id, thrown.error);
   }
 }
-
-const refuse = ({ gate_id }: Gate, message: string): never =>
-  raise(kernelError("T5_GATE_CONFLICT", message, oodaRef("decide_gate"), { detail: { gate_id } }));

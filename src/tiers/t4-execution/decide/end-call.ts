@@ -8,14 +8,15 @@
  */
 import type { Usage } from "../../../contract/action.ts";
 import { isRetryable, type KernelError, toExecutorError } from "../../../contract/error.ts";
-import { draft, type EventDraft } from "../../../contract/event.ts";
+import { draft, type EventDraft, type EventPayloads } from "../../../contract/event.ts";
 import type { Json } from "../../../contract/json.ts";
+import type { PlanStep } from "../../../contract/plan.ts";
 import { isTerminal } from "../../../contract/workflow.ts";
 import { settleCharge } from "./admit-call.ts";
 import type { Input } from "./input.ts";
 import { checkedChars } from "./redact.ts";
 import { callIdOf, outcomeOfStep, type Run, stepOf } from "./run.ts";
-import { maxAttemptsOf } from "./settle-failure.ts";
+import { type Failed, maxAttemptsOf } from "./settle-failure.ts";
 
 /** A result as it was screened. */
 export interface Screened {
@@ -50,16 +51,15 @@ function releaseHandle(run: Run, ended: Ended) {
 }
 
 function noteEnd(run: Run, { step_id, action_id, attempt, end }: Ended): void {
-  const { operator } = stepOf(run, step_id).step;
-  if (end.status === "failed") return note(run, failureOf(run, { attempt, stepId: step_id }, { action_id, ...end }));
+  if (end.status === "failed") return note(run, failureOf(run, step_id, { attempt, action_id, ...end }));
   noteScreening(run, step_id, end);
   const { result, usage, cached, late } = end;
-  const common = { operator_name: operator, attempt, action_id, result, usage, cached, late };
-  note(run, draft("ACTION_SUCCEEDED", { ...common, outcome_id: outcomeIdOf(run, step_id) }, step_id));
+  note(run, successOf(run, step_id, { attempt, action_id, result, usage, cached }, late));
 }
 
-const outcomeIdOf = (run: Run, stepId: string): string | null =>
-  outcomeOfStep(run.log.record, stepOf(run, stepId).step.applies ?? stepId)?.outcome_id ?? null;
+/** The outcome that a step drafts or applies. */
+export const outcomeIdOf = (run: Run, { applies, step_id }: PlanStep): string | null =>
+  outcomeOfStep(run.log.record, applies ?? step_id)?.outcome_id ?? null;
 
 function note(run: Run, ended: EventDraft): void {
   if (run.log.accepts(ended)) return run.log.note(ended);
@@ -74,20 +74,23 @@ export function noteScreening(run: Run, stepId: string, { sanitized, length }: O
     run.log.note(draft("OUTPUT_UNCHECKED", { checked: checkedChars, length }, stepId));
 }
 
-interface Failure {
-  readonly action_id: string;
+type Success = Omit<EventPayloads["ACTION_SUCCEEDED"], "operator_name" | "late" | "outcome_id">;
+
+export function successOf(run: Run, stepId: string, ended: Success, late: boolean): EventDraft {
+  const { step } = stepOf(run, stepId);
+  const succeeded = { operator_name: step.operator, ...ended, late, outcome_id: outcomeIdOf(run, step) };
+  return draft("ACTION_SUCCEEDED", succeeded, stepId);
+}
+
+interface Failure extends Failed {
+  readonly attempt: number;
   readonly error: KernelError;
   readonly usage: Usage;
-  readonly pending: boolean;
-  readonly cached: boolean;
 }
 
 /** ACTION_FAILED, with what the failure means for the attempts that are left. */
-export function failureOf(
-  run: Run,
-  { attempt, stepId }: { readonly attempt: number; readonly stepId: string },
-  { action_id, error, usage, pending, cached }: Failure,
-): EventDraft {
+export function failureOf(run: Run, stepId: string, failure: Failure): EventDraft {
+  const { attempt, action_id, error, usage, pending, cached } = failure;
   const { step } = stepOf(run, stepId);
   const retries = isRetryable(error) && attempt < maxAttemptsOf(run, step);
   const judged = { error, category: toExecutorError(error).category, retryable: isRetryable(error) };
@@ -102,7 +105,7 @@ export function failureOf(
       pending,
       usage,
       cached,
-      outcome_id: outcomeIdOf(run, stepId),
+      outcome_id: outcomeIdOf(run, step),
     },
     stepId,
   );

@@ -7,16 +7,15 @@
  * E3  A step never ends without an event: what has not run is skipped, by name.
  */
 import { isKernelError, type KernelError, toExecutorError, wrapError } from "../../../contract/error.ts";
-import { draft, type EventDraft, type EventType } from "../../../contract/event.ts";
+import { draft, type EventDraft } from "../../../contract/event.ts";
 import type { Principal } from "../../../contract/intent.ts";
 import { isHarmless, type Operator } from "../../../contract/operator.ts";
-import { isStepDone, type WorkflowRecord } from "../../../contract/workflow.ts";
+import { isStepDone, stepsOf, type WorkflowRecord } from "../../../contract/workflow.ts";
 import type { SkipReason } from "../../../contract/workflow-state.ts";
 import { isBlocking } from "./end-step.ts";
 import { oodaRef, type Run } from "./run.ts";
 
-const durationAt = (run: Run, end: EventType): number =>
-  run.log.instantOf(end, null) - Date.parse(run.log.record.accepted_at);
+const durationOf = ({ log, now }: Run): number => now - Date.parse(log.record.accepted_at);
 
 /** The final text goes to T6, which calibrates it, checks its grounding and lets it pass or degrades it. */
 export function completeWorkflow(run: Run): void {
@@ -35,14 +34,14 @@ export function completeWorkflow(run: Run): void {
       confidence: judged.tags["confidence"] ?? "1",
       grounding: judged.tags["grounding"] ?? "1",
       warnings,
-      duration_ms: durationAt(run, "WORKFLOW_COMPLETED"),
+      duration_ms: durationOf(run),
     }),
   );
 }
 
 /** The text of the steps that nothing else depends on, in plan order. */
 function finalText(record: WorkflowRecord): string {
-  const steps = (record.plan?.steps ?? []).map((s) => record.steps.get(s.step_id)).filter((s) => s !== undefined);
+  const steps = stepsOf(record);
   const needed = new Set(steps.flatMap((s) => s.step.depends_on));
   return steps
     .filter((s) => s.state === "succeeded" && !needed.has(s.step.step_id))
@@ -51,31 +50,16 @@ function finalText(record: WorkflowRecord): string {
 }
 
 function rememberRun(run: Run, text: string): EventDraft[] {
-  const { record } = run.log;
-  if (record.thread_id === null) return [];
+  const { tenant_id, thread_id, workflow_id, intent, outcomes } = run.log.record;
+  if (thread_id === null) return [];
   run.mark("memory.persist");
-  const value = {
-    intent_type: record.intent.type,
-    text: text.slice(0, 2000),
-    outcomes: [...record.outcomes.values()].map((v) => ({
-      outcome_id: v[0]?.outcome_id ?? "",
-      type: v[0]?.outcome_type ?? "",
-    })),
-  };
-  return [
-    draft("MEMORY_WRITTEN", {
-      record: {
-        tenant_id: record.tenant_id,
-        thread_id: record.thread_id,
-        workflow_id: record.workflow_id,
-        key: `run:${record.workflow_id}`,
-        type: "run_summary",
-        value,
-        source: "kernel",
-        confidence: 1,
-      },
-    }),
-  ];
+  const made = [...outcomes.values()].map(([first]) => ({
+    outcome_id: first?.outcome_id ?? "",
+    type: first?.outcome_type ?? "",
+  }));
+  const value = { intent_type: intent.type, text: text.slice(0, 2000), outcomes: made };
+  const about = { tenant_id, thread_id, workflow_id, key: `run:${workflow_id}`, type: "run_summary" };
+  return [draft("MEMORY_WRITTEN", { record: { ...about, value, source: "kernel", confidence: 1 } })];
 }
 
 /** Escalates, then fails: the ledger keeps each hop, the caller gets the error that began it. */
@@ -94,7 +78,7 @@ export function failWorkflow(run: Run, error: KernelError): void {
       error,
       status: statusOf(error),
       category: toExecutorError(error).category,
-      duration_ms: durationAt(run, "WORKFLOW_FAILED"),
+      duration_ms: durationOf(run),
     }),
   );
 }
@@ -120,7 +104,7 @@ export function cancelWorkflow(
   run.log.note(
     ...doubtOpenActions(run),
     ...skipOpenSteps(run.log.record, why.error === null ? "cancelled" : "rejected"),
-    draft("WORKFLOW_CANCELLED", { ...why, duration_ms: durationAt(run, "WORKFLOW_CANCELLED") }),
+    draft("WORKFLOW_CANCELLED", { ...why, duration_ms: durationOf(run) }),
   );
 }
 

@@ -24,6 +24,25 @@ export interface ContextFields {
 }
 
 const ref = moduleRef(4, "middleware", "context");
+const noState = Object.freeze({});
+
+/** What is read under each name. */
+const reads: { readonly [K in keyof SkillExecutionContext]: Read<SkillExecutionContext[K]> } = {
+  request_id: (of) => of.request_id,
+  step_id: (of) => of.step_id,
+  skill_name: (of) => of.skill_name,
+  params: (of) => of.params,
+  state: () => noState,
+  skill: (of) => of.skill_name,
+  metadata: (of) => of.metadata,
+  trace: (of) => of.trace,
+  timeout: (_of, timeout) => timeout,
+  attempt: (of) => of.attempt,
+  start_time: (of) => of.start_time,
+  is_retry: (of) => of.attempt > 1,
+};
+
+type Read<T> = (of: ContextFields, timeout: number) => T;
 
 class ExecutionContext {
   readonly #fields: ContextFields;
@@ -34,46 +53,23 @@ class ExecutionContext {
     Object.freeze(this);
   }
 
-  static writeTimeout(context: SkillExecutionContext, seconds: number): void {
-    if (#timeout in context) (context as unknown as ExecutionContext).#timeout = seconds;
+  static writeTimeout(context: object, seconds: number): void {
+    (context as ExecutionContext).#timeout = seconds;
   }
 
-  static read(context: ExecutionContext, name: string): unknown {
-    if (name === "timeout") return context.#timeout;
-    return derived[name]?.(context.#fields) ?? context.#fields[name as keyof ContextFields];
+  static read<T>(context: ExecutionContext, read: Read<T>): T {
+    return read(context.#fields, context.#timeout);
   }
 }
 
-const derived: { readonly [name: string]: (fields: ContextFields) => unknown } = {
-  skill: (fields) => fields.skill_name,
-  state: () => noState,
-  is_retry: (fields) => fields.attempt > 1,
-};
-const noState = Object.freeze({});
-
-const names = [
-  "request_id",
-  "step_id",
-  "skill_name",
-  "params",
-  "state",
-  "skill",
-  "metadata",
-  "trace",
-  "timeout",
-  "attempt",
-  "start_time",
-  "is_retry",
-] as const;
-
-for (const name of names) {
+for (const [name, read] of Object.entries(reads)) {
   Object.defineProperty(ExecutionContext.prototype, name, {
     enumerable: true,
     get(this: ExecutionContext) {
-      return ExecutionContext.read(this, name);
+      return ExecutionContext.read<unknown>(this, read);
     },
     set(this: ExecutionContext) {
-      refuse(name, String(ExecutionContext.read(this, "step_id")));
+      refuse(name, ExecutionContext.read(this, reads.step_id));
     },
   });
 }
@@ -88,14 +84,8 @@ export function createExecutionContext(fields: ContextFields): SkillExecutionCon
 }
 
 function refuse(name: string, stepId: string): never {
-  return raise(
-    kernelError(
-      "T4_MIDDLEWARE_VIOLATION",
-      `ctx.${name} cannot be written here; each middleware changes its own area only`,
-      ref,
-      { detail: { field: name, step_id: stepId } },
-    ),
-  );
+  const message = `ctx.${name} cannot be written here; each middleware changes its own area only`;
+  return raise(kernelError("T4_MIDDLEWARE_VIOLATION", message, ref, { detail: { field: name, step_id: stepId } }));
 }
 
 /** The Timeout middleware's pen. Seconds. */

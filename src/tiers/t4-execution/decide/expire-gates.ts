@@ -5,6 +5,7 @@
 import { draft, type EventDraft } from "../../../contract/event.ts";
 import type { Gate } from "../../../contract/gate.ts";
 import { defaultEscalation } from "../../../contract/gate-spec.ts";
+import type { WorkflowRecord } from "../../../contract/workflow.ts";
 import { settleVotes } from "./cast-vote.ts";
 import { failStep, humanDenied } from "./end-step.ts";
 import { dueAfter } from "./open-gate.ts";
@@ -30,6 +31,12 @@ export function nextDue(run: Run): number {
       next = Math.min(next, Date.parse(retry_due));
   }
   return next;
+}
+
+/** Whether a step waits for the end of a pause. */
+export function isBackingOff({ steps, standing }: WorkflowRecord): boolean {
+  for (const id of standing.running) if (steps.get(id)?.phase === "backing_off") return true;
+  return false;
 }
 
 /** Nothing is allowed under a policy that is another by now: the run puts it to that one first, when it next comes by. */

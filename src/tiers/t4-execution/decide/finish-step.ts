@@ -15,14 +15,13 @@ import { instantText } from "../../../contract/instant.ts";
 import type { Json } from "../../../contract/json.ts";
 import type { Outcome } from "../../../contract/outcome.ts";
 import type { PlanStep } from "../../../contract/plan.ts";
-import type { PolicyDecision } from "../../../contract/policy.ts";
 import { outcomeSubject } from "../../../contract/policy-subject.ts";
 import type { StepResult } from "../../../contract/step.ts";
 import { deriveApplyKey } from "./derive-key.ts";
 import { failStep } from "./end-step.ts";
-import { instantOf, noteDecision, requireAllowed } from "./note-decision.ts";
+import { judgeSubject, requireAllowed } from "./note-decision.ts";
 import { redact, sanitizedMarker } from "./redact.ts";
-import { ask, askOnce, baseIdOf, capabilityOf, oodaRef, outcomeOfStep, type Run, versionsOf } from "./run.ts";
+import { ask, baseIdOf, capabilityOf, oodaRef, outcomeOfStep, type Run, versionsOf } from "./run.ts";
 
 const outcomeRef = oodaRef("outcome");
 
@@ -66,9 +65,8 @@ function draftOutcome(run: Run, step: PlanStep, { type, content, actionId }: Dra
   const valid = known?.content ?? (content === sanitizedMarker ? content : checkOutcome(run, type, content));
   const allowed = judgeOutcome(run, step, { type, content: valid });
   const isAsLeft = known !== null && digest(allowed) === digest(known.content);
-  const version = { type, content: allowed, status: "draft", draftVersion: step.draft_version } as const;
-  const outcome = isAsLeft ? known : nextVersion(run, step, version);
-  run.log.recordOutcome({ outcome, action_id: actionId }, step.step_id);
+  const outcome = isAsLeft ? known : nextDraft(run, step, { type, content: allowed, draftVersion: step.draft_version });
+  run.log.note(draft("OUTCOME_DRAFTED", { outcome, action_id: actionId }, step.step_id));
   return allowed;
 }
 
@@ -101,14 +99,8 @@ export function judgeOutcome(
   step: PlanStep,
   { type, content, keep = false }: { readonly type: string; readonly content: Json; readonly keep?: boolean },
 ): Json {
-  const { auth, intent, bundle } = run.log.record;
-  const now = run.scopes.keep("outcome:now", () => instantOf(run, "outcome", step.step_id));
-  const subject = outcomeSubject(step, type, content);
-  const data = { stage: "outcome", subject, auth, intent, context: bundle, now };
-  const question = { ask: "data", to: 5, schema: "PolicyQuestion", fn: "outcome", data } as const;
-  const { data: decision, isNew } = askOnce<PolicyDecision>(run, "outcome", question);
-  const asked = { stage: "outcome", subject: type, step_id: step.step_id, payload: content, now, keep } as const;
-  if (isNew) noteDecision(run, decision, asked);
+  const asked = { key: "outcome", stage: "outcome", subject: type, step_id: step.step_id, keep } as const;
+  const decision = judgeSubject(run, outcomeSubject(step, type, content), asked);
   const otherwise = "the outcome was denied by policy";
   requireAllowed(decision, { otherwise, source: outcomeRef, of: { outcome_type: type } });
   return redact(decision.transform ?? content, decision.redactions);
@@ -117,12 +109,11 @@ export function judgeOutcome(
 interface Version {
   readonly type: string;
   readonly content: Json;
-  readonly status: Outcome["status"];
-  readonly draftVersion: number;
+  readonly draftVersion?: number;
 }
 
-/** The next version of a step's outcome; the first one gets a new id. */
-export function nextVersion(run: Run, step: PlanStep, { type, content, status, draftVersion }: Version): Outcome {
+/** The next draft of a step's outcome; the first one gets a new id. */
+export function nextDraft(run: Run, step: PlanStep, { type, content, draftVersion = 1 }: Version): Outcome {
   const { tenant_id, workflow_id, intent } = run.log.record;
   const previous = outcomeOfStep(run.log.record, step.applies ?? step.step_id);
   return {
@@ -132,18 +123,15 @@ export function nextVersion(run: Run, step: PlanStep, { type, content, status, d
     intent_id: intent.intent_id,
     outcome_type: type,
     schema_version: intent.version,
-    status,
+    status: "draft",
     content,
     confidence: confidenceOf(content),
-    created_at: createdAt(run, status, step.step_id),
+    created_at: instantText(run.now),
     version: (previous?.version ?? 0) + 1,
     draft_version: Math.max(draftVersion, previous?.draft_version ?? 1),
     step_id: previous?.step_id ?? baseIdOf(step.step_id),
   };
 }
-
-const createdAt = (run: Run, status: Outcome["status"], stepId: string): string =>
-  instantText(run.log.instantOf(status === "final" ? "OUTCOME_FINALIZED" : "OUTCOME_DRAFTED", stepId));
 
 /** An operator may state its confidence in the content; without it a draft counts as certain of itself. */
 function confidenceOf(content: Json): number {
@@ -163,7 +151,7 @@ function finalizeOutcome(run: Run, step: PlanStep, actionId: string | null): voi
     ...applied,
     status: "final",
     version: newest.version + 1,
-    created_at: createdAt(run, "final", step.step_id),
+    created_at: instantText(run.now),
   };
-  run.log.recordOutcome({ outcome, action_id: actionId }, step.step_id);
+  run.log.note(draft("OUTCOME_FINALIZED", { outcome, action_id: actionId }, step.step_id));
 }

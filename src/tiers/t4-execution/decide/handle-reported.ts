@@ -23,10 +23,10 @@ export function handleReported(run: Run, told: Extract<Input, { readonly type: "
     if (!isRunning(run, told.step_id))
       raise(kernelError("T4_WORKFLOW_CONFLICT", "the call that says this is over", oodaRef("told")));
     for (const event of drafts) noteReported(run, event);
-    if (re !== null) run.intend({ do: "answer", re, data: true });
+    run.intend({ do: "answer", re, data: true });
   } catch (thrown) {
     if (run.log.lost !== null) throw thrown;
-    if (re !== null) run.intend({ do: "refuse", re, error: errorOf(thrown, "T0_TIER_CRASHED", oodaRef("told")) });
+    run.intend({ do: "refuse", re, error: errorOf(thrown, "T0_TIER_CRASHED", oodaRef("told")) });
   }
 }
 

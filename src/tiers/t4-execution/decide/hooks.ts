@@ -8,17 +8,17 @@ import {
   isKernelError,
   type KernelError,
   KernelErrorException,
-  raise,
 } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { toJson } from "../../../contract/json.ts";
+import type { PlanStep } from "../../../contract/plan.ts";
 import type { SkillExecutionContext } from "../../../ports/middleware.ts";
 import { messageOf } from "../../../runtime/within.ts";
 import { invokerRef } from "./answer-key.ts";
 import { createExecutionContext } from "./execution-context.ts";
-import { buildChain, type FixedName, runBack, type Slot } from "./middleware.ts";
+import { type FixedName, isSkippedOnRetry, orderOf } from "./middleware.ts";
 import type { Prepared } from "./prepare-step.ts";
-import { pending, type Run } from "./run.ts";
+import { type Run, stepOf } from "./run.ts";
 
 /** What middleware sees of the attempt; one object for all of its hooks. */
 export function contextOf(run: Run, { step, operator, payload }: Prepared, attempt: number): SkillExecutionContext {
@@ -38,51 +38,58 @@ export function contextOf(run: Run, { step, operator, payload }: Prepared, attem
   return context;
 }
 
-export function chainOf(
+/** Runs the chain before the call; gives what a custom hook stops it with. What a fixed one throws is no failed attempt. */
+export function runBefore(
   run: Run,
-  step_id: string,
-  fixed: Readonly<Record<FixedName, Omit<Slot, "name" | "skipsOnRetry">>>,
-): readonly Slot[] {
-  const { middleware } = run.settings;
-  const custom = middleware.map(({ name, before, after, onError }) => {
-    const hook = (phase: "before" | "after" | "onError", given: unknown) =>
-      given === undefined ? {} : { [phase]: () => askHook(run, { ask: "hook", step_id, name, phase }) };
-    return { name, ...hook("before", before), ...hook("after", after), ...hook("onError", onError) };
-  });
-  return buildChain(fixed, custom);
+  context: SkillExecutionContext,
+  fixed: Readonly<Record<FixedName, () => void>>,
+): KernelError | null {
+  const { step_id, attempt, is_retry } = context;
+  for (const name of orderOf(run.settings.middleware)) {
+    const own = (fixed as Readonly<Record<string, (() => void) | undefined>>)[name];
+    if (own === undefined ? !hasHook(run, { name, phase: "before" }) : is_retry && isSkippedOnRetry(name)) continue;
+    run.mark("middleware.before", { name, step_id, attempt });
+    own?.();
+    const error = askHook(run, context, { name, phase: "before" });
+    if (error !== null) return error;
+  }
+  return null;
 }
 
-function askHook(run: Run, question: Parameters<Run["scopes"]["hear"]>[1] & { readonly ask: "hook" }): void {
-  const { attempt = 0 } = run.contexts.get(question.step_id) ?? {};
-  const { answer } = run.scopes.hear(`${question.phase}:${question.name}:${attempt}`, question);
-  if (answer.error !== null) raise(answer.error);
+interface Hook {
+  readonly name: string;
+  readonly phase: "before" | "after" | "onError";
 }
 
-/** The way back after an attempt, from the inside out; what a hook fails with is logged and changes nothing. */
-export function backOut(run: Run, step_id: string, phase: "after" | "on_error"): void {
+const hasHook = ({ settings }: Run, { name, phase }: Hook): boolean =>
+  settings.middleware.some((one) => one.name === name && one[phase] !== undefined);
+
+/** What a custom hook failed with, if there is one. */
+function askHook(run: Run, { step_id, attempt }: SkillExecutionContext, { name, phase }: Hook): KernelError | null {
+  if (!hasHook(run, { name, phase })) return null;
+  const { answer } = run.scopes.hear(`${phase}:${name}:${attempt}`, { ask: "hook", step_id, name, phase });
+  return answer.error;
+}
+
+/** The way back after an attempt, from the inside out, all of it; what a hook fails with is logged and changes nothing. */
+export function backOut(run: Run, step_id: string, phase: "after" | "onError"): void {
   const context = run.contexts.get(step_id);
   if (context === undefined) return;
-  const step = run.log.record.steps.get(step_id)?.step;
-  const chain = chainOf(run, step_id, {
-    Trace: { after: () => run.mark("trace.append", { step_id }) },
-    Policy: {
-      after: () =>
-        run.mark("policy.record_step_cost", {
-          step_id,
-          skill: step?.operator,
-          estimated_cost: step?.estimated_cost,
-        }),
-    },
-    Approval: {},
-    Timeout: {},
-  });
-  const told = { step_id, attempt: context.attempt };
-  try {
-    runBack(chain, phase, { context, mark: (at, name) => run.mark(`middleware.${at}`, { name, ...told }) });
-  } catch (thrown) {
-    if (thrown === pending) throw thrown;
-    run.warn({ step_id, error: readThrown(thrown) }, "middleware failed after its attempt");
+  let failed: KernelError | null = null;
+  for (const name of orderOf(run.settings.middleware).toReversed()) {
+    run.mark(`middleware.${markedAs[phase]}`, { name, step_id, attempt: context.attempt });
+    const error = askHook(run, context, { name, phase });
+    failed ??= error;
+    if (phase === "after") markAfter(run, stepOf(run, step_id).step, name);
   }
+  if (failed !== null) run.warn({ step_id, error: failed }, "middleware failed after its attempt");
+}
+
+const markedAs = { after: "after", onError: "on_error" } as const;
+
+function markAfter(run: Run, { step_id, operator, estimated_cost }: PlanStep, name: string): void {
+  if (name === "Policy") run.mark("policy.record_step_cost", { step_id, skill: operator, estimated_cost });
+  if (name === "Trace") run.mark("trace.append", { step_id });
 }
 
 /** The KernelError of whatever an operator threw: its own operator error, a KernelError, or a plain throw (C-09). */

@@ -13,27 +13,21 @@ import type { Json } from "../../../contract/json.ts";
  * How a call ended. `late`: its attempt had been given up. `pending`: it may have taken effect, or may still take it.
  * `over`: its operator has ended.
  */
-export type CallEnd =
+export type CallEnd = {
+  readonly usage: Usage;
+  readonly late: boolean;
+  readonly cached: boolean;
+  readonly over: boolean;
+} & (
   | {
       readonly status: "succeeded";
       readonly result: Json;
-      readonly usage: Usage;
-      readonly late: boolean;
-      readonly cached: boolean;
-      readonly over: boolean;
       /** What screening found: why the output was replaced, and its length. */
       readonly sanitized: string | null;
       readonly length: number;
     }
-  | {
-      readonly status: "failed";
-      readonly error: KernelError;
-      readonly usage: Usage;
-      readonly pending: boolean;
-      readonly late: boolean;
-      readonly cached: boolean;
-      readonly over: boolean;
-    };
+  | { readonly status: "failed"; readonly error: KernelError; readonly pending: boolean }
+);
 
 /** Which call of which attempt. */
 export interface CallOf {
@@ -50,6 +44,9 @@ export interface Answered {
   readonly data: unknown;
   readonly tags: Readonly<Record<string, string>>;
 }
+
+export const answered = (data: unknown): Answered => ({ error: null, data, tags: {} });
+export const failed = (error: KernelError): Answered => ({ error, data: null, tags: {} });
 
 /** What a person says to a gate, or of one. */
 export type Word =
@@ -86,7 +83,7 @@ export type Input =
       readonly answer: Answered;
     }
   | ({ readonly type: "ended"; readonly end: CallEnd } & CallOf)
-  | ({ readonly type: "told"; readonly drafts: readonly EventDraft[]; readonly re: number | null } & CallOf)
+  | ({ readonly type: "told"; readonly drafts: readonly EventDraft[]; readonly re: number } & CallOf)
   | { readonly type: "decided"; readonly word: Word; readonly re: number }
   | { readonly type: "due" }
   | { readonly type: "commanded"; readonly command: Command; readonly re: number };

@@ -33,6 +33,8 @@ export type Question =
   | { readonly ask: "shared_key"; readonly key: string }
   | { readonly ask: "draft"; readonly workflow_id: string; readonly step_id: string };
 
+export type IntentionOf<D extends Intention["do"]> = Extract<Intention, { readonly do: D }>;
+
 export type Intention =
   | ({
       readonly do: "call";

@@ -2,20 +2,19 @@
  * T5's judgement of a person's word on a gate: seat, signature, and policy at stage gate, on the gate as it stands open. A
  * decision that was kept is judged when its gate opens: only then is there a payload to judge it by.
  */
+import type { Signing } from "../../../contract/approval-claims.ts";
 import type { AuthContext } from "../../../contract/auth-context.ts";
 import type { EventPayloads } from "../../../contract/event.ts";
 import type { Gate, ParsedDelegationRequest } from "../../../contract/gate.ts";
 import type { GateSignature, PrincipalRef } from "../../../contract/gate-vote.ts";
 import type { Principal } from "../../../contract/intent.ts";
 import type { PolicyDecision } from "../../../contract/policy.ts";
-import { instantOf, noteDecision } from "./note-decision.ts";
-import { askOnce, type Run } from "./run.ts";
+import { askPolicy } from "./note-decision.ts";
+import type { Run } from "./run.ts";
 
-export interface Deciding {
-  readonly decision: "approve" | "reject";
+export interface Deciding extends Signing {
   readonly principal: Principal;
   readonly auth: AuthContext;
-  readonly resolution?: "done" | "retry" | "failed" | null;
   readonly signature?: string | null;
   /** The decision comes with a new version; what is signed is the next one. */
   readonly edits?: boolean;
@@ -55,11 +54,16 @@ interface Question {
 function judgeAt<T extends Pick<Judged, "policy">>(run: Run, gate: Gate, asked: Question): T {
   const { intent, bundle } = run.log.record;
   const { key, schema, data, by } = asked;
-  const now = run.scopes.keep(`${key}:now`, () => instantOf(run, "gate", gate.step_id));
-  const about = { gate, intent, context: bundle, now };
-  const question = { ask: "data", to: 5, schema, fn: "decide_gate", data: { ...data, ...about } } as const;
-  const { data: judged, isNew } = askOnce<T>(run, key, question);
   const { gate_id, step_id, payload } = gate;
-  if (isNew) noteDecision(run, judged.policy, { stage: "gate", subject: gate_id, step_id, payload, now, by });
-  return judged;
+  const judged = askPolicy<T>(
+    run,
+    { key, stage: "gate", subject: gate_id, step_id, payload, by },
+    {
+      schema,
+      fn: "decide_gate",
+      data: (now) => ({ ...data, gate, intent, context: bundle, now }),
+      read: ({ policy }) => policy,
+    },
+  );
+  return judged.answer;
 }

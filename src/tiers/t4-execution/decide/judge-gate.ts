@@ -7,31 +7,25 @@
  * J4  Which gate a decision means: name-gate.ts. One that comes before its gate opens: keep-decision.ts.
  */
 
-import { isSeatTaken, requestersOf, standingVote, tallyOf } from "../../../../machines/quorum.ts";
+import { agreesOnTargets, isSeatTaken, requestersOf, standingVote, tallyOf } from "../../../../machines/quorum.ts";
+import { saysSame } from "../../../contract/approval-claims.ts";
 import type { AuthContext } from "../../../contract/auth-context.ts";
 import { hasSameBasis } from "../../../contract/basis.ts";
 import { digest } from "../../../contract/digest.ts";
-import { raise } from "../../../contract/error.ts";
-import { type ErrorCode, kernelError } from "../../../contract/error-codes.ts";
+import { kernelError } from "../../../contract/error-codes.ts";
 import { draft, type GateDecided } from "../../../contract/event.ts";
 import { type Gate, type GateResponse, isOpenGate, type ParsedGateRequest } from "../../../contract/gate.ts";
-import type { Json, JsonObject } from "../../../contract/json.ts";
-import { type Ballot, castVote, endIfRejected } from "./cast-vote.ts";
+import { unmetOf } from "../../../contract/workflow.ts";
+import { castVote, endIfRejected } from "./cast-vote.ts";
 import { requireNamedBasis, requireSameBasis } from "./check-basis.ts";
-import { requireRunnable } from "./check-runnable.ts";
+import { isRegistered, requireRunnable } from "./check-runnable.ts";
 import { prepareEdit, reviseForPolicy, showsEdit } from "./edit-gate.ts";
 import { failStep } from "./end-step.ts";
 import { type Judged, judgeDecision } from "./judge-decision.ts";
 import { type Asked, keepDecision, requireNoSettlement } from "./keep-decision.ts";
-import { requireRoom } from "./limit-gate.ts";
 import { gateMeant, isOnEarlier, isOnNewest } from "./name-gate.ts";
-import { isOutdated, oodaRef, type Run, showsNewest, stepOf } from "./run.ts";
-
-const gateRef = oodaRef("decide_gate");
-
-function refuse(code: ErrorCode, message: string, detail: JsonObject): never {
-  return raise(kernelError(code, message, gateRef, { detail }));
-}
+import { refuseAt, requireRoom } from "./refuse-at-gate.ts";
+import { gateNow, isOutdated, oodaRef, type Run, showsNewest, stepOf } from "./run.ts";
 
 /**
  * @throws KernelErrorException T5_GATE_UNNAMED, T5_GATE_NOT_FOUND, T5_GATE_CONFLICT, T5_GATE_AMBIGUOUS, T5_AUTHZ_FORBIDDEN, T5_POLICY_DENIED,
@@ -45,11 +39,14 @@ export function decideGate(run: Run, request: ParsedGateRequest, auth: AuthConte
   if (answered !== null) return answered;
   const first = run.scopes.keep("first", () => standing);
   const ready = requireRunnable(run, standing, request);
-  if (isOutdated(run, standing)) return reviseForPolicy(run, standing);
+  // A rejection is taken by a process that cannot show what it is of.
+  if (isOutdated(run, standing) && isRegistered(run)) return reviseForPolicy(run, standing);
   if (ready !== null && hasSameBasis(first, standing)) requireSameBasis(run, standing, ready);
   const judged = judge(run, first, { request, auth });
   requireUnchanged(run, { standing: first, still: standing }, judged);
   const edited = request.payload.edit === undefined ? null : prepareEdit(run, standing, request);
+  if (!judged.seat.advisory && edited === null && !agreesOnTargets(standing, { ...request, ...request.payload }))
+    refuseAt(gateId, `the votes at ${gateId} would have it applied elsewhere; name their apply_targets`);
   if (judged.seat.advisory) requireRoom(run, gateId, adviceAt(standing));
   if (edited !== null) requireRoom(run, gateId, standing.spent_signatures);
   const gate = edited?.note(standing) ?? standing;
@@ -64,8 +61,8 @@ export function respond(
   gateId: string,
   word: "approve" | "reject" | "withdrawn" | "delegated" | "revised",
 ): GateResponse {
-  const { workflow_id, correlation_id, gates } = run.log.record;
-  const gate = gates.get(gateId) as Gate;
+  const { workflow_id, correlation_id } = run.log.record;
+  const gate = gateNow(run, gateId);
   const tally = gate.quorum === null && gate.votes.length === 0 ? {} : { tally: tallyOf(gate) };
   const decided = { approve: "resumed", reject: "rejected" } as const;
   const isWord = word === "approve" || word === "reject";
@@ -83,13 +80,11 @@ function answerFromRecord(run: Run, gate: Gate, request: ParsedGateRequest): Gat
     checkOpen(run, gate, request);
     return answerVote(run, gate, request);
   }
-  const alike = gate.decision?.decision === request.decision && isSamePayload(gate, request);
-  if (alike && gate.status !== "voided") return respond(run, gate.gate_id, request.decision);
-  return refuse("T5_GATE_CONFLICT", `${gate.gate_id} is ${gate.status} already`, {
-    gate_id: gate.gate_id,
-    status: gate.status,
-    decision: gate.decision?.decision ?? null,
-  });
+  const { gate_id, status, decision } = gate;
+  const alike = decision?.decision === request.decision && isSamePayload(gate, request) && saysSame(decision, request);
+  if (alike && status !== "voided") return respond(run, gate_id, request.decision);
+  const detail = { status, decision: decision?.decision ?? null };
+  return refuseAt(gate_id, `${gate_id} is ${status} already`, { detail });
 }
 
 /** A vote that stands is answered; an edit voids it with all the others, and is new. */
@@ -97,11 +92,10 @@ function answerVote(run: Run, gate: Gate, { principal, decision, payload }: Pars
   const isNew = payload.edit !== undefined && !showsEdit(gate, payload.edit);
   const vote = isNew ? null : standingVote(gate, principal, run.settings.same);
   if (vote === null) return null;
-  if (vote.decision === decision) return respond(run, gate.gate_id, decision);
-  return refuse("T5_GATE_CONFLICT", `this seat has voted to ${vote.decision} already; withdraw that vote first`, {
-    gate_id: gate.gate_id,
-    decision: vote.decision,
-  });
+  if (vote.decision === decision && saysSame(vote, { payload })) return respond(run, gate.gate_id, decision);
+  const otherwise = vote.decision === decision ? "but otherwise" : "already";
+  const message = `this seat has voted to ${vote.decision} ${otherwise}; withdraw that vote first`;
+  return refuseAt(gate.gate_id, message, { detail: { decision: vote.decision } });
 }
 
 /** What an edit made is still to be signed, or to be approved by somebody else than who made it. */
@@ -130,11 +124,10 @@ function requireUnchanged(run: Run, { standing, still }: Looked, { seat }: Judge
   const { gate_id } = still;
   const isSameShown = still.payload_digest === standing.payload_digest && hasSameBasis(still, standing);
   if (!isSameShown || still.target?.version !== standing.target?.version)
-    refuse("T5_GATE_CONFLICT", `${gate_id} was opened again on a new version meanwhile; look again`, { gate_id });
+    refuseAt(gate_id, `${gate_id} was opened again on a new version meanwhile; look again`);
   if (seat.on_behalf_of !== null && isSeatTaken(still, seat.on_behalf_of, run.settings.same))
-    refuse("T5_GATE_CONFLICT", `this seat at ${gate_id} was taken meanwhile`, { gate_id });
-  if (whoDecides(still) !== whoDecides(standing))
-    refuse("T5_GATE_CONFLICT", `${gate_id} asks others meanwhile; look again`, { gate_id });
+    refuseAt(gate_id, `this seat at ${gate_id} was taken meanwhile`);
+  if (whoDecides(still) !== whoDecides(standing)) refuseAt(gate_id, `${gate_id} asks others meanwhile; look again`);
 }
 
 /** Whom a gate asks, and for whom, to be compared. */
@@ -150,52 +143,36 @@ function isSamePayload(gate: Gate, { payload }: ParsedGateRequest): boolean {
 
 function checkOpen(run: Run, gate: Gate, request: ParsedGateRequest): void {
   const { payload } = request;
-  if (digest(gate.payload) !== gate.payload_digest)
-    refuse("T5_GATE_CONFLICT", `${gate.gate_id} does not show the payload that it was opened with; verify the ledger`, {
-      gate_id: gate.gate_id,
-    });
-  // A signature says itself what it was made on.
-  if (!isOnNewest(gate, payload.payload_digest) && payload.signature === undefined) {
-    refuse(
-      "T5_GATE_CONFLICT",
-      `${gate.gate_id} was revised, or shows another payload than the one decided on; look again`,
-      {
-        gate_id: gate.gate_id,
-        payload_digest: gate.payload_digest,
-      },
-    );
+  const { gate_id, payload_digest, target } = gate;
+  if (digest(gate.payload) !== payload_digest)
+    refuseAt(gate_id, `${gate_id} does not show the payload that it was opened with; verify the ledger`);
+  // A signature says itself what it was made on, where nothing else does.
+  const named = payload.payload_digest ?? (payload.signature === undefined ? undefined : payload_digest);
+  if (!isOnNewest(gate, named)) {
+    const message = `${gate_id} was revised, or shows another payload than the one decided on; look again`;
+    refuseAt(gate_id, message, { detail: { payload_digest } });
   }
-  if (gate.kind === "approval") requireNoSettlement(gate.gate_id, payload);
+  if (gate.kind === "approval") requireNoSettlement(gate_id, payload);
   requireNamedBasis(run, gate, request);
-  if (payload.target !== undefined && gate.target !== null && payload.target.outcome_id !== gate.target.outcome_id) {
-    refuse("T5_GATE_CONFLICT", `${gate.gate_id} is about another outcome`, {
-      gate_id: gate.gate_id,
-      outcome_id: gate.target.outcome_id,
-    });
-  }
-  const unready = stepOf(run, gate.step_id).step.depends_on.some(
-    (id) => run.log.record.steps.get(id)?.state !== "succeeded",
-  );
-  if (gate.kind === "approval" && (unready || !showsNewest(run, gate)))
-    refuse("T5_GATE_CONFLICT", `what ${gate.gate_id} is about is being made again`, { gate_id: gate.gate_id });
+  if (payload.target !== undefined && target !== null && payload.target.outcome_id !== target.outcome_id)
+    refuseAt(gate_id, `${gate_id} is about another outcome`, { detail: { outcome_id: target.outcome_id } });
+  const isReady = unmetOf(run.log.record, stepOf(run, gate.step_id).step) === undefined;
+  if (gate.kind === "approval" && !(isReady && showsNewest(run, gate)))
+    refuseAt(gate_id, `what ${gate_id} is about is being made again`);
 }
 
 /** @throws KernelErrorException what T5 raises; T5_POLICY_DENIED; T5_SIGNATURE_INVALID for a signed edit. */
 function judge(run: Run, gate: Gate, { request, auth }: Asked): Judged {
-  const { decision, principal, payload } = request;
-  const { signature = null, edit } = payload;
+  const { signature = null, edit } = request.payload;
   if (signature !== null && edit !== undefined)
-    refuse("T5_SIGNATURE_INVALID", "an edit makes a new version; sign that one once it is shown", {
-      gate_id: gate.gate_id,
+    refuseAt(gate.gate_id, "an edit makes a new version; sign that one once it is shown", {
+      code: "T5_SIGNATURE_INVALID",
     });
-  const resolution = resolutionOf(gate, request);
-  const by = { decision, principal, auth, resolution, signature, edits: edit !== undefined };
-  const judged = judgeDecision(run, gate, by);
-  if (judged.policy.decision !== "DENY") return judged;
-  return refuse("T5_POLICY_DENIED", judged.policy.reason || "policy does not let this person decide", {
-    gate_id: gate.gate_id,
-    policies: judged.policy.policies,
-  });
+  const judged = judgeDecision(run, gate, { ...wordOf(gate, request), auth, signature, edits: edit !== undefined });
+  const { decision: verdict, reason, policies } = judged.policy;
+  if (verdict !== "DENY") return judged;
+  const denied = { code: "T5_POLICY_DENIED", detail: { policies } } as const;
+  return refuseAt(gate.gate_id, reason || "policy does not let this person decide", denied);
 }
 
 function apply(
@@ -203,56 +180,46 @@ function apply(
   gate: Gate,
   { request, judged }: { readonly request: ParsedGateRequest; readonly judged: Judged },
 ): void {
-  const { decision, principal, payload } = request;
-  const { apply_targets, comment = null } = payload;
-  const resolution = resolutionOf(gate, request);
+  const { comment = null, edit } = request.payload;
   const { seat, signature } = judged;
-  const ballot: Ballot = {
-    decision,
-    principal,
-    seat,
-    signature,
-    edited: payload.edit !== undefined,
-    resolution,
-    apply_targets,
-    comment,
-  };
-  castVote(run, gate, ballot);
+  const word = wordOf(gate, request);
+  castVote(run, gate, { ...word, seat, signature, comment, edited: edit !== undefined });
   if (gate.kind === "approval") endIfRejected(run, gate);
-  else if (resolution !== null && !seat.advisory)
-    settleDoubt(run, gate, { resolution, result: payload.result ?? null });
+  else if (!seat.advisory) settleDoubt(run, gate, word);
 }
 
-function resolutionOf(gate: Gate, { decision, payload }: ParsedGateRequest): GateDecided["resolution"] {
-  if (gate.kind === "approval") return null;
-  if (decision === "reject") return "failed";
-  return (
-    payload.resolution ??
-    refuse("T5_GATE_CONFLICT", 'an in-doubt gate needs payload.resolution "done" or "retry"', { gate_id: gate.gate_id })
-  );
+/** What a person says, all of it that changes what happens. */
+function wordOf(gate: Gate, request: ParsedGateRequest) {
+  const { decision, principal, payload } = request;
+  const { result = null, apply_targets } = payload;
+  return { decision, principal, resolution: resolutionOf(gate, request), result, apply_targets };
+}
+
+function resolutionOf({ kind, gate_id }: Gate, { decision, payload }: ParsedGateRequest): GateDecided["resolution"] {
+  if (kind === "approval") return null;
+  const { resolution, result } = payload;
+  if (result !== undefined && resolution !== "done") refuseAt(gate_id, 'only payload.resolution "done" has a result');
+  if (decision === "approve")
+    return resolution ?? refuseAt(gate_id, 'an in-doubt gate needs payload.resolution "done" or "retry"');
+  return resolution === undefined ? "failed" : refuseAt(gate_id, "a rejection says itself that the call failed");
 }
 
 /** What a person knows about a lost call becomes its end (house section 3). */
 function settleDoubt(
   run: Run,
   gate: Gate,
-  { resolution, result }: { readonly resolution: "done" | "retry" | "failed"; readonly result: Json },
+  { resolution, result }: Pick<ReturnType<typeof wordOf>, "resolution" | "result">,
 ): void {
-  const step = stepOf(run, gate.step_id);
-  if (step.action_id === null) return;
-  run.log.note(
-    draft(
-      "ACTION_SETTLED",
-      { action_id: step.action_id, resolution, result: resolution === "done" ? result : null },
-      gate.step_id,
-    ),
+  const { step_id, operator } = gate;
+  const { action_id } = stepOf(run, step_id);
+  if (action_id === null || resolution === null) return;
+  const settled = { action_id, resolution, result: resolution === "done" ? result : null };
+  run.log.note(draft("ACTION_SETTLED", settled, step_id));
+  if (resolution !== "failed") return;
+  const message = "a person settled the lost call as failed";
+  failStep(
+    run,
+    step_id,
+    kernelError("T4_DEPENDENCY_FAILED", message, oodaRef("decide_gate"), { detail: { operator } }),
   );
-  if (resolution === "failed")
-    failStep(
-      run,
-      gate.step_id,
-      kernelError("T4_DEPENDENCY_FAILED", "a person settled the lost call as failed", gateRef, {
-        detail: { operator: gate.operator },
-      }),
-    );
 }

@@ -5,13 +5,12 @@
  * K2  What is made of what a gate shows, an edit or a signature, is not kept: it waits for the gate.
  */
 import type { AuthContext } from "../../../contract/auth-context.ts";
-import { raise } from "../../../contract/error.ts";
-import { type ErrorCode, kernelError } from "../../../contract/error-codes.ts";
+import type { ErrorCode } from "../../../contract/error-codes.ts";
 import { draft } from "../../../contract/event.ts";
 import { type GateResponse, gateIdOf, type ParsedGateRequest } from "../../../contract/gate.ts";
 import { refOf } from "../../../contract/gate-vote.ts";
-import { requireRoom } from "./limit-gate.ts";
-import { oodaRef, type Run } from "./run.ts";
+import { refuseAt, requireRoom } from "./refuse-at-gate.ts";
+import type { Run } from "./run.ts";
 
 export interface Asked {
   readonly request: ParsedGateRequest;
@@ -19,7 +18,7 @@ export interface Asked {
 }
 
 const refuse = (code: ErrorCode, gateId: string, why: string): never =>
-  raise(kernelError(code, `${gateId} ${why}`, oodaRef("keep_decision"), { detail: { gate_id: gateId } }));
+  refuseAt(gateId, `${gateId} ${why}`, { code, fn: "keep_decision" });
 
 /** One of each person is kept, for who may decide is known when the gate opens: then the first that holds counts. */
 export function keepDecision(run: Run, gateId: string, { request, auth }: Asked): GateResponse {

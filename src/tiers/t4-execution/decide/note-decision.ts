@@ -13,7 +13,7 @@ import { draft, type EventDraft, type EventPayloads } from "../../../contract/ev
 import { instantText } from "../../../contract/instant.ts";
 import type { Json, JsonObject } from "../../../contract/json.ts";
 import type { ModuleRef } from "../../../contract/module-ref.ts";
-import type { PolicyDecision, PolicyStage } from "../../../contract/policy.ts";
+import type { PolicyDecision, PolicyStage, PolicySubject } from "../../../contract/policy.ts";
 import { isTerminal } from "../../../contract/workflow.ts";
 import { redact } from "./redact.ts";
 import type { Run } from "./run.ts";
@@ -33,17 +33,48 @@ export interface Asked {
   readonly by?: EventPayloads["POLICY_DECIDED"]["by"];
 }
 
-/** ISO instant of a question to policy: of the turn under way, or of now. */
-export const instantOf = ({ log }: Run, stage: PolicyStage, stepId: string | null): string =>
-  instantText(log.instantOfQuestion(stage, stepId));
+interface Judging<T> {
+  readonly schema: string;
+  readonly fn: string;
+  /** What T5 is asked at this ISO instant. */
+  readonly data: (now: string) => object;
+  /** What policy said, of what T5 answered. */
+  readonly read: (answer: T) => PolicyDecision;
+}
 
-export function noteDecision(run: Run, decision: PolicyDecision, asked: Asked): void {
-  if (!isTerminal(run.log.record.state)) run.log.note(decisionDraft(run, decision, asked));
+/** Puts a question to policy, of one instant for all passes of its scope; the first that hears the answer notes what policy said. */
+export function askPolicy<T>(
+  run: Run,
+  asked: Omit<Asked, "now"> & { readonly key: string },
+  { schema, fn, data, read }: Judging<T>,
+): { readonly answer: T; readonly isNew: boolean } {
+  const { key } = asked;
+  const now = run.scopes.keep(`${key}:now`, () => instantText(run.now));
+  const heard = run.scopes.hear(key, { ask: "data", to: 5, schema, fn, data: data(now) });
+  if (heard.answer.error !== null) return raise(heard.answer.error);
+  const answer = heard.answer.data as T;
+  const isToNote = heard.isNew && !isTerminal(run.log.record.state);
+  if (isToNote) run.log.note(decisionDraft(run, read(answer), { ...asked, now }));
+  return { answer, isNew: heard.isNew };
+}
+
+/** What policy says of a plan or an outcome. */
+export function judgeSubject(
+  run: Run,
+  subject: PolicySubject,
+  asked: Pick<Asked, "stage" | "subject" | "step_id" | "keep"> & { readonly key: string },
+): PolicyDecision {
+  const { auth, intent, bundle } = run.log.record;
+  const { stage } = asked;
+  const data = (now: string) => ({ stage, subject, auth, intent, context: bundle, now });
+  const read = (decision: PolicyDecision): PolicyDecision => decision;
+  const { payload } = subject;
+  return askPolicy(run, { ...asked, payload }, { schema: "PolicyQuestion", fn: stage, data, read }).answer;
 }
 
 export function decisionDraft(run: Run, decision: PolicyDecision, asked: Asked): EventDraft {
   const { stage, subject, payload, hash = digest(payload), by, step_id } = asked;
-  const noted = instantText(run.log.instantOf("POLICY_DECIDED", step_id));
+  const noted = instantText(run.now);
   const decided = {
     ...decision,
     stage,
@@ -72,6 +103,9 @@ interface Denied {
   readonly of?: JsonObject;
 }
 
-/** A plan's outline holds no value that anybody gave; an edit may be denied, or replaced, for what it holds. */
+/**
+ * A plan that was not denied stands in its own event, and its outline holds no value that anybody gave; an edit may be
+ * denied, or replaced, for what it holds.
+ */
 const mayKeep = ({ decision, transform, redactions }: PolicyDecision, stage: PolicyStage): boolean =>
-  stage === "plan" || (decision !== "DENY" && (transform === null || redactions.length === 0));
+  stage === "plan" ? decision === "DENY" : decision !== "DENY" && (transform === null || redactions.length === 0);

@@ -9,11 +9,11 @@
  * G4  No gate opens on what this process could not run.
  */
 
-import { seatsOf, standingVote } from "../../../../machines/quorum.ts";
+import { agreesOnTargets, seatsOf, standingVote } from "../../../../machines/quorum.ts";
 import { bindBasis } from "../../../contract/basis.ts";
 import { digest } from "../../../contract/digest.ts";
 import { KernelErrorException } from "../../../contract/error.ts";
-import { draft } from "../../../contract/event.ts";
+import { draft, type EventPayloads } from "../../../contract/event.ts";
 import { doubtGateIdOf, type Gate, type GateReason, gateIdOf, isOpenGate, plainGate } from "../../../contract/gate.ts";
 import { completeQuorum, type GateExpiry, type GateSpec } from "../../../contract/gate-spec.ts";
 import { refOf } from "../../../contract/gate-vote.ts";
@@ -26,8 +26,8 @@ import type { KeptDecision } from "../../../contract/workflow.ts";
 import { type Ballot, castVote } from "./cast-vote.ts";
 import { checkRunnable } from "./check-runnable.ts";
 import { judgeDecision } from "./judge-decision.ts";
-import type { Prepared } from "./prepare-step.ts";
-import { baseIdOf, capabilityOf, draftOfStep, type Run, stepOf } from "./run.ts";
+import { findKnownOperator, type Prepared } from "./prepare-step.ts";
+import { baseIdOf, capabilityOf, draftOfStep, gateNow, notify, type Run, stepOf } from "./run.ts";
 import { type Shown, showCallOrPayload } from "./show-call.ts";
 
 /** What is known already of a gate that is described. */
@@ -44,7 +44,7 @@ interface Known {
 export function describeGate(run: Run, prepared: Prepared, reasons: readonly GateReason[], known: Known = {}): Gate {
   const { step, operator, payload } = prepared;
   checkRunnable(run, prepared);
-  const target = known.outcome ?? (step.applies === null ? null : draftOfStep(run.log.record, step.applies));
+  const target = known.outcome ?? draftOfStep(run.log.record, step.applies);
   const { preview, diff, basis } = known.shown ?? showCallOrPayload(run, prepared);
   const base = baseGate(run, step, payload);
   const gate_id = gateIdOf(step.step_id);
@@ -111,7 +111,14 @@ export const reviseGate = (standing: Gate, shown: Gate): Gate => ({
   escalate_to: standing.escalate_to,
   delegations: standing.delegations,
   spent_signatures: standing.spent_signatures,
+  opened_at: standing.opened_at,
+  edited: standing.edited,
 });
+
+type Cause = EventPayloads["GATE_REVISED"]["cause"];
+
+export const noteRevised = (run: Run, cause: Cause, gate: Gate): void =>
+  run.log.note(draft("GATE_REVISED", { gate, cause, principal: null }, gate.step_id));
 
 /** Who asks for a person before this step may run, and why. */
 export function approvalReasons(run: Run, { step, operator }: Pick<Prepared, "step" | "operator">): GateReason[] {
@@ -165,28 +172,23 @@ export function openGate(run: Run, shown: Gate): boolean {
   const standing = run.log.record.gates.get(gate_id);
   run.mark("gate.open", { gate_id });
   const ballots = standing === undefined ? ballotsAhead(run, shown) : [];
-  run.log.note(
-    standing === undefined
-      ? draft("GATE_OPENED", { gate: openNow(run, shown, "GATE_OPENED") }, step_id)
-      : draft("GATE_REVISED", { gate: reviseGate(standing, shown), cause: "regenerate", principal: null }, step_id),
-  );
-  for (const ballot of ballots) if (isStillFree(run, shown, ballot)) castVote(run, shown, ballot);
-  return !isOpenGate(gateOf(run, shown));
+  if (standing === undefined) run.log.note(draft("GATE_OPENED", { gate: shown }, step_id));
+  else
+    noteRevised(run, "regenerate", {
+      ...reviseGate(standing, shown),
+      opened_at: shown.opened_at,
+      edited: shown.edited,
+    });
+  for (const ballot of ballots) if (isStillFree(run, gate_id, ballot)) castVote(run, shown, ballot);
+  return !isOpenGate(gateNow(run, gate_id));
 }
 
-/** A gate opens at its turn's instant, and its time is counted from there. */
-export function openNow(run: Run, gate: Gate, type: "GATE_OPENED" | "GATE_REVISED"): Gate {
-  const at = run.log.instantOf(type, gate.step_id);
-  const waits = gate.due_at === null ? null : Date.parse(gate.due_at) - Date.parse(gate.opened_at);
-  const due_at = waits === null ? null : instantText(at + waits);
-  return { ...gate, opened_at: instantText(at), due_at };
+/** What was said ahead by others may have closed the gate, taken the seat, or be about other targets. */
+function isStillFree(run: Run, gateId: string, ballot: Ballot): boolean {
+  const gate = gateNow(run, gateId);
+  const agrees = ballot.seat.advisory || agreesOnTargets(gate, ballot);
+  return isOpenGate(gate) && agrees && isNobodys(run, gate, ballot.principal);
 }
-
-const gateOf = (run: Run, { gate_id }: Gate): Gate => run.log.record.gates.get(gate_id) as Gate;
-
-/** What was said ahead by others may have closed the gate, or taken the seat. */
-const isStillFree = (run: Run, shown: Gate, { principal }: Ballot): boolean =>
-  isOpenGate(gateOf(run, shown)) && isNobodys(run, gateOf(run, shown), principal);
 
 /** Where it cannot be told who is who, what was said ahead is void. */
 function isNobodys(run: Run, gate: Gate, principal: Principal): boolean {
@@ -207,16 +209,7 @@ function ballotsAhead(run: Run, gate: Gate): readonly Ballot[] {
     const judged = judgeKept(run, gate, kept);
     if (judged === null) continue;
     const { principal, apply_targets, comment } = kept.decided;
-    const { decision } = kept;
-    const ballot = {
-      decision,
-      principal: principal as Principal,
-      apply_targets,
-      comment,
-      edited: false,
-      resolution: null,
-    };
-    ballots.push({ ...ballot, ...judged });
+    ballots.push({ decision: kept.decision, principal: principal as Principal, apply_targets, comment, ...judged });
   }
   return ballots;
 }
@@ -246,25 +239,25 @@ function whoMayKnow(run: Run, { step_id }: PlanStep) {
 
 /** The gate that asks a person what became of a lost call. */
 export function describeDoubtGate(run: Run, step: PlanStep, payload: Json): Gate {
-  const doubts = run.log.record.steps.get(step.step_id)?.doubts ?? 1;
-  const reason = `${step.operator} was started and its end was never recorded; it may or may not have taken effect`;
+  const { operator } = step;
+  const { doubts, action_id } = stepOf(run, step.step_id);
+  const began = run.log.record.actions.get(action_id ?? "")?.record.timing.started_at ?? "a time that is not on record";
+  const reason = `${operator} was called at ${began}, and nobody knows how that ended; it may or may not have taken effect`;
   return {
     ...baseGate(run, step, payload),
     ...whoMayKnow(run, step),
     gate_id: doubtGateIdOf(step.step_id, doubts),
     kind: "in_doubt",
-    opened_at: instantText(run.log.instantOf("GATE_OPENED", step.step_id)),
     title: `What became of ${step.name}?`,
     reasons: [{ source: "recovery", rule: "in-doubt", reason }],
     target: null,
     preview: JSON.stringify(payload, null, 2),
     diff: null,
     risk_level: "high",
-    effect: run.settings.registry.findOperator(step.operator, step.operator_version)?.metadata.effect ?? "none",
+    effect: findKnownOperator(run, step)?.metadata.effect ?? "none",
     consequences: {
-      approve:
-        'With resolution "done" the step counts as done and is not called again; with "retry" it is called again under the same key.',
-      reject: "The step counts as failed.",
+      approve: `With resolution "done" the step counts as done with the result that is given, or null, and ${operator} is not called again; with "retry" it is called again under the same key.`,
+      reject: `The call and its step count as failed, which undoes nothing. A new plan or a retry may call ${operator} again, as another call.`,
       edit: "An in-doubt call cannot be edited.",
     },
     ui_actions: [],
@@ -274,6 +267,5 @@ export function describeDoubtGate(run: Run, step: PlanStep, payload: Json): Gate
 /** Tells the outside, through T6's artifact bus, that somebody is asked. */
 export function notifyGate(run: Run, stepId: string, reasons: readonly GateReason[]): void {
   const { workflow_id } = run.log.record;
-  const data = { type: "gate_opened", workflow_id, gate_id: gateIdOf(stepId), reasons };
-  run.intend({ do: "tell", to: 6, fn: "gate", schema: "Notification", data, tags: { source_type: "system" } });
+  notify(run, "gate", { type: "gate_opened", workflow_id, gate_id: gateIdOf(stepId), reasons });
 }

@@ -15,7 +15,7 @@ export function operatorContext(
 ): OperatorContext {
   const { record } = run.log;
   const retrieval = run.settings.registry.retrievalFor(operator);
-  const target = step.applies === null ? null : draftOfStep(record, step.applies);
+  const target = draftOfStep(record, step.applies);
   const gate = record.gates.get(gateIdOf(step.step_id));
   const applyTargets = gate?.decision?.apply_targets ?? [];
   return Object.freeze({

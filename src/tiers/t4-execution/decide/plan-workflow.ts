@@ -10,11 +10,11 @@ import { type KernelError, KernelErrorException } from "../../../contract/error.
 import { draft, type EventDraft, type EventPayloads } from "../../../contract/event.ts";
 import { gatesIn } from "../../../contract/gate.ts";
 import type { Plan, PlanStep } from "../../../contract/plan.ts";
-import type { PolicyDecision } from "../../../contract/policy.ts";
 import { planSubject } from "../../../contract/policy-subject.ts";
 import type { WorkflowRecord } from "../../../contract/workflow.ts";
-import { instantOf, noteDecision, requireAllowed } from "./note-decision.ts";
-import { ask, askOnce, oodaRef, type Run } from "./run.ts";
+import { workOf } from "./admit-call.ts";
+import { judgeSubject, requireAllowed } from "./note-decision.ts";
+import { ask, oodaRef, type Run } from "./run.ts";
 
 /** What T3 answers. */
 export interface PlanAnswer {
@@ -55,9 +55,10 @@ export const hasGoneThrough = ({ steps }: WorkflowRecord, plan: Plan | null): bo
 
 /** What takes the enhanced pipeline has its plan looked at by T6's load monitor; a finding is a warning. */
 function reviewPlan(run: Run, plan: Plan): void {
-  const calls = plan.steps.map((s) => `${s.operator}(${JSON.stringify(s.params)})`);
-  run.intend({ do: "tell", to: 6, fn: "plan", schema: "PlanReview", data: { calls } });
+  run.intend({ do: "tell", to: 6, fn: "plan", schema: "PlanReview", data: { calls: callsOf(plan) } });
 }
+
+const callsOf = ({ steps }: Plan): string[] => steps.map((s) => `${s.operator}(${JSON.stringify(s.params)})`);
 
 function buildContext(run: Run): void {
   const { objective } = run;
@@ -70,19 +71,9 @@ function buildContext(run: Run): void {
 
 /** A round of planning as T5 admits it: a token that counts for the package. */
 function planningOf(run: Run) {
-  const { tokens, intent, used } = run.log.record;
-  const none = { cpu_time: 0, memory_bytes: 0, network_bytes: 0, tokens: 0 };
-  return {
-    token_id: tokens + 1,
-    name: intent.type,
-    cost: 0,
-    budget: { limit: null, consumed: 0 },
-    resources: none,
-    used: {
-      capability: used.capabilities.get(intent.type) ?? { invocations: 0, tokens: 0 },
-      resources: used.resources,
-    },
-  };
+  const { tokens, intent } = run.log.record;
+  const resources = { cpu_time: 0, memory_bytes: 0, network_bytes: 0, tokens: 0 };
+  return workOf(run, { token_id: tokens + 1, name: intent.type, resources, budget: { limit: null, consumed: 0 } });
 }
 
 function planRequest(run: Run, round: number) {
@@ -118,16 +109,8 @@ function situationOf(record: WorkflowRecord, round: number, objective: string | 
 
 /** Policy at stage plan; a demand for approval becomes a gate on the plan's first steps. */
 function judgePlan(run: Run, plan: Plan): Plan {
-  const { auth, intent, bundle } = run.log.record;
-  const now = run.scopes.keep("judge:now", () => instantOf(run, "plan", null));
-  const subject = planSubject(plan.plan_id, plan.steps);
-  const data = { stage: "plan", subject, auth, intent, context: bundle, now };
-  const question = { ask: "data", to: 5, schema: "PolicyQuestion", fn: "plan", data } as const;
-  const { data: decision, isNew } = askOnce<PolicyDecision>(run, "judge", question);
-  const denied = decision.decision === "DENY";
-  const { payload } = subject;
-  const asked = { stage: "plan", subject: plan.plan_id, step_id: null, payload, now, keep: denied } as const;
-  if (isNew) noteDecision(run, decision, asked);
+  const asked = { key: "judge", stage: "plan", subject: plan.plan_id, step_id: null, keep: true } as const;
+  const decision = judgeSubject(run, planSubject(plan.plan_id, plan.steps), asked);
   requireAllowed(decision, { otherwise: "the plan was denied by policy", source: planRef });
   return decision.decision === "REQUIRE_HUMAN_APPROVAL" ? gateFirstSteps(plan, decision.reason) : plan;
 }
@@ -167,8 +150,7 @@ function rejectPlan(run: Run, error: KernelError): void {
 
 /** T6's load monitor sees when a plan that failed is about to be tried again unchanged. */
 export function warnOfLoop(run: Run): void {
-  const { record } = run.log;
-  const plans = record.plans.map((p) => p.steps.map((s) => `${s.operator}(${JSON.stringify(s.params)})`));
-  const review = { workflow_id: record.workflow_id, plans };
-  run.intend({ do: "tell", to: 6, fn: "replan", schema: "ReplanReview", data: review });
+  const { workflow_id, plans } = run.log.record;
+  const data = { workflow_id, plans: plans.map(callsOf) };
+  run.intend({ do: "tell", to: 6, fn: "replan", schema: "ReplanReview", data });
 }

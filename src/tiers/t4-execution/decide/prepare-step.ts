@@ -14,6 +14,7 @@ import { type Gate, gateIdOf } from "../../../contract/gate.ts";
 import { deepFreeze, type Json } from "../../../contract/json.ts";
 import { isHarmless, type Operator } from "../../../contract/operator.ts";
 import type { PlanStep } from "../../../contract/plan.ts";
+import { refuseAt } from "./refuse-at-gate.ts";
 import { resolveParams } from "./resolve-templates.ts";
 import { ask, oodaRef, outputsOf, type Run, showsNewest, stepOf } from "./run.ts";
 
@@ -35,25 +36,18 @@ const paramsRef = oodaRef("prepare_step");
 /** @throws KernelErrorException T4_OPERATOR_UNKNOWN, T4_PARAMS_REFUSED, T4_PARAMS_INVALID, T5_GATE_CONFLICT. */
 export function prepareStep(run: Run, stepId: string): Prepared {
   const { step } = stepOf(run, stepId);
-  const operator = findOperator(run, step);
+  // Of a step that cannot run here nothing is noted.
+  findOperator(run, step);
   const inputs = resolveInputs(run, step);
-  const gate = run.log.record.gates.get(gateIdOf(stepId)) ?? null;
-  const approved = gate?.status === "approved" && showsNewest(run, gate) ? checkApproved(gate) : null;
-  const payload = approved === null ? inputs : approved.payload;
-  const input = checkPayload(run, operator, payload);
-  return {
-    step,
-    operator,
-    inputs: approved?.decision?.edited === true && approved.target === null ? payload : inputs,
-    payload,
-    hash: approved === null ? digest(payload) : approved.payload_digest,
-    input,
-    gate: approved,
-  };
+  const gate = run.log.record.gates.get(gateIdOf(stepId));
+  if (gate?.status !== "approved" || !showsNewest(run, gate))
+    return prepareShown(run, { step_id: stepId, payload: inputs });
+  const shown = prepareShown(run, checkApproved(gate));
+  return { ...shown, gate, inputs: gate.decision?.edited === true && gate.target === null ? shown.payload : inputs };
 }
 
-/** The call as a gate shows it, before anybody has approved it. @throws as `prepareStep`. */
-export function prepareShown(run: Run, { step_id, payload }: Gate): Prepared {
+/** The call with this payload, as a gate shows it before anybody has approved it. @throws as `prepareStep`. */
+export function prepareShown(run: Run, { step_id, payload }: Pick<Gate, "step_id" | "payload">): Prepared {
   const { step } = stepOf(run, step_id);
   const operator = findOperator(run, step);
   const input = checkPayload(run, operator, payload);
@@ -91,11 +85,8 @@ function resolveInputs(run: Run, step: PlanStep): Json {
 /** What was approved is what runs: the stored payload must still have the digest that the person approved. */
 function checkApproved(gate: Gate): Gate {
   if (digest(gate.payload) === gate.payload_digest) return gate;
-  return raise(
-    kernelError("T5_GATE_CONFLICT", `the payload of ${gate.gate_id} is not the one that was approved`, paramsRef, {
-      detail: { gate_id: gate.gate_id },
-    }),
-  );
+  const message = `the payload of ${gate.gate_id} is not the one that was approved`;
+  return refuseAt(gate.gate_id, message, { fn: "prepare_step" });
 }
 
 /** Passes a payload through validateParams and the operator's schema; gives the parsed input. `key` names it in its pass. */

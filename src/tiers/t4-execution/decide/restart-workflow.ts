@@ -18,10 +18,10 @@ import type { Plan, PlanStep } from "../../../contract/plan.ts";
 import type { StepRecord, WorkflowRecord } from "../../../contract/workflow.ts";
 import type { Command } from "./input.ts";
 import { planEvents } from "./plan-workflow.ts";
-import { queueSteps } from "./read-steps.ts";
 import { renameReferences } from "./resolve-templates.ts";
 import { baseIdOf, oodaRef, type Run } from "./run.ts";
 import { requireOthers } from "./separate-duties.ts";
+import { queueSteps } from "./work-plan.ts";
 
 const retryRef = oodaRef("retry");
 const recoverable: ReadonlySet<string> = new Set(["dependency_failed", "budget", "replanned"]);

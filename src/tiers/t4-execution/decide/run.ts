@@ -10,7 +10,7 @@ import type { CapabilityDefinition } from "../../../contract/capability.ts";
 import { type KernelError, raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import type { Gate } from "../../../contract/gate.ts";
-import type { Json } from "../../../contract/json.ts";
+import type { Json, JsonObject } from "../../../contract/json.ts";
 import { type ModuleRef, moduleRef } from "../../../contract/module-ref.ts";
 import type { Outcome } from "../../../contract/outcome.ts";
 import type { PlanStep } from "../../../contract/plan.ts";
@@ -19,8 +19,9 @@ import type { Middleware, SkillExecutionContext } from "../../../ports/middlewar
 import type { Registry } from "../../../runtime/registry.ts";
 import type { Limits } from "../../../runtime/runtime.ts";
 import type { WorkflowLog } from "../../../runtime/workflow-log.ts";
-import type { Admission, Charged } from "./admit-call.ts";
-import type { Answered, CallOf, Input } from "./input.ts";
+import type { Charged } from "./admit-call.ts";
+import type { PassScopes } from "./answers.ts";
+import type { CallOf, Input } from "./input.ts";
 import type { Intention, Question } from "./intention.ts";
 import { ReadySteps } from "./ready-steps.ts";
 
@@ -51,7 +52,6 @@ export interface Settings {
 /** A call that a step waits for in this process. */
 export interface UnderWay {
   readonly action_id: string;
-  readonly key: string;
   readonly attempt: number;
   /** False until the row with its start is committed and it was made. */
   made: boolean;
@@ -70,19 +70,7 @@ export type Commanding = Extract<Input, { readonly type: "decided" | "commanded"
 
 export type DecidingLog = Pick<
   WorkflowLog,
-  | "record"
-  | "exists"
-  | "identity"
-  | "lost"
-  | "foreign"
-  | "position"
-  | "accepts"
-  | "instantOf"
-  | "instantOfQuestion"
-  | "drawId"
-  | "note"
-  | "noteBy"
-  | "recordOutcome"
+  "record" | "exists" | "identity" | "lost" | "foreign" | "position" | "accepts" | "drawId" | "note" | "noteBy"
 >;
 
 /** What a run keeps between its turns, in this process. */
@@ -91,8 +79,8 @@ export class RunMemory {
   readonly calls = new Map<string, UnderWay>();
   /** By call: a person may have a key called again while its first call goes on. */
   readonly handles = new Map<string, Handle>();
-  /** What T5 found of steps' next calls. */
-  readonly admissions = new Map<string, Admission>();
+  /** Calls admitted when T5 found that a step's next call fits; null where no ceiling concerns it. */
+  readonly admissions = new Map<string, number | null>();
   /** What middleware sees of a step's attempt. */
   readonly contexts = new Map<string, SkillExecutionContext>();
   /** Commands that wait for an answer, by who waits for theirs. */
@@ -123,28 +111,12 @@ export interface Run extends RunMemory {
   readonly settings: Settings;
   /** The instant of the input that is handled; epoch ms. */
   readonly now: number;
-  readonly scopes: Scopes;
+  readonly scopes: PassScopes;
   /** The owner stops, or another took over: nothing is begun any more. */
   readonly interrupted: boolean;
   readonly intend: (intention: Intention) => void;
   readonly mark: (stage: string, detail?: Readonly<Record<string, unknown>>) => void;
   readonly warn: (detail: object, message: string) => void;
-}
-
-/** Passes over the record that may wait for an answer, by name: one a step, one for planning, one for each command. */
-export interface Scopes {
-  /** Runs a pass; false when it waits. What it asked is kept for its next pass, and forgotten when it is through. */
-  readonly pass: (scope: string, work: () => void) => boolean;
-  /** Whether the scope has a question out. */
-  readonly waits: (scope: string) => boolean;
-  /** Whether a pass of the scope has been made, and is not through. */
-  readonly hasBegun: (scope: string) => boolean;
-  /** Whether any has a question out. */
-  readonly anyWaits: () => boolean;
-  /** The answer, and whether this pass is the first to hear it. */
-  readonly hear: (key: string, question: Question) => { readonly answer: Answered; readonly isNew: boolean };
-  /** A value that is the same in every pass of the scope. */
-  readonly keep: <T>(key: string, make: () => T) => T;
 }
 
 /** Thrown to end a pass that waits for an answer. No Error: nothing went wrong, and a stack costs more than the rest. */
@@ -159,11 +131,9 @@ export function ask<T>(run: Run, key: string, question: Question): T {
   return answer.error === null ? (answer.data as T) : raise(answer.error);
 }
 
-/** As `ask`, and whether this pass is the first to hear the answer: what follows from it is noted once. */
-export function askOnce<T>(run: Run, key: string, question: Question): { readonly data: T; readonly isNew: boolean } {
-  const { answer, isNew } = run.scopes.hear(key, question);
-  return answer.error === null ? { data: answer.data as T, isNew } : raise(answer.error);
-}
+/** Tells the outside, through T6's artifact bus. */
+export const notify = (run: Run, fn: string, data: JsonObject): void =>
+  run.intend({ do: "tell", to: 6, fn, schema: "Notification", data, tags: { source_type: "system" } });
 
 const refs = new Map<string, ModuleRef>();
 
@@ -185,6 +155,9 @@ export function stepOf(run: Run, stepId: string) {
   );
 }
 
+/** A gate of the record as it stands now. */
+export const gateNow = ({ log }: Run, gateId: string): Gate => log.record.gates.get(gateId) as Gate;
+
 /** Whether the gate was opened under another policy than the one that holds now. A lost call has been made already. */
 export const isOutdated = (run: Run, { kind, policy_version }: Gate): boolean =>
   kind === "approval" && policy_version !== run.settings.policyVersion;
@@ -193,7 +166,7 @@ export const isOutdated = (run: Run, { kind, policy_version }: Gate): boolean =>
 export function showsNewest(run: Run, { step_id, target, draft_version }: Gate): boolean {
   const { step } = stepOf(run, step_id);
   if (draft_version !== undefined && draft_version !== step.draft_version) return false;
-  const newest = step.applies === null ? null : draftOfStep(run.log.record, step.applies);
+  const newest = draftOfStep(run.log.record, step.applies);
   return newest === null || newest.version === target?.version;
 }
 
@@ -213,14 +186,15 @@ export const scopeOf = (stepId: string): string => `step:${stepId}`;
 export const baseIdOf = (stepId: string): string => stepId.replace(/_r\d+$/, "");
 
 /** The newest version of the outcome that a step, or the step it does again, drafted. */
-export const outcomeOfStep = (record: WorkflowRecord, stepId: string): Outcome | null =>
+export const outcomeOfStep = (record: WorkflowRecord, stepId: string | null): Outcome | null =>
   versionsOf(record, stepId).at(-1) ?? null;
 
 /** What an apply is about: the newest draft. The final version is a copy of one under a number of its own (IDM-08). */
-export const draftOfStep = (record: WorkflowRecord, stepId: string): Outcome | null =>
+export const draftOfStep = (record: WorkflowRecord, stepId: string | null): Outcome | null =>
   versionsOf(record, stepId).findLast((version) => version.status === "draft") ?? null;
 
-export function versionsOf(record: WorkflowRecord, stepId: string): readonly Outcome[] {
+export function versionsOf(record: WorkflowRecord, stepId: string | null): readonly Outcome[] {
+  if (stepId === null) return [];
   for (const versions of record.outcomes.values()) {
     const [first] = versions;
     if (first?.step_id != null && baseIdOf(first.step_id) === baseIdOf(stepId)) return versions;

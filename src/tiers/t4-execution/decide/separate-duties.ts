@@ -2,14 +2,13 @@
  * Gates that separate duties: who edits, or has work done again, asks for what comes of it, and others approve that.
  */
 import { seatsOf } from "../../../../machines/quorum.ts";
-import { raise } from "../../../contract/error.ts";
-import { kernelError } from "../../../contract/error-codes.ts";
 import { type Gate, gateIdOf } from "../../../contract/gate.ts";
 import { completeQuorum, whyUnsatisfiable } from "../../../contract/gate-spec.ts";
 import type { PrincipalRef } from "../../../contract/gate-vote.ts";
 import type { PlanStep } from "../../../contract/plan.ts";
 import { isStepDone } from "../../../contract/workflow.ts";
-import { oodaRef, type Run, stepOf } from "./run.ts";
+import { refuseAt } from "./refuse-at-gate.ts";
+import { type Run, stepOf } from "./run.ts";
 
 /** The quorum of those who are left. @throws KernelErrorException T5_GATE_CONFLICT where they are too few, here or ahead. */
 export function quorumWithout(run: Run, gate: Gate, editor: PrincipalRef): Partial<Pick<Gate, "quorum">> {
@@ -28,11 +27,7 @@ export function requireOthers({ log, settings }: Run, asker: PrincipalRef, steps
   for (const { step_id, gate } of steps) {
     if (gate?.separation !== true) continue;
     const why = whyUnsatisfiable(gate, seatsOf(gate, requesters, settings.same)?.length ?? null);
-    if (why !== null) refuse(gateIdOf(step_id), `who edits or asks again leaves the approval to others, and ${why}`);
+    const message = `${gateIdOf(step_id)}: who edits or asks again leaves the approval to others, and ${why}`;
+    if (why !== null) refuseAt(gateIdOf(step_id), message, { fn: "separate_duties" });
   }
 }
-
-const refuse = (gateId: string, why: string): never =>
-  raise(
-    kernelError("T5_GATE_CONFLICT", `${gateId}: ${why}`, oodaRef("separate_duties"), { detail: { gate_id: gateId } }),
-  );

@@ -19,7 +19,8 @@ import { retryPolicies } from "../../../contract/operator.ts";
 import type { PlanStep } from "../../../contract/plan.ts";
 import { failStep } from "./end-step.ts";
 import { describeDoubtGate } from "./open-gate.ts";
-import { isUnderWay, oodaRef, type Run, stepOf } from "./run.ts";
+import { findKnownOperator } from "./prepare-step.ts";
+import { isUnderWay, notify, oodaRef, type Run, stepOf } from "./run.ts";
 
 export interface Failed {
   readonly action_id: string;
@@ -47,12 +48,8 @@ const inDoubt = (action_id: string): KernelError =>
     detail: { action_id },
   });
 
-export const maxAttemptsOf = (run: Run, { operator, operator_version }: PlanStep): number => {
-  const policy = run.settings.registry.findOperator(operator, operator_version)?.metadata.retry ?? "STANDARD";
-  return (
-    run.settings.retryPolicies[policy] ?? retryPolicies[policy as keyof typeof retryPolicies] ?? retryPolicies.STANDARD
-  );
-};
+export const maxAttemptsOf = (run: Run, step: PlanStep): number =>
+  run.settings.retryPolicies[findKnownOperator(run, step)?.metadata.retry ?? ""] ?? retryPolicies.STANDARD;
 
 function mayRetry(run: Run, step: PlanStep, { error, cached, pending, action_id }: Failed): boolean {
   if (error === null || !isRetryable(error)) return false;
@@ -72,8 +69,7 @@ function scheduleRetry(
 ): void {
   const { attempt } = stepOf(run, step_id);
   const hint = toExecutorError(error).retry_after_ms ?? 0;
-  const due = run.log.instantOf("ACTION_RETRY_SCHEDULED", step_id) + Math.max(1000 * 2 ** attempt, hint);
-  const due_at = instantText(due);
+  const due_at = instantText(run.now + Math.max(1000 * 2 ** attempt, hint));
   run.log.note(draft("ACTION_RETRY_SCHEDULED", { action_id, attempt, due_at }, step_id));
 }
 
@@ -117,6 +113,5 @@ function raiseAlert(
   alert: { readonly action_id: string; readonly operator_name: string; readonly error: KernelError },
 ): void {
   run.log.note(draft("OPERATOR_ALERT", alert, stepId));
-  const data = { type: "operator_alert", ...alert };
-  run.intend({ do: "tell", to: 6, fn: "alert", schema: "Notification", data, tags: { source_type: "system" } });
+  notify(run, "alert", { type: "operator_alert", ...alert });
 }

@@ -12,17 +12,23 @@
 import { isSpent } from "../../../contract/action.ts";
 import { checkBudget } from "../../../contract/budget.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
-import { draft } from "../../../contract/event.ts";
+import { draft, type EventDraft } from "../../../contract/event.ts";
 import { isOpenGate } from "../../../contract/gate.ts";
 import type { PlanStep } from "../../../contract/plan.ts";
 import { toStepResult } from "../../../contract/step.ts";
-import { isRunnable, isTerminal, type StepRecord, type WorkflowRecord } from "../../../contract/workflow.ts";
+import {
+  isRunnable,
+  isTerminal,
+  type StepRecord,
+  stepsOf,
+  unmetOf,
+  type WorkflowRecord,
+} from "../../../contract/workflow.ts";
 import { beginStep, driveStep, type Phase, phaseOf } from "./drive-step.ts";
 import { failStep } from "./end-step.ts";
 import { cancelWorkflow } from "./end-workflow.ts";
 import { hasGoneThrough, warnOfLoop } from "./plan-workflow.ts";
 import { findKnownOperator, isRepeatable } from "./prepare-step.ts";
-import { lastDecidedGate, queueSteps } from "./read-steps.ts";
 import { oodaRef, type Run, scopeOf, stepOf } from "./run.ts";
 
 /** Whether anything of the workflow may be begun by this run. */
@@ -37,6 +43,15 @@ export function startPlan(run: Run): void {
   run.log.note(...queueSteps(record, ids));
 }
 
+/** STEP_QUEUED for each of these steps that is queued. */
+export const queueSteps = (record: WorkflowRecord, stepIds: readonly string[]): EventDraft[] =>
+  stepIds.flatMap((id) => {
+    const step = record.steps.get(id);
+    return step?.state === "queued"
+      ? [draft("STEP_QUEUED", { name: step.step.name, operator: step.step.operator }, id)]
+      : [];
+  });
+
 /** Works on the plan as far as it goes. True when another round of planning follows. */
 export function workPlan(run: Run): boolean {
   markRound(run);
@@ -49,7 +64,7 @@ export function workPlan(run: Run): boolean {
       if (step.state === "running" && mayGoOn(run) && hasPlace(run, step)) driveStep(run, step.step.step_id);
     if (!run.asleep) beginReady(run);
   }
-  return mayGoOn(run) && !run.asleep && !isBusy(run) && settlePlan(run, stepsOf(run));
+  return mayGoOn(run) && !run.asleep && !isBusy(run) && settlePlan(run, stepsOf(run.log.record));
 }
 
 /** A direct response is one step of the kernel's own; the DAG is not entered (C-14). */
@@ -60,26 +75,21 @@ function markRound(run: Run): void {
   if (plan.direct_response === null) run.mark("dag.run");
 }
 
-/** The plan's steps: the same records for as long as the plan is worked on. */
-function stepsOf({ log: { record } }: Run): readonly StepRecord[] {
-  const steps: StepRecord[] = [];
-  for (const { step_id } of record.plan?.steps ?? []) {
-    const step = record.steps.get(step_id);
-    if (step !== undefined) steps.push(step);
+/** Steps of the plan that run. */
+function runningOf({ steps, standing }: WorkflowRecord): StepRecord[] {
+  const running: StepRecord[] = [];
+  for (const id of standing.running) {
+    const step = standing.places.has(id) ? steps.get(id) : undefined;
+    if (step !== undefined) running.push(step);
   }
-  return steps;
+  return running;
 }
 
-/** Steps of the plan that run, but for those whose call is waited for; in the plan's order. */
+/** Those whose call is not waited for, in the plan's order. */
 function movableOf({ log: { record }, calls }: Run): StepRecord[] {
-  const { places, running } = record.standing;
-  const movable: { readonly step: StepRecord; readonly place: number }[] = [];
-  for (const id of running) {
-    const [step, place] = [record.steps.get(id), places.get(id)];
-    if (step === undefined || place === undefined || (step.phase === "calling" && calls.has(id))) continue;
-    movable.push({ step, place });
-  }
-  return movable.sort((a, b) => a.place - b.place).map(({ step }) => step);
+  const placeOf = ({ step }: StepRecord): number => record.standing.places.get(step.step_id) ?? 0;
+  const movable = runningOf(record).filter(({ phase, step }) => phase !== "calling" || !calls.has(step.step_id));
+  return movable.sort((a, b) => placeOf(a) - placeOf(b));
 }
 
 const resting: ReadonlySet<Phase> = new Set(["waiting", "asking", "over"]);
@@ -91,15 +101,11 @@ const isActive = (run: Run, step: StepRecord): boolean =>
 function isBusy(run: Run): boolean {
   for (const _ of activeOf(run)) return true;
   // One that is over may still have a question out.
-  return run.scopes.anyWaits() && stepsOf(run).some((step) => isActive(run, step));
+  return run.scopes.anyWaits() && stepsOf(run.log.record).some((step) => isActive(run, step));
 }
 
 function* activeOf(run: Run): Generator<StepRecord> {
-  const { steps, standing } = run.log.record;
-  for (const id of standing.running) {
-    const step = steps.get(id);
-    if (step !== undefined && standing.places.has(id) && isActive(run, step)) yield step;
-  }
+  for (const step of runningOf(run.log.record)) if (isActive(run, step)) yield step;
 }
 
 /** WORKFLOW_RESUMED once something has made a step ready. */
@@ -113,12 +119,20 @@ function resumeIfRunnable(run: Run): void {
 const noteResumed = (run: Run, step_id: string | null): void =>
   run.log.note(draft("WORKFLOW_RESUMED", { gate_id: lastDecidedGate(run.log.record), step_id }));
 
+/** What made a waiting workflow go on: the gate that was decided last, which need not be the one that opened last. */
+function lastDecidedGate({ gates }: WorkflowRecord): string | null {
+  let [last, at]: [string | null, string] = [null, ""];
+  for (const { gate_id, decision } of gates.values())
+    if (decision !== null && decision.at >= at) [last, at] = [gate_id, decision.at];
+  return last;
+}
+
 /** What depends, however far, on a step that did not succeed will not run; what came to a gate since is looked at each time. */
 function skipDead(run: Run, movable: readonly StepRecord[]): void {
   const { steps } = run.log.record;
   for (let from = -1; from !== run.log.position; ) {
     from = run.log.position;
-    for (const step of run.ready.hasDied(run.log.record) ? stepsOf(run) : movable) {
+    for (const step of run.ready.hasDied(run.log.record) ? stepsOf(run.log.record) : movable) {
       if (step.state !== "queued" && step.phase !== "awaiting_approval") continue;
       const because = step.step.depends_on.find((id) => isDead(steps.get(id)));
       if (because !== undefined) skip(run, step, because);
@@ -142,9 +156,7 @@ function skip(run: Run, { step, state }: StepRecord, because: string): void {
 /** What comes back from a gate or from another process waits for a place among those that may run at once. */
 function hasPlace(run: Run, step: StepRecord): boolean {
   if (!comesBack(run, step)) return true;
-  let active = 0;
-  for (const one of activeOf(run)) if (!comesBack(run, one)) active += 1;
-  return active < limitOf(run);
+  return [...activeOf(run)].filter((one) => !comesBack(run, one)).length < limitOf(run);
 }
 
 function comesBack(run: Run, step: StepRecord): boolean {
@@ -175,7 +187,7 @@ function checkStart(run: Run, { step_id }: PlanStep): boolean {
   const refusal = checkBudget(run.log.record.spent, run.settings.maxCost);
   if (refusal === null) return true;
   run.log.note(draft("BUDGET_REFUSED", { error: refusal }, step_id));
-  for (const open of stepsOf(run)) if (open.state === "queued") skip(run, open, "budget");
+  for (const open of stepsOf(run.log.record)) if (open.state === "queued") skip(run, open, "budget");
   return false;
 }
 
@@ -184,7 +196,7 @@ function settlePlan(run: Run, steps: readonly StepRecord[]): boolean {
   const { record } = run.log;
   if (record.budget_refused !== null) return endWith(run, { how: "fail", error: record.budget_refused });
   if (steps.some((step) => phaseOf(run, step) === "asking")) return park(run);
-  for (const step of steps) if (step.state === "queued") skip(run, step, unmetOf(run, step));
+  for (const step of steps) if (step.state === "queued") skip(run, step, unmetOf(record, step.step) ?? "unreachable");
   const failed = steps.filter((step) => step.state === "failed");
   const isThrough = failed.length === 0 && steps.every((step) => step.state === "succeeded");
   if (isThrough && record.plan?.continues !== true) return endWith(run, { how: "complete" });
@@ -199,9 +211,6 @@ function settlePlan(run: Run, steps: readonly StepRecord[]): boolean {
   if (record.state === "waiting_for_user") noteResumed(run, null);
   return true;
 }
-
-const unmetOf = ({ log: { record } }: Run, { step }: StepRecord): string =>
-  step.depends_on.find((id) => record.steps.get(id)?.state !== "succeeded") ?? "unreachable";
 
 function endWith(run: Run, ending: NonNullable<Run["ending"]>): false {
   run.ending = ending;

@@ -11,16 +11,15 @@ import { kernelError } from "../../../contract/error-codes.ts";
 import { follow, isPromise } from "../../../contract/maybe-promise.ts";
 import type { Result } from "../../../contract/result.ts";
 import type { Runtime } from "../../../runtime/runtime.ts";
-import { callWithin, type Within } from "../../../runtime/within.ts";
 import { hasFailedHere, isKnownSpent } from "../decide/answer-key.ts";
 import { readThrown } from "../decide/hooks.ts";
-import type { Answered } from "../decide/input.ts";
+import { type Answered, answered, failed } from "../decide/input.ts";
 import type { Question } from "../decide/intention.ts";
 import { operatorContext } from "../decide/operator-context.ts";
 import { findKnownOperator } from "../decide/prepare-step.ts";
 import { oodaRef, stepOf } from "../decide/run.ts";
 import { screenOutput } from "./screen-output.ts";
-import { type Asking, within } from "./services.ts";
+import { type Asking, callHost } from "./services.ts";
 
 export function putQuestion(question: Question, at: Asking): Answered | Promise<Answered> {
   switch (question.ask) {
@@ -35,13 +34,12 @@ export function putQuestion(question: Question, at: Asking): Answered | Promise<
 
 /** What host code gave, or threw. */
 function hear(work: () => unknown): Answered | Promise<Answered> {
-  const answered = (data: unknown): Answered => ({ error: null, data, tags: {} });
-  const failed = (thrown: unknown): Answered => ({ error: readThrown(thrown), data: null, tags: {} });
+  const threw = (thrown: unknown): Answered => failed(readThrown(thrown));
   try {
     const answer = work();
-    return isPromise(answer) ? answer.then(answered, failed) : answered(answer);
+    return isPromise(answer) ? answer.then(answered, threw) : answered(answer);
   } catch (thrown) {
-    return failed(thrown);
+    return threw(thrown);
   }
 }
 
@@ -68,9 +66,9 @@ function signalOf(question: TierQuestion, { runtime: { signals }, run, parentId 
 function readResult({ status, error, signals }: Result, wantsData: boolean, { logger }: Runtime): Answered {
   const [signal] = signals;
   if (!wantsData) return { error, data: signal?.body ?? null, tags: signal?.tags ?? {} };
-  if (status === "error") return { error: error ?? noData(), data: null, tags: {} };
+  if (status === "error") return failed(error ?? noData());
   if (status === "partial" && error !== null) logger.warn({ error }, "partial answer");
-  if (signal?.kind !== "data") return { error: noData(), data: null, tags: {} };
+  if (signal?.kind !== "data") return failed(noData());
   return { error: null, data: signal.body["data"], tags: signal.tags };
 }
 
@@ -87,7 +85,11 @@ function askHost(question: HostQuestion, at: Asking): unknown {
     case "initialize":
       return services.ensureInitialized();
     case "check":
-      return callWithin(() => services.security.validateParams(question.payload), checking(at));
+      return callHost(at, {
+        fn: "prepare_step",
+        what: "security.validateParams",
+        call: () => services.security.validateParams(question.payload),
+      });
     case "screen":
       return screenOutput(at, question.result, "");
     case "check_call":
@@ -113,15 +115,6 @@ function sharing({ run }: Asking, key: string) {
   return { tenant_id, key, workflow_id, parent_workflow_id, hasFailed: hasFailedHere(run, key), knows };
 }
 
-const checking = (at: Asking): Within =>
-  within(at, {
-    timeoutMs: at.runtime.limits.securityTimeoutMs,
-    fn: "prepare_step",
-    onTimeout: "T4_PARAMS_REFUSED",
-    onThrow: "T4_PARAMS_REFUSED",
-    what: "security.validateParams",
-  });
-
 const Shown = z.object({
   preview: z.string(),
   diff: z.string().nullable().default(null),
@@ -139,31 +132,16 @@ function askOperator(
   const question = operator?.[about];
   if (operator === null || question == null) return null;
   const context = operatorContext(at.run, step, operator);
-  const bound = within(at, {
-    timeoutMs: at.runtime.limits.previewTimeoutMs,
-    fn: "preview",
-    onTimeout: "T4_TOOL_TIMEOUT",
-    onThrow: "T4_TOOL_EXECUTION_FAILED",
-    what: `the ${about} of ${step.operator}`,
-  });
-  return callWithin<unknown>(
-    () => keepMeant(() => question({ input: input as never, context, signal: at.signal })),
-    bound,
-  );
+  const call = (): unknown => keepMeant(() => question({ input: input as never, context, signal: at.signal }));
+  return callHost(at, { fn: "preview", what: `the ${about} of ${step.operator}`, call });
 }
 
 function callHook(at: Asking, { name, phase, step_id }: Extract<Question, { readonly ask: "hook" }>): unknown {
   const middleware = at.run.settings.middleware.find((one) => one.name === name);
   const context = at.run.contexts.get(step_id);
   if (middleware === undefined || context === undefined) return null;
-  const bound = within(at, {
-    timeoutMs: at.runtime.limits.middlewareTimeoutMs,
-    fn: "middleware",
-    onTimeout: "T4_TOOL_TIMEOUT",
-    onThrow: "T4_TOOL_EXECUTION_FAILED",
-    what: `middleware ${name}`,
-  });
-  return callWithin<unknown>(() => keepMeant(() => middleware[phase]?.(context)), bound);
+  const call = (): unknown => keepMeant(() => middleware[phase]?.(context));
+  return callHost(at, { fn: "middleware", what: `middleware ${name}`, call });
 }
 
 /** What a host's function throws on purpose, an operator error among it, stays what it says; the rest is its own failure. */

@@ -15,20 +15,20 @@ import { isRetryable, type KernelError, KernelErrorException, raise } from "../.
 import { kernelError } from "../../../contract/error-codes.ts";
 import type { EventDraft } from "../../../contract/event.ts";
 import { type Json, toJson } from "../../../contract/json.ts";
-import { isPromise } from "../../../contract/maybe-promise.ts";
-import { isHarmless, type Operator, type OperatorCall } from "../../../contract/operator.ts";
+import { follow, isPromise } from "../../../contract/maybe-promise.ts";
+import { isHarmless, type Operator } from "../../../contract/operator.ts";
 import { messageOf } from "../../../runtime/within.ts";
 import { invokerRef } from "../decide/answer-key.ts";
 import type { Screened } from "../decide/end-call.ts";
 import { readThrown } from "../decide/hooks.ts";
 import type { CallEnd, CallOf } from "../decide/input.ts";
-import type { Intention } from "../decide/intention.ts";
+import type { IntentionOf } from "../decide/intention.ts";
 import { operatorContext } from "../decide/operator-context.ts";
 import { isRepeatable } from "../decide/prepare-step.ts";
 import { stepOf } from "../decide/run.ts";
 import { callTool } from "./call-tool.ts";
 import { createRecording } from "./record-call.ts";
-import { createRouteCall } from "./route-call.ts";
+import { createRouteCall, type RouteCall } from "./route-call.ts";
 import { screenOutput } from "./screen-output.ts";
 import type { Asking } from "./services.ts";
 import { createStepStream, type StepStream } from "./stream-step.ts";
@@ -39,8 +39,6 @@ export interface Calling extends Asking {
   /** Notes what the call says. Resolves once that is committed; to false where its ceilings were not held to what stood then, and nothing is. */
   readonly note: (call: CallOf, drafts: readonly EventDraft[]) => Promise<boolean>;
 }
-
-type CallIntention = Extract<Intention, { readonly do: "call" }>;
 
 /** How a call came out, before anybody asks whether in time. */
 type Outcome =
@@ -54,12 +52,12 @@ type Outcome =
 
 interface Made {
   readonly at: Calling;
-  readonly wanted: CallIntention;
+  readonly wanted: IntentionOf<"call">;
   readonly operator: Operator;
   readonly stream: StepStream;
-  readonly used: { value: Usage };
   readonly abort: AbortController;
-  readonly endRoutes: () => void;
+  readonly routes: RouteCall;
+  used: Usage;
   stage: "before" | "running" | "answered";
   unlisten: () => void;
 }
@@ -68,18 +66,17 @@ interface Made {
  * Makes the call. Its end is told; the promise is for those who join it: it resolves when the operator has ended. Null
  * where it has ended at once.
  */
-export function callOperator(at: Calling, wanted: CallIntention): Promise<void> | null {
+export function callOperator(at: Calling, wanted: IntentionOf<"call">): Promise<void> | null {
   const { step } = stepOf(at.run, wanted.step_id);
   const operator = at.run.settings.registry.findOperator(step.operator, step.operator_version) as Operator;
-  const routes = createRouteCall(at, wanted);
   const made: Made = {
     at,
     wanted,
     operator,
     stream: createStepStream(at, wanted),
-    used: { value: {} },
+    used: {},
     abort: new AbortController(),
-    endRoutes: routes.end,
+    routes: createRouteCall(at, wanted),
     stage: "before",
     unlisten: () => undefined,
   };
@@ -87,7 +84,7 @@ export function callOperator(at: Calling, wanted: CallIntention): Promise<void> 
   const { clock } = at.runtime;
   let ranOut: () => void = () => undefined;
   const cancel = at.services.timers.deadline(clock.now() + wanted.timeout_ms, () => ranOut());
-  const outcome = start(made, routes.route);
+  const outcome = start(made);
   if (isPromise(outcome)) {
     const first = new Promise<Outcome | typeof timedOut>((resolve) => {
       ranOut = () => {
@@ -101,7 +98,7 @@ export function callOperator(at: Calling, wanted: CallIntention): Promise<void> 
   return end(made, outcome);
 }
 
-function start(made: Made, route: OperatorCall["route"]): Outcome | Promise<Outcome> {
+function start(made: Made): Outcome | Promise<Outcome> {
   const { at, wanted, operator } = made;
   const cancel = (): void => made.abort.abort(at.signal.reason);
   if (at.signal.aborted) cancel();
@@ -118,19 +115,17 @@ function start(made: Made, route: OperatorCall["route"]): Outcome | Promise<Outc
     report: made.stream.report,
     stream: made.stream.write,
     ...createRecording(at, wanted),
-    route,
+    route: made.routes.route,
     usage: (reported: Usage) => {
-      made.used.value = addUsage(made.used.value, readUsage(reported, operator));
+      made.used = addUsage(made.used, readUsage(reported, operator));
     },
   }) as never;
   const read = (raw: unknown): Outcome | Promise<Outcome> => {
     made.stage = "answered";
     made.stream.stop();
     at.run.mark("security.validate_output", { step_id: wanted.step_id });
-    const screened = screenOutput(at, plainOutput(operator, raw), operator.metadata.name);
-    return isPromise(screened)
-      ? screened.then((found): Outcome => ({ ok: true, screened: found }))
-      : { ok: true, screened };
+    const answer = screenOutput(at, plainOutput(operator, raw), operator.metadata.name);
+    return follow(answer, (screened): Outcome => ({ ok: true, screened }));
   };
   const failed = (thrown: unknown): Outcome => {
     const error = readThrown(thrown);
@@ -142,7 +137,7 @@ function start(made: Made, route: OperatorCall["route"]): Outcome | Promise<Outc
     made.abort.signal.throwIfAborted();
     made.stage = "running";
     const raw: unknown = operator.tool === null ? operator.run(call) : callTool(at, wanted, call);
-    const outcome = isPromise(raw) ? Promise.resolve(raw).then(read) : read(raw);
+    const outcome = follow(raw, read);
     return isPromise(outcome) ? outcome.catch(failed) : outcome;
   } catch (thrown) {
     return failed(thrown);
@@ -235,9 +230,9 @@ function end(
   const { at, wanted, stream, used } = made;
   made.unlisten();
   if (outcome.ok) {
-    made.endRoutes();
+    made.routes.end();
     const { result, sanitized, length } = outcome.screened;
-    const told = { usage: used.value, late, cached: false, over: true, sanitized, length };
+    const told = { usage: used, late, cached: false, over: true, sanitized, length };
     const tell = (): void => at.tell(wanted, { status: "succeeded", result, ...told });
     const streamed = stream.end(sanitized === null);
     if (streamed !== null) return streamed.then(tell);
@@ -260,20 +255,16 @@ function leavesDoubt(
 }
 
 function reportFailed(
-  { at, wanted, stream, used, endRoutes }: Made,
+  { at, wanted, stream, used, routes }: Made,
   failed: { readonly error: KernelError; readonly pending: boolean; readonly late: boolean; readonly over: boolean },
 ): void {
-  endRoutes();
+  routes.end();
   void stream.end(false);
-  at.tell(wanted, { status: "failed", usage: used.value, cached: false, ...failed });
+  at.tell(wanted, { status: "failed", usage: used, cached: false, ...failed });
 }
 
 /** Waiting for a call under way is bounded by the waiting attempt's own time. */
-export async function joinCall(
-  at: Calling,
-  wanted: Extract<Intention, { readonly do: "join" }>,
-  under: Promise<void>,
-): Promise<void> {
+export async function joinCall(at: Calling, wanted: IntentionOf<"join">, under: Promise<void>): Promise<void> {
   const { clock } = at.runtime;
   const inTime = await new Promise<boolean>((resolve) => {
     const cancel = at.services.timers.deadline(clock.now() + wanted.timeout_ms, () => resolve(false));

@@ -18,7 +18,7 @@ import type { ToolCallContext } from "../../../contract/tool.ts";
 import { tieCall } from "../../../runtime/call-context.ts";
 import { type StepAnswer, stepQuestion } from "../decide/admit-payload.ts";
 import { readThrown } from "../decide/hooks.ts";
-import type { Intention, Question } from "../decide/intention.ts";
+import type { IntentionOf, Question } from "../decide/intention.ts";
 import { decisionDraft } from "../decide/note-decision.ts";
 import { findOperator, isRepeatable, readVerdict, type Verdict } from "../decide/prepare-step.ts";
 import { redact } from "../decide/redact.ts";
@@ -28,10 +28,8 @@ import type { Calling } from "./call-operator.ts";
 
 const toolRef = moduleRef(4, "tool_execution", "call");
 
-type CallIntention = Extract<Intention, { readonly do: "call" }>;
-
 /** The tool's answer: its structured data where it gave any, else its text and files. @throws KernelErrorException. */
-export async function callTool(at: Calling, wanted: CallIntention, call: ToolCallContext): Promise<Json> {
+export async function callTool(at: Calling, wanted: IntentionOf<"call">, call: ToolCallContext): Promise<Json> {
   const { step } = stepOf(at.run, wanted.step_id);
   const tool = { at, wanted, call, step, operator: findOperator(at.run, step) };
   const first = await send(tool, wanted.payload as JsonObject);
@@ -46,7 +44,7 @@ export async function callTool(at: Calling, wanted: CallIntention, call: ToolCal
 
 interface ToolCall {
   readonly at: Calling;
-  readonly wanted: CallIntention;
+  readonly wanted: IntentionOf<"call">;
   readonly call: ToolCallContext;
   readonly step: PlanStep;
   readonly operator: Operator;

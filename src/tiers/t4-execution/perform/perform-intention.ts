@@ -4,12 +4,10 @@
  * Never: decides; what comes of a call is an input of the workflow's mailbox.
  */
 import { isTerminal } from "../../../contract/workflow.ts";
-import type { Intention } from "../decide/intention.ts";
+import type { Intention, IntentionOf } from "../decide/intention.ts";
 import { callIdOf, oodaRef } from "../decide/run.ts";
 import { type Calling, callOperator, joinCall } from "./call-operator.ts";
 import type { Reply } from "./replies.ts";
-
-type IntentionOf<D extends Intention["do"]> = Extract<Intention, { readonly do: D }>;
 
 export class Performer {
   readonly #at: Calling;

@@ -46,14 +46,10 @@ export async function recallFirst(
   const [received] = openTurns(rows);
   if (received === undefined) return null;
   const { intent, plan_id, submission: known } = payloadOf(received, "INTENT_RECEIVED");
-  if (known?.digest !== submission.digest) refuseOther(received.workflow_id);
   const { workflow_id, correlation_id } = received;
+  if (known?.digest !== submission.digest) {
+    const message = "this key came with another request before";
+    raise(kernelError("T4_IDEMPOTENCY_PAYLOAD_MISMATCH", message, oodaRef("recall"), { detail: { workflow_id } }));
+  }
   return acceptedOf({ workflow_id: workflow_id as string, intent_id: intent.intent_id, plan_id, correlation_id });
 }
-
-const refuseOther = (workflow_id: string | null): never =>
-  raise(
-    kernelError("T4_IDEMPOTENCY_PAYLOAD_MISMATCH", "this key came with another request before", oodaRef("recall"), {
-      detail: { workflow_id },
-    }),
-  );

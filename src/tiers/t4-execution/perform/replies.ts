@@ -1,9 +1,9 @@
 /** Who waits for what a command comes to: each is answered once, when what it led to is committed. */
 import { type KernelError, KernelErrorException } from "../../../contract/error.ts";
 import type { Input } from "../decide/input.ts";
-import type { Intention } from "../decide/intention.ts";
+import type { IntentionOf } from "../decide/intention.ts";
 
-export type Reply = Extract<Intention, { readonly do: "answer" | "refuse" }>;
+export type Reply = IntentionOf<"answer" | "refuse">;
 
 interface Waiting {
   readonly resolve: (data: never) => void;
@@ -46,7 +46,7 @@ export class Replies {
   askAnew(inputs: readonly Input[]): readonly Input[] {
     const bound = inputs.filter(isBound);
     const anew = bound.slice(bound.length === 1 ? 0 : 1);
-    for (const { re } of anew) if (re !== null) this.answer({ do: "answer", re, data: false });
+    for (const { re } of anew) this.answer({ do: "answer", re, data: false });
     return inputs.filter((input) => !anew.includes(input as Told));
   }
 

@@ -11,30 +11,20 @@ import type { Json } from "../../../contract/json.ts";
 import { follow, isPromise } from "../../../contract/maybe-promise.ts";
 import { type StepResult, toStepResult } from "../../../contract/step.ts";
 import type { Security } from "../../../ports/perception.ts";
-import { callWithin } from "../../../runtime/within.ts";
 import type { Screened } from "../decide/end-call.ts";
 import { checkedChars, sanitizedMarker } from "../decide/redact.ts";
 import { oodaRef } from "../decide/run.ts";
-import { type Asking, within } from "./services.ts";
+import { type Asking, callHost } from "./services.ts";
 
 /** What is about to be recorded, as validateOutput lets it through. @throws KernelErrorException T0_VALIDATION_PAYLOAD_TOO_LARGE. */
 export function screenOutput(at: Asking, raw: Json, operator: string): Screened | Promise<Screened> {
-  const { maxOutputChars, securityTimeoutMs } = at.runtime.limits;
-  const bound = within(at, {
-    timeoutMs: securityTimeoutMs,
-    fn: "screen",
-    onTimeout: "T4_OUTPUT_INVALID",
-    onThrow: "T4_OUTPUT_INVALID",
-    what: "security.validateOutput",
+  const { maxOutputChars } = at.runtime.limits;
+  const call = (): Screened | Promise<Screened> => validated(at, raw);
+  return follow(callHost(at, { fn: "screen", what: "security.validateOutput", call }), (screened) => {
+    if (screened.length <= maxOutputChars) return screened;
+    const message = `the output of ${operator} has ${screened.length} characters, more than limits.maxOutputChars = ${maxOutputChars}`;
+    return raise(kernelError("T0_VALIDATION_PAYLOAD_TOO_LARGE", message, oodaRef("screen")));
   });
-  return follow(
-    callWithin(() => validated(at, raw), bound),
-    (screened) => {
-      if (screened.length <= maxOutputChars) return screened;
-      const message = `the output of ${operator} has ${screened.length} characters, more than limits.maxOutputChars = ${maxOutputChars}`;
-      return raise(kernelError("T0_VALIDATION_PAYLOAD_TOO_LARGE", message, oodaRef("screen")));
-    },
-  );
 }
 
 function validated({ run, services }: Asking, raw: Json): Screened | Promise<Screened> {

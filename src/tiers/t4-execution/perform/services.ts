@@ -3,7 +3,7 @@ import type { Outcome } from "../../../contract/outcome.ts";
 import type { Security } from "../../../ports/perception.ts";
 import type { Runtime } from "../../../runtime/runtime.ts";
 import type { Timers } from "../../../runtime/timers.ts";
-import type { Within } from "../../../runtime/within.ts";
+import { callWithin } from "../../../runtime/within.ts";
 import type { SharedKey } from "../decide/answer-key.ts";
 import { oodaRef, type Run } from "../decide/run.ts";
 
@@ -41,8 +41,32 @@ export interface Asking {
   readonly saved: () => Promise<void>;
 }
 
-/** How hosts' code is called for a workflow; `fn` names the function of T4 that asks. */
-export const within = (
-  { runtime: { clock } }: Asking,
-  { fn, ...bound }: Omit<Within, "clock" | "source"> & { readonly fn: string },
-): Within => ({ clock, source: oodaRef(fn), ...bound });
+const outputBound = {
+  limit: "securityTimeoutMs",
+  onTimeout: "T4_OUTPUT_INVALID",
+  onThrow: "T4_OUTPUT_INVALID",
+} as const;
+const toolBound = { onTimeout: "T4_TOOL_TIMEOUT", onThrow: "T4_TOOL_EXECUTION_FAILED" } as const;
+
+/** What hosts' code may take, and what its silence and its throws mean, by the function of T4 that asks it. */
+const bounds = {
+  prepare_step: { limit: "securityTimeoutMs", onTimeout: "T4_PARAMS_REFUSED", onThrow: "T4_PARAMS_REFUSED" },
+  screen: outputBound,
+  stream: outputBound,
+  preview: { limit: "previewTimeoutMs", ...toolBound },
+  middleware: { limit: "middlewareTimeoutMs", ...toolBound },
+} as const;
+
+interface HostCall<T> {
+  readonly fn: keyof typeof bounds;
+  /** What is called, for the message. */
+  readonly what: string;
+  readonly call: () => T | Promise<T>;
+}
+
+/** Calls hosts' code for a workflow, within its time. @throws KernelErrorException */
+export function callHost<T>({ runtime }: Asking, { fn, what, call }: HostCall<T>): T | Promise<T> {
+  const { limit, ...codes } = bounds[fn];
+  const { clock, limits } = runtime;
+  return callWithin(call, { clock, source: oodaRef(fn), timeoutMs: limits[limit], what, ...codes });
+}

@@ -10,11 +10,10 @@
  */
 import { draft } from "../../../contract/event.ts";
 import { isPromise } from "../../../contract/maybe-promise.ts";
-import { callWithin } from "../../../runtime/within.ts";
 import type { CallOf } from "../decide/input.ts";
 import { sanitizedMarker } from "../decide/redact.ts";
 import type { Calling } from "./call-operator.ts";
-import { within } from "./services.ts";
+import { callHost } from "./services.ts";
 
 export interface StepStream {
   readonly write: (chunk: string) => void;
@@ -99,16 +98,9 @@ export function createStepStream(at: Calling, call: CallOf): StepStream {
 function checkChunk(at: Calling, chunk: string): string | Promise<string> {
   const { validateChunk } = at.services.security;
   if (validateChunk === undefined) return chunk;
-  const bound = within(at, {
-    timeoutMs: at.runtime.limits.securityTimeoutMs,
-    fn: "stream",
-    onTimeout: "T4_OUTPUT_INVALID",
-    onThrow: "T4_OUTPUT_INVALID",
-    what: "security.validateChunk",
-  });
   const read = ({ ok }: { readonly ok: boolean }): string => (ok ? chunk : sanitizedMarker);
   try {
-    const verdict = callWithin(() => validateChunk(chunk), bound);
+    const verdict = callHost(at, { fn: "stream", what: "security.validateChunk", call: () => validateChunk(chunk) });
     return isPromise(verdict) ? verdict.then(read).catch(() => sanitizedMarker) : read(verdict);
   } catch {
     return sanitizedMarker;

@@ -1,13 +1,14 @@
 /**
- * What passes over a record have been answered so far (`Scopes` of deciding).
+ * What passes over a record have been answered so far. A pass may wait for an answer; it has a name: one a step, one for
+ * planning, one for each command.
  *
  * Owns: the answers of passes that are not through. Never: puts a question itself.
  * P1  A question is put once a scope; its answer is there for every later pass, until the scope is through or forgotten.
  * P2  An answer that comes after its scope was forgotten is nobody's.
  */
-import type { Answered, Input } from "./decide/input.ts";
-import type { Question } from "./decide/intention.ts";
-import { pending, type Scopes } from "./decide/run.ts";
+import type { Answered, Input } from "./input.ts";
+import type { Question } from "./intention.ts";
+import { pending } from "./run.ts";
 
 interface Entry {
   /** The number of the question that is to fill it. */
@@ -27,7 +28,7 @@ interface Scope {
   marks: number;
 }
 
-export class PassScopes implements Scopes {
+export class PassScopes {
   /** Gives the answer, or null where it comes later. */
   readonly #put: (place: Place, question: Question) => Answered | null;
   #asked = 0;
@@ -38,6 +39,7 @@ export class PassScopes implements Scopes {
     this.#put = put;
   }
 
+  /** Runs a pass; false when it waits. What it asked is kept for its next pass, and forgotten when it is through. */
   pass(name: string, work: () => void): boolean {
     const before = this.#current;
     const scope: Scope = this.#scopes.get(name) ?? { entries: new Map(), kept: null, marked: 0, marks: 0 };
@@ -49,18 +51,20 @@ export class PassScopes implements Scopes {
       this.#scopes.delete(name);
       return true;
     } catch (thrown) {
-      if (thrown !== pending) this.#scopes.delete(name);
       if (thrown === pending) return false;
+      this.#scopes.delete(name);
       throw thrown;
     } finally {
       this.#current = before;
     }
   }
 
+  /** Whether the scope has a question out. */
   waits(name: string): boolean {
-    return this.#scopes.has(name) && this.#current?.name !== name && this.#hasOpen(name);
+    return this.#current?.name !== name && this.#hasOpen(name);
   }
 
+  /** Whether a pass of the scope has been made, and is not through. */
   hasBegun(name: string): boolean {
     return this.#scopes.has(name);
   }
@@ -79,6 +83,7 @@ export class PassScopes implements Scopes {
     this.#scopes.clear();
   }
 
+  /** The answer, and whether this pass is the first to hear it. @throws pending */
   hear(key: string, question: Question): { readonly answer: Answered; readonly isNew: boolean } {
     const { name, scope } = this.#here();
     const known = scope.entries.get(key);
@@ -97,6 +102,7 @@ export class PassScopes implements Scopes {
     return { answer: entry.answer, isNew: true };
   }
 
+  /** A value that is the same in every pass of the scope. */
   keep<T>(key: string, make: () => T): T {
     const { scope } = this.#here();
     scope.kept ??= new Map();

@@ -1,0 +1,65 @@
+/**
+ * Words on gates as earlier releases took them, which replay as they were taken.
+ *
+ * E1  A decision did not say with which result a call was done, advice did not say what became of it, and votes did not say
+ *     where they would have the outcome applied: who completed a quorum said it for all.
+ * E2  What a gate on a call in doubt says of itself stands in the words of its release.
+ * E3  A signature that covers none of this stands as it was found good then.
+ */
+import { signedInput, signingInput } from "../contract/approval-claims.ts";
+import { type EventDraft, type EventPayloads, type LedgerEvent, payloadOf } from "../contract/event.ts";
+import { type Answered, answered } from "../tiers/t4-execution/decide/input.ts";
+import type { RecordedLog } from "./recorded-log.ts";
+import { decisionIn, type SignedQuestion } from "./unknown-words.ts";
+
+/** What is noted, as it was noted by the release that wrote this. */
+export function asThen(recorded: LedgerEvent, { type, payload }: EventDraft): EventDraft["payload"] {
+  if (type !== recorded.event_type) return payload;
+  if (type === "GATE_VOTED") return adviceThen(payloadOf(recorded, type), payload as EventPayloads["GATE_VOTED"]);
+  if (type === "GATE_OPENED") return doubtThen(payloadOf(recorded, type), payload as EventPayloads[typeof type]);
+  return type === "USER_APPROVED"
+    ? approvalThen(payloadOf(recorded, type), payload as EventPayloads[typeof type])
+    : payload;
+}
+
+type Vote = EventPayloads["GATE_VOTED"];
+
+function adviceThen(then: Vote, made: Vote): Vote {
+  if (then.resolution !== undefined) return made;
+  const { resolution: _1, result: _2, ...vote } = made;
+  return vote;
+}
+
+type Opening = EventPayloads["GATE_OPENED"];
+
+function doubtThen({ gate: { reasons, consequences } }: Opening, made: Opening): Opening {
+  return made.gate.kind === "in_doubt" ? { gate: { ...made.gate, reasons, consequences } } : made;
+}
+
+type Approval = EventPayloads["USER_APPROVED"];
+
+function approvalThen(then: Approval, made: Approval): Approval {
+  const { result_digest: _, ...decided } = made;
+  const approval = then.result_digest === undefined ? decided : made;
+  const isOfOne = then.carried_by !== undefined && made.apply_targets.length === 0;
+  return isOfOne ? { ...approval, apply_targets: then.apply_targets } : approval;
+}
+
+/** What a word was judged as that was signed without what it covers today. */
+export function judgedEarlier(log: RecordedLog, { gate, signature, ...signing }: SignedQuestion): Answered | undefined {
+  if (signature === null) return undefined;
+  const isSigned = ({ signature: made }: { readonly signature?: Vote["signature"] }): boolean =>
+    made?.jws === signature;
+  const voted = log.findLeft("GATE_VOTED", gate.step_id, isSigned);
+  const event =
+    voted ??
+    log.findLeft("USER_APPROVED", gate.step_id, isSigned) ??
+    log.findLeft("USER_REJECTED", gate.step_id, isSigned);
+  const judged = log.findLeft("POLICY_DECIDED", gate.step_id, ({ stage }) => stage === "gate");
+  if (event === null || judged === null) return undefined;
+  const text = Buffer.from(signature.split(".")[1] ?? "", "base64url").toString();
+  if (text === signingInput(gate, signing) || text !== signedInput(event, true)) return undefined;
+  const { advisory = false, on_behalf_of = null } = voted?.payload ?? {};
+  const { signature: kept } = event.payload;
+  return answered({ policy: decisionIn(judged), seat: { advisory, on_behalf_of }, signature: kept });
+}
