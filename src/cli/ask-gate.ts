@@ -62,9 +62,10 @@ async function edit({ gate, terminal }: Question, draft: Draft): Promise<Draft> 
   }
 }
 
+const why = "Why? (kept with the decision; Enter for none) ";
 const questions: { readonly [A in Act]?: string } = {
-  reject: "Why? (kept with the decision; Enter for none) ",
-  failed: "Why? (kept with the decision; Enter for none) ",
+  reject: why,
+  failed: why,
   done: "What did the call give, as JSON or @FILE? (its step's result; Enter for null) ",
 };
 

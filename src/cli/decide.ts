@@ -43,6 +43,7 @@ interface CancelOptions extends CommonOptions {
 
 export function addDecisions(program: Command, terminal: Terminal): void {
   addDecision(program, "approve")
+    .option("--targets <names>", "where an outcome is applied, separated by commas; votes name the same", readList)
     .option("--edit <json>", "change the payload first: a JSON object of what changes, or @FILE", readJsonObject)
     .addOption(new Option("--resolution <word>", "what became of a call in doubt").choices(["done", "retry"]))
     .option("--result <json>", "with --resolution done: the result of the call", readJson)
@@ -65,7 +66,6 @@ const addDecision = (program: Command, name: "approve" | "reject"): Command =>
     .argument("<workflow>", "its id")
     .argument("[gate]", "its id; not needed where one gate is open")
     .option("--comment <text>", "kept with the decision")
-    .option("--targets <names>", "where an outcome is applied, separated by commas; votes name the same", readList)
     .option("--digest <digest>", "only if the gate still shows the payload with this digest")
     .option("--basis <digest>", "only if what the gate shows still rests on what has this digest")
     .option("--sign <keyfile>", "sign the decision with this Ed25519 key (JWK or PEM)", readSigningKey);
@@ -83,7 +83,8 @@ async function decide({ workflowId, gateId, decision }: Decision, session: Sessi
     const named = gateId === undefined ? {} : { gate_id: gateId };
     const gate = before.gates.find((one) => isOpenGate(one) && (gateId === undefined || one.gate_id === gateId));
     if (session.options.sign !== undefined) requireSeen(gate, session.options);
-    const signed = await signDecision({ gate, sequence: before.sequence }, { decision, caller }, session.options);
+    const word = { decision, caller, payload };
+    const signed = await signDecision({ gate, sequence: before.sequence }, word, session.options.sign);
     promiseSafety(session, workflowId);
     const answer = await kernel.decideGate(workflowId, {
       ...caller,

@@ -189,8 +189,8 @@ async function sendDecision(
 ) {
   const { workflow_id, gate_id, payload_digest, basis_digest } = gate;
   const before = await kernel.workflow(workflow_id, caller);
-  const signing = { sign: session.options.sign, resolution: payload?.resolution, result: payload?.result };
-  const signed = await signDecision({ gate, sequence: before.sequence }, { decision, caller }, signing);
+  const word = { decision, caller, payload };
+  const signed = await signDecision({ gate, sequence: before.sequence }, word, session.options.sign);
   const shown = { payload_digest, ...(basis_digest !== undefined && { basis_digest }) };
   promiseSafety(session, workflow_id);
   const request = { ...caller, gate_id, decision, payload: { ...payload, ...shown, ...signed } };

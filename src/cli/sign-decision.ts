@@ -3,7 +3,7 @@
  */
 import { signApproval } from "../adapters/jws-signer.ts";
 import type { Caller } from "../contract/auth-context.ts";
-import type { Gate } from "../contract/gate.ts";
+import type { Gate, GateRequest } from "../contract/gate.ts";
 import { UsageError } from "./report-error.ts";
 
 interface Shown {
@@ -16,25 +16,20 @@ interface Shown {
 interface Word {
   readonly decision: "approve" | "reject";
   readonly caller: Caller;
+  readonly payload: GateRequest["payload"];
 }
 
-interface Signing {
-  readonly sign?: object | string | undefined;
-  readonly resolution?: "done" | "retry" | undefined;
-  readonly result?: unknown;
-  readonly targets?: readonly string[] | undefined;
-}
-
-/** @throws UsageError where no such gate is open. */
+/** Nothing without a key. @throws UsageError where no such gate is open. */
 export async function signDecision(
   { gate, sequence }: Shown,
-  { decision, caller: { principal } }: Word,
-  { sign, resolution, result, targets }: Signing,
+  { decision, caller: { principal }, payload }: Word,
+  key: object | string | undefined,
 ): Promise<{ readonly signature?: string }> {
-  if (sign === undefined) return {};
+  if (key === undefined) return {};
   if (gate === undefined) throw new UsageError("there is no open gate to sign a decision on");
   const nonce = String(sequence);
+  const { resolution, result, apply_targets } = payload ?? {};
   const settled = gate.kind === "approval" ? null : decision === "reject" ? "failed" : resolution;
-  const word = { principal, decision, resolution: settled, result, apply_targets: targets } as const;
-  return { signature: await signApproval(gate, { ...word, key: sign, nonce }) };
+  const word = { principal, decision, resolution: settled, result, apply_targets } as const;
+  return { signature: await signApproval(gate, { ...word, key, nonce }) };
 }

@@ -7,7 +7,7 @@ import { exportJWK, exportPKCS8, generateKeyPair } from "jose";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { WorkflowState } from "../../src/contract/workflow-state.ts";
 import { makeTempFolder, type TempFolder } from "../operators/temp-folder.ts";
-import { readHere, readLines, runHere } from "./command-line.ts";
+import { makePerson, readHere, readLines, runAt, runHere } from "./command-line.ts";
 
 let folder: TempFolder;
 let at: readonly string[] = [];
@@ -60,6 +60,17 @@ describe("deciding together", () => {
     const ran = await runHere("approve", id, ...as("bob"), "--sign", path("bob.key"), ...targets, "--json");
     expect([ran.err, ran.code]).toEqual(["", 0]);
     expect((await runHere("verify", id, ...at)).code).toBe(0);
+  });
+
+  it("review shows where a vote would have it applied, and signs that with the approval", async () => {
+    const id = await submit();
+    const first = await runHere("approve", id, ...as("ann"), "--sign", path("ann.key"), "--targets", "board");
+    expect([first.err, first.code]).toEqual(["", 0]);
+    const person = makePerson(["a", "y"]);
+    const ran = await runAt(person.terminal, "review", ...as("bob"), "--sign", path("bob.key"));
+    expect([ran.err, ran.code]).toEqual(["", 0]);
+    expect(person.screens.join("\n")).toContain('applied to ["board"]');
+    expect((await readHere<WorkflowState>("show", id, ...at)).state).toBe("completed");
   });
 
   it("tells where the votes stand after each, and goes on with the last", async () => {
