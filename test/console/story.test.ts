@@ -193,6 +193,24 @@ describe("several people", () => {
     expect(await approvals(site, id)).toEqual(["GATE_OPENED", "GATE_REVISED", "USER_APPROVED"]);
   });
 
+  it("are told where another's vote would have it applied before they approve that", async () => {
+    await using site = await openStory({ gate: { quorum: { approvals: 2 } } });
+    const id = await begin(site);
+    await using visitor = await site.enter(bo);
+    const { page } = visitor;
+    await page.goto(site.url + hashOf(id, "/g/gate-publish"));
+    await page.getByRole("button", { name: "Approve", exact: true }).waitFor();
+    const { payload_digest } = await site.kernel.gate(id, "gate-publish");
+    const payload = { payload_digest, apply_targets: ["board"] };
+    await site.kernel.decideGate(id, { ...admin, decision: "approve", payload });
+    await page.getByText("has changed since you opened it").waitFor();
+    expect(await page.getByRole("button", { name: "Approve", exact: true }).isDisabled()).toBe(true);
+    await press(page, "button", "Show what it shows now");
+    await page.getByText("Different: where it would be applied.").waitFor();
+    await press(page, "button", "Approve");
+    await heading(page, "Approved. The work goes on.").waitFor();
+  });
+
   it("who have no seat are told why, and see no button that would be refused", async () => {
     await using site = await openStory({ gate: { roles: ["admin"] } });
     const id = await begin(site);

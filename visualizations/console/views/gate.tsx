@@ -7,6 +7,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { Gate } from "../../../src/contract/gate.ts";
+import { namedTargets } from "../../../src/protocol/named-targets.ts";
 import { announce } from "../announce.ts";
 import { isMe, workflowPath } from "../api.ts";
 import { hearFeed } from "../live.ts";
@@ -34,7 +35,7 @@ export function GateView({ workflow, gate }: GateViewProps) {
       }),
     [workflow, gate, loaded.reload],
   );
-  return <Show loaded={loaded}>{(latest) => <Desk latest={latest} reload={loaded.reload} />}</Show>;
+  return <Show loaded={loaded}>{(latest) => <ShownGate latest={latest} reload={loaded.reload} />}</Show>;
 }
 
 const isOpen = ({ status }: Gate): boolean => status === "open" || status === "suspended";
@@ -45,6 +46,7 @@ const shownOf = (gate: Gate) => ({
   "what changes": gate.diff,
   "what it rests on": gate.basis_digest,
   "what it makes final": gate.target,
+  "where it would be applied": namedTargets(gate.votes),
   "the reasons": gate.reasons,
   "the rules": gate.policy_version,
   "what each answer does": gate.consequences,
@@ -57,12 +59,12 @@ const different = (a: Gate, b: Gate): readonly string[] => {
 };
 const isSame = (a: Gate, b: Gate): boolean => different(a, b).length === 0;
 
-interface DeskProps {
+interface ShownGateProps {
   readonly latest: Gate;
   readonly reload: () => Promise<void>;
 }
 
-function Desk({ latest, reload }: DeskProps) {
+function ShownGate({ latest, reload }: ShownGateProps) {
   const shown = useSignal(latest);
   const before = useSignal<Gate | null>(null);
   const said = useSignal<string | null>(null);
