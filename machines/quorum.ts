@@ -87,7 +87,7 @@ type Targeted = Pick<GateVoted, "apply_targets">;
 /** Where a vote would have the outcome applied. */
 export const targetsOf = ({ apply_targets = [] }: Targeted): readonly string[] => apply_targets;
 
-export const hasSameTargets = (one: Targeted, other: Targeted): boolean =>
+const hasSameTargets = (one: Targeted, other: Targeted): boolean =>
   JSON.stringify(targetsOf(one)) === JSON.stringify(targetsOf(other));
 
 /** Whether a vote would have the outcome applied where those that approve would. */

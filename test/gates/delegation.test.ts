@@ -23,8 +23,8 @@ const open = async (spec: object = board) => {
 
 describe("a lent seat", () => {
   it("votes as its owner's, once: by whoever it was lent to, or by the owner", async () => {
-    await using desk = await open();
-    const { t, id, sent } = desk;
+    await using fixture = await open();
+    const { t, id, sent } = fixture;
     const expires_at = later(t);
     expect(await lend(t, id, [ann, cat], expires_at)).toMatchObject({ workflow_id: id, status: "delegated" });
     await lend(t, id, [ann, cat], expires_at);
@@ -44,8 +44,8 @@ describe("a lent seat", () => {
   });
 
   it("gives nobody a second vote: who holds two lent seats takes one", async () => {
-    await using desk = await open();
-    const { t, id } = desk;
+    await using fixture = await open();
+    const { t, id } = fixture;
     for (const from of [ann, bob]) await lend(t, id, [from, cat], later(t));
     expect((await approve(t, id, cat)).tally?.approvals).toBe(1);
     expect((await approve(t, id, cat)).tally?.approvals).toBe(1);
@@ -53,16 +53,16 @@ describe("a lent seat", () => {
   });
 
   it("cannot vote once its owner has", async () => {
-    await using desk = await open();
-    const { t, id } = desk;
+    await using fixture = await open();
+    const { t, id } = fixture;
     await lend(t, id, [ann, cat], later(t));
     await approve(t, id, ann);
     expect((await refusalOf(approve(t, id, cat))).code).toBe("T5_AUTHZ_FORBIDDEN");
   });
 
   it("has run out at its instant, to the millisecond", async () => {
-    await using desk = await open();
-    const { t, id } = desk;
+    await using fixture = await open();
+    const { t, id } = fixture;
     await lend(t, id, [ann, cat], later(t));
     await lend(t, id, [bob, dan], later(t));
     await t.clock.advance(hour - 1);
@@ -73,8 +73,8 @@ describe("a lent seat", () => {
   });
 
   it("is with the last it was lent to, and nobody before", async () => {
-    await using desk = await open();
-    const { t, id } = desk;
+    await using fixture = await open();
+    const { t, id } = fixture;
     await lend(t, id, [ann, cat], later(t));
     await lend(t, id, [ann, dan], later(t));
     expect((await refusalOf(approve(t, id, cat))).code).toBe("T5_AUTHZ_FORBIDDEN");
@@ -115,16 +115,16 @@ describe("lending a seat is refused, and nothing is applied", () => {
   ] as const;
 
   it.each(refusals)("[GAT-07] %s: %s", async (_title, code, ask) => {
-    await using desk = await open();
-    const { t, id } = desk;
+    await using fixture = await open();
+    const { t, id } = fixture;
     const before = (await t.kernel.workflow(id)).sequence;
     expect((await refusalOf(ask(t, id))).code).toBe(code);
     expect((await t.kernel.workflow(id)).sequence).toBe(before);
   });
 
   it("of a seat that has voted, and one that was lent itself", async () => {
-    await using desk = await open();
-    const { t, id } = desk;
+    await using fixture = await open();
+    const { t, id } = fixture;
     await lend(t, id, [ann, cat], later(t));
     expect((await refusalOf(lend(t, id, [cat, dan], later(t)))).code).toBe("T5_AUTHZ_FORBIDDEN");
     await approve(t, id, bob);
@@ -132,8 +132,8 @@ describe("lending a seat is refused, and nothing is applied", () => {
   });
 
   it("where the gate forbids it, and on a gate that is closed", async () => {
-    await using desk = await open({ delegation: false });
-    const { t, id } = desk;
+    await using fixture = await open({ delegation: false });
+    const { t, id } = fixture;
     expect((await refusalOf(lend(t, id, [ann, cat], later(t)))).code).toBe("T5_DELEGATION_REFUSED");
     await approve(t, id, ann);
     await t.rest(id);

@@ -177,8 +177,8 @@ describe("a call that was gated and lost", () => {
   }
 
   it("[GAT-07] is told of by those who were asked before it, one of them, and by nobody else", async () => {
-    await using desk = await lostBehind(board);
-    const { t, id, send } = desk;
+    await using fixture = await lostBehind(board);
+    const { t, id, send } = fixture;
     const known = { resolution: "done", result: { sent: "forged" } } as const;
     for (const who of [requester, person("mallory"), person("mallory", "admin")])
       expect((await refusalOf(approve(t, id, who, known))).code).toBe("T5_AUTHZ_FORBIDDEN");
@@ -190,8 +190,8 @@ describe("a call that was gated and lost", () => {
   });
 
   it("is told of with a signature where the gate before it asked for one", async () => {
-    await using desk = await lostBehind({ ...board, signed: true });
-    const { t, id, sign } = desk;
+    await using fixture = await lostBehind({ ...board, signed: true });
+    const { t, id, sign } = fixture;
     expect((await refusalOf(approve(t, id, ann, { resolution: "retry" }))).code).toBe("T5_SIGNATURE_REQUIRED");
     const signature = await sign(ann, gate_id, "retry");
     const other = approve(t, id, ann, { resolution: "done", signature });

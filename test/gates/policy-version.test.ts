@@ -50,8 +50,8 @@ async function reopened(
 describe("a decision under another policy than the gate's", () => {
   it("is refused; the gate is asked again under the new one, and earlier votes are void", async () => {
     const make = () => publishing({ gate: { quorum: { approvals: 2 } } });
-    await using desk = await reopened(make, [], 1);
-    const { t, id } = desk;
+    await using fixture = await reopened(make, [], 1);
+    const { t, id } = fixture;
     expect((await gateOf(t, id)).votes).toHaveLength(1);
     expect((await refusalOf(approve(t, id, bob))).code).toBe("T5_GATE_CONFLICT");
     expect(await gateOf(t, id)).toMatchObject({
@@ -74,8 +74,8 @@ describe("a decision under another policy than the gate's", () => {
 
   it("shows what the new policy makes of the payload", async () => {
     const changes = rule(() => ({ decision: "TRANSFORM", reason: "shorter", transform: { id: "short" } }));
-    await using desk = await reopened(() => gated({}), [changes], 0);
-    const { t, id, made } = desk;
+    await using fixture = await reopened(() => gated({}), [changes], 0);
+    const { t, id, made } = fixture;
     await refusalOf(approve(t, id, ann));
     expect((await gateOf(t, id, "gate-s1")).payload).toEqual({ id: "short" });
     await approve(t, id, ann, await asShown(t, id, "gate-s1"));
@@ -84,8 +84,8 @@ describe("a decision under another policy than the gate's", () => {
   });
 
   it("ends the step as denied where the new policy says no, and its gate with it", async () => {
-    await using desk = await reopened(() => gated({}), [denies], 0);
-    const { t, id, made } = desk;
+    await using fixture = await reopened(() => gated({}), [denies], 0);
+    const { t, id, made } = fixture;
     expect((await refusalOf(approve(t, id, ann))).code).toBe("T5_GATE_CONFLICT");
     const end = await t.rest(id);
     expect([end.state, end.steps[0]?.error?.code]).toEqual(["failed", "T5_POLICY_DENIED"]);
@@ -101,8 +101,8 @@ describe("what would be approved without a word", () => {
   const allows = () => gated({ expiry: { after_ms: 24 * hour + hour, action: "allow" } });
 
   it("by an expiry is put to the policy of now, and denied where that says no", async () => {
-    await using desk = await reopened(allows, [denies], 0);
-    const { t, id, made } = desk;
+    await using fixture = await reopened(allows, [denies], 0);
+    const { t, id, made } = fixture;
     await t.clock.advance(hour);
     const end = await t.rest(id);
     expect([end.state, end.steps[0]?.error?.code]).toEqual(["failed", "T5_POLICY_DENIED"]);
@@ -111,8 +111,8 @@ describe("what would be approved without a word", () => {
 
   it("by an expiry runs as the policy of now lets it through, at its time", async () => {
     const changes = rule(() => ({ decision: "TRANSFORM", reason: "shorter", transform: { id: "short" } }));
-    await using desk = await reopened(allows, [changes], 0);
-    const { t, id, made } = desk;
+    await using fixture = await reopened(allows, [changes], 0);
+    const { t, id, made } = fixture;
     await t.clock.advance(hour - 1);
     expect((await gateOf(t, id, "gate-s1")).policy_version).toBe("1");
     await t.clock.advance(1);
@@ -157,10 +157,10 @@ describe("an approval whose call has not begun when policy is another", () => {
     rule(({ subject }) => (subject.operator === "Note.Send" ? evaluate() : null));
 
   it.each(ways)("[INV-06] is no leave to do what the policy of now denies: %s", async (how) => {
-    await using desk = await approvedBefore(how, [sends(() => ({ decision: "DENY", reason: "no longer" }))]);
-    const end = await desk.t.rest(desk.id);
+    await using fixture = await approvedBefore(how, [sends(() => ({ decision: "DENY", reason: "no longer" }))]);
+    const end = await fixture.t.rest(fixture.id);
     const sent = end.steps.find(({ step_id }) => step_id === "s1");
-    expect([end.state, sent?.error?.code, desk.calls()]).toEqual(["failed", "T5_POLICY_DENIED", []]);
+    expect([end.state, sent?.error?.code, fixture.calls()]).toEqual(["failed", "T5_POLICY_DENIED", []]);
   });
 
   // A key that was used with one payload makes no call with another: what failed is resumed as it was, or not at all.
@@ -169,8 +169,8 @@ describe("an approval whose call has not begun when policy is another", () => {
     ["resumed", [], { id: "s1" }],
     ["waiting", [sends(shorter)], { id: "short" }],
   ] as const)("is asked for again, on what the policy of now makes of it: %s", async (how, policies, payload) => {
-    await using desk = await approvedBefore(how, policies);
-    const { t, id, calls } = desk;
+    await using fixture = await approvedBefore(how, policies);
+    const { t, id, calls } = fixture;
     expect((await t.rest(id)).state).toBe("waiting_for_user");
     const gate = await gateOf(t, id, "gate-s1");
     expect(gate).toMatchObject({ status: "open", policy_version: "2", payload, decision: null });

@@ -45,8 +45,8 @@ async function refused(t: TestKernel, id: string, call: Promise<unknown>): Promi
 
 describe("a signed approval", () => {
   it("[GAT-02] is kept with the vote, with the public key that made it, and the workflow goes on", async () => {
-    await using desk = await open();
-    const { t, id, gate, sent } = desk;
+    await using fixture = await open();
+    const { t, id, gate, sent } = fixture;
     const jws = await sign(await gate(), ann);
     await approve(t, id, ann, { signature: jws });
     await approve(t, id, bob, { signature: await sign(await gate(), bob) });
@@ -60,8 +60,8 @@ describe("a signed approval", () => {
 
   it("of the one who decides alone is kept with the decision, whether the gate asks for it or not", async () => {
     for (const signed of [true, false]) {
-      await using desk = await open({ signed });
-      const { t, id, gate } = desk;
+      await using fixture = await open({ signed });
+      const { t, id, gate } = fixture;
       const jws = await sign(await gate(), ann, { decision: "reject" });
       expect((await reject(t, id, ann, { signature: jws })).status).toBe("rejected");
       expect((await payloads(t, id, "USER_REJECTED"))[0]?.signature?.jws).toBe(jws);
@@ -71,11 +71,11 @@ describe("a signed approval", () => {
   });
 
   it("is over canonical JSON of what it binds to, and nothing else", async () => {
-    await using desk = await open();
-    const gate = await desk.gate();
+    await using fixture = await open();
+    const gate = await fixture.gate();
     const text = signingInput(gate, { principal: ann, decision: "approve" });
     expect(JSON.parse(text)).toEqual({
-      workflow_id: desk.id,
+      workflow_id: fixture.id,
       gate_id: "gate-s1",
       tenant_id: 1,
       principal: { type: "user", id: "ann" },
@@ -89,8 +89,8 @@ describe("a signed approval", () => {
   });
 
   it("is asked for where the gate says so", async () => {
-    await using desk = await open();
-    expect(await refused(desk.t, desk.id, approve(desk.t, desk.id, ann))).toBe("T5_SIGNATURE_REQUIRED");
+    await using fixture = await open();
+    expect(await refused(fixture.t, fixture.id, approve(fixture.t, fixture.id, ann))).toBe("T5_SIGNATURE_REQUIRED");
   });
 
   it("of what a gate shows now is no word on what its giver names as shown", async () => {
@@ -119,7 +119,7 @@ describe("a signed approval", () => {
   });
 });
 
-type Forge = (desk: Awaited<ReturnType<typeof open>>) => Promise<string>;
+type Forge = (fixture: Awaited<ReturnType<typeof open>>) => Promise<string>;
 const forgeries: readonly (readonly [string, Forge])[] = [
   ["another approver's key", async ({ gate }) => sign(await gate(), ann, { key: keys.bob.secret })],
   ["a key that nobody knows", async ({ gate }) => sign(await gate(), ann, { key: keys.thief.secret })],
@@ -150,15 +150,15 @@ const forgeries: readonly (readonly [string, Forge])[] = [
 
 describe("a forged, transplanted or replayed signature", () => {
   it.each(forgeries)("is refused, and nothing is applied: %s", async (_title, forge) => {
-    await using desk = await open();
-    const { t, id } = desk;
-    expect(await refused(t, id, approve(t, id, ann, { signature: await forge(desk) }))).toBe("T5_SIGNATURE_INVALID");
-    expect((await desk.gate()).votes).toEqual([]);
+    await using fixture = await open();
+    const { t, id } = fixture;
+    expect(await refused(t, id, approve(t, id, ann, { signature: await forge(fixture) }))).toBe("T5_SIGNATURE_INVALID");
+    expect((await fixture.gate()).votes).toEqual([]);
   });
 
   it("cannot vote again what was taken back; a newly made one can", async () => {
-    await using desk = await open();
-    const { t, id, gate } = desk;
+    await using fixture = await open();
+    const { t, id, gate } = fixture;
     const signature = await sign(await gate(), ann);
     await approve(t, id, ann, { signature });
     await withdraw(t, id, ann);
@@ -216,11 +216,11 @@ describe("a forged, transplanted or replayed signature", () => {
 
 describe("checked offline", () => {
   async function signedStory() {
-    const desk = await open();
-    const { t, id, gate } = desk;
+    const fixture = await open();
+    const { t, id, gate } = fixture;
     for (const who of [ann, bob]) await approve(t, id, who, { signature: await sign(await gate(), who) });
     await t.rest(id);
-    return { ...desk, events: await eventsOf(t, id) };
+    return { ...fixture, events: await eventsOf(t, id) };
   }
 
   it("is good from the events alone, and with the approvers' keys", async () => {

@@ -69,8 +69,8 @@ const badIn = async (events: readonly LedgerEvent[]) => {
 
 describe("a signed word on a call in doubt", () => {
   it("[GAT-02] covers the result that becomes the step's: another one is refused", async () => {
-    await using desk = await lost();
-    const { t, id, tell } = desk;
+    await using fixture = await lost();
+    const { t, id, tell } = fixture;
     const result = { sent: "by hand" };
     const signature = await sign(t, id, doubt, ann, { resolution: "done", result });
     for (const other of [{ sent: "by Eve" }, null, undefined]) {
@@ -85,8 +85,8 @@ describe("a signed word on a call in doubt", () => {
   });
 
   it("names a result that nobody gave too: none can be added", async () => {
-    await using desk = await lost();
-    const { t, id } = desk;
+    await using fixture = await lost();
+    const { t, id } = fixture;
     const gate = await gateOf(t, id, doubt);
     const plain = { principal: ann, decision: "approve", resolution: "done" } as const;
     expect(signingInput(gate, plain)).toBe(signingInput(gate, { ...plain, result: null }));
@@ -105,8 +105,8 @@ describe("a signed word on a call in doubt", () => {
   });
 
   it("shows offline a result, an answer and a settlement that were not signed", async () => {
-    await using desk = await lost();
-    const { t, id } = desk;
+    await using fixture = await lost();
+    const { t, id } = fixture;
     const said = { resolution: "done", result: 7 } as const;
     await approve(t, id, ann, { ...said, signature: await sign(t, id, doubt, ann, said) });
     await t.rest(id);
@@ -124,8 +124,8 @@ describe("a signed word on a call in doubt", () => {
   });
 
   it("of an earlier release holds still: it never said with which result, and says so by what it lacks", async () => {
-    await using desk = await lost();
-    const { t, id } = desk;
+    await using fixture = await lost();
+    const { t, id } = fixture;
     const said = { resolution: "done", result: 7 } as const;
     const jws = await signEarlier(t, id, doubt, said);
     await approve(t, id, ann, { ...said, signature: await sign(t, id, doubt, ann, said) });
@@ -140,8 +140,8 @@ describe("a signed word on a call in doubt", () => {
   });
 
   it("is kept whole where it is advice, and holds offline", async () => {
-    await using desk = await lost();
-    const { t, id, send } = desk;
+    await using fixture = await lost();
+    const { t, id, send } = fixture;
     const said = { resolution: "done", result: { seen: "in the outbox" } } as const;
     const signature = await sign(t, id, doubt, coach, said);
     expect((await approve(t, id, coach, { ...said, signature })).status).toBe("voted");
@@ -163,16 +163,16 @@ describe("a word on a call in doubt that contradicts itself", () => {
     ["a rejection with a result", "reject", { result: 1 }],
     ["a result of a call that is to be made again", "approve", { resolution: "retry", result: 1 }],
   ] as const)("is refused: %s", async (_title, decision, said) => {
-    await using desk = await lost();
-    const { t, id } = desk;
+    await using fixture = await lost();
+    const { t, id } = fixture;
     const word = decision === "approve" ? approve : reject;
     expect((await refusalOf(word(t, id, ann, said))).code).toBe("T5_GATE_CONFLICT");
     expect(await t.types(id)).not.toContain("ACTION_SETTLED");
   });
 
   it("is refused once it is decided, where it says another answer or another result", async () => {
-    await using desk = await lost();
-    const { t, id } = desk;
+    await using fixture = await lost();
+    const { t, id } = fixture;
     const { payload_digest } = await gateOf(t, id, doubt);
     const say = (more: object) =>
       t.kernel.decideGate(id, {
@@ -202,8 +202,8 @@ describe("where an outcome is applied", () => {
   }
 
   it("[GAT-02] is covered by the signature, and the claims of a plain decision are what they were", async () => {
-    await using desk = await open();
-    const { t, id, publish } = desk;
+    await using fixture = await open();
+    const { t, id, publish } = fixture;
     const plain = await sign(t, id, "gate-publish", ann);
     expect(decodeProtectedHeader(plain)).toEqual({ alg: "EdDSA", claims: 2 });
     const gate = await gateOf(t, id);
@@ -228,8 +228,8 @@ describe("where an outcome is applied", () => {
   });
 
   it("cannot be added to a plain signature; one of an earlier release, which named none, holds with them", async () => {
-    await using desk = await open();
-    const { t, id } = desk;
+    await using fixture = await open();
+    const { t, id } = fixture;
     const jws = await signEarlier(t, id, "gate-publish");
     await approve(t, id, ann, { signature: await sign(t, id, "gate-publish", ann) });
     const forged = changed(await eventsOf(t, id), "USER_APPROVED", { apply_targets: ["elsewhere"] });
@@ -238,8 +238,8 @@ describe("where an outcome is applied", () => {
   });
 
   it("is one place for all whose votes carry it: who names another is refused, and each signature says it", async () => {
-    await using desk = await open(two);
-    const { t, id, publish } = desk;
+    await using fixture = await open(two);
+    const { t, id, publish } = fixture;
     const vote = async (who: Person, apply_targets: readonly string[]) =>
       approve(t, id, who, {
         apply_targets: [...apply_targets],
