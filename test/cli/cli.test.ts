@@ -61,7 +61,7 @@ describe("demo", () => {
     expect(stopped.code).toBe(0);
     expect(existsSync(join(repo, "LATER.md"))).toBe(false);
     const command =
-      /countersign (approve wf_\S+ gate-publish --digest \S+ --basis \S+ --db \S+)/
+      /(?:countersign|bin\.mjs) (approve wf_\S+ gate-publish --digest \S+ --basis \S+ --db \S+)/
         .exec(stopped.out)?.[1]
         ?.split(" ") ?? [];
     expect(command).toHaveLength(9);

@@ -1,23 +1,31 @@
 /** Who joins a call under way records its end as one that was answered, not made; and not as one that came too late. */
 import { describe, expect, it } from "vitest";
 import type { Budgets } from "../../src/contract/budget.ts";
+import type { PlanStepDraft } from "../../src/contract/plan.ts";
 import { operatorError } from "../../src/index.ts";
 import { createTestKernel } from "../../src/testing/index.ts";
-import { counted, held, intent, Note, payloads, step, story } from "../gates/story.ts";
+import { type Counted, counted, held, intent, Note, payloads, step, story } from "../gates/story.ts";
 
-/** Two steps that apply one draft, both approved while the first one's call is under way. */
+/** A package whose steps `a` and `b` apply one draft, with what else it has. */
+function sharing(
+  publish: Counted,
+  { more = [], rows = [] }: { readonly more?: readonly Counted[]; readonly rows?: readonly PlanStepDraft[] } = {},
+) {
+  const draft = counted("Note.Draft", {}, () => ({ text: "a draft" }));
+  const applying = (id: string) => step(id, publish, { applies: "draft", params: { text: "{{draft.output.text}}" } });
+  const plan = [step("draft", draft, { outcome: "Draft.Note" }), applying("a"), applying("b"), ...rows];
+  return [story([draft, publish, ...more], plan, { outcomes: { "Draft.Note": Note } })];
+}
+
+/** Both are approved while the first one's call is under way. */
 async function joined(end: (call: ReturnType<typeof held<object>>) => void) {
   const call = held<object>();
-  const draft = counted("Note.Draft", {}, () => ({ text: "a draft" }));
   const publish = counted("Note.Publish", { effect: "final_write" }, () => call.promise.then(answer));
   const answer = (said: object): object => {
     if ("fails" in said) throw operatorError({ code: "GONE", message: "no board", category: "validation" });
     return said;
   };
-  const applying = (id: string) => step(id, publish, { applies: "draft", params: { text: "{{draft.output.text}}" } });
-  const rows = [step("draft", draft, { outcome: "Draft.Note" }), applying("a"), applying("b")];
-  const capabilities = [story([draft, publish], rows, { outcomes: { "Draft.Note": Note } })];
-  await using t = await createTestKernel({ capabilities, limits: { maxReplans: 0 } });
+  await using t = await createTestKernel({ capabilities: sharing(publish), limits: { maxReplans: 0 } });
   const { workflow_id } = await t.run(intent);
   await Promise.all([t.approve(workflow_id, "gate-a"), t.approve(workflow_id, "gate-b")]);
   await t.clock.settle();
@@ -47,15 +55,11 @@ describe("a joined call", () => {
   });
 
   it("[IDM-04] that may have taken effect is asked about, not timed out, where who made it hears of that last", async () => {
-    const draft = counted("Note.Draft", {}, () => ({ text: "a draft" }));
     const more = { effect: "final_write", timeoutSec: 1, retry: "NONE" } as const;
     const publish = counted("Note.Publish", more, () => new Promise(() => undefined));
-    const applying = (id: string) => step(id, publish, { applies: "draft" });
-    const rows = [step("draft", draft, { outcome: "Draft.Note" }), applying("a"), applying("b")];
     const told = held<void>();
     const onError = ({ step_id }: { readonly step_id: string }) => (step_id === "a" ? told.promise : undefined);
-    const capabilities = [story([draft, publish], rows, { outcomes: { "Draft.Note": Note } })];
-    await using t = await createTestKernel({ capabilities, middleware: [{ name: "slow", onError }] });
+    await using t = await createTestKernel({ capabilities: sharing(publish), middleware: [{ name: "slow", onError }] });
     const { workflow_id: id } = await t.run(intent);
     for (const gate of ["gate-a", "gate-b"]) await t.approve(id, gate);
     await t.clock.advance(1000);
@@ -72,11 +76,8 @@ describe("a joined call", () => {
   });
 
   it("[IDM-04] that may have taken effect is asked about, not refused, where a hook refuses who made it after another has asked", async () => {
-    const draft = counted("Note.Draft", {}, () => ({ text: "a draft" }));
     const more = { effect: "final_write", timeoutSec: 1, retry: "STANDARD" } as const;
     const publish = counted("Note.Publish", more, () => new Promise(() => undefined));
-    const applying = (id: string) => step(id, publish, { applies: "draft" });
-    const rows = [step("draft", draft, { outcome: "Draft.Note" }), applying("a"), applying("b")];
     const ruled = held<void>();
     const before = async ({ step_id, attempt }: { readonly step_id: string; readonly attempt: number }) => {
       if (attempt === 1) return;
@@ -84,8 +85,10 @@ describe("a joined call", () => {
       await ruled.promise;
       throw operatorError({ code: "NOT_SO", message: "it may not", category: "policy_denied" });
     };
-    const capabilities = [story([draft, publish], rows, { outcomes: { "Draft.Note": Note } })];
-    await using t = await createTestKernel({ capabilities, middleware: [{ name: "strict", before }] });
+    await using t = await createTestKernel({
+      capabilities: sharing(publish),
+      middleware: [{ name: "strict", before }],
+    });
     const { workflow_id: id } = await t.run(intent);
     for (const gate of ["gate-a", "gate-b"]) await t.approve(id, gate);
     for (const ms of [1000, 2000, 4000]) await t.clock.advance(ms);
@@ -98,13 +101,10 @@ describe("a joined call", () => {
   });
 
   it("takes nothing of a budget: what was set aside for a call of its own is free again", async () => {
-    const draft = counted("Note.Draft", {}, () => ({ text: "a draft" }));
     const publish = counted("Note.Publish", { effect: "final_write" });
     const after = counted("Note.After");
-    const applying = (id: string) => step(id, publish, { applies: "draft" });
-    const first = [step("draft", draft, { outcome: "Draft.Note" }), applying("a"), applying("b")];
-    const rows = [...first, step("after", after, { depends_on: ["a", "b"] })];
-    const capabilities = [story([draft, publish, after], rows, { outcomes: { "Draft.Note": Note } })];
+    const rows = [step("after", after, { depends_on: ["a", "b"] })];
+    const capabilities = sharing(publish, { more: [after], rows });
     const budgets: Budgets = { limits: [{ scope: "tenant", invocations: 3 }] };
     await using t = await createTestKernel({ capabilities, defaultPolicies: false, budgets });
     const { workflow_id: id, state } = await t.run(intent);
