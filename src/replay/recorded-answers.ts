@@ -222,12 +222,12 @@ function hooked({ phase }: Extract<Question, { readonly ask: "hook" }>, at: Reco
 
 function attemptFailed(at: Recorded): KernelError | null {
   const { log, stepId } = at;
-  const started = log.find("ACTION_STARTED", stepId);
+  const started = behindOf(at);
   const ended = log.find("ACTION_FAILED", stepId);
   if (started === null || ended?.sequence !== started.sequence + 1 || !isOfOneInput(log, started, ended)) return null;
   if (!isFailing(at) && log.findLeft("ACTION_STARTED", stepId) === null) return null;
   const { cached, error } = ended.payload;
-  return cached || started.payload.token !== undefined ? null : error;
+  return cached || started.payload["token"] !== undefined ? null : error;
 }
 
 const isOfOneInput = ({ rows }: RecordedLog, first: LedgerEvent, last: LedgerEvent): boolean =>
@@ -265,16 +265,20 @@ function shared(key: string, at: Recorded): SharedKey {
 }
 
 /** A gate that is approved by what was said ahead is passed at once: what was heard before it answers the call behind it too. */
-function sharedBy(key: string, { log, stepId }: Recorded): SharedKey {
-  const find = (type: keyof EventPayloads): LedgerEvent | null => log.find(type, stepId);
-  const behind = first([find("ACTION_STARTED"), find("STEP_FAILED")]);
-  const opened = find("GATE_OPENED");
+function sharedBy(key: string, at: Recorded): SharedKey {
+  const { log, stepId } = at;
+  const behind = behindOf(at);
+  const opened = log.find("GATE_OPENED", stepId);
   if (opened === null || first([opened, behind]) !== opened) return sharedIn(behind, key, log);
-  const approved = find("USER_APPROVED");
+  const approved = log.find("USER_APPROVED", stepId);
   if (approved === null || !isOfOneInput(log, opened, approved)) return { claim: 1 };
   const answer = sharedIn(behind, key, log);
   return answer.claim === null && answer.succeeded ? { claim: 1 } : answer;
 }
+
+/** What the step came to next: an attempt, or its end without one. */
+const behindOf = ({ log, stepId }: Recorded): LedgerEvent | null =>
+  first([log.find("ACTION_STARTED", stepId), log.find("STEP_FAILED", stepId)]);
 
 function sharedIn(next: LedgerEvent | null, key: string, log: RecordedLog): SharedKey {
   if (next === null) return { claim: 1 };

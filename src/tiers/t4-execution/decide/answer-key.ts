@@ -110,9 +110,10 @@ function sharedKey(run: Run, key: string): SharedKey | null {
   return ask<SharedKey>(run, key === first ? "shared" : `shared ${key}`, { ask: "shared_key", key });
 }
 
-/** Whether another workflow has done the work under this key: nothing is called here, and nobody need be asked. */
-export function isDoneElsewhere(run: Run, key: string): boolean {
-  if (entryOf(run, key) !== null) return false;
+/** Whether nothing is called, so that nobody need be asked: the work was done by another workflow, or is refused by the key. */
+export function isCalledNoMore(run: Run, { hash }: Prepared, key: string): boolean {
+  const entry = entryOf(run, key);
+  if (entry !== null) return entry.seen === "failed_final" || entry.record.payload_hash !== hash;
   const shared = sharedKey(run, key);
   return shared !== null && shared.claim === null && shared.succeeded;
 }

@@ -10,7 +10,7 @@ import { draft } from "../../../contract/event.ts";
 import { type GateReason, gateIdOf, isOpenGate } from "../../../contract/gate.ts";
 import { admitCall, dropHold, reserve, tokenOf } from "./admit-call.ts";
 import { admitPayload, applyDecision } from "./admit-payload.ts";
-import { answerKey, findDoubted, isDoneElsewhere, type KeyState, keyOf } from "./answer-key.ts";
+import { answerKey, findDoubted, isCalledNoMore, type KeyState, keyOf } from "./answer-key.ts";
 import { reopenIfMoved } from "./check-basis.ts";
 import { failureOf, noteScreening, outcomeIdOf, type Screened, successOf } from "./end-call.ts";
 import { humanDenied, isBlocking } from "./end-step.ts";
@@ -86,8 +86,7 @@ function askApproval(run: Run, { attempt, recovered }: Attempt, prepared: Prepar
   if (reasons.length === 0) return;
   const gateId = gateIdOf(prepared.step.step_id);
   const closed = run.log.record.gates.get(gateId);
-  // The work was done already in a run that does the same: nothing is called, and nobody need be asked.
-  if (closed === undefined && isDoneElsewhere(run, keyOf(run, prepared))) return;
+  if (closed === undefined && isCalledNoMore(run, prepared, keyOf(run, prepared))) return;
   if (closed?.status === "approved") {
     noteRevised(run, "regenerate", describeGate(run, prepared, reasons));
     park(run, prepared, reasons);

@@ -1,0 +1,120 @@
+/** What a key refuses (its call has failed for good, or it was used with another payload) is nothing to ask a person about. */
+import { describe, expect, it } from "vitest";
+import type { PlanStepDraft } from "../../src/contract/plan.ts";
+import { type Middleware, operatorError } from "../../src/index.ts";
+import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/index.ts";
+import { counted, eventsOf, held, intent, Note, step, story } from "../gates/story.ts";
+
+const noBoard = () => operatorError({ code: "NO_SUCH_BOARD", message: "no board 7", category: "validation" });
+
+/** A draft, and two steps that apply it behind gates, so that they share a key: `b` once `wait` has ended. */
+function applying(more: Partial<PlanStepDraft> = {}, fails = true) {
+  const draft = counted("Note.Draft", {}, () => ({ text: "a draft" }));
+  const waited = held<object>();
+  const wait = counted("Note.Wait", { effect: "none" }, () => waited.promise);
+  const publish = counted("Note.Publish", { effect: "final_write" }, () => {
+    if (fails) throw noBoard();
+  });
+  const params = { text: "{{draft.output.text}}" };
+  const rows = [
+    step("draft", draft, { outcome: "Draft.Note" }),
+    step("wait", wait),
+    step("a", publish, { applies: "draft", params }),
+    step("b", publish, { applies: "draft", params, depends_on: ["draft", "wait"], ...more }),
+  ];
+  const capability = story([draft, wait, publish], rows, { outcomes: { "Draft.Note": Note } });
+  return {
+    publish,
+    options: { capabilities: [capability], limits: { maxReplans: 0 } },
+    goOn: () => waited.release({}),
+  };
+}
+
+/** `a` is approved and ends; then `b` begins. */
+async function runBoth(t: TestKernel, goOn: () => void): Promise<string> {
+  const id = await t.submit(intent);
+  await t.clock.settle();
+  await t.approve(id, "gate-a");
+  await t.clock.settle();
+  goOn();
+  await t.rest(id);
+  return id;
+}
+
+const stepOf = async (t: TestKernel, id: string, stepId: string) =>
+  (await t.kernel.workflow(id)).steps.find((one) => one.step_id === stepId);
+
+const gatesOf = async (t: TestKernel, id: string) =>
+  (await t.kernel.workflow(id)).gates.map(({ gate_id, status }) => `${gate_id} ${status}`);
+
+describe("a step whose key", () => {
+  it("[IDM-05] has failed for good fails alike, asking nobody; after a restart a person is asked before it is called", async () => {
+    const { publish, options, goOn } = applying();
+    await using t = await createTestKernel(options);
+    const id = await runBoth(t, goOn);
+    expect(await gatesOf(t, id)).toEqual(["gate-a approved"]);
+    const [a, b] = [await stepOf(t, id, "a"), await stepOf(t, id, "b")];
+    expect([b?.state, b?.error]).toEqual(["failed", a?.error]);
+    await t.kernel.retry(id, { ...testCaller });
+    await t.rest(id);
+    expect(await gatesOf(t, id)).toContain("gate-b open");
+    expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
+    expect(publish.calls.map(({ context }) => context.step_id)).not.toContain("b");
+  });
+
+  it("was used with another payload fails, asking nobody", async () => {
+    const { publish, options, goOn } = applying({ params: { text: "{{draft.output.text}}", to: "all" } }, false);
+    await using t = await createTestKernel(options);
+    const id = await runBoth(t, goOn);
+    expect(await gatesOf(t, id)).toEqual(["gate-a approved"]);
+    expect((await stepOf(t, id, "b"))?.error?.code).toBe("T4_IDEMPOTENCY_PAYLOAD_MISMATCH");
+    expect(publish.calls).toHaveLength(1);
+    expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
+  });
+
+  it("[IDM-05] has failed for good is not called unasked where a hook lets it be tried again", async () => {
+    let refused = 0;
+    const before: Middleware["before"] = ({ step_id }) => {
+      if (step_id !== "b" || (refused += 1) > 1) return;
+      throw operatorError({ code: "RATE", message: "not now", category: "transient" });
+    };
+    const { publish, options, goOn } = applying();
+    await using t = await createTestKernel({ ...options, middleware: [{ name: "guard", before }] });
+    const id = await runBoth(t, goOn);
+    await t.clock.advance(60_000);
+    await t.rest(id);
+    expect([publish.calls.length, (await stepOf(t, id, "b"))?.state]).toEqual([1, "failed"]);
+    expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
+  });
+
+  it("[INV-12] had failed replays though a hook has refused the step since it was restarted", async () => {
+    let isRefusing = false;
+    const guard: Middleware = {
+      name: "guard",
+      before: () => {
+        if (isRefusing) throw operatorError({ code: "NO", message: "not this one", category: "dependency" });
+      },
+      onError: () => new Promise<void>((resolve) => setImmediate(resolve)),
+    };
+    const { options, goOn } = applying();
+    await using t = await createTestKernel({ ...options, middleware: [guard] });
+    const id = await t.submit(intent);
+    goOn();
+    await t.rest(id);
+    for (const gate of ["gate-a", "gate-b"]) {
+      await t.approve(id, gate);
+      await t.rest(id);
+    }
+    isRefusing = true;
+    await t.kernel.retry(id, { ...testCaller });
+    await t.rest(id);
+    const ends = (await eventsOf(t, id)).filter(({ step_id }) => step_id === "b").map(({ event_type }) => event_type);
+    expect(ends.filter((type) => /^(ACTION|STEP_FAILED)/.test(type))).toEqual([
+      "STEP_FAILED",
+      "ACTION_STARTED",
+      "ACTION_FAILED",
+      "STEP_FAILED",
+    ]);
+    expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
+  });
+});
