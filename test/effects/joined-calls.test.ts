@@ -100,6 +100,25 @@ describe("a joined call", () => {
     expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
   });
 
+  it("[IDM-05] that a person has said to make again is not asked about again as a hook refuses that, though it hangs", async () => {
+    const more = { effect: "final_write", timeoutSec: 1, retry: "NONE" } as const;
+    const publish = counted("Note.Publish", more, () => new Promise(() => undefined));
+    const before = ({ attempt }: { readonly attempt: number }): void => {
+      if (attempt > 1) throw operatorError({ code: "BUSY", message: "not now", category: "transient" });
+    };
+    const capabilities = [story([publish], [step("a", publish)])];
+    const middleware = [{ name: "busy", before }];
+    await using t = await createTestKernel({ capabilities, middleware, limits: { maxReplans: 0 } });
+    const { workflow_id: id } = await t.run(intent);
+    for (const gate of await t.kernel.gates()) await t.approve(id, gate.gate_id);
+    await t.clock.advance(1000);
+    await t.approve(id, "gate-a_doubt1", { resolution: "retry" });
+    const { state, steps } = await t.rest(id);
+    expect([state, steps[0]?.error?.code, publish.calls.length]).toEqual(["failed", "T4_OPERATOR_BUSY", 1]);
+    expect(await t.kernel.gates()).toEqual([]);
+    expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
+  });
+
   it("takes nothing of a budget: what was set aside for a call of its own is free again", async () => {
     const publish = counted("Note.Publish", { effect: "final_write" });
     const after = counted("Note.After");
