@@ -73,9 +73,8 @@ describe("a step whose key", () => {
   });
 
   it("[IDM-05] has failed for good is not called unasked where a hook lets it be tried again", async () => {
-    let refused = 0;
-    const before: Middleware["before"] = ({ step_id }) => {
-      if (step_id !== "b" || (refused += 1) > 1) return;
+    const before: Middleware["before"] = ({ step_id, is_retry }) => {
+      if (step_id !== "b" || is_retry) return;
       throw operatorError({ code: "RATE", message: "not now", category: "transient" });
     };
     const { publish, options, goOn } = applying();
