@@ -3,18 +3,18 @@ import { describe, expect, it } from "vitest";
 import type { PlanStepDraft } from "../../src/contract/plan.ts";
 import { type Middleware, operatorError } from "../../src/index.ts";
 import { createTestKernel, type TestKernel, testCaller } from "../../src/testing/index.ts";
-import { counted, eventsOf, held, intent, Note, step, story } from "../gates/story.ts";
+import { counted, decide, eventsOf, held, intent, Note, step, story } from "../gates/story.ts";
 
-const noBoard = () => operatorError({ code: "NO_SUCH_BOARD", message: "no board 7", category: "validation" });
+const noSuchBoard = () => {
+  throw operatorError({ code: "NO_SUCH_BOARD", message: "no board 7", category: "validation" });
+};
 
 /** A draft, and two steps that apply it behind gates, so that they share a key: `b` once `wait` has ended. */
-function applying(more: Partial<PlanStepDraft> = {}, fails = true) {
+function applying(answer: () => unknown = noSuchBoard, more: Partial<PlanStepDraft> = {}) {
   const draft = counted("Note.Draft", {}, () => ({ text: "a draft" }));
   const waited = held<object>();
   const wait = counted("Note.Wait", { effect: "none" }, () => waited.promise);
-  const publish = counted("Note.Publish", { effect: "final_write" }, () => {
-    if (fails) throw noBoard();
-  });
+  const publish = counted("Note.Publish", { effect: "final_write" }, answer);
   const params = { text: "{{draft.output.text}}" };
   const rows = [
     step("draft", draft, { outcome: "Draft.Note" }),
@@ -62,8 +62,30 @@ describe("a step whose key", () => {
     expect(publish.calls.map(({ context }) => context.step_id)).not.toContain("b");
   });
 
+  it("a person has settled as failed is not asked about by a new plan, as the gate says: a retry may call it again", async () => {
+    const lost = () => {
+      throw new Error("reset behind the write");
+    };
+    const { publish, options, goOn } = applying(lost, { depends_on: ["draft", "a"] });
+    await using t = await createTestKernel({ ...options, limits: { maxReplans: 1 } });
+    const id = await runBoth(t, goOn);
+    const doubt = (await t.kernel.workflow(id)).gates.find(({ kind }) => kind === "in_doubt");
+    expect(doubt?.consequences.reject).toContain("undoes nothing. A retry may call Note.Publish again");
+    await decide(t, id, { decision: "reject", gate_id: "gate-a_doubt1" });
+    await t.rest(id);
+    expect((await stepOf(t, id, "a_r1"))?.error).toMatchObject({ code: "T4_OPERATOR_BUG" });
+    expect(await gatesOf(t, id)).toEqual(["gate-a approved", "gate-a_doubt1 rejected"]);
+    expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
+    await t.kernel.retry(id, { ...testCaller });
+    await t.rest(id);
+    expect(await gatesOf(t, id)).toContain("gate-a_r1 open");
+    expect(publish.calls).toHaveLength(1);
+  });
+
   it("was used with another payload fails, asking nobody", async () => {
-    const { publish, options, goOn } = applying({ params: { text: "{{draft.output.text}}", to: "all" } }, false);
+    const { publish, options, goOn } = applying(() => "published", {
+      params: { text: "{{draft.output.text}}", to: "all" },
+    });
     await using t = await createTestKernel(options);
     const id = await runBoth(t, goOn);
     expect(await gatesOf(t, id)).toEqual(["gate-a approved"]);

@@ -257,7 +257,7 @@ export function describeDoubtGate(run: Run, step: PlanStep, payload: Json): Gate
     effect: findKnownOperator(run, step)?.metadata.effect ?? "none",
     consequences: {
       approve: `With resolution "done" the step counts as done with the result that is given, or null, and ${operator} is not called again; with "retry" it is called again under the same key.`,
-      reject: `The call and its step count as failed, which undoes nothing. A new plan or a retry may call ${operator} again, as another call.`,
+      reject: `The call and its step count as failed, which undoes nothing. ${step.applies === null ? "A new plan or a retry" : "A retry"} may call ${operator} again, as another call.`,
       edit: "An in-doubt call cannot be edited.",
     },
     ui_actions: [],
