@@ -86,17 +86,31 @@ interface Pair {
 }
 
 /**
- * Whoever begins a workflow by a retry asks for its work under its own keys, whatever another retry has asked for. What the
- * kernel plans anew in it is of the work that all do who began with the same versions, but for what applies an outcome of
- * its own, which a person was shown and approved.
+ * Whoever begins a workflow by a retry, or restarts one, asks for its work under its own keys, whatever another retry has asked
+ * for. What the kernel plans anew in it is of the work that all do who began with the same versions, but for what applies an
+ * outcome of its own, which a person was shown and approved, and for what ended here before the other's call: that had not met it.
  */
 function isOwnWork(durable: readonly Durable[], { before, call }: Pair): boolean {
   if (before.key === call.key || before.workflow_id === call.workflow_id) return false;
   const [own, other] = [begunAs(durable, call), begunAs(durable, before)];
-  if (own.parent_workflow_id === null) return isRestarted(durable, { before, call });
+  if (own.parent_workflow_id === null) return isRestarted(durable, call);
   if (own.draft_version !== other.draft_version || !isReplanned(durable, call)) return true;
+  if (!hadMet(durable, { before, call })) return true;
   const outcome = approvedBefore(durable, call);
   return outcome !== null && outcome !== approvedBefore(durable, before);
+}
+
+/** Whether the other's call had begun as the step ended here that this one stands for. */
+function hadMet(durable: readonly Durable[], { before, call }: Pair): boolean {
+  const isBegun = ({ at, event }: Durable): boolean =>
+    at <= before.at && isOf(event, before) && event.event_type === "ACTION_STARTED";
+  const hasEnded = ({ at, event: { event_type: type, workflow_id, step_id } }: Durable): boolean =>
+    at <= call.at &&
+    workflow_id === call.workflow_id &&
+    baseOf(step_id ?? "") === baseOf(call.step_id) &&
+    (type === "STEP_FAILED" || type === "STEP_SKIPPED");
+  const ended = durable.findLastIndex(hasEnded);
+  return ended < 0 || durable.findLastIndex(isBegun) < ended;
 }
 
 /** The outcome that the call applies as a person's last word at its gate has it; null without one. */
@@ -111,12 +125,18 @@ function approvedBefore(durable: readonly Durable[], { workflow_id, step_id, at 
   return word === undefined ? null : payloadOf(word.event, "USER_APPROVED").outcome_id;
 }
 
-/** Whether somebody resumed it who had begun the other one by a retry: that asks for both. */
-function isRestarted(durable: readonly Durable[], { before, call }: Pair): boolean {
-  const begun = durable.findIndex(({ event }) => event.workflow_id === before.workflow_id);
-  const since = durable.slice(begun).filter(({ at, event }) => at <= call.at && event.workflow_id === call.workflow_id);
-  return since.some(({ event }) => event.event_type === "WORKFLOW_RESTARTED");
-}
+/** Whether it goes on because somebody restarted it: before or behind the retry that began the other, that asks for both. */
+const isRestarted = (durable: readonly Durable[], { workflow_id, at }: Called): boolean =>
+  durable.findLast(
+    ({ at: row, event }) => row <= at && event.workflow_id === workflow_id && turns.has(event.event_type),
+  )?.event.event_type === "WORKFLOW_RESTARTED";
+
+const turns: ReadonlySet<string> = new Set([
+  "WORKFLOW_RESTARTED",
+  "WORKFLOW_FAILED",
+  "WORKFLOW_CANCELLED",
+  "WORKFLOW_COMPLETED",
+]);
 
 function begunAs(durable: readonly Durable[], { workflow_id }: Called) {
   const begun = durable.find(
