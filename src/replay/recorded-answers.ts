@@ -82,11 +82,10 @@ function crashed(tier: number, { next }: RecordedLog): Answered | undefined {
 
 function dataOf(schema: string, data: unknown, at: Recorded): Answered | undefined {
   const { log, stepId, hasPlanner, hasBudgets, edits } = at;
-  if (edits && schema === "StepQuestion")
-    return judgedEdit(log, "action", (data as { readonly payload: Json }).payload);
+  if (edits && schema === "StepQuestion") return judgedEdit(at, "action", (data as { readonly payload: Json }).payload);
   if (edits && schema === "PolicyQuestion") {
     const { stage, subject } = data as PolicyQuestion;
-    return judgedEdit(log, stage, subject.payload);
+    return judgedEdit(at, stage, subject.payload);
   }
   if (schema === "PolicyQuestion") return judgedLeft(log, data as PolicyQuestion, stepId ?? "");
   if (schema === "GateJudgement")

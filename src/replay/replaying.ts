@@ -8,7 +8,6 @@
  */
 
 import { isPromise } from "../contract/maybe-promise.ts";
-import type { TurnInput } from "../contract/turn-input.ts";
 import type { KernelOptions } from "../kernel/options.ts";
 import type { KernelParts } from "../kernel/parts.ts";
 import { createServices } from "../kernel/tiers.ts";
@@ -46,8 +45,8 @@ export class Replaying {
   /** Questions of the input that is decided which were not answered at once, by the record; and those that are not now. */
   #asks: string[] = [];
   #unforeseen: string[] = [];
-  /** Scopes of words that came with an edit. */
-  readonly #edits = new Set<string>();
+  /** Gates of words that came with an edit, by scope. */
+  readonly #edits = new Map<string, string>();
 
   constructor(log: RecordedLog, stage: Stage) {
     this.#log = log;
@@ -93,19 +92,20 @@ export class Replaying {
   async #give(run: ReplayedRun, recorded: RecordedInput): Promise<void> {
     this.#input = recorded;
     this.#asks = [...(recorded.told.asks ?? [])];
-    const { told } = recorded;
-    this.#log.begin(recorded, this.#isOfEdit(told));
-    if (told.in === "answered") await this.#answer(run, told.of ?? "");
-    else this.#decide(run, readInput(recorded, this.#log));
+    const { in: type, of = "", edit = false } = recorded.told;
+    this.#log.begin(recorded, edit || this.#edits.has(of.slice(0, of.indexOf(" "))));
+    if (type === "answered") await this.#answer(run, of);
+    else this.#decide(run, this.#read(recorded));
     while (!this.#log.isOver && this.#unforeseen.length > 0)
       await this.#answer(run, this.#unforeseen.shift() as string);
     this.#log.close();
   }
 
-  /** Whether it is a word that came with an edit, or answers what such a word asked. */
-  #isOfEdit({ edit, re, of = "" }: TurnInput): boolean {
-    if (edit === true && re !== undefined) this.#edits.add(`command:${re}`);
-    return edit === true || this.#edits.has(of.slice(0, of.indexOf(" ")));
+  #read(recorded: RecordedInput): Input {
+    const input = readInput(recorded, this.#log);
+    if (input.type === "decided" && recorded.told.edit === true)
+      this.#edits.set(`command:${input.re}`, input.word.request.gate_id ?? "");
+    return input;
   }
 
   async #answer(run: ReplayedRun, name: string): Promise<void> {
@@ -157,9 +157,10 @@ export class Replaying {
 
   #recorded({ scope, key, question }: Pick<Held, "scope" | "key" | "question">): Recorded {
     const { options } = this.#stage;
-    const stepId = stepOf(scope, question) ?? this.#log.next?.step_id ?? null;
-    const hasBudgets = (options.budgets?.limits ?? []).length > 0;
     const edits = scope.startsWith("command:") && this.#log.hasEdit;
+    const edited = edits ? this.#log.record.gates.get(this.#edits.get(scope) ?? "") : undefined;
+    const stepId = stepOf(scope, question) ?? edited?.step_id ?? this.#log.next?.step_id ?? null;
+    const hasBudgets = (options.budgets?.limits ?? []).length > 0;
     const fails = this.#input?.told.fails ?? {};
     return {
       log: this.#log,

@@ -31,9 +31,15 @@ export function isOnUnknown(event: LedgerEvent): boolean {
   return (decision === "DENY" || redactions.length > 0) && (stage === "outcome" || stage === "action");
 }
 
+/** The step whose call is edited. */
+interface Editing {
+  readonly log: RecordedLog;
+  readonly stepId: string | null;
+}
+
 /** What an edit was judged as; undefined where it is on record, and policy is asked again. */
-export function judgedEdit(log: RecordedLog, stage: PolicyStage, payload: Json): Answered | undefined {
-  const event = log.findLeft("POLICY_DECIDED", undefined, (asked) => asked.stage === stage);
+export function judgedEdit({ log, stepId }: Editing, stage: PolicyStage, payload: Json): Answered | undefined {
+  const event = log.findLeft("POLICY_DECIDED", stepId, (asked) => asked.stage === stage);
   if (event === null) return refused;
   if (!isOnUnknown(event)) return undefined;
   log.takeAsRecorded(event);

@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { PolicyRule } from "../../src/contract/policy.ts";
 import type { TurnEvent } from "../../src/contract/turn.ts";
 import { definePolicy, replayRows } from "../../src/index.ts";
-import { createTestKernel, memoryLedger, type TestKernel } from "../../src/testing/index.ts";
+import { createTestKernel, createVirtualClock, memoryLedger, type TestKernel } from "../../src/testing/index.ts";
 import { letRun } from "../../src/testing/let-run.ts";
 import {
   anyObject,
@@ -145,6 +145,33 @@ describe("a word that came with an edit", () => {
     const votes = await payloads(t, workflow_id, "GATE_VOTED");
     expect(votes.map(({ comment }) => comment)).toEqual(["as it was", "as edited"]);
     expect((await t.kernel.replay(workflow_id)).difference).toBeNull();
+  });
+
+  it("[INV-12] refused for changing nothing is refused again where it is decided with what another process knew", async () => {
+    const ledger = Object.assign(Object.create(memoryLedger()), { close: async () => undefined });
+    const clock = createVirtualClock();
+    const throws = counted("Note.Lost", { effect: "write_draft" }, () => Promise.reject(new Error("reset")));
+    const busy = counted("Note.Busy", { effect: "none" }, () => new Promise(() => undefined));
+    const send = counted("Note.Send", { effect: "write_draft", input: anyObject });
+    const rows = [
+      step("lost", throws),
+      step("busy", busy),
+      step("s", send, { gate: { reason: "look" }, params: { text: "a" } }),
+      step("after", busy, { depends_on: ["lost"] }),
+    ];
+    const options = { capabilities: [story([throws, busy, send], rows)], ledger, clock };
+    await using owner = await createTestKernel(options);
+    await using other = await createTestKernel({ ...options, seed: 2, recover: false });
+    const workflow_id = await owner.submit(intent);
+    await letRun();
+    await other.approve(workflow_id, "gate-lost_doubt1", { resolution: "done" });
+    const edited = { gate_id: "gate-s", decision: "approve", payload: { edit: { text: "a" } } } as const;
+    expect((await refusalOf(decide(owner, workflow_id, edited))).code).toBe("T5_EDIT_WITHOUT_EFFECT");
+    const left = (await eventsOf(owner, workflow_id))
+      .slice(-5)
+      .map(({ event_type: type, step_id }) => `${type} ${step_id}`);
+    expect(left.slice(0, 2)).toEqual(["POLICY_DECIDED s", "STEP_SUCCEEDED lost"]);
+    expect((await owner.kernel.replay(workflow_id)).difference).toBeNull();
   });
 
   it("[INV-12] masked as an outcome and denied as a call is refused again", async () => {
