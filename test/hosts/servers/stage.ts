@@ -104,13 +104,9 @@ async function isSound(place: Place, ids: readonly string[]): Promise<boolean> {
   }
 }
 
-/** Most of a process's start is the reading of its sources: what one has compiled, the next ones read. */
-const compiled = join(import.meta.dirname, "../../../node_modules/.cache/node-compiled");
-
 /** @throws what the process says where it does not come up. */
 async function startNode(options: NodeOptions): Promise<Node> {
-  const env = { ...process.env, NODE_COMPILE_CACHE: compiled };
-  const child = spawn(process.execPath, [join(import.meta.dirname, "node.ts"), JSON.stringify(options)], { env });
+  const child = spawn(process.execPath, [join(import.meta.dirname, "node.ts"), JSON.stringify(options)]);
   const errors: string[] = [];
   const told: string[] = [];
   child.stderr.on("data", (bytes) => errors.push(String(bytes)));
