@@ -31,7 +31,7 @@ beforeAll(() => {
     const [, file, line, said] = /^([^(]+)\((\d+),\d+\): error TS\d+: ([\s\S]*)$/.exec(text) ?? [];
     return file === undefined || said === undefined ? [] : [{ file, line: Number(line), said }];
   });
-}, 120_000);
+});
 
 const under = (line: number): readonly Complaint[] => {
   const next = expected.find((other) => other.line > line)?.line ?? wrong.length;

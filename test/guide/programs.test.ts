@@ -48,18 +48,18 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "countersign-guide-"));
   writePrograms(folder, programs);
   for (const { name, blocks } of inShell) writeFiles(join(folder, name), filesOf(blocks));
-}, 120_000);
+});
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe("the programs of README and guide", () => {
   it("compile", async () => {
     expect(await compilePrograms(folder)).toBe("");
-  }, 120_000);
+  });
 
   let runs: readonly ProgramRun[] = [];
   beforeAll(async () => {
     runs = await runPrograms(folder);
-  }, 120_000);
+  });
 
   it.each(programs.map((program) => [program.name, program.section, program] as const))(
     "[CARD-22] %s, under %s, runs as it stands and prints what it says",
@@ -105,6 +105,5 @@ describe("the guide", () => {
       for (const [i, { prints }] of steps.entries())
         if (prints !== null && !isAsShown(prints, outs[i] ?? "")) expect(outs[i]).toBe(prints);
     },
-    120_000,
   );
 });

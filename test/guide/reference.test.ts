@@ -17,5 +17,5 @@ describe("the reference of the entries", () => {
     expect(undocumented).toEqual([]);
     expect(members).toEqual([]);
     expect(unexported.length, unexported.join(" ")).toBeLessThanOrEqual(mostUnexported);
-  }, 120_000);
+  });
 });

@@ -303,4 +303,4 @@ it("a browser goes on where it was after the server was killed and started again
   await again.text();
   expect((await fetch(`${second.url}/v1/session`, { headers: { cookie } })).status).toBe(401);
   await second.kill();
-}, 90_000);
+});

@@ -49,9 +49,7 @@ describe("the document, to others", () => {
     );
   });
 
-  it("[API-08] makes a typed client that compiles, and tells the README's story over the API", {
-    timeout: 120_000,
-  }, async () => {
+  it("[API-08] makes a typed client that compiles, and tells the README's story over the API", async () => {
     await using edge = await openWhole();
     using folder = makeTempFolder();
     layOut(folder.path);

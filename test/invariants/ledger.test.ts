@@ -116,7 +116,7 @@ describe("there is no hidden state", () => {
     const script = fileURLToPath(new URL("./read-state.ts", import.meta.url));
     const told = execFileSync(process.execPath, [script, path, play.id], { encoding: "utf8" });
     expect(JSON.parse(told)).toEqual(JSON.parse(JSON.stringify(await allOf(play.t, play.id))));
-  }, 60_000);
+  });
 
   it("[INV-12] folding the exported rows, a copy that knows no kernel, gives the live state", async () => {
     await holdsFor(anyStory(), async ({ t, id, state }) => {

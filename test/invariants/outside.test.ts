@@ -40,7 +40,6 @@ describe("a kernel whose ways out are trapped", () => {
         "net.connect",
       ]);
     },
-    90_000,
   );
 
   it("[INV-13] sends, writes and starts nothing either when a workflow fails, is denied, rejected, cancelled or cut short", () => {
@@ -56,5 +55,5 @@ describe("a kernel whose ways out are trapped", () => {
       "fails again on retry": "failed T4_OPERATOR_BUG",
     });
     expect(sprung).toEqual([]);
-  }, 90_000);
+  });
 });

@@ -40,4 +40,4 @@ it("the example's letter waits for a person and is then written, by a command ea
   const approved = await runProcess(folder.path, "approve", workflow_id, ...common);
   expect(approved.code).toBe(0);
   expect(readFileSync(join(folder.path, "letters", "bo.txt"), "utf8")).toBe("Dear Bo");
-}, 90_000);
+});

@@ -19,7 +19,7 @@ const { app } = inject("packed" as never) as Packed;
 let env = process.env;
 beforeAll(async () => {
   env = { ...env, CHROME: await findChromium() };
-}, 120_000);
+});
 async function run(args: readonly string[], cwd: string) {
   const child = spawn(process.execPath, [...args], { cwd, env, timeout: 60_000 });
   const [printed, complained, code] = await Promise.all([

@@ -7,7 +7,7 @@ import { expect } from "vitest";
 import { propertySeed, runs } from "./property-runs.ts";
 
 /** Below the limit of a test, which would end it without telling the seed. */
-const longestMs = 20_000;
+const longestMs = 80_000;
 
 const describeHowToRepeat: fc.Plugin<unknown> = () => ({
   onAllRunsComplete(details) {

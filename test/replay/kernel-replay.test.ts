@@ -74,7 +74,7 @@ describe("a replay", () => {
       }),
       { numRuns: runs(60) },
     );
-  }, 120_000);
+  });
 });
 
 /** Says no to every third attempt. */
@@ -158,7 +158,7 @@ describe("steps side by side", () => {
       }),
       { numRuns: runs(30) },
     );
-  }, 120_000);
+  });
 });
 
 describe("a replay under other rules names the first event that differs, and why", () => {

@@ -17,7 +17,7 @@ describe("a process that dies at any commit", () => {
       Array.from({ length: unhurt.commits }, (_, i): Point => ({ n: i + 1, side })),
     );
     cuts = await inPairs(points, (point) => cutAt(ground, unhurt, { scenario: 1, point }));
-  }, 240_000);
+  });
   afterAll(() => ground[Symbol.dispose]());
 
   const pointsWhere = (is: (cut: Cut) => boolean): readonly Point[] => cuts.filter(is).map((cut) => cut.point);

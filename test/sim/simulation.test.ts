@@ -53,17 +53,17 @@ describe("the simulation", () => {
     const { failures, met } = await playAll("any", [...seeds, ...found, ...chosen]);
     expect(failures).toEqual([]);
     expect(rare.filter((mark) => !met.has(mark))).toEqual([]);
-  }, 120_000);
+  });
 
   it("[INV-15] so it is on a store as in Postgres, with two to five processes", async () => {
     expect((await playAll("postgres-like", seeds.slice(0, 20))).failures).toEqual([]);
-  }, 120_000);
+  });
 
   it("[INV-15] so it is on a machine that loses its power, and what a person was told stands", async () => {
     const { failures, met } = await playAll("power-cut", seeds);
     expect(failures).toEqual([]);
     expect(met).toContain("power cut that takes rows");
-  }, 120_000);
+  });
 
   it("a seed is a story: played twice, it leaves the same rows", async () => {
     const story = drawStory(42);
