@@ -109,6 +109,7 @@ describe("what is read aloud", () => {
   it("comes in this order by Tab at a gate, which begins at the heading; Approve never has the focus by itself", async () => {
     await drawn("gate");
     const { page } = visitor;
+    await page.locator("h1:focus").waitFor();
     const focused = () =>
       page.evaluate("(document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent).trim()");
     expect(await focused()).toBe("publish");

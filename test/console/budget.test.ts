@@ -88,10 +88,11 @@ describe("a full inbox", () => {
     page.on("request", (request) => void asked.push(request.url()));
     await page.reload();
     await page.getByText("10,000 decisions wait for you.").waitFor({ timeout: 60_000 });
+    await page.getByText("These are 110 of 10,000").waitFor();
     expect(asked.filter((url) => url.includes("total=true"))).toHaveLength(1);
     expect(await page.locator(".item").first().textContent()).toMatch(/due in/);
     expect(complaints).toEqual([]);
-  }, 120_000);
+  });
 
   it("is looked at all day: 10,000 changes told by the feed leave no more in memory", async () => {
     await using site = await openSite({ kernel: { capabilities: [publishing().capability] } });

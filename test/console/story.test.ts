@@ -51,7 +51,7 @@ describe("by keyboard alone", () => {
     await using visitor = await site.enter(ann);
     const { page, complaints } = visitor;
     await page.getByText("1 decision waits for you.").waitFor();
-    expect(await page.title()).toBe("(1) Inbox · Countersign");
+    await expect.poll(() => page.title()).toBe("(1) Inbox · Countersign"); // set once the page is painted
     await press(page, "link", "publish");
     await heading(page, "publish").waitFor();
     await page.locator("h1:focus").waitFor();

@@ -48,7 +48,8 @@ describe("a kernel that is killed", () => {
     expect(items.length).toBeGreaterThan(2);
     const hooked = new Map(items.map((posted) => [idOf(posted), typeOf(posted)]));
     expect([...hooked.values()]).toEqual(["gate.opened", "gate.decided"]);
-    expect(items.map(typeOf).lastIndexOf("gate.opened")).toBe(items.length - 2);
+    const types = items.map(typeOf);
+    expect(types.lastIndexOf("gate.opened")).toBeLessThan(types.indexOf("gate.decided"));
     // The first mail may have been taken just before the process died, and was then told again under its id.
     const told = new Map(mails.inbox.items.map(({ mail }) => [mail.messageId, mail.subject]));
     const [opened, decided] = [...hooked.keys()];
@@ -56,5 +57,5 @@ describe("a kernel that is killed", () => {
       [`<${opened}@countersign.test>`, "Decision wanted: s1"],
       [`<${decided}@countersign.test>`, "Approved: s1"],
     ]);
-  }, 90_000);
+  });
 });

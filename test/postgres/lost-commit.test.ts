@@ -47,7 +47,7 @@ describe("a connection that is lost in COMMIT", () => {
         ],
       );
       const ledger = postgresLedger({ url: proxy.url, schema, timeoutMs: 400 });
-      const kernel = await createKernel({ ledger, capabilities: [capability], limits: { leaseMs: 1000 } });
+      const kernel = await createKernel({ ledger, capabilities: [capability] });
       const caller = { tenant_id: 1, principal: { type: "user", id: 1, role: "user" } };
       const { workflow_id } = await kernel.submit({ ...caller, intent_hint: { intent_type: intentType, inputs: {} } });
       proxy.muteAfter("COMMIT");

@@ -32,7 +32,7 @@ async function begin(kernel: Kernel, act: Counted): Promise<string> {
 
 /** Long before the lease of the one that began it would end. */
 async function expectDoneSoon(kernel: Kernel, workflowId: string): Promise<void> {
-  const soon = wallClock.now() + 5_000;
+  const soon = wallClock.now() + 15_000;
   while ((await kernel.workflow(workflowId)).state !== "completed");
   expect(wallClock.now()).toBeLessThan(soon);
 }

@@ -261,7 +261,9 @@ it.each(["succeeded", "failed"])(
   "[INV-12] a step that joined a call which %s, though a budget had been asked for a call of its own",
   async (how) => {
     const draft = counted("Note.Draft", {}, () => ({ text: "a draft" }));
-    const publish = counted("Note.Publish", { effect: "final_write" }, () => {
+    const work = held<void>();
+    const publish = counted("Note.Publish", { effect: "final_write" }, async () => {
+      await work.promise; // until both have begun
       if (how === "failed") throw operatorError({ code: "GONE", message: "no board", category: "validation" });
       return {};
     });
@@ -271,7 +273,10 @@ it.each(["succeeded", "failed"])(
     const budgets: Budgets = { limits: [{ scope: "tenant", invocations: 9 }] };
     const limits = { maxReplans: 0 };
     await using t = await createTestKernel({ capabilities, defaultPolicies: false, budgets, limits });
-    const { workflow_id: id } = await t.run(intent);
+    const id = await t.submit(intent);
+    await t.clock.settle();
+    work.release();
+    await t.rest(id);
     const calls = ["BUDGET_RESERVED", "ACTION_STARTED", "ACTION_SUCCEEDED", "ACTION_FAILED"];
     const told = (await steps(t, id, calls)).slice(3);
     // Which of the two asks the budget first is the store's to say.

@@ -68,7 +68,7 @@ const late = defineOperator({
   retry: "STANDARD",
   run(call) {
     if (call.attempt > 1 || call.context.step_id !== "s1") return act(call);
-    throw operatorError({ code: "BUSY", message: "busy", category: "transient", retry_after_ms: 700 });
+    throw operatorError({ code: "BUSY", message: "busy", category: "transient", retry_after_ms: 1000 });
   },
 });
 

@@ -62,8 +62,8 @@ describe("Restate", () => {
       await server.kill();
       const second = await stage.start("second", await next({ callMs: 300 }));
       const away = [...(await first.submit("Test.Once")), ...(await second.submit("Test.Once"))];
-      expect([first.told, second.told]).toEqual([["T4_DISPATCHER_UNAVAILABLE"], ["T4_DISPATCHER_UNAVAILABLE"]]);
       await stage.until("SELECT count(*) = 2 FROM workflows WHERE state = 'accepted'");
+      expect([first.told, second.told]).toEqual([["T4_DISPATCHER_UNAVAILABLE"], ["T4_DISPATCHER_UNAVAILABLE"]]);
       await server.start();
       await stage.until(isDone(8));
       const keys = (await stage.effects()).map(({ key }) => key);
@@ -135,7 +135,7 @@ describe("Restate", () => {
       first.process.kill("SIGKILL");
       const killedAt = await stage.now();
       await stage.until(isDone(4));
-      expect((await stage.now()) - killedAt).toBeLessThan(6_000);
+      expect((await stage.now()) - killedAt).toBeLessThan(15_000);
       expect(second.told).toEqual([]);
     });
   });
