@@ -281,7 +281,7 @@ const behindOf = ({ log, stepId }: Recorded): LedgerEvent | null =>
 
 function sharedIn(next: LedgerEvent | null, key: string, log: RecordedLog): SharedKey {
   if (next === null) return { claim: 1 };
-  if (next.event_type === "STEP_FAILED") return inDoubt(payloadOf(next, "STEP_FAILED").error);
+  if (next.event_type === "STEP_FAILED") return inDoubt(payloadOf(next, "STEP_FAILED").error, isCalled(key, log));
   const { action_id, claim = 1, key: started, token } = payloadOf(next, "ACTION_STARTED");
   const ended = first((["ACTION_SUCCEEDED", "ACTION_FAILED"] as const).map((type) => log.find(type, next.step_id)));
   // What was answered from a record was admitted as no call.
@@ -300,9 +300,13 @@ function answerIn(ended: LedgerEvent) {
   return { workflow_id: answered_by, result, succeeded: true, failure: null };
 }
 
+/** Whether a step of this workflow calls the key later: then its work was not done elsewhere. */
+const isCalled = (key: string, log: RecordedLog): boolean =>
+  log.find("ACTION_STARTED", undefined, (started) => started.key === key && started.token !== undefined) !== null;
+
 /** What its call gave elsewhere was screened here, and of no use; or nobody knows what became of it. */
-function inDoubt({ code, detail }: KernelError): SharedKey {
-  if (code === "T4_OUTPUT_INVALID") return doneElsewhere;
+function inDoubt({ code, detail }: KernelError, isCalledHere: boolean): SharedKey {
+  if (code === "T4_OUTPUT_INVALID" && !isCalledHere) return doneElsewhere;
   if (code !== "T4_ACTION_IN_DOUBT") return { claim: 1 };
   return { ...inDoubtElsewhere, action_id: String(detail["action_id"]) };
 }

@@ -48,6 +48,28 @@ const gatesOf = async (t: TestKernel, id: string) =>
   (await t.kernel.workflow(id)).gates.map(({ gate_id, status }) => `${gate_id} ${status}`);
 
 describe("a step whose key", () => {
+  it("[IDM-05] has failed for good while it was previewed fails alike, and replays", async () => {
+    const shown = held<{ preview: string }>();
+    const draft = counted("Note.Draft", {}, () => ({ text: "a draft" }));
+    const preview = ({ context }: { readonly context: { readonly step_id: string } }) =>
+      context.step_id === "b" ? shown.promise : { preview: "it" };
+    const more = { effect: "final_write", output: Note, preview: preview as never } as const;
+    const publish = counted("Note.Publish", more, () => ({ text: 7 }));
+    const shared = ["a", "b"].map((id) => step(id, publish, { applies: "draft" }));
+    const rows = [step("draft", draft, { outcome: "Draft.Note" }), ...shared];
+    const capabilities = [story([draft, publish], rows, { outcomes: { "Draft.Note": Note } })];
+    await using t = await createTestKernel({ capabilities, limits: { maxReplans: 0 } });
+    const id = await t.submit(intent);
+    await t.clock.settle();
+    await t.approve(id, "gate-a");
+    await t.clock.settle();
+    shown.release({ preview: "it" });
+    await t.rest(id);
+    expect(await gatesOf(t, id)).toEqual(["gate-a approved"]);
+    expect((await stepOf(t, id, "b"))?.error).toEqual((await stepOf(t, id, "a"))?.error);
+    expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
+  });
+
   it("[IDM-05] has failed for good fails alike, asking nobody; after a restart a person is asked before it is called", async () => {
     const { publish, options, goOn } = applying();
     await using t = await createTestKernel(options);
