@@ -1,8 +1,9 @@
 /** A quorum over one ledger file and several processes: votes of each are counted together, and decide once. */
 import { describe, expect, it } from "vitest";
+import { definePolicy } from "../../src/index.ts";
 import { ledgerPaths, minute, openProcess, type Process } from "../recovery/shared-file.ts";
 import { ann, approve, bob, cat, gated, lend, person, waiting, withdraw } from "./people.ts";
-import { gateOf, payloads, steps } from "./story.ts";
+import { gateOf, held, payloads, steps } from "./story.ts";
 
 const nextPath = ledgerPaths();
 const decisions = ["GATE_VOTED", "USER_APPROVED"];
@@ -74,6 +75,40 @@ describe("votes from two processes", () => {
       }
     },
   );
+
+  it("with edits that policy thinks about are written whole: neither has the other begin anew, however long that takes", async () => {
+    const verdict = held<null>();
+    const thinking = definePolicy({
+      name: "thinking",
+      stages: ["action"],
+      evaluate: ({ subject }) => (JSON.stringify(subject.payload).includes("edited") ? verdict.promise : null),
+    });
+    const { capability, send } = gated({});
+    const path = nextPath();
+    const options = { capabilities: [capability], policies: [thinking] };
+    await using one = await openProcess(path, options);
+    await using other = await openProcess(path, options);
+    await using third = await openProcess(path, options);
+    const id = await waiting(one);
+    const said = Promise.allSettled([
+      approve(other, id, ann, { edit: { id: "edited by ann" } }),
+      approve(third, id, bob, { edit: { id: "edited by bob" } }),
+    ]);
+    const oneLook = 400;
+    const pass = async (): Promise<number> => {
+      for (const t of [other, third, one]) await t.clock.advance(oneLook);
+      return (await steps(one, id, ["POLICY_DECIDED"])).length;
+    };
+    await pass();
+    const written = await pass();
+    for (let i = 0; i < 5; i += 1) expect(await pass()).toBe(written);
+    verdict.release(null);
+    for (let i = 0; i < 5; i += 1) await pass();
+    const answers = await said;
+    expect(answers.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    expect(send.calls).toHaveLength(1);
+    expect(await one.kernel.replay(id)).toMatchObject({ identical: true });
+  });
 
   it("survive the process: votes, loans and what was taken back are in the file", async () => {
     const { capability } = gated({

@@ -201,11 +201,13 @@ export class Mailbox extends RunMemory implements Run, Calling {
 
   /** The turn is over: its row is written, its times are kept, and who has nothing left rests. */
   #leave(): void {
-    if (this.log.lost !== null) return this.#restIfIdle();
-    if (this.#mayPark()) this.log.releaseWithNext();
-    this.log.flush();
+    const { log } = this;
+    if (log.lost !== null) return this.#restIfIdle();
+    if (this.#mayPark()) log.releaseWithNext();
+    // A row with half of a word would have another process that decides one begin anew, and its row this one: for ever.
+    if (!log.foreign || this.#intentions.size > 0 || !this.scopes.anyWaits()) log.flush();
     this.#keepTime(this.#nextTime());
-    if (this.log.isSettled) this.#performDue();
+    if (log.isSettled) this.#performDue();
     else this.#restIfIdle();
   }
 
