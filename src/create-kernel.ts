@@ -15,6 +15,7 @@ import type { RetryRequest } from "./contract/retry.ts";
 import type { WorkflowState } from "./contract/workflow-state.ts";
 import { awaitSettled } from "./kernel/await-settled.ts";
 import { createCapabilityClient } from "./kernel/capability-client.ts";
+import { checkArguments } from "./kernel/check-arguments.ts";
 import { examine } from "./kernel/doctor.ts";
 import type { Kernel } from "./kernel/kernel-interface.ts";
 import { createGateFinder } from "./kernel/open-gate.ts";
@@ -83,13 +84,13 @@ class RunningKernel {
       await this.#gateway.authorize(caller, "gate:approve");
       return findOpenGate(workflowId, caller);
     });
-    this.kernel = {
+    this.kernel = checkArguments({
       ...createReads({ ...parts, store: parts.told, same: parts.resolved.same, authorize: this.#gateway.authorize }),
       tokens: createTokenView({ ...parts, store: parts.told }),
       ...this.#commands(),
       ...this.#records(),
       ...this.#insights(),
-    };
+    });
   }
 
   async #serve<T>(work: () => Promise<T>): Promise<T> {

@@ -43,10 +43,13 @@ export const AuthContext = z.preprocess((raw) => {
 export type AuthContext = z.infer<typeof Context>;
 
 /** The caller of an in-process read or command; absent means the embedding host itself. */
-export const Caller = z.object({
-  tenant_id: TenantId,
-  principal: z.object({ type: z.string(), id: PrincipalId, role: z.string() }),
-});
+export const Caller = z.object(
+  {
+    tenant_id: TenantId,
+    principal: z.object({ type: z.string(), id: PrincipalId, role: z.string() }),
+  },
+  { error: () => "must be an object with tenant_id and principal; the embedding host itself gives no caller" },
+);
 export type Caller = z.infer<typeof Caller>;
 
 const callerRef = moduleRef(5, "identity", "caller");

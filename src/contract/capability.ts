@@ -6,13 +6,12 @@ import { z } from "zod";
 import type { AuthContext } from "./auth-context.ts";
 import type { ContextBundle } from "./context-bundle.ts";
 import { UiAction } from "./gate.ts";
+import { zodSchema } from "./host-object.ts";
 import type { Intent } from "./intent.ts";
 import { explainKeys, problemsOf } from "./known-keys.ts";
 import { type Operator, OperatorName } from "./operator.ts";
 import { ExecutionPlan } from "./plan.ts";
 import { CapabilityLimits } from "./token.ts";
-
-const zodSchema = z.custom<z.ZodType>((value) => value instanceof z.ZodType, "must be a zod schema");
 
 const anOperator = z.custom<Operator>(
   (value) => typeof value === "object" && value !== null && "metadata" in value && "run" in value,

@@ -23,7 +23,7 @@ export function rowText(row: TurnRow): string {
 export const chainHash = (prev: string, envelope: string, bodyHash: string): string =>
   sha256(prev + envelope + bodyHash);
 
-const placeOf = ({ stream, first_sequence }: TurnRow) => ({ stream, sequence: first_sequence });
+const placeOf = (row: Partial<TurnRow> | null) => ({ stream: row?.stream ?? "", sequence: row?.first_sequence ?? 0 });
 const readRef = moduleRef(0, "ledger", "read");
 
 /** @throws KernelErrorException T0_LEDGER_CORRUPT. */
@@ -95,9 +95,9 @@ export function verifyChain(
   let { prev, next } = from;
   let stream: string | null = null;
   for (const row of rows) {
-    stream ??= row.stream;
     const broken = checkRowSafely(row, prev, next);
     if (broken !== null) return broken;
+    stream ??= row.stream;
     if (row.stream !== stream) return { ...placeOf(row), reason: "sequence" };
     prev = row.hash;
     next = row.last_sequence + 1;

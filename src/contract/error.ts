@@ -21,6 +21,7 @@ export {
   isKernelError,
   KernelError,
   KernelErrorException,
+  messageOf,
   raise,
   Severity,
 } from "./kernel-error.ts";

@@ -113,6 +113,16 @@ function isShort(error: KernelError): boolean {
   return true;
 }
 
+/** The message of anything thrown, cut where it is long: it is about to be nested. */
+export function messageOf(thrown: unknown): string {
+  try {
+    if (thrown instanceof Error) return capText(String(thrown.message));
+    return capText(typeof thrown === "string" ? thrown : (JSON.stringify(thrown) ?? String(thrown)));
+  } catch {
+    return "a value that cannot be shown";
+  }
+}
+
 /** Carries a KernelError where a throw is the language's way: inside a tier, and out of the in-process API. */
 export class KernelErrorException extends Error {
   readonly error: KernelError;

@@ -9,7 +9,7 @@
 import type { z } from "zod";
 import { type ErrorCode, kernelError } from "./error-codes.ts";
 import { isPlainObject, type JsonObject } from "./json.ts";
-import { raise } from "./kernel-error.ts";
+import { messageOf, raise } from "./kernel-error.ts";
 import type { ModuleRef } from "./module-ref.ts";
 
 /** One thing that is wrong: where, as `steps.0.gates`, and why. */
@@ -30,18 +30,32 @@ export type KeysOf<T> = Readonly<Record<keyof T, unknown>>;
 
 /** The value as a strict schema reads it. @throws KernelErrorException that tells every problem. */
 export function readStrictly<S extends z.ZodType>(schema: S, value: unknown, reading: Reading): z.output<S> {
-  const read = schema.safeParse(value, { error: explainKeys });
-  return read.success ? read.data : refuseProblems(problemsOf(read.error), reading);
+  const read = look(() => {
+    const { data, error } = schema.safeParse(value, { error: explainKeys });
+    return { data, problems: error === undefined ? [] : problemsOf(error) };
+  }, reading);
+  return read.problems.length === 0 ? (read.data as z.output<S>) : refuseProblems(read.problems, reading);
 }
 
-/** Refuses keys that are not in the table; `path` is where the object stands. @throws as readStrictly. */
+/** A getter, a proxy or a schema of the host's may throw anything when it is looked at. */
+function look<T>(reading: () => T, why: Reading): T {
+  try {
+    return reading();
+  } catch (thrown) {
+    return refuseProblems([{ path: "", problem: `it cannot be read: ${messageOf(thrown)}` }], why);
+  }
+}
+
+/** Refuses what is no object, and keys that are not in the table; `path` is where the object stands. @throws as readStrictly. */
 export function requireKnownKeys(
-  given: object,
+  given: unknown,
   known: object,
   { path = "", ...reading }: Reading & { readonly path?: string },
 ): void {
   const names = Object.keys(known);
-  const unknown = Object.keys(given).filter((key) => !names.includes(key));
+  const isObject = typeof given === "object" && given !== null;
+  if (!isObject) refuseProblems([{ path, problem: "must be an object" }], reading);
+  const unknown = look(() => Object.keys(given), reading).filter((key) => !names.includes(key));
   if (unknown.length === 0) return;
   const problems = unknown.map((key) => ({
     path: path === "" ? key : `${path}.${key}`,
@@ -52,7 +66,7 @@ export function requireKnownKeys(
 
 /** Checks the keys of a host's own object; what has a class of its own may hold what it likes. @throws as readStrictly. */
 export function requireKnownMembers(given: unknown, known: object, reading: Reading): void {
-  if (isPlainObject(given)) requireKnownKeys(given, known, reading);
+  if (look(() => isPlainObject(given), reading)) requireKnownKeys(given, known, reading);
 }
 
 /** What a host's own object, of whatever class, has of these functions; each still knows its object when it is passed on. */

@@ -2,6 +2,7 @@
  * Defining an operator: typed by its zod schemas, normalised metadata, frozen. Source: seed 002 section 15, seed 003 5.7.
  */
 import { z } from "zod";
+import { hostFunction as fn, zodSchema } from "../contract/host-object.ts";
 import { deepFreeze, JsonObject } from "../contract/json.ts";
 import { type KeysOf, readStrictly, requireKnownMembers } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
@@ -77,8 +78,10 @@ export interface OperatorOptions<I extends z.ZodType, O extends z.ZodType, N ext
 
 const validationRef = moduleRef(0, "validation", "define");
 
-const zodSchema = z.custom<z.ZodType>((value) => value instanceof z.ZodType, "must be a zod schema");
-const fn = z.custom<unknown>((value) => typeof value === "function", "must be a function");
+const toolClient = z.custom<ToolClient>(
+  (value) => typeof (value as ToolClient | null)?.request === "function",
+  "must be a client with a request function",
+);
 const { shape } = OperatorMetadata;
 
 /** By the options' own names, so that what is wrong is told as it was written. */
@@ -122,7 +125,7 @@ export function defineOperator<
   O extends z.ZodType = z.ZodType<unknown>,
   const N extends string = string,
 >(options: OperatorOptions<I, O, N>): Operator<z.input<I>, DataOf<z.output<O>>, N> {
-  const told = readStrictly(OperatorShape, options, { what: `operator ${options?.name}`, source: validationRef });
+  const told = readStrictly(OperatorShape, options, { what: nameIn("operator", options), source: validationRef });
   const { honoursAbort, timeoutSec, policyTags, riskLevel, estimatedCost, ...rest } = told;
   const { input: _input, output: _output, run: _run, preview: _preview, check: _check, ...metadataOptions } = rest;
   const { input, output, run, preview, check } = options;
@@ -145,6 +148,15 @@ export function defineOperator<
   });
 }
 
+/** What is defined, for the message; of what cannot be named its kind alone. */
+function nameIn(kind: string, options: unknown): string {
+  try {
+    return `${kind} ${(options as { readonly name?: unknown }).name}`;
+  } catch {
+    return kind;
+  }
+}
+
 /** A tool of a tool server as an operator. Its work is done through `client`, bridged by T0 (C-04, OPR-06). */
 export interface ToolOptions
   extends Omit<OperatorOptions<z.ZodType, z.ZodType>, "run" | "preview" | "check" | "kind" | "input"> {
@@ -161,10 +173,7 @@ export interface ToolOptions
 const ToolShape = OperatorShape.omit({ run: true, preview: true, kind: true }).extend({
   input: zodSchema.optional(),
   tool: z.string().min(1),
-  client: z.custom<ToolClient>(
-    (value) => typeof (value as ToolClient | null)?.request === "function",
-    "must be a client with a request function",
-  ),
+  client: toolClient,
   inputSchema: JsonObject.nullish(),
 } satisfies Partial<KeysOf<ToolOptions>>);
 
@@ -173,7 +182,7 @@ const ToolShape = OperatorShape.omit({ run: true, preview: true, kind: true }).e
  * @throws as defineOperator.
  */
 export function defineTool(given: ToolOptions): Operator {
-  readStrictly(ToolShape, given, { what: `tool ${given?.name}`, source: validationRef });
+  readStrictly(ToolShape, given, { what: nameIn("tool", given), source: validationRef });
   const { tool, client, inputSchema, input, ...options } = given;
   const operator = defineOperator({
     effect: "external_send",
@@ -193,7 +202,9 @@ export function normalizeMetadata<N extends string = string>(raw: unknown): Oper
 
 /** A copy for keeping: metadata made whole and checked, nothing in it the caller's to change (SKL-01, SKL-04). */
 export function closeOperator(given: Operator): Operator {
-  requireKnownMembers(given, operatorMembers, { what: "operator", source: validationRef });
+  const reading = { what: "operator", source: validationRef };
+  requireKnownMembers(given, operatorMembers, reading);
+  readStrictly(z.object(operatorMembers), given, reading);
   const { input = z.unknown(), output = z.unknown(), tool = null } = given;
   return Object.freeze({
     metadata: normalizeMetadata(given.metadata),
@@ -207,13 +218,13 @@ export function closeOperator(given: Operator): Operator {
 }
 
 const operatorMembers = {
-  metadata: 0,
-  input: 0,
-  output: 0,
-  run: 0,
-  tool: 0,
-  preview: 0,
-  check: 0,
+  metadata: z.unknown(),
+  input: zodSchema.optional(),
+  output: zodSchema.optional(),
+  run: fn,
+  tool: z.looseObject({ name: z.string(), client: toolClient }).nullish(),
+  preview: fn.nullish(),
+  check: fn.nullish(),
 } satisfies KeysOf<Operator>;
 
 /** How an operator fails with intent (seed 003 section 8.1). Throw what this returns. */

@@ -12,6 +12,7 @@ import { Hono } from "hono";
 import { cors } from "hono/cors";
 import { secureHeaders } from "hono/secure-headers";
 import { kernelError } from "../contract/error-codes.ts";
+import { requireKernel } from "../contract/host-object.ts";
 import { generateId } from "../contract/ids.ts";
 import { instantText } from "../contract/instant.ts";
 import { moduleRef } from "../contract/module-ref.ts";
@@ -75,6 +76,7 @@ const appRef = moduleRef(0, "http", "route");
  * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for bad options, and where nobody may call.
  */
 export function createHttpApp(kernel: Kernel, options: HttpOptions): HttpApp {
+  requireKernel(kernel, { what: "createHttpApp", source: moduleRef(0, "http", "createHttpApp") });
   const resolved = resolveHttpOptions(options);
   const places = createStreamPlaces(resolved.limits);
   const admission = createAdmission(resolved);

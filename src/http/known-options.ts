@@ -2,7 +2,8 @@
  * The keys of what the HTTP edge may be told, at every depth: one that nobody knows is refused (B-10). A credential whose
  * `scopes` were misspelt would otherwise do all that its role may.
  */
-import { type KeysOf, requireKnownKeys } from "../contract/known-keys.ts";
+import { z } from "zod";
+import { type KeysOf, readStrictly, requireKnownKeys } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { HttpLimits, HttpOptions, JwtOptions, SessionOptions, StaticToken } from "./http-options.ts";
 
@@ -50,9 +51,10 @@ const reading = { what: "createHttpApp", source: moduleRef(0, "http", "createHtt
 /** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH that names each key. */
 export function requireKnownOptions(given: HttpOptions, limits: HttpLimits): void {
   const check = (path: string, part: object | undefined, known: object): void => {
-    if (typeof part === "object" && part !== null) requireKnownKeys(part, known, { ...reading, path });
+    if (part !== undefined) requireKnownKeys(part, known, { ...reading, path });
   };
-  check("", given, options);
+  requireKnownKeys(given, options, reading);
+  readStrictly(z.looseObject({ tokens: z.array(z.unknown()).optional() }), given, reading);
   check("limits", given.limits, limits);
   check("jwt", given.jwt, jwt);
   check("sessions", given.sessions, sessions);

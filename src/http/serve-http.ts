@@ -8,9 +8,11 @@ import { once } from "node:events";
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
+import { z } from "zod";
 import { kernelError } from "../contract/error-codes.ts";
+import { objectWith, takeOptions } from "../contract/host-object.ts";
 import { raise } from "../contract/kernel-error.ts";
-import { type KeysOf, requireKnownKeys } from "../contract/known-keys.ts";
+import { type KeysOf, readStrictly, requireKnownKeys } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { listen } from "../protocol/listen.ts";
 import type { HttpApp } from "./create-http-app.ts";
@@ -62,8 +64,9 @@ const serveRef = moduleRef(0, "http", "serve");
  * @throws KernelErrorException T0_HTTP_ADDRESS_UNAVAILABLE, T0_VALIDATION_SCHEMA_MISMATCH for a limit that is none.
  */
 export async function serveHttp(app: Pick<HttpApp, "fetch">, address: HttpAddress = {}): Promise<HttpServer> {
-  const { host = "127.0.0.1", port = 8787, limits = {} } = address;
   const reading = { what: "serveHttp", source: serveRef };
+  readStrictly(z.object({ app: objectWith("fetch") }), { app }, reading);
+  const { host = "127.0.0.1", port = 8787, limits = {} } = takeOptions(address, reading);
   requireKnownKeys(address, { host, port, limits } satisfies KeysOf<Required<HttpAddress>>, reading);
   requireKnownKeys(limits, defaultServerLimits, { ...reading, path: "limits" });
   const server = openServer(app, { ...defaultServerLimits, ...limits });

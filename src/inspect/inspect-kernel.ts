@@ -12,6 +12,7 @@ import type { Caller } from "../contract/auth-context.ts";
 import { sha256 } from "../contract/digest.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import type { LedgerEvent } from "../contract/event.ts";
+import { requireKernel } from "../contract/host-object.ts";
 import type { Inspection } from "../contract/inspection.ts";
 import { raise } from "../contract/kernel-error.ts";
 import type { KeysOf } from "../contract/known-keys.ts";
@@ -64,6 +65,7 @@ const maxWaitingSignals = 1_000;
  * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for options that are none.
  */
 export function inspectKernel(kernel: Kernel, options: InspectOptions = {}): Inspector {
+  requireKernel(kernel, { what: "inspectKernel", source: moduleRef(0, "inspect", "inspectKernel") });
   requireOptions(options);
   const viewers = new Set<AbortController>();
   const watch: Inspector["watch"] = (signal) => {

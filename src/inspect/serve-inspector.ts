@@ -12,10 +12,12 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
+import { z } from "zod";
 import { kernelError } from "../contract/error-codes.ts";
+import { objectWith, takeOptions } from "../contract/host-object.ts";
 import type { Inspection } from "../contract/inspection.ts";
 import { KernelErrorException, raise } from "../contract/kernel-error.ts";
-import { type KeysOf, requireKnownKeys } from "../contract/known-keys.ts";
+import { type KeysOf, readStrictly, requireKnownKeys } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { type Clock, wallClock } from "../index.ts";
 import { listen } from "../protocol/listen.ts";
@@ -69,7 +71,8 @@ export async function serveInspector(
   source: AsyncIterable<Inspection>,
   options: ServeInspectorOptions,
 ): Promise<InspectorServer> {
-  const resolved: Resolved = { ...defaults, ...options };
+  readStrictly(z.object({ source: objectWith(Symbol.asyncIterator) }), { source }, reading);
+  const resolved: Resolved = { ...defaults, ...takeOptions(options, reading) };
   requireOptions(options, resolved);
   const server = createServer();
   const sockets = new WebSocketServer({ noServer: true, maxPayload: 1_024 });
@@ -163,7 +166,7 @@ async function closeAll(server: Server, sockets: WebSocketServer): Promise<void>
 
 function requireOptions(options: ServeInspectorOptions, resolved: Resolved): void {
   const known = { ...defaults, port: 0 } satisfies KeysOf<Resolved>;
-  requireKnownKeys(options, known, { what: "serveInspector", source: serveRef });
+  requireKnownKeys(options, known, reading);
   const { host, port, ui, url, maxStallMs, maxViewers, maxKept } = resolved;
   if (!Number.isSafeInteger(port) || port < 0 || port > 65_535) refuse("port is a whole number from 0 to 65535");
   if (host !== "127.0.0.1") refuse("host is 127.0.0.1: viewers are not asked who they are");
@@ -172,6 +175,8 @@ function requireOptions(options: ServeInspectorOptions, resolved: Resolved): voi
   for (const [name, value] of Object.entries({ maxStallMs, maxViewers, maxKept }))
     if (!Number.isSafeInteger(value) || value <= 0) refuse(`${name} is a whole number above 0`);
 }
+
+const reading = { what: "serveInspector", source: serveRef };
 
 function refuse(reason: string): never {
   return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `serveInspector: ${reason}`, serveRef));

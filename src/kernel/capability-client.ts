@@ -5,13 +5,14 @@
  * kernel's own.
  * C1  A workflow of another intent, or of another major version of this one, is refused: its types would be wrong.
  */
-import type { z } from "zod";
+import { z } from "zod";
 import type { Caller } from "../contract/auth-context.ts";
 import { type CapabilityDefinition, capabilityRef } from "../contract/capability.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import type { GateRequest, GateResponse } from "../contract/gate.ts";
 import type { Intent, SubmitRequest, SubmitResponse } from "../contract/intent.ts";
 import { raise } from "../contract/kernel-error.ts";
+import { readStrictly } from "../contract/known-keys.ts";
 import type { ListedGate } from "../contract/listed-gate.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Outcome } from "../contract/outcome.ts";
@@ -98,9 +99,10 @@ export function createCapabilityClient<C extends CapabilityDefinition>(
     Object.keys(outcomes).length === 0 || Object.hasOwn(outcomes, outcome_type);
 
   return {
-    submit({ inputs, ...request }) {
+    async submit(asked) {
+      const { inputs, ...request } = readStrictly(Submission, asked, { what: "request", source: clientRef });
       const intent_hint = { intent_type: capabilityRef(intentType, version), inputs: inputs as never };
-      return kernel.submit({ ...request, intent_hint });
+      return kernel.submit({ ...request, intent_hint } as unknown as SubmitRequest);
     },
     workflow: (workflowId, caller) => own(kernel.workflow(workflowId, caller)),
     settled: (workflowId) => own(kernel.settled(workflowId)),
@@ -125,5 +127,7 @@ export function createCapabilityClient<C extends CapabilityDefinition>(
 }
 
 const clientRef = moduleRef(0, "gateway", "of");
+/** The rest is read where every request is. */
+const Submission = z.looseObject({ inputs: z.unknown() });
 
 const majorOf = (version: string): string => version.split(".")[0] as string;

@@ -90,7 +90,7 @@ export function createLists(parts: ListParts): Pick<Kernel, "workflows" | "gates
     async gate(workflowId, gateId, caller) {
       const gate = (await parts.reading.readWorkflowState(workflowId, caller)).gates.get(gateId);
       if (gate !== undefined) return { ...describeGate(gate, parts.registry), ...(await seatAt(parts, gate, caller)) };
-      const detail = { workflow_id: String(workflowId), gate_id: String(gateId) };
+      const detail = { workflow_id: workflowId, gate_id: gateId };
       return raise(kernelError("T5_GATE_NOT_FOUND", `${gateId} is not a gate of this workflow`, listRef, { detail }));
     },
   };

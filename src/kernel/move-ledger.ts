@@ -8,8 +8,11 @@
  *     it began, whoever works on it: up to any position a log is one.
  * M2  What was broken off goes on where it was: a row that is there already is passed over. Another ledger's is refused.
  */
+import { z } from "zod";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
+import { objectWith } from "../contract/host-object.ts";
+import { readStrictly } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { TurnRow } from "../contract/turn.ts";
 import type { Append, LedgerStore } from "../ports/ledger-store.ts";
@@ -30,6 +33,9 @@ const chunk = 500;
 /** In whose name it is seen whether a workflow's owner is alive. */
 const mover = "move";
 const source = moduleRef(0, "kernel", "moveLedger");
+const ledger = objectWith("open", "read", "append", "close");
+const BackupOptions = z.strictObject({ signal: z.instanceof(AbortSignal).optional() });
+const MoveOptions = BackupOptions.extend({ now: z.number() });
 
 /**
  * Both are opened and closed here. `now` is epoch ms. Once `signal` is aborted no further page is moved, and its reason is
@@ -38,8 +44,9 @@ const source = moduleRef(0, "kernel", "moveLedger");
 export async function moveLedger(
   from: LedgerStore,
   to: LedgerStore,
-  { now, signal }: { readonly now: number; readonly signal?: AbortSignal },
+  options: { readonly now: number; readonly signal?: AbortSignal },
 ): Promise<MovedLedger> {
+  const { now, signal } = readStrictly(MoveOptions, options, { what: "moveLedger", source });
   return withBoth(from, to, async () => {
     await requireRest(from, now);
     await requireSound(from, signal);
@@ -56,8 +63,9 @@ export async function moveLedger(
 export async function backupLedger(
   from: LedgerStore,
   to: LedgerStore,
-  { signal }: { readonly signal?: AbortSignal } = {},
+  options: { readonly signal?: AbortSignal } = {},
 ): Promise<MovedLedger> {
+  const { signal } = readStrictly(BackupOptions, options, { what: "backupLedger", source });
   return withBoth(from, to, async () => {
     const moved = await moveRows(from, to, { until: await from.position(), signal });
     await requireSound(to, signal);
@@ -66,6 +74,7 @@ export async function backupLedger(
 }
 
 async function withBoth<T>(from: LedgerStore, to: LedgerStore, work: () => Promise<T>): Promise<T> {
+  readStrictly(z.object({ from: ledger, to: ledger }), { from, to }, { what: "moveLedger", source });
   await from.open();
   try {
     await to.open();

@@ -5,6 +5,7 @@
  * Owns: the shape. Never: a default.
  */
 import { z } from "zod";
+import { hostFunction as fn, objectWith as port } from "../contract/host-object.ts";
 import { type KeysOf, readStrictly, requireKnownMembers } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Notifier } from "../ports/notifier.ts";
@@ -15,17 +16,7 @@ import type { KernelOptions } from "./options.ts";
 
 const optionsRef = moduleRef(0, "kernel", "createKernel");
 
-const fn = z.custom<unknown>((value) => typeof value === "function", "must be a function");
 const list = z.array(z.unknown());
-/** A host's own object: whatever class it has, these functions are there. */
-const port = (...functions: readonly string[]) =>
-  z.custom<object>(
-    (value) =>
-      ((typeof value === "object" && value !== null) || typeof value === "function") &&
-      functions.every((name) => typeof (value as Readonly<Record<string, unknown>>)[name] === "function"),
-    functions.length === 0 ? "must be an object" : `must be an object with ${functions.join(", ")}`,
-  );
-
 /** A host's own object that may leave out any of these functions. */
 const mayHave = (known: object) =>
   z.custom<object>(

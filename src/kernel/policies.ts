@@ -6,10 +6,11 @@
  *     stance: `2026-11+code-1f0a9c3e+default-1`. A rule in code that changes under its old name does not show: put it into
  *     a set with a version of its own, or state `policyVersion`.
  */
+import { z } from "zod";
 import { digest } from "../contract/digest.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
-import { requireKnownMembers } from "../contract/known-keys.ts";
+import { readStrictly, requireKnownMembers } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { PolicyRule, RuleSet } from "../contract/policy.ts";
 import { definePolicy } from "../define/define-capability.ts";
@@ -25,14 +26,16 @@ interface Assembling {
 }
 
 const assembleRef = moduleRef(5, "policy", "assemble");
+const setReading = { what: "policy set", source: assembleRef };
+const RuleSetShape = z.object({ version: z.string().min(1), rules: z.array(z.unknown()) });
 
-/** @throws KernelErrorException T5_POLICY_INVALID for a name that a rule of a set shares; T0_VALIDATION_SCHEMA_MISMATCH for what is no list, and for what in it is neither a rule nor a set. */
+/** @throws KernelErrorException T5_POLICY_INVALID for a name that a rule of a set shares; T0_VALIDATION_SCHEMA_MISMATCH for what is neither a rule nor a set. */
 export function assemblePolicies(policies: Policies, { withDefault = true, version }: Assembling = {}): RuleSet {
-  if (!Array.isArray(policies))
-    raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", "policies: a list is needed", assembleRef));
   const sets = policies.filter(isSet);
-  for (const set of sets)
-    requireKnownMembers(set, { version: 0, rules: 0 }, { what: "policy set", source: assembleRef });
+  for (const set of sets) {
+    requireKnownMembers(set, RuleSetShape.shape, setReading);
+    readStrictly(RuleSetShape, set, setReading);
+  }
   const loose = policies.filter((policy): policy is PolicyRule => !isSet(policy));
   const rules = policies.flatMap((policy) => (isSet(policy) ? policy.rules : [policy])).map(definePolicy);
   const versions = [

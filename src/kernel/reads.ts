@@ -6,7 +6,6 @@ import { type Caller, tenantOf } from "../contract/auth-context.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import type { LedgerEvent } from "../contract/event.ts";
-import { requireKnownKeys } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { KernelProgress } from "../contract/progress.ts";
 import { openEnvelope, type TurnRow } from "../contract/turn.ts";
@@ -134,11 +133,8 @@ const readsRef = moduleRef(4, "workflow_log", "read_at");
 
 /** The record as it was when that event had happened. */
 function recordAt(now: WorkflowRecord, events: readonly LedgerEvent[], options: AtSequence = {}): WorkflowRecord {
-  requireKnownKeys(options, { at: 0 }, { what: "workflow", source: readsRef });
   const { at } = options;
   if (at === undefined) return now;
-  if (!Number.isSafeInteger(at) || at < 1)
-    raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", "workflow: at is a sequence, from 1", readsRef));
   return (at <= events.length ? foldEvents(events.slice(0, at)) : null) ?? refuseSequence(at, events.length);
 }
 

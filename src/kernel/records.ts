@@ -9,6 +9,7 @@ import { kernelError } from "../contract/error-codes.ts";
 import { draft } from "../contract/event.ts";
 import { type FederatedChange, type FederationOptions, requireFewChanges } from "../contract/federation.ts";
 import { TenantId } from "../contract/ids.ts";
+import { readStrictly } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
 import type { LedgerReading } from "../runtime/ledger-reader.ts";
@@ -95,9 +96,5 @@ function requireSendable(change: FederatedChange | null, { limits }: Runtime): v
 const firstOf = ({ event_ids: [id] }: { readonly event_ids: readonly string[] }): string => id as string;
 const recordRef = moduleRef(0, "kernel", "record");
 
-/** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH. */
-function parse<S extends z.ZodType>(schema: S, raw: unknown): z.output<S> {
-  const parsed = schema.safeParse(raw);
-  if (parsed.success) return parsed.data;
-  return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", `record: ${parsed.error.message}`, recordRef));
-}
+const parse = <S extends z.ZodType>(schema: S, raw: unknown): z.output<S> =>
+  readStrictly(schema, raw, { what: "record", source: recordRef });

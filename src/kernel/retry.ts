@@ -14,6 +14,7 @@ import { RetryRequest } from "../contract/retry.ts";
 import { isTerminal, type WorkflowRecord } from "../contract/workflow.ts";
 import type { LedgerReading } from "../runtime/ledger-reader.ts";
 import type { Registry } from "../runtime/registry.ts";
+import { takeJson } from "../runtime/take-json.ts";
 import type { createGateway } from "../tiers/t0-foundation/gateway.ts";
 import { readInputs } from "../tiers/t1-perception/normalize-intent.ts";
 import { affectedSteps } from "../tiers/t4-execution/decide/restart-workflow.ts";
@@ -31,7 +32,8 @@ interface Again {
 
 /** Regenerating or replaying what has ended begins a new workflow, linked to the old one and carrying its intent. */
 export async function retryOrBeginAgain(again: Again): ReturnType<Kernel["retry"]> {
-  const { gateway, reading, workflowId, request } = again;
+  const { gateway, reading, workflowId } = again;
+  const request = takeJson(again.request, { what: "request", source: retryRef }) as unknown as RetryRequest;
   const { mode, step_ids, version } = RetryRequest.safeParse(request).data ?? {};
   if (version !== undefined && mode !== "migrate") refuseVersion();
   if (mode === undefined) return gateway.retry(workflowId, request);
@@ -40,7 +42,7 @@ export async function retryOrBeginAgain(again: Again): ReturnType<Kernel["retry"
   const resumes = mode === "resume_failed_steps";
   if (resumes && !isHeld(auth)) return gateway.retry(workflowId, request);
   const record = await reading.readWorkflowState(workflowId, caller);
-  if (mode === "migrate") return migrate(again, record);
+  if (mode === "migrate") return migrate({ ...again, request }, record);
   if (mode === "replay" && !isTerminal(record.state)) refuseUnended(record);
   const beginsAnew = mode === "replay" || ["completed", "cancelled"].includes(record.state);
   if (resumes || !beginsAnew) {
@@ -48,7 +50,7 @@ export async function retryOrBeginAgain(again: Again): ReturnType<Kernel["retry"
     return gateway.retry(workflowId, request);
   }
   const drafts = mode === "replay" ? sameVersions(record) : nextVersions(record, step_ids);
-  return beginAgain(again, record, { drafts, version: record.intent.version });
+  return beginAgain({ ...again, request }, record, { drafts, version: record.intent.version });
 }
 
 /** Whether a principal is held to operators, effects or capabilities by name; nobody else need be asked what they may use. */

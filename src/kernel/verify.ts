@@ -7,15 +7,22 @@
  */
 import { createSignatureAudit, type SignatureAudit, type SignatureCheck } from "../adapters/verify-signatures.ts";
 import { type ChainBreak, genesisHash, verifyChain } from "../contract/chain.ts";
+import { raise } from "../contract/error.ts";
+import { moduleRef } from "../contract/module-ref.ts";
 import type { TurnRow } from "../contract/turn.ts";
+import { workflowNotFound } from "../contract/workflow.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
 import { yieldToEventLoop } from "../runtime/yield-to-event-loop.ts";
 import type { Verification } from "./kernel-interface.ts";
 import { openMemoryLedger } from "./parts.ts";
 import { IndexRebuild } from "./verify-indexes.ts";
 
+const verifyRef = moduleRef(0, "kernel", "verify");
+
+/** @throws KernelErrorException T4_WORKFLOW_NOT_FOUND: of what is not there nothing can be found sound. */
 export async function verifyOne(store: LedgerStore, stream: string, check?: SignatureCheck): Promise<Verification> {
   const rows = await store.read(stream);
+  if (rows.length === 0) raise(workflowNotFound(stream, verifyRef));
   const link = verifyChain(rows);
   const audit = createSignatureAudit(check);
   if (link === null) rows.forEach(audit.see);

@@ -28,7 +28,13 @@ import { createMcpServer } from "./create-mcp-server.ts";
 import { createListening } from "./listen-modern.ts";
 import type { McpContext } from "./mcp-context.ts";
 import { errorOf } from "./mcp-error.ts";
-import { type McpOptions, type ResolvedMcpOptions, requireCaller, resolveMcpOptions } from "./mcp-options.ts";
+import {
+  type McpOptions,
+  type ResolvedMcpOptions,
+  requireCaller,
+  resolveMcpOptions,
+  takeMcpOptions,
+} from "./mcp-options.ts";
 import { createSessions } from "./mcp-sessions.ts";
 import { authInfoOf, sdkOptions } from "./sdk-options.ts";
 
@@ -56,10 +62,8 @@ const handlerRef = moduleRef(0, "mcp", "handler");
  * The kernel as an MCP server over HTTP, to be mounted in `createHttpApp` or a server of one's own.
  * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for bad options.
  */
-export function createMcpHandler(
-  kernel: Kernel,
-  { allowedHosts, allowedOrigins, ...given }: McpHandlerOptions = {},
-): McpHandler {
+export function createMcpHandler(kernel: Kernel, asked: McpHandlerOptions = {}): McpHandler {
+  const { allowedHosts, allowedOrigins, ...given } = takeMcpOptions(kernel, asked);
   const options = resolveMcpOptions(given);
   const open = (caller: ScopedCaller) => createMcpServer(kernel, { ...given, stateKey: options.stateKey, caller });
   const sessions = createSessions(options, open);

@@ -13,7 +13,7 @@ import { addTasks, beginTask } from "./add-tasks.ts";
 import { addTools } from "./add-tools.ts";
 import { type Declared, tasksExtension } from "./client-abilities.ts";
 import { KernelServer } from "./kernel-server.ts";
-import { type McpOptions, requireCaller, resolveMcpOptions } from "./mcp-options.ts";
+import { type McpOptions, requireCaller, resolveMcpOptions, takeMcpOptions } from "./mcp-options.ts";
 import { questionStates } from "./question-state.ts";
 
 /** What a server for one connection is told. */
@@ -37,7 +37,8 @@ const instructions =
  * The kernel as an MCP server for one connection, over any transport of the SDK.
  * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for bad options.
  */
-export function createMcpServer(kernel: Kernel, { caller, ...given }: McpServerOptions): Server {
+export function createMcpServer(kernel: Kernel, asked: McpServerOptions): Server {
+  const { caller, ...given } = takeMcpOptions(kernel, asked);
   const context = { kernel, caller: requireCaller(caller), options: resolveMcpOptions(given) };
   const { name, version, limits, logger } = context.options;
   const declared: Declared = () => server.getClientCapabilities();

@@ -5,6 +5,7 @@
  */
 import { ScopedCaller } from "../contract/auth-context.ts";
 import { kernelError } from "../contract/error-codes.ts";
+import { requireKernel, takeOptions } from "../contract/host-object.ts";
 import { raise } from "../contract/kernel-error.ts";
 import { type KeysOf, requireKnownKeys } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
@@ -78,13 +79,20 @@ export interface ResolvedMcpOptions {
 const minKeyBytes = 32;
 const optionsRef = moduleRef(0, "mcp", "options");
 
+const reading = { what: "createMcpServer", source: optionsRef };
+
+/** What a server is made with. @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH: it is no kernel, or no options. */
+export function takeMcpOptions<T extends object>(kernel: unknown, options: T): T {
+  requireKernel(kernel, reading);
+  return takeOptions(options, reading);
+}
+
 const known = { name: 0, version: 0, limits: 0, answersGates: 0, stateKey: 0, clock: 0, logger: 0 } satisfies KeysOf<
   Required<McpOptions>
 >;
 
 /** @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH: a limit or a key is not one, or an option is not known. */
 export function resolveMcpOptions(options: McpOptions): ResolvedMcpOptions {
-  const reading = { what: "createMcpServer", source: optionsRef };
   requireKnownKeys(options, known, reading);
   const { name = "countersign", version = "0", limits: given = {}, clock = wallClock, logger } = options;
   const { answersGates = false, stateKey = crypto.getRandomValues(new Uint8Array(minKeyBytes)) } = options;

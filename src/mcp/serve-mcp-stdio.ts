@@ -9,7 +9,7 @@ import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/s
 import type { Kernel } from "../index.ts";
 import { createMcpServer, type McpServerOptions } from "./create-mcp-server.ts";
 import { followListening } from "./listen-stdio.ts";
-import { requireCaller, resolveMcpOptions } from "./mcp-options.ts";
+import { requireCaller, resolveMcpOptions, takeMcpOptions } from "./mcp-options.ts";
 
 /** What MCP over stdin and stdout is told. */
 export interface StdioOptions extends McpServerOptions {
@@ -30,10 +30,8 @@ export interface StdioConnection {
  * The kernel as an MCP server over stdin and stdout.
  * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for bad options.
  */
-export function serveMcpStdio(
-  kernel: Kernel,
-  { input = process.stdin, output = process.stdout, ...options }: StdioOptions,
-): StdioConnection {
+export function serveMcpStdio(kernel: Kernel, given: StdioOptions): StdioConnection {
+  const { input = process.stdin, output = process.stdout, ...options } = takeMcpOptions(kernel, given);
   const { caller, ...told } = options;
   const context = { kernel, caller: requireCaller(caller), options: resolveMcpOptions(told) };
   const { limits, logger } = context.options;

@@ -42,7 +42,7 @@ const replayRef = moduleRef(0, "kernel", "replay");
  * Replays the rows of one workflow, as `Kernel.export` gives them, under the rules of these options: capabilities, operators,
  * policies, limits. Nothing is run, and no ledger is touched. Rejects as `Kernel.replay` does.
  */
-export const replayRows = (rows: readonly TurnRow[], options: KernelOptions): Promise<Replay> =>
+export const replayRows = async (rows: readonly TurnRow[], options: KernelOptions): Promise<Replay> =>
   replayTurns(rows, { options, ...fillRegistry(options, resolveOptions(options).budgets) });
 
 /**
@@ -56,7 +56,7 @@ export async function replayTurns(rows: readonly TurnRow[], rules: Rules): Promi
     return await replaySound(rows, rules);
   } catch (thrown) {
     // A record of which nothing can be made, though its chain is sound: no kernel wrote it.
-    return refuseUnreadable(String(rows[0]?.stream), thrown);
+    return refuseUnreadable(String(rows?.[0]?.stream), thrown);
   }
 }
 

@@ -11,15 +11,14 @@ import { z } from "zod";
 import { foldWorkflow } from "../../machines/fold.ts";
 import { type Caller, tenantOf } from "../contract/auth-context.ts";
 import { canonicalJson } from "../contract/digest.ts";
-import { raise } from "../contract/error.ts";
-import { kernelError } from "../contract/error-codes.ts";
 import { type LedgerEvent, payloadOf } from "../contract/event.ts";
+import { type KeysOf, readStrictly } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { PlanStep } from "../contract/plan.ts";
 import type { PolicyDecision } from "../contract/policy.ts";
 import { openTurns } from "../contract/turn.ts";
 import type { WorkflowRecord } from "../contract/workflow.ts";
-import { assemblePolicies } from "../kernel/policies.ts";
+import { assemblePolicies, type Policies } from "../kernel/policies.ts";
 import type { WhatIf, WhatIfFinding, WhatIfReport } from "../kernel/whatif-report.ts";
 import type { LedgerStore, WorkflowHead } from "../ports/ledger-store.ts";
 import { eachHead } from "../runtime/each-head.ts";
@@ -40,19 +39,21 @@ export interface WhatIfParts {
 const whatIfRef = moduleRef(5, "policy", "what_if");
 
 const Instant = z.union([z.iso.datetime({ offset: true }), z.iso.date()]).transform((text) => Date.parse(text));
-const Scope = z.object({
+const Question = z.strictObject({
+  policies: z.array(z.unknown()) as unknown as z.ZodType<Policies>,
+  defaultPolicies: z.boolean().optional(),
   since: Instant.default(Number.NEGATIVE_INFINITY),
   until: Instant.default(Number.POSITIVE_INFINITY),
   intent_type: z.string().optional(),
   workflow_id: z.string().optional(),
   names: z.boolean().default(false),
-});
-type Scope = z.output<typeof Scope>;
+} satisfies KeysOf<WhatIf>);
+type Question = z.output<typeof Question>;
 
 interface Walk {
   readonly store: LedgerStore;
   readonly engine: PolicyEngine;
-  readonly scope: Scope;
+  readonly scope: Question;
   readonly effectToday: PastDecision["effectToday"];
   readonly tenant: Caller["tenant_id"] | undefined;
 }
@@ -71,24 +72,18 @@ interface Counts {
  * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for a scope or policies that cannot be read.
  */
 export async function* whatIf(asked: WhatIf, parts: WhatIfParts): AsyncGenerator<WhatIfFinding, WhatIfReport, void> {
-  const withDefault = asked.defaultPolicies ?? parts.withDefault;
+  const scope = readStrictly(Question, asked, { what: "what if", source: whatIfRef });
+  const withDefault = scope.defaultPolicies ?? parts.withDefault;
   const walk: Walk = {
     store: parts.store,
-    engine: { ...parts.engine, ...assemblePolicies(asked.policies, { withDefault }) },
-    scope: parseScope(asked),
+    engine: { ...parts.engine, ...assemblePolicies(scope.policies, { withDefault }) },
+    scope,
     effectToday: (step: PlanStep) => parts.registry.findOperator(step.operator, step.operator_version)?.metadata.effect,
     tenant: tenantOf(parts.caller),
   };
   const counts: Counts = { workflows: 0, decisions: 0, differing: 0, unknown: 0, erased_rows: 0, changes: {} };
   for await (const head of headsIn(walk)) yield* askWorkflow(walk, head.workflow_id, counts);
   return { policy_version: walk.engine.version, ...counts };
-}
-
-function parseScope({ policies: _policies, defaultPolicies: _defaultPolicies, ...scope }: WhatIf): Scope {
-  const parsed = Scope.safeParse(scope);
-  if (parsed.success) return parsed.data;
-  const message = `what if: ${z.prettifyError(parsed.error)}`;
-  return raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", message, whatIfRef));
 }
 
 /** Workflows of the scope that may hold decisions of its time, page by page. */
@@ -125,7 +120,7 @@ async function* askWorkflow(walk: Walk, workflowId: string, counts: Counts): Asy
   }
 }
 
-const isInScope = ({ event_type, timestamp }: LedgerEvent, { since, until }: Scope): boolean => {
+const isInScope = ({ event_type, timestamp }: LedgerEvent, { since, until }: Question): boolean => {
   if (event_type !== "POLICY_DECIDED") return false;
   const at = Date.parse(timestamp);
   return at >= since && at < until;

@@ -83,14 +83,14 @@ export function createLedgerReading(parts: ChannelParts): LedgerReading {
     return rows;
   };
   const events = async (workflowId: string, caller?: Caller): Promise<readonly LedgerEvent[]> =>
-    openTurns(await read(String(workflowId), caller));
+    openTurns(await read(workflowId, caller));
   const tell: LedgerReading["tell"] = async (workflowId, caller, make) => {
     const found = await events(workflowId, caller);
-    return readable(String(workflowId), () => make(foldEvents(found) ?? refuseRejected(String(workflowId)), found));
+    return readable(workflowId, () => make(foldEvents(found) ?? refuseRejected(workflowId), found));
   };
   return {
     async rows(workflowId, caller) {
-      const rows = await read(String(workflowId), caller);
+      const rows = await read(workflowId, caller);
       openTurns(rows);
       return rows;
     },
@@ -99,7 +99,7 @@ export function createLedgerReading(parts: ChannelParts): LedgerReading {
     tell,
     readWorkflowState: (workflowId, caller) => tell(workflowId, caller, (record) => record),
     channel: (projection, workflowId, options, caller) => {
-      const asked = { workflowId: String(workflowId), options, caller };
+      const asked = { workflowId, options, caller };
       return options.live === false ? readChannel(parts, projection, asked) : followTail(parts, projection, asked);
     },
   };

@@ -4,11 +4,13 @@
  * Owns: what is registered, frozen. Never: what any of it means.
  * R1  A name without a version resolves to the newest; a workflow keeps the version it was planned with.
  * R2  Registering a name and version again with another definition is refused.
+ *     A package that is refused is not there; those of its operators that were taken are.
  * R3  An operator is copied as it is registered; what its maker changes afterwards changes nothing here.
  */
-import { type CapabilityDefinition, capabilityRef } from "../contract/capability.ts";
+import { type CapabilityDefinition, CapabilityPackage, capabilityRef } from "../contract/capability.ts";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
+import { readStrictly } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Operator, OperatorMetadata, RetrievalProvider } from "../contract/operator.ts";
 import type { CapabilityLimits } from "../contract/token.ts";
@@ -49,8 +51,10 @@ export function createRegistry({ retrieval, registerCeilings }: RegistryOptions 
   const registerOperator = (given: Operator): OperatorMetadata => {
     const operator = known.get(given) ?? closeOperator(given);
     const { name, version, capabilities: skills, limits } = operator.metadata;
+    const isNew = operators.isNew(name, version, operator);
     registerCeilings?.(name, limits);
-    if (!operators.put(name, version, operator)) return operator.metadata;
+    if (!isNew) return operator.metadata;
+    operators.add(name, version, operator);
     known.set(given, operator);
     for (const skill of skills) index.set(skill, [...new Set([...(index.get(skill) ?? []), name])]);
     return operator.metadata;
@@ -59,9 +63,12 @@ export function createRegistry({ retrieval, registerCeilings }: RegistryOptions 
   return {
     registerOperator,
     registerCapability(capability) {
-      registerCeilings?.(capability.intentType, capability.limits);
-      capabilities.put(capability.intentType, capability.version, capability);
+      readStrictly(CapabilityPackage, capability, { what: "capability", source: registryRef });
+      const { intentType, version, limits } = capability;
+      const isNew = capabilities.isNew(intentType, version, capability);
+      registerCeilings?.(intentType, limits);
       for (const operator of capability.operators) if (typeof operator !== "string") registerOperator(operator);
+      if (isNew) capabilities.add(intentType, version, capability);
     },
     getCapability(intentType, version) {
       const found = capabilities.get(intentType, version);
@@ -88,8 +95,9 @@ export function createRegistry({ retrieval, registerCeilings }: RegistryOptions 
 }
 
 interface Versions<T> {
-  /** False when this very definition is there already. */
-  readonly put: (name: string, version: string, item: T) => boolean;
+  /** False when this very definition is there already. @throws where another is. */
+  readonly isNew: (name: string, version: string, item: T) => boolean;
+  readonly add: (name: string, version: string, item: T) => void;
   readonly get: (name: string, version?: string) => T | null;
   readonly all: () => readonly T[];
 }
@@ -97,10 +105,8 @@ interface Versions<T> {
 function createVersions<T>(what: string): Versions<T> {
   const byName = new Map<string, Map<string, T>>();
   return {
-    put(name, version, item) {
-      const versions = byName.get(name) ?? new Map<string, T>();
-      byName.set(name, versions);
-      const known = versions.get(version);
+    isNew(name, version, item) {
+      const known = byName.get(name)?.get(version);
       if (known === item) return false;
       if (known !== undefined)
         raise(
@@ -110,9 +116,9 @@ function createVersions<T>(what: string): Versions<T> {
             registryRef,
           ),
         );
-      versions.set(version, item);
       return true;
     },
+    add: (name, version, item) => void byName.set(name, new Map(byName.get(name)).set(version, item)),
     get(name, version) {
       const versions = byName.get(name);
       if (versions === undefined) return null;

@@ -2,11 +2,13 @@
  * A host's code, called with a limit: its time is bounded, its throws become KernelErrors, its late answer is dropped.
  * Ports and policies may be async; a synchronous endless loop in a host's code is outside the guarantee.
  */
-import { boundError, capText, type KernelError, KernelErrorException } from "../contract/error.ts";
+import { boundError, type KernelError, KernelErrorException, messageOf } from "../contract/error.ts";
 import { type ErrorCode, kernelError } from "../contract/error-codes.ts";
 import { isPromise } from "../contract/maybe-promise.ts";
 import type { ModuleRef } from "../contract/module-ref.ts";
 import type { Clock } from "../ports/clock.ts";
+
+export { messageOf };
 
 export interface Within {
   readonly clock: Clock;
@@ -64,16 +66,6 @@ function asOurs(thrown: unknown): KernelErrorException | null {
     return thrown instanceof KernelErrorException ? thrown : null;
   } catch {
     return null;
-  }
-}
-
-/** The message of anything thrown, cut where it is long: it is about to be nested. */
-export function messageOf(thrown: unknown): string {
-  try {
-    if (thrown instanceof Error) return capText(String(thrown.message));
-    return capText(typeof thrown === "string" ? thrown : (JSON.stringify(thrown) ?? String(thrown)));
-  } catch {
-    return "a value that cannot be shown";
   }
 }
 

@@ -3,6 +3,8 @@
  * one is given, and everything the kernel tells about itself is kept for looking at.
  */
 import { seededRandom } from "../adapters/seeded-random.ts";
+import { takeOptions } from "../contract/host-object.ts";
+import { moduleRef } from "../contract/module-ref.ts";
 import type { Signal } from "../contract/signal.ts";
 import type { WorkflowState } from "../contract/workflow-state.ts";
 import { assembleKernel } from "../create-kernel.ts";
@@ -68,12 +70,11 @@ export interface TestKernelOptions extends KernelOptions {
   readonly patchTier?: TierPatch;
 }
 
+const source = moduleRef(0, "testing", "createTestKernel");
+
 /** Opens a kernel to test with; its ledger is in memory where none is given. */
-export async function createTestKernel({
-  seed = 1,
-  patchTier,
-  ...options
-}: TestKernelOptions = {}): Promise<TestKernel> {
+export async function createTestKernel(given: TestKernelOptions = {}): Promise<TestKernel> {
+  const { seed = 1, patchTier, ...options } = takeOptions(given, { what: "createTestKernel", source });
   const clock = (options.clock as VirtualClock | undefined) ?? createVirtualClock();
   const marks: Mark[] = [];
   const signals: Signal[] = [];

@@ -8,6 +8,7 @@ import { type SqliteLedger, sqliteLedger } from "../../src/ledgers/sqlite/index.
 import type { TestKernel } from "../../src/testing/test-kernel.ts";
 import { createWorld, job, step, work } from "../recovery/shared-file.ts";
 import { endOf, expectAlive, expectRefused, openKernel, who } from "./fixture.ts";
+import { untouchable } from "./hostile.ts";
 
 async function openActing(options: KernelOptions, more: Parameters<typeof work>[2] = {}) {
   const world = createWorld();
@@ -95,19 +96,11 @@ describe("a part of a class of its own is asked as itself", () => {
   });
 });
 
-/** Throws at whoever looks at it. */
-const hostile = (): object => {
-  const refuse = (): never => {
-    throw new Error("hands off");
-  };
-  return new Proxy({}, { get: refuse, getPrototypeOf: refuse, ownKeys: refuse, has: refuse });
-};
-
 describe("what cannot be looked at", () => {
   const ways: readonly (readonly [string, () => never])[] = [
-    ["throws", () => { throw hostile(); }], // biome-ignore format: one line each
-    ["rejects with", (() => Promise.reject(hostile())) as () => never],
-    ["answers", hostile as () => never],
+    ["throws", () => { throw untouchable(); }], // biome-ignore format: one line each
+    ["rejects with", (() => Promise.reject(untouchable())) as () => never],
+    ["answers", untouchable as () => never],
   ];
   const parts: readonly (readonly [string, (fail: () => never) => KernelOptions, string])[] = [
     ["classifier", (classify) => ({ classifier: { classify } }), "T1_CLASSIFY_TIMEOUT"],

@@ -23,7 +23,7 @@ import { createLogger, createObserver } from "../../src/telemetry/index.ts";
 import { createTestKernel, testCaller } from "../../src/testing/index.ts";
 import { capability, operator, plan, refusalOf } from "./parts.ts";
 
-const kernel = {} as never;
+const kernel = Object.fromEntries(["submit", "workflow", "events", "authorize"].map((m) => [m, () => null])) as never;
 const rule = { name: "r", stages: ["action"], evaluate: () => null };
 const data = { name: "r", stages: ["action"], decision: "DENY", reason: "no" };
 const executor = () => undefined;

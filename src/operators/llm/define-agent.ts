@@ -12,7 +12,7 @@ import type { CapabilityDefinition, PlanningSituation } from "../../contract/cap
 import { kernelError } from "../../contract/error-codes.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import { raise } from "../../contract/kernel-error.ts";
-import { type KeysOf, requireKnownKeys } from "../../contract/known-keys.ts";
+import { type KeysOf, readStrictly, requireKnownKeys } from "../../contract/known-keys.ts";
 import { moduleRef } from "../../contract/module-ref.ts";
 import type { Operator } from "../../contract/operator.ts";
 import type { ExecutionPlan } from "../../contract/plan.ts";
@@ -49,6 +49,7 @@ export function defineAgent<const N extends string>(
   const { intentType, version, description, keywords, limits, maxTurns = 8, ...thinking } = options;
   if (!Number.isInteger(maxTurns) || maxTurns < 1)
     raise(kernelError("T0_VALIDATION_SCHEMA_MISMATCH", "maxTurns must be a whole number of at least 1", agentRef));
+  readStrictly(z.looseObject({ tools: z.array(z.unknown()) }), options, { what: "defineAgent", source: agentRef });
   const think = thinkOperator({ ...thinking, name: `${intentType}.Think`, version });
   const operators: readonly Operator[] = [think, ...options.tools];
   return defineCapability({

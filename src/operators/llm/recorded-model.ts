@@ -186,6 +186,7 @@ function* describeAgain(
 }
 
 function readRecording(path: string): z.infer<typeof Recording> {
+  readStrictly(z.string(), path, { what: "replayModel: path", source: recordRef });
   let recording: unknown;
   try {
     recording = JSON.parse(readFileSync(path, "utf8"));

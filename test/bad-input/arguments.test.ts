@@ -1,0 +1,195 @@
+/**
+ * Every method of the kernel, with what no caller should pass at each place of its arguments: it is answered, or refused with
+ * a coded error, and nothing is left behind. A method that is not in the table fails the test.
+ */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { KernelErrorException } from "../../src/contract/error.ts";
+import type { Kernel } from "../../src/kernel/kernel-interface.ts";
+import type { TestKernel } from "../../src/testing/test-kernel.ts";
+import { createWorld, job, step, work } from "../recovery/shared-file.ts";
+import { expectAlive, expectCoded, expectRefused, neighbour, openKernel, refusal, who } from "./fixture.ts";
+import { hostileValues } from "./hostile.ts";
+
+const world = createWorld();
+const act = work(world, "Test.Act");
+const waits = job([step("s1", "Test.Act", { gate: {} })], [act]);
+
+let t: TestKernel;
+let id: string;
+beforeAll(async () => {
+  t = await openKernel({ capabilities: [waits] });
+  id = (await t.run("Test.Job")).workflow_id;
+});
+afterAll(() => t[Symbol.asyncDispose]());
+
+const now = { live: false };
+const read = (): readonly unknown[] => [id, who];
+const methods: Readonly<Record<string, () => readonly unknown[]>> = {
+  submit: () => [{ ...who, intent_hint: { intent_type: "Test.Neighbour", inputs: {} } }],
+  decideGate: () => [id, { ...who, decision: "approve", gate_id: "gate-s9" }],
+  withdrawVote: () => [id, { ...who, gate_id: "gate-s1" }],
+  delegateGate: () => [id, { ...who, gate_id: "gate-s1", to: who.principal, expires_at: "2099-01-01T00:00:00Z" }],
+  retry: () => [id, { ...who, mode: "resume_failed_steps" }],
+  cancel: () => ["wf_01KDVDNA0054HVWH8MXZWM5XQ8", who],
+  workflow: () => [id, who, { at: 1 }],
+  workflows: () => [{}, who],
+  gates: () => [{}, who],
+  gate: () => [id, "gate-s1", who],
+  outcomes: read,
+  actions: read,
+  events: () => [id, now, who],
+  progress: () => [id, now, who],
+  assistant: () => [id, now, who],
+  channel: () => ["events", id, now, who],
+  feed: () => [now, who],
+  authorize: () => [who, "outcome:read"],
+  settled: () => [id],
+  execute: () => [id],
+  trace: read,
+  explain: () => [id, who, { at: 1 }],
+  whatIf: () => [{ policies: [] }, who],
+  doctor: () => [{}, who],
+  audit: read,
+  evidence: () => [id, who, { reports: [] }],
+  attachReport: () => [id, {}, who],
+  verify: () => [id, {}, who],
+  replay: read,
+  export: read,
+  of: () => [waits],
+  registerCapability: () => [waits],
+  registerOperator: () => [act],
+  capabilities: () => [],
+  findOperator: () => ["Test.Act", "1.0"],
+  machines: () => [],
+  getCapability: () => ["Test.Job", "1.0"],
+  deliveries: () => [],
+  redeliver: () => ["mail"],
+  ask: () => [5, {}],
+  ready: () => [],
+  lag: () => [],
+  vitals: () => [],
+  lifecycles: () => [id],
+  "documents.record": () => [{ tenant_id: 1, document_id: "d" }],
+  "memory.write": () => [{ tenant_id: 1, key: "k", value: 1 }],
+  "memory.sync": () => [{ tenant_id: 1, replica: "r", changes: [] }, who],
+  "memory.changes": () => [{ tenant_id: 1 }, who],
+  "tokens.events": read,
+  "tokens.toJsonl": read,
+  "tokens.capabilities": read,
+  "tokens.governor": read,
+  "tokens.charges": () => [1, who],
+  "tokens.budgets": () => [1, who],
+};
+const ofPackage: typeof methods = {
+  submit: () => [{ ...who, inputs: {} }],
+  workflow: read,
+  settled: () => [id],
+  execute: () => [id],
+  outcomes: read,
+  gates: read,
+  decideGate: () => [id, { ...who, decision: "approve", gate_id: "gate-s9" }],
+};
+
+type Method = (...given: readonly unknown[]) => unknown;
+
+function methodsOf(object: object, prefix = ""): readonly string[] {
+  return Object.entries(object).flatMap(([name, member]) => {
+    if (typeof member === "function") return [`${prefix}${name}`];
+    return ["bus", "system"].includes(name) ? [] : methodsOf(member, `${name}.`);
+  });
+}
+
+const methodOf = (object: object, path: string): Method =>
+  path.split(".").reduce<unknown>((at, name) => (at as Record<string, unknown>)[name], object) as Method;
+
+/** What it answers; of a stream its first item. */
+async function answerOf(method: Method, given: readonly unknown[]): Promise<unknown> {
+  const answer = method(...given);
+  if (typeof answer !== "object" || answer === null || !(Symbol.asyncIterator in answer)) return answer;
+  const stream = answer as AsyncGenerator<unknown, unknown, void>;
+  const { value } = await stream.next();
+  await stream.return(undefined);
+  return value;
+}
+
+async function tryAll(method: Method, good: readonly unknown[]): Promise<void> {
+  for (const at of good.keys())
+    for (const [name, make] of hostileValues) {
+      const given = good.map((value, i) => (i === at ? make() : value));
+      const thrown = await answerOf(method, given).then(
+        () => null,
+        (error: unknown) => error,
+      );
+      if (thrown === null) continue;
+      expect(thrown, `argument ${at}: ${name}`).toBeInstanceOf(KernelErrorException);
+      expectCoded((thrown as KernelErrorException).error);
+    }
+}
+
+async function expectUntouched(listeners: number): Promise<void> {
+  expect(t.kernel.vitals().listeners).toBe(listeners);
+  expect(({} as { readonly polluted?: unknown }).polluted).toBeUndefined();
+  expect(world.calls).toEqual([]);
+  await expectAlive(t);
+}
+
+describe("what no caller should pass", () => {
+  it("is tried at every method", () => {
+    const all = methodsOf(t.kernel).filter((name) => name !== "stop");
+    expect(Object.keys(methods).sort()).toEqual([...all].sort());
+    expect(Object.keys(ofPackage).sort()).toEqual([...methodsOf(t.kernel.of(waits))].sort());
+  });
+
+  it.each(Object.keys(methods))("to %s is answered or refused with a code", async (name) => {
+    const { listeners } = t.kernel.vitals();
+    await tryAll(methodOf(t.kernel, name), methods[name]?.() ?? []);
+    await expectUntouched(listeners);
+  });
+
+  it.each(Object.keys(ofPackage))("to %s of one package is answered or refused with a code", async (name) => {
+    const { listeners } = t.kernel.vitals();
+    await tryAll(methodOf(t.kernel.of(waits), name), ofPackage[name]?.() ?? []);
+    await expectUntouched(listeners);
+  });
+
+  it("to stop leaves the kernel serving", async () => {
+    for (const options of [null, 1, { drainMs: -1 }, { drainMs: Number.NaN }, { drain: 1 }])
+      await expectRefused(t.kernel.stop(options as never));
+    await expectAlive(t);
+  });
+});
+
+describe("an option that no method has", () => {
+  const key = "such key";
+  const calls: readonly (readonly [string, (kernel: Kernel) => Promise<unknown>])[] = [
+    ["events", (k) => k.events(id, { ...now, afer: 3 } as never).next()],
+    ["feed", (k) => k.feed({ ...now, intent: "x" } as never).next()],
+    ["workflow", (k) => k.workflow(id, who, { att: 3 } as never)],
+    ["verify, which would look at no keys", (k) => k.verify(id, { key: () => [] } as never)],
+    ["evidence", (k) => k.evidence(id, who, { report: [] } as never).next()],
+    ["what if", (k) => k.whatIf({ policies: [], name: true } as never).next()],
+  ];
+  it.each(calls)("is refused by %s", async (_name, call) => {
+    const { code, message } = await refusal(call(t.kernel));
+    expect([code, message.includes(key)]).toEqual(["T0_VALIDATION_SCHEMA_MISMATCH", true]);
+  });
+});
+
+describe("what is not there", () => {
+  it("is not found sound by the embedding host", async () => {
+    await expectRefused(t.kernel.verify("wf_01KDVDNA0054HVWH8MXZWM5XQ8"), "T4_WORKFLOW_NOT_FOUND");
+  });
+});
+
+describe("a package that is refused", () => {
+  it("is not there: another operator of its name and version stands in its way", async () => {
+    const late = { ...neighbour, intentType: "Test.Late", operators: [work(world, "Test.Act", { effect: "read" })] };
+    expect(() => t.kernel.registerCapability(late)).toThrow(KernelErrorException);
+    expect(() => t.kernel.getCapability("Test.Late")).toThrow("T1_NORMALIZE_UNKNOWN_INTENT");
+  });
+
+  it.each(["operators", "plan", "input", "version"])("has no %s", (missing) => {
+    const { [missing as "plan"]: _, ...half } = { ...neighbour, intentType: "Test.Half" };
+    expect(() => t.kernel.registerCapability(half as never)).toThrow("T0_VALIDATION_SCHEMA_MISMATCH");
+  });
+});
