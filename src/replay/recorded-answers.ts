@@ -244,10 +244,10 @@ function stepBlocked(at: Recorded): KernelError | null {
 }
 
 /**
- * What other workflows had made of a key is known by how the step goes on. Where hooks are asked behind it, or one has failed,
- * or a result is screened, no gate was opened and no call made: the work was done elsewhere. A gate that opens says it was not,
- * also where what was said ahead let the same pass through to the hooks. What no hook failed, and is on its way back with no
- * attempt begun, is a call in doubt elsewhere.
+ * What other workflows had made of a key is known by how the step goes on. Where a result is screened behind it, or hooks of a
+ * step without a gate are asked or have failed, no gate was opened and no call made: the work was done elsewhere. A gate that
+ * opens says it was not, also where what was said ahead let the same pass through to the hooks. What no hook failed, and is on
+ * its way back with no attempt begun, is a call in doubt elsewhere.
  */
 function shared(key: string, at: Recorded): SharedKey {
   const answer = sharedBy(key, at);
@@ -257,7 +257,8 @@ function shared(key: string, at: Recorded): SharedKey {
   const isScreened = at.waitsFor === "screen" || at.hasFailed("screen");
   const isOnWayBack = isFailing(at) && at.log.findLeft("ACTION_STARTED", at.stepId) === null;
   const isBlocked = at.hasFailed("before:") && (isOnWayBack || stepBlocked(at) !== null);
-  const isPassed = isScreened || isBlocked || at.waitsFor === "before" || attemptFailed(at) !== null;
+  const isBehind = isBlocked || at.waitsFor === "before" || attemptFailed(at) !== null;
+  const isPassed = isScreened || (isBehind && !at.log.record.gates.has(gateIdOf(at.stepId ?? "")));
   if (answer.claim === null) return answer;
   if (isPassed && !isOpened) return doneElsewhere;
   return isOnWayBack ? inDoubtElsewhere : answer;
@@ -267,7 +268,7 @@ function shared(key: string, at: Recorded): SharedKey {
 function sharedBy(key: string, at: Recorded): SharedKey {
   const { log, stepId } = at;
   const behind = behindOf(at);
-  const opened = log.find("GATE_OPENED", stepId);
+  const opened = first([log.find("GATE_OPENED", stepId), log.find("GATE_REVISED", stepId)]);
   if (opened === null || first([opened, behind]) !== opened) return sharedIn(behind, key, log);
   const approved = log.find("USER_APPROVED", stepId);
   if (approved === null || !isOfOneInput(log, opened, approved)) return { claim: 1 };

@@ -100,6 +100,30 @@ describe("one key, in workflows that do the same work again", () => {
     expect(await resultOf(t, two)).toEqual(await resultOf(t, one));
   });
 
+  it("[IDM-03] takes effect once where what the second was approved on cannot be told any more: nothing is asked of it", async () => {
+    let looks = 0;
+    const preview = () => {
+      looks += 1;
+      if (looks > 5) throw operatorError({ code: "GONE", message: "nothing to show", category: "dependency" });
+      return { preview: "it", diff: "a line", basis: [{ name: "it", digest: "1" }] };
+    };
+    const send = counted("Note.Send", { effect: "write_draft", preview: preview as never });
+    await using t = await createTestKernel({ capabilities: [story([send], [step("send", send, { gate: {} })])] });
+    const { workflow_id } = await t.run(intent);
+    await t.reject(workflow_id);
+    await t.rest(workflow_id);
+    const children = [await again(t, workflow_id), await again(t, workflow_id)];
+    for (const child of children) await t.rest(child);
+    const ends: unknown[] = [];
+    for (const [i, child] of children.entries()) {
+      looks = i === 0 ? 0 : 4;
+      await t.approve(child);
+      const { state, steps } = await t.rest(child);
+      ends.push([state, steps.length, (await t.kernel.replay(child)).difference]);
+    }
+    expect([ends, send.calls.length]).toEqual([Array(2).fill(["completed", 1, null]), 1]);
+  });
+
   it("[IDM-03] a stored result of null is a result for all of them", async () => {
     const sent = await failOnce(null);
     await using t = sent.t;
