@@ -28,8 +28,11 @@ interface Sitting {
   readonly ended: Promise<number>;
 }
 
+const terminal = { TERM: "xterm-256color", LC_ALL: "C.UTF-8" };
+
 function sit(env: Readonly<Record<string, string>>, ...args: readonly string[]): Sitting {
-  const settings = { cols: 60, rows: 24, cwd: repo, env: { TERM: "xterm-256color", LC_ALL: "C.UTF-8", ...env } };
+  const { NODE_COMPILE_CACHE } = process.env;
+  const settings = { cols: 60, rows: 24, cwd: repo, env: { ...terminal, NODE_COMPILE_CACHE, ...env } };
   const pty = spawn(process.execPath, [launcher, ...args, "--db", db], settings);
   let [raw, from]: [string, number] = ["", 0];
   const waiting = new Set<() => void>();

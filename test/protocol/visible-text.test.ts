@@ -5,9 +5,8 @@ import { escapeJson, nameForbidden, showLine, showText } from "../../src/protoco
 
 /** Written apart from the code: what a screen must not be given. */
 const unseen =
-  /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Zs}\p{Variation_Selector}\p{Default_Ignorable_Code_Point}]/u;
-const isUnseen = (char: string): boolean => char !== " " && char !== "\n" && unseen.test(char);
-const hasUnseen = (text: string): boolean => Array.from(text).some(isUnseen);
+  /[[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Zs}\p{Variation_Selector}\p{Default_Ignorable_Code_Point}]--[ \n]]/v;
+const hasUnseen = (text: string): boolean => unseen.test(text);
 
 const shortNames: Readonly<Record<string, string>> = { TAB: "\t", LF: "\n", CR: "\r", SPACE: " " };
 
@@ -37,19 +36,16 @@ const anyText = fc
 
 describe("text as a person can see it", () => {
   it("[GAT-05] of all code points none that cannot be seen is left, each is named or itself, and no two look alike", () => {
-    const seen = new Set<string>();
     const wrong: string[] = [];
-    let count = 0;
+    // A million of them. Each can be read back: so no two look alike.
     for (const char of allCharacters()) {
       const shown = showLine(char);
-      count += 1;
-      seen.add(shown);
+      const isUnseen = hasUnseen(char);
       if (hasUnseen(shown) || shown.includes("\n") || readShown(shown) !== char) wrong.push(shown);
-      if (isUnseen(char) !== isUnseen(char.normalize("NFC")) || (isUnseen(char) && shown === char)) wrong.push(char);
+      if (isUnseen !== hasUnseen(char.normalize("NFC")) || (isUnseen && shown === char)) wrong.push(char);
     }
     expect(wrong.slice(0, 10)).toEqual([]);
-    expect(seen.size).toBe(count);
-  }); // a million of them
+  });
 
   it("[GAT-05] texts can be read back from what is shown: two different ones never look the same", () => {
     fc.assert(

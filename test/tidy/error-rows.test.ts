@@ -18,7 +18,7 @@ interface Mention {
 
 /** Codes as strings, as keys of an object, and as templates; comments do not count. */
 function mentionsIn(file: SourceFile): readonly Mention[] {
-  return [...nodesOf(file)].flatMap((node) => {
+  return nodesOf(file).flatMap((node) => {
     const code = stringOf(node) ?? (node.type === "Identifier" ? (node["name"] as string) : null);
     if (code !== null) return /^T\d_[A-Z0-9_]*[A-Z0-9]$/.test(code) ? [{ file, node, code }] : [];
     return node.type === "TemplateLiteral" ? patternOf(file, node) : [];

@@ -49,7 +49,7 @@ function isAbsence(node: SyntaxNode): boolean {
 
 function branchesOnMeaning(files: readonly SourceFile[]): string[] {
   return files.flatMap((file) =>
-    [...nodesOf(file)]
+    nodesOf(file)
       .filter((node) => subjectsOf(node).some((subject) => isMeaning(file, subject)))
       .map((node) => `${placeOf(file, node)}  ${textOf(file, node)}`),
   );
@@ -89,7 +89,7 @@ describe("the executor", () => {
 describe("the timeout", () => {
   const callsOf = (name: string) =>
     product.flatMap((file) =>
-      [...nodesOf(file)]
+      nodesOf(file)
         .filter((node) => node.type === "CallExpression" && nameOf(node["callee"]) === name)
         .map((node) => placeOf(file, node)),
     );

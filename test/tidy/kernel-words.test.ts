@@ -160,7 +160,7 @@ describe("the store", () => {
 
   it("[NOT-04] the port keeps generic collections: turns, heads, gates, keys, charges, memory, documents", () => {
     const file = readSource("src/ports/ledger-store.ts");
-    const store = [...nodesOf(file)].find(
+    const store = nodesOf(file).find(
       (node) => node.type === "TSInterfaceDeclaration" && nameOf(node["id"]) === "LedgerStore",
     );
     const members = (asNode(store?.["body"])?.["body"] ?? []) as readonly { readonly key?: unknown }[];

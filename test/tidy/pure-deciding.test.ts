@@ -56,7 +56,9 @@ function isImpure(node: SyntaxNode): boolean {
 }
 
 const impureIn = (file: SourceFile): string[] =>
-  [...nodesOf(file)].filter(isImpure).map((node) => `${placeOf(file, node)}  ${nameOf(node) ?? node.type}`);
+  nodesOf(file)
+    .filter(isImpure)
+    .map((node) => `${placeOf(file, node)}  ${nameOf(node) ?? node.type}`);
 
 /** Types may say what the runtime and the ports are; what runs comes from the words, the machines, and deciding itself. */
 function strangersIn(file: SourceFile): string[] {
@@ -73,7 +75,7 @@ function strangersIn(file: SourceFile): string[] {
 
 function takesHelpers(file: SourceFile, specifier: string): boolean {
   if (!specifier.endsWith("/runtime/within.ts")) return false;
-  const declaration = [...nodesOf(file)].find(
+  const declaration = nodesOf(file).find(
     (node) => node.type === "ImportDeclaration" && stringOf(node["source"]) === specifier,
   );
   const specifiers = (declaration?.["specifiers"] ?? []) as readonly unknown[];

@@ -43,7 +43,7 @@ describe("the source of a machine", () => {
 
   it("[CARD-15] touches no clock, chance, timer, network, process or console", () => {
     const wrong = files.flatMap((file) => {
-      const nodes = [...nodesOf(file)];
+      const nodes = nodesOf(file);
       const pure = new Set(
         nodes.filter((n) => pureCalls.has(`${nameOf(n["object"])}.${nameOf(n["property"])}`)).map((n) => n["object"]),
       );
@@ -66,7 +66,7 @@ describe("the source of a machine", () => {
       "raise",
     ]);
     const wrong = files.flatMap((file) =>
-      [...nodesOf(file)]
+      nodesOf(file)
         .filter((node) => forbidden.has(nameOf(node["key"]) ?? stringOf(node["key"]) ?? nameOf(node["callee"]) ?? ""))
         .map((node) => placeOf(file, node)),
     );

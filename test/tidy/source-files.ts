@@ -90,16 +90,22 @@ export function parseSource(file: SourceFile): SyntaxNode {
 const isNode = (value: unknown): value is SyntaxNode =>
   typeof value === "object" && value !== null && typeof (value as { readonly type?: unknown }).type === "string";
 
-export function childrenOf(node: SyntaxNode): readonly SyntaxNode[] {
-  return Object.values(node).flatMap((value) =>
-    Array.isArray(value) ? value.filter(isNode) : isNode(value) ? [value] : [],
-  );
+export function childrenOf(node: SyntaxNode): SyntaxNode[] {
+  const children: SyntaxNode[] = [];
+  for (const value of Object.values(node)) {
+    if (isNode(value)) children.push(value);
+    else if (Array.isArray(value)) children.push(...value.filter(isNode));
+  }
+  return children;
 }
 
 /** The node and everything below it, parents before children. */
 export function* walk(node: SyntaxNode): Generator<SyntaxNode> {
-  yield node;
-  for (const child of childrenOf(node)) yield* walk(child);
+  const left = [node];
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    yield next;
+    left.push(...childrenOf(next).reverse());
+  }
 }
 
 export interface Parented {
@@ -112,7 +118,13 @@ export function* walkWithParents(node: SyntaxNode, parent: SyntaxNode | null = n
   for (const child of childrenOf(node)) yield* walkWithParents(child, node);
 }
 
-export const nodesOf = (file: SourceFile): Iterable<SyntaxNode> => walk(parseSource(file));
+const nodes = new WeakMap<SourceFile, readonly SyntaxNode[]>();
+
+export function nodesOf(file: SourceFile): readonly SyntaxNode[] {
+  const known = nodes.get(file) ?? [...walk(parseSource(file))];
+  nodes.set(file, known);
+  return known;
+}
 
 export const asNode = (value: unknown): SyntaxNode | null => (isNode(value) ? value : null);
 

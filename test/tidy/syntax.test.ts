@@ -7,7 +7,11 @@ const everything = [...product, ...sourcesIn("test", "visualizations")];
 
 /** Places of the nodes of one type. */
 function findNodes(files: readonly SourceFile[], wanted: (node: SyntaxNode) => boolean): string[] {
-  return files.flatMap((file) => [...nodesOf(file)].filter(wanted).map((node) => placeOf(file, node)));
+  return files.flatMap((file) =>
+    nodesOf(file)
+      .filter(wanted)
+      .map((node) => placeOf(file, node)),
+  );
 }
 
 function findText(files: readonly SourceFile[], pattern: RegExp): string[] {
@@ -56,7 +60,8 @@ describe("syntax", () => {
       `(?<![\`])\\b(${["TO" + "DO", "FIX" + "ME", "X".repeat(3), "HA" + "CK"].join("|")})\\b`,
       "g",
     );
-    expect(everything.flatMap((file) => findText([withoutLiterals(file)], marks))).toEqual([]);
+    const marked = everything.filter(({ text }) => text.search(marks) >= 0);
+    expect(findText(marked.map(withoutLiterals), marks)).toEqual([]);
   });
 
   it("no test is skipped or run alone", () => {

@@ -45,7 +45,7 @@ const idsIn = (title: string): readonly string[] =>
 
 function unknownIds(files: readonly SourceFile[]): string[] {
   return files.flatMap((file) =>
-    [...nodesOf(file)]
+    nodesOf(file)
       .filter((node) => node.type === "CallExpression" && testCalls.has(baseOf(node) ?? ""))
       .flatMap((node) =>
         idsIn(titleOf(node))
