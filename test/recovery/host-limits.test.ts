@@ -29,6 +29,29 @@ describe("recovery", () => {
 });
 
 describe("what is due", () => {
+  it("is not forgotten where it came to rest while the ledger was read for what is due", async () => {
+    const gate = { expiry: { after_ms: 1000, action: "deny" as const } };
+    const capabilities = [job([step("s1", "T.Act", { gate })], [work(createWorld(), "T.Act")])];
+    const opened = sqliteLedger({ path: pathOf() });
+    const door = Promise.withResolvers<void>();
+    let read = Promise.resolve();
+    const ledger: LedgerStore = {
+      ...opened,
+      async nextDue() {
+        const due = await opened.nextDue();
+        await read;
+        return due;
+      },
+    };
+    await using t = await createTestKernel({ capabilities, ledger });
+    read = door.promise;
+    await t.clock.advance(minute);
+    const { workflow_id } = await t.run("Test.Job");
+    door.resolve();
+    await t.clock.advance(1000);
+    expect((await t.kernel.workflow(workflow_id)).gates).toMatchObject([{ status: "expired" }]);
+  });
+
   it("and cannot move is looked at again after a pause, not without end at one instant", async () => {
     const gate = { expiry: { after_ms: minute, action: "deny" as const } };
     const capabilities = [job([step("s1", "T.Act", { gate })], [work(createWorld(), "T.Act")])];

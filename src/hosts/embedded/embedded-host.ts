@@ -51,8 +51,7 @@ export class EmbeddedHost implements Host {
   rested({ workflow_id, due_at, lost }: Rested): void {
     if (this.#stopped) return;
     if (lost) this.#foldAgain(workflow_id);
-    const at = this.#ahead(due_at);
-    if (at !== null && (this.#armedFor === null || at < this.#armedFor)) this.#armFor(at);
+    if (due_at !== null) this.#armBy(this.#ahead(due_at));
   }
 
   stop(): void {
@@ -63,6 +62,11 @@ export class EmbeddedHost implements Host {
 
   #attempt(work: () => Promise<unknown>, failure: string): () => void {
     return () => callAside(work, (error) => this.#work.logger.error({ error }, failure));
+  }
+
+  /** An alarm that is armed for sooner stays. */
+  #armBy(at: number | null): void {
+    if (this.#armedFor === null || (at !== null && at < this.#armedFor)) this.#armFor(at);
   }
 
   #armFor(at: number | null): void {
@@ -80,7 +84,8 @@ export class EmbeddedHost implements Host {
     this.#armedFor = null;
     await this.#takeUp("due");
     const next = await this.#work.store.nextDue();
-    if (!this.#stopped) this.#armFor(this.#ahead(next));
+    // What came to rest meanwhile may be due sooner than what was read, and has its alarm.
+    if (!this.#stopped) this.#armBy(this.#ahead(next));
   }
 
   /** What is due though it has just been looked at cannot move now: it is looked at again after a pause, not at once. */
