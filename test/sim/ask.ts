@@ -3,6 +3,7 @@ import { KernelErrorException } from "../../src/contract/error.ts";
 import type { Kernel } from "../../src/kernel/kernel-interface.ts";
 import type { Stage } from "./play-story.ts";
 import type { SimulatedProcess } from "./simulated-process.ts";
+import { otherNames } from "./story-persons.ts";
 
 export const people = [
   { type: "user", id: 1, role: "user" },
@@ -12,7 +13,11 @@ export const people = [
 ] as const;
 
 export const at = <T>(list: readonly T[], n: number): T | undefined => list[n % Math.max(1, list.length)];
-export const callerOf = (n: number) => ({ tenant_id: 1, principal: at(people, n) as (typeof people)[number] });
+/** From `otherNames` on it is a person by their other name. */
+export const callerOf = (n: number) => {
+  const person = at(people, n) as (typeof people)[number];
+  return { tenant_id: 1, principal: n < otherNames ? person : ({ ...person, type: "service" } as const) };
+};
 
 /** Who decides at a gate is told that this process cannot run it, and no less. */
 const unknown: ReadonlySet<string> = new Set(["T4_OPERATOR_UNKNOWN", "T1_NORMALIZE_UNKNOWN_INTENT"]);

@@ -4,6 +4,7 @@ import type { Stage } from "./play-story.ts";
 import { findGate, foretell, otherWordOn, sayAgain, sayAt, wordOn } from "./say.ts";
 import type { SimulatedProcess } from "./simulated-process.ts";
 import type { Action, Deed } from "./story.ts";
+import { placeOf, remember } from "./story-memory.ts";
 import { storyIntent } from "./story-package.ts";
 
 const spans = [1, 50, 300, 1_000, 1_000, 3_000, 5_000, 11_000, 25_000] as const;
@@ -47,7 +48,12 @@ const happenings: Readonly<Record<Exclude<Deed, "open" | "wake">, Happening>> = 
   submit: (stage, action, process) =>
     ask(stage, { process, what: "submit" }, async ({ submit }) => {
       const key = action.how % 5 === 0 ? { idempotency_key: `key ${action.of % 2}` } : {};
-      const accepted = await submit({ ...callerOf(action.by), ...key, intent_hint: hint });
+      const accepted = await submit({
+        ...callerOf(action.by),
+        ...key,
+        ...placeOf(stage.story, action),
+        intent_hint: hint,
+      });
       if (!stage.workflows.includes(accepted.workflow_id)) stage.workflows.push(accepted.workflow_id);
       stage.world.acknowledge("submit", accepted.workflow_id, () => false);
     }),
@@ -123,6 +129,7 @@ const happenings: Readonly<Record<Exclude<Deed, "open" | "wake">, Happening>> = 
     const asking = { process, what: "settle", patient: true };
     return id === undefined ? undefined : ask(stage, asking, (k) => k.settled(id));
   },
+  remember,
   rebase: ({ world }) => {
     world.basis += 1;
     return undefined;

@@ -6,8 +6,10 @@ import { foldWorkflow } from "../../machines/fold.ts";
 import type { EventType, LedgerEvent } from "../../src/contract/event.ts";
 import type { Gate } from "../../src/contract/gate.ts";
 import type { WorkflowRecord } from "../../src/contract/workflow.ts";
+import { personsJudge } from "./judge-persons.ts";
 import { judgeWord } from "./judge-words.ts";
 import type { OutsideWorld, Said } from "./outside-world.ts";
+import type { Story } from "./story.ts";
 
 const words: ReadonlySet<EventType> = new Set([
   "GATE_VOTED",
@@ -18,9 +20,10 @@ const words: ReadonlySet<EventType> = new Set([
 ]);
 const expiries: ReadonlySet<EventType> = new Set(["GATE_EXPIRED", "GATE_SUSPENDED", "GATE_ESCALATED"]);
 
-export function judgeTimes(world: OutsideWorld): readonly string[] {
+export function judgeTimes(story: Story, world: OutsideWorld): readonly string[] {
   const { durable, said, marks } = world;
   const records = new Map<string | null, WorkflowRecord | null>();
+  const judgePersons = personsJudge(story);
   const failures: string[] = [];
   // A process whose clock went back may decide at an earlier instant than it was asked.
   const asked = marks.has("clock jumped back") ? [] : said;
@@ -29,6 +32,7 @@ export function judgeTimes(world: OutsideWorld): readonly string[] {
     if (id === null) continue;
     const record = records.get(id) ?? null;
     const gate = record?.gates.get(String(event.payload["gate_id"]));
+    failures.push(...judgePersons(event, gate));
     if (gate !== undefined) {
       const before = asked.filter((one) => one.at < at);
       failures.push(...judgeOne(event, gate, saidOf(before, event, gate)), ...judgeWord(event, gate, world));

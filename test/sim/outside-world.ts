@@ -4,7 +4,7 @@
  */
 import { stepPath } from "../../machines/charts.ts";
 import { foldWorkflow } from "../../machines/fold.ts";
-import type { LedgerEvent } from "../../src/contract/event.ts";
+import { type LedgerEvent, payloadOf } from "../../src/contract/event.ts";
 import { gateIdOf } from "../../src/contract/gate.ts";
 import type { TurnRow } from "../../src/contract/turn.ts";
 import type { WorkflowRecord } from "../../src/contract/workflow.ts";
@@ -97,8 +97,10 @@ export class OutsideWorld {
   readonly acknowledged: Acknowledged[] = [];
   /** Who made each signature with their own key. */
   readonly signed = new Map<string, unknown>();
-  /** Those that were counted. */
+  /** Those that were counted; and routes that were taken. */
   readonly used = new Set<string>();
+  /** What writers of memory were told is written. */
+  readonly remembered = new Set<unknown>();
   /** What previews rest on: it changes when the story says so. */
   basis = 1;
   /** Nothing happens any more; who is asked again answers. */
@@ -202,6 +204,25 @@ export class OutsideWorld {
     const refusing = this.refusing.get(`${call.process} ${call.workflow_id} ${call.step_id}`)?.size ?? 0;
     if (refusing > 0) this.broken.push(`refused: ${call.step_id} of ${call.workflow_id} was called by ${call.process}`);
     return called;
+  }
+
+  /** A model is asked on a decision that is on record for this very attempt, once for each. */
+  askModel({
+    workflow_id,
+    step_id,
+    attempt,
+    endpoint,
+  }: Pick<Called, "workflow_id" | "step_id" | "attempt"> & { readonly endpoint: string }): void {
+    const isOf = ({ event }: Durable): boolean =>
+      event.event_type === "ROUTE_DECIDED" && event.workflow_id === workflow_id && event.step_id === step_id;
+    const event = this.durable.findLast(isOf)?.event;
+    const { decision = null, attempt: of } = event === undefined ? {} : payloadOf(event, "ROUTE_DECIDED");
+    this.mark(`route ${decision?.reason.kind}`);
+    if (event === undefined || of !== attempt || decision?.endpoint.name !== endpoint || this.used.has(event.event_id))
+      this.broken.push(
+        `route: ${step_id} of ${workflow_id} asks ${endpoint} at attempt ${attempt}, which is not on record`,
+      );
+    this.used.add(event?.event_id ?? "");
   }
 
   #startOf({ workflow_id, step_id }: Pick<Called, "workflow_id" | "step_id">): LedgerEvent | undefined {

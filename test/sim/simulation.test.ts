@@ -10,7 +10,7 @@ const seeds = Array.from({ length: 40 }, (_, i) => i + 1);
 const found = [119, 7695];
 
 /** Between them they meet what is rare: what hosts answer otherwise than at once, and what people say otherwise than asked. */
-const chosen = [49, 80, 152, 164, 175, 179];
+const chosen = [49, 80, 152, 164, 175, 192];
 const rare = [
   "ACTION_FAILED cached",
   "BUDGET_REFUSED",
@@ -23,6 +23,7 @@ const rare = [
   "action: ALLOW_WITH_REDACTION",
   "another release sees to the end",
   "decide T5_GATE_NOT_RUNNABLE",
+  "decide T5_PERSON_UNDECIDED",
   "decide T5_SIGNATURE_INVALID",
   "foretell voted",
   "gate: DENY",
@@ -32,7 +33,9 @@ const rare = [
   "outcome: DENY",
   "outcome: TRANSFORM",
   "plan: REQUIRE_HUMAN_APPROVAL",
+  "remember done",
   "replay EVENT_DIFFERS POLICY_DECIDED",
+  "route BudgetFallback",
   "say again done",
 ];
 

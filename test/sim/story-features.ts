@@ -6,7 +6,7 @@
  * F1  Drawn from a stream of its own: what else a seed says stays as it is. Each feature is in a share of the stories alone.
  * F2  Each list of answers runs dry, and what comes after it is answered at once, so that every story can be healed.
  * F3  A rule, and a check of params, says the same whenever it is asked about the same, in time: a replay asks it again.
- * Not drawn: routes to models, a tenant's memory, persons with two names.
+ * Not drawn: changes of memory between replicas, agents' turns.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { Budgets } from "../../src/contract/budget.ts";
@@ -14,6 +14,8 @@ import type { Limits } from "../../src/runtime/runtime.ts";
 import { enrichGate } from "./draw-gate.ts";
 import { type Draw, drawing } from "./drawing.ts";
 import type { Action, Behaviour, Deed, Story, StoryOperator, StoryStep } from "./story.ts";
+import type { StoryModels } from "./story-models.ts";
+import type { StoryPerson } from "./story-persons.ts";
 
 /** How somebody of the host's answers: `soon` in another turn of the loop, `late` when the story says so, or too late; or throws. */
 export const manners = [
@@ -56,6 +58,10 @@ export interface Features {
   readonly outcomeRuling: "none" | "soon" | "late" | "TRANSFORM" | "REDACT" | "DENY";
   /** The last of the people may not decide, or the rule about it takes its time. */
   readonly gateRuling: "none" | "soon" | "late" | "DENY";
+  readonly persons: readonly StoryPerson[];
+  /** Whether requests are about something, in threads, and memory is written. */
+  readonly memory: boolean;
+  readonly models: StoryModels | null;
 }
 
 export const noFeatures: Features = {
@@ -68,6 +74,9 @@ export const noFeatures: Features = {
   planRuling: "none",
   outcomeRuling: "none",
   gateRuling: "none",
+  persons: [],
+  memory: false,
+  models: null,
 };
 
 /** Those that a story has. */
@@ -106,6 +115,7 @@ function drawFeatures(draw: Draw): Features {
   const hooks = has(0.2) ? Array.from({ length: 1 + draw.upTo(3) }, () => drawHooks(draw)) : [];
   const [params, output, chunk] = [firm, verdicts, verdicts].map((from) => some(draw, from, 6));
   return {
+    ...noFeatures,
     hooks,
     security: has(0.12) ? ({ params, output, chunk } as Features["security"]) : null,
     planner: has(0.1) ? some(draw, [...wild, "nonsense"], 3) : null,
@@ -191,10 +201,10 @@ const words: readonly Deed[] = [
 ];
 
 /** Puts what people say otherwise between what happens anyway; that keeps its order. */
-function weave(draw: Draw, actions: readonly Action[]): readonly Action[] {
+export function weave(draw: Draw, actions: readonly Action[], from = words): readonly Action[] {
   const between = (): readonly Action[] =>
     draw.chance(0.3)
-      ? [{ does: draw.pick(words), at: draw.upTo(60), of: draw.upTo(60), by: draw.upTo(60), how: draw.upTo(60) }]
+      ? [{ does: draw.pick(from), at: draw.upTo(60), of: draw.upTo(60), by: draw.upTo(60), how: draw.upTo(60) }]
       : [];
   return actions.flatMap((action) => [action, ...between()]);
 }

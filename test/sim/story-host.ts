@@ -15,6 +15,7 @@ import { publicKeyOf } from "./sign-words.ts";
 import type { Story } from "./story.ts";
 import type { StoryRelease } from "./story-deploy.ts";
 import type { Verdict as Judges, Manner, Shows, StoryHooks } from "./story-features.ts";
+import { samePersonIn } from "./story-persons.ts";
 import { nameOf, plainOf, planOf } from "./story-plan.ts";
 
 /** Whose hands: the process that makes the call. */
@@ -180,13 +181,15 @@ export function storyRules(hands: Hands): PolicyRule[] {
 /** All that the story's host brings beside packages. */
 export function hostOptions(hands: Hands): Partial<KernelOptions> {
   const planner = storyPlanner(hands);
-  const { budgets } = hands.story;
+  const { budgets, models } = hands.story;
   return {
     policies: storyRules(hands),
     middleware: storyHooks(hands),
     security: storySecurity(hands),
     approverKeys: ({ id }) => (Number(id) % 2 === 0 ? publicKeyOf(id) : Promise.resolve([publicKeyOf(id)])),
+    ...(hands.story.persons.length === 0 ? {} : { samePerson: samePersonIn(hands.story) }),
     ...(planner === null ? {} : { planner }),
+    ...(models === null ? {} : { models: { endpoints: [...models.endpoints] } }),
     ...(hands.release?.policyVersion == null ? {} : { policyVersion: hands.release.policyVersion }),
     ...(budgets === null ? {} : { budgets }),
   };

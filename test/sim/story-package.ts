@@ -1,13 +1,15 @@
 /** The package of a story: its operators do to the outside what the story says, and one process runs them. */
 import { z } from "zod";
+import type { ContextBundle } from "../../src/contract/context-bundle.ts";
 import { KernelErrorException } from "../../src/contract/error.ts";
 import type { OperatorCall } from "../../src/contract/operator.ts";
 import type { ExecutionPlan } from "../../src/contract/plan.ts";
 import { defineCapability } from "../../src/define/define-capability.ts";
 import { defineOperator, operatorError } from "../../src/define/define-operator.ts";
-import type { Behaviour, StoryOperator } from "./story.ts";
+import type { Behaviour, Story, StoryOperator } from "./story.ts";
 import type { StoryRelease } from "./story-deploy.ts";
 import { checkAs, type Hands, showAs } from "./story-host.ts";
+import { askModel, asksModel } from "./story-models.ts";
 import { baseOf, findStep, nameOf, planOf } from "./story-plan.ts";
 
 export const storyIntent = "Story.Sim.Play";
@@ -24,7 +26,9 @@ export function storyPackages(hands: Hands) {
   const operators = story.operators.map((operator, i) => storyOperator(hands, i, operator));
   const { version = "1.0", pins = false, lacks = [] } = release ?? ({} as Partial<StoryRelease>);
   const known = operators.filter((_, i) => !lacks.includes(i));
-  const own = storyPackage([storyIntent, version], known, (round) => planOf(story, round, release));
+  const own = storyPackage([storyIntent, version], known, (round, context) =>
+    knowing(story, planOf(story, round, release), context),
+  );
   if (!pins) return [own];
   const isShared = (i: number): boolean => story.operators[i]?.version !== "2.0" && !lacks.includes(i);
   const older = first.operators.map(
@@ -32,13 +36,20 @@ export function storyPackages(hands: Hands) {
   );
   // A host that changed its package under its version has no other of that name to bring; what it called is known all the same.
   const intentType = version === "1.0" ? `${storyIntent}.Older` : storyIntent;
-  return [own, storyPackage([intentType, "1.0"], older, (round) => planOf(first, round, null))];
+  return [
+    own,
+    storyPackage([intentType, "1.0"], older, (round, context) => knowing(first, planOf(first, round, null), context)),
+  ];
 }
+
+/** A plan says what its author was told. */
+const knowing = ({ memory }: Story, plan: ExecutionPlan, { context_hash }: ContextBundle): ExecutionPlan =>
+  memory ? { ...plan, reasoning: context_hash } : plan;
 
 const storyPackage = (
   [intentType, version]: readonly [string, string],
   operators: Operators,
-  plan: (round: number) => ExecutionPlan,
+  plan: (round: number, context: ContextBundle) => ExecutionPlan,
 ) =>
   defineCapability({
     intentType,
@@ -46,7 +57,7 @@ const storyPackage = (
     input: z.record(z.string(), z.unknown()),
     operators,
     outcomes: { "Story.Draft": z.unknown() },
-    plan: ({ situation }) => plan(situation.round),
+    plan: ({ situation, context }) => plan(situation.round, context),
   });
 
 function storyOperator(hands: Hands, index: number, operator: StoryOperator) {
@@ -66,7 +77,10 @@ function storyOperator(hands: Hands, index: number, operator: StoryOperator) {
     resources: { tokens: cost },
     input: Params,
     output: Output,
-    run: (call) => perform(hands, { ...operator, ...(call.attempt > 1 ? {} : { ruling }) }, call) as never,
+    run: (call) => {
+      const act = () => perform(hands, { ...operator, ...(call.attempt > 1 ? {} : { ruling }) }, call) as never;
+      return asksModel(hands, index) ? askModel(hands, call).then(act) : act();
+    },
     ...(check === null ? {} : { check: () => checkAs(hands, index, check) }),
     ...(preview === null ? {} : { preview: () => showAs(hands, index, preview) }),
   });
@@ -84,7 +98,11 @@ function rulingOf({ story, first: { operators, deploy } }: Hands, index: number)
 type Call = OperatorCall<Record<string, unknown>>;
 
 function perform({ story, world, process }: Hands, operator: StoryOperator, call: Call): unknown {
-  const { workflow_id, step_id } = call.context;
+  const { workflow_id, step_id, bundle } = call.context;
+  const { bundle: recorded = null } = world.records.get(workflow_id) ?? {};
+  // Without effect a call may be made before what led to it is committed.
+  if (recorded !== null && bundle?.context_hash !== recorded.context_hash)
+    world.broken.push(`known: ${step_id} of ${workflow_id} was given another context than is on record`);
   const step = findStep(story, step_id);
   const { idempotencyKey: key, input } = call;
   const called = world.call({ process, workflow_id, step_id, key, operator, input, attempt: call.attempt });

@@ -8,6 +8,9 @@ import { drawGate } from "./draw-gate.ts";
 import { type Draw, drawing } from "./drawing.ts";
 import { type StoryDeploy, withDeploy } from "./story-deploy.ts";
 import { type Features, type Manner, type Shows, withFeatures } from "./story-features.ts";
+import { withMemory } from "./story-memory.ts";
+import { withModels } from "./story-models.ts";
+import { withPersons } from "./story-persons.ts";
 import { withSiblings } from "./story-siblings.ts";
 import { withSignedWords } from "./story-signed.ts";
 
@@ -85,6 +88,7 @@ export const deeds = [
   "report",
   "settle",
   "rebase",
+  "remember",
 ] as const;
 export type Deed = (typeof deeds)[number];
 
@@ -150,6 +154,7 @@ const weights: Readonly<Record<Deed, number>> = {
   report: 0,
   settle: 0,
   rebase: 0,
+  remember: 0,
 };
 
 const weighted: readonly Deed[] = deeds.flatMap((deed) => Array<Deed>(weights[deed]).fill(deed));
@@ -177,7 +182,7 @@ export function drawStory(seed: number): Story {
 
 /** Each draws from a stream of its own: what one of them adds leaves the others as they are. */
 const enrich = (plain: Parameters<typeof withFeatures>[0]): Story =>
-  withSignedWords(withDeploy(withSiblings(withFeatures(plain))));
+  withModels(withMemory(withPersons(withSignedWords(withDeploy(withSiblings(withFeatures(plain)))))));
 
 function drawPlain(seed: number): Omit<Story, keyof Features> {
   const draw = drawing(seed);
