@@ -67,6 +67,8 @@ async function startHost(parts: KernelParts): Promise<void> {
   }
 }
 
+const refuseStopped = (): never => raise(kernelError("T0_KERNEL_STOPPED", "the kernel has stopped", kernelRef));
+
 /** A kernel that serves: what its methods do. */
 class RunningKernel {
   readonly #parts: KernelParts;
@@ -74,6 +76,7 @@ class RunningKernel {
   readonly #gateway: Gateway;
   readonly kernel: Kernel;
   #stopping: Promise<void> | null = null;
+  #closed = false;
 
   constructor(parts: KernelParts, options: KernelOptions) {
     this.#parts = parts;
@@ -84,17 +87,20 @@ class RunningKernel {
       await this.#gateway.authorize(caller, "gate:approve");
       return findOpenGate(workflowId, caller);
     });
-    this.kernel = checkArguments({
-      ...createReads({ ...parts, store: parts.told, same: parts.resolved.same, authorize: this.#gateway.authorize }),
-      tokens: createTokenView({ ...parts, store: parts.told }),
-      ...this.#commands(),
-      ...this.#records(),
-      ...this.#insights(),
-    });
+    this.kernel = checkArguments(
+      {
+        ...createReads({ ...parts, store: parts.told, same: parts.resolved.same, authorize: this.#gateway.authorize }),
+        tokens: createTokenView({ ...parts, store: parts.told }),
+        ...this.#commands(),
+        ...this.#records(),
+        ...this.#insights(),
+      },
+      () => this.#closed && refuseStopped(),
+    );
   }
 
   async #serve<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#stopping !== null) raise(kernelError("T0_KERNEL_STOPPED", "the kernel has stopped", kernelRef));
+    if (this.#stopping !== null) refuseStopped();
     return work();
   }
 
@@ -237,7 +243,9 @@ class RunningKernel {
   }
 
   #stop(drainMs: number): Promise<void> {
-    this.#stopping ??= stopParts(this.#parts, drainMs);
+    this.#stopping ??= stopParts(this.#parts, drainMs).finally(() => {
+      this.#closed = true;
+    });
     return this.#stopping;
   }
 }

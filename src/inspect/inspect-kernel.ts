@@ -65,7 +65,7 @@ const maxWaitingSignals = 1_000;
  * @throws KernelErrorException T0_VALIDATION_SCHEMA_MISMATCH for options that are none.
  */
 export function inspectKernel(kernel: Kernel, options: InspectOptions = {}): Inspector {
-  requireKernel(kernel, { what: "inspectKernel", source: moduleRef(0, "inspect", "inspectKernel") });
+  requireKernel(kernel, { what: "inspectKernel", source: inspectRef });
   requireOptions(options);
   const viewers = new Set<AbortController>();
   const watch: Inspector["watch"] = (signal) => {

@@ -3,7 +3,8 @@
  * has, is refused with each thing that is wrong.
  *
  * Owns: the shape of each argument. Never: the requests and records that are read as JSON behind it, who may, what is there.
- * C1  A promise rejects, a stream throws when its first item is asked for, and what answers at once throws.
+ * C1  Once the kernel has stopped, its ledger is closed: what would read it says that the kernel has stopped.
+ * C2  A promise rejects, a stream throws when its first item is asked for, and what answers at once throws.
  */
 import { z } from "zod";
 import { Caller } from "../contract/auth-context.ts";
@@ -54,7 +55,6 @@ const promised: Methods<Kernel> = {
   outcomes: read,
   actions: read,
   authorize: { caller: Caller, scope: z.string() },
-  settled: named,
   execute: named,
   trace: read,
   explain: { ...read, options: at },
@@ -66,7 +66,13 @@ const promised: Methods<Kernel> = {
     caller,
   },
   replay: read,
+  deliveries: {},
   redeliver: { notifier: z.string() },
+};
+
+/** Also of a kernel that has stopped: how a workflow stood that never came to rest is still known. */
+const lasting: Methods<Kernel> = {
+  settled: named,
   stop: { options: z.strictObject({ drainMs: z.number().nonnegative().optional() }).optional() },
 };
 
@@ -120,22 +126,29 @@ async function* end(thrown: unknown): AsyncGenerator<never, never, void> {
   throw thrown;
 }
 
-/** The same methods, behind the check of what they are passed. */
-export function checkArguments(kernel: Kernel): Kernel {
+/** The same methods, behind the check of what they are passed. `requireOpen` throws where the ledger is closed. */
+export function checkArguments(kernel: Kernel, requireOpen: () => void): Kernel {
+  const reads = { refuse: reject, requireOpen };
   return {
     ...kernel,
-    ...guard(kernel, promised, reject),
-    ...guard(kernel, streamed, end),
-    ...guard(kernel, immediate, fail),
-    memory: { ...kernel.memory, ...guard(kernel.memory, memory, reject) },
-    tokens: { ...kernel.tokens, ...guard(kernel.tokens, tokens, reject) },
+    ...guard(kernel, promised, reads),
+    ...guard(kernel, streamed, { refuse: end, requireOpen }),
+    ...guard(kernel, immediate, { refuse: fail }),
+    ...guard(kernel, lasting, { refuse: reject }),
+    memory: { ...kernel.memory, ...guard(kernel.memory, memory, reads) },
+    tokens: { ...kernel.tokens, ...guard(kernel.tokens, tokens, reads) },
   };
 }
 
-function guard<T extends object>(object: T, methods: Methods<T>, refuse: Refuse): Partial<T> {
+interface Guard {
+  readonly refuse: Refuse;
+  readonly requireOpen?: () => void;
+}
+
+function guard<T extends object>(object: T, methods: Methods<T>, by: Guard): Partial<T> {
   const guarded = Object.entries(methods).map(([name, shape]) => {
     const method = object[name as keyof T] as Method;
-    return [name, guardMethod(name, method, { shape: shape as Arguments, refuse })];
+    return [name, guardMethod(name, method, { shape: shape as Arguments, ...by })];
   });
   return Object.fromEntries(guarded) as Partial<T>;
 }
@@ -143,13 +156,14 @@ function guard<T extends object>(object: T, methods: Methods<T>, refuse: Refuse)
 function guardMethod(
   what: string,
   method: Method,
-  { shape, refuse }: { readonly shape: Arguments; readonly refuse: Refuse },
+  { shape, refuse, requireOpen }: Guard & { readonly shape: Arguments },
 ): Method {
   const names = Object.keys(shape);
   const schema = z.object(shape);
   const source = moduleRef(0, "kernel", what);
   return (...given) => {
     try {
+      requireOpen?.();
       readStrictly(schema, Object.fromEntries(names.map((name, i) => [name, given[i]])), { what, source });
     } catch (thrown) {
       return refuse(thrown);

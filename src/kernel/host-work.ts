@@ -3,8 +3,11 @@
  *
  * Never: says where or when; the host does (`src/ports/host.ts`).
  */
+import { z } from "zod";
 import { raise } from "../contract/error.ts";
 import { kernelError } from "../contract/error-codes.ts";
+import { objectWith } from "../contract/host-object.ts";
+import { readStrictly } from "../contract/known-keys.ts";
 import { callAside } from "../contract/maybe-promise.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { Host, HostWork, Rested } from "../ports/host.ts";
@@ -91,8 +94,11 @@ async function untilRested({ executor, restWaiters, runtime }: KernelParts, mail
     });
 }
 
+const HostShape = z.object({ host: objectWith("start", "freed", "rested", "stop", "ended") });
+
 /** A host that throws, at once or later, harms nothing: what it failed to hear it finds in the ledger. */
 export function guardHost(host: Host, report: (error: unknown) => void): Host {
+  readStrictly(HostShape, { host }, { what: "createKernel", source: moduleRef(0, "kernel", "createKernel") });
   const { dispatch } = host;
   return {
     start: async () => host.start(),

@@ -8,6 +8,7 @@ import { z } from "zod";
 import { hostFunction as fn, objectWith as port } from "../contract/host-object.ts";
 import { type KeysOf, readStrictly, requireKnownMembers } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
+import type { Middleware } from "../ports/middleware.ts";
 import type { Notifier } from "../ports/notifier.ts";
 import type { Scorers, Security } from "../ports/perception.ts";
 import { defaultLimits, type Limits } from "../runtime/runtime.ts";
@@ -69,6 +70,8 @@ export const securityMembers = {
   validateChunk: 0,
 } satisfies KeysOf<Required<Security>>;
 
+const hooks = { before: 0, after: 0, onError: 0 } satisfies Partial<KeysOf<Middleware>>;
+
 const shape = {
   ledger: port("append", "read"),
   capabilities: list,
@@ -87,7 +90,7 @@ const shape = {
   retrieval: port("retrieve"),
   matchMemory: fn,
   artifacts: port("put", "get"),
-  middleware: list,
+  middleware: z.array(mayHave(hooks)),
   retryPolicies: z.record(z.string(), z.unknown()),
   federation: z.unknown(),
   limits: z.strictObject(limitShape),

@@ -123,7 +123,8 @@ async function* followTail<T>(
       yield* itemsAfter(segment, from, signal);
       if (segment !== null || !tail.isAtRest(reader.cursor)) continue;
       if (tail.ended) return;
-      onCaughtUp?.();
+      // What it rejects with is its reader's, as what it throws is.
+      await onCaughtUp?.();
       await tail.more(reader.cursor, signal);
     }
   } finally {

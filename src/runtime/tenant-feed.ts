@@ -80,7 +80,7 @@ async function* followFeed<M>(
       yield* teller.tell(segment ?? { items: [], rows: 0 }, reader.cursor);
       if (segment !== null || (live && !tail.isAtRest(reader.cursor))) continue;
       if (!live) return;
-      onCaughtUp?.();
+      await onCaughtUp?.();
       await tail.more(reader.cursor, signal);
     }
   } finally {

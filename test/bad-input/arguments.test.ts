@@ -5,9 +5,19 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { KernelErrorException } from "../../src/contract/error.ts";
 import type { Kernel } from "../../src/kernel/kernel-interface.ts";
+import { memoryLedger } from "../../src/testing/memory-row-store.ts";
 import type { TestKernel } from "../../src/testing/test-kernel.ts";
 import { createWorld, job, step, work } from "../recovery/shared-file.ts";
-import { expectAlive, expectCoded, expectRefused, neighbour, openKernel, refusal, who } from "./fixture.ts";
+import {
+  expectAlive,
+  expectCoded,
+  expectRefused,
+  neighbour,
+  openKernel,
+  refusal,
+  unknownWorkflow,
+  who,
+} from "./fixture.ts";
 import { hostileValues } from "./hostile.ts";
 
 const world = createWorld();
@@ -30,7 +40,7 @@ const methods: Readonly<Record<string, () => readonly unknown[]>> = {
   withdrawVote: () => [id, { ...who, gate_id: "gate-s1" }],
   delegateGate: () => [id, { ...who, gate_id: "gate-s1", to: who.principal, expires_at: "2099-01-01T00:00:00Z" }],
   retry: () => [id, { ...who, mode: "resume_failed_steps" }],
-  cancel: () => ["wf_01KDVDNA0054HVWH8MXZWM5XQ8", who],
+  cancel: () => [unknownWorkflow, who],
   workflow: () => [id, who, { at: 1 }],
   workflows: () => [{}, who],
   gates: () => [{}, who],
@@ -175,9 +185,76 @@ describe("an option that no method has", () => {
   });
 });
 
+/** The methods that a caller may be named to, and what they are asked with beside an id. */
+const told = Object.keys(methods).filter((name) => methods[name] === read && name !== "tokens.capabilities");
+
+describe("a workflow of another tenant", () => {
+  const stranger = { ...who, tenant_id: 2 };
+  it.each(told)("is to %s as one that is not there, word for word", async (name) => {
+    const refused = (of: string) => refusal(answerOf(methodOf(t.kernel, name), [of, stranger]));
+    const theirs = JSON.stringify(await refused(id));
+    expect(theirs.replaceAll(id, unknownWorkflow)).toBe(JSON.stringify(await refused(unknownWorkflow)));
+  });
+});
+
+describe("a kernel that has stopped", () => {
+  it("says so to whoever reads, and to a second stop nothing", async () => {
+    const stopped = await openKernel({ capabilities: [waits] });
+    const { workflow_id } = await stopped.run("Test.Job");
+    await Promise.all([stopped.kernel.stop({ drainMs: 0 }), stopped.kernel.stop()]);
+    await stopped.kernel.stop();
+    for (const name of told)
+      await expectRefused(answerOf(methodOf(stopped.kernel, name), [workflow_id, who]), "T0_KERNEL_STOPPED");
+    for (const name of ["workflows", "gates", "feed", "doctor", "deliveries"])
+      await expectRefused(answerOf(methodOf(stopped.kernel, name), []), "T0_KERNEL_STOPPED");
+  });
+
+  it("has in its ledger what it accepted while it was stopped, and nothing else", async () => {
+    const ledger = memoryLedger();
+    const first = await openKernel({ ledger });
+    const submit = () => first.kernel.submit({ ...who, intent_hint: { intent_type: "Test.Neighbour", inputs: {} } });
+    const before = Array.from({ length: 5 }, submit);
+    const stopping = first.kernel.stop({ drainMs: 0 });
+    const settled = await Promise.allSettled([...before, ...Array.from({ length: 5 }, submit)]);
+    await stopping;
+    for (const one of settled) if (one.status === "rejected") expect(one.reason.error.code).toBe("T0_KERNEL_STOPPED");
+    await using second = await openKernel({ ledger });
+    const there = (await second.kernel.workflows({ limit: 100 })).map(({ workflow_id }) => workflow_id);
+    const accepted = settled.flatMap((one) => (one.status === "fulfilled" ? [one.value.workflow_id] : []));
+    expect([...there].sort()).toEqual(accepted.sort());
+    await expectAlive(second);
+  });
+});
+
+describe("a reader", () => {
+  const fails = async (): Promise<never> => {
+    throw new Error("a host's mistake");
+  };
+  const streams = {
+    events: () => t.kernel.events(id, { onCaughtUp: fails }),
+    feed: () => t.kernel.feed({ onCaughtUp: fails }),
+  };
+  it.each(Object.entries(streams))(
+    "of %s whose onCaughtUp fails later hears it itself: nobody else does",
+    async (_n, open) => {
+      const { listeners } = t.kernel.vitals();
+      await expect(Array.fromAsync<unknown>(open())).rejects.toThrow("a host's mistake");
+      await expectUntouched(listeners);
+    },
+  );
+
+  it.each(["events", "progress", "assistant"] as const)(
+    "of %s whose signal is given already hears nothing",
+    async (name) => {
+      const stream = t.kernel[name](id, { signal: AbortSignal.abort() });
+      expect(await Array.fromAsync<unknown>(stream)).toEqual([]);
+    },
+  );
+});
+
 describe("what is not there", () => {
   it("is not found sound by the embedding host", async () => {
-    await expectRefused(t.kernel.verify("wf_01KDVDNA0054HVWH8MXZWM5XQ8"), "T4_WORKFLOW_NOT_FOUND");
+    await expectRefused(t.kernel.verify(unknownWorkflow), "T4_WORKFLOW_NOT_FOUND");
   });
 });
 

@@ -86,6 +86,21 @@ describe("what is passed in place of options, a kernel or a store", () => {
   });
 });
 
+describe("a part of a kernel", () => {
+  const parts: readonly (readonly [string, object])[] = [
+    ["middleware that is null", { middleware: [null] }],
+    ["a hook that is no function", { middleware: [{ name: "x", before: 3 }] }],
+    ["a host that gives none", { host: () => undefined }],
+    ["a set of rules without them", { policies: [{ version: "1", rules: null }] }],
+    ["a set of rules without a version", { policies: [{ rules: [] }] }],
+    ["a package that is null", { capabilities: [null] }],
+    ["an operator that cannot run", { operators: [{ metadata: { name: "A.B" } }] }],
+  ];
+  it.each(parts)("%s is refused when the kernel is made", async (_name, options) => {
+    await expectRefused(openKernel(options), "T0_VALIDATION_SCHEMA_MISMATCH");
+  });
+});
+
 describe("a move of a ledger", () => {
   it.each([Number.NaN, Number.POSITIVE_INFINITY, "2026", undefined])(
     "is refused at %s, which is no time",
