@@ -49,7 +49,8 @@ function stage(folder: string): string {
   mkdirSync(staged);
   const node = (script: string, ...args: readonly string[]) =>
     execFileSync(process.execPath, [join(root, script), ...args], { cwd: root });
-  node("node_modules/typescript/bin/tsc", "-p", "tsconfig.build.json", "--outDir", join(staged, "dist"));
+  // As `npm run build` makes it; what it checks beside is checked by `npm run types`.
+  node("node_modules/typescript/bin/tsc", "-p", "tsconfig.build.json", "--noCheck", "--outDir", join(staged, "dist"));
   node("test/http/declare-api.ts", join(staged, "dist/api.d.ts"));
   for (const path of listPublished()) cpSync(join(root, path), join(staged, path), { recursive: true });
   return staged;
