@@ -19,12 +19,12 @@ import type { KeysOf } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import { isTerminal } from "../contract/workflow.ts";
 import { type BusItem, type Kernel, type ToldItem, wallClock } from "../index.ts";
+import { type Viewing, viewing } from "../protocol/viewing.ts";
 import { BusEmitter } from "./emit-bus.ts";
 import { createQueue, merge, type Source } from "./merge.ts";
 import { limitRate, paceEvents } from "./pace.ts";
 import { emitEvent, type PlayOptions, requirePlayOptions } from "./play-events.ts";
 import { type HostStates, Player, tierNames } from "./player.ts";
-import { type Viewing, viewing } from "./viewing.ts";
 
 /** Which workflows are inspected, and what of them is shown. */
 export interface InspectOptions extends PlayOptions {

@@ -10,9 +10,9 @@ import { isPlainObject } from "../contract/json.ts";
 import { KernelErrorException, raise } from "../contract/kernel-error.ts";
 import { type KeysOf, requireKnownKeys } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
+import { viewing } from "../protocol/viewing.ts";
 import { type Pace, paceEvents, requireSpeed } from "./pace.ts";
 import { type Kind, kinds, Player, type PlayerOptions } from "./player.ts";
-import { viewing } from "./viewing.ts";
 
 /** What is played of the events, how fast, and what of them is shown. */
 export interface PlayOptions extends PlayerOptions, Pace {}

@@ -12,6 +12,7 @@ import { openEnvelope, type TurnRow } from "../contract/turn.ts";
 import type { WorkflowRecord } from "../contract/workflow.ts";
 import type { WorkflowState } from "../contract/workflow-state.ts";
 import type { LedgerStore } from "../ports/ledger-store.ts";
+import { viewing } from "../protocol/viewing.ts";
 import type { LedgerReading } from "../runtime/ledger-reader.ts";
 import { readable } from "../runtime/read-turns.ts";
 import type { Registry } from "../runtime/registry.ts";
@@ -24,7 +25,7 @@ import { explainWorkflow } from "../tiers/t6-metacognition/explain.ts";
 import { projectAudit } from "../tiers/t6-metacognition/project-audit.ts";
 import { assistantDeltas, progressAfter, progressOf } from "../tiers/t6-metacognition/project-progress.ts";
 import { describeGates } from "./describe-gate.ts";
-import type { AtSequence, Channels, Kernel, Numbered } from "./kernel-interface.ts";
+import type { AtSequence, Channels, Follow, Kernel, Numbered } from "./kernel-interface.ts";
 import { createLists, type ListParts } from "./lists.ts";
 import { numberReports, readReports } from "./reports.ts";
 import { verifyAll, verifyOne } from "./verify.ts";
@@ -81,17 +82,18 @@ export function createReads(parts: ReadParts): Reads {
     actions: (workflowId, caller) =>
       reading.tell(workflowId, caller, (record) => [...record.actions.values()].map((a) => a.record)),
     events: (workflowId, options = {}, caller) =>
-      items(reading.channel(projections.events, workflowId, options, caller)),
+      followed(options, (by) => items(reading.channel(projections.events, workflowId, by, caller))),
     progress: (workflowId, options = {}, caller) =>
-      items(reading.channel(projections.progress, workflowId, options, caller)),
+      followed(options, (by) => items(reading.channel(projections.progress, workflowId, by, caller))),
     assistant: (workflowId, options = {}, caller) =>
-      items(reading.channel(projections.assistant, workflowId, options, caller)),
+      followed(options, (by) => items(reading.channel(projections.assistant, workflowId, by, caller))),
     channel: (name, workflowId, options = {}, caller) =>
-      reading.channel(projections[name], workflowId, options, caller),
-    async *feed(options = {}, caller) {
-      await authorize(caller, "outcome:read");
-      yield* tenantFeed.follow(options, tenantOf(caller));
-    },
+      followed(options, (by) => reading.channel(projections[name], workflowId, by, caller)),
+    feed: (options = {}, caller) =>
+      followed(options, async function* (by) {
+        await authorize(caller, "outcome:read");
+        yield* tenantFeed.follow(by, tenantOf(caller));
+      }),
     trace: (workflowId, caller) => reading.tell(workflowId, caller, (record) => traceOf(record, isModelCall)),
     explain: (workflowId, caller, options = {}) =>
       reading.tell(workflowId, caller, (now, events) =>
@@ -162,6 +164,12 @@ const projections: { readonly [C in keyof Channels]: Projection<Channels[C]> } =
   progress: progressChannel,
   assistant: { name: "assistant", folds: false, begin: () => assistantDeltas },
 };
+
+/** Its reader may leave at any time, also while it waits for what comes next. */
+const followed = <O extends Follow, T>(
+  options: O,
+  open: (options: O) => AsyncGenerator<T, void, void>,
+): AsyncGenerator<T, void, void> => viewing((signal) => open({ ...options, signal }), options);
 
 async function* items<T>(numbered: AsyncGenerator<Numbered<T>, void, void>): AsyncGenerator<T, void, void> {
   for await (const { item } of numbered) yield item;

@@ -243,6 +243,25 @@ describe("a reader", () => {
     },
   );
 
+  type Open = (by: { readonly onCaughtUp: () => void }) => AsyncGenerator<unknown, void, void>;
+  const live: Readonly<Record<string, Open>> = {
+    events: (by) => t.kernel.events(id, by),
+    progress: (by) => t.kernel.progress(id, by),
+    assistant: (by) => t.kernel.assistant(id, by),
+    channel: (by) => t.kernel.channel("events", id, by),
+    feed: (by) => t.kernel.feed(by),
+  };
+  it.each(Object.entries(live))("of %s who leaves while it waits for more has left", async (_name, open) => {
+    const { listeners } = t.kernel.vitals();
+    const { promise: caughtUp, resolve: onCaughtUp } = Promise.withResolvers<void>();
+    const stream = open({ onCaughtUp });
+    const heard = Array.fromAsync(stream);
+    await caughtUp;
+    await stream.return();
+    expect(await heard).not.toEqual([]);
+    expect(t.kernel.vitals().listeners).toBe(listeners);
+  });
+
   it.each(["events", "progress", "assistant"] as const)(
     "of %s whose signal is given already hears nothing",
     async (name) => {
