@@ -78,6 +78,22 @@ describe('durability "effects"', () => {
     expect(said[said.indexOf("act") - 1]).toBe("durable");
   });
 
+  it("[INV-15] makes no call before its start is durable of an operator that has an effect since the plan was made", async () => {
+    const path = freshPath();
+    const steps = [step("s0", "Test.Think", { gate: {} }), step("s1", "Test.Think", { depends_on: ["s0"] })];
+    const planned = await open(sqliteLedger({ path }), { capabilities: [job(steps, [think(createWorld())])] });
+    const { workflow_id: id } = await planned.run("Test.Job");
+    await planned.kernel.stop();
+    const said: string[] = [];
+    const { ledger } = watched(path, said);
+    const thinks = work(createWorld(), "Test.Think", { effect: "write_draft", run: () => say(said, "think") });
+    await using t = await open(ledger, { capabilities: [job(steps, [thinks])] });
+    await t.approve(id, "gate-s0");
+    await t.clock.settle();
+    const before = said.flatMap((what, i) => (what === "think" ? [said[i - 1]] : []));
+    expect(before).toEqual(["durable", "durable"]);
+  });
+
   it("answers a person's decision once it is durable, also one that was made before", async () => {
     const said: string[] = [];
     const world = createWorld();

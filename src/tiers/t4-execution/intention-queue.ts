@@ -8,6 +8,7 @@
  */
 import type { WorkflowLog } from "../../runtime/workflow-log.ts";
 import type { Intention } from "./decide/intention.ts";
+import { findKnownOperator } from "./decide/prepare-step.ts";
 import { callIdOf, type Run, stepOf } from "./decide/run.ts";
 
 interface One {
@@ -71,6 +72,7 @@ export class IntentionQueue {
 
   #isHarmless(intention: Intention): boolean {
     if (intention.do !== "call" || this.#run.handles.get(callIdOf(intention))?.charged !== null) return false;
-    return stepOf(this.#run, intention.step_id).step.effect === "none";
+    // By what is registered now: a release may have given it an effect since it was planned.
+    return findKnownOperator(this.#run, stepOf(this.#run, intention.step_id).step)?.metadata.effect === "none";
   }
 }
