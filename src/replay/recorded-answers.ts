@@ -285,8 +285,9 @@ function sharedIn(next: LedgerEvent | null, key: string, log: RecordedLog): Shar
   if (next.event_type === "STEP_FAILED") return inDoubt(payloadOf(next, "STEP_FAILED").error, isCalled(key, log));
   const { action_id, claim = 1, key: started, token } = payloadOf(next, "ACTION_STARTED");
   const ended = first((["ACTION_SUCCEEDED", "ACTION_FAILED"] as const).map((type) => log.find(type, next.step_id)));
-  // What was answered from a record was admitted as no call.
-  if (started !== key || token !== undefined || ended?.payload["cached"] !== true) return { claim };
+  // What was answered from a record was admitted as no call; so was what waited for a call that another step made first.
+  const isAnswered = started === key && token === undefined && ended?.payload["cached"] === true;
+  if (!isAnswered || isCalled(key, log, next.sequence)) return { claim };
   return { claim: null, action_id, ...answerIn(ended) };
 }
 
@@ -301,9 +302,11 @@ function answerIn(ended: LedgerEvent) {
   return { workflow_id: answered_by, result, succeeded: true, failure: null };
 }
 
-/** Whether a step of this workflow calls the key later: then its work was not done elsewhere. */
-const isCalled = (key: string, log: RecordedLog): boolean =>
-  log.find("ACTION_STARTED", undefined, (started) => started.key === key && started.token !== undefined) !== null;
+/** Whether a step of this workflow calls the key until then: its work was not done elsewhere. */
+function isCalled(key: string, log: RecordedLog, until = Number.POSITIVE_INFINITY): boolean {
+  const called = log.find("ACTION_STARTED", undefined, (started) => started.key === key && started.token !== undefined);
+  return called !== null && called.sequence < until;
+}
 
 /** What its call gave elsewhere was screened here, and of no use; or nobody knows what became of it. */
 function inDoubt({ code, detail }: KernelError, isCalledHere: boolean): SharedKey {

@@ -119,6 +119,24 @@ describe("a joined call", () => {
     expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
   });
 
+  it("[INV-12] that was made while another, let through by its hooks, was asked about its budget was not done elsewhere: it replays", async () => {
+    const [ruled, call] = [held<void>(), held<object>()];
+    const publish = counted("Note.Publish", { effect: "final_write" }, () => call.promise);
+    const before = ({ step_id }: { readonly step_id: string }) => (step_id === "draft" ? undefined : ruled.promise);
+    const middleware = [{ name: "slow", before }];
+    const budgets: Budgets = { limits: [{ scope: "workflow", invocations: 5 }] };
+    await using t = await createTestKernel({ capabilities: sharing(publish), middleware, budgets });
+    const { workflow_id: id } = await t.run(intent);
+    for (const gate of ["gate-b", "gate-a"]) await t.approve(id, gate);
+    await t.clock.settle();
+    ruled.release();
+    await t.clock.settle();
+    call.release({ id: 7 });
+    expect((await t.rest(id)).state).toBe("completed");
+    expect(publish.calls).toHaveLength(1);
+    expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
+  });
+
   it("takes nothing of a budget: what was set aside for a call of its own is free again", async () => {
     const publish = counted("Note.Publish", { effect: "final_write" });
     const after = counted("Note.After");
