@@ -100,8 +100,8 @@ describe("a word that came with an edit", () => {
       const { workflow_id } = await first.run(intent);
       void approve(first, workflow_id, { text: "DE02" }).catch(() => undefined);
       await letRun();
-      await first.kernel.stop({ drainMs: 0 });
       const stages = (await eventsOf(first, workflow_id)).slice(-3).map((event) => event.payload["stage"]);
+      await first.kernel.stop({ drainMs: 0 });
       expect(stages).toEqual(["gate", "outcome", "action"]);
       await using t = await createTestKernel({ capabilities, policies, ledger, seed: 2 });
       await approve(t, workflow_id);
