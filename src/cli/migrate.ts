@@ -48,7 +48,7 @@ async function backup(session: Session<MigrateOptions>): Promise<void> {
   await requireOtherLedger(options.db, place);
   const { backupLedger } = await import("../index.ts");
   terminal.safety.tell = `The copy in ${ledgerAsTyped(place)} is not whole. ${describeAgain("backup", options)}`;
-  const kept = await backupLedger(from, to, terminal);
+  const kept = await backupLedger(from, to, { signal: terminal.signal });
   if (place !== options.to) renameSync(place, options.to);
   if (options.json) return printJson(session, kept);
   terminal.print(`${describeRows(kept, options.to)}; the copy is sound. Restore it:`);
