@@ -221,7 +221,7 @@ function hooked({ phase }: Extract<Question, { readonly ask: "hook" }>, at: Reco
 
 function attemptFailed(at: Recorded): KernelError | null {
   const { log, stepId } = at;
-  const started = behindOf(at);
+  const started = first([behindOf(at), log.find("ACTION_IN_DOUBT", stepId)]);
   const ended = log.find("ACTION_FAILED", stepId);
   if (started === null || ended?.sequence !== started.sequence + 1 || !isOfOneInput(log, started, ended)) return null;
   if (!isFailing(at) && log.findLeft("ACTION_STARTED", stepId) === null) return null;

@@ -160,4 +160,40 @@ describe("a step whose key", () => {
     ]);
     expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
   });
+
+  it("[INV-12] was in doubt replays though a hook has refused the step since a person had the call made again", async () => {
+    let isRefusing = false;
+    const guard: Middleware = {
+      name: "guard",
+      before: ({ step_id, is_retry }) => {
+        if (step_id === "b" ? is_retry : isRefusing) noSuchBoard();
+      },
+      onError: ({ step_id }) => (step_id === "a" ? new Promise<void>((resolve) => setImmediate(resolve)) : undefined),
+    };
+    const publish = counted(
+      "Note.Publish",
+      { effect: "final_write", idempotent: true, timeoutSec: 1, retry: "STANDARD" },
+      () => new Promise(() => undefined),
+    );
+    const draft = counted("Note.Draft", {}, () => ({ text: "a draft" }));
+    const params = { text: "{{draft.output.text}}" };
+    const rows = [
+      step("draft", draft, { outcome: "Draft.Note" }),
+      ...["a", "b"].map((id) => step(id, publish, { applies: "draft", params })),
+    ];
+    const capability = story([draft, publish], rows, { outcomes: { "Draft.Note": Note } });
+    await using t = await createTestKernel({
+      capabilities: [capability],
+      middleware: [guard],
+      limits: { maxReplans: 0 },
+    });
+    const { workflow_id: id } = await t.run(intent);
+    for (const gate of ["gate-a", "gate-b"]) await t.approve(id, gate);
+    await t.clock.advance(60_000);
+    isRefusing = true;
+    await decide(t, id, { decision: "approve", gate_id: "gate-a_doubt1", payload: { resolution: "retry" } });
+    await t.rest(id);
+    expect((await stepOf(t, id, "a"))?.error?.message).toBe("no board 7");
+    expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
+  });
 });
