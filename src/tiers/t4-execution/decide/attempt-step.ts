@@ -78,8 +78,8 @@ function orBackOut<T>(run: Run, stepId: string, work: () => T): T {
 function askApproval(run: Run, { attempt, recovered }: Attempt, prepared: Prepared): void {
   const { gate: approved } = prepared;
   if (approved !== null) {
-    const isCalled = attempt > 1 || recovered || isCalledNoMore(run, prepared, keyOf(run, prepared));
-    if (!isCalled && reopenIfMoved(run, prepared, approved)) park(run, prepared, approved.reasons);
+    const isFirstCall = attempt === 1 && !recovered && !isCalledNoMore(run, prepared, keyOf(run, prepared));
+    if (isFirstCall && reopenIfMoved(run, prepared, approved)) park(run, prepared, approved.reasons);
     return;
   }
   const reasons = approvalReasons(run, prepared);
