@@ -100,6 +100,29 @@ describe("a joined call", () => {
     expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
   });
 
+  it("[IDM-05] that hangs still, and was made again by another step, leaves nothing open as a hook refuses its own", async () => {
+    const [first, ruled] = [held<object>(), held<void>()];
+    const more = { effect: "final_write", timeoutSec: 1, retry: "NONE" } as const;
+    const publish = counted("Note.Publish", more, () => (publish.calls.length === 1 ? first.promise : { id: 7 }));
+    const before = async ({ step_id, attempt }: { readonly step_id: string; readonly attempt: number }) => {
+      if (step_id !== "a" || attempt === 1) return;
+      await ruled.promise;
+      throw operatorError({ code: "BUSY", message: "not now", category: "transient" });
+    };
+    const options = { middleware: [{ name: "busy", before }], limits: { maxReplans: 0 } };
+    await using t = await createTestKernel({ capabilities: sharing(publish), ...options });
+    const { workflow_id: id } = await t.run(intent);
+    for (const gate of ["gate-a", "gate-b"]) await t.approve(id, gate);
+    await t.clock.advance(1000);
+    for (const gate of ["gate-a_doubt1", "gate-b_doubt1"]) await t.approve(id, gate, { resolution: "retry" });
+    await t.clock.settle();
+    ruled.release();
+    await t.rest(id);
+    expect((await payloads(t, id, "ACTION_SUCCEEDED")).at(-1)).toMatchObject({ attempt: 2, result: { id: 7 } });
+    expect((await payloads(t, id, "ACTION_FAILED")).at(-1)).toMatchObject({ attempt: 2, pending: false });
+    expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
+  });
+
   it("[IDM-05] that a person has said to make again is not asked about again as a hook refuses that, though it hangs", async () => {
     const more = { effect: "final_write", timeoutSec: 1, retry: "NONE" } as const;
     const publish = counted("Note.Publish", more, () => new Promise(() => undefined));

@@ -122,6 +122,9 @@ export function isCalledNoMore(run: Run, { hash }: Prepared, key: string): boole
 export const isUnsettled = (entry: ActionEntry | null): boolean =>
   entry?.seen === "running" || entry?.seen === "in_doubt";
 
+/** Whether a call under the key is under way, and no end of it is on record: one that a person settled may hang still. */
+export const isRunning = (run: Run, key: string): boolean => isUnderWay(run, key) && isUnsettled(entryOf(run, key));
+
 /** The call of a key, of this step or of one that shares it, that may have taken effect and is not under way; else null. */
 export function findDoubted(run: Run, { operator }: Prepared, key: string): string | null {
   const entry = entryOf(run, key);

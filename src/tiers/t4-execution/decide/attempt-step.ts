@@ -10,7 +10,7 @@ import { draft } from "../../../contract/event.ts";
 import { type GateReason, gateIdOf, isOpenGate } from "../../../contract/gate.ts";
 import { admitCall, dropHold, reserve, tokenOf } from "./admit-call.ts";
 import { admitPayload, applyDecision } from "./admit-payload.ts";
-import { answerKey, findDoubted, hasFailedHere, isCalledNoMore, type KeyState, keyOf } from "./answer-key.ts";
+import { answerKey, findDoubted, isCalledNoMore, isRunning, type KeyState, keyOf } from "./answer-key.ts";
 import { reopenIfMoved } from "./check-basis.ts";
 import { failureOf, noteScreening, outcomeIdOf, type Screened, successOf } from "./end-call.ts";
 import { humanDenied, isBlocking } from "./end-step.ts";
@@ -18,7 +18,7 @@ import { writeTimeout } from "./execution-context.ts";
 import { backOut, contextOf, readThrown, runBefore } from "./hooks.ts";
 import { approvalReasons, describeGate, noteRevised, notifyGate, openGate } from "./open-gate.ts";
 import { type Prepared, prepareStep } from "./prepare-step.ts";
-import { ask, callIdOf, isUnderWay, parked, pending, type Run, stepOf } from "./run.ts";
+import { ask, callIdOf, parked, pending, type Run, stepOf } from "./run.ts";
 import { type Failed, settleFailure } from "./settle-failure.ts";
 
 const fallbackTimeoutSec = 60;
@@ -109,8 +109,7 @@ function failBefore(run: Run, at: Attempt, error: KernelError): void {
   const key = keyOf(run, at.prepared);
   const doubted = findDoubted(run, at.prepared, key);
   if (doubted !== null) return settleFailure(run, step_id, doubtful(doubted));
-  // An earlier attempt's call may still be under way: its key stays running, unless it has been said to have failed.
-  const failed = { error, pending: isUnderWay(run, key) && !hasFailedHere(run, key), cached: false };
+  const failed = { error, pending: isRunning(run, key), cached: false };
   settleFailure(run, step_id, noteFailure(run, { ...at, key }, failed));
 }
 
