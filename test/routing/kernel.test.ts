@@ -36,6 +36,22 @@ async function eventsOf(t: TestKernel, workflowId: string): Promise<readonly Led
 
 const refusal = (code: string) => expect.objectContaining({ error: expect.objectContaining({ code }) });
 
+describe("calls that are made ahead of their rows", () => {
+  it("[ROU-04] route behind them: what tries for one budget ends, each at an endpoint that is on record", async () => {
+    const plan = ["s1", "s2", "s3"].map((id) => step(id, "Probe.Ask"));
+    await using t = await routed([flow([asking()], plan)], { durability: "effects" });
+    const { workflow_id, state, steps } = await t.run(intent);
+    expect([state, steps.map(({ output_text }) => output_text).sort()]).toEqual([
+      "completed",
+      ["large", "large", "small"],
+    ]);
+    const told = (await eventsOf(t, workflow_id)).filter((e) => e.event_type === "ROUTE_DECIDED");
+    const actions = await t.kernel.actions(workflow_id);
+    expect(told.map((e) => e.payload["action_id"]).sort()).toEqual(actions.map(({ action_id }) => action_id).sort());
+    expect(await t.kernel.replay(workflow_id)).toMatchObject({ identical: true });
+  });
+});
+
 describe("the ledger", () => {
   it("[ROU-06] holds each decision, linked to its step and action, after the call's start and before its end", async () => {
     await using t = await routed([oneStep(asking(0, { capabilities: ["text"], expected_tokens: 7 }))]);

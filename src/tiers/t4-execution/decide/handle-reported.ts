@@ -20,7 +20,7 @@ export function isCurrent({ log }: Pick<Run, "log">, { step_id, attempt, run: ro
 export function handleReported(run: Run, told: Extract<Input, { readonly type: "told" }>): void {
   const { re, drafts } = told;
   try {
-    if (!isRunning(run, told.step_id))
+    if (!isHeard(run, told))
       raise(kernelError("T4_WORKFLOW_CONFLICT", "the call that says this is over", oodaRef("told")));
     for (const event of drafts) noteReported(run, event);
     run.intend({ do: "answer", re, data: true });
@@ -30,7 +30,9 @@ export function handleReported(run: Run, told: Extract<Input, { readonly type: "
   }
 }
 
-const isRunning = ({ log }: Run, stepId: string): boolean => log.record.steps.get(stepId)?.state === "running";
+/** Its step runs, and its start was kept: one that was made ahead of a refused row is made again. */
+const isHeard = ({ log: { record } }: Run, { step_id, action_id }: CallOf): boolean =>
+  record.steps.get(step_id)?.state === "running" && record.actions.has(action_id);
 
 function noteReported(run: Run, event: EventDraft): void {
   if (event.type !== "STEP_STREAMED") return run.log.note(event);

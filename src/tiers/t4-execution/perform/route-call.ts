@@ -4,6 +4,8 @@
  * C1  A decision is committed before the operator hears of it, and a refusal as well.
  * C2  An endpoint that an earlier attempt of the same action went to is asked for last: that attempt failed.
  * C3  An endpoint's budget is held where the decision is committed: one that came too late is asked for again.
+ *     It asks behind what is noted: another call may be trying for the same, and a call that was made ahead of its row would
+ *     have a refused row decided, itself made, and the same asked anew, for ever.
  * C4  A call whose attempt has ended routes no more; one attempt routes at most `limits.maxRoutes` times.
  */
 
@@ -50,11 +52,10 @@ export function createRouteCall(at: Calling, call: CallOf): RouteCall {
       checkLimit(asked, runtime.limits.maxRoutes);
       const request = readRequest(asking, failedBefore(run, call));
       for (;;) {
+        await at.saved();
         const answer = await askRouter(at, request);
         ensureOpen();
         if (await at.note(call, [routeDraft(call, request, answer)])) return answer.decision ?? raise(answer.refusal);
-        // Another call of this workflow may be trying for the same: it is counted, or has given way, before this one asks.
-        await at.saved();
       }
     },
     end: () => {
