@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { createTestKernel, memoryLedger, type TestKernelOptions, testCaller } from "../../src/testing/index.ts";
-import { intent, payloads, publishing, refusalOf } from "../gates/story.ts";
+import { counted, held, intent, payloads, publishing, refusalOf, step, story } from "../gates/story.ts";
 import { ledgerPaths, openProcess } from "../recovery/shared-file.ts";
 
 const newPath = ledgerPaths();
@@ -66,10 +66,14 @@ describe("a submit key", () => {
   });
 
   it("is answered by a full house", async () => {
-    await using t = await createTestKernel({ ...publish(), limits: { maxInFlight: 1 } });
+    const busy = held<object>();
+    const slow = counted("Note.Slow", {}, () => busy.promise);
+    const capabilities = [story([slow], [step("slow", slow)])];
+    await using t = await createTestKernel({ capabilities, limits: { maxInFlight: 1 } });
     const first = await t.kernel.submit(request("k"));
     expect((await refusalOf(t.kernel.submit(request("other")))).category).toBe("resource");
     expect(await t.kernel.submit(request("k"))).toEqual(first);
+    busy.release({});
   });
 
   it("is answered by a kernel that would refuse the request now", async () => {

@@ -87,7 +87,7 @@ describe('durability "effects"', () => {
     const said: string[] = [];
     const { ledger } = watched(path, said);
     const thinks = work(createWorld(), "Test.Think", { effect: "write_draft", run: () => say(said, "think") });
-    await using t = await open(ledger, { capabilities: [job(steps, [thinks])] });
+    await using t = await open(ledger, { capabilities: [job(steps, [thinks])], seed: 2 });
     await t.approve(id, "gate-s0");
     await t.clock.settle();
     const before = said.flatMap((what, i) => (what === "think" ? [said[i - 1]] : []));
