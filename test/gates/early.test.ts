@@ -22,12 +22,12 @@ const right = digest({ text: "first" });
 const wrong = digest({ text: "something else" });
 
 /** `first` takes as long as the test likes; the gate of `second` is declared and not open until then. */
-function slowThenGate(gate: Partial<GateSpec> = {}) {
+function slowThenGate(gate: Partial<GateSpec> = {}, ofFirst: Parameters<typeof step>[2] = {}) {
   const end = held<object>();
   const first = counted("Note.First", {}, () => end.promise);
   const send = counted("Note.Send");
   const rows = [
-    step("first", first),
+    step("first", first, ofFirst),
     step("second", send, { gate, params: { text: "{{first.output.text}}" }, depends_on: ["first"] }),
   ];
   return { send, capability: story([first, send], rows), finish: () => end.release({ text: "first" }) };
@@ -194,6 +194,21 @@ describe("a decision before its gate opens", () => {
     finish();
     expect((await t.rest(id)).state).toBe("waiting_for_user");
     expect(await t.types(id)).not.toContain("USER_APPROVED");
+    expect(send.calls).toHaveLength(0);
+  });
+
+  it("[GAT-07] of who has edited since the work began is void where the gate separates duties", async () => {
+    const { capability, send, finish } = slowThenGate({ separation: true }, { gate: {}, params: { text: "zero" } });
+    await using t = await createTestKernel({ capabilities: [capability] });
+    const id = await t.submit(intent);
+    await t.rest(id);
+    const request = { tenant_id: 1, principal: person("ann"), decision: "approve" } as const;
+    await t.kernel.decideGate(id, { ...request, gate_id: "gate-first", payload: { edit: { text: "one" } } });
+    await t.clock.settle();
+    await t.kernel.decideGate(id, { ...request, gate_id: "gate-second", payload: { payload_digest: right } });
+    finish();
+    expect((await t.rest(id)).state).toBe("waiting_for_user");
+    expect((await payloads(t, id, "USER_APPROVED")).map((each) => each["gate_id"])).toEqual(["gate-first"]);
     expect(send.calls).toHaveLength(0);
   });
 

@@ -201,9 +201,10 @@ function isNobodys(run: Run, gate: Gate, principal: Principal): boolean {
   }
 }
 
-/** Decisions ahead of this gate that bind to what it shows, by whoever may decide it. */
-function ballotsAhead(run: Run, gate: Gate): readonly Ballot[] {
+/** Decisions ahead of this gate that bind to what it shows, by whoever may decide it: none who has asked for it. */
+function ballotsAhead(run: Run, shown: Gate): readonly Ballot[] {
   const ballots: Ballot[] = [];
+  const gate = { ...shown, requesters: [...run.log.record.requesters] };
   // One that is kept while another is judged is judged too: the pass that hears the answer sees it.
   for (const kept of run.log.record.kept.get(gate.gate_id) ?? []) {
     const judged = judgeKept(run, gate, kept);
