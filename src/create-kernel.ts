@@ -62,7 +62,7 @@ async function startHost(parts: KernelParts): Promise<void> {
   try {
     await parts.host.start();
   } catch (thrown) {
-    await stopParts(parts, 0);
+    await stopParts(parts, { drainMs: 0, serves: () => false });
     throw thrown;
   }
 }
@@ -77,6 +77,8 @@ class RunningKernel {
   readonly kernel: Kernel;
   #stopping: Promise<void> | null = null;
   #closed = false;
+  /** Callers that wait for what they asked. */
+  #served = 0;
 
   constructor(parts: KernelParts, options: KernelOptions) {
     this.#parts = parts;
@@ -101,7 +103,12 @@ class RunningKernel {
 
   async #serve<T>(work: () => Promise<T>): Promise<T> {
     if (this.#stopping !== null) refuseStopped();
-    return work();
+    this.#served += 1;
+    try {
+      return await work();
+    } finally {
+      this.#served -= 1;
+    }
   }
 
   #commands(): Pick<
@@ -243,7 +250,7 @@ class RunningKernel {
   }
 
   #stop(drainMs: number): Promise<void> {
-    this.#stopping ??= stopParts(this.#parts, drainMs).finally(() => {
+    this.#stopping ??= stopParts(this.#parts, { drainMs, serves: () => this.#served > 0 }).finally(() => {
       this.#closed = true;
     });
     return this.#stopping;

@@ -289,18 +289,23 @@ export async function openParts(parts: KernelParts): Promise<void> {
   root.send({ type: "OPENED" });
 }
 
+export interface Stopping {
+  /** How long what is under way may take. */
+  readonly drainMs: number;
+  /** Whether a caller still waits for what it asked before. */
+  readonly serves: () => boolean;
+}
+
 /** Runs come to rest or are interrupted; leases are given up; everything is closed. */
-export async function stopParts(parts: KernelParts, drainMs: number): Promise<void> {
+export async function stopParts(parts: KernelParts, { drainMs, serves }: Stopping): Promise<void> {
   const { executor, store, supervision, runtime } = parts;
   supervision.root.send({ type: "STOP" });
   parts.host.stop();
   await drain(parts, runtime.clock.now() + drainMs);
-  const awake = executor.mailboxes();
-  const held = awake.map(({ log }) => log);
-  for (const mailbox of awake) mailbox.interrupt();
-  await letUnwind(awake.map((mailbox) => mailbox.idle()));
+  const awake = executor.stop();
+  await letUnwind(() => !serves() && executor.mailboxes().every(({ isBusy }) => !isBusy));
   const inTime = (end: Promise<void>) => Promise.race([end, parts.timers.until(runtime.clock.now() + giveUpMs)]);
-  await inTime(giveUp(parts, held));
+  await inTime(giveUp(parts, awake));
   await inTime(parts.host.ended());
   await parts.notices?.stop();
   parts.close();
@@ -310,20 +315,17 @@ export async function stopParts(parts: KernelParts, drainMs: number): Promise<vo
 /** How long the ledger may take to hear it, whose word is else this process's lease that ends, and how long the host to end. */
 const giveUpMs = 5_000;
 
-async function giveUp({ store, writer }: KernelParts, held: readonly WorkflowLog[]): Promise<void> {
+async function giveUp({ store, writer, executor }: KernelParts, awake: readonly Mailbox[]): Promise<void> {
   await writer.drained();
   const release = async ({ identity, lease }: WorkflowLog): Promise<void> =>
     lease === null ? undefined : store.release(identity.workflow_id, lease);
-  await Promise.allSettled(held.map(release));
+  const held = new Set([...awake, ...executor.mailboxes()].map(({ log }) => log));
+  await Promise.allSettled([...held].map(release));
 }
 
 /** Turns of the event loop in which what was interrupted may end; host code that never ends is left behind. */
-async function letUnwind(ends: readonly Promise<void>[]): Promise<void> {
-  let over = false;
-  void Promise.allSettled(ends).then(() => {
-    over = true;
-  });
-  for (let turn = 0; turn < 64 && !over; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
+async function letUnwind(isOver: () => boolean): Promise<void> {
+  for (let turn = 0; turn < 64 && !isOver(); turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
 }
 
 /** Lets running workflows come to rest, up to a time. */

@@ -222,6 +222,8 @@ describe("a kernel that has stopped", () => {
     const there = (await second.kernel.workflows({ limit: 100 })).map(({ workflow_id }) => workflow_id);
     const accepted = settled.flatMap((one) => (one.status === "fulfilled" ? [one.value.workflow_id] : []));
     expect([...there].sort()).toEqual(accepted.sort());
+    await second.clock.settle();
+    for (const id of there) expect((await second.kernel.workflow(id)).state).toBe("completed");
     await expectAlive(second);
   });
 });

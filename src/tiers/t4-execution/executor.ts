@@ -57,12 +57,19 @@ export class Executor {
   readonly #awake = new Map<string, Mailbox>();
   readonly #resting: RestingLogs;
   readonly #waking = new Map<string, Promise<Mailbox>>();
+  #isStopping = false;
 
   constructor(options: ExecutorOptions) {
     this.#options = options;
     const { runtime, settings, services, store, writer, life } = options;
     this.#resting = new RestingLogs(runtime.limits.maxRestingEvents);
-    this.#host = { runtime, settings, services, onRest: (mailbox) => this.#rest(mailbox) };
+    this.#host = {
+      runtime,
+      settings,
+      services,
+      isStopping: () => this.#isStopping,
+      onRest: (mailbox) => this.#rest(mailbox),
+    };
     this.#services = {
       runtime,
       writer,
@@ -153,6 +160,14 @@ export class Executor {
 
   mailboxes(): readonly Mailbox[] {
     return [...this.#awake.values()];
+  }
+
+  /** Nothing goes on here any more: what is awake, and what is woken or begun while the last answers come. */
+  stop(): readonly Mailbox[] {
+    this.#isStopping = true;
+    const awake = this.mailboxes();
+    for (const mailbox of awake) mailbox.interrupt();
+    return awake;
   }
 
   /** Drops every mailbox and names their workflows; they are folded again when needed (after a crash of T4). */

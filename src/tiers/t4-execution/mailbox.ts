@@ -35,6 +35,8 @@ export interface MailboxHost {
   readonly runtime: Runtime;
   readonly settings: Settings;
   readonly services: Services;
+  /** The process stops: what comes yet is taken in, and gone on with by another. */
+  readonly isStopping: () => boolean;
   /** The workflow has come to rest, ended, or lost its log: forget it. */
   readonly onRest: (mailbox: Mailbox) => void;
 }
@@ -71,6 +73,7 @@ export class Mailbox extends RunMemory implements Run, Calling {
     this.#host = host;
     this.scopes = new PassScopes((place, question) => this.#put(place, question));
     this.#trace = new TurnTrace(this, { isNew: !log.exists, isForeign: () => log.foreign });
+    if (host.isStopping()) this.#stopHere();
     log.listen({
       sealing: (now, drafts) => this.#trace.seal(now, drafts),
       committed: () => this.#committed(),
@@ -165,11 +168,15 @@ export class Mailbox extends RunMemory implements Run, Calling {
 
   /** Stops without ending the workflow: the owner stops, or another one took over. */
   interrupt(): void {
-    if (!this.interrupted) this.#trace.mark("stopped");
-    this.interrupted = true;
+    this.#stopHere();
     this.#performer.abort("interrupted");
     this.#arm(null);
     if (!this.#handling) this.#restIfIdle();
+  }
+
+  #stopHere(): void {
+    if (!this.interrupted) this.#trace.mark("stopped");
+    this.interrupted = true;
   }
 
   /** Resolves when nothing is under way. */
