@@ -23,6 +23,7 @@ export const wanted: CallIntention = {
   payload: { text: "a" },
   input: { text: "a" },
   timeout_ms: 1000,
+  isFirst: true,
 };
 
 /** A workflow whose one step is about to call this operator. `actions` is what its record holds of actions. */

@@ -1,6 +1,7 @@
 /** `durability: "effects"`: every turn is committed; it is synced before an effect outside, a decision, or an answer. */
 import { copyFileSync, existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { operatorError } from "../../src/index.ts";
 import { sqliteLedger } from "../../src/ledgers/sqlite/index.ts";
 import type { LedgerStore } from "../../src/ports/ledger-store.ts";
 import { createTestKernel, testCaller } from "../../src/testing/test-kernel.ts";
@@ -189,6 +190,29 @@ describe('durability "effects"', () => {
     const rows = await Array.fromAsync(t.kernel.export(id));
     expect(rows.length).toBeGreaterThanOrEqual(5);
     expect(await t.kernel.replay(id)).toMatchObject({ identical: true });
+  });
+
+  it("calls again only behind its row: what another process said meanwhile has no attempt made twice", async () => {
+    const path = freshPath();
+    const world = createWorld();
+    const fails = (attempt: number) => {
+      if (attempt === 1) throw operatorError({ code: "AWAY", category: "transient", message: "away", retryable: true });
+      return never();
+    };
+    const ask = work(world, "Test.Ask", { effect: "none", retry: "STANDARD", run: ({ attempt }) => fails(attempt) });
+    const steps = [step("s1", "Test.Think", { gate: {} }), step("s2", "Test.Ask")];
+    const shared = {
+      capabilities: [job(steps, [think(world), ask])],
+      limits: { tailPollMs: 10 * minute },
+      durability: "effects",
+    } as const;
+    await using one = await openProcess(path, shared);
+    const id = await one.submit("Test.Job");
+    await one.clock.settle();
+    await using other = await openProcess(path, shared);
+    await other.approve(id, "gate-s1");
+    await one.clock.advance(minute / 2);
+    expect(world.calls.map(({ step: at, attempt }) => `${at} ${attempt}`)).toEqual(["s2 1", "s1 1", "s2 2"]);
   });
 
   it("is what `full` is where a store has no sync", async () => {

@@ -3,8 +3,9 @@
  * durable where anything outside rests on it.
  *
  * Never: performs. W1  Intentions keep their order, but for calls without effect that need not wait (W2).
- * W2  Under `durability: "effects"` a call of an operator that declares no effect, and that sets nothing aside, needs no
- *     commit: what a power cut takes back of it is done again. Without a lease nothing is called (E4).
+ * W2  Under `durability: "effects"` the first call of an action, of an operator that declares no effect, and that sets
+ *     nothing aside, needs no commit: what a power cut takes back of it is done again, and so is what a refused row does; the
+ *     two are told apart by their action. Without a lease nothing is called (E4).
  */
 import type { WorkflowLog } from "../../runtime/workflow-log.ts";
 import type { Intention } from "./decide/intention.ts";
@@ -44,7 +45,7 @@ export class IntentionQueue {
   takeEarly(): Intention | undefined {
     const { lease, lost } = this.#run.log;
     if (this.#run.settings.durability === "full" || lease === null || lost !== null) return undefined;
-    const at = this.#waiting.findIndex(({ intention }) => this.#isHarmless(intention));
+    const at = this.#waiting.findIndex(({ intention }) => this.#isHarmless(intention) && isFirst(intention));
     return at === -1 ? undefined : this.#waiting.splice(at, 1)[0]?.intention;
   }
 
@@ -76,3 +77,5 @@ export class IntentionQueue {
     return findKnownOperator(this.#run, stepOf(this.#run, intention.step_id).step)?.metadata.effect === "none";
   }
 }
+
+const isFirst = (intention: Intention): boolean => intention.do === "call" && intention.isFirst;

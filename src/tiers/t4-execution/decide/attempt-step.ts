@@ -196,10 +196,11 @@ function startCall(run: Run, at: Keyed, claim: number | null): void {
   try {
     const started = { ...startOf(run, at), ...(claim === null ? {} : { claim }), token: tokenOf(run, prepared) };
     const { action_id } = started;
+    const isFirst = !run.log.record.actions.has(action_id);
     const charged = reservation === null ? null : reserve(run, step_id, { action_id, reservation });
     const call = awaitCall(run, at, started);
     run.handles.set(callIdOf(call), { key, charged });
-    run.intend({ do: "call", ...call, payload: prepared.payload, input: prepared.input });
+    run.intend({ do: "call", ...call, isFirst, payload: prepared.payload, input: prepared.input });
   } finally {
     if (reservation !== null) dropHold(run, step_id);
   }

@@ -43,6 +43,8 @@ export type Intention =
       /** The payload as the operator's input schema parsed it. */
       readonly input: unknown;
       readonly timeout_ms: number;
+      /** No row knows its action yet: of one that is refused nothing that the call says is heard. */
+      readonly isFirst: boolean;
     } & CallOf)
   /** Another attempt waits for a call that is under way. */
   | ({ readonly do: "join"; readonly key: string; readonly timeout_ms: number } & CallOf)
