@@ -134,7 +134,7 @@ describe("the ledger", () => {
       await using t = await routed([flow([asking()], chain(6))], {
         models: { seed: 3, endpoints: twins, prefer: "cost" },
       });
-      return payloads(t, (await t.run(intent)).workflow_id, "ROUTE_DECIDED");
+      return await payloads(t, (await t.run(intent)).workflow_id, "ROUTE_DECIDED");
     };
     const first = await run();
     expect(first).toHaveLength(6);
