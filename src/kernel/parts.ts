@@ -323,9 +323,10 @@ async function giveUp({ store, writer, executor }: KernelParts, awake: readonly 
   await Promise.allSettled([...held].map(release));
 }
 
-/** Turns of the event loop in which what was interrupted may end; host code that never ends is left behind. */
+/** Turns of the event loop, one at least, in which what is under way may end; host code that never ends is left behind. */
 async function letUnwind(isOver: () => boolean): Promise<void> {
-  for (let turn = 0; turn < 64 && !isOver(); turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
+  for (let turn = 0; turn < 64 && (turn === 0 || !isOver()); turn += 1)
+    await new Promise<void>((resolve) => setImmediate(resolve));
 }
 
 /** Lets running workflows come to rest, up to a time. */
