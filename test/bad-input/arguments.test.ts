@@ -218,7 +218,7 @@ describe("a kernel that has stopped", () => {
     const settled = await Promise.allSettled([...before, ...Array.from({ length: 5 }, submit)]);
     await stopping;
     for (const one of settled) if (one.status === "rejected") expect(one.reason.error.code).toBe("T0_KERNEL_STOPPED");
-    await using second = await openKernel({ ledger });
+    await using second = await openKernel({ ledger, seed: 2 });
     const there = (await second.kernel.workflows({ limit: 100 })).map(({ workflow_id }) => workflow_id);
     const accepted = settled.flatMap((one) => (one.status === "fulfilled" ? [one.value.workflow_id] : []));
     expect([...there].sort()).toEqual(accepted.sort());
