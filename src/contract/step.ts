@@ -23,10 +23,13 @@ export function toStepResult(value: Json): StepResult {
   if (parsed?.success === true) return parsed.data;
   return {
     data: value,
-    output_text: typeof value === "string" ? value : JSON.stringify(value ?? null),
+    output_text: textOf(value),
     status: "COMPLETED",
   };
 }
+
+/** What people are shown of data that says no text of its own. */
+export const textOf = (data: Json): string => (typeof data === "string" ? data : JSON.stringify(data ?? null));
 
 /** Cheaper than a parse that fails, which is what most results would meet. */
 const hasShape = (value: Json): boolean =>

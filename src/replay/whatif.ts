@@ -16,6 +16,7 @@ import { type KeysOf, readStrictly } from "../contract/known-keys.ts";
 import { moduleRef } from "../contract/module-ref.ts";
 import type { PlanStep } from "../contract/plan.ts";
 import type { PolicyDecision } from "../contract/policy.ts";
+import { redact } from "../contract/redact.ts";
 import { openTurns } from "../contract/turn.ts";
 import type { WorkflowRecord } from "../contract/workflow.ts";
 import { assemblePolicies, type Policies } from "../kernel/policies.ts";
@@ -149,7 +150,9 @@ async function askAgain(
       ? "the beginning of the workflow is not in the ledger"
       : readable(record.workflow_id, () => pastQuestion({ record, event, decided, effectToday, ...place }));
   const { decision, reason, transform, redactions, policies = [], policy_version = "1" } = decided;
-  const was: PolicyDecision = { decision, reason, transform, redactions, policies, policy_version };
+  // Older ledgers hold transforms as they were before they were masked.
+  const masked = redact(transform, redactions);
+  const was: PolicyDecision = { decision, reason, transform: masked, redactions, policies, policy_version };
   const base = {
     workflow_id: event.workflow_id as string,
     sequence: event.sequence,

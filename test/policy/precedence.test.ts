@@ -45,7 +45,7 @@ describe("precedence", () => {
   );
 
   it("[PLC-06, PLC-07] a transform and a redaction hold together, and under approval too", async () => {
-    const both = { transform: { a: 1, b: 2 }, redactions: ["b"] };
+    const both = { transform: { a: 1, b: "[redacted]" }, redactions: ["b"] };
     for (const rules of [
       [mask, change],
       [change, mask],

@@ -5,10 +5,10 @@ import { digest } from "../../../contract/digest.ts";
 import { deepFreeze } from "../../../contract/json.ts";
 import { moduleRef } from "../../../contract/module-ref.ts";
 import type { PolicyDecision } from "../../../contract/policy.ts";
+import { redact } from "../../../contract/redact.ts";
 import { type AdmissionAnswer, callWorkOf, keepAdmission } from "./admit-call.ts";
 import { askPolicy, requireAllowed } from "./note-decision.ts";
 import { checkPayload, type Prepared } from "./prepare-step.ts";
-import { redact } from "./redact.ts";
 import { type Run, stepOf } from "./run.ts";
 
 const policyRef = moduleRef(5, "policy", "evaluate");

@@ -16,11 +16,12 @@ import type { Json } from "../../../contract/json.ts";
 import type { Outcome } from "../../../contract/outcome.ts";
 import type { PlanStep } from "../../../contract/plan.ts";
 import { outcomeSubject } from "../../../contract/policy-subject.ts";
-import type { StepResult } from "../../../contract/step.ts";
+import { redact } from "../../../contract/redact.ts";
+import { type StepResult, textOf } from "../../../contract/step.ts";
 import { deriveApplyKey } from "./derive-key.ts";
 import { failStep } from "./end-step.ts";
 import { judgeSubject, requireAllowed } from "./note-decision.ts";
-import { redact, sanitizedMarker } from "./redact.ts";
+import { sanitizedMarker } from "./redact.ts";
 import { ask, baseIdOf, capabilityOf, oodaRef, outcomeOfStep, type Run, versionsOf } from "./run.ts";
 
 const outcomeRef = oodaRef("outcome");
@@ -41,12 +42,16 @@ export function finishStep(run: Run, { step, actionId, result }: Finished): void
   const succeeded = {
     action_id: actionId,
     output: data,
-    output_text: result.output_text,
+    output_text: isAsGiven(data, result) ? result.output_text : textOf(data),
     status: "COMPLETED",
     cost: step.estimated_cost,
   } as const;
   run.log.note(draft("STEP_SUCCEEDED", succeeded, step.step_id));
 }
+
+/** A text beside data that policy changed would tell what that was. */
+const isAsGiven = (data: Json, given: StepResult): boolean =>
+  data === given.data || digest(data) === digest(given.data);
 
 const notCompleted = ({ operator }: PlanStep, { status, output_text }: StepResult) =>
   kernelError(status === "BLOCKED" ? "T4_STEP_BLOCKED" : "T4_DEPENDENCY_FAILED", output_text, outcomeRef, {

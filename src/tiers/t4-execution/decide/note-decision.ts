@@ -14,8 +14,8 @@ import { instantText } from "../../../contract/instant.ts";
 import type { Json, JsonObject } from "../../../contract/json.ts";
 import type { ModuleRef } from "../../../contract/module-ref.ts";
 import type { PolicyDecision, PolicyStage, PolicySubject } from "../../../contract/policy.ts";
+import { redact } from "../../../contract/redact.ts";
 import { isTerminal } from "../../../contract/workflow.ts";
-import { redact } from "./redact.ts";
 import type { Run } from "./run.ts";
 
 export interface Asked {

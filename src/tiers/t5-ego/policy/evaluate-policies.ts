@@ -6,7 +6,7 @@
  * P2  A rule that throws, answers nonsense, never answers, or answers what its stage cannot honour denies. Nothing is let
  *     through by accident.
  * P3  A transform and all redactions of matching rules hold together, and also where approval is asked on top: first the
- *     payload is transformed, then masked.
+ *     payload is transformed, then masked. The answer holds nothing of what is masked.
  * P4  Rules see the payload as it was asked about, never one another's changes. Two that transform it differently deny.
  * P5  A question is frozen, to the bottom: what a rule is shown is what runs, and no rule can change it.
  */
@@ -25,6 +25,7 @@ import {
   type PolicyRule,
   RuleAnswer,
 } from "../../../contract/policy.ts";
+import { redact } from "../../../contract/redact.ts";
 import type { Clock } from "../../../ports/clock.ts";
 import { callWithin, messageOf, type Within } from "../../../runtime/within.ts";
 
@@ -148,12 +149,13 @@ function combine(answers: readonly (Matched | null)[], policyVersion: string): P
       decided_by: other.name,
       ...base,
     };
+  const redactions = [...new Set(matched.flatMap((m) => m.answer.redactions))];
   return {
     decision,
     reason,
     decided_by: winner.name,
-    transform,
-    redactions: [...new Set(matched.flatMap((m) => m.answer.redactions))],
+    transform: redact(transform, redactions),
+    redactions,
     ...base,
   };
 }
