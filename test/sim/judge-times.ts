@@ -7,7 +7,7 @@ import type { EventType, LedgerEvent } from "../../src/contract/event.ts";
 import type { Gate } from "../../src/contract/gate.ts";
 import type { WorkflowRecord } from "../../src/contract/workflow.ts";
 import { personsJudge } from "./judge-persons.ts";
-import { judgeWord } from "./judge-words.ts";
+import { aheadJudge, judgeWord } from "./judge-words.ts";
 import type { OutsideWorld, Said } from "./outside-world.ts";
 import type { Story } from "./story.ts";
 
@@ -24,6 +24,7 @@ export function judgeTimes(story: Story, world: OutsideWorld): readonly string[]
   const { durable, said, marks } = world;
   const records = new Map<string | null, WorkflowRecord | null>();
   const judgePersons = personsJudge(story);
+  const judgeAhead = aheadJudge();
   const failures: string[] = [];
   // A process whose clock went back may decide at an earlier instant than it was asked.
   const asked = marks.has("clock jumped back") ? [] : said;
@@ -32,7 +33,7 @@ export function judgeTimes(story: Story, world: OutsideWorld): readonly string[]
     if (id === null) continue;
     const record = records.get(id) ?? null;
     const gate = record?.gates.get(String(event.payload["gate_id"]));
-    failures.push(...judgePersons(event, gate));
+    failures.push(...judgePersons(event, gate), ...judgeAhead(event, record));
     if (gate !== undefined) {
       const before = asked.filter((one) => one.at < at);
       failures.push(...judgeOne(event, gate, saidOf(before, event, gate)), ...judgeWord(event, gate, world));

@@ -5,9 +5,11 @@
 import { signedInput } from "../../src/contract/approval-claims.ts";
 import { type LedgerEvent, payloadOf } from "../../src/contract/event.ts";
 import type { Gate } from "../../src/contract/gate.ts";
+import type { KeptDecision, WorkflowRecord } from "../../src/contract/workflow.ts";
 import type { OutsideWorld } from "./outside-world.ts";
 
 interface Word {
+  readonly decision: "approve" | "reject";
   readonly basis_digest?: string;
   readonly payload_digest: string;
   readonly principal: { readonly id: unknown } | null;
@@ -23,7 +25,8 @@ function wordIn(event: LedgerEvent, { quorum }: Gate): Word | null {
   }
   if (event.event_type !== "USER_APPROVED" && event.event_type !== "USER_REJECTED") return null;
   const decided = payloadOf(event, event.event_type);
-  return { ...decided, jws: decided.signature?.jws ?? null, counts: quorum === null };
+  const decision = event.event_type === "USER_APPROVED" ? "approve" : "reject";
+  return { ...decided, decision, jws: decided.signature?.jws ?? null, counts: quorum === null };
 }
 
 export function judgeWord(event: LedgerEvent, gate: Gate, { signed, used }: OutsideWorld): readonly string[] {
@@ -40,5 +43,27 @@ export function judgeWord(event: LedgerEvent, gate: Gate, { signed, used }: Outs
   used.add(jws);
   return [];
 }
+
+/** What comes with the opening of its gate, no policy asked in between, was said ahead of it, and on just what it shows. */
+export function aheadJudge() {
+  let opened: { readonly gate: Gate; readonly kept: readonly KeptDecision[] } | null = null;
+  return (event: LedgerEvent, record: WorkflowRecord | null): readonly string[] => {
+    if (event.event_type === "GATE_OPENED") {
+      const { gate } = payloadOf(event, "GATE_OPENED");
+      opened = { gate, kept: record?.kept.get(gate.gate_id) ?? [] };
+      return [];
+    }
+    const word = opened === null ? null : wordIn(event, opened.gate);
+    if (word === null || opened === null || event.payload["gate_id"] !== opened.gate.gate_id) opened = null;
+    else if (!opened.kept.some((one) => isSaid(one, word)))
+      return [
+        `ahead: ${event.event_type} of ${opened.gate.gate_id} in ${event.workflow_id} was not said of what opened`,
+      ];
+    return [];
+  };
+}
+
+const isSaid = ({ decision, payload_digest, decided: { principal } }: KeptDecision, word: Word): boolean =>
+  decision === word.decision && payload_digest === word.payload_digest && principal?.id === word.principal?.id;
 
 const textOf = (jws: string): string => Buffer.from(jws.split(".")[1] ?? "", "base64url").toString();
