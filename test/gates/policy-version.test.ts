@@ -122,6 +122,27 @@ describe("what would be approved without a word", () => {
   });
 });
 
+describe("two gates that would be approved without a word", () => {
+  it("are put to the policy of now each for itself, though they show the same", async () => {
+    const hour = 3_600_000;
+    const [one, two] = [counted("Note.One"), counted("Note.Two")];
+    const shown = { gate: { expiry: { after_ms: 25 * hour, action: "allow" as const } }, params: { id: "x" } };
+    const make = () => ({ capability: story([one, two], [step("s1", one, shown), step("s2", two, shown)]) });
+    const deniesTwo = definePolicy({
+      name: "new rule",
+      stages: ["action"],
+      evaluate: ({ subject }): RuleAnswer | null =>
+        JSON.stringify(subject).includes("Note.Two") ? { decision: "DENY", reason: "no longer" } : null,
+    });
+    await using fixture = await reopened(make as never, [deniesTwo], 0);
+    const { t, id } = fixture;
+    await t.clock.advance(hour);
+    const { steps: ended } = await t.rest(id);
+    expect(ended.map(({ error }) => error?.code)).toEqual([undefined, "T5_POLICY_DENIED"]);
+    expect([one.calls.length, two.calls.length]).toEqual([1, 0]);
+  });
+});
+
 describe("an approval whose call has not begun when policy is another", () => {
   /** Approved under policy 1; gone on with under policy 2 and these rules. `resumed`: its first call failed; else it waits for a place. */
   async function approvedBefore(how: "resumed" | "waiting", policies: readonly PolicyRule[]) {

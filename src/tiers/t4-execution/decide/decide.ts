@@ -184,10 +184,13 @@ function initialize(run: Run): boolean {
 /** What fell due is noted; what would go on under a policy of before is put to the one of now. */
 function lookAtGates(run: Run): boolean {
   if (run.asleep) return true;
-  if (run.scopes.waits("gates")) return false;
-  const through = run.scopes.pass("gates", () => reviseOutdated(run));
-  if (through) expireGates(run);
-  return through;
+  let isLeft = true;
+  const look = (): void => {
+    isLeft = reviseOutdated(run);
+  };
+  while (isLeft) if (run.scopes.waits("gates") || !run.scopes.pass("gates", look)) return false;
+  expireGates(run);
+  return true;
 }
 
 /** Another plan, or the first. A workflow that was put to sleep meanwhile rests as planned. */

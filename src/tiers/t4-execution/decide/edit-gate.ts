@@ -137,12 +137,16 @@ export function reviseForPolicy(run: Run, gate: Gate): never {
 }
 
 /**
- * Puts what would go on without anybody's word, by its expiry or by votes given before, to the policy of now first. What
- * keeps it from being shown again denies it: nothing goes on under a policy that was not asked.
+ * Puts what would go on without anybody's word, by its expiry or by votes given before, to the policy of now first: one gate a
+ * pass, false where none is left. What keeps it from being shown again denies it: nothing goes on under a policy not asked.
  */
-export function reviseOutdated(run: Run): void {
-  for (const gate of [...run.log.record.gates.values()])
-    if (isOpenGate(gate) && isOutdated(run, gate) && goesOnByItself(gate, run.now)) showAgain(run, gate, () => true);
+export function reviseOutdated(run: Run): boolean {
+  const isPast = (gate: Gate): boolean => isOpenGate(gate) && isOutdated(run, gate) && goesOnByItself(gate, run.now);
+  const { gates } = run.log.record;
+  const id = run.scopes.keep("gate", () => [...gates.values()].find(isPast)?.gate_id);
+  const gate = id === undefined ? undefined : gates.get(id);
+  if (gate !== undefined && isPast(gate)) showAgain(run, gate, () => true);
+  return gate !== undefined;
 }
 
 const goesOnByItself = (gate: Gate, now: number): boolean =>
