@@ -40,12 +40,8 @@ export function admitPayload(run: Run, prepared: Prepared, { keep = false, anew 
 export function applyDecision(run: Run, prepared: Prepared, decision: PolicyDecision): Prepared {
   if (prepared.gate !== null || (decision.transform === null && decision.redactions.length === 0)) return prepared;
   const payload = deepFreeze(redact(decision.transform ?? prepared.payload, decision.redactions));
-  return {
-    ...prepared,
-    payload,
-    hash: digest(payload),
-    input: checkPayload(run, prepared.operator, payload, "check:transformed"),
-  };
+  const changed = { ...prepared, payload, hash: digest(payload) };
+  return { ...changed, input: checkPayload(run, changed, "check:transformed") };
 }
 
 /** What T5 is asked of a step's payload, at an ISO instant. */

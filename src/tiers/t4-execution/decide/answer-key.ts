@@ -14,7 +14,7 @@ import { moduleRef } from "../../../contract/module-ref.ts";
 import type { ActionEntry } from "../../../contract/workflow.ts";
 import { deriveApplyKey, deriveKey } from "./derive-key.ts";
 import { isRepeatable, type Prepared } from "./prepare-step.ts";
-import { ask, draftOfStep, isUnderWay, type Run } from "./run.ts";
+import { ask, draftOfStep, isUnderWay, nameAsked, type Run } from "./run.ts";
 
 export const invokerRef = moduleRef(4, "operator_invoker", "invoke");
 
@@ -106,8 +106,7 @@ function sharedKey(run: Run, key: string): SharedKey | null {
   const isShared = key.startsWith("apply:") || parent_workflow_id !== null || round > 1;
   if (!isShared) return null;
   // A new version of an outcome gives the step another key between two passes: of that one nothing was asked yet.
-  const first = run.scopes.keep("shared", () => key);
-  return ask<SharedKey>(run, key === first ? "shared" : `shared ${key}`, { ask: "shared_key", key });
+  return ask<SharedKey>(run, nameAsked(run, "shared", key), { ask: "shared_key", key });
 }
 
 /** Whether nothing is called, so that nobody need be asked: the work was done by another workflow, or is refused by the key. */

@@ -45,12 +45,13 @@ export function attemptStep(run: Run, stepId: string, recovered: boolean): void 
 function passBefore(run: Run, at: Attempt): Attempt | null {
   const { step, operator } = at.prepared;
   let { prepared } = at;
-  const context = contextOf(run, prepared, at.attempt);
+  let context = contextOf(run, prepared, at.attempt, at.attempt > 1 || prepared.gate !== null);
   const stopped = orBackOut(run, step.step_id, () =>
     runBefore(run, context, {
       Trace: () => undefined,
       Policy: () => {
         if (prepared.gate === null) prepared = admitPayload(run, prepared);
+        context = contextOf(run, prepared, at.attempt, true);
       },
       Approval: () => askApproval(run, at, prepared),
       Timeout: () => writeTimeout(context, operator.metadata.timeout_sec),

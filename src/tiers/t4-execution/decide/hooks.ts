@@ -1,6 +1,8 @@
 /**
  * The hosts' middleware around an attempt, as questions: each hook is asked once an attempt, with a time limit of its own.
  */
+
+import { digest } from "../../../contract/digest.ts";
 import {
   boundError,
   ExecutorError,
@@ -18,12 +20,14 @@ import { invokerRef } from "./answer-key.ts";
 import { createExecutionContext } from "./execution-context.ts";
 import { type FixedName, isSkippedOnRetry, orderOf } from "./middleware.ts";
 import type { Prepared } from "./prepare-step.ts";
-import { type Run, stepOf } from "./run.ts";
+import { nameAsked, type Run, stepOf } from "./run.ts";
 
-/** What middleware sees of the attempt; one object for all of its hooks. */
-export function contextOf(run: Run, { step, operator, payload }: Prepared, attempt: number): SkillExecutionContext {
+/** What middleware sees of the attempt; one object for all of its hooks. `isJudged`: the payload is that of the call. */
+export function contextOf(run: Run, prepared: Prepared, attempt: number, isJudged: boolean): SkillExecutionContext {
+  const { step, operator, payload, hash } = prepared;
   const known = run.contexts.get(step.step_id);
-  if (known?.attempt === attempt) return known;
+  const isOfThis = known !== undefined && (!isJudged || known.params === payload || digest(known.params) === hash);
+  if (isOfThis && known.attempt === attempt) return known;
   const context = createExecutionContext({
     request_id: run.log.record.workflow_id,
     step_id: step.step_id,
@@ -41,16 +45,15 @@ export function contextOf(run: Run, { step, operator, payload }: Prepared, attem
 /** Runs the chain before the call; gives what a custom hook stops it with. What a fixed one throws is no failed attempt. */
 export function runBefore(
   run: Run,
-  context: SkillExecutionContext,
+  { step_id, attempt, is_retry }: SkillExecutionContext,
   fixed: Readonly<Record<FixedName, () => void>>,
 ): KernelError | null {
-  const { step_id, attempt, is_retry } = context;
   for (const name of orderOf(run.settings.middleware)) {
     const own = (fixed as Readonly<Record<string, (() => void) | undefined>>)[name];
     if (own === undefined ? !hasHook(run, { name, phase: "before" }) : is_retry && isSkippedOnRetry(name)) continue;
     run.mark("middleware.before", { name, step_id, attempt });
     own?.();
-    const error = askHook(run, context, { name, phase: "before" });
+    const error = askHook(run, run.contexts.get(step_id) as SkillExecutionContext, { name, phase: "before" });
     if (error !== null) return error;
   }
   return null;
@@ -65,10 +68,13 @@ const hasHook = ({ settings }: Run, { name, phase }: Hook): boolean =>
   settings.middleware.some((one) => one.name === name && one[phase] !== undefined);
 
 /** What a custom hook failed with, if there is one. */
-function askHook(run: Run, { step_id, attempt }: SkillExecutionContext, { name, phase }: Hook): KernelError | null {
+function askHook(run: Run, context: SkillExecutionContext, { name, phase }: Hook): KernelError | null {
   if (!hasHook(run, { name, phase })) return null;
-  const { answer } = run.scopes.hear(`${phase}:${name}:${attempt}`, { ask: "hook", step_id, name, phase });
-  return answer.error;
+  const { step_id, attempt, params } = context;
+  const key = `${phase}:${name}:${attempt}`;
+  // What lets one payload through says nothing of the next.
+  const asked = phase === "before" ? nameAsked(run, key, digest(params)) : key;
+  return run.scopes.hear(asked, { ask: "hook", step_id, name, phase }).answer.error;
 }
 
 /** The way back after an attempt, from the inside out, all of it; what a hook fails with is logged and changes nothing. */

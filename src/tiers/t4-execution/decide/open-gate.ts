@@ -27,7 +27,7 @@ import { type Ballot, castVote } from "./cast-vote.ts";
 import { checkRunnable } from "./check-runnable.ts";
 import { judgeDecision } from "./judge-decision.ts";
 import { findKnownOperator, type Prepared } from "./prepare-step.ts";
-import { baseIdOf, capabilityOf, draftOfStep, gateNow, notify, type Run, stepOf } from "./run.ts";
+import { baseIdOf, capabilityOf, draftOfStep, gateNow, nameAsked, notify, type Run, stepOf } from "./run.ts";
 import { type Shown, showCallOrPayload } from "./show-call.ts";
 
 /** What is known already of a gate that is described. */
@@ -220,7 +220,8 @@ function judgeKept(run: Run, gate: Gate, kept: KeptDecision): Pick<Ballot, "seat
   const { principal } = decided;
   if (payload_digest !== gate.payload_digest || principal === null || gate.basis_digest !== undefined) return null;
   try {
-    const key = `kept:${principal.type}:${principal.id}`;
+    // Who asks for something while it is judged is judged as one who has.
+    const key = nameAsked(run, `kept:${principal.type}:${principal.id}`, String(gate.requesters?.length));
     const { policy, ...judged } = judgeDecision(run, gate, { decision, principal, auth }, key);
     return policy.decision === "DENY" ? null : judged;
   } catch (thrown) {

@@ -16,7 +16,7 @@ import { isHarmless, type Operator } from "../../../contract/operator.ts";
 import type { PlanStep } from "../../../contract/plan.ts";
 import { refuseAt } from "./refuse-at-gate.ts";
 import { resolveParams } from "./resolve-templates.ts";
-import { ask, oodaRef, outputsOf, type Run, showsNewest, stepOf } from "./run.ts";
+import { ask, nameAsked, oodaRef, outputsOf, type Run, showsNewest, stepOf } from "./run.ts";
 
 export interface Prepared {
   readonly step: PlanStep;
@@ -30,6 +30,8 @@ export interface Prepared {
   /** The approved gate of this step, if a person has approved it. */
   readonly gate: Gate | null;
 }
+
+type Checked = Pick<Prepared, "operator" | "payload" | "hash">;
 
 const paramsRef = oodaRef("prepare_step");
 
@@ -50,8 +52,9 @@ export function prepareStep(run: Run, stepId: string): Prepared {
 export function prepareShown(run: Run, { step_id, payload }: Pick<Gate, "step_id" | "payload">): Prepared {
   const { step } = stepOf(run, step_id);
   const operator = findOperator(run, step);
-  const input = checkPayload(run, operator, payload);
-  return { step, operator, inputs: payload, payload, hash: digest(payload), input, gate: null };
+  const hash = digest(payload);
+  const input = checkPayload(run, { operator, payload, hash });
+  return { step, operator, inputs: payload, payload, hash, input, gate: null };
 }
 
 export const findKnownOperator = (run: Run, step: PlanStep): Operator | null =>
@@ -90,9 +93,9 @@ function checkApproved(gate: Gate): Gate {
 }
 
 /** Passes a payload through validateParams and the operator's schema; gives the parsed input. `key` names it in its pass. */
-export function checkPayload(run: Run, operator: Operator, payload: Json, key = "check"): unknown {
+export function checkPayload(run: Run, { operator, payload, hash }: Checked, key = "check"): unknown {
   run.mark("security.validate_params", { operator: operator.metadata.name });
-  const verdict = ask<Verdict>(run, key, { ask: "check", payload });
+  const verdict = ask<Verdict>(run, nameAsked(run, key, hash), { ask: "check", payload });
   run.mark("schema.validate", { operator: operator.metadata.name });
   return readVerdict(operator, payload, verdict);
 }

@@ -135,6 +135,10 @@ export function ask<T>(run: Run, key: string, question: Question): T {
 export const notify = (run: Run, fn: string, data: JsonObject): void =>
   run.intend({ do: "tell", to: 6, fn, schema: "Notification", data, tags: { source_type: "system" } });
 
+/** A question's name in its pass: with what it is about, where that is no longer what it was first put about. */
+export const nameAsked = ({ scopes }: Run, name: string, about: string): string =>
+  scopes.keep(name, () => about) === about ? name : `${name} ${about}`;
+
 const refs = new Map<string, ModuleRef>();
 
 export function oodaRef(fn: string): ModuleRef {
