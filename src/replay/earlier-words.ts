@@ -5,6 +5,7 @@
  *     where they would have the outcome applied: who completed a quorum said it for all.
  * E2  What a gate on a call in doubt says of itself stands in the words of its release.
  * E3  A signature that covers none of this stands as it was found good then.
+ * E4  An edit that decides was put to policy at stage gate as the gate stood before, and not as it makes the payload.
  */
 import { signedInput, signingInput } from "../contract/approval-claims.ts";
 import { type EventDraft, type EventPayloads, type LedgerEvent, payloadOf } from "../contract/event.ts";
@@ -20,6 +21,14 @@ export function asThen(recorded: LedgerEvent, { type, payload }: EventDraft): Ev
   return type === "USER_APPROVED"
     ? approvalThen(payloadOf(recorded, type), payload as EventPayloads[typeof type])
     : payload;
+}
+
+/** Whether it is what policy lets an edit decide, where the record goes on with the edit at once. */
+export function isUnasked(made: EventDraft, next: LedgerEvent | undefined, shown: string | undefined): boolean {
+  if (made.type !== "POLICY_DECIDED" || next?.step_id !== made.step_id) return false;
+  const { stage, payload_hash, decision, by } = made.payload;
+  const isOfEdit = stage === "gate" && by?.decision !== "delegate" && payload_hash !== shown && decision !== "DENY";
+  return isOfEdit && (next.event_type === "OUTCOME_DRAFTED" || next.payload["cause"] === "edit");
 }
 
 type Vote = EventPayloads["GATE_VOTED"];

@@ -20,7 +20,7 @@ import type { NewWorkflow } from "../runtime/log-services.ts";
 import { envelopeOf, eventOf, system } from "../runtime/noted-turn.ts";
 import type { DrawnId } from "../runtime/turn-source.ts";
 import type { DecidingLog } from "../tiers/t4-execution/decide/run.ts";
-import { asThen } from "./earlier-words.ts";
+import { asThen, isUnasked } from "./earlier-words.ts";
 import { type RecordedInput, type RecordedRow, readRows } from "./recorded-rows.ts";
 import { isOnUnknown, withRecorded } from "./unknown-words.ts";
 
@@ -141,6 +141,7 @@ export class RecordedLog implements DecidingLog {
     if (this.#record !== null && !acceptsEvent(this.#record, made))
       raise(kernelError("T4_WORKFLOW_CONFLICT", `${made.type} cannot happen in ${this.#record.state}`, logRef));
     const { next } = this;
+    if (isUnasked(made, next, this.#shownAt(made))) return;
     if (next === undefined) return this.#end(goesBeyond(this.#position + 1, made));
     const recorded = this.#recorded[this.#position] as TurnEvent;
     const event = this.#eventOf(made, actor, recorded.id);
@@ -152,6 +153,9 @@ export class RecordedLog implements DecidingLog {
     this.#position += 1;
     this.#record = foldWorkflow(this.#record, next);
   }
+
+  #shownAt = ({ payload }: EventDraft): string | undefined =>
+    this.#record?.gates.get((payload as { readonly subject?: string }).subject ?? "")?.payload_digest;
 
   /** What policy said of an edit that no ledger holds stands as it is recorded, where the edit is not put to it again. */
   #passUnknown(): void {

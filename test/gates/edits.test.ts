@@ -258,4 +258,26 @@ describe("an invalid edit", () => {
     expect((await t.types(workflow_id)).filter((type) => /^(USER_|GATE_REVISED|OUTCOME_)/.test(type))).toEqual([]);
     expect(write.calls).toHaveLength(0);
   });
+
+  it("that decides is put to policy at stage gate as it makes the payload", async () => {
+    const pay = counted("Note.Pay", { effect: "final_write", input: z.object({ amount: z.number() }) });
+    const capability = story([pay], [step("pay", pay, { gate: {}, params: { amount: 10 } })]);
+    const limit = definePolicy({
+      name: "limit",
+      stages: ["gate"],
+      evaluate: ({ subject: { payload } }) =>
+        (payload as { readonly amount: number }).amount > 100 ? { decision: "DENY", reason: "too much for one" } : null,
+    });
+    await using t = await createTestKernel({ capabilities: [capability], policies: [limit] });
+    const { workflow_id, gates } = await t.run(intent);
+    const make = (amount: number) => decide(t, workflow_id, { decision: "approve", payload: { edit: { amount } } });
+    expect(await refusalOf(make(1_000))).toMatchObject({ code: "T5_POLICY_DENIED", message: "too much for one" });
+    expect((await t.kernel.workflow(workflow_id)).gates).toEqual(gates);
+    await make(20);
+    expect((await t.rest(workflow_id)).state).toBe("completed");
+    expect(pay.calls.map((c) => c.input)).toEqual([{ amount: 20 }]);
+    const judged = (await payloads(t, workflow_id, "POLICY_DECIDED")).filter(({ stage }) => stage === "gate");
+    expect(judged.map(({ decision }) => decision)).toEqual(["ALLOW", "DENY", "ALLOW", "ALLOW"]);
+    expect(await t.kernel.replay(workflow_id)).toMatchObject({ identical: true });
+  });
 });

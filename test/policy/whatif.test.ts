@@ -85,7 +85,7 @@ describe("the same set", () => {
     await t.approve(workflow_id, "gate-s1", { edit: { a: 2 } });
     await t.rest(workflow_id);
     expect((await askPast(t, { policies: [spied(again)] })).report).toMatchObject({ differing: 0, unknown: 0 });
-    expect(live.map(({ stage }) => stage)).toEqual(["plan", "action", "gate", "action", "outcome"]);
+    expect(live.map(({ stage }) => stage)).toEqual(["plan", "action", "gate", "action", "gate", "outcome"]);
     expect(again).toEqual(live);
   });
 });
@@ -299,7 +299,7 @@ describe("the ledger", () => {
     expect(JSON.stringify(await eventsOf(t, workflow_id))).not.toContain("DE02");
     const { findings, report } = await askPast(t, { policies: [], defaultPolicies: false });
     expect(report).toMatchObject({
-      decisions: 4,
+      decisions: 5,
       differing: 1,
       unknown: 1,
       changes: { "ALLOW_WITH_REDACTION → ALLOW": 1 },

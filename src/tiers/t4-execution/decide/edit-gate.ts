@@ -33,6 +33,7 @@ import { quorumWithout } from "./separate-duties.ts";
 
 /** An edit that was let through: `note` notes the new version and gives the revised gate. */
 export interface Edited {
+  readonly shown: Gate;
   readonly note: (still: Gate) => Gate;
   /** Nobody was shown what the new version rests on, or what policy made of the edit: the edit does not decide on it. */
   readonly isUnseen: boolean;
@@ -67,7 +68,7 @@ export function prepareEdit(run: Run, gate: Gate, request: ParsedGateRequest): E
   const isAsEdited =
     isMaskedCopy(prepared.payload, payload) &&
     (outcome === null || isMaskedCopy(outcome.content, merge(editableValue(gate), edit)));
-  return { note, isUnseen: !isAsEdited || !hasSameBasis(shown, gate) };
+  return { shown: reviseGate(gate, shown), note, isUnseen: !isAsEdited || !hasSameBasis(shown, gate) };
 }
 
 /** The version that an edit makes of the outcome; null where the gate is about none. */

@@ -49,8 +49,9 @@ export function decideGate(run: Run, request: ParsedGateRequest, auth: AuthConte
     refuseAt(gateId, `the votes at ${gateId} would have it applied elsewhere; name their apply_targets`);
   if (judged.seat.advisory) requireRoom(run, gateId, adviceAt(standing));
   if (edited !== null) requireRoom(run, gateId, standing.spent_signatures);
+  const isRevised = edited !== null && (isForOthers(standing) || edited.isUnseen);
+  if (edited !== null && !isRevised) judge(run, edited.shown, { request, auth }, "judge:edited");
   const gate = edited?.note(standing) ?? standing;
-  const isRevised = edited !== null && (isForOthers(gate) || edited.isUnseen);
   if (!isRevised) apply(run, gate, { request, judged });
   return respond(run, gateId, isRevised ? "revised" : request.decision);
 }
@@ -162,13 +163,18 @@ function checkOpen(run: Run, gate: Gate, request: ParsedGateRequest): void {
 }
 
 /** @throws KernelErrorException what T5 raises; T5_POLICY_DENIED; T5_SIGNATURE_INVALID for a signed edit. */
-function judge(run: Run, gate: Gate, { request, auth }: Asked): Judged {
+function judge(run: Run, gate: Gate, { request, auth }: Asked, key = "judge"): Judged {
   const { signature = null, edit } = request.payload;
   if (signature !== null && edit !== undefined)
     refuseAt(gate.gate_id, "an edit makes a new version; sign that one once it is shown", {
       code: "T5_SIGNATURE_INVALID",
     });
-  const judged = judgeDecision(run, gate, { ...wordOf(gate, request), auth, signature, edits: edit !== undefined });
+  const judged = judgeDecision(
+    run,
+    gate,
+    { ...wordOf(gate, request), auth, signature, edits: edit !== undefined },
+    key,
+  );
   const { decision: verdict, reason, policies } = judged.policy;
   if (verdict !== "DENY") return judged;
   const denied = { code: "T5_POLICY_DENIED", detail: { policies } } as const;
