@@ -14,7 +14,7 @@ import { moduleRef } from "../../../contract/module-ref.ts";
 import type { ActionEntry } from "../../../contract/workflow.ts";
 import { deriveApplyKey, deriveKey } from "./derive-key.ts";
 import { isRepeatable, type Prepared } from "./prepare-step.ts";
-import { ask, draftOfStep, isUnderWay, nameAsked, type Run } from "./run.ts";
+import { appliedBy, ask, isUnderWay, nameAsked, type Run } from "./run.ts";
 
 export const invokerRef = moduleRef(4, "operator_invoker", "invoke");
 
@@ -51,9 +51,9 @@ export type SharedKey =
       readonly failure: KernelError | null;
     };
 
-export function keyOf(run: Run, { step, operator, inputs }: Prepared): string {
+export function keyOf(run: Run, { step, operator, inputs, gate }: Prepared): string {
   const { record } = run.log;
-  const target = step.idempotency.strategy === "applies" ? draftOfStep(record, step.applies) : null;
+  const target = step.idempotency.strategy === "applies" ? appliedBy(record, step, gate) : null;
   if (target !== null) return deriveApplyKey(record, target);
   return deriveKey({
     operator: step.operator,

@@ -6,7 +6,7 @@ import { type AuthContext, hasScope } from "../../../contract/auth-context.ts";
 import { gateIdOf } from "../../../contract/gate.ts";
 import type { Operator, OperatorContext } from "../../../contract/operator.ts";
 import type { PlanStep } from "../../../contract/plan.ts";
-import { draftOfStep, type Run } from "./run.ts";
+import { appliedBy, approvedGate, type Run } from "./run.ts";
 
 export function operatorContext(
   run: Pick<Run, "log" | "settings">,
@@ -15,7 +15,7 @@ export function operatorContext(
 ): OperatorContext {
   const { record } = run.log;
   const retrieval = run.settings.registry.retrievalFor(operator);
-  const target = draftOfStep(record, step.applies);
+  const target = appliedBy(record, step, approvedGate(run, step.step_id));
   const gate = record.gates.get(gateIdOf(step.step_id));
   const applyTargets = gate?.decision?.apply_targets ?? [];
   return Object.freeze({

@@ -2,7 +2,7 @@
  * From a step's written params to the payload its operator will get: templates, validateParams, schema (seed 002 4.1).
  *
  * Q1  After an approval the payload is the one the person saw, to the digest; nothing is resolved anew. What was made again
- *     since is not what they saw.
+ *     since is not what they saw; a call that is made again is the one that they approved, whatever was made since.
  * Q2  Whatever changes the payload (a policy's transform, an edit) passes validateParams and the schema again.
  */
 import { z } from "zod";
@@ -10,13 +10,13 @@ import { digest } from "../../../contract/digest.ts";
 import { raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
 import { draft } from "../../../contract/event.ts";
-import { type Gate, gateIdOf } from "../../../contract/gate.ts";
+import type { Gate } from "../../../contract/gate.ts";
 import { deepFreeze, type Json } from "../../../contract/json.ts";
 import { isHarmless, type Operator } from "../../../contract/operator.ts";
 import type { PlanStep } from "../../../contract/plan.ts";
 import { refuseAt } from "./refuse-at-gate.ts";
 import { resolveParams } from "./resolve-templates.ts";
-import { ask, nameAsked, oodaRef, outputsOf, type Run, showsNewest, stepOf } from "./run.ts";
+import { approvedGate, ask, nameAsked, oodaRef, outputsOf, type Run, stepOf } from "./run.ts";
 
 export interface Prepared {
   readonly step: PlanStep;
@@ -41,9 +41,8 @@ export function prepareStep(run: Run, stepId: string): Prepared {
   // Of a step that cannot run here nothing is noted.
   findOperator(run, step);
   const inputs = resolveInputs(run, step);
-  const gate = run.log.record.gates.get(gateIdOf(stepId));
-  if (gate?.status !== "approved" || !showsNewest(run, gate))
-    return prepareShown(run, { step_id: stepId, payload: inputs });
+  const gate = approvedGate(run, stepId);
+  if (gate === null) return prepareShown(run, { step_id: stepId, payload: inputs });
   const shown = prepareShown(run, checkApproved(gate));
   return { ...shown, gate, inputs: gate.decision?.edited === true && gate.target === null ? shown.payload : inputs };
 }

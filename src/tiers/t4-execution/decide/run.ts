@@ -9,7 +9,7 @@ import type { Same } from "../../../../machines/quorum.ts";
 import type { CapabilityDefinition } from "../../../contract/capability.ts";
 import { type KernelError, raise } from "../../../contract/error.ts";
 import { kernelError } from "../../../contract/error-codes.ts";
-import type { Gate } from "../../../contract/gate.ts";
+import { type Gate, gateIdOf } from "../../../contract/gate.ts";
 import type { Json, JsonObject } from "../../../contract/json.ts";
 import { type ModuleRef, moduleRef } from "../../../contract/module-ref.ts";
 import type { Outcome } from "../../../contract/outcome.ts";
@@ -152,7 +152,7 @@ export function capabilityOf(run: Run): CapabilityDefinition {
   return run.settings.registry.getCapability(type, version);
 }
 
-export function stepOf(run: Run, stepId: string) {
+export function stepOf(run: Pick<Run, "log">, stepId: string) {
   return (
     run.log.record.steps.get(stepId) ??
     raise(kernelError("T4_WORKFLOW_CONFLICT", `step ${stepId} is not part of this workflow`, oodaRef("stepOf")))
@@ -167,11 +167,18 @@ export const isOutdated = (run: Run, { kind, policy_version }: Gate): boolean =>
   kind === "approval" && policy_version !== run.settings.policyVersion;
 
 /** Whether a gate shows what its step would do now: of the newest draft, and of the inputs of this round. */
-export function showsNewest(run: Run, { step_id, target, draft_version }: Gate): boolean {
+export function showsNewest(run: Pick<Run, "log">, { step_id, target, draft_version }: Gate): boolean {
   const { step } = stepOf(run, step_id);
   if (draft_version !== undefined && draft_version !== step.draft_version) return false;
   const newest = draftOfStep(run.log.record, step.applies);
   return newest === null || newest.version === target?.version;
+}
+
+/** The approved gate that a step's call is made under: on what its step would do now, or, once it was called, on what that was. */
+export function approvedGate(run: Pick<Run, "log">, stepId: string): Gate | null {
+  const gate = run.log.record.gates.get(gateIdOf(stepId));
+  if (gate?.status !== "approved") return null;
+  return stepOf(run, stepId).attempt > 0 || showsNewest(run, gate) ? gate : null;
 }
 
 /** Names a call of this process. */
@@ -196,6 +203,11 @@ export const outcomeOfStep = (record: WorkflowRecord, stepId: string | null): Ou
 /** What an apply is about: the newest draft. The final version is a copy of one under a number of its own (IDM-08). */
 export const draftOfStep = (record: WorkflowRecord, stepId: string | null): Outcome | null =>
   versionsOf(record, stepId).findLast((version) => version.status === "draft") ?? null;
+
+/** The version that a step's call is about: the one that its gate was approved on, or the newest draft. */
+export const appliedBy = (record: WorkflowRecord, { applies }: PlanStep, approved: Gate | null): Outcome | null =>
+  versionsOf(record, applies).find(({ version }) => version === approved?.target?.version) ??
+  draftOfStep(record, applies);
 
 export function versionsOf(record: WorkflowRecord, stepId: string | null): readonly Outcome[] {
   if (stepId === null) return [];
