@@ -3,15 +3,15 @@ import type { Json } from "./json.ts";
 
 export const redactedMarker = "[redacted]";
 
-/** Masks dotted paths of a payload, for ALLOW_WITH_REDACTION. */
-export function redact(value: Json, paths: readonly string[]): Json {
-  return paths.reduce<Json>((at, path) => maskPath(at, path.split(".")), value);
+/** Masks dotted paths of a payload, for ALLOW_WITH_REDACTION; `mask` stands there then. */
+export function redact(value: Json, paths: readonly string[], mask = redactedMarker): Json {
+  return paths.reduce<Json>((at, path) => maskPath(at, path.split("."), mask), value);
 }
 
-function maskPath(value: Json, [key, ...rest]: readonly string[]): Json {
-  if (key === undefined) return redactedMarker;
+function maskPath(value: Json, [key, ...rest]: readonly string[], mask: string): Json {
+  if (key === undefined) return mask;
   if (Array.isArray(value))
-    return value.map((item, i) => (key === "*" || String(i) === key ? maskPath(item, rest) : item));
+    return value.map((item, i) => (key === "*" || String(i) === key ? maskPath(item, rest, mask) : item));
   if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return value;
-  return { ...value, [key]: maskPath((value as Record<string, Json>)[key] as Json, rest) };
+  return { ...value, [key]: maskPath((value as Record<string, Json>)[key] as Json, rest, mask) };
 }

@@ -5,6 +5,7 @@
  */
 import { isSamePrincipal } from "../../machines/quorum.ts";
 import type { Usage } from "../contract/action.ts";
+import { digest } from "../contract/digest.ts";
 import { kernelError } from "../contract/error-codes.ts";
 import { type EventPayloads, type EventType, type LedgerEvent, payloadOf } from "../contract/event.ts";
 import { DelegationRequest, GateRequest, type ParsedGateRequest } from "../contract/gate.ts";
@@ -12,10 +13,11 @@ import type { PrincipalRef } from "../contract/gate-vote.ts";
 import type { Principal } from "../contract/intent.ts";
 import type { Json } from "../contract/json.ts";
 import { moduleRef } from "../contract/module-ref.ts";
+import { redact } from "../contract/redact.ts";
 import type { CallEnd, CallOf, Command, Input, Word } from "../tiers/t4-execution/decide/input.ts";
 import { findAmong, type RecordedLog } from "./recorded-log.ts";
 import { answersAfter, type RecordedInput } from "./recorded-rows.ts";
-import { unknownEdit, unknownSignature } from "./unknown-words.ts";
+import { unknownEdit, unknownSignature, unknownText } from "./unknown-words.ts";
 
 /** Who waits for no answer. */
 const noOne = -1;
@@ -267,16 +269,18 @@ function readDelegation(event: LedgerEvent, left: readonly LedgerEvent[]): Word 
 
 /**
  * An edit as it was put to policy: the whole content or payload, which merges to the same as what the person sent; where
- * policy knew it already, or had any of it masked, as the gate shows it. Null where none is on record.
+ * policy knew it already, or had any of it masked, as the gate shows it. Null where none is on record. Of one that
+ * was refused something else than the mask stands for what was masked: with that it may be what the gate shows.
  */
 function editOf({ step_id: stepId }: LedgerEvent, left: readonly LedgerEvent[], until: number): Json | null {
   const before = left.filter(({ sequence }) => sequence < until);
   const put = (stage: string) =>
     findAmong(before, { type: "POLICY_DECIDED", stepId, fits: (asked) => asked.stage === stage });
   const judged = put("outcome") ?? put("action");
-  const kept = judged?.payload.payload;
-  if (kept !== undefined) return kept;
+  const { payload: kept, payload_hash, redactions = [] } = judged?.payload ?? {};
   const revised = findAmong(before, { type: "GATE_REVISED", stepId, fits: ({ cause }) => cause === "edit" });
+  if (kept !== undefined)
+    return revised !== null || digest(kept) === payload_hash ? kept : redact(kept, redactions, unknownText);
   if (revised === null) return null;
   const made = before.filter(({ sequence }) => sequence < revised.sequence);
   const drafted = findAmong(made, { type: "OUTCOME_DRAFTED", stepId });

@@ -7,7 +7,6 @@ import { PassScopes, type Place } from "../tiers/t4-execution/decide/answers.ts"
 import type { Answered } from "../tiers/t4-execution/decide/input.ts";
 import type { Intention, Question } from "../tiers/t4-execution/decide/intention.ts";
 import { type DecidingLog, type Run, RunMemory, type Settings } from "../tiers/t4-execution/decide/run.ts";
-import { questionName } from "../tiers/t4-execution/turn-trace.ts";
 
 /** A question whose answer comes later. */
 export interface Held extends Place {
@@ -40,8 +39,8 @@ export class ReplayedRun extends RunMemory implements Run {
   readonly mark = (): void => undefined;
   readonly warn = (): void => undefined;
 
-  hold(held: Held): null {
-    this.held.set(questionName(held.scope, held.key), held);
+  hold(name: string, held: Held): null {
+    this.held.set(name, held);
     return null;
   }
 

@@ -136,12 +136,20 @@ export class Replaying {
   }
 
   #put(run: ReplayedRun, place: Place, question: Question): Answered | null {
-    const name = questionName(place.scope, place.key);
+    const name = this.#nameOf(place);
     if (this.#asks.includes(name)) return this.#putLater(run, { ...place, question }, name);
     const answer = answerOf(question, this.#recorded({ ...place, question })) ?? this.#ask(run, question);
     if (!isPromise(answer)) return answer;
     this.#unforeseen.push(name);
-    return run.hold({ ...place, question, asked: quiet(answer) });
+    return run.hold(name, { ...place, question, asked: quiet(answer) });
+  }
+
+  /** As the record has it: of an edit that it holds masked, policy was asked by the digest of what the person sent. */
+  #nameOf({ scope, key }: Place): string {
+    const name = questionName(scope, key);
+    const kind = "policy:";
+    if (!this.#log.hasEdit || !key.startsWith(kind) || this.#asks.includes(name)) return name;
+    return this.#asks.find((asked) => asked.startsWith(questionName(scope, kind))) ?? name;
   }
 
   /** Asked when it was; of one that nobody heard the answer to, nothing is asked. */
@@ -150,9 +158,9 @@ export class Replaying {
     const input = this.#input as RecordedInput;
     const [heard] = answersAfter(this.#log.rows, input, (of) => of === name);
     if (heard === undefined || answerOf(asked.question, this.#recorded(asked)) !== undefined)
-      return run.hold({ ...asked, asked: null });
+      return run.hold(name, { ...asked, asked: null });
     this.#stage.waits(heard.now - input.now);
-    return run.hold({ ...asked, asked: quiet(this.#ask(run, asked.question)) });
+    return run.hold(name, { ...asked, asked: quiet(this.#ask(run, asked.question)) });
   }
 
   #recorded({ scope, key, question }: Pick<Held, "scope" | "key" | "question">): Recorded {

@@ -21,6 +21,9 @@ import type { EventOf, RecordedLog } from "./recorded-log.ts";
 /** Stands for an edit of which nothing is on record. */
 export const unknownEdit: Json = { "an edit that is not on record": true };
 
+/** Stands for what a mask took out of an edit. */
+export const unknownText = "a text that is not on record";
+
 /** Stands for the signature of a word that was refused behind its judgement. */
 export const unknownSignature = "a signature that is not on record";
 

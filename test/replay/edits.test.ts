@@ -11,6 +11,7 @@ import {
   counted,
   decide,
   eventsOf,
+  gateOf,
   held,
   intent,
   Note,
@@ -187,6 +188,33 @@ describe("a word that came with an edit", () => {
     expect((await refusalOf(approve(t, workflow_id, { text: "DE02" }))).code).toBe("T5_POLICY_DENIED");
     expect((await t.kernel.replay(workflow_id)).difference).toBeNull();
   });
+
+  it("[INV-12] of which a rule masks some that takes its time replays by what policy was asked of", async () => {
+    const mask = ruling("action", async (text) =>
+      text.includes("DE02") ? { decision: "ALLOW_WITH_REDACTION", redactions: ["iban"] } : null,
+    );
+    await using t = await createTestKernel({ capabilities: [payloadAlone()], policies: [mask] });
+    const { workflow_id } = await t.run(intent);
+    await approve(t, workflow_id, { iban: "DE02", text: "b" });
+    expect((await t.rest(workflow_id)).state).toBe("completed");
+    expect((await t.kernel.replay(workflow_id)).difference).toBeNull();
+  });
+
+  it("[INV-12] that is masked to what the gate shows is not taken for the edit that made it, whose author has voted", async () => {
+    const mask = ruling("action", (text) =>
+      text.includes("DE0") ? { decision: "ALLOW_WITH_REDACTION", redactions: ["iban"] } : null,
+    );
+    const gate = { reason: "two look", quorum: { approvals: 2 } };
+    const capability = payloadAlone({ gate });
+    await using t = await createTestKernel({ capabilities: [capability], policies: [mask] });
+    const { workflow_id } = await t.run(intent);
+    expect((await approve(t, workflow_id, { iban: "DE02" })).status).toBe("voted");
+    const { payload_digest } = await gateOf(t, workflow_id, "gate-w");
+    const another = { payload_digest, edit: { iban: "DE03" } };
+    const refused = await refusalOf(decide(t, workflow_id, { decision: "approve", payload: another }));
+    expect(refused.code).toBe("T5_EDIT_WITHOUT_EFFECT");
+    expect((await t.kernel.replay(workflow_id)).difference).toBeNull();
+  });
 });
 
 /** Of an edit that policy masked, older releases kept the digest alone. */
@@ -196,8 +224,8 @@ function withoutMasked(event: TurnEvent): TurnEvent {
   return isMasked && kept !== undefined ? { ...event, payload } : event;
 }
 
-function payloadAlone() {
+function payloadAlone(more: object = {}) {
   const input = z.record(z.string(), z.unknown());
   const write = counted("Note.Write", { effect: "final_write", input });
-  return story([write], [step("w", write, { params: { text: "a" } })]);
+  return story([write], [step("w", write, { params: { text: "a" }, ...more })]);
 }
