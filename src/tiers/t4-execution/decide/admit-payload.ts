@@ -27,11 +27,13 @@ interface Admitting {
   readonly anew?: boolean;
 }
 
-/** A payload that policy has not seen is put to it, and comes back as it is let through. @throws T5_POLICY_DENIED. */
+/** A payload that the policy of now has not seen before any call is put to it, and comes back as it is let through. @throws T5_POLICY_DENIED. */
 export function admitPayload(run: Run, prepared: Prepared, { keep = false, anew = false }: Admitting = {}): Prepared {
   const { step, hash } = prepared;
-  const standing = anew ? null : stepOf(run, step.step_id).decision;
-  const decision = standing?.payload_hash === hash ? standing : admit(run, prepared, { keep, key: `policy:${hash}` });
+  const { decision: standing, attempt } = stepOf(run, step.step_id);
+  const mayStand = !anew && (attempt > 0 || standing?.policy_version === run.settings.policyVersion);
+  const decision =
+    mayStand && standing?.payload_hash === hash ? standing : admit(run, prepared, { keep, key: `policy:${hash}` });
   requireAllowed(decision, { otherwise: "denied by policy", source: policyRef, of: { step_id: step.step_id } });
   return applyDecision(run, prepared, decision);
 }
