@@ -78,6 +78,7 @@ const refused = failed(
 
 /** What is noted, with what is recorded of a payload that is nowhere: its digest, and whether any of it was kept. */
 export function withRecorded({ payload: recorded }: LedgerEvent, made: EventDraft["payload"]): EventDraft["payload"] {
-  const { payload, ...rest } = { ...(made as EventPayloads["POLICY_DECIDED"]), payload_hash: recorded["payload_hash"] };
-  return (recorded["payload"] === undefined ? rest : { ...rest, payload }) as EventDraft["payload"];
+  const noted = { ...(made as EventPayloads["POLICY_DECIDED"]), payload_hash: recorded["payload_hash"] };
+  const { payload: _kept, ...rest } = noted;
+  return (recorded["payload"] === undefined ? rest : noted) as EventDraft["payload"];
 }
